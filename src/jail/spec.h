@@ -1,0 +1,18 @@
+/* What a jail is made from. */
+#pragma once
+
+#include "base/base.h"
+
+struct jail_limits {
+    uint32_t memory_mb;
+    uint32_t cpu_percent; /* 100 is one core */
+    uint32_t pids;        /* processes and threads */
+    uint32_t disk_mb;     /* of /workspace */
+};
+
+#define JAIL_LIMITS_DEFAULT                                                                        \
+    ((struct jail_limits){.memory_mb = 512, .cpu_percent = 100, .pids = 128, .disk_mb = 1024})
+
+/* Inside every jail. */
+#define JAIL_WORKSPACE "/workspace"
+#define JAIL_LIB "/cella" /* our drivers and the library they call */

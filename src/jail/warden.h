@@ -1,0 +1,73 @@
+/* jail: the sandbox. Promises: no code of a session runs before every wall around it stands; if a
+ * wall cannot be built the session is refused; when a jail ends, or the daemon does, every process
+ * in it is gone. Owns the warden process and everything below it. May call wire, loop and base.
+ *
+ * This header is the daemon's side. The warden is a small C process in a user namespace of its own
+ * (pid 1 of its own pid namespace, so that its end is the end of everything it started). It makes
+ * and destroys jails, starts zygotes, lets interpreters walk in, signals them, reaps them and
+ * reports. All calls return at once; what came of them arrives as events. */
+#pragma once
+
+#include "base/err.h"
+#include "jail/spec.h"
+
+#include <sys/types.h>
+
+typedef struct uv_loop_s uv_loop_t;
+struct warden;
+
+enum warden_event_type {
+    WARDEN_ZYGOTE_READY,  /* zygote, text: the JSON report that the zygote wrote about itself */
+    WARDEN_ZYGOTE_EXITED, /* zygote, status, text: the end of what it wrote to stderr */
+    WARDEN_ENTERED,       /* jail, pid: an interpreter walked in; it speaks on its socket */
+    WARDEN_REFUSED,       /* jail, text: no jail or no interpreter; nothing of it is left */
+    WARDEN_EXITED,        /* jail, pid, status, oom_kills: the head interpreter ended */
+    WARDEN_OVER_QUOTA,    /* jail, bytes: /workspace is over its limit; writes fail now */
+    WARDEN_GONE,          /* jail: destroyed; processes, cgroup and workspace are gone */
+    WARDEN_LOST,          /* text: the warden itself ended: no code can run any more */
+};
+
+struct warden_event {
+    enum warden_event_type type;
+    uint32_t zygote;
+    uint64_t jail;
+    pid_t pid;          /* in the warden's pid namespace: a name, not for kill() */
+    int status;         /* as waitpid gives it */
+    uint32_t oom_kills; /* in this jail so far */
+    uint64_t bytes;
+    const char *text; /* valid during the callback; never NULL */
+};
+
+typedef void (*warden_on_event)(void *context, const struct warden_event *event);
+
+struct warden_config {
+    const char *data_dir; /* absolute; workspaces are made in data_dir/workspaces */
+    const char *const *read_only_dirs; /* NULL-terminated: shown in jails beside the system's */
+};
+
+/* Forks the warden. Call before the loop and before any thread exists. As root this builds what
+ * only root may build (the id range, the cgroup); the caller drops its privilege afterwards with
+ * warden_drop_privilege, which is a no-op for an ordinary user. */
+int warden_start(const struct warden_config *config, struct warden **ret_warden, struct err *e);
+int warden_drop_privilege(const struct warden *w, struct err *e);
+void warden_attach(struct warden *w, uv_loop_t *loop, warden_on_event on_event, void *context);
+void warden_free(struct warden *w); /* ends the warden and waits until all jails are gone */
+
+/* Starts a zygote: `python` running JAIL_LIB/python/zygote.py with `profile_json` as argument. The
+ * caller chooses the number. */
+int warden_start_zygote(struct warden *w, uint32_t zygote, const char *python,
+                        const char *profile_json, struct err *e);
+int warden_stop_zygote(struct warden *w, uint32_t zygote, struct err *e);
+
+/* Makes a jail with workspace data_dir/workspaces/NAME and lets a fork of the zygote walk in, which
+ * will speak on `session_sock` (the caller keeps ownership of its copy). The caller chooses the
+ * jail's number, once. */
+int warden_enter(struct warden *w, uint64_t jail, uint32_t zygote, const char *workspace,
+                 const struct jail_limits *limits, int session_sock, struct err *e);
+int warden_set_limits(struct warden *w, uint64_t jail, const struct jail_limits *limits,
+                      struct err *e);
+/* To the head's process group, and to the head if it left that group. */
+int warden_signal(struct warden *w, uint64_t jail, int sig, struct err *e);
+/* A cell began or ended: /workspace is watched while one runs, and as long as processes of it do. */
+int warden_watch(struct warden *w, uint64_t jail, bool is_busy, struct err *e);
+int warden_destroy(struct warden *w, uint64_t jail, bool keep_workspace, struct err *e);

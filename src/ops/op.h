@@ -1,0 +1,79 @@
+/* ops: one file for each operation, written once and offered by every surface (REST, MCP, CLI) from
+ * the table below. Promises: arguments have passed their schema before run() sees them. May call
+ * notebook, explore, policy, session and what lies below them. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <jansson.h>
+
+struct engine;
+
+enum op_param_type { OP_TEXT, OP_INT, OP_BOOL, OP_CHOICE, OP_OBJECT };
+enum op_param_place { OP_IN_BODY, OP_IN_PATH, OP_IN_QUERY };
+
+struct op_param {
+    const char *name; /* NULL ends the list */
+    enum op_param_type type;
+    enum op_param_place place;
+    bool is_required;
+    int64_t min, max;               /* INT: the range. TEXT: length in bytes */
+    const char *const *choices;     /* CHOICE: NULL-terminated */
+    const struct op_param *members; /* OBJECT */
+    const char *doc;
+};
+
+enum op_flags {
+    OP_READ_ONLY = 1 << 0, /* exactly one of READ_ONLY and MUTATING */
+    OP_MUTATING = 1 << 1,
+    OP_STREAMS = 1 << 2, /* offers events when the caller asks for a stream */
+    OP_PUBLIC = 1 << 3,  /* needs no key */
+};
+
+struct call;
+
+struct op {
+    const char *name;   /* "session.exec" */
+    const char *method; /* "POST" */
+    const char *path;   /* "/v1/sessions/{session_id}/exec" */
+    unsigned flags;
+    const struct op_param *params;
+    const char *doc; /* one sentence, for people */
+    void (*run)(struct call *call);
+};
+
+extern const struct op *const op_table[]; /* NULL-terminated */
+
+/* How a surface takes what an operation has to say. reply and fail end the call: afterwards the
+ * operation must not touch it. */
+struct call_sink {
+    void (*reply)(struct call *call, int http_status, const struct buf *json);
+    void (*fail)(struct call *call, const struct err *e);
+    /* One event of a stream. False if the client reads too slowly and the event was dropped. */
+    bool (*event)(struct call *call, const char *name, const char *json, size_t len);
+};
+
+/* One invocation of an operation, whoever asked for it. The surface owns it; the operation may keep
+ * the pointer until it has replied or on_gone was called. */
+struct call {
+    const struct op *op;
+    struct engine *engine;
+    struct arena arena; /* lives as long as the call */
+    json_t *args;       /* path, query and body in one checked object */
+    bool wants_stream;
+    const struct call_sink *sink;
+    void (*on_gone)(struct call *call); /* set by the operation: the client went away */
+    void *op_state;                     /* the operation's own */
+};
+
+/* Reading checked arguments; the fallback serves for what was not given. */
+const char *call_text(const struct call *call, const char *name, const char *fallback);
+size_t call_text_len(const struct call *call, const char *name);
+int64_t call_int(const struct call *call, const char *name, int64_t fallback);
+bool call_bool(const struct call *call, const char *name, bool fallback);
+
+/* Checks `args` against the schema: unknown members, missing ones, types, ranges. The message names
+ * the member and what would be right. */
+int op_check(const struct op *op, json_t *args, struct err *e);
