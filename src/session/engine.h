@@ -1,0 +1,56 @@
+/* session: live interpreters with an identity. Promises: one cell at a time, each with its own
+ * output; a cell that misbehaves costs its session at most; whatever ends early is explained. Owns
+ * sessions, their queues, outputs and deaths. May call runtime and store and what lies below.
+ *
+ * The engine is the root object of the daemon: configuration values, the warden, the pool and the
+ * map of sessions. It is made by serve, used by ops, and lives on one loop. */
+#pragma once
+
+#include "base/err.h"
+#include "jail/spec.h"
+#include "runtime/runtime.h"
+
+typedef struct uv_loop_s uv_loop_t;
+struct engine;
+struct warden;
+
+/* Everything here is borrowed and must outlive the engine. */
+struct engine_config {
+    const struct runtime_profile *profiles;
+    size_t n_profiles;
+    const char *default_profile; /* one of them */
+    struct jail_limits limits;   /* of sessions that ask for none */
+    uint32_t pool_size;          /* ready sessions for each warm profile */
+    uint32_t max_sessions;       /* live ones */
+    size_t max_output_bytes;     /* kept for each stream of a session */
+};
+
+/* What the daemon around the engine wants to know. Rooms below do not log; they tell. */
+struct engine_events {
+    void (*on_ready)(void *context); /* once: the default profile's zygote is loaded */
+    /* Something an administrator should read: `event` is a stable word, `text` the details. */
+    void (*on_notice)(void *context, const char *event, const char *text);
+    void (*on_lost)(void *context, const char *text); /* the warden ended: stop the daemon */
+    void *context;
+};
+
+/* Attaches itself to the warden and starts the default profile's zygote. */
+int engine_new(const struct engine_config *config, const struct engine_events *events,
+               struct warden *warden, uv_loop_t *loop, struct engine **ret_engine, struct err *e);
+
+/* Ends every session; callers that wait get their answer at once. `on_stopped` is called from the
+ * loop when no handle of the engine is left on it; then engine_free, then warden_free. */
+void engine_stop(struct engine *engine, void (*on_stopped)(void *context), void *context);
+void engine_free(struct engine *engine);
+
+/* For health. */
+struct engine_stats {
+    bool is_ready;
+    bool is_stopping;
+    uint32_t sessions; /* live */
+    uint32_t dead;     /* ended, still listed */
+    uint32_t pooled;   /* interpreters that wait for a session */
+};
+
+void engine_stats(const struct engine *engine, struct engine_stats *ret);
+const struct engine_config *engine_config(const struct engine *engine);
