@@ -1,0 +1,46 @@
+/* policy: the settings the operator chose and who may come in. Promises: what it returns has been
+ * checked completely, and a mistake in a file is reported with file, line and remedy. Owns the
+ * configuration and the keys. May call session and what lies below it. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "jail/spec.h"
+
+/* What a session of this name finds already imported. */
+struct config_profile {
+    const char *name;
+    const char *python;         /* absolute path of the interpreter; never NULL */
+    const char *const *preload; /* NULL-terminated: import statements or module names */
+    size_t n_preload;
+};
+
+struct config {
+    const char *file; /* that was read; NULL if there was none and these are the defaults */
+    const char *python;
+    const char *default_profile; /* is one of `profiles` */
+    struct config_profile *profiles;
+    size_t n_profiles;
+    uint32_t pool; /* ready sessions per warm profile */
+    uint32_t max_sessions;
+    uint64_t max_output_bytes; /* per session and stream, the oldest are dropped */
+    struct jail_limits limits; /* of a session that asks for none */
+    struct arena arena;        /* owns all of the above */
+};
+
+enum {
+    CONFIG_FILE_MAX = 1024 * 1024,
+    CONFIG_PROFILES_MAX = 64,
+    CONFIG_PRELOAD_MAX = 256,         /* items in one profile */
+    CONFIG_PRELOAD_BYTES = 32 * 1024, /* in one profile, all items together */
+};
+
+/* Reads `path`, or if that is NULL the first that exists of $XDG_CONFIG_HOME/cella/cella.yaml (else
+ * ~/.config/...) and /etc/cella/cella.yaml; without any of them the defaults. */
+int config_load(const char *path, struct config *ret_config, struct err *e);
+/* `file` is what errors call the text. */
+int config_parse(const char *text, size_t len, const char *file, struct config *ret_config,
+                 struct err *e);
+void config_free(struct config *c);
+
+const struct config_profile *config_find_profile(const struct config *c, const char *name);
