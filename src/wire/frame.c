@@ -1,0 +1,105 @@
+#include "wire/frame.h"
+
+#include <errno.h>
+
+enum {
+    HEADER_SIZE = 4,
+    READ_SMALL = 4095,   /* with the buffer's NUL this is one page: what a quiet session keeps */
+    READ_LARGE = 1 << 20 /* at most, when the rest of a long frame is awaited */
+};
+
+void frame_reader_free(struct frame_reader *r)
+{
+    buf_free(&r->in);
+    r->at = 0;
+}
+
+static uint32_t read_length(const char *at)
+{
+    const unsigned char *u = (const unsigned char *)at;
+    return u[0] | (uint32_t)u[1] << 8 | (uint32_t)u[2] << 16 | (uint32_t)u[3] << 24;
+}
+
+/* Moves what is left to the front; gives a large buffer back as soon as nothing is left. */
+static void compact(struct frame_reader *r)
+{
+    if (r->at == r->in.len && r->in.cap > READ_SMALL + 1)
+        buf_free(&r->in);
+    else if (r->at > 0)
+        buf_consume(&r->in, r->at);
+    r->at = 0;
+}
+
+/* How much to ask for: a page, or the rest of the frame that has begun. */
+static size_t read_size(const struct frame_reader *r)
+{
+    size_t have = r->in.len - r->at;
+    if (have < HEADER_SIZE)
+        return READ_SMALL;
+    size_t whole = HEADER_SIZE + (size_t)read_length(r->in.data + r->at);
+    size_t missing = whole > have ? whole - have : 0;
+    return MIN(MAX(missing, (size_t)READ_SMALL), (size_t)READ_LARGE);
+}
+
+ssize_t frame_fill(struct frame_reader *r, int fd)
+{
+    compact(r);
+    size_t want = read_size(r);
+    /* A frame refused by frame_next never gets here, so this is our caller's mistake. */
+    if (!buf_reserve(&r->in, want))
+        return -EMSGSIZE;
+    ssize_t n;
+    do
+        n = read(fd, r->in.data + r->in.len, want);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return -errno;
+    r->in.len += (size_t)n;
+    r->in.data[r->in.len] = '\0';
+    return n;
+}
+
+bool frame_feed(struct frame_reader *r, const void *data, size_t len)
+{
+    compact(r);
+    return buf_append(&r->in, data, len);
+}
+
+int frame_next(struct frame_reader *r, const char **ret_payload, size_t *ret_len, struct err *e)
+{
+    size_t have = r->in.len - r->at;
+    if (have < HEADER_SIZE)
+        return 0;
+    size_t length = read_length(r->in.data + r->at);
+    if (length == 0 || length > FRAME_MAX)
+        return err_set(e, ERR_INVALID, "a frame of %zu bytes was announced; 1 to %zu are allowed",
+                       length, FRAME_MAX);
+    if (have - HEADER_SIZE < length)
+        return 0;
+    *ret_payload = r->in.data + r->at + HEADER_SIZE;
+    *ret_len = length;
+    r->at += HEADER_SIZE + length;
+    return 1;
+}
+
+bool frame_is_partial(const struct frame_reader *r)
+{
+    return r->at < r->in.len;
+}
+
+size_t frame_begin(struct buf *out)
+{
+    size_t mark = out->len;
+    buf_append(out, "\0\0\0\0", HEADER_SIZE);
+    return mark;
+}
+
+bool frame_end(struct buf *out, size_t mark)
+{
+    if (out->overflowed || out->len - mark - HEADER_SIZE > FRAME_MAX)
+        return false;
+    uint32_t length = (uint32_t)(out->len - mark - HEADER_SIZE);
+    for (size_t i = 0; i < HEADER_SIZE; i++)
+        out->data[mark + i] = (char)(length >> (8 * i) & 0xff);
+    return true;
+}

@@ -1,0 +1,39 @@
+/* Driver frames: a u32 little-endian length, then that many bytes of JSON. The peer is hostile: a
+ * claimed length is only a claim, and memory grows with what has really arrived. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <sys/types.h>
+
+#define FRAME_MAX (64 * MIB) /* bytes of payload */
+
+struct frame_reader {
+    struct buf in;
+    size_t at; /* consumed bytes at the front of `in` */
+};
+
+#define FRAME_READER_INIT ((struct frame_reader){.in = {.max = FRAME_MAX + MIB}})
+
+void frame_reader_free(struct frame_reader *r);
+
+/* One read from a nonblocking descriptor. Returns the number of bytes, 0 at the end of the stream,
+ * -EAGAIN when there is nothing now, or another -errno. Take all frames with frame_next before the
+ * next call: views into the reader end here. */
+ssize_t frame_fill(struct frame_reader *r, int fd);
+
+/* The same from memory, for what did not come from a descriptor. */
+bool frame_feed(struct frame_reader *r, const void *data, size_t len);
+
+/* 1 and a view of the next whole payload (not NUL-terminated), 0 if there is none yet, or -1 if the
+ * peer broke the protocol; such a stream cannot be read any further. */
+int frame_next(struct frame_reader *r, const char **ret_payload, size_t *ret_len, struct err *e);
+
+/* True if the stream would end inside a frame. */
+bool frame_is_partial(const struct frame_reader *r);
+
+/* Writing: frame_begin leaves room for the length and returns where; append the payload; frame_end
+ * fills the length in. False if the payload is too long or the buffer overflowed. */
+size_t frame_begin(struct buf *out);
+bool frame_end(struct buf *out, size_t mark);

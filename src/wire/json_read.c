@@ -1,0 +1,113 @@
+#include "wire/json.h"
+
+/* One pass before the parser: counts what would cost memory without looking at what it is. Text
+ * that is not JSON at all is left for the parser to complain about. */
+struct shape {
+    size_t depth;  /* deepest nesting */
+    size_t values; /* at most this many, names included */
+};
+
+static size_t skip_string(const char *text, size_t len, size_t at)
+{
+    for (; at < len && text[at] != '"'; at++) {
+        if (text[at] == '\\')
+            at++;
+    }
+    return at;
+}
+
+static struct shape measure(const char *text, size_t len)
+{
+    struct shape shape = {.values = 1};
+    size_t depth = 0;
+    for (size_t i = 0; i < len; i++) {
+        switch (text[i]) {
+        case '"':
+            i = skip_string(text, len, i + 1);
+            break;
+        case '{':
+        case '[':
+            shape.values++;
+            if (++depth > shape.depth)
+                shape.depth = depth;
+            break;
+        case '}':
+        case ']':
+            depth -= depth > 0;
+            break;
+        case ',':
+        case ':':
+            shape.values++;
+            break;
+        default:
+            break;
+        }
+    }
+    return shape;
+}
+
+static int check_shape(const char *text, size_t len, struct err *e)
+{
+    struct shape shape = measure(text, len);
+    if (shape.depth > JSON_DEPTH_MAX) {
+        err_set(e, ERR_INVALID, "the JSON is nested deeper than %d levels", JSON_DEPTH_MAX);
+        return err_advise(e, "Send a flatter structure, or the data as text.");
+    }
+    if (shape.values > JSON_VALUES_MAX) {
+        err_set(e, ERR_TOO_LARGE, "the JSON holds more than %d values", JSON_VALUES_MAX);
+        return err_advise(e, "Send the data as one text, or in several requests.");
+    }
+    return 0;
+}
+
+static const char *advice_for(enum json_error_code code)
+{
+    switch ((int)code) {
+    case json_error_invalid_utf8:
+        return "Encode the text as UTF-8, or escape what is not text.";
+    case json_error_null_character:
+    case json_error_null_byte_in_key:
+        return "Remove the NUL character: text cannot hold one here.";
+    case json_error_premature_end_of_input:
+        return "The text ends too early: check that all of it was sent and every bracket and quote "
+               "is closed.";
+    case json_error_end_of_input_expected:
+        return "Send one JSON object and nothing after it.";
+    case json_error_duplicate_key:
+        return "Give every name once.";
+    case json_error_numeric_overflow:
+        return "Use a number that fits 64 bits, or send it as text.";
+    default:
+        return "Send one JSON object, for example {\"code\": \"1+1\"}; a JSON library writes it "
+               "correctly.";
+    }
+}
+
+static int explain(const json_error_t *error, const char *text, size_t len, struct err *e)
+{
+    /* jansson calls a raw NUL a control character; say what it is. */
+    if (memchr(text, '\0', len) != NULL) {
+        err_set(e, ERR_INVALID, "invalid JSON at line %d, column %d: it holds a NUL byte",
+                error->line, error->column);
+        return err_advise(e, "Remove the NUL byte: JSON text cannot hold one.");
+    }
+    err_set(e, ERR_INVALID, "invalid JSON at line %d, column %d: %s", error->line, error->column,
+            error->text);
+    return err_advise(e, "%s", advice_for(json_error_code(error)));
+}
+
+int json_read_object(const char *text, size_t len, json_t **ret_object, struct err *e)
+{
+    if (check_shape(text, len, e) < 0)
+        return -1;
+    json_error_t error;
+    _json_ json_t *value = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    if (value == NULL)
+        return explain(&error, text, len, e);
+    if (!json_is_object(value)) {
+        err_set(e, ERR_INVALID, "the JSON is not an object");
+        return err_advise(e, "Wrap it in braces: {\"name\": value}.");
+    }
+    *ret_object = take_ptr(value);
+    return 0;
+}
