@@ -1,0 +1,190 @@
+"""Fixtures of the end-to-end and escape suites. Run with CELLA=path/to/cella, or build/cella.
+
+Every test that uses `daemon` runs against a daemon started by root and against one started by an
+ordinary user (when the tests run as root; else only as that user). Two marks change this:
+  one_mode           what is shown does not depend on who started the daemon
+  needs_root(reason) root only: an ordinary user may not set this limit
+"""
+
+import itertools
+import os
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+from harness import daemon as daemons  # noqa: E402
+from harness import host  # noqa: E402
+
+IS_ROOT = os.geteuid() == 0
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "one_mode: the same whoever started the daemon")
+    config.addinivalue_line("markers", "needs_root(reason): only a daemon of root can do this")
+    config.addinivalue_line("markers", "needs_user(reason): only for a daemon of an ordinary user")
+
+
+def pytest_collection_modifyitems(config, items):
+    kept, dropped = [], []
+    for item in items:
+        (dropped if is_redundant(item) else kept).append(item)
+    items[:] = kept
+    config.hook.pytest_deselected(items=dropped)
+
+
+def is_redundant(item):
+    """True for the second mode of a test that shows nothing more in it."""
+    mode = getattr(item, "callspec", None) and item.callspec.params.get("mode")
+    needs_root = item.get_closest_marker("needs_root")
+    if mode == "user" and needs_root and not IS_ROOT:
+        item.add_marker(pytest.mark.skip(reason=needs_root.args[0]))
+        return False
+    if mode == "user" and IS_ROOT:
+        return bool(needs_root or item.get_closest_marker("one_mode"))
+    return mode == "root" and bool(item.get_closest_marker("needs_user"))
+
+
+@pytest.fixture(scope="session")
+def cella():
+    """The program under test."""
+    binary = daemons.find_binary()
+    if not binary.exists():
+        pytest.exit(f"{binary} does not exist: run `make build`, or set CELLA", 1)
+    return binary
+
+
+@pytest.fixture(scope="session", params=["root", "user"] if IS_ROOT else ["user"])
+def mode(request):
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def account(cella):
+    """An ordinary user and a program it may run: (struct passwd or None, path)."""
+    if not IS_ROOT:
+        yield None, cella
+        return
+    with daemons.ordinary_user(cella) as found:
+        yield found
+
+
+class Launcher:
+    """Starts daemons, each on a fresh data directory unless told otherwise."""
+
+    numbers = itertools.count()
+
+    def __init__(self, binary, user, directory):
+        self.binary, self.user, self.directory, self.started = binary, user, directory, []
+
+    def new_data(self):
+        return self.directory / f"data{next(self.numbers)}"
+
+    def __call__(self, data=None, **options):
+        data = data or self.new_data()
+        daemon = daemons.Daemon(self.binary, data, self.user, **options)
+        self.started.append(daemon)
+        return daemon
+
+    def stop_all(self):
+        running = [d for d in self.started if d.is_running()]
+        for daemon in running:
+            daemon.stop()
+
+
+@pytest.fixture(scope="session")
+def launcher(mode, request, cella, tmp_path_factory):
+    """Starts daemons as root, or as an ordinary user."""
+    if mode == "root":
+        directory = tmp_path_factory.mktemp("daemons")
+        return Launcher(cella, None, directory)
+    user, binary = request.getfixturevalue("account")
+    directory = pathlib.Path(user.pw_dir) if user else tmp_path_factory.mktemp("daemons")
+    return Launcher(binary, user, directory)
+
+
+@pytest.fixture
+def launch(launcher):
+    """Starts daemons of this test's own; they must end cleanly."""
+    own = Launcher(launcher.binary, launcher.user, launcher.directory)
+    yield own
+    own.stop_all()
+
+
+class Keeper:
+    """Holds the daemon that most tests share, and starts another if a test ended it."""
+
+    def __init__(self, launcher):
+        self.launcher, self.daemon = launcher, None
+
+    def get(self):
+        if not self.daemon or not self.daemon.is_running():
+            self.daemon = self.launcher()
+        return self.daemon
+
+
+@pytest.fixture(scope="session")
+def shared_daemon(launcher):
+    keeper = Keeper(launcher)
+    yield keeper
+    if keeper.daemon:
+        keeper.daemon.stop()
+
+
+@pytest.fixture
+def daemon(shared_daemon):
+    """A running daemon. It must still run after the test."""
+    running = shared_daemon.get()
+    yield running
+    assert running.is_running(), f"this test ended the daemon\n{running.errors()[-8000:]}"
+
+
+@pytest.fixture
+def client(daemon):
+    return daemon.client
+
+
+@pytest.fixture
+def spawn(client):
+    """Starts sessions that end with the test."""
+    sessions = []
+
+    def start(profile="min", **members):
+        sessions.append(client.spawn(profile, **members))
+        return sessions[-1]
+
+    yield start
+    for session in sessions:
+        client.request("DELETE", session.path)
+
+
+@pytest.fixture
+def session(spawn):
+    """A fresh session of the profile `min`."""
+    return spawn("min")
+
+
+@pytest.fixture
+def data_session(spawn):
+    """A fresh session of the profile `data`."""
+    return spawn("data")
+
+
+@pytest.fixture
+def witness(daemon, spawn):
+    """Another session of the same daemon, which nothing that the test does may disturb."""
+    other = spawn("min")
+    other.exec("secret = 'kept'")
+    before = daemon.pid, daemon.warden()
+    yield other
+    assert (daemon.pid, daemon.warden()) == before
+    assert other.value("secret") == "'kept'"
+    fresh = spawn("min")
+    assert fresh.value("6 * 7") == "42"
+
+
+@pytest.fixture
+def eventually():
+    return host.eventually

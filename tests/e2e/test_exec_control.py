@@ -1,0 +1,351 @@
+"""Running cells: the queue, time limits, interrupts, stray signals, kills."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from harness import host
+from harness.client import ApiError, read_reply
+
+QUEUE_MAX = 16
+FOREVER = "import signal\nwhile True: signal.pause()"
+
+
+class Running:
+    """A cell that runs in a thread of its own; `result` is there after join()."""
+
+    def __init__(self, session, code, **options):
+        self.session, self.result, self.error = session, None, None
+        self.thread = threading.Thread(target=self.run, args=(code, options))
+        self.thread.start()
+
+    def run(self, code, options):
+        try:
+            self.result = self.session.exec(code, **options)
+        except ApiError as error:
+            self.error = error
+
+    def join(self):
+        self.thread.join(30)
+        assert not self.thread.is_alive(), "the cell did not end"
+        return self.result
+
+
+def occupy(session, code=FOREVER, **options):
+    running = Running(session, code, **options)
+    host.eventually(lambda: session.info().state == "busy", what="a busy session")
+    return running
+
+
+# The queue.
+
+
+def test_cells_run_one_at_a_time_in_the_order_they_came(session):
+    session.exec("order = []")
+    first = occupy(session)
+    waiting = []
+    for n in range(8):
+        waiting.append(Running(session, f"order.append({n}); len(order)"))
+        host.eventually(lambda: session.info().queued == n + 1)
+    assert session.interrupt() is True
+    assert first.join().status == "interrupted"
+    assert [w.join()["value"]["text"] for w in waiting] == [str(n + 1) for n in range(8)]
+    assert session.value("order") == str(list(range(8)))
+
+
+def test_a_full_queue_is_429_with_advice(client, session):
+    first = occupy(session)
+    sockets = []
+    for n in range(QUEUE_MAX):
+        sockets.append(client.connect())
+        sockets[-1].sendall(client.post_bytes(session.path + "/exec", {"code": f"{n}"}))
+    host.eventually(lambda: session.info().queued == QUEUE_MAX)
+    with pytest.raises(ApiError) as caught:
+        session.exec("one too many")
+    assert (caught.value.status, caught.value.code) == (429, "limit_reached")
+    assert caught.value.advice
+    session.interrupt()
+    first.join()
+    for n, sock in enumerate(sockets):
+        with sock, sock.makefile("rb") as file:
+            assert read_reply(file).json["value"]["text"] == str(n)
+
+
+def test_queued_cells_of_a_killed_session_are_told(session):
+    first = occupy(session)
+    second = Running(session, "1")
+    host.eventually(lambda: session.info().queued == 1)
+    session.kill()
+    first.join(), second.join()
+    for cell in (first, second):
+        assert (cell.error and cell.error.status in (404, 409, 410)) or (
+            cell.result.status == "died" and cell.result["error"]["message"]
+        )
+
+
+def test_the_time_of_waiting_in_the_queue_is_not_counted(session):
+    first = occupy(session)
+    second = Running(session, "'ran'", timeout_ms=300)
+    host.eventually(lambda: session.info().queued == 1)
+    time.sleep(0.4)  # longer than the second cell's time limit
+    session.interrupt()
+    first.join()
+    assert second.join().status == "ok"
+
+
+def test_other_sessions_run_while_one_is_busy(session, spawn):
+    first = occupy(session, "while True: pass")
+    other = spawn()
+    assert [other.value(str(n)) for n in range(50)] == [str(n) for n in range(50)]
+    session.interrupt()
+    assert first.join().status == "interrupted"
+
+
+# Time limits.
+
+
+def assert_interrupted_by_time(result):
+    assert (result.status, result.timed_out) == ("timeout", True)
+    assert "SIGINT" in str(result["error"]), result["error"]
+    assert "SIGKILL" not in str(result["error"]), result["error"]
+
+
+def assert_killed_by_time(result):
+    assert (result.status, result.timed_out) == ("timeout", True)
+    assert "SIGKILL" in str(result["error"]), result["error"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "while True: pass",
+        "import time; time.sleep(60)",
+        "import os; os.system('sleep 60')",
+        "import subprocess; subprocess.run(['sleep', '60'])",
+        "import threading; threading.Event().wait()",
+        "import asyncio; await asyncio.sleep(60)",
+        "import socket; a, b = socket.socketpair(); a.recv(1)",
+        "import queue; queue.Queue().get()",
+        "sum(x for x in iter(int, 1))",
+    ],
+)
+def test_a_time_limit_interrupts_and_the_session_lives(session, code):
+    session.exec("kept = 5")
+    result = session.exec(code, timeout_ms=150)
+    assert_interrupted_by_time(result)
+    assert 150 <= result.duration_ms < 1150
+    assert session.value("kept") == "5"
+
+
+def test_a_cell_that_ignores_the_interrupt_is_killed_after_the_grace(session, witness):
+    started = time.monotonic()
+    result = session.exec(
+        "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass",
+        timeout_ms=100,
+    )
+    assert_killed_by_time(result)
+    assert 1.0 < time.monotonic() - started < 6
+    assert session.info().state == "dead"
+    assert "SIGKILL" in session.info().reason or "time" in session.info().reason
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "while True:\n    try:\n        while True: pass\n    except BaseException: pass",
+        "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\nwhile True: pass",
+        "import os\nif os.fork() == 0: os.setpgid(0, 0)\nimport signal\n"
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)\nos.setpgid(0, 0)\nwhile True: pass",
+    ],
+)
+def test_other_ways_to_ignore_the_interrupt(session, code, witness):
+    assert_killed_by_time(session.exec(code, timeout_ms=100))
+
+
+def test_what_was_written_before_the_time_limit_is_in_the_answer(session):
+    result = session.exec("print('before', end='')\nwhile True: pass", timeout_ms=150)
+    assert_interrupted_by_time(result)
+    assert result["stdout"] == "before"
+
+
+def test_what_was_written_before_the_kill_is_in_the_answer(session):
+    result = session.exec(
+        "import os, signal; os.write(1, b'before')\n"
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass",
+        timeout_ms=100,
+    )
+    assert_killed_by_time(result)
+    assert result["stdout"] == "before"
+
+
+def test_the_next_cell_after_a_time_limit_is_not_hit_by_it(session):
+    for _ in range(5):
+        session.exec("while True: pass", timeout_ms=20)
+        assert session.value("'fine'") == "'fine'"
+
+
+def test_cells_that_end_just_at_their_limit(session):
+    """Whatever the race gives, the answer is one of the two and the next cell is untouched."""
+    session.exec("import time")
+    for n in range(60):
+        result = session.exec(f"time.sleep({0.018 + n % 10 * 0.0004})", timeout_ms=20)
+        assert result.status in ("ok", "timeout")
+        assert session.value("1") == "1"
+
+
+# Interrupts.
+
+
+def test_an_interrupt_ends_the_cell_and_keeps_the_state(session):
+    session.exec("kept = 1")
+    cell = occupy(session, "reached = True\n" + FOREVER)
+    assert session.interrupt() is True
+    result = cell.join()
+    assert (result.status, result.timed_out) == ("interrupted", False)
+    assert session.value("kept, reached") == "(1, True)"
+
+
+def test_an_interrupt_of_an_idle_session_does_nothing(session):
+    assert session.interrupt() is False
+    assert session.value("1") == "1"
+
+
+def test_an_interrupt_reaches_children_too(daemon, session):
+    cell = occupy(session, "import os; os.system('exec sleep 1234')")
+    host.eventually(lambda: host.find_by_name(daemon.tree(), "sleep"))
+    session.interrupt()
+    cell.join()
+    host.eventually(lambda: not host.find_by_name(daemon.tree(), "sleep"))
+
+
+def test_thousands_of_interrupts_between_cells(session):
+    session.exec("kept = 1")
+    for n in range(2000):
+        session.interrupt()
+        if n % 100 == 0:
+            assert session.value("kept") == "1"
+    assert session.value("kept") == "1"
+
+
+def test_thousands_of_interrupts_while_cells_run(session):
+    session.exec("kept = 1")
+    stop = threading.Event()
+
+    def storm():
+        while not stop.is_set():
+            session.interrupt()
+
+    storms = [threading.Thread(target=storm) for _ in range(2)]
+    for thread in storms:
+        thread.start()
+    statuses = {session.exec("for n in range(1000): pass").status for _ in range(300)}
+    stop.set()
+    for thread in storms:
+        thread.join()
+    assert statuses <= {"ok", "interrupted"}
+    assert session.value("kept") == "1"
+
+
+def test_stray_signals_from_a_child_inside_the_jail(session):
+    """A child hammers the interpreter with SIGINT, between cells and during them."""
+    session.exec(
+        """
+        import os, subprocess, sys
+        hammer = [
+            'import os, sys, signal, time',
+            'signal.signal(signal.SIGINT, signal.SIG_IGN)',
+            'while True:',
+            '    for _ in range(50): os.kill(int(sys.argv[1]), signal.SIGINT)',
+            '    time.sleep(0.0005)',
+        ]
+        kept = 1
+        child = subprocess.Popen([sys.executable, '-c', chr(10).join(hammer), str(os.getpid())])
+        """
+    )
+    for _ in range(200):
+        assert session.exec("for n in range(2000): pass").status in ("ok", "interrupted", "error")
+    host.eventually(lambda: session.exec("child.kill()").status == "ok")
+    host.eventually(lambda: session.exec("child.wait()").status == "ok")
+    assert session.value("kept") == "1"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may signal another user's process")
+def test_stray_signals_from_the_host(daemon, session):
+    session.exec("import ctypes; ctypes.CDLL(None).prctl(15, b'stray-target'); kept = 1")
+    (pid,) = host.find_by_name(daemon.tree(), "stray-target")
+    for sig in (signal.SIGINT, signal.SIGCHLD, signal.SIGPIPE, signal.SIGWINCH, signal.SIGURG):
+        for n in range(1000):
+            os.kill(pid, sig)
+            if n % 250 == 0:
+                session.exec("pass")
+    host.eventually(lambda: session.exec("1").status == "ok")
+    assert session.value("kept") == "1"
+
+
+def test_sigpipe_does_not_end_the_interpreter(session):
+    assert session.fails(
+        "import os\nr, w = os.pipe(); os.close(r)\nos.write(w, b'x')"
+    ).name == "BrokenPipeError"
+
+
+# Kills and clients that go away.
+
+
+def test_kill_while_a_cell_runs(session):
+    cell = occupy(session)
+    started = time.monotonic()
+    assert session.kill()["killed"] is True
+    cell.join()
+    assert time.monotonic() - started < 3
+    if cell.error:
+        assert cell.error.status in (404, 409, 410)
+    else:
+        assert cell.result.status == "died"
+        assert "kill" in cell.result["error"]["message"]
+
+
+def test_kill_while_a_cell_ignores_everything(daemon, session):
+    before = daemon.tree()
+    cell = occupy(
+        session,
+        "import signal\nfor n in set(range(1, 65)) - {9, 19, 32, 33}:\n"
+        "    signal.signal(n, signal.SIG_IGN)\nwhile True: pass",
+    )
+    session.kill()
+    cell.join()
+    host.eventually(lambda: not (daemon.tree() - before), 3)
+
+
+def test_a_client_that_goes_away_does_not_stop_its_cell(client, session):
+    with client.connect() as sock:
+        sock.sendall(
+            client.post_bytes(
+                session.path + "/exec",
+                {"code": "import time; time.sleep(0.1); finished = True"},
+            )
+        )
+        host.eventually(lambda: session.info().state == "busy")
+    host.eventually(lambda: session.info().state == "idle")
+    assert session.value("finished") == "True"
+
+
+def test_a_client_that_goes_away_while_its_cell_waits(client, session):
+    first = occupy(session)
+    with client.connect() as sock:
+        sock.sendall(client.post_bytes(session.path + "/exec", {"code": "waited = True"}))
+        host.eventually(lambda: session.info().queued == 1)
+    session.interrupt()
+    first.join()
+    assert session.value("1") == "1"
+    assert session.info().state == "idle"
+
+
+def test_a_hundred_clients_that_go_away_at_once(client, session, witness):
+    for _ in range(100):
+        with client.connect() as sock:
+            sock.sendall(client.post_bytes(session.path + "/exec", {"code": "print('x' * 10000)"}))
+    host.eventually(lambda: session.info().state == "idle" and session.info().queued == 0)
+    assert session.value("1") == "1"

@@ -1,0 +1,248 @@
+"""A client of the REST interface: keep-alive, events and raw bytes, standard library only."""
+
+import http.client
+import json
+import socket
+import textwrap
+import threading
+from urllib.parse import urlencode
+
+
+class Result(dict):
+    """A JSON object whose members can be read as attributes."""
+
+    def __getattr__(self, name):
+        try:
+            value = self[name]
+        except KeyError:
+            raise AttributeError(f"{name} is not in {sorted(self)}") from None
+        return Result(value) if isinstance(value, dict) else value
+
+
+class ApiError(Exception):
+    """An answer with an HTTP error status: {"error": {"code", "message", "advice"}}."""
+
+    def __init__(self, reply):
+        self.reply = reply
+        self.status = reply.status
+        error = reply.json["error"]
+        self.code, self.message = error["code"], error["message"]
+        self.advice = error.get("advice", "")
+        super().__init__(f"{self.status} {self.code}: {self.message} ({self.advice})")
+
+
+class Reply:
+    """One HTTP response."""
+
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+    def __repr__(self):
+        return f"<{self.status} {self.body[:300]!r}>"
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path, timeout):
+        super().__init__("localhost", timeout=timeout)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+class Client:
+    """`address` is (host, port) or the path of a UNIX socket. Each thread has its connection."""
+
+    def __init__(self, address, key=None, timeout=60):
+        self.address, self.key, self.timeout = address, key, timeout
+        self.local = threading.local()
+
+    def headers(self):
+        return {"Authorization": f"Bearer {self.key}"} if self.key else {}
+
+    def new_connection(self):
+        if isinstance(self.address, tuple):
+            return http.client.HTTPConnection(*self.address, timeout=self.timeout)
+        return UnixConnection(str(self.address), self.timeout)
+
+    def close(self):
+        connection = getattr(self.local, "connection", None)
+        if connection:
+            connection.close()
+
+    def request(self, method, path, body=None, headers=None):
+        """Sends `body` (an object, or bytes as they are) and returns the Reply, whatever it is."""
+        fresh = getattr(self.local, "connection", None) is None
+        if fresh:
+            self.local.connection = self.new_connection()
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        all_headers = self.headers()
+        if data is not None:
+            all_headers["Content-Type"] = "application/json"
+        all_headers.update(headers or {})
+        try:
+            self.local.connection.request(method, path, data, all_headers)
+            response = self.local.connection.getresponse()
+            return Reply(response.status, response.headers, response.read())
+        except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
+            self.local.connection.close()
+            self.local.connection = None
+            if fresh:
+                raise
+            return self.request(method, path, body, headers)
+        except BaseException:
+            self.local.connection.close()
+            self.local.connection = None
+            raise
+
+    def call(self, method, path, body=None):
+        reply = self.request(method, path, body)
+        if reply.status >= 400:
+            raise ApiError(reply)
+        return Result(reply.json)
+
+    def events(self, path, body):
+        """Yields (name, data) of a stream of server-sent events, as they arrive."""
+        connection = self.new_connection()
+        headers = {**self.headers(), "Accept": "text/event-stream"}
+        headers["Content-Type"] = "application/json"
+        try:
+            connection.request("POST", path, json.dumps(body).encode(), headers)
+            response = connection.getresponse()
+            if response.status != 200:
+                raise ApiError(Reply(response.status, response.headers, response.read()))
+            assert response.headers["Content-Type"].startswith("text/event-stream")
+            yield from parse_events(response)
+        finally:
+            connection.close()
+
+    # Below HTTP: for what no polite client would send.
+
+    def connect(self):
+        if isinstance(self.address, tuple):
+            sock = socket.create_connection(self.address)
+        else:
+            sock = socket.socket(socket.AF_UNIX)
+            sock.connect(str(self.address))
+        sock.settimeout(30)
+        return sock
+
+    def head(self, method, path, **headers):
+        """The start of a request, with host and key, up to and without the empty line."""
+        lines = [f"{method} {path} HTTP/1.1", "Host: localhost"]
+        lines += [f"{k}: {v}" for k, v in self.headers().items()]
+        lines += [f"{k.replace('_', '-')}: {v}" for k, v in headers.items()]
+        return "".join(line + "\r\n" for line in lines).encode()
+
+    def post_bytes(self, path, body, **headers):
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return self.head("POST", path, Content_Length=len(data), **headers) + b"\r\n" + data
+
+    # The sessions.
+
+    def spawn(self, profile="min", **members):
+        return Session(self, self.call("POST", "/v1/sessions", {"profile": profile, **members}))
+
+    def sessions(self):
+        return [Result(s) for s in self.call("GET", "/v1/sessions").sessions]
+
+
+class Session:
+    """One session, as a caller of the REST interface sees it."""
+
+    def __init__(self, client, spawned):
+        self.client, self.spawned, self.id = client, spawned, spawned.session_id
+        self.path = f"/v1/sessions/{self.id}"
+
+    def exec(self, code, **options):
+        return self.client.call("POST", f"{self.path}/exec", {"code": block(code), **options})
+
+    def out(self, code, **options):
+        """What a cell that must succeed wrote to stdout."""
+        result = self.exec(code, **options)
+        assert result.status == "ok", result
+        return result["stdout"]
+
+    def value(self, code, **options):
+        """The text of the last expression of a cell that must succeed."""
+        result = self.exec(code, **options)
+        assert result.status == "ok", result
+        return result["value"] and result["value"]["text"]
+
+    def fails(self, code, **options):
+        """The error of a cell that must fail."""
+        result = self.exec(code, **options)
+        assert result.status == "error", result
+        return Result(result["error"])
+
+    def events(self, code, **options):
+        return self.client.events(f"{self.path}/exec", {"code": block(code), **options})
+
+    def info(self):
+        return self.client.call("GET", self.path)
+
+    def interrupt(self):
+        return self.client.call("POST", f"{self.path}/interrupt", {})["interrupted"]
+
+    def output(self, **query):
+        return self.client.call("GET", f"{self.path}/output?{urlencode(query)}")
+
+    def kill(self):
+        return self.client.call("DELETE", self.path)
+
+    def is_alive(self):
+        try:
+            return self.info().state != "dead"
+        except ApiError:
+            return False
+
+
+def block(code):
+    """Code that starts on its own line, as in a test's indented text, without the indentation."""
+    return textwrap.dedent(code[1:]) if code.startswith("\n") else code
+
+
+def parse_events(lines):
+    """Server-sent events: blocks of `event:` and `data:` lines with an empty line after each."""
+    name, data = "message", []
+    while line := lines.readline():
+        line = line.rstrip(b"\r\n").decode()
+        if not line:
+            if data:
+                yield name, Result(json.loads("\n".join(data)))
+            name, data = "message", []
+        elif line.startswith("event:"):
+            name = line[6:].strip()
+        elif line.startswith("data:"):
+            data.append(line[5:].removeprefix(" "))
+
+
+def read_reply(file):
+    """One response from a socket's file; None at the end of the connection."""
+    status_line = file.readline()
+    if not status_line:
+        return None
+    version, status, _ = status_line.decode("latin-1").split(" ", 2)
+    assert version == "HTTP/1.1", status_line
+    headers = http.client.parse_headers(file)
+    if int(status) < 200 or int(status) in (204, 304):
+        return Reply(int(status), headers, b"")
+    if headers.get("Transfer-Encoding") == "chunked":
+        return Reply(int(status), headers, b"".join(read_chunks(file)))
+    length = headers.get("Content-Length")
+    body = file.read(int(length)) if length is not None else file.read()
+    return Reply(int(status), headers, body)
+
+
+def read_chunks(file):
+    while size := int(file.readline().split(b";")[0], 16):
+        yield file.read(size)
+        assert file.readline() == b"\r\n"
+    while file.readline() not in (b"\r\n", b""):
+        pass

@@ -1,0 +1,183 @@
+"""A real `cella serve` process and what must be true after it ended."""
+
+import contextlib
+import os
+import pathlib
+import pwd
+import re
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+from . import host
+from .client import Client
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+START_WITHIN = 120
+STOP_WITHIN = 15
+SANITIZER_REPORT = re.compile(r"AddressSanitizer|LeakSanitizer|UndefinedBehavior|runtime error:")
+
+
+def find_binary():
+    return pathlib.Path(os.environ.get("CELLA", SOURCE / "build" / "cella")).absolute()
+
+
+def is_sanitized(binary):
+    return b"__asan_init" in binary.read_bytes()
+
+
+class StartFailed(Exception):
+    """The daemon ended before it was ready."""
+
+    def __init__(self, status, stderr):
+        super().__init__(f"exit status {status}: {stderr}")
+        self.status, self.stderr = status, stderr
+
+
+class Daemon:
+    """Runs until stop() or kill(). `user` is a struct passwd, or None to stay who we are."""
+
+    def __init__(self, binary, data, user=None, config=None, args=(), env=None, listen=None,
+                 preexec=None):
+        self.binary, self.data, self.user = binary, pathlib.Path(data), user
+        self.mode = "root" if os.geteuid() == 0 and not user else "user"
+        self.is_sanitized = is_sanitized(binary)
+        self.stderr = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(
+            self.command(config, args, listen or "127.0.0.1:0"),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=self.stderr,
+            env={**environment(user), **(env or {})},
+            cwd="/",
+            start_new_session=True,
+            preexec_fn=preexec,
+            **(as_user(user) if user else {}),
+        )
+        self.pid = self.process.pid
+        self.url = self.wait_ready()
+        address = re.fullmatch(r"http://([^:/]+):(\d+)/?", self.url)
+        self.address = (address[1], int(address[2]))
+        self.client = Client(self.address, self.key())
+
+    def command(self, config, args, listen):
+        command = [str(self.binary), "serve", "--listen", listen, "--data", str(self.data)]
+        if config is not None:
+            path = self.data.parent / f"{self.data.name}.yaml"
+            path.write_text(config)
+            command += ["--config", str(path)]
+        return command + list(args)
+
+    def wait_ready(self):
+        deadline, seen = time.monotonic() + START_WITHIN, b""
+        while not (match := re.search(rb"^cella ready (\S+)\n", seen, re.M)):
+            left = deadline - time.monotonic()
+            ready, _, _ = select.select([self.process.stdout], [], [], max(left, 0))
+            more = os.read(self.process.stdout.fileno(), 4096) if ready else b""
+            if not more:
+                self.fail_start()
+            seen += more
+        return match[1].decode()
+
+    def fail_start(self):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(5)
+        status = self.process.poll()
+        if status is None:
+            self.kill()
+        raise StartFailed(status, self.errors())
+
+    def key(self):
+        path = self.data / "key"
+        return path.read_text().strip() if path.exists() else None
+
+    def unix_client(self):
+        return Client(str(self.data / "cella.sock"))
+
+    def errors(self):
+        self.stderr.seek(0)
+        return self.stderr.read()
+
+    def is_running(self):
+        return self.process.poll() is None
+
+    def tree(self):
+        return host.tree(self.pid)
+
+    def children(self):
+        return [pid for pid, _ in self.tree() if host.stat_fields(pid)[1] == str(self.pid)]
+
+    def warden(self):
+        """The warden: the only child that the daemon has."""
+        (pid,) = self.children()
+        return pid
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def stop(self):
+        """SIGTERM, then nothing of the daemon may be left."""
+        if not self.is_running():
+            self.process.stdout.close()
+            raise AssertionError(f"the daemon ended by itself: {self.process.returncode}\n"
+                                 f"{self.errors()[-8000:]}")
+        processes = self.tree()
+        groups = host.cgroups(processes)
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            status = self.process.wait(STOP_WITHIN * (4 if self.is_sanitized else 1))
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"SIGTERM was ignored\n{self.errors()[-4000:]}") from None
+        self.process.stdout.close()
+        errors = self.errors()
+        assert not SANITIZER_REPORT.search(errors), errors
+        assert status == 0, f"exit status {status}\n{errors[-8000:]}"
+        self.assert_nothing_left(processes, groups, within=0.5)
+        assert not (self.data / "cella.sock").exists()
+
+    def assert_nothing_left(self, processes, groups, within):
+        host.eventually(lambda: not host.alive(processes), within, "the end of all processes")
+        host.eventually(lambda: not any(map(os.path.exists, groups)), within,
+                        f"the end of the cgroups {sorted(groups)[:3]}")
+        host.eventually(lambda: not host.processes_seeing(self.data), within,
+                        "the end of all that see the data directory")
+        assert not host.mounts_below(self.data)
+
+
+def environment(user):
+    home = user.pw_dir if user else os.environ.get("HOME", "/root")
+    kept = {k: v for k, v in os.environ.items() if k.startswith(("ASAN_", "UBSAN_", "LSAN_"))}
+    return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": home, "LANG": "C.UTF-8", **kept}
+
+
+def as_user(user):
+    return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+
+
+@contextlib.contextmanager
+def ordinary_user(binary):
+    """A fresh system user with a home of its own and a copy of the program that it may run.
+    Yields (struct passwd, path of the program)."""
+    name = f"cella-t{os.getpid()}"
+    home = tempfile.mkdtemp(prefix="cella-home-", dir="/var/tmp")
+    subprocess.run(["useradd", "--system", "--no-create-home", "--home-dir", home,
+                    "--shell", "/bin/sh", name], check=True)
+    try:
+        user = pwd.getpwnam(name)
+        os.chown(home, user.pw_uid, user.pw_gid)
+        yield user, copy_program(binary, pathlib.Path(home) / "program")
+    finally:
+        subprocess.run(["userdel", name], check=True)
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def copy_program(binary, where):
+    where.mkdir(mode=0o755)
+    shutil.copy2(binary, where / "cella")
+    return where / "cella"

@@ -1,0 +1,130 @@
+"""What the host can see of a daemon: its processes, cgroups, mounts, memory and descriptors."""
+
+import contextlib
+import os
+import pathlib
+import re
+import time
+
+
+def eventually(check, within=10.0, what="the condition"):
+    """Polls, for what no event tells. Returns the first true result."""
+    deadline = time.monotonic() + within
+    while True:
+        result = check()
+        if result:
+            return result
+        assert time.monotonic() < deadline, f"{what} did not come true within {within} s"
+        time.sleep(0.01)
+
+
+def read(path):
+    """A file of /proc, or "" when the process is gone or not ours to look at."""
+    try:
+        return pathlib.Path(path).read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def stat_fields(pid):
+    text = read(f"/proc/{pid}/stat")
+    return text[text.rindex(")") + 2 :].split() if text else None
+
+
+def start_time(pid):
+    fields = stat_fields(pid)
+    return fields[19] if fields and fields[0] != "Z" else None
+
+
+def pids():
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def tree(root):
+    """The (pid, start time) of a process and all it started, directly or not."""
+    parents = {}
+    for pid in pids():
+        fields = stat_fields(pid)
+        if fields:
+            parents.setdefault(int(fields[1]), []).append(pid)
+    found, queue = set(), [root]
+    while queue:
+        pid = queue.pop()
+        started = start_time(pid)
+        if started:
+            found.add((pid, started))
+        queue += parents.get(pid, [])
+    return found
+
+
+def alive(processes):
+    return {(pid, started) for pid, started in processes if start_time(pid) == started}
+
+
+def cgroup_mounts():
+    mounts = {}
+    for line in read("/proc/self/mountinfo").splitlines():
+        left, right = line.split(" - ", 1)
+        kind, _, options = right.split(" ", 2)
+        where = left.split()[4]
+        if kind == "cgroup2":
+            mounts[""] = where
+        elif kind == "cgroup":
+            for option in options.split(","):
+                mounts[option] = where
+    return mounts
+
+
+def cgroups(processes):
+    """The directories of the cgroups that these processes are in and this test is not."""
+    mounts, found = cgroup_mounts(), set()
+    own = set(read("/proc/self/cgroup").splitlines())
+    for pid, _ in processes:
+        for line in read(f"/proc/{pid}/cgroup").splitlines():
+            _, controllers, path = line.split(":", 2)
+            where = mounts.get(controllers.split(",")[0])
+            if where and path != "/" and line not in own:
+                found.add(where + path)
+    return found
+
+
+def mounts_below(directory):
+    """Mount points and mounted directories of the host that lie below this directory."""
+    text = read("/proc/self/mountinfo")
+    return [line for line in text.splitlines() if str(directory) in line]
+
+
+def processes_seeing(directory):
+    """Processes whose mount namespace shows something below this directory (root sees all)."""
+    return [p for p in pids() if p != os.getpid() and sees(p, directory)]
+
+
+def sees(pid, directory):
+    own = os.stat("/proc/self/ns/mnt").st_ino
+    with contextlib.suppress(OSError):
+        if os.stat(f"/proc/{pid}/ns/mnt").st_ino == own:
+            return False
+    return str(directory) in read(f"/proc/{pid}/mountinfo")
+
+
+def rss_kb(pid):
+    match = re.search(r"VmRSS:\s+(\d+)", read(f"/proc/{pid}/status"))
+    return int(match[1]) if match else 0
+
+
+def pss_kb(pid):
+    match = re.search(r"^Pss:\s+(\d+)", read(f"/proc/{pid}/smaps_rollup"), re.M)
+    return int(match[1]) if match else 0
+
+
+def fd_count(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def mem_available_kb():
+    return int(re.search(r"MemAvailable:\s+(\d+)", read("/proc/meminfo"))[1])
+
+
+def find_by_name(processes, name):
+    """The pids among these processes whose name (comm) is this."""
+    return [pid for pid, _ in processes if read(f"/proc/{pid}/comm").strip() == name]

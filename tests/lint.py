@@ -1,0 +1,162 @@
+#!/usr/bin/python3
+"""Checks of the sources that no compiler makes. One line for each check, as in TAP; every finding
+names the place. Exit status 1 if anything was found."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parent.parent
+
+# Includes may only point to a room with a smaller number. The command line tool stands above the
+# server, because one of its verbs starts it.
+LEVELS = {
+    "base": 0,
+    "wire": 1, "loop": 1,
+    "jail": 2,
+    "runtime": 3, "store": 3,
+    "session": 4,
+    "notebook": 5, "explore": 5, "policy": 5,
+    "ops": 6,
+    "serve": 7,
+    "cli": 8,
+}
+
+BANNED = {
+    r"\b(strcpy|strcat|sprintf|vsprintf|strtok|atoi|atol|atoll|gets|tmpnam|mktemp)\s*\(":
+        "has hurt too many programs",
+    r"\b(system|popen|alloca)\s*\(": "not in this program",
+    r"\b(TODO|FIXME|XXX)\b": "finish it or open an issue",
+    r"\btypedef\s+(struct|union)\s*(\w+\s*)?\{": "structs have no typedefs",
+    r"\t": "indent with spaces",
+    r"[ \t]+$": "space at the end of the line",
+}
+
+# A descriptor is close-on-exec from birth; a statement that makes one says so, or says why not.
+DESCRIPTOR_MAKERS = re.compile(
+    r"(?<![\w.>])(open|openat|socket|socketpair|pipe|pipe2|accept|accept4|dup|memfd_create|eventfd|"
+    r"signalfd|timerfd_create|epoll_create1|inotify_init1|fanotify_init)\s*\([^;]*;")
+CLOSED_ON_EXEC = re.compile(r"CLOEXEC|/\* inherited")
+
+
+def files(pattern, *folders):
+    for folder in folders:
+        yield from sorted((TOP / folder).glob(pattern))
+
+
+def place(path, line=None):
+    name = str(path.relative_to(TOP))
+    return name if line is None else f"{name}:{line}"
+
+
+def without_comments(text):
+    """The same text with comments and strings blanked, so that lines keep their numbers."""
+    def blank(match):
+        return re.sub(r"[^\n]", " ", match.group(0))
+    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', blank, text, flags=re.S)
+
+
+def check_format():
+    sources = [str(f) for f in files("**/*.[ch]", "src", "tests")]
+    done = subprocess.run(["clang-format", "--dry-run", *sources], capture_output=True, text=True)
+    found = {}
+    for match in re.finditer(r"^(\S+?):(\d+):\d+: (?:warning|error)", done.stderr, re.M):
+        found.setdefault(match.group(1), match.group(2))
+    for name, line in found.items():
+        yield f"{place(Path(name), line)}: not as clang-format writes it (make format)"
+    if done.returncode != 0 and not found:
+        yield done.stderr.strip()
+
+
+def check_arrows():
+    for path in files("**/*.[ch]", "src"):
+        room = path.relative_to(TOP / "src").parts[0]
+        if room not in LEVELS:
+            yield f"{place(path)}: the room {room} has no place in the order (tests/lint.py)"
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            match = re.match(r'\s*#\s*include\s*"([^"]+)"', line)
+            if match is None:
+                continue
+            target = match.group(1).split("/")[0] if "/" in match.group(1) else room
+            if target not in LEVELS:
+                yield f"{place(path, number)}: {match.group(1)}: write \"room/file.h\""
+            elif target != room and LEVELS[target] >= LEVELS[room]:
+                yield f"{place(path, number)}: {room} may not include {target}"
+
+
+def check_banned():
+    for path in files("**/*.[ch]", "src", "tests"):
+        if path.name == "banned.h":
+            continue
+        text = path.read_text()
+        code = without_comments(text).splitlines()
+        for number, line in enumerate(text.splitlines(), 1):
+            for pattern, why in BANNED.items():
+                is_call = pattern.endswith(r"\(")
+                match = re.search(pattern, code[number - 1] if is_call else line)
+                if match:
+                    yield f"{place(path, number)}: {match.group(0).strip()!r}: {why}"
+
+
+def check_descriptors():
+    for path in files("**/*.c", "src"):
+        text = path.read_text()
+        code = without_comments(text)
+        for match in DESCRIPTOR_MAKERS.finditer(code):
+            if not CLOSED_ON_EXEC.search(text[match.start():match.end()]):
+                line = text.count("\n", 0, match.start()) + 1
+                yield (f"{place(path, line)}: {match.group(1)} without CLOEXEC "
+                       "(or /* inherited: why */)")
+
+
+def check_listed():
+    """What meson does not know is never compiled, embedded or run."""
+    lists = [("src/*/*.c", r"{0}"), ("src/runtime/python/*.py", r"{0}"),
+             ("tests/unit/test_*.c", r"{1}"), ("tests/fuzz/fuzz_*.c", r"{1}")]
+    for pattern, entry in lists:
+        for path in sorted(TOP.glob(pattern)):
+            if path == TOP / "src/cli/main.c":
+                continue
+            build = path.parent / "meson.build"
+            short = path.stem.split("_", 1)[-1]
+            wanted = "'" + entry.format(path.name, short) + "'"
+            if not build.exists() or wanted not in build.read_text():
+                yield f"{place(path)}: not listed in {place(build)}"
+
+
+def check_python():
+    sources = list(files("**/*.py", "src", "tests"))
+    for path in sources:
+        text = path.read_text()
+        try:
+            compile(text, str(path), "exec")
+        except SyntaxError as error:
+            yield f"{place(path, error.lineno)}: {error.msg}"
+        for number, line in enumerate(text.splitlines(), 1):
+            if len(line) > 100 or "\t" in line or line != line.rstrip():
+                yield f"{place(path, number)}: over 100 columns, a tab, or space at the end"
+    if shutil.which("pyflakes3"):
+        done = subprocess.run(["pyflakes3", *map(str, sources)], capture_output=True, text=True)
+        yield from done.stdout.splitlines()
+
+
+CHECKS = [check_format, check_arrows, check_banned, check_descriptors, check_listed, check_python]
+
+
+def main():
+    failed = False
+    for number, check in enumerate(CHECKS, 1):
+        findings = list(check())
+        name = check.__name__.removeprefix("check_")
+        print(f"{'not ok' if findings else 'ok'} {number} - {name}")
+        for finding in findings:
+            print(f"# {finding}")
+        failed |= bool(findings)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

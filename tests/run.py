@@ -1,0 +1,262 @@
+#!/usr/bin/python3
+"""Builds Cella in three ways and runs every test. The last line is "N passed, N failed"."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass, field
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parent.parent
+BUILDS = TOP / "build-test"
+LOGS = BUILDS / "logs"
+SHOWN_LINES = 60  # of the output of a failure
+FUZZ_SECONDS = 8  # each target
+
+SANITIZERS = ["-Db_sanitize=address,undefined", "-Db_lundef=false"]
+BUILD_KINDS = {
+    "gcc": ("gcc", [], ["all", "unit"]),
+    "asan": ("clang", SANITIZERS, ["all", "unit"]),
+    "fuzz": ("clang", [*SANITIZERS, "-Dfuzz=true"], ["fuzz"]),
+}
+
+
+@dataclass
+class Result:
+    """What one group of tests came to."""
+    passed: int = 0
+    skipped: int = 0
+    failures: list = field(default_factory=list)  # (name, text)
+
+    def fail(self, name, text):
+        self.failures.append((name, text))
+
+    def add(self, other):
+        self.passed += other.passed
+        self.skipped += other.skipped
+        self.failures += other.failures
+
+
+def run(command, log, timeout, env=None, cwd=TOP):
+    """Runs a command with its output in a log. Returns its exit status, or None if it took too long.
+    It gets a process group of its own, so that nothing of it is left after a time-out."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with open(log, "wb") as out:
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=cwd,
+                                 env={**os.environ, **(env or {})}, start_new_session=True)
+        try:
+            return child.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            try:
+                os.killpg(child.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            child.wait()
+
+
+def verdict(status, timeout):
+    return f"took longer than {timeout} s" if status is None else f"ended with status {status}"
+
+
+def tail(path):
+    text = path.read_text(errors="replace") if path.exists() else ""
+    return "\n".join(text.splitlines()[-SHOWN_LINES:])
+
+
+def build(kind):
+    compiler, options, targets = BUILD_KINDS[kind]
+    folder = BUILDS / kind
+    result = Result()
+    log = LOGS / f"build-{kind}.log"
+    steps = [["ninja", "-C", str(folder), *targets]]
+    if not (folder / "build.ninja").exists():
+        steps.insert(0, ["meson", "setup", str(folder), str(TOP), "-Dwerror=true", *options])
+    for step in steps:
+        status = run(step, log, 300, {"CC": compiler})
+        if status != 0:
+            result.fail(f"build {kind}", f"{verdict(status, 300)}\n{tail(log)}")
+            return result
+    result.passed = 1
+    return result
+
+
+def lint():
+    log = LOGS / "lint.log"
+    status = run([sys.executable, "tests/lint.py"], log, 60)
+    result = Result()
+    for block in re.split(r"^(?=ok |not ok )", log.read_text(), flags=re.M):
+        if block.startswith("ok "):
+            result.passed += 1
+        elif block.startswith("not ok "):
+            result.fail("lint " + block.splitlines()[0].split(" - ")[-1], block)
+    if status not in (0, 1):
+        result.fail("lint", f"{verdict(status, 60)}\n{tail(log)}")
+    return result
+
+
+def read_junit(path):
+    result = Result()
+    for case in ElementTree.parse(path).iter("testcase"):
+        bad = [e for e in case if e.tag in ("failure", "error")]
+        if bad:
+            name = ".".join(filter(None, [case.get("classname"), case.get("name")]))
+            result.fail(name, "\n".join((e.text or e.get("message") or "") for e in bad))
+        elif case.find("skipped") is not None:
+            result.skipped += 1
+        else:
+            result.passed += 1
+    return result
+
+
+def sanitizer_env(folder):
+    """Reports go to files in a place that every user may write to: some processes under test have
+    given up their user, and their stderr belongs to the test."""
+    return {
+        "ASAN_OPTIONS": f"log_path={folder}/report:detect_leaks=1:detect_stack_use_after_return=0",
+        "UBSAN_OPTIONS": f"log_path={folder}/report:print_stacktrace=1",
+        "LSAN_OPTIONS": "print_suppressions=0",
+        "CELLA_SANITIZED": "1",
+    }
+
+
+class Reports:
+    """The folder for what the sanitizers find during one group."""
+
+    def __enter__(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="cella-sanitizer-"))
+        self.folder.chmod(0o1777)
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def collect(self, result, group):
+        for report in sorted(self.folder.iterdir()):
+            shutil.copy(report, LOGS / f"{group}-{report.name}.log")
+            result.fail(f"{group} sanitizer report", tail(report))
+
+
+def unit(kind):
+    result = Result()
+    for program in sorted((BUILDS / kind / "tests/unit").glob("test_*")):
+        if not os.access(program, os.X_OK) or program.is_dir():
+            continue
+        log = LOGS / f"unit-{kind}-{program.name}.log"
+        with tempfile.TemporaryDirectory() as reports:
+            env = {"CMOCKA_MESSAGE_OUTPUT": "XML", "CMOCKA_XML_FILE": f"{reports}/%g.xml"}
+            status = run([str(program)], log, 60, env)
+            found = Result()
+            for report in sorted(Path(reports).iterdir()):
+                found.add(read_junit(report))
+        if status != 0 and not found.failures:
+            found.fail(f"{program.name} ({kind})", f"{verdict(status, 60)}\n{tail(log)}")
+        result.add(found)
+    return result
+
+
+def pytest(group, folder, timeout, kind=None):
+    """Runs the tests of a folder, against the program of a build if there is one."""
+    log, report = LOGS / f"{group}.log", LOGS / f"{group}.xml"
+    report.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs",
+               "--durations=15", f"--junitxml={report}", str(TOP / "tests" / folder)]
+    with Reports() as reports:
+        env = {"PYTHONDONTWRITEBYTECODE": "1"}
+        if kind is not None:
+            env["CELLA"] = str(BUILDS / kind / "cella")
+        if kind == "asan":
+            env.update(sanitizer_env(reports.folder))
+        status = run(command, log, timeout, env)
+        result = read_junit(report) if report.exists() else Result()
+        if status != 0 and not result.failures:
+            result.fail(group, f"{verdict(status, timeout)}\n{tail(log)}")
+        reports.collect(result, group)
+    return result
+
+
+def fuzz():
+    result = Result()
+    for program in sorted((BUILDS / "fuzz/tests/fuzz").glob("fuzz_*")):
+        if not os.access(program, os.X_OK) or program.is_dir():
+            continue
+        log = LOGS / f"{program.name}.log"
+        seeds = TOP / "tests/fuzz/corpus" / program.name.removeprefix("fuzz_")
+        with tempfile.TemporaryDirectory() as found:
+            command = [str(program), f"-max_total_time={FUZZ_SECONDS}", "-timeout=5",
+                       "-rss_limit_mb=1024", f"-artifact_prefix={LOGS}/", found]
+            status = run(command + ([str(seeds)] if seeds.is_dir() else []), log, 60)
+        if status == 0:
+            result.passed += 1
+        else:
+            result.fail(program.name, f"{verdict(status, 60)}\n{tail(log)}")
+    return result
+
+
+# name, what it needs to have been built, what to do
+GROUPS = [
+    ("lint", None, lint),
+    ("build gcc", None, lambda: build("gcc")),
+    ("build asan", None, lambda: build("asan")),
+    ("build fuzz", None, lambda: build("fuzz")),
+    ("unit gcc", "gcc", lambda: unit("gcc")),
+    ("unit asan", "asan", lambda: unit("asan")),
+    ("driver", None, lambda: pytest("driver", "driver", 120)),
+    ("e2e gcc", "gcc", lambda: pytest("e2e-gcc", "e2e", 240, "gcc")),
+    ("escape gcc", "gcc", lambda: pytest("escape-gcc", "escape", 120, "gcc")),
+    ("e2e asan", "asan", lambda: pytest("e2e-asan", "e2e", 300, "asan")),
+    ("escape asan", "asan", lambda: pytest("escape-asan", "escape", 120, "asan")),
+    ("fuzz", "fuzz", fuzz),
+]
+
+
+def report_group(name, result, seconds):
+    state = "FAILED" if result.failures else "ok"
+    counts = f"{result.passed} passed"
+    if result.skipped:
+        counts += f", {result.skipped} skipped"
+    if result.failures:
+        counts += f", {len(result.failures)} failed"
+    print(f"{state:7}{name:13}{counts}  ({seconds:.1f} s)", flush=True)
+
+
+def main(chosen):
+    unknown = set(chosen) - {name for name, _, _ in GROUPS}
+    if unknown:
+        print(f"no such group: {', '.join(unknown)}; there are: "
+              + ", ".join(name for name, _, _ in GROUPS), file=sys.stderr)
+        return 2
+    total = Result()
+    built = set()
+    shutil.rmtree(LOGS, ignore_errors=True)
+    LOGS.mkdir(parents=True)
+    for name, needs, work in GROUPS:
+        if chosen and name not in chosen and not name.startswith("build "):
+            continue
+        started = time.monotonic()
+        if needs is not None and needs not in built:
+            result = Result()
+            result.fail(name, f"not run: the build \"{needs}\" failed")
+        else:
+            result = work()
+        if name.startswith("build ") and not result.failures:
+            built.add(name.removeprefix("build "))
+        report_group(name, result, time.monotonic() - started)
+        total.add(result)
+    for name, text in total.failures:
+        print(f"\n---- {name}\n{text.rstrip()}")
+    if total.failures:
+        print(f"\nlogs: {LOGS}")
+    print(f"{total.passed} passed, {len(total.failures)} failed", flush=True)
+    return 1 if total.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
