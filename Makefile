@@ -1,0 +1,43 @@
+# The short way to everything; each target sets up what it needs. The build itself is meson's.
+PREFIX ?= /usr/local
+DESTDIR ?=
+PYTHON := /usr/bin/python3
+C_FILES = $(shell find src tests -name '*.[ch]')
+
+.PHONY: build try test bench install format lint clean
+
+build: build/build.ninja
+	@ninja -C build cella
+
+build/build.ninja:
+	@packaging/deps.sh build
+	@meson setup build --prefix=$(PREFIX)
+
+try:
+	@packaging/deps.sh build data
+	@$(MAKE) --no-print-directory build
+	@build/cella demo
+
+test:
+	@packaging/deps.sh build data test
+	@$(PYTHON) tests/run.py
+
+bench:
+	@packaging/deps.sh build data bench
+	@$(MAKE) --no-print-directory build
+	@build/cella bench
+
+install: build
+	@meson configure build -Dprefix=$(PREFIX)
+	@DESTDIR=$(DESTDIR) meson install -C build
+
+format:
+	@packaging/deps.sh test
+	@clang-format -i $(C_FILES)
+
+lint:
+	@packaging/deps.sh test
+	@$(PYTHON) tests/lint.py
+
+clean:
+	rm -rf build build-test
