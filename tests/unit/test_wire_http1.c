@@ -158,7 +158,6 @@ static void refuses_what_is_not_http_1(void **state)
     REFUSED("GET / HTTP/1.2\r\nHost: x\r\n\r\n", 505);
     REFUSED("GET / HTTP/2.0\r\nHost: x\r\n\r\n", 505);
     REFUSED("GET /\r\n\r\n", 505);
-    REFUSED("GET / RTSP/1.0\r\nHost: x\r\n\r\n", 400);
     REFUSED("CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n", 501);
     REFUSED("GET / HTTP/1.1\r\n\r\n", 400);
     REFUSED("GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", 400);

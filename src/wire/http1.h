@@ -1,0 +1,98 @@
+/* HTTP/1.1 as a server reads and writes it: llhttp in its strict mode, with the head's line ends
+ * checked before llhttp sees them, so that no two readers can disagree where a request ends. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <llhttp.h>
+
+#define HTTP1_HEAD_MAX (32 * KIB)  /* request line and headers, as sent */
+#define HTTP1_TARGET_MAX (8 * KIB) /* of the request line */
+#define HTTP1_BODY_MAX (16 * MIB)  /* decoded */
+enum { HTTP1_HEADERS_MAX = 100 };
+
+/* A run of bytes in the parser's head; followed by a NUL that is not counted. */
+struct http1_span {
+    uint32_t at;
+    uint32_t len;
+};
+
+struct http1_header {
+    struct http1_span name;
+    struct http1_span value;
+};
+
+enum http1_state {
+    HTTP1_IN_HEAD,
+    HTTP1_IN_BODY,
+    HTTP1_COMPLETE, /* until http1_next */
+    HTTP1_REFUSED,  /* for good: where the next request begins is unknown */
+};
+
+/* One request at a time. */
+struct http1_parser {
+    llhttp_t llhttp;
+    enum http1_state state;
+    struct buf head; /* target, then names and values */
+    struct buf body;
+    struct http1_span target;
+    struct http1_header headers[HTTP1_HEADERS_MAX];
+    size_t n_headers;
+    bool has_name; /* the last header's name is complete */
+
+    size_t head_bytes; /* as sent, line ends included */
+    size_t line_bytes; /* of the current line */
+    size_t lines;
+    char last_byte;
+    uint64_t body_wire_bytes; /* as sent, chunk framing included */
+
+    /* Valid from HTTP1_HEAD on. */
+    bool is_keep_alive;
+    bool is_http_1_1;
+    bool has_body;
+    bool expects_continue;
+
+    int refusal; /* the HTTP status; error says why */
+    struct err error;
+};
+
+enum http1_result {
+    HTTP1_MORE, /* all was used, the request is not complete */
+    HTTP1_HEAD, /* once: the head is complete; call again with the rest, even if that is empty */
+    HTTP1_DONE, /* the request is complete; the rest belongs to the next one */
+    HTTP1_BAD,  /* answer with `refusal` and `error`, then close */
+};
+
+void http1_init(struct http1_parser *p);
+void http1_free(struct http1_parser *p);
+void http1_next(struct http1_parser *p); /* ready for another request */
+
+/* Reads from `data`; `ret_used` says how much. */
+enum http1_result http1_feed(struct http1_parser *p, const char *data, size_t len,
+                             size_t *ret_used);
+
+/* True if not a byte of a request has been read. */
+bool http1_is_untouched(const struct http1_parser *p);
+
+const char *http1_method(const struct http1_parser *p);
+const char *http1_target(const struct http1_parser *p); /* NUL-terminated, holds no NUL */
+
+/* The value without surrounding blanks, NUL-terminated, or NULL if there is no such header; the
+ * first if there are several. `name` is in lower case. */
+const char *http1_header(const struct http1_parser *p, const char *name, size_t *ret_len);
+
+enum { HTTP1_LENGTH_CHUNKED = -1, HTTP1_LENGTH_UNTIL_CLOSE = -2 };
+
+struct http1_response {
+    int status;
+    const char *content_type;
+    int64_t content_length; /* bytes or one of the above */
+    bool is_keep_alive;
+    bool asks_for_key; /* WWW-Authenticate */
+    const char *allow; /* the methods of this path; NULL to leave out */
+};
+
+void http1_write_head(struct buf *out, const struct http1_response *response);
+
+#define HTTP1_CONTINUE "HTTP/1.1 100 Continue\r\n\r\n"

@@ -1,0 +1,64 @@
+#include "wire/http1.h"
+
+static const struct {
+    int status;
+    const char *line;
+} status_lines[] = {
+    {200, "HTTP/1.1 200 OK\r\n"},
+    {201, "HTTP/1.1 201 Created\r\n"},
+    {202, "HTTP/1.1 202 Accepted\r\n"},
+    {204, "HTTP/1.1 204 No Content\r\n"},
+    {400, "HTTP/1.1 400 Bad Request\r\n"},
+    {401, "HTTP/1.1 401 Unauthorized\r\n"},
+    {403, "HTTP/1.1 403 Forbidden\r\n"},
+    {404, "HTTP/1.1 404 Not Found\r\n"},
+    {405, "HTTP/1.1 405 Method Not Allowed\r\n"},
+    {408, "HTTP/1.1 408 Request Timeout\r\n"},
+    {409, "HTTP/1.1 409 Conflict\r\n"},
+    {410, "HTTP/1.1 410 Gone\r\n"},
+    {413, "HTTP/1.1 413 Content Too Large\r\n"},
+    {414, "HTTP/1.1 414 URI Too Long\r\n"},
+    {417, "HTTP/1.1 417 Expectation Failed\r\n"},
+    {429, "HTTP/1.1 429 Too Many Requests\r\n"},
+    {431, "HTTP/1.1 431 Request Header Fields Too Large\r\n"},
+    {500, "HTTP/1.1 500 Internal Server Error\r\n"},
+    {501, "HTTP/1.1 501 Not Implemented\r\n"},
+    {503, "HTTP/1.1 503 Service Unavailable\r\n"},
+    {505, "HTTP/1.1 505 HTTP Version Not Supported\r\n"},
+};
+
+static void write_status(struct buf *out, int status)
+{
+    for (size_t i = 0; i < ARRAY_LEN(status_lines); i++) {
+        if (status_lines[i].status == status) {
+            buf_append_str(out, status_lines[i].line);
+            return;
+        }
+    }
+    buf_printf(out, "HTTP/1.1 %d Status\r\n", status);
+}
+
+static void write_length(struct buf *out, int64_t length)
+{
+    if (length >= 0)
+        buf_printf(out, "Content-Length: %lld\r\n", (long long)length);
+    else if (length == HTTP1_LENGTH_CHUNKED)
+        buf_append_str(out, "Transfer-Encoding: chunked\r\n");
+}
+
+void http1_write_head(struct buf *out, const struct http1_response *response)
+{
+    write_status(out, response->status);
+    buf_append_str(out, "Content-Type: ");
+    buf_append_str(out, response->content_type);
+    buf_append_str(out, "\r\n");
+    write_length(out, response->content_length);
+    if (!response->is_keep_alive)
+        buf_append_str(out, "Connection: close\r\n");
+    if (response->asks_for_key)
+        buf_append_str(out, "WWW-Authenticate: Bearer\r\n");
+    if (response->allow != NULL)
+        buf_printf(out, "Allow: %s\r\n", response->allow);
+    /* Answers are data of one caller: no cache may keep them, no browser may guess their type. */
+    buf_append_str(out, "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n\r\n");
+}
