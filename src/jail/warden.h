@@ -41,7 +41,7 @@ struct warden_event {
 typedef void (*warden_on_event)(void *context, const struct warden_event *event);
 
 struct warden_config {
-    const char *data_dir; /* absolute; workspaces are made in data_dir/workspaces */
+    const char *data_dir;              /* absolute; workspaces are made in data_dir/workspaces */
     const char *const *read_only_dirs; /* NULL-terminated: shown in jails beside the system's */
 };
 
@@ -68,6 +68,8 @@ int warden_set_limits(struct warden *w, uint64_t jail, const struct jail_limits 
                       struct err *e);
 /* To the head's process group, and to the head if it left that group. */
 int warden_signal(struct warden *w, uint64_t jail, int sig, struct err *e);
-/* A cell began or ended: /workspace is watched while one runs, and as long as processes of it do. */
+/* A cell runs (true) or has ended (false): /workspace is measured often while one runs, and once
+ * about a second after it, and on as long as anything of the jail does. Enough to call with false
+ * once a second for sessions whose cells are short. */
 int warden_watch(struct warden *w, uint64_t jail, bool is_busy, struct err *e);
 int warden_destroy(struct warden *w, uint64_t jail, bool keep_workspace, struct err *e);

@@ -1,0 +1,339 @@
+#include "jail/cgroup.h"
+
+#include "base/fd.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#define GROUP_PREFIX "cella-"
+
+enum {
+    PROC_FILE_MAX = 256 * 1024,
+    REMOVE_TRIES = 200,
+    REMOVE_PAUSE_MS = 10,
+    CPU_PERIOD_US = 100000
+};
+
+static const char *const controller_names[CGROUP_CONTROLLERS] = {"memory", "pids", "cpu"};
+
+/* ---- where the hierarchies are ------------------------------------------------------------- */
+
+static bool has_word(const char *list, const char *word, char separator)
+{
+    size_t len = strlen(word);
+    for (const char *at = list; (at = strstr(at, word)) != NULL; at += len) {
+        bool starts = at == list || at[-1] == separator;
+        bool ends = at[len] == '\0' || at[len] == separator || isspace((unsigned char)at[len]);
+        if (starts && ends)
+            return true;
+    }
+    return false;
+}
+
+/* Mount point of the v1 hierarchy with this controller, or of v2 for NULL. */
+static bool find_mount(const char *controller, char *out, size_t size)
+{
+    _free_ char *mounts = NULL;
+    if (fd_read_file(AT_FDCWD, "/proc/self/mounts", PROC_FILE_MAX, &mounts, NULL) < 0)
+        return false;
+    char *save = NULL;
+    for (char *line = strtok_r(mounts, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        char point[PATH_MAX / 2], type[32], options[512];
+        if (sscanf(line, "%*s %2047s %31s %511s", point, type, options) != 3)
+            continue;
+        bool matches = controller
+                           ? strcmp(type, "cgroup") == 0 && has_word(options, controller, ',')
+                           : strcmp(type, "cgroup2") == 0;
+        if (matches) {
+            snprintf(out, size, "%s", point);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Our own group in the hierarchy: "/" if it cannot be told. */
+static void find_own_group(const char *controller, char *out, size_t size)
+{
+    snprintf(out, size, "/");
+    _free_ char *groups = NULL;
+    if (fd_read_file(AT_FDCWD, "/proc/self/cgroup", PROC_FILE_MAX, &groups, NULL) < 0)
+        return;
+    char *save = NULL;
+    for (char *line = strtok_r(groups, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        char *list = strchr(line, ':');
+        char *path = list ? strchr(list + 1, ':') : NULL;
+        if (path == NULL)
+            continue;
+        *path++ = '\0';
+        list++;
+        if (controller ? has_word(list, controller, ',') : *list == '\0') {
+            snprintf(out, size, "%s", path);
+            return;
+        }
+    }
+}
+
+/* ---- the parent group ---------------------------------------------------------------------- */
+
+static void remove_tree(const char *path)
+{
+    DIR *dir = opendir(path);
+    if (dir == NULL)
+        return;
+    struct dirent *entry;
+    while ((entry = readdir(dir)) != NULL)
+        if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+            unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
+    closedir(dir);
+    /* A group is busy until the last of its processes has been buried. */
+    for (int i = 0; i < REMOVE_TRIES && rmdir(path) < 0 && errno == EBUSY; i++)
+        poll(NULL, 0, REMOVE_PAUSE_MS);
+}
+
+/* Groups of daemons that were killed together with their guardian. */
+static void sweep_orphans(const char *directory)
+{
+    DIR *dir = opendir(directory);
+    if (dir == NULL)
+        return;
+    struct dirent *entry;
+    while ((entry = readdir(dir)) != NULL) {
+        if (strncmp(entry->d_name, GROUP_PREFIX, strlen(GROUP_PREFIX)) != 0)
+            continue;
+        long pid = strtol(entry->d_name + strlen(GROUP_PREFIX), NULL, 10);
+        char path[PATH_MAX];
+        snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
+        if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+            remove_tree(path);
+    }
+    closedir(dir);
+}
+
+static int make_group(const char *directory, uid_t owner, char path[PATH_MAX])
+{
+    sweep_orphans(directory);
+    int n = snprintf(path, PATH_MAX, "%s/%s%d", directory, GROUP_PREFIX, (int)getpid());
+    if (n >= PATH_MAX || (mkdir(path, 0755) < 0 && errno != EEXIST))
+        return -1;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || fchown(fd, owner, owner) < 0) {
+        rmdir(path);
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static bool make_parent_v1(struct cgroup_parent *p, uid_t owner)
+{
+    bool any = false;
+    for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
+        char mount[PATH_MAX / 2], own[PATH_MAX / 2], directory[PATH_MAX];
+        if (!find_mount(controller_names[c], mount, sizeof(mount)))
+            continue;
+        find_own_group(controller_names[c], own, sizeof(own));
+        snprintf(directory, sizeof(directory), "%s%s", mount, strcmp(own, "/") == 0 ? "" : own);
+        if (access(directory, F_OK) < 0) /* the mount shows a subtree: we are at its root */
+            snprintf(directory, sizeof(directory), "%s", mount);
+        p->dirs[c] = make_group(directory, owner, p->paths[c]);
+        p->has[c] = p->dirs[c] >= 0;
+        any = any || p->has[c];
+    }
+    return any;
+}
+
+/* A group with processes may not hand controllers down, so ours step aside into a leaf. */
+static int enable_controllers(const char *directory, const char *list)
+{
+    _fd_ int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    int r = fd_write_file(fd, "cgroup.subtree_control", list);
+    if (r != -EBUSY)
+        return r;
+    mkdirat(fd, GROUP_PREFIX "leaf", 0755);
+    _free_ char *procs = NULL;
+    if (fd_read_file(fd, "cgroup.procs", PROC_FILE_MAX, &procs, NULL) == 0) {
+        char *save = NULL;
+        for (char *pid = strtok_r(procs, "\n", &save); pid; pid = strtok_r(NULL, "\n", &save))
+            fd_write_file(fd, GROUP_PREFIX "leaf/cgroup.procs", pid);
+    }
+    return fd_write_file(fd, "cgroup.subtree_control", list);
+}
+
+/* The files that whoever runs a delegated subtree must own. */
+static void give_away_v2(int dir, uid_t owner)
+{
+    static const char *const files[] = {"cgroup.procs", "cgroup.subtree_control", "cgroup.threads"};
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        if (fchownat(dir, files[i], owner, owner, 0) < 0)
+            return;
+}
+
+static bool make_parent_v2(struct cgroup_parent *p, uid_t owner)
+{
+    char mount[PATH_MAX / 2], own[PATH_MAX / 2], directory[PATH_MAX];
+    if (!find_mount(NULL, mount, sizeof(mount)))
+        return false;
+    find_own_group(NULL, own, sizeof(own));
+    /* Root builds at the top, where processes and controllers may live together; others may only
+     * build where they are, and only if it was delegated to them. */
+    bool at_top = geteuid() == 0 || strcmp(own, "/") == 0;
+    snprintf(directory, sizeof(directory), "%s%s", mount, at_top ? "" : own);
+    for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
+        char word[32];
+        snprintf(word, sizeof(word), "+%s", controller_names[c]);
+        p->has[c] = enable_controllers(directory, word) == 0;
+    }
+    p->dirs[0] = make_group(directory, owner, p->paths[0]);
+    if (p->dirs[0] < 0)
+        return false;
+    give_away_v2(p->dirs[0], owner);
+    bool any = false;
+    for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
+        char word[32];
+        snprintf(word, sizeof(word), "+%s", controller_names[c]);
+        p->has[c] = p->has[c] && fd_write_file(p->dirs[0], "cgroup.subtree_control", word) == 0;
+        any = any || p->has[c];
+    }
+    if (!any)
+        cgroup_parent_remove(p);
+    return any;
+}
+
+void cgroup_parent_make(struct cgroup_parent *p, uid_t owner)
+{
+    *p = (struct cgroup_parent){.dirs = {-1, -1, -1}};
+    if (make_parent_v1(p, owner))
+        p->version = 1;
+    else if (make_parent_v2(p, owner))
+        p->version = 2;
+    else
+        memset(p->has, 0, sizeof(p->has));
+}
+
+void cgroup_parent_remove(struct cgroup_parent *p)
+{
+    for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
+        if (p->dirs[c] < 0)
+            continue;
+        close(p->dirs[c]);
+        p->dirs[c] = -1;
+        remove_tree(p->paths[c]);
+    }
+}
+
+/* ---- one jail's group ---------------------------------------------------------------------- */
+
+/* The directory under which this controller's files of a jail are found. */
+static int controller_dir(const struct cgroup_parent *p, int controller)
+{
+    return p->version == 1 ? p->dirs[controller] : p->dirs[0];
+}
+
+static int write_value(const struct cgroup_parent *p, const struct cgroup *g, int controller,
+                       const char *file, const char *value)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "%s/%s", g->name, file);
+    return fd_write_file(controller_dir(p, controller), path, value);
+}
+
+int cgroup_set_limits(const struct cgroup_parent *p, const struct cgroup *g,
+                      const struct jail_limits *limits, struct err *e)
+{
+    bool v1 = p->version == 1;
+    char value[64];
+    int r = 0;
+    if (p->has[CGROUP_MEMORY]) {
+        snprintf(value, sizeof(value), "%zu", limits->memory_mb * MIB);
+        r = write_value(p, g, CGROUP_MEMORY, v1 ? "memory.limit_in_bytes" : "memory.max", value);
+        /* Swap would stretch the limit; hosts without swap accounting have no such file. */
+        if (r == 0)
+            write_value(p, g, CGROUP_MEMORY, v1 ? "memory.memsw.limit_in_bytes" : "memory.swap.max",
+                        v1 ? value : "0");
+    }
+    if (r == 0 && p->has[CGROUP_PIDS]) {
+        /* The jail's init is ours, not the user's. */
+        snprintf(value, sizeof(value), "%u", limits->pids + 1);
+        r = write_value(p, g, CGROUP_PIDS, "pids.max", value);
+    }
+    if (r == 0 && p->has[CGROUP_CPU]) {
+        unsigned quota = limits->cpu_percent * (CPU_PERIOD_US / 100);
+        if (v1)
+            snprintf(value, sizeof(value), "%u", quota);
+        else
+            snprintf(value, sizeof(value), "%u %u", quota, (unsigned)CPU_PERIOD_US);
+        r = write_value(p, g, CGROUP_CPU, v1 ? "cpu.cfs_quota_us" : "cpu.max", value);
+    }
+    if (r < 0)
+        return err_errno(e, ERR_UNAVAILABLE, r, "cannot set the limits of cgroup %s", g->name);
+    return 0;
+}
+
+static int make_directories(const struct cgroup_parent *p, struct cgroup *g)
+{
+    for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
+        if (p->dirs[c] < 0)
+            continue;
+        if (mkdirat(p->dirs[c], g->name, 0755) < 0 && errno != EEXIST)
+            return -errno;
+        char path[64];
+        snprintf(path, sizeof(path), "%s%s", g->name, p->version == 1 ? "/tasks" : "");
+        int flags = p->version == 1 ? O_WRONLY : O_RDONLY | O_DIRECTORY;
+        int fd = openat(p->dirs[c], path, flags | O_CLOEXEC);
+        if (fd < 0)
+            return -errno;
+        g->join_fds[g->n_join_fds++] = fd;
+    }
+    return 0;
+}
+
+int cgroup_make(const struct cgroup_parent *p, const char *name, const struct jail_limits *limits,
+                struct cgroup *ret, struct err *e)
+{
+    *ret = (struct cgroup){0};
+    if (p->version == 0)
+        return 0;
+    snprintf(ret->name, sizeof(ret->name), "%s", name);
+    int r = make_directories(p, ret);
+    if (r < 0)
+        err_errno(e, ERR_UNAVAILABLE, r, "cannot make the cgroup %s", name);
+    if (r < 0 || cgroup_set_limits(p, ret, limits, e) < 0) {
+        cgroup_remove(p, ret);
+        return -1;
+    }
+    return 0;
+}
+
+uint32_t cgroup_oom_kills(const struct cgroup_parent *p, const struct cgroup *g)
+{
+    if (!p->has[CGROUP_MEMORY] || g->name[0] == '\0')
+        return 0;
+    char path[64];
+    snprintf(path, sizeof(path), "%s/%s", g->name,
+             p->version == 1 ? "memory.oom_control" : "memory.events");
+    _free_ char *text = NULL;
+    if (fd_read_file(controller_dir(p, CGROUP_MEMORY), path, 4 * KIB, &text, NULL) < 0)
+        return 0;
+    const char *line = strstr(text, "oom_kill ");
+    return line ? (uint32_t)strtoul(line + strlen("oom_kill "), NULL, 10) : 0;
+}
+
+void cgroup_remove(const struct cgroup_parent *p, struct cgroup *g)
+{
+    for (size_t i = 0; i < g->n_join_fds; i++)
+        close(g->join_fds[i]);
+    g->n_join_fds = 0;
+    for (int c = 0; c < CGROUP_CONTROLLERS && g->name[0] != '\0'; c++)
+        if (p->dirs[c] >= 0)
+            unlinkat(p->dirs[c], g->name, AT_REMOVEDIR);
+    g->name[0] = '\0';
+}

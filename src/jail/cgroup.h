@@ -1,0 +1,40 @@
+/* Resource limits by cgroup, v1 or v2, whichever the host has. The guardian makes one parent group
+ * for the daemon's life and gives it to the warden; the warden makes one group for each jail in it.
+ *
+ * Where no group can be made (an ordinary user without delegation) `version` is 0 and rlimits have
+ * to do; doctor says so. */
+#pragma once
+
+#include "base/err.h"
+#include "jail/spec.h"
+
+#include <limits.h>
+#include <sys/types.h>
+
+enum cgroup_controller { CGROUP_MEMORY, CGROUP_PIDS, CGROUP_CPU, CGROUP_CONTROLLERS };
+
+struct cgroup_parent {
+    int version;                  /* 0: none, 1 or 2 */
+    bool has[CGROUP_CONTROLLERS]; /* which limits can be set */
+    int dirs[CGROUP_CONTROLLERS]; /* v1: one for each controller; v2: only the first; else -1 */
+    char paths[CGROUP_CONTROLLERS][PATH_MAX];
+};
+
+/* Never fails as such: what cannot be had is not in `has`. `owner` is who will make jails' groups.
+ */
+void cgroup_parent_make(struct cgroup_parent *p, uid_t owner);
+void cgroup_parent_remove(struct cgroup_parent *p); /* when no process is left in it */
+
+/* One jail's group. */
+struct cgroup {
+    char name[32];
+    int join_fds[CGROUP_CONTROLLERS]; /* v1: `tasks` files; v2: the directory itself, for clone3 */
+    size_t n_join_fds;
+};
+
+int cgroup_make(const struct cgroup_parent *p, const char *name, const struct jail_limits *limits,
+                struct cgroup *ret, struct err *e);
+int cgroup_set_limits(const struct cgroup_parent *p, const struct cgroup *g,
+                      const struct jail_limits *limits, struct err *e);
+uint32_t cgroup_oom_kills(const struct cgroup_parent *p, const struct cgroup *g);
+void cgroup_remove(const struct cgroup_parent *p, struct cgroup *g); /* takes a half-made one */

@@ -1,0 +1,29 @@
+/* Walking into a jail: the ordered story of how a trusted process becomes a prisoner. Used by the
+ * zygote's library, and by whatever starts an interpreter with exec. */
+#pragma once
+
+#include "jail/message.h"
+#include "jail/seccomp.h"
+
+/* Inside a jail everyone is this user. */
+enum { JAIL_UID = 1000, JAIL_GID = 1000 };
+
+struct enter_args {
+    int jail_pidfd;        /* the jail's init */
+    const int *cgroup_fds; /* cgroup v1 `tasks` files to join */
+    size_t n_cgroup_fds;
+    int session_sock;
+    struct jail_limits limits;
+    bool has_memory_limit; /* a cgroup counts this jail's memory */
+    const struct seccomp_blob *filter;
+};
+
+enum { ENTER_SESSION_FD = 3 }; /* where the session's socket is afterwards; 0-2 are /dev/null */
+
+/* The calling process must have been forked with its pid namespace already pointing at the jail.
+ * Returns 0 with every wall standing, or -errno and the step that failed; then the caller must
+ * _exit without running anything else. */
+int jail_enter(const struct enter_args *args, const char **ret_step);
+
+/* The last walls, also for the jail's own init: no capability in any set, no way to gain one. */
+int jail_drop_capabilities(void);

@@ -1,0 +1,169 @@
+#include "jail/guardian.h"
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "jail/cgroup.h"
+#include "jail/image.h"
+#include "jail/message.h"
+#include "jail/syscalls.h"
+#include "jail/warden_main.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#define WARDEN_NAMESPACES                                                                          \
+    (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
+
+enum { CONTROL_FD = 3, LIFELINE_FD = 4, ORDERLY_END_MS = 2000 };
+
+/* ---- the child that becomes the warden ----------------------------------------------------- */
+
+static _Noreturn void report_failure(const struct err *e)
+{
+    char message[sizeof(struct report) + sizeof(e->message) + sizeof(e->advice) + 4];
+    int n = snprintf(message + sizeof(struct report), sizeof(message) - sizeof(struct report),
+                     "%s%s%s", e->message, e->advice[0] ? "; " : "", e->advice);
+    struct report report = {.type = REPORT_FAILED, .text_len = (uint32_t)n};
+    memcpy(message, &report, sizeof(report));
+    fd_send(CONTROL_FD, message, sizeof(report) + (size_t)n, NULL, 0);
+    _exit(1);
+}
+
+/* Root of the new user namespace. Until here the process still was the starter to the host's file
+ * system, which is what opening the sources needed. */
+static int become_namespace_root(struct err *e)
+{
+    if (setgroups(0, NULL) < 0 && errno != EPERM)
+        return err_errno(e, ERR_UNAVAILABLE, errno, "cannot leave the starter's groups");
+    if (setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
+        return err_errno(e, ERR_UNAVAILABLE, errno, "cannot become root of the user namespace");
+    /* Changing ids clears both: our own /proc files must be ours, and the end of the guardian must
+     * be our end. */
+    if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+        return err_errno(e, ERR_UNAVAILABLE, errno, "cannot set up the warden");
+    return 0;
+}
+
+static _Noreturn void warden_child(const struct guardian_args *args, struct jail_factory *factory,
+                                   int go)
+{
+    struct err e = {0};
+    char byte;
+    if (read(go, &byte, 1) != 1)
+        _exit(1);
+    struct image_spec spec = {.workspaces = args->workspaces,
+                              .read_only_dirs = args->read_only_dirs};
+    struct image_sources *sources = NULL;
+    if (image_open_sources(&spec, &sources, &e) < 0 || become_namespace_root(&e) < 0 ||
+        image_build(sources, &e) < 0)
+        report_failure(&e);
+    factory->workspaces = open(IMAGE_WORKSPACES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    warden_main(CONTROL_FD, factory);
+}
+
+/* ---- the guardian -------------------------------------------------------------------------- */
+
+static int write_proc(pid_t pid, const char *file, const char *text)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
+    return fd_write_file(AT_FDCWD, path, text);
+}
+
+/* As root a range of ids of its own; as an ordinary user the one id that there is. */
+static int map_ids(pid_t pid, bool is_root)
+{
+    char uids[64], gids[64];
+    if (is_root) {
+        snprintf(uids, sizeof(uids), "0 %d %d\n", GUARDIAN_ID_BASE, GUARDIAN_ID_COUNT);
+        memcpy(gids, uids, sizeof(gids));
+    } else {
+        snprintf(uids, sizeof(uids), "0 %u 1\n", (unsigned)geteuid());
+        snprintf(gids, sizeof(gids), "0 %u 1\n", (unsigned)getegid());
+        int r = write_proc(pid, "setgroups", "deny");
+        if (r < 0)
+            return r;
+    }
+    int r = write_proc(pid, "uid_map", uids);
+    return r == 0 ? write_proc(pid, "gid_map", gids) : r;
+}
+
+/* Every descriptor that the daemon had, its listening sockets above all, must not live on here. */
+static void keep_descriptors(const struct guardian_args *args)
+{
+    int control = fcntl(args->control, F_DUPFD_CLOEXEC, 16);
+    int lifeline = fcntl(args->lifeline, F_DUPFD_CLOEXEC, 16);
+    if (control < 0 || lifeline < 0 || dup3(control, CONTROL_FD, O_CLOEXEC) < 0 ||
+        dup3(lifeline, LIFELINE_FD, O_CLOEXEC) < 0)
+        _exit(1);
+    sys_close_from(LIFELINE_FD + 1);
+}
+
+static pid_t start_warden(const struct guardian_args *args, struct jail_factory *factory,
+                          int *ret_pidfd)
+{
+    int go[2];
+    if (pipe2(go, O_CLOEXEC) < 0)
+        return -errno;
+    pid_t pid = sys_clone3(WARDEN_NAMESPACES, SIGCHLD, ret_pidfd, -1);
+    if (pid == 0) {
+        close(go[1]);
+        close(LIFELINE_FD);
+        warden_child(args, factory, go[0]);
+    }
+    close(go[0]);
+    if (pid > 0) {
+        int r = map_ids(pid, factory->has_id_range);
+        if (r < 0 || write(go[1], "g", 1) != 1) {
+            kill(pid, SIGKILL);
+            waitpid(pid, NULL, 0);
+            pid = r < 0 ? r : -EPIPE;
+        }
+    }
+    close(go[1]);
+    return pid;
+}
+
+/* The warden ends by itself when the daemon does; one that hangs is helped. */
+static void await_end(pid_t pid, int pidfd)
+{
+    struct pollfd waits[2] = {{.fd = pidfd, .events = POLLIN},
+                              {.fd = LIFELINE_FD, .events = POLLIN}};
+    while (poll(waits, 2, -1) < 0 && errno == EINTR)
+        ;
+    if (!(waits[0].revents & POLLIN) && poll(waits, 1, ORDERLY_END_MS) <= 0)
+        kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+_Noreturn void guardian_main(const struct guardian_args *args)
+{
+    prctl(PR_SET_NAME, "cella-guardian");
+    setsid(); /* a terminal's Ctrl-C is for the daemon, which then ends us in order */
+    static const int ignored[] = {SIGHUP, SIGINT, SIGTERM, SIGPIPE};
+    for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
+        signal(ignored[i], SIG_IGN);
+    keep_descriptors(args);
+    bool is_root = geteuid() == 0;
+    struct jail_factory factory = {.filter = args->filter, .has_id_range = is_root};
+    cgroup_parent_make(&factory.cgroups, is_root ? GUARDIAN_ID_BASE : geteuid());
+    int pidfd = -1;
+    pid_t pid = start_warden(args, &factory, &pidfd);
+    if (pid < 0) {
+        struct err e;
+        err_errno(&e, ERR_UNAVAILABLE, pid, "cannot make the warden's namespaces");
+        err_advise(&e, "run `cella doctor` to see what this machine refuses");
+        cgroup_parent_remove(&factory.cgroups);
+        report_failure(&e);
+    }
+    close(CONTROL_FD); /* so that the daemon sees the warden's end at once */
+    await_end(pid, pidfd);
+    cgroup_parent_remove(&factory.cgroups);
+    _exit(0);
+}

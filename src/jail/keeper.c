@@ -1,0 +1,343 @@
+#include "jail/keeper.h"
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/list.h"
+#include "jail/message.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+enum {
+    DEPTH_MAX = 64,       /* directories below each other; deeper trees count as over the limit */
+    ENTRIES_MAX = 200000, /* files of one workspace */
+    ENTRY_COST_BYTES = 512,
+    PACE_MIN_MS = 25,
+    PACE_MAX_MS = 1000,
+    LINGER_MS = 2000,            /* between looks while processes outlive their cell */
+    FILL_BYTES_PER_MS = 2 << 20, /* the fastest disk we reckon with: 2 GiB/s */
+    AT_REST_PIDS = 2,            /* the jail's init and its head */
+    SLACK_MB = 64,               /* how far over a quarter more than the limit is tolerated */
+};
+
+struct ward {
+    struct list link;
+    uint64_t jail;
+    int workspace;
+    int proc;
+    uint64_t limit_bytes;
+    uint64_t next_ms; /* 0: at rest */
+    bool is_busy;
+    bool is_over;
+};
+
+static struct list wards = {&wards, &wards};
+static int control;
+
+/* ---- measuring ----------------------------------------------------------------------------- */
+
+struct measure {
+    uint64_t bytes;
+    uint64_t entries;
+    bool is_excessive; /* too many files or too deep */
+};
+
+static void measure_dir(int fd, int depth, struct measure *m)
+{
+    DIR *dir = fdopendir(fd);
+    if (dir == NULL) {
+        close(fd);
+        return;
+    }
+    struct dirent *entry;
+    while (!m->is_excessive && (entry = readdir(dir)) != NULL) {
+        struct stat st;
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+            continue;
+        m->bytes += MAX((uint64_t)st.st_blocks * 512 / MAX((uint64_t)st.st_nlink, 1),
+                        (uint64_t)ENTRY_COST_BYTES);
+        m->is_excessive = ++m->entries > ENTRIES_MAX || depth == 0;
+        if (!S_ISDIR(st.st_mode) || m->is_excessive)
+            continue;
+        int child = openat(dirfd(dir), entry->d_name,
+                           O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+        if (child >= 0)
+            measure_dir(child, depth - 1, m);
+    }
+    closedir(dir);
+}
+
+/* A descriptor of its own, because reading a directory moves the descriptor's position. */
+static int reopen_dir(int fd)
+{
+    return openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static struct measure measure_ward(const struct ward *w)
+{
+    struct measure m = {0};
+    int fd = reopen_dir(w->workspace);
+    if (fd >= 0)
+        measure_dir(fd, DEPTH_MAX, &m);
+    return m;
+}
+
+/* Does anything run in the jail besides its init and an idle, single-threaded head? */
+static bool has_lingering(const struct ward *w)
+{
+    int fd = reopen_dir(w->proc);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (dir == NULL)
+        return false;
+    int pids = 0;
+    bool has_threads = false;
+    struct dirent *entry;
+    while ((entry = readdir(dir)) != NULL) {
+        if (!isdigit((unsigned char)entry->d_name[0]))
+            continue;
+        pids++;
+        char tasks[32];
+        struct stat st;
+        snprintf(tasks, sizeof(tasks), "%.10s/task", entry->d_name);
+        if (fstatat(dirfd(dir), tasks, &st, 0) == 0 && st.st_nlink > 3) /* two of them are names */
+            has_threads = true;
+    }
+    closedir(dir);
+    return pids > AT_REST_PIDS || has_threads;
+}
+
+/* ---- enforcing ----------------------------------------------------------------------------- */
+
+static ino_t pid_namespace(const char *pid)
+{
+    char path[64];
+    struct stat st;
+    snprintf(path, sizeof(path), "/proc/%.10s/ns/pid", pid);
+    return stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
+/* The jail's pid namespace, told by any of its processes: /proc of the jail shows `1` only to it.
+ */
+static ino_t ward_namespace(const struct ward *w)
+{
+    struct stat st;
+    DIR *dir = fdopendir(reopen_dir(w->proc));
+    ino_t found = 0;
+    struct dirent *entry;
+    while (dir != NULL && found == 0 && (entry = readdir(dir)) != NULL) {
+        char path[32];
+        snprintf(path, sizeof(path), "%.10s/ns/pid", entry->d_name);
+        if (isdigit((unsigned char)entry->d_name[0]) && fstatat(dirfd(dir), path, &st, 0) == 0)
+            found = st.st_ino;
+    }
+    if (dir != NULL)
+        closedir(dir);
+    return found;
+}
+
+/* Children inherit the limit, so one pass over what runs now is enough for honest programs. */
+static void limit_writes(const struct ward *w, bool refuse)
+{
+    ino_t namespace = ward_namespace(w);
+    DIR *dir = opendir("/proc");
+    struct dirent *entry;
+    while (namespace != 0 && dir != NULL && (entry = readdir(dir)) != NULL) {
+        if (!isdigit((unsigned char)entry->d_name[0]) || pid_namespace(entry->d_name) != namespace)
+            continue;
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        struct rlimit limit;
+        if (prlimit(pid, RLIMIT_FSIZE, NULL, &limit) < 0)
+            continue;
+        limit.rlim_cur = refuse ? 0 : limit.rlim_max;
+        prlimit(pid, RLIMIT_FSIZE, &limit, NULL);
+    }
+    if (dir != NULL)
+        closedir(dir);
+}
+
+static void say(enum keeper_word_type type, uint64_t jail, uint64_t bytes)
+{
+    struct keeper_word word = {.type = type, .jail = jail, .bytes = bytes};
+    if (fd_send(control, &word, sizeof(word), NULL, 0) < 0)
+        _exit(0); /* the warden is gone */
+}
+
+static void check(struct ward *w)
+{
+    uint64_t began_ms = clock_mono_ms();
+    struct measure m = measure_ward(w);
+    bool is_over = m.is_excessive || m.bytes > w->limit_bytes;
+    if (is_over != w->is_over) {
+        limit_writes(w, is_over);
+        say(is_over ? KEEPER_SAYS_OVER : KEEPER_SAYS_UNDER, w->jail, m.bytes);
+        w->is_over = is_over;
+    }
+    if (m.bytes > w->limit_bytes + w->limit_bytes / 4 + SLACK_MB * MIB)
+        say(KEEPER_SAYS_FAR_OVER, w->jail, m.bytes);
+
+    uint64_t now_ms = clock_mono_ms();
+    uint64_t room = is_over ? 0 : w->limit_bytes - m.bytes;
+    uint64_t pace_ms =
+        MIN(MAX(room / FILL_BYTES_PER_MS, (uint64_t)PACE_MIN_MS), (uint64_t)PACE_MAX_MS);
+    pace_ms = MAX(pace_ms, 10 * (now_ms - began_ms)); /* a huge tree must not eat a core */
+    if (w->is_busy)
+        w->next_ms = now_ms + pace_ms;
+    else if (w->is_over || has_lingering(w))
+        w->next_ms = now_ms + MAX(pace_ms, (uint64_t)LINGER_MS);
+    else
+        w->next_ms = 0;
+}
+
+/* ---- removing ------------------------------------------------------------------------------ */
+
+static void remove_contents(int fd, int depth)
+{
+    DIR *dir = fdopendir(fd);
+    if (dir == NULL) {
+        close(fd);
+        return;
+    }
+    /* The owner may have forbidden it to everybody, itself included. */
+    fchmod(dirfd(dir), 0700);
+    struct dirent *entry;
+    while ((entry = readdir(dir)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if (unlinkat(dirfd(dir), entry->d_name, 0) == 0 || (errno != EISDIR && errno != EPERM))
+            continue;
+        int child = openat(dirfd(dir), entry->d_name,
+                           O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+        if (child >= 0 && depth > 0)
+            remove_contents(child, depth - 1);
+        else if (child >= 0)
+            close(child);
+        unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
+    }
+    closedir(dir);
+}
+
+/* Trees deeper than the stack of descriptors allows lose a layer of leaves with each pass. */
+static void remove_workspace(int workspaces, const char *name)
+{
+    for (int pass = 0; pass < 1000; pass++) {
+        int fd = openat(workspaces, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0)
+            return;
+        remove_contents(fd, DEPTH_MAX * 4);
+        if (unlinkat(workspaces, name, AT_REMOVEDIR) == 0 || errno != ENOTEMPTY)
+            return;
+    }
+}
+
+/* ---- orders -------------------------------------------------------------------------------- */
+
+static struct ward *find(uint64_t jail)
+{
+    LIST_EACH(&wards, at)
+    {
+        struct ward *w = CONTAINER_OF(at, struct ward, link);
+        if (w->jail == jail)
+            return w;
+    }
+    return NULL;
+}
+
+static void forget(struct ward *w)
+{
+    if (w == NULL)
+        return;
+    list_remove(&w->link);
+    close(w->workspace);
+    close(w->proc);
+    free(w);
+}
+
+static void watch(const struct keeper_order *order, const int fds[2])
+{
+    struct ward *w = mem_alloc(sizeof(*w));
+    w->jail = order->jail;
+    w->workspace = fds[0];
+    w->proc = fds[1];
+    w->limit_bytes = order->disk_mb * MIB;
+    list_append(&wards, &w->link);
+}
+
+/* A short cell is not worth a look of its own, but what it may have left running is. */
+static void set_busy(struct ward *w, bool is_busy)
+{
+    uint64_t due_ms = clock_mono_ms() + (is_busy ? 0 : PACE_MAX_MS);
+    w->is_busy = is_busy;
+    if (w->next_ms == 0 || w->next_ms > due_ms)
+        w->next_ms = due_ms;
+}
+
+static void obey(const struct keeper_order *order, const int *fds, size_t n_fds, int workspaces)
+{
+    struct ward *w = find(order->jail);
+    switch (order->type) {
+    case KEEPER_WATCH:
+        if (n_fds == 2)
+            watch(order, fds);
+        else if (w != NULL)
+            w->limit_bytes = order->disk_mb * MIB;
+        break;
+    case KEEPER_BUSY:
+        if (w != NULL)
+            set_busy(w, order->is_busy);
+        break;
+    case KEEPER_FORGET:
+        forget(w);
+        break;
+    case KEEPER_REMOVE:
+        forget(w);
+        remove_workspace(workspaces, order->workspace);
+        say(KEEPER_SAYS_REMOVED, order->jail, 0);
+        break;
+    }
+}
+
+/* Does what is due and returns the milliseconds until something is due again, -1 for never. */
+static int check_due(void)
+{
+    uint64_t soonest_ms = UINT64_MAX;
+    LIST_EACH(&wards, at)
+    {
+        struct ward *w = CONTAINER_OF(at, struct ward, link);
+        if (w->next_ms != 0 && w->next_ms <= clock_mono_ms())
+            check(w);
+        if (w->next_ms != 0)
+            soonest_ms = MIN(soonest_ms, w->next_ms);
+    }
+    uint64_t now_ms = clock_mono_ms();
+    if (soonest_ms == UINT64_MAX)
+        return -1;
+    return soonest_ms > now_ms ? (int)(soonest_ms - now_ms) : 0;
+}
+
+_Noreturn void keeper_main(int sock, int workspaces)
+{
+    prctl(PR_SET_NAME, "cella-keeper");
+    control = sock;
+    for (;;) {
+        struct pollfd wait = {.fd = sock, .events = POLLIN};
+        int ready = poll(&wait, 1, check_due());
+        if (ready < 0 && errno != EINTR)
+            _exit(1);
+        if (ready <= 0)
+            continue;
+        struct keeper_order order;
+        int fds[2];
+        size_t n_fds = 0;
+        if (fd_recv(sock, &order, sizeof(order), fds, 2, &n_fds) != sizeof(order))
+            _exit(0); /* the warden is gone */
+        order.workspace[WORKSPACE_NAME_MAX - 1] = '\0';
+        obey(&order, fds, n_fds, workspaces);
+    }
+}

@@ -1,0 +1,11 @@
+/* Landlock: the second wall around files, and the only one around abstract sockets and signals that
+ * does not depend on a namespace. */
+#pragma once
+
+#include "base/base.h"
+
+int landlock_abi(void); /* 0 where the kernel has none */
+
+/* Restricts the calling process inside its jail. 0, or -errno. Does nothing at ABI 0: the
+ * namespaces stand without it, and doctor says so. */
+int landlock_restrict_self(void);

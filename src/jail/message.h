@@ -1,0 +1,84 @@
+/* What daemon, warden, keeper and zygote say to each other: fixed structs over SOCK_SEQPACKET, one
+ * message each. All ends are ours; nothing of a session ever reaches these sockets. */
+#pragma once
+
+#include "jail/spec.h"
+#include "jail/warden.h"
+
+enum { MESSAGE_TEXT_MAX = 60 * 1024, WORKSPACE_NAME_MAX = 64 };
+
+/* Daemon to warden. */
+enum request_type {
+    REQUEST_ZYGOTE_START, /* text: interpreter, NUL, profile */
+    REQUEST_ZYGOTE_STOP,
+    REQUEST_ENTER, /* workspace, limits; one descriptor: the session's socket */
+    REQUEST_LIMITS,
+    REQUEST_SIGNAL,  /* number: the signal */
+    REQUEST_WATCH,   /* number: a cell runs or not */
+    REQUEST_DESTROY, /* number: the workspace is kept or not */
+};
+
+struct request {
+    enum request_type type;
+    uint32_t zygote;
+    uint64_t jail;
+    struct jail_limits limits;
+    int32_t number;
+    char workspace[WORKSPACE_NAME_MAX];
+    uint32_t text_len; /* bytes that follow the struct in the same message */
+};
+
+/* Warden to daemon: a warden_event in one piece. The first report of a warden's life has the type
+ * REPORT_STARTED or REPORT_FAILED. */
+enum { REPORT_STARTED = 100, REPORT_FAILED = 101 };
+
+struct report {
+    int32_t type;
+    uint32_t zygote;
+    uint64_t jail;
+    int32_t pid;
+    int32_t status;
+    uint32_t oom_kills;
+    uint32_t text_len; /* bytes that follow the struct in the same message */
+    uint64_t bytes;
+};
+
+/* Warden to zygote: fork into this jail. Descriptors: the jail's init (pidfd), the session's
+ * socket, then the cgroup files to join. */
+struct zygote_fork {
+    uint64_t jail;
+    struct jail_limits limits;
+    int32_t cgroup_version; /* 0: none; 1: write "0" to each file; 2: clone into the directory */
+    bool has_memory_limit;  /* by cgroup; otherwise rlimits have to do */
+};
+
+struct zygote_forked {
+    uint64_t jail;
+    int32_t pid;    /* in the warden's pid namespace */
+    int32_t errnum; /* 0 or why there is no child */
+};
+
+/* Warden to keeper, with a descriptor of the workspace and one of the jail's /proc for WATCH. */
+enum keeper_order_type { KEEPER_WATCH, KEEPER_BUSY, KEEPER_FORGET, KEEPER_REMOVE };
+
+struct keeper_order {
+    enum keeper_order_type type;
+    uint64_t jail;
+    uint32_t disk_mb;
+    bool is_busy;
+    char workspace[WORKSPACE_NAME_MAX]; /* REMOVE */
+};
+
+/* Keeper to warden. */
+enum keeper_word_type {
+    KEEPER_SAYS_OVER,
+    KEEPER_SAYS_UNDER,
+    KEEPER_SAYS_FAR_OVER,
+    KEEPER_SAYS_REMOVED
+};
+
+struct keeper_word {
+    enum keeper_word_type type;
+    uint64_t jail;
+    uint64_t bytes;
+};

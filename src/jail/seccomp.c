@@ -1,0 +1,447 @@
+/* An allow-list: what is not named does not exist (ENOSYS), so that a system call of tomorrow's
+ * kernel is closed today. What programs are known to try gets EPERM, which they handle better. */
+#include "jail/seccomp.h"
+
+#include <errno.h>
+#include <linux/sched.h>
+#include <seccomp.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#define NAMESPACE_FLAGS                                                                            \
+    (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |     \
+     CLONE_NEWCGROUP | 0x80u /* CLONE_NEWTIME */)
+
+static const char *const allowed[] = {
+    /* files */
+    "access",
+    "chdir",
+    "chmod",
+    "chown",
+    "close",
+    "close_range",
+    "copy_file_range",
+    "creat",
+    "dup",
+    "dup2",
+    "dup3",
+    "faccessat",
+    "faccessat2",
+    "fadvise64",
+    "fallocate",
+    "fchdir",
+    "fchmod",
+    "fchmodat",
+    "fchmodat2",
+    "fchown",
+    "fchownat",
+    "fcntl",
+    "fdatasync",
+    "fgetxattr",
+    "flistxattr",
+    "flock",
+    "fremovexattr",
+    "fsetxattr",
+    "fstat",
+    "fstatfs",
+    "fsync",
+    "ftruncate",
+    "futimesat",
+    "getcwd",
+    "getdents",
+    "getdents64",
+    "getxattr",
+    "inotify_add_watch",
+    "inotify_init",
+    "inotify_init1",
+    "inotify_rm_watch",
+    "ioctl",
+    "lchown",
+    "lgetxattr",
+    "link",
+    "linkat",
+    "listxattr",
+    "llistxattr",
+    "lremovexattr",
+    "lseek",
+    "lsetxattr",
+    "lstat",
+    "mkdir",
+    "mkdirat",
+    "mknod",
+    "mknodat",
+    "newfstatat",
+    "open",
+    "openat",
+    "openat2",
+    "pipe",
+    "pipe2",
+    "pread64",
+    "preadv",
+    "preadv2",
+    "pwrite64",
+    "pwritev",
+    "pwritev2",
+    "read",
+    "readahead",
+    "readlink",
+    "readlinkat",
+    "readv",
+    "removexattr",
+    "rename",
+    "renameat",
+    "renameat2",
+    "rmdir",
+    "sendfile",
+    "setxattr",
+    "stat",
+    "statfs",
+    "statx",
+    "symlink",
+    "symlinkat",
+    "sync",
+    "sync_file_range",
+    "syncfs",
+    "truncate",
+    "umask",
+    "unlink",
+    "unlinkat",
+    "utime",
+    "utimensat",
+    "utimes",
+    "write",
+    "writev",
+    /* memory */
+    "brk",
+    "madvise",
+    "memfd_create",
+    "mincore",
+    "mlock",
+    "mlock2",
+    "mlockall",
+    "mmap",
+    "mprotect",
+    "mremap",
+    "msync",
+    "munlock",
+    "munlockall",
+    "munmap",
+    "pkey_alloc",
+    "pkey_free",
+    "pkey_mprotect",
+    "membarrier",
+    "cachestat",
+    "map_shadow_stack",
+    /* processes, threads, signals */
+    "alarm",
+    "arch_prctl",
+    "capget",
+    "execve",
+    "execveat",
+    "exit",
+    "exit_group",
+    "fork",
+    "vfork",
+    "futex",
+    "futex_waitv",
+    "get_robust_list",
+    "set_robust_list",
+    "rseq",
+    "set_tid_address",
+    "getegid",
+    "geteuid",
+    "getgid",
+    "getgroups",
+    "getpgid",
+    "getpgrp",
+    "getpid",
+    "getppid",
+    "getpriority",
+    "getresgid",
+    "getresuid",
+    "getrlimit",
+    "setrlimit",
+    "getrusage",
+    "getsid",
+    "gettid",
+    "getuid",
+    "kill",
+    "pause",
+    "pidfd_open",
+    "pidfd_send_signal",
+    "prctl",
+    "restart_syscall",
+    "rt_sigaction",
+    "rt_sigpending",
+    "rt_sigprocmask",
+    "rt_sigqueueinfo",
+    "rt_sigreturn",
+    "rt_sigsuspend",
+    "rt_sigtimedwait",
+    "rt_tgsigqueueinfo",
+    "setfsgid",
+    "setfsuid",
+    "setgid",
+    "setgroups",
+    "setpgid",
+    "setpriority",
+    "setregid",
+    "setresgid",
+    "setresuid",
+    "setreuid",
+    "setsid",
+    "setuid",
+    "sigaltstack",
+    "signalfd",
+    "signalfd4",
+    "tgkill",
+    "tkill",
+    "wait4",
+    "waitid",
+    "sysinfo",
+    "times",
+    "uname",
+    /* scheduling, time */
+    "clock_getres",
+    "clock_gettime",
+    "clock_nanosleep",
+    "getcpu",
+    "getitimer",
+    "gettimeofday",
+    "nanosleep",
+    "sched_get_priority_max",
+    "sched_get_priority_min",
+    "sched_getaffinity",
+    "sched_getattr",
+    "sched_getparam",
+    "sched_getscheduler",
+    "sched_rr_get_interval",
+    "sched_setaffinity",
+    "sched_setscheduler",
+    "sched_setparam",
+    "sched_yield",
+    "setitimer",
+    "time",
+    "timer_create",
+    "timer_delete",
+    "timer_getoverrun",
+    "timer_gettime",
+    "timer_settime",
+    "timerfd_create",
+    "timerfd_gettime",
+    "timerfd_settime",
+    "ioprio_get",
+    "get_mempolicy",
+    /* waiting, sockets, ipc inside the jail */
+    "accept",
+    "accept4",
+    "bind",
+    "connect",
+    "epoll_create",
+    "epoll_create1",
+    "epoll_ctl",
+    "epoll_pwait",
+    "epoll_pwait2",
+    "epoll_wait",
+    "eventfd",
+    "eventfd2",
+    "getpeername",
+    "getsockname",
+    "getsockopt",
+    "listen",
+    "poll",
+    "ppoll",
+    "pselect6",
+    "recvfrom",
+    "recvmmsg",
+    "recvmsg",
+    "select",
+    "sendmmsg",
+    "sendmsg",
+    "sendto",
+    "setsockopt",
+    "shutdown",
+    "getrandom",
+    "mq_getsetattr",
+    "mq_notify",
+    "mq_open",
+    "mq_timedreceive",
+    "mq_timedsend",
+    "mq_unlink",
+    "msgctl",
+    "msgget",
+    "msgrcv",
+    "msgsnd",
+    "semctl",
+    "semget",
+    "semop",
+    "semtimedop",
+    "shmat",
+    "shmctl",
+    "shmdt",
+    "shmget",
+};
+
+/* Refused in words that programs understand. */
+static const char *const forbidden[] = {
+    "acct",
+    "add_key",
+    "adjtimex",
+    "bpf",
+    "chroot",
+    "clock_adjtime",
+    "clock_settime",
+    "delete_module",
+    "fanotify_init",
+    "finit_module",
+    "init_module",
+    "ioperm",
+    "iopl",
+    "kcmp",
+    "kexec_file_load",
+    "kexec_load",
+    "keyctl",
+    "lookup_dcookie",
+    "mount",
+    "move_pages",
+    "migrate_pages",
+    "mbind",
+    "set_mempolicy",
+    "modify_ldt",
+    "name_to_handle_at",
+    "open_by_handle_at",
+    "perf_event_open",
+    "pidfd_getfd",
+    "pivot_root",
+    "process_madvise",
+    "process_vm_readv",
+    "process_vm_writev",
+    "ptrace",
+    "quotactl",
+    "reboot",
+    "request_key",
+    "seccomp",
+    "setdomainname",
+    "sethostname",
+    "setns",
+    "settimeofday",
+    "swapoff",
+    "swapon",
+    "syslog",
+    "umount2",
+    "unshare",
+    "userfaultfd",
+    "vhangup",
+    "ioprio_set",
+    "sched_setattr",
+    "capset",
+};
+
+static int add_all(scmp_filter_ctx ctx, uint32_t action, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        int number = seccomp_syscall_resolve_name(names[i]);
+        if (number == __NR_SCMP_ERROR || number < 0)
+            continue; /* unknown to this library or architecture: stays closed by the default */
+        int r = seccomp_rule_add(ctx, action, number, 0);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* Calls whose arguments decide. */
+static int add_conditional(scmp_filter_ctx ctx)
+{
+    int r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+                             SCMP_A0(SCMP_CMP_MASKED_EQ, NAMESPACE_FLAGS & ~0x80u, 0));
+    static const int families[] = {AF_UNIX, AF_INET, AF_INET6};
+    for (size_t i = 0; r == 0 && i < ARRAY_LEN(families); i++)
+        r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
+                             SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)families[i]));
+    if (r == 0)
+        r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socketpair), 1,
+                             SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
+    static const uint64_t personalities[] = {0, 0xffffffff};
+    for (size_t i = 0; r == 0 && i < ARRAY_LEN(personalities); i++)
+        r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(personality), 1,
+                             SCMP_A0(SCMP_CMP_EQ, personalities[i]));
+    if (r == 0) /* another process's limits are none of its business */
+        r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_EQ, 0));
+    return r;
+}
+
+static int build_allow_list(scmp_filter_ctx ctx)
+{
+    int r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+    if (r == 0)
+        r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a tree, not a chain */
+    if (r == 0)
+        r = add_all(ctx, SCMP_ACT_ALLOW, allowed, ARRAY_LEN(allowed));
+    if (r == 0)
+        r = add_all(ctx, SCMP_ACT_ERRNO(EPERM), forbidden, ARRAY_LEN(forbidden));
+    return r == 0 ? add_conditional(ctx) : r;
+}
+
+static int deny_masked(scmp_filter_ctx ctx, int number, unsigned arg, uint64_t value, int errnum)
+{
+    /* The kernel looks at the low 32 bits of these arguments only, and so must the filter. */
+    return seccomp_rule_add(ctx, SCMP_ACT_ERRNO((unsigned)errnum), number, 1,
+                            SCMP_CMP(arg, SCMP_CMP_MASKED_EQ, 0xffffffff, value));
+}
+
+static int build_deny_list(scmp_filter_ctx ctx)
+{
+    int r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+    if (r == 0)
+        r = deny_masked(ctx, SCMP_SYS(ioctl), 1, 0x5412 /* TIOCSTI */, EPERM);
+    if (r == 0)
+        r = deny_masked(ctx, SCMP_SYS(ioctl), 1, 0x541c /* TIOCLINUX */, EPERM);
+    if (r == 0) /* kill(-1) would take the driver's relatives along */
+        r = deny_masked(ctx, SCMP_SYS(kill), 0, 0xffffffff, EPERM);
+    /* An unknown socket family must say so: ENOSYS would look like a kernel without sockets. */
+    for (int family = 0; r == 0 && family < 64; family++)
+        if (family != AF_UNIX && family != AF_INET && family != AF_INET6)
+            r = deny_masked(ctx, SCMP_SYS(socket), 0, (uint64_t)family, EAFNOSUPPORT);
+    if (r == 0)
+        r = deny_masked(ctx, SCMP_SYS(prctl), 0, 22 /* PR_SET_SECCOMP */, EPERM);
+    return r;
+}
+
+/* Appends the compiled program at `used`; returns its size or -errno. */
+static int export_program(uint32_t default_action, int (*build)(scmp_filter_ctx),
+                          struct seccomp_blob *blob, size_t used)
+{
+    scmp_filter_ctx ctx = seccomp_init(default_action);
+    if (ctx == NULL)
+        return -ENOMEM;
+    int r = build(ctx);
+    _fd_ int fd = memfd_create("seccomp", MFD_CLOEXEC);
+    if (r == 0)
+        r = fd < 0 ? -errno : seccomp_export_bpf(ctx, fd);
+    seccomp_release(ctx);
+    if (r < 0)
+        return r;
+    ssize_t n = pread(fd, blob->code + used, sizeof(blob->code) - used, 0);
+    return n < 0 ? -errno : (int)n;
+}
+
+int seccomp_compile(struct seccomp_blob *ret_blob, struct err *e)
+{
+    static const struct {
+        uint32_t default_action;
+        int (*build)(scmp_filter_ctx);
+    } programs[SECCOMP_PROGRAMS] = {
+        {SCMP_ACT_ALLOW, build_deny_list},
+        {SCMP_ACT_ERRNO(ENOSYS), build_allow_list},
+    };
+    size_t used = 0;
+    for (size_t i = 0; i < SECCOMP_PROGRAMS; i++) {
+        int n = export_program(programs[i].default_action, programs[i].build, ret_blob, used);
+        if (n <= 0)
+            return err_errno(e, ERR_INTERNAL, n, "cannot compile the system call filter");
+        ret_blob->sizes[i] = (uint32_t)n;
+        used += (size_t)n;
+    }
+    return 0;
+}

@@ -1,0 +1,323 @@
+/* The daemon's side of the warden: requests out, events in. Neither direction ever blocks the loop:
+ * what the socket does not take is kept in order. */
+#include "jail/warden.h"
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/list.h"
+#include "jail/guardian.h"
+#include "jail/message.h"
+#include "loop/loop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+enum { START_TIMEOUT_MS = 15000, STOP_TIMEOUT_MS = 10000, EVENTS_PER_TURN = 64 };
+
+struct unsent {
+    struct list link;
+    int fd; /* goes along, or -1 */
+    size_t len;
+    char data[];
+};
+
+struct warden {
+    int control;
+    int lifeline; /* its end tells the guardian that we are gone */
+    pid_t guardian;
+    bool is_root;
+    bool is_lost;
+    struct loop_poll *poll;
+    struct list unsent;
+    warden_on_event on_event;
+    void *context;
+};
+
+/* ---- starting and ending ------------------------------------------------------------------- */
+
+static int make_workspaces(const char *data_dir, bool is_root, char *path, size_t size,
+                           struct err *e)
+{
+    snprintf(path, size, "%s/workspaces", data_dir);
+    if (mkdir(path, 0711) < 0 && errno != EEXIST)
+        return err_errno(e, ERR_UNAVAILABLE, errno, "cannot make %s", path);
+    /* Jails' users pass through on the way to their own directory, and see nothing. */
+    if (chmod(path, 0711) < 0 || (is_root && chown(path, GUARDIAN_ID_BASE, GUARDIAN_ID_BASE) < 0))
+        return err_errno(e, ERR_UNAVAILABLE, errno, "cannot hand over %s", path);
+    return 0;
+}
+
+static int await_start(struct warden *w, struct err *e)
+{
+    char message[sizeof(struct report) + MESSAGE_TEXT_MAX + 1];
+    struct pollfd wait = {.fd = w->control, .events = POLLIN};
+    if (poll(&wait, 1, START_TIMEOUT_MS) != 1)
+        return err_set(e, ERR_UNAVAILABLE, "the warden did not start in %d s",
+                       START_TIMEOUT_MS / 1000);
+    ssize_t n = recv(w->control, message, sizeof(message) - 1, 0);
+    struct report report;
+    if (n < (ssize_t)sizeof(report))
+        return err_set(e, ERR_UNAVAILABLE, "the warden ended while starting");
+    memcpy(&report, message, sizeof(report));
+    message[n] = '\0';
+    if (report.type == REPORT_STARTED)
+        return 0;
+    err_set(e, ERR_UNAVAILABLE, "cannot make a safe jail on this machine: %s",
+            message + sizeof(report));
+    return err_advise(e, "no code is run without it; `cella doctor` says what to change");
+}
+
+int warden_start(const struct warden_config *config, struct warden **ret_warden, struct err *e)
+{
+    /* Kept for the guardian's life, which has its own copy. */
+    static struct seccomp_blob filter;
+    char workspaces[4096];
+    bool is_root = geteuid() == 0;
+    int control[2], lifeline[2];
+    if (make_workspaces(config->data_dir, is_root, workspaces, sizeof(workspaces), e) < 0 ||
+        seccomp_compile(&filter, e) < 0)
+        return -1;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
+        return err_errno(e, ERR_UNAVAILABLE, errno, "cannot make a socket");
+    if (pipe2(lifeline, O_CLOEXEC) < 0) {
+        close(control[0]);
+        close(control[1]);
+        return err_errno(e, ERR_UNAVAILABLE, errno, "cannot make a pipe");
+    }
+    struct guardian_args args = {
+        .control = control[1],
+        .lifeline = lifeline[0],
+        .workspaces = workspaces,
+        .read_only_dirs = config->read_only_dirs,
+        .filter = &filter,
+    };
+    struct warden *w = mem_alloc(sizeof(*w));
+    *w = (struct warden){.control = control[0], .lifeline = lifeline[1], .is_root = is_root};
+    list_init(&w->unsent);
+    w->guardian = fork();
+    if (w->guardian == 0)
+        guardian_main(&args);
+    close(control[1]);
+    close(lifeline[0]);
+    if (w->guardian < 0)
+        err_errno(e, ERR_UNAVAILABLE, errno, "cannot fork");
+    if (w->guardian < 0 || await_start(w, e) < 0) {
+        warden_free(w);
+        return -1;
+    }
+    *ret_warden = w;
+    return 0;
+}
+
+int warden_drop_privilege(const struct warden *w, struct err *e)
+{
+    if (!w->is_root)
+        return 0;
+    if (setgroups(0, NULL) < 0 ||
+        setresgid(GUARDIAN_ID_BASE, GUARDIAN_ID_BASE, GUARDIAN_ID_BASE) < 0 ||
+        setresuid(GUARDIAN_ID_BASE, GUARDIAN_ID_BASE, GUARDIAN_ID_BASE) < 0 ||
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return err_errno(e, ERR_UNAVAILABLE, errno, "cannot drop root's privileges");
+    return 0;
+}
+
+static void free_unsent(struct unsent *u)
+{
+    list_remove(&u->link);
+    if (u->fd >= 0)
+        close(u->fd);
+    free(u);
+}
+
+/* The guardian outlives the warden and its jails, so its end is the end of all of them. */
+static void await_guardian(pid_t pid)
+{
+    for (int waited_ms = 0; waited_ms < STOP_TIMEOUT_MS; waited_ms += 5) {
+        if (waitpid(pid, NULL, WNOHANG) != 0)
+            return;
+        poll(NULL, 0, 5);
+    }
+}
+
+void warden_free(struct warden *w)
+{
+    if (w == NULL)
+        return;
+    loop_poll_close(w->poll, NULL);
+    close(w->control);
+    close(w->lifeline);
+    if (w->guardian > 0)
+        await_guardian(w->guardian);
+    LIST_EACH(&w->unsent, at)
+    free_unsent(CONTAINER_OF(at, struct unsent, link));
+    free(w);
+}
+
+/* ---- events -------------------------------------------------------------------------------- */
+
+static void lose(struct warden *w)
+{
+    if (w->is_lost)
+        return;
+    w->is_lost = true;
+    loop_poll_want(w->poll, 0);
+    w->on_event(w->context,
+                &(struct warden_event){.type = WARDEN_LOST, .text = "the warden ended"});
+}
+
+static void deliver(struct warden *w, const char *message)
+{
+    struct report report;
+    memcpy(&report, message, sizeof(report));
+    struct warden_event event = {
+        .type = (enum warden_event_type)report.type,
+        .zygote = report.zygote,
+        .jail = report.jail,
+        .pid = report.pid,
+        .status = report.status,
+        .oom_kills = report.oom_kills,
+        .bytes = report.bytes,
+        .text = message + sizeof(report),
+    };
+    w->on_event(w->context, &event);
+}
+
+static void read_events(struct warden *w)
+{
+    static char message[sizeof(struct report) + MESSAGE_TEXT_MAX + 1];
+    for (int i = 0; i < EVENTS_PER_TURN; i++) {
+        ssize_t n = recv(w->control, message, sizeof(message) - 1, MSG_DONTWAIT);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (n < (ssize_t)sizeof(struct report)) {
+            lose(w);
+            return;
+        }
+        message[n] = '\0';
+        deliver(w, message);
+    }
+}
+
+static void send_unsent(struct warden *w)
+{
+    LIST_EACH(&w->unsent, at)
+    {
+        struct unsent *u = CONTAINER_OF(at, struct unsent, link);
+        if (fd_send(w->control, u->data, u->len, &u->fd, u->fd >= 0 ? 1 : 0) == -EAGAIN)
+            return;
+        free_unsent(u);
+    }
+    loop_poll_want(w->poll, LOOP_READ);
+}
+
+static void on_poll(void *context, int events)
+{
+    struct warden *w = context;
+    if (events & LOOP_WRITE)
+        send_unsent(w);
+    if (events & LOOP_READ)
+        read_events(w);
+}
+
+void warden_attach(struct warden *w, uv_loop_t *loop, warden_on_event on_event, void *context)
+{
+    w->on_event = on_event;
+    w->context = context;
+    w->poll = loop_poll_new(loop, w->control, on_poll, w);
+    loop_poll_want(w->poll, LOOP_READ);
+}
+
+/* ---- requests ------------------------------------------------------------------------------ */
+
+static int keep_unsent(struct warden *w, const void *data, size_t len, int fd, struct err *e)
+{
+    int copy = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+    if (fd >= 0 && copy < 0)
+        return err_errno(e, ERR_UNAVAILABLE, errno, "cannot keep a descriptor for the warden");
+    struct unsent *u = mem_alloc(sizeof(*u) + len);
+    u->fd = copy;
+    u->len = len;
+    memcpy(u->data, data, len);
+    list_append(&w->unsent, &u->link);
+    loop_poll_want(w->poll, LOOP_READ | LOOP_WRITE);
+    return 0;
+}
+
+static int send_bytes(struct warden *w, const void *data, size_t len, int fd, struct err *e)
+{
+    if (w->is_lost)
+        return err_set(e, ERR_UNAVAILABLE, "the warden ended: no code can run any more");
+    if (!list_is_empty(&w->unsent))
+        return keep_unsent(w, data, len, fd, e);
+    ssize_t n = fd_send(w->control, data, len, &fd, fd >= 0 ? 1 : 0);
+    if (n == -EAGAIN)
+        return keep_unsent(w, data, len, fd, e);
+    if (n < 0)
+        return err_errno(e, ERR_UNAVAILABLE, (int)n, "the warden does not answer");
+    return 0;
+}
+
+static int send_request(struct warden *w, const struct request *r, struct err *e)
+{
+    return send_bytes(w, r, sizeof(*r), -1, e);
+}
+
+int warden_start_zygote(struct warden *w, uint32_t zygote, const char *python,
+                        const char *profile_json, struct err *e)
+{
+    _buf_ struct buf message = BUF_INIT(sizeof(struct request) + MESSAGE_TEXT_MAX);
+    struct request r = {.type = REQUEST_ZYGOTE_START, .zygote = zygote};
+    buf_append(&message, &r, sizeof(r));
+    buf_append(&message, python, strlen(python) + 1);
+    buf_append(&message, profile_json, strlen(profile_json) + 1);
+    if (message.overflowed)
+        return err_set(e, ERR_INVALID, "the profile's list of imports is too long");
+    return send_bytes(w, message.data, message.len, -1, e);
+}
+
+int warden_stop_zygote(struct warden *w, uint32_t zygote, struct err *e)
+{
+    return send_request(w, &(struct request){.type = REQUEST_ZYGOTE_STOP, .zygote = zygote}, e);
+}
+
+int warden_enter(struct warden *w, uint64_t jail, uint32_t zygote, const char *workspace,
+                 const struct jail_limits *limits, int session_sock, struct err *e)
+{
+    struct request r = {.type = REQUEST_ENTER, .jail = jail, .zygote = zygote, .limits = *limits};
+    if (strlen(workspace) >= sizeof(r.workspace) || strchr(workspace, '/') || workspace[0] == '.')
+        return err_set(e, ERR_INVALID, "not a workspace's name: %s", workspace);
+    snprintf(r.workspace, sizeof(r.workspace), "%s", workspace);
+    return send_bytes(w, &r, sizeof(r), session_sock, e);
+}
+
+int warden_set_limits(struct warden *w, uint64_t jail, const struct jail_limits *limits,
+                      struct err *e)
+{
+    struct request r = {.type = REQUEST_LIMITS, .jail = jail, .limits = *limits};
+    return send_request(w, &r, e);
+}
+
+int warden_signal(struct warden *w, uint64_t jail, int sig, struct err *e)
+{
+    return send_request(w, &(struct request){.type = REQUEST_SIGNAL, .jail = jail, .number = sig},
+                        e);
+}
+
+int warden_watch(struct warden *w, uint64_t jail, bool is_busy, struct err *e)
+{
+    struct request r = {.type = REQUEST_WATCH, .jail = jail, .number = is_busy};
+    return send_request(w, &r, e);
+}
+
+int warden_destroy(struct warden *w, uint64_t jail, bool keep_workspace, struct err *e)
+{
+    struct request r = {.type = REQUEST_DESTROY, .jail = jail, .number = keep_workspace};
+    return send_request(w, &r, e);
+}

@@ -1,0 +1,506 @@
+#include "jail/warden_main.h"
+
+#include "base/fd.h"
+#include "base/map.h"
+#include "jail/image.h"
+#include "jail/keeper.h"
+#include "jail/zygote.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+enum { ZYGOTES_MAX = 32, SLOTS_MAX = 60000, ERRORS_SHOWN = 4096 };
+
+static struct {
+    int control;
+    int keeper;
+    int signals; /* signalfd: SIGCHLD */
+    struct jail_factory *factory;
+    struct list jails;
+    struct map jails_by_id;
+    struct map jails_by_pid; /* init and head of each */
+    struct list zygotes;
+    size_t n_zygotes;
+    size_t n_entering;      /* forks that zygotes owe an answer for */
+    struct map early_exits; /* what ended meanwhile and may turn out to be one of those forks */
+    uint32_t *free_slots;   /* a stack of slots that were used before */
+    size_t n_free_slots;
+    uint32_t next_slot;
+} warden;
+
+/* ---- telling the daemon -------------------------------------------------------------------- */
+
+static void tell(const struct report *report, const char *text)
+{
+    char message[sizeof(*report) + MESSAGE_TEXT_MAX];
+    struct report head = *report;
+    size_t len = MIN(strlen(text), (size_t)MESSAGE_TEXT_MAX);
+    head.text_len = (uint32_t)len;
+    memcpy(message, &head, sizeof(head));
+    memcpy(message + sizeof(head), text, len);
+    if (fd_send(warden.control, message, sizeof(head) + len, NULL, 0) < 0)
+        _exit(0); /* the daemon is gone, and with us goes all that it had */
+}
+
+static void tell_refused(uint64_t jail, const char *why)
+{
+    tell(&(struct report){.type = WARDEN_REFUSED, .jail = jail}, why);
+}
+
+/* ---- finding things ------------------------------------------------------------------------ */
+
+struct key {
+    char text[24];
+};
+
+static struct key key_of(uint64_t number)
+{
+    struct key key;
+    snprintf(key.text, sizeof(key.text), "%llu", (unsigned long long)number);
+    return key;
+}
+
+static struct jail *find_jail(uint64_t id)
+{
+    return map_get(&warden.jails_by_id, key_of(id).text);
+}
+
+static struct zygote *find_zygote(uint32_t id)
+{
+    LIST_EACH(&warden.zygotes, at)
+    {
+        struct zygote *z = CONTAINER_OF(at, struct zygote, link);
+        if (z->id == id)
+            return z;
+    }
+    return NULL;
+}
+
+static uint32_t take_slot(void)
+{
+    return warden.n_free_slots > 0 ? warden.free_slots[--warden.n_free_slots] : warden.next_slot++;
+}
+
+static void give_slot(uint32_t slot)
+{
+    warden.free_slots[warden.n_free_slots++] = slot;
+}
+
+/* ---- jails --------------------------------------------------------------------------------- */
+
+static void order_keeper(enum keeper_order_type type, const struct jail *j, bool is_busy,
+                         const int *fds, size_t n_fds)
+{
+    struct keeper_order order = {
+        .type = type, .jail = j->id, .disk_mb = j->limits.disk_mb, .is_busy = is_busy};
+    memcpy(order.workspace, j->workspace, sizeof(order.workspace));
+    if (fd_send(warden.keeper, &order, sizeof(order), fds, n_fds) < 0)
+        _exit(1); /* without its keeper no quota holds */
+}
+
+static void bury(struct jail *j)
+{
+    uint64_t id = j->id;
+    bool was_refused = j->was_refused;
+    map_remove(&warden.jails_by_id, key_of(id).text);
+    give_slot(j->slot);
+    jail_free(warden.factory, j);
+    if (!was_refused)
+        tell(&(struct report){.type = WARDEN_GONE, .jail = id}, "");
+}
+
+/* Moves an ending jail on: when nobody owes an answer about it and all its processes are reaped,
+ * its workspace goes, then the jail. */
+static void settle(struct jail *j)
+{
+    if (!j->is_ending || j->is_entering || j->is_removing || j->init_pid != 0 || j->head_pid != 0)
+        return;
+    /* Before the long part: a name of the group may be needed again. */
+    cgroup_remove(&warden.factory->cgroups, &j->cgroup);
+    if (j->keeps_workspace) {
+        order_keeper(KEEPER_FORGET, j, false, NULL, 0);
+        bury(j);
+    } else {
+        j->is_removing = true;
+        order_keeper(KEEPER_REMOVE, j, false, NULL, 0);
+    }
+}
+
+static void end_jail(struct jail *j)
+{
+    j->is_ending = true;
+    jail_kill(j);
+    settle(j);
+}
+
+static void expect_fork(struct jail *j)
+{
+    j->is_entering = true;
+    warden.n_entering++;
+}
+
+/* With no fork under way, an unknown pid can only be a stray of a zygote's imports: forgetting it
+ * keeps a later head with the same pid from being taken for dead. */
+static void fork_answered(struct jail *j)
+{
+    j->is_entering = false;
+    if (--warden.n_entering > 0)
+        return;
+    size_t at = 0;
+    const char *key;
+    void *status;
+    while (map_next(&warden.early_exits, &at, &key, &status))
+        free(status);
+    map_free(&warden.early_exits);
+}
+
+/* No interpreter walked in: the caller never had this jail. */
+static void refuse(struct jail *j, const char *why)
+{
+    j->was_refused = true;
+    tell_refused(j->id, why);
+    end_jail(j);
+}
+
+static void enter(const struct request *r, int session_sock)
+{
+    struct err e;
+    struct zygote *z = find_zygote(r->zygote);
+    if (z == NULL || !z->is_ready) {
+        tell_refused(r->jail, "the interpreter for this profile is not running");
+        return;
+    }
+    if (warden.n_free_slots == 0 && warden.next_slot == SLOTS_MAX) {
+        tell_refused(r->jail, "too many jails");
+        return;
+    }
+    struct jail *j;
+    uint32_t slot = take_slot();
+    if (jail_make(warden.factory, r->jail, slot, r->workspace, &r->limits, &j, &e) < 0) {
+        give_slot(slot);
+        tell_refused(r->jail, e.message);
+        return;
+    }
+    j->zygote = r->zygote;
+    list_append(&warden.jails, &j->link);
+    map_set(&warden.jails_by_id, key_of(j->id).text, j);
+    map_set(&warden.jails_by_pid, key_of((uint64_t)j->init_pid).text, j);
+    if (zygote_ask_fork(z, warden.factory, j, session_sock) < 0)
+        refuse(j, "the zygote does not answer");
+    else
+        expect_fork(j);
+}
+
+static void watch(struct jail *j, bool is_busy)
+{
+    if (j->is_ending)
+        return;
+    if (j->proc_fd >= 0) {
+        _fd_ int workspace = openat(warden.factory->workspaces, j->workspace,
+                                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        const int fds[2] = {workspace, j->proc_fd};
+        if (workspace < 0)
+            return;
+        order_keeper(KEEPER_WATCH, j, is_busy, fds, 2);
+        close(take_fd(&j->proc_fd));
+    }
+    order_keeper(KEEPER_BUSY, j, is_busy, NULL, 0);
+}
+
+static void set_limits(struct jail *j, const struct jail_limits *limits)
+{
+    struct err e;
+    j->limits = *limits;
+    if (warden.factory->cgroups.version != 0 &&
+        cgroup_set_limits(&warden.factory->cgroups, &j->cgroup, limits, &e) < 0)
+        refuse(j, e.message);
+    else if (j->proc_fd < 0)
+        order_keeper(KEEPER_WATCH, j, false, NULL, 0);
+}
+
+/* Everything that the head's group runs feels an interrupt; a head that left its group feels it
+ * too. */
+static void signal_head(const struct jail *j, int sig)
+{
+    if (j->head_pid <= 0 || sig <= 0)
+        return;
+    kill(-j->head_pid, sig);
+    if (getpgid(j->head_pid) != j->head_pid)
+        kill(j->head_pid, sig);
+}
+
+/* ---- zygotes ------------------------------------------------------------------------------- */
+
+static void start_zygote(const struct request *r, const char *python)
+{
+    struct err e = {0};
+    struct zygote *z = NULL;
+    const char *profile = python + strlen(python) + 1;
+    int failed = warden.n_zygotes == ZYGOTES_MAX
+                     ? err_set(&e, ERR_LIMIT, "too many profiles are in use")
+                     : zygote_start(r->zygote, python, profile, warden.factory->filter, &z, &e);
+    if (failed) {
+        tell(&(struct report){.type = WARDEN_ZYGOTE_EXITED, .zygote = r->zygote}, e.message);
+        return;
+    }
+    list_append(&warden.zygotes, &z->link);
+    warden.n_zygotes++;
+}
+
+static void head_exited(struct jail *j, int status)
+{
+    map_remove(&warden.jails_by_pid, key_of((uint64_t)j->head_pid).text);
+    struct report report = {
+        .type = WARDEN_EXITED,
+        .jail = j->id,
+        .pid = j->head_pid,
+        .status = status,
+        .oom_kills = cgroup_oom_kills(&warden.factory->cgroups, &j->cgroup),
+    };
+    j->head_pid = 0;
+    tell(&report, "");
+}
+
+static void head_entered(struct jail *j, pid_t pid)
+{
+    j->head_pid = pid;
+    map_set(&warden.jails_by_pid, key_of((uint64_t)pid).text, j);
+    if (!j->is_ending)
+        tell(&(struct report){.type = WARDEN_ENTERED, .jail = j->id, .pid = pid}, "");
+    int *status = map_remove(&warden.early_exits, key_of((uint64_t)pid).text);
+    if (status != NULL)
+        head_exited(j, *status);
+    free(status);
+}
+
+static void zygote_answered(const struct zygote_forked *answer)
+{
+    struct jail *j = find_jail(answer->jail);
+    if (j == NULL)
+        return;
+    if (answer->errnum == 0) {
+        head_entered(j, answer->pid);
+    } else if (!j->is_ending) {
+        char why[128];
+        snprintf(why, sizeof(why), "the zygote cannot fork: %s", strerror(answer->errnum));
+        refuse(j, why);
+    }
+    fork_answered(j);
+    settle(j);
+}
+
+static void read_zygote(struct zygote *z)
+{
+    char message[MESSAGE_TEXT_MAX];
+    ssize_t n = recv(z->sock, message, sizeof(message) - 1, MSG_DONTWAIT);
+    if (n <= 0)
+        return; /* its end is told by its exit status */
+    if (!z->is_ready) {
+        message[n] = '\0';
+        z->is_ready = true;
+        tell(&(struct report){.type = WARDEN_ZYGOTE_READY, .zygote = z->id}, message);
+    } else if (n == (ssize_t)sizeof(struct zygote_forked)) {
+        struct zygote_forked answer;
+        memcpy(&answer, message, sizeof(answer));
+        zygote_answered(&answer);
+    }
+}
+
+static void zygote_exited(struct zygote *z, int status)
+{
+    LIST_EACH(&warden.jails, at)
+    {
+        struct jail *j = CONTAINER_OF(at, struct jail, link);
+        if (j->zygote != z->id || !j->is_entering)
+            continue;
+        fork_answered(j);
+        if (j->is_ending)
+            settle(j);
+        else
+            refuse(j, "the zygote ended");
+    }
+    char errors[ERRORS_SHOWN];
+    zygote_read_errors(z, errors, sizeof(errors));
+    tell(&(struct report){.type = WARDEN_ZYGOTE_EXITED, .zygote = z->id, .status = status}, errors);
+    z->pid = 0;
+    warden.n_zygotes--;
+    zygote_free(z);
+}
+
+/* ---- the loop ------------------------------------------------------------------------------ */
+
+static void reaped(pid_t pid, int status)
+{
+    struct jail *j = map_get(&warden.jails_by_pid, key_of((uint64_t)pid).text);
+    if (j != NULL && pid == j->head_pid) {
+        head_exited(j, status);
+        settle(j);
+        return;
+    }
+    if (j != NULL) {
+        map_remove(&warden.jails_by_pid, key_of((uint64_t)pid).text);
+        j->init_pid = 0;
+        settle(j);
+        return;
+    }
+    LIST_EACH(&warden.zygotes, at)
+    {
+        struct zygote *z = CONTAINER_OF(at, struct zygote, link);
+        if (z->pid == pid) {
+            zygote_exited(z, status);
+            return;
+        }
+    }
+    if (warden.n_entering == 0)
+        return;
+    int *kept = mem_copy(&status, sizeof(status));
+    map_set(&warden.early_exits, key_of((uint64_t)pid).text, kept);
+}
+
+static void reap_all(void)
+{
+    struct signalfd_siginfo info;
+    while (read(warden.signals, &info, sizeof(info)) > 0)
+        ;
+    pid_t pid;
+    int status;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        reaped(pid, status);
+}
+
+static void obey_for_jail(const struct request *r)
+{
+    struct jail *j = find_jail(r->jail);
+    if (j == NULL)
+        return; /* it ended by itself; the daemon's event is on its way */
+    if (r->type == REQUEST_LIMITS) {
+        set_limits(j, &r->limits);
+    } else if (r->type == REQUEST_SIGNAL) {
+        signal_head(j, r->number);
+    } else if (r->type == REQUEST_WATCH) {
+        watch(j, r->number != 0);
+    } else if (r->type == REQUEST_DESTROY) {
+        j->keeps_workspace = r->number != 0;
+        end_jail(j);
+    }
+}
+
+static void read_control(void)
+{
+    static char message[sizeof(struct request) + MESSAGE_TEXT_MAX + 2];
+    int session_sock = -1;
+    size_t n_fds = 0;
+    ssize_t n = fd_recv(warden.control, message, sizeof(message) - 2, &session_sock, 1, &n_fds);
+    if (n < (ssize_t)sizeof(struct request))
+        _exit(0);              /* the daemon is gone */
+    memset(message + n, 0, 2); /* the text is two strings at the most */
+    struct request r;
+    memcpy(&r, message, sizeof(r));
+    r.workspace[WORKSPACE_NAME_MAX - 1] = '\0';
+    if (r.type == REQUEST_ENTER) {
+        enter(&r, session_sock);
+    } else if (r.type == REQUEST_ZYGOTE_START) {
+        start_zygote(&r, message + sizeof(r));
+    } else if (r.type == REQUEST_ZYGOTE_STOP) {
+        struct zygote *z = find_zygote(r.zygote);
+        if (z != NULL)
+            kill(z->pid, SIGKILL);
+    } else {
+        obey_for_jail(&r);
+    }
+    if (n_fds > 0)
+        close(session_sock);
+}
+
+static void read_keeper(void)
+{
+    struct keeper_word word;
+    if (recv(warden.keeper, &word, sizeof(word), 0) != (ssize_t)sizeof(word))
+        _exit(1);
+    struct jail *j = find_jail(word.jail);
+    if (j == NULL)
+        return;
+    if (word.type == KEEPER_SAYS_REMOVED) {
+        bury(j);
+        return;
+    }
+    struct report report = {.type = WARDEN_OVER_QUOTA, .jail = j->id, .bytes = word.bytes};
+    if (word.type != KEEPER_SAYS_UNDER)
+        tell(&report, "");
+    if (word.type == KEEPER_SAYS_FAR_OVER)
+        jail_kill(j);
+}
+
+static void start_keeper(void)
+{
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+        _exit(1);
+    pid_t pid = fork();
+    if (pid < 0)
+        _exit(1);
+    if (pid == 0) {
+        close(pair[0]);
+        close(warden.control); /* the daemon must see the warden's end, not ours */
+        keeper_main(pair[1], warden.factory->workspaces);
+    }
+    close(pair[1]);
+    warden.keeper = pair[0];
+}
+
+static void take_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigprocmask(SIG_SETMASK, &set, NULL);
+    warden.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (warden.signals < 0)
+        _exit(1);
+}
+
+_Noreturn void warden_main(int control, struct jail_factory *factory)
+{
+    prctl(PR_SET_NAME, "cella-warden");
+    warden.control = control;
+    warden.factory = factory;
+    list_init(&warden.jails);
+    list_init(&warden.zygotes);
+    warden.free_slots = mem_alloc(SLOTS_MAX * sizeof(*warden.free_slots));
+    take_signals();
+    start_keeper();
+    tell(&(struct report){.type = REPORT_STARTED}, "");
+    for (;;) {
+        struct pollfd waits[3 + ZYGOTES_MAX] = {
+            {.fd = warden.control, .events = POLLIN},
+            {.fd = warden.signals, .events = POLLIN},
+            {.fd = warden.keeper, .events = POLLIN},
+        };
+        struct zygote *zygotes[ZYGOTES_MAX];
+        nfds_t n = 0;
+        LIST_EACH(&warden.zygotes, at)
+        {
+            zygotes[n] = CONTAINER_OF(at, struct zygote, link);
+            waits[3 + n] = (struct pollfd){.fd = zygotes[n]->sock, .events = POLLIN};
+            n++;
+        }
+        if (poll(waits, 3 + n, -1) < 0)
+            continue;
+        /* Zygotes before exits: a child's pid should be known before its end is. */
+        for (nfds_t i = 0; i < n; i++)
+            if (waits[3 + i].revents & POLLIN)
+                read_zygote(zygotes[i]);
+        if (waits[1].revents)
+            reap_all();
+        if (waits[2].revents)
+            read_keeper();
+        if (waits[0].revents)
+            read_control();
+    }
+}

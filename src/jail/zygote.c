@@ -1,0 +1,156 @@
+#include "jail/zygote.h"
+
+#include "base/fd.h"
+#include "jail/image.h"
+#include "jail/syscalls.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+enum { CONTROL_FD = 3, FILTER_FD = 4, EXIT_CANNOT_EXEC = 127 };
+
+/* All that an interpreter of ours knows of the world. One thread for BLAS and OpenMP: a process
+ * with threads cannot be forked safely. */
+static char *const zygote_environment[] = {
+    "PATH=/usr/local/bin:/usr/bin:/bin",
+    "HOME=" JAIL_WORKSPACE,
+    "USER=cella",
+    "LOGNAME=cella",
+    "SHELL=/bin/bash",
+    "LANG=C.UTF-8",
+    "TMPDIR=/tmp",
+    "XDG_CACHE_HOME=/tmp/.cache",
+    "MPLBACKEND=Agg",
+    "MPLCONFIGDIR=/tmp/.cache/matplotlib",
+    "PYTHONDONTWRITEBYTECODE=1",
+    "OPENBLAS_NUM_THREADS=1",
+    "OMP_NUM_THREADS=1",
+    "MKL_NUM_THREADS=1",
+    "NUMEXPR_NUM_THREADS=1",
+    NULL,
+};
+
+/* The image with a /tmp and a /proc of its own: import-time code expects both. */
+static int enter_image(void)
+{
+    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("tmp", IMAGE_ROOT "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777,size=256m") < 0 ||
+        mount("proc", IMAGE_ROOT "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 ||
+        chroot(IMAGE_ROOT) < 0 || chdir("/") < 0)
+        return -errno;
+    return 0;
+}
+
+/* Moves the descriptors to their places; sources are first lifted above all of them. */
+static int place_descriptors(int sock, int filter, int errors)
+{
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    const int sources[] = {null, errors, errors, sock, filter};
+    int lifted[ARRAY_LEN(sources)];
+    for (size_t i = 0; i < ARRAY_LEN(sources); i++)
+        if ((lifted[i] = fcntl(sources[i], F_DUPFD, 16)) < 0)
+            return -errno;
+    for (size_t i = 0; i < ARRAY_LEN(sources); i++)
+        if (dup2(lifted[i], (int)i) < 0)
+            return -errno;
+    return sys_close_from(ARRAY_LEN(sources));
+}
+
+static _Noreturn void zygote_main(const char *python, const char *profile_json, int sock,
+                                  int filter, int errors)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    setsid();
+    int r = enter_image();
+    if (r == 0)
+        r = place_descriptors(sock, filter, errors);
+    if (r == 0) {
+        char *const argv[] = {(char *)(uintptr_t)python, (char *)(uintptr_t) "-s",
+                              (char *)(uintptr_t)JAIL_LIB "/python/zygote.py",
+                              (char *)(uintptr_t)profile_json, NULL};
+        execve(python, argv, zygote_environment);
+        r = -errno;
+    }
+    dprintf(errors, "cannot start %s: %s\n", python, strerror(-r));
+    _exit(EXIT_CANNOT_EXEC);
+}
+
+static int filter_as_file(const struct seccomp_blob *filter)
+{
+    int fd = memfd_create("filter", MFD_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    int r = fd_write_all(fd, filter, sizeof(*filter));
+    if (r < 0) {
+        close(fd);
+        return r;
+    }
+    return fd;
+}
+
+int zygote_start(uint32_t id, const char *python, const char *profile_json,
+                 const struct seccomp_blob *filter, struct zygote **ret, struct err *e)
+{
+    _fd_ int filter_fd = filter_as_file(filter);
+    _fd_ int errors = memfd_create("errors", MFD_CLOEXEC);
+    int pair[2];
+    if (filter_fd < 0 || errors < 0 ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+        return err_errno(e, ERR_UNAVAILABLE, errno, "cannot make a zygote's descriptors");
+    _fd_ int ours = pair[0];
+    _fd_ int theirs = pair[1];
+    pid_t pid = fork();
+    if (pid == 0)
+        zygote_main(python, profile_json, theirs, filter_fd, errors);
+    if (pid < 0)
+        return err_errno(e, ERR_UNAVAILABLE, errno, "cannot fork a zygote");
+    struct zygote *z = mem_alloc(sizeof(*z));
+    *z = (struct zygote){.id = id, .pid = pid, .sock = take_fd(&ours), .errors = take_fd(&errors)};
+    list_init(&z->link);
+    *ret = z;
+    return 0;
+}
+
+int zygote_ask_fork(struct zygote *z, const struct jail_factory *factory, const struct jail *j,
+                    int session_sock)
+{
+    struct zygote_fork order = {
+        .jail = j->id,
+        .limits = j->limits,
+        .cgroup_version = factory->cgroups.version,
+        .has_memory_limit = factory->cgroups.has[CGROUP_MEMORY],
+    };
+    int fds[2 + CGROUP_CONTROLLERS] = {j->init_pidfd, session_sock};
+    memcpy(fds + 2, j->cgroup.join_fds, j->cgroup.n_join_fds * sizeof(int));
+    ssize_t n = fd_send(z->sock, &order, sizeof(order), fds, 2 + j->cgroup.n_join_fds);
+    return n < 0 ? (int)n : 0;
+}
+
+void zygote_read_errors(const struct zygote *z, char *out, size_t size)
+{
+    struct stat st;
+    off_t start =
+        fstat(z->errors, &st) == 0 && st.st_size >= (off_t)size ? st.st_size - (off_t)size + 1 : 0;
+    ssize_t n = pread(z->errors, out, size - 1, start);
+    out[MAX(n, 0)] = '\0';
+}
+
+void zygote_free(struct zygote *z)
+{
+    if (z == NULL)
+        return;
+    if (z->pid > 0)
+        kill(z->pid, SIGKILL);
+    close(z->sock);
+    close(z->errors);
+    list_remove(&z->link);
+    free(z);
+}

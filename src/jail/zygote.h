@@ -1,0 +1,22 @@
+/* Zygotes as the warden sees them: trusted interpreters with a profile's libraries imported, which
+ * fork on request and never run a user's code. */
+#pragma once
+
+#include "base/list.h"
+#include "jail/jail.h"
+
+struct zygote {
+    struct list link;
+    uint32_t id;
+    pid_t pid;
+    int sock;   /* SEQPACKET: its report first, then forks and answers */
+    int errors; /* memfd: what it wrote to stdout and stderr */
+    bool is_ready;
+};
+
+int zygote_start(uint32_t id, const char *python, const char *profile_json,
+                 const struct seccomp_blob *filter, struct zygote **ret, struct err *e);
+int zygote_ask_fork(struct zygote *z, const struct jail_factory *factory, const struct jail *j,
+                    int session_sock);                                   /* 0 or -errno */
+void zygote_read_errors(const struct zygote *z, char *out, size_t size); /* the end of them */
+void zygote_free(struct zygote *z); /* kills it; the caller has reaped or will */
