@@ -2,7 +2,7 @@
 
 #include <strings.h>
 
-/* Chunk sizes and extensions are not kept, but reading them costs time. */
+/* Chunk sizes, extensions and trailers are not kept, but reading them costs time. */
 #define BODY_WIRE_MAX (2 * HTTP1_BODY_MAX)
 #define KEPT_BODY (64 * KIB) /* a larger body buffer is given back after its request */
 
@@ -111,7 +111,7 @@ static int on_header_field(llhttp_t *llhttp, const char *at, size_t len)
 {
     struct http1_parser *p = parser_of(llhttp);
     if (p->state != HTTP1_IN_HEAD)
-        return refuse_malformed(p, "trailers after a chunked body are not taken");
+        return 0; /* a trailer: read and forgotten */
     if (p->n_headers == 0 || p->has_name) {
         if (p->n_headers == HTTP1_HEADERS_MAX)
             return refuse_large_head(p);
@@ -125,6 +125,8 @@ static int on_header_field(llhttp_t *llhttp, const char *at, size_t len)
 static int on_header_field_complete(llhttp_t *llhttp)
 {
     struct http1_parser *p = parser_of(llhttp);
+    if (p->state != HTTP1_IN_HEAD)
+        return 0;
     p->has_name = true;
     return open_span(p, &p->headers[p->n_headers - 1].value);
 }
@@ -132,6 +134,8 @@ static int on_header_field_complete(llhttp_t *llhttp)
 static int on_header_value(llhttp_t *llhttp, const char *at, size_t len)
 {
     struct http1_parser *p = parser_of(llhttp);
+    if (p->state != HTTP1_IN_HEAD)
+        return 0;
     return extend(p, &p->headers[p->n_headers - 1].value, at, len);
 }
 
@@ -274,7 +278,7 @@ void http1_next(struct http1_parser *p)
 static enum http1_result explain(struct http1_parser *p, llhttp_errno_t error)
 {
     if (error == HPE_INVALID_METHOD)
-        refuse(p, 501, ERR_INVALID, "the request's method is not known",
+        refuse(p, 400, ERR_INVALID, "the request's method is not known",
                "Speak plain HTTP/1.1 here: GET, POST or DELETE, not TLS.");
     else if (error == HPE_INVALID_VERSION || error == HPE_PAUSED_H2_UPGRADE)
         refuse(p, 505, ERR_INVALID, "only HTTP/1.1 and HTTP/1.0 are spoken here",

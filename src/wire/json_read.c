@@ -75,12 +75,38 @@ static const char *advice_for(enum json_error_code code)
         return "Send one JSON object and nothing after it.";
     case json_error_duplicate_key:
         return "Give every name once.";
-    case json_error_numeric_overflow:
-        return "Use a number that fits 64 bits, or send it as text.";
     default:
         return "Send one JSON object, for example {\"code\": \"1+1\"}; a JSON library writes it "
                "correctly.";
     }
+}
+
+/* The name that a number at the end of `text` was given to, or an empty span: the parser reports
+ * only the digits. */
+static const char *name_before(const char *text, size_t end, int *ret_len)
+{
+    size_t at = end;
+    while (at > 0 && strchr("+-.0123456789eE \t\r\n", text[at - 1]) != NULL)
+        at--;
+    while (at > 0 && strchr(": \t\r\n", text[at - 1]) != NULL)
+        at--;
+    size_t close = at;
+    *ret_len = 0;
+    if (at == 0 || text[--at] != '"')
+        return "";
+    while (at > 0 && text[at - 1] != '"')
+        at--;
+    *ret_len = (int)MIN(close - 1 - at, (size_t)64);
+    return text + at;
+}
+
+static int explain_overflow(const json_error_t *error, const char *text, struct err *e)
+{
+    int len;
+    const char *name = name_before(text, (size_t)error->position, &len);
+    err_set(e, ERR_INVALID, "invalid JSON at line %d, column %d: the number of \"%.*s\" is too big",
+            error->line, error->column, len, name);
+    return err_advise(e, "Use a number that fits 64 bits, or send it as text.");
 }
 
 static int explain(const json_error_t *error, const char *text, size_t len, struct err *e)
@@ -91,6 +117,8 @@ static int explain(const json_error_t *error, const char *text, size_t len, stru
                 error->line, error->column);
         return err_advise(e, "Remove the NUL byte: JSON text cannot hold one.");
     }
+    if (json_error_code(error) == json_error_numeric_overflow)
+        return explain_overflow(error, text, e);
     err_set(e, ERR_INVALID, "invalid JSON at line %d, column %d: %s", error->line, error->column,
             error->text);
     return err_advise(e, "%s", advice_for(json_error_code(error)));
