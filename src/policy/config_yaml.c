@@ -1,6 +1,7 @@
 /* The configuration's YAML, read event by event against a table of fields. Nothing is built from
  * what the table does not name, and aliases are refused: so neither deep nesting nor a "billion
  * laughs" file can cost more than its own length. */
+#include "base/utf8.h"
 #include "policy/config.h"
 #include "policy/profiles.h"
 
@@ -83,6 +84,12 @@ static const char *scalar(const struct reader *r)
     return (const char *)r->event.data.scalar.value;
 }
 
+/* How much of the scalar fits into a message, in whole characters. */
+static int shown(const struct reader *r)
+{
+    return (int)utf8_valid_prefix(scalar(r), MIN(r->event.data.scalar.length, (size_t)SHOWN_BYTES));
+}
+
 /* Text that can be shown, stored and passed on: no NUL, no control characters. */
 static bool is_printable(const struct reader *r)
 {
@@ -119,7 +126,7 @@ static int read_number(struct reader *r, const struct field *f, uint64_t *ret_va
     }
     if (!is_number || value < f->min || value > f->max) {
         if (r->event.type == YAML_SCALAR_EVENT && is_printable(r))
-            fail(r, "%s: \"%.*s\" is not a whole number from %llu to %llu", f->name, SHOWN_BYTES,
+            fail(r, "%s: \"%.*s\" is not a whole number from %llu to %llu", f->name, shown(r),
                  scalar(r), (unsigned long long)f->min, (unsigned long long)f->max);
         else
             fail(r, "%s has %s, but a whole number is expected", f->name, kind(r));
@@ -154,7 +161,7 @@ static int read_path(struct reader *r, const struct field *f, void *object)
     if (expect_text(r, f->name, PATH_MAX - 1) < 0)
         return -1;
     if (scalar(r)[0] != '/') {
-        fail(r, "%s: \"%.*s\" is not an absolute path", f->name, SHOWN_BYTES, scalar(r));
+        fail(r, "%s: \"%.*s\" is not an absolute path", f->name, shown(r), scalar(r));
         return err_advise(r->e, "Write the whole path, like /usr/bin/python3.");
     }
     *(const char **)(void *)((char *)object + f->offset) = keep_scalar(r);
@@ -183,7 +190,7 @@ static int read_default_profile(struct reader *r, const struct field *f, void *o
 static int unknown_field(struct reader *r, const struct field *fields)
 {
     if (is_printable(r))
-        fail(r, "unknown field \"%.*s\"", SHOWN_BYTES, scalar(r));
+        fail(r, "unknown field \"%.*s\"", shown(r), scalar(r));
     else
         fail(r, "unknown field");
     char names[256] = "";
@@ -269,7 +276,7 @@ static int read_preload_item(struct reader *r, size_t n, size_t *bytes)
     if (expect_text(r, "an item of preload", ITEM_MAX_BYTES) < 0)
         return -1;
     if (!is_import(scalar(r))) {
-        fail(r, "preload: \"%.*s\" is not an import", SHOWN_BYTES, scalar(r));
+        fail(r, "preload: \"%.*s\" is not an import", shown(r), scalar(r));
         return err_advise(r->e, "Write an import statement (\"import numpy as np\") or a module's "
                                 "name (\"json\").");
     }

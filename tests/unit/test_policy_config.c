@@ -99,6 +99,32 @@ static void every_field_is_read(void **state)
     config_free(&c);
 }
 
+/* The file that people start from must be read, and say the truth about the defaults. */
+static void the_example_file_holds_the_defaults(void **state)
+{
+    (void)state;
+    struct config example, defaults = parse("");
+    struct err e = {0};
+    if (config_load(SOURCE_ROOT "/packaging/cella.yaml", &example, &e) < 0)
+        fail_msg("%s", e.message);
+    assert_string_equal(example.python, defaults.python);
+    assert_string_equal(example.default_profile, defaults.default_profile);
+    assert_int_equal(example.pool, defaults.pool);
+    assert_int_equal(example.max_sessions, defaults.max_sessions);
+    assert_int_equal(example.max_output_bytes, defaults.max_output_bytes);
+    assert_memory_equal(&example.limits, &defaults.limits, sizeof(defaults.limits));
+    assert_int_equal(example.n_profiles, defaults.n_profiles);
+    for (size_t i = 0; i < defaults.n_profiles; i++) {
+        const struct config_profile *a = &defaults.profiles[i];
+        const struct config_profile *b = config_find_profile(&example, a->name);
+        assert_int_equal(a->n_preload, b->n_preload);
+        for (size_t k = 0; k < a->n_preload; k++)
+            assert_string_equal(a->preload[k], b->preload[k]);
+    }
+    config_free(&example);
+    config_free(&defaults);
+}
+
 static void limits_not_given_keep_their_defaults(void **state)
 {
     (void)state;
@@ -338,6 +364,7 @@ int main(void)
         cmocka_unit_test(nothing_means_the_defaults),
         cmocka_unit_test(the_built_in_profiles),
         cmocka_unit_test(every_field_is_read),
+        cmocka_unit_test(the_example_file_holds_the_defaults),
         cmocka_unit_test(limits_not_given_keep_their_defaults),
         cmocka_unit_test(mistakes_name_line_and_remedy),
         cmocka_unit_test(sizes_are_limited),
