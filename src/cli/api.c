@@ -1,0 +1,207 @@
+#include "cli/api.h"
+
+#include "base/clock.h"
+#include "cli/terminal.h"
+
+enum { PATH_SIZE = 128, SESSIONS_MAX = 100000 };
+
+const char *cli_json_text(const json_t *object, const char *name, size_t *ret_len)
+{
+    const json_t *value = json_object_get(object, name);
+    if (!json_is_string(value))
+        return NULL;
+    if (ret_len != NULL)
+        *ret_len = json_string_length(value);
+    return json_string_value(value);
+}
+
+int64_t cli_json_int(const json_t *object, const char *name, int64_t fallback)
+{
+    const json_t *value = json_object_get(object, name);
+    return json_is_integer(value) ? json_integer_value(value) : fallback;
+}
+
+double cli_json_number(const json_t *object, const char *name, double fallback)
+{
+    const json_t *value = json_object_get(object, name);
+    return json_is_number(value) ? json_number_value(value) : fallback;
+}
+
+static int refuse_answer(const char *what, struct err *e)
+{
+    err_set(e, ERR_INTERNAL, "the daemon's answer makes no sense: %s", what);
+    return err_advise(e, "is the daemon of another version? Try: cella stop, then again");
+}
+
+/* Not json_read_object: a cell may have printed NUL, and results may be larger than requests. */
+int cli_api_read(const char *text, size_t len, json_t **ret_object, struct err *e)
+{
+    json_error_t problem;
+    json_t *value = json_loadb(text, len, JSON_ALLOW_NUL, &problem);
+    if (json_is_object(value)) {
+        *ret_object = value;
+        return 0;
+    }
+    json_decref(value);
+    return refuse_answer("it is not a JSON object", e);
+}
+
+static enum err_code code_from_name(const char *name, int http_status)
+{
+    for (int code = ERR_INVALID; code <= ERR_INTERNAL; code++)
+        if (name != NULL && strcmp(name, err_code_name(code)) == 0)
+            return code;
+    for (int code = ERR_INVALID; code <= ERR_INTERNAL; code++)
+        if (err_http_status(code) == http_status)
+            return code;
+    return http_status >= 500 ? ERR_INTERNAL : ERR_INVALID;
+}
+
+static int take_error(int http_status, const json_t *object, struct err *e)
+{
+    const json_t *error = json_object_get(object, "error");
+    size_t message_len = 0, advice_len = 0;
+    const char *message = cli_json_text(error, "message", &message_len);
+    const char *advice = cli_json_text(error, "advice", &advice_len);
+    enum err_code code = code_from_name(cli_json_text(error, "code", NULL), http_status);
+    if (message == NULL)
+        return err_set(e, code, "the daemon answered with status %d", http_status);
+    _buf_ struct buf safe = BUF_INIT(64 * KIB);
+    cli_append_safe(&safe, message, message_len, true);
+    err_set(e, code, "%s", buf_str(&safe));
+    if (advice == NULL)
+        return -1;
+    buf_clear(&safe);
+    cli_append_safe(&safe, advice, advice_len, true);
+    return err_advise(e, "%s", buf_str(&safe));
+}
+
+int cli_api_call(struct cli_client *c, struct cli_request *request, json_t **ret_object,
+                 struct err *e)
+{
+    struct cli_reply reply;
+    if (cli_client_ask(c, request, &reply, e) < 0)
+        return -1;
+    _json_ json_t *object = NULL;
+    int status = 0;
+    bool is_error = reply.status < 200 || reply.status > 299;
+    if (!reply.was_stream) {
+        struct err problem;
+        status = cli_api_read(buf_str(&reply.body), reply.body.len, &object, &problem);
+        if (is_error)
+            status = take_error(reply.status, object, e);
+        else if (status < 0)
+            *e = problem;
+    }
+    cli_reply_free(&reply);
+    *ret_object = status == 0 ? take_ptr(object) : NULL;
+    return status;
+}
+
+int cli_api_get(struct cli_client *c, const char *method, const char *path, json_t **ret_object,
+                struct err *e)
+{
+    struct cli_request request = {
+        .method = method,
+        .path = path,
+        .deadline_ms = clock_mono_ms() + CLI_DEADLINE_SHORT_MS,
+    };
+    return cli_api_call(c, &request, ret_object, e);
+}
+
+/* --- sessions --------------------------------------------------------------------------------- */
+
+static bool read_session(const json_t *object, struct cli_session *ret)
+{
+    size_t len = 0;
+    const char *id = cli_json_text(object, "session_id", &len);
+    if (id == NULL || !ids_is_uuid(id, len))
+        return false;
+    memcpy(ret->id, id, UUID_SIZE);
+    ret->exec_count = cli_json_int(object, "exec_count", 0);
+    return true;
+}
+
+int cli_session_create(struct cli_client *c, const char *profile, struct cli_session *ret,
+                       struct err *e)
+{
+    _buf_ struct buf body = BUF_INIT(4 * KIB);
+    struct json_out out = JSON_OUT(&body);
+    json_put_object(&out);
+    if (profile != NULL)
+        json_put_member_str(&out, "profile", profile);
+    json_put_object_end(&out);
+    if (body.overflowed)
+        return err_set(e, ERR_INVALID, "the name of the profile is too long");
+    struct cli_request request = {
+        .method = "POST",
+        .path = "/v1/sessions",
+        .body = body.data,
+        .body_len = body.len,
+        /* The first session of a profile waits until its libraries are loaded. */
+        .deadline_ms = clock_mono_ms() + 4 * CLI_DEADLINE_SHORT_MS,
+    };
+    _json_ json_t *object = NULL;
+    if (cli_api_call(c, &request, &object, e) < 0)
+        return -1;
+    return read_session(object, ret) ? 0 : refuse_answer("a session without an id", e);
+}
+
+int cli_session_list(struct cli_client *c, json_t **ret_sessions, struct err *e)
+{
+    _json_ json_t *object = NULL;
+    if (cli_api_get(c, "GET", "/v1/sessions", &object, e) < 0)
+        return -1;
+    json_t *sessions = json_object_get(object, "sessions");
+    if (!json_is_array(sessions) || json_array_size(sessions) > SESSIONS_MAX)
+        return refuse_answer("no list of sessions", e);
+    for (size_t i = 0; i < json_array_size(sessions); i++) {
+        struct cli_session ignored;
+        if (!read_session(json_array_get(sessions, i), &ignored))
+            return refuse_answer("a session without an id", e);
+    }
+    *ret_sessions = json_incref(sessions);
+    return 0;
+}
+
+static bool is_id_prefix(const char *text)
+{
+    size_t len = strlen(text);
+    return len > 0 && len < UUID_SIZE && strspn(text, "0123456789abcdef-") == len;
+}
+
+int cli_session_find(struct cli_client *c, const char *prefix, struct cli_session *ret,
+                     struct err *e)
+{
+    if (!is_id_prefix(prefix)) {
+        err_set(e, ERR_INVALID, "'%.64s' is not a session id", prefix);
+        return err_advise(e, "list the sessions with: cella ps");
+    }
+    _json_ json_t *sessions = NULL;
+    if (cli_session_list(c, &sessions, e) < 0)
+        return -1;
+    size_t n_found = 0;
+    for (size_t i = 0; i < json_array_size(sessions); i++) {
+        struct cli_session session;
+        read_session(json_array_get(sessions, i), &session);
+        if (strncmp(session.id, prefix, strlen(prefix)) != 0)
+            continue;
+        *ret = session;
+        n_found++;
+    }
+    if (n_found == 1)
+        return 0;
+    if (n_found == 0)
+        err_set(e, ERR_NOT_FOUND, "there is no session %.64s", prefix);
+    else
+        err_set(e, ERR_INVALID, "%zu sessions begin with %.64s", n_found, prefix);
+    return err_advise(e, "list the sessions with: cella ps");
+}
+
+int cli_session_kill(struct cli_client *c, const char *id, struct err *e)
+{
+    char path[PATH_SIZE];
+    snprintf(path, sizeof(path), "/v1/sessions/%s", id);
+    _json_ json_t *object = NULL;
+    return cli_api_get(c, "DELETE", path, &object, e);
+}

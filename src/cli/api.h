@@ -1,0 +1,37 @@
+/* The daemon's REST interface, as far as the verbs use it. Everything that comes back was checked:
+ * a function that returns 0 gave what its comment says. */
+#pragma once
+
+#include "base/ids.h"
+#include "cli/client.h"
+#include "wire/json.h"
+
+/* Asks and reads a JSON object. An error of the daemon becomes `e`, code, message and advice. */
+int cli_api_call(struct cli_client *c, struct cli_request *request, json_t **ret_object,
+                 struct err *e);
+int cli_api_read(const char *text, size_t len, json_t **ret_object, struct err *e);
+
+/* GET, DELETE or an empty POST with the usual deadline. */
+int cli_api_get(struct cli_client *c, const char *method, const char *path, json_t **ret_object,
+                struct err *e);
+
+struct cli_session {
+    char id[UUID_SIZE];
+    int64_t exec_count;
+};
+
+/* `profile` may be NULL: the daemon's default. */
+int cli_session_create(struct cli_client *c, const char *profile, struct cli_session *ret,
+                       struct err *e);
+/* By its whole id or the beginning of it, if only one starts so. */
+int cli_session_find(struct cli_client *c, const char *prefix, struct cli_session *ret,
+                     struct err *e);
+int cli_session_kill(struct cli_client *c, const char *id, struct err *e);
+
+/* {"sessions":[...]}; every element is an object with a valid "session_id". */
+int cli_session_list(struct cli_client *c, json_t **ret_sessions, struct err *e);
+
+/* Members with their types checked; the fallback serves for what is absent or of another type. */
+const char *cli_json_text(const json_t *object, const char *name, size_t *ret_len); /* or NULL */
+int64_t cli_json_int(const json_t *object, const char *name, int64_t fallback);
+double cli_json_number(const json_t *object, const char *name, double fallback);

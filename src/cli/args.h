@@ -1,0 +1,31 @@
+/* Arguments of a verb, parsed by its table of flags. */
+#pragma once
+
+#include "cli/verb.h"
+
+enum { CLI_FLAGS_MAX = 32 };
+
+struct cli_args {
+    const struct cli_verb *verb;
+    struct {
+        const struct cli_flag *flag;
+        const char *value; /* "" for a switch */
+    } given[CLI_FLAGS_MAX];
+    size_t n_given;
+    const char **words; /* what is not a flag, in order; points into argv */
+    size_t n_words;
+};
+
+/* `argv` starts behind the verb. Flags may stand before and after words; "--" ends them. */
+int cli_args_parse(const struct cli_verb *verb, size_t argc, char **argv, struct cli_args *ret,
+                   struct err *e);
+void cli_args_free(struct cli_args *args);
+
+bool cli_has(const struct cli_args *args, const char *name);
+const char *cli_value(const struct cli_args *args, const char *name); /* NULL if not given */
+
+int cli_parse_duration(const char *text, int64_t *ret_ms, struct err *e); /* 30, 30s, 500ms, 2m */
+int cli_parse_size(const char *text, int64_t *ret_bytes, struct err *e);  /* 65536, 64k, 1m */
+
+/* The candidate that was probably meant, or NULL if none is near. */
+const char *cli_nearest(const char *word, const char *const *candidates, size_t n);

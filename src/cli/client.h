@@ -1,0 +1,56 @@
+/* A small blocking HTTP/1.1 client: one connection, kept alive, to the daemon's UNIX socket or to
+ * a TCP address. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "cli/args.h"
+#include "cli/sse.h"
+
+struct cli_endpoint {
+    char *data_dir; /* absolute; DIR/cella.sock is meant unless `host` is set */
+    char *host;     /* NULL: the UNIX socket */
+    char *port;
+    char *key; /* NULL if none is known */
+};
+
+/* Where the daemon is, from --url, --data and --key and their variables. */
+int cli_endpoint_from(const struct cli_args *args, struct cli_endpoint *ret, struct err *e);
+void cli_endpoint_free(struct cli_endpoint *endpoint);
+int cli_data_dir(const char *given, char **ret, struct err *e); /* `given` may be NULL */
+
+struct cli_client {
+    const struct cli_endpoint *endpoint; /* the caller's */
+    int fd;                              /* -1: not connected */
+};
+
+struct cli_request {
+    const char *method;
+    const char *path;
+    const char *body; /* JSON, or NULL */
+    size_t body_len;
+    uint64_t deadline_ms;  /* monotonic; 0: none */
+    cli_on_event on_event; /* if set a stream is asked for, and its events come here */
+    /* A signal arrived while waiting. False gives up. NULL: every signal does. */
+    bool (*on_signal)(void *context, int signo);
+    void *context; /* of both */
+};
+
+struct cli_reply {
+    int status;
+    struct buf body; /* empty after a stream */
+    bool was_stream;
+};
+
+enum { CLI_DEADLINE_SHORT_MS = 30000, CLI_DEADLINE_CONNECT_MS = 5000 };
+
+/* True if something accepts connections there. On false *ret_errno says why not. */
+bool cli_client_connect(struct cli_client *c, int *ret_errno);
+/* Connects. Where no daemon runs: starts one if `may_start` and the UNIX socket is meant. */
+int cli_client_open(struct cli_client *c, const struct cli_endpoint *endpoint, bool may_start,
+                    struct err *e);
+void cli_client_close(struct cli_client *c);
+
+int cli_client_ask(struct cli_client *c, const struct cli_request *request, struct cli_reply *ret,
+                   struct err *e);
+void cli_reply_free(struct cli_reply *reply);

@@ -1,0 +1,308 @@
+#include "base/clock.h"
+#include "base/fd.h"
+#include "cli/args.h"
+#include "cli/cell.h"
+#include "cli/launch.h"
+#include "cli/terminal.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+enum { STOP_DEADLINE_MS = 30000, WIDTH = 78 };
+
+struct demo {
+    struct cli_client *client;
+    struct cli_session session;
+    bool is_json, is_coloured;
+    json_t *report; /* one object for each step */
+};
+
+/* What a step must give: a status, and text that must be found in its output. */
+struct step {
+    const char *title;
+    const char *code;
+    int64_t timeout_ms;
+    const char *status;
+    const char *expect; /* in the value, the error or stdout; NULL: nothing */
+    bool expects_image;
+};
+
+static const struct step steps[] = {
+    {"State is kept: one cell defines a name ...",
+     "prices = [3.50, 2.25, 9.99]\n"
+     "total = sum(prices)",
+     5000, "ok", NULL, false},
+    {"... and another cell uses it", "f'{len(prices)} things cost {total:.2f}'", 5000, "ok",
+     "3 things cost 15.74", false},
+    {"A table: pandas is already imported",
+     "trips = pd.DataFrame({'city': ['Oslo', 'Rome', 'Oslo', 'Rome'],\n"
+     "                      'km': [12.5, 3.0, 7.5, 9.0]})\n"
+     "trips.groupby('city').km.agg(['count', 'sum', 'mean'])",
+     10000, "ok", "Oslo", false},
+    {"A plot comes back as an image",
+     "x = np.linspace(0, 4 * np.pi, 400)\n"
+     "plt.plot(x, np.sin(x) * np.exp(-x / 6))\n"
+     "plt.show()",
+     15000, "ok", NULL, true},
+    {"A mistake: the traceback shows your lines",
+     "def mean(numbers):\n"
+     "    return sum(numbers) / len(numbers)\n"
+     "\n"
+     "mean([])",
+     5000, "error", "ZeroDivisionError", false},
+    {"An endless loop is stopped by its limit of 0.5 s",
+     "n = 0\n"
+     "while True:\n"
+     "    n += 1",
+     500, "timeout", NULL, false},
+    {"The session is still there, and so is its state", "total, n > 0", 5000, "ok", "(15.74, True)",
+     false},
+};
+
+/* --- the layout ------------------------------------------------------------------------------- */
+
+static const char *paint(const struct demo *d, const char *colour)
+{
+    return d->is_coloured ? colour : "";
+}
+
+static void append_margin(const struct demo *d, struct buf *out, const char *mark,
+                          const char *colour, const char *text, size_t len)
+{
+    const char *end = text + len;
+    while (text < end) {
+        const char *line_end = memchr(text, '\n', (size_t)(end - text));
+        size_t n = (size_t)((line_end != NULL ? line_end : end) - text);
+        buf_printf(out, "   %s%s%s ", paint(d, colour), mark, paint(d, "\033[0m"));
+        cli_append_safe(out, text, n, true);
+        buf_append_char(out, '\n');
+        text += n + (line_end != NULL);
+    }
+}
+
+static void append_member(const struct demo *d, struct buf *out, const json_t *object,
+                          const char *name, const char *colour)
+{
+    size_t len = 0;
+    const char *text = cli_json_text(object, name, &len);
+    if (text != NULL)
+        append_margin(d, out, " ", colour, text, len);
+}
+
+static void append_output(const struct demo *d, struct buf *out, const json_t *output)
+{
+    if (!json_is_object(output))
+        return;
+    _buf_ struct buf text = BUF_INIT(1 * MIB);
+    cli_describe_output(&text, output);
+    append_margin(d, out, " ", "", buf_str(&text), text.len);
+}
+
+static void show_step(const struct demo *d, const struct step *step, const json_t *answer,
+                      double took_ms)
+{
+    _buf_ struct buf out = BUF_INIT(4 * MIB);
+    char took[32];
+    snprintf(took, sizeof(took), "%.1f ms", took_ms);
+    buf_printf(&out, "\n%s%-*s%s%s%10s%s\n", paint(d, "\033[1m"), WIDTH - 10, step->title,
+               paint(d, "\033[0m"), paint(d, "\033[36m"), took, paint(d, "\033[0m"));
+    append_margin(d, &out, ">", "\033[34m", step->code, strlen(step->code));
+    append_member(d, &out, answer, "stdout", "");
+    append_member(d, &out, answer, "stderr", "");
+    const json_t *outputs = json_object_get(answer, "outputs");
+    for (size_t i = 0; i < json_array_size(outputs); i++)
+        append_output(d, &out, json_array_get(outputs, i));
+    append_output(d, &out, json_object_get(answer, "value"));
+    append_member(d, &out, json_object_get(answer, "error"), "traceback", "");
+    if (cli_cell_is_status(answer, "timeout"))
+        append_margin(d, &out, " ", "", "[stopped at its time limit]", 27);
+    fd_write_all(STDOUT_FILENO, buf_str(&out), out.len);
+}
+
+/* --- the steps -------------------------------------------------------------------------------- */
+
+static bool contains(const json_t *object, const char *name, const char *expected)
+{
+    size_t len = 0;
+    const char *text = cli_json_text(object, name, &len);
+    return text != NULL && memmem(text, len, expected, strlen(expected)) != NULL;
+}
+
+static bool has_image(const json_t *outputs)
+{
+    for (size_t i = 0; i < json_array_size(outputs); i++)
+        if (contains(json_array_get(outputs, i), "type", "image"))
+            return true;
+    return false;
+}
+
+static int check_step(const struct step *step, const json_t *answer, struct err *e)
+{
+    const json_t *error = json_object_get(answer, "error");
+    const char *status = cli_json_text(answer, "status", NULL);
+    if (strcmp(status, step->status) != 0) {
+        const char *message = cli_json_text(error, "message", NULL);
+        err_set(e, ERR_INTERNAL, "the step should end with '%s' but ended with '%.32s': %.256s",
+                step->status, status, message != NULL ? message : "no message");
+        return err_advise(e, "are pandas and matplotlib installed for /usr/bin/python3? "
+                             "(apt install python3-pandas python3-matplotlib)");
+    }
+    if (step->expects_image && !has_image(json_object_get(answer, "outputs")))
+        return err_set(e, ERR_INTERNAL, "the step should give an image");
+    if (step->expect == NULL || contains(answer, "stdout", step->expect) ||
+        contains(json_object_get(answer, "value"), "text", step->expect) ||
+        contains(error, "traceback", step->expect))
+        return 0;
+    return err_set(e, ERR_INTERNAL, "the step should say '%s'", step->expect);
+}
+
+static int play_step(struct demo *d, const struct step *step, struct err *e)
+{
+    struct cli_cell cell = {
+        .session_id = d->session.id,
+        .code = step->code,
+        .code_len = strlen(step->code),
+        .timeout_ms = step->timeout_ms,
+        .budget = -1,
+    };
+    _json_ json_t *answer = NULL;
+    uint64_t started_ns = clock_mono_ns();
+    int status = cli_cell_run(d->client, &cell, &answer, e);
+    double took_ms = (double)(clock_mono_ns() - started_ns) / 1e6;
+    if (status < 0)
+        return err_context(e, "%s", step->title);
+    if (!d->is_json)
+        show_step(d, step, answer, took_ms);
+    json_array_append_new(d->report, json_pack("{s:s, s:s, s:f, s:O}", "title", step->title, "code",
+                                               step->code, "took_ms", took_ms, "answer", answer));
+    return check_step(step, answer, e) < 0 ? err_context(e, "%s", step->title) : 0;
+}
+
+static int play(struct demo *d, const struct cli_endpoint *endpoint, double ready_ms, struct err *e)
+{
+    struct cli_client client = {.fd = -1};
+    d->client = &client;
+    uint64_t started_ns = clock_mono_ns();
+    int status = cli_client_open(&client, endpoint, false, e);
+    if (status == 0)
+        status = cli_session_create(&client, "data", &d->session, e);
+    double spawned_ms = (double)(clock_mono_ns() - started_ns) / 1e6;
+    if (status == 0 && !d->is_json)
+        cli_say(STDOUT_FILENO, "%-*s%10.1f ms\n%-*s%10.1f ms\n", WIDTH - 13,
+                "The daemon is up: Python with the data libraries, loaded once", ready_ms,
+                WIDTH - 13, "A sandboxed session with all of them imported", spawned_ms);
+    for (size_t i = 0; status == 0 && i < ARRAY_LEN(steps); i++)
+        status = play_step(d, &steps[i], e);
+    struct err ignored;
+    if (d->session.id[0] != '\0')
+        cli_session_kill(&client, d->session.id, &ignored);
+    cli_client_close(&client);
+    return status;
+}
+
+/* --- around them ------------------------------------------------------------------------------ */
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+static int remove_tree(const char *path, struct err *e)
+{
+    if (nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0)
+        return 0;
+    return err_errno(e, ERR_INTERNAL, errno, "%.256s could not be removed", path);
+}
+
+static int stop_daemon(pid_t pid, struct err *e)
+{
+    kill(pid, SIGTERM);
+    uint64_t deadline_ms = clock_mono_ms() + STOP_DEADLINE_MS;
+    int status = 0;
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+        if (clock_mono_ms() > deadline_ms) {
+            kill(pid, SIGKILL);
+            waitpid(pid, &status, 0);
+            return err_set(e, ERR_INTERNAL, "the daemon did not stop within 30 s and was killed");
+        }
+        poll(NULL, 0, 5);
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return 0;
+    return err_set(e, ERR_INTERNAL, "the daemon did not stop cleanly (wait status %d)", status);
+}
+
+/* Runs the demonstration on a daemon that lives only for it. */
+static int play_embedded(struct demo *d, struct cli_endpoint *endpoint, struct err *e)
+{
+    struct cli_daemon daemon = {.data_dir = endpoint->data_dir, .listen = "127.0.0.1:0"};
+    uint64_t started_ns = clock_mono_ns();
+    pid_t pid;
+    if (cli_daemon_spawn(&daemon, &pid, e) < 0)
+        return -1;
+    double ready_ms = (double)(clock_mono_ns() - started_ns) / 1e6;
+    int status = play(d, endpoint, ready_ms, e);
+    struct err problem;
+    if (stop_daemon(pid, &problem) < 0 && status == 0) {
+        *e = problem;
+        status = -1;
+    }
+    return status;
+}
+
+static void conclude(const struct demo *d)
+{
+    if (d->is_json) {
+        _json_ json_t *object = json_pack("{s:O}", "steps", d->report);
+        cli_print_json(object);
+    } else {
+        cli_say(STDOUT_FILENO, "\nThe daemon is stopped; nothing is left running. "
+                               "Go on with: cella repl\n");
+    }
+}
+
+static int run(const struct cli_args *args, struct err *e)
+{
+    if (args->n_words > 0)
+        return err_set(e, ERR_INVALID, "demo takes no arguments");
+    const char *tmp = getenv("TMPDIR");
+    char dir[PATH_MAX];
+    snprintf(dir, sizeof(dir), "%s/cella-demo-XXXXXX", tmp != NULL && tmp[0] == '/' ? tmp : "/tmp");
+    if (mkdtemp(dir) == NULL)
+        return err_errno(e, ERR_UNAVAILABLE, errno, "%.256s", dir);
+    signal(SIGPIPE, SIG_IGN);
+    cli_signals_take();
+    struct demo d = {.is_json = cli_has(args, "json"),
+                     .is_coloured = cli_is_coloured(STDOUT_FILENO),
+                     .report = json_array()};
+    struct cli_endpoint endpoint = {.data_dir = dir};
+    int status = play_embedded(&d, &endpoint, e);
+    struct err problem;
+    if (remove_tree(dir, &problem) < 0 && status == 0) {
+        *e = problem;
+        status = -1;
+    }
+    if (status == 0)
+        conclude(&d);
+    json_decref(d.report);
+    return status;
+}
+
+const struct cli_verb cli_demo_verb = {
+    .name = "demo",
+    .summary = "play a short, real demonstration",
+    .usage = "[OPTION...]",
+    .about = "Starts a daemon of its own on a temporary directory, runs a few cells in a session,\n"
+             "shows what came back and how long it took, and leaves nothing behind. Exit status 0\n"
+             "only if every step gave what it should.",
+    .examples = "cella demo\n"
+                "cella demo --json | jq '.steps[] | {title, took_ms}'",
+    .run = run,
+};

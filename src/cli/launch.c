@@ -1,0 +1,233 @@
+#include "cli/launch.h"
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "cli/terminal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+enum { READY_DEADLINE_MS = 180000, LINE_MAX_BYTES = 512, LOG_TAIL_MAX = 400 };
+
+int cli_make_dirs(const char *path, struct err *e)
+{
+    _free_ char *copy = mem_strdup(path);
+    for (char *at = copy + 1;; at++) {
+        if (*at != '/' && *at != '\0')
+            continue;
+        bool is_last = *at == '\0';
+        *at = '\0';
+        if (mkdir(copy, 0700) < 0 && errno != EEXIST) {
+            err_errno(e, ERR_UNAVAILABLE, errno, "%.256s cannot be made", copy);
+            return err_advise(e, "name a directory of your own with --data DIR");
+        }
+        if (is_last)
+            return 0;
+        *at = '/';
+    }
+}
+
+/* --- the child -------------------------------------------------------------------------------- */
+
+static _Noreturn void become_daemon(const struct cli_daemon *d, int ready_fd, int log_fd,
+                                    pid_t parent)
+{
+    cli_signals_restore();
+    if (d->is_detached) {
+        setsid();
+    } else {
+        /* Its own group all the same: Ctrl-C is for the program at the terminal, which stops the
+         * daemon in order. */
+        setpgid(0, 0);
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (getppid() != parent)
+            _exit(1);
+    }
+    int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    bool is_ok = null_fd >= 0 && dup2(null_fd, STDIN_FILENO) >= 0 &&
+                 dup2(ready_fd, STDOUT_FILENO) >= 0 && dup2(log_fd, STDERR_FILENO) >= 0 &&
+                 chdir("/") == 0;
+    if (is_ok) {
+        close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+        execl("/proc/self/exe", "cella", "serve", "--data", d->data_dir, "--listen", d->listen,
+              (char *)NULL);
+    }
+    cli_say(STDERR_FILENO, "cella serve cannot be started: %s\n", strerror(errno));
+    _exit(127);
+}
+
+/* --- waiting for its first line --------------------------------------------------------------- */
+
+struct progress {
+    bool is_shown;
+    uint64_t started_ms;
+};
+
+static void show_progress(struct progress *p)
+{
+    if (!isatty(STDERR_FILENO))
+        return;
+    p->is_shown = true;
+    cli_say(STDERR_FILENO, "\rstarting the daemon: Python and its libraries are loading, %d s ",
+            (int)((clock_mono_ms() - p->started_ms) / 1000));
+}
+
+static void clear_progress(const struct progress *p)
+{
+    if (p->is_shown)
+        cli_say(STDERR_FILENO, "\r%*s\r", 72, "");
+}
+
+/* One line, without its end. 0, or -1: the other side closed, -EINTR, -ETIMEDOUT. */
+static int read_ready_line(int fd, struct buf *line)
+{
+    struct progress progress = {.started_ms = clock_mono_ms()};
+    uint64_t deadline_ms = progress.started_ms + READY_DEADLINE_MS;
+    int status = 0;
+    while (status == 0 && memchr(buf_str(line), '\n', line->len) == NULL) {
+        int ready = cli_wait(fd, POLLIN, MIN(clock_mono_ms() + 1000, deadline_ms));
+        char bytes[128];
+        ssize_t n = ready > 0 ? read(fd, bytes, sizeof(bytes)) : 0;
+        if (ready < 0)
+            status = ready;
+        else if (ready == 0 && clock_mono_ms() >= deadline_ms)
+            status = -ETIMEDOUT;
+        else if (ready == 0)
+            show_progress(&progress);
+        else if (n <= 0 || !buf_append(line, bytes, (size_t)n))
+            status = -EPIPE;
+    }
+    clear_progress(&progress);
+    return status;
+}
+
+/* The end of what the failed daemon logged, from where its log began. */
+static void append_log_tail(int log_fd, off_t from, struct buf *out)
+{
+    struct stat st;
+    if (fstat(log_fd, &st) < 0 || st.st_size <= from)
+        return;
+    char tail[LOG_TAIL_MAX];
+    off_t start = MAX(from, st.st_size - (off_t)sizeof(tail));
+    ssize_t n = pread(log_fd, tail, sizeof(tail), start);
+    if (n <= 0)
+        return;
+    const char *text = tail;
+    size_t len = (size_t)n;
+    const char *line_end = start > from ? memchr(text, '\n', len) : NULL;
+    if (line_end != NULL && (size_t)(line_end + 1 - text) < len) {
+        len -= (size_t)(line_end + 1 - text);
+        text = line_end + 1;
+    }
+    while (len > 0 && text[len - 1] == '\n')
+        len--;
+    cli_append_safe(out, text, len, true);
+}
+
+static int explain_failure(const struct cli_daemon *d, int status, int log_fd, off_t log_start,
+                           struct err *e)
+{
+    if (status == -EINTR)
+        return err_set(e, ERR_UNAVAILABLE, "interrupted while the daemon was starting");
+    if (status == -ETIMEDOUT) {
+        err_set(e, ERR_UNAVAILABLE, "the daemon was not ready after %d s",
+                READY_DEADLINE_MS / 1000);
+    } else {
+        _buf_ struct buf tail = BUF_INIT(4 * LOG_TAIL_MAX);
+        append_log_tail(log_fd, log_start, &tail);
+        err_set(e, ERR_UNAVAILABLE, "the daemon could not start%s%s", tail.len > 0 ? ":\n" : "",
+                buf_str(&tail));
+    }
+    return err_advise(e, "see %.200s/daemon.log, and run: cella doctor", d->data_dir);
+}
+
+static void end_child(pid_t pid)
+{
+    kill(pid, SIGTERM);
+    uint64_t deadline_ms = clock_mono_ms() + 5000;
+    while (waitpid(pid, NULL, WNOHANG) == 0) {
+        if (clock_mono_ms() > deadline_ms) {
+            kill(pid, SIGKILL);
+            waitpid(pid, NULL, 0);
+            return;
+        }
+        struct pollfd none = {.fd = -1};
+        poll(&none, 1, 20);
+    }
+}
+
+int cli_daemon_spawn(const struct cli_daemon *d, pid_t *ret_pid, struct err *e)
+{
+    char log_path[PATH_MAX];
+    snprintf(log_path, sizeof(log_path), "%s/daemon.log", d->data_dir);
+    _fd_ int log_fd = open(log_path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (log_fd < 0)
+        return err_errno(e, ERR_UNAVAILABLE, errno, "%.256s cannot be opened", log_path);
+    off_t log_start = lseek(log_fd, 0, SEEK_END);
+    int ready[2];
+    if (pipe2(ready, O_CLOEXEC) < 0)
+        return err_errno(e, ERR_UNAVAILABLE, errno, "no pipe for the daemon");
+    _fd_ int read_end = ready[0], write_end = ready[1];
+    pid_t parent = getpid(), pid = fork();
+    if (pid < 0)
+        return err_errno(e, ERR_UNAVAILABLE, errno, "no process for the daemon");
+    if (pid == 0)
+        become_daemon(d, write_end, log_fd, parent);
+    close(take_fd(&write_end));
+    _buf_ struct buf line = BUF_INIT(LINE_MAX_BYTES);
+    int status = read_ready_line(read_end, &line);
+    if (status == 0 && strncmp(buf_str(&line), "cella ready", 11) != 0)
+        status = -EPIPE;
+    if (status < 0) {
+        end_child(pid);
+        return explain_failure(d, status, log_fd, log_start, e);
+    }
+    *ret_pid = pid;
+    return 0;
+}
+
+/* --- one starter at a time -------------------------------------------------------------------- */
+
+static int take_start_lock(const char *data_dir, struct err *e)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/start.lock", data_dir);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        err_errno(e, ERR_UNAVAILABLE, errno, "%.256s cannot be used", data_dir);
+        return err_advise(e, "name a directory of your own with --data DIR");
+    }
+    cli_signals_allow(true); /* the other starter may take its time, Ctrl-C must not */
+    int status = flock(fd, LOCK_EX) < 0 ? errno : 0;
+    cli_signals_allow(false);
+    if (status == 0)
+        return fd;
+    close(fd);
+    return err_errno(e, ERR_UNAVAILABLE, status, "waiting for another start of the daemon");
+}
+
+int cli_launch(const struct cli_endpoint *endpoint, struct err *e)
+{
+    if (cli_make_dirs(endpoint->data_dir, e) < 0)
+        return -1;
+    _fd_ int lock = take_start_lock(endpoint->data_dir, e);
+    if (lock < 0)
+        return -1;
+    struct cli_client probe = {.endpoint = endpoint, .fd = -1};
+    int ignored = 0;
+    if (cli_client_connect(&probe, &ignored)) { /* another was faster */
+        cli_client_close(&probe);
+        return 0;
+    }
+    pid_t pid;
+    struct cli_daemon daemon = {
+        .data_dir = endpoint->data_dir, .listen = "127.0.0.1:0", .is_detached = true};
+    return cli_daemon_spawn(&daemon, &pid, e);
+}

@@ -1,0 +1,178 @@
+#include "cli/lines.h"
+
+#include "cli/terminal.h"
+
+#include <errno.h>
+#include <histedit.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+
+enum { HISTORY_ENTRIES = 2000, INDENT = 4 };
+
+struct cli_lines {
+    bool is_interactive;
+    const char *prompt;
+    char *history_path;
+    EditLine *editor; /* NULL: plain lines */
+    History *history;
+    struct buf pending; /* plain: read and not yet given out */
+    bool is_at_end;
+};
+
+static char *give_prompt(EditLine *editor)
+{
+    struct cli_lines *l = NULL;
+    el_get(editor, EL_CLIENTDATA, &l);
+    return (char *)(uintptr_t)l->prompt; /* libedit only reads it */
+}
+
+static unsigned char insert_indent(EditLine *editor, int key)
+{
+    (void)key;
+    const LineInfo *line = el_line(editor);
+    size_t column = (size_t)(line->cursor - line->buffer);
+    return el_insertstr(editor, &"    "[column % INDENT]) < 0 ? CC_ERROR : CC_REFRESH;
+}
+
+static void open_editor(struct cli_lines *l)
+{
+    l->editor = el_init("cella", stdin, stdout, stderr);
+    if (l->editor == NULL)
+        return;
+    el_set(l->editor, EL_CLIENTDATA, l);
+    el_set(l->editor, EL_PROMPT, give_prompt);
+    el_set(l->editor, EL_EDITOR, "emacs");
+    el_set(l->editor, EL_ADDFN, "cella-indent", "Insert spaces", insert_indent);
+    el_set(l->editor, EL_BIND, "\t", "cella-indent", NULL);
+    el_set(l->editor, EL_BIND, "^R", "em-inc-search-prev", NULL);
+    l->history = history_init();
+    if (l->history == NULL)
+        return;
+    HistEvent event;
+    history(l->history, &event, H_SETSIZE, HISTORY_ENTRIES);
+    history(l->history, &event, H_SETUNIQUE, 1);
+    if (l->history_path != NULL)
+        history(l->history, &event, H_LOAD, l->history_path);
+    el_set(l->editor, EL_HIST, history, l->history);
+}
+
+struct cli_lines *cli_lines_new(const char *history_path)
+{
+    struct cli_lines *l = mem_alloc(sizeof(*l));
+    l->pending = BUF_INIT(CLI_LINE_MAX + 64 * KIB);
+    l->is_interactive = isatty(STDIN_FILENO);
+    l->history_path = history_path != NULL ? mem_strdup(history_path) : NULL;
+    const char *term = getenv("TERM");
+    bool can_edit = term != NULL && term[0] != '\0' && strcmp(term, "dumb") != 0;
+    if (!l->is_interactive || !isatty(STDOUT_FILENO) || !can_edit)
+        return l;
+    /* Only how characters are read: numbers stay as programs write them. */
+    setlocale(LC_CTYPE, "");
+    if (MB_CUR_MAX == 1)
+        setlocale(LC_CTYPE, "C.UTF-8");
+    open_editor(l);
+    return l;
+}
+
+bool cli_lines_is_interactive(const struct cli_lines *l)
+{
+    return l->is_interactive;
+}
+
+static enum cli_line line_after_signal(int signo)
+{
+    return signo == SIGINT ? CLI_LINE_INTERRUPTED : CLI_LINE_END;
+}
+
+static enum cli_line read_edited(struct cli_lines *l, struct buf *ret_line)
+{
+    int len = 0;
+    el_resize(l->editor);
+    cli_signals_allow(true);
+    errno = 0;
+    const char *text = el_gets(l->editor, &len);
+    cli_signals_allow(false);
+    int signo = cli_signal_taken();
+    if (signo != 0) {
+        el_reset(l->editor);
+        cli_say(STDOUT_FILENO, "\n");
+        return line_after_signal(signo);
+    }
+    if (text == NULL || len <= 0) {
+        cli_say(STDOUT_FILENO, "\n");
+        return CLI_LINE_END;
+    }
+    HistEvent event;
+    if (l->history != NULL && text[strspn(text, " \t\n")] != '\0')
+        history(l->history, &event, H_ENTER, text);
+    size_t n = (size_t)len;
+    while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r'))
+        n--;
+    return buf_append(ret_line, text, n) ? CLI_LINE_READ : CLI_LINE_TOO_LONG;
+}
+
+/* 1: there is more in `pending`, 0: the end, -EINTR. */
+static int fill_pending(struct cli_lines *l)
+{
+    int ready = cli_wait(STDIN_FILENO, POLLIN, 0);
+    if (ready < 0)
+        return ready;
+    if (!buf_reserve(&l->pending, 16 * KIB))
+        return -EFBIG;
+    ssize_t n = read(STDIN_FILENO, l->pending.data + l->pending.len, 16 * KIB);
+    if (n <= 0)
+        return n < 0 && errno == EINTR ? -EINTR : 0;
+    l->pending.len += (size_t)n;
+    return 1;
+}
+
+static enum cli_line read_plain(struct cli_lines *l, struct buf *ret_line)
+{
+    if (l->is_interactive)
+        cli_say(STDERR_FILENO, "%s", l->prompt);
+    const char *end = NULL;
+    size_t searched = 0;
+    while ((end = l->pending.len > searched
+                      ? memchr(l->pending.data + searched, '\n', l->pending.len - searched)
+                      : NULL) == NULL &&
+           !l->is_at_end) {
+        searched = l->pending.len;
+        int status = fill_pending(l);
+        if (status == -EINTR)
+            return line_after_signal(cli_signal_taken());
+        if (status == -EFBIG)
+            return CLI_LINE_TOO_LONG;
+        l->is_at_end = status <= 0;
+    }
+    if (end == NULL && l->pending.len == 0)
+        return CLI_LINE_END;
+    size_t len = end != NULL ? (size_t)(end - l->pending.data) : l->pending.len;
+    size_t n = len > 0 && l->pending.data[len - 1] == '\r' ? len - 1 : len;
+    bool fits = buf_append(ret_line, l->pending.data, n);
+    buf_consume(&l->pending, end != NULL ? len + 1 : len);
+    return fits ? CLI_LINE_READ : CLI_LINE_TOO_LONG;
+}
+
+enum cli_line cli_lines_read(struct cli_lines *l, const char *prompt, struct buf *ret_line)
+{
+    l->prompt = prompt;
+    buf_clear(ret_line);
+    return l->editor != NULL ? read_edited(l, ret_line) : read_plain(l, ret_line);
+}
+
+void cli_lines_free(struct cli_lines *l)
+{
+    if (l == NULL)
+        return;
+    HistEvent event;
+    if (l->history != NULL && l->history_path != NULL)
+        history(l->history, &event, H_SAVE, l->history_path);
+    if (l->history != NULL)
+        history_end(l->history);
+    if (l->editor != NULL)
+        el_end(l->editor);
+    buf_free(&l->pending);
+    free(l->history_path);
+    free(l);
+}

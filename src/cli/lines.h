@@ -1,0 +1,17 @@
+/* Lines that somebody types, with editing and history, or that come through a pipe. */
+#pragma once
+
+#include "base/buf.h"
+
+struct cli_lines;
+
+enum cli_line { CLI_LINE_READ, CLI_LINE_INTERRUPTED, CLI_LINE_TOO_LONG, CLI_LINE_END };
+
+enum { CLI_LINE_MAX = 1 << 20 };
+
+/* `history_path` may be NULL. */
+struct cli_lines *cli_lines_new(const char *history_path);
+bool cli_lines_is_interactive(const struct cli_lines *l); /* a person types */
+/* The line without its end; the prompt is shown to people only. */
+enum cli_line cli_lines_read(struct cli_lines *l, const char *prompt, struct buf *ret_line);
+void cli_lines_free(struct cli_lines *l); /* saves the history */

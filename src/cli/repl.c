@@ -1,0 +1,302 @@
+#include "base/fd.h"
+#include "cli/args.h"
+#include "cli/block.h"
+#include "cli/cell.h"
+#include "cli/launch.h"
+#include "cli/lines.h"
+#include "cli/terminal.h"
+
+#include <limits.h>
+
+static const struct cli_flag flags[] = {
+    {"session", 's', "ID", "work in this session (the beginning of its id is enough)"},
+    {"keep", 'k', NULL, "leave the new session alive at the end and tell its id"},
+    {"profile", 'p', "NAME", "the new session's libraries, 'min' or 'data' (the default)"},
+    {"timeout", 't', "DURATION", "stop a cell after this time (30s)"},
+    {"save-images", 0, "DIR", "write images there instead of only noting them"},
+    {0},
+};
+
+struct repl {
+    const struct cli_args *args;
+    struct cli_client *client;
+    struct cli_session session;
+    bool is_own; /* made here: replaced when it dies, destroyed at the end */
+    bool is_json;
+    int64_t timeout_ms;
+    int64_t number; /* that the next cell will have */
+    bool has_failed;
+    struct cli_lines *lines;
+    struct buf block;
+    struct buf line;
+    bool is_line_kept; /* `line` was read and belongs to the next block */
+    struct cli_show show;
+};
+
+enum step { STEP_RUN, STEP_AGAIN, STEP_END };
+
+/* --- reading a block -------------------------------------------------------------------------- */
+
+static bool is_blank(const struct buf *line)
+{
+    return strspn(buf_str(line), " \t\r\n") == line->len;
+}
+
+static enum cli_line read_line(struct repl *r)
+{
+    char prompt[48];
+    int width = snprintf(prompt, sizeof(prompt), "[%lld] ", (long long)r->number);
+    if (r->block.len > 0)
+        snprintf(prompt, sizeof(prompt), "%*s... ", width, "");
+    else
+        snprintf(prompt + width, sizeof(prompt) - (size_t)width, ">>> ");
+    return cli_lines_read(r->lines, prompt, &r->line);
+}
+
+/* Takes `line` into the block. */
+static enum step add_line(struct repl *r)
+{
+    bool is_typed = cli_lines_is_interactive(r->lines);
+    if (r->block.len == 0 && is_blank(&r->line))
+        return STEP_AGAIN;
+    if (!is_typed &&
+        cli_block_ends_before(buf_str(&r->block), r->block.len, buf_str(&r->line), r->line.len)) {
+        r->is_line_kept = true;
+        return STEP_RUN;
+    }
+    buf_append(&r->block, buf_str(&r->line), r->line.len);
+    buf_append_char(&r->block, '\n');
+    switch (cli_block_look(buf_str(&r->block), r->block.len)) {
+    case CLI_BLOCK_WHOLE:
+        return STEP_RUN;
+    case CLI_BLOCK_SUITE:
+        return is_typed && is_blank(&r->line) ? STEP_RUN : STEP_AGAIN;
+    case CLI_BLOCK_OPEN:
+        break;
+    }
+    return STEP_AGAIN;
+}
+
+static enum step read_block(struct repl *r)
+{
+    buf_clear(&r->block);
+    enum step step = STEP_AGAIN;
+    while (step == STEP_AGAIN) {
+        enum cli_line got = r->is_line_kept ? CLI_LINE_READ : read_line(r);
+        r->is_line_kept = false;
+        switch (got) {
+        case CLI_LINE_READ:
+            step = add_line(r);
+            break;
+        case CLI_LINE_INTERRUPTED:
+            buf_clear(&r->block);
+            if (!cli_lines_is_interactive(r->lines))
+                return STEP_END;
+            break;
+        case CLI_LINE_TOO_LONG:
+            cli_say(STDERR_FILENO, "cella: a line longer than a cell may be\n");
+            return STEP_END;
+        case CLI_LINE_END:
+            return !cli_lines_is_interactive(r->lines) && r->block.len > 0 ? STEP_RUN : STEP_END;
+        }
+    }
+    return step;
+}
+
+/* In a session these end the cell only; here they are how people leave. */
+static bool is_farewell(const struct buf *block)
+{
+    static const char *const words[] = {"exit", "quit", "exit()", "quit()"};
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        size_t len = strlen(words[i]);
+        if (block->len == len + 1 && memcmp(block->data, words[i], len) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* --- running it ------------------------------------------------------------------------------- */
+
+static int start_session(struct repl *r, struct err *e)
+{
+    const char *id = cli_value(r->args, "session");
+    r->is_own = id == NULL;
+    if (id != NULL
+            ? cli_session_find(r->client, id, &r->session, e) < 0
+            : cli_session_create(r->client, cli_value(r->args, "profile"), &r->session, e) < 0)
+        return -1;
+    r->number = r->session.exec_count + 1;
+    return 0;
+}
+
+/* The session is gone: with it the state, but not the conversation. */
+static int replace_session(struct repl *r, struct err *e)
+{
+    if (!r->is_own) {
+        err_set(e, ERR_GONE, "session %s is gone", r->session.id);
+        return err_advise(e, "start a new one with: cella repl");
+    }
+    struct err ignored;
+    cli_session_kill(r->client, r->session.id, &ignored);
+    if (start_session(r, e) < 0)
+        return -1;
+    if (!r->is_json)
+        cli_say(STDERR_FILENO, "cella: its state is lost; this is a new session, %.8s\n",
+                r->session.id);
+    return 0;
+}
+
+static int show_answer(struct repl *r, json_t *answer, struct err *e)
+{
+    int status = cli_cell_exit_status(answer);
+    r->has_failed = r->has_failed || status != 0;
+    r->number = cli_json_int(answer, "exec_id", r->number) + 1;
+    if (r->is_json) {
+        if (!cli_print_json(answer))
+            return err_set(e, ERR_UNAVAILABLE, "nobody reads the output any more");
+    } else {
+        cli_show_output(&r->show, json_object_get(answer, "value"));
+        cli_show_error(&r->show, answer);
+        if (r->show.is_out_mid_line && cli_lines_is_interactive(r->lines))
+            cli_show_stream(&r->show, false, "\n", 1);
+    }
+    return cli_cell_is_status(answer, "died") ? replace_session(r, e) : 0;
+}
+
+/* Errors that leave the conversation possible are shown; others end it. */
+static int run_block(struct repl *r, struct err *e)
+{
+    if (cli_cell_check_code(buf_str(&r->block), r->block.len, e) < 0) {
+        cli_say(STDERR_FILENO, "cella: %s\n", e->message);
+        r->has_failed = true;
+        return 0;
+    }
+    r->show.problem = 0;
+    struct cli_cell cell = {
+        .session_id = r->session.id,
+        .code = buf_str(&r->block),
+        .code_len = r->block.len,
+        .timeout_ms = r->timeout_ms,
+        .budget = -1,
+        .show = r->is_json ? NULL : &r->show,
+    };
+    _json_ json_t *answer = NULL;
+    if (cli_cell_run(r->client, &cell, &answer, e) == 0)
+        return show_answer(r, answer, e);
+    r->has_failed = true;
+    bool is_gone = e->code == ERR_NOT_FOUND || e->code == ERR_GONE;
+    bool goes_on = is_gone || e->code == ERR_CONFLICT || e->code == ERR_LIMIT;
+    if (!goes_on || !cli_lines_is_interactive(r->lines))
+        return -1;
+    cli_say(STDERR_FILENO, "cella: %s\n", e->message);
+    return is_gone ? replace_session(r, e) : 0;
+}
+
+static int converse(struct repl *r, struct err *e)
+{
+    bool is_typed = cli_lines_is_interactive(r->lines);
+    if (is_typed && !r->is_json)
+        cli_say(STDERR_FILENO,
+                "Cella %s, session %.8s. Ctrl-C interrupts a cell, Ctrl-D ends this.\n",
+                CELLA_VERSION, r->session.id);
+    int status = 0;
+    while (status == 0 && read_block(r) == STEP_RUN && !(is_typed && is_farewell(&r->block)))
+        status = run_block(r, e);
+    if (status < 0)
+        return -1;
+    return r->has_failed && !is_typed ? CLI_EXIT_FAILED : 0;
+}
+
+/* --- the verb --------------------------------------------------------------------------------- */
+
+/* $XDG_STATE_HOME/cella/history, else below the home directory; NULL if neither can be. */
+static char *history_path(void)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    char dir[PATH_MAX];
+    if (state != NULL && state[0] == '/')
+        snprintf(dir, sizeof(dir), "%s/cella", state);
+    else if (home != NULL && home[0] == '/')
+        snprintf(dir, sizeof(dir), "%s/.local/state/cella", home);
+    else
+        return NULL;
+    struct err ignored;
+    if (cli_make_dirs(dir, &ignored) < 0)
+        return NULL;
+    _buf_ struct buf path = BUF_INIT(PATH_MAX);
+    buf_printf(&path, "%s/history", dir);
+    return path.overflowed ? NULL : mem_strdup(buf_str(&path));
+}
+
+static void leave_session(struct repl *r)
+{
+    struct err ignored;
+    if (r->session.id[0] == '\0' || !r->is_own)
+        return;
+    if (cli_has(r->args, "keep"))
+        cli_say(STDERR_FILENO, "session %s\n", r->session.id);
+    else
+        cli_session_kill(r->client, r->session.id, &ignored);
+}
+
+static int run_repl(struct repl *r, struct err *e)
+{
+    _free_ char *path = history_path();
+    if (start_session(r, e) < 0)
+        return -1;
+    r->lines = cli_lines_new(path);
+    int status = converse(r, e);
+    cli_lines_free(r->lines);
+    leave_session(r);
+    return status;
+}
+
+static int run(const struct cli_args *args, struct err *e)
+{
+    struct cli_endpoint endpoint;
+    struct cli_client client = {.fd = -1};
+    struct repl r = {
+        .args = args,
+        .client = &client,
+        .is_json = cli_has(args, "json"),
+        .block = BUF_INIT(CLI_CODE_MAX + KIB),
+        .line = BUF_INIT(CLI_LINE_MAX),
+        .show = {.image_dir = cli_value(args, "save-images"),
+                 .is_coloured = cli_is_coloured(STDERR_FILENO)},
+    };
+    const char *timeout = cli_value(args, "timeout");
+    int status = cli_endpoint_from(args, &endpoint, e);
+    if (status == 0 && args->n_words > 0)
+        status = err_set(e, ERR_INVALID, "repl takes no arguments; code is run with: cella exec");
+    if (status == 0 && timeout != NULL)
+        status = cli_parse_duration(timeout, &r.timeout_ms, e);
+    if (status == 0) {
+        cli_signals_take();
+        status = cli_client_open(&client, &endpoint, true, e);
+    }
+    if (status == 0)
+        status = run_repl(&r, e);
+    cli_client_close(&client);
+    cli_endpoint_free(&endpoint);
+    buf_free(&r.block);
+    buf_free(&r.line);
+    return status;
+}
+
+const struct cli_verb cli_repl_verb = {
+    .name = "repl",
+    .summary = "work in a session interactively",
+    .usage = "[OPTION...]",
+    .about = "Reads Python and runs it block by block: one line, or several while a bracket or a\n"
+             "string is open; an indented block ends with an empty line. Ctrl-C clears the line\n"
+             "or interrupts the running cell, Ctrl-D ends. The session is new, and destroyed at\n"
+             "the end unless --keep or --session is given. Input may come through a pipe; then\n"
+             "the exit status is 1 if a block failed. With --json each answer is one line.",
+    .flags = flags,
+    .is_client = true,
+    .examples = "cella repl\n"
+                "cella repl --profile min --keep\n"
+                "cella repl --session 0b9c\n"
+                "printf 'x = 20\\nx + 1\\n' | cella repl",
+    .run = run,
+};

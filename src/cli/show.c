@@ -1,0 +1,293 @@
+#include "cli/show.h"
+
+#include "base/fd.h"
+#include "cli/api.h"
+#include "cli/terminal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+
+enum { IMAGE_MAX = 64 << 20, IMAGE_NAMES_MAX = 10000 };
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static void put(struct cli_show *s, int fd, const char *data, size_t len)
+{
+    while (len > 0 && s->problem == 0) {
+        size_t done = 0;
+        int status = cli_write(fd, data, len, &done);
+        data += done;
+        len -= done;
+        bool goes_on = status == -EINTR && s->on_signal != NULL &&
+                       s->on_signal(s->context, cli_signal_taken());
+        if (status < 0 && !goes_on)
+            s->problem = status;
+    }
+}
+
+void cli_show_stream(struct cli_show *s, bool is_stderr, const char *text, size_t len)
+{
+    if (len == 0)
+        return;
+    put(s, is_stderr ? STDERR_FILENO : STDOUT_FILENO, text, len);
+    if (!is_stderr)
+        s->is_out_mid_line = text[len - 1] != '\n';
+}
+
+static void put_line(struct cli_show *s, int fd, const struct buf *line)
+{
+    if (fd == STDOUT_FILENO && s->is_out_mid_line)
+        put(s, fd, "\n", 1);
+    put(s, fd, buf_str(line), line->len);
+    if (line->len == 0 || line->data[line->len - 1] != '\n')
+        put(s, fd, "\n", 1);
+    if (fd == STDOUT_FILENO)
+        s->is_out_mid_line = false;
+}
+
+bool cli_print_json(const json_t *value)
+{
+    _free_ char *text = json_dumps(value, JSON_COMPACT);
+    if (text == NULL)
+        return false;
+    struct cli_show plain = {0};
+    put(&plain, STDOUT_FILENO, text, strlen(text));
+    put(&plain, STDOUT_FILENO, "\n", 1);
+    return plain.problem == 0;
+}
+
+/* --- typed outputs ---------------------------------------------------------------------------- */
+
+static int base64_digit(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+bool cli_base64_decode(const char *text, size_t len, struct buf *out)
+{
+    while (len > 0 && text[len - 1] == '=')
+        len--;
+    if (len % 4 == 1)
+        return false;
+    uint32_t bits = 0;
+    int n_bits = 0;
+    for (size_t i = 0; i < len; i++) {
+        int digit = base64_digit(text[i]);
+        if (digit < 0)
+            return false;
+        bits = bits << 6 | (uint32_t)digit;
+        n_bits += 6;
+        if (n_bits >= 8) {
+            n_bits -= 8;
+            if (!buf_append_char(out, (char)(bits >> n_bits)))
+                return false;
+        }
+    }
+    return true;
+}
+
+void cli_describe_size(struct buf *out, uint64_t bytes)
+{
+    if (bytes < 1000)
+        buf_printf(out, "%d B", (int)bytes);
+    else if (bytes < 1000000)
+        buf_printf(out, "%.1f KB", (double)bytes / 1e3);
+    else
+        buf_printf(out, "%.1f MB", (double)bytes / 1e6);
+}
+
+static bool is_type(const json_t *output, const char *type)
+{
+    const char *text = cli_json_text(output, "type", NULL);
+    return text != NULL && strcmp(text, type) == 0;
+}
+
+static bool is_image(const json_t *output)
+{
+    return is_type(output, "image") || is_type(output, "svg");
+}
+
+/* "png": what a file name may end in, whatever the daemon says. */
+static const char *image_format(const json_t *output)
+{
+    static const char *const known[] = {"png", "jpeg", "jpg", "gif", "webp", "pdf", "svg"};
+    const char *format = cli_json_text(output, "format", NULL);
+    if (is_type(output, "svg"))
+        return "svg";
+    for (size_t i = 0; format != NULL && i < ARRAY_LEN(known); i++)
+        if (strcmp(format, known[i]) == 0)
+            return known[i];
+    return "bin";
+}
+
+/* The image's bytes; false if they are none. */
+static bool read_image(const json_t *output, struct buf *ret_bytes)
+{
+    static const char *const svg_members[] = {"svg", "text", "data"};
+    size_t len = 0;
+    if (is_type(output, "svg")) {
+        for (size_t i = 0; i < ARRAY_LEN(svg_members); i++) {
+            const char *text = cli_json_text(output, svg_members[i], &len);
+            if (text != NULL)
+                return buf_append(ret_bytes, text, len);
+        }
+        return false;
+    }
+    const char *data = cli_json_text(output, "data", &len);
+    return data != NULL && cli_base64_decode(data, len, ret_bytes);
+}
+
+static void describe_image(struct buf *out, const json_t *output)
+{
+    _buf_ struct buf bytes = BUF_INIT(IMAGE_MAX);
+    buf_printf(out, "[image %s", image_format(output));
+    int64_t width = cli_json_int(output, "width", 0), height = cli_json_int(output, "height", 0);
+    if (width > 0 && height > 0)
+        buf_printf(out, " %lldx%lld", (long long)width, (long long)height);
+    if (read_image(output, &bytes)) {
+        buf_append_str(out, ", ");
+        cli_describe_size(out, bytes.len);
+    }
+    buf_append_char(out, ']');
+}
+
+void cli_describe_output(struct buf *out, const json_t *output)
+{
+    size_t len = 0;
+    const char *text = cli_json_text(output, "text", &len);
+    const json_t *json = json_object_get(output, "json");
+    if (is_image(output)) {
+        describe_image(out, output);
+    } else if (text != NULL) {
+        buf_append(out, text, len);
+    } else if (json != NULL) {
+        _free_ char *dumped = json_dumps(json, JSON_INDENT(2) | JSON_ENCODE_ANY);
+        buf_append_str(out, dumped != NULL ? dumped : "[json]");
+    } else if (cli_json_text(output, "html", &len) != NULL) {
+        buf_append_str(out, "[html, ");
+        cli_describe_size(out, len);
+        buf_append_str(out, "; see it with --json]");
+    } else {
+        buf_append_str(out, "[an output that has no text; see it with --json]");
+    }
+}
+
+/* Never over a file that exists: the next free number is taken. */
+static int save_image(struct cli_show *s, const json_t *output, char path[PATH_MAX])
+{
+    _buf_ struct buf bytes = BUF_INIT(IMAGE_MAX);
+    if (!read_image(output, &bytes))
+        return -EBADMSG;
+    _fd_ int fd = -1;
+    while (fd < 0 && s->n_images < IMAGE_NAMES_MAX) {
+        snprintf(path, PATH_MAX, "%s/image-%u.%s", s->image_dir, ++s->n_images,
+                 image_format(output));
+        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+        if (fd < 0 && errno != EEXIST)
+            return -errno;
+    }
+    return fd < 0 ? -EEXIST : fd_write_all(fd, buf_str(&bytes), bytes.len);
+}
+
+static void show_image(struct cli_show *s, const json_t *output)
+{
+    _buf_ struct buf note = BUF_INIT(2 * PATH_MAX);
+    describe_image(&note, output);
+    char path[PATH_MAX];
+    int status = s->image_dir != NULL ? save_image(s, output, path) : 0;
+    if (s->image_dir != NULL && status == 0)
+        buf_printf(&note, " %s", path);
+    else if (status < 0)
+        buf_printf(&note, " could not be saved: %s", strerror(-status));
+    /* A note is no output of the program: whoever reads its stdout should not find it there. */
+    put_line(s, isatty(STDOUT_FILENO) ? STDOUT_FILENO : STDERR_FILENO, &note);
+}
+
+void cli_show_output(struct cli_show *s, const json_t *output)
+{
+    if (!json_is_object(output))
+        return;
+    if (is_image(output)) {
+        show_image(s, output);
+        return;
+    }
+    _buf_ struct buf text = BUF_INIT(IMAGE_MAX);
+    cli_describe_output(&text, output);
+    put_line(s, STDOUT_FILENO, &text);
+}
+
+/* --- errors ----------------------------------------------------------------------------------- */
+
+static void append_coloured(struct cli_show *s, struct buf *out, const char *text, size_t len)
+{
+    if (s->is_coloured)
+        buf_append_str(out, "\033[31m");
+    cli_append_safe(out, text, len, true);
+    while (out->len > 0 && out->data[out->len - 1] == '\n')
+        out->len--;
+    if (s->is_coloured)
+        buf_append_str(out, "\033[0m");
+}
+
+static const char *sentence_of(const char *status)
+{
+    static const struct {
+        const char *status, *sentence;
+    } sentences[] = {
+        {"timeout", "the cell was stopped at its time limit"},
+        {"interrupted", "the cell was interrupted"},
+        {"died", "the session died"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(sentences); i++)
+        if (strcmp(status, sentences[i].status) == 0)
+            return sentences[i].sentence;
+    return NULL;
+}
+
+/* The traceback, or the message where there is none. */
+static void append_error(struct cli_show *s, struct buf *out, const json_t *error)
+{
+    size_t len = 0, name_len = 0;
+    const char *text = cli_json_text(error, "traceback", &len);
+    if (text == NULL || len == 0) {
+        const char *name = cli_json_text(error, "name", &name_len);
+        text = cli_json_text(error, "message", &len);
+        if (name != NULL && name_len > 0)
+            buf_printf(out, "%.*s: ", (int)MIN(name_len, (size_t)128), name);
+    }
+    if (text != NULL)
+        append_coloured(s, out, text, len);
+}
+
+void cli_show_error(struct cli_show *s, const json_t *answer)
+{
+    const json_t *error = json_object_get(answer, "error");
+    const char *status = cli_json_text(answer, "status", NULL);
+    const char *sentence = sentence_of(status != NULL ? status : "");
+    size_t len = 0;
+    const char *advice = cli_json_text(error, "advice", &len);
+    _buf_ struct buf text = BUF_INIT(4 * MIB);
+    append_error(s, &text, error);
+    if (text.len == 0 && sentence == NULL)
+        return;
+    if (text.len > 0)
+        buf_append_char(&text, '\n');
+    if (sentence != NULL)
+        buf_printf(&text, "cella: %s\n", sentence);
+    if (advice != NULL && len > 0) {
+        cli_append_safe(&text, advice, len, true);
+        buf_append_char(&text, '\n');
+    }
+    if (s->is_out_mid_line && isatty(STDOUT_FILENO)) {
+        put(s, STDOUT_FILENO, "\n", 1);
+        s->is_out_mid_line = false;
+    }
+    put_line(s, STDERR_FILENO, &text);
+}

@@ -1,0 +1,30 @@
+/* Showing what a cell gave: its streams as they are (they are the user's program's), typed outputs
+ * as text or as a note, errors made safe. */
+#pragma once
+
+#include "base/err.h"
+#include "wire/json.h"
+
+struct cli_show {
+    const char *image_dir; /* images are written here; NULL: only noted */
+    bool is_coloured;      /* errors, on stderr */
+    bool is_out_mid_line;  /* stdout does not end in a line end */
+    unsigned n_images;
+    int problem; /* the first -errno of writing to stdout or stderr */
+    /* A signal arrived while nobody read our output. False gives up. */
+    bool (*on_signal)(void *context, int signo);
+    void *context;
+};
+
+void cli_show_stream(struct cli_show *s, bool is_stderr, const char *text, size_t len);
+void cli_show_output(struct cli_show *s, const json_t *output); /* a typed output or null */
+void cli_show_error(struct cli_show *s, const json_t *answer);  /* what its status calls for */
+
+/* Appends what a typed output is in text, or in one line between brackets. */
+void cli_describe_output(struct buf *out, const json_t *output);
+void cli_describe_size(struct buf *out, uint64_t bytes); /* "23 KB" */
+
+/* One line of JSON on stdout. False if it could not be written. */
+bool cli_print_json(const json_t *value);
+
+bool cli_base64_decode(const char *text, size_t len, struct buf *out);

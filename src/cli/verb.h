@@ -1,0 +1,52 @@
+/* cli: the command line tool, one file for each verb. Promises: a verb talks to the daemon as any
+ * other client does, over HTTP, and believes nothing it says before its type and size were checked;
+ * exit statuses are stable (0 done, 1 the code that was run failed, 124 it was stopped by its time
+ * limit, 130 by Ctrl-C, others from err_exit_status); `--json` everywhere. Owns the terminal. May
+ * call serve and every room below; nobody calls it. */
+#pragma once
+
+#include "base/err.h"
+
+struct cli_args;
+
+struct cli_flag {
+    const char *name;  /* "timeout", given as --timeout; NULL ends the list */
+    char letter;       /* 'f', given as -f; 0 if there is none */
+    const char *value; /* what follows it, "DURATION"; NULL: a switch */
+    const char *doc;
+};
+
+struct cli_verb {
+    const char *name;
+    const char *summary; /* one line of `cella --help` */
+    const char *usage;   /* what follows "cella NAME" */
+    const char *about;   /* the paragraph of `cella NAME --help` */
+    const struct cli_flag *flags;
+    bool is_client; /* also takes cli_client_flags */
+    const char *examples;
+    /* The exit status, or -1 with the error, which main prints. */
+    int (*run)(const struct cli_args *args, struct err *e);
+};
+
+enum {
+    CLI_EXIT_FAILED = 1,
+    CLI_EXIT_TIMEOUT = 124,
+    CLI_EXIT_INTERRUPTED = 130,
+    CLI_EXIT_PIPE = 141
+};
+
+extern const struct cli_verb *const cli_verbs[]; /* NULL-terminated, in the order of the help */
+extern const struct cli_flag cli_common_flags[]; /* of every verb */
+extern const struct cli_flag cli_client_flags[]; /* where the daemon is */
+
+extern const struct cli_verb cli_serve_verb;
+extern const struct cli_verb cli_stop_verb;
+extern const struct cli_verb cli_exec_verb;
+extern const struct cli_verb cli_repl_verb;
+extern const struct cli_verb cli_ps_verb;
+extern const struct cli_verb cli_kill_verb;
+extern const struct cli_verb cli_doctor_verb;
+extern const struct cli_verb cli_demo_verb;
+
+int cli_main(int argc, char **argv);
+const struct cli_verb *cli_verb_find(const char *name);
