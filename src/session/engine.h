@@ -12,6 +12,7 @@
 
 typedef struct uv_loop_s uv_loop_t;
 struct engine;
+struct pool;
 struct warden;
 
 /* Everything here is borrowed and must outlive the engine. */
@@ -54,3 +55,4 @@ struct engine_stats {
 
 void engine_stats(const struct engine *engine, struct engine_stats *ret);
 const struct engine_config *engine_config(const struct engine *engine);
+struct pool *engine_pool(struct engine *engine); /* NULL once it stops */

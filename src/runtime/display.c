@@ -1,0 +1,115 @@
+#include "runtime/display.h"
+
+#include <string.h>
+
+/* What a member must be. */
+enum member_type { MEMBER_TEXT, MEMBER_COUNT, MEMBER_ANY };
+
+struct member {
+    const char *name;
+    enum member_type type;
+    bool is_required;
+};
+
+enum { MEMBERS_MAX = 6 };
+
+static const struct {
+    const char *type;
+    struct member members[MEMBERS_MAX];
+} types[] = {
+    {"text", {{"text", MEMBER_TEXT, true}}},
+    {"markdown", {{"text", MEMBER_TEXT, true}}},
+    {"latex", {{"text", MEMBER_TEXT, true}}},
+    {"html", {{"html", MEMBER_TEXT, true}, {"text", MEMBER_TEXT, false}}},
+    {"svg", {{"svg", MEMBER_TEXT, true}, {"text", MEMBER_TEXT, false}}},
+    {"json", {{"json", MEMBER_ANY, true}, {"text", MEMBER_TEXT, false}}},
+    {"image",
+     {{"format", MEMBER_TEXT, true},
+      {"width", MEMBER_COUNT, false},
+      {"height", MEMBER_COUNT, false},
+      {"data", MEMBER_TEXT, true},
+      {"text", MEMBER_TEXT, false}}},
+    {"dataframe",
+     {{"text", MEMBER_TEXT, true},
+      {"html", MEMBER_TEXT, false},
+      {"rows", MEMBER_COUNT, false},
+      {"columns", MEMBER_COUNT, false}}},
+};
+
+/* Index into types, or -1. */
+static int find_type(const json_t *output)
+{
+    const char *type = json_string_value(json_object_get(output, "type"));
+    for (size_t i = 0; type != NULL && i < sizeof(types) / sizeof(types[0]); i++)
+        if (strcmp(types[i].type, type) == 0)
+            return (int)i;
+    return -1;
+}
+
+static bool has_type(const json_t *value, enum member_type type)
+{
+    switch (type) {
+    case MEMBER_TEXT:
+        return json_is_string(value);
+    case MEMBER_COUNT:
+        return json_is_integer(value) && json_integer_value(value) >= 0;
+    case MEMBER_ANY:
+        return true;
+    }
+    return false;
+}
+
+static const struct member *find_member(const struct member *members, const char *name)
+{
+    for (size_t i = 0; i < MEMBERS_MAX && members[i].name != NULL; i++)
+        if (strcmp(members[i].name, name) == 0)
+            return &members[i];
+    return NULL;
+}
+
+int display_check(json_t *output, struct err *e)
+{
+    int type = find_type(output);
+    if (type < 0)
+        return err_set(e, ERR_INVALID, "an output without a known type");
+    const struct member *members = types[type].members;
+    for (size_t i = 0; i < MEMBERS_MAX && members[i].name != NULL; i++) {
+        const json_t *value = json_object_get(output, members[i].name);
+        if (value == NULL && !members[i].is_required)
+            continue;
+        if (value == NULL || !has_type(value, members[i].type))
+            return err_set(e, ERR_INVALID, "a %s output whose %s is missing or of the wrong type",
+                           types[type].type, members[i].name);
+    }
+    const char *name;
+    json_t *value;
+    void *next;
+    json_object_foreach_safe(output, next, name, value)
+    {
+        if (strcmp(name, "type") != 0 && find_member(members, name) == NULL)
+            json_object_del(output, name);
+    }
+    return 0;
+}
+
+size_t display_size(const json_t *output)
+{
+    size_t size = json_string_length(output);
+    const char *name;
+    json_t *value;
+    size_t i;
+    if (json_is_array(output)) {
+        json_array_foreach(output, i, value)
+        {
+            size += display_size(value) + 1;
+        }
+    } else if (json_is_object(output)) {
+        json_object_foreach((json_t *)(uintptr_t)output, name, value)
+        {
+            size += display_size(value) + 1;
+        }
+    } else if (!json_is_string(output)) {
+        size += 8; /* a number or a word */
+    }
+    return size;
+}

@@ -1,0 +1,13 @@
+/* Typed outputs as drivers send them: {"type":"text","text":"2"} and its relatives. */
+#pragma once
+
+#include "base/err.h"
+
+#include <jansson.h>
+
+/* Checks that `output` is a typed output: a known type, its members present and of the right JSON
+ * type. Members that this version does not know are removed. */
+int display_check(json_t *output, struct err *e);
+
+/* Bytes of all its strings: what counts against a budget. */
+size_t display_size(const json_t *output);

@@ -1,0 +1,449 @@
+#include "runtime/head.h"
+
+#include "base/fd.h"
+#include "loop/loop.h"
+#include "runtime/display.h"
+#include "wire/json.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+enum {
+    /* Acks that a driver does not read pile up no further than this. */
+    UNREAD_MAX = 64 * 1024,
+    /* Frames longer than this are parsed by a worker thread: the loop serves others meanwhile. */
+    LONG_FRAME = 256 * 1024,
+};
+
+#define OUT_MAX (16 * MIB) /* a cell's code, escaped, is far below it */
+
+/* A long frame on its way through a worker thread. It outlives the head if that goes first. */
+struct head_work {
+    uv_work_t uv;
+    struct head *head; /* NULL: nobody waits any more */
+    char *payload;
+    size_t len;
+    json_t *frame;
+    struct err err;
+    bool is_bad;
+};
+
+struct head *head_new(struct warden *warden, uv_loop_t *loop, uint64_t jail,
+                      const struct jail_limits *limits)
+{
+    struct head *head = mem_alloc(sizeof(*head));
+    list_init(&head->node);
+    head->warden = warden;
+    head->loop = loop;
+    head->jail = jail;
+    ids_uuid(head->name);
+    head->limits = *limits;
+    head->sock = head->out_fds[0] = head->out_fds[1] = -1;
+    head->in = FRAME_READER_INIT;
+    head->out = BUF_INIT(OUT_MAX);
+    return head;
+}
+
+static void close_fds(struct head *head)
+{
+    for (size_t i = 0; i < ARRAY_LEN(head->out_fds); i++)
+        if (head->out_fds[i] >= 0)
+            close(take_fd(&head->out_fds[i]));
+}
+
+static void close_channel(struct head *head)
+{
+    loop_poll_close(take_ptr(head->poll), NULL);
+    if (head->sock >= 0)
+        close(take_fd(&head->sock));
+    close_fds(head);
+    frame_reader_free(&head->in);
+    buf_free(&head->out);
+    head->out_sent = 0;
+    if (head->work != NULL)
+        take_ptr(head->work)->head = NULL;
+}
+
+void head_free(struct head *head)
+{
+    if (head == NULL)
+        return;
+    list_remove(&head->node);
+    close_channel(head);
+    struct err ignored; /* the warden is lost: so is the jail */
+    if (head->has_jail)
+        warden_destroy(head->warden, head->jail, false, &ignored);
+    head->is_freed = true;
+    if (head->n_holds == 0)
+        free(head);
+}
+
+/* A callback may free the head while a function of ours still has it in hand. */
+static void hold(struct head *head)
+{
+    head->n_holds++;
+}
+
+static void let_go(struct head *head)
+{
+    if (--head->n_holds == 0 && head->is_freed)
+        free(head);
+}
+
+static void end(struct head *head, const struct head_end_facts *facts)
+{
+    if (head->state == HEAD_ENDED && facts->how != HEAD_EXITED)
+        return;
+    head->state = HEAD_ENDED;
+    head->running_id = 0;
+    close_channel(head);
+    head->listener->on_end(head, facts);
+}
+
+/* Nothing of the channel can be believed any more. */
+static void break_head(struct head *head, const char *what)
+{
+    end(head, &(struct head_end_facts){.how = HEAD_BROKEN, .text = what});
+}
+
+/* ---- what it says ------------------------------------------------------------------------------
+ */
+
+static bool is_running(const struct head *head, const json_t *frame)
+{
+    const json_t *id = json_object_get(frame, "id");
+    return head->state == HEAD_RUNNING && json_is_integer(id) &&
+           (uint64_t)json_integer_value(id) == head->running_id;
+}
+
+static void on_ready(struct head *head, json_t *frame)
+{
+    (void)frame;
+    if (head->state != HEAD_ENTERING) {
+        break_head(head, "it said that it is ready a second time");
+        return;
+    }
+    head->state = HEAD_IDLE;
+    head->listener->on_ready(head);
+}
+
+static void on_fatal(struct head *head, json_t *frame)
+{
+    const char *message = json_string_value(json_object_get(frame, "message"));
+    if (head->state != HEAD_ENTERING || message == NULL) {
+        break_head(head, "a failure to start was reported after the start");
+        return;
+    }
+    char text[256];
+    snprintf(text, sizeof(text), "the driver could not start: %s", message);
+    end(head, &(struct head_end_facts){.how = HEAD_REFUSED, .text = text});
+}
+
+static void on_display(struct head *head, json_t *frame)
+{
+    struct err e;
+    json_t *output = json_object_get(frame, "output");
+    if (!is_running(head, frame))
+        break_head(head, "an output for a cell that does not run");
+    else if (display_check(output, &e) < 0)
+        break_head(head, e.message);
+    else
+        head->listener->on_display(head, output);
+}
+
+static bool is_error(const json_t *error)
+{
+    const json_t *traceback = json_object_get(error, "traceback");
+    const json_t *line = json_object_get(error, "line");
+    const json_t *column = json_object_get(error, "column");
+    return json_is_string(json_object_get(error, "name")) &&
+           json_is_string(json_object_get(error, "message")) &&
+           (traceback == NULL || json_is_string(traceback) || json_is_null(traceback)) &&
+           (line == NULL || json_is_integer(line) || json_is_null(line)) &&
+           (column == NULL || json_is_integer(column) || json_is_null(column));
+}
+
+static int read_verdict(json_t *frame, struct head_verdict *verdict, struct err *e)
+{
+    static const char *const statuses[] = {
+        [HEAD_OK] = "ok", [HEAD_ERROR] = "error", [HEAD_INTERRUPTED] = "interrupted"};
+    const char *status = json_string_value(json_object_get(frame, "status"));
+    size_t i = 0;
+    while (i < ARRAY_LEN(statuses) && (status == NULL || strcmp(statuses[i], status) != 0))
+        i++;
+    if (i == ARRAY_LEN(statuses))
+        return err_set(e, ERR_INVALID, "a verdict without a known status");
+    verdict->status = (enum head_status)i;
+
+    verdict->value = json_object_get(frame, "value");
+    if (json_is_null(verdict->value))
+        verdict->value = NULL;
+    if (verdict->value != NULL && display_check(verdict->value, e) < 0)
+        return -1;
+    verdict->error = json_object_get(frame, "error");
+    if (json_is_null(verdict->error))
+        verdict->error = NULL;
+    if (verdict->error != NULL && !is_error(verdict->error))
+        return err_set(e, ERR_INVALID, "an error whose members have the wrong types");
+    return 0;
+}
+
+static void on_done(struct head *head, json_t *frame)
+{
+    struct err e;
+    struct head_verdict verdict = {0};
+    if (!is_running(head, frame)) {
+        break_head(head, "a verdict on a cell that does not run");
+    } else if (read_verdict(frame, &verdict, &e) < 0) {
+        break_head(head, e.message);
+    } else {
+        head->state = HEAD_IDLE;
+        head->running_id = 0;
+        head->listener->on_done(head, &verdict);
+    }
+}
+
+static void on_frame(struct head *head, json_t *frame)
+{
+    static const struct {
+        const char *ev;
+        void (*take)(struct head *head, json_t *frame);
+    } events[] = {
+        {"done", on_done}, {"display", on_display}, {"ready", on_ready}, {"fatal", on_fatal}};
+    const char *ev = json_string_value(json_object_get(frame, "ev"));
+    for (size_t i = 0; ev != NULL && i < ARRAY_LEN(events); i++) {
+        if (strcmp(events[i].ev, ev) == 0) {
+            events[i].take(head, frame);
+            return;
+        }
+    }
+    break_head(head, "a frame of no known kind");
+}
+
+static void parse_in_worker(uv_work_t *uv)
+{
+    struct head_work *work = CONTAINER_OF(uv, struct head_work, uv);
+    work->is_bad = json_read_object(work->payload, work->len, &work->frame, &work->err) < 0;
+}
+
+static void take_frames(struct head *head);
+static void want_events(struct head *head);
+
+static void parsed(uv_work_t *uv, int status)
+{
+    (void)status;
+    struct head_work *work = CONTAINER_OF(uv, struct head_work, uv);
+    struct head *head = work->head;
+    if (head != NULL) {
+        hold(head);
+        head->work = NULL;
+        if (work->is_bad)
+            break_head(head, work->err.message);
+        else
+            on_frame(head, work->frame);
+        take_frames(head);
+        want_events(head);
+        let_go(head);
+    }
+    json_decref(work->frame);
+    free(work->payload);
+    free(work);
+}
+
+static void parse_later(struct head *head, const char *payload, size_t len)
+{
+    struct head_work *work = mem_alloc(sizeof(*work));
+    work->head = head;
+    work->payload = mem_copy(payload, len);
+    work->len = len;
+    head->work = work;
+    uv_queue_work(head->loop, &work->uv, parse_in_worker, parsed);
+}
+
+static void parse_now(struct head *head, const char *payload, size_t len)
+{
+    struct err e;
+    _json_ json_t *frame = NULL;
+    if (json_read_object(payload, len, &frame, &e) < 0)
+        break_head(head, e.message);
+    else
+        on_frame(head, frame);
+}
+
+/* All that have arrived, up to one that a worker has to read first. */
+static void take_frames(struct head *head)
+{
+    while (head->poll != NULL && head->work == NULL) {
+        struct err e;
+        const char *payload;
+        size_t len;
+        int rc = frame_next(&head->in, &payload, &len, &e);
+        if (rc < 0)
+            break_head(head, e.message);
+        if (rc <= 0)
+            return;
+        if (len > LONG_FRAME)
+            parse_later(head, payload, len);
+        else
+            parse_now(head, payload, len);
+    }
+}
+
+/* ---- what it is told ---------------------------------------------------------------------------
+ */
+
+static void want_events(struct head *head)
+{
+    if (head->poll == NULL)
+        return;
+    int events = head->work == NULL ? LOOP_READ : 0;
+    if (head->out.len > head->out_sent)
+        events |= LOOP_WRITE;
+    loop_poll_want(head->poll, events);
+}
+
+/* Sends what it can now; the rest goes when the socket has room. False if the channel is gone. */
+static bool flush(struct head *head)
+{
+    while (head->out.len > head->out_sent) {
+        size_t n_fds = head->out_fds[0] >= 0 ? ARRAY_LEN(head->out_fds) : 0;
+        ssize_t n = fd_send(head->sock, head->out.data + head->out_sent,
+                            head->out.len - head->out_sent, head->out_fds, n_fds);
+        if (n == -EAGAIN)
+            return true;
+        if (n < 0)
+            return false;
+        close_fds(head);
+        head->out_sent += (size_t)n;
+    }
+    head->out_sent = 0;
+    if (head->out.cap > UNREAD_MAX)
+        buf_free(&head->out);
+    else
+        buf_clear(&head->out);
+    return true;
+}
+
+static void on_socket(void *context, int events)
+{
+    struct head *head = context;
+    hold(head);
+    if ((events & LOOP_WRITE) && !flush(head))
+        break_head(head, "the control socket was closed");
+    if ((events & LOOP_READ) && head->poll != NULL && head->work == NULL) {
+        ssize_t n = frame_fill(&head->in, head->sock);
+        if (n > 0)
+            take_frames(head);
+        else if (n != -EAGAIN)
+            break_head(head, "the control socket was closed");
+    }
+    want_events(head);
+    let_go(head);
+}
+
+int head_run(struct head *head, uint64_t id, const char *code, size_t len, int out_fd, int err_fd,
+             struct err *e)
+{
+    assert(head->state == HEAD_IDLE);
+    if (head->out.len > 0) {
+        close(out_fd);
+        close(err_fd);
+        return err_set(e, ERR_INVALID, "the driver does not read its control socket");
+    }
+    head->out_fds[0] = out_fd;
+    head->out_fds[1] = err_fd;
+    size_t mark = frame_begin(&head->out);
+    struct json_out json = JSON_OUT(&head->out);
+    json_put_object(&json);
+    json_put_member_str(&json, "op", "exec");
+    json_put_member_int(&json, "id", (int64_t)id);
+    json_put_member_text(&json, "code", code, len);
+    json_put_object_end(&json);
+    if (!frame_end(&head->out, mark) || !flush(head)) {
+        close_fds(head);
+        return err_set(e, ERR_INVALID, "the control socket was closed");
+    }
+    head->state = HEAD_RUNNING;
+    head->running_id = id;
+    want_events(head);
+    return 0;
+}
+
+void head_ack(struct head *head)
+{
+    if (head->state != HEAD_RUNNING)
+        return;
+    size_t mark = frame_begin(&head->out);
+    buf_printf(&head->out, "{\"op\":\"ack\",\"id\":%llu}", (unsigned long long)head->running_id);
+    if (!frame_end(&head->out, mark) || !flush(head) || head->out.len - head->out_sent > UNREAD_MAX)
+        break_head(head, "the driver does not read its control socket");
+}
+
+void head_signal(struct head *head, int sig)
+{
+    struct err ignored; /* a lost warden is told to everybody in its own way */
+    if (head->has_jail)
+        warden_signal(head->warden, head->jail, sig, &ignored);
+}
+
+void head_watch(struct head *head, bool is_busy)
+{
+    struct err ignored;
+    if (head->has_jail)
+        warden_watch(head->warden, head->jail, is_busy, &ignored);
+}
+
+/* ---- its life ----------------------------------------------------------------------------------
+ */
+
+int head_enter(struct head *head, uint32_t zygote, struct err *e)
+{
+    assert(head->state == HEAD_WAITING);
+    int socks[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0) {
+        err_errno(e, ERR_UNAVAILABLE, errno, "making a control socket");
+        return err_advise(e, "Raise the daemon's limit of open files, or end some sessions.");
+    }
+    head->sock = socks[0];
+    _fd_ int theirs = socks[1];
+    if (warden_enter(head->warden, head->jail, zygote, head->name, &head->limits, theirs, e) < 0)
+        return -1;
+    head->has_jail = true;
+    head->state = HEAD_ENTERING;
+    head->poll = loop_poll_new(head->loop, head->sock, on_socket, head);
+    want_events(head);
+    return 0;
+}
+
+void head_on_event(struct head *head, const struct warden_event *event)
+{
+    hold(head);
+    switch (event->type) {
+    case WARDEN_REFUSED:
+        head->has_jail = false;
+        end(head, &(struct head_end_facts){.how = HEAD_REFUSED, .text = event->text});
+        break;
+    case WARDEN_EXITED:
+        end(head, &(struct head_end_facts){.how = HEAD_EXITED,
+                                           .status = event->status,
+                                           .oom_kills = event->oom_kills,
+                                           .text = ""});
+        break;
+    case WARDEN_OVER_QUOTA:
+        head->listener->on_over_quota(head, event->bytes);
+        break;
+    case WARDEN_GONE:
+        head->has_jail = false;
+        end(head, &(struct head_end_facts){.how = HEAD_BROKEN, .text = "its jail is gone"});
+        break;
+    case WARDEN_ENTERED:
+    case WARDEN_ZYGOTE_READY:
+    case WARDEN_ZYGOTE_EXITED:
+    case WARDEN_LOST:
+        break;
+    }
+    let_go(head);
+}

@@ -1,0 +1,47 @@
+/* The pool: for each profile a zygote and a few heads that wait, warmed up, for a session. A taken
+ * head is replaced in the background, one at a time and after the requests at hand; a full pool has
+ * no timer. When entering fails, the pauses between attempts grow and end. */
+#pragma once
+
+#include "base/err.h"
+#include "jail/warden.h"
+#include "runtime/head.h"
+#include "runtime/runtime.h"
+#include "runtime/zygote.h"
+
+struct pool;
+
+struct pool_config {
+    const struct runtime_profile *profiles; /* borrowed */
+    size_t n_profiles;
+    struct jail_limits limits; /* of the heads that wait */
+    uint32_t size;             /* for each profile whose zygote runs */
+    void (*on_zygote_ready)(void *context, const struct zygote *zygote);
+    /* Something an administrator should know. */
+    void (*on_notice)(void *context, const char *event, const char *text);
+    void *context;
+};
+
+struct pool *pool_new(const struct pool_config *config, struct warden *warden, uv_loop_t *loop);
+/* Frees every head that waits and closes the timers. Heads that were taken must be released. */
+void pool_free(struct pool *pool);
+
+/* Starts the profile's zygote ahead of its first session. */
+int pool_warm(struct pool *pool, const char *profile, struct err *e);
+
+/* A head for a session: one that waits (then it is HEAD_IDLE), or one that is being made and will
+ * tell the listener. `limits` NULL means the usual ones. */
+int pool_take(struct pool *pool, const char *profile, const struct jail_limits *limits,
+              const struct head_listener *listener, void *owner, struct head **ret_head,
+              struct err *e);
+void pool_release(struct pool *pool, struct head *head); /* ends it; takes NULL */
+
+/* Every event of the warden but WARDEN_LOST. */
+void pool_on_event(struct pool *pool, const struct warden_event *event);
+
+/* The same name with the life of the configuration; NULL if there is no such profile. */
+const char *pool_profile_name(const struct pool *pool, const char *profile);
+size_t pool_n_ready(const struct pool *pool);
+size_t pool_n_zygotes(const struct pool *pool);
+const struct zygote *pool_zygote(const struct pool *pool, size_t i);
+size_t pool_zygote_ready_heads(const struct pool *pool, size_t i);

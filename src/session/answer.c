@@ -1,0 +1,245 @@
+#include "session/answer.h"
+
+#include "runtime/display.h"
+
+enum { OUTPUTS_STEP = 8 };
+
+/* ---- typed outputs -----------------------------------------------------------------------------
+ */
+
+static const char *string_of(const json_t *object, const char *name)
+{
+    const char *s = json_string_value(json_object_get(object, name));
+    return s != NULL ? s : "";
+}
+
+/* Stands for an output that has no shorter form. */
+static json_t *make_note(const json_t *output, size_t size)
+{
+    const json_t *width = json_object_get(output, "width");
+    const json_t *height = json_object_get(output, "height");
+    char shape[64] = "";
+    if (width != NULL && height != NULL)
+        snprintf(shape, sizeof(shape), " of %lld x %lld", (long long)json_integer_value(width),
+                 (long long)json_integer_value(height));
+    return json_pack("{ss so}", "type", "text", "text",
+                     json_sprintf("[%.16s%s left out: %zu bytes are over the budget; ask with a "
+                                  "larger budget to get it]",
+                                  string_of(output, "type"), shape, size));
+}
+
+static void cut_text_member(json_t *output, size_t room)
+{
+    const json_t *text = json_object_get(output, "text");
+    _buf_ struct buf cut = BUF_INIT(SIZE_MAX / 4);
+    size_t others = display_size(output) - json_string_length(text);
+    output_cut_text(json_string_value(text), json_string_length(text),
+                    room > others ? room - others : 0, &cut);
+    json_object_set_new(output, "text", json_stringn_nocheck(buf_str(&cut), cut.len));
+}
+
+/* A form of the output that fits into `room` bytes, as far as that can be: without its markup, with
+ * its text cut, or only a note. Takes the reference and returns one; counts what was left out. */
+static json_t *fit_output(json_t *output, size_t room, uint64_t *omitted)
+{
+    size_t size = display_size(output);
+    if (size <= room)
+        return output;
+    const json_t *type = json_object_get(output, "type");
+    bool is_picture = strcmp(json_string_value(type), "image") == 0 ||
+                      strcmp(json_string_value(type), "svg") == 0;
+    if (is_picture || !json_is_string(json_object_get(output, "text"))) {
+        json_t *note = make_note(output, size);
+        json_decref(output);
+        *omitted += size;
+        return note;
+    }
+    /* The text says the same as the markup in fewer bytes. */
+    if (json_object_del(output, "html") == 0 || json_object_del(output, "json") == 0)
+        if (json_object_get(output, "rows") == NULL)
+            json_object_set_new(output, "type", json_string("text"));
+    size_t left = display_size(output);
+    if (left > room)
+        cut_text_member(output, room);
+    *omitted += size - MIN(size, MIN(left, room));
+    return output;
+}
+
+void answer_add_output(struct exec *exec, json_t *output)
+{
+    if (exec->n_outputs == EXEC_OUTPUTS_MAX) {
+        exec->omitted_outputs++;
+        exec->omitted_output_bytes += display_size(output);
+        return;
+    }
+    if (exec->n_outputs % OUTPUTS_STEP == 0)
+        exec->outputs =
+            mem_realloc(exec->outputs, (exec->n_outputs + OUTPUTS_STEP) * sizeof(*exec->outputs));
+    size_t room = exec->budget - MIN(exec->budget, exec->outputs_size);
+    output = fit_output(json_incref(output), room, &exec->omitted_output_bytes);
+    exec->outputs[exec->n_outputs++] = output;
+    exec->outputs_size += display_size(output);
+}
+
+/* ---- texts -------------------------------------------------------------------------------------
+ */
+
+enum claim { CLAIM_STDOUT, CLAIM_STDERR, CLAIM_TRACEBACK, CLAIM_MESSAGE, CLAIMS };
+
+/* Small claims get all they ask for, the rest an equal share of what is left. */
+static void share_fairly(size_t total, const uint64_t claims[CLAIMS], size_t shares[CLAIMS])
+{
+    bool is_served[CLAIMS] = {0};
+    size_t n_open = CLAIMS;
+    for (bool has_changed = true; has_changed && n_open > 0;) {
+        has_changed = false;
+        size_t share = total / n_open;
+        for (size_t i = 0; i < CLAIMS; i++) {
+            if (is_served[i] || claims[i] > share)
+                continue;
+            shares[i] = (size_t)claims[i];
+            total -= shares[i];
+            is_served[i] = has_changed = true;
+            n_open--;
+        }
+    }
+    for (size_t i = 0; i < CLAIMS; i++)
+        if (!is_served[i])
+            shares[i] = total / n_open;
+}
+
+/* The texts of an answer while it is made. */
+struct texts {
+    struct buf bufs[CLAIMS];
+    struct exec_text cut[CLAIMS];
+};
+
+static struct exec_text as_text(const struct buf *buf, uint64_t omitted)
+{
+    return (struct exec_text){.text = buf_str(buf), .len = buf->len, .omitted = omitted};
+}
+
+static void cut_streams(const struct exec *exec, const size_t shares[CLAIMS], struct texts *texts)
+{
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++) {
+        const struct output_capture *capture = &exec->pipes[i].capture;
+        struct buf *buf = &texts->bufs[i];
+        uint64_t omitted = 0;
+        if (capture->total > 0)
+            omitted =
+                output_capture_write(capture, &exec->session->rings[i], exec->id, shares[i], buf);
+        texts->cut[i] = as_text(buf, omitted);
+    }
+}
+
+static void cut_string(const char *s, size_t len, size_t share, struct buf *buf,
+                       struct exec_text *ret)
+{
+    if (len <= share)
+        *ret = (struct exec_text){.text = s, .len = len};
+    else
+        *ret = as_text(buf, output_cut_text(s, len, share, buf));
+}
+
+static void free_texts(struct texts *texts)
+{
+    for (size_t i = 0; i < CLAIMS; i++)
+        buf_free(&texts->bufs[i]);
+}
+
+/* ---- the answer --------------------------------------------------------------------------------
+ */
+
+static void describe_error(const struct answer_facts *facts, struct exec_error *error)
+{
+    const json_t *driver = facts->error;
+    *error = (struct exec_error){
+        .name = string_of(driver, "name"),
+        .message = {.text = string_of(driver, "message")},
+        .traceback = {.text = json_string_value(json_object_get(driver, "traceback"))},
+        .line = json_object_get(driver, "line"),
+        .column = json_object_get(driver, "column"),
+    };
+    if (facts->death != NULL) {
+        error->name = facts->death->name;
+        error->message.text = facts->death->message;
+        error->advice = facts->death->advice;
+    }
+    if (facts->own_name != NULL) {
+        error->name = facts->own_name;
+        error->message.text = facts->own_message;
+        error->advice = facts->own_advice;
+    }
+    error->message.len = strlen(error->message.text);
+    if (error->traceback.text != NULL)
+        error->traceback.len = strlen(error->traceback.text);
+}
+
+static void fit_value(const struct exec *exec, const struct answer_facts *facts, uint64_t text_need,
+                      struct exec_result *result, json_t **ret_value)
+{
+    *ret_value = NULL;
+    if (facts->value == NULL)
+        return;
+    size_t reserve = (size_t)MIN(text_need, (uint64_t)exec->budget / 4);
+    size_t room = exec->budget - MIN(exec->budget, exec->outputs_size + reserve);
+    *ret_value = fit_output(json_incref(facts->value), room, &result->omitted_output_bytes);
+}
+
+void answer_send(struct exec *exec, const struct answer_facts *facts)
+{
+    const struct exec_listener *listener = take_ptr(exec->listener);
+    if (listener == NULL)
+        return;
+    struct exec_result result = {
+        .exec_id = exec->id,
+        .status = facts->status,
+        .outputs = exec->outputs,
+        .n_outputs = exec->n_outputs,
+        .omitted_outputs = exec->omitted_outputs,
+        .omitted_output_bytes = exec->omitted_output_bytes,
+        .duration_ms = facts->duration_ms,
+    };
+    struct exec_error error = {0};
+    if (facts->error != NULL || facts->death != NULL || facts->own_name != NULL) {
+        describe_error(facts, &error);
+        result.error = &error;
+    }
+    uint64_t claims[CLAIMS] = {exec->pipes[OUTPUT_STDOUT].capture.total,
+                               exec->pipes[OUTPUT_STDERR].capture.total, error.traceback.len,
+                               error.message.len};
+    uint64_t text_need = 0;
+    for (size_t i = 0; i < CLAIMS; i++)
+        text_need += claims[i];
+    json_t *value;
+    fit_value(exec, facts, text_need, &result, &value);
+    result.value = value;
+
+    size_t typed = exec->outputs_size + (value != NULL ? display_size(value) : 0);
+    size_t left = MAX(exec->budget - MIN(exec->budget, typed), exec->budget / 4);
+    size_t shares[CLAIMS] = {0};
+    share_fairly(left, claims, shares);
+    struct texts texts = {0};
+    for (size_t i = 0; i < CLAIMS; i++)
+        texts.bufs[i] = BUF_INIT(SIZE_MAX / 4);
+    cut_streams(exec, shares, &texts);
+    memcpy(result.streams, texts.cut, sizeof(result.streams));
+    if (result.error != NULL) {
+        cut_string(error.message.text, error.message.len, shares[CLAIM_MESSAGE],
+                   &texts.bufs[CLAIM_MESSAGE], &error.message);
+        if (error.traceback.text != NULL)
+            cut_string(error.traceback.text, error.traceback.len, shares[CLAIM_TRACEBACK],
+                       &texts.bufs[CLAIM_TRACEBACK], &error.traceback);
+    }
+    if (facts->death != NULL && facts->death->has_exit_code) {
+        result.has_exit_code = true;
+        result.exit_code = facts->death->exit_code;
+    }
+    result.is_truncated = result.omitted_output_bytes > 0 || error.message.omitted > 0 ||
+                          error.traceback.omitted > 0 ||
+                          result.streams[OUTPUT_STDOUT].omitted > 0 ||
+                          result.streams[OUTPUT_STDERR].omitted > 0;
+    listener->on_result(exec->context, &result);
+    json_decref(value);
+    free_texts(&texts);
+}

@@ -1,0 +1,23 @@
+/* The answer to one cell, cut to the caller's budget: typed outputs first and whole or not at all,
+ * then the texts in fair shares. Nothing is cut without a count. */
+#pragma once
+
+#include "session/exec.h"
+
+/* Keeps a typed output for the answer, within the budget. */
+void answer_add_output(struct exec *exec, json_t *output);
+
+/* What becomes of a cell, before it is cut. */
+struct answer_facts {
+    enum exec_status status;
+    json_t *value;             /* NULL: none; may be changed */
+    const json_t *error;       /* of the driver; NULL: none */
+    const struct death *death; /* the session ended; NULL: it did not */
+    const char *own_name;      /* an error of ours takes the place of the driver's */
+    const char *own_message;
+    const char *own_advice;
+    double duration_ms;
+};
+
+/* Tells the listener. The exec may be freed by it. */
+void answer_send(struct exec *exec, const struct answer_facts *facts);

@@ -1,0 +1,32 @@
+/* The engine's fields, for this room. Others see engine.h. */
+#pragma once
+
+#include "base/list.h"
+#include "base/map.h"
+#include "session/engine.h"
+
+struct pool;
+
+enum {
+    ENGINE_READ_BYTES = 64 * 1024, /* of a pipe in one turn of the loop */
+    ENGINE_DEAD_MAX = 256,         /* dead sessions that stay listed */
+};
+
+struct engine {
+    struct engine_config config;
+    struct engine_events events;
+    struct warden *warden;
+    uv_loop_t *loop;
+    struct pool *pool;
+    struct map sessions; /* by id: live and dead ones */
+    struct list live;    /* oldest first */
+    struct list dead;
+    size_t n_live;
+    size_t n_dead;
+    bool is_ready;
+    bool is_stopping;
+    size_t n_closing; /* sessions whose memory the loop still needs */
+    void (*on_stopped)(void *context);
+    void *stop_context;
+    char scratch[ENGINE_READ_BYTES + 8]; /* what was read last; eight bytes of headroom */
+};

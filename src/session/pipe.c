@@ -1,0 +1,137 @@
+#include "session/pipe.h"
+
+#include "base/utf8.h"
+#include "loop/loop.h"
+#include "session/engine_state.h"
+#include "session/exec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+enum {
+    /* A pipe holds 64 KiB unless its writer asks for more, which it may up to 1 MiB. */
+    DRAIN_MAX = 1 << 20,
+    IDLE_PIPE_BYTES = 4096,
+};
+
+int exec_pipe_open(struct exec_pipe *pipe, struct exec *exec, enum output_stream stream,
+                   int *ret_write_fd)
+{
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return -errno;
+    /* Only our end: the writer's must block, as every program expects of its stdout. */
+    if (fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0) {
+        int errnum = errno;
+        close(fds[0]);
+        close(fds[1]);
+        return -errnum;
+    }
+    pipe->exec = exec;
+    pipe->stream = stream;
+    pipe->fd = fds[0];
+    output_capture_init(&pipe->capture, exec->budget, exec->session->rings[stream].max);
+    *ret_write_fd = fds[1];
+    return 0;
+}
+
+void exec_pipe_close(struct exec_pipe *pipe)
+{
+    loop_poll_close(take_ptr(pipe->poll), NULL);
+    if (pipe->fd >= 0)
+        close(take_fd(&pipe->fd));
+}
+
+/* `bytes` has room for held bytes before it. */
+static void tell_listener(struct exec_pipe *pipe, char *bytes, size_t len)
+{
+    const struct exec *exec = pipe->exec;
+    if (exec->listener == NULL || exec->listener->on_output == NULL)
+        return;
+    bytes -= pipe->n_held;
+    memcpy(bytes, pipe->held, pipe->n_held);
+    len += pipe->n_held;
+    size_t whole = output_whole_prefix(bytes, len);
+    pipe->n_held = (uint8_t)(len - whole);
+    memcpy(pipe->held, bytes + whole, pipe->n_held);
+    if (whole > 0)
+        exec->listener->on_output(exec->context, pipe->stream, bytes, whole);
+}
+
+void exec_pipe_flush_held(struct exec_pipe *pipe)
+{
+    const struct exec *exec = pipe->exec;
+    if (pipe->n_held > 0 && exec->listener != NULL && exec->listener->on_output != NULL)
+        exec->listener->on_output(exec->context, pipe->stream, pipe->held, pipe->n_held);
+    pipe->n_held = 0;
+}
+
+static void take_bytes(struct exec_pipe *pipe, char *bytes, size_t len)
+{
+    struct exec *exec = pipe->exec;
+    output_ring_append(&exec->session->rings[pipe->stream], exec->id, pipe->capture.total, bytes,
+                       len);
+    output_capture_append(&pipe->capture, bytes, len);
+    tell_listener(pipe, bytes, len);
+}
+
+/* One read. Bytes, 0 at the end, -EAGAIN when it is empty. */
+static ssize_t read_once(struct exec_pipe *pipe)
+{
+    struct engine *engine = pipe->exec->session->engine;
+    char *bytes = engine->scratch + sizeof(pipe->held);
+    ssize_t n;
+    do
+        n = read(pipe->fd, bytes, ENGINE_READ_BYTES);
+    while (n < 0 && errno == EINTR);
+    if (n > 0)
+        take_bytes(pipe, bytes, (size_t)n);
+    return n < 0 ? -errno : n;
+}
+
+bool exec_pipe_drain(struct exec_pipe *pipe)
+{
+    size_t total = 0;
+    while (pipe->fd >= 0 && total < (size_t)DRAIN_MAX) {
+        ssize_t n = read_once(pipe);
+        if (n == -EAGAIN)
+            break;
+        if (n <= 0) {
+            exec_pipe_close(pipe);
+            break;
+        }
+        total += (size_t)n;
+        if (n < ENGINE_READ_BYTES)
+            break; /* it was empty then */
+    }
+    return pipe->fd >= 0;
+}
+
+static void on_readable(void *context, int events)
+{
+    (void)events;
+    struct exec_pipe *pipe = context;
+    ssize_t n = read_once(pipe);
+    if (n > 0 || n == -EAGAIN)
+        return;
+    exec_pipe_close(pipe);
+    exec_pipe_ended(pipe->exec);
+}
+
+void exec_pipe_watch(struct exec_pipe *pipe)
+{
+    if (pipe->fd < 0 || pipe->poll != NULL)
+        return;
+    pipe->poll = loop_poll_new(pipe->exec->session->engine->loop, pipe->fd, on_readable, pipe);
+    if (pipe->poll != NULL)
+        loop_poll_want(pipe->poll, LOOP_READ);
+    else
+        exec_pipe_close(pipe);
+}
+
+void exec_pipe_shrink(struct exec_pipe *pipe)
+{
+    /* Refused while it holds more than that; then it is not idle either. */
+    if (pipe->fd >= 0)
+        fcntl(pipe->fd, F_SETPIPE_SZ, IDLE_PIPE_BYTES);
+}

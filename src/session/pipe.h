@@ -1,0 +1,34 @@
+/* One stream of one cell: the reading end of its pipe. The daemon always reads and never waits: a
+ * cell that writes a lot is read in turns with everything else, one that writes late is still read.
+ *
+ * A short cell's pipe is never given to the loop: its few bytes are fetched when the verdict comes.
+ */
+#pragma once
+
+#include "session/output.h"
+
+struct exec;
+struct loop_poll;
+
+struct exec_pipe {
+    struct exec *exec;
+    enum output_stream stream;
+    int fd;                 /* -1: none, or at its end */
+    struct loop_poll *poll; /* NULL while the loop does not watch it */
+    struct output_capture capture;
+    char held[4]; /* the beginning of a character, for the listener */
+    uint8_t n_held;
+};
+
+/* Makes the pipe; the writing end is the caller's. */
+int exec_pipe_open(struct exec_pipe *pipe, struct exec *exec, enum output_stream stream,
+                   int *ret_write_fd);
+void exec_pipe_close(struct exec_pipe *pipe);
+/* Reads what is in it now and not what is written meanwhile; false if the end was reached. */
+bool exec_pipe_drain(struct exec_pipe *pipe);
+/* From now on the loop reads it. */
+void exec_pipe_watch(struct exec_pipe *pipe);
+/* Nothing is expected any more: gives most of the kernel's buffer back. */
+void exec_pipe_shrink(struct exec_pipe *pipe);
+/* Hands bytes over to the listener that were held back as half a character. */
+void exec_pipe_flush_held(struct exec_pipe *pipe);

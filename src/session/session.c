@@ -1,0 +1,295 @@
+#include "session/session.h"
+
+#include "base/clock.h"
+#include "loop/loop.h"
+#include "runtime/head.h"
+#include "runtime/pool.h"
+#include "session/engine_state.h"
+#include "session/exec.h"
+
+#include <assert.h>
+#include <signal.h>
+
+enum {
+    START_MS = 150 * 1000, /* a zygote may have to load its libraries first */
+    KILLED_MS = 5000,
+};
+
+const char *session_state_name(enum session_state state)
+{
+    static const char *const names[] = {[SESSION_STARTING] = "starting",
+                                        [SESSION_IDLE] = "idle",
+                                        [SESSION_BUSY] = "busy",
+                                        [SESSION_DEAD] = "dead"};
+    return names[state];
+}
+
+void session_move(struct session *session, enum session_state to)
+{
+    static const bool is_legal[][SESSION_DEAD + 1] = {
+        [SESSION_STARTING] = {[SESSION_IDLE] = true, [SESSION_DEAD] = true},
+        [SESSION_IDLE] = {[SESSION_BUSY] = true, [SESSION_DEAD] = true},
+        [SESSION_BUSY] = {[SESSION_IDLE] = true, [SESSION_DEAD] = true},
+        [SESSION_DEAD] = {0},
+    };
+    assert(is_legal[session->state][to]);
+    session->state = to;
+}
+
+/* ---- time --------------------------------------------------------------------------------------
+ */
+
+void session_set_alarm(struct session *session, enum session_alarm alarm, uint64_t in_ms)
+{
+    session->alarm = alarm;
+    loop_timer_set(session->timer, in_ms);
+}
+
+static void on_alarm(void *context)
+{
+    struct session *session = context;
+    enum session_alarm alarm = session->alarm;
+    session->alarm = ALARM_NONE;
+    if (alarm == ALARM_START)
+        session_kill(session, DEATH_BY_REFUSAL, "it was not ready in time");
+    else if (alarm == ALARM_KILLED)
+        session_die(session); /* whatever keeps it from ending goes with its jail */
+    else
+        exec_on_alarm(session, alarm);
+}
+
+/* ---- dying -------------------------------------------------------------------------------------
+ */
+
+static void note_ending(struct session *session, enum death_wish wish, const char *detail)
+{
+    struct death_facts *ending = &session->ending;
+    if (ending->wish != DEATH_UNWISHED)
+        return;
+    ending->wish = wish;
+    ending->limits = session->limits;
+    ending->timeout_ms = session->running != NULL ? session->running->timeout_ms : 0;
+    snprintf(session->ending_detail, sizeof(session->ending_detail), "%s",
+             detail != NULL ? detail : "");
+    ending->detail = session->ending_detail;
+}
+
+void session_kill(struct session *session, enum death_wish wish, const char *detail)
+{
+    if (session->ending.wish != DEATH_UNWISHED)
+        return;
+    note_ending(session, wish, detail);
+    head_signal(session->head, SIGKILL);
+    session_set_alarm(session, ALARM_KILLED, KILLED_MS);
+}
+
+static void tell_starter(struct session *session)
+{
+    void (*on_started)(void *, struct session *) = session->on_started;
+    session->on_started = NULL;
+    if (on_started != NULL)
+        on_started(session->start_context, session);
+}
+
+static void push_out_oldest(struct engine *engine)
+{
+    while (engine->n_dead > ENGINE_DEAD_MAX)
+        session_free(CONTAINER_OF(list_first(&engine->dead), struct session, node));
+}
+
+void session_die(struct session *session)
+{
+    struct engine *engine = session->engine;
+    note_ending(session, DEATH_UNWISHED, NULL);
+    death_certify(&session->ending, &session->death);
+    session_move(session, SESSION_DEAD);
+    list_remove(&session->node);
+    list_append(&engine->dead, &session->node);
+    engine->n_live--;
+    engine->n_dead++;
+    loop_timer_clear(session->timer);
+    exec_end_all(session);
+    pool_release(engine->pool, take_ptr(session->head));
+    tell_starter(session);
+    push_out_oldest(engine);
+}
+
+static void on_closed(void *context)
+{
+    struct session *session = context;
+    session->engine->n_closing--;
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        output_ring_free(&session->rings[i]);
+    free(session);
+}
+
+void session_free(struct session *session)
+{
+    struct engine *engine = session->engine;
+    assert(session->state == SESSION_DEAD);
+    if (session->timer == NULL)
+        return; /* by a callback of its own end */
+    map_remove(&engine->sessions, session->id);
+    list_remove(&session->node);
+    engine->n_dead--;
+    /* Somebody further up the stack may have it in hand: the loop frees it. */
+    engine->n_closing++;
+    loop_timer_close(take_ptr(session->timer), on_closed);
+}
+
+void session_delete(struct session *session)
+{
+    if (session->state != SESSION_DEAD) {
+        note_ending(session, DEATH_BY_CALLER, NULL);
+        session_die(session);
+    }
+    session_free(session);
+}
+
+/* ---- what its interpreter says ------------------------------------------------------------------
+ */
+
+static void started(struct session *session)
+{
+    loop_timer_clear(session->timer);
+    session->alarm = ALARM_NONE;
+    session_move(session, SESSION_IDLE);
+    tell_starter(session);
+    exec_begin_next(session);
+}
+
+static void on_ready(struct head *head)
+{
+    started(head->owner);
+}
+
+static void on_display(struct head *head, json_t *output)
+{
+    struct session *session = head->owner;
+    exec_on_display(session, output);
+}
+
+static void on_done(struct head *head, const struct head_verdict *verdict)
+{
+    exec_on_verdict(head->owner, verdict);
+}
+
+static void on_over_quota(struct head *head, uint64_t bytes)
+{
+    struct session *session = head->owner;
+    (void)bytes;
+    session->ending.is_over_quota = true;
+}
+
+static void on_end(struct head *head, const struct head_end_facts *facts)
+{
+    struct session *session = head->owner;
+    switch (facts->how) {
+    case HEAD_REFUSED:
+        note_ending(session, DEATH_BY_REFUSAL, facts->text);
+        session_die(session);
+        break;
+    case HEAD_BROKEN:
+        session_kill(session, DEATH_BY_CHANNEL, facts->text);
+        break;
+    case HEAD_EXITED:
+        session->ending.has_status = true;
+        session->ending.status = facts->status;
+        session->ending.oom_kills = facts->oom_kills;
+        session_die(session);
+        break;
+    }
+}
+
+static const struct head_listener head_listener = {
+    .on_ready = on_ready,
+    .on_display = on_display,
+    .on_done = on_done,
+    .on_over_quota = on_over_quota,
+    .on_end = on_end,
+};
+
+/* ---- for callers -------------------------------------------------------------------------------
+ */
+
+static int refuse_if_full(const struct engine *engine, struct err *e)
+{
+    if (engine->is_stopping)
+        return err_set(e, ERR_UNAVAILABLE, "the daemon is stopping");
+    if (engine->n_live < engine->config.max_sessions)
+        return 0;
+    err_set(e, ERR_LIMIT, "%u sessions are running, as many as the configuration allows",
+            engine->config.max_sessions);
+    return err_advise(e, "Delete sessions that are no longer needed, or raise max_sessions.");
+}
+
+int session_create(struct engine *engine, const struct session_request *request,
+                   struct session **ret_session, struct err *e)
+{
+    if (refuse_if_full(engine, e) < 0)
+        return -1;
+    const char *profile = request->profile ? request->profile : engine->config.default_profile;
+    struct session *session = mem_alloc(sizeof(*session));
+    struct head *head;
+    if (pool_take(engine->pool, profile, request->limits, &head_listener, session, &head, e) < 0) {
+        free(session);
+        return -1;
+    }
+    memcpy(session->id, head->name, sizeof(session->id));
+    session->engine = engine;
+    session->runtime = request->runtime;
+    session->profile = pool_profile_name(engine->pool, profile);
+    session->limits = head->limits;
+    session->spawned_at_ms = clock_wall_ms();
+    session->head = head;
+    list_init(&session->queue);
+    list_init(&session->late);
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        output_ring_init(&session->rings[i], engine->config.max_output_bytes);
+    session->timer = loop_timer_new(engine->loop, on_alarm, session);
+    session->on_started = request->on_started;
+    session->start_context = request->context;
+    list_append(&engine->live, &session->node);
+    engine->n_live++;
+    map_set(&engine->sessions, session->id, session);
+    *ret_session = session;
+    if (head->state == HEAD_IDLE)
+        started(session);
+    else
+        session_set_alarm(session, ALARM_START, START_MS);
+    return 0;
+}
+
+void session_forget_starter(struct session *session)
+{
+    session->on_started = NULL;
+}
+
+bool session_interrupt(struct session *session)
+{
+    return exec_interrupt(session);
+}
+
+struct session *session_find(struct engine *engine, const char *id, struct err *e)
+{
+    struct session *session = map_get(&engine->sessions, id);
+    if (session == NULL) {
+        err_set(e, ERR_NOT_FOUND, "there is no session %.64s", id);
+        err_advise(e, "GET /v1/sessions lists those that exist; POST /v1/sessions creates one.");
+    }
+    return session;
+}
+
+size_t session_output_len(const struct session *session)
+{
+    return output_ring_kept(&session->rings[OUTPUT_STDOUT]) +
+           output_ring_kept(&session->rings[OUTPUT_STDERR]);
+}
+
+struct session *session_next(struct engine *engine, struct session *previous)
+{
+    struct list *next = previous == NULL ? engine->live.next : previous->node.next;
+    if (next == &engine->live)
+        next = engine->dead.next;
+    return next == &engine->dead ? NULL : CONTAINER_OF(next, struct session, node);
+}

@@ -1,0 +1,108 @@
+/* A session: an interpreter with an identity, a queue of cells and what they wrote.
+ *
+ *   STARTING --ready--> IDLE <--cell begins / ends--> BUSY
+ *   any of them --ended--> DEAD, which stays listed until it is deleted or pushed out by others
+ */
+#pragma once
+
+#include "base/ids.h"
+#include "base/list.h"
+#include "jail/spec.h"
+#include "session/death.h"
+#include "session/engine.h"
+#include "session/output.h"
+
+#include <jansson.h>
+
+struct exec;
+struct head;
+struct loop_timer;
+struct session;
+
+enum session_state { SESSION_STARTING, SESSION_IDLE, SESSION_BUSY, SESSION_DEAD };
+
+/* What the session's one timer is set for. A cell goes through POLL, WATCH and DEADLINE as far as
+ * it runs long enough. */
+enum session_alarm {
+    ALARM_NONE,
+    ALARM_START,    /* the interpreter must be ready by now */
+    ALARM_POLL,     /* let the loop read the cell's pipes */
+    ALARM_WATCH,    /* let the warden look after its files */
+    ALARM_DEADLINE, /* interrupt it */
+    ALARM_GRACE,    /* kill it */
+    ALARM_KILLED,   /* the end of a killed interpreter was not reported */
+    ALARM_SETTLE,   /* an interrupt that came too late must not hit the next cell */
+    ALARM_QUIET,    /* idle: let the loop read late output */
+};
+
+struct session {
+    char id[UUID_SIZE];
+    struct engine *engine;
+    struct list node; /* in the engine's list of live or of dead ones, oldest first */
+    enum session_state state;
+    const struct runtime *runtime;
+    const char *profile;
+    struct jail_limits limits;
+    uint64_t spawned_at_ms; /* wall clock */
+    struct head *head;      /* NULL once dead */
+
+    struct exec *running;
+    struct list queue; /* of struct exec, waiting */
+    size_t n_queued;
+    struct list late; /* of struct exec: answered, with pipes that somebody may still write to */
+    size_t n_late;
+    uint64_t n_execs;      /* accepted so far; the last exec_id */
+    unsigned n_interrupts; /* sent to the running cell */
+    struct output_ring rings[OUTPUT_STREAMS];
+
+    struct loop_timer *timer;
+    enum session_alarm alarm;
+    struct death_facts ending; /* evidence while it is ending */
+    char ending_detail[256];
+    struct death death; /* when dead */
+
+    /* Who asked for the session, until it started. */
+    void (*on_started)(void *context, struct session *session);
+    void *start_context;
+};
+
+struct session_request {
+    const struct runtime *runtime;
+    const char *profile;                                        /* NULL: the default one */
+    const struct jail_limits *limits;                           /* NULL: the usual ones */
+    void (*on_started)(void *context, struct session *session); /* idle or dead by then */
+    void *context;
+};
+
+/* on_started may be called before this returns. */
+int session_create(struct engine *engine, const struct session_request *request,
+                   struct session **ret_session, struct err *e);
+/* Nobody waits for on_started any more. */
+void session_forget_starter(struct session *session);
+
+/* Ends it and forgets it; cells that run or wait are answered first. */
+void session_delete(struct session *session);
+
+/* Asks the running cell to stop; false if none runs. */
+bool session_interrupt(struct session *session);
+
+/* ---- for the rest of the room ------------------------------------------------------------------
+ */
+
+void session_move(struct session *session, enum session_state to);
+void session_set_alarm(struct session *session, enum session_alarm alarm, uint64_t in_ms);
+/* Kills the interpreter; its end makes the session dead. `detail` may be NULL. */
+void session_kill(struct session *session, enum death_wish wish, const char *detail);
+/* It is over. The evidence is in `ending`. */
+void session_die(struct session *session);
+void session_free(struct session *session); /* a dead one */
+
+/* ---- for everybody -----------------------------------------------------------------------------
+ */
+
+struct session *session_find(struct engine *engine, const char *id, struct err *e);
+const char *session_state_name(enum session_state state);
+size_t session_output_len(const struct session *session); /* bytes kept, both streams */
+
+/* Walks live sessions, then dead ones, each oldest first. Start with NULL; NULL at the end. */
+struct session *session_next(struct engine *engine, struct session *previous);
