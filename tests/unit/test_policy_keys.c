@@ -116,7 +116,7 @@ static void only_a_regular_file_is_a_key(void **state)
     assert_int_equal(keys_ensure(folder_fd, key, &e), -1);
     assert_int_equal(e.code, ERR_FORBIDDEN);
     unlinkat(folder_fd, "key", 0);
-    symlinkat("absent", folder_fd, "key");
+    assert_int_equal(symlinkat("absent", folder_fd, "key"), 0);
     assert_int_equal(keys_ensure(folder_fd, key, &e), -1);
 }
 

@@ -1,0 +1,194 @@
+"""The daemon's side of a session, as small as it can be: a real socketpair, real pipes for every
+cell, a real interpreter at the other end."""
+
+from __future__ import annotations
+
+import array
+import json
+import os
+import pathlib
+import select
+import signal
+import socket
+import subprocess
+import time
+from typing import Any, Dict, List, Optional
+
+DRIVER = pathlib.Path(__file__).resolve().parents[2] / "src" / "runtime" / "python"
+TIMEOUT_SECONDS = 20.0
+
+
+class Answer:
+    """What came of one cell."""
+
+    def __init__(self, done: Dict[str, Any], stdout: str, stderr: str, events: List[Any]) -> None:
+        self.status: str = done["status"]
+        self.value: Optional[Dict[str, Any]] = done["value"]
+        self.error: Optional[Dict[str, Any]] = done["error"]
+        self.stdout = stdout
+        self.stderr = stderr
+        self.events = events  # texts of stdout and display outputs, in order
+        self.displays = [event for event in events if isinstance(event, dict)]
+
+    @property
+    def text(self) -> Optional[str]:
+        return None if self.value is None else self.value["text"]
+
+    @property
+    def traceback(self) -> str:
+        assert self.error is not None, self
+        return self.error["traceback"]
+
+    def __repr__(self) -> str:
+        return f"{self.status} value={self.value} error={self.error} out={self.stdout!r} err={self.stderr!r}"
+
+
+class Peer:
+    """One session. `sock` is the daemon's end."""
+
+    def __init__(self, sock: socket.socket, process: Optional[subprocess.Popen] = None) -> None:
+        self.sock = sock
+        self.process = process
+        self.pid = process.pid if process else 0
+        self._received = b""
+        self._next_id = 0
+        self.late: Dict[int, tuple] = {}  # read ends of earlier cells
+
+    @classmethod
+    def start(cls, python: str, preload: tuple = (), cwd: str = "/tmp") -> "Peer":
+        ours, theirs = socket.socketpair()
+        profile = json.dumps({"name": "test", "preload": list(preload)})
+        command = [python, "-s", str(DRIVER / "standalone.py"), str(theirs.fileno()), profile]
+        env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": "/tmp", "MPLBACKEND": "Agg",
+               "PYTHONDONTWRITEBYTECODE": "1"}  # fmt: skip
+        process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=env, cwd=cwd)
+        theirs.close()
+        peer = cls(ours, process)
+        assert peer.receive() == {"ev": "ready"}
+        return peer
+
+    def close(self) -> None:
+        self.sock.close()
+        for pair in self.late.values():
+            for fd in pair:
+                os.close(fd)
+        self.late.clear()
+        if self.process is not None:
+            self.process.wait(TIMEOUT_SECONDS)
+
+    # frames
+
+    def send(self, frame: Dict[str, Any], fds: tuple = ()) -> None:
+        payload = json.dumps(frame).encode()
+        data = len(payload).to_bytes(4, "little") + payload
+        ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
+        sent = self.sock.sendmsg([data], ancillary)
+        self.sock.sendall(data[sent:])
+
+    def receive(self, timeout: float = TIMEOUT_SECONDS) -> Dict[str, Any]:
+        deadline = time.monotonic() + timeout
+        while True:
+            if len(self._received) >= 4:
+                end = 4 + int.from_bytes(self._received[:4], "little")
+                if len(self._received) >= end:
+                    payload, self._received = self._received[4:end], self._received[end:]
+                    return json.loads(payload.decode())
+            self.sock.settimeout(max(deadline - time.monotonic(), 0.01))
+            data = self.sock.recv(1 << 20)
+            if not data:
+                raise EOFError("the session ended")
+            self._received += data
+
+    # cells
+
+    def begin(self, code: str) -> "Running":
+        self._next_id += 1
+        out_read, out_write = os.pipe()
+        err_read, err_write = os.pipe()
+        self.send({"op": "exec", "id": self._next_id, "code": code}, (out_write, err_write))
+        os.close(out_write)
+        os.close(err_write)
+        self.late[self._next_id] = (out_read, err_read)
+        return Running(self, self._next_id, out_read, err_read)
+
+    def run(self, code: str, timeout: float = TIMEOUT_SECONDS) -> Answer:
+        return self.begin(code).finish(timeout)
+
+    def value(self, code: str) -> Optional[str]:
+        answer = self.run(code)
+        assert answer.status == "ok", answer
+        return answer.text
+
+    def interrupt(self) -> None:
+        os.kill(self.pid, signal.SIGINT)
+
+    def read_late(self, cell_id: int, wanted: str, stream: int = 0) -> str:
+        """What a cell that is over still writes, until `wanted` is in it."""
+        text = ""
+        fd = self.late[cell_id][stream]
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        while wanted not in text:
+            assert select.select([fd], [], [], deadline - time.monotonic())[0], text
+            data = os.read(fd, 65536)
+            if not data:
+                break
+            text += data.decode()
+        return text
+
+
+class Running:
+    """A cell under way. Reads the pipes as the daemon does: always."""
+
+    def __init__(self, peer: Peer, cell_id: int, out: int, err: int) -> None:
+        self.peer = peer
+        self.cell_id = cell_id
+        self._fds = {out: bytearray(), err: bytearray()}
+        self._out, self._err = out, err
+        self._events: List[Any] = []
+        self._told = 0
+
+    def wait_for_output(self, wanted: str) -> None:
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        while wanted.encode() not in self._fds[self._out]:
+            assert self._drain(deadline - time.monotonic()), bytes(self._fds[self._out])
+
+    def finish(self, timeout: float = TIMEOUT_SECONDS) -> Answer:
+        deadline = time.monotonic() + timeout
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError(f"no verdict; so far {dict(self._fds)}")
+            ready = select.select([self.peer.sock, *self._open()], [], [], left)[0]
+            if self.peer.sock not in ready and not self.peer._received:
+                self._drain(0)
+                continue
+            frame = self.peer.receive()
+            while self._drain(0):
+                pass
+            self._note_output()
+            if frame["ev"] == "display":
+                assert frame["id"] == self.cell_id
+                self._events.append(frame["output"])
+                self.peer.send({"op": "ack", "id": self.cell_id})
+                continue
+            assert frame["ev"] == "done" and frame["id"] == self.cell_id, frame
+            texts = [bytes(self._fds[fd]).decode() for fd in (self._out, self._err)]
+            return Answer(frame, *texts, self._events)
+
+    def _open(self) -> List[int]:
+        return list(self._fds)
+
+    def _note_output(self) -> None:
+        new = bytes(self._fds[self._out][self._told :]).decode()
+        if new:
+            self._events.append(new)
+            self._told = len(self._fds[self._out])
+
+    def _drain(self, timeout: float) -> bool:
+        ready = select.select(self._open(), [], [], max(timeout, 0))[0]
+        has_read = False
+        for fd in ready:
+            data = os.read(fd, 65536)
+            self._fds[fd] += data
+            has_read = has_read or bool(data)
+        return has_read

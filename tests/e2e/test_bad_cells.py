@@ -1,0 +1,448 @@
+"""Cells that attack their interpreter, its channel or the machine: they cost their session at most."""
+
+import os
+import time
+
+import pytest
+
+from harness import host
+
+FRAMES = """
+import json, os, socket, stat, struct
+def frame(value):
+    data = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return struct.pack('<I', len(data)) + data
+def sockets():
+    found = []
+    for name in os.listdir('/proc/self/fd'):
+        try:
+            if stat.S_ISSOCK(os.fstat(int(name)).st_mode):
+                found.append(int(name))
+        except OSError:
+            pass
+    return found
+def send(data):
+    for fd in sockets():
+        try:
+            os.set_blocking(fd, True)
+            os.write(fd, data)
+        except OSError:
+            pass
+"""
+
+
+@pytest.fixture(autouse=True)
+def others_go_on(witness):
+    """Every test of this file is watched by another session."""
+
+
+def assert_over(session, result):
+    """Either the cell got away with it, or the session is dead and says why."""
+    assert result.status in ("ok", "error", "timeout", "interrupted", "died"), result
+    if result.status == "died":
+        assert result["error"]["message"]
+        assert session.info().state == "dead"
+        assert session.info().reason
+    else:
+        assert session.is_alive() or session.info().reason
+
+
+# Descriptors.
+
+
+def test_a_cell_that_closes_every_descriptor(session):
+    result = session.exec("import os; os.closerange(0, 100_000)")
+    assert_over(session, result)
+
+
+def test_a_cell_that_closes_every_descriptor_but_the_standard_ones(session):
+    assert_over(session, session.exec("import os; os.closerange(3, 100_000)"))
+
+
+def test_a_cell_that_writes_garbage_to_every_descriptor(session):
+    result = session.exec(
+        """
+        import os
+        for fd in range(200):
+            try: os.write(fd, os.urandom(100_000))
+            except OSError: pass
+        """,
+        timeout_ms=5000,
+    )
+    assert_over(session, result)
+    assert result.status == "died"
+    assert "channel" in result["error"]["message"]
+
+
+def test_a_cell_that_shuts_down_every_socket(session):
+    result = session.exec(
+        FRAMES + "for fd in sockets(): socket.socket(fileno=os.dup(fd)).shutdown(socket.SHUT_RDWR)"
+    )
+    assert_over(session, result)
+
+
+def test_a_cell_that_reads_every_descriptor(session):
+    session.exec(
+        """
+        import os
+        for fd in range(3, 200):
+            try:
+                os.set_blocking(fd, False)
+                os.read(fd, 100_000)
+            except OSError: pass
+        """,
+        timeout_ms=3000,
+    )
+    result = session.exec("1 + 1", timeout_ms=3000)
+    assert_over(session, result)
+
+
+def test_a_cell_that_replaces_every_descriptor(session):
+    result = session.exec(
+        """
+        import os
+        null = os.open('/dev/null', os.O_RDWR)
+        for fd in range(200):
+            if fd != null: os.dup2(null, fd)
+        """,
+        timeout_ms=3000,
+    )
+    assert_over(session, result)
+
+
+def test_a_cell_that_makes_every_descriptor_nonblocking(session):
+    session.exec(
+        """
+        import os
+        for fd in range(200):
+            try: os.set_blocking(fd, False)
+            except OSError: pass
+        """
+    )
+    assert session.value("40 + 2") == "42"
+    assert len(session.out("print('x' * 3_000_000)", budget=4_000_000)) == 3_000_001
+
+
+# Frames.
+
+FORGED = {
+    "an endless length": "struct.pack('<I', 0xffffffff) + b'x' * 100",
+    "a length over the limit": "struct.pack('<I', (64 << 20) + 1)",
+    "a zero length": "struct.pack('<I', 0) * 10",
+    "an unfinished frame": "struct.pack('<I', 1000) + b'{'",
+    "no json": "frame(b'garbage')",
+    "no object": "frame([1, 2, 3])",
+    "invalid utf-8": "frame(b'{\"ev\": \"\\xff\\xfe\"}')",
+    "a nul": "frame(b'{\"ev\": \"done\\x00\"}')",
+    "deep nesting": "frame(b'[' * 100_000)",
+    "deep nesting in an object": "frame(b'{\"ev\":\"display\",\"id\":1,\"output\":' + b'[' * 5000 + b']' * 5000 + b'}')",
+    "no event": "frame({})",
+    "an unknown event": "frame({'ev': 'format the disk'})",
+    "an event that is a number": "frame({'ev': 5})",
+    "ready again": "frame({'ev': 'ready'})",
+    "fatal": "frame({'ev': 'fatal', 'message': 'pretend'})",
+    "done for another cell": "frame({'ev': 'done', 'id': 999, 'status': 'ok', 'value': None, 'error': None})",
+    "done with a wrong status": "frame({'ev': 'done', 'id': 1, 'status': 'wonderful', 'value': None, 'error': None})",
+    "done with wrong types": "frame({'ev': 'done', 'id': '1', 'status': [], 'value': 5, 'error': 'x'})",
+    "done with a huge id": "frame({'ev': 'done', 'id': 1 << 62, 'status': 'ok', 'value': None, 'error': None})",
+    "a display of no type": "frame({'ev': 'display', 'id': 1, 'output': {}})",
+    "a display that is a list": "frame({'ev': 'display', 'id': 1, 'output': []})",
+    "a display of another cell": "frame({'ev': 'display', 'id': 77, 'output': {'type': 'text', 'text': 'x'}})",
+    "an error with wrong types": "frame({'ev': 'done', 'id': 1, 'status': 'error', 'value': None, 'error': {'name': 5}})",
+    "one member a million times": "frame(b'{' + b'\"a\":1,' * 1_000_000 + b'\"b\":1}')",
+}
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_a_forged_frame_costs_its_session_at_most(session, forged):
+    session.exec(FRAMES, timeout_ms=5000)
+    result = session.exec(f"send({FORGED[forged]})", timeout_ms=2000)
+    assert_over(session, result)
+    if session.is_alive():
+        assert_over(session, session.exec("1", timeout_ms=2000))
+
+
+def test_a_forged_verdict_is_the_cells_own_problem(session):
+    session.exec(FRAMES)
+    result = session.exec(
+        "send(frame({'ev': 'done', 'id': 2, 'status': 'ok', "
+        "'value': {'type': 'text', 'text': 'forged'}, 'error': None}))\n'real'",
+        timeout_ms=3000,
+    )
+    assert_over(session, result)
+    assert_over(session, session.exec("'next'", timeout_ms=3000)) if session.is_alive() else None
+
+
+@pytest.mark.one_mode
+def test_a_flood_of_forged_frames_stays_bounded_in_the_daemon(daemon, session):
+    before = host.rss_kb(daemon.pid)
+    session.exec(FRAMES)
+    result = session.exec(
+        """
+        data = frame({'ev': 'display', 'id': 2, 'output': {'type': 'text', 'text': 'x' * 1_000_000}})
+        for fd in sockets(): os.set_blocking(fd, True)
+        for n in range(300): send(data)
+        """,
+        timeout_ms=20_000,
+    )
+    assert_over(session, result)
+    assert host.rss_kb(daemon.pid) - before < 150_000 * (3 if daemon.is_sanitized else 1)
+
+
+@pytest.mark.one_mode
+def test_an_unfinished_frame_of_the_greatest_size_is_not_believed_before_it_came(daemon, session):
+    before = host.rss_kb(daemon.pid)
+    session.exec(FRAMES)
+    session.exec("send(struct.pack('<I', 64 << 20) + b'{'); import time; time.sleep(0.2)",
+                 timeout_ms=2000)
+    assert host.rss_kb(daemon.pid) - before < 30_000 * (3 if daemon.is_sanitized else 1)
+
+
+def test_descriptors_sent_to_the_daemon_do_not_stay_there(daemon, session):
+    before = host.fd_count(daemon.pid)
+    session.exec(
+        FRAMES + "import array\nrights = array.array('i', [0] * 100)\n"
+        "for fd in sockets():\n"
+        "    s = socket.socket(fileno=os.dup(fd))\n"
+        "    for n in range(50):\n"
+        "        s.sendmsg([b'\\x02\\0\\0\\0{}'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])",
+        timeout_ms=3000,
+    )
+    session.kill()
+    host.eventually(lambda: host.fd_count(daemon.pid) <= before + 3)
+
+
+# Bombs.
+
+
+def bomb_is_over(session, daemon):
+    """After a bomb the session may be dead, but it can be killed and nothing of it is left."""
+    before = daemon.tree()
+    session.kill()
+    host.eventually(lambda: len(daemon.tree()) < len(before) or not session.is_alive(), 5)
+
+
+def test_a_fork_bomb(daemon, session):
+    before = daemon.tree()
+    session.exec(
+        """
+        import os
+        while True:
+            try: os.fork()
+            except OSError: pass
+        """,
+        timeout_ms=700,
+    )
+    assert len(daemon.tree() - before) <= 140
+    session.kill()
+    host.eventually(lambda: not (daemon.tree() - before), 5, "the end of the fork bomb")
+
+
+def test_a_thread_bomb(session):
+    error = session.fails(
+        """
+        import threading
+        stop = threading.Event()
+        threads = []
+        try:
+            while True:
+                t = threading.Thread(target=stop.wait, daemon=True); t.start(); threads.append(t)
+                assert len(threads) < 1000
+        finally:
+            stop.set()
+        """
+    )
+    assert error.name == "RuntimeError"
+    assert session.value("len(threads) < 130") == "True"
+
+
+def test_a_fork_bomb_of_shells_that_leave_their_group(daemon, session):
+    before = daemon.tree()
+    session.exec(
+        "import os; os.system('bomb() { setsid sh -c \"sleep 1000 & sleep 1000\" & bomb; }; bomb')",
+        timeout_ms=700,
+    )
+    assert len(daemon.tree() - before) <= 140
+    session.kill()
+    host.eventually(lambda: not (daemon.tree() - before), 5)
+
+
+NEEDS_CGROUP = "an ordinary user may not set a cgroup's memory limit on this machine"
+
+MEMORY_BOMBS = {
+    "anonymous memory": "blocks = []\nwhile True: blocks.append(bytearray(10 << 20))",
+    "one big block": "x = bytearray(4 << 30)\nfor n in range(0, len(x), 4096): x[n] = 1",
+    "a file in /dev/shm": "f = open('/dev/shm/x', 'wb')\nwhile True: f.write(b'x' * (1 << 20))",
+    "memfd": "import os\nfd = os.memfd_create('x')\nwhile True: os.write(fd, b'x' * (1 << 20))",
+    "shared anonymous memory": "import mmap\nm = []\nwhile True:\n"
+    "    m.append(mmap.mmap(-1, 16 << 20)); m[-1].write(b'x' * (16 << 20))",
+    "memory of many children": "import os\nwhile True:\n    try: os.fork()\n"
+    "    except OSError: x = bytearray(50 << 20)\n",
+}
+
+
+@pytest.mark.needs_root(NEEDS_CGROUP)
+@pytest.mark.parametrize("bomb", MEMORY_BOMBS)
+def test_a_memory_bomb(daemon, spawn, bomb):
+    before = host.mem_available_kb()
+    session = spawn("min", limits={"memory_mb": 128, "pids": 40})
+    result = session.exec(MEMORY_BOMBS[bomb], timeout_ms=8000)
+    assert before - host.mem_available_kb() < 600_000
+    assert_over(session, result)
+    if result.status == "died":
+        assert "memory" in result["error"]["message"], result["error"]
+    session.kill()
+
+
+@pytest.mark.needs_user("as root the cgroup does this, which is shown above")
+def test_a_memory_bomb_of_an_ordinary_users_session_is_bounded_by_its_address_space(spawn):
+    session = spawn("min", limits={"memory_mb": 128})
+    result = session.exec("x = bytearray(8 << 30)")
+    assert (result.status, result["error"]["name"]) == ("error", "MemoryError")
+
+
+@pytest.mark.needs_root(NEEDS_CGROUP)
+def test_an_oom_kill_says_what_happened_and_what_to_do(spawn):
+    session = spawn("min", limits={"memory_mb": 64})
+    result = session.exec("x = bytearray(1 << 30)\nfor n in range(0, len(x), 4096): x[n] = 1")
+    assert result.status == "died"
+    assert "memory" in result["error"]["message"]
+    assert "memory_mb" in str(result["error"])
+
+
+@pytest.mark.needs_root("an ordinary user may not set a cgroup's cpu limit on this machine")
+def test_a_cpu_limit_holds(spawn):
+    session = spawn("min", limits={"cpu_percent": 20})
+    used = session.value(
+        """
+        import time
+        start, cpu = time.monotonic(), time.process_time()
+        while time.monotonic() - start < 1.2: pass
+        (time.process_time() - cpu) / (time.monotonic() - start)
+        """
+    )
+    assert float(used) < 0.45
+
+
+# Disks.
+
+
+def workspace_bytes(daemon):
+    total = 0
+    for directory, _, files in os.walk(daemon.data / "workspaces"):
+        for name in files:
+            try:
+                total += os.lstat(os.path.join(directory, name)).st_blocks * 512
+            except OSError:
+                pass
+    return total
+
+
+def test_filling_the_workspace_is_an_error_at_the_quota(daemon, spawn):
+    session = spawn("min", limits={"disk_mb": 16})
+    result = session.exec(
+        """
+        written = 0
+        with open('/workspace/fill', 'wb', buffering=0) as f:
+            while written < 1 << 30:
+                written += f.write(b'x' * (1 << 20))
+        """,
+        timeout_ms=20_000,
+    )
+    assert result.status == "error", result
+    assert result["error"]["name"] == "OSError"
+    assert workspace_bytes(daemon) < 64 << 20
+    assert session.value("1") == "1"
+
+
+def test_a_full_workspace_can_be_emptied_and_used_again(spawn, eventually):
+    session = spawn("min", limits={"disk_mb": 8})
+    session.exec(
+        "f = open('/workspace/fill', 'wb', buffering=0)\nwhile True: f.write(b'x' * (1 << 20))",
+        timeout_ms=20_000,
+    )
+    session.exec("f.close(); import os; os.remove('/workspace/fill')")
+    write = "with open('/workspace/small', 'w') as f: f.write('fits')"
+    eventually(lambda: session.exec(write).status == "ok", 5, "room in the workspace")
+
+
+def test_filling_the_workspace_with_many_files(daemon, spawn):
+    session = spawn("min", limits={"disk_mb": 8})
+    result = session.exec(
+        """
+        import os
+        for n in range(100_000):
+            with open(f'/workspace/{n}', 'wb') as f: f.write(b'x' * 4096)
+        """,
+        timeout_ms=30_000,
+    )
+    assert result.status == "error" and result["error"]["name"] == "OSError", result
+    assert workspace_bytes(daemon) < 64 << 20
+
+
+def test_filling_the_inodes_of_the_workspace(spawn):
+    session = spawn("min", limits={"disk_mb": 8})
+    result = session.exec(
+        "for n in range(2_000_000): open(f'/workspace/{n}', 'w').close()", timeout_ms=60_000
+    )
+    assert result.status == "error" and result["error"]["name"] == "OSError", result
+    assert session.value("1") == "1"
+
+
+def test_a_sparse_file_cannot_cheat_the_quota(daemon, spawn):
+    session = spawn("min", limits={"disk_mb": 8})
+    session.exec(
+        """
+        import os
+        fd = os.open('/workspace/sparse', os.O_RDWR | os.O_CREAT)
+        try:
+            os.posix_fallocate(fd, 0, 1 << 30)
+        except OSError as error:
+            print(error)
+        """
+    )
+    time.sleep(0)
+    host.eventually(lambda: workspace_bytes(daemon) < 64 << 20, 5, "the quota")
+
+
+def test_filling_tmp(spawn):
+    session = spawn("min")
+    error = session.fails(
+        "with open('/tmp/fill', 'wb') as f:\n    while True: f.write(b'x' * (1 << 20))"
+    )
+    assert error.name == "OSError"
+    session.exec("import os; os.remove('/tmp/fill')")
+    assert session.exec("open('/tmp/small', 'w').write('fits')").status == "ok"
+
+
+def test_filling_the_inodes_of_tmp(spawn):
+    session = spawn("min")
+    error = session.fails(
+        "for n in range(5_000_000): open(f'/tmp/{n}', 'w').close()", timeout_ms=60_000
+    )
+    assert error.name == "OSError"
+    assert session.value("1") == "1"
+
+
+def test_a_workspace_that_is_hard_to_remove(daemon, session):
+    session.exec(
+        """
+        import os
+        os.chdir('/workspace')
+        for n in range(300):
+            os.mkdir('d' * 100); os.chdir('d' * 100)
+        os.chdir('/workspace')
+        os.makedirs('locked/inner'); open('locked/inner/f', 'w').close()
+        os.chmod('locked/inner', 0); os.chmod('locked', 0)
+        os.mkfifo('fifo'); os.symlink('/', 'root'); os.symlink('loop', 'loop')
+        open('name with \\n newline', 'w').close(); open(b'bad \\xff utf-8', 'w').close()
+        """
+    )
+    before = set(os.listdir(daemon.data / "workspaces"))
+    session.kill()
+    host.eventually(lambda: len(set(os.listdir(daemon.data / "workspaces")) - before) == 0)
+    host.eventually(
+        lambda: not any("d" * 100 in os.listdir(daemon.data / "workspaces" / w)
+                        for w in os.listdir(daemon.data / "workspaces")),
+        5, "the end of the workspace",
+    )

@@ -1,0 +1,359 @@
+"""The command line tool: exec, repl, ps, kill, stop, and their exit statuses."""
+
+import json
+import os
+import pty
+import re
+import select
+import subprocess
+import time
+
+import pytest
+
+from harness import host
+from harness.daemon import as_user, environment
+
+
+class Shell:
+    """Runs `cella` as the user of the daemon, against the daemon."""
+
+    def __init__(self, binary, user, data):
+        self.binary, self.user, self.data = binary, user, data
+        self.env = {**environment(user), "CELLA_DATA": str(data), "TERM": "xterm"}
+
+    def options(self):
+        return {"env": self.env, "cwd": "/", **(as_user(self.user) if self.user else {})}
+
+    def __call__(self, *args, stdin="", check=None):
+        done = subprocess.run(
+            [self.binary, *args], input=stdin, capture_output=True, text=True, timeout=60,
+            **self.options(),
+        )
+        if check is not None:
+            assert done.returncode == check, done
+        return done
+
+
+@pytest.fixture
+def shell(daemon):
+    return Shell(daemon.binary, daemon.user, daemon.data)
+
+
+# exec
+
+
+def test_exec_prints_output_and_the_value(shell):
+    done = shell("exec", "print('hello'); 6 * 7", check=0)
+    assert done.stdout == "hello\n42\n"
+    assert done.stderr == ""
+
+
+def test_exec_runs_a_file(shell, launcher):
+    path = launcher.directory / "code.py"
+    path.write_text("print('from a file')\n")
+    assert shell("exec", "-f", str(path), check=0).stdout == "from a file\n"
+    assert shell("exec", "--file", str(path), check=0).stdout == "from a file\n"
+
+
+def test_exec_runs_standard_input(shell):
+    assert shell("exec", stdin="print('from stdin')\n", check=0).stdout == "from stdin\n"
+    assert shell("exec", "-", stdin="1 + 1", check=0).stdout == "2\n"
+
+
+def test_exec_separates_the_streams(shell):
+    done = shell("exec", "import sys; print('o'); print('e', file=sys.stderr)", check=0)
+    assert (done.stdout, done.stderr) == ("o\n", "e\n")
+
+
+def test_exec_without_a_session_leaves_none(shell, client):
+    before = {s.session_id for s in client.sessions()}
+    shell("exec", "1", check=0)
+    assert {s.session_id for s in client.sessions() if s.state != "dead"} <= before
+
+
+def test_exec_new_and_session_keep_the_state(shell, client):
+    done = shell("exec", "--new", "--profile", "min", "x = 41", check=0)
+    session_id = re.fullmatch(r"session (\S+)\n", done.stderr)[1]
+    assert shell("exec", "--session", session_id, "x + 1", check=0).stdout == "42\n"
+    assert shell("exec", "-s", session_id[:8], "x + 2", check=0).stdout == "43\n"
+    shell("kill", session_id, check=0)
+
+
+@pytest.mark.parametrize(
+    "code, options, status",
+    [
+        ("pass", [], 0),
+        ("1 / 0", [], 1),
+        ("x = =", [], 1),
+        ("import sys; sys.exit(5)", [], 1),
+        ("import os; os._exit(3)", [], 1),
+        ("while True: pass", ["--timeout", "100ms"], 124),
+        ("1", ["--timeout", "soon"], 64),
+        ("1", ["--no-such-option"], 64),
+        ("1", ["--session", "ffffffff"], 66),
+        ("1", ["--profile", "no-such"], (64, 66)),
+    ],
+    ids=lambda v: str(v)[:30],
+)
+def test_exit_statuses(shell, code, options, status):
+    done = shell("exec", *options, code)
+    assert done.returncode in (status if isinstance(status, tuple) else (status,)), done
+    assert done.returncode == 0 or done.stderr
+
+
+def test_a_traceback_goes_to_stderr(shell):
+    done = shell("exec", "def f():\n    return 1 / 0\nf()", check=1)
+    assert "return 1 / 0" in done.stderr
+    assert done.stdout == ""
+
+
+def test_exec_json(shell):
+    answer = json.loads(shell("exec", "--json", "print('x'); 5", check=0).stdout)
+    assert (answer["status"], answer["stdout"], answer["value"]["text"]) == ("ok", "x\n", "5")
+    assert json.loads(shell("exec", "--json", "1/0", check=1).stdout)["error"]["name"]
+
+
+def test_exec_saves_images(shell, launcher):
+    where = launcher.directory / f"images{os.getpid()}"
+    where.mkdir()
+    if shell.user:
+        os.chown(where, shell.user.pw_uid, shell.user.pw_gid)
+    shell("exec", "--save-images", str(where), "plt.plot([1]); plt.show()", check=0)
+    (image,) = where.iterdir()
+    assert image.read_bytes().startswith(b"\x89PNG")
+    image.unlink()
+    where.rmdir()
+
+
+def test_ten_megabytes_of_code_are_refused_before_they_are_sent(shell):
+    done = shell("exec", "-", stdin="x = 1\n" * 1_700_000, check=64)
+    assert "1 MiB" in done.stderr
+
+
+def test_ctrl_c_interrupts_the_code(shell, client):
+    process = subprocess.Popen(
+        [shell.binary, "exec", "import os; os.write(1, b'started\\n')\nwhile True: pass"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, **shell.options(),
+    )
+    assert process.stdout.readline() == b"started\n"
+    process.send_signal(2)
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+
+
+def test_a_closed_pipe_ends_the_command(shell):
+    done = subprocess.run(
+        f"'{shell.binary}' exec 'for n in range(10**6): print(n)' | head -n 1",
+        shell=True, capture_output=True, timeout=60, **shell.options(),
+    )
+    assert done.stdout == b"0\n"
+
+
+# ps, kill
+
+
+def test_ps_lists_sessions(shell, session):
+    table = shell("ps", check=0).stdout
+    assert session.id in table and "idle" in table
+    listed = json.loads(shell("ps", "--json", check=0).stdout)
+    assert listed["count"] == len(listed["sessions"])
+    assert session.id in [s["session_id"] for s in listed["sessions"]]
+
+
+def test_kill_ends_a_session_by_the_beginning_of_its_id(shell, session):
+    assert session.id in shell("kill", session.id[:8], check=0).stdout
+    assert not session.is_alive()
+
+
+def test_kill_of_nothing_known_kills_nothing(shell, session):
+    done = shell("kill", session.id, "ffffffff-not-there")
+    assert done.returncode == 66
+    assert session.is_alive()
+
+
+def test_kill_json(shell, session):
+    assert json.loads(shell("kill", "--json", session.id, check=0).stdout)["killed"] == [session.id]
+
+
+# help and mistakes
+
+
+@pytest.mark.one_mode
+def test_help_and_version(shell):
+    text = shell("--help", check=0).stdout
+    for verb in ("serve", "exec", "repl", "ps", "kill", "doctor", "bench"):
+        assert re.search(rf"^\s+{verb}\b", text, re.M), verb
+        assert shell(verb, "--help", check=0).stdout
+    assert re.search(r"\d+\.\d+", shell("--version", check=0).stdout)
+
+
+@pytest.mark.one_mode
+def test_a_mistyped_verb_is_guessed(shell):
+    done = shell("exce", "1", check=64)
+    assert "exec" in done.stderr
+
+
+@pytest.mark.one_mode
+def test_no_verb_shows_the_help(shell):
+    done = shell()
+    assert done.returncode in (0, 64)
+    assert "exec" in done.stdout + done.stderr
+
+
+@pytest.mark.one_mode
+def test_a_remote_daemon_by_url_and_key(daemon, shell):
+    env = {"CELLA_URL": daemon.url, "CELLA_KEY": daemon.key(), "CELLA_DATA": "/nonexistent"}
+    shell.env.update(env)
+    assert shell("exec", "-p", "min", "1 + 1", check=0).stdout == "2\n"
+    shell.env["CELLA_KEY"] = "wrong"
+    assert shell("exec", "-p", "min", "1 + 1").returncode == 77
+
+
+# The daemon that starts by itself.
+
+
+def test_exec_starts_a_daemon_and_stop_ends_it(launcher):
+    data = launcher.new_data()
+    shell = Shell(launcher.binary, launcher.user, data)
+    assert shell("ps").returncode != 0
+    assert shell("exec", "-p", "min", "1 + 1", check=0).stdout == "2\n"
+    (daemon,) = [p for p in host.pids() if is_daemon_of(p, data)]
+    tree = host.tree(daemon)
+    groups = host.cgroups(tree)
+    assert shell("exec", "-p", "min", "2 + 2", check=0).stdout == "4\n"
+    assert [p for p in host.pids() if is_daemon_of(p, data)] == [daemon]
+    shell("stop", check=0)
+    host.eventually(lambda: not host.alive(tree), 2)
+    assert not [g for g in groups if os.path.exists(g)]
+
+
+def is_daemon_of(pid, data):
+    words = host.read(f"/proc/{pid}/cmdline").split("\0")
+    return "serve" in words and str(data) in words and "Name:\tcella\n" in host.read(
+        f"/proc/{pid}/status"
+    ) and host.stat_fields(pid)[1] == "1"
+
+
+def test_many_commands_at_once_start_one_daemon(launcher):
+    shell = Shell(launcher.binary, launcher.user, launcher.new_data())
+    running = [
+        subprocess.Popen([shell.binary, "exec", "-p", "min", f"{n} * 2"], stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True, **shell.options())
+        for n in range(6)
+    ]
+    outputs = [p.communicate(timeout=60) for p in running]
+    assert [o for o, _ in outputs] == [f"{n * 2}\n" for n in range(6)], outputs
+    shell("stop", check=0)
+
+
+# repl
+
+
+class Terminal:
+    """A program at a terminal: type and expect."""
+
+    def __init__(self, shell, *args):
+        self.main, other = pty.openpty()
+        self.process = subprocess.Popen(
+            [shell.binary, *args], stdin=other, stdout=other, stderr=other,
+            start_new_session=True, preexec_fn=make_controlling, **shell.options(),
+        )
+        os.close(other)
+        self.seen = ""
+
+    def type(self, text):
+        os.write(self.main, text.encode())
+
+    def expect(self, pattern, within=20):
+        """Waits for a regular expression in what came since the last one."""
+        deadline = time.monotonic() + within
+        while not (match := re.search(pattern, clean(self.seen))):
+            ready, _, _ = select.select([self.main], [], [], max(0, deadline - time.monotonic()))
+            assert ready, f"{pattern!r} did not come; seen: {clean(self.seen)!r}"
+            try:
+                more = os.read(self.main, 65536)
+            except OSError:
+                more = b""
+            assert more, f"the end came before {pattern!r}; seen: {clean(self.seen)!r}"
+            self.seen += more.decode(errors="replace")
+        self.seen = clean(self.seen)[match.end():]
+        return match
+
+    def close(self):
+        os.close(self.main)
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
+
+def make_controlling():
+    import fcntl
+    import termios
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def clean(text):
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]", "", text).replace("\r", "")
+
+
+@pytest.fixture
+def repl(shell):
+    terminal = Terminal(shell, "repl", "--profile", "min")
+    terminal.expect(r">>> $")
+    yield terminal
+    terminal.close()
+
+
+def test_repl_shows_values_and_keeps_state(repl):
+    repl.type("x = 41\r")
+    repl.expect(r">>> $")
+    repl.type("x + 1\r")
+    repl.expect(r"\n42\n")
+    repl.expect(r">>> $")
+
+
+def test_repl_takes_blocks(repl):
+    repl.type("for n in range(3):\r")
+    repl.expect(r"\.\.\. ")
+    repl.type("    print('n is', n)\r\r")
+    repl.expect(r"n is 0\nn is 1\nn is 2\n")
+
+
+def test_repl_ctrl_c_interrupts_the_cell_and_keeps_the_session(repl):
+    repl.type("x = 5\r")
+    repl.expect(r">>> $")
+    repl.type("print('go' * 2)\rwhile True: pass\r\r")
+    repl.expect(r"\ngogo\n")
+    repl.expect(r"while True: pass")
+    repl.expect(r"\n\.\.\. |\n")
+    time.sleep(0.3)  # no event tells that the cell has begun
+    repl.type("\x03")
+    repl.expect(r"KeyboardInterrupt|interrupted")
+    repl.expect(r">>> $")
+    repl.type("x\r")
+    repl.expect(r"\n5\n")
+
+
+def test_repl_shows_errors(repl):
+    repl.type("1/0\r")
+    repl.expect("ZeroDivisionError: division by zero")
+    repl.expect(r">>> $")
+
+
+def test_repl_remembers_history(repl):
+    repl.type("'one' + 'two'\r")
+    repl.expect(r"'onetwo'")
+    repl.expect(r">>> $")
+    repl.type("\x1b[A\r")
+    repl.expect(r"'onetwo'")
+
+
+def test_repl_ends_at_ctrl_d_and_its_session_too(repl, client):
+    sessions = len([s for s in client.sessions() if s.state != "dead"])
+    repl.type("\x04")
+    repl.process.wait(10)
+    assert repl.process.returncode == 0
+    host.eventually(
+        lambda: len([s for s in client.sessions() if s.state != "dead"]) == sessions - 1
+    )

@@ -1,0 +1,23 @@
+"""A short form of soak_leak.py: memory and descriptors stay flat over sessions and cells."""
+
+import pytest
+from soak_leak import Soak
+
+pytestmark = pytest.mark.one_mode
+
+
+def test_sessions_and_cells_leave_no_memory_and_no_descriptors(launch):
+    daemon = launch(config="default_profile: min\n")
+    scale = 4 if daemon.is_sanitized else 1
+    soak = Soak(daemon)
+    soak.sessions(40)
+    soak.cells(400)
+    before = soak.measure()
+    soak.sessions(150 // scale)
+    soak.cells(2000 // scale)
+    after = soak.measure()
+    assert after["fds"] <= before["fds"], (before, after)
+    assert after["warden_fds"] <= before["warden_fds"], (before, after)
+    assert after["rss_kb"] - before["rss_kb"] < 1500 * scale**2, (before, after)
+    assert after["warden_rss_kb"] - before["warden_rss_kb"] < 1000 * scale**2, (before, after)
+    assert after["processes"] <= before["processes"], (before, after)
