@@ -44,7 +44,7 @@ class Result:
 
 
 def run(command, log, timeout, env=None, cwd=TOP):
-    """Runs a command with its output in a log. Returns its exit status, None if it took too long. It
+    """Runs a command, its output in a log. Returns its exit status, None if it took too long. It
     gets a process group of its own, so that nothing of it is left after a time-out."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with open(log, "wb") as out:
