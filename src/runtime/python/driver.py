@@ -1,0 +1,165 @@
+"""The session: waits for a cell, runs it, answers. One thread, one socket.
+
+    receive -> begin (pipes onto 1 and 2) -> run (cells.py) -> done -> receive ...
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+import sys
+import types
+from typing import Any, Dict, NoReturn
+
+from . import cells, frames, interrupts, jsontext, library, outputs, plots, streams
+
+_getpid = os.getpid
+_exit = os._exit
+_close = os.close
+_write = os.write
+_value_of = outputs.value_of
+_text_of = outputs.text_of
+_quote = jsontext.quote
+
+
+class Session:
+    def __init__(self, fd: int, names: Dict[str, Any], session_plots: plots.Plots) -> None:
+        self._pid = _getpid()
+        self._channel = frames.Channel(fd)
+        self._gate = interrupts.Gate()
+        self._streams = streams.Streams(self._gate)
+        self._plots = session_plots
+        self._main = _fresh_main(names)
+        self._cells = cells.Cells(self._main, self._gate, self._streams, session_plots)
+        self._cell_id = 0
+        self._streams.install()
+        session_plots.connect(self._display)
+        builtins.display = self._make_display()  # type: ignore[attr-defined]
+        os.register_at_fork(before=library.flush_stdio, after_in_child=self._after_fork_in_child)
+
+    def serve(self) -> NoReturn:
+        try:
+            self._cells.warm_up()
+            self._channel.send('{"ev":"ready"}')
+            while True:
+                frame = self._channel.receive()
+                if frame["op"] == "exec":
+                    self._exec(frame["id"], frame["code"])
+        except BaseException as error:
+            self._end(error)
+
+    def _exec(self, cell_id: int, code: str) -> None:
+        descriptors = self._channel.take_descriptors()
+        if len(descriptors) != 2:
+            raise frames.Closed(f"a cell came with {len(descriptors)} descriptors")
+        self._streams.begin_cell(*descriptors)
+        self._cell_id = cell_id
+        verdict = self._cells.run(cell_id, code)
+        if _getpid() != self._pid:
+            self._end_child(verdict)
+        with self._channel.lock:  # a thread may wait for the acknowledgement of its display
+            self._channel.send(
+                f'{{"ev":"done","id":{cell_id},"status":"{verdict.status}",'
+                f'"value":{verdict.value},"error":{verdict.error}}}'
+            )
+
+    def _display(self, output: str) -> None:
+        """Sends a typed output and waits until the daemon has taken it."""
+        gate = self._gate
+        is_mine = self._streams.is_main_thread() and not gate.is_shielded
+        if is_mine:
+            gate.is_shielded = True
+        try:
+            with self._channel.lock:
+                self._channel.send(f'{{"ev":"display","id":{self._cell_id},"output":{output}}}')
+                while self._channel.receive().get("op") != "ack":
+                    pass
+        finally:
+            if is_mine:
+                gate.unshield()
+
+    def _make_display(self) -> Any:
+        session = self
+
+        def display(*objects: Any, **options: Any) -> None:
+            """Show objects as outputs of this cell, richly where they can be."""
+            for obj in objects:
+                session._show(obj)
+
+        display.__module__ = "builtins"
+        return display
+
+    def _show(self, obj: Any) -> None:
+        if self._is_connected():
+            self._display(_value_of(obj))
+        else:
+            print(_text_of(obj))
+
+    def _is_connected(self) -> bool:
+        """False in a forked child, and for what outlived its cell."""
+        return _getpid() == self._pid and not self._streams.is_late() and self._gate.is_running
+
+    def _after_fork_in_child(self) -> None:
+        if self._pid != _getpid():
+            self._channel.close()
+            self._streams.after_fork_in_child()
+
+    def _end_child(self, verdict: cells.Verdict) -> NoReturn:
+        """A forked child fell out of the user's code: it ends, as it would at the end of a script."""
+        _exit(verdict.exit_code)
+
+    def _end(self, error: BaseException) -> NoReturn:
+        if _getpid() != self._pid:
+            _exit(1)
+        if not isinstance(error, frames.Closed):
+            self._say(f"cella: the driver failed: {type(error).__name__}: {error}\n")
+        _exit(0 if isinstance(error, frames.Closed) else 1)
+
+    def _say(self, text: str) -> None:
+        try:
+            _write(2, text.encode("utf-8", "backslashreplace"))
+        except OSError:
+            pass
+
+
+def _fresh_main(names: Dict[str, Any]) -> types.ModuleType:
+    """__main__ as a script would have it, and the names of the profile."""
+    main = types.ModuleType("__main__")
+    vars(main)["__builtins__"] = builtins
+    vars(main).update(names)
+    sys.modules["__main__"] = main
+    return main
+
+
+def start(fd: int, names: Dict[str, Any], session_plots: plots.Plots) -> NoReturn:
+    """Turns this process into a session that speaks on `fd`."""
+    try:
+        _detach_stdio()
+        _clean_interpreter()
+        session = Session(fd, names, session_plots)
+    except BaseException as error:
+        _fail(fd, error)
+    session.serve()
+
+
+def _detach_stdio() -> None:
+    """Until the first cell brings its pipes."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(null, number)
+    if null > 2:
+        os.close(null)
+    library.unbuffer_stdio()
+
+
+def _clean_interpreter() -> None:
+    sys.argv = [""]
+    sys.path.insert(0, "")
+
+
+def _fail(fd: int, error: BaseException) -> NoReturn:
+    message = f"the session could not start: {type(error).__name__}: {error}"
+    try:
+        frames.Channel(fd).send(f'{{"ev":"fatal","message":{_quote(message)}}}')
+    finally:
+        _exit(1)

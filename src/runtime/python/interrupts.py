@@ -1,0 +1,125 @@
+"""When SIGINT may raise KeyboardInterrupt, and when a user's own signal handlers may run.
+
+- `is_running`: a cell runs. Otherwise an interrupt is ignored: it came too late.
+- `is_shielded`: the cell called the driver (a write, a display) in the main thread, which must not
+  stop half-way. The interrupt is kept and raised by `unshield`.
+- Interrupts never raise in the driver's outermost frame around a cell: it handles what comes out of
+  the cell, and a second interrupt must not tear it apart while it handles the first.
+- Signal handlers that a cell installed run only while a cell runs: between cells they could raise
+  in the middle of a frame. Masking the signals would not do: another thread may take a signal, and
+  its Python handler still runs here, in the main thread.
+"""
+
+from __future__ import annotations
+
+import _signal
+import operator
+import sys
+from types import CodeType, FrameType
+from typing import Any, Callable, Dict, Optional
+
+_getsignal = _signal.getsignal
+_set_handler = _signal.signal
+_sigmask = _signal.pthread_sigmask
+_SETMASK = _signal.SIG_SETMASK
+_SIGINT = int(_signal.SIGINT)
+_is_not = operator.is_not
+_gettrace, _settrace = sys.gettrace, sys.settrace
+_getprofile, _setprofile = sys.getprofile, sys.setprofile
+_getrecursionlimit, _setrecursionlimit = sys.getrecursionlimit, sys.setrecursionlimit
+
+_MIN_RECURSION_LIMIT = 400  # what the driver needs to describe a failure, with room
+
+
+def _catchable_signals() -> tuple[int, ...]:
+    never = {int(_signal.SIGKILL), int(_signal.SIGSTOP)}
+    return tuple(sorted(int(number) for number in _signal.valid_signals() if number not in never))
+
+
+_SIGNALS = _catchable_signals()
+
+
+def _ignore(number: int, frame: Optional[FrameType]) -> None:
+    """Stands in for a user's handler between cells."""
+
+
+def make_room() -> None:
+    """A cell may have set a recursion limit that leaves the driver no room to work."""
+    if _getrecursionlimit() < _MIN_RECURSION_LIMIT:
+        _setrecursionlimit(_MIN_RECURSION_LIMIT)
+
+
+class Gate:
+    __slots__ = (
+        "is_running", "is_shielded", "is_pending",
+        "_outermost", "_handler", "_baseline", "_users", "_trace", "_profile",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.is_running = False
+        self.is_shielded = False
+        self.is_pending = False
+        self._outermost: Optional[CodeType] = None
+        self._handler = self._on_sigint
+        self._users: Dict[int, Callable[..., Any]] = {}
+        self._baseline: list[Any] = []
+        self._trace: Any = None
+        self._profile: Any = None
+
+    def install(self, outermost: CodeType) -> None:
+        """`outermost` is the code that handles whatever comes out of a cell."""
+        self._outermost = outermost
+        _set_handler(_SIGINT, self._handler)
+        self._baseline = list(map(_getsignal, _SIGNALS))
+
+    def _on_sigint(self, number: int, frame: Optional[FrameType]) -> None:
+        if not self.is_running:
+            return
+        if self.is_shielded:
+            self.is_pending = True
+            return
+        if frame is not None and frame.f_code is self._outermost:
+            return
+        raise KeyboardInterrupt
+
+    def unshield(self) -> None:
+        """Ends a shield that the caller itself began."""
+        self.is_shielded = False
+        if self.is_pending:
+            self.is_pending = False
+            raise KeyboardInterrupt
+
+    def begin_cell(self) -> None:
+        """The caller sets is_running itself, inside its try block."""
+        self.is_pending = self.is_shielded = False
+        _sigmask(_SETMASK, ())
+        if self._users:
+            for number, handler in self._users.items():
+                _set_handler(number, handler)
+            self._users.clear()
+        if self._trace is not None:
+            _settrace(self._trace)
+        if self._profile is not None:
+            _setprofile(self._profile)
+
+    def end_cell(self) -> None:
+        """Afterwards nothing of the user's runs in this thread. May itself be hit by a handler of
+        the user's: to be repeated until it returns."""
+        self.is_running = self.is_shielded = False
+        self._trace, self._profile = _gettrace(), _getprofile()
+        if self._trace is not None:
+            _settrace(None)
+        if self._profile is not None:
+            _setprofile(None)
+        make_room()
+        handlers = list(map(_getsignal, _SIGNALS))
+        if any(map(_is_not, handlers, self._baseline)):
+            self._put_to_rest(handlers)
+
+    def _put_to_rest(self, handlers: list[Any]) -> None:
+        for number, handler, ours in zip(_SIGNALS, handlers, self._baseline):
+            if number == _SIGINT:
+                _set_handler(_SIGINT, self._handler)
+            elif handler is not ours and handler is not _ignore and callable(handler):
+                self._users[number] = handler
+                _set_handler(number, _ignore)

@@ -1,0 +1,132 @@
+"""matplotlib's figures as images: plt.show() and Figure.show() send them, in order with prints, and
+so does the end of a cell. Works for every backend the user may choose, because pyplot itself is
+taught, at the moment it is imported; nothing is imported for those who do not plot."""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import io
+import sys
+from types import ModuleType
+from typing import Any, Callable, Optional, Sequence
+
+from . import outputs
+
+_PYPLOT = "matplotlib.pyplot"
+_BytesIO = io.BytesIO
+_image_output = outputs.image_output
+_text_output = outputs.text_output
+
+Send = Callable[[str], None]  # takes a typed output as JSON
+
+
+class Plots:
+    def __init__(self) -> None:
+        self._send: Optional[Send] = None
+        self._managers: Any = None  # matplotlib's Gcf, once pyplot is there
+
+    def connect(self, send: Send) -> None:
+        self._send = send
+
+    def install(self) -> None:
+        outputs.add_maker(self._figure_value)
+        pyplot = sys.modules.get(_PYPLOT)
+        if pyplot is not None:
+            self.teach(pyplot)
+        else:
+            sys.meta_path.insert(0, _PyplotFinder(self))
+
+    def teach(self, pyplot: ModuleType) -> None:
+        from matplotlib import _pylab_helpers, figure
+
+        self._managers = _pylab_helpers.Gcf
+        plots = self
+
+        def show(*args: Any, **kwargs: Any) -> None:
+            """Display all open figures."""
+            plots.show_all()
+
+        def show_figure(figure: Any, warn: bool = True) -> None:
+            """Display this figure."""
+            plots.show_one(figure)
+
+        pyplot.show = show  # type: ignore[attr-defined]
+        figure.Figure.show = show_figure
+
+    def has_open(self) -> bool:
+        return self._managers is not None and bool(self._managers.figs)
+
+    def show_all(self) -> None:
+        for manager in list(self._managers.get_all_fig_managers()):
+            self.show_one(manager.canvas.figure)
+
+    def show_one(self, figure: Any) -> None:
+        self._close(figure)
+        if self._send is not None:
+            self._send(_render(figure))
+
+    def close_all(self) -> None:
+        if self._managers is not None:
+            self._managers.destroy_all()
+
+    def _close(self, figure: Any) -> None:
+        for manager in list(self._managers.get_all_fig_managers()):
+            if manager.canvas.figure is figure:
+                self._managers.destroy(manager.num)
+
+    def _figure_value(self, obj: Any) -> Optional[str]:
+        """A figure that is a value is shown as one, and not once more as an open figure."""
+        if self._managers is None:
+            return None
+        from matplotlib.figure import Figure
+
+        if not isinstance(obj, Figure):
+            return None
+        self._close(obj)
+        return _render(obj)
+
+
+def _render(figure: Any) -> str:
+    buffer = _BytesIO()
+    try:
+        figure.savefig(buffer, format="png")
+    except Exception as error:
+        return _text_output(f"<a figure that cannot be drawn: {type(error).__name__}: {error}>")
+    return _image_output(buffer.getvalue())
+
+
+class _PyplotFinder(importlib.abc.MetaPathFinder):
+    """Finds matplotlib.pyplot where everyone finds it, and teaches it once it is loaded."""
+
+    def __init__(self, plots: Plots) -> None:
+        self._plots = plots
+
+    def find_spec(
+        self, name: str, path: Optional[Sequence[str]], target: Optional[ModuleType] = None
+    ) -> Optional[importlib.machinery.ModuleSpec]:
+        if name != _PYPLOT:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _TeachingLoader(spec.loader, self._plots)
+        return spec
+
+
+class _TeachingLoader(importlib.abc.Loader):
+    def __init__(self, loader: Any, plots: Plots) -> None:
+        self._loader = loader
+        self._plots = plots
+
+    def __getattr__(self, name: str) -> Any:  # get_source and whatever else the loader offers
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> Optional[ModuleType]:
+        return self._loader.create_module(spec)  # type: ignore[no-any-return]
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__loader__ = self._loader
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._loader
+        self._loader.exec_module(module)
+        self._plots.teach(module)
