@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#define STAGE "/tmp" /* exists everywhere; covered for a moment, in our own mount namespace only   \
+#define STAGE                                                                                      \
+    "/tmp"           /* exists everywhere; covered for a moment, in our own mount namespace only   \
                       */
 #define HOST "/host" /* the old root while the stage is built */
 
@@ -269,7 +270,7 @@ static int write_embedded(struct err *e)
         snprintf(path, sizeof(path), IMAGE_ROOT JAIL_LIB "/%s", f->name);
         int r = make_parent_dirs(path);
         if (r == 0)
-            r = fd_create_file(AT_FDCWD, path, f->data, f->size, 0644);
+            r = fd_create_file(AT_FDCWD, path, f->data, f->size, 0755);
         if (r < 0)
             return err_errno(e, ERR_UNAVAILABLE, r, "cannot write %s", path);
     }

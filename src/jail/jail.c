@@ -24,7 +24,7 @@
 
 enum { MAKE_TIMEOUT_MS = 5000 };
 
-/* ---- inside: pid 1 ------------------------------------------------------------------------- */
+/* ---- inside: what becomes pid 1 ------------------------------------------------------------- */
 
 struct init_args {
     int sync; /* "go" comes in, init_report goes out */
@@ -73,6 +73,9 @@ static int init_mount(const struct init_args *a)
         const char *source, *target, *type, *options;
         unsigned long flags;
     } mounts[] = {
+        /* Mounts inherited from a more privileged namespace are locked in place, and a locked one
+         * cannot become the root; a copy of the tree can. */
+        {IMAGE_ROOT, IMAGE_ROOT, NULL, NULL, MS_BIND | MS_REC},
         {workspace, IMAGE_ROOT JAIL_WORKSPACE, NULL, NULL, MS_BIND},
         {"tmp", IMAGE_ROOT "/tmp", "tmpfs", "mode=1777,size=256m,nr_inodes=64k", plain},
         {"shm", IMAGE_ROOT "/dev/shm", "tmpfs", "mode=1777,size=64m,nr_inodes=4k", plain},
@@ -108,13 +111,9 @@ static int init_network(const struct init_args *a)
     return sethostname("cella", 5) < 0 ? -errno : 0;
 }
 
-/* Nobody but the warden may look into or signal pid 1; orphans are reaped by the kernel. */
 static int init_harden(const struct init_args *a)
 {
-    prctl(PR_SET_NAME, "cella-init");
-    signal(SIGCHLD, SIG_IGN);
-    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-        return -errno;
+    signal(SIGCHLD, SIG_IGN); /* orphans are reaped by the kernel */
     int r = jail_drop_capabilities();
     return r == 0 ? seccomp_install(a->filter) : r;
 }
@@ -148,9 +147,13 @@ static _Noreturn void init_main(const struct init_args *a)
     init_say(a->sync, &report, proc_fd);
     if (report.errnum != 0)
         _exit(1);
-    sys_close_from(0);
-    for (;;)
-        pause();
+    /* Every descriptor of ours is close-on-exec, the sync socket too: its end tells the warden that
+     * pid 1 has become a program that holds nothing. */
+    for (int fd = 0; fd <= 2; fd++)
+        close(fd);
+    execve(JAIL_LIB "/init", (char *[]){"init", NULL}, (char *[]){NULL});
+    init_say(a->sync, &(struct init_report){.errnum = errno, .step = "start init"}, -1);
+    _exit(1);
 }
 
 /* ---- outside: the warden ------------------------------------------------------------------- */
@@ -203,15 +206,19 @@ static int start_init(const struct jail_factory *f, struct jail *j, int sync[2],
 
 static int await_init(struct jail *j, int sync, struct err *e)
 {
-    struct init_report report;
+    struct init_report report = {0};
     struct pollfd wait = {.fd = sync, .events = POLLIN};
-    size_t n_fds = 0;
-    if (write(sync, "g", 1) != 1 || poll(&wait, 1, MAKE_TIMEOUT_MS) != 1 ||
-        fd_recv(sync, &report, sizeof(report), &j->proc_fd, 1, &n_fds) != sizeof(report))
-        return err_set(e, ERR_UNAVAILABLE, "the jail's init did not answer");
+    ssize_t n = write(sync, "g", 1);
+    while (n > 0 && report.errnum == 0) {
+        n = poll(&wait, 1, MAKE_TIMEOUT_MS) == 1 ? 0 : -ETIMEDOUT;
+        if (n == 0)
+            n = fd_recv(sync, &report, sizeof(report), &j->proc_fd, j->proc_fd < 0, NULL);
+    }
     report.step[sizeof(report.step) - 1] = '\0';
     if (report.errnum != 0)
         return err_errno(e, ERR_UNAVAILABLE, report.errnum, "cannot build a jail: %s", report.step);
+    if (n < 0 || report.step[0] == '\0')
+        return err_set(e, ERR_UNAVAILABLE, "the jail's init did not answer");
     return 0;
 }
 
@@ -250,8 +257,10 @@ int jail_make(const struct jail_factory *factory, uint64_t id, uint32_t slot, co
         r = cgroup_make(&factory->cgroups, group, limits, &j->cgroup, e);
     if (r == 0)
         r = start_init(factory, j, sync, e);
-    if (r == 0)
+    if (r == 0) {
+        close(take_fd(&inner_sync)); /* or its end would never be seen */
         r = await_init(j, outer_sync, e);
+    }
     if (r < 0) {
         discard(factory, j);
         return -1;

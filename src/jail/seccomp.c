@@ -432,8 +432,8 @@ int seccomp_compile(struct seccomp_blob *ret_blob, struct err *e)
         uint32_t default_action;
         int (*build)(scmp_filter_ctx);
     } programs[SECCOMP_PROGRAMS] = {
-        {SCMP_ACT_ALLOW, build_deny_list},
         {SCMP_ACT_ERRNO(ENOSYS), build_allow_list},
+        {SCMP_ACT_ALLOW, build_deny_list}, /* last: it refuses further filters */
     };
     size_t used = 0;
     for (size_t i = 0; i < SECCOMP_PROGRAMS; i++) {

@@ -3,8 +3,8 @@
 
 #include "base/err.h"
 
-/* Two programs: what is refused whatever else is allowed (values that only a mask can compare), and
- * the list of what is allowed. The kernel takes the stricter answer. */
+/* Two programs: the list of what is allowed, and what is refused whatever else is (values that only
+ * a mask can compare). The kernel takes the stricter answer. */
 enum { SECCOMP_PROGRAMS = 2, SECCOMP_MAX_BYTES = 64 * 1024 };
 
 struct seccomp_blob {

@@ -65,6 +65,9 @@ static int place_descriptors(int sock, int filter, int errors)
 static _Noreturn void zygote_main(const char *python, const char *profile_json, int sock,
                                   int filter, int errors)
 {
+    /* What our line of processes ignores, a user's programs must not inherit. */
+    for (int sig = 1; sig < NSIG; sig++)
+        signal(sig, SIG_DFL);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
