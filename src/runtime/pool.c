@@ -17,7 +17,7 @@ enum {
 /* One profile. */
 struct shelf {
     struct pool *pool;
-    struct zygote zygote;
+    struct template zygote;
     struct list ready;    /* heads, oldest first */
     struct list waiting;  /* heads of sessions, for the zygote */
     struct head *filling; /* the one being made for the shelf */
@@ -72,7 +72,7 @@ static void refill_soon(struct shelf *shelf, uint64_t in_ms)
     const struct pool *pool = shelf->pool;
     bool is_full = shelf->n_ready >= pool->config.size;
     if (pool->is_stopping || is_full || shelf->filling != NULL ||
-        shelf->zygote.state != ZYGOTE_READY || shelf->failures >= FAILURES_MAX ||
+        shelf->zygote.state != TEMPLATE_READY || shelf->failures >= FAILURES_MAX ||
         loop_timer_is_set(shelf->timer))
         return;
     loop_timer_set(shelf->timer, in_ms);
@@ -103,7 +103,7 @@ static void on_shelf_timer(void *context)
     struct shelf *shelf = context;
     if (shelf->filling != NULL)
         filling_failed(shelf, "an interpreter did not become ready in time");
-    else if (shelf->zygote.state == ZYGOTE_READY)
+    else if (shelf->zygote.state == TEMPLATE_READY)
         fill_one(shelf);
 }
 
@@ -168,7 +168,7 @@ static void refuse(struct head *head, const char *why)
     head->listener->on_end(head, &(struct head_end_facts){.how = HEAD_REFUSED, .text = why});
 }
 
-static void on_zygote_ready(struct zygote *zygote)
+static void on_zygote_ready(struct template *zygote)
 {
     struct shelf *shelf = zygote->owner;
     struct pool *pool = shelf->pool;
@@ -184,7 +184,7 @@ static void on_zygote_ready(struct zygote *zygote)
     pool->config.on_zygote_ready(pool->config.context, zygote);
 }
 
-static void on_zygote_ended(struct zygote *zygote)
+static void on_zygote_ended(struct template *zygote)
 {
     struct shelf *shelf = zygote->owner;
     struct pool *pool = shelf->pool;
@@ -198,7 +198,7 @@ static void on_zygote_ended(struct zygote *zygote)
     pool->config.on_notice(pool->config.context, "zygote_ended", text);
 }
 
-static const struct zygote_listener zygote_listener = {
+static const struct template_listener template_listener = {
     .on_ready = on_zygote_ready,
     .on_ended = on_zygote_ended,
 };
@@ -213,8 +213,8 @@ static void shelf_init(struct shelf *shelf, struct pool *pool,
     list_init(&shelf->ready);
     list_init(&shelf->waiting);
     shelf->timer = loop_timer_new(pool->loop, on_shelf_timer, shelf);
-    zygote_init(&shelf->zygote, &runtime_python, profile, pool->warden, pool->loop,
-                &zygote_listener, shelf);
+    template_init(&shelf->zygote, &runtime_python, profile, pool->warden, pool->loop,
+                  &template_listener, shelf);
 }
 
 struct pool *pool_new(const struct pool_config *config, struct warden *warden, uv_loop_t *loop)
@@ -241,7 +241,7 @@ void pool_free(struct pool *pool)
         pool_release(pool, CONTAINER_OF(node, struct head, node));
         assert(list_is_empty(&shelf->waiting));
         loop_timer_close(take_ptr(shelf->timer), NULL);
-        zygote_close(&shelf->zygote);
+        template_close(&shelf->zygote);
     }
     assert(pool->heads.count == 0);
     map_free(&pool->heads);
@@ -269,7 +269,7 @@ static int no_such_profile(const struct pool *pool, const char *profile, struct 
 int pool_warm(struct pool *pool, const char *profile, struct err *e)
 {
     struct shelf *shelf = find_shelf(pool, profile);
-    return shelf == NULL ? no_such_profile(pool, profile, e) : zygote_want(&shelf->zygote, e);
+    return shelf == NULL ? no_such_profile(pool, profile, e) : template_want(&shelf->zygote, e);
 }
 
 /* One that waits, else the one that is being made for the shelf anyway. */
@@ -305,11 +305,11 @@ int pool_take(struct pool *pool, const char *profile, const struct jail_limits *
         *ret_head = head;
         return 0;
     }
-    if (zygote_want(&shelf->zygote, e) < 0)
+    if (template_want(&shelf->zygote, e) < 0)
         return -1;
     shelf->failures = 0;
     head = make_head(pool, is_usual ? usual : limits, listener, owner);
-    if (shelf->zygote.state != ZYGOTE_READY) {
+    if (shelf->zygote.state != TEMPLATE_READY) {
         list_append(&shelf->waiting, &head->node);
     } else if (head_enter(head, shelf->zygote.number, e) < 0) {
         pool_release(pool, head);
@@ -323,7 +323,7 @@ static void on_zygote_event(struct pool *pool, const struct warden_event *event)
 {
     for (size_t i = 0; i < pool->config.n_profiles; i++)
         if (pool->shelves[i].zygote.number == event->zygote)
-            zygote_on_event(&pool->shelves[i].zygote, event);
+            template_on_event(&pool->shelves[i].zygote, event);
 }
 
 void pool_on_event(struct pool *pool, const struct warden_event *event)
@@ -359,7 +359,7 @@ size_t pool_n_zygotes(const struct pool *pool)
     return pool->config.n_profiles;
 }
 
-const struct zygote *pool_zygote(const struct pool *pool, size_t i)
+const struct template *pool_zygote(const struct pool *pool, size_t i)
 {
     return &pool->shelves[i].zygote;
 }

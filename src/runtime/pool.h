@@ -7,7 +7,7 @@
 #include "jail/warden.h"
 #include "runtime/head.h"
 #include "runtime/runtime.h"
-#include "runtime/zygote.h"
+#include "runtime/template.h"
 
 struct pool;
 
@@ -16,7 +16,7 @@ struct pool_config {
     size_t n_profiles;
     struct jail_limits limits; /* of the heads that wait */
     uint32_t size;             /* for each profile whose zygote runs */
-    void (*on_zygote_ready)(void *context, const struct zygote *zygote);
+    void (*on_zygote_ready)(void *context, const struct template *zygote);
     /* Something an administrator should know. */
     void (*on_notice)(void *context, const char *event, const char *text);
     void *context;
@@ -43,5 +43,5 @@ void pool_on_event(struct pool *pool, const struct warden_event *event);
 const char *pool_profile_name(const struct pool *pool, const char *profile);
 size_t pool_n_ready(const struct pool *pool);
 size_t pool_n_zygotes(const struct pool *pool);
-const struct zygote *pool_zygote(const struct pool *pool, size_t i);
+const struct template *pool_zygote(const struct pool *pool, size_t i);
 size_t pool_zygote_ready_heads(const struct pool *pool, size_t i);

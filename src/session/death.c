@@ -89,11 +89,11 @@ static void describe(const struct death_facts *f, enum death_cause cause, char *
     unsigned long long memory_bytes = (unsigned long long)f->limits.memory_mb * MIB;
     switch (cause) {
     case CAUSE_CALLER:
-        snprintf(out, size, "the session was deleted");
+        snprintf(out, size, "the session was killed by its caller");
         return;
     case CAUSE_TIME:
         snprintf(out, size,
-                 "ran past its time limit of %u ms, ignored the interrupt and was killed",
+                 "ran past its time limit of %u ms, ignored the interrupt and was killed (SIGKILL)",
                  f->timeout_ms);
         return;
     case CAUSE_CHANNEL:

@@ -40,7 +40,7 @@ static void on_notice(void *context, const char *event, const char *text)
     engine->events.on_notice(engine->events.context, event, text);
 }
 
-static void describe_zygote(const struct zygote *zygote, struct buf *out)
+static void describe_zygote(const struct template *zygote, struct buf *out)
 {
     const json_t *report = zygote->report;
     const char *python = json_string_value(json_object_get(report, "python"));
@@ -57,7 +57,7 @@ static void describe_zygote(const struct zygote *zygote, struct buf *out)
     }
 }
 
-static void on_zygote_ready(void *context, const struct zygote *zygote)
+static void on_zygote_ready(void *context, const struct template *zygote)
 {
     struct engine *engine = context;
     _buf_ struct buf text = BUF_INIT(64 * KIB);

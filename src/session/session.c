@@ -280,10 +280,9 @@ struct session *session_find(struct engine *engine, const char *id, struct err *
     return session;
 }
 
-size_t session_output_len(const struct session *session)
+uint64_t session_output_len(const struct session *session)
 {
-    return output_ring_kept(&session->rings[OUTPUT_STDOUT]) +
-           output_ring_kept(&session->rings[OUTPUT_STDERR]);
+    return session->rings[OUTPUT_STDOUT].end + session->rings[OUTPUT_STDERR].end;
 }
 
 struct session *session_next(struct engine *engine, struct session *previous)

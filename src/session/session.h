@@ -102,7 +102,7 @@ void session_free(struct session *session); /* a dead one */
 
 struct session *session_find(struct engine *engine, const char *id, struct err *e);
 const char *session_state_name(enum session_state state);
-size_t session_output_len(const struct session *session); /* bytes kept, both streams */
+uint64_t session_output_len(const struct session *session); /* bytes ever, both streams */
 
 /* Walks live sessions, then dead ones, each oldest first. Start with NULL; NULL at the end. */
 struct session *session_next(struct engine *engine, struct session *previous);

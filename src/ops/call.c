@@ -1,0 +1,53 @@
+#include "ops/ops.h"
+#include "session/session.h"
+
+const char *call_text(const struct call *call, const char *name, const char *fallback)
+{
+    const char *text = json_string_value(json_object_get(call->args, name));
+    return text != NULL ? text : fallback;
+}
+
+size_t call_text_len(const struct call *call, const char *name)
+{
+    return json_string_length(json_object_get(call->args, name));
+}
+
+int64_t call_int(const struct call *call, const char *name, int64_t fallback)
+{
+    const json_t *value = json_object_get(call->args, name);
+    return json_is_integer(value) ? json_integer_value(value) : fallback;
+}
+
+bool call_bool(const struct call *call, const char *name, bool fallback)
+{
+    const json_t *value = json_object_get(call->args, name);
+    return json_is_boolean(value) ? json_is_true(value) : fallback;
+}
+
+void call_reply(struct call *call, int http_status, const struct buf *json)
+{
+    call->on_gone = NULL;
+    if (!json->overflowed) {
+        call->sink->reply(call, http_status, json);
+        return;
+    }
+    struct err e;
+    err_set(&e, ERR_INTERNAL, "the answer does not fit into %zu bytes", json->max);
+    err_advise(&e, "Ask with a smaller budget or limit.");
+    call->sink->fail(call, &e);
+}
+
+void call_fail(struct call *call, const struct err *e)
+{
+    call->on_gone = NULL;
+    call->sink->fail(call, e);
+}
+
+struct session *call_session(struct call *call)
+{
+    struct err e;
+    struct session *session = session_find(call->engine, call_text(call, "session_id", ""), &e);
+    if (session == NULL)
+        call_fail(call, &e);
+    return session;
+}

@@ -1,0 +1,162 @@
+#include "ops/op.h"
+
+#include <errno.h>
+
+/* Where a member stands, for messages: "limits.memory_mb". */
+struct place {
+    const char *parent; /* NULL at the top */
+    const struct op_param *param;
+};
+
+enum { NAME_MAX_SHOWN = 64 };
+
+static const char *full_name(const struct place *place, char *out, size_t size)
+{
+    if (place->parent != NULL)
+        snprintf(out, size, "%s.%s", place->parent, place->param->name);
+    else
+        snprintf(out, size, "%s", place->param->name);
+    return out;
+}
+
+static int wrong(const struct place *place, enum err_code code, const char *what, struct err *e)
+{
+    char name[2 * NAME_MAX_SHOWN];
+    err_set(e, code, "\"%s\" %s", full_name(place, name, sizeof(name)), what);
+    return err_advise(e, "%s: %s", name, place->param->doc);
+}
+
+static int check_text(const struct place *place, const json_t *value, struct err *e)
+{
+    const struct op_param *p = place->param;
+    char what[96];
+    if (!json_is_string(value))
+        return wrong(place, ERR_INVALID, "must be a string", e);
+    int64_t len = (int64_t)json_string_length(value);
+    if (len < p->min) {
+        snprintf(what, sizeof(what), "must have at least %lld bytes", (long long)p->min);
+        return wrong(place, ERR_INVALID, what, e);
+    }
+    if (len <= p->max)
+        return 0;
+    snprintf(what, sizeof(what), "has %lld bytes; at most %lld are taken", (long long)len,
+             (long long)p->max);
+    if (p->place != OP_IN_BODY)
+        return wrong(place, ERR_INVALID, what, e);
+    wrong(place, ERR_TOO_LARGE, what, e);
+    return err_advise(e, "Send it in smaller parts, or put the data into a file.");
+}
+
+static int check_int(const struct place *place, const json_t *value, struct err *e)
+{
+    const struct op_param *p = place->param;
+    int64_t n = json_integer_value(value);
+    if (json_is_integer(value) && n >= p->min && n <= p->max)
+        return 0;
+    char what[96];
+    snprintf(what, sizeof(what), "must be a whole number from %lld to %lld", (long long)p->min,
+             (long long)p->max);
+    return wrong(place, ERR_INVALID, what, e);
+}
+
+static int check_choice(const struct place *place, const json_t *value, struct err *e)
+{
+    const char *text = json_string_value(value);
+    _buf_ struct buf what = BUF_INIT(256);
+    buf_append_str(&what, "must be one of:");
+    for (const char *const *choice = place->param->choices; *choice != NULL; choice++) {
+        if (text != NULL && strcmp(*choice, text) == 0)
+            return 0;
+        buf_printf(&what, " \"%s\"", *choice);
+    }
+    return wrong(place, ERR_INVALID, buf_str(&what), e);
+}
+
+static int check_members(const char *parent, const struct op_param *params, json_t *object,
+                         struct err *e);
+
+static int check_value(const struct place *place, json_t *value, struct err *e)
+{
+    char name[2 * NAME_MAX_SHOWN];
+    switch (place->param->type) {
+    case OP_TEXT:
+        return check_text(place, value, e);
+    case OP_INT:
+        return check_int(place, value, e);
+    case OP_BOOL:
+        return json_is_boolean(value) ? 0 : wrong(place, ERR_INVALID, "must be true or false", e);
+    case OP_CHOICE:
+        return check_choice(place, value, e);
+    case OP_OBJECT:
+        if (!json_is_object(value))
+            return wrong(place, ERR_INVALID, "must be an object", e);
+        return check_members(full_name(place, name, sizeof(name)), place->param->members, value, e);
+    }
+    return 0;
+}
+
+static const struct op_param *find_param(const struct op_param *params, const char *name)
+{
+    for (; params->name != NULL; params++)
+        if (strcmp(params->name, name) == 0)
+            return params;
+    return NULL;
+}
+
+static int unknown_member(const char *parent, const struct op_param *params, const char *name,
+                          struct err *e)
+{
+    _buf_ struct buf known = BUF_INIT(256);
+    for (; params->name != NULL; params++)
+        buf_printf(&known, "%s%s", known.len > 0 ? ", " : "", params->name);
+    err_set(e, ERR_INVALID, "unknown member \"%s%s%.*s\"", parent ? parent : "", parent ? "." : "",
+            NAME_MAX_SHOWN, name);
+    return err_advise(e, known.len > 0 ? "Known here: %s." : "Nothing is taken here.%s",
+                      buf_str(&known));
+}
+
+/* Addresses are text: numbers and truth values in them become what the schema says, if they can. */
+static void convert_address(const struct op_param *p, json_t *object, const json_t *value)
+{
+    const char *text = json_string_value(value);
+    if (p->place == OP_IN_BODY || text == NULL || text[0] == '\0')
+        return;
+    if (p->type == OP_INT && strspn(text, "-0123456789") == strlen(text)) {
+        char *end;
+        errno = 0;
+        long long n = strtoll(text, &end, 10);
+        if (errno == 0 && *end == '\0')
+            json_object_set_new(object, p->name, json_integer(n));
+    } else if (p->type == OP_BOOL && (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)) {
+        json_object_set_new(object, p->name, json_boolean(text[0] == 't'));
+    }
+}
+
+static int check_members(const char *parent, const struct op_param *params, json_t *object,
+                         struct err *e)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach(object, name, value)
+    {
+        if (find_param(params, name) == NULL)
+            return unknown_member(parent, params, name, e);
+    }
+    for (const struct op_param *p = params; p->name != NULL; p++) {
+        struct place place = {.parent = parent, .param = p};
+        value = json_object_get(object, p->name);
+        if (value == NULL && p->is_required)
+            return wrong(&place, ERR_INVALID, "is missing", e);
+        if (value == NULL)
+            continue;
+        convert_address(p, object, value);
+        if (check_value(&place, json_object_get(object, p->name), e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int op_check(const struct op *op, json_t *args, struct err *e)
+{
+    return check_members(NULL, op->params, args, e);
+}

@@ -1,0 +1,26 @@
+#include "ops/ops.h"
+#include "session/session.h"
+#include "wire/json.h"
+
+static const struct op_param params[] = {OP_PARAM_SESSION, {0}};
+
+static void run(struct call *call)
+{
+    const struct session *session = call_session(call);
+    if (session == NULL)
+        return;
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    put_session(&json, session);
+    call_reply(call, 200, &out);
+}
+
+const struct op op_session_get = {
+    .name = "session.get",
+    .method = "GET",
+    .path = "/v1/sessions/{session_id}",
+    .flags = OP_READ_ONLY,
+    .params = params,
+    .doc = "Shows one session.",
+    .run = run,
+};

@@ -1,0 +1,40 @@
+#include "base/clock.h"
+#include "ops/ops.h"
+#include "runtime/runtime.h"
+#include "session/session.h"
+#include "wire/json.h"
+
+static void put_limits(struct json_out *json, const struct jail_limits *limits)
+{
+    json_put_key(json, "limits");
+    json_put_object(json);
+    json_put_member_int(json, "memory_mb", limits->memory_mb);
+    json_put_member_int(json, "cpu_percent", limits->cpu_percent);
+    json_put_member_int(json, "pids", limits->pids);
+    json_put_member_int(json, "disk_mb", limits->disk_mb);
+    json_put_object_end(json);
+}
+
+void put_session(struct json_out *json, const struct session *session)
+{
+    char time[CLOCK_RFC3339_SIZE];
+    bool is_dead = session->state == SESSION_DEAD;
+    json_put_object(json);
+    json_put_member_str(json, "session_id", session->id);
+    json_put_member_str(json, "runtime", session->runtime->name);
+    json_put_member_str(json, "profile", session->profile);
+    json_put_member_str(json, "cwd", JAIL_WORKSPACE);
+    json_put_member_str(json, "spawned_at", clock_rfc3339(session->spawned_at_ms, time));
+    json_put_member_str(json, "state", session_state_name(session->state));
+    json_put_member_int(json, "exec_count", (int64_t)session->n_execs);
+    json_put_member_int(json, "output_len", (int64_t)session_output_len(session));
+    if (is_dead && session->death.has_exit_code)
+        json_put_member_int(json, "exit_code", session->death.exit_code);
+    else
+        json_put_member_null(json, "exit_code");
+    json_put_member_int(json, "queued", (int64_t)session->n_queued);
+    put_limits(json, &session->limits);
+    if (is_dead)
+        json_put_member_str(json, "reason", session->death.message);
+    json_put_object_end(json);
+}

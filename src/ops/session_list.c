@@ -1,0 +1,34 @@
+#include "ops/ops.h"
+#include "session/session.h"
+#include "wire/json.h"
+
+static const struct op_param params[] = {{0}};
+
+static void run(struct call *call)
+{
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    int64_t count = 0;
+    json_put_object(&json);
+    json_put_key(&json, "sessions");
+    json_put_array(&json);
+    for (struct session *s = session_next(call->engine, NULL); s != NULL;
+         s = session_next(call->engine, s)) {
+        put_session(&json, s);
+        count++;
+    }
+    json_put_array_end(&json);
+    json_put_member_int(&json, "count", count);
+    json_put_object_end(&json);
+    call_reply(call, 200, &out);
+}
+
+const struct op op_session_list = {
+    .name = "session.list",
+    .method = "GET",
+    .path = "/v1/sessions",
+    .flags = OP_READ_ONLY,
+    .params = params,
+    .doc = "Lists the sessions, live ones first; dead ones stay until they are deleted.",
+    .run = run,
+};

@@ -1,0 +1,89 @@
+#include "ops/ops.h"
+#include "session/session.h"
+#include "wire/json.h"
+
+enum { LIMIT_DEFAULT = 64 * 1024, LIMIT_MAX = 16 * 1024 * 1024 };
+
+static const char *const streams[] = {"stdout", "stderr", NULL};
+
+static const struct op_param params[] = {
+    OP_PARAM_SESSION,
+    {.name = "exec_id",
+     .type = OP_INT,
+     .place = OP_IN_QUERY,
+     .min = 1,
+     .max = INT64_MAX,
+     .doc = "Only what this cell wrote; without it the whole session's output."},
+    {.name = "offset",
+     .type = OP_INT,
+     .place = OP_IN_QUERY,
+     .min = 0,
+     .max = INT64_MAX,
+     .doc = "Where to begin, in bytes; default 0. Go on with the next_offset of the answer."},
+    {.name = "limit",
+     .type = OP_INT,
+     .place = OP_IN_QUERY,
+     .min = 1,
+     .max = LIMIT_MAX,
+     .doc = "Bytes at most; default 65536."},
+    {.name = "stream",
+     .type = OP_CHOICE,
+     .place = OP_IN_QUERY,
+     .choices = streams,
+     .doc = "Which of the two; default stdout."},
+    {0},
+};
+
+static void put_page(struct json_out *json, const struct call *call, const struct buf *text,
+                     const struct output_range *range)
+{
+    int64_t exec_id = call_int(call, "exec_id", 0);
+    json_put_object(json);
+    json_put_member_str(json, "session_id", call_text(call, "session_id", ""));
+    if (exec_id > 0)
+        json_put_member_int(json, "exec_id", exec_id);
+    else
+        json_put_member_null(json, "exec_id");
+    json_put_member_str(json, "stream", call_text(call, "stream", "stdout"));
+    json_put_member_text(json, "text", buf_str(text), text->len);
+    json_put_member_int(json, "offset", (int64_t)range->offset);
+    json_put_member_int(json, "next_offset", (int64_t)range->next_offset);
+    json_put_member_int(json, "end", (int64_t)range->end);
+    json_put_member_int(json, "dropped", (int64_t)range->dropped);
+    json_put_object_end(json);
+}
+
+static void run(struct call *call)
+{
+    const struct session *session = call_session(call);
+    if (session == NULL)
+        return;
+    uint64_t exec_id = (uint64_t)call_int(call, "exec_id", 0);
+    if (exec_id > session->n_execs) {
+        struct err e;
+        err_set(&e, ERR_NOT_FOUND, "the session has no cell %llu", (unsigned long long)exec_id);
+        err_advise(&e, "Its cells are 1 to %llu.", (unsigned long long)session->n_execs);
+        call_fail(call, &e);
+        return;
+    }
+    bool is_stderr = strcmp(call_text(call, "stream", "stdout"), "stderr") == 0;
+    struct output_range range;
+    _buf_ struct buf text = BUF_INIT(LIMIT_MAX);
+    output_ring_read(&session->rings[is_stderr ? OUTPUT_STDERR : OUTPUT_STDOUT], exec_id,
+                     (uint64_t)call_int(call, "offset", 0),
+                     (size_t)call_int(call, "limit", LIMIT_DEFAULT), &text, &range);
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    put_page(&json, call, &text, &range);
+    call_reply(call, 200, &out);
+}
+
+const struct op op_session_output = {
+    .name = "session.output",
+    .method = "GET",
+    .path = "/v1/sessions/{session_id}/output",
+    .flags = OP_READ_ONLY,
+    .params = params,
+    .doc = "Reads what cells wrote, page by page; the oldest bytes may have been dropped.",
+    .run = run,
+};

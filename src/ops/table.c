@@ -1,0 +1,7 @@
+#include "ops/ops.h"
+
+const struct op *const op_table[] = {
+    &op_session_exec, /* first: routes are tried in this order */
+    &op_session_create, &op_session_list,      &op_session_get, &op_session_delete,
+    &op_session_output, &op_session_interrupt, &op_health,      NULL,
+};

@@ -1,0 +1,134 @@
+#include "runtime/template.h"
+
+#include "base/clock.h"
+#include "loop/loop.h"
+#include "wire/json.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+enum {
+    START_MS = 120 * 1000, /* the data stack from a cold disk takes a while */
+    FIRST_PAUSE_MS = 100,
+    LAST_PAUSE_MS = 30 * 1000,
+    FAILURES_MAX = 6, /* then it waits until it is wanted again */
+    /* One that lived this long did not end because of its profile. */
+    STABLE_MS = 10 * 1000,
+    PROFILE_JSON_MAX = 64 * 1024,
+};
+
+const char *template_state_name(enum template_state state)
+{
+    static const char *const names[] = {[TEMPLATE_ASLEEP] = "not started",
+                                        [TEMPLATE_STARTING] = "starting",
+                                        [TEMPLATE_READY] = "ready",
+                                        [TEMPLATE_PAUSED] = "restarting"};
+    return names[state];
+}
+
+static void ended(struct template *z);
+
+static int start(struct template *z, struct err *e)
+{
+    static uint32_t last_number;
+    _buf_ struct buf json = BUF_INIT(PROFILE_JSON_MAX);
+    z->runtime->write_profile(z->profile, &json);
+    if (json.overflowed)
+        return err_set(e, ERR_INVALID, "the profile %s is too long", z->profile->name);
+    z->number = ++last_number;
+    if (warden_start_zygote(z->warden, z->number, z->profile->python, buf_str(&json), e) < 0)
+        return err_context(e, "starting the profile %s", z->profile->name);
+    z->state = TEMPLATE_STARTING;
+    loop_timer_set(z->timer, START_MS);
+    return 0;
+}
+
+static void on_timer(void *context)
+{
+    struct template *z = context;
+    struct err e;
+    if (z->state == TEMPLATE_STARTING) {
+        snprintf(z->failure, sizeof(z->failure), "it was not ready after %d s", START_MS / 1000);
+        warden_stop_zygote(z->warden, z->number, &e);
+        ended(z);
+    } else if (z->state == TEMPLATE_PAUSED && start(z, &e) < 0) {
+        snprintf(z->failure, sizeof(z->failure), "%.500s", e.message);
+        ended(z);
+    }
+}
+
+void template_init(struct template *z, const struct runtime *runtime,
+                   const struct runtime_profile *profile, struct warden *warden, uv_loop_t *loop,
+                   const struct template_listener *listener, void *owner)
+{
+    *z = (struct template){.runtime = runtime,
+                           .profile = profile,
+                           .warden = warden,
+                           .listener = listener,
+                           .owner = owner};
+    z->timer = loop_timer_new(loop, on_timer, z);
+}
+
+void template_close(struct template *z)
+{
+    loop_timer_close(take_ptr(z->timer), NULL);
+    json_decref(take_ptr(z->report));
+}
+
+int template_want(struct template *z, struct err *e)
+{
+    if (z->state == TEMPLATE_ASLEEP)
+        return start(z, e);
+    if (z->state != TEMPLATE_PAUSED)
+        return 0;
+    err_set(e, ERR_UNAVAILABLE, "the profile %s is being started again because %s",
+            z->profile->name, z->failure);
+    return err_advise(e, "Try again in a few seconds; if it stays so, check the profile and its "
+                         "python in the configuration.");
+}
+
+static void describe_end(struct template *z, const struct warden_event *event)
+{
+    int status = event->status;
+    char how[64];
+    if (WIFSIGNALED(status))
+        snprintf(how, sizeof(how), "it was ended by signal %d", WTERMSIG(status));
+    else
+        snprintf(how, sizeof(how), "it ended with exit code %d", WEXITSTATUS(status));
+    snprintf(z->failure, sizeof(z->failure), "%s%s%.400s", how, event->text[0] ? ": " : "",
+             event->text);
+}
+
+static void ended(struct template *z)
+{
+    bool was_stable =
+        z->state == TEMPLATE_READY && clock_mono_ms() - z->ready_at_ms >= (uint64_t)STABLE_MS;
+    z->failures = was_stable ? 1 : z->failures + 1;
+    if (z->failures >= FAILURES_MAX) {
+        z->state = TEMPLATE_ASLEEP;
+        z->failures = FAILURES_MAX - 1; /* the next failure sends it back to sleep */
+        loop_timer_clear(z->timer);
+    } else {
+        z->state = TEMPLATE_PAUSED;
+        uint64_t pause_ms = (uint64_t)FIRST_PAUSE_MS << (2 * (z->failures - 1));
+        loop_timer_set(z->timer, MIN(pause_ms, (uint64_t)LAST_PAUSE_MS));
+    }
+    z->listener->on_ended(z);
+}
+
+void template_on_event(struct template *z, const struct warden_event *event)
+{
+    if (event->type == WARDEN_ZYGOTE_EXITED &&
+        (z->state == TEMPLATE_STARTING || z->state == TEMPLATE_READY)) {
+        describe_end(z, event);
+        ended(z);
+    } else if (event->type == WARDEN_ZYGOTE_READY && z->state == TEMPLATE_STARTING) {
+        struct err ignored; /* a report that cannot be read is one we do without */
+        json_decref(take_ptr(z->report));
+        json_read_object(event->text, strlen(event->text), &z->report, &ignored);
+        loop_timer_clear(z->timer);
+        z->state = TEMPLATE_READY;
+        z->ready_at_ms = clock_mono_ms();
+        z->listener->on_ready(z);
+    }
+}

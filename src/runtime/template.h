@@ -1,0 +1,53 @@
+/* A zygote as the daemon sees it: one interpreter with a profile's libraries loaded, from which
+ * heads are forked. It starts on first use, is started again with growing pauses when it ends, and
+ * after a number of failures in a row rests until somebody asks for it again.
+ *
+ *   ASLEEP --want--> STARTING --ready--> READY
+ *   STARTING, READY --ended--> PAUSED --pause over--> STARTING, or after many failures ASLEEP
+ */
+#pragma once
+
+#include "base/err.h"
+#include "jail/warden.h"
+#include "runtime/runtime.h"
+
+#include <jansson.h>
+
+struct loop_timer;
+
+enum template_state { TEMPLATE_ASLEEP, TEMPLATE_STARTING, TEMPLATE_READY, TEMPLATE_PAUSED };
+
+struct template;
+
+struct template_listener {
+    void (*on_ready)(struct template *zygote);
+    void (*on_ended)(struct template *zygote); /* `failure` says why */
+};
+
+struct template
+{
+    const struct runtime *runtime;
+    const struct runtime_profile *profile;
+    struct warden *warden;
+    const struct template_listener *listener;
+    void *owner;
+    uint32_t number; /* in the warden; a new one for each start */
+    enum template_state state;
+    unsigned failures;        /* in a row */
+    uint64_t ready_at_ms;     /* monotonic */
+    struct loop_timer *timer; /* STARTING: its deadline. PAUSED: the end of the pause */
+    json_t *report;           /* what it said about itself; NULL before it was ready once */
+    char failure[512];        /* of the last end; "" if there was none */
+};
+
+void template_init(struct template *z, const struct runtime *runtime,
+                   const struct runtime_profile *profile, struct warden *warden, uv_loop_t *loop,
+                   const struct template_listener *listener, void *owner);
+void template_close(struct template *z);
+
+/* Starts it if it sleeps. An error says why there is none now and when to try again. */
+int template_want(struct template *z, struct err *e);
+/* WARDEN_ZYGOTE_READY and WARDEN_ZYGOTE_EXITED of its number. */
+void template_on_event(struct template *z, const struct warden_event *event);
+
+const char *template_state_name(enum template_state state);
