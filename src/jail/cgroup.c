@@ -327,11 +327,16 @@ uint32_t cgroup_oom_kills(const struct cgroup_parent *p, const struct cgroup *g)
     return line ? (uint32_t)strtoul(line + strlen("oom_kill "), NULL, 10) : 0;
 }
 
-void cgroup_remove(const struct cgroup_parent *p, struct cgroup *g)
+void cgroup_close_join_fds(struct cgroup *g)
 {
     for (size_t i = 0; i < g->n_join_fds; i++)
         close(g->join_fds[i]);
     g->n_join_fds = 0;
+}
+
+void cgroup_remove(const struct cgroup_parent *p, struct cgroup *g)
+{
+    cgroup_close_join_fds(g);
     for (int c = 0; c < CGROUP_CONTROLLERS && g->name[0] != '\0'; c++)
         if (p->dirs[c] >= 0)
             unlinkat(p->dirs[c], g->name, AT_REMOVEDIR);

@@ -36,5 +36,6 @@ int cgroup_make(const struct cgroup_parent *p, const char *name, const struct ja
                 struct cgroup *ret, struct err *e);
 int cgroup_set_limits(const struct cgroup_parent *p, const struct cgroup *g,
                       const struct jail_limits *limits, struct err *e);
+void cgroup_close_join_fds(struct cgroup *g); /* nobody else is to walk in for the present */
 uint32_t cgroup_oom_kills(const struct cgroup_parent *p, const struct cgroup *g);
 void cgroup_remove(const struct cgroup_parent *p, struct cgroup *g); /* takes a half-made one */

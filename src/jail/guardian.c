@@ -15,12 +15,13 @@
 #include <signal.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #define WARDEN_NAMESPACES                                                                          \
     (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
 
-enum { CONTROL_FD = 3, LIFELINE_FD = 4, ORDERLY_END_MS = 2000 };
+enum { CONTROL_FD = 3, LIFELINE_FD = 4, ORDERLY_END_MS = 2000, DESCRIPTORS_WANTED = 262144 };
 
 /* ---- the child that becomes the warden ----------------------------------------------------- */
 
@@ -142,6 +143,20 @@ static void await_end(pid_t pid, int pidfd)
     waitpid(pid, NULL, 0);
 }
 
+/* A thousand jails hold some thousand descriptors of the warden's. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return;
+    struct rlimit more = {.rlim_cur = DESCRIPTORS_WANTED,
+                          .rlim_max = MAX(limit.rlim_max, (rlim_t)DESCRIPTORS_WANTED)};
+    if (setrlimit(RLIMIT_NOFILE, &more) == 0)
+        return;
+    limit.rlim_cur = limit.rlim_max; /* not root: as far as it goes */
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 _Noreturn void guardian_main(const struct guardian_args *args)
 {
     prctl(PR_SET_NAME, "cella-guardian");
@@ -150,6 +165,7 @@ _Noreturn void guardian_main(const struct guardian_args *args)
     for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
         signal(ignored[i], SIG_IGN);
     keep_descriptors(args);
+    raise_descriptor_limit();
     bool is_root = geteuid() == 0;
     struct jail_factory factory = {.filter = args->filter, .has_id_range = is_root};
     cgroup_parent_make(&factory.cgroups, is_root ? GUARDIAN_ID_BASE : geteuid());

@@ -358,16 +358,17 @@ static int add_conditional(scmp_filter_ctx ctx)
     static const int families[] = {AF_UNIX, AF_INET, AF_INET6};
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(families); i++)
         r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
-                             SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)families[i]));
+                             SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)families[i], 0));
     if (r == 0)
         r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socketpair), 1,
-                             SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
+                             SCMP_A0(SCMP_CMP_EQ, AF_UNIX, 0));
     static const uint64_t personalities[] = {0, 0xffffffff};
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(personalities); i++)
         r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(personality), 1,
-                             SCMP_A0(SCMP_CMP_EQ, personalities[i]));
+                             SCMP_A0(SCMP_CMP_EQ, personalities[i], 0));
     if (r == 0) /* another process's limits are none of its business */
-        r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_EQ, 0));
+        r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
+                             SCMP_A0(SCMP_CMP_EQ, 0, 0));
     return r;
 }
 

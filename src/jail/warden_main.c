@@ -270,6 +270,7 @@ static void head_exited(struct jail *j, int status)
 static void head_entered(struct jail *j, pid_t pid)
 {
     j->head_pid = pid;
+    cgroup_close_join_fds(&j->cgroup);
     map_set(&warden.jails_by_pid, key_of((uint64_t)pid).text, j);
     if (!j->is_ending)
         tell(&(struct report){.type = WARDEN_ENTERED, .jail = j->id, .pid = pid}, "");

@@ -1,0 +1,100 @@
+#include "runtime/interpreter.h"
+
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <libgen.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+enum { PYVENV_CFG_MAX = 64 * 1024 };
+
+static bool is_below(const char *path, const char *directory)
+{
+    size_t len = strlen(directory);
+    return strncmp(path, directory, len) == 0 && (path[len] == '/' || path[len] == '\0');
+}
+
+static bool exists(const char *directory, const char *pattern)
+{
+    char path[PATH_MAX + 32];
+    glob_t found;
+    snprintf(path, sizeof(path), "%s/%s", directory, pattern);
+    bool any = glob(path, GLOB_NOSORT, NULL, &found) == 0;
+    if (any)
+        globfree(&found);
+    return any;
+}
+
+/* A directory is shown only if it is a Python installation: a python that was put into somebody's
+ * ~/bin must not open the whole home directory. */
+static bool is_installation(const char *directory)
+{
+    return exists(directory, "pyvenv.cfg") || exists(directory, "lib/python3*") ||
+           exists(directory, "lib64/python3*");
+}
+
+static void add(struct interpreter_dirs *dirs, const char *directory)
+{
+    if (strcmp(directory, "/") == 0 || is_below(directory, "/usr") || !is_installation(directory))
+        return;
+    for (size_t i = 0; i < dirs->count; i++)
+        if (is_below(directory, dirs->paths[i]))
+            return;
+    if (dirs->count < INTERPRETER_DIRS_MAX)
+        dirs->paths[dirs->count++] = mem_strdup(directory);
+}
+
+/* PREFIX of PREFIX/bin/python. */
+static void add_prefix_of(struct interpreter_dirs *dirs, const char *program)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s", program);
+    char *directory = dirname(path);
+    add(dirs, dirname(directory));
+}
+
+/* A virtual environment names the bin directory of its base in pyvenv.cfg. */
+static void add_base_of_venv(struct interpreter_dirs *dirs, const char *program)
+{
+    char path[PATH_MAX + 16], copy[PATH_MAX];
+    snprintf(copy, sizeof(copy), "%s", program);
+    char *directory = dirname(copy);
+    snprintf(path, sizeof(path), "%s/pyvenv.cfg", dirname(directory));
+    _free_ char *text = NULL;
+    if (fd_read_file(AT_FDCWD, path, PYVENV_CFG_MAX, &text, NULL) < 0)
+        return;
+    char *save = NULL;
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        char home[PATH_MAX];
+        if (sscanf(line, "home = %4095[^\n]", home) == 1 && home[0] == '/')
+            add(dirs, dirname(home));
+    }
+}
+
+int interpreter_find_dirs(const char *python, struct interpreter_dirs *ret, struct err *e)
+{
+    *ret = (struct interpreter_dirs){0};
+    char real[PATH_MAX];
+    if (python[0] != '/') {
+        err_set(e, ERR_INVALID, "the interpreter %s is not an absolute path", python);
+        return err_advise(e, "name it in the configuration as /path/to/python3");
+    }
+    if (realpath(python, real) == NULL || access(real, X_OK) < 0) {
+        err_errno(e, ERR_UNAVAILABLE, errno, "cannot use the interpreter %s", python);
+        return err_advise(e, "install it, or name another one in the configuration (`python:`)");
+    }
+    add_prefix_of(ret, python);
+    add_base_of_venv(ret, python);
+    add_prefix_of(ret, real);
+    return 0;
+}
+
+void interpreter_free_dirs(struct interpreter_dirs *dirs)
+{
+    for (size_t i = 0; i < dirs->count; i++)
+        free(dirs->paths[i]);
+    *dirs = (struct interpreter_dirs){0};
+}
