@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 
+#include <sys/uio.h>
 #include <uv.h>
 
 typedef void (*loop_fn)(void *context);
@@ -38,3 +39,37 @@ void loop_timer_set(struct loop_timer *t, uint64_t in_ms); /* replaces an earlie
 void loop_timer_clear(struct loop_timer *t);
 bool loop_timer_is_set(const struct loop_timer *t);
 void loop_timer_close(struct loop_timer *t, loop_fn on_closed);
+
+/* ---- a connection, and where connections come from ------------------------------------------- */
+
+struct loop_stream;
+struct loop_listener;
+
+struct loop_stream_events {
+    /* Bytes arrived; they are valid during the call only. */
+    void (*on_data)(void *context, const char *data, size_t len);
+    /* No more bytes will come: 0 at the end of the stream, -errno if it broke. */
+    void (*on_end)(void *context, int error);
+    /* What could not be sent at once has now been sent. */
+    void (*on_drained)(void *context);
+};
+
+/* Takes connections from a bound socket, TCP or UNIX, which it owns from now on. on_connection must
+ * accept or the connection is offered again. */
+struct loop_listener *loop_listener_new(uv_loop_t *loop, int fd, loop_fn on_connection,
+                                        void *context);
+void loop_listener_close(struct loop_listener *l, loop_fn on_closed);
+
+/* NULL if the connection is gone already. Nothing is read before loop_stream_read. */
+struct loop_stream *loop_stream_accept(struct loop_listener *l,
+                                       const struct loop_stream_events *events, void *context);
+int loop_stream_fd(const struct loop_stream *s);
+void loop_stream_read(struct loop_stream *s, bool is_wanted);
+
+/* Sends at once what the kernel takes and keeps a copy of the rest. There is no limit here: look at
+ * loop_stream_queued before writing what may be dropped. 0 or -errno (then nothing can be sent any
+ * more). */
+int loop_stream_write(struct loop_stream *s, const struct iovec *parts, size_t n_parts);
+size_t loop_stream_queued(const struct loop_stream *s);
+void loop_stream_shutdown(struct loop_stream *s); /* ends our side once all is sent */
+void loop_stream_close(struct loop_stream *s, loop_fn on_closed);

@@ -340,7 +340,7 @@ enum http1_result http1_feed(struct http1_parser *p, const char *data, size_t le
     *ret_used = 0;
     switch (p->state) {
     case HTTP1_IN_HEAD:
-        return feed_head(p, data, len, ret_used);
+        return len > 0 ? feed_head(p, data, len, ret_used) : HTTP1_MORE;
     case HTTP1_IN_BODY:
         return len > 0 ? feed_body(p, data, len, ret_used) : HTTP1_MORE;
     case HTTP1_COMPLETE:

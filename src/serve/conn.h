@@ -1,0 +1,69 @@
+/* One connection: requests in, one call at a time, answers out in order.
+ *
+ *     READING --complete--> CALLING --answered--> FLUSHING --sent--> READING
+ *        |                     |                      |
+ *        +--refused------------|----------------------+--last answer--> LINGERING --> CLOSED
+ *                              +--client gone-----------------------------------------^
+ *
+ * Invariants: (1) an operation never finds its connection freed: memory stays until the socket's
+ * handle is closed and no call is open; (2) nothing is parsed, and nothing is closed, from inside
+ * an operation's stack except right below conn_feed: what an answer makes possible is deferred to
+ * the loop; (3) input that waits for its turn is bounded, by not reading. */
+#pragma once
+
+#include "serve/server.h"
+#include "wire/http1.h"
+
+enum conn_state { CONN_READING, CONN_CALLING, CONN_FLUSHING, CONN_LINGERING, CONN_CLOSED };
+
+/* What the connection's only timer is for. */
+enum conn_wait { WAIT_NOTHING, WAIT_REQUEST, WAIT_HEAD, WAIT_BODY, WAIT_WRITE, WAIT_LINGER };
+
+struct conn {
+    struct server *server;
+    struct list in_all;
+    struct list in_idle;
+    struct list in_deferred;
+    enum conn_state state;
+    bool is_local;    /* a UNIX socket whose peer was checked: no key is asked for */
+    bool is_loopback; /* came to a loopback address */
+
+    struct loop_stream *stream; /* NULL once the handle is closed */
+    struct loop_timer *timer;
+    enum conn_wait wait;
+    uint64_t deadline_ms; /* of `wait`, in loop time; 0: none */
+    uint64_t armed_ms;    /* when the timer will fire, 0: not at all; never after the deadline */
+    size_t queued_at_deadline; /* bytes unsent when the deadline was set */
+    size_t discarded;          /* bytes read while lingering */
+    bool is_reading;
+    bool has_ended; /* the client will send no more */
+    bool is_broken; /* nothing can be sent any more */
+
+    struct http1_parser http;
+    struct buf pending; /* input that arrived while a call was open */
+    struct target target;
+    const struct route *route;
+    bool is_keep_alive;
+    bool is_head_only; /* HEAD: the answer has no body */
+
+    bool has_call; /* `call` is open: the operation may still use it */
+    bool is_feeding;
+    bool has_stream_head; /* the head of an event stream was sent */
+    struct call call;
+};
+
+/* The next connection of the listener; NULL if it is gone already. Then one of the two below. */
+struct conn *conn_accept(struct server *s, struct loop_listener *listener);
+void conn_start(struct conn *c, bool is_local, bool is_loopback);
+void conn_turn_away(struct conn *c, const struct err *e);
+
+void conn_close(struct conn *c);  /* the client is gone or must go */
+void conn_resume(struct conn *c); /* from the loop, after server_defer */
+void conn_drain(struct conn *c);  /* the server stops: finish, then close */
+
+/* Answering. A connection that cannot be written to any more shows in is_broken only; the call goes
+ * on to its end as if nothing had happened. */
+void conn_send(struct conn *c, int status, const char *json, size_t len, const char *allow);
+void conn_send_error(struct conn *c, int status, const struct err *e, const char *allow);
+void conn_write(struct conn *c, const struct iovec *parts, size_t n_parts);
+void conn_answered(struct conn *c); /* the answer was written: ends the call */

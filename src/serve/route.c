@@ -1,0 +1,86 @@
+#include "serve/route.h"
+
+#include <assert.h>
+
+static void add_segment(struct route *r, char *text)
+{
+    assert(r->n_segments < ROUTE_SEGMENTS_MAX);
+    size_t len = strlen(text);
+    bool is_param = len > 2 && text[0] == '{' && text[len - 1] == '}';
+    if (is_param) {
+        text[len - 1] = '\0';
+        text++;
+    }
+    r->segments[r->n_segments].text = text;
+    r->segments[r->n_segments++].is_param = is_param;
+}
+
+static void compile(struct route *r, const struct op *op)
+{
+    assert(op->path[0] == '/');
+    r->op = op;
+    r->text = mem_strdup(op->path + 1);
+    for (char *at = r->text; at != NULL;) {
+        char *slash = strchr(at, '/');
+        if (slash != NULL)
+            *slash++ = '\0';
+        add_segment(r, at);
+        at = slash;
+    }
+}
+
+void route_table_init(struct route_table *t, const struct op *const *ops)
+{
+    size_t n = 0;
+    while (ops[n] != NULL)
+        n++;
+    t->routes = mem_alloc((n + 1) * sizeof(*t->routes));
+    t->n_routes = n;
+    for (size_t i = 0; i < n; i++)
+        compile(&t->routes[i], ops[i]);
+}
+
+void route_table_free(struct route_table *t)
+{
+    for (size_t i = 0; i < t->n_routes; i++)
+        free(t->routes[i].text);
+    free(t->routes);
+    *t = (struct route_table){0};
+}
+
+static bool matches(const struct route *r, const struct target *target)
+{
+    if (r->n_segments != target->n_segments)
+        return false;
+    for (size_t i = 0; i < r->n_segments; i++) {
+        const char *given = target->segments[i];
+        if (r->segments[i].is_param ? given[0] == '\0' : strcmp(r->segments[i].text, given) != 0)
+            return false;
+    }
+    return true;
+}
+
+static void allow(char list[ROUTE_ALLOW_SIZE], const char *method)
+{
+    size_t used = strlen(list);
+    snprintf(list + used, ROUTE_ALLOW_SIZE - used, "%s%s", used > 0 ? ", " : "", method);
+    if (strcmp(method, "GET") == 0)
+        allow(list, "HEAD");
+}
+
+const struct route *route_find(const struct route_table *t, const char *method,
+                               const struct target *target, char ret_allow[ROUTE_ALLOW_SIZE])
+{
+    if (strcmp(method, "HEAD") == 0)
+        method = "GET";
+    ret_allow[0] = '\0';
+    for (size_t i = 0; i < t->n_routes; i++) {
+        const struct route *r = &t->routes[i];
+        if (!matches(r, target))
+            continue;
+        if (strcmp(r->op->method, method) == 0)
+            return r;
+        allow(ret_allow, r->op->method);
+    }
+    return NULL;
+}
