@@ -128,3 +128,9 @@ def mem_available_kb():
 def find_by_name(processes, name):
     """The pids among these processes whose name (comm) is this."""
     return [pid for pid, _ in processes if read(f"/proc/{pid}/comm").strip() == name]
+
+
+def pid_depth(pid):
+    """In how many pid namespaces the process has a number: 1 on the host."""
+    match = re.search(r"^NSpid:\s+(.*)$", read(f"/proc/{pid}/status"), re.M)
+    return len(match[1].split()) if match else 0
