@@ -155,7 +155,7 @@ static void nonsense_is_refused(void **state)
         OK_HEAD(100) "{\"a\":\"short", OK_HEAD(4) "nul", "HTTP/1.1 204 No Content\r\n\r\n",
     };
     for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
-        struct turn turn = {answers[i], true};
+        struct turn turn = {answers[i], true, 0};
         struct fixture f;
         struct err e;
         json_t *object = NULL;
@@ -168,7 +168,7 @@ static void nonsense_is_refused(void **state)
 static void a_silent_daemon_meets_the_deadline(void **state)
 {
     (void)state;
-    static const struct turn turns[] = {{NULL, false}};
+    static const struct turn turns[] = {{NULL, false, 0}};
     struct fixture f;
     struct err e;
     struct cli_reply reply;
@@ -227,7 +227,7 @@ static void events_come_as_they_are_sent(void **state)
     static const struct turn turns[] = {
         {"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
          "10\r\nevent: a\ndata: 1\r\n2\r\n\n\n\r\n9\r\ndata: 2\n\n\r\n0\r\n\r\n",
-         false},
+         false, 0},
     };
     struct fixture f;
     struct err e;
