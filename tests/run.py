@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +19,7 @@ BUILDS = TOP / "build-test"
 LOGS = BUILDS / "logs"
 SHOWN_LINES = 60  # of the output of a failure
 FUZZ_SECONDS = 8  # each target
+GRACE_SECONDS = 20
 
 SANITIZERS = ["-Db_sanitize=address,undefined", "-Db_lundef=false"]
 BUILD_KINDS = {
@@ -43,16 +45,25 @@ class Result:
         self.failures += other.failures
 
 
-def run(command, log, timeout, env=None, cwd=TOP):
-    """Runs a command, its output in a log. Returns its exit status, None if it took too long. It
-    gets a process group of its own, so that nothing of it is left after a time-out."""
-    log.parent.mkdir(parents=True, exist_ok=True)
+def run(command, log, timeout, env=None):
+    """Runs a command, its output in a log. Returns its exit status, None if it took too long: then
+    it is asked to end, so that it can end what it started, and killed with its process group."""
     with open(log, "wb") as out:
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=cwd,
-                                 env={**os.environ, **(env or {})}, start_new_session=True)
+        try:
+            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                     cwd=TOP, env={**os.environ, **(env or {})},
+                                     start_new_session=True)
+        except OSError as error:
+            out.write(f"{error}\n".encode())
+            return 127
         try:
             return child.wait(timeout)
         except subprocess.TimeoutExpired:
+            child.send_signal(signal.SIGINT)
+            try:
+                child.wait(GRACE_SECONDS)
+            except subprocess.TimeoutExpired:
+                pass
             return None
         finally:
             try:
@@ -144,11 +155,14 @@ class Reports:
             result.fail(f"{group} sanitizer report", tail(report))
 
 
+def programs(kind, folder):
+    """Those whose source still exists."""
+    return [BUILDS / kind / folder / source.stem for source in sorted((TOP / folder).glob("*_*.c"))]
+
+
 def unit(kind):
     result = Result()
-    for program in sorted((BUILDS / kind / "tests/unit").glob("test_*")):
-        if not os.access(program, os.X_OK) or program.is_dir():
-            continue
+    for program in programs(kind, "tests/unit"):
         log = LOGS / f"unit-{kind}-{program.name}.log"
         with tempfile.TemporaryDirectory() as reports:
             env = {"CMOCKA_MESSAGE_OUTPUT": "XML", "CMOCKA_XML_FILE": f"{reports}/%g.xml"}
@@ -176,27 +190,32 @@ def pytest(group, folder, timeout, kind=None):
             env.update(sanitizer_env(reports.folder))
         status = run(command, log, timeout, env)
         result = read_junit(report) if report.exists() else Result()
-        if status != 0 and not result.failures:
+        if status is None or (status != 0 and not result.failures):
             result.fail(group, f"{verdict(status, timeout)}\n{tail(log)}")
         reports.collect(result, group)
     return result
 
 
+def fuzz_one(program):
+    result = Result()
+    log = LOGS / f"{program.name}.log"
+    seeds = TOP / "tests/fuzz/corpus" / program.name.removeprefix("fuzz_")
+    with tempfile.TemporaryDirectory() as found:
+        command = [str(program), f"-max_total_time={FUZZ_SECONDS}", "-timeout=5",
+                   "-rss_limit_mb=1024", f"-artifact_prefix={LOGS}/", found]
+        status = run(command + ([str(seeds)] if seeds.is_dir() else []), log, 60)
+    if status == 0:
+        result.passed = 1
+    else:
+        result.fail(program.name, f"{verdict(status, 60)}\n{tail(log)}")
+    return result
+
+
 def fuzz():
     result = Result()
-    for program in sorted((BUILDS / "fuzz/tests/fuzz").glob("fuzz_*")):
-        if not os.access(program, os.X_OK) or program.is_dir():
-            continue
-        log = LOGS / f"{program.name}.log"
-        seeds = TOP / "tests/fuzz/corpus" / program.name.removeprefix("fuzz_")
-        with tempfile.TemporaryDirectory() as found:
-            command = [str(program), f"-max_total_time={FUZZ_SECONDS}", "-timeout=5",
-                       "-rss_limit_mb=1024", f"-artifact_prefix={LOGS}/", found]
-            status = run(command + ([str(seeds)] if seeds.is_dir() else []), log, 60)
-        if status == 0:
-            result.passed += 1
-        else:
-            result.fail(program.name, f"{verdict(status, 60)}\n{tail(log)}")
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for one in pool.map(fuzz_one, programs("fuzz", "tests/fuzz")):
+            result.add(one)
     return result
 
 
