@@ -60,15 +60,11 @@ PROBES = {
             os.kill(pid, 9); os.waitpid(pid, 0)
     """,
     "03 being traced": "return call(101, 0, 0, 0, 0) == 0",
-    "04 process_vm_readv of pid 1": """
+    "04 process_vm_readv and process_vm_writev": """
         buf = ctypes.create_string_buffer(16)
         vec = struct.pack('QQ', ctypes.addressof(buf), 16)
-        return call(310, 1, vec, 1, vec, 1, 0)
-    """,
-    "04 process_vm_writev of pid 1": """
-        buf = ctypes.create_string_buffer(16)
-        vec = struct.pack('QQ', ctypes.addressof(buf), 16)
-        return call(311, 1, vec, 1, vec, 1, 0)
+        return each(lambda a: call(a[0], a[1], vec, 1, vec, 1, 0),
+                    [(n, p) for n in (310, 311) for p in (1, os.getppid(), os.getpid())])
     """,
     "05 pidfd_getfd of pid 1": "fd = call(434, 1, 0)\nreturn each(lambda n: call(438, fd, n, 0) >= 0, range(8))",
     "05 pidfd_getfd of oneself": "fd = call(434, os.getpid(), 0)\nreturn call(438, fd, 0, 0) >= 0",
@@ -261,6 +257,7 @@ PROBES = {
     "39 the control socket cannot be connected elsewhere": """
         found = []
         for name in os.listdir('/proc/self/fd'):
+            if not os.path.exists(f'/proc/self/fd/{name}'): continue
             if stat.S_ISSOCK(os.stat(f'/proc/self/fd/{name}').st_mode):
                 s = socket.socket(fileno=os.dup(int(name)))
                 if s.family != socket.AF_UNIX: found.append((name, s))
@@ -297,19 +294,25 @@ PROBES = {
     "44 seccomp is in force": "s = open('/proc/self/status').read()\nreturn None if 'Seccomp:\\t2' in s else s",
     "44 capset": "return call(126, struct.pack('Ii', 0x20080522, 0), struct.pack('IIIIII', 1, 1, 1, 0, 0, 0)) == 0 and "
     "any(int(l.split()[1], 16) for l in open('/proc/self/status') if l.startswith('CapEff'))",
-    "44 the filter cannot be replaced": "return call(317, 0, 0, 0) == 0",
+    "44 the filter cannot be added to": """
+        for attempt in ((317, 1, 0, 0), (157, 22, 2, 0, 0, 0)):
+            try:
+                return call(*attempt)
+            except OSError as error:
+                if error.errno == errno.EFAULT: return attempt  # it would read a filter from us
+    """,
     "44 prctl cannot undo": """
         found = []
-        for args in ((22, 1), (38, 0), (24, 21), (47, 2, 21)):
+        for args in ((38, 0), (24, 21), (47, 2, 21)):
             try:
                 r = call(157, *args, *(0,) * (5 - len(args)))
-                if r != 0 or args[0] in (22, 38): found.append((args, r))
+                if r != 0 or args[0] == 38: found.append((args, r))
             except OSError: pass
         return found
     """,
     # 48, 52-55
-    "48 more descriptors than allowed": "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (1 << 20, 1 << 20))\nreturn True",
-    "48 a higher limit of processes": "import resource\nresource.setrlimit(resource.RLIMIT_NPROC, (1 << 20, 1 << 20))\nreturn True",
+    "48 more descriptors than allowed": "return raise_limit('RLIMIT_NOFILE')",
+    "48 a higher limit of processes": "return raise_limit('RLIMIT_NPROC')",
     "48 core dumps": "import resource\nreturn resource.getrlimit(resource.RLIMIT_CORE)[1] or None",
     "52 a read-only file reopened to write": """
         fd = os.open('/etc/passwd', os.O_RDONLY)
@@ -361,6 +364,13 @@ DEATH_IS_CLOSED = {
 }
 
 HELPERS = r'''
+def raise_limit(name):
+    import resource
+    try:
+        resource.setrlimit(getattr(resource, name), (1 << 20, 1 << 20))
+    except ValueError:
+        return None
+    return True
 def libc_mount(kind):
     return call(165, b'none', b'/tmp', kind.encode(), 0, 0) == 0
 '''

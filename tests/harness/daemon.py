@@ -107,12 +107,8 @@ class Daemon:
     def tree(self):
         return host.tree(self.pid)
 
-    def children(self):
-        return [pid for pid, _ in self.tree() if host.stat_fields(pid)[1] == str(self.pid)]
-
     def warden(self):
-        """The warden: the only child that the daemon has."""
-        (pid,) = self.children()
+        (pid,) = host.find_by_name(self.tree(), "cella-warden")
         return pid
 
     def kill(self):
