@@ -12,7 +12,7 @@ packages_of() {
         python3-statsmodels python3-matplotlib python3-seaborn \
         'libopenblas-dev|libopenblas0-pthread' ;;
     test) echo clang 'libclang-rt-14-dev|libclang-rt-dev' clang-format libcmocka-dev \
-        python3-pytest util-linux ;;
+        python3-pytest util-linux curl ;;
     bench) echo python3-ipykernel python3-jupyter-client bubblewrap ;;
     *)
         echo "deps.sh: no group \"$1\" (build, data, test, bench)" >&2
