@@ -7,8 +7,9 @@
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
+#include <wchar.h>
 
-enum { HISTORY_ENTRIES = 2000, INDENT = 4 };
+enum { HISTORY_ENTRIES = 2000, TAB_SPACES = 4 };
 
 struct cli_lines {
     bool is_interactive;
@@ -16,6 +17,7 @@ struct cli_lines {
     char *history_path;
     EditLine *editor; /* NULL: plain lines */
     History *history;
+    unsigned n_spaces;  /* of a tab, not yet given to the editor */
     struct buf pending; /* plain: read and not yet given out */
     bool is_at_end;
 };
@@ -27,12 +29,33 @@ static char *give_prompt(EditLine *editor)
     return (char *)(uintptr_t)l->prompt; /* libedit only reads it */
 }
 
-static unsigned char insert_indent(EditLine *editor, int key)
+/* One character for the editor. A tab becomes spaces: the key indents, and what is pasted does not
+ * mix with it. */
+static int give_char(EditLine *editor, wchar_t *ret)
 {
-    (void)key;
-    const LineInfo *line = el_line(editor);
-    size_t column = (size_t)(line->cursor - line->buffer);
-    return el_insertstr(editor, &"    "[column % INDENT]) < 0 ? CC_ERROR : CC_REFRESH;
+    struct cli_lines *l = NULL;
+    el_get(editor, EL_CLIENTDATA, &l);
+    mbstate_t state = {0};
+    while (l->n_spaces == 0) {
+        char byte;
+        int ready = cli_wait(STDIN_FILENO, POLLIN, 0);
+        ssize_t n = ready > 0 ? read(STDIN_FILENO, &byte, 1) : -1;
+        if (n <= 0)
+            return (int)n;
+        size_t used = mbrtowc(ret, &byte, 1, &state);
+        if (used == (size_t)-1) {
+            state = (mbstate_t){0};
+            continue; /* no character: not typed */
+        }
+        if (used == (size_t)-2)
+            continue;
+        if (*ret != L'\t')
+            return 1;
+        l->n_spaces = TAB_SPACES;
+    }
+    l->n_spaces--;
+    *ret = L' ';
+    return 1;
 }
 
 static void open_editor(struct cli_lines *l)
@@ -43,8 +66,7 @@ static void open_editor(struct cli_lines *l)
     el_set(l->editor, EL_CLIENTDATA, l);
     el_set(l->editor, EL_PROMPT, give_prompt);
     el_set(l->editor, EL_EDITOR, "emacs");
-    el_set(l->editor, EL_ADDFN, "cella-indent", "Insert spaces", insert_indent);
-    el_set(l->editor, EL_BIND, "\t", "cella-indent", NULL);
+    el_set(l->editor, EL_GETCFN, give_char);
     el_set(l->editor, EL_BIND, "^R", "em-inc-search-prev", NULL);
     l->history = history_init();
     if (l->history == NULL)
@@ -89,10 +111,7 @@ static enum cli_line read_edited(struct cli_lines *l, struct buf *ret_line)
 {
     int len = 0;
     el_resize(l->editor);
-    cli_signals_allow(true);
-    errno = 0;
     const char *text = el_gets(l->editor, &len);
-    cli_signals_allow(false);
     int signo = cli_signal_taken();
     if (signo != 0) {
         el_reset(l->editor);
