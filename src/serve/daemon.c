@@ -1,0 +1,264 @@
+#include "base/log.h"
+#include "jail/warden.h"
+#include "policy/config.h"
+#include "policy/keys.h"
+#include "runtime/interpreter.h"
+#include "serve/data.h"
+#include "serve/listen.h"
+#include "serve/serve.h"
+#include "serve/server.h"
+#include "session/engine.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+enum { STOP_GRACE_MS = 3000, SHOWN_DIRS_MAX = 64 };
+
+struct daemon {
+    const struct serve_options *options;
+    struct data_dir data;
+    char key[KEYS_SIZE];
+    uid_t owner; /* who started us, before privileges were dropped */
+    struct config config;
+    struct runtime_profile *profiles;
+    struct interpreter_dirs *interpreters; /* one for each profile */
+    const char *shown_dirs[SHOWN_DIRS_MAX + 1];
+    size_t n_shown_dirs;
+    int tcp_fd;
+    int unix_fd;
+    bool has_socket_file;
+    char url[LISTEN_URL_SIZE];
+
+    struct warden *warden;
+    uv_loop_t loop;
+    struct engine *engine;
+    struct server *server;
+    uv_signal_t signals[2];
+    int parts_running; /* of engine and server */
+    bool is_stopping;
+    bool has_failed; /* `failure` is why */
+    struct err failure;
+};
+
+/* ---- stopping -------------------------------------------------------------------------------- */
+
+static void part_stopped(void *context)
+{
+    struct daemon *d = context;
+    if (--d->parts_running > 0)
+        return;
+    for (size_t i = 0; i < ARRAY_LEN(d->signals); i++)
+        uv_close((uv_handle_t *)&d->signals[i], NULL);
+    uv_stop(&d->loop);
+}
+
+static void stop(struct daemon *d)
+{
+    if (d->is_stopping)
+        return;
+    d->is_stopping = true;
+    /* The server first, so that what the engine ends is answered with "Connection: close". */
+    server_stop(d->server, STOP_GRACE_MS, part_stopped, d);
+    engine_stop(d->engine, part_stopped, d);
+}
+
+static void remove_socket(const struct daemon *d)
+{
+    if (d->has_socket_file)
+        unlinkat(d->data.fd, SERVE_SOCKET, 0);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    struct daemon *d = handle->data;
+    if (d->is_stopping) {
+        /* The second one: at once. Our end is the end of the warden and of all jails. */
+        remove_socket(d);
+        _exit(128 + number);
+    }
+    log_info("stopping", LOG_NUM("signal", number));
+    stop(d);
+}
+
+/* ---- what the engine tells ------------------------------------------------------------------- */
+
+static void on_ready(void *context)
+{
+    struct daemon *d = context;
+    log_info("ready", LOG_TEXT("url", d->url), LOG_TEXT("data", d->data.path));
+    printf("cella ready %s\n", d->url);
+    fflush(stdout);
+}
+
+static void on_notice(void *context, const char *event, const char *text)
+{
+    (void)context;
+    log_info(event, LOG_TEXT("text", text));
+}
+
+static void on_lost(void *context, const char *text)
+{
+    struct daemon *d = context;
+    log_error("warden_lost", LOG_TEXT("text", text));
+    if (!d->is_stopping) {
+        d->has_failed = true;
+        err_set(&d->failure, ERR_UNAVAILABLE, "the warden is lost, no code can run: %s", text);
+        err_advise(&d->failure, "Start the daemon again; `cella doctor` checks the machine.");
+    }
+    stop(d);
+}
+
+/* ---- starting -------------------------------------------------------------------------------- */
+
+static void add_shown_dirs(struct daemon *d, const struct interpreter_dirs *dirs)
+{
+    for (size_t i = 0; i < dirs->count; i++) {
+        bool is_known = false;
+        for (size_t j = 0; j < d->n_shown_dirs; j++)
+            is_known |= strcmp(d->shown_dirs[j], dirs->paths[i]) == 0;
+        if (!is_known && d->n_shown_dirs < SHOWN_DIRS_MAX)
+            d->shown_dirs[d->n_shown_dirs++] = dirs->paths[i];
+    }
+}
+
+static int load_config(struct daemon *d, struct err *e)
+{
+    if (config_load(d->options->config_file, &d->config, e) < 0)
+        return -1;
+    d->profiles = mem_alloc(d->config.n_profiles * sizeof(*d->profiles));
+    d->interpreters = mem_alloc(d->config.n_profiles * sizeof(*d->interpreters));
+    for (size_t i = 0; i < d->config.n_profiles; i++) {
+        const struct config_profile *p = &d->config.profiles[i];
+        d->profiles[i] = (struct runtime_profile){p->name, p->python, p->preload};
+        if (interpreter_find_dirs(p->python, &d->interpreters[i], e) < 0)
+            return err_context(e, "the profile \"%.64s\"", p->name);
+        add_shown_dirs(d, &d->interpreters[i]);
+    }
+    return 0;
+}
+
+static int open_sockets(struct daemon *d, struct err *e)
+{
+    const char *address = d->options->listen != NULL ? d->options->listen : SERVE_LISTEN;
+    if (listen_tcp(address, d->options->no_auth, &d->tcp_fd, d->url, e) < 0)
+        return -1;
+    d->has_socket_file = listen_unix(d->data.fd, &d->unix_fd, e) == 0;
+    return d->has_socket_file ? 0 : -1;
+}
+
+/* Each session and each client takes descriptors. */
+static void raise_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+/* Everything that may need root, and everything that must come before the loop exists. */
+static int prepare(struct daemon *d, struct err *e)
+{
+    d->owner = getuid();
+    if (data_open(d->options->data_dir, &d->data, e) < 0 || load_config(d, e) < 0 ||
+        keys_ensure(d->data.fd, d->key, e) < 0 || open_sockets(d, e) < 0)
+        return -1;
+    struct warden_config config = {.data_dir = d->data.path, .read_only_dirs = d->shown_dirs};
+    if (warden_start(&config, &d->warden, e) < 0)
+        return -1;
+    /* After the warden: what it starts must not inherit these. */
+    raise_file_limit();
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    return warden_drop_privilege(d->warden, e);
+}
+
+static int start_engine(struct daemon *d, struct err *e)
+{
+    struct engine_config config = {
+        .profiles = d->profiles,
+        .n_profiles = d->config.n_profiles,
+        .default_profile = d->config.default_profile,
+        .limits = d->config.limits,
+        .pool_size = d->config.pool,
+        .max_sessions = d->config.max_sessions,
+        .max_output_bytes = d->config.max_output_bytes,
+    };
+    struct engine_events events = {
+        .on_ready = on_ready, .on_notice = on_notice, .on_lost = on_lost, .context = d};
+    return engine_new(&config, &events, d->warden, &d->loop, &d->engine, e);
+}
+
+static int start_server(struct daemon *d, struct err *e)
+{
+    struct server_config config = SERVER_CONFIG_DEFAULT;
+    config.loop = &d->loop;
+    config.ops = op_table;
+    config.engine = d->engine;
+    config.key = d->options->no_auth ? NULL : d->key;
+    config.owner = d->owner;
+    d->server = server_new(&config);
+    if (server_listen(d->server, take_fd(&d->tcp_fd), e) < 0)
+        return -1;
+    return server_listen(d->server, take_fd(&d->unix_fd), e);
+}
+
+static void start_signals(struct daemon *d)
+{
+    static const int numbers[] = {SIGTERM, SIGINT};
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+        uv_signal_init(&d->loop, &d->signals[i]);
+        d->signals[i].data = d;
+        uv_signal_start(&d->signals[i], on_signal, numbers[i]);
+    }
+}
+
+/* The loop exists; from here on everything ends through stop(). */
+static int run(struct daemon *d, struct err *e)
+{
+    if (start_engine(d, e) < 0)
+        return -1;
+    d->parts_running = 2;
+    start_signals(d);
+    if (start_server(d, &d->failure) < 0) {
+        d->has_failed = true;
+        stop(d);
+    }
+    uv_run(&d->loop, UV_RUN_DEFAULT);
+    server_free(d->server);
+    engine_free(d->engine);
+    if (!d->has_failed)
+        return 0;
+    *e = d->failure;
+    return -1;
+}
+
+static void release(struct daemon *d)
+{
+    remove_socket(d);
+    for (size_t i = 0; d->interpreters != NULL && i < d->config.n_profiles; i++)
+        interpreter_free_dirs(&d->interpreters[i]);
+    free(d->interpreters);
+    free(d->profiles);
+    config_free(&d->config);
+    cleanup_fd(&d->tcp_fd);
+    cleanup_fd(&d->unix_fd);
+    data_close(&d->data);
+}
+
+int serve_run(const struct serve_options *options, struct err *e)
+{
+    struct daemon d = {.options = options, .data = DATA_DIR_INIT, .tcp_fd = -1, .unix_fd = -1};
+    int status = prepare(&d, e);
+    if (status == 0) {
+        uv_loop_init(&d.loop);
+        status = run(&d, e);
+        warden_free(take_ptr(d.warden));
+        uv_run(&d.loop, UV_RUN_DEFAULT); /* the handles that were closed last */
+        uv_loop_close(&d.loop);
+        log_info("stopped");
+    }
+    warden_free(d.warden);
+    release(&d);
+    return status;
+}
