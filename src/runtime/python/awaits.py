@@ -4,7 +4,6 @@ cell awaits something."""
 from __future__ import annotations
 
 import asyncio
-import sys
 from typing import Any, Coroutine, List, Optional
 
 _new_event_loop = asyncio.new_event_loop
@@ -34,7 +33,8 @@ class EventLoop:
                 raise interrupt.with_traceback(cancelled[0].__traceback__) from None
             raise
         finally:
-            coroutine.close()
+            if task.done() and not task.cancelled():
+                task.exception()  # or asyncio complains that nobody looked at it
 
     def _cancel(self, loop: asyncio.AbstractEventLoop, task: "asyncio.Task[Any]") -> None:
         if task.done() or loop.is_running():

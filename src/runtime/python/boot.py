@@ -29,6 +29,7 @@ MODULES = (
     "outputs",
     "plots",
     "awaits",
+    "compiler",
     "cells",
     "driver",
     "preload",

@@ -35,7 +35,7 @@ class Session:
         self._streams.install()
         session_plots.connect(self._display)
         builtins.display = self._make_display()  # type: ignore[attr-defined]
-        os.register_at_fork(before=library.flush_stdio, after_in_child=self._after_fork_in_child)
+        os.register_at_fork(before=self._streams.flush, after_in_child=self._after_fork_in_child)
 
     def serve(self) -> NoReturn:
         try:
@@ -65,18 +65,24 @@ class Session:
 
     def _display(self, output: str) -> None:
         """Sends a typed output and waits until the daemon has taken it."""
+        if not self._is_connected():
+            return
         gate = self._gate
-        is_mine = self._streams.is_main_thread() and not gate.is_shielded
-        if is_mine:
+        is_shield_mine = self._streams.is_main_thread() and not gate.is_shielded
+        if is_shield_mine:
             gate.is_shielded = True
         try:
             with self._channel.lock:
-                self._channel.send(f'{{"ev":"display","id":{self._cell_id},"output":{output}}}')
-                while self._channel.receive().get("op") != "ack":
-                    pass
+                if self._is_connected():  # still: the cell may have ended while a thread waited
+                    self._send_display(output)
         finally:
-            if is_mine:
+            if is_shield_mine:
                 gate.unshield()
+
+    def _send_display(self, output: str) -> None:
+        self._channel.send(f'{{"ev":"display","id":{self._cell_id},"output":{output}}}')
+        while self._channel.receive()["op"] != "ack":
+            pass
 
     def _make_display(self) -> Any:
         session = self
@@ -106,6 +112,8 @@ class Session:
 
     def _end_child(self, verdict: cells.Verdict) -> NoReturn:
         """A forked child fell out of the user's code: it ends, as it would at the end of a script."""
+        if verdict.error != cells.NOTHING:
+            self._say(jsontext.read_object(verdict.error)["traceback"])
         _exit(verdict.exit_code)
 
     def _end(self, error: BaseException) -> NoReturn:

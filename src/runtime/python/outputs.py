@@ -7,7 +7,7 @@ import binascii
 import itertools
 import json
 import sys
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, Tuple
 
 from . import jsontext
 
@@ -15,7 +15,6 @@ MAX_TEXT_CHARS = 1 << 20
 MAX_IMAGE_BYTES = 24 << 20
 _MAX_RICH_CHARS = 4 << 20
 _MAX_TABLE_CHARS = 1 << 20
-_MAX_ITEMS = 20_000
 _SHORT_TABLE_ROWS = 20
 
 _quote = jsontext.quote
@@ -25,14 +24,16 @@ _dumps = json.dumps
 _modules = sys.modules
 
 _PLAIN = frozenset((int, float, complex, bool, type(None)))
-_SLICEABLE = (str, bytes, bytearray, list, tuple, range)
-_COUNTED = (dict, set, frozenset)
+_MAX_ITEMS = {
+    **dict.fromkeys((str, bytes, bytearray), MAX_TEXT_CHARS),
+    **dict.fromkeys((list, tuple, dict, set, frozenset), 20_000),
+}
 
 
 def value_of(obj: Any) -> str:
     """The typed output of an object, as JSON."""
     if type(obj) in _PLAIN:
-        return text_output(repr(obj))
+        return text_output(text_of(obj))
     for make in _MAKERS:
         try:
             made = make(obj)
@@ -59,35 +60,38 @@ def image_output(png: bytes) -> str:
     )
 
 
-def png_size(png: bytes) -> tuple[int, int]:
+def png_size(png: bytes) -> Tuple[int, int]:
     return int.from_bytes(png[16:20], "big"), int.from_bytes(png[20:24], "big")
 
 
 def text_of(obj: Any) -> str:
     """repr(), never longer than MAX_TEXT_CHARS and a note."""
     try:
-        text = "".join((_bounded_repr(obj),))  # a plain str, whatever __repr__ returned
+        text, note = _bounded_repr(obj)
+        text = "".join((text,))  # a plain str, whatever __repr__ returned
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         return f"<{type(obj).__name__} object; its __repr__ failed: {_short(error)}>"
     if len(text) > MAX_TEXT_CHARS:
-        return f"{text[:MAX_TEXT_CHARS]}... ({len(text) - MAX_TEXT_CHARS} characters more)"
-    return text
+        note = note or f"... ({len(text) - MAX_TEXT_CHARS} characters more)"
+        text = text[:MAX_TEXT_CHARS]
+    return text + note if note else text
 
 
-def _bounded_repr(obj: Any) -> str:
-    """Large built-in containers are cut before they are written out: a list of 10**8 numbers would
-    otherwise need gigabytes to be shown."""
+def _bounded_repr(obj: Any) -> Tuple[str, str]:
+    """The text, and a note if it is not all. Large built-in containers are cut before they are
+    written out: a list of 10**8 numbers would otherwise need gigabytes to be shown."""
     kind = type(obj)
-    if kind in _SLICEABLE and kind is not range:
-        limit = MAX_TEXT_CHARS if kind in (str, bytes, bytearray) else _MAX_ITEMS
-        if len(obj) > limit:
-            return f"{obj[:limit]!r}... ({len(obj) - limit} of {len(obj)} items not shown)"
-    elif kind in _COUNTED and len(obj) > _MAX_ITEMS:
-        part = kind(_islice(obj.items() if kind is dict else obj, _MAX_ITEMS))
-        return f"{part!r}... ({len(obj) - _MAX_ITEMS} of {len(obj)} items not shown)"
-    return repr(obj)
+    limit = _MAX_ITEMS.get(kind)
+    if limit is None or len(obj) <= limit:
+        return repr(obj), ""
+    note = f"... ({len(obj) - limit} of {len(obj)} items not shown)"
+    if kind is dict:
+        return repr(dict(_islice(obj.items(), limit))), note
+    if kind is set or kind is frozenset:
+        return repr(kind(_islice(obj, limit))), note
+    return repr(obj[:limit]), note
 
 
 def _short(error: BaseException) -> str:

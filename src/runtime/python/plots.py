@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib.abc
 import importlib.machinery
+import importlib.util
 import io
 import sys
 from types import ModuleType
@@ -25,6 +26,7 @@ class Plots:
     def __init__(self) -> None:
         self._send: Optional[Send] = None
         self._managers: Any = None  # matplotlib's Gcf, once pyplot is there
+        self._figure_class: Any = None
 
     def connect(self, send: Send) -> None:
         self._send = send
@@ -41,6 +43,7 @@ class Plots:
         from matplotlib import _pylab_helpers, figure
 
         self._managers = _pylab_helpers.Gcf
+        self._figure_class = figure.Figure
         plots = self
 
         def show(*args: Any, **kwargs: Any) -> None:
@@ -77,11 +80,7 @@ class Plots:
 
     def _figure_value(self, obj: Any) -> Optional[str]:
         """A figure that is a value is shown as one, and not once more as an open figure."""
-        if self._managers is None:
-            return None
-        from matplotlib.figure import Figure
-
-        if not isinstance(obj, Figure):
+        if self._figure_class is None or not isinstance(obj, self._figure_class):
             return None
         self._close(obj)
         return _render(obj)
@@ -107,7 +106,8 @@ class _PyplotFinder(importlib.abc.MetaPathFinder):
     ) -> Optional[importlib.machinery.ModuleSpec]:
         if name != _PYPLOT:
             return None
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
         if spec is not None and spec.loader is not None:
             spec.loader = _TeachingLoader(spec.loader, self._plots)
         return spec

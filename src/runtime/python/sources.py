@@ -25,9 +25,7 @@ class Sources:
         self._chars = 0
 
     def add(self, name: str, source: str) -> None:
-        lines = source.splitlines(True)
-        if lines and lines[-1][-1:] != "\n":
-            lines[-1] += "\n"
+        lines = [line + "\n" for line in source.split("\n")]
         # Without a modification time linecache.checkcache() leaves the entry alone.
         _cache[name] = (len(source), None, lines, name)
         self._kept.append((name, len(source)))

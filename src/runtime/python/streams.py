@@ -254,7 +254,7 @@ class Streams:
         old = getattr(self, "_" + name)
         setattr(self, "_" + name, stream)
         for attribute in (name, f"__{name}__"):
-            if getattr(sys, attribute, None) in (old, None):
+            if getattr(sys, attribute, None) is old:
                 setattr(sys, attribute, stream)
 
     def flush(self) -> None:
