@@ -1,7 +1,5 @@
 #include "ops/op.h"
 
-#include <errno.h>
-
 /* Where a member stands, for messages: "limits.memory_mb". */
 struct place {
     const char *parent; /* NULL at the top */
@@ -115,23 +113,6 @@ static int unknown_member(const char *parent, const struct op_param *params, con
                       buf_str(&known));
 }
 
-/* Addresses are text: numbers and truth values in them become what the schema says, if they can. */
-static void convert_address(const struct op_param *p, json_t *object, const json_t *value)
-{
-    const char *text = json_string_value(value);
-    if (p->place == OP_IN_BODY || text == NULL || text[0] == '\0')
-        return;
-    if (p->type == OP_INT && strspn(text, "-0123456789") == strlen(text)) {
-        char *end;
-        errno = 0;
-        long long n = strtoll(text, &end, 10);
-        if (errno == 0 && *end == '\0')
-            json_object_set_new(object, p->name, json_integer(n));
-    } else if (p->type == OP_BOOL && (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)) {
-        json_object_set_new(object, p->name, json_boolean(text[0] == 't'));
-    }
-}
-
 static int check_members(const char *parent, const struct op_param *params, json_t *object,
                          struct err *e)
 {
@@ -147,10 +128,7 @@ static int check_members(const char *parent, const struct op_param *params, json
         value = json_object_get(object, p->name);
         if (value == NULL && p->is_required)
             return wrong(&place, ERR_INVALID, "is missing", e);
-        if (value == NULL)
-            continue;
-        convert_address(p, object, value);
-        if (check_value(&place, json_object_get(object, p->name), e) < 0)
+        if (value != NULL && check_value(&place, value, e) < 0)
             return -1;
     }
     return 0;

@@ -1,0 +1,199 @@
+/* A warden without jails for tests of the rooms above it: an interpreter is an ordinary child that
+ * runs the real driver. Include it once; it defines the functions of jail/warden.h. */
+#pragma once
+
+#include "jail/warden.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <uv.h>
+
+enum { FAKE_JAILS_MAX = 64 };
+
+static struct {
+    uv_loop_t *loop;
+    uv_timer_t timer; /* events come from the loop, never from inside a call */
+    uv_signal_t child;
+    warden_on_event on_event;
+    void *context;
+    struct {
+        uint64_t number;
+        pid_t pid; /* 0: gone */
+        bool is_destroyed;
+        uint32_t oom_kills;
+    } jails[FAKE_JAILS_MAX];
+    size_t n_jails;
+    uint32_t zygotes[16]; /* that were asked for and have not answered */
+    size_t n_zygotes;
+    bool is_zygote_broken; /* the next ones end at once */
+    bool is_full;          /* the next jails are refused */
+    uint64_t refused[16];
+    size_t n_refused;
+    unsigned n_started, n_watches, n_signals;
+} fake;
+
+static void fake_reap(void)
+{
+    for (size_t i = 0; i < fake.n_jails; i++) {
+        int status;
+        if (fake.jails[i].pid == 0 || waitpid(fake.jails[i].pid, &status, WNOHANG) <= 0)
+            continue;
+        pid_t pid = fake.jails[i].pid;
+        fake.jails[i].pid = 0;
+        if (!fake.jails[i].is_destroyed)
+            fake.on_event(fake.context, &(struct warden_event){.type = WARDEN_EXITED,
+                                                               .jail = fake.jails[i].number,
+                                                               .pid = pid,
+                                                               .status = status,
+                                                               .oom_kills = fake.jails[i].oom_kills,
+                                                               .text = ""});
+    }
+}
+
+static void fake_on_child(uv_signal_t *uv, int signum)
+{
+    (void)uv;
+    (void)signum;
+    fake_reap();
+}
+
+static void fake_on_timer(uv_timer_t *uv)
+{
+    (void)uv;
+    while (fake.n_zygotes > 0) {
+        struct warden_event event = {.zygote = fake.zygotes[--fake.n_zygotes],
+                                     .type = WARDEN_ZYGOTE_READY,
+                                     .text = "{\"ready\":true,\"python\":\"3\",\"skipped\":[]}"};
+        if (fake.is_zygote_broken) {
+            event.type = WARDEN_ZYGOTE_EXITED;
+            event.status = 1 << 8;
+            event.text = "ImportError: broken";
+        }
+        fake.on_event(fake.context, &event);
+    }
+    while (fake.n_refused > 0)
+        fake.on_event(fake.context, &(struct warden_event){.type = WARDEN_REFUSED,
+                                                           .jail = fake.refused[--fake.n_refused],
+                                                           .text = "no room"});
+}
+
+void warden_attach(struct warden *w, uv_loop_t *loop, warden_on_event on_event, void *context)
+{
+    (void)w;
+    fake.loop = loop;
+    fake.on_event = on_event;
+    fake.context = context;
+    uv_timer_init(loop, &fake.timer);
+    uv_signal_init(loop, &fake.child);
+    uv_signal_start(&fake.child, fake_on_child, SIGCHLD);
+    uv_unref((uv_handle_t *)&fake.child);
+}
+
+static void fake_close(void)
+{
+    uv_close((uv_handle_t *)&fake.timer, NULL);
+    uv_close((uv_handle_t *)&fake.child, NULL);
+    for (size_t i = 0; i < fake.n_jails; i++) {
+        if (fake.jails[i].pid == 0)
+            continue;
+        kill(-fake.jails[i].pid, SIGKILL);
+        waitpid(fake.jails[i].pid, NULL, 0);
+    }
+}
+
+int warden_start_zygote(struct warden *w, uint32_t zygote, const char *python,
+                        const char *profile_json, struct err *e)
+{
+    (void)w;
+    (void)python;
+    (void)profile_json;
+    (void)e;
+    fake.n_started++;
+    fake.zygotes[fake.n_zygotes++] = zygote;
+    uv_timer_start(&fake.timer, fake_on_timer, 0, 0);
+    return 0;
+}
+
+int warden_stop_zygote(struct warden *w, uint32_t zygote, struct err *e)
+{
+    (void)w;
+    (void)zygote;
+    (void)e;
+    return 0;
+}
+
+static void fake_become_driver(int sock)
+{
+    char number[16];
+    setpgid(0, 0);
+    int fd = dup(sock);
+    snprintf(number, sizeof(number), "%d", fd);
+    char dir[] = "/tmp";
+    if (chdir(dir) == 0)
+        execlp("python3", "python3", "-s", SOURCE_ROOT "/src/runtime/python/standalone.py", number,
+               "{\"name\":\"min\",\"preload\":[]}", (char *)NULL);
+    _exit(127);
+}
+
+int warden_enter(struct warden *w, uint64_t jail, uint32_t zygote, const char *workspace,
+                 const struct jail_limits *limits, int session_sock, struct err *e)
+{
+    (void)w;
+    (void)zygote;
+    (void)workspace;
+    (void)limits;
+    (void)e;
+    if (fake.is_full) {
+        fake.refused[fake.n_refused++] = jail;
+        uv_timer_start(&fake.timer, fake_on_timer, 0, 0);
+        return 0;
+    }
+    pid_t pid = fork();
+    if (pid == 0)
+        fake_become_driver(session_sock);
+    setpgid(pid, pid);
+    assert_true(pid > 0 && fake.n_jails < FAKE_JAILS_MAX);
+    fake.jails[fake.n_jails].number = jail;
+    fake.jails[fake.n_jails++].pid = pid;
+    return 0;
+}
+
+static size_t fake_find(uint64_t jail)
+{
+    for (size_t i = 0; i < fake.n_jails; i++)
+        if (fake.jails[i].number == jail)
+            return i;
+    return FAKE_JAILS_MAX;
+}
+
+int warden_signal(struct warden *w, uint64_t jail, int sig, struct err *e)
+{
+    (void)w;
+    (void)e;
+    size_t i = fake_find(jail);
+    fake.n_signals++;
+    if (i < FAKE_JAILS_MAX && fake.jails[i].pid > 0)
+        kill(-fake.jails[i].pid, sig);
+    return 0;
+}
+
+int warden_watch(struct warden *w, uint64_t jail, bool is_busy, struct err *e)
+{
+    (void)w;
+    (void)jail;
+    (void)is_busy;
+    (void)e;
+    fake.n_watches++;
+    return 0;
+}
+
+int warden_destroy(struct warden *w, uint64_t jail, bool keep_workspace, struct err *e)
+{
+    (void)keep_workspace;
+    size_t i = fake_find(jail);
+    if (i < FAKE_JAILS_MAX)
+        fake.jails[i].is_destroyed = true;
+    return warden_signal(w, jail, SIGKILL, e);
+}

@@ -1,0 +1,147 @@
+/* The table that every surface is made from, and the check of arguments against it. */
+#include "ops/ops.h"
+#include "unit.h"
+#include "wire/json.h"
+
+static void check_params(const struct op_param *params)
+{
+    for (; params->name != NULL; params++) {
+        assert_true(params->doc != NULL && params->doc[0] != '\0');
+        if (params->type == OP_CHOICE)
+            assert_true(params->choices != NULL && params->choices[0] != NULL);
+        if (params->type == OP_OBJECT)
+            check_params(params->members);
+        if (params->type == OP_INT || params->type == OP_TEXT)
+            assert_true(params->min <= params->max && params->max > 0);
+    }
+}
+
+static void test_every_operation_is_complete(void **state)
+{
+    (void)state;
+    for (const struct op *const *op = op_table; *op != NULL; op++) {
+        unsigned class = (*op)->flags & (OP_READ_ONLY | OP_MUTATING);
+        if (class != OP_READ_ONLY && class != OP_MUTATING)
+            fail_msg("%s must be either read-only or mutating", (*op)->name);
+        assert_non_null((*op)->run);
+        assert_true((*op)->doc != NULL && (*op)->doc[0] != '\0');
+        assert_int_equal((*op)->path[0], '/');
+        check_params((*op)->params);
+    }
+}
+
+static void test_names_and_routes_are_unique(void **state)
+{
+    (void)state;
+    for (const struct op *const *a = op_table; *a != NULL; a++) {
+        for (const struct op *const *b = a + 1; *b != NULL; b++) {
+            assert_string_not_equal((*a)->name, (*b)->name);
+            assert_false(strcmp((*a)->path, (*b)->path) == 0 &&
+                         strcmp((*a)->method, (*b)->method) == 0);
+        }
+    }
+}
+
+/* Every {name} of a path is a required parameter in the path, and the other way round. */
+static void test_paths_and_parameters_agree(void **state)
+{
+    (void)state;
+    for (const struct op *const *op = op_table; *op != NULL; op++) {
+        size_t n_in_path = 0, n_braces = 0;
+        for (const char *c = (*op)->path; *c != '\0'; c++)
+            n_braces += *c == '{';
+        for (const struct op_param *p = (*op)->params; p->name != NULL; p++) {
+            if (p->place != OP_IN_PATH)
+                continue;
+            char braced[80];
+            snprintf(braced, sizeof(braced), "{%s}", p->name);
+            assert_non_null(strstr((*op)->path, braced));
+            assert_true(p->is_required);
+            n_in_path++;
+        }
+        assert_int_equal(n_in_path, n_braces);
+    }
+}
+
+static enum err_code check(const struct op *op, const char *text, struct err *e)
+{
+    _json_ json_t *args = NULL;
+    assert_int_equal(json_read_object(text, strlen(text), &args, e), 0);
+    return op_check(op, args, e) == 0 ? ERR_NONE : e->code;
+}
+
+static void test_good_arguments(void **state)
+{
+    (void)state;
+    struct err e;
+    assert_int_equal(check(&op_session_exec, "{\"session_id\":\"x\",\"code\":\"\"}", &e), ERR_NONE);
+    assert_int_equal(check(&op_session_exec,
+                           "{\"session_id\":\"x\",\"code\":\"1\",\"timeout_ms\":86400000,"
+                           "\"budget\":0}",
+                           &e),
+                     ERR_NONE);
+    assert_int_equal(check(&op_session_create, "{}", &e), ERR_NONE);
+    assert_int_equal(
+        check(&op_session_create, "{\"runtime\":\"python\",\"limits\":{\"memory_mb\":64}}", &e),
+        ERR_NONE);
+}
+
+static void test_bad_arguments_are_named(void **state)
+{
+    static const struct {
+        const struct op *op;
+        const char *args;
+        const char *words;
+    } bad[] = {
+        {&op_session_exec, "{\"session_id\":\"x\"}", "\"code\" is missing"},
+        {&op_session_exec, "{\"session_id\":\"x\",\"code\":5}", "\"code\" must be a string"},
+        {&op_session_exec, "{\"session_id\":\"x\",\"code\":\"\",\"timeout_ms\":0}",
+         "\"timeout_ms\" must be a whole number from 1 to 86400000"},
+        {&op_session_exec, "{\"session_id\":\"x\",\"code\":\"\",\"timeout_ms\":1.5}",
+         "\"timeout_ms\""},
+        {&op_session_exec, "{\"session_id\":\"x\",\"code\":\"\",\"timeout_ms\":true}",
+         "\"timeout_ms\""},
+        {&op_session_exec, "{\"session_id\":\"x\",\"code\":\"\",\"budget\":null}", "\"budget\""},
+        {&op_session_exec, "{\"session_id\":\"x\",\"code\":\"\",\"cod\":1}",
+         "unknown member \"cod\""},
+        {&op_session_create, "{\"runtime\":\"cobol\"}", "must be one of: \"python\""},
+        {&op_session_create, "{\"limits\":[]}", "\"limits\" must be an object"},
+        {&op_session_create, "{\"limits\":{\"memory_mb\":-1}}", "\"limits.memory_mb\""},
+        {&op_session_create, "{\"limits\":{\"ram\":1}}", "unknown member \"limits.ram\""},
+        {&op_session_list, "{\"x\":1}", "unknown member \"x\""},
+        {&op_session_output, "{\"session_id\":\"x\",\"stream\":\"both\"}", "\"stream\""},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct err e;
+        assert_int_equal(check(bad[i].op, bad[i].args, &e), ERR_INVALID);
+        if (strstr(e.message, bad[i].words) == NULL)
+            fail_msg("\"%s\" is not in \"%s\"", bad[i].words, e.message);
+        assert_true(e.advice[0] != '\0');
+    }
+}
+
+static void test_code_that_is_too_long(void **state)
+{
+    (void)state;
+    struct err e;
+    _free_ char *code = mem_alloc(MIB + 2);
+    memset(code, 'x', MIB + 1);
+    _json_ json_t *args = json_pack("{ss ss}", "session_id", "x", "code", code);
+    assert_int_equal(op_check(&op_session_exec, args, &e), -1);
+    assert_int_equal(e.code, ERR_TOO_LARGE);
+    assert_true(e.advice[0] != '\0');
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_operation_is_complete),
+        cmocka_unit_test(test_names_and_routes_are_unique),
+        cmocka_unit_test(test_paths_and_parameters_agree),
+        cmocka_unit_test(test_good_arguments),
+        cmocka_unit_test(test_bad_arguments_are_named),
+        cmocka_unit_test(test_code_that_is_too_long),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

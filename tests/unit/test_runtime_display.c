@@ -1,0 +1,73 @@
+#include "runtime/display.h"
+#include "unit.h"
+#include "wire/json.h"
+
+static json_t *parse(const char *text)
+{
+    struct err e;
+    json_t *value;
+    assert_int_equal(json_read_object(text, strlen(text), &value, &e), 0);
+    return value;
+}
+
+static void test_good_ones(void **state)
+{
+    static const char *const good[] = {
+        "{\"type\":\"text\",\"text\":\"\"}",
+        "{\"type\":\"html\",\"html\":\"<b>\",\"text\":\"b\"}",
+        "{\"type\":\"image\",\"format\":\"png\",\"width\":1,\"height\":2,\"data\":\"AA==\"}",
+        "{\"type\":\"svg\",\"svg\":\"<svg/>\"}",
+        "{\"type\":\"json\",\"json\":[1,{\"a\":null}],\"text\":\"x\"}",
+        "{\"type\":\"dataframe\",\"text\":\"t\",\"html\":\"h\",\"rows\":3,\"columns\":2}",
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        struct err e;
+        _json_ json_t *output = parse(good[i]);
+        assert_int_equal(display_check(output, &e), 0);
+    }
+}
+
+static void test_bad_ones(void **state)
+{
+    static const char *const bad[] = {
+        "{}",
+        "{\"type\":5}",
+        "{\"type\":\"movie\"}",
+        "{\"type\":\"text\"}",
+        "{\"type\":\"text\",\"text\":5}",
+        "{\"type\":\"html\",\"html\":\"x\",\"text\":[]}",
+        "{\"type\":\"image\",\"format\":\"png\",\"width\":-1,\"data\":\"\"}",
+        "{\"type\":\"image\",\"format\":\"png\",\"width\":1.5,\"data\":\"\"}",
+        "{\"type\":\"dataframe\",\"text\":\"\",\"rows\":\"3\"}",
+    };
+    struct err e;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        _json_ json_t *output = parse(bad[i]);
+        assert_int_equal(display_check(output, &e), -1);
+        assert_true(e.message[0] != '\0');
+    }
+    _json_ json_t *array = json_array();
+    assert_int_equal(display_check(array, &e), -1);
+    assert_int_equal(display_check(NULL, &e), -1);
+}
+
+static void test_unknown_members_are_removed(void **state)
+{
+    (void)state;
+    struct err e;
+    _json_ json_t *output = parse("{\"type\":\"text\",\"text\":\"x\",\"extra\":{\"a\":1},\"b\":2}");
+    assert_int_equal(display_check(output, &e), 0);
+    assert_int_equal(json_object_size(output), 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good_ones),
+        cmocka_unit_test(test_bad_ones),
+        cmocka_unit_test(test_unknown_members_are_removed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

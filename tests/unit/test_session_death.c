@@ -1,0 +1,70 @@
+#include "session/death.h"
+#include "unit.h"
+
+#include <signal.h>
+
+#define EXIT_STATUS(code) ((code) << 8)
+
+static const struct {
+    struct death_facts facts;
+    const char *name;
+    const char *words; /* in the message */
+    int exit_code;     /* -1: none */
+} cases[] = {
+    {{.has_status = true, .status = EXIT_STATUS(3)}, "Exited", "exit code 3", 3},
+    {{.has_status = true, .status = SIGSEGV}, "Crashed", "signal 11", 139},
+    {{.has_status = true, .status = SIGKILL, .oom_kills = 1, .limits = {.memory_mb = 64}},
+     "OutOfMemory",
+     "64 MB (67108864 bytes)",
+     137},
+    {{.has_status = true, .status = SIGKILL}, "Killed", "from inside", 137},
+    {{.has_status = true, .status = SIGSYS}, "ForbiddenCall", "system call", 159},
+    {{.has_status = true, .status = SIGXCPU}, "CpuLimit", "processor", 152},
+    {{.has_status = true, .status = SIGXFSZ, .limits = {.disk_mb = 5}},
+     "DiskQuota",
+     "limit of 5 MB",
+     153},
+    {{.has_status = true, .status = SIGBUS, .is_over_quota = true}, "DiskQuota", "/workspace", 135},
+    {{.has_status = true, .status = SIGBUS}, "Crashed", "signal 7", 135},
+    {{.wish = DEATH_BY_CALLER}, "Killed", "killed by its caller", -1},
+    {{.wish = DEATH_BY_LIMIT, .has_status = true, .status = SIGKILL, .timeout_ms = 50},
+     "TimeLimit",
+     "time limit of 50 ms, ignored the interrupt and was killed (SIGKILL)",
+     137},
+    {{.wish = DEATH_BY_CHANNEL, .has_status = true, .status = SIGKILL, .detail = "garbage"},
+     "ControlChannel",
+     "damaged the control channel: garbage",
+     137},
+    /* An interpreter that exits closes its channel first. */
+    {{.wish = DEATH_BY_CHANNEL, .has_status = true, .status = EXIT_STATUS(9)},
+     "Exited",
+     "exit code 9",
+     9},
+    {{.wish = DEATH_BY_CHANNEL, .has_status = true, .status = SIGKILL, .oom_kills = 2},
+     "OutOfMemory",
+     "memory",
+     137},
+    {{.wish = DEATH_BY_STOP}, "DaemonStop", "stopping", -1},
+    {{.wish = DEATH_BY_REFUSAL, .detail = "no cgroup"}, "NotStarted", "no cgroup", -1},
+    {{.wish = DEATH_BY_WARDEN, .detail = "it crashed"}, "DaemonStop", "it crashed", -1},
+};
+
+static void test_every_cause(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct death death;
+        death_certify(&cases[i].facts, &death);
+        assert_string_equal(death.name, cases[i].name);
+        if (strstr(death.message, cases[i].words) == NULL)
+            fail_msg("\"%s\" is not in \"%s\"", cases[i].words, death.message);
+        assert_true(strlen(death.advice) > 10);
+        assert_int_equal(death.has_exit_code ? death.exit_code : -1, cases[i].exit_code);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_cause)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
