@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <signal.h>
 
-enum { INTERRUPTS_MAX = 3, INTERRUPT_DEADLINE_MS = 5000, PATH_SIZE = 128 };
+enum { INTERRUPTS_MAX = 3, INTERRUPT_DEADLINE_MS = 5000, PATH_SIZE = 128, LIVE_BUDGET = 4 << 20 };
 
 struct run {
     struct cli_client *client;
@@ -146,8 +146,10 @@ static void write_body(const struct cli_cell *cell, struct buf *body)
     json_put_member_text(&out, "code", cell->code, cell->code_len);
     if (cell->timeout_ms > 0)
         json_put_member_int(&out, "timeout_ms", cell->timeout_ms);
-    if (cell->budget >= 0)
-        json_put_member_int(&out, "budget", cell->budget);
+    /* Displays that were shown live count too, and would push the value out of a small one. */
+    int64_t budget = cell->budget < 0 && cell->show != NULL ? LIVE_BUDGET : cell->budget;
+    if (budget >= 0)
+        json_put_member_int(&out, "budget", budget);
     json_put_object_end(&out);
 }
 

@@ -9,7 +9,7 @@ struct cli_cell {
     const char *code; /* checked with cli_cell_check_code */
     size_t code_len;
     int64_t timeout_ms;    /* 0: the daemon's default */
-    int64_t budget;        /* bytes; -1: the daemon's default */
+    int64_t budget;        /* bytes; -1: the daemon's default, or what a live showing needs */
     struct cli_show *show; /* live output goes here; NULL: the answer holds it all */
 };
 

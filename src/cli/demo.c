@@ -5,14 +5,9 @@
 #include "cli/launch.h"
 #include "cli/terminal.h"
 
-#include <errno.h>
-#include <ftw.h>
-#include <limits.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/wait.h>
 
-enum { STOP_DEADLINE_MS = 30000, WIDTH = 78 };
+enum { STOP_DEADLINE_MS = 30000, WIDTH = 78, DEMO_BUDGET = 4 << 20 };
 
 struct demo {
     struct cli_client *client;
@@ -119,7 +114,7 @@ static void show_step(const struct demo *d, const struct step *step, const json_
     append_output(d, &out, json_object_get(answer, "value"));
     append_member(d, &out, json_object_get(answer, "error"), "traceback", "");
     if (cli_cell_is_status(answer, "timeout"))
-        append_margin(d, &out, " ", "", "[stopped at its time limit]", 27);
+        append_member(d, &out, json_object_get(answer, "error"), "message", "");
     fd_write_all(STDOUT_FILENO, buf_str(&out), out.len);
 }
 
@@ -167,7 +162,7 @@ static int play_step(struct demo *d, const struct step *step, struct err *e)
         .code = step->code,
         .code_len = strlen(step->code),
         .timeout_ms = step->timeout_ms,
-        .budget = -1,
+        .budget = DEMO_BUDGET,
     };
     _json_ json_t *answer = NULL;
     uint64_t started_ns = clock_mono_ns();
@@ -206,39 +201,6 @@ static int play(struct demo *d, const struct cli_endpoint *endpoint, double read
 
 /* --- around them ------------------------------------------------------------------------------ */
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
-static int remove_tree(const char *path, struct err *e)
-{
-    if (nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0)
-        return 0;
-    return err_errno(e, ERR_INTERNAL, errno, "%.256s could not be removed", path);
-}
-
-static int stop_daemon(pid_t pid, struct err *e)
-{
-    kill(pid, SIGTERM);
-    uint64_t deadline_ms = clock_mono_ms() + STOP_DEADLINE_MS;
-    int status = 0;
-    while (waitpid(pid, &status, WNOHANG) == 0) {
-        if (clock_mono_ms() > deadline_ms) {
-            kill(pid, SIGKILL);
-            waitpid(pid, &status, 0);
-            return err_set(e, ERR_INTERNAL, "the daemon did not stop within 30 s and was killed");
-        }
-        poll(NULL, 0, 5);
-    }
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return 0;
-    return err_set(e, ERR_INTERNAL, "the daemon did not stop cleanly (wait status %d)", status);
-}
-
 /* Runs the demonstration on a daemon that lives only for it. */
 static int play_embedded(struct demo *d, struct cli_endpoint *endpoint, struct err *e)
 {
@@ -250,7 +212,7 @@ static int play_embedded(struct demo *d, struct cli_endpoint *endpoint, struct e
     double ready_ms = (double)(clock_mono_ns() - started_ns) / 1e6;
     int status = play(d, endpoint, ready_ms, e);
     struct err problem;
-    if (stop_daemon(pid, &problem) < 0 && status == 0) {
+    if (cli_daemon_stop(pid, &problem) < 0 && status == 0) {
         *e = problem;
         status = -1;
     }
@@ -272,11 +234,9 @@ static int run(const struct cli_args *args, struct err *e)
 {
     if (args->n_words > 0)
         return err_set(e, ERR_INVALID, "demo takes no arguments");
-    const char *tmp = getenv("TMPDIR");
     char dir[PATH_MAX];
-    snprintf(dir, sizeof(dir), "%s/cella-demo-XXXXXX", tmp != NULL && tmp[0] == '/' ? tmp : "/tmp");
-    if (mkdtemp(dir) == NULL)
-        return err_errno(e, ERR_UNAVAILABLE, errno, "%.256s", dir);
+    if (cli_make_temporary("demo", dir, e) < 0)
+        return -1;
     signal(SIGPIPE, SIG_IGN);
     cli_signals_take();
     struct demo d = {.is_json = cli_has(args, "json"),
@@ -285,7 +245,7 @@ static int run(const struct cli_args *args, struct err *e)
     struct cli_endpoint endpoint = {.data_dir = dir};
     int status = play_embedded(&d, &endpoint, e);
     struct err problem;
-    if (remove_tree(dir, &problem) < 0 && status == 0) {
+    if (cli_remove_tree(dir, &problem) < 0 && status == 0) {
         *e = problem;
         status = -1;
     }

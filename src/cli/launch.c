@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -14,7 +15,12 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-enum { READY_DEADLINE_MS = 180000, LINE_MAX_BYTES = 512, LOG_TAIL_MAX = 400 };
+enum {
+    READY_DEADLINE_MS = 180000,
+    STOP_DEADLINE_MS = 30000,
+    LINE_MAX_BYTES = 512,
+    LOG_TAIL_MAX = 400
+};
 
 int cli_make_dirs(const char *path, struct err *e)
 {
@@ -32,6 +38,31 @@ int cli_make_dirs(const char *path, struct err *e)
             return 0;
         *at = '/';
     }
+}
+
+int cli_make_temporary(const char *name, char ret_path[PATH_MAX], struct err *e)
+{
+    const char *tmp = getenv("TMPDIR");
+    snprintf(ret_path, PATH_MAX, "%s/cella-%s-XXXXXX", tmp != NULL && tmp[0] == '/' ? tmp : "/tmp",
+             name);
+    if (mkdtemp(ret_path) == NULL)
+        return err_errno(e, ERR_UNAVAILABLE, errno, "%.256s", ret_path);
+    return 0;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+int cli_remove_tree(const char *path, struct err *e)
+{
+    if (nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0)
+        return 0;
+    return err_errno(e, ERR_INTERNAL, errno, "%.256s could not be removed", path);
 }
 
 /* --- the child -------------------------------------------------------------------------------- */
@@ -56,8 +87,9 @@ static _Noreturn void become_daemon(const struct cli_daemon *d, int ready_fd, in
                  chdir("/") == 0;
     if (is_ok) {
         close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+        /* The list ends where there is no configuration to name. */
         execl("/proc/self/exe", "cella", "serve", "--data", d->data_dir, "--listen", d->listen,
-              (char *)NULL);
+              d->config != NULL ? "--config" : NULL, d->config, (char *)NULL);
     }
     cli_say(STDERR_FILENO, "cella serve cannot be started: %s\n", strerror(errno));
     _exit(127);
@@ -148,19 +180,23 @@ static int explain_failure(const struct cli_daemon *d, int status, int log_fd, o
     return err_advise(e, "see %.200s/daemon.log, and run: cella doctor", d->data_dir);
 }
 
-static void end_child(pid_t pid)
+int cli_daemon_stop(pid_t pid, struct err *e)
 {
     kill(pid, SIGTERM);
-    uint64_t deadline_ms = clock_mono_ms() + 5000;
-    while (waitpid(pid, NULL, WNOHANG) == 0) {
+    uint64_t deadline_ms = clock_mono_ms() + STOP_DEADLINE_MS;
+    int status = 0;
+    while (waitpid(pid, &status, WNOHANG) == 0) {
         if (clock_mono_ms() > deadline_ms) {
             kill(pid, SIGKILL);
-            waitpid(pid, NULL, 0);
-            return;
+            waitpid(pid, &status, 0);
+            return err_set(e, ERR_INTERNAL, "the daemon did not stop within %d s and was killed",
+                           STOP_DEADLINE_MS / 1000);
         }
-        struct pollfd none = {.fd = -1};
-        poll(&none, 1, 20);
+        poll(NULL, 0, 5);
     }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return 0;
+    return err_set(e, ERR_INTERNAL, "the daemon did not stop cleanly (wait status %d)", status);
 }
 
 int cli_daemon_spawn(const struct cli_daemon *d, pid_t *ret_pid, struct err *e)
@@ -183,12 +219,16 @@ int cli_daemon_spawn(const struct cli_daemon *d, pid_t *ret_pid, struct err *e)
     close(take_fd(&write_end));
     _buf_ struct buf line = BUF_INIT(LINE_MAX_BYTES);
     int status = read_ready_line(read_end, &line);
-    if (status == 0 && strncmp(buf_str(&line), "cella ready", 11) != 0)
+    if (status == 0 && strncmp(buf_str(&line), "cella ready ", 12) != 0)
         status = -EPIPE;
     if (status < 0) {
-        end_child(pid);
+        struct err ignored;
+        cli_daemon_stop(pid, &ignored);
         return explain_failure(d, status, log_fd, log_start, e);
     }
+    if (d->url != NULL)
+        snprintf(d->url, CLI_URL_MAX, "%.*s", (int)strcspn(buf_str(&line) + 12, "\r\n "),
+                 buf_str(&line) + 12);
     *ret_pid = pid;
     return 0;
 }

@@ -146,6 +146,19 @@ static int replace_session(struct repl *r, struct err *e)
     return 0;
 }
 
+/* A time limit that had to be enforced by killing leaves a dead session behind, others do not. */
+static bool is_session_dead(struct repl *r)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/v1/sessions/%s", r->session.id);
+    struct err ignored;
+    _json_ json_t *session = NULL;
+    if (cli_api_get(r->client, "GET", path, &session, &ignored) < 0)
+        return ignored.code == ERR_NOT_FOUND || ignored.code == ERR_GONE;
+    const char *state = cli_json_text(session, "state", NULL);
+    return state != NULL && strcmp(state, "dead") == 0;
+}
+
 static int show_answer(struct repl *r, json_t *answer, struct err *e)
 {
     int status = cli_cell_exit_status(answer);
@@ -160,7 +173,8 @@ static int show_answer(struct repl *r, json_t *answer, struct err *e)
         if (r->show.is_out_mid_line && cli_lines_is_interactive(r->lines))
             cli_show_stream(&r->show, false, "\n", 1);
     }
-    return cli_cell_is_status(answer, "died") ? replace_session(r, e) : 0;
+    bool may_be_dead = cli_cell_is_status(answer, "died") || cli_cell_is_status(answer, "timeout");
+    return may_be_dead && is_session_dead(r) ? replace_session(r, e) : 0;
 }
 
 /* Errors that leave the conversation possible are shown; others end it. */

@@ -236,55 +236,66 @@ static void append_coloured(struct cli_show *s, struct buf *out, const char *tex
         buf_append_str(out, "\033[0m");
 }
 
-static const char *sentence_of(const char *status)
+static bool ended_by_itself(const json_t *answer)
 {
-    static const struct {
-        const char *status, *sentence;
-    } sentences[] = {
-        {"timeout", "the cell was stopped at its time limit"},
-        {"interrupted", "the cell was interrupted"},
-        {"died", "the session died"},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(sentences); i++)
-        if (strcmp(status, sentences[i].status) == 0)
-            return sentences[i].sentence;
-    return NULL;
+    const char *status = cli_json_text(answer, "status", NULL);
+    return status == NULL || strcmp(status, "ok") == 0 || strcmp(status, "error") == 0;
 }
 
-/* The traceback, or the message where there is none. */
-static void append_error(struct cli_show *s, struct buf *out, const json_t *error)
+/* "timeout: stopped by SIGINT after ...", for cells that did not end by themselves. */
+static void append_verdict(struct buf *out, const json_t *answer, const json_t *error)
+{
+    size_t len = 0;
+    const char *status = cli_json_text(answer, "status", NULL);
+    const char *message = cli_json_text(error, "message", &len);
+    if (ended_by_itself(answer))
+        return;
+    buf_append_str(out, "cella: ");
+    cli_append_safe(out, status, strlen(status), false);
+    if (message != NULL && len > 0) {
+        buf_append_str(out, ": ");
+        cli_append_safe(out, message, len, true);
+    }
+    buf_append_char(out, '\n');
+}
+
+static void append_error(struct cli_show *s, struct buf *out, const json_t *answer,
+                         const json_t *error)
 {
     size_t len = 0, name_len = 0;
-    const char *text = cli_json_text(error, "traceback", &len);
-    if (text == NULL || len == 0) {
-        const char *name = cli_json_text(error, "name", &name_len);
-        text = cli_json_text(error, "message", &len);
-        if (name != NULL && name_len > 0)
-            buf_printf(out, "%.*s: ", (int)MIN(name_len, (size_t)128), name);
+    const char *traceback = cli_json_text(error, "traceback", &len);
+    if (traceback != NULL && len > 0) {
+        append_coloured(s, out, traceback, len);
+        buf_append_char(out, '\n');
+        return;
     }
-    if (text != NULL)
-        append_coloured(s, out, text, len);
+    const char *name = cli_json_text(error, "name", &name_len);
+    const char *message = cli_json_text(error, "message", &len);
+    if (name == NULL || message == NULL || !ended_by_itself(answer))
+        return;
+    _buf_ struct buf line = BUF_INIT(4 * MIB);
+    buf_append(&line, name, name_len);
+    buf_append_str(&line, ": ");
+    buf_append(&line, message, len);
+    append_coloured(s, out, buf_str(&line), line.len);
+    buf_append_char(out, '\n');
 }
 
 void cli_show_error(struct cli_show *s, const json_t *answer)
 {
     const json_t *error = json_object_get(answer, "error");
-    const char *status = cli_json_text(answer, "status", NULL);
-    const char *sentence = sentence_of(status != NULL ? status : "");
     size_t len = 0;
     const char *advice = cli_json_text(error, "advice", &len);
-    _buf_ struct buf text = BUF_INIT(4 * MIB);
-    append_error(s, &text, error);
-    if (text.len == 0 && sentence == NULL)
-        return;
-    if (text.len > 0)
-        buf_append_char(&text, '\n');
-    if (sentence != NULL)
-        buf_printf(&text, "cella: %s\n", sentence);
+    _buf_ struct buf text = BUF_INIT(16 * MIB);
+    append_error(s, &text, answer, error);
+    append_verdict(&text, answer, error);
     if (advice != NULL && len > 0) {
+        buf_append_str(&text, "  ");
         cli_append_safe(&text, advice, len, true);
         buf_append_char(&text, '\n');
     }
+    if (text.len == 0)
+        return;
     if (s->is_out_mid_line && isatty(STDOUT_FILENO)) {
         put(s, STDOUT_FILENO, "\n", 1);
         s->is_out_mid_line = false;
