@@ -121,7 +121,8 @@ static int run_cell(const struct cli_args *args, struct cli_client *c, struct pl
 {
     bool is_json = cli_has(args, "json");
     struct cli_show show = {.image_dir = cli_value(args, "save-images"),
-                            .is_coloured = cli_is_coloured(STDERR_FILENO)};
+                            .is_coloured = cli_is_coloured(STDERR_FILENO),
+                            .is_advice_hidden = plan->is_temporary};
     struct cli_cell cell = {
         .session_id = plan->session.id,
         .code = buf_str(&plan->code),
@@ -138,6 +139,8 @@ static int run_cell(const struct cli_args *args, struct cli_client *c, struct pl
     cli_show_output(&show, json_object_get(answer, "value"));
     cli_show_error(&show, answer);
     note_losses(answer);
+    if (plan->is_temporary && cli_cell_is_status(answer, "timeout"))
+        cli_say(STDERR_FILENO, "  give it more time with --timeout DURATION\n");
     return show.problem == -EPIPE ? CLI_EXIT_PIPE : cli_cell_exit_status(answer);
 }
 

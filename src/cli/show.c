@@ -289,7 +289,7 @@ void cli_show_error(struct cli_show *s, const json_t *answer)
     _buf_ struct buf text = BUF_INIT(16 * MIB);
     append_error(s, &text, answer, error);
     append_verdict(&text, answer, error);
-    if (advice != NULL && len > 0) {
+    if (advice != NULL && len > 0 && !s->is_advice_hidden) {
         buf_append_str(&text, "  ");
         cli_append_safe(&text, advice, len, true);
         buf_append_char(&text, '\n');
