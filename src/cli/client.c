@@ -5,6 +5,7 @@
 #include "cli/launch.h"
 #include "cli/response.h"
 #include "cli/terminal.h"
+#include "serve/serve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +47,7 @@ static int connect_unix(const char *data_dir)
     if (dir < 0)
         return -errno;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/cella.sock", dir);
+    snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/" SERVE_SOCKET, dir);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     return connect_socket(fd, (const struct sockaddr *)&address, sizeof(address));
 }

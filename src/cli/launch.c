@@ -3,6 +3,8 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "cli/terminal.h"
+#include "serve/data.h"
+#include "serve/serve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -199,7 +201,7 @@ int cli_daemon_stop(pid_t pid, struct err *e)
     return err_set(e, ERR_INTERNAL, "the daemon did not stop cleanly (wait status %d)", status);
 }
 
-int cli_daemon_spawn(const struct cli_daemon *d, pid_t *ret_pid, struct err *e)
+static int spawn(const struct cli_daemon *d, pid_t *ret_pid, struct err *e)
 {
     char log_path[PATH_MAX];
     snprintf(log_path, sizeof(log_path), "%s/daemon.log", d->data_dir);
@@ -235,15 +237,27 @@ int cli_daemon_spawn(const struct cli_daemon *d, pid_t *ret_pid, struct err *e)
 
 /* --- one starter at a time -------------------------------------------------------------------- */
 
+static int open_start_lock(const char *data_dir, struct err *e)
+{
+    _fd_ int dir = open(data_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir >= 0 && !data_is_ours(dir)) {
+        err_set(e, ERR_FORBIDDEN, "%.256s holds other things than a daemon's data", data_dir);
+        return err_advise(e, "name a new or empty directory with --data DIR");
+    }
+    int fd = dir < 0
+                 ? -1
+                 : openat(dir, SERVE_START_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0)
+        return fd;
+    err_errno(e, ERR_UNAVAILABLE, errno, "%.256s cannot be used", data_dir);
+    return err_advise(e, "name a directory of your own with --data DIR");
+}
+
 static int take_start_lock(const char *data_dir, struct err *e)
 {
-    char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s/start.lock", data_dir);
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) {
-        err_errno(e, ERR_UNAVAILABLE, errno, "%.256s cannot be used", data_dir);
-        return err_advise(e, "name a directory of your own with --data DIR");
-    }
+    int fd = open_start_lock(data_dir, e);
+    if (fd < 0)
+        return -1;
     cli_signals_allow(true); /* the other starter may take its time, Ctrl-C must not */
     int status = flock(fd, LOCK_EX) < 0 ? errno : 0;
     cli_signals_allow(false);
@@ -251,6 +265,12 @@ static int take_start_lock(const char *data_dir, struct err *e)
         return fd;
     close(fd);
     return err_errno(e, ERR_UNAVAILABLE, status, "waiting for another start of the daemon");
+}
+
+int cli_daemon_spawn(const struct cli_daemon *d, pid_t *ret_pid, struct err *e)
+{
+    _fd_ int lock = take_start_lock(d->data_dir, e);
+    return lock < 0 ? -1 : spawn(d, ret_pid, e);
 }
 
 int cli_launch(const struct cli_endpoint *endpoint, struct err *e)
@@ -269,5 +289,5 @@ int cli_launch(const struct cli_endpoint *endpoint, struct err *e)
     pid_t pid;
     struct cli_daemon daemon = {
         .data_dir = endpoint->data_dir, .listen = "127.0.0.1:0", .is_detached = true};
-    return cli_daemon_spawn(&daemon, &pid, e);
+    return spawn(&daemon, &pid, e);
 }

@@ -223,22 +223,23 @@ static int converse(struct repl *r, struct err *e)
 
 /* --- the verb --------------------------------------------------------------------------------- */
 
-/* $XDG_STATE_HOME/cella/history, else below the home directory; NULL if neither can be. */
+/* $XDG_STATE_HOME/cella_history, else below the home directory; NULL if neither can be. Beside the
+ * data directory and not in it: that is the daemon's. */
 static char *history_path(void)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     char dir[PATH_MAX];
     if (state != NULL && state[0] == '/')
-        snprintf(dir, sizeof(dir), "%s/cella", state);
+        snprintf(dir, sizeof(dir), "%s", state);
     else if (home != NULL && home[0] == '/')
-        snprintf(dir, sizeof(dir), "%s/.local/state/cella", home);
+        snprintf(dir, sizeof(dir), "%s/.local/state", home);
     else
         return NULL;
     struct err ignored;
     if (cli_make_dirs(dir, &ignored) < 0)
         return NULL;
     _buf_ struct buf path = BUF_INIT(PATH_MAX);
-    buf_printf(&path, "%s/history", dir);
+    buf_printf(&path, "%s/cella_history", dir);
     return path.overflowed ? NULL : mem_strdup(buf_str(&path));
 }
 

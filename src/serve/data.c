@@ -79,10 +79,9 @@ static int open_dir(const char *path, int *ret_fd, struct err *e)
     return 0;
 }
 
-/* Its rights will be changed, so it must be ours: new, or empty, or known from an earlier start. */
-static bool is_ours(int fd)
+bool data_is_ours(int fd)
 {
-    if (faccessat(fd, SERVE_LOCK, F_OK, 0) == 0 || faccessat(fd, "start.lock", F_OK, 0) == 0)
+    if (faccessat(fd, SERVE_LOCK, F_OK, 0) == 0 || faccessat(fd, SERVE_START_LOCK, F_OK, 0) == 0)
         return true;
     int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = copy < 0 ? NULL : fdopendir(copy);
@@ -105,7 +104,7 @@ static int secure_dir(int fd, const char *path, struct err *e)
     if (fstat(fd, &st) < 0)
         return err_errno(e, ERR_UNAVAILABLE, errno, "the data directory %.200s", path);
     bool is_own = st.st_uid == geteuid() || (is_root && st.st_uid == GUARDIAN_ID_BASE);
-    if (!is_own || !is_ours(fd)) {
+    if (!is_own || !data_is_ours(fd)) {
         err_set(e, ERR_FORBIDDEN, "%.200s is not a data directory of this user", path);
         return err_advise(e, "Name a new or empty directory of your own with --data DIR.");
     }

@@ -15,3 +15,7 @@ struct data_dir {
  * daemon will become. */
 int data_open(const char *asked, struct data_dir *ret, struct err *e);
 void data_close(struct data_dir *d);
+
+/* A daemon changes the rights of its directory, so that must be new, empty or known from an earlier
+ * start: never somebody's home that was named by mistake. */
+bool data_is_ours(int dir_fd);

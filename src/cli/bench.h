@@ -1,0 +1,247 @@
+/* `cella bench`: Cella and its peers measured side by side in one run. What can be measured is a
+ * table (bench_kinds), what is promised about it another (bench_claims); a section fills samples
+ * in, the report is made from the tables. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/ids.h"
+#include "cli/client.h"
+#include "cli/launch.h"
+
+#include <sys/types.h>
+
+/* --- what is measured ------------------------------------------------------------------------- */
+
+enum bench_id {
+    BENCH_LIVE_UNIX,
+    BENCH_LIVE_TCP,
+    BENCH_LIVE_RAW,
+    BENCH_LIVE_IPYTHON,
+    BENCH_THINK_UNIX,
+    BENCH_THINK_TCP,
+    BENCH_THINK_IPYTHON,
+    BENCH_SPAWN_POOL,
+    BENCH_SPAWN_MISS,
+    BENCH_SPAWN_PYTHON,
+    BENCH_SPAWN_BWRAP,
+    BENCH_SPAWN_IPYTHON,
+    BENCH_CHURN,
+    BENCH_LOAD,
+    BENCH_MEMORY_PSS,
+    BENCH_MEMORY_ALL,
+    BENCH_MEMORY_IPYTHON_PANDAS,
+    BENCH_MEMORY_IPYTHON_DATA,
+    BENCH_IDLE_DAEMON_RSS,
+    BENCH_IDLE_DAEMON_PSS,
+    BENCH_IDLE_ALL_PSS,
+    BENCH_IDLE_TEMPLATE,
+    BENCH_IDLE_WAKEUPS,
+    BENCH_N_KINDS
+};
+
+enum bench_unit { BENCH_NS, BENCH_BYTES, BENCH_PER_SECOND };
+
+struct bench_kind {
+    const char *name;  /* "live.tcp": what stands before the dot is its section */
+    const char *what;  /* the same for those that are compared */
+    const char *who;   /* "Cella, TCP" */
+    bool is_ours;      /* else a peer or a reference */
+    enum bench_id own; /* what the ratio of a peer refers to */
+    enum bench_unit unit;
+};
+
+struct bench_claim {
+    const char *what;
+    enum bench_id id;
+    enum bench_id peer; /* if a ratio is promised; else the same as `id` */
+    bool is_at_least;
+    double target; /* in the unit of `id`, or a factor */
+};
+
+extern const struct bench_kind bench_kinds[BENCH_N_KINDS];
+extern const struct bench_claim bench_claims[];
+extern const size_t bench_n_claims;
+
+struct bench_samples {
+    double *values; /* in the kind's unit, in the order of measuring */
+    size_t n, cap;
+};
+
+struct bench_summary {
+    size_t n;
+    double p50, p99, least;
+};
+
+struct bench_verdict {
+    bool is_measured, is_ok;
+    double value; /* in the unit of the claim's `id`, or a factor */
+};
+
+/* --- one run ---------------------------------------------------------------------------------- */
+
+struct bench_daemon {
+    pid_t pid; /* 0: not running */
+    char *dir;
+    struct cli_endpoint over_unix, over_tcp;
+    char host[64], port[8], key[128];
+};
+
+/* A child that is told what to do line by line and answers in lines of JSON. */
+struct bench_peer {
+    pid_t pid; /* 0: not running */
+    int fd;    /* a socket: its stdin and stdout */
+    struct buf in;
+};
+
+struct bench {
+    bool is_quick, is_silent;
+    char dir[PATH_MAX];          /* temporary; everything that is written is below it */
+    struct bench_daemon warm;    /* a pool of 4 */
+    struct bench_daemon without; /* no pool: every new session is a miss */
+    struct bench_peer ipython;
+    const char *ipython_absent; /* why there is none; NULL if there may be */
+    const char *bwrap_absent;
+    char ipython_version[64];
+    struct bench_samples samples[BENCH_N_KINDS];
+    double started_ns;
+};
+
+struct bench_section {
+    const char *name;
+    const char *about; /* what the progress line says */
+    int (*run)(struct bench *b, struct err *e);
+};
+
+extern const struct bench_section bench_sections[]; /* in the order of running */
+extern const size_t bench_n_sections;
+
+int bench_run_live(struct bench *b, struct err *e);
+int bench_run_think(struct bench *b, struct err *e);
+int bench_run_spawn(struct bench *b, struct err *e);
+int bench_run_churn(struct bench *b, struct err *e);
+int bench_run_load(struct bench *b, struct err *e);
+int bench_run_memory(struct bench *b, struct err *e);
+int bench_run_idle(struct bench *b, struct err *e);
+
+/* --- samples (bench_samples.c) ---------------------------------------------------------------- */
+
+void bench_add(struct bench *b, enum bench_id id, double value);
+bool bench_has(const struct bench *b, enum bench_id id);
+struct bench_summary bench_summarize(const struct bench *b, enum bench_id id); /* n 0: nothing */
+struct bench_verdict bench_judge(const struct bench *b, const struct bench_claim *claim);
+/* How many times worse than ours a peer is; 0 if one of them was not measured. */
+double bench_ratio(const struct bench *b, enum bench_id peer);
+void bench_put_value(struct buf *out, enum bench_unit unit, double value); /* "123 µs" */
+void bench_put_target(struct buf *out, const struct bench_claim *claim);   /* "≤ 150 µs" */
+void bench_put_factor(struct buf *out, double factor);                     /* "31×" */
+
+/* --- the two daemons (bench_daemon.c) --------------------------------------------------------- */
+
+int bench_need_warm(struct bench *b, struct err *e);
+int bench_need_without(struct bench *b, struct err *e);
+int bench_daemons_stop(struct bench *b, struct err *e);
+/* Gives others time: refills of a pool, memory that is given back. A signal is an error. */
+int bench_pause(uint64_t ms, struct err *e);
+
+/* --- HTTP as thin as it can be (bench_http.c) ------------------------------------------------- */
+
+enum { BENCH_REPLY_MAX = 64 << 10 };
+
+struct bench_http {
+    const struct cli_endpoint *endpoint;
+    int fd; /* -1: not connected */
+    char in[BENCH_REPLY_MAX + 1];
+    size_t in_len;
+};
+
+struct bench_reply {
+    int status;
+    const char *body; /* NUL-terminated, in the connection's buffer */
+    size_t body_len;
+};
+
+int bench_http_open(struct bench_http *h, const struct cli_endpoint *endpoint, struct err *e);
+void bench_http_close(struct bench_http *h);
+void bench_http_write(const struct bench_http *h, struct buf *out, const char *method,
+                      const char *path, const char *body); /* `body` may be NULL */
+int bench_http_send(struct bench_http *h, const struct buf *request, struct err *e);
+/* Reads once; 1 and the reply if it is whole now, 0 if not yet. */
+int bench_http_read(struct bench_http *h, struct bench_reply *ret, struct err *e);
+/* Sends, and reads until the reply is whole. */
+int bench_http_ask(struct bench_http *h, const struct buf *request, struct bench_reply *ret,
+                   struct err *e);
+
+/* The three requests that everything here is made of, and checks of their replies. */
+#define BENCH_CELL "{\"code\":\"1+1\"}"
+void bench_write_create(const struct bench_http *h, struct buf *out);
+void bench_write_exec(const struct bench_http *h, struct buf *out, const char *session);
+void bench_write_delete(const struct bench_http *h, struct buf *out, const char *session);
+int bench_read_created(const struct bench_reply *r, char ret_session[UUID_SIZE], struct err *e);
+int bench_check_two(const struct bench_reply *r, struct err *e); /* the cell gave 2 */
+int bench_check_ok(const struct bench_reply *r, struct err *e);  /* status 200 */
+
+int bench_session_create(struct bench_http *h, char ret_session[UUID_SIZE], struct err *e);
+int bench_session_exec(struct bench_http *h, const char *session, struct err *e);
+int bench_session_delete(struct bench_http *h, const char *session, struct err *e);
+
+/* --- peers (bench_peer.c, bench_raw.c) -------------------------------------------------------- */
+
+/* False with a reason kept if this machine does not have it. */
+bool bench_need_ipython(struct bench *b);
+void bench_ipython_stop(struct bench *b);
+/* Asks the peer for round trips of `1+1` with a pause before each; adds them as samples. */
+int bench_ipython_exec(struct bench *b, enum bench_id id, size_t n, unsigned pause_ms,
+                       struct err *e);
+int bench_ipython_fresh(struct bench *b, struct err *e);
+/* Runs the imports in the kernel; the pid of the kernel. */
+int bench_ipython_import(struct bench *b, const char *code, pid_t *ret_kernel, struct err *e);
+
+bool bench_has_bwrap(struct bench *b);
+/* One start of python3 with the imports of the data profile until it has printed its result. */
+int bench_python_cold(struct bench *b, bool is_boxed, double *ret_ns, struct err *e);
+/* The imports of the data profile as Python statements; the caller frees. */
+char *bench_data_imports(void);
+
+/* The driver without daemon and jail. */
+struct bench_raw {
+    pid_t pid;
+    int sock;
+    uint64_t next_id;
+};
+int bench_raw_start(struct bench *b, struct bench_raw *raw, struct err *e);
+int bench_raw_exec(struct bench_raw *raw, double *ret_ns, struct err *e);
+void bench_raw_stop(struct bench_raw *raw);
+
+/* --- processes (bench_proc.c) ----------------------------------------------------------------- */
+
+struct bench_usage {
+    size_t n_processes;
+    double rss, pss; /* bytes; pss shares what is shared fairly */
+    double switches; /* context switches of all threads since their start */
+};
+
+enum bench_part {
+    BENCH_PART_ALL,
+    BENCH_PART_DAEMON,  /* the one process */
+    BENCH_PART_PROGRAM, /* every process of the cella program: daemon, warden and theirs */
+    BENCH_PART_OTHERS   /* interpreters and pids 1 of jails */
+};
+
+int bench_usage_of(pid_t root, enum bench_part part, struct bench_usage *ret, struct err *e);
+double bench_mem_available(void); /* bytes */
+
+/* --- the report (bench_report.c, bench_plot.c) ------------------------------------------------ */
+
+void bench_print_table(const struct bench *b);
+void bench_print_json(const struct bench *b);
+int bench_write_files(const struct bench *b, const char *dir, struct err *e);
+void bench_plot(const struct bench *b, struct buf *svg);
+
+struct bench_machine {
+    char cpu[128], kernel[32], system[64], python[32], ipython[64], bwrap[64];
+    long cores;
+    double memory; /* bytes */
+    bool is_virtual;
+};
+void bench_describe_machine(const struct bench *b, struct bench_machine *ret);

@@ -1,0 +1,89 @@
+#include "cli/bench.h"
+
+#define CELL "a cell, `1+1`"
+#define CELL_AFTER_PAUSE "a cell after 100 ms of thinking"
+#define NEW_SESSION "a new session with the data stack, to its first result"
+#define IDLE_SESSION "memory of an idle session"
+#define IDLE_DAEMON "the idle daemon"
+
+const struct bench_kind bench_kinds[BENCH_N_KINDS] = {
+    [BENCH_LIVE_UNIX] = {"live.unix", CELL, "Cella, UNIX socket", true, BENCH_LIVE_UNIX, BENCH_NS},
+    [BENCH_LIVE_TCP] = {"live.tcp", CELL, "Cella, TCP", true, BENCH_LIVE_TCP, BENCH_NS},
+    [BENCH_LIVE_RAW] = {"live.raw", CELL, "the driver alone, no daemon, no jail", false,
+                        BENCH_LIVE_TCP, BENCH_NS},
+    [BENCH_LIVE_IPYTHON] = {"live.ipython", CELL, "IPython kernel", false, BENCH_LIVE_TCP,
+                            BENCH_NS},
+    [BENCH_THINK_UNIX] = {"think.unix", CELL_AFTER_PAUSE, "Cella, UNIX socket", true,
+                          BENCH_THINK_UNIX, BENCH_NS},
+    [BENCH_THINK_TCP] = {"think.tcp", CELL_AFTER_PAUSE, "Cella, TCP", true, BENCH_THINK_TCP,
+                         BENCH_NS},
+    [BENCH_THINK_IPYTHON] = {"think.ipython", CELL_AFTER_PAUSE, "IPython kernel", false,
+                             BENCH_THINK_TCP, BENCH_NS},
+    [BENCH_SPAWN_POOL] = {"spawn.pool", NEW_SESSION, "Cella, from the pool", true, BENCH_SPAWN_POOL,
+                          BENCH_NS},
+    [BENCH_SPAWN_MISS] = {"spawn.miss", NEW_SESSION, "Cella, pool empty", true, BENCH_SPAWN_MISS,
+                          BENCH_NS},
+    [BENCH_SPAWN_PYTHON] = {"spawn.python", NEW_SESSION, "python3, no sandbox", false,
+                            BENCH_SPAWN_POOL, BENCH_NS},
+    [BENCH_SPAWN_BWRAP] = {"spawn.bwrap", NEW_SESSION, "bwrap python3", false, BENCH_SPAWN_POOL,
+                           BENCH_NS},
+    [BENCH_SPAWN_IPYTHON] = {"spawn.ipython", NEW_SESSION, "IPython kernel, no sandbox", false,
+                             BENCH_SPAWN_POOL, BENCH_NS},
+    [BENCH_CHURN] = {"churn", "create, run a cell, destroy (4 clients)", "Cella, TCP", true,
+                     BENCH_CHURN, BENCH_PER_SECOND},
+    [BENCH_LOAD] = {"load", "cells in 16 sessions at once", "Cella, TCP", true, BENCH_LOAD,
+                    BENCH_PER_SECOND},
+    [BENCH_MEMORY_PSS] = {"memory.pss", IDLE_SESSION, "Cella, its processes (PSS)", true,
+                          BENCH_MEMORY_PSS, BENCH_BYTES},
+    [BENCH_MEMORY_ALL] = {"memory.all", IDLE_SESSION, "Cella, with the kernel's share", true,
+                          BENCH_MEMORY_ALL, BENCH_BYTES},
+    [BENCH_MEMORY_IPYTHON_PANDAS] = {"memory.ipython_pandas", IDLE_SESSION,
+                                     "IPython kernel with pandas (PSS)", false, BENCH_MEMORY_PSS,
+                                     BENCH_BYTES},
+    [BENCH_MEMORY_IPYTHON_DATA] = {"memory.ipython_data", IDLE_SESSION,
+                                   "IPython kernel with the data stack (PSS)", false,
+                                   BENCH_MEMORY_PSS, BENCH_BYTES},
+    [BENCH_IDLE_DAEMON_RSS] = {"idle.daemon_rss", IDLE_DAEMON, "daemon process, RSS", true,
+                               BENCH_IDLE_DAEMON_RSS, BENCH_BYTES},
+    [BENCH_IDLE_DAEMON_PSS] = {"idle.daemon_pss", IDLE_DAEMON, "daemon process, PSS", true,
+                               BENCH_IDLE_DAEMON_PSS, BENCH_BYTES},
+    [BENCH_IDLE_ALL_PSS] = {"idle.all_pss", IDLE_DAEMON, "daemon, warden and theirs, PSS", true,
+                            BENCH_IDLE_ALL_PSS, BENCH_BYTES},
+    [BENCH_IDLE_TEMPLATE] = {"idle.template", IDLE_DAEMON, "data stack, loaded once, and a pool of 4",
+                             true, BENCH_IDLE_TEMPLATE, BENCH_BYTES},
+    [BENCH_IDLE_WAKEUPS] = {"idle.wakeups", IDLE_DAEMON, "wake-ups of all its processes", true,
+                            BENCH_IDLE_WAKEUPS, BENCH_PER_SECOND},
+};
+
+#define SAME(id) (id), (id)
+
+const struct bench_claim bench_claims[] = {
+    {"a cell over REST, kept alive, back to back", SAME(BENCH_LIVE_TCP), false, 150e3},
+    {"... faster than an IPython kernel", BENCH_LIVE_TCP, BENCH_LIVE_IPYTHON, true, 30},
+    {"... with 100 ms of thinking between cells", SAME(BENCH_THINK_TCP), false, 500e3},
+    {"a new sandboxed session to its first result, pool", SAME(BENCH_SPAWN_POOL), false, 1e6},
+    {"... faster than python3 with the same imports", BENCH_SPAWN_POOL, BENCH_SPAWN_PYTHON, true,
+     1000},
+    {"a new sandboxed session to its first result, miss", SAME(BENCH_SPAWN_MISS), false, 8e6},
+    {"... faster than python3 with the same imports", BENCH_SPAWN_MISS, BENCH_SPAWN_PYTHON, true,
+     150},
+    {"create, run a cell, destroy", SAME(BENCH_CHURN), true, 100},
+    {"cells per second, 16 sessions", SAME(BENCH_LOAD), true, 12000},
+    {"memory of an idle data session, PSS", SAME(BENCH_MEMORY_PSS), false, 4e6},
+    {"... with the kernel's share", SAME(BENCH_MEMORY_ALL), false, 4e6},
+    {"idle daemon and warden, PSS", SAME(BENCH_IDLE_ALL_PSS), false, 15e6},
+    {"wake-ups without work", SAME(BENCH_IDLE_WAKEUPS), false, 0},
+};
+const size_t bench_n_claims = ARRAY_LEN(bench_claims);
+
+/* Idleness first, before there is anything to be idle after. */
+const struct bench_section bench_sections[] = {
+    {"idle", "an idle daemon", bench_run_idle},
+    {"live", "cells, back to back", bench_run_live},
+    {"think", "cells, with pauses", bench_run_think},
+    {"spawn", "new sessions", bench_run_spawn},
+    {"churn", "create, run, destroy", bench_run_churn},
+    {"load", "cells in 16 sessions", bench_run_load},
+    {"memory", "memory of sessions", bench_run_memory},
+};
+const size_t bench_n_sections = ARRAY_LEN(bench_sections);
