@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 enum {
     /* Acks that a driver does not read pile up no further than this. */
@@ -398,6 +399,20 @@ void head_watch(struct head *head, bool is_busy)
 
 /* ---- its life ----------------------------------------------------------------------------------
  */
+
+void head_describe_end(const struct head_end_facts *facts, char *out, size_t size)
+{
+    if (facts->how != HEAD_EXITED)
+        snprintf(out, size, "%s", facts->text);
+    else if (facts->oom_kills > 0)
+        snprintf(out, size, "the interpreter ran out of memory before it was ready");
+    else if (WIFSIGNALED(facts->status))
+        snprintf(out, size, "the interpreter was ended by signal %d (%s) before it was ready",
+                 WTERMSIG(facts->status), strsignal(WTERMSIG(facts->status)));
+    else
+        snprintf(out, size, "the interpreter ended with exit code %d before it was ready",
+                 WEXITSTATUS(facts->status));
+}
 
 int head_enter(struct head *head, uint32_t zygote, struct err *e)
 {

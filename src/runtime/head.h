@@ -47,6 +47,9 @@ struct head_end_facts {
     const char *text; /* never NULL */
 };
 
+/* For one that ended before it was ready: why. */
+void head_describe_end(const struct head_end_facts *facts, char *out, size_t size);
+
 /* Callbacks may release the head. */
 struct head_listener {
     void (*on_ready)(struct head *head);

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <signal.h>
 
 enum {
     REFILL_MS = 2, /* after a head was taken: its session's first cell goes first */
@@ -122,8 +123,15 @@ static void on_filled(struct head *head)
 static void on_lost_head(struct head *head, const struct head_end_facts *facts)
 {
     struct shelf *shelf = head->owner;
+    if (shelf->filling == head && facts->how == HEAD_BROKEN) {
+        /* How it ends says more than that its channel closed. */
+        head_signal(head, SIGKILL);
+        return;
+    }
     if (shelf->filling == head) {
-        filling_failed(shelf, facts->text[0] ? facts->text : "an interpreter ended at its start");
+        char why[320];
+        head_describe_end(facts, why, sizeof(why));
+        filling_failed(shelf, why);
         return;
     }
     shelf->n_ready--;

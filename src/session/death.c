@@ -68,9 +68,8 @@ static enum death_cause find_cause(const struct death_facts *f)
         [DEATH_BY_STOP] = CAUSE_STOP,     [DEATH_BY_REFUSAL] = CAUSE_REFUSED,
         [DEATH_BY_WARDEN] = CAUSE_WARDEN,
     };
-    bool is_ours = f->wish == DEATH_BY_CALLER || f->wish == DEATH_BY_STOP ||
-                   f->wish == DEATH_BY_WARDEN || f->wish == DEATH_BY_LIMIT;
-    if (is_ours || !f->has_status)
+    bool may_be_its_own = f->wish == DEATH_UNWISHED || f->wish == DEATH_BY_CHANNEL;
+    if (!may_be_its_own || !f->has_status)
         return wished[f->wish];
     if (was_killed(f, SIGKILL))
         return f->oom_kills > 0 ? CAUSE_MEMORY : wished[f->wish];

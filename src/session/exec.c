@@ -149,7 +149,7 @@ static int refuse_if_dead(const struct session *session, struct err *e)
     if (session->state != SESSION_DEAD)
         return 0;
     char exit_code[32] = "";
-    if (session->death.has_exit_code)
+    if (session->death.has_exit_code && strstr(session->death.message, "exit code") == NULL)
         snprintf(exit_code, sizeof(exit_code), " (exit code %d)", session->death.exit_code);
     err_set(e, ERR_GONE, "the session has ended: %s%s", session->death.message, exit_code);
     return err_advise(e, "%s", session->death.advice);

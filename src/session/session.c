@@ -193,6 +193,12 @@ static void on_end(struct head *head, const struct head_end_facts *facts)
         session_kill(session, DEATH_BY_CHANNEL, facts->text);
         break;
     case HEAD_EXITED:
+        if (session->state == SESSION_STARTING) {
+            char why[sizeof(session->ending_detail)];
+            head_describe_end(facts, why, sizeof(why));
+            session->ending.wish = DEATH_UNWISHED; /* it never lived: the rest does not matter */
+            note_ending(session, DEATH_BY_REFUSAL, why);
+        }
         session->ending.has_status = true;
         session->ending.status = facts->status;
         session->ending.oom_kills = facts->oom_kills;
