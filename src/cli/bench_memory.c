@@ -1,0 +1,107 @@
+#include "cli/bench.h"
+
+/* --- an idle daemon --------------------------------------------------------------------------- */
+
+enum { SETTLE_MS = 1500 };
+
+static int idle_memory(struct bench *b, struct err *e)
+{
+    struct bench_usage daemon, program, others;
+    if (bench_usage_of(b->warm.pid, BENCH_PART_DAEMON, &daemon, e) < 0 ||
+        bench_usage_of(b->warm.pid, BENCH_PART_PROGRAM, &program, e) < 0 ||
+        bench_usage_of(b->warm.pid, BENCH_PART_OTHERS, &others, e) < 0)
+        return -1;
+    bench_add(b, BENCH_IDLE_DAEMON_RSS, daemon.rss);
+    bench_add(b, BENCH_IDLE_DAEMON_PSS, daemon.pss);
+    bench_add(b, BENCH_IDLE_ALL_PSS, program.pss);
+    bench_add(b, BENCH_IDLE_TEMPLATE, others.pss);
+    return 0;
+}
+
+int bench_run_idle(struct bench *b, struct err *e)
+{
+    unsigned watched_s = b->is_quick ? 2 : 5;
+    struct bench_usage before, after;
+    if (bench_need_warm(b, e) < 0 || bench_pause(SETTLE_MS, e) < 0)
+        return -1;
+    if (idle_memory(b, e) < 0)
+        return -1;
+    if (bench_usage_of(b->warm.pid, BENCH_PART_ALL, &before, e) < 0 ||
+        bench_pause(watched_s * 1000, e) < 0 ||
+        bench_usage_of(b->warm.pid, BENCH_PART_ALL, &after, e) < 0)
+        return -1;
+    bench_add(b, BENCH_IDLE_WAKEUPS, (after.switches - before.switches) / watched_s);
+    return 0;
+}
+
+/* --- idle sessions ---------------------------------------------------------------------------- */
+
+enum { SESSIONS = 50, SESSIONS_QUICK = 25 };
+
+struct footprint {
+    double pss, available;
+};
+
+static int look(const struct bench *b, struct footprint *ret, struct err *e)
+{
+    struct bench_usage usage;
+    if (bench_pause(SETTLE_MS, e) < 0)
+        return -1;
+    ret->available = bench_mem_available();
+    if (bench_usage_of(b->warm.pid, BENCH_PART_ALL, &usage, e) < 0)
+        return -1;
+    ret->pss = usage.pss;
+    return 0;
+}
+
+/* Each session has run a cell: what only exists is smaller than what was ever used. */
+static int measure_sessions(struct bench *b, struct bench_http *h, struct err *e)
+{
+    char sessions[SESSIONS][UUID_SIZE];
+    struct footprint before, after;
+    size_t n = 0, wanted = b->is_quick ? SESSIONS_QUICK : SESSIONS;
+    int status = look(b, &before, e);
+    for (; status == 0 && n < wanted; n++) {
+        status = bench_session_create(h, sessions[n], e);
+        if (status == 0)
+            status = bench_session_exec(h, sessions[n], e);
+    }
+    if (status == 0)
+        status = look(b, &after, e);
+    if (status == 0) {
+        bench_add(b, BENCH_MEMORY_PSS, (after.pss - before.pss) / (double)n);
+        bench_add(b, BENCH_MEMORY_ALL, (before.available - after.available) / (double)n);
+    }
+    for (size_t i = 0; status == 0 && i < n; i++)
+        status = bench_session_delete(h, sessions[i], e);
+    return status;
+}
+
+static int measure_kernel(struct bench *b, const char *imports, enum bench_id id, struct err *e)
+{
+    pid_t kernel = 0;
+    struct bench_usage usage;
+    if (bench_ipython_import(b, imports, &kernel, e) < 0 ||
+        bench_usage_of(kernel, BENCH_PART_ALL, &usage, e) < 0)
+        return -1;
+    bench_add(b, id, usage.pss);
+    return 0;
+}
+
+int bench_run_memory(struct bench *b, struct err *e)
+{
+    _free_ struct bench_http *h = mem_alloc(sizeof(*h));
+    h->fd = -1;
+    int status = bench_need_warm(b, e);
+    if (status == 0)
+        status = bench_http_open(h, &b->warm.over_tcp, e);
+    if (status == 0)
+        status = measure_sessions(b, h, e);
+    bench_http_close(h);
+    if (status < 0 || !bench_need_ipython(b))
+        return status;
+    _free_ char *data = bench_data_imports();
+    if (measure_kernel(b, "import pandas", BENCH_MEMORY_IPYTHON_PANDAS, e) < 0)
+        return -1;
+    return measure_kernel(b, data, BENCH_MEMORY_IPYTHON_DATA, e);
+}

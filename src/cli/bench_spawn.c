@@ -1,0 +1,75 @@
+#include "cli/bench.h"
+
+#include "base/clock.h"
+
+enum { REFILL_MS = 60, SESSIONS_A_ROUND = 10 };
+
+/* From the request for a session to the result of its first cell; ending it is not counted. */
+static int spawn_once(struct bench *b, struct bench_http *h, enum bench_id id, struct err *e)
+{
+    char session[UUID_SIZE];
+    uint64_t began_ns = clock_mono_ns();
+    if (bench_session_create(h, session, e) < 0 || bench_session_exec(h, session, e) < 0)
+        return -1;
+    if (id != BENCH_N_KINDS)
+        bench_add(b, id, (double)(clock_mono_ns() - began_ns));
+    return bench_session_delete(h, session, e) < 0 ? -1 : bench_pause(REFILL_MS, e);
+}
+
+static int spawn_cold(struct bench *b, enum bench_id id, struct err *e)
+{
+    double ns;
+    if (bench_python_cold(b, id == BENCH_SPAWN_BWRAP, &ns, e) < 0)
+        return -1;
+    bench_add(b, id, ns);
+    return bench_pause(0, e);
+}
+
+static int spawn_round(struct bench *b, struct bench_http *pool, struct bench_http *miss,
+                       struct err *e)
+{
+    for (unsigned i = 0; i < SESSIONS_A_ROUND; i++)
+        if (spawn_once(b, pool, BENCH_SPAWN_POOL, e) < 0 ||
+            spawn_once(b, miss, BENCH_SPAWN_MISS, e) < 0)
+            return -1;
+    if (spawn_cold(b, BENCH_SPAWN_PYTHON, e) < 0)
+        return -1;
+    if (bench_has_bwrap(b) && spawn_cold(b, BENCH_SPAWN_BWRAP, e) < 0)
+        return -1;
+    if (!b->is_quick && bench_need_ipython(b))
+        return bench_ipython_fresh(b, e);
+    return 0;
+}
+
+/* What the first of a kind finds cold (page cache, matplotlib's list of fonts) is not counted. */
+static int warm_up(struct bench *b, struct bench_http *pool, struct bench_http *miss, struct err *e)
+{
+    double ignored_ns;
+    for (unsigned i = 0; i < 3; i++)
+        if (spawn_once(b, pool, BENCH_N_KINDS, e) < 0 || spawn_once(b, miss, BENCH_N_KINDS, e) < 0)
+            return -1;
+    if (bench_python_cold(b, false, &ignored_ns, e) < 0)
+        return -1;
+    return bench_has_bwrap(b) ? bench_python_cold(b, true, &ignored_ns, e) : 0;
+}
+
+int bench_run_spawn(struct bench *b, struct err *e)
+{
+    _free_ struct bench_http *pool = mem_alloc(sizeof(*pool));
+    _free_ struct bench_http *miss = mem_alloc(sizeof(*miss));
+    pool->fd = miss->fd = -1;
+    int status = bench_need_warm(b, e);
+    if (status == 0)
+        status = bench_need_without(b, e);
+    if (status == 0)
+        status = bench_http_open(pool, &b->warm.over_tcp, e);
+    if (status == 0)
+        status = bench_http_open(miss, &b->without.over_tcp, e);
+    if (status == 0)
+        status = warm_up(b, pool, miss, e);
+    for (unsigned i = 0; status == 0 && i < (b->is_quick ? 2 : 8); i++)
+        status = spawn_round(b, pool, miss, e);
+    bench_http_close(pool);
+    bench_http_close(miss);
+    return status;
+}
