@@ -22,6 +22,7 @@ enum warden_event_type {
     WARDEN_ENTERED,       /* jail, pid: an interpreter walked in; it speaks on its socket */
     WARDEN_REFUSED,       /* jail, text: no jail or no interpreter; nothing of it is left */
     WARDEN_EXITED,        /* jail, pid, status, oom_kills: the head interpreter ended */
+    WARDEN_SIGNALED,      /* jail: a signal that was asked for is on its way to the head */
     WARDEN_OVER_QUOTA,    /* jail, bytes: /workspace is over its limit; writes fail now */
     WARDEN_GONE,          /* jail: destroyed; processes, cgroup and workspace are gone */
     WARDEN_LOST,          /* text: the warden itself ended: no code can run any more */

@@ -384,6 +384,7 @@ static void obey_for_jail(const struct request *r)
         set_limits(j, &r->limits);
     } else if (r->type == REQUEST_SIGNAL) {
         signal_head(j, r->number);
+        tell(&(struct report){.type = WARDEN_SIGNALED, .jail = r->jail}, "");
     } else if (r->type == REQUEST_WATCH) {
         watch(j, r->number != 0);
     } else if (r->type == REQUEST_DESTROY) {

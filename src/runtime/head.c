@@ -447,6 +447,9 @@ void head_on_event(struct head *head, const struct warden_event *event)
                                            .oom_kills = event->oom_kills,
                                            .text = ""});
         break;
+    case WARDEN_SIGNALED:
+        head->listener->on_signaled(head);
+        break;
     case WARDEN_OVER_QUOTA:
         head->listener->on_over_quota(head, event->bytes);
         break;

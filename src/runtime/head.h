@@ -55,6 +55,7 @@ struct head_listener {
     void (*on_ready)(struct head *head);
     void (*on_display)(struct head *head, json_t *output); /* answer with head_ack */
     void (*on_done)(struct head *head, const struct head_verdict *verdict);
+    void (*on_signaled)(struct head *head); /* one head_signal reached the process */
     void (*on_over_quota)(struct head *head, uint64_t bytes);
     void (*on_end)(struct head *head, const struct head_end_facts *facts);
 };

@@ -152,6 +152,11 @@ static void unexpected_done(struct head *head, const struct head_verdict *verdic
     (void)verdict;
 }
 
+static void ignore_signal(struct head *head)
+{
+    (void)head;
+}
+
 static void ignore_quota(struct head *head, uint64_t bytes)
 {
     (void)head;
@@ -162,6 +167,7 @@ static const struct head_listener shelf_listener = {
     .on_ready = on_filled,
     .on_display = unexpected_display,
     .on_done = unexpected_done,
+    .on_signaled = ignore_signal,
     .on_over_quota = ignore_quota,
     .on_end = on_lost_head,
 };

@@ -14,7 +14,7 @@ enum {
     POLL_AFTER_MS = 1,
     WATCH_AFTER_MS = 20,
     GRACE_MS = 1000,
-    SETTLE_MS = 20,
+    SETTLE_MS = 2000, /* for a report that never comes */
     QUIET_MS = 5,
     LATE_MAX = 8, /* answered cells whose pipes stay open; the oldest are closed */
 };
@@ -115,7 +115,6 @@ static int begin(struct session *session, struct exec *exec, const char *code, s
     if (open_pipes(exec, write_fds, e) < 0)
         return -1;
     session->running = exec;
-    session->n_interrupts = 0;
     session_move(session, SESSION_BUSY);
     exec->started_ns = clock_mono_ns();
     arm(session, ALARM_POLL, POLL_AFTER_MS);
@@ -269,17 +268,20 @@ static void retire(struct exec *exec)
     keep_late(exec);
 }
 
-/* An interrupt that was sent too late may still be on its way; the next cell waits until it has
- * arrived between cells, where the driver ignores it. */
-static void rest(struct session *session, const struct head_verdict *verdict)
+static void become_idle(struct session *session)
 {
-    unsigned n_seen = verdict->status == HEAD_INTERRUPTED;
-    if (session->n_interrupts > n_seen) {
-        session_set_alarm(session, ALARM_SETTLE, SETTLE_MS);
-        return;
-    }
     session_move(session, SESSION_IDLE);
     session_set_alarm(session, ALARM_QUIET, QUIET_MS);
+}
+
+/* An interrupt that was sent too late must arrive between cells, where the driver ignores it: the
+ * next cell waits until it has. */
+static void rest(struct session *session)
+{
+    if (session->n_interrupts > 0)
+        session_set_alarm(session, ALARM_SETTLE, SETTLE_MS);
+    else
+        become_idle(session);
 }
 
 void exec_on_verdict(struct session *session, const struct head_verdict *verdict)
@@ -307,7 +309,7 @@ void exec_on_verdict(struct session *session, const struct head_verdict *verdict
         facts.own_message = "the cell was interrupted";
     }
     retire(exec);
-    rest(session, verdict);
+    rest(session);
     answer_send(exec, &facts);
     tidy_late(session);
     exec_begin_next(session);
@@ -361,9 +363,17 @@ static void on_watch(struct session *session)
 
 static void on_settled(struct session *session)
 {
-    session_move(session, SESSION_IDLE);
-    session_set_alarm(session, ALARM_QUIET, QUIET_MS);
+    session->n_interrupts = 0;
+    become_idle(session);
     exec_begin_next(session);
+}
+
+void exec_on_signaled(struct session *session)
+{
+    if (session->n_interrupts > 0)
+        session->n_interrupts--;
+    if (session->alarm == ALARM_SETTLE && session->n_interrupts == 0)
+        on_settled(session);
 }
 
 void exec_on_alarm(struct session *session, enum session_alarm alarm)

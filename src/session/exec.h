@@ -106,6 +106,7 @@ void exec_on_verdict(struct session *session, const struct head_verdict *verdict
 /* The session's timer, for the alarms that concern cells. */
 void exec_on_alarm(struct session *session, enum session_alarm alarm);
 bool exec_interrupt(struct session *session);
+void exec_on_signaled(struct session *session);
 /* The session is dead: answers the running cell and those that wait, closes every pipe. */
 void exec_end_all(struct session *session);
 /* Called by a pipe that reached its end. */

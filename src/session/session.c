@@ -174,6 +174,11 @@ static void on_done(struct head *head, const struct head_verdict *verdict)
     exec_on_verdict(head->owner, verdict);
 }
 
+static void on_signaled(struct head *head)
+{
+    exec_on_signaled(head->owner);
+}
+
 static void on_over_quota(struct head *head, uint64_t bytes)
 {
     struct session *session = head->owner;
@@ -211,6 +216,7 @@ static const struct head_listener head_listener = {
     .on_ready = on_ready,
     .on_display = on_display,
     .on_done = on_done,
+    .on_signaled = on_signaled,
     .on_over_quota = on_over_quota,
     .on_end = on_end,
 };

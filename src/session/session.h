@@ -52,7 +52,7 @@ struct session {
     struct list late; /* of struct exec: answered, with pipes that somebody may still write to */
     size_t n_late;
     uint64_t n_execs;      /* accepted so far; the last exec_id */
-    unsigned n_interrupts; /* sent to the running cell */
+    unsigned n_interrupts; /* sent that have not reached the interpreter yet */
     struct output_ring rings[OUTPUT_STREAMS];
 
     struct loop_timer *timer;

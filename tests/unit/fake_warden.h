@@ -23,6 +23,7 @@ static struct {
         pid_t pid; /* 0: gone */
         bool is_destroyed;
         uint32_t oom_kills;
+        unsigned n_signals; /* not reported yet */
     } jails[FAKE_JAILS_MAX];
     size_t n_jails;
     uint32_t zygotes[16]; /* that were asked for and have not answered */
@@ -73,6 +74,11 @@ static void fake_on_timer(uv_timer_t *uv)
         }
         fake.on_event(fake.context, &event);
     }
+    for (size_t i = 0; i < fake.n_jails; i++)
+        for (; fake.jails[i].n_signals > 0; fake.jails[i].n_signals--)
+            fake.on_event(fake.context, &(struct warden_event){.type = WARDEN_SIGNALED,
+                                                               .jail = fake.jails[i].number,
+                                                               .text = ""});
     while (fake.n_refused > 0)
         fake.on_event(fake.context, &(struct warden_event){.type = WARDEN_REFUSED,
                                                            .jail = fake.refused[--fake.n_refused],
@@ -174,8 +180,11 @@ int warden_signal(struct warden *w, uint64_t jail, int sig, struct err *e)
     (void)e;
     size_t i = fake_find(jail);
     fake.n_signals++;
-    if (i < FAKE_JAILS_MAX && fake.jails[i].pid > 0)
+    if (i < FAKE_JAILS_MAX && fake.jails[i].pid > 0) {
         kill(-fake.jails[i].pid, sig);
+        fake.jails[i].n_signals++;
+        uv_timer_start(&fake.timer, fake_on_timer, 0, 0);
+    }
     return 0;
 }
 
