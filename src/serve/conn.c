@@ -5,8 +5,10 @@
 #include "serve/rest.h"
 #include "wire/json.h"
 
-#include <assert.h>
+#include <linux/sockios.h>
 #include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #define PENDING_MAX (64 * KIB)   /* input that waits for its turn, before reading stops */
 #define PENDING_READ (64 * KIB)  /* what one more read may add */
@@ -65,6 +67,14 @@ void conn_close(struct conn *c)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
+/* What has really reached the client: the kernel's own queue can hold megabytes. */
+static uint64_t bytes_taken(const struct conn *c)
+{
+    int in_kernel = 0;
+    ioctl(loop_stream_fd(c->stream), SIOCOUTQ, &in_kernel);
+    return c->bytes_written - loop_stream_queued(c->stream) - (uint64_t)in_kernel;
+}
+
 /* A timer that is due too early is cheaper than one that is moved with every request. */
 static void await(struct conn *c, enum conn_wait wait)
 {
@@ -81,7 +91,8 @@ static void await(struct conn *c, enum conn_wait wait)
     c->deadline_ms = 0;
     if (wait == WAIT_NOTHING)
         return;
-    c->queued_at_deadline = loop_stream_queued(c->stream);
+    if (wait == WAIT_WRITE)
+        c->taken_at_deadline = bytes_taken(c);
     c->deadline_ms = uv_now(config->loop) + within_ms[wait];
     if (c->armed_ms == 0 || c->armed_ms > c->deadline_ms) {
         c->armed_ms = c->deadline_ms;
@@ -101,6 +112,15 @@ static void refuse_slow(struct conn *c)
     proceed(c);
 }
 
+/* A client that does not read would never see an orderly end either: what the kernel still holds
+ * for it is thrown away. */
+static void reset(struct conn *c)
+{
+    struct linger at_once = {.l_onoff = 1};
+    setsockopt(loop_stream_fd(c->stream), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+    conn_close(c);
+}
+
 static void deadline_passed(struct conn *c)
 {
     switch (c->wait) {
@@ -109,10 +129,10 @@ static void deadline_passed(struct conn *c)
         refuse_slow(c);
         break;
     case WAIT_WRITE:
-        if (loop_stream_queued(c->stream) < c->queued_at_deadline)
+        if (bytes_taken(c) > c->taken_at_deadline)
             await(c, WAIT_WRITE);
         else
-            conn_close(c);
+            reset(c);
         break;
     case WAIT_REQUEST:
     case WAIT_LINGER:
@@ -205,6 +225,8 @@ void conn_write(struct conn *c, const struct iovec *parts, size_t n_parts)
 {
     if (c->state == CONN_CLOSED || c->is_broken)
         return;
+    for (size_t i = 0; i < n_parts; i++)
+        c->bytes_written += parts[i].iov_len;
     if (loop_stream_write(c->stream, parts, n_parts) < 0)
         c->is_broken = true;
     else if (c->wait == WAIT_NOTHING && loop_stream_queued(c->stream) > 0)
@@ -455,9 +477,11 @@ static const struct loop_stream_events stream_events = {
 
 void conn_resume(struct conn *c)
 {
-    proceed(c);
-    if (c->state != CONN_READING || c->pending.len == 0)
+    advance(c);
+    if (c->state != CONN_READING || c->pending.len == 0) {
+        settle(c);
         return;
+    }
     struct buf input = c->pending;
     c->pending = BUF_INIT(input.max);
     conn_feed(c, input.data, input.len);

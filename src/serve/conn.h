@@ -31,10 +31,11 @@ struct conn {
     struct loop_stream *stream; /* NULL once the handle is closed */
     struct loop_timer *timer;
     enum conn_wait wait;
-    uint64_t deadline_ms; /* of `wait`, in loop time; 0: none */
-    uint64_t armed_ms;    /* when the timer will fire, 0: not at all; never after the deadline */
-    size_t queued_at_deadline; /* bytes unsent when the deadline was set */
-    size_t discarded;          /* bytes read while lingering */
+    uint64_t deadline_ms;   /* of `wait`, in loop time; 0: none */
+    uint64_t armed_ms;      /* when the timer will fire, 0: not at all; never after the deadline */
+    uint64_t bytes_written; /* handed to the stream */
+    uint64_t taken_at_deadline; /* bytes that had been sent when the deadline was set */
+    size_t discarded;           /* bytes read while lingering */
     bool is_reading;
     bool has_ended; /* the client will send no more */
     bool is_broken; /* nothing can be sent any more */

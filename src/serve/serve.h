@@ -9,7 +9,9 @@
 #define SERVE_LISTEN "127.0.0.1:7300" /* unless told otherwise */
 #define SERVE_SOCKET "cella.sock"     /* in the data directory */
 #define SERVE_LOCK "lock"             /* in the data directory; holds the daemon's pid */
-#define SERVE_START_LOCK "start.lock" /* in the data directory; held by who starts a daemon there */
+#define SERVE_START_LOCK                                                                           \
+    "start.lock" /* in the data directory; held by who starts a daemon there                       \
+                  */
 
 struct serve_options {
     const char *listen;   /* HOST:PORT or [V6]:PORT, port 0 picks a free one; NULL: SERVE_LISTEN */
