@@ -1,7 +1,6 @@
 """Cells that attack their interpreter, its channel or the machine: they cost their session at most."""
 
 import os
-import time
 
 import pytest
 
@@ -215,13 +214,6 @@ def test_descriptors_sent_to_the_daemon_do_not_stay_there(daemon, session):
 # Bombs.
 
 
-def bomb_is_over(session, daemon):
-    """After a bomb the session may be dead, but it can be killed and nothing of it is left."""
-    before = daemon.tree()
-    session.kill()
-    host.eventually(lambda: len(daemon.tree()) < len(before) or not session.is_alive(), 5)
-
-
 def test_a_fork_bomb(daemon, session):
     before = daemon.tree()
     session.exec(
@@ -380,13 +372,14 @@ def test_filling_the_workspace_with_many_files(daemon, spawn):
     assert workspace_bytes(daemon) < 64 << 20
 
 
-def test_filling_the_inodes_of_the_workspace(spawn):
+def test_filling_the_inodes_of_the_workspace_ends_the_session(spawn):
+    """Empty files need no room, so no write can fail; who makes far too many is killed."""
     session = spawn("min", limits={"disk_mb": 8})
     result = session.exec(
         "for n in range(2_000_000): open(f'/workspace/{n}', 'w').close()", timeout_ms=60_000
     )
-    assert result.status == "error" and result["error"]["name"] == "OSError", result
-    assert session.value("1") == "1"
+    assert result.status in ("died", "error"), result
+    assert "workspace" in str(result["error"]) or "space" in str(result["error"]), result["error"]
 
 
 def test_a_sparse_file_cannot_cheat_the_quota(daemon, spawn):
@@ -401,7 +394,6 @@ def test_a_sparse_file_cannot_cheat_the_quota(daemon, spawn):
             print(error)
         """
     )
-    time.sleep(0)
     host.eventually(lambda: workspace_bytes(daemon) < 64 << 20, 5, "the quota")
 
 

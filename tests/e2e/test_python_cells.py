@@ -118,16 +118,15 @@ def test_a_trailing_semicolon_hides_the_value(session):
     assert session.exec("1 + 1;")["value"] in (None, {"type": "text", "text": "2"})
 
 
-def test_a_value_whose_repr_fails_is_an_error_of_the_cell(session):
-    error = session.fails(
+def test_a_value_whose_repr_fails_is_shown_with_that_failure(session):
+    text = session.value(
         """
         class Bad:
             def __repr__(self): raise RuntimeError('no repr')
         Bad()
         """
     )
-    assert (error.name, error.message) == ("RuntimeError", "no repr")
-    assert session.value("1") == "1"
+    assert "Bad" in text and "RuntimeError: no repr" in text
 
 
 def test_a_repr_that_exits_does_not_end_the_session(session):
@@ -135,8 +134,8 @@ def test_a_repr_that_exits_does_not_end_the_session(session):
     assert session.value("1") == "1"
 
 
-def test_a_repr_that_is_no_text_is_an_error(session):
-    assert session.fails("class B:\n    def __repr__(self): return 5\nB()").name == "TypeError"
+def test_a_repr_that_is_no_text_is_shown_with_that_failure(session):
+    assert "TypeError" in session.value("class B:\n    def __repr__(self): return 5\nB()")
 
 
 def test_a_huge_integer_is_an_error_or_a_value_but_never_the_end(session):
@@ -190,15 +189,15 @@ def test_a_traceback_shows_the_users_lines_with_source_and_nothing_of_the_driver
 
 def test_a_traceback_through_an_earlier_cell_shows_that_cells_source(session):
     session.exec("def earlier():\n    return {}['missing']")
-    text = session.fails("\n\nearlier()").traceback
+    text = session.fails("# one\n# two\nearlier()").traceback
     assert "return {}['missing']" in text
     assert "earlier()" in text
     assert "line 3" in text and "line 2" in text
 
 
-def test_a_traceback_through_a_library_shows_the_librarys_lines(session):
+def test_a_traceback_through_a_library_names_the_library_and_shows_the_users_line(session):
     text = session.fails("import json\njson.loads('{')").traceback
-    assert "json/decoder.py" in text
+    assert "json.decoder" in text
     assert "json.loads('{')" in text
 
 

@@ -126,12 +126,13 @@ def test_a_dead_session_can_be_killed(client, session):
     assert session.kill()["killed"] is True
 
 
-def test_every_process_of_a_session_ends_with_it(daemon, session, eventually):
-    before = daemon.tree()
+def test_every_process_of_a_session_ends_with_it(daemon, session):
     session.exec(
         """
-        import os, subprocess, time
-        kids = [subprocess.Popen(["sleep", "1000"]) for _ in range(5)]
+        import ctypes, os, subprocess, time
+        name = lambda: ctypes.CDLL(None).prctl(15, b'cella-child')
+        name()
+        kids = [subprocess.Popen(["sleep", "1000"], preexec_fn=os.setsid) for _ in range(5)]
         if os.fork() == 0:
             os.setsid()
             if os.fork() == 0:
@@ -140,12 +141,14 @@ def test_every_process_of_a_session_ends_with_it(daemon, session, eventually):
         os.wait()
         """
     )
-    made = {p for p in daemon.tree() - before if host.read(f"/proc/{p[0]}/comm") == "sleep\n"}
-    assert len(made) == 5
-    everything = daemon.tree() - before
-    assert len(everything) >= 6
+
+    def left():
+        every = {(pid, None) for pid in host.pids()}
+        return host.find_by_name(every, "cella-child") + host.find_by_name(daemon.tree(), "sleep")
+
+    assert len(left()) == 7
     session.kill()
-    eventually(lambda: not host.alive(everything), 2, "the end of the session's processes")
+    host.eventually(lambda: not left(), 2, "the end of the session's processes")
 
 
 def test_sessions_do_not_share_variables(spawn):
