@@ -1,7 +1,6 @@
-#include "cli/bench.h"
-
 #include "base/clock.h"
 #include "base/fd.h"
+#include "cli/bench.h"
 #include "cli/terminal.h"
 
 #include <errno.h>

@@ -1,7 +1,6 @@
-#include "cli/bench.h"
-
 #include "base/fd.h"
 #include "base/ids.h"
+#include "cli/bench.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -142,7 +141,8 @@ int bench_read_created(const struct bench_reply *r, char ret_session[UUID_SIZE],
 {
     static const char member[] = "\"session_id\":\"";
     const char *at = r->status == 201 ? strstr(r->body, member) : NULL;
-    if (at == NULL || !ids_is_uuid(at + strlen(member), strnlen(at + strlen(member), UUID_SIZE - 1)))
+    if (at == NULL ||
+        !ids_is_uuid(at + strlen(member), strnlen(at + strlen(member), UUID_SIZE - 1)))
         return refuse_reply(r, "creating a session", e);
     snprintf(ret_session, UUID_SIZE, "%.36s", at + strlen(member));
     return 0;

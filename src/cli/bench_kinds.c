@@ -49,8 +49,9 @@ const struct bench_kind bench_kinds[BENCH_N_KINDS] = {
                                BENCH_IDLE_DAEMON_PSS, BENCH_BYTES},
     [BENCH_IDLE_ALL_PSS] = {"idle.all_pss", IDLE_DAEMON, "daemon, warden and theirs, PSS", true,
                             BENCH_IDLE_ALL_PSS, BENCH_BYTES},
-    [BENCH_IDLE_TEMPLATE] = {"idle.template", IDLE_DAEMON, "data stack, loaded once, and a pool of 4",
-                             true, BENCH_IDLE_TEMPLATE, BENCH_BYTES},
+    [BENCH_IDLE_TEMPLATE] = {"idle.template", IDLE_DAEMON,
+                             "data stack, loaded once, and a pool of 4", true, BENCH_IDLE_TEMPLATE,
+                             BENCH_BYTES},
     [BENCH_IDLE_WAKEUPS] = {"idle.wakeups", IDLE_DAEMON, "wake-ups of all its processes", true,
                             BENCH_IDLE_WAKEUPS, BENCH_PER_SECOND},
 };

@@ -1,6 +1,5 @@
-#include "cli/bench.h"
-
 #include "base/clock.h"
+#include "cli/bench.h"
 
 /* A connection with a session of its own and the one request that is sent again and again. */
 struct line {

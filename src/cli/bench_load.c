@@ -1,6 +1,5 @@
-#include "cli/bench.h"
-
 #include "base/clock.h"
+#include "cli/bench.h"
 
 #include <errno.h>
 #include <sys/epoll.h>

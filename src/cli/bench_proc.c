@@ -1,6 +1,5 @@
-#include "cli/bench.h"
-
 #include "base/fd.h"
+#include "cli/bench.h"
 
 #include <dirent.h>
 #include <fcntl.h>

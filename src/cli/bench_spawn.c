@@ -1,6 +1,5 @@
-#include "cli/bench.h"
-
 #include "base/clock.h"
+#include "cli/bench.h"
 
 enum { REFILL_MS = 60, SESSIONS_A_ROUND = 10 };
 

@@ -11,12 +11,11 @@ enum { INTERRUPTS_MAX = 3, INTERRUPT_DEADLINE_MS = 5000, PATH_SIZE = 128, LIVE_B
 
 struct run {
     struct cli_client *client;
-    const struct cli_cell *cell;
+    struct cli_cell *cell;
     json_t *answer; /* the result event */
     struct err problem;
     bool is_problem;
     int n_interrupts;
-    bool is_left; /* by more Ctrl-C than the cell cared for */
 };
 
 static const struct {
@@ -86,12 +85,13 @@ static bool take_signal(void *context, int signo)
 {
     struct run *run = context;
     run->n_interrupts++;
-    run->is_left = signo != SIGINT || run->n_interrupts >= INTERRUPTS_MAX;
+    if (signo != SIGINT || run->n_interrupts >= INTERRUPTS_MAX)
+        run->cell->left_by = signo;
     if (run->n_interrupts < INTERRUPTS_MAX)
         send_interrupt(run);
     if (run->n_interrupts == INTERRUPTS_MAX - 1)
         cli_say(STDERR_FILENO, "cella: the cell does not stop; once more leaves it\n");
-    return !run->is_left;
+    return run->cell->left_by == 0;
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
@@ -159,15 +159,14 @@ static int explain(struct run *run, struct err *e)
     int problem = run->cell->show != NULL ? run->cell->show->problem : 0;
     if (run->is_problem)
         *e = run->problem;
-    else if (run->is_left)
+    else if (run->cell->left_by != 0)
         err_set(e, ERR_CONFLICT, "the cell was left");
     else if (problem < 0)
         err_errno(e, ERR_UNAVAILABLE, problem, "writing the output");
     return -1;
 }
 
-int cli_cell_run(struct cli_client *c, const struct cli_cell *cell, json_t **ret_answer,
-                 struct err *e)
+int cli_cell_run(struct cli_client *c, struct cli_cell *cell, json_t **ret_answer, struct err *e)
 {
     struct run run = {.client = c, .cell = cell};
     _buf_ struct buf body = BUF_INIT(8 * CLI_CODE_MAX);

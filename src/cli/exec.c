@@ -132,8 +132,11 @@ static int run_cell(const struct cli_args *args, struct cli_client *c, struct pl
         .show = is_json ? NULL : &show,
     };
     _json_ json_t *answer = NULL;
-    if (cli_cell_run(c, &cell, &answer, e) < 0)
+    if (cli_cell_run(c, &cell, &answer, e) < 0) {
+        if (cell.left_by != 0)
+            return 128 + cell.left_by;
         return show.problem == -EPIPE ? CLI_EXIT_PIPE : -1;
+    }
     if (is_json)
         return print_json(plan, answer);
     cli_show_output(&show, json_object_get(answer, "value"));

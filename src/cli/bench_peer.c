@@ -1,0 +1,246 @@
+#include "base/clock.h"
+#include "cli/bench_child.h"
+#include "cli/terminal.h"
+#include "jail/embedded.h"
+#include "policy/profiles.h"
+#include "wire/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+enum { ANSWER_WITHIN_MS = 180000, LINE_MAX_BYTES = 4 << 20, END_WITHIN_MS = 10000 };
+
+static const char python_path[] = "/usr/bin/python3";
+static const char bwrap_path[] = "/usr/bin/bwrap";
+
+extern const struct embedded_file bench_files[]; /* tests/bench, put in by the build */
+
+char *bench_data_imports(void)
+{
+    struct buf text = BUF_INIT(64 * KIB);
+    for (size_t i = 0; i < profiles_n_built_in; i++) {
+        if (strcmp(profiles_built_in[i].name, "data") != 0)
+            continue;
+        for (const char *const *item = profiles_built_in[i].preload; *item != NULL; item++)
+            buf_printf(&text, "%s%s\n", strchr(*item, ' ') == NULL ? "import " : "", *item);
+    }
+    buf_append_str(&text, "");
+    return text.data != NULL ? text.data : mem_strdup("");
+}
+
+/* --- lines from and to the peer --------------------------------------------------------------- */
+
+static int read_line(struct bench_peer *p, char **ret_line, struct err *e)
+{
+    uint64_t deadline_ms = clock_mono_ms() + ANSWER_WITHIN_MS;
+    char *end;
+    while ((end = p->in.len > 0 ? memchr(p->in.data, '\n', p->in.len) : NULL) == NULL) {
+        int ready = cli_wait(p->fd, POLLIN, deadline_ms);
+        if (ready == -EINTR)
+            return err_set(e, ERR_UNAVAILABLE, "interrupted");
+        if (ready <= 0)
+            return err_set(e, ERR_TIMEOUT, "the IPython kernel does not answer");
+        if (!buf_reserve(&p->in, 4096))
+            return err_set(e, ERR_INTERNAL, "the IPython kernel's peer says too much");
+        ssize_t n = read(p->fd, p->in.data + p->in.len, 4096);
+        if (n <= 0)
+            return err_set(e, ERR_UNAVAILABLE, "the IPython kernel's peer ended");
+        p->in.len += (size_t)n;
+    }
+    size_t len = (size_t)(end - p->in.data);
+    *ret_line = mem_alloc(len + 1);
+    memcpy(*ret_line, p->in.data, len);
+    buf_consume(&p->in, len + 1);
+    return 0;
+}
+
+static int read_answer(struct bench_peer *p, json_t **ret, struct err *e)
+{
+    _free_ char *line = NULL;
+    if (read_line(p, &line, e) < 0)
+        return -1;
+    return json_read_object(line, strlen(line), ret, e);
+}
+
+static int ask(struct bench_peer *p, const char *line, json_t **ret, struct err *e)
+{
+    size_t len = strlen(line);
+    for (size_t sent = 0; sent < len;) {
+        ssize_t n = send(p->fd, line + sent, len - sent, MSG_NOSIGNAL);
+        if (n < 0)
+            return err_errno(e, ERR_UNAVAILABLE, errno, "the IPython kernel's peer");
+        sent += (size_t)n;
+    }
+    return read_answer(p, ret, e);
+}
+
+/* --- the IPython kernel ----------------------------------------------------------------------- */
+
+static int start_ipython(struct bench *b, struct err *e)
+{
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return err_errno(e, ERR_UNAVAILABLE, errno, "no socket");
+    _fd_ int theirs = pair[1];
+    b->ipython = (struct bench_peer){.fd = pair[0], .in = BUF_INIT(LINE_MAX_BYTES)};
+    const char *argv[] = {python_path, "-c", (const char *)bench_files[0].data, NULL};
+    struct bench_child child = {.argv = argv, .stdio = theirs, .third = -1};
+    if (bench_child_start(b, &child, &b->ipython.pid, e) < 0)
+        return -1;
+    close(take_fd(&theirs));
+    _json_ json_t *hello = NULL;
+    if (read_answer(&b->ipython, &hello, e) < 0)
+        return -1;
+    const char *version = json_string_value(json_object_get(hello, "ready"));
+    snprintf(b->ipython_version, sizeof(b->ipython_version), "%s", version != NULL ? version : "");
+    return 0;
+}
+
+void bench_ipython_stop(struct bench *b)
+{
+    struct bench_peer *p = &b->ipython;
+    if (p->pid <= 0)
+        return;
+    close(p->fd); /* the end of its input: it shuts its kernel down */
+    bench_child_end(p->pid, END_WITHIN_MS);
+    buf_free(&p->in);
+    *p = (struct bench_peer){.fd = -1};
+}
+
+bool bench_need_ipython(struct bench *b)
+{
+    if (b->ipython.pid > 0)
+        return true;
+    if (b->ipython_absent != NULL)
+        return false;
+    struct err e;
+    if (start_ipython(b, &e) == 0)
+        return true;
+    bench_ipython_stop(b);
+    b->ipython_absent = "python3-ipykernel and python3-jupyter-client are not installed";
+    return false;
+}
+
+static int add_times(struct bench *b, enum bench_id id, const json_t *answer, struct err *e)
+{
+    const json_t *list = json_object_get(answer, "ns");
+    if (json_array_size(list) == 0)
+        return err_set(e, ERR_INTERNAL, "the IPython kernel's peer gave no times");
+    for (size_t i = 0; i < json_array_size(list) && id != BENCH_N_KINDS; i++)
+        bench_add(b, id, json_number_value(json_array_get(list, i)));
+    return 0;
+}
+
+int bench_ipython_exec(struct bench *b, enum bench_id id, size_t n, unsigned pause_ms,
+                       struct err *e)
+{
+    char line[64];
+    snprintf(line, sizeof(line), "exec %zu %u\n", n, pause_ms);
+    _json_ json_t *answer = NULL;
+    if (ask(&b->ipython, line, &answer, e) < 0)
+        return -1;
+    return add_times(b, id, answer, e);
+}
+
+static int ask_with_code(struct bench *b, const char *verb, const char *code, json_t **ret,
+                         struct err *e)
+{
+    _buf_ struct buf line = BUF_INIT(64 * KIB);
+    struct json_out out = JSON_OUT(&line);
+    buf_printf(&line, "%s ", verb);
+    json_put_str(&out, code);
+    buf_append_char(&line, '\n');
+    return ask(&b->ipython, buf_str(&line), ret, e);
+}
+
+int bench_ipython_fresh(struct bench *b, struct err *e)
+{
+    _free_ char *imports = bench_data_imports();
+    _json_ json_t *answer = NULL;
+    if (ask_with_code(b, "fresh", imports, &answer, e) < 0)
+        return -1;
+    return add_times(b, BENCH_SPAWN_IPYTHON, answer, e);
+}
+
+int bench_ipython_import(struct bench *b, const char *code, pid_t *ret_kernel, struct err *e)
+{
+    _json_ json_t *answer = NULL;
+    if (ask_with_code(b, "import", code, &answer, e) < 0)
+        return -1;
+    *ret_kernel = (pid_t)json_integer_value(json_object_get(answer, "pid"));
+    return *ret_kernel > 0 ? 0 : err_set(e, ERR_INTERNAL, "the IPython kernel has no pid");
+}
+
+/* --- python3, alone and in bwrap -------------------------------------------------------------- */
+
+/* The walls that bwrap has for this, and the same read-only system. Its caches are shown to it, or
+ * it would pay for them at every start. */
+#define BWRAP_WORDS                                                                                \
+    "--unshare-all", "--die-with-parent", "--new-session", "--ro-bind", "/usr", "/usr",            \
+        "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64", "--symlink",           \
+        "usr/bin", "/bin", "--ro-bind", "/etc/alternatives", "/etc/alternatives", "--ro-bind-try", \
+        "/etc/ld.so.cache", "/etc/ld.so.cache", "--proc", "/proc", "--dev", "/dev", "--tmpfs",     \
+        "/tmp", "--tmpfs", "/workspace", "--chdir", "/workspace"
+
+/* Waits for the line "2". The time that the interpreter takes to end is not counted. */
+static int read_two(int fd, struct err *e)
+{
+    char text[16] = "";
+    size_t len = 0;
+    uint64_t deadline_ms = clock_mono_ms() + ANSWER_WITHIN_MS;
+    while (len < sizeof(text) - 1 && strchr(text, '\n') == NULL) {
+        int ready = cli_wait(fd, POLLIN, deadline_ms);
+        if (ready == -EINTR)
+            return err_set(e, ERR_UNAVAILABLE, "interrupted");
+        ssize_t n = ready > 0 ? read(fd, text + len, sizeof(text) - 1 - len) : 0;
+        if (n <= 0)
+            break;
+        len += (size_t)n;
+    }
+    if (strcmp(text, "2\n") == 0)
+        return 0;
+    err_set(e, ERR_UNAVAILABLE, "python3 with the data libraries gave no result");
+    return err_advise(e, "make bench installs what is needed");
+}
+
+static int run_cold(struct bench *b, const char *const *argv, double *ret_ns, struct err *e)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+        return err_errno(e, ERR_UNAVAILABLE, errno, "no socket");
+    _fd_ int ours = ends[0], theirs = ends[1];
+    struct bench_child child = {.argv = argv, .stdio = theirs, .third = -1};
+    pid_t pid;
+    uint64_t began_ns = clock_mono_ns();
+    if (bench_child_start(b, &child, &pid, e) < 0)
+        return -1;
+    close(take_fd(&theirs));
+    int status = read_two(ours, e);
+    *ret_ns = (double)(clock_mono_ns() - began_ns);
+    bench_child_end(pid, END_WITHIN_MS);
+    return status;
+}
+
+int bench_python_cold(struct bench *b, bool is_boxed, double *ret_ns, struct err *e)
+{
+    _free_ char *imports = bench_data_imports();
+    _buf_ struct buf code = BUF_INIT(64 * KIB);
+    buf_printf(&code, "%sprint(1+1, flush=True)\n", imports);
+    char cache[PATH_MAX + 16];
+    snprintf(cache, sizeof(cache), "%s/peers", b->dir);
+    const char *boxed[] = {bwrap_path,  BWRAP_WORDS, "--bind", cache,          cache,
+                           python_path, "-s",        "-c",     buf_str(&code), NULL};
+    const char *alone[] = {python_path, "-s", "-c", buf_str(&code), NULL};
+    if (run_cold(b, is_boxed ? boxed : alone, ret_ns, e) < 0)
+        return err_context(e, is_boxed ? "in bwrap" : "python3");
+    return 0;
+}
+
+bool bench_has_bwrap(struct bench *b)
+{
+    if (b->bwrap_absent == NULL && access(bwrap_path, X_OK) < 0)
+        b->bwrap_absent = "bubblewrap is not installed";
+    return b->bwrap_absent == NULL;
+}
