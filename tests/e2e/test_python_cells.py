@@ -88,6 +88,16 @@ def test_future_imports_stay_in_force(session):
         ("'''two\nlines'''", "'two\\nlines'"),
         ("True", "True"),
         ("...", "Ellipsis"),
+        ("for n in range(2): pass\n'text'", "'text'"),
+        ('if True: pass\n"text"', "'text'"),
+        ("password = 3\npassword", "3"),
+        ("elsewhere = 4\nfor n in (): pass\nelsewhere", "4"),
+        ("finally_ = 5\nwith open('/dev/null'): pass\nfinally_", "5"),
+        ("if False:\n    1\nelse:\n    2\n3", "3"),
+        ("try:\n    1\nexcept OSError:\n    2\n'after'", "'after'"),
+        ("(1 +\n2)", "3"),
+        ("[\n1\n]", "[1]"),
+        ("x = '''\n'''\nlen(x)", "1"),
     ],
 )
 def test_the_last_expression_is_the_value(session, code, text):

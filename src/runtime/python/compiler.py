@@ -27,8 +27,10 @@ _CONTINUING = tuple(" \t\f\r\n#)]}\"'") + ("else", "elif", "except", "finally")
 # No expression starts so.
 _KEYWORDS = (
     "import ", "from ", "def ", "class ", "for ", "while ", "if ", "with ", "try:", "async ", "@",
-    "del ", "raise ", "assert ", "global ", "pass",
+    "del ", "raise ", "assert ", "global ",
 )  # fmt: skip
+# A line that starts so may also be a statement of its own: a text, or a name like `elsewhere`.
+_AMBIGUOUS = ("\n'", '\n"', "\nelse", "\nelif", "\nexcept", "\nfinally")
 
 # Calls that only work in a running event loop, and those that only work outside of one.
 _INSIDE_LOOP = ("create_task", "ensure_future", "get_running_loop")
@@ -87,6 +89,9 @@ class Compiler:
             body = (_compile(source[:start], name, "exec", self._flags, True),)
             tail = "\n" * source.count("\n", 0, start) + source[start:]
         if source.startswith(_KEYWORDS, start):
+            for line in _AMBIGUOUS:
+                if line in tail:
+                    return None
             return Parts((*body, _compile(tail, name, "exec", self._flags, True)), None)
         return Parts(body, _compile(tail, name, "eval", self._flags, True))
 
