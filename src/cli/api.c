@@ -177,7 +177,7 @@ int cli_session_find(struct cli_client *c, const char *prefix, struct cli_sessio
                      struct err *e)
 {
     if (!is_id_prefix(prefix)) {
-        err_set(e, ERR_INVALID, "'%.64s' is not a session id", prefix);
+        err_set(e, ERR_NOT_FOUND, "there is no session '%.64s'", prefix);
         return err_advise(e, "list the sessions with: cella ps");
     }
     _json_ json_t *sessions = NULL;

@@ -69,6 +69,15 @@ int cli_remove_tree(const char *path, struct err *e)
 
 /* --- the child -------------------------------------------------------------------------------- */
 
+/* This program by its own name, which is what `ps` shows; the link serves when that is gone. */
+static void find_program(char ret_path[PATH_MAX])
+{
+    ssize_t len = readlink("/proc/self/exe", ret_path, PATH_MAX - 1);
+    ret_path[MAX(len, 0)] = '\0';
+    if (access(ret_path, X_OK) < 0)
+        snprintf(ret_path, PATH_MAX, "/proc/self/exe");
+}
+
 static _Noreturn void become_daemon(const struct cli_daemon *d, int ready_fd, int log_fd,
                                     pid_t parent)
 {
@@ -87,10 +96,12 @@ static _Noreturn void become_daemon(const struct cli_daemon *d, int ready_fd, in
     bool is_ok = null_fd >= 0 && dup2(null_fd, STDIN_FILENO) >= 0 &&
                  dup2(ready_fd, STDOUT_FILENO) >= 0 && dup2(log_fd, STDERR_FILENO) >= 0 &&
                  chdir("/") == 0;
+    char program[PATH_MAX];
+    find_program(program);
     if (is_ok) {
         close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
         /* The list ends where there is no configuration to name. */
-        execl("/proc/self/exe", "cella", "serve", "--data", d->data_dir, "--listen", d->listen,
+        execl(program, "cella", "serve", "--data", d->data_dir, "--listen", d->listen,
               d->config != NULL ? "--config" : NULL, d->config, (char *)NULL);
     }
     cli_say(STDERR_FILENO, "cella serve cannot be started: %s\n", strerror(errno));

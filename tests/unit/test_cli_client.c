@@ -205,7 +205,7 @@ static void sessions_are_checked(void **state)
     assert_int_equal(cli_session_find(&f.client, "0b9", &session, &e), -1);
     assert_non_null(strstr(e.message, "2 sessions"));
     assert_int_equal(cli_session_find(&f.client, "../x", &session, &e), -1);
-    assert_int_equal(e.code, ERR_INVALID);
+    assert_int_equal(e.code, ERR_NOT_FOUND);
     assert_int_equal(cli_session_find(&f.client, "", &session, &e), -1);
     stop(&f);
 }
