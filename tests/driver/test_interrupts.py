@@ -40,7 +40,8 @@ def test_a_cell_is_interrupted(fresh: Peer, code: str) -> None:
 
 def test_the_traceback_says_where_it_waited(fresh: Peer) -> None:
     running = fresh.begin("import asyncio\nasync def inner():\n    print('on')\n    await asyncio.sleep(60)\nawait inner()")
-    running.wait_for_output("on")
+    running.wait_for_output("on\n")
+    time.sleep(0.05)  # until it really waits
     fresh.interrupt()
     answer = running.finish()
     assert "await inner()" in answer.traceback and "await asyncio.sleep(60)" in answer.traceback

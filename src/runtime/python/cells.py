@@ -8,7 +8,7 @@ from __future__ import annotations
 import builtins
 import inspect
 from types import ModuleType
-from typing import Any, Dict
+from typing import Any, Dict, Optional
 
 from . import awaits, compiler, interrupts, outputs, plots, sources, streams, tracebacks
 
@@ -50,6 +50,7 @@ class Cells:
         self._sources.teach_inspect()
         self._event_loop = awaits.EventLoop()
         self._compiler = compiler.Compiler()
+        self._verdict: Optional[Verdict] = None  # of the running cell, once it is known
         gate.install(Cells.run.__code__)
 
     def run(self, cell_id: int, source: str) -> Verdict:
@@ -57,17 +58,22 @@ class Cells:
         name = f"<cell {cell_id}>"
         if "\r" in source:  # as the tokenizer would; then lines are what split() says
             source = source.replace("\r\n", "\n").replace("\r", "\n")
+        self._verdict = None
         try:
-            verdict = self._guarded(name, source)
+            self._verdict = self._guarded(name, source)
+            self._gate.end_cell()
+            return self._verdict
         except BaseException as error:
-            self._gate.is_running = False
-            verdict = _verdict_of_last_resort(error)
-        while True:
-            try:
-                self._gate.end_cell()
-                return verdict
-            except BaseException:  # from a signal handler of the user's, which is now put to rest
-                continue
+            return self.settle(error)
+
+    def settle(self, error: BaseException) -> Verdict:
+        """Ends a cell that something broke out of: a second interrupt, or a signal handler of the
+        user's, which may raise anywhere until end_cell() has put it to rest."""
+        try:
+            self._gate.end_cell()
+            return self._verdict or _verdict_of_last_resort(error)
+        except BaseException as another:
+            return self.settle(another)
 
     def _guarded(self, name: str, source: str) -> Verdict:
         gate = self._gate
@@ -152,7 +158,7 @@ def _exit_code(error: BaseException) -> int:
 
 
 def _verdict_of_last_resort(error: BaseException) -> Verdict:
-    """A second interrupt, or a handler of the user's, hit while the failure was being described."""
+    """Nothing is asked of the exception: it broke into what would have described another."""
     return Verdict(_status_of(error), NOTHING, tracebacks.brief(error), 1)
 
 

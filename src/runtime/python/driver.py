@@ -54,7 +54,10 @@ class Session:
             raise frames.Closed(f"a cell came with {len(descriptors)} descriptors")
         self._streams.begin_cell(*descriptors)
         self._cell_id = cell_id
-        verdict = self._cells.run(cell_id, code)
+        try:
+            verdict = self._cells.run(cell_id, code)
+        except BaseException as error:
+            verdict = self._cells.settle(error)
         if _getpid() != self._pid:
             self._end_child(verdict)
         with self._channel.lock:  # a thread may wait for the acknowledgement of its display

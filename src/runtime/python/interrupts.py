@@ -103,8 +103,8 @@ class Gate:
             _setprofile(self._profile)
 
     def end_cell(self) -> None:
-        """Afterwards nothing of the user's runs in this thread. May itself be hit by a handler of
-        the user's: to be repeated until it returns."""
+        """Afterwards nothing of the user's runs in this thread. Until then a handler of the user's
+        may raise here too: to be repeated until it returns."""
         self.is_running = self.is_shielded = False
         self._trace, self._profile = _gettrace(), _getprofile()
         if self._trace is not None:

@@ -44,6 +44,7 @@ _LIBRARY_PARTS = ("/site-packages/", "/dist-packages/")
 
 def describe(error: BaseException, cell: str) -> str:
     """The `error` member of a verdict, as JSON. `cell` is the file name of the running cell."""
+    message = _bound(message_of(error), _MAX_MESSAGE_CHARS)
     try:
         text = _bound("".join(_format(error, 0)), _MAX_TRACEBACK_CHARS)
     except Exception as failure:
@@ -51,7 +52,7 @@ def describe(error: BaseException, cell: str) -> str:
     line, column = _place(error, cell)
     fields = [
         f'"name":{_quote(type(error).__name__)}',
-        f'"message":{_quote(_bound(message_of(error), _MAX_MESSAGE_CHARS))}',
+        f'"message":{_quote(message)}',
         f'"traceback":{_quote(text)}',
     ]
     if line is not None:
@@ -122,6 +123,7 @@ def _format_one(error: BaseException, depth: int) -> Iterator[str]:
 
 def _format_headline(error: BaseException) -> List[str]:
     """Type, message, notes, the place of a syntax error, "did you mean"."""
+    message = message_of(error)  # asked here first: the traceback module swallows interrupts
     try:
         summary = _TracebackException(
             type(error), error, error.__traceback__, limit=1, lookup_lines=False
@@ -131,7 +133,7 @@ def _format_headline(error: BaseException) -> List[str]:
             summary.exceptions = None  # the members of a group are formatted by _format_group
         return list(summary.format_exception_only())
     except Exception:
-        return [f"{type(error).__name__}: {message_of(error)}\n"]
+        return [f"{type(error).__name__}: {message}\n"]
 
 
 def _format_group(error: BaseException, depth: int) -> Iterator[str]:
