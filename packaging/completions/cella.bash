@@ -6,7 +6,7 @@ _cella_sessions() {
 
 _cella() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-    local verbs="exec repl ps kill serve stop doctor demo help --help --version"
+    local verbs="exec repl ps kill serve stop doctor bench demo help --help --version"
     local common="--json --help" client="--data --url --key"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
@@ -18,7 +18,7 @@ _cella() {
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
         return
         ;;
-    --data | -d | --save-images)
+    --data | -d | --save-images | -o | --output)
         mapfile -t COMPREPLY < <(compgen -d -- "$current")
         return
         ;;
@@ -28,6 +28,10 @@ _cella() {
         ;;
     -p | --profile)
         mapfile -t COMPREPLY < <(compgen -W "min data" -- "$current")
+        return
+        ;;
+    --only)
+        mapfile -t COMPREPLY < <(compgen -W "idle live think spawn churn load memory" -- "$current")
         return
         ;;
     --log-format)
@@ -49,7 +53,8 @@ _cella() {
     kill) words="--all $client" ;;
     ps | stop) words=$client ;;
     serve) words="--listen --data --config --no-auth --log-format --log-level" ;;
-    help) words="exec repl ps kill serve stop doctor demo" ;;
+    bench) words="--quick --only --output" ;;
+    help) words="exec repl ps kill serve stop doctor bench demo" ;;
     esac
     [[ ${COMP_WORDS[1]} == kill && $current != -* ]] && words=$(_cella_sessions)
     mapfile -t COMPREPLY < <(compgen -W "$words $common" -- "$current")
