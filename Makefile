@@ -25,7 +25,7 @@ test:
 bench:
 	@packaging/deps.sh build data bench
 	@$(MAKE) --no-print-directory build
-	@build/cella bench
+	@build/cella bench -o docs
 
 install: build
 	@meson configure build -Dprefix=$(PREFIX)

@@ -1,9 +1,11 @@
 #!/bin/sh
-# embed.sh OUT.S NAME=PATH...
-# Writes an assembler file with the contents of the files and the table of src/jail/embedded.h.
+# embed.sh OUT.S TABLE NAME=PATH...
+# Writes an assembler file with the contents of the files and a table of them as described in
+# src/jail/embedded.h, under that name.
 set -eu
 out=$1
-shift
+table=$2
+shift 2
 {
     echo '/* made by packaging/embed.sh */'
     echo '.section .rodata'
@@ -18,15 +20,15 @@ shift
     done
     echo '.section .data.rel.ro, "aw"'
     echo '.balign 8'
-    echo '.globl embedded_files'
-    echo '.type embedded_files, @object'
-    echo 'embedded_files:'
+    echo ".globl $table"
+    echo ".type $table, @object"
+    echo "$table:"
     i=0
     while [ "$i" -lt "$n" ]; do
         echo ".quad name_$i, data_$i, end_$i - data_$i"
         i=$((i + 1))
     done
     echo '.quad 0, 0, 0'
-    echo '.size embedded_files, . - embedded_files'
+    echo ".size $table, . - $table"
     echo '.section .note.GNU-stack, "", @progbits'
 } >"$out"

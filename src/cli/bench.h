@@ -95,16 +95,15 @@ struct bench_peer {
 };
 
 struct bench {
-    bool is_quick, is_silent;
+    bool is_quick;
     char dir[PATH_MAX];          /* temporary; everything that is written is below it */
     struct bench_daemon warm;    /* a pool of 4 */
     struct bench_daemon without; /* no pool: every new session is a miss */
     struct bench_peer ipython;
-    const char *ipython_absent; /* why there is none; NULL if there may be */
-    const char *bwrap_absent;
     char ipython_version[64];
+    bool is_ipython_absent, is_bwrap_absent, is_bwrap_tried;
     struct bench_samples samples[BENCH_N_KINDS];
-    double started_ns;
+    struct buf notes; /* what was not measured and why, a line each */
 };
 
 struct bench_section {
@@ -128,6 +127,7 @@ int bench_run_idle(struct bench *b, struct err *e);
 
 void bench_add(struct bench *b, enum bench_id id, double value);
 bool bench_has(const struct bench *b, enum bench_id id);
+void bench_note(struct bench *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 struct bench_summary bench_summarize(const struct bench *b, enum bench_id id); /* n 0: nothing */
 struct bench_verdict bench_judge(const struct bench *b, const struct bench_claim *claim);
 /* How many times worse than ours a peer is; 0 if one of them was not measured. */
@@ -187,7 +187,7 @@ int bench_session_delete(struct bench_http *h, const char *session, struct err *
 
 /* --- peers (bench_peer.c, bench_raw.c) -------------------------------------------------------- */
 
-/* False with a reason kept if this machine does not have it. */
+/* False, with a note of why, if this machine does not have it. */
 bool bench_need_ipython(struct bench *b);
 void bench_ipython_stop(struct bench *b);
 /* Asks the peer for round trips of `1+1` with a pause before each; adds them as samples. */
@@ -197,7 +197,7 @@ int bench_ipython_fresh(struct bench *b, struct err *e);
 /* Runs the imports in the kernel; the pid of the kernel. */
 int bench_ipython_import(struct bench *b, const char *code, pid_t *ret_kernel, struct err *e);
 
-bool bench_has_bwrap(struct bench *b);
+bool bench_has_bwrap(struct bench *b); /* the same; the first time it is tried */
 /* One start of python3 with the imports of the data profile until it has printed its result. */
 int bench_python_cold(struct bench *b, bool is_boxed, double *ret_ns, struct err *e);
 /* The imports of the data profile as Python statements; the caller frees. */

@@ -40,6 +40,12 @@ static void fill_environment(const struct bench *b, struct environment *ret)
     ret->list[n] = NULL;
 }
 
+/* A copy that no dup2 to a small number overwrites. */
+static int out_of_the_way(int fd)
+{
+    return fcntl(fd, F_DUPFD_CLOEXEC, 10);
+}
+
 static _Noreturn void become(const struct bench *b, const struct bench_child *c, char **environ_,
                              pid_t parent)
 {
@@ -48,17 +54,13 @@ static _Noreturn void become(const struct bench *b, const struct bench_child *c,
     cli_signals_restore();
     setpgid(0, 0); /* Ctrl-C is for the program at the terminal */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    int log_fd = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    /* The third first: its place may be taken by one of the others. */
-    int stdio = fcntl(c->stdio, F_DUPFD_CLOEXEC, 10);
-    bool is_ok = getppid() == parent && stdio >= 0 && log_fd >= 0 &&
-                 (c->third < 0 || dup2(c->third, 3) == 3) && dup2(stdio, STDIN_FILENO) >= 0 &&
+    int stdio = out_of_the_way(c->stdio), third = out_of_the_way(c->third);
+    int log_fd = out_of_the_way(open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    bool is_ok = getppid() == parent && dup2(stdio, STDIN_FILENO) >= 0 &&
                  dup2(stdio, STDOUT_FILENO) >= 0 && dup2(log_fd, STDERR_FILENO) >= 0 &&
-                 chdir("/") == 0;
+                 (c->third < 0 || dup2(third, 3) == 3) && chdir("/") == 0;
     if (is_ok) {
         close_range(c->third < 0 ? 3 : 4, ~0U, CLOSE_RANGE_CLOEXEC);
-        if (c->third == 3)
-            fcntl(3, F_SETFD, 0);
         execve(c->argv[0], (char *const *)c->argv, environ_);
     }
     _exit(127);

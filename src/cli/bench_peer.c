@@ -113,13 +113,14 @@ bool bench_need_ipython(struct bench *b)
 {
     if (b->ipython.pid > 0)
         return true;
-    if (b->ipython_absent != NULL)
-        return false;
     struct err e;
+    if (b->is_ipython_absent)
+        return false;
     if (start_ipython(b, &e) == 0)
         return true;
     bench_ipython_stop(b);
-    b->ipython_absent = "python3-ipykernel and python3-jupyter-client are not installed";
+    b->is_ipython_absent = true;
+    bench_note(b, "IPython kernel: %s (make bench installs it)", e.message);
     return false;
 }
 
@@ -240,7 +241,13 @@ int bench_python_cold(struct bench *b, bool is_boxed, double *ret_ns, struct err
 
 bool bench_has_bwrap(struct bench *b)
 {
-    if (b->bwrap_absent == NULL && access(bwrap_path, X_OK) < 0)
-        b->bwrap_absent = "bubblewrap is not installed";
-    return b->bwrap_absent == NULL;
+    double ignored_ns;
+    struct err e;
+    if (b->is_bwrap_absent || b->is_bwrap_tried)
+        return !b->is_bwrap_absent;
+    b->is_bwrap_tried = true;
+    b->is_bwrap_absent = bench_python_cold(b, true, &ignored_ns, &e) < 0;
+    if (b->is_bwrap_absent)
+        bench_note(b, "bwrap: %s (make bench installs it)", e.message);
+    return !b->is_bwrap_absent;
 }

@@ -2,6 +2,7 @@
 #include "cli/bench.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 
 enum { PROC_FILE_MAX = 64 << 10, PROCESSES_MAX = 65536 };
@@ -20,8 +21,7 @@ struct process_list {
 static char *read_proc(const char *path)
 {
     char *text = NULL;
-    size_t len;
-    return fd_read_file(AT_FDCWD, path, PROC_FILE_MAX, &text, &len) == 0 ? text : NULL;
+    return fd_read_file(AT_FDCWD, path, PROC_FILE_MAX, &text, NULL) == 0 ? text : NULL;
 }
 
 /* The number after "Name:" at the start of a line; 0 if there is none. */
@@ -142,9 +142,12 @@ static int add_usage(pid_t pid, struct bench_usage *u, struct err *e)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", pid);
-    _free_ char *text = read_proc(path);
-    if (text == NULL)
-        return err_set(e, ERR_FORBIDDEN, "the memory of process %d cannot be read", pid);
+    _free_ char *text = NULL;
+    int status = fd_read_file(AT_FDCWD, path, PROC_FILE_MAX, &text, NULL);
+    if (status == -EACCES || status == -EPERM)
+        return err_set(e, ERR_FORBIDDEN, "memory of sessions may not be read by this user");
+    if (status < 0)
+        return 0; /* it has ended meanwhile */
     u->n_processes++;
     u->rss += field_of(text, "Rss") * 1024;
     u->pss += field_of(text, "Pss") * 1024;

@@ -2,7 +2,6 @@
 #include "base/fd.h"
 #include "cli/bench_child.h"
 #include "jail/embedded.h"
-#include "wire/frame.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 #include "cli/bench.h"
 
 #include <math.h>
+#include <stdarg.h>
 
 void bench_add(struct bench *b, enum bench_id id, double value)
 {
@@ -15,6 +16,16 @@ void bench_add(struct bench *b, enum bench_id id, double value)
 bool bench_has(const struct bench *b, enum bench_id id)
 {
     return b->samples[id].n > 0;
+}
+
+void bench_note(struct bench *b, const char *fmt, ...)
+{
+    char line[512];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(line, sizeof(line), fmt, args);
+    va_end(args);
+    buf_printf(&b->notes, "%s\n", line);
 }
 
 static int compare(const void *a, const void *b)

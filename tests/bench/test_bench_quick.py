@@ -1,0 +1,52 @@
+"""`cella bench` runs, says what it measured in a stable form, and leaves nothing behind. How fast
+anything is, is not tested: that is for the reader of docs/BENCHMARKS.md."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from harness.daemon import find_binary  # noqa: E402
+
+SECTIONS = "idle, live, think, spawn, churn, load, memory"
+
+
+def bench(tmp_path, *args):
+    return subprocess.run([find_binary(), "bench", *args], capture_output=True, text=True,
+                          timeout=240, env={**os.environ, "TMPDIR": str(tmp_path)})
+
+
+def test_quick_live_as_json(tmp_path):
+    done = bench(tmp_path, "--quick", "--only", "live", "--json")
+    assert done.returncode == 0, done.stderr + done.stdout
+    report = json.loads(done.stdout)
+    assert report["quick"] is True
+    assert set(report["machine"]) >= {"cpu", "cores", "kernel", "python"}
+    measures = {m["name"]: m for m in report["measures"]}
+    assert {"live.unix", "live.tcp", "live.raw"} <= set(measures)
+    assert ("live.ipython" in measures) != ("IPython" in report["notes"])
+    for name in ("live.unix", "live.tcp"):
+        measure = measures[name]
+        assert measure["n"] >= 5000 and measure["unit"] == "ns" and measure["is_cella"]
+        assert 0 < measure["min"] <= measure["p50"] <= measure["p99"]
+    claims = report["claims"]
+    assert {c["measure"] for c in claims} == {"live.tcp"}
+    for claim in claims:
+        assert claim["verdict"] in ("ok", "missed", "not_measured")
+        assert claim["bound"] in ("at_least", "at_most")
+    assert list(tmp_path.iterdir()) == [], "the temporary directory was not removed"
+
+
+def test_unknown_section_is_refused(tmp_path):
+    done = bench(tmp_path, "--only", "speed")
+    assert done.returncode != 0
+    assert SECTIONS in done.stderr
+
+
+def test_output_directory_must_exist(tmp_path):
+    done = bench(tmp_path, "--only", "live", "-o", str(tmp_path / "absent"))
+    assert done.returncode != 0
+    assert "not a directory" in done.stderr
