@@ -137,8 +137,10 @@ def check_python():
         except SyntaxError as error:
             yield f"{place(path, error.lineno)}: {error.msg}"
         for number, line in enumerate(text.splitlines(), 1):
-            if len(line) > 100 or "\t" in line or line != line.rstrip():
-                yield f"{place(path, number)}: over 100 columns, a tab, or space at the end"
+            if len(line) > 100:
+                yield f"{place(path, number)}: {len(line)} columns, 100 are allowed"
+            if "\t" in line or line != line.rstrip():
+                yield f"{place(path, number)}: a tab, or space at the end"
     if shutil.which("pyflakes3"):
         done = subprocess.run(["pyflakes3", *map(str, sources)], capture_output=True, text=True)
         yield from done.stdout.splitlines()

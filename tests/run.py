@@ -59,18 +59,25 @@ def run(command, log, timeout, env=None):
         try:
             return child.wait(timeout)
         except subprocess.TimeoutExpired:
-            child.send_signal(signal.SIGINT)
-            try:
-                child.wait(GRACE_SECONDS)
-            except subprocess.TimeoutExpired:
-                pass
             return None
         finally:
-            try:
-                os.killpg(child.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            child.wait()
+            end(child)
+
+
+def end(child):
+    """Asks it to end, if it has not, and kills it and its process group."""
+    try:
+        if child.poll() is None:
+            child.send_signal(signal.SIGINT)
+            child.wait(GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        pass
+    finally:
+        try:
+            os.killpg(child.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        child.wait()
 
 
 def verdict(status, timeout):
@@ -176,6 +183,30 @@ def unit(kind):
     return result
 
 
+def leftovers(binary):
+    """The pids of what still runs of a program."""
+    found = []
+    for exe in Path("/proc").glob("[0-9]*/exe"):
+        try:
+            if os.readlink(exe) == str(binary):
+                found.append(int(exe.parent.name))
+        except OSError:
+            pass  # it ended, or is not ours
+    return found
+
+
+def end_leftovers(result, group, binary):
+    """After a group nothing of it may run; what does is a failure, and is ended."""
+    pids = leftovers(binary)
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    if pids:
+        result.fail(f"{group} leaves nothing running", f"{len(pids)} processes of {binary}")
+
+
 def pytest(group, folder, timeout, kind=None):
     """Runs the tests of a folder, against the program of a build if there is one."""
     log, report = LOGS / f"{group}.log", LOGS / f"{group}.xml"
@@ -193,6 +224,8 @@ def pytest(group, folder, timeout, kind=None):
         if status is None or (status != 0 and not result.failures):
             result.fail(group, f"{verdict(status, timeout)}\n{tail(log)}")
         reports.collect(result, group)
+        if kind is not None:
+            end_leftovers(result, group, BUILDS / kind / "cella")
     return result
 
 
@@ -254,6 +287,7 @@ def main(chosen):
         return 2
     total = Result()
     built = set()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that run() cleans up
     shutil.rmtree(LOGS, ignore_errors=True)
     LOGS.mkdir(parents=True)
     for name, needs, work in GROUPS:
