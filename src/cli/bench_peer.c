@@ -182,8 +182,9 @@ int bench_ipython_import(struct bench *b, const char *code, pid_t *ret_kernel, s
     "--unshare-all", "--die-with-parent", "--new-session", "--ro-bind", "/usr", "/usr",            \
         "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64", "--symlink",           \
         "usr/bin", "/bin", "--ro-bind", "/etc/alternatives", "/etc/alternatives", "--ro-bind-try", \
-        "/etc/ld.so.cache", "/etc/ld.so.cache", "--proc", "/proc", "--dev", "/dev", "--tmpfs",     \
-        "/tmp", "--tmpfs", "/workspace", "--chdir", "/workspace"
+        "/etc/ld.so.cache", "/etc/ld.so.cache", "--ro-bind-try", "/etc/matplotlibrc",              \
+        "/etc/matplotlibrc", "--ro-bind-try", "/etc/fonts", "/etc/fonts", "--proc", "/proc",       \
+        "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/workspace", "--chdir", "/workspace"
 
 /* Waits for the line "2". The time that the interpreter takes to end is not counted. */
 static int read_two(int fd, struct err *e)

@@ -26,9 +26,10 @@ def run(client, code):
         message = client.get_iopub_msg(timeout=TIMEOUT_SECONDS)
         if message["parent_header"].get("msg_id") != request:
             continue
-        if message["msg_type"] == "execute_result":
-            value = message["content"]["data"]["text/plain"]
-        is_idle = message["msg_type"] == "status" and message["content"]["execution_state"] == "idle"
+        kind, content = message["msg_type"], message["content"]
+        if kind == "execute_result":
+            value = content["data"]["text/plain"]
+        is_idle = kind == "status" and content["execution_state"] == "idle"
     while True:
         reply = client.get_shell_msg(timeout=TIMEOUT_SECONDS)
         if reply["parent_header"].get("msg_id") == request:
