@@ -71,8 +71,10 @@ static enum death_cause find_cause(const struct death_facts *f)
     bool may_be_its_own = f->wish == DEATH_UNWISHED || f->wish == DEATH_BY_CHANNEL;
     if (!may_be_its_own || !f->has_status)
         return wished[f->wish];
+    if (was_killed(f, SIGKILL) && f->oom_kills == 0)
+        return f->is_over_quota ? CAUSE_DISK : wished[f->wish];
     if (was_killed(f, SIGKILL))
-        return f->oom_kills > 0 ? CAUSE_MEMORY : wished[f->wish];
+        return CAUSE_MEMORY;
     if (was_killed(f, SIGSYS))
         return CAUSE_FORBIDDEN;
     if (was_killed(f, SIGXCPU))

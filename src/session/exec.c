@@ -125,9 +125,15 @@ static int begin(struct session *session, struct exec *exec, const char *code, s
     return 0;
 }
 
+/* A session whose kill is under way takes no cell: those that come meanwhile are told by its end. */
+static bool can_begin(const struct session *session)
+{
+    return session->state == SESSION_IDLE && session->ending.wish == DEATH_UNWISHED;
+}
+
 void exec_begin_next(struct session *session)
 {
-    while (session->state == SESSION_IDLE && !list_is_empty(&session->queue)) {
+    while (can_begin(session) && !list_is_empty(&session->queue)) {
         struct exec *exec = CONTAINER_OF(list_first(&session->queue), struct exec, node);
         list_remove(&exec->node);
         session->n_queued--;
@@ -166,7 +172,7 @@ int session_exec(struct session *session, const struct exec_request *request,
     }
     struct exec *exec = new_exec(session, request);
     *ret_exec = exec;
-    if (session->state == SESSION_IDLE) {
+    if (can_begin(session)) {
         if (begin(session, exec, request->code, request->code_len, e) == 0)
             return 0;
         free_exec(exec);
