@@ -42,16 +42,16 @@ static int refuse_large_body(struct http1_parser *p)
 
 /* ---- the line ends of the head --------------------------------------------------------------- */
 
-/* One byte of the head. llhttp accepts some lines that do not end in CRLF, and a header may not be
- * continued on a second line: both have been used to smuggle requests. */
+/* One byte of the head. llhttp accepts some lines that do not end in CRLF and headers without a
+ * name, and a header may not be continued on a second line: all have been used to smuggle. */
 static bool check_head_byte(struct http1_parser *p, char c)
 {
     if (c == '\n')
         return p->last_byte == '\r';
     if (p->last_byte == '\r')
         return false;
-    bool starts_blank = p->line_bytes == 0 && (c == ' ' || c == '\t');
-    return !starts_blank;
+    bool is_stray = c == ' ' || c == '\t' || c == ':';
+    return !(is_stray && p->line_bytes == 0);
 }
 
 /* How much of `data` belongs to the head; `ret_is_end` if the head ends there. */
@@ -62,7 +62,7 @@ static size_t scan_head(struct http1_parser *p, const char *data, size_t len, bo
     while (i < len && !*ret_is_end) {
         char c = data[i++];
         if (!check_head_byte(p, c)) {
-            refuse_malformed(p, "the request's head has a stray line end or blank");
+            refuse_malformed(p, "the request's head has a stray line end, blank or colon");
             break;
         }
         p->last_byte = c;

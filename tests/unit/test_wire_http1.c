@@ -163,7 +163,7 @@ static void refuses_what_is_not_http_1(void **state)
     REFUSED("GET / HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\n\r\n", 417);
     REFUSED("GET /\xc3\xa4 HTTP/1.1\r\nHost: x\r\n\r\n", 400);
     REFUSED("GET / HTTP/1.1\r\nHo st: x\r\n\r\n", 400);
-    REFUSED("GET / HTTP/1.1\r\n: x\r\n\r\n", 400);
+    REFUSED("GET / HTTP/1.1\r\nHost: x\r\n: x\r\n\r\n", 400);
 }
 
 static void assert_buf_refused(struct buf *text, int status)
