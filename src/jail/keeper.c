@@ -197,7 +197,17 @@ static void check(struct ward *w)
 
 /* ---- removing ------------------------------------------------------------------------------ */
 
-static void remove_contents(int fd, int depth)
+/* A tree deeper than we hold descriptors: its lower part becomes a neighbour of the rest, for the
+ * next pass. */
+static void move_up(int dir, const char *name, int top)
+{
+    static unsigned number;
+    char new_name[32];
+    snprintf(new_name, sizeof(new_name), ".deep-%u", number++);
+    renameat2(dir, name, top, new_name, RENAME_NOREPLACE);
+}
+
+static void remove_contents(int fd, int depth, int top)
 {
     DIR *dir = fdopendir(fd);
     if (dir == NULL) {
@@ -214,23 +224,26 @@ static void remove_contents(int fd, int depth)
             continue;
         int child = openat(dirfd(dir), entry->d_name,
                            O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-        if (child >= 0 && depth > 0)
-            remove_contents(child, depth - 1);
-        else if (child >= 0)
+        if (child >= 0 && depth > 0) {
+            remove_contents(child, depth - 1, top);
+        } else if (child >= 0) {
+            fchmod(child, 0700); /* or it could not be moved */
             close(child);
+            move_up(dirfd(dir), entry->d_name, top);
+        }
         unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
     }
     closedir(dir);
 }
 
-/* Trees deeper than the stack of descriptors allows lose a layer of leaves with each pass. */
 static void remove_workspace(int workspaces, const char *name)
 {
     for (int pass = 0; pass < 1000; pass++) {
-        int fd = openat(workspaces, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        _fd_ int top = openat(workspaces, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int fd = top < 0 ? -1 : reopen_dir(top);
         if (fd < 0)
             return;
-        remove_contents(fd, DEPTH_MAX * 4);
+        remove_contents(fd, DEPTH_MAX * 4, top);
         if (unlinkat(workspaces, name, AT_REMOVEDIR) == 0 || errno != ENOTEMPTY)
             return;
     }

@@ -34,12 +34,12 @@ def test_output_within_the_budget_is_whole(session):
 
 
 def test_output_over_the_budget_keeps_head_and_tail_and_counts_the_rest(session):
-    result = session.exec("print('a' * 50_000 + 'b' * 50_000, end='')", budget=1000)
+    result = session.exec("print('Q' * 50_000 + 'Z' * 50_000, end='')", budget=1000)
     out = result["stdout"]
     assert result.truncated is True
-    assert out.startswith("a" * 100) and out.endswith("b" * 100)
+    assert out.startswith("Q" * 100) and out.endswith("Z" * 100)
     assert len(out) < 1300
-    assert result.omitted["stdout"] == 100_000 - out.count("a") - out.count("b")
+    assert result.omitted["stdout"] == 100_000 - out.count("Q") - out.count("Z")
     assert result.omitted["stderr"] == 0
 
 
@@ -169,9 +169,9 @@ def test_events_arrive_in_order_and_the_last_is_the_result(session):
 
 
 def test_output_arrives_while_the_cell_runs(session):
-    events = session.events("print('now')\nimport signal\nwhile True: signal.pause()")
+    events = session.events("import os; os.write(1, b'now')\nimport signal\nsignal.pause()")
     name, data = next(events)
-    assert (name, data["text"]) == ("output", "now\n")
+    assert (name, data["text"]) == ("output", "now")
     assert session.info().state == "busy"
     host.eventually(session.interrupt)
     assert next(events)[1].status == "interrupted"
@@ -215,7 +215,7 @@ def test_a_stream_of_a_bad_request_is_a_plain_error(client, session):
 def test_a_slow_reader_of_a_stream_does_not_stop_the_cell(daemon, client, session, witness):
     before = host.rss_kb(daemon.pid)
     with client.connect() as sock:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
         sock.sendall(
             client.post_bytes(
                 session.path + "/exec",

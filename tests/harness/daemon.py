@@ -1,6 +1,7 @@
 """A real `cella serve` process and what must be true after it ended."""
 
 import contextlib
+import itertools
 import os
 import pathlib
 import pwd
@@ -39,6 +40,8 @@ class StartFailed(Exception):
 
 class Daemon:
     """Runs until stop() or kill(). `user` is a struct passwd, or None to stay who we are."""
+
+    numbers = itertools.count()
 
     def __init__(self, binary, data, user=None, config=None, args=(), env=None, listen=None,
                  preexec=None):
@@ -106,6 +109,19 @@ class Daemon:
 
     def tree(self):
         return host.tree(self.pid)
+
+    def head(self, session):
+        """The host's pid of a session's interpreter."""
+        name = f"head-{next(self.numbers)}"
+        session.exec(f"__import__('ctypes').CDLL(None).prctl(15, b'{name}')")
+        (pid,) = host.find_by_name(self.tree(), name)
+        return pid
+
+    def jail(self, session):
+        """A function that lists the processes of a session: those of its pid namespace."""
+        inode = host.pid_namespace(self.head(session))
+        assert inode
+        return lambda: host.in_pid_namespace(inode)
 
     def warden(self):
         """Its children are called so too, until they have become something else."""

@@ -130,6 +130,18 @@ def find_by_name(processes, name):
     return [pid for pid, _ in processes if read(f"/proc/{pid}/comm").strip() == name]
 
 
+def pid_namespace(pid):
+    try:
+        return os.stat(f"/proc/{pid}/ns/pid").st_ino
+    except OSError:
+        return None
+
+
+def in_pid_namespace(inode):
+    """Every process of this pid namespace, however it came there."""
+    return [pid for pid in pids() if pid_namespace(pid) == inode]
+
+
 def pid_depth(pid):
     """In how many pid namespaces the process has a number: 1 on the host."""
     match = re.search(r"^NSpid:\s+(.*)$", read(f"/proc/{pid}/status"), re.M)
