@@ -9,13 +9,17 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 #define GROUP_PREFIX "cella-"
+#define LEAF GROUP_PREFIX "leaf" /* v2: where the processes of the base step aside */
+#define WARDEN_GROUP "warden"
 
 enum {
     PROC_FILE_MAX = 256 * 1024,
     REMOVE_TRIES = 200,
     REMOVE_PAUSE_MS = 10,
+    MOVE_TRIES = 5,
     CPU_PERIOD_US = 100000
 };
 
@@ -81,7 +85,7 @@ static void find_own_group(const char *controller, char *out, size_t size)
 
 /* ---- the parent group ---------------------------------------------------------------------- */
 
-static void remove_tree(const char *path)
+static void remove_children(const char *path)
 {
     DIR *dir = opendir(path);
     if (dir == NULL)
@@ -91,9 +95,17 @@ static void remove_tree(const char *path)
         if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
             unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
     closedir(dir);
-    /* A group is busy until the last of its processes has been buried. */
-    for (int i = 0; i < REMOVE_TRIES && rmdir(path) < 0 && errno == EBUSY; i++)
+}
+
+/* A group is busy until the last of its processes has been buried. */
+static void remove_tree(const char *path)
+{
+    for (int i = 0; i < REMOVE_TRIES; i++) {
+        remove_children(path);
+        if (rmdir(path) == 0 || errno != EBUSY)
+            return;
         poll(NULL, 0, REMOVE_PAUSE_MS);
+    }
 }
 
 /* Groups of daemons that were killed together with their guardian. */
@@ -149,63 +161,154 @@ static bool make_parent_v1(struct cgroup_parent *p, uid_t owner)
     return any;
 }
 
-/* A group with processes may not hand controllers down, so ours step aside into a leaf. */
-static int enable_controllers(const char *directory, const char *list)
+/* ---- the parent group in v2 ---------------------------------------------------------------- */
+
+/* Whether systemd, or whoever manages the tree, has left this group to us (Delegate=yes). */
+static bool is_delegated(const char *directory)
 {
-    _fd_ int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    int r = fd_write_file(fd, "cgroup.subtree_control", list);
-    if (r != -EBUSY)
-        return r;
-    mkdirat(fd, GROUP_PREFIX "leaf", 0755);
-    _free_ char *procs = NULL;
-    if (fd_read_file(fd, "cgroup.procs", PROC_FILE_MAX, &procs, NULL) == 0) {
-        char *save = NULL;
-        for (char *pid = strtok_r(procs, "\n", &save); pid; pid = strtok_r(NULL, "\n", &save))
-            fd_write_file(fd, GROUP_PREFIX "leaf/cgroup.procs", pid);
+    static const char *const marks[] = {"trusted.delegate", "user.delegate"};
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
+        char value;
+        if (getxattr(directory, marks[i], &value, 1) == 1 && value == '1')
+            return true;
     }
-    return fd_write_file(fd, "cgroup.subtree_control", list);
+    return false;
 }
 
-/* The files that whoever runs a delegated subtree must own. */
-static void give_away_v2(int dir, uid_t owner)
+/* Another daemon of ours may have moved us there. */
+static void leave_leaf(char *group)
 {
-    static const char *const files[] = {"cgroup.procs", "cgroup.subtree_control", "cgroup.threads"};
-    for (size_t i = 0; i < ARRAY_LEN(files); i++)
-        if (fchownat(dir, files[i], owner, owner, 0) < 0)
-            return;
+    size_t len = strlen(group), leaf = strlen("/" LEAF);
+    if (len >= leaf && strcmp(group + len - leaf, "/" LEAF) == 0)
+        group[len - leaf] = '\0';
 }
 
-static bool make_parent_v2(struct cgroup_parent *p, uid_t owner)
+/* The group to build in. Root builds at the top unless its own group was delegated; others may only
+ * build where they are. */
+static bool find_base(char *out, size_t size)
 {
-    char mount[PATH_MAX / 2], own[PATH_MAX / 2], directory[PATH_MAX];
+    char mount[PATH_MAX / 2], own[PATH_MAX / 2];
     if (!find_mount(NULL, mount, sizeof(mount)))
         return false;
     find_own_group(NULL, own, sizeof(own));
-    /* Root builds at the top, where processes and controllers may live together; others may only
-     * build where they are, and only if it was delegated to them. */
-    bool at_top = geteuid() == 0 || strcmp(own, "/") == 0;
-    snprintf(directory, sizeof(directory), "%s%s", mount, at_top ? "" : own);
+    leave_leaf(own);
+    bool is_visible = strcmp(own, "/") != 0 && strstr(own, "/..") == NULL;
+    snprintf(out, size, "%s%s", mount, is_visible ? own : "");
+    if (access(out, F_OK) < 0 || (geteuid() == 0 && !is_delegated(out)))
+        snprintf(out, size, "%s", mount);
+    return true;
+}
+
+static int move_processes(int base, const char *from, const char *to)
+{
+    _free_ char *procs = NULL;
+    int r = fd_read_file(base, from, PROC_FILE_MAX, &procs, NULL);
+    char *save = NULL;
+    for (char *pid = r == 0 ? strtok_r(procs, "\n", &save) : NULL; pid;
+         pid = strtok_r(NULL, "\n", &save)) {
+        int moved = fd_write_file(base, to, pid);
+        if (moved < 0 && moved != -ESRCH) /* gone meanwhile: as good as moved */
+            r = moved;
+    }
+    return r;
+}
+
+static bool has_processes(int base)
+{
+    _free_ char *procs = NULL;
+    return fd_read_file(base, "cgroup.procs", PROC_FILE_MAX, &procs, NULL) == 0 && procs[0] != '\0';
+}
+
+/* Only the root of all groups may have both processes and controllers that it hands down; in any
+ * other its processes, ours among them, step aside into a leaf. They may fork meanwhile. */
+static void step_aside(int base)
+{
+    bool is_root = faccessat(base, "cgroup.type", F_OK, 0) < 0;
+    if (is_root || !has_processes(base) || (mkdirat(base, LEAF, 0755) < 0 && errno != EEXIST))
+        return;
+    for (int i = 0; i < MOVE_TRIES && has_processes(base); i++)
+        if (move_processes(base, "cgroup.procs", LEAF "/cgroup.procs") < 0)
+            return;
+}
+
+/* Undoes step_aside, unless another daemon's groups still need the controllers. */
+static void step_back(const char *directory)
+{
+    _fd_ int base = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (base < 0 || faccessat(base, LEAF, F_OK, 0) < 0)
+        return;
     for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
         char word[32];
-        snprintf(word, sizeof(word), "+%s", controller_names[c]);
-        p->has[c] = enable_controllers(directory, word) == 0;
+        snprintf(word, sizeof(word), "-%s", controller_names[c]);
+        if (fd_write_file(base, "cgroup.subtree_control", word) == -EBUSY)
+            return;
     }
-    p->dirs[0] = make_group(directory, owner, p->paths[0]);
-    if (p->dirs[0] < 0)
-        return false;
-    give_away_v2(p->dirs[0], owner);
+    for (int i = 0; i < MOVE_TRIES && unlinkat(base, LEAF, AT_REMOVEDIR) < 0; i++)
+        if (move_processes(base, LEAF "/cgroup.procs", "cgroup.procs") < 0)
+            return;
+}
+
+/* Has the group hand its controllers down; `has` becomes what it does hand down. */
+static bool enable_controllers(int group, bool has[CGROUP_CONTROLLERS])
+{
     bool any = false;
     for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
         char word[32];
         snprintf(word, sizeof(word), "+%s", controller_names[c]);
-        p->has[c] = p->has[c] && fd_write_file(p->dirs[0], "cgroup.subtree_control", word) == 0;
-        any = any || p->has[c];
+        has[c] = has[c] && fd_write_file(group, "cgroup.subtree_control", word) == 0;
+        any = any || has[c];
     }
-    if (!any)
-        cgroup_parent_remove(p);
     return any;
+}
+
+/* The controllers that the group itself was given. */
+static bool available_controllers(int group, bool has[CGROUP_CONTROLLERS])
+{
+    _free_ char *list = NULL;
+    if (fd_read_file(group, "cgroup.controllers", PROC_FILE_MAX, &list, NULL) < 0)
+        return false;
+    bool any = false;
+    for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
+        has[c] = has_word(list, controller_names[c], ' ');
+        any = any || has[c];
+    }
+    return any;
+}
+
+/* The files that whoever runs a delegated subtree must own. */
+static int give_away_v2(int dir, uid_t owner)
+{
+    static const char *const files[] = {"cgroup.procs", "cgroup.subtree_control", "cgroup.threads"};
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        if (fchownat(dir, files[i], owner, owner, 0) < 0)
+            return -errno;
+    return 0;
+}
+
+/* One group for all that is ours. The warden lives in a child of it, because whoever starts a
+ * process in another group must be allowed to write to what is above both. */
+static bool fill_base(struct cgroup_parent *p, int base, uid_t owner)
+{
+    p->dirs[0] = make_group(p->base, owner, p->paths[0]);
+    if (p->dirs[0] < 0 || give_away_v2(p->dirs[0], owner) < 0 ||
+        faccessat(base, "cgroup.procs", W_OK, AT_EACCESS) < 0)
+        return false;
+    return enable_controllers(p->dirs[0], p->has) &&
+           (mkdirat(p->dirs[0], WARDEN_GROUP, 0755) == 0 || errno == EEXIST);
+}
+
+static bool make_parent_v2(struct cgroup_parent *p, uid_t owner)
+{
+    if (!find_base(p->base, sizeof(p->base)))
+        return false;
+    _fd_ int base = open(p->base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (base < 0 || !available_controllers(base, p->has))
+        return false;
+    step_aside(base);
+    if (enable_controllers(base, p->has) && fill_base(p, base, owner))
+        return true;
+    cgroup_parent_remove(p);
+    return false;
 }
 
 void cgroup_parent_make(struct cgroup_parent *p, uid_t owner)
@@ -228,6 +331,14 @@ void cgroup_parent_remove(struct cgroup_parent *p)
         p->dirs[c] = -1;
         remove_tree(p->paths[c]);
     }
+    if (p->base[0] != '\0')
+        step_back(p->base);
+}
+
+int cgroup_open_warden_group(const struct cgroup_parent *p)
+{
+    return p->version == 2 ? openat(p->dirs[0], WARDEN_GROUP, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                           : -1;
 }
 
 /* ---- one jail's group ---------------------------------------------------------------------- */
@@ -283,6 +394,8 @@ static int make_directories(const struct cgroup_parent *p, struct cgroup *g)
     for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
         if (p->dirs[c] < 0)
             continue;
+        /* One that could not be removed in its time would bring its counters along. */
+        unlinkat(p->dirs[c], g->name, AT_REMOVEDIR);
         if (mkdirat(p->dirs[c], g->name, 0755) < 0 && errno != EEXIST)
             return -errno;
         char path[64];

@@ -18,12 +18,15 @@ struct cgroup_parent {
     bool has[CGROUP_CONTROLLERS]; /* which limits can be set */
     int dirs[CGROUP_CONTROLLERS]; /* v1: one for each controller; v2: only the first; else -1 */
     char paths[CGROUP_CONTROLLERS][PATH_MAX];
+    char base[PATH_MAX]; /* v2: the group in which ours was made, else "" */
 };
 
 /* Never fails as such: what cannot be had is not in `has`. `owner` is who will make jails' groups.
  */
 void cgroup_parent_make(struct cgroup_parent *p, uid_t owner);
 void cgroup_parent_remove(struct cgroup_parent *p); /* when no process is left in it */
+/* v2: the group to start the warden in, for clone3; else -1. */
+int cgroup_open_warden_group(const struct cgroup_parent *p);
 
 /* One jail's group. */
 struct cgroup {

@@ -112,8 +112,11 @@ static pid_t start_warden(const struct guardian_args *args, struct jail_factory 
     int go[2];
     if (pipe2(go, O_CLOEXEC) < 0)
         return -errno;
-    pid_t pid = sys_clone3(WARDEN_NAMESPACES, SIGCHLD, ret_pidfd, -1);
+    _fd_ int group = cgroup_open_warden_group(&factory->cgroups);
+    pid_t pid = sys_clone3(WARDEN_NAMESPACES, SIGCHLD, ret_pidfd, group);
     if (pid == 0) {
+        if (group >= 0)
+            close(group);
         close(go[1]);
         close(LIFELINE_FD);
         warden_child(args, factory, go[0]);

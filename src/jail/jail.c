@@ -19,8 +19,7 @@
 #include <sys/wait.h>
 
 #define JAIL_NAMESPACES                                                                            \
-    (CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |     \
-     CLONE_NEWCGROUP)
+    (CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
 
 enum { MAKE_TIMEOUT_MS = 5000 };
 
@@ -51,7 +50,8 @@ static int init_join_cgroup(const struct init_args *a)
     for (size_t i = 0; a->joins_by_file && i < a->cgroup->n_join_fds; i++)
         if (write(a->cgroup->join_fds[i], "0", 1) != 1)
             return -errno;
-    return 0;
+    /* Only now: a cgroup namespace begins where its maker is. */
+    return unshare(CLONE_NEWCGROUP) < 0 ? -errno : 0;
 }
 
 /* Capabilities stay: uid 0 is not mapped here, so this is no step down from root. It must come
