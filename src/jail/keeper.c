@@ -179,7 +179,9 @@ static void check(struct ward *w)
         say(is_over ? KEEPER_SAYS_OVER : KEEPER_SAYS_UNDER, w->jail, m.bytes);
         w->is_over = is_over;
     }
-    if (m.bytes > w->limit_bytes + w->limit_bytes / 4 + SLACK_MB * MIB)
+    /* Empty files cannot be refused, but who goes on making them can be stopped. */
+    bool is_flooded = m.entries * ENTRY_COST_BYTES > 2 * w->limit_bytes;
+    if (is_flooded || m.bytes > w->limit_bytes + w->limit_bytes / 4 + SLACK_MB * MIB)
         say(KEEPER_SAYS_FAR_OVER, w->jail, m.bytes);
 
     uint64_t now_ms = clock_mono_ms();
