@@ -10,12 +10,13 @@
 #include <signal.h>
 
 enum {
-    /* Shorter cells are answered without the loop ever knowing their pipes. */
-    POLL_AFTER_MS = 1,
+    /* Shorter cells are answered without the loop ever knowing their pipes, also when sixteen
+     * sessions share two cores. */
+    POLL_AFTER_MS = 5,
     WATCH_AFTER_MS = 20,
     GRACE_MS = 1000,
     SETTLE_MS = 2000, /* for a report that never comes */
-    QUIET_MS = 5,
+    QUIET_MS = 25,
     LATE_MAX = 8, /* answered cells whose pipes stay open; the oldest are closed */
 };
 
@@ -125,7 +126,8 @@ static int begin(struct session *session, struct exec *exec, const char *code, s
     return 0;
 }
 
-/* A session whose kill is under way takes no cell: those that come meanwhile are told by its end. */
+/* A session whose kill is under way takes no cell: those that come meanwhile are told by its end.
+ */
 static bool can_begin(const struct session *session)
 {
     return session->state == SESSION_IDLE && session->ending.wish == DEATH_UNWISHED;
@@ -339,6 +341,12 @@ bool exec_interrupt(struct session *session)
     return true;
 }
 
+static void watch_running(struct session *session)
+{
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        exec_pipe_watch(&session->running->pipes[i]);
+}
+
 static void on_deadline(struct session *session)
 {
     struct exec *exec = session->running;
@@ -348,14 +356,14 @@ static void on_deadline(struct session *session)
         return;
     }
     exec->is_timed_out = true;
+    watch_running(session); /* a limit this short passed before ALARM_POLL */
     interrupt(session);
     session_set_alarm(session, ALARM_GRACE, GRACE_MS);
 }
 
 static void on_poll(struct session *session)
 {
-    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
-        exec_pipe_watch(&session->running->pipes[i]);
+    watch_running(session);
     watch_late(session);
     arm(session, ALARM_WATCH, WATCH_AFTER_MS);
 }
