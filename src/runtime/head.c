@@ -55,11 +55,11 @@ static void close_fds(struct head *head)
             close(take_fd(&head->out_fds[i]));
 }
 
+/* Nothing is read or sent any more. The socket stays open as long as the head: a driver that saw
+ * its end would leave in its own way, and the way a head ends is evidence. */
 static void close_channel(struct head *head)
 {
     loop_poll_close(take_ptr(head->poll), NULL);
-    if (head->sock >= 0)
-        close(take_fd(&head->sock));
     close_fds(head);
     frame_reader_free(&head->in);
     buf_free(&head->out);
@@ -74,6 +74,8 @@ void head_free(struct head *head)
         return;
     list_remove(&head->node);
     close_channel(head);
+    if (head->sock >= 0)
+        close(take_fd(&head->sock));
     struct err ignored; /* the warden is lost: so is the jail */
     if (head->has_jail)
         warden_destroy(head->warden, head->jail, false, &ignored);

@@ -440,6 +440,25 @@ static void test_damaged_channel(void **state)
     }
 }
 
+static void test_channel_damaged_between_cells(void **state)
+{
+    struct world *w = *state;
+    struct heard h;
+    struct session *s = create(w, NULL);
+    run(w, s,
+        "import os, struct\nfor fd in range(3, 20):\n"
+        "  try: os.write(fd, struct.pack('<I', 34) + "
+        "b'{\"ev\":\"done\",\"id\":1,\"status\":\"ok\"}')\n"
+        "  except OSError: pass\n",
+        &h);
+    assert_int_equal(h.status, EXEC_OK); /* the forged verdict; the real one comes too late */
+    WAIT_FOR(w, s->ending.wish != DEATH_UNWISHED || s->state == SESSION_DEAD);
+    run(w, s, "1", &h);
+    assert_true(h.has_failed);
+    assert_int_equal(s->state, SESSION_DEAD);
+    assert_string_equal(s->death.name, "ControlChannel");
+}
+
 static void test_delete_answers_everybody(void **state)
 {
     struct world *w = *state;
@@ -590,6 +609,7 @@ int main(void)
         TEST(test_interrupt),
         TEST(test_exit_and_signal),
         TEST(test_damaged_channel),
+        TEST(test_channel_damaged_between_cells),
         TEST(test_delete_answers_everybody),
         TEST(test_stop_answers_everybody),
         TEST(test_session_limit),
