@@ -1,5 +1,6 @@
-"""Every test runs against each interpreter that is here: the one that runs pytest, and those of
-pyenv. CELLA_TEST_PYTHONS (paths, separated by colons) names others."""
+"""Every test runs against several interpreters: the one that runs pytest, and the oldest and newest
+of pyenv's that we support. CELLA_TEST_PYTHONS=all takes all of pyenv's; it may also be a list of
+paths, separated by colons."""
 
 from __future__ import annotations
 
@@ -16,13 +17,14 @@ from peer import Peer  # noqa: E402
 
 
 def _pythons() -> List[str]:
-    named = os.environ.get("CELLA_TEST_PYTHONS")
-    if named:
+    named = os.environ.get("CELLA_TEST_PYTHONS", "")
+    if named not in ("", "all"):
         return named.split(":")
-    found = [sys.executable]
+    versions = os.path.expanduser("~/.pyenv/versions")
+    found: List[str] = []
     for minor in range(9, 15):
-        found += sorted(glob.glob(os.path.expanduser(f"~/.pyenv/versions/3.{minor}.*/bin/python3")))[-1:]
-    return found
+        found += sorted(glob.glob(f"{versions}/3.{minor}.*/bin/python3"))[-1:]
+    return [sys.executable, *(found if named or len(found) < 3 else (found[0], found[-1]))]
 
 
 def _label(python: str) -> str:

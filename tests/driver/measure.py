@@ -1,9 +1,10 @@
-"""What one cell costs in the driver: `python3 measure.py [PYTHON]`. Wall time of the whole round trip
-as this peer sees it, and the CPU time that the session itself used."""
+"""What one cell costs in the driver: `python3 measure.py [PYTHON]`. Wall time of the whole round
+trip as this peer sees it, and the CPU time that the session itself used."""
 
 from __future__ import annotations
 
 import array
+import json
 import os
 import socket
 import sys
@@ -42,8 +43,6 @@ def measure(peer: Peer, code: str) -> tuple[list[float], float]:
 
 
 def _quote(code: str) -> bytes:
-    import json
-
     return json.dumps(code).encode()
 
 

@@ -16,6 +16,7 @@ from typing import Any, Dict, List, Optional
 
 DRIVER = pathlib.Path(__file__).resolve().parents[2] / "src" / "runtime" / "python"
 TIMEOUT_SECONDS = 20.0
+KEPT_CELLS = 20
 
 
 class Answer:
@@ -40,7 +41,8 @@ class Answer:
         return self.error["traceback"]
 
     def __repr__(self) -> str:
-        return f"{self.status} value={self.value} error={self.error} out={self.stdout!r} err={self.stderr!r}"
+        streams = f"out={self.stdout!r} err={self.stderr!r}"
+        return f"{self.status} value={self.value} error={self.error} {streams}"
 
 
 class Peer:
@@ -69,12 +71,14 @@ class Peer:
 
     def close(self) -> None:
         self.sock.close()
-        for pair in self.late.values():
-            for fd in pair:
-                os.close(fd)
-        self.late.clear()
+        for cell_id in list(self.late):
+            self.forget(cell_id)
         if self.process is not None:
             self.process.wait(TIMEOUT_SECONDS)
+
+    def forget(self, cell_id: int) -> None:
+        for fd in self.late.pop(cell_id):
+            os.close(fd)
 
     # frames
 
@@ -109,6 +113,8 @@ class Peer:
         os.close(out_write)
         os.close(err_write)
         self.late[self._next_id] = (out_read, err_read)
+        if len(self.late) > KEPT_CELLS:
+            self.forget(min(self.late))
         return Running(self, self._next_id, out_read, err_read)
 
     def run(self, code: str, timeout: float = TIMEOUT_SECONDS) -> Answer:

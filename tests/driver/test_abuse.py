@@ -9,9 +9,17 @@ from peer import Peer
 @pytest.mark.parametrize(
     "code",
     [
-        "import builtins\nfor n in list(vars(builtins)):\n    if n not in ('print', '__import__', '__build_class__', 'repr'): delattr(builtins, n)",
+        (
+            "import builtins\nfor n in list(vars(builtins)):\n"
+            "    if n not in ('print', '__import__', '__build_class__', 'repr'):\n"
+            "        delattr(builtins, n)"
+        ),
         "import builtins\nbuiltins.print = builtins.len = builtins.compile = builtins.eval = None",
-        "import json, os, socket\njson.loads = json.dumps = os.write = os.close = os.dup2 = None\nsocket.socket = None",
+        (
+            "import json, os, socket\n"
+            "json.loads = json.dumps = os.write = os.close = os.dup2 = None\n"
+            "socket.socket = None"
+        ),
         "import json\nvars(json.encoder).clear(); vars(json.decoder).clear()",
         "import sys\ndel sys.stdout, sys.stderr, sys.stdin, sys.excepthook",
         "import sys\nsys.stdout = sys.stderr = sys.stdin = None",
@@ -46,7 +54,9 @@ from peer import Peer
 def test_the_driver_survives(fresh: Peer, code: str) -> None:
     assert fresh.run(code).status in ("ok", "error")
     assert fresh.value("1+1") == "2"
-    assert fresh.run("import os\nos.write(1, b'x')" if "os.write" not in code else "1").status in ("ok", "error")
+    assert fresh.run((
+        "import os\nos.write(1, b'x')"
+    ) if "os.write" not in code else "1").status in ("ok", "error")
     answer = fresh.run("1/0")
     assert answer.status == "error" and answer.error["name"] == "ZeroDivisionError"
     assert fresh.value("x = 5\nx * 2") == "10"
@@ -65,7 +75,10 @@ def test_closed_and_detached_streams_come_back(fresh: Peer) -> None:
 
 
 def test_non_blocking_control_socket(fresh: Peer) -> None:
-    code = "import os\nfor fd in map(int, os.listdir('/proc/self/fd')):\n    try: os.set_blocking(fd, False)\n    except OSError: pass"
+    code = (
+        "import os\nfor fd in map(int, os.listdir('/proc/self/fd')):\n"
+        "    try: os.set_blocking(fd, False)\n    except OSError: pass"
+    )
     fresh.run(code)
     assert fresh.value("1+1") == "2"
     assert len(fresh.value("'x' * 1_000_000")) == 1_000_002
@@ -86,6 +99,9 @@ def test_the_session_ends_with_the_daemon(python: str) -> None:
 
 
 def test_a_failed_cell_does_not_keep_its_data(fresh: Peer) -> None:
-    fresh.run("import weakref\nclass Big: pass\nrefs = []\ndef f():\n    b = Big(); refs.append(weakref.ref(b)); 1/0")
+    fresh.run((
+        "import weakref\nclass Big: pass\nrefs = []\ndef f():\n"
+        "    b = Big(); refs.append(weakref.ref(b)); 1/0"
+    ))
     fresh.run("f()")
     assert fresh.value("refs[0]() is None") == "True"

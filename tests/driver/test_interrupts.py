@@ -24,7 +24,10 @@ from peer import Peer
         "class R:\n    def __repr__(self):\n        print('on')\n        while True: pass\nR()",
         "import subprocess\nprint('on')\nsubprocess.run(['sleep', '60'])",
         "import sys\nprint('on')\nsys.stdin = open('/dev/zero')\nsys.stdin.readline()",
-        "class E(Exception):\n    def __str__(self):\n        print('on')\n        while True: pass\nraise E",
+        (
+            "class E(Exception):\n    def __str__(self):\n        print('on')\n"
+            "        while True: pass\nraise E"
+        ),
     ],
 )
 def test_a_cell_is_interrupted(fresh: Peer, code: str) -> None:
@@ -39,7 +42,10 @@ def test_a_cell_is_interrupted(fresh: Peer, code: str) -> None:
 
 
 def test_the_traceback_says_where_it_waited(fresh: Peer) -> None:
-    running = fresh.begin("import asyncio\nasync def inner():\n    print('on')\n    await asyncio.sleep(60)\nawait inner()")
+    running = fresh.begin((
+        "import asyncio\nasync def inner():\n    print('on')\n    await asyncio.sleep(60)\n"
+        "await inner()"
+    ))
     running.wait_for_output("on\n")
     time.sleep(0.05)  # until it really waits
     fresh.interrupt()
@@ -49,7 +55,10 @@ def test_the_traceback_says_where_it_waited(fresh: Peer) -> None:
 
 
 def test_cleanup_runs_and_the_interrupt_can_be_caught(fresh: Peer) -> None:
-    running = fresh.begin("try:\n    print('on')\n    while True: pass\nexcept KeyboardInterrupt:\n    caught = 1\nfinally:\n    done = 2\ncaught + done")
+    running = fresh.begin((
+        "try:\n    print('on')\n    while True: pass\nexcept KeyboardInterrupt:\n"
+        "    caught = 1\nfinally:\n    done = 2\ncaught + done"
+    ))
     running.wait_for_output("on")
     fresh.interrupt()
     answer = running.finish()
@@ -143,9 +152,15 @@ def test_a_users_handler_runs_only_in_cells(fresh: Peer) -> None:
 
 
 def test_interrupt_main_from_a_thread(fresh: Peer) -> None:
-    code = "import _thread, threading, time\nthreading.Timer(0.01, _thread.interrupt_main).start()\nwhile True: pass"
+    code = (
+        "import _thread, threading, time\n"
+        "threading.Timer(0.01, _thread.interrupt_main).start()\nwhile True: pass"
+    )
     assert fresh.run(code).status == "interrupted"
-    fresh.run("def late():\n    for _ in range(50): time.sleep(0.001); _thread.interrupt_main()\nt = threading.Thread(target=late)\nt.start()")
+    fresh.run((
+        "def late():\n    for _ in range(50): time.sleep(0.001); _thread.interrupt_main()\n"
+        "t = threading.Thread(target=late)\nt.start()"
+    ))
     t = time.monotonic()
     while time.monotonic() - t < 0.1:
         fresh.run("1+1")

@@ -6,7 +6,10 @@ from peer import Peer
 
 
 def test_names_last(shared: Peer) -> None:
-    shared.run("import math\nx = [1]\ndef f(): return math.pi + len(x)\ng = (n for n in range(3))\nnext(g)")
+    shared.run((
+        "import math\nx = [1]\ndef f(): return math.pi + len(x)\ng = (n for n in range(3))\n"
+        "next(g)"
+    ))
     shared.run("x.append(2)")
     assert shared.value("f() > 5") == "True"
     assert shared.value("next(g)") == "1"
@@ -29,7 +32,10 @@ def test_classes_can_be_pickled(shared: Peer) -> None:
 
 
 def test_dataclasses_and_typing(shared: Peer) -> None:
-    shared.run("from dataclasses import dataclass\n@dataclass\nclass D:\n    a: int\n    b: 'D' = None")
+    shared.run((
+        "from dataclasses import dataclass\n@dataclass\nclass D:\n    a: int\n"
+        "    b: 'D' = None"
+    ))
     assert shared.value("D(1)") == "D(a=1, b=None)"
     assert shared.value("import typing\ntyping.get_type_hints(D)['b'] is D") == "True"
 
@@ -45,7 +51,9 @@ def test_sources_of_functions_and_classes(shared: Peer) -> None:
     assert "field: int" in shared.value("inspect.getsource(Only)")
     shared.run("class A:\n    n = 'newer'")
     assert "newer" in shared.value("inspect.getsource(A)")
-    assert "class JSONDecoder" in shared.value("import json\ninspect.getsource(json.JSONDecoder)[:30]")
+    assert "class JSONDecoder" in shared.value((
+        "import json\ninspect.getsource(json.JSONDecoder)[:30]"
+    ))
     assert shared.run("inspect.getsource(int)").error["name"] == "TypeError"
 
 
@@ -53,13 +61,18 @@ def test_sources_are_bounded(fresh: Peer) -> None:
     big = "x = '''" + "y" * 1_000_000 + "'''"
     for _ in range(20):
         fresh.run(big)
-    code = "import linecache\nsum(len(''.join(e[2])) for n, e in linecache.cache.items() if n[:5] == '<cell')"
+    code = (
+        "import linecache\n"
+        "sum(len(''.join(e[2])) for n, e in linecache.cache.items() if n[:5] == '<cell')"
+    )
     assert int(fresh.value(code)) < 18 << 20
 
 
 def test_future_imports_last(shared: Peer) -> None:
     shared.run("from __future__ import annotations")
-    assert shared.value("def f(a: undefined_name): pass\nf.__annotations__") == "{'a': 'undefined_name'}"
+    assert shared.value((
+        "def f(a: undefined_name): pass\nf.__annotations__"
+    )) == "{'a': 'undefined_name'}"
 
 
 def test_annotations_of_main(shared: Peer) -> None:
@@ -69,7 +82,8 @@ def test_annotations_of_main(shared: Peer) -> None:
 def test_multiprocessing_and_executors(fresh: Peer) -> None:
     code = (
         "import multiprocessing as mp\ndef square(n): return n * n\n"
-        "with mp.get_context('fork').Pool(2) as pool:\n    result = pool.map(square, range(4))\nresult"
+        "with mp.get_context('fork').Pool(2) as pool:\n"
+        "    result = pool.map(square, range(4))\nresult"
     )
     assert fresh.value(code) == "[0, 1, 4, 9]"
     code = (
@@ -83,11 +97,17 @@ class TestAwait:
     def test_top_level_await(self, shared: Peer) -> None:
         assert shared.value("import asyncio\nawait asyncio.sleep(0, 'slept')") == "'slept'"
         assert shared.value("x = await asyncio.sleep(0, 3)\nx + 1") == "4"
-        code = "async def agen():\n    yield 1\n    yield 2\nr = []\nasync for n in agen():\n    r.append(n)\nr"
+        code = (
+            "async def agen():\n    yield 1\n    yield 2\nr = []\nasync for n in agen():\n"
+            "    r.append(n)\nr"
+        )
         assert shared.value(code) == "[1, 2]"
 
     def test_tasks_go_on_while_later_cells_await(self, shared: Peer) -> None:
-        shared.run("import asyncio\nasync def work():\n    await asyncio.sleep(0.01)\n    return 'done'")
+        shared.run((
+            "import asyncio\nasync def work():\n    await asyncio.sleep(0.01)\n"
+            "    return 'done'"
+        ))
         assert shared.run("task = asyncio.create_task(work())").status == "ok"
         assert shared.value("task.done()") == "False"
         assert shared.value("await task") == "'done'"
@@ -98,7 +118,10 @@ class TestAwait:
 
     def test_asyncio_run_works_too(self, shared: Peer) -> None:
         assert shared.value("import asyncio\nasyncio.run(asyncio.sleep(0, 'ran'))") == "'ran'"
-        code = "async def m():\n    return await asyncio.create_task(asyncio.sleep(0, 1))\nasyncio.run(m())"
+        code = (
+            "async def m():\n    return await asyncio.create_task(asyncio.sleep(0, 1))\n"
+            "asyncio.run(m())"
+        )
         assert shared.value(code) == "1"
         assert shared.value("await asyncio.sleep(0, 'still')") == "'still'"
         code = "loop = asyncio.new_event_loop()\nloop.run_until_complete(asyncio.sleep(0, 'own'))"

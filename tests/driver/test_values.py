@@ -59,7 +59,10 @@ def test_a_failing_repr_is_shown_as_such(shared: Peer) -> None:
     assert "its __repr__ failed: ValueError: boom" in answer.text
     assert shared.run("class Odd:\n    def __repr__(self): return 5\nOdd()").status == "ok"
     assert shared.run("class Ex:\n    def __repr__(self): raise SystemExit\nEx()").status == "ok"
-    sneaky = "class S(str):\n    def __len__(self): return 1 << 62\nclass O:\n    def __repr__(self): return S('x')\nO()"
+    sneaky = (
+        "class S(str):\n    def __len__(self): return 1 << 62\nclass O:\n"
+        "    def __repr__(self): return S('x')\nO()"
+    )
     assert shared.value(sneaky) == "x"
 
 
@@ -80,7 +83,10 @@ def test_text_that_utf8_cannot_carry(shared: Peer) -> None:
 
 
 def test_rich_values(shared: Peer) -> None:
-    shared.run("class H:\n    def __init__(self, **k): self.k = k\n    def __repr__(self): return 'H'")
+    shared.run((
+        "class H:\n    def __init__(self, **k): self.k = k\n"
+        "    def __repr__(self): return 'H'"
+    ))
     html = shared.run("class A(H):\n    def _repr_html_(self): return '<b>x</b>'\nA()").value
     assert html == {"type": "html", "html": "<b>x</b>", "text": "H"}
     assert shared.run("A").value["type"] == "text"  # the class, not an object of it
@@ -91,7 +97,10 @@ def test_rich_values(shared: Peer) -> None:
         assert made == {"type": kind, "text": "*x*"}
     made = shared.run("class D(H):\n    def _repr_json_(self): return {'a': [1]}\nD()").value
     assert made == {"type": "json", "json": {"a": [1]}, "text": "H"}
-    failing = "class E(H):\n    def _repr_html_(self): 1/0\n    def _repr_markdown_(self): return 'm'\nE()"
+    failing = (
+        "class E(H):\n    def _repr_html_(self): 1/0\n"
+        "    def _repr_markdown_(self): return 'm'\nE()"
+    )
     assert shared.run(failing).value == {"type": "markdown", "text": "m"}
     every = "class F(H):\n    def __getattr__(self, n): return lambda: 'yes'\nF()"
     assert shared.run(every).value == {"type": "text", "text": "H"}
@@ -127,7 +136,10 @@ class TestDataStack:
         assert "<table" in value["html"] and "0  1  3" in value["text"]
 
     def test_a_wide_open_dataframe_is_bounded(self, data: Peer) -> None:
-        code = "with pd.option_context('display.max_rows', None):\n    display(pd.DataFrame({'a': range(20000)}))"
+        code = (
+            "with pd.option_context('display.max_rows', None):\n"
+            "    display(pd.DataFrame({'a': range(20000)}))"
+        )
         shown = data.run(code).displays[0]
         assert shown["rows"] == 20000 and len(shown["html"]) < 1 << 20
 
@@ -154,7 +166,10 @@ class TestDataStack:
         assert answer.displays == []
 
     def test_show_whatever_the_backend(self, data: Peer) -> None:
-        code = "import matplotlib\nmatplotlib.use('svg')\nfig = plt.figure()\nplt.plot([1])\nfig.show()\nprint(1)"
+        code = (
+            "import matplotlib\nmatplotlib.use('svg')\nfig = plt.figure()\nplt.plot([1])\n"
+            "fig.show()\nprint(1)"
+        )
         answer = data.run(code)
         assert [type(event) for event in answer.events] == [dict, str], answer
         assert answer.stderr == ""

@@ -47,11 +47,14 @@ class Cells:
         self._streams = session_streams
         self._plots = session_plots
         self._sources = sources.Sources()
-        self._sources.teach_inspect()
         self._event_loop = awaits.EventLoop()
         self._compiler = compiler.Compiler()
         self._verdict: Optional[Verdict] = None  # of the running cell, once it is known
-        gate.install(Cells.run.__code__)
+
+    def install(self) -> None:
+        """In the process that becomes the session."""
+        self._gate.install(Cells.run.__code__)
+        self._sources.teach_inspect()
 
     def run(self, cell_id: int, source: str) -> Verdict:
         """Never raises. When it returns nothing of the user's runs in this thread."""

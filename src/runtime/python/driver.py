@@ -15,7 +15,6 @@ from . import cells, frames, interrupts, jsontext, library, outputs, plots, stre
 
 _getpid = os.getpid
 _exit = os._exit
-_close = os.close
 _write = os.write
 _value_of = outputs.value_of
 _text_of = outputs.text_of
@@ -23,23 +22,42 @@ _quote = jsontext.quote
 
 
 class Session:
-    def __init__(self, fd: int, names: Dict[str, Any], session_plots: plots.Plots) -> None:
-        self._pid = _getpid()
-        self._channel = frames.Channel(fd)
+    """Made in the zygote, so that all sessions share what making it takes; started in its fork."""
+
+    def __init__(self, names: Dict[str, Any], session_plots: plots.Plots) -> None:
         self._gate = interrupts.Gate()
         self._streams = streams.Streams(self._gate)
-        self._plots = session_plots
         self._main = _fresh_main(names)
         self._cells = cells.Cells(self._main, self._gate, self._streams, session_plots)
+        self._display_function = self._make_display()
+        self._channel: frames.Channel
+        self._pid = 0
         self._cell_id = 0
-        self._streams.install()
         session_plots.connect(self._display)
-        builtins.display = self._make_display()  # type: ignore[attr-defined]
+
+    def start(self, fd: int) -> NoReturn:
+        """Turns this process into a session that speaks on `fd`."""
+        try:
+            self._channel = frames.Channel(fd)
+            self._take_over()
+            self._cells.warm_up()
+        except BaseException as error:
+            _fail(fd, error)
+        self._serve()
+
+    def _take_over(self) -> None:
+        self._pid = _getpid()
+        _detach_stdio()
+        sys.argv = [""]
+        sys.path.insert(0, "")
+        sys.modules["__main__"] = self._main
+        self._cells.install()
+        self._streams.install()
+        builtins.display = self._display_function  # type: ignore[attr-defined]
         os.register_at_fork(before=self._streams.flush, after_in_child=self._after_fork_in_child)
 
-    def serve(self) -> NoReturn:
+    def _serve(self) -> NoReturn:
         try:
-            self._cells.warm_up()
             self._channel.send('{"ev":"ready"}')
             while True:
                 frame = self._channel.receive()
@@ -114,7 +132,7 @@ class Session:
             self._streams.after_fork_in_child()
 
     def _end_child(self, verdict: cells.Verdict) -> NoReturn:
-        """A forked child fell out of the user's code: it ends, as it would at the end of a script."""
+        """A forked child fell out of the user's code: it ends, as at the end of a script."""
         if verdict.error != cells.NOTHING:
             self._say(jsontext.read_object(verdict.error)["traceback"])
         _exit(verdict.exit_code)
@@ -138,19 +156,7 @@ def _fresh_main(names: Dict[str, Any]) -> types.ModuleType:
     main = types.ModuleType("__main__")
     vars(main)["__builtins__"] = builtins
     vars(main).update(names)
-    sys.modules["__main__"] = main
     return main
-
-
-def start(fd: int, names: Dict[str, Any], session_plots: plots.Plots) -> NoReturn:
-    """Turns this process into a session that speaks on `fd`."""
-    try:
-        _detach_stdio()
-        _clean_interpreter()
-        session = Session(fd, names, session_plots)
-    except BaseException as error:
-        _fail(fd, error)
-    session.serve()
 
 
 def _detach_stdio() -> None:
@@ -161,11 +167,6 @@ def _detach_stdio() -> None:
     if null > 2:
         os.close(null)
     library.unbuffer_stdio()
-
-
-def _clean_interpreter() -> None:
-    sys.argv = [""]
-    sys.path.insert(0, "")
 
 
 def _fail(fd: int, error: BaseException) -> NoReturn:

@@ -28,7 +28,6 @@ _array = array.array
 _poll = select.poll
 _POLLIN = select.POLLIN
 _POLLOUT = select.POLLOUT
-_close = os.close
 _int_from_bytes = int.from_bytes
 _read_object = jsontext.read_object
 _to_bytes = jsontext.to_bytes

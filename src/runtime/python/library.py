@@ -7,7 +7,8 @@ import ctypes
 import os
 from typing import Callable, Optional
 
-PATH = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "libcella_enter.so")
+_HERE = os.path.dirname(os.path.abspath(__file__))
+PATH = os.path.join(os.path.dirname(_HERE), "libcella_enter.so")
 
 
 def _load() -> Optional[ctypes.PyDLL]:

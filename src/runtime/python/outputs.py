@@ -1,4 +1,4 @@
-"""Objects as typed outputs: text, html, dataframe, image, svg, markdown, latex, json. All bounded, and
+"""Objects as typed outputs: text, html, dataframe, image, svg, markdown, latex, json. All bounded;
 an object whose own methods fail is shown with that failure."""
 
 from __future__ import annotations

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import struct
 import sys
 import time
-from typing import Any, Dict, List
+from typing import Any, Callable, Dict, List, Tuple
 
 from . import outputs
 
@@ -43,6 +44,7 @@ def warm_up() -> None:
     """What every session would otherwise pay for itself: the first compilation, and the first table
     and figure where those libraries are loaded."""
     compile("1", "warm", "exec")
+    reseed()
     for warm in (_draw_table, _draw_figure):
         try:
             warm()
@@ -69,17 +71,21 @@ def _draw_figure() -> None:
 
 def reseed() -> None:
     """Forked siblings must not draw the same numbers. Only generators that libraries made; what a
-    user seeds comes later."""
+    user seeds comes later. Also run once in the zygote: the first use of OpenSSL and of numpy's
+    generator sets up a megabyte that all sessions can then share."""
     entropy = os.urandom(32)
-    for name, seed in (
-        ("random", lambda module: module.seed(entropy)),
-        ("numpy.random", lambda module: module.seed()),
-        ("ssl", lambda module: module.RAND_add(entropy, 32.0)),
-        ("torch", lambda module: module.seed()),
-    ):
+    for name, seed in _SEEDERS:
         module = sys.modules.get(name)
         if module is not None:
-            seed(module)
+            seed(module, entropy)
+
+
+# `random` is not here: CPython seeds it anew after every fork.
+_SEEDERS: Tuple[Tuple[str, Callable[[Any, bytes], Any]], ...] = (
+    ("numpy.random", lambda module, entropy: module.seed(struct.unpack("8I", entropy))),
+    ("ssl", lambda module, entropy: module.RAND_add(entropy, len(entropy))),
+    ("torch", lambda module, entropy: module.seed()),
+)
 
 
 def count_threads() -> int:

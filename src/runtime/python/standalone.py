@@ -23,7 +23,7 @@ def main() -> NoReturn:
     profile = cella.preload.Profile(json.loads(sys.argv[2])["preload"])
     plots = cella.plots.Plots()
     plots.install()
-    cella.driver.start(int(sys.argv[1]), profile.names, plots)
+    cella.driver.Session(profile.names, plots).start(int(sys.argv[1]))
 
 
 main()

@@ -26,7 +26,7 @@ import os
 import select
 import sys
 import threading
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, Optional, Tuple
 
 from . import interrupts, library
 
@@ -165,20 +165,23 @@ class Streams:
 
     def __init__(self, gate: interrupts.Gate) -> None:
         self.gate = gate
-        self.main_thread = _get_ident()
+        self.main_thread = 0
         self.pipes: Optional[Pipes] = None
         # Threads that outlived their cell. The Thread object tells a reused ident from the first.
         self._late: Dict[int, Tuple[Any, Optional[Pipes]]] = {}
         self._stdout = self._make_output(1, "<stdout>")
         self._stderr = self._make_output(2, "<stderr>")
-        self._stdin = _make_stdin()
-        self._builtin_input = builtins.input
+        self._stdin: io.TextIOWrapper
+        self._input = self._make_input(builtins.input)
 
     def install(self) -> None:
+        """In the process that becomes the session."""
+        self.main_thread = _get_ident()
         sys.stdout = sys.__stdout__ = self._stdout  # type: ignore[misc]
         sys.stderr = sys.__stderr__ = self._stderr  # type: ignore[misc]
+        self._stdin = _make_stdin()
         sys.stdin = sys.__stdin__ = self._stdin  # type: ignore[misc]
-        builtins.input = self._make_input()  # type: ignore[assignment]
+        builtins.input = self._input  # type: ignore[assignment]
 
     def _make_output(self, number: int, name: str) -> io.TextIOWrapper:
         return _TextIOWrapper(
@@ -278,8 +281,8 @@ class Streams:
         self._late.clear()
         _set_task_pipes(None)
 
-    def _make_input(self) -> Any:
-        streams, builtin_input = self, self._builtin_input
+    def _make_input(self, builtin_input: Callable[[object], str]) -> Callable[..., str]:
+        streams = self
 
         def input(prompt: object = "", /) -> str:
             """Read a string from standard input. There is nobody to type one in this session."""

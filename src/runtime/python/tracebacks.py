@@ -87,6 +87,14 @@ def _walk(entry: Optional[TracebackType]) -> Iterator[TracebackType]:
         entry = entry.tb_next
 
 
+def _first_entry(error: BaseException) -> Optional[TracebackType]:
+    """Without the driver's, whose source nobody needs to read."""
+    for entry in _walk(error.__traceback__):
+        if not entry.tb_frame.f_code.co_filename.startswith(_HERE):
+            return entry
+    return None
+
+
 def _format(error: BaseException, depth: int) -> Iterator[str]:
     for link, joint in _chain(error):
         yield from _format_one(link, depth)
@@ -126,7 +134,7 @@ def _format_headline(error: BaseException) -> List[str]:
     message = message_of(error)  # asked here first: the traceback module swallows interrupts
     try:
         summary = _TracebackException(
-            type(error), error, error.__traceback__, limit=1, lookup_lines=False
+            type(error), error, _first_entry(error), limit=1, lookup_lines=False
         )
         summary.__cause__ = summary.__context__ = None
         if hasattr(summary, "exceptions"):

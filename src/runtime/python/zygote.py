@@ -48,13 +48,14 @@ def main() -> NoReturn:
     cella.preload.warm_up()
     faulthandler.enable(2, all_threads=False)  # what a crash leaves in the cell's stderr
     os.write(_CONTROL_FD, _report(profile, cella.preload.count_threads()))
+    session = cella.driver.Session(profile.names, plots)
     gc.collect()
     gc.freeze()
     session_fd = cella.library.zygote_serve(_CONTROL_FD)
     if session_fd < 0:
         os._exit(0)
     cella.preload.reseed()
-    cella.driver.start(session_fd, profile.names, plots)
+    session.start(session_fd)
 
 
 main()

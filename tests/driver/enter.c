@@ -1,0 +1,55 @@
+/* What libcella_enter.so is to the zygote, without a jail: a fork for each message on the control
+ * socket, with the descriptor that came along as the session's socket. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+void PyOS_BeforeFork(void);
+void PyOS_AfterFork_Parent(void);
+void PyOS_AfterFork_Child(void);
+
+static int receive_descriptor(int control_fd) {
+    char byte;
+    union {
+        char room[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    struct iovec iov = {&byte, 1};
+    struct msghdr msg = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = control.room,
+                         .msg_controllen = sizeof(control.room)};
+    int fd = -1;
+    if (recvmsg(control_fd, &msg, 0) <= 0) return -1;
+    memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+    return fd;
+}
+
+int cella_zygote_serve(int control_fd) {
+    for (;;) {
+        int fd = receive_descriptor(control_fd);
+        if (fd < 0) return -1;
+        while (waitpid(-1, NULL, WNOHANG) > 0) {
+        }
+        PyOS_BeforeFork();
+        pid_t pid = fork();
+        if (pid == 0) {
+            PyOS_AfterFork_Child();
+            close(control_fd);
+            return fd;
+        }
+        PyOS_AfterFork_Parent();
+        close(fd);
+    }
+}
+
+void cella_unbuffer_stdio(void) {
+    setvbuf(stdout, NULL, _IONBF, 0);
+    setvbuf(stderr, NULL, _IONBF, 0);
+}
+
+void cella_flush_stdio(void) {
+    fflush(NULL);
+}
