@@ -21,7 +21,8 @@ static int split_address(const char *address, char *host, size_t host_size, cons
 {
     const char *colon = strrchr(address, ':');
     if (colon == NULL || colon == address || colon[1] == '\0' ||
-        strspn(colon + 1, "0123456789") != strlen(colon + 1) || strlen(colon + 1) > 5)
+        strspn(colon + 1, "0123456789") != strlen(colon + 1) ||
+        strtoul(colon + 1, NULL, 10) > UINT16_MAX)
         return refuse_address(address, e);
     const char *from = address, *to = colon;
     if (*from == '[' && to[-1] == ']') {

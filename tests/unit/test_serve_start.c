@@ -98,9 +98,19 @@ static void listens_where_it_is_told(void **state)
 static void refuses_other_addresses(void **state)
 {
     (void)state;
-    static const char *const bad[] = {
-        "",      ":80",        "80",  "127.0.0.1",  "::1:80",        "[::1]",
-        "[]:80", "127.0.0.1:", "a:b", "1.2.3.4:-1", "localhost:8 0", "127.0.0.1:99999999"};
+    static const char *const bad[] = {"",
+                                      ":80",
+                                      "80",
+                                      "127.0.0.1",
+                                      "::1:80",
+                                      "[::1]",
+                                      "[]:80",
+                                      "127.0.0.1:",
+                                      "a:b",
+                                      "1.2.3.4:-1",
+                                      "localhost:8 0",
+                                      "127.0.0.1:99999999",
+                                      "127.0.0.1:65536"};
     struct err e;
     char url[LISTEN_URL_SIZE];
     int fd = -1;
