@@ -38,8 +38,9 @@ static inline void cleanup_fd(int *fd)
         close(*fd);
 }
 
-#define _free_ __attribute__((cleanup(cleanup_free)))
-#define _fd_ __attribute__((cleanup(cleanup_fd)))
+/* `unused`: clang does not count the cleaning up as a use. */
+#define _free_ __attribute__((unused, cleanup(cleanup_free)))
+#define _fd_ __attribute__((unused, cleanup(cleanup_fd)))
 
 #define take_ptr(p)                                                                                \
     ({                                                                                             \

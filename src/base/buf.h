@@ -24,4 +24,4 @@ bool buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void buf_consume(struct buf *b, size_t len); /* drops bytes from the front */
 const char *buf_str(const struct buf *b);    /* never NULL */
 
-#define _buf_ __attribute__((cleanup(buf_free)))
+#define _buf_ __attribute__((unused, cleanup(buf_free)))
