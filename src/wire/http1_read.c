@@ -214,7 +214,8 @@ static int on_headers_complete(llhttp_t *llhttp)
         return -1;
     /* An offer to change the protocol may be ignored (RFC 9110, 7.8). */
     llhttp->upgrade = 0;
-    p->is_keep_alive = llhttp_should_keep_alive(llhttp);
+    /* HTTP/1.0 could ask for it, but would want it confirmed; one request is what it is for. */
+    p->is_keep_alive = p->is_http_1_1 && llhttp_should_keep_alive(llhttp);
     p->state = HTTP1_IN_BODY;
     return 0;
 }
