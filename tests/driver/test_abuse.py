@@ -54,7 +54,7 @@ from peer import Peer
 def test_the_driver_survives(fresh: Peer, code: str) -> None:
     assert fresh.run(code).status in ("ok", "error")
     assert fresh.value("1+1") == "2"
-    assert fresh.run((
+    assert fresh.run(
         "import os\nos.write(1, b'x')"
     ) if "os.write" not in code else "1").status in ("ok", "error")
     answer = fresh.run("1/0")
@@ -99,9 +99,9 @@ def test_the_session_ends_with_the_daemon(python: str) -> None:
 
 
 def test_a_failed_cell_does_not_keep_its_data(fresh: Peer) -> None:
-    fresh.run((
+    fresh.run(
         "import weakref\nclass Big: pass\nrefs = []\ndef f():\n"
         "    b = Big(); refs.append(weakref.ref(b)); 1/0"
-    ))
+    )
     fresh.run("f()")
     assert fresh.value("refs[0]() is None") == "True"

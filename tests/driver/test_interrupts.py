@@ -42,10 +42,10 @@ def test_a_cell_is_interrupted(fresh: Peer, code: str) -> None:
 
 
 def test_the_traceback_says_where_it_waited(fresh: Peer) -> None:
-    running = fresh.begin((
+    running = fresh.begin(
         "import asyncio\nasync def inner():\n    print('on')\n    await asyncio.sleep(60)\n"
         "await inner()"
-    ))
+    )
     running.wait_for_output("on\n")
     time.sleep(0.05)  # until it really waits
     fresh.interrupt()
@@ -55,10 +55,10 @@ def test_the_traceback_says_where_it_waited(fresh: Peer) -> None:
 
 
 def test_cleanup_runs_and_the_interrupt_can_be_caught(fresh: Peer) -> None:
-    running = fresh.begin((
+    running = fresh.begin(
         "try:\n    print('on')\n    while True: pass\nexcept KeyboardInterrupt:\n"
         "    caught = 1\nfinally:\n    done = 2\ncaught + done"
-    ))
+    )
     running.wait_for_output("on")
     fresh.interrupt()
     answer = running.finish()
@@ -157,10 +157,10 @@ def test_interrupt_main_from_a_thread(fresh: Peer) -> None:
         "threading.Timer(0.01, _thread.interrupt_main).start()\nwhile True: pass"
     )
     assert fresh.run(code).status == "interrupted"
-    fresh.run((
+    fresh.run(
         "def late():\n    for _ in range(50): time.sleep(0.001); _thread.interrupt_main()\n"
         "t = threading.Thread(target=late)\nt.start()"
-    ))
+    )
     t = time.monotonic()
     while time.monotonic() - t < 0.1:
         fresh.run("1+1")

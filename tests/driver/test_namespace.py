@@ -6,10 +6,10 @@ from peer import Peer
 
 
 def test_names_last(shared: Peer) -> None:
-    shared.run((
+    shared.run(
         "import math\nx = [1]\ndef f(): return math.pi + len(x)\ng = (n for n in range(3))\n"
         "next(g)"
-    ))
+    )
     shared.run("x.append(2)")
     assert shared.value("f() > 5") == "True"
     assert shared.value("next(g)") == "1"
@@ -32,10 +32,10 @@ def test_classes_can_be_pickled(shared: Peer) -> None:
 
 
 def test_dataclasses_and_typing(shared: Peer) -> None:
-    shared.run((
+    shared.run(
         "from dataclasses import dataclass\n@dataclass\nclass D:\n    a: int\n"
         "    b: 'D' = None"
-    ))
+    )
     assert shared.value("D(1)") == "D(a=1, b=None)"
     assert shared.value("import typing\ntyping.get_type_hints(D)['b'] is D") == "True"
 
@@ -51,9 +51,9 @@ def test_sources_of_functions_and_classes(shared: Peer) -> None:
     assert "field: int" in shared.value("inspect.getsource(Only)")
     shared.run("class A:\n    n = 'newer'")
     assert "newer" in shared.value("inspect.getsource(A)")
-    assert "class JSONDecoder" in shared.value((
+    assert "class JSONDecoder" in shared.value(
         "import json\ninspect.getsource(json.JSONDecoder)[:30]"
-    ))
+    )
     assert shared.run("inspect.getsource(int)").error["name"] == "TypeError"
 
 
@@ -70,9 +70,9 @@ def test_sources_are_bounded(fresh: Peer) -> None:
 
 def test_future_imports_last(shared: Peer) -> None:
     shared.run("from __future__ import annotations")
-    assert shared.value((
+    assert shared.value(
         "def f(a: undefined_name): pass\nf.__annotations__"
-    )) == "{'a': 'undefined_name'}"
+    ) == "{'a': 'undefined_name'}"
 
 
 def test_annotations_of_main(shared: Peer) -> None:
@@ -104,10 +104,10 @@ class TestAwait:
         assert shared.value(code) == "[1, 2]"
 
     def test_tasks_go_on_while_later_cells_await(self, shared: Peer) -> None:
-        shared.run((
+        shared.run(
             "import asyncio\nasync def work():\n    await asyncio.sleep(0.01)\n"
             "    return 'done'"
-        ))
+        )
         assert shared.run("task = asyncio.create_task(work())").status == "ok"
         assert shared.value("task.done()") == "False"
         assert shared.value("await task") == "'done'"

@@ -32,9 +32,9 @@ def test_they_are_real_text_streams(shared: Peer) -> None:
     assert shared.value("sys.stdout.encoding, sys.stdout.errors") == "('utf-8', 'backslashreplace')"
     assert shared.value("sys.stdout.writable(), sys.stdout.readable()") == "(True, False)"
     assert shared.value("sys.stdout is sys.__stdout__") == "True"
-    answer = shared.run((
+    answer = shared.run(
         "sys.stdout.buffer.write(memoryview(b'mv'))\nsys.stdout.writelines(['a', 'b'])"
-    ))
+    )
     assert answer.stdout == "mvab"
 
 
@@ -44,9 +44,9 @@ def test_much_output_arrives_whole(shared: Peer) -> None:
 
 
 def test_a_non_blocking_pipe_changes_nothing(shared: Peer) -> None:
-    answer = shared.run((
+    answer = shared.run(
         "import os\nos.set_blocking(1, False)\nprint('y' * 1_000_000)\nprint('end')"
-    ))
+    )
     assert answer.status == "ok" and len(answer.stdout) == 1_000_005
     assert shared.value("os.get_blocking(1)") == "True"
 
@@ -82,10 +82,10 @@ def test_a_thread_of_a_late_thread_started_between_cells(fresh: Peer) -> None:
 
 
 def test_a_reused_thread_number_is_not_confused(fresh: Peer) -> None:
-    fresh.run((
+    fresh.run(
         "import threading\ngo = threading.Event()\nt = threading.Thread(target=go.wait)\n"
         "t.start()"
-    ))
+    )
     fresh.run("1")
     answer = fresh.run(
         "go.set(); t.join()\nfor _ in range(20):\n"
@@ -102,10 +102,10 @@ def test_a_task_keeps_its_cell(fresh: Peer) -> None:
 
 
 def test_a_child_keeps_its_cell(fresh: Peer) -> None:
-    fresh.run((
+    fresh.run(
         "import subprocess\n"
         "p = subprocess.Popen(['sh', '-c', 'read x; echo late'], stdin=subprocess.PIPE)"
-    ))
+    )
     assert fresh.run("p.communicate(b'go\\n'); print('now')").stdout == "now\n"
     assert fresh.read_late(1, "late\n") == "late\n"
 
@@ -146,10 +146,10 @@ def test_input_says_that_nobody_is_there(shared: Peer) -> None:
 
 
 def test_replaced_streams_are_flushed_and_stay(fresh: Peer) -> None:
-    fresh.run((
+    fresh.run(
         "import sys, io\n"
         "sys.stdout = io.TextIOWrapper(open(1, 'wb', closefd=False), encoding='utf-8')"
-    ))
+    )
     assert fresh.run("print('buffered')").stdout == "buffered\n"
     fresh.run("sys.stdout = sys.__stdout__")
     assert fresh.run("print('ours')").stdout == "ours\n"

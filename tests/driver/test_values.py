@@ -79,14 +79,15 @@ def test_a_gigantic_repr_is_bounded(shared: Peer) -> None:
 def test_text_that_utf8_cannot_carry(shared: Peer) -> None:
     assert shared.value("class O:\n    def __repr__(self): return 'a\\udc80b'\nO()") == "a\\udc80b"
     assert shared.run("print('a\\udc80b')").stdout == "a\\udc80b\n"
+    assert shared.value("class N:\n    def __repr__(self): return 'a\\0b'\nN()") == "a\\x00b"
     assert shared.value("'\\x00 \\u20ac \\U0001f600'") == "'\\x00 \u20ac \U0001f600'"
 
 
 def test_rich_values(shared: Peer) -> None:
-    shared.run((
+    shared.run(
         "class H:\n    def __init__(self, **k): self.k = k\n"
         "    def __repr__(self): return 'H'"
-    ))
+    )
     html = shared.run("class A(H):\n    def _repr_html_(self): return '<b>x</b>'\nA()").value
     assert html == {"type": "html", "html": "<b>x</b>", "text": "H"}
     assert shared.run("A").value["type"] == "text"  # the class, not an object of it
@@ -97,6 +98,12 @@ def test_rich_values(shared: Peer) -> None:
         assert made == {"type": kind, "text": "*x*"}
     made = shared.run("class D(H):\n    def _repr_json_(self): return {'a': [1]}\nD()").value
     assert made == {"type": "json", "json": {"a": [1]}, "text": "H"}
+    for odd in ("10**30", "[[]] * 2", "{1: 2, '1': 3}", "float('nan')", "'\\0'", "deep"):
+        code = (
+            "deep = []\nfor _ in range(99): deep = [deep]\n"
+            f"class J(H):\n    def _repr_json_(self): return {odd}\nJ()"
+        )
+        assert shared.run(code).value["type"] == ("json" if odd.startswith("[[") else "text")
     failing = (
         "class E(H):\n    def _repr_html_(self): 1/0\n"
         "    def _repr_markdown_(self): return 'm'\nE()"

@@ -18,6 +18,7 @@ _MAX_TABLE_CHARS = 1 << 20
 _SHORT_TABLE_ROWS = 20
 
 _quote = jsontext.quote
+_is_plain = jsontext.is_plain
 _islice = itertools.islice
 _to_base64 = binascii.b2a_base64
 _dumps = json.dumps
@@ -172,9 +173,9 @@ def _json(obj: Any) -> Optional[str]:
     made = _call(obj, "_repr_json_")
     if isinstance(made, tuple) and made:
         made = made[0]
-    if made is None:
+    if made is None or not _is_plain(made):
         return None
-    document = _dumps(made, allow_nan=False)
+    document = _dumps(made, ensure_ascii=False)
     if len(document) > _MAX_RICH_CHARS:
         return None
     return f'{{"type":"json","json":{document},"text":{_quote(text_of(obj))}}}'
