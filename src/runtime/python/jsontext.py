@@ -15,7 +15,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def quote(text: str) -> str:
-    """A NUL is shown as its escape: many readers of JSON refuse \\u0000, the daemon's among them."""
+    """A NUL is shown as its escape: many readers of JSON refuse one, the daemon's among them."""
     if "\0" in text:
         text = text.replace("\0", "\\x00")
     return _quote(text)
