@@ -127,7 +127,7 @@ static void says_that_a_port_is_taken(void **state)
 {
     (void)state;
     struct err e;
-    char url[LISTEN_URL_SIZE], address[64];
+    char url[LISTEN_URL_SIZE], address[LISTEN_URL_SIZE];
     _fd_ int first = -1, second = -1;
     assert_int_equal(listen_tcp("127.0.0.1:0", true, &first, url, &e), 0);
     assert_int_equal(listen(first, 1), 0);
