@@ -35,6 +35,10 @@ class Session:
         self._cell_id = 0
         session_plots.connect(self._display)
 
+    def warm_up(self) -> None:
+        """In the zygote: the hot path's memory is as a session will use it."""
+        self._cells.warm_up()
+
     def start(self, fd: int) -> NoReturn:
         """Turns this process into a session that speaks on `fd`."""
         try:

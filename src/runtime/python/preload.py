@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import struct
 import sys
 import time
 from typing import Any, Callable, Dict, List, Tuple
@@ -69,10 +68,12 @@ def _draw_figure() -> None:
         sys.modules["matplotlib.font_manager"]._get_font.cache_clear()
 
 
+_pid_of_zygote = os.getpid()
+
+
 def reseed() -> None:
     """Forked siblings must not draw the same numbers. Only generators that libraries made; what a
-    user seeds comes later. Also run once in the zygote: the first use of OpenSSL and of numpy's
-    generator sets up a megabyte that all sessions can then share."""
+    user seeds comes later, and `random` is seeded anew by CPython after every fork."""
     entropy = os.urandom(32)
     for name, seed in _SEEDERS:
         module = sys.modules.get(name)
@@ -80,10 +81,16 @@ def reseed() -> None:
             seed(module, entropy)
 
 
-# `random` is not here: CPython seeds it anew after every fork.
+def _reseed_openssl(module: Any, entropy: bytes) -> None:
+    """OpenSSL notices a fork by the process id, which may be the same in another pid namespace."""
+    if os.getpid() == _pid_of_zygote:
+        module.RAND_add(entropy, len(entropy))
+
+
+# A seed of one word costs numpy a tenth of what an array does, in every session's start.
 _SEEDERS: Tuple[Tuple[str, Callable[[Any, bytes], Any]], ...] = (
-    ("numpy.random", lambda module, entropy: module.seed(struct.unpack("8I", entropy))),
-    ("ssl", lambda module, entropy: module.RAND_add(entropy, len(entropy))),
+    ("numpy.random", lambda module, entropy: module.seed(int.from_bytes(entropy[:4], "little"))),
+    ("ssl", _reseed_openssl),
     ("torch", lambda module, entropy: module.seed()),
 )
 

@@ -39,6 +39,16 @@ def _report(profile: Any, threads: int) -> bytes:
     return text
 
 
+def _settle(session: Any) -> None:
+    """Makes the memory ready to be shared: what a child would change is changed here, once."""
+    gc.collect()
+    # Filled with the names of a thousand imports, this cache would touch a page of each when a
+    # session's own look-ups push them out.
+    getattr(sys, "_clear_internal_caches", sys._clear_type_cache)()
+    session.warm_up()
+    gc.freeze()
+
+
 def main() -> NoReturn:
     os.environ.setdefault("MPLBACKEND", "Agg")
     cella = boot.load()
@@ -49,8 +59,7 @@ def main() -> NoReturn:
     faulthandler.enable(2, all_threads=False)  # what a crash leaves in the cell's stderr
     os.write(_CONTROL_FD, _report(profile, cella.preload.count_threads()))
     session = cella.driver.Session(profile.names, plots)
-    gc.collect()
-    gc.freeze()
+    _settle(session)
     session_fd = cella.library.zygote_serve(_CONTROL_FD)
     if session_fd < 0:
         os._exit(0)
