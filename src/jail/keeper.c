@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -251,6 +252,34 @@ static void remove_workspace(int workspaces, const char *name)
     }
 }
 
+#define LEFTOVERS ".old" /* not a name that a workspace may have */
+
+void keeper_set_leftovers_aside(int workspaces)
+{
+    int fd = reopen_dir(workspaces);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (dir == NULL || (mkdirat(workspaces, LEFTOVERS, 0700) < 0 && errno != EEXIST))
+        return;
+    struct dirent *entry;
+    while ((entry = readdir(dir)) != NULL) {
+        char name[sizeof(LEFTOVERS "/") + sizeof(entry->d_name)];
+        snprintf(name, sizeof(name), LEFTOVERS "/%s", entry->d_name);
+        if (entry->d_name[0] != '.')
+            renameat(workspaces, entry->d_name, workspaces, name);
+    }
+    closedir(dir);
+}
+
+/* In a process of its own: orders must not wait for it. */
+static void remove_leftovers(int workspaces)
+{
+    if (fork() != 0)
+        return;
+    close(control);
+    remove_workspace(workspaces, LEFTOVERS);
+    _exit(0);
+}
+
 /* ---- orders -------------------------------------------------------------------------------- */
 
 static struct ward *find(uint64_t jail)
@@ -340,6 +369,8 @@ _Noreturn void keeper_main(int sock, int workspaces)
 {
     prctl(PR_SET_NAME, "cella-keeper");
     control = sock;
+    signal(SIGCHLD, SIG_IGN);
+    remove_leftovers(workspaces);
     for (;;) {
         struct pollfd wait = {.fd = sock, .events = POLLIN};
         int ready = poll(&wait, 1, check_due());

@@ -8,5 +8,9 @@
  * goes on filling the disk is killed. */
 #pragma once
 
+/* Sets aside what a daemon that was killed left behind, before the first jail is made; the keeper
+ * removes it in its own time. */
+void keeper_set_leftovers_aside(int workspaces);
+
 /* The keeper's whole life; `sock` carries struct keeper_order and struct keeper_word. */
 _Noreturn void keeper_main(int sock, int workspaces);

@@ -476,6 +476,7 @@ _Noreturn void warden_main(int control, struct jail_factory *factory)
     list_init(&warden.zygotes);
     warden.free_slots = mem_alloc(SLOTS_MAX * sizeof(*warden.free_slots));
     take_signals();
+    keeper_set_leftovers_aside(factory->workspaces);
     start_keeper();
     tell(&(struct report){.type = REPORT_STARTED}, "");
     for (;;) {
