@@ -68,7 +68,6 @@ static json_t *fit_output(json_t *output, size_t room, uint64_t *omitted)
 void answer_add_output(struct exec *exec, json_t *output)
 {
     if (exec->n_outputs == EXEC_OUTPUTS_MAX) {
-        exec->omitted_outputs++;
         exec->omitted_output_bytes += display_size(output);
         return;
     }
@@ -186,20 +185,51 @@ static void fit_value(const struct exec *exec, const struct answer_facts *facts,
     *ret_value = fit_output(json_incref(facts->value), room, &result->omitted_output_bytes);
 }
 
+/* Fills in everything that is text, each within its share of what the typed outputs left. */
+static void fit_texts(const struct exec *exec, size_t left, const uint64_t claims[CLAIMS],
+                      struct texts *texts, struct exec_result *result, struct exec_error *error)
+{
+    size_t shares[CLAIMS] = {0};
+    share_fairly(left, claims, shares);
+    cut_streams(exec, shares, texts);
+    memcpy(result->streams, texts->cut, sizeof(result->streams));
+    if (result->error == NULL)
+        return;
+    cut_string(error->message.text, error->message.len, shares[CLAIM_MESSAGE],
+               &texts->bufs[CLAIM_MESSAGE], &error->message);
+    if (error->traceback.text != NULL)
+        cut_string(error->traceback.text, error->traceback.len, shares[CLAIM_TRACEBACK],
+                   &texts->bufs[CLAIM_TRACEBACK], &error->traceback);
+}
+
+static bool is_truncated(const struct exec_result *result, const struct exec_error *error)
+{
+    return result->omitted_output_bytes > 0 || error->message.omitted > 0 ||
+           error->traceback.omitted > 0 || result->streams[OUTPUT_STDOUT].omitted > 0 ||
+           result->streams[OUTPUT_STDERR].omitted > 0;
+}
+
+static struct exec_result begin_result(const struct exec *exec, const struct answer_facts *facts)
+{
+    const struct death *death = facts->death;
+    return (struct exec_result){
+        .exec_id = exec->id,
+        .status = facts->status,
+        .outputs = exec->outputs,
+        .n_outputs = exec->n_outputs,
+        .omitted_output_bytes = exec->omitted_output_bytes,
+        .has_exit_code = death != NULL && death->has_exit_code,
+        .exit_code = death != NULL ? death->exit_code : 0,
+        .duration_ms = facts->duration_ms,
+    };
+}
+
 void answer_send(struct exec *exec, const struct answer_facts *facts)
 {
     const struct exec_listener *listener = take_ptr(exec->listener);
     if (listener == NULL)
         return;
-    struct exec_result result = {
-        .exec_id = exec->id,
-        .status = facts->status,
-        .outputs = exec->outputs,
-        .n_outputs = exec->n_outputs,
-        .omitted_outputs = exec->omitted_outputs,
-        .omitted_output_bytes = exec->omitted_output_bytes,
-        .duration_ms = facts->duration_ms,
-    };
+    struct exec_result result = begin_result(exec, facts);
     struct exec_error error = {0};
     if (facts->error != NULL || facts->death != NULL || facts->own_name != NULL) {
         describe_error(facts, &error);
@@ -217,28 +247,11 @@ void answer_send(struct exec *exec, const struct answer_facts *facts)
 
     size_t typed = exec->outputs_size + (value != NULL ? display_size(value) : 0);
     size_t left = MAX(exec->budget - MIN(exec->budget, typed), exec->budget / 4);
-    size_t shares[CLAIMS] = {0};
-    share_fairly(left, claims, shares);
     struct texts texts = {0};
     for (size_t i = 0; i < CLAIMS; i++)
         texts.bufs[i] = BUF_INIT(SIZE_MAX / 4);
-    cut_streams(exec, shares, &texts);
-    memcpy(result.streams, texts.cut, sizeof(result.streams));
-    if (result.error != NULL) {
-        cut_string(error.message.text, error.message.len, shares[CLAIM_MESSAGE],
-                   &texts.bufs[CLAIM_MESSAGE], &error.message);
-        if (error.traceback.text != NULL)
-            cut_string(error.traceback.text, error.traceback.len, shares[CLAIM_TRACEBACK],
-                       &texts.bufs[CLAIM_TRACEBACK], &error.traceback);
-    }
-    if (facts->death != NULL && facts->death->has_exit_code) {
-        result.has_exit_code = true;
-        result.exit_code = facts->death->exit_code;
-    }
-    result.is_truncated = result.omitted_output_bytes > 0 || error.message.omitted > 0 ||
-                          error.traceback.omitted > 0 ||
-                          result.streams[OUTPUT_STDOUT].omitted > 0 ||
-                          result.streams[OUTPUT_STDERR].omitted > 0;
+    fit_texts(exec, left, claims, &texts, &result, &error);
+    result.is_truncated = is_truncated(&result, &error);
     listener->on_result(exec->context, &result);
     json_decref(value);
     free_texts(&texts);

@@ -156,9 +156,7 @@ void engine_stats(const struct engine *engine, struct engine_stats *ret)
 {
     *ret = (struct engine_stats){
         .is_ready = engine->is_ready,
-        .is_stopping = engine->is_stopping,
         .sessions = (uint32_t)engine->n_live,
-        .dead = (uint32_t)engine->n_dead,
         .pooled = engine->pool != NULL ? (uint32_t)pool_n_ready(engine->pool) : 0,
     };
 }
@@ -166,9 +164,4 @@ void engine_stats(const struct engine *engine, struct engine_stats *ret)
 const struct engine_config *engine_config(const struct engine *engine)
 {
     return &engine->config;
-}
-
-struct pool *engine_pool(struct engine *engine)
-{
-    return engine->pool;
 }

@@ -12,7 +12,6 @@
 
 typedef struct uv_loop_s uv_loop_t;
 struct engine;
-struct pool;
 struct warden;
 
 /* Everything here is borrowed and must outlive the engine. */
@@ -47,12 +46,9 @@ void engine_free(struct engine *engine);
 /* For health. */
 struct engine_stats {
     bool is_ready;
-    bool is_stopping;
     uint32_t sessions; /* live */
-    uint32_t dead;     /* ended, still listed */
     uint32_t pooled;   /* interpreters that wait for a session */
 };
 
 void engine_stats(const struct engine *engine, struct engine_stats *ret);
 const struct engine_config *engine_config(const struct engine *engine);
-struct pool *engine_pool(struct engine *engine); /* NULL once it stops */

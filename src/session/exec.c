@@ -17,6 +17,7 @@ enum {
     GRACE_MS = 1000,
     SETTLE_MS = 2000, /* for a report that never comes */
     QUIET_MS = 25,
+    LOOK_EVERY_NS = 1000000000,
     LATE_MAX = 8, /* answered cells whose pipes stay open; the oldest are closed */
 };
 
@@ -263,6 +264,17 @@ void exec_on_display(struct session *session, json_t *output)
     head_ack(session->head);
 }
 
+/* A short cell may leave a process behind that fills the disk: the warden is asked to look, but
+ * once a second is enough, since it looks a second later. */
+static void look_after(struct session *session, const struct exec *exec)
+{
+    uint64_t now_ns = clock_mono_ns();
+    if (!exec->is_watched && now_ns - session->looked_after_ns < LOOK_EVERY_NS)
+        return;
+    session->looked_after_ns = now_ns;
+    head_watch(session->head, false);
+}
+
 /* The cell no longer runs: what remains of it are its pipes. */
 static void retire(struct exec *exec)
 {
@@ -270,8 +282,8 @@ static void retire(struct exec *exec)
     drain(exec);
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         exec_pipe_flush_held(&exec->pipes[i]);
-    if (exec->is_watched)
-        head_watch(session->head, false);
+    if (session->state != SESSION_DEAD)
+        look_after(session, exec);
     session->running = NULL;
     keep_late(exec);
 }
@@ -416,7 +428,6 @@ static void answer_death(struct session *session)
     struct answer_facts facts = {.status = is_time ? EXEC_TIMEOUT : EXEC_DIED,
                                  .death = &session->death,
                                  .duration_ms = elapsed_ms(exec)};
-    exec->is_watched = false; /* there is nothing left to look after */
     retire(exec);
     answer_send(exec, &facts);
 }

@@ -40,7 +40,6 @@ struct exec_result {
     const json_t *value; /* NULL: none */
     json_t *const *outputs;
     size_t n_outputs;
-    uint64_t omitted_outputs;       /* that did not fit, even as a note */
     uint64_t omitted_output_bytes;  /* of value and outputs */
     const struct exec_error *error; /* NULL: none */
     bool has_exit_code;
@@ -86,7 +85,6 @@ struct exec {
     json_t **outputs; /* typed outputs so far, cut to the budget */
     size_t n_outputs;
     size_t outputs_size; /* bytes, see display_size */
-    uint64_t omitted_outputs;
     uint64_t omitted_output_bytes;
 };
 

@@ -51,8 +51,9 @@ struct session {
     size_t n_queued;
     struct list late; /* of struct exec: answered, with pipes that somebody may still write to */
     size_t n_late;
-    uint64_t n_execs;      /* accepted so far; the last exec_id */
-    unsigned n_interrupts; /* sent that have not reached the interpreter yet */
+    uint64_t n_execs;         /* accepted so far; the last exec_id */
+    uint64_t looked_after_ns; /* when the warden was last asked to look at its files */
+    unsigned n_interrupts;    /* sent that have not reached the interpreter yet */
     struct output_ring rings[OUTPUT_STREAMS];
 
     struct loop_timer *timer;
