@@ -367,18 +367,3 @@ size_t pool_n_ready(const struct pool *pool)
         n += pool->shelves[i].n_ready;
     return n;
 }
-
-size_t pool_n_zygotes(const struct pool *pool)
-{
-    return pool->config.n_profiles;
-}
-
-const struct template *pool_zygote(const struct pool *pool, size_t i)
-{
-    return &pool->shelves[i].zygote;
-}
-
-size_t pool_zygote_ready_heads(const struct pool *pool, size_t i)
-{
-    return pool->shelves[i].n_ready;
-}

@@ -42,6 +42,3 @@ void pool_on_event(struct pool *pool, const struct warden_event *event);
 /* The same name with the life of the configuration; NULL if there is no such profile. */
 const char *pool_profile_name(const struct pool *pool, const char *profile);
 size_t pool_n_ready(const struct pool *pool);
-size_t pool_n_zygotes(const struct pool *pool);
-const struct template *pool_zygote(const struct pool *pool, size_t i);
-size_t pool_zygote_ready_heads(const struct pool *pool, size_t i);

@@ -17,15 +17,6 @@ enum {
     PROFILE_JSON_MAX = 64 * 1024,
 };
 
-const char *template_state_name(enum template_state state)
-{
-    static const char *const names[] = {[TEMPLATE_ASLEEP] = "not started",
-                                        [TEMPLATE_STARTING] = "starting",
-                                        [TEMPLATE_READY] = "ready",
-                                        [TEMPLATE_PAUSED] = "restarting"};
-    return names[state];
-}
-
 static void ended(struct template *z);
 
 static int start(struct template *z, struct err *e)

@@ -49,5 +49,3 @@ void template_close(struct template *z);
 int template_want(struct template *z, struct err *e);
 /* WARDEN_ZYGOTE_READY and WARDEN_ZYGOTE_EXITED of its number. */
 void template_on_event(struct template *z, const struct warden_event *event);
-
-const char *template_state_name(enum template_state state);
