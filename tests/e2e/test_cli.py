@@ -228,10 +228,9 @@ def test_exec_starts_a_daemon_and_stop_ends_it(launcher):
 
 
 def is_daemon_of(pid, data):
+    """The process itself, which its parent has left, and not its warden, which looks the same."""
     words = host.read(f"/proc/{pid}/cmdline").split("\0")
-    return "serve" in words and str(data) in words and "Name:\tcella\n" in host.read(
-        f"/proc/{pid}/status"
-    ) and host.stat_fields(pid)[1] == "1"
+    return "serve" in words and str(data) in words and host.stat_fields(pid)[1] == "1"
 
 
 def test_many_commands_at_once_start_one_daemon(launcher):

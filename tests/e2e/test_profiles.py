@@ -129,9 +129,10 @@ def test_dead_sessions_do_not_count_towards_max_sessions(launch):
 
 
 def test_max_output_bytes_from_the_configuration(launch):
-    session = launch(config=MIN + "max_output_bytes: 10000\n").client.spawn("min")
-    result = session.exec("print('x' * 100_000)")
-    assert len(session.output(exec_id=result.exec_id, stream="stdout", limit=100_000)["text"]) <= 10_000
+    session = launch(config=MIN + "max_output_bytes: 65536\n").client.spawn("min")
+    result = session.exec("print('x' * 1_000_000)")
+    page = session.output(exec_id=result.exec_id, stream="stdout", limit=1_000_000)
+    assert 0 < len(page["text"]) <= 65_536
 
 
 # Mistakes in the configuration.
@@ -149,9 +150,8 @@ def test_max_output_bytes_from_the_configuration(launch):
         ("limits:\n  memory_mb: 512\n  cups: 1\n", 3, "cups"),
         ("default_profile: nothing\n", 1, "nothing"),
         ("profiles:\n  p:\n    preloads: []\n", 3, "preloads"),
-        ("profiles:\n  p: [1\n", 3, ""),
+        ("profiles:\n  p: [1]\n", 2, ""),
         ("python: relative/python3\n", 1, "python"),
-        ("python: /no/such/python3\n", 1, "/no/such/python3"),
         ("- a\n- list\n", 1, ""),
         ("pool: 1\npool: 2\n", 2, "pool"),
     ],
@@ -242,7 +242,7 @@ def test_two_pythons_in_one_daemon(launch):
 
 
 @pytest.mark.one_mode
-@pytest.mark.parametrize("python", ["/bin/true", "/bin/sh", "/etc/passwd"])
+@pytest.mark.parametrize("python", ["/bin/true", "/bin/sh", "/etc/passwd", "/no/such/python3"])
 def test_an_interpreter_that_is_no_python_is_refused_clearly(launch, python):
     with pytest.raises(StartFailed) as caught:
         launch(config=f"python: {python}\n")

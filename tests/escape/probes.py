@@ -88,8 +88,12 @@ PROBES = {
         finally:
             os.kill(pid, 9); os.waitpid(pid, 0)
     """,
-    "07 affinity of pid 1": "return os.sched_setaffinity(1, {0}) is None",
-    "07 priority of pid 1": "return os.setpriority(os.PRIO_PROCESS, 1, 10) is None",
+    "07 scheduling of processes other than the session's own": """
+        others = [p for p in range(2, 5000) if p != os.getpid()]
+        return each(lambda p: os.sched_setaffinity(p, {0}) is None, others) + each(
+            lambda p: os.setpriority(os.PRIO_PROCESS, p, 10) is None, others)
+    """,
+    "07 scheduling of everybody with this uid": "return each(lambda u: os.setpriority(os.PRIO_USER, u, 0) is None, [1, 65534, 2000000000])",
     "07 other processes are invisible": """
         mine = {os.getpid()}
         return sorted(int(p) for p in os.listdir('/proc') if p.isdigit() and int(p) not in mine)
@@ -178,7 +182,9 @@ PROBES = {
     "['/proc/sys/kernel/core_pattern', '/proc/sys/kernel/modprobe', '/proc/sysrq-trigger', "
     "'/sys/kernel/uevent_helper', '/proc/sys/fs/binfmt_misc/register', '/proc/sys/vm/panic_on_oom', "
     "'/proc/sys/kernel/hostname', '/proc/sys/net/ipv4/ip_forward', '/proc/sys/kernel/ns_last_pid', "
-    "'/proc/sys/user/max_user_namespaces', '/proc/self/uid_map', '/proc/self/gid_map', '/proc/self/setgroups'])",
+    "'/proc/sys/user/max_user_namespaces'])",
+    "26 a new map of users": "return each(lambda n: os.write(os.open('/proc/self/' + n, os.O_WRONLY), "
+    "b'allow' if n == 'setgroups' else b'0 0 1'), ['uid_map', 'gid_map', 'setgroups', 'projid_map'])",
     "26 any file of /proc/sys, to write": """
         found = []
         for where, _, files in os.walk('/proc/sys'):
@@ -324,7 +330,7 @@ PROBES = {
     """,
     "53 the clock": "import time\nreturn each(lambda c: time.clock_settime(c, time.clock_gettime(c)) is None, [0]) or call(164, bytes(16), 0) == 0",
     "53 adjtimex": "b = ctypes.create_string_buffer(struct.pack('I', 0x8000 | 1), 208)\nreturn call(159, b) == 0",
-    "53 time namespace offsets": "return can_open('/proc/self/timens_offsets', os.O_WRONLY) and open('/proc/self/timens_offsets', 'w').write('1 5 0')",
+    "53 time namespace offsets": "return os.write(os.open('/proc/self/timens_offsets', os.O_WRONLY), b'1 5 0')",
     "54 real-time scheduling": "return each(lambda p: os.sched_setscheduler(0, p, os.sched_param(1)) is None, [1, 2])",
     "54 deadline scheduling": "return call(314, 0, struct.pack('IIQiIQQQ', 48, 6, 0, 0, 0, 10**6, 10**7, 10**7), 0) == 0",
     "54 negative nice": "return os.nice(-5) < 0",

@@ -17,7 +17,7 @@ from . import host
 from .client import Client
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-START_WITHIN = 120
+START_WITHIN = 40
 STOP_WITHIN = 15
 SANITIZER_REPORT = re.compile(r"AddressSanitizer|LeakSanitizer|UndefinedBehavior|runtime error:")
 
@@ -75,7 +75,8 @@ class Daemon:
         return command + list(args)
 
     def wait_ready(self):
-        deadline, seen = time.monotonic() + START_WITHIN, b""
+        within = START_WITHIN * (4 if self.is_sanitized else 1)
+        deadline, seen = time.monotonic() + within, b""
         while not (match := re.search(rb"^cella ready (\S+)\n", seen, re.M)):
             left = deadline - time.monotonic()
             ready, _, _ = select.select([self.process.stdout], [], [], max(left, 0))
