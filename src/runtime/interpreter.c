@@ -17,6 +17,12 @@ static bool is_below(const char *path, const char *directory)
     return strncmp(path, directory, len) == 0 && (path[len] == '/' || path[len] == '\0');
 }
 
+static bool is_hidden(const char *path)
+{
+    return is_below(path, "/tmp") || is_below(path, "/var/tmp") || is_below(path, "/run") ||
+           is_below(path, "/workspace");
+}
+
 static bool exists(const char *directory, const char *pattern)
 {
     char path[PATH_MAX + 32];
@@ -85,6 +91,11 @@ int interpreter_find_dirs(const char *python, struct interpreter_dirs *ret, stru
     if (realpath(python, real) == NULL || access(real, X_OK) < 0) {
         err_errno(e, ERR_UNAVAILABLE, errno, "cannot use the interpreter %s", python);
         return err_advise(e, "install it, or name another one in the configuration (`python:`)");
+    }
+    if (is_hidden(python) || is_hidden(real)) {
+        err_set(e, ERR_INVALID, "the interpreter %s is where jails have a directory of their own",
+                python);
+        return err_advise(e, "put it into another place than /tmp, /var/tmp, /run and /workspace");
     }
     add_prefix_of(ret, python);
     add_base_of_venv(ret, python);

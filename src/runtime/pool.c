@@ -210,6 +210,7 @@ static void on_zygote_ended(struct template *zygote)
     while (!list_is_empty(&shelf->waiting))
         refuse(CONTAINER_OF(list_first(&shelf->waiting), struct head, node), text);
     pool->config.on_notice(pool->config.context, "zygote_ended", text);
+    pool->config.on_zygote_ended(pool->config.context, zygote);
 }
 
 static const struct template_listener template_listener = {

@@ -17,6 +17,7 @@ struct pool_config {
     struct jail_limits limits; /* of the heads that wait */
     uint32_t size;             /* for each profile whose zygote runs */
     void (*on_zygote_ready)(void *context, const struct template *zygote);
+    void (*on_zygote_ended)(void *context, const struct template *zygote);
     /* Something an administrator should know. */
     void (*on_notice)(void *context, const char *event, const char *text);
     void *context;

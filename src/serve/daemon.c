@@ -1,5 +1,6 @@
 #include "base/log.h"
 #include "jail/warden.h"
+#include "loop/loop.h"
 #include "policy/config.h"
 #include "policy/keys.h"
 #include "runtime/interpreter.h"
@@ -34,7 +35,8 @@ struct daemon {
     struct engine *engine;
     struct server *server;
     uv_signal_t signals[2];
-    int parts_running; /* of engine and server */
+    struct loop_timer *giving_up; /* NULL unless the default profile cannot be loaded */
+    int parts_running;            /* of engine and server */
     bool is_stopping;
     bool has_failed; /* `failure` is why */
     struct err failure;
@@ -49,6 +51,8 @@ static void part_stopped(void *context)
         return;
     for (size_t i = 0; i < ARRAY_LEN(d->signals); i++)
         uv_close((uv_handle_t *)&d->signals[i], NULL);
+    if (d->giving_up != NULL)
+        loop_timer_close(take_ptr(d->giving_up), NULL);
     uv_stop(&d->loop);
 }
 
@@ -106,6 +110,26 @@ static void on_lost(void *context, const char *text)
         err_advise(&d->failure, "Start the daemon again; `cella doctor` checks the machine.");
     }
     stop(d);
+}
+
+static void give_up(void *context)
+{
+    stop(context);
+}
+
+static void on_unstartable(void *context, const char *text)
+{
+    struct daemon *d = context;
+    if (d->is_stopping)
+        return;
+    d->has_failed = true;
+    err_set(&d->failure, ERR_UNAVAILABLE, "the default profile %s cannot be loaded by %s: %s",
+            d->config.default_profile,
+            config_find_profile(&d->config, d->config.default_profile)->python, text);
+    err_advise(&d->failure, "Check `python` and the profile in the configuration; it needs Python "
+                            "3.9 or newer.");
+    d->giving_up = loop_timer_new(&d->loop, give_up, d);
+    loop_timer_set(d->giving_up, 0);
 }
 
 /* ---- starting -------------------------------------------------------------------------------- */
@@ -185,7 +209,12 @@ static int start_engine(struct daemon *d, struct err *e)
         .max_output_bytes = d->config.max_output_bytes,
     };
     struct engine_events events = {
-        .on_ready = on_ready, .on_notice = on_notice, .on_lost = on_lost, .context = d};
+        .on_ready = on_ready,
+        .on_notice = on_notice,
+        .on_lost = on_lost,
+        .on_unstartable = on_unstartable,
+        .context = d,
+    };
     return engine_new(&config, &events, d->warden, &d->loop, &d->engine, e);
 }
 

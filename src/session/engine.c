@@ -8,6 +8,8 @@
 
 #include <assert.h>
 
+enum { START_ATTEMPTS = 3 }; /* of the default profile, before the daemon gives up */
+
 static void end_all(struct engine *engine, enum death_wish wish, const char *detail)
 {
     /* From the front each time: an answer may make its caller do something. */
@@ -69,6 +71,15 @@ static void on_zygote_ready(void *context, const struct template *zygote)
     engine->events.on_ready(engine->events.context);
 }
 
+static void on_zygote_ended(void *context, const struct template *zygote)
+{
+    struct engine *engine = context;
+    bool is_awaited =
+        !engine->is_ready && strcmp(zygote->profile->name, engine->config.default_profile) == 0;
+    if (is_awaited && zygote->failures == START_ATTEMPTS)
+        engine->events.on_unstartable(engine->events.context, zygote->failure);
+}
+
 int engine_new(const struct engine_config *config, const struct engine_events *events,
                struct warden *warden, uv_loop_t *loop, struct engine **ret_engine, struct err *e)
 {
@@ -84,6 +95,7 @@ int engine_new(const struct engine_config *config, const struct engine_events *e
                                                   .limits = config->limits,
                                                   .size = config->pool_size,
                                                   .on_zygote_ready = on_zygote_ready,
+                                                  .on_zygote_ended = on_zygote_ended,
                                                   .on_notice = on_notice,
                                                   .context = engine},
                             warden, loop);

@@ -31,6 +31,9 @@ struct engine_events {
     /* Something an administrator should read: `event` is a stable word, `text` the details. */
     void (*on_notice)(void *context, const char *event, const char *text);
     void (*on_lost)(void *context, const char *text); /* the warden ended: stop the daemon */
+    /* The default profile cannot be loaded: on_ready would never come. Not to be answered with
+     * engine_stop at once, only from the loop. */
+    void (*on_unstartable)(void *context, const char *text);
     void *context;
 };
 

@@ -212,9 +212,16 @@ def test_a_remote_daemon_by_url_and_key(daemon, shell):
 # The daemon that starts by itself.
 
 
-def test_exec_starts_a_daemon_and_stop_ends_it(launcher):
-    data = launcher.new_data()
-    shell = Shell(launcher.binary, launcher.user, data)
+@pytest.fixture
+def lonely_shell(launcher):
+    """A shell for which no daemon runs. One that it started ends with the test."""
+    shell = Shell(launcher.binary, launcher.user, launcher.new_data())
+    yield shell
+    shell("stop")
+
+
+def test_exec_starts_a_daemon_and_stop_ends_it(lonely_shell):
+    shell, data = lonely_shell, lonely_shell.data
     assert shell("ps").returncode != 0
     assert shell("exec", "-p", "min", "1 + 1", check=0).stdout == "2\n"
     (daemon,) = [p for p in host.pids() if is_daemon_of(p, data)]
@@ -233,8 +240,8 @@ def is_daemon_of(pid, data):
     return "serve" in words and str(data) in words and host.stat_fields(pid)[1] == "1"
 
 
-def test_many_commands_at_once_start_one_daemon(launcher):
-    shell = Shell(launcher.binary, launcher.user, launcher.new_data())
+def test_many_commands_at_once_start_one_daemon(lonely_shell):
+    shell = lonely_shell
     running = [
         subprocess.Popen([shell.binary, "exec", "-p", "min", f"{n} * 2"], stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, text=True, **shell.options())
@@ -242,7 +249,6 @@ def test_many_commands_at_once_start_one_daemon(launcher):
     ]
     outputs = [p.communicate(timeout=60) for p in running]
     assert [o for o, _ in outputs] == [f"{n * 2}\n" for n in range(6)], outputs
-    shell("stop", check=0)
 
 
 # repl

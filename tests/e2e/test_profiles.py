@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -172,6 +173,14 @@ def test_a_configuration_that_does_not_exist(launch):
     assert "/no/such/file.yaml" in caught.value.stderr
 
 
+@pytest.mark.one_mode
+def test_an_interpreter_that_jails_would_hide_is_refused(launch, tmp_path):
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path], check=True)
+    with pytest.raises(StartFailed) as caught:
+        launch(config=f"python: {tmp_path}/bin/python3\n")
+    assert "/tmp" in caught.value.stderr
+
+
 # Other Pythons.
 
 KINDS = {
@@ -214,8 +223,10 @@ def test_another_python(launch, version):
     check_interpreter(daemon.client, "other", version)
 
 
-def test_a_virtual_environment(launch, launcher):
-    where = launcher.directory / "venv"
+def test_a_virtual_environment(launch, launcher, request):
+    home = pathlib.Path(launcher.user.pw_dir) if launcher.user else pathlib.Path.home()
+    where = home / f".cella-venv-{os.getpid()}"
+    request.addfinalizer(lambda: shutil.rmtree(where))
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", where], check=True)
     (site,) = where.glob("lib/python3*/site-packages")
     (site / "only_in_the_venv.py").write_text("answer = 42\n")

@@ -181,7 +181,7 @@ def ordinary_user(binary):
     """A fresh system user with a home of its own and a copy of the program that it may run.
     Yields (struct passwd, path of the program)."""
     name = f"cella-t{os.getpid()}"
-    home = tempfile.mkdtemp(prefix="cella-home-", dir="/var/tmp")
+    home = tempfile.mkdtemp(prefix="cella-test-", dir="/home")
     subprocess.run(["useradd", "--system", "--no-create-home", "--home-dir", home,
                     "--shell", "/bin/sh", name], check=True)
     try:
