@@ -77,14 +77,14 @@ const struct bench_claim bench_claims[] = {
 };
 const size_t bench_n_claims = ARRAY_LEN(bench_claims);
 
-/* Idleness first, before there is anything to be idle after. */
+/* Idleness and memory first, while the daemon is as it started. */
 const struct bench_section bench_sections[] = {
     {"idle", "an idle daemon", bench_run_idle},
+    {"memory", "memory of sessions", bench_run_memory},
     {"live", "cells, back to back", bench_run_live},
     {"think", "cells, with pauses", bench_run_think},
     {"spawn", "new sessions", bench_run_spawn},
     {"churn", "create, run, destroy", bench_run_churn},
     {"load", "cells in 16 sessions", bench_run_load},
-    {"memory", "memory of sessions", bench_run_memory},
 };
 const size_t bench_n_sections = ARRAY_LEN(bench_sections);
