@@ -94,13 +94,22 @@ static void give_slot(uint32_t slot)
 
 /* ---- jails --------------------------------------------------------------------------------- */
 
+static void read_keeper(void);
+
 static void order_keeper(enum keeper_order_type type, const struct jail *j, bool is_busy,
                          const int *fds, size_t n_fds)
 {
     struct keeper_order order = {
         .type = type, .jail = j->id, .disk_mb = j->limits.disk_mb, .is_busy = is_busy};
     memcpy(order.workspace, j->workspace, sizeof(order.workspace));
-    if (fd_send(warden.keeper, &order, sizeof(order), fds, n_fds) < 0)
+    ssize_t sent;
+    /* A keeper that waits for us to read does not read: of the two, we give way. */
+    while ((sent = fd_send(warden.keeper, &order, sizeof(order), fds, n_fds)) == -EAGAIN) {
+        struct pollfd wait = {.fd = warden.keeper, .events = POLLIN | POLLOUT};
+        if (poll(&wait, 1, -1) == 1 && (wait.revents & POLLIN))
+            read_keeper();
+    }
+    if (sent < 0)
         _exit(1); /* without its keeper no quota holds */
 }
 
@@ -453,6 +462,7 @@ static void start_keeper(void)
         keeper_main(pair[1], warden.factory->workspaces);
     }
     close(pair[1]);
+    fd_set_nonblocking(pair[0], true);
     warden.keeper = pair[0];
 }
 
