@@ -348,7 +348,6 @@ bool exec_interrupt(struct session *session)
 {
     if (session->running == NULL || session->ending.wish != DEATH_UNWISHED)
         return false;
-    session->running->is_interrupted = true;
     interrupt(session);
     return true;
 }

@@ -79,7 +79,6 @@ struct exec {
 
     uint64_t started_ns; /* monotonic */
     bool is_timed_out;   /* the interrupt was sent */
-    bool is_interrupted; /* by a caller */
     bool is_watched;     /* the warden looks after its files */
     struct exec_pipe pipes[OUTPUT_STREAMS];
     json_t **outputs; /* typed outputs so far, cut to the budget */
