@@ -7,18 +7,41 @@ from __future__ import annotations
 
 import builtins
 import os
+import resource
 import sys
 import types
 from typing import Any, Dict, NoReturn
 
 from . import cells, frames, interrupts, jsontext, library, outputs, plots, streams
 
+_RESERVED_DESCRIPTORS = 8
+_NOFILE = resource.RLIMIT_NOFILE
+_getrlimit = resource.getrlimit
+_setrlimit = resource.setrlimit
 _getpid = os.getpid
 _exit = os._exit
 _write = os.write
 _value_of = outputs.value_of
 _text_of = outputs.text_of
 _quote = jsontext.quote
+
+
+class _Reserve:
+    """A few descriptors that user code cannot use up, so that a cell which leaked all it could get
+    is followed by one that can close them: within, there is room for the pipes of the next cell."""
+
+    def keep(self) -> None:
+        hard = _getrlimit(_NOFILE)[1]
+        if hard > _RESERVED_DESCRIPTORS:  # and not infinite
+            _setrlimit(_NOFILE, (hard - _RESERVED_DESCRIPTORS, hard))
+
+    def __enter__(self) -> None:
+        soft, hard = self._users = _getrlimit(_NOFILE)
+        if soft != hard:
+            _setrlimit(_NOFILE, (hard, hard))
+
+    def __exit__(self, *_: object) -> None:
+        _setrlimit(_NOFILE, self._users)
 
 
 class Session:
@@ -31,6 +54,7 @@ class Session:
         self._cells = cells.Cells(self._main, self._gate, self._streams, session_plots)
         self._display_function = self._make_display()
         self._channel: frames.Channel
+        self._reserve = _Reserve()
         self._pid = 0
         self._cell_id = 0
         session_plots.connect(self._display)
@@ -51,6 +75,7 @@ class Session:
 
     def _take_over(self) -> None:
         self._pid = _getpid()
+        self._reserve.keep()
         _detach_stdio()
         sys.argv = [""]
         sys.path.insert(0, "")
@@ -64,7 +89,8 @@ class Session:
         try:
             self._channel.send('{"ev":"ready"}')
             while True:
-                frame = self._channel.receive()
+                with self._reserve:
+                    frame = self._channel.receive()
                 if frame["op"] == "exec":
                     self._exec(frame["id"], frame["code"])
         except BaseException as error:
