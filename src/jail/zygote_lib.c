@@ -3,6 +3,7 @@
 #include "base/fd.h"
 #include "jail/enter.h"
 #include "jail/syscalls.h"
+#include "jail/zygote_memory.h"
 
 #include <dlfcn.h>
 #include <sched.h>
@@ -127,6 +128,7 @@ EXPORT int cella_zygote_serve(int control)
     _fd_ int own_pidfd = pidfd_open(getpid(), 0);
     if (own_pidfd < 0)
         return -errno;
+    zygote_gather_memory();
     struct fork_request request;
     while (receive(control, &request)) {
         pid_t pid = fork_into_jail(&request, own_pidfd);
