@@ -152,7 +152,8 @@ static void check_cpu(struct doctor_check *c)
     check_cgroup(c, CGROUP_CPU);
 }
 
-/* The proof: a warden with its image, exactly as the daemon starts it. */
+/* The proof: a warden with its image, exactly as the daemon starts it; it makes a jail before it
+ * says that it is up. */
 static void check_jail(struct doctor_check *c)
 {
     char directory[] = "/tmp/cella-doctor-XXXXXX";

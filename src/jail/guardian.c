@@ -65,6 +65,8 @@ static _Noreturn void warden_child(const struct guardian_args *args, struct jail
         image_build(sources, &e) < 0)
         report_failure(&e);
     factory->workspaces = open(IMAGE_WORKSPACES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (jail_try(factory, &e) < 0)
+        report_failure(&e);
     warden_main(CONTROL_FD, factory);
 }
 

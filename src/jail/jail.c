@@ -222,7 +222,7 @@ static int await_init(struct jail *j, int sync, struct err *e)
     return 0;
 }
 
-/* A jail that never came to be: its init is ours to reap here, before the loop can see it. */
+/* A jail that nobody enters: its init is ours to reap here, before the loop can see it. */
 static void discard(const struct jail_factory *f, struct jail *j)
 {
     if (j->init_pid > 0) {
@@ -266,6 +266,15 @@ int jail_make(const struct jail_factory *factory, uint64_t id, uint32_t slot, co
         return -1;
     }
     *ret = j;
+    return 0;
+}
+
+int jail_try(const struct jail_factory *factory, struct err *e)
+{
+    struct jail *j;
+    if (jail_make(factory, 0, 0, ".try", &JAIL_LIMITS_DEFAULT, &j, e) < 0)
+        return -1;
+    discard(factory, j);
     return 0;
 }
 

@@ -40,5 +40,7 @@ struct jail {
 /* Makes the room: namespaces, file tree, cgroup, init. Blocks for about a millisecond. */
 int jail_make(const struct jail_factory *factory, uint64_t id, uint32_t slot, const char *workspace,
               const struct jail_limits *limits, struct jail **ret, struct err *e);
+/* Makes one and takes it down again: the only proof that jails can be made here. */
+int jail_try(const struct jail_factory *factory, struct err *e);
 void jail_kill(struct jail *j); /* all its processes; they are reaped by the warden's loop */
 void jail_free(const struct jail_factory *factory, struct jail *j); /* takes NULL */
