@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 enum {
     DEPTH_MAX = 64,       /* directories below each other; deeper trees count as over the limit */
@@ -25,6 +26,8 @@ enum {
     FILL_BYTES_PER_MS = 2 << 20, /* the fastest disk we reckon with: 2 GiB/s */
     AT_REST_PIDS = 2,            /* the jail's init and its head */
     SLACK_MB = 64,               /* how far over a quarter more than the limit is tolerated */
+    HELD_MAX = 1024,             /* nameless files of one workspace; more count as over the limit */
+    MAPS_EVERY_MS = 500,         /* what is mapped takes longer to read than what is open */
 };
 
 struct ward {
@@ -34,6 +37,8 @@ struct ward {
     int proc;
     uint64_t limit_bytes;
     uint64_t next_ms; /* 0: at rest */
+    uint64_t next_maps_ms;
+    uint64_t mapped_bytes; /* of nameless files, when they were looked for last */
     bool is_busy;
     bool is_over;
 };
@@ -81,12 +86,93 @@ static int reopen_dir(int fd)
     return openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static struct measure measure_ward(const struct ward *w)
+/* Files that have lost their last name but are still open or mapped fill the disk like others. */
+struct held {
+    dev_t dev;
+    ino_t seen[HELD_MAX]; /* each counts once, however many processes share it */
+    size_t count;
+    uint64_t bytes;
+};
+
+static void count_held(struct held *h, ino_t ino, uint64_t bytes)
+{
+    for (size_t i = 0; i < h->count; i++)
+        if (h->seen[i] == ino)
+            return;
+    if (h->count < HELD_MAX)
+        h->seen[h->count++] = ino;
+    h->bytes += bytes;
+}
+
+static void measure_open(int proc, const char *pid, struct held *h)
+{
+    char path[32];
+    snprintf(path, sizeof(path), "%.10s/fd", pid);
+    int fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        struct stat st;
+        if (isdigit((unsigned char)entry->d_name[0]) &&
+            fstatat(dirfd(dir), entry->d_name, &st, 0) == 0 && S_ISREG(st.st_mode) &&
+            st.st_nlink == 0 && st.st_dev == h->dev)
+            count_held(h, st.st_ino, (uint64_t)st.st_blocks * 512);
+    }
+    if (dir != NULL)
+        closedir(dir);
+}
+
+/* The size of a mapping stands for that of its file, which cannot be looked at. */
+static void measure_mapped(int proc, const char *pid, struct held *h)
+{
+    char path[32], line[512];
+    snprintf(path, sizeof(path), "%.10s/maps", pid);
+    int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+    FILE *maps = fd < 0 ? NULL : fdopen(fd, "r");
+    while (maps != NULL && fgets(line, sizeof(line), maps) != NULL) {
+        unsigned long start, end, ino;
+        unsigned major, minor;
+        if (strstr(line, "(deleted)") != NULL &&
+            sscanf(line, "%lx-%lx %*s %*x %x:%x %lu", &start, &end, &major, &minor, &ino) == 5 &&
+            makedev(major, minor) == h->dev)
+            count_held(h, ino, end - start);
+    }
+    if (maps != NULL)
+        fclose(maps);
+}
+
+static void measure_held(const struct ward *w, struct held *h,
+                         void (*look)(int proc, const char *pid, struct held *h))
+{
+    int fd = reopen_dir(w->proc);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL)
+        if (isdigit((unsigned char)entry->d_name[0]))
+            look(dirfd(dir), entry->d_name, h);
+    if (dir != NULL)
+        closedir(dir);
+}
+
+static struct measure measure_ward(struct ward *w)
 {
     struct measure m = {0};
+    struct stat st;
     int fd = reopen_dir(w->workspace);
-    if (fd >= 0)
-        measure_dir(fd, DEPTH_MAX, &m);
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return m;
+    measure_dir(fd, DEPTH_MAX, &m);
+    struct held open_files = {.dev = st.st_dev};
+    measure_held(w, &open_files, measure_open);
+    if (clock_mono_ms() >= w->next_maps_ms) {
+        struct held mapped = {.dev = st.st_dev};
+        measure_held(w, &mapped, measure_mapped);
+        w->mapped_bytes = mapped.bytes;
+        w->next_maps_ms = clock_mono_ms() + MAPS_EVERY_MS;
+    }
+    /* A file may be both open and mapped. */
+    m.bytes += MAX(open_files.bytes, w->mapped_bytes);
+    m.is_excessive |= open_files.count == HELD_MAX;
     return m;
 }
 

@@ -401,3 +401,28 @@ def test_files_in_a_locked_directory_count_for_the_quota(spawn):
         timeout_ms=30_000,
     )
     assert result.status in ("error", "died"), result
+
+
+def test_mapped_files_without_a_name_count_for_the_quota(daemon, spawn):
+    session = spawn("min", limits={"disk_mb": 8})
+    free = os.statvfs(daemon.data)
+    result = session.exec(
+        """
+        import ctypes, os
+        libc = ctypes.CDLL(None)
+        libc.mmap.restype = ctypes.c_void_p
+        for n in range(100):
+            fd = os.open(f'/workspace/f{n}', os.O_RDWR | os.O_CREAT)
+            os.unlink(f'/workspace/f{n}')
+            os.ftruncate(fd, 7 << 20)
+            at = ctypes.c_void_p(libc.mmap(None, 7 << 20, 3, 1, fd, 0))
+            os.close(fd)
+            ctypes.memset(at, 1, 7 << 20)
+            libc.msync(at, 7 << 20, 4)
+        """,
+        timeout_ms=30_000,
+    )
+    now = os.statvfs(daemon.data)
+    used = (free.f_bavail - now.f_bavail) * now.f_frsize
+    assert used < 500 << 20, f"{used >> 20} MB were written with a quota of 8 MB"
+    assert result.status in ("error", "died"), result

@@ -60,7 +60,7 @@ class Daemon:
             preexec_fn=preexec,
             **(as_user(user) if user else {}),
         )
-        self.pid = self.process.pid
+        self.pid, self.known_warden = self.process.pid, None
         self.url = self.wait_ready()
         address = re.fullmatch(r"http://([^:/]+):(\d+)/?", self.url)
         self.address = (address[1], int(address[2]))
@@ -125,6 +125,11 @@ class Daemon:
         return lambda: host.in_pid_namespace(inode)
 
     def warden(self):
+        if self.known_warden is None or not host.start_time(self.known_warden):
+            self.known_warden = self.find_warden()
+        return self.known_warden
+
+    def find_warden(self):
         """Its children are called so too, until they have become something else."""
         (guardian,) = host.find_by_name(self.tree(), "cella-guardian")
         wardens = host.find_by_name(self.tree(), "cella-warden")
