@@ -8,6 +8,7 @@ enum {
     TIMEOUT_DEFAULT_MS = 30 * 1000,
     TIMEOUT_MAX_MS = 86400 * 1000,
     BUDGET_DEFAULT = 64 * 1024,
+    PICTURES_DEFAULT = 4 * 1024 * 1024,
     BUDGET_MAX = 16 * 1024 * 1024,
     TYPICAL_ANSWER = 1024,
 };
@@ -28,7 +29,8 @@ static const struct op_param params[] = {
      .type = OP_INT,
      .min = 0,
      .max = BUDGET_MAX,
-     .doc = "How many bytes of output the answer may hold; default 65536."},
+     .doc = "How many bytes of output the answer may hold; default 65536 and up to 4 MiB of "
+            "pictures beside them."},
     {0},
 };
 
@@ -193,6 +195,7 @@ static void run(struct call *call)
         .code_len = call_text_len(call, "code"),
         .timeout_ms = (uint32_t)call_int(call, "timeout_ms", TIMEOUT_DEFAULT_MS),
         .budget = (size_t)call_int(call, "budget", BUDGET_DEFAULT),
+        .pictures = json_object_get(call->args, "budget") == NULL ? PICTURES_DEFAULT : 0,
         .listener = call->wants_stream ? &stream_listener : &plain_listener,
         .context = pending,
     };

@@ -38,6 +38,23 @@ static void cut_text_member(json_t *output, size_t room)
     json_object_set_new(output, "text", json_stringn_nocheck(buf_str(&cut), cut.len));
 }
 
+static bool is_picture(const json_t *output)
+{
+    const char *type = string_of(output, "type");
+    return strcmp(type, "image") == 0 || strcmp(type, "svg") == 0;
+}
+
+/* Pictures have an allowance of their own: cut they would be worthless, and as text they would take
+ * all the room there is. */
+static bool goes_beside_budget(struct exec *exec, const json_t *output)
+{
+    size_t size = display_size(output);
+    if (!is_picture(output) || size > exec->pictures_left)
+        return false;
+    exec->pictures_left -= size;
+    return true;
+}
+
 /* A form of the output that fits into `room` bytes, as far as that can be: without its markup, with
  * its text cut, or only a note. Takes the reference and returns one; counts what was left out. */
 static json_t *fit_output(json_t *output, size_t room, uint64_t *omitted)
@@ -45,10 +62,7 @@ static json_t *fit_output(json_t *output, size_t room, uint64_t *omitted)
     size_t size = display_size(output);
     if (size <= room)
         return output;
-    const json_t *type = json_object_get(output, "type");
-    bool is_picture = strcmp(json_string_value(type), "image") == 0 ||
-                      strcmp(json_string_value(type), "svg") == 0;
-    if (is_picture || !json_is_string(json_object_get(output, "text"))) {
+    if (is_picture(output) || !json_is_string(json_object_get(output, "text"))) {
         json_t *note = make_note(output, size);
         json_decref(output);
         *omitted += size;
@@ -74,10 +88,13 @@ void answer_add_output(struct exec *exec, json_t *output)
     if (exec->n_outputs % OUTPUTS_STEP == 0)
         exec->outputs =
             mem_realloc(exec->outputs, (exec->n_outputs + OUTPUTS_STEP) * sizeof(*exec->outputs));
-    size_t room = exec->budget - MIN(exec->budget, exec->outputs_size);
-    output = fit_output(json_incref(output), room, &exec->omitted_output_bytes);
+    json_incref(output);
+    if (!goes_beside_budget(exec, output)) {
+        size_t room = exec->budget - MIN(exec->budget, exec->outputs_size);
+        output = fit_output(output, room, &exec->omitted_output_bytes);
+        exec->outputs_size += display_size(output);
+    }
     exec->outputs[exec->n_outputs++] = output;
-    exec->outputs_size += display_size(output);
 }
 
 /* ---- texts -------------------------------------------------------------------------------------
@@ -174,15 +191,17 @@ static void describe_error(const struct answer_facts *facts, struct exec_error *
         error->traceback.len = strlen(error->traceback.text);
 }
 
-static void fit_value(const struct exec *exec, const struct answer_facts *facts, uint64_t text_need,
-                      struct exec_result *result, json_t **ret_value)
+/* Returns the bytes that it takes of the budget. */
+static size_t fit_value(struct exec *exec, const struct answer_facts *facts, uint64_t text_need,
+                        struct exec_result *result, json_t **ret_value)
 {
-    *ret_value = NULL;
-    if (facts->value == NULL)
-        return;
+    *ret_value = json_incref(facts->value);
+    if (facts->value == NULL || goes_beside_budget(exec, facts->value))
+        return 0;
     size_t reserve = (size_t)MIN(text_need, (uint64_t)exec->budget / 4);
     size_t room = exec->budget - MIN(exec->budget, exec->outputs_size + reserve);
-    *ret_value = fit_output(json_incref(facts->value), room, &result->omitted_output_bytes);
+    *ret_value = fit_output(*ret_value, room, &result->omitted_output_bytes);
+    return display_size(*ret_value);
 }
 
 /* Fills in everything that is text, each within its share of what the typed outputs left. */
@@ -242,10 +261,8 @@ void answer_send(struct exec *exec, const struct answer_facts *facts)
     for (size_t i = 0; i < CLAIMS; i++)
         text_need += claims[i];
     json_t *value;
-    fit_value(exec, facts, text_need, &result, &value);
+    size_t typed = fit_value(exec, facts, text_need, &result, &value) + exec->outputs_size;
     result.value = value;
-
-    size_t typed = exec->outputs_size + (value != NULL ? display_size(value) : 0);
     size_t left = MAX(exec->budget - MIN(exec->budget, typed), exec->budget / 4);
     struct texts texts = {0};
     for (size_t i = 0; i < CLAIMS; i++)

@@ -44,6 +44,7 @@ static struct exec *new_exec(struct session *session, const struct exec_request 
     exec->context = request->context;
     exec->timeout_ms = request->timeout_ms;
     exec->budget = request->budget;
+    exec->pictures_left = request->pictures;
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         exec->pipes[i].fd = -1;
     return exec;

@@ -62,6 +62,7 @@ struct exec_request {
     size_t code_len;
     uint32_t timeout_ms; /* of running, not of waiting */
     size_t budget;       /* bytes of text in the answer */
+    size_t pictures;     /* bytes of pictures beside it; what is over that counts as text does */
     const struct exec_listener *listener;
     void *context;
 };
@@ -83,7 +84,8 @@ struct exec {
     struct exec_pipe pipes[OUTPUT_STREAMS];
     json_t **outputs; /* typed outputs so far, cut to the budget */
     size_t n_outputs;
-    size_t outputs_size; /* bytes, see display_size */
+    size_t outputs_size;  /* bytes within the budget, see display_size */
+    size_t pictures_left; /* bytes of pictures that the budget does not count */
     uint64_t omitted_output_bytes;
 };
 

@@ -383,3 +383,18 @@ def test_a_display_in_a_forked_child_does_not_confuse_the_session(session):
         timeout_ms=5000,
     )
     assert session.value("'fine'") == "'fine'"
+
+
+NOISE = "_ = plt.imshow(np.random.rand(300, 300), interpolation='nearest'); plt.show()"
+
+
+def test_a_picture_larger_than_the_default_budget_arrives(spawn):
+    session = spawn("data")
+    (image,) = session.exec(NOISE)["outputs"]
+    assert image["type"] == "image" and len(image["data"]) > 65536
+
+
+def test_a_budget_that_the_caller_sets_counts_pictures_too(spawn):
+    session = spawn("data")
+    result = session.exec(NOISE, budget=4096)
+    assert result["truncated"] and "left out" in result["outputs"][0]["text"]
