@@ -110,6 +110,7 @@ static int run(const struct cli_args *args, struct err *e)
         .is_quick = cli_has(args, "quick"), .ipython.fd = -1, .notes = BUF_INIT(64 * KIB)};
     if (cli_make_temporary("bench", b.dir, e) < 0)
         return -1;
+    getloadavg(&b.load_before, 1);
     signal(SIGPIPE, SIG_IGN);
     cli_signals_take();
     int status = run_sections(&b, only, e);

@@ -96,6 +96,7 @@ struct bench_peer {
 
 struct bench {
     bool is_quick;
+    double load_before;          /* the machine's, over a minute: what else was going on */
     char dir[PATH_MAX];          /* temporary; everything that is written is below it */
     struct bench_daemon warm;    /* a pool of 4 */
     struct bench_daemon without; /* no pool: every new session is a miss */

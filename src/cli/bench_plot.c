@@ -82,8 +82,9 @@ static void put_bar(struct buf *svg, const struct bench *b, enum bench_id id,
     bench_put_value(&label, kind->unit, value);
     double factor = bench_ratio(b, id);
     if (factor > 0) {
-        buf_append_str(&label, "  ");
+        buf_append_str(&label, " (");
         bench_put_factor(&label, factor);
+        buf_append_char(&label, ')');
     }
     put_text(svg, BARS_LEFT - 8, y + 12, " text-anchor=\"end\"", kind->who);
     buf_printf(svg,

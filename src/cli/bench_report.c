@@ -136,7 +136,7 @@ static void put_machine(struct buf *out, const struct bench *b)
         buf_printf(out, ", %s", m.ipython);
     if (m.bwrap[0] != '\0')
         buf_printf(out, ", %s", m.bwrap);
-    buf_append_str(out, "; Cella " CELLA_VERSION);
+    buf_printf(out, "; Cella %s; load %.1f before the start", CELLA_VERSION, b->load_before);
 }
 
 void bench_print_table(const struct bench *b)
@@ -222,6 +222,7 @@ static void json_put_machine(struct json_out *o, const struct bench *b)
     json_put_member_str(o, "python", m.python);
     json_put_member_str(o, "ipython", m.ipython);
     json_put_member_str(o, "bwrap", m.bwrap);
+    json_put_member_real(o, "load_before", b->load_before, 2);
     json_put_object_end(o);
 }
 
