@@ -263,6 +263,7 @@ GROUPS = [
     ("driver", None, lambda: pytest("driver", "driver", 120)),
     ("e2e gcc", "gcc", lambda: pytest("e2e-gcc", "e2e", 240, "gcc")),
     ("escape gcc", "gcc", lambda: pytest("escape-gcc", "escape", 120, "gcc")),
+    ("bench", "gcc", lambda: pytest("bench", "bench", 120, "gcc")),
     ("e2e asan", "asan", lambda: pytest("e2e-asan", "e2e", 300, "asan")),
     ("escape asan", "asan", lambda: pytest("escape-asan", "escape", 120, "asan")),
     ("fuzz", "fuzz", fuzz),
