@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
@@ -108,6 +109,16 @@ static void remove_tree(const char *path)
     }
 }
 
+/* A pid that is not there may be one of another pid namespace, so a living daemon also holds a lock
+ * on its groups: taking the empty group of a jail that is just being made would break that. */
+static bool is_orphan(const char *path, pid_t pid)
+{
+    if (kill(pid, 0) == 0 || errno != ESRCH)
+        return false;
+    _fd_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
 /* Groups of daemons that were killed together with their guardian. */
 static void sweep_orphans(const char *directory)
 {
@@ -121,7 +132,7 @@ static void sweep_orphans(const char *directory)
         long pid = strtol(entry->d_name + strlen(GROUP_PREFIX), NULL, 10);
         char path[PATH_MAX];
         snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
-        if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+        if (pid > 0 && is_orphan(path, (pid_t)pid))
             remove_tree(path);
     }
     closedir(dir);
@@ -134,7 +145,7 @@ static int make_group(const char *directory, uid_t owner, char path[PATH_MAX])
     if (n >= PATH_MAX || (mkdir(path, 0755) < 0 && errno != EEXIST))
         return -1;
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || fchown(fd, owner, owner) < 0) {
+    if (fd < 0 || flock(fd, LOCK_SH) < 0 || fchown(fd, owner, owner) < 0) {
         rmdir(path);
         if (fd >= 0)
             close(fd);
