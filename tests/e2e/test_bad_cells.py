@@ -73,7 +73,7 @@ def test_a_cell_that_writes_garbage_to_every_descriptor(session):
         """
         import os
         for fd in range(200):
-            try: os.write(fd, os.urandom(100_000))
+            try: os.write(fd, b'\\xff' * 100_000)
             except OSError: pass
         """,
         timeout_ms=5000,
@@ -164,7 +164,7 @@ FORGED = {
 @pytest.mark.parametrize("forged", FORGED)
 def test_a_forged_frame_costs_its_session_at_most(session, forged):
     session.exec(FRAMES, timeout_ms=5000)
-    result = session.exec(f"send({FORGED[forged]})", timeout_ms=2000)
+    result = session.exec(f"send({FORGED[forged]})", timeout_ms=500)
     assert_over(session, result)
     assert_next_cell(session)
 
@@ -188,7 +188,7 @@ def test_a_flood_of_forged_frames_stays_bounded_in_the_daemon(daemon, session):
         """
         data = frame({'ev': 'display', 'id': 2, 'output': {'type': 'text', 'text': 'x' * 1_000_000}})
         for fd in sockets(): os.set_blocking(fd, True)
-        for n in range(300): send(data)
+        for n in range(150): send(data)
         """,
         timeout_ms=20_000,
     )
@@ -201,7 +201,7 @@ def test_an_unfinished_frame_of_the_greatest_size_is_not_believed_before_it_came
     before = host.rss_kb(daemon.pid)
     session.exec(FRAMES)
     session.exec("send(struct.pack('<I', 64 << 20) + b'{'); import time; time.sleep(0.2)",
-                 timeout_ms=2000)
+                 timeout_ms=500)
     assert host.rss_kb(daemon.pid) - before < 30_000 * (3 if daemon.is_sanitized else 1)
 
 
@@ -286,7 +286,7 @@ MEMORY_BOMBS = {
 def test_a_memory_bomb(daemon, spawn, bomb):
     before = host.mem_available_kb()
     session = spawn("min", limits={"memory_mb": 128, "pids": 40})
-    result = session.exec(MEMORY_BOMBS[bomb], timeout_ms=8000)
+    result = session.exec(MEMORY_BOMBS[bomb], timeout_ms=3000)
     assert before - host.mem_available_kb() < 600_000
     assert_over(session, result)
     if result.status == "died":

@@ -241,13 +241,18 @@ def test_an_idle_daemon_sleeps(launch):
 
 
 def test_a_thousand_requests_leave_no_descriptor(daemon, session):
+    def fds_at_rest():
+        host.eventually(lambda: daemon.client.call("GET", "/health")["pooled"] == full)
+        return host.fd_count(daemon.pid)
+
     session.exec("1")
-    before = host.fd_count(daemon.pid)
-    for n in range(300):
+    full = 8  # two profiles, four sessions each
+    before = fds_at_rest()
+    for _ in range(300):
         client = Client(daemon.address, daemon.key())
         client.request("GET", "/health")
         client.close()
-    host.eventually(lambda: host.fd_count(daemon.pid) <= before, 5)
+    host.eventually(lambda: fds_at_rest() <= before, 5)
 
 
 # doctor

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import textwrap
 import threading
+import uuid
 
 import pytest
 from probes import PRELUDE
@@ -62,7 +63,7 @@ def listener():
 
 
 def test_an_abstract_socket_of_the_host(listener, session):
-    name = f"\0cella-victim-{os.getpid()}"
+    name = f"\0cella-victim-{uuid.uuid4()}"
     victim = listener(socket.AF_UNIX, name)
     closed(
         session,
