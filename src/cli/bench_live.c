@@ -152,7 +152,7 @@ int bench_run_think(struct bench *b, struct err *e)
         status = line_warm_up(&l->over_tcp, 100, e) < 0 ? -1 : line_warm_up(&l->over_unix, 100, e);
     if (status == 0 && bench_need_ipython(b))
         status = bench_ipython_exec(b, BENCH_N_KINDS, 20, 0, e);
-    for (unsigned i = 0; status == 0 && i < (b->is_quick ? 10 : 50); i++)
+    for (unsigned i = 0; status == 0 && i < (b->is_quick ? 8 : 50); i++)
         status = think_round(b, l, e);
     line_close(&l->over_unix);
     line_close(&l->over_tcp);

@@ -145,7 +145,7 @@ static int run(struct bench *b, enum bench_id id, size_t n_clients, struct err *
         status = client_open(l, &l->clients[l->n], &b->warm.over_tcp, e);
     }
     if (status == 0)
-        status = measure(b, l, id, b->is_quick ? 2 : 5, e);
+        status = measure(b, l, id, b->is_quick ? 1 : 5, e);
     for (size_t i = 0; i < l->n; i++)
         client_close(&l->clients[i]);
     return status < 0 ? -1 : bench_pause(500, e);

@@ -1,7 +1,7 @@
 #include "base/clock.h"
 #include "cli/bench.h"
 
-enum { REFILL_MS = 60, SESSIONS_A_ROUND = 10 };
+enum { REFILL_MS = 60, SESSIONS_A_ROUND = 10, SESSIONS_QUICK = 5 };
 
 /* From the request for a session to the result of its first cell; ending it is not counted. */
 static int spawn_once(struct bench *b, struct bench_http *h, enum bench_id id, struct err *e)
@@ -27,7 +27,7 @@ static int spawn_cold(struct bench *b, enum bench_id id, struct err *e)
 static int spawn_round(struct bench *b, struct bench_http *pool, struct bench_http *miss,
                        struct err *e)
 {
-    for (unsigned i = 0; i < SESSIONS_A_ROUND; i++)
+    for (unsigned i = 0; i < (b->is_quick ? SESSIONS_QUICK : SESSIONS_A_ROUND); i++)
         if (spawn_once(b, pool, BENCH_SPAWN_POOL, e) < 0 ||
             spawn_once(b, miss, BENCH_SPAWN_MISS, e) < 0)
             return -1;
