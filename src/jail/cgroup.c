@@ -21,7 +21,8 @@ enum {
     REMOVE_TRIES = 200,
     REMOVE_PAUSE_MS = 10,
     MOVE_TRIES = 5,
-    CPU_PERIOD_US = 100000
+    CPU_PERIOD_US = 100000,
+    SOCKETS_SHARE = 8 /* sockets may hold this part of the memory limit on top of it */
 };
 
 static const char *const controller_names[CGROUP_CONTROLLERS] = {"memory", "pids", "cpu"};
@@ -368,6 +369,17 @@ static int write_value(const struct cgroup_parent *p, const struct cgroup *g, in
     return fd_write_file(controller_dir(p, controller), path, value);
 }
 
+/* v1 counts what sockets hold apart from memory, and does not limit it unless told to. A host
+ * without that file has no such memory either. */
+static int limit_sockets(const struct cgroup_parent *p, const struct cgroup *g,
+                         const struct jail_limits *limits)
+{
+    char value[64];
+    snprintf(value, sizeof(value), "%zu", limits->memory_mb * MIB / SOCKETS_SHARE);
+    int r = write_value(p, g, CGROUP_MEMORY, "memory.kmem.tcp.limit_in_bytes", value);
+    return r == -ENOENT ? 0 : r;
+}
+
 int cgroup_set_limits(const struct cgroup_parent *p, const struct cgroup *g,
                       const struct jail_limits *limits, struct err *e)
 {
@@ -381,6 +393,8 @@ int cgroup_set_limits(const struct cgroup_parent *p, const struct cgroup *g,
         if (r == 0)
             write_value(p, g, CGROUP_MEMORY, v1 ? "memory.memsw.limit_in_bytes" : "memory.swap.max",
                         v1 ? value : "0");
+        if (r == 0 && v1)
+            r = limit_sockets(p, g, limits);
     }
     if (r == 0 && p->has[CGROUP_PIDS]) {
         /* The jail's init is ours, not the user's. */

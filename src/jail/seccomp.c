@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <linux/sched.h>
+#include <netinet/in.h>
 #include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -51,10 +52,6 @@ static const char *const allowed[] = {
     "getdents",
     "getdents64",
     "getxattr",
-    "inotify_add_watch",
-    "inotify_init",
-    "inotify_init1",
-    "inotify_rm_watch",
     "ioctl",
     "lchown",
     "lgetxattr",
@@ -282,7 +279,9 @@ static const char *const allowed[] = {
     "shmget",
 };
 
-/* Refused in words that programs understand. */
+/* Refused in words that programs understand. inotify among them: its few instances are counted for
+ * the user who started the daemon, on the host too, and it would tell what others do in /usr and
+ * how far the keeper's walk through /workspace has come. */
 static const char *const forbidden[] = {
     "acct",
     "add_key",
@@ -295,6 +294,9 @@ static const char *const forbidden[] = {
     "fanotify_init",
     "finit_module",
     "init_module",
+    "inotify_add_watch",
+    "inotify_init",
+    "inotify_init1",
     "ioperm",
     "iopl",
     "kcmp",
@@ -350,15 +352,27 @@ static int add_all(scmp_filter_ctx ctx, uint32_t action, const char *const *name
     return 0;
 }
 
+/* Only the protocols of every day: asking for another one makes the kernel load its module. */
+static int add_sockets(scmp_filter_ctx ctx)
+{
+    static const int families[] = {AF_INET, AF_INET6};
+    static const int protocols[] = {0, IPPROTO_TCP, IPPROTO_UDP};
+    int r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
+                             SCMP_A0(SCMP_CMP_EQ, AF_UNIX, 0));
+    for (size_t i = 0; r == 0 && i < ARRAY_LEN(families) * ARRAY_LEN(protocols); i++)
+        r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socket), 2,
+                             SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)families[i % 2], 0),
+                             SCMP_A2(SCMP_CMP_EQ, (scmp_datum_t)protocols[i / 2], 0));
+    return r;
+}
+
 /* Calls whose arguments decide. */
 static int add_conditional(scmp_filter_ctx ctx)
 {
     int r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
                              SCMP_A0(SCMP_CMP_MASKED_EQ, NAMESPACE_FLAGS & ~0x80u, 0));
-    static const int families[] = {AF_UNIX, AF_INET, AF_INET6};
-    for (size_t i = 0; r == 0 && i < ARRAY_LEN(families); i++)
-        r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
-                             SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)families[i], 0));
+    if (r == 0)
+        r = add_sockets(ctx);
     if (r == 0)
         r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socketpair), 1,
                              SCMP_A0(SCMP_CMP_EQ, AF_UNIX, 0));
@@ -391,6 +405,22 @@ static int deny_masked(scmp_filter_ctx ctx, int number, unsigned arg, uint64_t v
                             SCMP_CMP(arg, SCMP_CMP_MASKED_EQ, 0xffffffff, value));
 }
 
+/* The same for a protocol: programs then try a common one. */
+static int deny_protocols(scmp_filter_ctx ctx)
+{
+    static const int families[] = {AF_INET, AF_INET6};
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < ARRAY_LEN(families); i++)
+        r = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPROTONOSUPPORT), SCMP_SYS(socket), 2,
+                             SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, (scmp_datum_t)families[i]),
+                             SCMP_A2(SCMP_CMP_GT, IPPROTO_UDP, 0));
+    if (r == 0)
+        r = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPROTONOSUPPORT), SCMP_SYS(socket), 2,
+                             SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, AF_INET),
+                             SCMP_A2(SCMP_CMP_EQ, IPPROTO_ICMP, 0));
+    return r;
+}
+
 static int build_deny_list(scmp_filter_ctx ctx)
 {
     int r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
@@ -404,6 +434,10 @@ static int build_deny_list(scmp_filter_ctx ctx)
     for (int family = 0; r == 0 && family < 64; family++)
         if (family != AF_UNIX && family != AF_INET && family != AF_INET6)
             r = deny_masked(ctx, SCMP_SYS(socket), 0, (uint64_t)family, EAFNOSUPPORT);
+    if (r == 0)
+        r = deny_protocols(ctx);
+    if (r == 0) /* a cookie of its own would keep others off the neighbouring hyperthread */
+        r = deny_masked(ctx, SCMP_SYS(prctl), 0, 62 /* PR_SCHED_CORE */, EPERM);
     if (r == 0)
         r = deny_masked(ctx, SCMP_SYS(prctl), 0, 22 /* PR_SET_SECCOMP */, EPERM);
     return r;

@@ -346,6 +346,11 @@ PROBES = {
     "54 host and domain name": "return each(lambda n: call(n, b'x', 1) == 0, [170, 171])",
     "54 quotactl": "return each(lambda c: call(179, c, b'/dev/vda', 0, ctypes.create_string_buffer(256)) == 0, [0x80000700, 0x80000100])",
     "54 fanotify": "return call(300, 0, 0) >= 0",
+    "54 inotify: instances of the host's user, and a view of what others do in /usr":
+    "return each(lambda n: call(n, 0) >= 0, [253, 294])",
+    "54 a core scheduling cookie": "return libc.prctl(62, 1, 0, 0, 0) == 0",
+    "15 protocols whose modules the kernel would load": "return each(lambda a: socket.socket(*a) and True, "
+    "[(f, t, p) for f in (2, 10) for t in (1, 2, 3, 5) for p in (1, 33, 58, 132, 136, 256, 262)])",
     "54 memory policy of others": "return each(lambda n: call(n, 1, 0, 0, 0, 0, 0) == 0, [256, 279])",
     "54 process_madvise": "return call(440, call(434, 1, 0), struct.pack('QQ', 0, 4096), 1, 4, 0) >= 0",
     "54 memfd_secret": "return call(447, 0) >= 0",
