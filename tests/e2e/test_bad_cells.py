@@ -131,6 +131,37 @@ def test_a_cell_that_makes_every_descriptor_nonblocking(session):
     assert len(session.out("print('x' * 3_000_000)", budget=4_000_000)) == 3_000_001
 
 
+def test_a_cell_that_asks_for_signals_on_every_descriptor(session):
+    session.exec(
+        """
+        import fcntl, os
+        for fd in range(200):
+            try:
+                fcntl.fcntl(fd, fcntl.F_SETOWN, os.getpid())
+                fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) | os.O_ASYNC)
+            except OSError: pass
+        """
+    )
+    assert_next_cell(session)
+
+
+def test_children_that_keep_their_cells_pipes_do_not_use_up_the_daemons_descriptors(daemon, session):
+    before = host.fd_count(daemon.pid)
+    for _ in range(60):
+        assert session.exec("import subprocess; subprocess.Popen(['sleep', '1000'])").status == "ok"
+    assert host.fd_count(daemon.pid) - before < 30
+    assert session.out("print('still here')") == "still here\n"
+
+
+def test_a_child_that_floods_the_output_of_a_cell_that_is_over(daemon, session, witness):
+    before = host.rss_kb(daemon.pid)
+    session.exec("import subprocess; child = subprocess.Popen(['yes'])")
+    host.eventually(lambda: session.info().output_len > 50_000_000, 20, "a flood")
+    assert [witness.value(str(n)) for n in range(20)] == [str(n) for n in range(20)]
+    assert session.value("child.kill(); child.wait()") == "-9"
+    assert host.rss_kb(daemon.pid) - before < 40_000 * (4 if daemon.is_sanitized else 1)
+
+
 # Frames.
 
 FORGED = {
@@ -161,6 +192,7 @@ FORGED = {
 }
 
 
+@pytest.mark.one_mode
 @pytest.mark.parametrize("forged", FORGED)
 def test_a_forged_frame_costs_its_session_at_most(session, forged):
     session.exec(FRAMES, timeout_ms=5000)

@@ -152,6 +152,7 @@ def test_a_cell_that_ignores_the_interrupt_is_killed_after_the_grace(session, wi
     assert "SIGKILL" in session.info().reason or "time" in session.info().reason
 
 
+@pytest.mark.one_mode
 @pytest.mark.parametrize(
     "code",
     [
@@ -187,6 +188,7 @@ def test_the_next_cell_after_a_time_limit_is_not_hit_by_it(session):
         assert session.value("'fine'") == "'fine'"
 
 
+@pytest.mark.one_mode
 def test_cells_that_end_just_at_their_limit(session):
     """Whatever the race gives, the answer is one of the two and the next cell is untouched."""
     session.exec("import time")

@@ -18,6 +18,7 @@ def test_sessions_and_cells_leave_no_memory_and_no_descriptors(launch):
     after = soak.measure()
     assert after["fds"] <= before["fds"], (before, after)
     assert after["warden_fds"] <= before["warden_fds"], (before, after)
-    assert after["rss_kb"] - before["rss_kb"] < 1500 * scale**2, (before, after)
-    assert after["warden_rss_kb"] - before["warden_rss_kb"] < 1000 * scale**2, (before, after)
     assert after["processes"] <= before["processes"], (before, after)
+    if not daemon.is_sanitized:  # which keeps what was freed, and finds leaks by itself
+        assert after["rss_kb"] - before["rss_kb"] < 1500, (before, after)
+        assert after["warden_rss_kb"] - before["warden_rss_kb"] < 1000, (before, after)
