@@ -79,9 +79,14 @@ static int open_dir(const char *path, int *ret_fd, struct err *e)
     return 0;
 }
 
+static bool has_lock(int fd)
+{
+    return faccessat(fd, SERVE_LOCK, F_OK, 0) == 0 || faccessat(fd, SERVE_START_LOCK, F_OK, 0) == 0;
+}
+
 bool data_is_ours(int fd)
 {
-    if (faccessat(fd, SERVE_LOCK, F_OK, 0) == 0 || faccessat(fd, SERVE_START_LOCK, F_OK, 0) == 0)
+    if (has_lock(fd))
         return true;
     int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = copy < 0 ? NULL : fdopendir(copy);
@@ -94,7 +99,8 @@ bool data_is_ours(int fd)
     while (readdir(dir) != NULL)
         n++;
     closedir(dir);
-    return n <= 2;
+    /* Another starter may have been at work since we looked; a lock is the first thing it makes. */
+    return n <= 2 || has_lock(fd);
 }
 
 static int secure_dir(int fd, const char *path, struct err *e)
