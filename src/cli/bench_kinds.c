@@ -17,6 +17,8 @@ const struct bench_kind bench_kinds[BENCH_N_KINDS] = {
                           BENCH_THINK_UNIX, BENCH_NS},
     [BENCH_THINK_TCP] = {"think.tcp", CELL_AFTER_PAUSE, "Cella, TCP", true, BENCH_THINK_TCP,
                          BENCH_NS},
+    [BENCH_THINK_RAW] = {"think.raw", CELL_AFTER_PAUSE, "the driver alone, no daemon, no jail",
+                         false, BENCH_THINK_TCP, BENCH_NS},
     [BENCH_THINK_IPYTHON] = {"think.ipython", CELL_AFTER_PAUSE, "IPython kernel", false,
                              BENCH_THINK_TCP, BENCH_NS},
     [BENCH_SPAWN_POOL] = {"spawn.pool", NEW_SESSION, "Cella, from the pool", true, BENCH_SPAWN_POOL,

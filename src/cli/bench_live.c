@@ -62,13 +62,15 @@ static int line_warm_up(struct line *l, size_t n, struct err *e)
     return 0;
 }
 
-static int raw_exec_many(struct bench *b, struct bench_raw *raw, size_t n, struct err *e)
+static int raw_exec_many(struct bench *b, struct bench_raw *raw, enum bench_id id, size_t n,
+                         struct err *e)
 {
     for (size_t i = 0; i < n; i++) {
         double ns;
         if (bench_raw_exec(raw, &ns, e) < 0)
             return -1;
-        bench_add(b, BENCH_LIVE_RAW, ns);
+        if (id != BENCH_N_KINDS)
+            bench_add(b, id, ns);
     }
     return 0;
 }
@@ -80,27 +82,34 @@ struct live {
     struct bench_raw raw;
 };
 
-static int live_prepare(struct bench *b, struct live *l, struct err *e)
+static int live_prepare(struct bench *b, struct live *l, enum bench_id over_unix,
+                        enum bench_id over_tcp, struct err *e)
 {
+    l->over_unix.http.fd = l->over_tcp.http.fd = l->raw.sock = -1;
     if (bench_need_warm(b, e) < 0 ||
-        line_open(&l->over_unix, BENCH_LIVE_UNIX, &b->warm.over_unix, e) < 0 ||
-        line_open(&l->over_tcp, BENCH_LIVE_TCP, &b->warm.over_tcp, e) < 0 ||
+        line_open(&l->over_unix, over_unix, &b->warm.over_unix, e) < 0 ||
+        line_open(&l->over_tcp, over_tcp, &b->warm.over_tcp, e) < 0 ||
         bench_raw_start(b, &l->raw, e) < 0)
         return -1;
     if (bench_need_ipython(b) && bench_ipython_exec(b, BENCH_N_KINDS, 20, 0, e) < 0)
         return -1;
-    for (unsigned i = 0; i < 200; i++) {
-        double ignored_ns;
-        if (bench_raw_exec(&l->raw, &ignored_ns, e) < 0)
-            return -1;
-    }
+    if (raw_exec_many(b, &l->raw, BENCH_N_KINDS, 200, e) < 0)
+        return -1;
     return line_warm_up(&l->over_unix, 500, e) < 0 ? -1 : line_warm_up(&l->over_tcp, 500, e);
+}
+
+static void live_end(struct live *l)
+{
+    line_close(&l->over_unix);
+    line_close(&l->over_tcp);
+    bench_raw_stop(&l->raw);
+    free(l);
 }
 
 static int live_round(struct bench *b, struct live *l, size_t n, struct err *e)
 {
     if (line_exec_many(b, &l->over_tcp, n, e) < 0 || line_exec_many(b, &l->over_unix, n, e) < 0 ||
-        raw_exec_many(b, &l->raw, n, e) < 0)
+        raw_exec_many(b, &l->raw, BENCH_LIVE_RAW, n, e) < 0)
         return -1;
     if (bench_need_ipython(b) && bench_ipython_exec(b, BENCH_LIVE_IPYTHON, 20, 0, e) < 0)
         return -1;
@@ -109,14 +118,11 @@ static int live_round(struct bench *b, struct live *l, size_t n, struct err *e)
 
 int bench_run_live(struct bench *b, struct err *e)
 {
-    _free_ struct live *l = mem_alloc(sizeof(*l));
-    l->over_unix.http.fd = l->over_tcp.http.fd = l->raw.sock = -1;
-    int status = live_prepare(b, l, e);
+    struct live *l = mem_alloc(sizeof(*l));
+    int status = live_prepare(b, l, BENCH_LIVE_UNIX, BENCH_LIVE_TCP, e);
     for (unsigned i = 0; status == 0 && i < 10; i++)
         status = live_round(b, l, b->is_quick ? 500 : 2000, e);
-    line_close(&l->over_unix);
-    line_close(&l->over_tcp);
-    bench_raw_stop(&l->raw);
+    live_end(l);
     return status;
 }
 
@@ -134,6 +140,8 @@ static int think_round(struct bench *b, struct live *l, struct err *e)
 {
     if (think_once(b, &l->over_tcp, e) < 0 || think_once(b, &l->over_unix, e) < 0)
         return -1;
+    if (bench_pause(THINKING_MS, e) < 0 || raw_exec_many(b, &l->raw, BENCH_THINK_RAW, 1, e) < 0)
+        return -1;
     if (!bench_need_ipython(b))
         return 0;
     return bench_ipython_exec(b, BENCH_THINK_IPYTHON, 1, THINKING_MS, e);
@@ -141,20 +149,10 @@ static int think_round(struct bench *b, struct live *l, struct err *e)
 
 int bench_run_think(struct bench *b, struct err *e)
 {
-    _free_ struct live *l = mem_alloc(sizeof(*l));
-    l->over_unix.http.fd = l->over_tcp.http.fd = -1;
-    int status = bench_need_warm(b, e);
-    if (status == 0)
-        status = line_open(&l->over_unix, BENCH_THINK_UNIX, &b->warm.over_unix, e);
-    if (status == 0)
-        status = line_open(&l->over_tcp, BENCH_THINK_TCP, &b->warm.over_tcp, e);
-    if (status == 0)
-        status = line_warm_up(&l->over_tcp, 100, e) < 0 ? -1 : line_warm_up(&l->over_unix, 100, e);
-    if (status == 0 && bench_need_ipython(b))
-        status = bench_ipython_exec(b, BENCH_N_KINDS, 20, 0, e);
+    struct live *l = mem_alloc(sizeof(*l));
+    int status = live_prepare(b, l, BENCH_THINK_UNIX, BENCH_THINK_TCP, e);
     for (unsigned i = 0; status == 0 && i < (b->is_quick ? 8 : 50); i++)
         status = think_round(b, l, e);
-    line_close(&l->over_unix);
-    line_close(&l->over_tcp);
+    live_end(l);
     return status;
 }
