@@ -48,8 +48,16 @@ static int make_workspaces(const char *data_dir, bool is_root, char *path, size_
     snprintf(path, size, "%s/workspaces", data_dir);
     if (mkdir(path, 0711) < 0 && errno != EEXIST)
         return err_errno(e, ERR_UNAVAILABLE, errno, "cannot make %s", path);
+    /* The data directory belongs to a user with less rights than root, who must not have root give
+     * away what a link leads to. */
+    _fd_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return err_errno(e, ERR_UNAVAILABLE, errno, "cannot use %s", path);
+    if (st.st_uid != geteuid() && !(is_root && st.st_uid == GUARDIAN_ID_BASE))
+        return err_set(e, ERR_FORBIDDEN, "%s belongs to another user", path);
     /* Jails' users pass through on the way to their own directory, and see nothing. */
-    if (chmod(path, 0711) < 0 || (is_root && chown(path, GUARDIAN_ID_BASE, GUARDIAN_ID_BASE) < 0))
+    if (fchmod(fd, 0711) < 0 || (is_root && fchown(fd, GUARDIAN_ID_BASE, GUARDIAN_ID_BASE) < 0))
         return err_errno(e, ERR_UNAVAILABLE, errno, "cannot hand over %s", path);
     return 0;
 }

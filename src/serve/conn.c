@@ -53,6 +53,7 @@ void conn_close(struct conn *c)
     c->state = CONN_CLOSED;
     list_remove(&c->in_all);
     list_remove(&c->in_idle);
+    list_remove(&c->in_unproven);
     list_remove(&c->in_deferred);
     loop_timer_close(c->timer, NULL);
     loop_stream_close(c->stream, stream_closed);
@@ -350,6 +351,8 @@ static int check_head(struct conn *c, char *ret_allow, struct err *e)
     if (!is_public && !c->is_local && s->config.key != NULL &&
         guard_check_key(&c->http, s->config.key, e) < 0)
         return -1;
+    if (!is_public)
+        list_remove(&c->in_unproven);
     if (c->route != NULL)
         return 0;
     if (ret_allow[0] != '\0') {
@@ -514,6 +517,7 @@ struct conn *conn_accept(struct server *s, struct loop_listener *listener)
     c->pending = BUF_INIT(PENDING_MAX + PENDING_READ);
     http1_init(&c->http);
     list_init(&c->in_idle);
+    list_init(&c->in_unproven);
     list_init(&c->in_deferred);
     list_append(&s->connections, &c->in_all);
     s->n_connections++;
@@ -524,6 +528,8 @@ void conn_start(struct conn *c, bool is_local, bool is_loopback)
 {
     c->is_local = is_local;
     c->is_loopback = is_loopback;
+    if (!is_local)
+        list_append(&c->server->unproven, &c->in_unproven);
     settle(c);
 }
 

@@ -23,6 +23,7 @@ struct conn {
     struct server *server;
     struct list in_all;
     struct list in_idle;
+    struct list in_unproven; /* until a request showed that it may speak */
     struct list in_deferred;
     enum conn_state state;
     bool is_local;    /* a UNIX socket whose peer was checked: no key is asked for */

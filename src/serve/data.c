@@ -2,6 +2,7 @@
 
 #include "base/fd.h"
 #include "jail/guardian.h"
+#include "policy/keys.h"
 #include "serve/serve.h"
 
 #include <dirent.h>
@@ -79,14 +80,24 @@ static int open_dir(const char *path, int *ret_fd, struct err *e)
     return 0;
 }
 
-static bool has_lock(int fd)
+/* Other programs have a file called "lock" too (dpkg's directory must not look like ours): it takes
+ * a key beside it. */
+static bool has_marks(int fd)
 {
-    return faccessat(fd, SERVE_LOCK, F_OK, 0) == 0 || faccessat(fd, SERVE_START_LOCK, F_OK, 0) == 0;
+    return faccessat(fd, SERVE_START_LOCK, F_OK, 0) == 0 ||
+           (faccessat(fd, SERVE_LOCK, F_OK, 0) == 0 && faccessat(fd, KEYS_FILE, F_OK, 0) == 0);
+}
+
+/* What a daemon makes before its key is in place. */
+static bool is_beginning(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, SERVE_LOCK) == 0 ||
+           strncmp(name, "." KEYS_FILE "-", strlen("." KEYS_FILE "-")) == 0;
 }
 
 bool data_is_ours(int fd)
 {
-    if (has_lock(fd))
+    if (has_marks(fd))
         return true;
     int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = copy < 0 ? NULL : fdopendir(copy);
@@ -96,11 +107,12 @@ bool data_is_ours(int fd)
         return false;
     }
     size_t n = 0;
-    while (readdir(dir) != NULL)
-        n++;
+    const struct dirent *entry;
+    while ((entry = readdir(dir)) != NULL)
+        n += !is_beginning(entry->d_name);
     closedir(dir);
-    /* Another starter may have been at work since we looked; a lock is the first thing it makes. */
-    return n <= 2 || has_lock(fd);
+    /* Another starter may have been at work since we looked. */
+    return n == 0 || has_marks(fd);
 }
 
 static int secure_dir(int fd, const char *path, struct err *e)

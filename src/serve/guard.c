@@ -27,14 +27,26 @@ bool guard_is_loopback_host(const char *host)
     return strcasecmp(name, "localhost") == 0 || strcmp(name, "[::1]") == 0;
 }
 
+/* Of an authority, "" if it names none. */
+static const char *port_of(const char *authority)
+{
+    const char *colon = strrchr(authority, ':');
+    return colon != NULL && strchr(colon, ']') == NULL ? colon + 1 : "";
+}
+
+/* On loopback the names may differ (localhost, 127.0.0.1) but not the port: what listens on another
+ * one is another program, perhaps another user's. */
 static bool is_own_origin(const char *origin, const char *host, bool is_loopback)
 {
     const char *authority = strstr(origin, "://");
     if (authority == NULL)
         return false;
     authority += 3;
-    return is_loopback ? guard_is_loopback_host(authority)
-                       : host != NULL && strcasecmp(authority, host) == 0;
+    if (host == NULL)
+        return false;
+    return is_loopback
+               ? guard_is_loopback_host(authority) && strcmp(port_of(authority), port_of(host)) == 0
+               : strcasecmp(authority, host) == 0;
 }
 
 int guard_check_browser(const struct http1_parser *request, bool is_loopback, struct err *e)

@@ -40,6 +40,7 @@ struct server *server_new(const struct server_config *config)
     route_table_init(&s->routes, config->ops);
     list_init(&s->connections);
     list_init(&s->idle);
+    list_init(&s->unproven);
     list_init(&s->deferred);
     s->deferred_timer = loop_timer_new(config->loop, handle_deferred, s);
     s->head = BUF_INIT(8 * KIB);
@@ -79,12 +80,18 @@ static int check_peer(const struct server *s, const struct conn *c, struct err *
     return err_advise(e, "Use the TCP address and an API key, or start a daemon of your own.");
 }
 
-/* Makes room by closing the connection that has been idle for longest. */
+/* Makes room by closing the oldest connection of somebody who has not shown a key yet, so that
+ * strangers only ever push out each other, else the one that has been idle for longest. */
 static int check_room(struct server *s, struct err *e)
 {
     if (s->n_connections <= s->config.max_connections)
         return 0;
+    struct list *stranger = list_first(&s->unproven);
     struct list *longest = list_first(&s->idle);
+    if (stranger != NULL) {
+        conn_close(CONTAINER_OF(stranger, struct conn, in_unproven));
+        return 0;
+    }
     if (longest != NULL) {
         conn_close(CONTAINER_OF(longest, struct conn, in_idle));
         return 0;
@@ -101,9 +108,10 @@ static void on_connection(void *context)
     if (c == NULL)
         return;
     struct err e;
-    if (s->n_connections > s->config.max_connections + TURNED_AWAY_MAX)
+    bool has_room = check_room(s, &e) == 0;
+    if (!has_room && s->n_connections > s->config.max_connections + TURNED_AWAY_MAX)
         conn_close(c);
-    else if (check_room(s, &e) < 0 || (l->is_unix && check_peer(s, c, &e) < 0))
+    else if (!has_room || (l->is_unix && check_peer(s, c, &e) < 0))
         conn_turn_away(c, &e);
     else
         conn_start(c, l->is_unix, l->is_loopback);

@@ -43,6 +43,7 @@ struct server {
     struct list connections;
     size_t n_connections; /* also those whose socket is gone but whose call is not */
     struct list idle;     /* between requests, longest first: the first to go when it gets full */
+    struct list unproven; /* connections, oldest first */
 
     /* Connections to be looked at from the loop instead of from the operation that runs now. */
     struct list deferred;

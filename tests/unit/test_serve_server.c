@@ -335,7 +335,8 @@ static void guards_the_door(void **state)
     assert_answer(GET("Host: evil.example\r\nAuthorization: Bearer " KEY "\r\n"), "403", "Host");
     assert_answer(GET(AUTH "Origin: null\r\n"), "403", "origin");
     assert_answer(GET(AUTH "Origin: http://evil.example\r\n"), "403", "origin");
-    assert_answer(GET(AUTH "Origin: http://localhost:1\r\n"), "200", "text");
+    assert_answer(GET(AUTH "Origin: http://localhost:1\r\n"), "403", "origin");
+    assert_answer(GET(AUTH "Origin: http://127.0.0.1\r\n"), "200", "text");
     assert_answer("GET /nothing HTTP/1.1\r\nHost: localhost\r\n" CLOSE "\r\n", "401", "key");
     assert_answer("GET /health HTTP/1.1\r\nHost: localhost\r\n" CLOSE "\r\n", "200", "ok");
     int fd = dial_unix();
