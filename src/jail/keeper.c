@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/list.h"
+#include "jail/measure.h"
 #include "jail/message.h"
 
 #include <ctype.h>
@@ -14,20 +15,22 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
+#include <sys/statvfs.h>
 
 enum {
-    DEPTH_MAX = 64,       /* directories below each other; deeper trees count as over the limit */
-    ENTRIES_MAX = 200000, /* files of one workspace */
     ENTRY_COST_BYTES = 512,
+    REMOVED_DEPTH_MAX = 256, /* descriptors held while a tree is removed */
     PACE_MIN_MS = 25,
     PACE_MAX_MS = 1000,
     LINGER_MS = 2000,            /* between looks while processes outlive their cell */
     FILL_BYTES_PER_MS = 2 << 20, /* the fastest disk we reckon with: 2 GiB/s */
     AT_REST_PIDS = 2,            /* the jail's init and its head */
     SLACK_MB = 64,               /* how far over a quarter more than the limit is tolerated */
-    HELD_MAX = 1024,             /* nameless files of one workspace; more count as over the limit */
-    MAPS_EVERY_MS = 500,         /* what is mapped takes longer to read than what is open */
+    REST_MS = 20000,             /* between looks at the disk while jails are at rest */
+    REST_MB = 32,                /* what may vanish from it before they are looked at */
+    REST_FILES = 10000,
+    HELD_MAX = 1024,     /* nameless files of one workspace; more count as over the limit */
+    MAPS_EVERY_MS = 500, /* what is mapped takes longer to read than what is open */
 };
 
 struct ward {
@@ -36,9 +39,9 @@ struct ward {
     int workspace;
     int proc;
     uint64_t limit_bytes;
-    uint64_t next_ms; /* 0: at rest */
-    uint64_t next_maps_ms;
-    uint64_t mapped_bytes; /* of nameless files, when they were looked for last */
+    uint64_t next_ms;     /* 0: at rest */
+    uint64_t earliest_ms; /* not to be measured again before */
+    struct measure_mapped mapped;
     bool is_busy;
     bool is_over;
 };
@@ -48,132 +51,10 @@ static int control;
 
 /* ---- measuring ----------------------------------------------------------------------------- */
 
-struct measure {
-    uint64_t bytes;
-    uint64_t entries;
-    bool is_excessive; /* too many files or too deep */
-};
-
-static void measure_dir(int fd, int depth, struct measure *m)
-{
-    DIR *dir = fdopendir(fd);
-    if (dir == NULL) {
-        close(fd);
-        return;
-    }
-    struct dirent *entry;
-    while (!m->is_excessive && (entry = readdir(dir)) != NULL) {
-        struct stat st;
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-            continue;
-        m->bytes += MAX((uint64_t)st.st_blocks * 512 / MAX((uint64_t)st.st_nlink, 1),
-                        (uint64_t)ENTRY_COST_BYTES);
-        m->is_excessive = ++m->entries > ENTRIES_MAX || depth == 0;
-        if (!S_ISDIR(st.st_mode) || m->is_excessive)
-            continue;
-        int child = openat(dirfd(dir), entry->d_name,
-                           O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-        if (child >= 0)
-            measure_dir(child, depth - 1, m);
-    }
-    closedir(dir);
-}
-
 /* A descriptor of its own, because reading a directory moves the descriptor's position. */
 static int reopen_dir(int fd)
 {
     return openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
-/* Files that have lost their last name but are still open or mapped fill the disk like others. */
-struct held {
-    dev_t dev;
-    ino_t seen[HELD_MAX]; /* each counts once, however many processes share it */
-    size_t count;
-    uint64_t bytes;
-};
-
-static void count_held(struct held *h, ino_t ino, uint64_t bytes)
-{
-    for (size_t i = 0; i < h->count; i++)
-        if (h->seen[i] == ino)
-            return;
-    if (h->count < HELD_MAX)
-        h->seen[h->count++] = ino;
-    h->bytes += bytes;
-}
-
-static void measure_open(int proc, const char *pid, struct held *h)
-{
-    char path[32];
-    snprintf(path, sizeof(path), "%.10s/fd", pid);
-    int fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    struct dirent *entry;
-    while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        struct stat st;
-        if (isdigit((unsigned char)entry->d_name[0]) &&
-            fstatat(dirfd(dir), entry->d_name, &st, 0) == 0 && S_ISREG(st.st_mode) &&
-            st.st_nlink == 0 && st.st_dev == h->dev)
-            count_held(h, st.st_ino, (uint64_t)st.st_blocks * 512);
-    }
-    if (dir != NULL)
-        closedir(dir);
-}
-
-/* The size of a mapping stands for that of its file, which cannot be looked at. */
-static void measure_mapped(int proc, const char *pid, struct held *h)
-{
-    char path[32], line[512];
-    snprintf(path, sizeof(path), "%.10s/maps", pid);
-    int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-    FILE *maps = fd < 0 ? NULL : fdopen(fd, "r");
-    while (maps != NULL && fgets(line, sizeof(line), maps) != NULL) {
-        unsigned long start, end, ino;
-        unsigned major, minor;
-        if (strstr(line, "(deleted)") != NULL &&
-            sscanf(line, "%lx-%lx %*s %*x %x:%x %lu", &start, &end, &major, &minor, &ino) == 5 &&
-            makedev(major, minor) == h->dev)
-            count_held(h, ino, end - start);
-    }
-    if (maps != NULL)
-        fclose(maps);
-}
-
-static void measure_held(const struct ward *w, struct held *h,
-                         void (*look)(int proc, const char *pid, struct held *h))
-{
-    int fd = reopen_dir(w->proc);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    struct dirent *entry;
-    while (dir != NULL && (entry = readdir(dir)) != NULL)
-        if (isdigit((unsigned char)entry->d_name[0]))
-            look(dirfd(dir), entry->d_name, h);
-    if (dir != NULL)
-        closedir(dir);
-}
-
-static struct measure measure_ward(struct ward *w)
-{
-    struct measure m = {0};
-    struct stat st;
-    int fd = reopen_dir(w->workspace);
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return m;
-    measure_dir(fd, DEPTH_MAX, &m);
-    struct held open_files = {.dev = st.st_dev};
-    measure_held(w, &open_files, measure_open);
-    if (clock_mono_ms() >= w->next_maps_ms) {
-        struct held mapped = {.dev = st.st_dev};
-        measure_held(w, &mapped, measure_mapped);
-        w->mapped_bytes = mapped.bytes;
-        w->next_maps_ms = clock_mono_ms() + MAPS_EVERY_MS;
-    }
-    /* A file may be both open and mapped. */
-    m.bytes += MAX(open_files.bytes, w->mapped_bytes);
-    m.is_excessive |= open_files.count == HELD_MAX;
-    return m;
 }
 
 /* Does anything run in the jail besides its init and an idle, single-threaded head? */
@@ -259,7 +140,7 @@ static void say(enum keeper_word_type type, uint64_t jail, uint64_t bytes)
 static void check(struct ward *w)
 {
     uint64_t began_ms = clock_mono_ms();
-    struct measure m = measure_ward(w);
+    struct measure m = measure_workspace(w->workspace, w->proc, ENTRY_COST_BYTES, &w->mapped);
     bool is_over = m.is_excessive || m.bytes > w->limit_bytes;
     if (is_over != w->is_over) {
         limit_writes(w, is_over);
@@ -267,17 +148,18 @@ static void check(struct ward *w)
         w->is_over = is_over;
     }
     /* Empty files cannot be refused, but who goes on making them can be stopped. */
-    bool is_flooded = m.entries * ENTRY_COST_BYTES > 2 * w->limit_bytes;
+    bool is_flooded = m.is_endless || m.entries * ENTRY_COST_BYTES > 2 * w->limit_bytes;
     if (is_flooded || m.bytes > w->limit_bytes + w->limit_bytes / 4 + SLACK_MB * MIB)
         say(KEEPER_SAYS_FAR_OVER, w->jail, m.bytes);
 
     uint64_t now_ms = clock_mono_ms();
-    uint64_t room = is_over ? 0 : w->limit_bytes - m.bytes;
+    uint64_t room = m.bytes >= w->limit_bytes ? 0 : w->limit_bytes - m.bytes;
     uint64_t pace_ms =
         MIN(MAX(room / FILL_BYTES_PER_MS, (uint64_t)PACE_MIN_MS), (uint64_t)PACE_MAX_MS);
     pace_ms = MAX(pace_ms, 10 * (now_ms - began_ms)); /* a huge tree must not eat a core */
+    w->earliest_ms = now_ms + pace_ms;
     if (w->is_busy)
-        w->next_ms = now_ms + pace_ms;
+        w->next_ms = w->earliest_ms;
     else if (w->is_over || has_lingering(w))
         w->next_ms = now_ms + MAX(pace_ms, (uint64_t)LINGER_MS);
     else
@@ -332,7 +214,7 @@ static void remove_workspace(int workspaces, const char *name)
         int fd = top < 0 ? -1 : reopen_dir(top);
         if (fd < 0)
             return;
-        remove_contents(fd, DEPTH_MAX * 4, top);
+        remove_contents(fd, REMOVED_DEPTH_MAX, top);
         if (unlinkat(workspaces, name, AT_REMOVEDIR) == 0 || errno != ENOTEMPTY)
             return;
     }
@@ -364,6 +246,23 @@ static void remove_leftovers(int workspaces)
     close(control);
     remove_workspace(workspaces, LEFTOVERS);
     _exit(0);
+}
+
+/* A tree may take minutes, in which the quotas of others must hold: what is not empty is removed by
+ * a process of its own, unless there can be none. */
+static void remove_and_say(int workspaces, const struct keeper_order *order)
+{
+    if (unlinkat(workspaces, order->workspace, AT_REMOVEDIR) < 0 && errno != ENOENT) {
+        pid_t pid = fork();
+        if (pid > 0)
+            return;
+        remove_workspace(workspaces, order->workspace);
+        say(KEEPER_SAYS_REMOVED, order->jail, 0);
+        if (pid == 0)
+            _exit(0);
+        return;
+    }
+    say(KEEPER_SAYS_REMOVED, order->jail, 0);
 }
 
 /* ---- orders -------------------------------------------------------------------------------- */
@@ -427,16 +326,68 @@ static void obey(const struct keeper_order *order, const int *fds, size_t n_fds,
         break;
     case KEEPER_REMOVE:
         forget(w);
-        remove_workspace(workspaces, order->workspace);
-        say(KEEPER_SAYS_REMOVED, order->jail, 0);
+        remove_and_say(workspaces, order);
         break;
     }
 }
 
+/* A head that says it is at rest may write all the same (a signal handler, a forged verdict), but
+ * the disk shows it. */
+static struct {
+    uint64_t next_ms;
+    uint64_t free_bytes;
+    uint64_t free_files;
+} disk;
+
+static bool has_disk_shrunk(int workspaces)
+{
+    struct statvfs st;
+    if (fstatvfs(workspaces, &st) < 0)
+        return true;
+    uint64_t bytes = (uint64_t)st.f_bfree * st.f_frsize;
+    bool has_shrunk =
+        bytes + REST_MB * MIB < disk.free_bytes || st.f_ffree + REST_FILES < disk.free_files;
+    /* Small losses add up to one that counts. */
+    if (has_shrunk || bytes > disk.free_bytes)
+        disk.free_bytes = bytes;
+    if (has_shrunk || st.f_ffree > disk.free_files)
+        disk.free_files = st.f_ffree;
+    return has_shrunk;
+}
+
+/* Once in a while, as long as anybody rests. */
+static void look_at_disk(int workspaces)
+{
+    uint64_t now_ms = clock_mono_ms();
+    if (disk.next_ms == 0 || disk.next_ms > now_ms)
+        return;
+    disk.next_ms = now_ms + REST_MS;
+    if (!has_disk_shrunk(workspaces))
+        return;
+    LIST_EACH(&wards, at)
+    {
+        struct ward *w = CONTAINER_OF(at, struct ward, link);
+        if (w->next_ms == 0)
+            w->next_ms = MAX(now_ms, w->earliest_ms);
+    }
+}
+
+static void watch_disk(int workspaces, bool is_needed)
+{
+    if (!is_needed) {
+        disk.next_ms = 0;
+    } else if (disk.next_ms == 0) {
+        has_disk_shrunk(workspaces); /* remembers how it is now */
+        disk.next_ms = clock_mono_ms() + REST_MS;
+    }
+}
+
 /* Does what is due and returns the milliseconds until something is due again, -1 for never. */
-static int check_due(void)
+static int check_due(int workspaces)
 {
     uint64_t soonest_ms = UINT64_MAX;
+    bool is_any_at_rest = false;
+    look_at_disk(workspaces);
     LIST_EACH(&wards, at)
     {
         struct ward *w = CONTAINER_OF(at, struct ward, link);
@@ -444,7 +395,12 @@ static int check_due(void)
             check(w);
         if (w->next_ms != 0)
             soonest_ms = MIN(soonest_ms, w->next_ms);
+        else
+            is_any_at_rest = true;
     }
+    watch_disk(workspaces, is_any_at_rest);
+    if (disk.next_ms != 0)
+        soonest_ms = MIN(soonest_ms, disk.next_ms);
     uint64_t now_ms = clock_mono_ms();
     if (soonest_ms == UINT64_MAX)
         return -1;
@@ -459,7 +415,7 @@ _Noreturn void keeper_main(int sock, int workspaces)
     remove_leftovers(workspaces);
     for (;;) {
         struct pollfd wait = {.fd = sock, .events = POLLIN};
-        int ready = poll(&wait, 1, check_due());
+        int ready = poll(&wait, 1, check_due(workspaces));
         if (ready < 0 && errno != EINTR)
             _exit(1);
         if (ready <= 0)

@@ -20,6 +20,7 @@ enum { ZYGOTES_MAX = 32, SLOTS_MAX = 60000, ERRORS_SHOWN = 4096 };
 static struct {
     int control;
     int keeper;
+    pid_t keeper_pid;
     int signals; /* signalfd: SIGCHLD */
     struct jail_factory *factory;
     struct list jails;
@@ -347,6 +348,8 @@ static void zygote_exited(struct zygote *z, int status)
 
 static void reaped(pid_t pid, int status)
 {
+    if (pid == warden.keeper_pid)
+        _exit(1); /* without its keeper no quota holds */
     struct jail *j = map_get(&warden.jails_by_pid, key_of((uint64_t)pid).text);
     if (j != NULL && pid == j->head_pid) {
         head_exited(j, status);
@@ -464,6 +467,7 @@ static void start_keeper(void)
     close(pair[1]);
     fd_set_nonblocking(pair[0], true);
     warden.keeper = pair[0];
+    warden.keeper_pid = pid;
 }
 
 static void take_signals(void)

@@ -330,6 +330,13 @@ static bool flush(struct head *head)
     return true;
 }
 
+/* What arrives while no cell runs would be kept without a limit of time. */
+static void refuse_idle_talk(struct head *head)
+{
+    if (head->state == HEAD_IDLE && head->work == NULL && frame_is_partial(&head->in))
+        break_head(head, "it spoke while no cell ran");
+}
+
 static void on_socket(void *context, int events)
 {
     struct head *head = context;
@@ -338,10 +345,12 @@ static void on_socket(void *context, int events)
         break_head(head, "the control socket was closed");
     if ((events & LOOP_READ) && head->poll != NULL && head->work == NULL) {
         ssize_t n = frame_fill(&head->in, head->sock);
-        if (n > 0)
+        if (n > 0) {
             take_frames(head);
-        else if (n != -EAGAIN)
+            refuse_idle_talk(head);
+        } else if (n != -EAGAIN) {
             break_head(head, "the control socket was closed");
+        }
     }
     want_events(head);
     let_go(head);

@@ -1,0 +1,24 @@
+/* What a workspace takes of the disk: everything that has a name in it, and the files without a
+ * name that processes of its jail still hold, open or mapped. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct measure {
+    uint64_t bytes;
+    uint64_t entries;
+    bool is_excessive; /* more files, or deeper directories, than a workspace may have */
+    bool is_endless;   /* far more: the rest of it was not counted */
+};
+
+/* What was found mapped, kept from one measurement to the next: it takes long to read. */
+struct measure_mapped {
+    uint64_t bytes;
+    uint64_t next_ms;
+};
+
+/* `workspace` and `proc` are descriptors of the directory and of the jail's /proc. Each entry
+ * counts at least `entry_cost` bytes. */
+struct measure measure_workspace(int workspace, int proc, uint64_t entry_cost,
+                                 struct measure_mapped *mapped);

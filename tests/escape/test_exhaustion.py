@@ -1,0 +1,145 @@
+"""What a session could take from the host, or from others, past its limits."""
+
+import os
+import textwrap
+
+import pytest
+from probes import PRELUDE
+
+from harness import host
+
+WRITE = """
+import os, resource, signal, struct, time
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+def write(path, mb):
+    # Lifts the soft limit again, as a hostile program would.
+    fd, done = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), 0
+    while done < mb << 20:
+        try: done += os.write(fd, bytes(1 << 20))
+        except OSError: resource.setrlimit(resource.RLIMIT_FSIZE, (resource.getrlimit(resource.RLIMIT_FSIZE)[1],) * 2)
+    return fd
+"""
+
+
+def run(session, code, **options):
+    return session.exec(WRITE + textwrap.dedent(code), timeout_ms=60_000, **options)
+
+
+def died_of_disk(result):
+    return result.status == "died" and result["error"]["name"] == "DiskQuota"
+
+
+@pytest.mark.needs_root("memory of sockets is limited by a cgroup only")
+def test_socket_buffers_count_as_memory(spawn):
+    """Version 1 of cgroups counts them apart."""
+    session = spawn("min", limits={"memory_mb": 64})
+    result = run(
+        session,
+        """
+        import socket
+        server, kept, total = socket.create_server(("127.0.0.1", 0)), [], 0
+        for _ in range(60):
+            client = socket.create_connection(server.getsockname())
+            kept += [client, server.accept()[0]]
+            client.setblocking(False)
+            try:
+                while True: total += client.send(bytes(1 << 20))
+            except BlockingIOError: pass
+        print(total >> 20)
+        """,
+    )
+    assert result.status == "died" or int(result["stdout"]) < 64, result
+
+
+def test_open_files_without_a_name_count_for_the_quota(spawn):
+    session = spawn("min", limits={"disk_mb": 8})
+    result = run(
+        session,
+        """
+        kept = []
+        for n in range(60):
+            kept.append(write('f', 7)); os.unlink('f'); time.sleep(0.03)
+        """,
+    )
+    assert died_of_disk(result), result
+
+
+def test_nothing_hides_behind_a_deep_directory(spawn):
+    session = spawn("min", limits={"disk_mb": 8})
+    result = run(
+        session,
+        """
+        os.makedirs('a/' * 70)
+        for n in range(40): os.mkdir(f'd{n}')
+        for n in range(40): os.close(write(f'd{n}/f', 7)); time.sleep(0.03)
+        """,
+    )
+    assert died_of_disk(result), result
+
+
+def test_a_bottomless_directory_ends_its_session(spawn):
+    session = spawn("min")
+    result = run(
+        session,
+        """
+        for n in range(600): os.mkdir('d'); os.chdir('d')
+        time.sleep(20)
+        """,
+    )
+    assert died_of_disk(result), result
+
+
+def test_a_flood_of_empty_files_ends_its_session_with_a_large_quota_too(spawn):
+    """Of names, which are quicker to make than files and count as much."""
+    session = spawn("min")
+    result = run(
+        session,
+        """
+        for n in range(300):
+            os.mkdir(f'd{n}')
+            if n % 50 == 0: os.close(os.open(f'f{n}', os.O_CREAT | os.O_WRONLY))
+            for i in range(1000): os.link(f'f{n - n % 50}', f'd{n}/{i}')
+        time.sleep(30)
+        """,
+    )
+    assert died_of_disk(result), result
+
+
+def test_the_quota_holds_while_the_workspace_of_another_is_removed(client, spawn):
+    big, small = spawn("min"), spawn("min", limits={"disk_mb": 8})
+    run(big, "for n in range(60): os.mkdir(f'd{n}')\n"
+             "for n in range(60000): os.close(os.open(f'd{n % 60}/{n}', os.O_CREAT | os.O_WRONLY))")
+    client.request("DELETE", big.path)
+    result = run(small, "for n in range(40): os.close(write(f'f{n}', 7)); time.sleep(0.02)")
+    assert died_of_disk(result), result
+
+
+def test_a_head_that_pretends_to_rest_is_held_to_its_quota(daemon, spawn, client):
+    session = spawn("min", limits={"disk_mb": 8})
+    result = run(
+        session,
+        """
+        verdict = b'{"ev":"done","id":1,"status":"ok","value":null,"error":null}'
+        os.write(3, struct.pack('<I', len(verdict)) + verdict)
+        time.sleep(4)
+        for n in range(60): os.close(write(f'f{n}', 7))
+        time.sleep(60)
+        """,
+    )
+    assert result.status == "ok"
+    host.eventually(lambda: client.call("GET", session.path)["state"] == "dead", 45, "its end")
+
+
+def test_half_a_frame_is_not_kept_for_a_head_that_rests(daemon, spawn, client):
+    session = spawn("min")
+    before = host.rss_kb(daemon.pid)
+    session.exec(PRELUDE + textwrap.dedent("""
+        import threading, time
+        def talk():
+            time.sleep(0.3)
+            os.write(3, struct.pack('<I', 64 << 20))
+            for _ in range(63): os.write(3, bytes(1 << 20))
+        threading.Thread(target=talk).start()
+        """))
+    host.eventually(lambda: client.call("GET", session.path)["state"] == "dead", 10, "its end")
+    assert host.rss_kb(daemon.pid) - before < 40_000
