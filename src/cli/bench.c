@@ -121,7 +121,7 @@ static int run(const struct cli_args *args, struct err *e)
 
 static const struct cli_flag flags[] = {
     {"quick", 0, NULL, "fewer samples: about 30 s instead of 2 minutes"},
-    {"only", 0, "NAME", "idle, live, think, spawn, churn, load or memory"},
+    {"only", 0, "NAME", "idle, memory, live, think, spawn, churn or load"},
     {"output", 'o', "DIR", "also write BENCHMARKS.md and benchmarks.svg there"},
     {0},
 };
