@@ -28,7 +28,12 @@ CELLS = [
     "import os; os.system('true')",
     "print('y' * 200_000)",
 ]
-LAST_CELLS = ["pass", "import os; os._exit(1)", "while True: pass", "import os; os.closerange(3, 99)"]
+LAST_CELLS = [
+    "pass",
+    "import os; os._exit(1)",
+    "while True: pass",
+    "import os; os.closerange(3, 99)",
+]
 GROWTH_RSS_KB = 4000
 GROWTH_FDS = 4
 
@@ -106,7 +111,8 @@ def main():
             rows.append(row)
             print(f"{options.sessions // 10 * tenth:9} {options.cells // 10 * tenth:8} "
                   f"{time.monotonic() - started:8.0f} {row['rss_kb']:8} {row['fds']:5} "
-                  f"{row['warden_rss_kb']:13} {row['warden_fds']:10} {row['processes']:9}", flush=True)
+                  f"{row['warden_rss_kb']:13} {row['warden_fds']:10} {row['processes']:9}",
+                  flush=True)
         daemon.stop()
     return report(rows)
 

@@ -111,7 +111,9 @@ def test_this_host_is_fine_with_and_without_port(daemon, client, host):
     assert client.request("GET", "/v1/sessions", headers={"Host": with_port}).status == 200
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://localhost.evil.example"])
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "https://localhost.evil.example"]
+)
 def test_another_origin_is_403(client, origin):
     reply = client.request("POST", "/v1/sessions", BODY, headers={"Origin": origin})
     assert reply.status == 403
@@ -204,8 +206,8 @@ def test_no_auth_is_refused_elsewhere(launch, listen):
 def test_no_auth_still_checks_hosts_and_origins(launch):
     daemon = launch(args=["--no-auth"], config=MIN)
     client = Client(daemon.address)
-    assert client.request("POST", "/v1/sessions", BODY, {"Host": "evil.example"}).status == 403
-    assert client.request("POST", "/v1/sessions", BODY, {"Origin": "http://evil.example"}).status == 403
+    for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
+        assert client.request("POST", "/v1/sessions", BODY, headers).status == 403
 
 
 @pytest.mark.one_mode

@@ -1,4 +1,4 @@
-"""Cells that attack their interpreter, its channel or the machine: they cost their session at most."""
+"""Cells that attack their interpreter, its channel or the machine cost their session at most."""
 
 import os
 
@@ -21,6 +21,8 @@ def sockets():
         except OSError:
             pass
     return found
+done = {'ev': 'done', 'id': 2, 'status': 'ok', 'value': None, 'error': None}
+shown = {'ev': 'display', 'id': 2, 'output': {'type': 'text', 'text': 'x'}}
 def send(data):
     for fd in sockets():
         try:
@@ -145,7 +147,7 @@ def test_a_cell_that_asks_for_signals_on_every_descriptor(session):
     assert_next_cell(session)
 
 
-def test_children_that_keep_their_cells_pipes_do_not_use_up_the_daemons_descriptors(daemon, session):
+def test_children_that_keep_their_pipes_do_not_use_up_the_daemons_descriptors(daemon, session):
     before = host.fd_count(daemon.pid)
     for _ in range(60):
         assert session.exec("import subprocess; subprocess.Popen(['sleep', '1000'])").status == "ok"
@@ -174,20 +176,21 @@ FORGED = {
     "invalid utf-8": "frame(b'{\"ev\": \"\\xff\\xfe\"}')",
     "a nul": "frame(b'{\"ev\": \"done\\x00\"}')",
     "deep nesting": "frame(b'[' * 100_000)",
-    "deep nesting in an object": "frame(b'{\"ev\":\"display\",\"id\":1,\"output\":' + b'[' * 5000 + b']' * 5000 + b'}')",
+    "deep nesting in an object": "frame(b'{\"ev\":\"display\",\"id\":1,\"output\":' "
+    "+ b'[' * 5000 + b']' * 5000 + b'}')",
     "no event": "frame({})",
     "an unknown event": "frame({'ev': 'format the disk'})",
     "an event that is a number": "frame({'ev': 5})",
     "ready again": "frame({'ev': 'ready'})",
     "fatal": "frame({'ev': 'fatal', 'message': 'pretend'})",
-    "done for another cell": "frame({'ev': 'done', 'id': 999, 'status': 'ok', 'value': None, 'error': None})",
-    "done with a wrong status": "frame({'ev': 'done', 'id': 1, 'status': 'wonderful', 'value': None, 'error': None})",
-    "done with wrong types": "frame({'ev': 'done', 'id': '1', 'status': [], 'value': 5, 'error': 'x'})",
-    "done with a huge id": "frame({'ev': 'done', 'id': 1 << 62, 'status': 'ok', 'value': None, 'error': None})",
-    "a display of no type": "frame({'ev': 'display', 'id': 1, 'output': {}})",
-    "a display that is a list": "frame({'ev': 'display', 'id': 1, 'output': []})",
-    "a display of another cell": "frame({'ev': 'display', 'id': 77, 'output': {'type': 'text', 'text': 'x'}})",
-    "an error with wrong types": "frame({'ev': 'done', 'id': 1, 'status': 'error', 'value': None, 'error': {'name': 5}})",
+    "done for another cell": "frame({**done, 'id': 999})",
+    "done with a wrong status": "frame({**done, 'status': 'wonderful'})",
+    "done with wrong types": "frame({**done, 'id': '1', 'status': [], 'value': 5})",
+    "done with a huge id": "frame({**done, 'id': 1 << 62})",
+    "a display of no type": "frame({**shown, 'output': {}})",
+    "a display that is a list": "frame({**shown, 'output': []})",
+    "a display of another cell": "frame({**shown, 'id': 77})",
+    "an error with wrong types": "frame({**done, 'status': 'error', 'error': {'name': 5}})",
     "one member a million times": "frame(b'{' + b'\"a\":1,' * 1_000_000 + b'\"b\":1}')",
 }
 
@@ -204,8 +207,7 @@ def test_a_forged_frame_costs_its_session_at_most(session, forged):
 def test_a_forged_verdict_is_the_cells_own_problem(session):
     session.exec(FRAMES)
     result = session.exec(
-        "send(frame({'ev': 'done', 'id': 2, 'status': 'ok', "
-        "'value': {'type': 'text', 'text': 'forged'}, 'error': None}))\n'real'",
+        "send(frame({**done, 'value': {'type': 'text', 'text': 'forged'}}))\n'real'",
         timeout_ms=3000,
     )
     assert_over(session, result)
@@ -218,7 +220,8 @@ def test_a_flood_of_forged_frames_stays_bounded_in_the_daemon(daemon, session):
     session.exec(FRAMES)
     result = session.exec(
         """
-        data = frame({'ev': 'display', 'id': 2, 'output': {'type': 'text', 'text': 'x' * 1_000_000}})
+        shown['output']['text'] *= 1_000_000
+        data = frame(shown)
         for fd in sockets(): os.set_blocking(fd, True)
         for n in range(150): send(data)
         """,
@@ -240,11 +243,11 @@ def test_an_unfinished_frame_of_the_greatest_size_is_not_believed_before_it_came
 def test_descriptors_sent_to_the_daemon_do_not_stay_there(daemon, session):
     before = host.fd_count(daemon.pid)
     session.exec(
-        FRAMES + "import array\nrights = array.array('i', [0] * 100)\n"
+        FRAMES + "import array\n"
+        "rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [0] * 100))]\n"
         "for fd in sockets():\n"
         "    s = socket.socket(fileno=os.dup(fd))\n"
-        "    for n in range(50):\n"
-        "        s.sendmsg([b'\\x02\\0\\0\\0{}'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])",
+        "    for n in range(50): s.sendmsg([b'\\x02\\0\\0\\0{}'], rights)",
         timeout_ms=3000,
     )
     session.kill()

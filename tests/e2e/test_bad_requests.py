@@ -163,7 +163,7 @@ def test_a_nul_in_a_name_is_400(client, session):
     ids=lambda v: str(v)[:40],
 )
 def test_wrong_members_of_exec_are_named(client, session, body, word):
-    assert_clear(client.request("POST", session.path + "/exec", json.dumps(body).encode()), 400, word)
+    assert_clear(client.request("POST", session.path + "/exec", body), 400, word)
     assert session.info().exec_count == 0
 
 
@@ -341,9 +341,10 @@ def test_broken_chunks_are_400(client, chunks):
 
 
 def test_headers_over_the_limit_are_431(client):
+    many = b"".join(b"X-%d: y\r\n" % n for n in range(5000))
     for data in (
         client.head("GET", "/v1/sessions", X="x" * 33_000) + b"\r\n",
-        client.head("GET", "/v1/sessions") + b"".join(b"X-%d: y\r\n" % n for n in range(5000)) + b"\r\n",
+        client.head("GET", "/v1/sessions") + many + b"\r\n",
         client.head("GET", "/v1/sessions?" + "q" * 40_000) + b"\r\n",
     ):
         reply = talk(client, data)[0]
@@ -458,8 +459,8 @@ def test_a_bad_request_in_a_pipeline_ends_it(client):
 def test_chunked_bodies_are_read(client, session):
     body = json.dumps({"code": "'chunked'"}).encode()
     chunks = b"".join(b"%x;ext=1\r\n%c\r\n" % (1, b) for b in body) + b"0\r\nTrailer: x\r\n\r\n"
-    data = client.head("POST", session.path + "/exec", Transfer_Encoding="chunked") + b"\r\n" + chunks
-    assert talk_once(client, data).json["value"]["text"] == "'chunked'"
+    head = client.head("POST", session.path + "/exec", Transfer_Encoding="chunked") + b"\r\n"
+    assert talk_once(client, head + chunks).json["value"]["text"] == "'chunked'"
 
 
 def test_expect_continue_is_answered(client, session):
@@ -482,8 +483,11 @@ def test_expect_continue_with_a_body_over_the_limit_is_413_at_once(client, sessi
 
 
 def test_expect_continue_without_the_key_is_401_at_once(client, session):
-    head = b"POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nExpect: 100-continue\r\n"
-    assert talk(client, head + b"\r\n", half_close=True)[0].status in (100, 401)
+    head = (
+        b"POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\n"
+        b"Content-Length: 5\r\nExpect: 100-continue\r\n\r\n"
+    )
+    assert talk(client, head, half_close=True)[0].status in (100, 401)
 
 
 def test_other_expectations_are_417(client, session):

@@ -194,12 +194,17 @@ def test_streams_are_marked(session):
 
 def test_a_failed_cell_in_a_stream(session):
     *_, (name, result) = session.events("print('x'); 1/0")
-    assert (name, result.status, result["error"]["name"]) == ("result", "error", "ZeroDivisionError")
+    assert (name, result.status) == ("result", "error")
+    assert result["error"]["name"] == "ZeroDivisionError"
 
 
 def test_characters_split_between_writes_stay_whole_in_a_stream(session):
     events = session.events(
-        "import os, time\nfor b in 'é😀'.encode() * 20:\n    os.write(1, bytes([b])); time.sleep(.001)"
+        """
+        import os, time
+        for b in 'é😀'.encode() * 20:
+            os.write(1, bytes([b])); time.sleep(.001)
+        """
     )
     assert "".join(e["text"] for n, e in events if n == "output") == "é😀" * 20
 

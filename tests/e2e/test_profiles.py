@@ -22,15 +22,20 @@ def find_pythons():
     places = list(pathlib.Path.home().glob(".pyenv/versions/*/bin/python3"))
     places += [p for d in os.get_exec_path() for p in pathlib.Path(d).glob("python3.[0-9]*")]
     for path in places:
-        if re.fullmatch(r"python3(\.\d+)?", path.name) and not path.resolve().samefile("/usr/bin/python3"):
-            try:
-                out = subprocess.run([path, "-c", "import sys; print(*sys.version_info[:2], sep='.')"],
-                                     capture_output=True, text=True, timeout=10).stdout.strip()
-            except (OSError, subprocess.TimeoutExpired):
-                continue
-            if out and tuple(map(int, out.split("."))) >= (3, 9):
-                found.setdefault(out, path)
+        is_python = re.fullmatch(r"python3(\.\d+)?", path.name)
+        if is_python and not path.resolve().samefile("/usr/bin/python3"):
+            version = ask_version(path)
+            if version and tuple(map(int, version.split("."))) >= (3, 9):
+                found.setdefault(version, path)
     return dict(sorted(found.items()))
+
+
+def ask_version(path):
+    command = [path, "-c", "import sys; print(*sys.version_info[:2], sep='.')"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=10).stdout.strip()
+    except (OSError, subprocess.TimeoutExpired):
+        return None
 
 
 PYTHONS = find_pythons()
@@ -100,7 +105,9 @@ def test_what_is_not_installed_is_skipped_and_reported(launch):
 
 
 def test_a_preload_that_fails_in_any_way_is_reported(launch):
-    daemon = launch(config='default_profile: p\nprofiles:\n  p:\n    preload: ["import this is wrong"]\n')
+    daemon = launch(
+        config='default_profile: p\nprofiles:\n  p:\n    preload: ["import this is wrong"]\n'
+    )
     assert daemon.client.spawn("p").value("1") == "1"
     assert "this is wrong" in daemon.errors()
 
@@ -188,9 +195,13 @@ KINDS = {
     "await": ("import asyncio\nasync def f(): return 7\nawait f()", "7"),
     "pickle": ("import pickle\nclass C: x = 1\npickle.loads(pickle.dumps(C())).x", "1"),
     "source": ("import inspect\ndef f(): return 'here'\n'here' in inspect.getsource(f)", "True"),
-    "threads": ("from concurrent.futures import ThreadPoolExecutor as T\nT(2).submit(abs, -3).result()", "3"),
+    "threads": (
+        "from concurrent.futures import ThreadPoolExecutor as T\nT(2).submit(abs, -3).result()", "3"
+    ),
     "random": ("import random, uuid, secrets; 0 <= random.random() < 1", "True"),
-    "ssl": ("import ssl, sqlite3, ctypes, hashlib, zlib; hashlib.md5(b'').hexdigest()[:4]", "'d41d'"),
+    "ssl": (
+        "import ssl, sqlite3, ctypes, hashlib, zlib; hashlib.md5(b'').hexdigest()[:4]", "'d41d'"
+    ),
 }
 
 
@@ -202,7 +213,8 @@ def check_interpreter(client, profile, version):
     error = session.fails("def f():\n    return 1 / 0\nf()")
     assert "return 1 / 0" in error.traceback and "/cella" not in error.traceback
     assert session.fails("x = = 1").column == 5
-    assert session.out("import os; print('a', end=' '); os.system('echo b'); print('c')") == "a b\nc\n"
+    code = "import os; print('a', end=' '); os.system('echo b'); print('c')"
+    assert session.out(code) == "a b\nc\n"
     assert session.exec("while True: pass", timeout_ms=100).status == "timeout"
     assert session.value("sys.exit and 5") == "5"
     assert session.exec("sys.exit()").status == "ok"
@@ -244,8 +256,8 @@ def test_a_virtual_environment(launch, launcher, request):
 @pytest.mark.needs_root("the other interpreters are in root's home")
 def test_two_pythons_in_one_daemon(launch):
     (a, b), (path_a, path_b) = list(PYTHONS)[:2], list(PYTHONS.values())[:2]
-    config = f"default_profile: a\nprofiles:\n  a: {{python: {path_a}}}\n  b: {{python: {path_b}}}\n"
-    client = launch(config=config).client
+    profiles = f"  a: {{python: {path_a}}}\n  b: {{python: {path_b}}}\n"
+    client = launch(config="default_profile: a\nprofiles:\n" + profiles).client
     version = "import sys; '%d.%d' % sys.version_info[:2]"
     assert client.spawn("a").value(version) == f"'{a}'"
     assert client.spawn("b").value(version) == f"'{b}'"

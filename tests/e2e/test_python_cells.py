@@ -109,7 +109,8 @@ def test_the_last_expression_is_the_value(session, code, text):
 
 
 @pytest.mark.parametrize(
-    "code", ["None", "x = 1", "pass", "", "# nothing", "def f(): 1", "import os", "1\nx = 2", "\n\n"]
+    "code",
+    ["None", "x = 1", "pass", "", "# nothing", "def f(): 1", "import os", "1\nx = 2", "\n\n"],
 )
 def test_other_cells_have_no_value(session, code):
     result = session.client.call("POST", session.path + "/exec", {"code": code})

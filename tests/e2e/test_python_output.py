@@ -283,7 +283,10 @@ def test_a_figure_that_cannot_be_drawn_is_told(data_session):
 
 def test_seaborn_and_pandas_plots(data_session):
     result = data_session.exec(
-        "df = pd.DataFrame({'x': [1, 2, 3], 'y': [2, 3, 5]})\nsns.scatterplot(data=df, x='x', y='y')"
+        """
+        df = pd.DataFrame({'x': [1, 2, 3], 'y': [2, 3, 5]})
+        sns.scatterplot(data=df, x='x', y='y')
+        """
     )
     assert result.status == "ok", result
     assert [o["type"] for o in result["outputs"]] == ["image"]

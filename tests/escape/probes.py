@@ -42,11 +42,18 @@ def can_read(path):
 PROBES = {
     # 1-7: other processes
     "01 the root of pid 1": "return os.listdir('/proc/1/root')",
-    "01 the root of other processes": "return each(lambda p: os.listdir(f'/proc/{p}/root'), "
-    "[p for p in os.listdir('/proc') if p.isdigit() and int(p) != os.getpid()])",
-    "02 the inside of pid 1": "return each(lambda n: can_read('/proc/1/' + n), "
-    "['mem', 'environ', 'maps', 'auxv', 'stack', 'syscall', 'pagemap'])",
-    "02 links of pid 1": "return each(lambda n: os.readlink('/proc/1/' + n), ['cwd', 'exe', 'root', 'fd/0', 'fd/1', 'fd/2', 'fd/3'])",
+    "01 the root of other processes": """
+        return each(lambda p: os.listdir(f'/proc/{p}/root'),
+            [p for p in os.listdir('/proc') if p.isdigit() and int(p) != os.getpid()])
+    """,
+    "02 the inside of pid 1": """
+        return each(lambda n: can_read('/proc/1/' + n), ['mem', 'environ', 'maps', 'auxv', 'stack',
+            'syscall', 'pagemap'])
+    """,
+    "02 links of pid 1": """
+        return each(lambda n: os.readlink('/proc/1/' + n), ['cwd', 'exe', 'root', 'fd/0', 'fd/1',
+            'fd/2', 'fd/3'])
+    """,
     "02 descriptors of pid 1": "return each(lambda n: can_open(f'/proc/1/fd/{n}'), range(16))",
     "03 ptrace of pid 1": "return each(lambda r: call(101, r, 1, 0, 0) == 0, [16, 0x4206])",
     "03 ptrace of the parent": "return call(101, 16, os.getppid(), 0, 0) == 0",
@@ -66,8 +73,14 @@ PROBES = {
         return each(lambda a: call(a[0], a[1], vec, 1, vec, 1, 0),
                     [(n, p) for n in (310, 311) for p in (1, os.getppid(), os.getpid())])
     """,
-    "05 pidfd_getfd of pid 1": "fd = call(434, 1, 0)\nreturn each(lambda n: call(438, fd, n, 0) >= 0, range(8))",
-    "05 pidfd_getfd of oneself": "fd = call(434, os.getpid(), 0)\nreturn call(438, fd, 0, 0) >= 0",
+    "05 pidfd_getfd of pid 1": """
+        fd = call(434, 1, 0)
+        return each(lambda n: call(438, fd, n, 0) >= 0, range(8))
+    """,
+    "05 pidfd_getfd of oneself": """
+        fd = call(434, os.getpid(), 0)
+        return call(438, fd, 0, 0) >= 0
+    """,
     "06 signals to everybody": "return call(62, -1, 0) == 0",
     "06 signals to everybody, with high bits": "return call(62, 0xffffffff, 0) == 0",
     "06 SIGKILL and SIGSTOP to pid 1 do nothing": """
@@ -93,40 +106,62 @@ PROBES = {
         return each(lambda p: os.sched_setaffinity(p, {0}) is None, others) + each(
             lambda p: os.setpriority(os.PRIO_PROCESS, p, 10) is None, others)
     """,
-    "07 scheduling of everybody with this uid": "return each(lambda u: os.setpriority(os.PRIO_USER, u, 0) is None, [1, 65534, 2000000000])",
+    "07 scheduling of everybody with this uid": """
+        return each(lambda u: os.setpriority(os.PRIO_USER, u, 0) is None, [1, 65534, 2000000000])
+    """,
     "07 other processes are invisible": """
         mine = {os.getpid()}
         return sorted(int(p) for p in os.listdir('/proc') if p.isdigit() and int(p) not in mine)
     """,
     # 9-16: sockets
-    "09 sockets of the system": "return each(lambda p: socket.socket(socket.AF_UNIX).connect(p) is None, "
-    "['/var/run/docker.sock', '/run/docker.sock', '/run/dbus/system_bus_socket', '/run/systemd/private', "
-    "'/run/systemd/journal/socket', '/dev/log', '/run/containerd/containerd.sock', '/run/snapd.socket', "
-    "'/tmp/.X11-unix/X0'])",
+    "09 sockets of the system": """
+        return each(lambda p: socket.socket(socket.AF_UNIX).connect(p) is None,
+            ['/var/run/docker.sock', '/run/docker.sock', '/run/dbus/system_bus_socket',
+            '/run/systemd/private', '/run/systemd/journal/socket', '/dev/log',
+            '/run/containerd/containerd.sock', '/run/snapd.socket', '/tmp/.X11-unix/X0'])
+    """,
     "11 routes to the outside": """
         def reach(address):
-            s = socket.socket(socket.AF_INET6 if ':' in address else socket.AF_INET, socket.SOCK_DGRAM)
+            s = socket.socket(socket.AF_INET6 if ':' in address else socket.AF_INET,
+                socket.SOCK_DGRAM)
             s.connect((address, 53))
             return s.getsockname()
         return each(reach, ['169.254.169.254', '8.8.8.8', '10.0.0.1', '172.17.0.1', '192.168.0.1',
                             '2001:4860:4860::8888', 'fe80::1', '224.0.0.1'])
     """,
-    "11 interfaces other than loopback": "return [n for _, n in socket.if_nameindex() if n != 'lo']",
+    "11 interfaces other than loopback": """
+        return [n for _, n in socket.if_nameindex() if n != 'lo']
+    """,
     "12 netlink": "return each(lambda p: socket.socket(16, 3, p), range(23))",
     "13 packet sockets": "return each(lambda t: socket.socket(17, t, 0x0300), [1, 2, 3, 10])",
-    "13 raw sockets": "return each(lambda p: socket.socket(2, 3, p), [1, 6, 17, 255]) + each(lambda p: socket.socket(10, 3, p), [58, 255])",
-    "13 ping sockets": "s = socket.socket(2, 2, 1)\ns.sendto(b'\\x08\\0\\0\\0\\0\\0\\0\\0', ('8.8.8.8', 0))\nreturn 'sent'",
+    "13 raw sockets": """
+        return each(lambda p: socket.socket(2, 3, p), [1, 6, 17,
+            255]) + each(lambda p: socket.socket(10, 3, p), [58, 255])
+    """,
+    "13 ping sockets": r"""
+        s = socket.socket(2, 2, 1)
+        s.sendto(b'\x08\0\0\0\0\0\0\0', ('8.8.8.8', 0))
+        return 'sent'
+    """,
     "14 vsock": "return each(lambda t: socket.socket(40, t), [1, 2, 5])",
     "15 alg": "return socket.socket(38, 5)",
     "15 alg, with high bits": "return call(41, (1 << 32) | 38, 5, 0) >= 0",
-    "16 every other family": "return each(lambda n: socket.socket(n[0], n[1]), "
-    "[(f, t) for f in range(3, 64) if f != 10 for t in (1, 2, 3, 5)])",
-    "16 socketpairs of other families": "return each(lambda f: socket.socketpair(f, 1), [16, 30, 38, 40])",
+    "16 every other family": """
+        return each(lambda n: socket.socket(n[0], n[1]), [(f, t) for f in range(3,
+            64) if f != 10 for t in (1, 2, 3, 5)])
+    """,
+    "16 socketpairs of other families": """
+        return each(lambda f: socket.socketpair(f, 1), [16, 30, 38, 40])
+    """,
     # 17-25: namespaces, mounts
-    "17 namespaces of pid 1": "return each(lambda n: can_open('/proc/1/ns/' + n), "
-    "['user', 'mnt', 'net', 'pid', 'ipc', 'uts', 'cgroup', 'time'])",
-    "17 setns to one's own namespaces": "return each(lambda n: call(308, os.open('/proc/self/ns/' + n, 0), 0) == 0, "
-    "['user', 'mnt', 'net', 'ipc', 'uts', 'cgroup', 'pid', 'time'])",
+    "17 namespaces of pid 1": """
+        return each(lambda n: can_open('/proc/1/ns/' + n), ['user', 'mnt', 'net', 'pid', 'ipc',
+            'uts', 'cgroup', 'time'])
+    """,
+    "17 setns to one's own namespaces": """
+        return each(lambda n: call(308, os.open('/proc/self/ns/' + n, 0), 0) == 0, ['user', 'mnt',
+            'net', 'ipc', 'uts', 'cgroup', 'pid', 'time'])
+    """,
     "17 setns by pidfd": "return call(308, call(434, 1, 0), 0x10000000 | 0x20000) == 0",
     "17 parents of one's namespaces": """
         import fcntl
@@ -137,15 +172,18 @@ PROBES = {
                 except OSError: pass
         return each(lambda f: call(308, f[1], 0) == 0, found)
     """,
-    "18 unshare": "return each(lambda f: call(272, f) == 0, "
-    "[0x10000000, 0x20000, 0x40000000, 0x20000000, 0x80, 0x2000000, 0x8000000, 0x4000000, 0x10020000])",
+    "18 unshare": """
+        return each(lambda f: call(272, f) == 0, [0x10000000, 0x20000, 0x40000000, 0x20000000, 0x80,
+            0x2000000, 0x8000000, 0x4000000, 0x10020000])
+    """,
     "19 clone into new namespaces": """
         def attempt(flags):
             pid = call(56, flags | 17, 0, 0, 0, 0)
             if pid == 0: os._exit(0)
             os.waitpid(pid, 0)
             return True
-        return each(attempt, [0x10000000, 0x20000, 0x40000000, 0x20000000, 0x2000000, 0x8000000, 0x4000000])
+        return each(attempt, [0x10000000, 0x20000, 0x40000000, 0x20000000, 0x2000000, 0x8000000,
+            0x4000000])
     """,
     "19 clone3": """
         import signal
@@ -155,54 +193,97 @@ PROBES = {
         os.waitpid(pid, 0)
         return True
     """,
-    "20 mount": "return each(lambda t: libc_mount(t), ['tmpfs', 'proc', 'sysfs', 'cgroup', 'cgroup2', 'overlay', 'devtmpfs', 'bpf', 'fuse', 'ext4', 'mqueue', 'debugfs', 'tracefs', 'securityfs'])",
+    "20 mount": """
+        return each(lambda t: libc_mount(t), ['tmpfs', 'proc', 'sysfs', 'cgroup', 'cgroup2',
+            'overlay', 'devtmpfs', 'bpf', 'fuse', 'ext4', 'mqueue', 'debugfs', 'tracefs',
+            'securityfs'])
+    """,
     "20 bind mount": "return call(165, b'/usr', b'/tmp', 0, 4096, 0) == 0",
-    "20 remount read-write": "return each(lambda d: call(165, 0, d, 0, 32 | 4096, 0) == 0, [b'/', b'/usr', b'/proc', b'/dev'])",
-    "20 umount": "return each(lambda d: call(166, d, 2) == 0, [b'/proc', b'/tmp', b'/usr', b'/workspace', b'/dev'])",
-    "21 fsopen": "return each(lambda t: call(430, t, 0) >= 0, [b'tmpfs', b'ext4', b'proc', b'cgroup2'])",
+    "20 remount read-write": """
+        return each(lambda d: call(165, 0, d, 0, 32 | 4096, 0) == 0, [b'/', b'/usr', b'/proc',
+            b'/dev'])
+    """,
+    "20 umount": """
+        return each(lambda d: call(166, d, 2) == 0, [b'/proc', b'/tmp', b'/usr', b'/workspace',
+            b'/dev'])
+    """,
+    "21 fsopen": """
+        return each(lambda t: call(430, t, 0) >= 0, [b'tmpfs', b'ext4', b'proc', b'cgroup2'])
+    """,
     "21 open_tree": "return call(428, -100, b'/', 1) >= 0",
     "21 move_mount": "return call(429, -100, b'/usr', -100, b'/tmp', 0) == 0",
-    "21 mount_setattr": "return call(442, -100, b'/usr', 0, struct.pack('QQQQ', 0, 1, 0, 0), 32) == 0",
+    "21 mount_setattr": """
+        return call(442, -100, b'/usr', 0, struct.pack('QQQQ', 0, 1, 0, 0), 32) == 0
+    """,
     "21 fspick": "return call(433, -100, b'/', 0) >= 0",
-    "21 statmount and listmount": "return each(lambda n: call(n, struct.pack('QQQ', 24, 0xffffffffffffffff, 0), "
-    "ctypes.create_string_buffer(4096), 512, 0) > 0, [457, 458])",
+    "21 statmount and listmount": """
+        return each(lambda n: call(n, struct.pack('QQQ', 24, 0xffffffffffffffff, 0),
+            ctypes.create_string_buffer(4096), 512, 0) > 0, [457, 458])
+    """,
     "22 pivot_root": "return call(155, b'/tmp', b'/tmp') == 0",
     "22 chroot": "return call(161, b'/tmp') == 0",
-    "23 device nodes": "return each(lambda d: os.mknod(d[0], d[1] | 0o600, os.makedev(*d[2])) is None, "
-    "[('/tmp/n1', stat.S_IFBLK, (254, 0)), ('/tmp/n2', stat.S_IFCHR, (1, 1)), "
-    "('/workspace/n3', stat.S_IFCHR, (1, 3)), ('/dev/n4', stat.S_IFCHR, (1, 3)), ('/dev/shm/n5', stat.S_IFBLK, (8, 0))])",
-    "24 name_to_handle_at": "return call(303, -100, b'/usr', struct.pack('II', 128, 0) + bytes(128), ctypes.create_string_buffer(4), 0) == 0",
-    "24 open_by_handle_at": "h = struct.pack('II', 8, 1) + struct.pack('II', 2, 0)\n"
-    "return call(304, os.open('/usr', 0), h, 0) >= 0",
-    "25 cgroup files": "return each(lambda p: os.listdir(p) or None, ['/sys/fs/cgroup', '/sys', '/cgroup'])",
-    "25 release_agent": "return each(lambda p: can_open(p, os.O_WRONLY), ['/sys/fs/cgroup/memory/release_agent', "
-    "'/sys/fs/cgroup/cgroup.procs', '/sys/fs/cgroup/pids/release_agent'])",
+    "23 device nodes": """
+        return each(lambda d: os.mknod(d[0], d[1] | 0o600, os.makedev(*d[2])) is None, [('/tmp/n1',
+            stat.S_IFBLK, (254, 0)), ('/tmp/n2', stat.S_IFCHR, (1, 1)), ('/workspace/n3',
+            stat.S_IFCHR, (1, 3)), ('/dev/n4', stat.S_IFCHR, (1, 3)), ('/dev/shm/n5', stat.S_IFBLK,
+            (8, 0))])
+    """,
+    "24 name_to_handle_at": """
+        return call(303, -100, b'/usr', struct.pack('II', 128, 0) + bytes(128),
+            ctypes.create_string_buffer(4), 0) == 0
+    """,
+    "24 open_by_handle_at": """
+        h = struct.pack('II', 8, 1) + struct.pack('II', 2, 0)
+        return call(304, os.open('/usr', 0), h, 0) >= 0
+    """,
+    "25 cgroup files": """
+        return each(lambda p: os.listdir(p) or None, ['/sys/fs/cgroup', '/sys', '/cgroup'])
+    """,
+    "25 release_agent": """
+        return each(lambda p: can_open(p, os.O_WRONLY), ['/sys/fs/cgroup/memory/release_agent',
+            '/sys/fs/cgroup/cgroup.procs', '/sys/fs/cgroup/pids/release_agent'])
+    """,
     # 26-28: the kernel's files
-    "26 settings of the kernel, to write": "return each(lambda p: can_open(p, os.O_WRONLY), "
-    "['/proc/sys/kernel/core_pattern', '/proc/sys/kernel/modprobe', '/proc/sysrq-trigger', "
-    "'/sys/kernel/uevent_helper', '/proc/sys/fs/binfmt_misc/register', '/proc/sys/vm/panic_on_oom', "
-    "'/proc/sys/kernel/hostname', '/proc/sys/net/ipv4/ip_forward', '/proc/sys/kernel/ns_last_pid', "
-    "'/proc/sys/user/max_user_namespaces'])",
-    "26 a new map of users": "return each(lambda n: os.write(os.open('/proc/self/' + n, os.O_WRONLY), "
-    "b'allow' if n == 'setgroups' else b'0 0 1'), ['uid_map', 'gid_map', 'setgroups', 'projid_map'])",
+    "26 settings of the kernel, to write": """
+        return each(lambda p: can_open(p, os.O_WRONLY), ['/proc/sys/kernel/core_pattern',
+            '/proc/sys/kernel/modprobe', '/proc/sysrq-trigger', '/sys/kernel/uevent_helper',
+            '/proc/sys/fs/binfmt_misc/register', '/proc/sys/vm/panic_on_oom',
+            '/proc/sys/kernel/hostname', '/proc/sys/net/ipv4/ip_forward',
+            '/proc/sys/kernel/ns_last_pid', '/proc/sys/user/max_user_namespaces'])
+    """,
+    "26 a new map of users": """
+        return each(lambda n: os.write(os.open('/proc/self/' + n, os.O_WRONLY),
+            b'allow' if n == 'setgroups' else b'0 0 1'), ['uid_map', 'gid_map', 'setgroups',
+            'projid_map'])
+    """,
     "26 any file of /proc/sys, to write": """
         found = []
         for where, _, files in os.walk('/proc/sys'):
             found += each(lambda f: can_open(os.path.join(where, f), os.O_WRONLY), files)
         return found
     """,
-    "27 the kernel's secrets": "return each(can_read, ['/proc/kcore', '/proc/kallsyms', '/proc/kmsg', '/proc/keys', "
-    "'/proc/key-users', '/proc/timer_list', '/proc/sched_debug', '/proc/iomem', '/proc/ioports', '/proc/modules', "
-    "'/proc/slabinfo', '/proc/vmallocinfo', '/proc/partitions', '/proc/diskstats', '/proc/interrupts', "
-    "'/proc/cmdline', '/proc/bus/pci/devices', '/proc/config.gz', '/sys/kernel/notes', '/sys/firmware/dmi/tables/DMI', "
-    "'/proc/swaps', '/proc/mdstat', '/proc/crypto', '/proc/locks'])",
+    "27 the kernel's secrets": """
+        return each(can_read, ['/proc/kcore', '/proc/kallsyms', '/proc/kmsg', '/proc/keys',
+            '/proc/key-users', '/proc/timer_list', '/proc/sched_debug', '/proc/iomem',
+            '/proc/ioports', '/proc/modules', '/proc/slabinfo', '/proc/vmallocinfo',
+            '/proc/partitions', '/proc/diskstats', '/proc/interrupts', '/proc/cmdline',
+            '/proc/bus/pci/devices', '/proc/config.gz', '/sys/kernel/notes',
+            '/sys/firmware/dmi/tables/DMI', '/proc/swaps', '/proc/mdstat', '/proc/crypto',
+            '/proc/locks'])
+    """,
     "27 syslog": "return call(103, 3, ctypes.create_string_buffer(64), 64) > 0",
-    "28 devices": "return each(can_open, ['/dev/mem', '/dev/kmem', '/dev/kmsg', '/dev/port', '/dev/kvm', '/dev/vda', '/dev/sda', "
-    "'/dev/nvme0', '/dev/fuse', '/dev/net/tun', '/dev/userfaultfd', '/dev/ptmx', '/dev/pts/ptmx', '/dev/tty', '/dev/tty0', "
-    "'/dev/console', '/dev/loop0', '/dev/loop-control', '/dev/vsock', '/dev/vhost-net', '/dev/uinput', '/dev/hpet', "
-    "'/dev/snapshot', '/dev/btrfs-control', '/dev/mapper/control', '/dev/dri/card0', '/dev/rtc0', '/dev/vport0p1'])",
-    "28 the list of devices is short": "return sorted(set(os.listdir('/dev')) - "
-    "{'null', 'zero', 'full', 'random', 'urandom', 'shm', 'fd', 'stdin', 'stdout', 'stderr'})",
+    "28 devices": """
+        return each(can_open, ['/dev/mem', '/dev/kmem', '/dev/kmsg', '/dev/port', '/dev/kvm',
+            '/dev/vda', '/dev/sda', '/dev/nvme0', '/dev/fuse', '/dev/net/tun', '/dev/userfaultfd',
+            '/dev/ptmx', '/dev/pts/ptmx', '/dev/tty', '/dev/tty0', '/dev/console', '/dev/loop0',
+            '/dev/loop-control', '/dev/vsock', '/dev/vhost-net', '/dev/uinput', '/dev/hpet',
+            '/dev/snapshot', '/dev/btrfs-control', '/dev/mapper/control', '/dev/dri/card0',
+            '/dev/rtc0', '/dev/vport0p1'])
+    """,
+    "28 the list of devices is short": """
+        return sorted(set(os.listdir('/dev')) - {'null', 'zero', 'full', 'random', 'urandom', 'shm',
+            'fd', 'stdin', 'stdout', 'stderr'})
+    """,
     # 29-37: dangerous system calls
     "29 add_key": "return call(248, b'user', b'x', b'y', 1, -3) >= 0",
     "29 keyctl": "return each(lambda op: call(250, op, -3, 0, 0, 0) >= 0, [0, 1, 6])",
@@ -211,8 +292,12 @@ PROBES = {
     "30 io_uring_register": "return call(427, 0, 0, 0, 0) >= 0",
     "31 userfaultfd": "return each(lambda f: call(323, f) >= 0, [0, 1, 0o2000000])",
     "32 bpf": "return each(lambda c: call(321, c, bytes(128), 128) >= 0, [0, 5, 8])",
-    "33 perf_event_open": "return call(298, struct.pack('IIQ', 1, 112, 0) + bytes(96), 0, -1, -1, 0) >= 0",
-    "34 personality": "return each(lambda p: call(135, p) >= 0, [0x0400000, 0x0040000, 8, 0x0100000])",
+    "33 perf_event_open": """
+        return call(298, struct.pack('IIQ', 1, 112, 0) + bytes(96), 0, -1, -1, 0) >= 0
+    """,
+    "34 personality": """
+        return each(lambda p: call(135, p) >= 0, [0x0400000, 0x0040000, 8, 0x0100000])
+    """,
     "35 modify_ldt": "return call(154, 1, bytes(16), 16) == 0",
     "35 iopl and ioperm": "return each(lambda n: call(n, 3, 1, 1) == 0, [172, 173])",
     "36 x32 system calls": "return each(lambda n: call(0x40000000 | n) >= 0, [39, 104, 102])",
@@ -259,7 +344,10 @@ PROBES = {
                 found.append((fd, target))
         return found
     """,
-    "39 few descriptors": "n = len(os.listdir('/proc/self/fd'))\nreturn n if n > 14 else None",
+    "39 few descriptors": """
+        n = len(os.listdir('/proc/self/fd'))
+        return n if n > 14 else None
+    """,
     "39 the control socket cannot be connected elsewhere": """
         found = []
         for name in os.listdir('/proc/self/fd'):
@@ -269,21 +357,34 @@ PROBES = {
                 if s.family != socket.AF_UNIX: found.append((name, s))
         return found
     """,
-    "40 the interpreter, to write": "return each(lambda p: can_open(p, os.O_WRONLY), "
-    "['/proc/self/exe', '/proc/1/exe', sys.executable, '/usr/bin/python3', '/bin/sh', '/usr/bin/env'])",
-    "41 system directories, to write": "return each(lambda d: can_open(d + '/probe', os.O_WRONLY | os.O_CREAT), "
-    "['/', '/usr', '/usr/bin', '/usr/lib', '/etc', '/dev', '/cella', '/cella/python', '/proc', '/bin', '/lib', '/run', '/var', "
-    "'/home', '/root', '/opt', '/mnt'])",
-    "41 nodes of /dev can not be replaced": "return each(lambda p: os.unlink(p) is None, ['/dev/null', '/dev/zero', '/dev/shm'])"
-    " + each(lambda p: os.rename(p, p + '2') is None, ['/dev/null', '/dev'])",
-    "42 attributes of other processes": "return each(lambda p: can_open(p, os.O_WRONLY), "
-    "['/proc/1/attr/current', '/proc/1/oom_score_adj', '/proc/1/comm', '/proc/1/uid_map', '/proc/1/timerslack_ns'])",
-    "43 no new privileges": "s = open('/proc/self/status').read()\nreturn None if 'NoNewPrivs:\\t1' in s else s",
+    "40 the interpreter, to write": """
+        return each(lambda p: can_open(p, os.O_WRONLY), ['/proc/self/exe', '/proc/1/exe',
+            sys.executable, '/usr/bin/python3', '/bin/sh', '/usr/bin/env'])
+    """,
+    "41 system directories, to write": """
+        return each(lambda d: can_open(d + '/probe', os.O_WRONLY | os.O_CREAT), ['/', '/usr',
+            '/usr/bin', '/usr/lib', '/etc', '/dev', '/cella', '/cella/python', '/proc', '/bin',
+            '/lib', '/run', '/var', '/home', '/root', '/opt', '/mnt'])
+    """,
+    "41 nodes of /dev can not be replaced": """
+        return each(lambda p: os.unlink(p) is None, ['/dev/null', '/dev/zero',
+            '/dev/shm']) + each(lambda p: os.rename(p, p + '2') is None, ['/dev/null', '/dev'])
+    """,
+    "42 attributes of other processes": """
+        return each(lambda p: can_open(p, os.O_WRONLY), ['/proc/1/attr/current',
+            '/proc/1/oom_score_adj', '/proc/1/comm', '/proc/1/uid_map', '/proc/1/timerslack_ns'])
+    """,
+    "43 no new privileges": r"""
+        s = open('/proc/self/status').read()
+        return None if 'NoNewPrivs:\t1' in s else s
+    """,
     "43 set-uid programs": """
         import subprocess
-        tools = [p for p in ('/usr/bin/su', '/bin/su', '/usr/bin/passwd', '/usr/bin/mount', '/usr/bin/newgrp') if os.path.exists(p)]
+        tools = [p for p in ('/usr/bin/su', '/bin/su', '/usr/bin/passwd', '/usr/bin/mount',
+            '/usr/bin/newgrp') if os.path.exists(p)]
         def attempt(tool):
-            child = subprocess.Popen([tool, '--help'], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            child = subprocess.Popen([tool, '--help'], stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             with open(f'/proc/{child.pid}/status') as f: text = f.read()
             child.wait()
             uids = text.split('Uid:')[1].splitlines()[0].split()
@@ -297,9 +398,15 @@ PROBES = {
             if line.startswith('Cap') and int(line.split()[1], 16) != 0: found.append(line)
         return found
     """,
-    "44 seccomp is in force": "s = open('/proc/self/status').read()\nreturn None if 'Seccomp:\\t2' in s else s",
-    "44 capset": "return call(126, struct.pack('Ii', 0x20080522, 0), struct.pack('IIIIII', 1, 1, 1, 0, 0, 0)) == 0 and "
-    "any(int(l.split()[1], 16) for l in open('/proc/self/status') if l.startswith('CapEff'))",
+    "44 seccomp is in force": r"""
+        s = open('/proc/self/status').read()
+        return None if 'Seccomp:\t2' in s else s
+    """,
+    "44 capset": """
+        return call(126, struct.pack('Ii', 0x20080522, 0), struct.pack('IIIIII', 1, 1, 1, 0, 0,
+            0)) == 0 and any(int(l.split()[1],
+            16) for l in open('/proc/self/status') if l.startswith('CapEff'))
+    """,
     "44 the filter cannot be added to": """
         for attempt in ((317, 1, 0, 0), (157, 22, 2, 0, 0, 0)):
             try:
@@ -319,20 +426,37 @@ PROBES = {
     # 48, 52-55
     "48 more descriptors than allowed": "return raise_limit('RLIMIT_NOFILE')",
     "48 a higher limit of processes": "return raise_limit('RLIMIT_NPROC')",
-    "48 core dumps": "import resource\nreturn resource.getrlimit(resource.RLIMIT_CORE)[1] or None",
+    "48 core dumps": """
+        import resource
+        return resource.getrlimit(resource.RLIMIT_CORE)[1] or None
+    """,
     "52 a read-only file reopened to write": """
         fd = os.open('/etc/passwd', os.O_RDONLY)
         return can_open(f'/proc/self/fd/{fd}', os.O_RDWR)
     """,
     "52 a library reopened to write": """
-        path = next(l.split()[-1] for l in open('/proc/self/maps') if l.rstrip().endswith('.so') or '.so.' in l)
+        path = next(l.split()[-1] for l in open('/proc/self/maps') if l.rstrip().endswith('.so')
+            or '.so.' in l)
         return can_open(path, os.O_RDWR)
     """,
-    "53 the clock": "import time\nreturn each(lambda c: time.clock_settime(c, time.clock_gettime(c)) is None, [0]) or call(164, bytes(16), 0) == 0",
-    "53 adjtimex": "b = ctypes.create_string_buffer(struct.pack('I', 0x8000 | 1), 208)\nreturn call(159, b) == 0",
-    "53 time namespace offsets": "return os.write(os.open('/proc/self/timens_offsets', os.O_WRONLY), b'1 5 0')",
-    "54 real-time scheduling": "return each(lambda p: os.sched_setscheduler(0, p, os.sched_param(1)) is None, [1, 2])",
-    "54 deadline scheduling": "return call(314, 0, struct.pack('IIQiIQQQ', 48, 6, 0, 0, 0, 10**6, 10**7, 10**7), 0) == 0",
+    "53 the clock": """
+        import time
+        return each(lambda c: time.clock_settime(c, time.clock_gettime(c)) is None,
+            [0]) or call(164, bytes(16), 0) == 0
+    """,
+    "53 adjtimex": """
+        b = ctypes.create_string_buffer(struct.pack('I', 0x8000 | 1), 208)
+        return call(159, b) == 0
+    """,
+    "53 time namespace offsets": """
+        return os.write(os.open('/proc/self/timens_offsets', os.O_WRONLY), b'1 5 0')
+    """,
+    "54 real-time scheduling": """
+        return each(lambda p: os.sched_setscheduler(0, p, os.sched_param(1)) is None, [1, 2])
+    """,
+    "54 deadline scheduling": """
+        return call(314, 0, struct.pack('IIQiIQQQ', 48, 6, 0, 0, 0, 10**6, 10**7, 10**7), 0) == 0
+    """,
     "54 negative nice": "return os.nice(-5) < 0",
     "54 real-time io priority": "return call(251, 1, 0, (1 << 13)) == 0",
     "54 locked memory": """
@@ -340,32 +464,56 @@ PROBES = {
         address = ctypes.addressof(ctypes.c_char.from_buffer(m))
         return call(149, address, 8 << 20) == 0
     """,
-    "54 kernel modules and kexec": "return each(lambda n: call(n, 0, 0, 0) == 0, [175, 313, 176, 246, 320])",
+    "54 kernel modules and kexec": """
+        return each(lambda n: call(n, 0, 0, 0) == 0, [175, 313, 176, 246, 320])
+    """,
     "54 reboot": "return call(169, 0xfee1dead, 672274793, 0x89abcdef, 0) == 0",
     "54 swap and accounting": "return each(lambda n: call(n, b'/tmp/x', 0) == 0, [167, 168, 163])",
     "54 host and domain name": "return each(lambda n: call(n, b'x', 1) == 0, [170, 171])",
-    "54 quotactl": "return each(lambda c: call(179, c, b'/dev/vda', 0, ctypes.create_string_buffer(256)) == 0, [0x80000700, 0x80000100])",
+    "54 quotactl": """
+        return each(lambda c: call(179, c, b'/dev/vda', 0, ctypes.create_string_buffer(256)) == 0,
+            [0x80000700, 0x80000100])
+    """,
     "54 fanotify": "return call(300, 0, 0) >= 0",
-    "54 inotify: instances of the host's user, and a view of what others do in /usr":
-    "return each(lambda n: call(n, 0) >= 0, [253, 294])",
+    "54 inotify: instances of the host's user, and a view of what others do in /usr": """
+        return each(lambda n: call(n, 0) >= 0, [253, 294])
+    """,
     "54 a core scheduling cookie": "return libc.prctl(62, 1, 0, 0, 0) == 0",
-    "15 protocols whose modules the kernel would load": "return each(lambda a: socket.socket(*a) and True, "
-    "[(f, t, p) for f in (2, 10) for t in (1, 2, 3, 5) for p in (1, 33, 58, 132, 136, 256, 262)])",
-    "54 memory policy of others": "return each(lambda n: call(n, 1, 0, 0, 0, 0, 0) == 0, [256, 279])",
-    "54 process_madvise": "return call(440, call(434, 1, 0), struct.pack('QQ', 0, 4096), 1, 4, 0) >= 0",
+    "15 protocols whose modules the kernel would load": """
+        return each(lambda a: socket.socket(*a) and True, [(f, t, p) for f in (2, 10) for t in (1,
+            2, 3, 5) for p in (1, 33, 58, 132, 136, 256, 262)])
+    """,
+    "54 memory policy of others": """
+        return each(lambda n: call(n, 1, 0, 0, 0, 0, 0) == 0, [256, 279])
+    """,
+    "54 process_madvise": """
+        return call(440, call(434, 1, 0), struct.pack('QQ', 0, 4096), 1, 4, 0) >= 0
+    """,
     "54 memfd_secret": "return call(447, 0) >= 0",
-    "54 system calls of tomorrow": "return each(lambda n: call(n, 0, 0, 0, 0, 0, 0) >= 0, range(463, 600))",
-    "54 uselib, sysfs, lookup_dcookie, vhangup": "return each(lambda n: call(n, 0, 0, 0) >= 0, [134, 139, 212, 153])",
-    "57 an environment without secrets": """
-        allowed = {'PATH', 'HOME', 'LANG', 'MPLBACKEND', 'OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS',
-                   'XDG_CACHE_HOME', 'MPLCONFIGDIR', 'PYTHONDONTWRITEBYTECODE', 'LC_CTYPE', 'TMPDIR', 'TERM', 'PWD', 'USER',
-                   'LOGNAME', 'SHELL', 'PYTHONHASHSEED', 'PYTHONUNBUFFERED', 'NUMEXPR_NUM_THREADS', 'VECLIB_MAXIMUM_THREADS'}
-        seen = {e.split(b'=')[0].decode() for e in open('/proc/self/environ', 'rb').read().split(b'\\0') if e}
+    "54 system calls of tomorrow": """
+        return each(lambda n: call(n, 0, 0, 0, 0, 0, 0) >= 0, range(463, 600))
+    """,
+    "54 uselib, sysfs, lookup_dcookie, vhangup": """
+        return each(lambda n: call(n, 0, 0, 0) >= 0, [134, 139, 212, 153])
+    """,
+    "57 an environment without secrets": r"""
+        allowed = {'PATH', 'HOME', 'LANG', 'LC_CTYPE', 'MPLBACKEND', 'MPLCONFIGDIR',
+                   'OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS',
+                   'NUMEXPR_NUM_THREADS', 'XDG_CACHE_HOME', 'PYTHONDONTWRITEBYTECODE',
+                   'TMPDIR', 'USER', 'LOGNAME', 'SHELL'}
+        environ = open('/proc/self/environ', 'rb').read()
+        seen = {e.split(b'=')[0].decode() for e in environ.split(b'\0') if e}
         return sorted((seen | set(os.environ)) - allowed)
     """,
-    "57 accounts of the host": "return each(can_read, ['/etc/shadow', '/etc/gshadow', '/etc/sudoers', '/root/.bashrc', "
-    "'/root/.ssh/id_rsa', '/etc/ssh/ssh_host_rsa_key', '/var/log/syslog', '/var/lib/dpkg/status'])",
-    "57 homes of the host": "return each(lambda p: os.listdir(p) or None, ['/root', '/home', '/var/log', '/mnt', '/media', '/boot', '/srv'])",
+    "57 accounts of the host": """
+        return each(can_read, ['/etc/shadow', '/etc/gshadow', '/etc/sudoers', '/root/.bashrc',
+            '/root/.ssh/id_rsa', '/etc/ssh/ssh_host_rsa_key', '/var/log/syslog',
+            '/var/lib/dpkg/status'])
+    """,
+    "57 homes of the host": """
+        return each(lambda p: os.listdir(p) or None, ['/root', '/home', '/var/log', '/mnt',
+            '/media', '/boot', '/srv'])
+    """,
 }
 
 DEATH_IS_CLOSED = {

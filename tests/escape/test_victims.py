@@ -86,7 +86,8 @@ def test_a_tcp_service_on_the_hosts_loopback(listener, session, address):
     closed(
         session,
         f"""
-        for target in ('127.0.0.1', '127.0.0.2', '0.0.0.0', 'localhost', '::1', '::ffff:127.0.0.1', '10.0.2.2', '172.17.0.1'):
+        for target in ('127.0.0.1', '127.0.0.2', '0.0.0.0', 'localhost', '::1',
+                       '::ffff:127.0.0.1', '10.0.2.2', '172.17.0.1'):
             try:
                 s = socket.create_connection((target, {port}), timeout=1)
                 print('OPEN', target, s.recv(100))
@@ -105,7 +106,8 @@ def test_the_daemons_own_ports(daemon, session):
             try: print('OPEN', socket.create_connection(attempt, timeout=1))
             except OSError as error: print(error)
         try:
-            s = socket.socket(socket.AF_UNIX); s.connect({str(daemon.data / 'cella.sock')!r}); print('OPEN')
+            socket.socket(socket.AF_UNIX).connect({str(daemon.data / 'cella.sock')!r})
+            print('OPEN')
         except OSError as error: print(error)
         """,
     )
@@ -119,9 +121,8 @@ def test_a_file_in_the_hosts_tmp(session):
         closed(
             session,
             f"""
-            for path in ({victim.name!r}, '/proc/1/root' + {victim.name!r}, '/proc/self/root' + {victim.name!r},
-                         '/workspace/../..' + {victim.name!r}):
-                try: print('OPEN', open(path).read())
+            for before in ('', '/proc/1/root', '/proc/self/root', '/workspace/../..'):
+                try: print('OPEN', open(before + {victim.name!r}).read())
                 except OSError as error: print(error)
             for place in ('/tmp', '/var/tmp', '/dev/shm'):
                 try: found = [n for n in os.listdir(place) if 'victim' in n]
@@ -142,7 +143,7 @@ def test_files_in_the_home_of_the_user_who_started_the_daemon(daemon, session):
         closed(
             session,
             f"""
-            for path in ({str(victim)!r}, {str(home)!r}, {str(daemon.data)!r}, {str(daemon.data / 'key')!r}):
+            for path in {[str(p) for p in (victim, home, daemon.data, daemon.data / 'key')]}:
                 try: print('OPEN', open(path).read() if os.path.isfile(path) else os.listdir(path))
                 except OSError as error: print(error)
             """,
@@ -153,24 +154,31 @@ def test_files_in_the_home_of_the_user_who_started_the_daemon(daemon, session):
 
 def test_a_file_in_another_sessions_workspace(daemon, spawn):
     one, two = spawn(), spawn()
-    one.exec(f"open('/workspace/secret', 'w').write({SECRET!r}); import os; os.chmod('/workspace', 0o777); "
-             "os.chmod('/workspace/secret', 0o666)")
+    one.exec(
+        f"""
+        import os
+        open('/workspace/secret', 'w').write({SECRET!r})
+        os.chmod('/workspace', 0o777); os.chmod('/workspace/secret', 0o666)
+        """
+    )
     workspaces = [str(p) for p in (daemon.data / "workspaces").iterdir()]
     names = [os.path.basename(w) for w in workspaces]
     assert len(names) >= 2
     closed(
         two,
         f"""
-        for base in {workspaces!r} + ['/workspaces/' + n for n in {names!r}] + ['/workspace/../' + n for n in {names!r}]:
+        places = {workspaces!r}
+        places += [p + n for n in {names!r} for p in ('/workspaces/', '/workspace/../')]
+        for base in places:
             try: print('OPEN', open(base + '/secret').read())
             except OSError as error: pass
         def walk(top, depth):
             try: entries = list(os.scandir(top))
             except OSError: return
             for e in entries:
-                if e.name == 'secret' and e.path.startswith('/') and not e.path.startswith('/workspace/secret'):
-                    print('OPEN', e.path)
-                if depth and e.is_dir(follow_symlinks=False) and not e.path.startswith(('/proc', '/usr')):
+                if e.name == 'secret': print('OPEN', e.path)
+                is_deeper = depth and e.is_dir(follow_symlinks=False)
+                if is_deeper and not e.path.startswith(('/proc', '/usr')):
                     walk(e.path, depth - 1)
         walk('/', 4)
         """,
@@ -203,7 +211,8 @@ except OSError as error: msg = error
         for attempt in (
             lambda: socket.socket(socket.AF_UNIX).connect('\\0mail'),
             lambda: socket.create_connection(('127.0.0.1', 45454), timeout=1),
-            lambda: call(29, 0x4242, 4096, 0), lambda: call(64, 0x4242, 1, 0), lambda: call(68, 0x4242, 0),
+            lambda: call(29, 0x4242, 4096, 0), lambda: call(64, 0x4242, 1, 0),
+            lambda: call(68, 0x4242, 0),
         ):
             try: print('OPEN', attempt())
             except OSError as error: print(error)
@@ -239,10 +248,12 @@ def test_a_process_of_the_same_user_on_the_host(daemon, session):
             session,
             f"""
             pid = {victim.pid}
-            for attempt in (lambda: os.kill(pid, 9), lambda: call(234, pid, pid, 9), lambda: call(434, pid, 0),
-                            lambda: call(101, 16, pid, 0, 0), lambda: open(f'/proc/{{pid}}/mem', 'rb'),
-                            lambda: os.listdir(f'/proc/{{pid}}'), lambda: os.sched_setaffinity(pid, [0]),
-                            lambda: os.setpriority(os.PRIO_PROCESS, pid, 19)):
+            for attempt in (
+                lambda: os.kill(pid, 9), lambda: call(234, pid, pid, 9), lambda: call(434, pid, 0),
+                lambda: call(101, 16, pid, 0, 0), lambda: open(f'/proc/{{pid}}/mem', 'rb'),
+                lambda: os.listdir(f'/proc/{{pid}}'), lambda: os.sched_setaffinity(pid, [0]),
+                lambda: os.setpriority(os.PRIO_PROCESS, pid, 19),
+            ):
                 try: print('OPEN', attempt())
                 except OSError as error: print(error)
             """,
@@ -286,7 +297,8 @@ def test_symlinks_in_a_workspace_lead_nobody_outside(daemon, session):
         """
     )
     session.kill()
-    host.eventually(lambda: not any(p.is_symlink() for p in (daemon.data / "workspaces").rglob("file")))
+    workspaces = daemon.data / "workspaces"
+    host.eventually(lambda: not any(p.is_symlink() for p in workspaces.glob("*/file")))
     assert (victim / "precious").read_text() == SECRET
     assert (daemon.data / "key").exists()
     (victim / "precious").unlink()
@@ -343,11 +355,19 @@ def test_a_daemon_that_left_its_group_session_and_parent_ends_with_the_session(d
     )
     host.eventually(lambda: len(host.find_by_name(daemon.tree(), "cella-survivor")) == 3)
     session.kill()
-    host.eventually(lambda: not host.find_by_name({(p, "") for p in host.pids()}, "cella-survivor"), 3)
+    everybody = lambda: {(pid, "") for pid in host.pids()}  # noqa: E731
+    host.eventually(lambda: not host.find_by_name(everybody(), "cella-survivor"), 3)
 
 
 def test_a_head_that_killed_its_init_costs_only_itself(session, witness):
-    session.exec("import os\nfor n in range(1, 65):\n    try: os.kill(1, n)\n    except OSError: pass")
+    session.exec(
+        """
+        import os
+        for n in range(1, 65):
+            try: os.kill(1, n)
+            except OSError: pass
+        """
+    )
     if session.is_alive():
         assert session.value("1") == "1"
 
