@@ -146,3 +146,8 @@ int fd_create_file(int dir_fd, const char *path, const void *data, size_t len, m
         return -errno;
     return fd_write_all(fd, data, len);
 }
+
+bool fd_is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}

@@ -21,3 +21,6 @@ ssize_t fd_recv(int sock, void *data, size_t len, int *fds, size_t max_fds, size
 int fd_read_file(int dir_fd, const char *path, size_t max, char **ret_text, size_t *ret_len);
 int fd_write_file(int dir_fd, const char *path, const char *text); /* existing file, one write */
 int fd_create_file(int dir_fd, const char *path, const void *data, size_t len, mode_t mode);
+
+/* "." and "..", which readdir lists and no walk wants. */
+bool fd_is_dots(const char *name);

@@ -231,7 +231,7 @@ static void copy_tree(const char *from, const char *to, int depth)
         struct dirent *entry;
         while (dir != NULL && (entry = readdir(dir)) != NULL) {
             char child_from[PATH_MAX], child_to[PATH_MAX];
-            if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            if (fd_is_dots(entry->d_name))
                 continue;
             int n = snprintf(child_from, sizeof(child_from), "%s/%s", from, entry->d_name);
             int m = snprintf(child_to, sizeof(child_to), "%s/%s", to, entry->d_name);

@@ -189,7 +189,7 @@ static void remove_contents(int fd, int depth, int top)
     fchmod(dirfd(dir), 0700);
     struct dirent *entry;
     while ((entry = readdir(dir)) != NULL) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+        if (fd_is_dots(entry->d_name))
             continue;
         if (unlinkat(dirfd(dir), entry->d_name, 0) == 0 || (errno != EISDIR && errno != EPERM))
             continue;
@@ -232,7 +232,7 @@ void keeper_set_leftovers_aside(int workspaces)
     while ((entry = readdir(dir)) != NULL) {
         char name[sizeof(LEFTOVERS "/") + sizeof(entry->d_name)];
         snprintf(name, sizeof(name), LEFTOVERS "/%s", entry->d_name);
-        if (entry->d_name[0] != '.')
+        if (!fd_is_dots(entry->d_name) && strcmp(entry->d_name, LEFTOVERS) != 0)
             renameat(workspaces, entry->d_name, workspaces, name);
     }
     closedir(dir);

@@ -2,6 +2,7 @@
 
 #include "base/base.h"
 #include "base/clock.h"
+#include "base/fd.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -51,7 +52,7 @@ static void walk_dir(int fd, const char *name, int depth, struct walk *w)
     /* What is not counted could hide anything, so only an end of the jail may cut this short. */
     while (dir != NULL && !w->m.is_endless && (entry = readdir(dir)) != NULL) {
         struct stat st;
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+        if (fd_is_dots(entry->d_name) ||
             fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
             continue;
         count(w, &st, depth);

@@ -430,6 +430,10 @@ static int build_deny_list(scmp_filter_ctx ctx)
         r = deny_masked(ctx, SCMP_SYS(ioctl), 1, 0x541c /* TIOCLINUX */, EPERM);
     if (r == 0) /* kill(-1) would take the driver's relatives along */
         r = deny_masked(ctx, SCMP_SYS(kill), 0, 0xffffffff, EPERM);
+    if (r == 0) /* inotify's ancestor would tell what others do in /usr */
+        r = deny_masked(ctx, SCMP_SYS(fcntl), 1, 1026 /* F_NOTIFY */, EPERM);
+    if (r == 0) /* the pages of a cell's pipes are counted for the daemon, of all sessions */
+        r = deny_masked(ctx, SCMP_SYS(fcntl), 1, 1031 /* F_SETPIPE_SZ */, EPERM);
     /* An unknown socket family must say so: ENOSYS would look like a kernel without sockets. */
     for (int family = 0; r == 0 && family < 64; family++)
         if (family != AF_UNIX && family != AF_INET && family != AF_INET6)

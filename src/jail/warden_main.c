@@ -15,7 +15,13 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-enum { ZYGOTES_MAX = 32, SLOTS_MAX = 60000, ERRORS_SHOWN = 4096 };
+enum {
+    ZYGOTES_MAX = 32,
+    SLOTS_MAX = 60000,
+    ERRORS_SHOWN = 4096,
+    SPARES_MAX = 2,
+    SPARE_AFTER_MS = 5, /* of quiet: who asks now goes first */
+};
 
 static struct {
     int control;
@@ -26,6 +32,10 @@ static struct {
     struct list jails;
     struct map jails_by_id;
     struct map jails_by_pid; /* init and head of each */
+    struct list spares;      /* jails that wait for an interpreter */
+    size_t n_spares;
+    size_t n_spares_made;
+    bool can_make_spares; /* the last jail could be made */
     struct list zygotes;
     size_t n_zygotes;
     size_t n_entering;      /* forks that zygotes owe an answer for */
@@ -86,6 +96,11 @@ static struct zygote *find_zygote(uint32_t id)
 static uint32_t take_slot(void)
 {
     return warden.n_free_slots > 0 ? warden.free_slots[--warden.n_free_slots] : warden.next_slot++;
+}
+
+static bool has_slot(void)
+{
+    return warden.n_free_slots > 0 || warden.next_slot < SLOTS_MAX;
 }
 
 static void give_slot(uint32_t slot)
@@ -178,6 +193,73 @@ static void refuse(struct jail *j, const char *why)
     end_jail(j);
 }
 
+/* ---- jails made ahead of time: a session need not wait for its namespaces ------------------- */
+
+static struct jail *make_jail(const struct request *r, struct err *e)
+{
+    struct jail *j;
+    uint32_t slot = take_slot();
+    if (jail_make(warden.factory, r->jail, slot, r->workspace, &r->limits, &j, e) < 0) {
+        give_slot(slot);
+        return NULL;
+    }
+    map_set(&warden.jails_by_pid, key_of((uint64_t)j->init_pid).text, j);
+    return j;
+}
+
+static bool needs_spare(void)
+{
+    return warden.can_make_spares && warden.n_spares < SPARES_MAX && has_slot();
+}
+
+static void make_spare(void)
+{
+    struct err e;
+    struct request r = {.limits = JAIL_LIMITS_DEFAULT};
+    snprintf(r.workspace, sizeof(r.workspace), ".spare-%zu", warden.n_spares_made++);
+    struct jail *j = make_jail(&r, &e);
+    warden.can_make_spares = j != NULL; /* or the next session will say why */
+    if (j == NULL)
+        return;
+    list_append(&warden.spares, &j->link);
+    warden.n_spares++;
+}
+
+/* Turns a spare into the jail that is asked for. The mount of its workspace follows the directory
+ * to its new name. */
+static int adopt(struct jail *j, const struct request *r, struct err *e)
+{
+    if (j->init_pid == 0)
+        return err_set(e, ERR_UNAVAILABLE, "a spare jail has ended");
+    if (warden.factory->cgroups.version != 0 &&
+        cgroup_set_limits(&warden.factory->cgroups, &j->cgroup, &r->limits, e) < 0)
+        return -1;
+    int workspaces = warden.factory->workspaces;
+    if (renameat(workspaces, j->workspace, workspaces, r->workspace) < 0)
+        return err_errno(e, ERR_UNAVAILABLE, errno, "cannot name the workspace");
+    j->id = r->jail;
+    j->limits = r->limits;
+    memcpy(j->workspace, r->workspace, sizeof(j->workspace));
+    return 0;
+}
+
+static struct jail *take_spare(const struct request *r)
+{
+    struct list *first = list_first(&warden.spares);
+    if (first == NULL)
+        return NULL;
+    struct err e;
+    struct jail *j = CONTAINER_OF(first, struct jail, link);
+    list_remove(&j->link);
+    warden.n_spares--;
+    if (adopt(j, r, &e) == 0)
+        return j;
+    j->was_refused = true; /* nobody knows of it */
+    list_append(&warden.jails, &j->link);
+    end_jail(j);
+    return NULL;
+}
+
 static void enter(const struct request *r, int session_sock)
 {
     struct err e;
@@ -186,21 +268,21 @@ static void enter(const struct request *r, int session_sock)
         tell_refused(r->jail, "the interpreter for this profile is not running");
         return;
     }
-    if (warden.n_free_slots == 0 && warden.next_slot == SLOTS_MAX) {
+    if (!has_slot() && warden.n_spares == 0) {
         tell_refused(r->jail, "too many jails");
         return;
     }
-    struct jail *j;
-    uint32_t slot = take_slot();
-    if (jail_make(warden.factory, r->jail, slot, r->workspace, &r->limits, &j, &e) < 0) {
-        give_slot(slot);
+    struct jail *j = take_spare(r);
+    if (j == NULL)
+        j = make_jail(r, &e);
+    if (j == NULL) {
         tell_refused(r->jail, e.message);
         return;
     }
+    warden.can_make_spares = true;
     j->zygote = r->zygote;
     list_append(&warden.jails, &j->link);
     map_set(&warden.jails_by_id, key_of(j->id).text, j);
-    map_set(&warden.jails_by_pid, key_of((uint64_t)j->init_pid).text, j);
     if (zygote_ask_fork(z, warden.factory, j, session_sock) < 0)
         refuse(j, "the zygote does not answer");
     else
@@ -487,6 +569,7 @@ _Noreturn void warden_main(int control, struct jail_factory *factory)
     warden.control = control;
     warden.factory = factory;
     list_init(&warden.jails);
+    list_init(&warden.spares);
     list_init(&warden.zygotes);
     warden.free_slots = mem_alloc(SLOTS_MAX * sizeof(*warden.free_slots));
     take_signals();
@@ -507,7 +590,10 @@ _Noreturn void warden_main(int control, struct jail_factory *factory)
             waits[3 + n] = (struct pollfd){.fd = zygotes[n]->sock, .events = POLLIN};
             n++;
         }
-        if (poll(waits, 3 + n, -1) < 0)
+        int ready = poll(waits, 3 + n, needs_spare() ? SPARE_AFTER_MS : -1);
+        if (ready == 0)
+            make_spare();
+        if (ready <= 0)
             continue;
         /* Zygotes before exits: a child's pid should be known before its end is. */
         for (nfds_t i = 0; i < n; i++)
