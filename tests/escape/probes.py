@@ -478,6 +478,14 @@ PROBES = {
     "54 inotify: instances of the host's user, and a view of what others do in /usr": """
         return each(lambda n: call(n, 0) >= 0, [253, 294])
     """,
+    "54 dnotify, which is inotify's ancestor": """
+        import fcntl
+        return fcntl.fcntl(os.open('/usr/bin', os.O_RDONLY), 1026, 1) == 0
+    """,
+    "54 larger pipes, which count for the daemon": """
+        import fcntl
+        return fcntl.fcntl(1, 1031, 1 << 20)
+    """,
     "54 a core scheduling cookie": "return libc.prctl(62, 1, 0, 0, 0) == 0",
     "15 protocols whose modules the kernel would load": """
         return each(lambda a: socket.socket(*a) and True, [(f, t, p) for f in (2, 10) for t in (1,

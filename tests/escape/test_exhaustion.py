@@ -14,9 +14,10 @@ signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 def write(path, mb):
     # Lifts the soft limit again, as a hostile program would.
     fd, done = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), 0
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
     while done < mb << 20:
         try: done += os.write(fd, bytes(1 << 20))
-        except OSError: resource.setrlimit(resource.RLIMIT_FSIZE, (resource.getrlimit(resource.RLIMIT_FSIZE)[1],) * 2)
+        except OSError: resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
     return fd
 """
 
