@@ -182,6 +182,12 @@ def test_what_was_written_before_the_kill_is_in_the_answer(session):
     assert result["stdout"] == "before"
 
 
+def test_an_interrupt_that_comes_before_the_cell_has_begun_is_not_lost(session):
+    """With one millisecond the signal is often there first; lost, it would cost the session."""
+    for _ in range(150):
+        assert_interrupted_by_time(session.exec("while True: pass", timeout_ms=1))
+
+
 def test_the_next_cell_after_a_time_limit_is_not_hit_by_it(session):
     for _ in range(5):
         session.exec("while True: pass", timeout_ms=20)

@@ -90,6 +90,7 @@ class Cells:
 
     def _run(self, name: str, source: str) -> str:
         """The value as JSON."""
+        self._gate.raise_early()
         self._sources.add(name, source)
         parts = self._compiler.compile(name, source)
         if parts.needs_loop:

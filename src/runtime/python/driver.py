@@ -81,6 +81,7 @@ class Session:
         sys.path.insert(0, "")
         sys.modules["__main__"] = self._main
         self._cells.install()
+        self._gate.connect(self._channel.has_unread)
         self._streams.install()
         builtins.display = self._display_function  # type: ignore[attr-defined]
         os.register_at_fork(before=self._streams.flush, after_in_child=self._after_fork_in_child)
@@ -89,6 +90,8 @@ class Session:
         try:
             self._channel.send('{"ev":"ready"}')
             while True:
+                self._channel.wait_unread()
+                self._gate.is_taken = True
                 with self._reserve:
                     frame = self._channel.receive()
                 if frame["op"] == "exec":

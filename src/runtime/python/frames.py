@@ -102,10 +102,22 @@ class Channel:
             raise Closed("the daemon closed the session")
         return data
 
+    def has_unread(self) -> bool:
+        """Has anything arrived that receive() would not have to wait for?"""
+        return bool(self._buffer) or bool(self._poller(_POLLIN).poll(0))
+
+    def wait_unread(self) -> None:
+        """Returns before anything is read, so that has_unread() is true when it came to an end."""
+        if not self._buffer:
+            self._wait(_POLLIN)
+
     def _wait(self, event: int) -> None:
+        self._poller(event).poll()
+
+    def _poller(self, event: int) -> Any:
         poller = _poll()
         poller.register(self._fd, event)
-        poller.poll()
+        return poller
 
     def take_descriptors(self) -> List[int]:
         taken = self._descriptors

@@ -1,6 +1,8 @@
 """When SIGINT may raise KeyboardInterrupt, and when a user's own signal handlers may run.
 
-- `is_running`: a cell runs. Otherwise an interrupt is ignored: it came too late.
+- `is_running`: a cell runs. Otherwise an interrupt is ignored: it came too late. Unless the next
+  cell is on its way, unread or taken but not begun: then it is meant for that one, and is kept.
+  (The daemon sends a cell only after every interrupt of the one before has been delivered.)
 - `is_shielded`: the cell called the driver (a write, a display) in the main thread, which must not
   stop half-way. The interrupt is kept and raised by `unshield`.
 - Interrupts never raise in the driver's outermost frame around a cell: it handles what comes out of
@@ -51,7 +53,7 @@ def make_room() -> None:
 
 class Gate:
     __slots__ = (
-        "is_running", "is_shielded", "is_pending",
+        "is_running", "is_shielded", "is_pending", "is_taken", "_is_early", "_has_cell",
         "_outermost", "_handler", "_baseline", "_users", "_trace", "_profile",
     )  # fmt: skip
 
@@ -59,6 +61,9 @@ class Gate:
         self.is_running = False
         self.is_shielded = False
         self.is_pending = False
+        self.is_taken = False
+        self._is_early = False
+        self._has_cell: Callable[[], bool] = bool
         self._outermost: Optional[CodeType] = None
         self._handler = self._on_sigint
         self._users: Dict[int, Callable[..., Any]] = {}
@@ -74,13 +79,26 @@ class Gate:
 
     def _on_sigint(self, number: int, frame: Optional[FrameType]) -> None:
         if not self.is_running:
+            if self.is_taken or self._has_cell():
+                self._is_early = True
             return
         if self.is_shielded:
             self.is_pending = True
             return
         if frame is not None and frame.f_code is self._outermost:
+            self._is_early = True
             return
         raise KeyboardInterrupt
+
+    def connect(self, has_cell: Callable[[], bool]) -> None:
+        """`has_cell` tells whether one has arrived that was not taken yet."""
+        self._has_cell = has_cell
+
+    def raise_early(self) -> None:
+        """First thing in a cell: an interrupt that came while it was being begun."""
+        if self._is_early:
+            self._is_early = False
+            raise KeyboardInterrupt
 
     def unshield(self) -> None:
         """Ends a shield that the caller itself began."""
@@ -105,7 +123,7 @@ class Gate:
     def end_cell(self) -> None:
         """Afterwards nothing of the user's runs in this thread. Until then a handler of the user's
         may raise here too: to be repeated until it returns."""
-        self.is_running = self.is_shielded = False
+        self.is_running = self.is_shielded = self.is_taken = self._is_early = False
         self._trace, self._profile = _gettrace(), _getprofile()
         if self._trace is not None:
             _settrace(None)
