@@ -10,6 +10,7 @@
 #include "serve/server.h"
 #include "session/engine.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -190,6 +191,9 @@ static int prepare(struct daemon *d, struct err *e)
     struct warden_config config = {.data_dir = d->data.path, .read_only_dirs = d->shown_dirs};
     if (warden_start(&config, &d->warden, e) < 0)
         return -1;
+    /* Without this the library raises it with every large frame or answer, and keeps their memory
+     * for ever. */
+    mallopt(M_MMAP_THRESHOLD, 256 * KIB);
     /* After the warden: what it starts must not inherit these. */
     raise_file_limit();
     signal(SIGPIPE, SIG_IGN);

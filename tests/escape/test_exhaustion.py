@@ -144,3 +144,23 @@ def test_half_a_frame_is_not_kept_for_a_head_that_rests(daemon, spawn, client):
         """))
     host.eventually(lambda: client.call("GET", session.path)["state"] == "dead", 10, "its end")
     assert host.rss_kb(daemon.pid) - before < 40_000
+
+
+def test_the_memory_of_large_frames_is_given_back(daemon, spawn):
+    session = spawn("min")
+    before = host.rss_kb(daemon.pid)
+    result = run(
+        session,
+        """
+        import json
+        output = {"type": "text", "text": chr(1) * (10 << 20)}
+        frame = json.dumps({"ev": "display", "id": 1, "output": output}).encode()
+        for _ in range(3):
+            data = memoryview(struct.pack('<I', len(frame)) + frame)
+            while data: data = data[os.write(3, data):]
+            os.read(3, 100)
+        """,
+    )
+    assert result.status == "ok", result
+    if not daemon.is_sanitized:  # which keeps what was freed
+        assert host.rss_kb(daemon.pid) - before < 20_000
