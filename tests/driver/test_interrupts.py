@@ -112,9 +112,11 @@ def test_frames_in_pieces_survive_signals(fresh: Peer) -> None:
     for byte in data[1:]:
         fresh.interrupt()
         fresh.sock.sendall(bytes((byte,)))
-    assert fresh.receive()["value"] == {"type": "text", "text": "42"}
+    verdict = fresh.receive()  # the interrupts were meant for this cell: it was on its way
+    assert (verdict["id"], verdict["status"]) == (77, "interrupted")
     for fd in out + err:
         os.close(fd)
+    assert fresh.value("6*7") == "42"
 
 
 def test_a_large_cell_arrives_whole(shared: Peer) -> None:
