@@ -203,6 +203,7 @@ static struct jail *make_jail(const struct request *r, struct err *e)
         give_slot(slot);
         return NULL;
     }
+    map_set(&warden.jails_by_id, key_of(j->id).text, j);
     map_set(&warden.jails_by_pid, key_of((uint64_t)j->init_pid).text, j);
     return j;
 }
@@ -215,7 +216,8 @@ static bool needs_spare(void)
 static void make_spare(void)
 {
     struct err e;
-    struct request r = {.limits = JAIL_LIMITS_DEFAULT};
+    /* The daemon counts jails from 1 up, so these numbers are free. */
+    struct request r = {.jail = UINT64_MAX - warden.n_spares_made, .limits = JAIL_LIMITS_DEFAULT};
     snprintf(r.workspace, sizeof(r.workspace), ".spare-%zu", warden.n_spares_made++);
     struct jail *j = make_jail(&r, &e);
     warden.can_make_spares = j != NULL; /* or the next session will say why */
@@ -237,7 +239,9 @@ static int adopt(struct jail *j, const struct request *r, struct err *e)
     int workspaces = warden.factory->workspaces;
     if (renameat(workspaces, j->workspace, workspaces, r->workspace) < 0)
         return err_errno(e, ERR_UNAVAILABLE, errno, "cannot name the workspace");
+    map_remove(&warden.jails_by_id, key_of(j->id).text);
     j->id = r->jail;
+    map_set(&warden.jails_by_id, key_of(j->id).text, j);
     j->limits = r->limits;
     memcpy(j->workspace, r->workspace, sizeof(j->workspace));
     return 0;
@@ -282,7 +286,6 @@ static void enter(const struct request *r, int session_sock)
     warden.can_make_spares = true;
     j->zygote = r->zygote;
     list_append(&warden.jails, &j->link);
-    map_set(&warden.jails_by_id, key_of(j->id).text, j);
     if (zygote_ask_fork(z, warden.factory, j, session_sock) < 0)
         refuse(j, "the zygote does not answer");
     else

@@ -1,4 +1,5 @@
 #include "ops/ops.h"
+#include "runtime/display.h"
 #include "session/exec.h"
 #include "session/session.h"
 #include "wire/json.h"
@@ -9,6 +10,7 @@ enum {
     TIMEOUT_MAX_MS = 86400 * 1000,
     BUDGET_DEFAULT = 64 * 1024,
     PICTURES_DEFAULT = 4 * 1024 * 1024,
+    DISPLAY_EVENT_MAX = 4 * 1024 * 1024,
     BUDGET_MAX = 16 * 1024 * 1024,
     TYPICAL_ANSWER = 1024,
 };
@@ -160,6 +162,11 @@ static void on_output(void *context, enum output_stream stream, const char *byte
 static void on_display(void *context, const json_t *output)
 {
     struct pending *pending = context;
+    size_t size = display_size(output);
+    if (size > DISPLAY_EVENT_MAX) { /* a cell decides how many of these there are */
+        pending->dropped_bytes += size;
+        return;
+    }
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
     struct json_out json = JSON_OUT(&out);
     json_put_value(&json, output);

@@ -254,3 +254,20 @@ def test_a_reader_that_leaves_in_the_middle_of_a_stream(session, witness):
     events.close()
     host.eventually(lambda: session.info().state == "idle")
     assert session.value("ok") == "1"
+
+
+def test_a_gigantic_display_is_counted_instead_of_streamed(session):
+    """A forged one: the driver itself makes none of that size."""
+    events = list(
+        session.events(
+            """
+            import json, os, struct
+            output = {"type": "text", "text": "x" * (5 << 20)}
+            text = json.dumps({"ev": "display", "id": 1, "output": output}).encode()
+            frame = memoryview(struct.pack("<I", len(text)) + text)
+            while frame: frame = frame[os.write(3, frame):]
+            """
+        )
+    )
+    assert [name for name, _ in events] == ["result"]
+    assert events[0][1]["dropped_bytes"] > 5 << 20 and events[0][1]["truncated"]
