@@ -10,7 +10,8 @@ void PyOS_BeforeFork(void);
 void PyOS_AfterFork_Parent(void);
 void PyOS_AfterFork_Child(void);
 
-static int receive_descriptor(int control_fd) {
+static int receive_descriptor(int control_fd)
+{
     char byte;
     union {
         char room[CMSG_SPACE(sizeof(int))];
@@ -22,15 +23,18 @@ static int receive_descriptor(int control_fd) {
                          .msg_control = control.room,
                          .msg_controllen = sizeof(control.room)};
     int fd = -1;
-    if (recvmsg(control_fd, &msg, 0) <= 0) return -1;
+    if (recvmsg(control_fd, &msg, 0) <= 0)
+        return -1;
     memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
     return fd;
 }
 
-int cella_zygote_serve(int control_fd) {
+int cella_zygote_serve(int control_fd)
+{
     for (;;) {
         int fd = receive_descriptor(control_fd);
-        if (fd < 0) return -1;
+        if (fd < 0)
+            return -1;
         while (waitpid(-1, NULL, WNOHANG) > 0) {
         }
         PyOS_BeforeFork();
@@ -45,11 +49,13 @@ int cella_zygote_serve(int control_fd) {
     }
 }
 
-void cella_unbuffer_stdio(void) {
+void cella_unbuffer_stdio(void)
+{
     setvbuf(stdout, NULL, _IONBF, 0);
     setvbuf(stderr, NULL, _IONBF, 0);
 }
 
-void cella_flush_stdio(void) {
+void cella_flush_stdio(void)
+{
     fflush(NULL);
 }
