@@ -73,3 +73,10 @@ int loop_stream_write(struct loop_stream *s, const struct iovec *parts, size_t n
 size_t loop_stream_queued(const struct loop_stream *s);
 void loop_stream_shutdown(struct loop_stream *s); /* ends our side once all is sent */
 void loop_stream_close(struct loop_stream *s, loop_fn on_closed);
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+/* Runs until no handle is left. Before the monotonic time that `awake_until_ns` gives, the loop
+ * looks for events without going to sleep, yielding its core to whoever wants it. For an answer
+ * that is due within microseconds that pays: waking an idle core takes longer than the answer. */
+void loop_run(uv_loop_t *loop, uint64_t (*awake_until_ns)(void *context), void *context);

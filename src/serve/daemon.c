@@ -257,7 +257,7 @@ static int run(struct daemon *d, struct err *e)
         d->has_failed = true;
         stop(d);
     }
-    uv_run(&d->loop, UV_RUN_DEFAULT);
+    loop_run(&d->loop, engine_awake_until_ns, d->engine);
     server_free(d->server);
     engine_free(d->engine);
     if (!d->has_failed)

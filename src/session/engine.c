@@ -88,6 +88,7 @@ int engine_new(const struct engine_config *config, const struct engine_events *e
     engine->events = *events;
     engine->warden = warden;
     engine->loop = loop;
+    engine->has_cores = uv_available_parallelism() > 1;
     list_init(&engine->live);
     list_init(&engine->dead);
     engine->pool = pool_new(&(struct pool_config){.profiles = config->profiles,
@@ -163,6 +164,11 @@ void engine_free(struct engine *engine)
 
 /* ---- for callers -------------------------------------------------------------------------------
  */
+
+uint64_t engine_awake_until_ns(void *engine)
+{
+    return ((struct engine *)engine)->awake_until_ns;
+}
 
 void engine_stats(const struct engine *engine, struct engine_stats *ret)
 {

@@ -46,6 +46,11 @@ int engine_new(const struct engine_config *config, const struct engine_events *e
 void engine_stop(struct engine *engine, void (*on_stopped)(void *context), void *context);
 void engine_free(struct engine *engine);
 
+/* For loop_run: a lone short cell is about to be answered, or was just answered and the next may
+ * follow at once. Never while several cells run: then there is work enough, and cores are scarce.
+ */
+uint64_t engine_awake_until_ns(void *engine);
+
 /* For health. */
 struct engine_stats {
     bool is_ready;

@@ -23,6 +23,9 @@ struct engine {
     struct list dead;
     size_t n_live;
     size_t n_dead;
+    size_t n_running;        /* cells */
+    uint64_t awake_until_ns; /* see engine_awake_until_ns */
+    bool has_cores;          /* more than one: an interpreter can run while we stay awake */
     bool is_ready;
     bool is_stopping;
     size_t n_closing; /* sessions whose memory the loop still needs */

@@ -18,7 +18,9 @@ enum {
     SETTLE_MS = 2000, /* for a report that never comes */
     QUIET_MS = 25,
     LOOK_EVERY_NS = 1000000000,
-    LATE_MAX = 8, /* answered cells whose pipes stay open; the oldest are closed */
+    AWAKE_FOR_ANSWER_NS = 200000, /* a short cell's */
+    AWAKE_FOR_NEXT_NS = 150000,   /* the next cell of a caller that does not think */
+    LATE_MAX = 8,                 /* answered cells whose pipes stay open; the oldest are closed */
 };
 
 const char *exec_status_name(enum exec_status status)
@@ -111,6 +113,16 @@ static void arm(struct session *session, enum session_alarm alarm, uint32_t due_
     session_set_alarm(session, alarm, wait_ms > 0 ? (uint64_t)wait_ms + (passed_ms > 0) : 0);
 }
 
+/* Counts the cells that run, and decides how long the loop stays awake. */
+static void count_running(struct engine *engine, int change, uint64_t now_ns)
+{
+    engine->n_running += (size_t)change;
+    engine->awake_until_ns = 0;
+    if (engine->has_cores && engine->n_running <= 1)
+        engine->awake_until_ns =
+            now_ns + (engine->n_running == 1 ? AWAKE_FOR_ANSWER_NS : AWAKE_FOR_NEXT_NS);
+}
+
 static int begin(struct session *session, struct exec *exec, const char *code, size_t len,
                  struct err *e)
 {
@@ -120,6 +132,7 @@ static int begin(struct session *session, struct exec *exec, const char *code, s
     session->running = exec;
     session_move(session, SESSION_BUSY);
     exec->started_ns = clock_mono_ns();
+    count_running(session->engine, 1, exec->started_ns);
     arm(session, ALARM_POLL, POLL_AFTER_MS);
     struct err broken;
     if (head_run(session->head, exec->id, code, len, write_fds[OUTPUT_STDOUT],
@@ -286,6 +299,7 @@ static void retire(struct exec *exec)
     if (session->state != SESSION_DEAD)
         look_after(session, exec);
     session->running = NULL;
+    count_running(session->engine, -1, clock_mono_ns());
     keep_late(exec);
 }
 
