@@ -76,7 +76,9 @@ void loop_stream_close(struct loop_stream *s, loop_fn on_closed);
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* Runs until no handle is left. Before the monotonic time that `awake_until_ns` gives, the loop
- * looks for events without going to sleep, yielding its core to whoever wants it. For an answer
- * that is due within microseconds that pays: waking an idle core takes longer than the answer. */
-void loop_run(uv_loop_t *loop, uint64_t (*awake_until_ns)(void *context), void *context);
+/* Runs until a callback sets `is_over` or no handle is left. Before the monotonic time that
+ * `awake_until_ns` gives, the loop looks for events without going to sleep, yielding its core to
+ * whoever wants it. For an answer that is due within microseconds that pays: waking an idle core
+ * takes longer than the answer. */
+void loop_run(uv_loop_t *loop, const bool *is_over, uint64_t (*awake_until_ns)(void *context),
+              void *context);

@@ -39,6 +39,7 @@ struct daemon {
     struct loop_timer *giving_up; /* NULL unless the default profile cannot be loaded */
     int parts_running;            /* of engine and server */
     bool is_stopping;
+    bool is_over;    /* both have stopped */
     bool has_failed; /* `failure` is why */
     struct err failure;
 };
@@ -54,7 +55,7 @@ static void part_stopped(void *context)
         uv_close((uv_handle_t *)&d->signals[i], NULL);
     if (d->giving_up != NULL)
         loop_timer_close(take_ptr(d->giving_up), NULL);
-    uv_stop(&d->loop);
+    d->is_over = true;
 }
 
 static void stop(struct daemon *d)
@@ -257,7 +258,7 @@ static int run(struct daemon *d, struct err *e)
         d->has_failed = true;
         stop(d);
     }
-    loop_run(&d->loop, engine_awake_until_ns, d->engine);
+    loop_run(&d->loop, &d->is_over, engine_awake_until_ns, d->engine);
     server_free(d->server);
     engine_free(d->engine);
     if (!d->has_failed)
