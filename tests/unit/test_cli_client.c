@@ -184,14 +184,14 @@ static void sessions_are_checked(void **state)
 {
     (void)state;
     static const struct turn turns[] = {
-        {"{\"sessions\":1}", true, 200},
-        {"{\"sessions\":[{\"session_id\":\"x\"}]}", true, 200},
+        {"{\"sessions\":1}", false, 200},
+        {"{\"sessions\":[{\"session_id\":\"x\"}]}", false, 200},
         {"{\"sessions\":[{\"session_id\":\"0b9c1f6e-0000-4000-8000-000000000001\"},"
          "{\"session_id\":\"0b9d1f6e-0000-4000-8000-000000000001\"}]}",
-         true, 200},
+         false, 200},
         {"{\"sessions\":[{\"session_id\":\"0b9c1f6e-0000-4000-8000-000000000001\"},"
          "{\"session_id\":\"0b9d1f6e-0000-4000-8000-000000000001\"}]}",
-         true, 200},
+         false, 200},
     };
     struct fixture f;
     struct err e;
