@@ -18,14 +18,18 @@ struct config_profile {
 struct config {
     const char *file; /* that was read; NULL if there was none and these are the defaults */
     const char *python;
+    const char *node; /* programs of the other runtimes; one that is missing costs that runtime */
+    const char *bash;
     const char *default_profile; /* is one of `profiles` */
     struct config_profile *profiles;
     size_t n_profiles;
     uint32_t pool; /* ready sessions per warm profile */
     uint32_t max_sessions;
-    uint64_t max_output_bytes; /* per session and stream, the oldest are dropped */
-    struct jail_limits limits; /* of a session that asks for none */
-    struct arena arena;        /* owns all of the above */
+    uint64_t max_output_bytes;  /* per session and stream, the oldest are dropped */
+    uint32_t idle_timeout_secs; /* of a session that asks for none; 0: never */
+    uint32_t max_age_secs;      /* likewise */
+    struct jail_limits limits;  /* of a session that asks for none */
+    struct arena arena;         /* owns all of the above */
 };
 
 enum {

@@ -9,7 +9,7 @@
 #include <stdarg.h>
 #include <yaml.h>
 
-enum { NAME_MAX_BYTES = 32, ITEM_MAX_BYTES = 512, SHOWN_BYTES = 40 };
+enum { NAME_MAX_BYTES = 32, ITEM_MAX_BYTES = 512, SHOWN_BYTES = 40, SECS_MAX = 365 * 86400 };
 
 struct reader {
     yaml_parser_t parser;
@@ -162,7 +162,8 @@ static int read_path(struct reader *r, const struct field *f, void *object)
         return -1;
     if (scalar(r)[0] != '/') {
         fail(r, "%s: \"%.*s\" is not an absolute path", f->name, shown(r), scalar(r));
-        return err_advise(r->e, "Write the whole path, like /usr/bin/python3.");
+        return err_advise(r->e, "Write the whole path, like /usr/bin/%s%s.", f->name,
+                          strcmp(f->name, "python") == 0 ? "3" : "");
     }
     *(const char **)(void *)((char *)object + f->offset) = keep_scalar(r);
     return 0;
@@ -193,7 +194,7 @@ static int unknown_field(struct reader *r, const struct field *fields)
         fail(r, "unknown field \"%.*s\"", shown(r), scalar(r));
     else
         fail(r, "unknown field");
-    char names[256] = "";
+    char names[320] = "";
     size_t used = 0;
     for (; fields->name != NULL && used < sizeof(names); fields++)
         used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
@@ -387,6 +388,8 @@ static int read_limits(struct reader *r, const struct field *f, void *object)
 
 static const struct field config_fields[] = {
     {"python", read_path, offsetof(struct config, python), 0, 0},
+    {"node", read_path, offsetof(struct config, node), 0, 0},
+    {"bash", read_path, offsetof(struct config, bash), 0, 0},
     {"default_profile", read_default_profile, 0, 0, 0},
     {"profiles", read_profiles, 0, 0, 0},
     {"pool", read_u32, offsetof(struct config, pool), 0, 1024},
@@ -394,6 +397,8 @@ static const struct field config_fields[] = {
     {"max_sessions", read_u32, offsetof(struct config, max_sessions), 1, 1000000},
     {"max_output_bytes", read_u64, offsetof(struct config, max_output_bytes), 64 * 1024,
      (uint64_t)1 << 30},
+    {"idle_timeout_secs", read_u32, offsetof(struct config, idle_timeout_secs), 0, SECS_MAX},
+    {"max_age_secs", read_u32, offsetof(struct config, max_age_secs), 0, SECS_MAX},
     {NULL, NULL, 0, 0, 0},
 };
 
@@ -424,10 +429,14 @@ static void set_defaults(struct config *c, const char *file)
 {
     *c = (struct config){
         .python = "/usr/bin/python3",
+        .node = "/usr/bin/node",
+        .bash = "/usr/bin/bash",
         .default_profile = "data",
         .pool = 4,
         .max_sessions = 4096,
         .max_output_bytes = 4 * MIB,
+        .idle_timeout_secs = 600,
+        .max_age_secs = 86400,
         .limits = JAIL_LIMITS_DEFAULT,
     };
     if (file != NULL)

@@ -23,6 +23,8 @@ static void nothing_means_the_defaults(void **state)
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         struct config c = parse(texts[i]);
         assert_string_equal(c.python, "/usr/bin/python3");
+        assert_string_equal(c.node, "/usr/bin/node");
+        assert_string_equal(c.bash, "/usr/bin/bash");
         assert_string_equal(c.default_profile, "data");
         assert_int_equal(c.n_profiles, 2);
         assert_int_equal(c.pool, 4);
@@ -32,6 +34,8 @@ static void nothing_means_the_defaults(void **state)
         assert_int_equal(c.limits.disk_mb, 1024);
         assert_int_equal(c.max_sessions, 4096);
         assert_int_equal(c.max_output_bytes, 4194304);
+        assert_int_equal(c.idle_timeout_secs, 600);
+        assert_int_equal(c.max_age_secs, 86400);
         config_free(&c);
     }
 }
@@ -66,6 +70,8 @@ static void every_field_is_read(void **state)
 {
     (void)state;
     struct config c = parse("python: /opt/python3.12/bin/python3\n"
+                            "node: /opt/node/bin/node\n"
+                            "bash: /opt/bash\n"
                             "default_profile: mine\n"
                             "profiles:\n"
                             "  min: {preload: [json]}\n"
@@ -78,9 +84,13 @@ static void every_field_is_read(void **state)
                             "pool: 0\n"
                             "limits: {memory_mb: 64, cpu_percent: 250, pids: 32, disk_mb: 10}\n"
                             "max_sessions: 5\n"
-                            "max_output_bytes: 1000000\n");
+                            "max_output_bytes: 1000000\n"
+                            "idle_timeout_secs: 0\n"
+                            "max_age_secs: 3600\n");
     assert_string_equal(c.file, "test.yaml");
     assert_string_equal(c.python, "/opt/python3.12/bin/python3");
+    assert_string_equal(c.node, "/opt/node/bin/node");
+    assert_string_equal(c.bash, "/opt/bash");
     assert_string_equal(c.default_profile, "mine");
     assert_int_equal(c.n_profiles, 4);
     assert_string_equal(config_find_profile(&c, "min")->preload[0], "json");
@@ -96,6 +106,8 @@ static void every_field_is_read(void **state)
     assert_int_equal(c.limits.disk_mb, 10);
     assert_int_equal(c.max_sessions, 5);
     assert_int_equal(c.max_output_bytes, 1000000);
+    assert_int_equal(c.idle_timeout_secs, 0);
+    assert_int_equal(c.max_age_secs, 3600);
     config_free(&c);
 }
 
@@ -108,6 +120,10 @@ static void the_example_file_holds_the_defaults(void **state)
     if (config_load(SOURCE_ROOT "/packaging/cella.yaml", &example, &e) < 0)
         fail_msg("%s", e.message);
     assert_string_equal(example.python, defaults.python);
+    assert_string_equal(example.node, defaults.node);
+    assert_string_equal(example.bash, defaults.bash);
+    assert_int_equal(example.idle_timeout_secs, defaults.idle_timeout_secs);
+    assert_int_equal(example.max_age_secs, defaults.max_age_secs);
     assert_string_equal(example.default_profile, defaults.default_profile);
     assert_int_equal(example.pool, defaults.pool);
     assert_int_equal(example.max_sessions, defaults.max_sessions);
@@ -160,6 +176,10 @@ static void mistakes_name_line_and_remedy(void **state)
         {"max_sessions: 0\n", "max_sessions: \"0\"", "1"},
         {"max_output_bytes: 10\n", "max_output_bytes", "65536"},
         {"python: python3\n", "not an absolute path", "/usr/bin/python3"},
+        {"node: node\n", "test.yaml:1: node: \"node\" is not an absolute path", "/usr/bin/node"},
+        {"bash: []\n", "bash has a list, but text", "bash: TEXT"},
+        {"idle_timeout_secs: never\n", "idle_timeout_secs: \"never\"", "0 to"},
+        {"max_age_secs: -1\n", "max_age_secs: \"-1\"", "0 to"},
         {"python: [a]\n", "python has a list, but text", "python: TEXT"},
         {"python: \"/a\\nb\"\n", "control characters", "one line"},
         {"python: \"/a\\0b\"\n", "control characters", "one line"},
