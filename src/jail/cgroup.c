@@ -423,6 +423,17 @@ static int make_directories(const struct cgroup_parent *p, struct cgroup *g)
         unlinkat(p->dirs[c], g->name, AT_REMOVEDIR);
         if (mkdirat(p->dirs[c], g->name, 0755) < 0 && errno != EEXIST)
             return -errno;
+    }
+    return 0;
+}
+
+int cgroup_open_join_fds(const struct cgroup_parent *p, struct cgroup *g)
+{
+    if (g->n_join_fds > 0 || g->name[0] == '\0')
+        return 0;
+    for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
+        if (p->dirs[c] < 0)
+            continue;
         char path[64];
         snprintf(path, sizeof(path), "%s%s", g->name, p->version == 1 ? "/tasks" : "");
         int flags = p->version == 1 ? O_WRONLY : O_RDONLY | O_DIRECTORY;
@@ -442,6 +453,8 @@ int cgroup_make(const struct cgroup_parent *p, const char *name, const struct ja
         return 0;
     snprintf(ret->name, sizeof(ret->name), "%s", name);
     int r = make_directories(p, ret);
+    if (r == 0)
+        r = cgroup_open_join_fds(p, ret);
     if (r < 0)
         err_errno(e, ERR_UNAVAILABLE, r, "cannot make the cgroup %s", name);
     if (r < 0 || cgroup_set_limits(p, ret, limits, e) < 0) {
@@ -451,18 +464,36 @@ int cgroup_make(const struct cgroup_parent *p, const char *name, const struct ja
     return 0;
 }
 
-uint32_t cgroup_oom_kills(const struct cgroup_parent *p, const struct cgroup *g)
+/* The number after `word`, which may be empty, in one of the group's files. */
+static uint64_t read_count(const struct cgroup_parent *p, const struct cgroup *g, int controller,
+                           const char *file, const char *word)
 {
-    if (!p->has[CGROUP_MEMORY] || g->name[0] == '\0')
+    if (!p->has[controller] || g->name[0] == '\0')
         return 0;
     char path[64];
-    snprintf(path, sizeof(path), "%s/%s", g->name,
-             p->version == 1 ? "memory.oom_control" : "memory.events");
+    snprintf(path, sizeof(path), "%s/%s", g->name, file);
     _free_ char *text = NULL;
-    if (fd_read_file(controller_dir(p, CGROUP_MEMORY), path, 4 * KIB, &text, NULL) < 0)
+    if (fd_read_file(controller_dir(p, controller), path, 4 * KIB, &text, NULL) < 0)
         return 0;
-    const char *line = strstr(text, "oom_kill ");
-    return line ? (uint32_t)strtoul(line + strlen("oom_kill "), NULL, 10) : 0;
+    const char *at = strstr(text, word);
+    return at ? strtoull(at + strlen(word), NULL, 10) : 0;
+}
+
+uint32_t cgroup_oom_kills(const struct cgroup_parent *p, const struct cgroup *g)
+{
+    const char *file = p->version == 1 ? "memory.oom_control" : "memory.events";
+    return (uint32_t)read_count(p, g, CGROUP_MEMORY, file, "oom_kill ");
+}
+
+uint32_t cgroup_pids_refused(const struct cgroup_parent *p, const struct cgroup *g)
+{
+    return (uint32_t)read_count(p, g, CGROUP_PIDS, "pids.events", "max ");
+}
+
+uint64_t cgroup_peak_bytes(const struct cgroup_parent *p, const struct cgroup *g)
+{
+    const char *file = p->version == 1 ? "memory.max_usage_in_bytes" : "memory.peak";
+    return read_count(p, g, CGROUP_MEMORY, file, "");
 }
 
 void cgroup_close_join_fds(struct cgroup *g)

@@ -39,6 +39,11 @@ int cgroup_make(const struct cgroup_parent *p, const char *name, const struct ja
                 struct cgroup *ret, struct err *e);
 int cgroup_set_limits(const struct cgroup_parent *p, const struct cgroup *g,
                       const struct jail_limits *limits, struct err *e);
-void cgroup_close_join_fds(struct cgroup *g); /* nobody else is to walk in for the present */
+/* Open from cgroup_make on, until somebody closes them. */
+int cgroup_open_join_fds(const struct cgroup_parent *p, struct cgroup *g); /* 0 or -errno */
+void cgroup_close_join_fds(struct cgroup *g);
+/* What the kernel has counted since the group was made; 0 where it does not. */
 uint32_t cgroup_oom_kills(const struct cgroup_parent *p, const struct cgroup *g);
+uint32_t cgroup_pids_refused(const struct cgroup_parent *p, const struct cgroup *g);
+uint64_t cgroup_peak_bytes(const struct cgroup_parent *p, const struct cgroup *g);
 void cgroup_remove(const struct cgroup_parent *p, struct cgroup *g); /* takes a half-made one */

@@ -240,6 +240,7 @@ int jail_make(const struct jail_factory *factory, uint64_t id, uint32_t slot, co
     struct jail *j = mem_alloc(sizeof(*j));
     *j = (struct jail){.id = id, .slot = slot, .limits = *limits, .init_pidfd = -1, .proc_fd = -1};
     list_init(&j->link);
+    list_init(&j->inmates);
     snprintf(j->workspace, sizeof(j->workspace), "%s", workspace);
     _fd_ int outer_sync = -1;
     _fd_ int inner_sync = -1;

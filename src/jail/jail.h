@@ -1,7 +1,8 @@
 /* One jail, as the warden sees it. Life:
  *
- *   made --enter--> entering --forked--> inhabited --head exits--> vacant
- *     any of these --destroy--> ending --all reaped, workspace removed--> gone
+ *   made --the first head walked in--> inhabited, for as long as the daemon likes: heads come and
+ * go either of these --destroy--> ending --all reaped, workspace removed--> gone made --the first
+ * head did not come--> ending
  */
 #pragma once
 
@@ -22,19 +23,28 @@ struct jail {
     struct list link;
     uint64_t id; /* the daemon's name for it */
     uint32_t slot;
-    uint32_t zygote;
     struct jail_limits limits;
     char workspace[WORKSPACE_NAME_MAX];
     struct cgroup cgroup;
     pid_t init_pid; /* 0 once reaped */
     int init_pidfd;
-    int proc_fd;      /* the jail's own /proc; -1 once handed to the keeper, which then watches */
-    pid_t head_pid;   /* 0 before it entered and after it was reaped */
-    bool is_entering; /* the zygote owes an answer */
+    int proc_fd; /* the jail's own /proc; -1 once handed to the keeper, which then watches */
+    struct list inmates; /* heads that are in it or on their way */
+    bool was_inhabited;
     bool is_ending;
     bool was_refused; /* the daemon has been told and expects no more of it */
     bool keeps_workspace;
     bool is_removing; /* the keeper owes an answer */
+};
+
+/* A head: an interpreter that a zygote was asked for, until it was reaped. */
+struct inmate {
+    struct list link; /* in its jail */
+    struct list owed; /* among those whose zygote has not answered yet */
+    struct jail *jail;
+    uint64_t head; /* the daemon's name for it */
+    uint32_t zygote;
+    pid_t pid; /* 0 until the zygote has answered */
 };
 
 /* Makes the room: namespaces, file tree, cgroup, init. Blocks for about a millisecond. */

@@ -5,15 +5,15 @@
 #include "jail/spec.h"
 #include "jail/warden.h"
 
-enum { MESSAGE_TEXT_MAX = 60 * 1024, WORKSPACE_NAME_MAX = 64 };
+enum { MESSAGE_TEXT_MAX = 60 * 1024, WORKSPACE_NAME_MAX = 64, ZYGOTE_ARGS_MAX = 31 };
 
 /* Daemon to warden. */
 enum request_type {
-    REQUEST_ZYGOTE_START, /* text: interpreter, NUL, profile */
+    REQUEST_ZYGOTE_START, /* text: the arguments, a NUL after each */
     REQUEST_ZYGOTE_STOP,
-    REQUEST_ENTER, /* workspace, limits; one descriptor: the session's socket */
+    REQUEST_ENTER, /* head, workspace, limits; one descriptor: the session's socket */
     REQUEST_LIMITS,
-    REQUEST_SIGNAL,  /* number: the signal */
+    REQUEST_SIGNAL,  /* head; number: the signal */
     REQUEST_WATCH,   /* number: a cell runs or not */
     REQUEST_DESTROY, /* number: the workspace is kept or not */
 };
@@ -22,6 +22,7 @@ struct request {
     enum request_type type;
     uint32_t zygote;
     uint64_t jail;
+    uint64_t head;
     struct jail_limits limits;
     int32_t number;
     char workspace[WORKSPACE_NAME_MAX];
@@ -36,24 +37,27 @@ struct report {
     int32_t type;
     uint32_t zygote;
     uint64_t jail;
+    uint64_t head;
     int32_t pid;
     int32_t status;
     uint32_t oom_kills;
-    uint32_t text_len; /* bytes that follow the struct in the same message */
+    uint32_t pids_refused;
+    uint64_t peak_bytes;
     uint64_t bytes;
+    uint32_t text_len; /* bytes that follow the struct in the same message */
 };
 
 /* Warden to zygote: fork into this jail. Descriptors: the jail's init (pidfd), the session's
  * socket, then the cgroup files to join. */
 struct zygote_fork {
-    uint64_t jail;
+    uint64_t head;
     struct jail_limits limits;
     int32_t cgroup_version; /* 0: none; 1: write "0" to each file; 2: clone into the directory */
     bool has_memory_limit;  /* by cgroup; otherwise rlimits have to do */
 };
 
 struct zygote_forked {
-    uint64_t jail;
+    uint64_t head;
     int32_t pid;    /* in the warden's pid namespace */
     int32_t errnum; /* 0 or why there is no child */
 };

@@ -8,6 +8,7 @@ struct jail_limits {
     uint32_t cpu_percent; /* 100 is one core */
     uint32_t pids;        /* processes and threads */
     uint32_t disk_mb;     /* of /workspace */
+    uint32_t cpu_seconds; /* of each process; 0: as many as it likes */
 };
 
 #define JAIL_LIMITS_DEFAULT                                                                        \

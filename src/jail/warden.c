@@ -188,9 +188,12 @@ static void deliver(struct warden *w, const char *message)
         .type = (enum warden_event_type)report.type,
         .zygote = report.zygote,
         .jail = report.jail,
+        .head = report.head,
         .pid = report.pid,
         .status = report.status,
         .oom_kills = report.oom_kills,
+        .pids_refused = report.pids_refused,
+        .peak_bytes = report.peak_bytes,
         .bytes = report.bytes,
         .text = message + sizeof(report),
     };
@@ -277,15 +280,15 @@ static int send_request(struct warden *w, const struct request *r, struct err *e
     return send_bytes(w, r, sizeof(*r), -1, e);
 }
 
-int warden_start_zygote(struct warden *w, uint32_t zygote, const char *python,
-                        const char *profile_json, struct err *e)
+int warden_start_zygote(struct warden *w, uint32_t zygote, const char *const *argv, struct err *e)
 {
     _buf_ struct buf message = BUF_INIT(sizeof(struct request) + MESSAGE_TEXT_MAX);
     struct request r = {.type = REQUEST_ZYGOTE_START, .zygote = zygote};
     buf_append(&message, &r, sizeof(r));
-    buf_append(&message, python, strlen(python) + 1);
-    buf_append(&message, profile_json, strlen(profile_json) + 1);
-    if (message.overflowed)
+    size_t n_args = 0;
+    for (; argv[n_args] != NULL; n_args++)
+        buf_append(&message, argv[n_args], strlen(argv[n_args]) + 1);
+    if (message.overflowed || n_args > ZYGOTE_ARGS_MAX)
         return err_set(e, ERR_INVALID, "the profile's list of imports is too long");
     return send_bytes(w, message.data, message.len, -1, e);
 }
@@ -295,10 +298,12 @@ int warden_stop_zygote(struct warden *w, uint32_t zygote, struct err *e)
     return send_request(w, &(struct request){.type = REQUEST_ZYGOTE_STOP, .zygote = zygote}, e);
 }
 
-int warden_enter(struct warden *w, uint64_t jail, uint32_t zygote, const char *workspace,
-                 const struct jail_limits *limits, int session_sock, struct err *e)
+int warden_enter(struct warden *w, uint64_t jail, uint64_t head, uint32_t zygote,
+                 const char *workspace, const struct jail_limits *limits, int session_sock,
+                 struct err *e)
 {
-    struct request r = {.type = REQUEST_ENTER, .jail = jail, .zygote = zygote, .limits = *limits};
+    struct request r = {
+        .type = REQUEST_ENTER, .jail = jail, .head = head, .zygote = zygote, .limits = *limits};
     if (strlen(workspace) >= sizeof(r.workspace) || strchr(workspace, '/') || workspace[0] == '.')
         return err_set(e, ERR_INVALID, "not a workspace's name: %s", workspace);
     snprintf(r.workspace, sizeof(r.workspace), "%s", workspace);
@@ -312,9 +317,9 @@ int warden_set_limits(struct warden *w, uint64_t jail, const struct jail_limits 
     return send_request(w, &r, e);
 }
 
-int warden_signal(struct warden *w, uint64_t jail, int sig, struct err *e)
+int warden_signal(struct warden *w, uint64_t head, int sig, struct err *e)
 {
-    return send_request(w, &(struct request){.type = REQUEST_SIGNAL, .jail = jail, .number = sig},
+    return send_request(w, &(struct request){.type = REQUEST_SIGNAL, .head = head, .number = sig},
                         e);
 }
 

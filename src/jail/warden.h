@@ -19,10 +19,11 @@ struct warden;
 enum warden_event_type {
     WARDEN_ZYGOTE_READY,  /* zygote, text: the JSON report that the zygote wrote about itself */
     WARDEN_ZYGOTE_EXITED, /* zygote, status, text: the end of what it wrote to stderr */
-    WARDEN_ENTERED,       /* jail, pid: an interpreter walked in; it speaks on its socket */
-    WARDEN_REFUSED,       /* jail, text: no jail or no interpreter; nothing of it is left */
-    WARDEN_EXITED,        /* jail, pid, status, oom_kills: the head interpreter ended */
-    WARDEN_SIGNALED,      /* jail: a signal that was asked for is on its way to the head */
+    WARDEN_ENTERED,       /* jail, head, pid: an interpreter walked in; it speaks on its socket */
+    WARDEN_REFUSED,       /* jail, head, text: no interpreter, nothing of it is left; and no jail,
+                             unless others have walked into it */
+    WARDEN_EXITED,        /* jail, head, pid, status, oom_kills, peak_bytes, pids_refused */
+    WARDEN_SIGNALED,      /* jail, head: a signal that was asked for is on its way */
     WARDEN_OVER_QUOTA,    /* jail, bytes: /workspace is over its limit; writes fail now */
     WARDEN_GONE,          /* jail: destroyed; processes, cgroup and workspace are gone */
     WARDEN_LOST,          /* text: the warden itself ended: no code can run any more */
@@ -32,9 +33,12 @@ struct warden_event {
     enum warden_event_type type;
     uint32_t zygote;
     uint64_t jail;
-    pid_t pid;          /* in the warden's pid namespace: a name, not for kill() */
-    int status;         /* as waitpid gives it */
-    uint32_t oom_kills; /* in this jail so far */
+    uint64_t head;
+    pid_t pid;             /* in the warden's pid namespace: a name, not for kill() */
+    int status;            /* as waitpid gives it */
+    uint32_t oom_kills;    /* in this jail so far */
+    uint32_t pids_refused; /* forks that the jail's limit refused so far; 0 if nobody counts */
+    uint64_t peak_bytes;   /* the most memory that the jail has used; 0 if nobody counts */
     uint64_t bytes;
     const char *text; /* valid during the callback; never NULL */
 };
@@ -54,23 +58,25 @@ int warden_drop_privilege(const struct warden *w, struct err *e);
 void warden_attach(struct warden *w, uv_loop_t *loop, warden_on_event on_event, void *context);
 void warden_free(struct warden *w); /* ends the warden and waits until all jails are gone */
 
-/* Starts a zygote: `python` running JAIL_LIB/python/zygote.py with `profile_json` as argument. The
- * caller chooses the number. */
-int warden_start_zygote(struct warden *w, uint32_t zygote, const char *python,
-                        const char *profile_json, struct err *e);
+/* Starts a zygote: the program argv[0], an absolute path, with a NULL-terminated list of arguments.
+ * The caller chooses the number. */
+int warden_start_zygote(struct warden *w, uint32_t zygote, const char *const *argv, struct err *e);
 int warden_stop_zygote(struct warden *w, uint32_t zygote, struct err *e);
 
-/* Makes a jail with workspace data_dir/workspaces/NAME and lets a fork of the zygote walk in, which
- * will speak on `session_sock` (the caller keeps ownership of its copy). The caller chooses the
- * jail's number, once. */
-int warden_enter(struct warden *w, uint64_t jail, uint32_t zygote, const char *workspace,
-                 const struct jail_limits *limits, int session_sock, struct err *e);
+/* Makes a jail with workspace data_dir/workspaces/NAME and lets a fork of the zygote walk in: a
+ * head, which will speak on `session_sock` (the caller keeps ownership of its copy). If the jail
+ * exists already the head joins those in it; workspace and limits are then the jail's own. The
+ * caller chooses the numbers, each once for ever. */
+int warden_enter(struct warden *w, uint64_t jail, uint64_t head, uint32_t zygote,
+                 const char *workspace, const struct jail_limits *limits, int session_sock,
+                 struct err *e);
 int warden_set_limits(struct warden *w, uint64_t jail, const struct jail_limits *limits,
                       struct err *e);
 /* To the head's process group, and to the head if it left that group. */
-int warden_signal(struct warden *w, uint64_t jail, int sig, struct err *e);
+int warden_signal(struct warden *w, uint64_t head, int sig, struct err *e);
 /* A cell runs (true) or has ended (false): /workspace is measured often while one runs, and once
  * about a second after it, and on as long as anything of the jail does. Enough to call with false
  * once a second for sessions whose cells are short. */
 int warden_watch(struct warden *w, uint64_t jail, bool is_busy, struct err *e);
+/* Ends every head in it. */
 int warden_destroy(struct warden *w, uint64_t jail, bool keep_workspace, struct err *e);

@@ -31,15 +31,17 @@ static struct {
     struct jail_factory *factory;
     struct list jails;
     struct map jails_by_id;
-    struct map jails_by_pid; /* init and head of each */
-    struct list spares;      /* jails that wait for an interpreter */
+    struct map jails_by_init; /* by the pid of their init */
+    struct map inmates_by_head;
+    struct map inmates_by_pid;
+    struct list spares; /* jails that wait for an interpreter */
     size_t n_spares;
     size_t n_spares_made;
     bool can_make_spares; /* the last jail could be made */
     struct list zygotes;
     size_t n_zygotes;
-    size_t n_entering;      /* forks that zygotes owe an answer for */
-    struct map early_exits; /* what ended meanwhile and may turn out to be one of those forks */
+    struct list owed;       /* inmates whose zygote has not answered yet */
+    struct map early_exits; /* what ended meanwhile and may turn out to be one of those */
     uint32_t *free_slots;   /* a stack of slots that were used before */
     size_t n_free_slots;
     uint32_t next_slot;
@@ -59,9 +61,9 @@ static void tell(const struct report *report, const char *text)
         _exit(0); /* the daemon is gone, and with us goes all that it had */
 }
 
-static void tell_refused(uint64_t jail, const char *why)
+static void tell_refused(uint64_t jail, uint64_t head, const char *why)
 {
-    tell(&(struct report){.type = WARDEN_REFUSED, .jail = jail}, why);
+    tell(&(struct report){.type = WARDEN_REFUSED, .jail = jail, .head = head}, why);
 }
 
 /* ---- finding things ------------------------------------------------------------------------ */
@@ -144,7 +146,7 @@ static void bury(struct jail *j)
  * its workspace goes, then the jail. */
 static void settle(struct jail *j)
 {
-    if (!j->is_ending || j->is_entering || j->is_removing || j->init_pid != 0 || j->head_pid != 0)
+    if (!j->is_ending || j->is_removing || j->init_pid != 0 || !list_is_empty(&j->inmates))
         return;
     /* Before the long part: a name of the group may be needed again. */
     cgroup_remove(&warden.factory->cgroups, &j->cgroup);
@@ -164,18 +166,22 @@ static void end_jail(struct jail *j)
     settle(j);
 }
 
-static void expect_fork(struct jail *j)
+static struct inmate *add_inmate(struct jail *j, const struct request *r)
 {
-    j->is_entering = true;
-    warden.n_entering++;
+    struct inmate *i = mem_alloc(sizeof(*i));
+    *i = (struct inmate){.jail = j, .head = r->head, .zygote = r->zygote};
+    list_append(&j->inmates, &i->link);
+    list_append(&warden.owed, &i->owed);
+    map_set(&warden.inmates_by_head, key_of(i->head).text, i);
+    return i;
 }
 
 /* With no fork under way, an unknown pid can only be a stray of a zygote's imports: forgetting it
  * keeps a later head with the same pid from being taken for dead. */
-static void fork_answered(struct jail *j)
+static void fork_answered(struct inmate *i)
 {
-    j->is_entering = false;
-    if (--warden.n_entering > 0)
+    list_remove(&i->owed);
+    if (!list_is_empty(&warden.owed))
         return;
     size_t at = 0;
     const char *key;
@@ -185,12 +191,29 @@ static void fork_answered(struct jail *j)
     map_free(&warden.early_exits);
 }
 
-/* No interpreter walked in: the caller never had this jail. */
-static void refuse(struct jail *j, const char *why)
+static void remove_inmate(struct inmate *i)
 {
-    j->was_refused = true;
-    tell_refused(j->id, why);
-    end_jail(j);
+    map_remove(&warden.inmates_by_head, key_of(i->head).text);
+    if (i->pid != 0)
+        map_remove(&warden.inmates_by_pid, key_of((uint64_t)i->pid).text);
+    list_remove(&i->owed);
+    list_remove(&i->link);
+    free(i);
+}
+
+/* No interpreter walked in. If nobody ever did, the caller never had this jail. */
+static void refuse(struct inmate *i, const char *why)
+{
+    struct jail *j = i->jail;
+    if (!j->is_ending)
+        tell_refused(j->id, i->head, why);
+    remove_inmate(i);
+    if (j->is_ending) {
+        settle(j);
+    } else if (!j->was_inhabited && list_is_empty(&j->inmates)) {
+        j->was_refused = true;
+        end_jail(j);
+    }
 }
 
 /* ---- jails made ahead of time: a session need not wait for its namespaces ------------------- */
@@ -204,7 +227,7 @@ static struct jail *make_jail(const struct request *r, struct err *e)
         return NULL;
     }
     map_set(&warden.jails_by_id, key_of(j->id).text, j);
-    map_set(&warden.jails_by_pid, key_of((uint64_t)j->init_pid).text, j);
+    map_set(&warden.jails_by_init, key_of((uint64_t)j->init_pid).text, j);
     return j;
 }
 
@@ -264,32 +287,48 @@ static struct jail *take_spare(const struct request *r)
     return NULL;
 }
 
+/* The jail that is there, else a new one. */
+static struct jail *jail_for(const struct request *r, struct err *e)
+{
+    struct jail *j = find_jail(r->jail);
+    if (j != NULL && j->is_ending) {
+        err_set(e, ERR_GONE, "the jail to join has ended");
+        return NULL;
+    }
+    if (j != NULL)
+        return j;
+    if (!has_slot() && warden.n_spares == 0) {
+        err_set(e, ERR_LIMIT, "too many jails");
+        return NULL;
+    }
+    j = take_spare(r);
+    if (j == NULL)
+        j = make_jail(r, e);
+    if (j == NULL)
+        return NULL;
+    warden.can_make_spares = true;
+    list_append(&warden.jails, &j->link);
+    return j;
+}
+
 static void enter(const struct request *r, int session_sock)
 {
     struct err e;
     struct zygote *z = find_zygote(r->zygote);
     if (z == NULL || !z->is_ready) {
-        tell_refused(r->jail, "the interpreter for this profile is not running");
+        tell_refused(r->jail, r->head, "the interpreter for this profile is not running");
         return;
     }
-    if (!has_slot() && warden.n_spares == 0) {
-        tell_refused(r->jail, "too many jails");
-        return;
-    }
-    struct jail *j = take_spare(r);
-    if (j == NULL)
-        j = make_jail(r, &e);
+    struct jail *j = jail_for(r, &e);
     if (j == NULL) {
-        tell_refused(r->jail, e.message);
+        tell_refused(r->jail, r->head, e.message);
         return;
     }
-    warden.can_make_spares = true;
-    j->zygote = r->zygote;
-    list_append(&warden.jails, &j->link);
-    if (zygote_ask_fork(z, warden.factory, j, session_sock) < 0)
-        refuse(j, "the zygote does not answer");
-    else
-        expect_fork(j);
+    struct inmate *i = add_inmate(j, r);
+    if (zygote_ask_fork(z, warden.factory, j, i->head, session_sock) < 0) {
+        fork_answered(i);
+        refuse(i, "the zygote does not answer");
+    }
 }
 
 static void watch(struct jail *j, bool is_busy)
@@ -308,38 +347,51 @@ static void watch(struct jail *j, bool is_busy)
     order_keeper(KEEPER_BUSY, j, is_busy, NULL, 0);
 }
 
+/* A jail whose limits are not what the daemon thinks is none. */
+static void refuse_jail(struct jail *j, const char *why)
+{
+    LIST_EACH(&j->inmates, at)
+    tell_refused(j->id, CONTAINER_OF(at, struct inmate, link)->head, why);
+    j->was_refused = true;
+    end_jail(j);
+}
+
 static void set_limits(struct jail *j, const struct jail_limits *limits)
 {
     struct err e;
     j->limits = *limits;
     if (warden.factory->cgroups.version != 0 &&
         cgroup_set_limits(&warden.factory->cgroups, &j->cgroup, limits, &e) < 0)
-        refuse(j, e.message);
+        refuse_jail(j, e.message);
     else if (j->proc_fd < 0)
         order_keeper(KEEPER_WATCH, j, false, NULL, 0);
 }
 
 /* Everything that the head's group runs feels an interrupt; a head that left its group feels it
  * too. */
-static void signal_head(const struct jail *j, int sig)
+static void signal_inmate(const struct inmate *i, int sig)
 {
-    if (j->head_pid <= 0 || sig <= 0)
-        return;
-    kill(-j->head_pid, sig);
-    if (getpgid(j->head_pid) != j->head_pid)
-        kill(j->head_pid, sig);
+    if (i->pid > 0 && sig > 0) {
+        kill(-i->pid, sig);
+        if (getpgid(i->pid) != i->pid)
+            kill(i->pid, sig);
+    }
+    tell(&(struct report){.type = WARDEN_SIGNALED, .jail = i->jail->id, .head = i->head}, "");
 }
 
 /* ---- zygotes ------------------------------------------------------------------------------- */
 
-static void start_zygote(const struct request *r, const char *python)
+static void start_zygote(const struct request *r, const char *text, const char *end)
 {
     struct err e = {0};
     struct zygote *z = NULL;
-    const char *profile = python + strlen(python) + 1;
+    const char *argv[ZYGOTE_ARGS_MAX + 1] = {""};
+    size_t n = 0;
+    for (const char *at = text; at < end && n < ZYGOTE_ARGS_MAX; at += strlen(at) + 1)
+        argv[n++] = at;
     int failed = warden.n_zygotes == ZYGOTES_MAX
                      ? err_set(&e, ERR_LIMIT, "too many profiles are in use")
-                     : zygote_start(r->zygote, python, profile, warden.factory->filter, &z, &e);
+                     : zygote_start(r->zygote, argv, warden.factory->filter, &z, &e);
     if (failed) {
         tell(&(struct report){.type = WARDEN_ZYGOTE_EXITED, .zygote = r->zygote}, e.message);
         return;
@@ -348,47 +400,53 @@ static void start_zygote(const struct request *r, const char *python)
     warden.n_zygotes++;
 }
 
-static void head_exited(struct jail *j, int status)
+static void inmate_exited(struct inmate *i, int status)
 {
-    map_remove(&warden.jails_by_pid, key_of((uint64_t)j->head_pid).text);
+    struct jail *j = i->jail;
     struct report report = {
         .type = WARDEN_EXITED,
         .jail = j->id,
-        .pid = j->head_pid,
+        .head = i->head,
+        .pid = i->pid,
         .status = status,
         .oom_kills = cgroup_oom_kills(&warden.factory->cgroups, &j->cgroup),
+        .pids_refused = cgroup_pids_refused(&warden.factory->cgroups, &j->cgroup),
+        .peak_bytes = cgroup_peak_bytes(&warden.factory->cgroups, &j->cgroup),
     };
-    j->head_pid = 0;
+    remove_inmate(i);
     tell(&report, "");
+    settle(j);
 }
 
-static void head_entered(struct jail *j, pid_t pid)
+static void inmate_entered(struct inmate *i, pid_t pid)
 {
-    j->head_pid = pid;
-    cgroup_close_join_fds(&j->cgroup);
-    map_set(&warden.jails_by_pid, key_of((uint64_t)pid).text, j);
+    struct jail *j = i->jail;
+    i->pid = pid;
+    j->was_inhabited = true;
+    map_set(&warden.inmates_by_pid, key_of((uint64_t)pid).text, i);
+    int *early = map_remove(&warden.early_exits, key_of((uint64_t)pid).text);
+    fork_answered(i);
     if (!j->is_ending)
-        tell(&(struct report){.type = WARDEN_ENTERED, .jail = j->id, .pid = pid}, "");
-    int *status = map_remove(&warden.early_exits, key_of((uint64_t)pid).text);
-    if (status != NULL)
-        head_exited(j, *status);
-    free(status);
+        tell(&(struct report){.type = WARDEN_ENTERED, .jail = j->id, .head = i->head, .pid = pid},
+             "");
+    if (early != NULL)
+        inmate_exited(i, *early);
+    free(early);
 }
 
 static void zygote_answered(const struct zygote_forked *answer)
 {
-    struct jail *j = find_jail(answer->jail);
-    if (j == NULL)
+    struct inmate *i = map_get(&warden.inmates_by_head, key_of(answer->head).text);
+    if (i == NULL || i->pid != 0)
         return;
     if (answer->errnum == 0) {
-        head_entered(j, answer->pid);
-    } else if (!j->is_ending) {
-        char why[128];
-        snprintf(why, sizeof(why), "the zygote cannot fork: %s", strerror(answer->errnum));
-        refuse(j, why);
+        inmate_entered(i, answer->pid);
+        return;
     }
-    fork_answered(j);
-    settle(j);
+    char why[128];
+    snprintf(why, sizeof(why), "the zygote cannot fork: %s", strerror(answer->errnum));
+    fork_answered(i);
+    refuse(i, why);
 }
 
 static void read_zygote(struct zygote *z)
@@ -410,16 +468,13 @@ static void read_zygote(struct zygote *z)
 
 static void zygote_exited(struct zygote *z, int status)
 {
-    LIST_EACH(&warden.jails, at)
+    LIST_EACH(&warden.owed, at)
     {
-        struct jail *j = CONTAINER_OF(at, struct jail, link);
-        if (j->zygote != z->id || !j->is_entering)
+        struct inmate *i = CONTAINER_OF(at, struct inmate, owed);
+        if (i->zygote != z->id)
             continue;
-        fork_answered(j);
-        if (j->is_ending)
-            settle(j);
-        else
-            refuse(j, "the zygote ended");
+        fork_answered(i);
+        refuse(i, "the zygote ended");
     }
     char errors[ERRORS_SHOWN];
     zygote_read_errors(z, errors, sizeof(errors));
@@ -435,14 +490,13 @@ static void reaped(pid_t pid, int status)
 {
     if (pid == warden.keeper_pid)
         _exit(1); /* without its keeper no quota holds */
-    struct jail *j = map_get(&warden.jails_by_pid, key_of((uint64_t)pid).text);
-    if (j != NULL && pid == j->head_pid) {
-        head_exited(j, status);
-        settle(j);
+    struct inmate *i = map_get(&warden.inmates_by_pid, key_of((uint64_t)pid).text);
+    if (i != NULL) {
+        inmate_exited(i, status);
         return;
     }
+    struct jail *j = map_remove(&warden.jails_by_init, key_of((uint64_t)pid).text);
     if (j != NULL) {
-        map_remove(&warden.jails_by_pid, key_of((uint64_t)pid).text);
         j->init_pid = 0;
         settle(j);
         return;
@@ -455,7 +509,7 @@ static void reaped(pid_t pid, int status)
             return;
         }
     }
-    if (warden.n_entering == 0)
+    if (list_is_empty(&warden.owed))
         return;
     int *kept = mem_copy(&status, sizeof(status));
     map_set(&warden.early_exits, key_of((uint64_t)pid).text, kept);
@@ -479,9 +533,6 @@ static void obey_for_jail(const struct request *r)
         return; /* it ended by itself; the daemon's event is on its way */
     if (r->type == REQUEST_LIMITS) {
         set_limits(j, &r->limits);
-    } else if (r->type == REQUEST_SIGNAL) {
-        signal_head(j, r->number);
-        tell(&(struct report){.type = WARDEN_SIGNALED, .jail = r->jail}, "");
     } else if (r->type == REQUEST_WATCH) {
         watch(j, r->number != 0);
     } else if (r->type == REQUEST_DESTROY) {
@@ -492,24 +543,28 @@ static void obey_for_jail(const struct request *r)
 
 static void read_control(void)
 {
-    static char message[sizeof(struct request) + MESSAGE_TEXT_MAX + 2];
+    static char message[sizeof(struct request) + MESSAGE_TEXT_MAX + 1];
     int session_sock = -1;
     size_t n_fds = 0;
-    ssize_t n = fd_recv(warden.control, message, sizeof(message) - 2, &session_sock, 1, &n_fds);
+    ssize_t n = fd_recv(warden.control, message, sizeof(message) - 1, &session_sock, 1, &n_fds);
     if (n < (ssize_t)sizeof(struct request))
-        _exit(0);              /* the daemon is gone */
-    memset(message + n, 0, 2); /* the text is two strings at the most */
+        _exit(0); /* the daemon is gone */
+    message[n] = '\0';
     struct request r;
     memcpy(&r, message, sizeof(r));
     r.workspace[WORKSPACE_NAME_MAX - 1] = '\0';
     if (r.type == REQUEST_ENTER) {
         enter(&r, session_sock);
     } else if (r.type == REQUEST_ZYGOTE_START) {
-        start_zygote(&r, message + sizeof(r));
+        start_zygote(&r, message + sizeof(r), message + n);
     } else if (r.type == REQUEST_ZYGOTE_STOP) {
         struct zygote *z = find_zygote(r.zygote);
         if (z != NULL)
             kill(z->pid, SIGKILL);
+    } else if (r.type == REQUEST_SIGNAL) {
+        struct inmate *i = map_get(&warden.inmates_by_head, key_of(r.head).text);
+        if (i != NULL)
+            signal_inmate(i, r.number);
     } else {
         obey_for_jail(&r);
     }
@@ -574,6 +629,7 @@ _Noreturn void warden_main(int control, struct jail_factory *factory)
     list_init(&warden.jails);
     list_init(&warden.spares);
     list_init(&warden.zygotes);
+    list_init(&warden.owed);
     warden.free_slots = mem_alloc(SLOTS_MAX * sizeof(*warden.free_slots));
     take_signals();
     keeper_set_leftovers_aside(factory->workspaces);

@@ -62,8 +62,7 @@ static int place_descriptors(int sock, int filter, int errors)
     return sys_close_from(ARRAY_LEN(sources));
 }
 
-static _Noreturn void zygote_main(const char *python, const char *profile_json, int sock,
-                                  int filter, int errors)
+static _Noreturn void zygote_main(const char *const *argv, int sock, int filter, int errors)
 {
     /* What our line of processes ignores, a user's programs must not inherit. */
     for (int sig = 1; sig < NSIG; sig++)
@@ -76,13 +75,10 @@ static _Noreturn void zygote_main(const char *python, const char *profile_json, 
     if (r == 0)
         r = place_descriptors(sock, filter, errors);
     if (r == 0) {
-        char *const argv[] = {(char *)(uintptr_t)python, (char *)(uintptr_t) "-s",
-                              (char *)(uintptr_t)JAIL_LIB "/python/zygote.py",
-                              (char *)(uintptr_t)profile_json, NULL};
-        execve(python, argv, zygote_environment);
+        execve(argv[0], (char *const *)(uintptr_t)argv, zygote_environment);
         r = -errno;
     }
-    dprintf(errors, "cannot start %s: %s\n", python, strerror(-r));
+    dprintf(errors, "cannot start %s: %s\n", argv[0], strerror(-r));
     _exit(EXIT_CANNOT_EXEC);
 }
 
@@ -99,8 +95,8 @@ static int filter_as_file(const struct seccomp_blob *filter)
     return fd;
 }
 
-int zygote_start(uint32_t id, const char *python, const char *profile_json,
-                 const struct seccomp_blob *filter, struct zygote **ret, struct err *e)
+int zygote_start(uint32_t id, const char *const *argv, const struct seccomp_blob *filter,
+                 struct zygote **ret, struct err *e)
 {
     _fd_ int filter_fd = filter_as_file(filter);
     _fd_ int errors = memfd_create("errors", MFD_CLOEXEC);
@@ -112,7 +108,7 @@ int zygote_start(uint32_t id, const char *python, const char *profile_json,
     _fd_ int theirs = pair[1];
     pid_t pid = fork();
     if (pid == 0)
-        zygote_main(python, profile_json, theirs, filter_fd, errors);
+        zygote_main(argv, theirs, filter_fd, errors);
     if (pid < 0)
         return err_errno(e, ERR_UNAVAILABLE, errno, "cannot fork a zygote");
     struct zygote *z = mem_alloc(sizeof(*z));
@@ -122,18 +118,22 @@ int zygote_start(uint32_t id, const char *python, const char *profile_json,
     return 0;
 }
 
-int zygote_ask_fork(struct zygote *z, const struct jail_factory *factory, const struct jail *j,
-                    int session_sock)
+int zygote_ask_fork(struct zygote *z, const struct jail_factory *factory, struct jail *j,
+                    uint64_t head, int session_sock)
 {
     struct zygote_fork order = {
-        .jail = j->id,
+        .head = head,
         .limits = j->limits,
         .cgroup_version = factory->cgroups.version,
         .has_memory_limit = factory->cgroups.has[CGROUP_MEMORY],
     };
+    int r = cgroup_open_join_fds(&factory->cgroups, &j->cgroup);
+    if (r < 0)
+        return r;
     int fds[2 + CGROUP_CONTROLLERS] = {j->init_pidfd, session_sock};
     memcpy(fds + 2, j->cgroup.join_fds, j->cgroup.n_join_fds * sizeof(int));
     ssize_t n = fd_send(z->sock, &order, sizeof(order), fds, 2 + j->cgroup.n_join_fds);
+    cgroup_close_join_fds(&j->cgroup); /* a thousand jails would hold too many */
     return n < 0 ? (int)n : 0;
 }
 

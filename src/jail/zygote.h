@@ -14,9 +14,10 @@ struct zygote {
     bool is_ready;
 };
 
-int zygote_start(uint32_t id, const char *python, const char *profile_json,
-                 const struct seccomp_blob *filter, struct zygote **ret, struct err *e);
-int zygote_ask_fork(struct zygote *z, const struct jail_factory *factory, const struct jail *j,
-                    int session_sock);                                   /* 0 or -errno */
+/* `argv` is the program and its arguments, NULL-terminated. */
+int zygote_start(uint32_t id, const char *const *argv, const struct seccomp_blob *filter,
+                 struct zygote **ret, struct err *e);
+int zygote_ask_fork(struct zygote *z, const struct jail_factory *factory, struct jail *j,
+                    uint64_t head, int session_sock);                    /* 0 or -errno */
 void zygote_read_errors(const struct zygote *z, char *out, size_t size); /* the end of them */
 void zygote_free(struct zygote *z); /* kills it; the caller has reaped or will */

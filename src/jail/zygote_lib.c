@@ -31,7 +31,7 @@ static struct seccomp_blob filter;
 
 /* One request, with what came along with it. */
 struct fork_request {
-    struct zygote_fork head;
+    struct zygote_fork order;
     int fds[FD_PASS_MAX]; /* the jail's init, the session's socket, cgroup files */
     size_t n_fds;
 };
@@ -66,14 +66,14 @@ static pid_t fork_as_sibling(int cgroup_fd)
 
 static void enter_or_die(const struct fork_request *r)
 {
-    bool joins_by_file = r->head.cgroup_version == 1;
+    bool joins_by_file = r->order.cgroup_version == 1;
     struct enter_args args = {
         .jail_pidfd = r->fds[0],
         .session_sock = r->fds[1],
         .cgroup_fds = r->fds + 2,
         .n_cgroup_fds = joins_by_file ? r->n_fds - 2 : 0,
-        .limits = r->head.limits,
-        .has_memory_limit = r->head.has_memory_limit,
+        .limits = r->order.limits,
+        .has_memory_limit = r->order.has_memory_limit,
         .filter = &filter,
     };
     const char *step = "";
@@ -101,7 +101,7 @@ static pid_t fork_into_jail(const struct fork_request *r, int own_pidfd)
     if (setns(r->fds[0], CLONE_NEWPID) < 0)
         return -errno;
     python.before_fork();
-    pid_t pid = fork_as_sibling(r->head.cgroup_version == 2 ? r->fds[2] : -1);
+    pid_t pid = fork_as_sibling(r->order.cgroup_version == 2 ? r->fds[2] : -1);
     if (pid == 0) {
         enter_or_die(r);
         python.after_fork_child();
@@ -116,8 +116,8 @@ static pid_t fork_into_jail(const struct fork_request *r, int own_pidfd)
 static bool receive(int control, struct fork_request *r)
 {
     r->n_fds = 0;
-    ssize_t n = fd_recv(control, &r->head, sizeof(r->head), r->fds, FD_PASS_MAX, &r->n_fds);
-    return n == (ssize_t)sizeof(r->head) && r->n_fds >= 2;
+    ssize_t n = fd_recv(control, &r->order, sizeof(r->order), r->fds, FD_PASS_MAX, &r->n_fds);
+    return n == (ssize_t)sizeof(r->order) && r->n_fds >= 2;
 }
 
 EXPORT int cella_zygote_serve(int control)
@@ -139,7 +139,7 @@ EXPORT int cella_zygote_serve(int control)
         for (size_t i = 0; i < request.n_fds; i++)
             close(request.fds[i]);
         struct zygote_forked answer = {
-            .jail = request.head.jail,
+            .head = request.order.head,
             .pid = MAX(pid, 0),
             .errnum = pid < 0 ? -pid : 0,
         };

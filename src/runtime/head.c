@@ -435,7 +435,8 @@ int head_enter(struct head *head, uint32_t zygote, struct err *e)
     }
     head->sock = socks[0];
     _fd_ int theirs = socks[1];
-    if (warden_enter(head->warden, head->jail, zygote, head->name, &head->limits, theirs, e) < 0)
+    if (warden_enter(head->warden, head->jail, head->jail, zygote, head->name, &head->limits,
+                     theirs, e) < 0)
         return -1;
     head->has_jail = true;
     head->state = HEAD_ENTERING;

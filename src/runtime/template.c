@@ -27,7 +27,9 @@ static int start(struct template *z, struct err *e)
     if (json.overflowed)
         return err_set(e, ERR_INVALID, "the profile %s is too long", z->profile->name);
     z->number = ++last_number;
-    if (warden_start_zygote(z->warden, z->number, z->profile->python, buf_str(&json), e) < 0)
+    const char *argv[] = {z->profile->python, "-s", JAIL_LIB "/python/zygote.py", buf_str(&json),
+                          NULL};
+    if (warden_start_zygote(z->warden, z->number, argv, e) < 0)
         return err_context(e, "starting the profile %s", z->profile->name);
     z->state = TEMPLATE_STARTING;
     loop_timer_set(z->timer, START_MS);

@@ -109,12 +109,10 @@ static void fake_close(void)
     }
 }
 
-int warden_start_zygote(struct warden *w, uint32_t zygote, const char *python,
-                        const char *profile_json, struct err *e)
+int warden_start_zygote(struct warden *w, uint32_t zygote, const char *const *argv, struct err *e)
 {
     (void)w;
-    (void)python;
-    (void)profile_json;
+    (void)argv;
     (void)e;
     fake.n_started++;
     fake.zygotes[fake.n_zygotes++] = zygote;
@@ -143,10 +141,12 @@ static void fake_become_driver(int sock)
     _exit(127);
 }
 
-int warden_enter(struct warden *w, uint64_t jail, uint32_t zygote, const char *workspace,
-                 const struct jail_limits *limits, int session_sock, struct err *e)
+int warden_enter(struct warden *w, uint64_t jail, uint64_t head, uint32_t zygote,
+                 const char *workspace, const struct jail_limits *limits, int session_sock,
+                 struct err *e)
 {
     (void)w;
+    (void)head;
     (void)zygote;
     (void)workspace;
     (void)limits;
@@ -174,11 +174,11 @@ static size_t fake_find(uint64_t jail)
     return FAKE_JAILS_MAX;
 }
 
-int warden_signal(struct warden *w, uint64_t jail, int sig, struct err *e)
+int warden_signal(struct warden *w, uint64_t head, int sig, struct err *e)
 {
     (void)w;
     (void)e;
-    size_t i = fake_find(jail);
+    size_t i = fake_find(head); /* one head in each jail: it has the jail's number */
     fake.n_signals++;
     if (i < FAKE_JAILS_MAX && fake.jails[i].pid > 0) {
         kill(-fake.jails[i].pid, sig);
