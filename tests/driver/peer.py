@@ -103,6 +103,10 @@ class Peer:
                 raise EOFError("the session ended")
             self._received += data
 
+    def ask(self, frame: Dict[str, Any]) -> Dict[str, Any]:
+        self.send(frame)
+        return self.receive()
+
     # cells
 
     def begin(self, code: str) -> "Running":

@@ -31,6 +31,7 @@ MODULES = (
     "awaits",
     "compiler",
     "cells",
+    "surroundings",
     "driver",
     "preload",
 )

@@ -12,7 +12,9 @@ import sys
 import types
 from typing import Any, Dict, NoReturn
 
-from . import cells, frames, interrupts, jsontext, library, outputs, plots, streams
+from . import (
+    cells, frames, interrupts, jsontext, library, outputs, plots, streams, surroundings,
+)  # fmt: skip
 
 _RESERVED_DESCRIPTORS = 8
 _NOFILE = resource.RLIMIT_NOFILE
@@ -96,8 +98,21 @@ class Session:
                     frame = self._channel.receive()
                 if frame["op"] == "exec":
                     self._exec(frame["id"], frame["code"])
+                else:
+                    self._gate.forget_early()  # no cell: an interrupt meant none
+                    if frame["op"] == "setup":
+                        self._setup(frame)
         except BaseException as error:
             self._end(error)
+
+    def _setup(self, frame: Dict[str, Any]) -> None:
+        """Where the session works, and its environment: before the first cell."""
+        try:
+            surroundings.enter(frame.get("cwd"), frame.get("env") or {})
+        except surroundings.Unusable as error:
+            self._channel.send(f'{{"ev":"fatal","message":{_quote(str(error))}}}')
+            _exit(1)
+        self._channel.send('{"ev":"set"}')
 
     def _exec(self, cell_id: int, code: str) -> None:
         descriptors = self._channel.take_descriptors()

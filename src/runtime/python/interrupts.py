@@ -100,6 +100,10 @@ class Gate:
             self._is_early = False
             raise KeyboardInterrupt
 
+    def forget_early(self) -> None:
+        """What was taken is no cell."""
+        self.is_taken = self._is_early = False
+
     def unshield(self) -> None:
         """Ends a shield that the caller itself began."""
         self.is_shielded = False
