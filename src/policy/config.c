@@ -75,3 +75,11 @@ const struct config_profile *config_find_profile(const struct config *c, const c
             return &c->profiles[i];
     return NULL;
 }
+
+const struct config_agent *config_find_agent(const struct config *c, const char *id)
+{
+    for (size_t i = 0; i < c->n_agents; i++)
+        if (strcmp(c->agents[i].id, id) == 0)
+            return &c->agents[i];
+    return NULL;
+}

@@ -15,6 +15,35 @@ struct config_profile {
     size_t n_preload;
 };
 
+enum { CONFIG_RUNTIMES = 3 };
+
+extern const char *const config_runtimes[CONFIG_RUNTIMES]; /* python, node, bash */
+
+/* What somebody may do with interpreters. Holds no pointer into the configuration. */
+struct config_repl {
+    bool is_enabled;
+    const char *runtimes[CONFIG_RUNTIMES]; /* of config_runtimes, in the order they were given */
+    size_t n_runtimes;                     /* a binding's 0: those of its agent */
+    uint32_t max_sessions;                 /* live ones of one agent */
+    uint32_t timeout_secs;                 /* of one exec of the repl tool */
+    uint64_t max_output_bytes;             /* per session and stream */
+};
+
+struct config_agent {
+    const char *id;
+    struct config_repl repl;
+};
+
+/* Replaces what the agent has when a request comes through this plugin. */
+struct config_binding {
+    const char *plugin;
+    const char *agent; /* NULL: any that has no binding of its own for the plugin */
+    bool has_repl;     /* else the agent's applies */
+    struct config_repl repl;
+};
+
+#define CONFIG_DEFAULT_AGENT "default" /* of requests that name none */
+
 struct config {
     const char *file; /* that was read; NULL if there was none and these are the defaults */
     const char *python;
@@ -25,11 +54,15 @@ struct config {
     size_t n_profiles;
     uint32_t pool; /* ready sessions per warm profile */
     uint32_t max_sessions;
-    uint64_t max_output_bytes;  /* per session and stream, the oldest are dropped */
-    uint32_t idle_timeout_secs; /* of a session that asks for none; 0: never */
-    uint32_t max_age_secs;      /* likewise */
-    struct jail_limits limits;  /* of a session that asks for none */
-    struct arena arena;         /* owns all of the above */
+    uint64_t max_output_bytes;   /* per session and stream, the oldest are dropped */
+    uint32_t idle_timeout_secs;  /* of a session that asks for none; 0: never */
+    uint32_t max_age_secs;       /* likewise */
+    struct config_agent *agents; /* CONFIG_DEFAULT_AGENT is always one of them */
+    size_t n_agents;
+    struct config_binding *bindings;
+    size_t n_bindings;
+    struct jail_limits limits; /* of a session that asks for none */
+    struct arena arena;        /* owns all of the above */
 };
 
 enum {
@@ -37,6 +70,9 @@ enum {
     CONFIG_PROFILES_MAX = 64,
     CONFIG_PRELOAD_MAX = 256,         /* items in one profile */
     CONFIG_PRELOAD_BYTES = 32 * 1024, /* in one profile, all items together */
+    CONFIG_AGENTS_MAX = 1024,
+    CONFIG_BINDINGS_MAX = 1024,
+    CONFIG_AGENT_BYTES = 64, /* of an agent's id and of a plugin's name */
 };
 
 /* Reads `path`, or if that is NULL the first that exists of $XDG_CONFIG_HOME/cella/cella.yaml (else
@@ -48,3 +84,4 @@ int config_parse(const char *text, size_t len, const char *file, struct config *
 void config_free(struct config *c);
 
 const struct config_profile *config_find_profile(const struct config *c, const char *name);
+const struct config_agent *config_find_agent(const struct config *c, const char *id);

@@ -32,6 +32,7 @@ static void nothing_means_the_defaults(void **state)
         assert_int_equal(c.limits.cpu_percent, 100);
         assert_int_equal(c.limits.pids, 128);
         assert_int_equal(c.limits.disk_mb, 1024);
+        assert_int_equal(c.limits.cpu_seconds, 0);
         assert_int_equal(c.max_sessions, 4096);
         assert_int_equal(c.max_output_bytes, 4194304);
         assert_int_equal(c.idle_timeout_secs, 600);
@@ -82,7 +83,8 @@ static void every_field_is_read(void **state)
                             "    - xml.etree.ElementTree\n"
                             "  bare: {}\n"
                             "pool: 0\n"
-                            "limits: {memory_mb: 64, cpu_percent: 250, pids: 32, disk_mb: 10}\n"
+                            "limits: {memory_mb: 64, cpu_percent: 250, pids: 32, disk_mb: 10,\n"
+                            "  cpu_seconds: 90}\n"
                             "max_sessions: 5\n"
                             "max_output_bytes: 1000000\n"
                             "idle_timeout_secs: 0\n"
@@ -104,6 +106,7 @@ static void every_field_is_read(void **state)
     assert_int_equal(c.limits.cpu_percent, 250);
     assert_int_equal(c.limits.pids, 32);
     assert_int_equal(c.limits.disk_mb, 10);
+    assert_int_equal(c.limits.cpu_seconds, 90);
     assert_int_equal(c.max_sessions, 5);
     assert_int_equal(c.max_output_bytes, 1000000);
     assert_int_equal(c.idle_timeout_secs, 0);
@@ -139,6 +142,71 @@ static void the_example_file_holds_the_defaults(void **state)
     }
     config_free(&example);
     config_free(&defaults);
+}
+
+/* As the seed of it all has it. */
+static void agents_and_bindings(void **state)
+{
+    (void)state;
+    struct config c = parse("agents:\n"
+                            "  - id: ana\n"
+                            "    repl:\n"
+                            "      enabled: true\n"
+                            "      allowed_runtimes: [\"python\", \"node\"]\n"
+                            "      max_sessions: 2\n"
+                            "      timeout_secs: 60\n"
+                            "      max_output_bytes: 131072\n"
+                            "  - id: bob\n"
+                            "inbound_bindings:\n"
+                            "  - plugin: whatsapp\n"
+                            "    repl:\n"
+                            "      enabled: true\n"
+                            "      allowed_runtimes: [\"python\"]\n"
+                            "  - plugin: whatsapp\n"
+                            "    agent: ana\n"
+                            "    repl: {allowed_runtimes: []}\n"
+                            "  - plugin: mail\n");
+    assert_int_equal(c.n_agents, 3);
+    const struct config_repl *ana = &config_find_agent(&c, "ana")->repl;
+    assert_true(ana->is_enabled);
+    assert_int_equal(ana->n_runtimes, 2);
+    assert_string_equal(ana->runtimes[1], "node");
+    assert_int_equal(ana->max_sessions, 2);
+    assert_int_equal(ana->timeout_secs, 60);
+    assert_int_equal(ana->max_output_bytes, 131072);
+    const struct config_repl *bob = &config_find_agent(&c, "bob")->repl;
+    assert_false(bob->is_enabled);
+    assert_int_equal(bob->n_runtimes, 3);
+    assert_int_equal(bob->max_sessions, 3);
+    assert_int_equal(bob->timeout_secs, 30);
+    assert_int_equal(bob->max_output_bytes, 65536);
+    assert_true(config_find_agent(&c, "default")->repl.is_enabled);
+    assert_null(config_find_agent(&c, "eve"));
+    assert_int_equal(c.n_bindings, 3);
+    assert_null(c.bindings[0].agent);
+    assert_string_equal(c.bindings[1].agent, "ana");
+    assert_int_equal(c.bindings[1].repl.n_runtimes, 0);
+    assert_true(c.bindings[1].has_repl);
+    assert_false(c.bindings[2].has_repl);
+    config_free(&c);
+}
+
+static void the_default_agent_has_all_unless_it_is_configured(void **state)
+{
+    (void)state;
+    struct config c = parse("max_sessions: 9\nmax_output_bytes: 70000\n");
+    assert_int_equal(c.n_agents, 1);
+    const struct config_repl *repl = &config_find_agent(&c, "default")->repl;
+    assert_true(repl->is_enabled);
+    assert_int_equal(repl->n_runtimes, 3);
+    assert_int_equal(repl->max_sessions, 9);
+    assert_int_equal(repl->max_output_bytes, 70000);
+    assert_int_equal(repl->timeout_secs, 30);
+    config_free(&c);
+    c = parse("agents: [{id: default}]");
+    assert_int_equal(c.n_agents, 1);
+    assert_false(config_find_agent(&c, "default")->repl.is_enabled);
+    config_free(&c);
 }
 
 static void limits_not_given_keep_their_defaults(void **state)
@@ -203,6 +271,48 @@ static void mistakes_name_line_and_remedy(void **state)
         {"profiles: {a: {}, a: {}}\n", "\"a\" is given twice", "one of the two"},
         {"profiles: {data: {}, data: {}}\n", "\"data\" is given twice", "one of the two"},
         {"limits: {pids: 9, pids: 9}\n", "\"pids\" is given twice", "one of the two"},
+        {"agents: {}\n", "test.yaml:1: agents has a mapping, but a list", "id: NAME"},
+        {"agents: [ana]\n", "an item of agents has a single value, but a mapping", "NAME: VALUE"},
+        {"agents:\n- repl: {enabled: true}\n", "test.yaml:2: an agent has no id", "- id: NAME"},
+        {"agents:\n- id: a\n- id: a\n", "test.yaml:3: the agent \"a\" is given twice",
+         "one of the two"},
+        {"agents: [{id: a, name: b}]\n", "unknown field \"name\"", "id, repl"},
+        {"agents:\n- id: a\n  repl:\n    enable: true\n", "test.yaml:4: unknown field \"enable\"",
+         "enabled, allowed_runtimes, max_sessions, timeout_secs, max_output_bytes"},
+        {"agents: [{id: a, repl: {enabled: yes}}]\n", "\"yes\" is neither true nor false",
+         "enabled: true"},
+        {"agents: [{id: a, repl: {enabled: [true]}}]\n", "enabled has a list, but true or false",
+         "enabled: true"},
+        {"agents: [{id: a, repl: {enabled: \"true\\0\"}}]\n", "true or false is expected",
+         "enabled: true"},
+        {"agents: [{id: a, repl: true}]\n", "repl has a single value, but a mapping",
+         "NAME: VALUE"},
+        {"agents: [{id: a b}]\n", "characters that a name cannot have", "letters"},
+        {"agents: [{id: a/b}]\n", "characters that a name cannot have", "letters"},
+        {"agents: [{id: \"a\\0b\"}]\n", "control characters", "one line"},
+        {"agents: [{id: \"\"}]\n", "id has nothing, but text", "id: TEXT"},
+        {"agents: [{id: [a]}]\n", "id has a list, but text", "id: TEXT"},
+        {"agents: [{id: a, repl: {allowed_runtimes: python}}]\n",
+         "allowed_runtimes has a single value, but a list", "[python, node, bash]"},
+        {"agents: [{id: a, repl: {allowed_runtimes: [ruby]}}]\n", "there is no runtime \"ruby\"",
+         "python, node, bash"},
+        {"agents: [{id: a, repl: {allowed_runtimes: [node, node]}}]\n", "\"node\" is given twice",
+         "one of the two"},
+        {"agents:\n- id: a\n  repl: {allowed_runtimes: []}\n",
+         "test.yaml:3: an agent's allowed_runtimes is empty", "enabled: false"},
+        {"agents: [{id: a, repl: {max_sessions: 0}}]\n", "max_sessions: \"0\"", "1 to"},
+        {"agents: [{id: a, repl: {timeout_secs: 0}}]\n", "timeout_secs: \"0\"", "1 to 86400"},
+        {"agents: [{id: a, repl: {max_output_bytes: 1}}]\n", "max_output_bytes: \"1\"", "1024"},
+        {"agents: []\nagents: []\n", "\"agents\" is given twice", "one of the two"},
+        {"inbound_bindings:\n- repl: {}\n", "test.yaml:2: a binding has no plugin", "plugin: NAME"},
+        {"inbound_bindings: [{plugin: w}, {plugin: w}]\n", "the binding of \"w\" is given twice",
+         "one of the two"},
+        {"inbound_bindings:\n- {plugin: w, agent: default}\n- {plugin: w, agent: default}\n",
+         "test.yaml:3: the binding of \"w\" for default is given twice", "one of the two"},
+        {"inbound_bindings:\n- plugin: w\n  agent: bob\nagents: [{id: ana}]\n",
+         "test.yaml:2: inbound_bindings: there is no agent \"bob\"", "under agents"},
+        {"inbound_bindings: [{plugin: w, repl: {x: 1}}]\n", "unknown field \"x\"", "enabled"},
+        {"profiles: {node: {}}\n", "cannot have the name of a runtime", "another name"},
         {"- a\n- b\n", "the file has a list, but a mapping", "NAME: VALUE"},
         {"just text\n", "the file has a single value", "NAME: VALUE"},
         {"? [a]\n: 1\n", "name cannot be a list", "NAME: VALUE"},
@@ -277,6 +387,29 @@ static void sizes_are_limited(void **state)
     b.len = full;
     append(&b, 1, ", one_more: {}}");
     assert_int_equal(parse_buf(&b), -1);
+}
+
+static void numbers_of_agents_and_bindings_are_limited(void **state)
+{
+    (void)state;
+    _buf_ struct buf b = BUF_INIT(4 * MIB);
+    for (int extra = 0; extra < 2; extra++) {
+        buf_clear(&b);
+        append(&b, 1, "agents:\n");
+        for (int i = 0; i < CONFIG_AGENTS_MAX + extra; i++)
+            buf_printf(&b, "- id: a%d\n", i);
+        assert_int_equal(parse_buf(&b), -extra);
+        buf_clear(&b);
+        append(&b, 1, "inbound_bindings:\n");
+        for (int i = 0; i < CONFIG_BINDINGS_MAX + extra; i++)
+            buf_printf(&b, "- plugin: a%d\n", i);
+        assert_int_equal(parse_buf(&b), -extra);
+        buf_clear(&b);
+        append(&b, 1, "agents: [{id: ");
+        append(&b, CONFIG_AGENT_BYTES + (size_t)extra, "a");
+        append(&b, 1, "}]");
+        assert_int_equal(parse_buf(&b), -extra);
+    }
 }
 
 /* Depth and references cost no more than the bytes they are written with. */
@@ -385,9 +518,12 @@ int main(void)
         cmocka_unit_test(the_built_in_profiles),
         cmocka_unit_test(every_field_is_read),
         cmocka_unit_test(the_example_file_holds_the_defaults),
+        cmocka_unit_test(agents_and_bindings),
+        cmocka_unit_test(the_default_agent_has_all_unless_it_is_configured),
         cmocka_unit_test(limits_not_given_keep_their_defaults),
         cmocka_unit_test(mistakes_name_line_and_remedy),
         cmocka_unit_test(sizes_are_limited),
+        cmocka_unit_test(numbers_of_agents_and_bindings_are_limited),
         cmocka_unit_test(bombs_are_harmless),
         cmocka_unit_test(the_users_own_file_is_found),
         cmocka_unit_test(a_named_file_is_read_or_missed),

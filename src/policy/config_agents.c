@@ -1,0 +1,250 @@
+#include "policy/config_agents.h"
+
+enum { TIMEOUT_MAX_SECS = 86400, OUTPUT_MIN_BYTES = 1024 };
+
+const char *const config_runtimes[CONFIG_RUNTIMES] = {"python", "node", "bash"};
+
+/* Whoever is not mentioned may nothing: `enabled` has to be written. */
+static struct config_repl repl_defaults(void)
+{
+    struct config_repl repl = {.is_enabled = false,
+                               .n_runtimes = CONFIG_RUNTIMES,
+                               .max_sessions = 3,
+                               .timeout_secs = 30,
+                               .max_output_bytes = 64 * KIB};
+    memcpy(repl.runtimes, config_runtimes, sizeof(repl.runtimes));
+    return repl;
+}
+
+/* ---- repl --------------------------------------------------------------------------------------
+ */
+
+static int read_runtime(struct reader *r, struct config_repl *repl)
+{
+    if (reader_expect_text(r, "an item of allowed_runtimes", READER_NAME_MAX) < 0)
+        return -1;
+    const char *known = NULL;
+    for (size_t i = 0; i < CONFIG_RUNTIMES; i++)
+        if (strcmp(config_runtimes[i], reader_scalar(r)) == 0)
+            known = config_runtimes[i];
+    if (known == NULL) {
+        reader_fail(r, "allowed_runtimes: there is no runtime \"%.*s\"", reader_shown(r),
+                    reader_scalar(r));
+        return err_advise(r->e, "Possible here: python, node, bash.");
+    }
+    for (size_t i = 0; i < repl->n_runtimes; i++)
+        if (repl->runtimes[i] == known)
+            return reader_repeated(r, known);
+    repl->runtimes[repl->n_runtimes++] = known;
+    return 0;
+}
+
+static int read_runtimes(struct reader *r, const struct reader_field *f, void *object)
+{
+    struct config_repl *repl = object;
+    if (reader_expect_list(r, f->name, "[python, node, bash], or some of them") < 0)
+        return -1;
+    repl->n_runtimes = 0;
+    int more;
+    while ((more = reader_next_item(r)) > 0)
+        if (read_runtime(r, repl) < 0)
+            return -1;
+    return more;
+}
+
+static const struct reader_field repl_fields[] = {
+    {"enabled", reader_bool, offsetof(struct config_repl, is_enabled), 0, 0},
+    {"allowed_runtimes", read_runtimes, 0, 0, 0},
+    {"max_sessions", reader_u32, offsetof(struct config_repl, max_sessions), 1, 1000000},
+    {"timeout_secs", reader_u32, offsetof(struct config_repl, timeout_secs), 1, TIMEOUT_MAX_SECS},
+    {"max_output_bytes", reader_u64, offsetof(struct config_repl, max_output_bytes),
+     OUTPUT_MIN_BYTES, (uint64_t)1 << 30},
+    {NULL, NULL, 0, 0, 0},
+};
+
+/* ---- names -------------------------------------------------------------------------------------
+ */
+
+/* They appear in paths of the API and in messages. */
+static int read_id(struct reader *r, const struct reader_field *f, void *object)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:@+";
+    if (reader_expect_text(r, f->name, CONFIG_AGENT_BYTES) < 0)
+        return -1;
+    if (strspn(reader_scalar(r), letters) != r->event.data.scalar.length) {
+        reader_fail(r, "%s: \"%.*s\" has characters that a name cannot have", f->name,
+                    reader_shown(r), reader_scalar(r));
+        return err_advise(r->e, "Use letters, digits and _ - . : @ +");
+    }
+    *(const char **)(void *)((char *)object + f->offset) = reader_keep(r);
+    return 0;
+}
+
+/* One more item of a list that may have `max`. `what` is what it is a list of. */
+static int check_room(struct reader *r, size_t n, size_t max, const char *what)
+{
+    if (n < max)
+        return 0;
+    reader_fail(r, "more than %zu %s", max, what);
+    return err_advise(r->e, "Remove those that are not used.");
+}
+
+/* ---- agents ------------------------------------------------------------------------------------
+ */
+
+static int read_agent_repl(struct reader *r, const struct reader_field *f, void *object)
+{
+    struct config_agent *agent = object;
+    int line = reader_line(r);
+    if (reader_mapping(r, f->name, repl_fields, &agent->repl) < 0)
+        return -1;
+    if (agent->repl.n_runtimes > 0)
+        return 0;
+    reader_fail_at(r, line, "an agent's allowed_runtimes is empty");
+    return err_advise(r->e, "Name python, node or bash, or write enabled: false.");
+}
+
+static const struct reader_field agent_fields[] = {
+    {"id", read_id, offsetof(struct config_agent, id), 0, 0},
+    {"repl", read_agent_repl, 0, 0, 0},
+    {NULL, NULL, 0, 0, 0},
+};
+
+static int read_agent(struct reader *r)
+{
+    struct config *c = r->config;
+    int line = reader_line(r);
+    struct config_agent agent = {.repl = repl_defaults()};
+    if (check_room(r, c->n_agents, CONFIG_AGENTS_MAX, "agents") < 0 ||
+        reader_mapping(r, "an item of agents", agent_fields, &agent) < 0)
+        return -1;
+    if (agent.id == NULL) {
+        reader_fail_at(r, line, "an agent has no id");
+        return err_advise(r->e, "Write - id: NAME.");
+    }
+    if (config_find_agent(c, agent.id) != NULL) {
+        reader_fail_at(r, line, "the agent \"%s\" is given twice", agent.id);
+        return err_advise(r->e, "Keep one of the two.");
+    }
+    c->agents[c->n_agents++] = agent;
+    return 0;
+}
+
+int config_read_agents(struct reader *r, const struct reader_field *f, void *object)
+{
+    (void)object;
+    if (reader_expect_list(r, f->name, "[{id: NAME, repl: {enabled: true}}]") < 0)
+        return -1;
+    /* One more, for the default agent. */
+    r->config->agents =
+        arena_alloc(&r->config->arena, (CONFIG_AGENTS_MAX + 1) * sizeof(*r->config->agents));
+    int more;
+    while ((more = reader_next_item(r)) > 0)
+        if (read_agent(r) < 0)
+            return -1;
+    return more;
+}
+
+/* ---- bindings ----------------------------------------------------------------------------------
+ */
+
+static int read_binding_repl(struct reader *r, const struct reader_field *f, void *object)
+{
+    struct config_binding *binding = object;
+    binding->has_repl = true;
+    return reader_mapping(r, f->name, repl_fields, &binding->repl);
+}
+
+static const struct reader_field binding_fields[] = {
+    {"plugin", read_id, offsetof(struct config_binding, plugin), 0, 0},
+    {"agent", read_id, offsetof(struct config_binding, agent), 0, 0},
+    {"repl", read_binding_repl, 0, 0, 0},
+    {NULL, NULL, 0, 0, 0},
+};
+
+static bool is_same_binding(const struct config_binding *a, const struct config_binding *b)
+{
+    if (strcmp(a->plugin, b->plugin) != 0 || (a->agent == NULL) != (b->agent == NULL))
+        return false;
+    return a->agent == NULL || strcmp(a->agent, b->agent) == 0;
+}
+
+static int check_binding(struct reader *r, const struct config_binding *binding, int line)
+{
+    const struct config *c = r->config;
+    if (binding->plugin == NULL) {
+        reader_fail_at(r, line, "a binding has no plugin");
+        return err_advise(r->e, "Write - plugin: NAME.");
+    }
+    for (size_t i = 0; i < c->n_bindings; i++) {
+        if (!is_same_binding(&c->bindings[i], binding))
+            continue;
+        reader_fail_at(r, line, "the binding of \"%s\"%s%s is given twice", binding->plugin,
+                       binding->agent != NULL ? " for " : "",
+                       binding->agent != NULL ? binding->agent : "");
+        return err_advise(r->e, "Keep one of the two, or name an agent in one of them.");
+    }
+    return 0;
+}
+
+static int read_binding(struct reader *r)
+{
+    struct config *c = r->config;
+    int line = reader_line(r);
+    struct config_binding binding = {.repl = repl_defaults()};
+    if (check_room(r, c->n_bindings, CONFIG_BINDINGS_MAX, "inbound_bindings") < 0 ||
+        reader_mapping(r, "an item of inbound_bindings", binding_fields, &binding) < 0 ||
+        check_binding(r, &binding, line) < 0)
+        return -1;
+    r->binding_lines[c->n_bindings] = line;
+    c->bindings[c->n_bindings++] = binding;
+    return 0;
+}
+
+int config_read_bindings(struct reader *r, const struct reader_field *f, void *object)
+{
+    (void)object;
+    struct config *c = r->config;
+    if (reader_expect_list(r, f->name, "[{plugin: NAME, repl: {enabled: true}}]") < 0)
+        return -1;
+    c->bindings = arena_alloc(&c->arena, CONFIG_BINDINGS_MAX * sizeof(*c->bindings));
+    r->binding_lines = arena_alloc(&c->arena, CONFIG_BINDINGS_MAX * sizeof(*r->binding_lines));
+    int more;
+    while ((more = reader_next_item(r)) > 0)
+        if (read_binding(r) < 0)
+            return -1;
+    return more;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------
+ */
+
+/* For the one who started the daemon and uses it directly: as much as the daemon has. */
+static void add_default_agent(struct config *c)
+{
+    if (config_find_agent(c, CONFIG_DEFAULT_AGENT) != NULL)
+        return;
+    if (c->agents == NULL)
+        c->agents = arena_alloc(&c->arena, sizeof(*c->agents));
+    struct config_agent *agent = &c->agents[c->n_agents++];
+    *agent = (struct config_agent){.id = CONFIG_DEFAULT_AGENT, .repl = repl_defaults()};
+    agent->repl.is_enabled = true;
+    agent->repl.max_sessions = c->max_sessions;
+    agent->repl.max_output_bytes = c->max_output_bytes;
+}
+
+int config_finish_agents(struct reader *r)
+{
+    struct config *c = r->config;
+    add_default_agent(c);
+    for (size_t i = 0; i < c->n_bindings; i++) {
+        const char *agent = c->bindings[i].agent;
+        if (agent == NULL || config_find_agent(c, agent) != NULL)
+            continue;
+        reader_fail_at(r, r->binding_lines[i], "inbound_bindings: there is no agent \"%s\"", agent);
+        return err_advise(r->e, "Define it under agents, or leave `agent` out: then the binding is "
+                                "every agent's.");
+    }
+    return 0;
+}

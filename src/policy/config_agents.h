@@ -1,0 +1,10 @@
+/* The part of the configuration that says who may use interpreters: `agents` and
+ * `inbound_bindings`. */
+#pragma once
+
+#include "policy/reader.h"
+
+int config_read_agents(struct reader *r, const struct reader_field *f, void *object);
+int config_read_bindings(struct reader *r, const struct reader_field *f, void *object);
+/* When the whole file was read: agents that bindings name exist, and so does the default one. */
+int config_finish_agents(struct reader *r);
