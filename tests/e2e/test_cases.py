@@ -1,0 +1,44 @@
+"""The tables of cases, which read as the documentation of each runtime, on every surface."""
+
+import cases_python
+import pytest
+
+from harness import surfaces
+
+TABLES = {"python": cases_python.CASES}
+
+
+def is_pending(surface, case):
+    """True for what the daemon of today does not know yet."""
+    asks = any(getattr(s, "answers", ()) or getattr(s, "yield_ms", 0) for s in case.steps)
+    is_lossy = surface == "cli" and case.name.startswith("ten megabytes")
+    return surface == "tool" or asks or is_lossy or case.env or case.cwd
+
+
+PARAMETERS = [
+    pytest.param(surface, runtime, case, id=f"{runtime}-{surface}-{case.name}",
+                 marks=[pytest.mark.skip("not yet")] if is_pending(surface, case) else [])
+    for runtime, cases in TABLES.items()
+    for surface in surfaces.SURFACES
+    for case in cases
+]
+
+
+@pytest.fixture(scope="module")
+def own_daemon(launcher):
+    daemon = launcher(config=surfaces.CONFIG)
+    yield daemon
+    daemon.stop()
+
+
+@pytest.mark.semantics
+@pytest.mark.parametrize("surface, runtime, case", PARAMETERS)
+def test_case(own_daemon, surface, runtime, case):
+    surfaces.run(surface, own_daemon, runtime, case)
+
+
+@pytest.mark.one_mode
+@pytest.mark.parametrize("runtime", TABLES)
+def test_a_table_is_long_and_names_each_case_once(runtime):
+    names = [case.name for case in TABLES[runtime]]
+    assert len(set(names)) == len(names) >= 60
