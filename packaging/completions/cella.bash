@@ -6,7 +6,7 @@ _cella_sessions() {
 
 _cella() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-    local verbs="exec repl ps kill serve stop doctor bench demo help --help --version"
+    local verbs="exec repl ps kill serve stop config doctor bench demo help --help --version"
     local common="--json --help" client="--data --url --key"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
@@ -53,9 +53,14 @@ _cella() {
     kill) words="--all $client" ;;
     ps | stop) words=$client ;;
     serve) words="--listen --data --config --no-auth --log-format --log-level" ;;
+    config) words=check ;;
     bench) words="--quick --only --output" ;;
-    help) words="exec repl ps kill serve stop doctor bench demo" ;;
+    help) words="exec repl ps kill serve stop config doctor bench demo" ;;
     esac
+    if [[ ${COMP_WORDS[1]} == config && $COMP_CWORD -gt 2 && $current != -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+        return
+    fi
     [[ ${COMP_WORDS[1]} == kill && $current != -* ]] && words=$(_cella_sessions)
     mapfile -t COMPREPLY < <(compgen -W "$words $common" -- "$current")
 }

@@ -1,0 +1,215 @@
+#include "policy/config.h"
+
+#include "base/fd.h"
+#include "cli/args.h"
+#include "cli/terminal.h"
+#include "runtime/interpreter.h"
+#include "wire/json.h"
+
+/* What a daemon would not start with, beyond what the file itself shows. */
+static int check_interpreters(const struct config *c, struct err *e)
+{
+    for (size_t i = 0; i < c->n_profiles; i++) {
+        struct interpreter_dirs dirs;
+        if (interpreter_find_dirs(c->profiles[i].python, &dirs, e) < 0)
+            return err_context(e, "the profile \"%.64s\"", c->profiles[i].name);
+        interpreter_free_dirs(&dirs);
+    }
+    return 0;
+}
+
+static bool is_program(const char *path)
+{
+    return access(path, X_OK) == 0;
+}
+
+/* ---- for programs ------------------------------------------------------------------------------
+ */
+
+static void put_repl(struct json_out *out, const struct config_repl *repl)
+{
+    json_put_key(out, "repl");
+    json_put_object(out);
+    json_put_member_bool(out, "enabled", repl->is_enabled);
+    json_put_key(out, "allowed_runtimes");
+    json_put_array(out);
+    for (size_t i = 0; i < repl->n_runtimes; i++)
+        json_put_str(out, repl->runtimes[i]);
+    json_put_array_end(out);
+    json_put_member_int(out, "max_sessions", repl->max_sessions);
+    json_put_member_int(out, "timeout_secs", repl->timeout_secs);
+    json_put_member_int(out, "max_output_bytes", (int64_t)repl->max_output_bytes);
+    json_put_object_end(out);
+}
+
+static void put_program(struct json_out *out, const char *runtime, const char *path)
+{
+    json_put_key(out, runtime);
+    json_put_object(out);
+    json_put_member_str(out, "program", path);
+    json_put_member_bool(out, "found", is_program(path));
+    json_put_object_end(out);
+}
+
+static void put_people(struct json_out *out, const struct config *c)
+{
+    json_put_key(out, "agents");
+    json_put_array(out);
+    for (size_t i = 0; i < c->n_agents; i++) {
+        json_put_object(out);
+        json_put_member_str(out, "id", c->agents[i].id);
+        put_repl(out, &c->agents[i].repl);
+        json_put_object_end(out);
+    }
+    json_put_array_end(out);
+    json_put_key(out, "inbound_bindings");
+    json_put_array(out);
+    for (size_t i = 0; i < c->n_bindings; i++) {
+        json_put_object(out);
+        json_put_member_str(out, "plugin", c->bindings[i].plugin);
+        json_put_member_str(out, "agent", c->bindings[i].agent);
+        if (c->bindings[i].has_repl)
+            put_repl(out, &c->bindings[i].repl);
+        json_put_object_end(out);
+    }
+    json_put_array_end(out);
+}
+
+static void write_json(const struct config *c, struct buf *text)
+{
+    struct json_out out = JSON_OUT(text);
+    json_put_object(&out);
+    json_put_member_bool(&out, "ok", true);
+    json_put_member_str(&out, "file", c->file);
+    json_put_key(&out, "runtimes");
+    json_put_object(&out);
+    put_program(&out, "python", c->python);
+    put_program(&out, "node", c->node);
+    put_program(&out, "bash", c->bash);
+    json_put_object_end(&out);
+    json_put_member_str(&out, "default_profile", c->default_profile);
+    json_put_key(&out, "profiles");
+    json_put_array(&out);
+    for (size_t i = 0; i < c->n_profiles; i++)
+        json_put_str(&out, c->profiles[i].name);
+    json_put_array_end(&out);
+    json_put_member_int(&out, "pool", c->pool);
+    json_put_member_int(&out, "max_sessions", c->max_sessions);
+    json_put_member_int(&out, "max_output_bytes", (int64_t)c->max_output_bytes);
+    json_put_member_int(&out, "idle_timeout_secs", c->idle_timeout_secs);
+    json_put_member_int(&out, "max_age_secs", c->max_age_secs);
+    put_people(&out, c);
+    json_put_object_end(&out);
+    buf_append_char(text, '\n');
+}
+
+/* ---- for people --------------------------------------------------------------------------------
+ */
+
+static void append_program(struct buf *text, const char *runtime, const char *path)
+{
+    buf_printf(text, "  %-9s ", runtime);
+    cli_append_safe(text, path, strlen(path), false);
+    if (!is_program(path))
+        buf_printf(text, " is not there: no sessions of this runtime");
+    buf_append_char(text, '\n');
+}
+
+static void append_repl(struct buf *text, const struct config_repl *repl)
+{
+    if (!repl->is_enabled) {
+        buf_append_str(text, "off\n");
+        return;
+    }
+    for (size_t i = 0; i < repl->n_runtimes; i++)
+        buf_printf(text, "%s%s", i > 0 ? ", " : "", repl->runtimes[i]);
+    buf_printf(text, "%s; %u sessions, %u s for an exec, %llu bytes of output\n",
+               repl->n_runtimes == 0 ? "the agent's runtimes" : "", repl->max_sessions,
+               repl->timeout_secs, (unsigned long long)repl->max_output_bytes);
+}
+
+static void append_people(struct buf *text, const struct config *c)
+{
+    for (size_t i = 0; i < c->n_agents; i++) {
+        buf_printf(text, "  agent     %s: ", c->agents[i].id);
+        append_repl(text, &c->agents[i].repl);
+    }
+    for (size_t i = 0; i < c->n_bindings; i++) {
+        const struct config_binding *b = &c->bindings[i];
+        buf_printf(text, "  binding   %s for %s: ", b->plugin,
+                   b->agent != NULL ? b->agent : "every agent");
+        if (b->has_repl)
+            append_repl(text, &b->repl);
+        else
+            buf_append_str(text, "as the agent\n");
+    }
+}
+
+static void append_time(struct buf *text, const char *what, uint32_t secs)
+{
+    if (secs == 0)
+        buf_printf(text, ", %s as long as they like", what);
+    else
+        buf_printf(text, ", %s at most %u s", what, secs);
+}
+
+static void write_summary(const struct config *c, struct buf *text)
+{
+    const char *file = c->file != NULL ? c->file : "(no file, all defaults)";
+    cli_append_safe(text, file, strlen(file), false);
+    buf_append_str(text, ": ok\n");
+    append_program(text, "python", c->python);
+    append_program(text, "node", c->node);
+    append_program(text, "bash", c->bash);
+    buf_append_str(text, "  profiles  ");
+    for (size_t i = 0; i < c->n_profiles; i++)
+        buf_printf(text, "%s%s%s", i > 0 ? ", " : "", c->profiles[i].name,
+                   strcmp(c->profiles[i].name, c->default_profile) == 0 ? " (default)" : "");
+    buf_printf(text, "\n  sessions  %u at once, %u kept ready", c->max_sessions, c->pool);
+    append_time(text, "idle", c->idle_timeout_secs);
+    append_time(text, "alive", c->max_age_secs);
+    buf_append_char(text, '\n');
+    append_people(text, c);
+}
+
+/* ---- the verb ----------------------------------------------------------------------------------
+ */
+
+static int check(const char *path, bool is_json, struct err *e)
+{
+    struct config config;
+    if (config_load(path, &config, e) < 0)
+        return -1;
+    int status = check_interpreters(&config, e);
+    if (status == 0) {
+        _buf_ struct buf text = BUF_INIT(4 * MIB);
+        if (is_json)
+            write_json(&config, &text);
+        else
+            write_summary(&config, &text);
+        fd_write_all(STDOUT_FILENO, buf_str(&text), text.len);
+    }
+    config_free(&config);
+    return status;
+}
+
+static int run(const struct cli_args *args, struct err *e)
+{
+    if (args->n_words == 0 || args->n_words > 2 || strcmp(args->words[0], "check") != 0) {
+        err_set(e, ERR_INVALID, "config takes: check [FILE]");
+        return err_advise(e, "cella config check, or cella config check FILE");
+    }
+    return check(args->n_words == 2 ? args->words[1] : NULL, cli_has(args, "json"), e);
+}
+
+const struct cli_verb cli_config_verb = {
+    .name = "config",
+    .summary = "check the configuration and say what it means",
+    .usage = "check [FILE]",
+    .about = "Reads the configuration as the daemon would and shows what it says, or names the\n"
+             "file, the line and the remedy of the first mistake. Without FILE it is the one that\n"
+             "a daemon of this user would read. A running daemon reads it again on SIGHUP.",
+    .examples = "cella config check\n"
+                "cella config check ./cella.yaml --json | jq .agents",
+    .run = run,
+};
