@@ -3,6 +3,7 @@
 #include "base/fd.h"
 #include "loop/loop.h"
 #include "runtime/display.h"
+#include "runtime/names.h"
 #include "wire/json.h"
 
 #include <assert.h>
@@ -17,6 +18,7 @@ enum {
     UNREAD_MAX = 64 * 1024,
     /* Frames longer than this are parsed by a worker thread: the loop serves others meanwhile. */
     LONG_FRAME = 256 * 1024,
+    PROMPT_MAX = 4 * 1024,
 };
 
 #define OUT_MAX (16 * MIB) /* a cell's code, escaped, is far below it */
@@ -32,17 +34,17 @@ struct head_work {
     bool is_bad;
 };
 
-struct head *head_new(struct warden *warden, uv_loop_t *loop, uint64_t jail,
-                      const struct jail_limits *limits)
+struct head *head_new(struct room *room, uv_loop_t *loop, uint64_t number)
 {
     struct head *head = mem_alloc(sizeof(*head));
     list_init(&head->node);
-    head->warden = warden;
+    head->warden = room->warden;
     head->loop = loop;
-    head->jail = jail;
+    head->number = number;
     ids_uuid(head->name);
-    head->limits = *limits;
-    head->sock = head->out_fds[0] = head->out_fds[1] = -1;
+    head->room = room;
+    list_append(&room->heads, &head->room_node);
+    head->sock = head->out_fds[0] = head->out_fds[1] = head->denied = -1;
     head->in = FRAME_READER_INIT;
     head->out = BUF_INIT(OUT_MAX);
     return head;
@@ -68,17 +70,29 @@ static void close_channel(struct head *head)
         take_ptr(head->work)->head = NULL;
 }
 
+static void close_denied(struct head *head)
+{
+    loop_poll_close(take_ptr(head->denied_poll), NULL);
+    if (head->denied >= 0)
+        close(take_fd(&head->denied));
+}
+
 void head_free(struct head *head)
 {
     if (head == NULL)
         return;
     list_remove(&head->node);
     close_channel(head);
+    close_denied(head);
     if (head->sock >= 0)
         close(take_fd(&head->sock));
-    struct err ignored; /* the warden is lost: so is the jail */
-    if (head->has_jail)
-        warden_destroy(head->warden, head->jail, false, &ignored);
+    list_remove(&head->room_node);
+    /* The last one's processes end with the room. */
+    if (!list_is_empty(&head->room->heads)) {
+        head_signal(head, SIGKILL);
+        head_watch(head, false);
+    }
+    head->room = NULL;
     head->is_freed = true;
     if (head->n_holds == 0)
         free(head);
@@ -102,6 +116,7 @@ static void end(struct head *head, const struct head_end_facts *facts)
         return;
     head->state = HEAD_ENDED;
     head->running_id = 0;
+    head->awaits_input = head->is_asked = false;
     close_channel(head);
     head->listener->on_end(head, facts);
 }
@@ -122,6 +137,13 @@ static bool is_running(const struct head *head, const json_t *frame)
            (uint64_t)json_integer_value(id) == head->running_id;
 }
 
+static void on_entered(struct head *head, json_t *frame)
+{
+    (void)frame;
+    if (head->state != HEAD_ENTERING)
+        break_head(head, "it said that it entered a second time");
+}
+
 static void on_ready(struct head *head, json_t *frame)
 {
     (void)frame;
@@ -136,13 +158,25 @@ static void on_ready(struct head *head, json_t *frame)
 static void on_fatal(struct head *head, json_t *frame)
 {
     const char *message = json_string_value(json_object_get(frame, "message"));
-    if (head->state != HEAD_ENTERING || message == NULL) {
+    bool is_starting = head->state == HEAD_ENTERING || head->state == HEAD_SETTING;
+    if (!is_starting || message == NULL) {
         break_head(head, "a failure to start was reported after the start");
         return;
     }
     char text[256];
     snprintf(text, sizeof(text), "the driver could not start: %s", message);
     end(head, &(struct head_end_facts){.how = HEAD_REFUSED, .text = text});
+}
+
+static void on_set(struct head *head, json_t *frame)
+{
+    (void)frame;
+    if (head->state != HEAD_SETTING) {
+        break_head(head, "it said that it is set up without being asked");
+        return;
+    }
+    head->state = HEAD_IDLE;
+    head->listener->on_set(head);
 }
 
 static void on_display(struct head *head, json_t *frame)
@@ -157,6 +191,36 @@ static void on_display(struct head *head, json_t *frame)
         head->listener->on_display(head, output);
 }
 
+static void on_input(struct head *head, json_t *frame)
+{
+    const json_t *prompt = json_object_get(frame, "prompt");
+    if (!is_running(head, frame)) {
+        break_head(head, "a question of a cell that does not run");
+    } else if (!json_is_string(prompt) || json_string_length(prompt) > PROMPT_MAX) {
+        break_head(head, "a question without a prompt, or with one that is too long");
+    } else {
+        struct head_prompt ask = {.text = json_string_value(prompt),
+                                  .len = json_string_length(prompt),
+                                  .is_password = json_is_true(json_object_get(frame, "password"))};
+        head->awaits_input = true;
+        head->listener->on_input(head, &ask);
+    }
+}
+
+static void on_names(struct head *head, json_t *frame)
+{
+    struct err e;
+    json_t *names = json_object_get(frame, "names");
+    if (!head->is_asked) {
+        break_head(head, "a list of names that nobody asked for");
+    } else if (names_check(names, &e) < 0) {
+        break_head(head, e.message);
+    } else {
+        head->is_asked = false;
+        head->listener->on_names(head, names);
+    }
+}
+
 static bool is_error(const json_t *error)
 {
     const json_t *traceback = json_object_get(error, "traceback");
@@ -167,6 +231,19 @@ static bool is_error(const json_t *error)
            (traceback == NULL || json_is_string(traceback) || json_is_null(traceback)) &&
            (line == NULL || json_is_integer(line) || json_is_null(line)) &&
            (column == NULL || json_is_integer(column) || json_is_null(column));
+}
+
+static int read_last_status(const json_t *frame, struct head_verdict *verdict, struct err *e)
+{
+    const json_t *status = json_object_get(frame, "last_status");
+    if (status == NULL)
+        return 0;
+    json_int_t value = json_integer_value(status);
+    if (!json_is_integer(status) || value < 0 || value > 255)
+        return err_set(e, ERR_INVALID, "a last status that no command can have");
+    verdict->has_last_status = true;
+    verdict->last_status = (int)value;
+    return 0;
 }
 
 static int read_verdict(json_t *frame, struct head_verdict *verdict, struct err *e)
@@ -191,7 +268,10 @@ static int read_verdict(json_t *frame, struct head_verdict *verdict, struct err 
         verdict->error = NULL;
     if (verdict->error != NULL && !is_error(verdict->error))
         return err_set(e, ERR_INVALID, "an error whose members have the wrong types");
-    return 0;
+    verdict->names = json_object_get(frame, "names");
+    if (verdict->names != NULL && names_check(verdict->names, e) < 0)
+        return -1;
+    return read_last_status(frame, verdict, e);
 }
 
 static void on_done(struct head *head, json_t *frame)
@@ -205,6 +285,7 @@ static void on_done(struct head *head, json_t *frame)
     } else {
         head->state = HEAD_IDLE;
         head->running_id = 0;
+        head->awaits_input = false;
         head->listener->on_done(head, &verdict);
     }
 }
@@ -215,7 +296,9 @@ static void on_frame(struct head *head, json_t *frame)
         const char *ev;
         void (*take)(struct head *head, json_t *frame);
     } events[] = {
-        {"done", on_done}, {"display", on_display}, {"ready", on_ready}, {"fatal", on_fatal}};
+        {"done", on_done},   {"display", on_display}, {"input", on_input},     {"names", on_names},
+        {"ready", on_ready}, {"set", on_set},         {"entered", on_entered}, {"fatal", on_fatal},
+    };
     const char *ev = json_string_value(json_object_get(frame, "ev"));
     for (size_t i = 0; ev != NULL && i < ARRAY_LEN(events); i++) {
         if (strcmp(events[i].ev, ev) == 0) {
@@ -333,8 +416,17 @@ static bool flush(struct head *head)
 /* What arrives while no cell runs would be kept without a limit of time. */
 static void refuse_idle_talk(struct head *head)
 {
-    if (head->state == HEAD_IDLE && head->work == NULL && frame_is_partial(&head->in))
+    bool is_silent = head->state == HEAD_IDLE && !head->is_asked;
+    if (is_silent && head->work == NULL && frame_is_partial(&head->in))
         break_head(head, "it spoke while no cell ran");
+}
+
+/* Only what walks in has a descriptor to give, and only before it says anything else. */
+static ssize_t fill(struct head *head)
+{
+    bool may_give = head->state == HEAD_ENTERING && head->denied < 0;
+    return may_give ? frame_fill_with(&head->in, head->sock, &head->denied)
+                    : frame_fill(&head->in, head->sock);
 }
 
 static void on_socket(void *context, int events)
@@ -344,7 +436,7 @@ static void on_socket(void *context, int events)
     if ((events & LOOP_WRITE) && !flush(head))
         break_head(head, "the control socket was closed");
     if ((events & LOOP_READ) && head->poll != NULL && head->work == NULL) {
-        ssize_t n = frame_fill(&head->in, head->sock);
+        ssize_t n = fill(head);
         if (n > 0) {
             take_frames(head);
             refuse_idle_talk(head);
@@ -356,30 +448,84 @@ static void on_socket(void *context, int events)
     let_go(head);
 }
 
-int head_run(struct head *head, uint64_t id, const char *code, size_t len, int out_fd, int err_fd,
-             struct err *e)
+/* Sends what was appended since `mark`. False if the channel is gone or the driver does not read.
+ */
+static bool send_frame(struct head *head, size_t mark)
+{
+    bool is_sent =
+        frame_end(&head->out, mark) && flush(head) && head->out.len - head->out_sent <= UNREAD_MAX;
+    if (is_sent)
+        want_events(head);
+    return is_sent;
+}
+
+static const char *const unread = "the driver does not read its control socket";
+
+static int begin_request(struct head *head, struct err *e)
 {
     assert(head->state == HEAD_IDLE);
-    if (head->out.len > 0) {
+    return head->out.len > 0 ? err_set(e, ERR_INVALID, "%s", unread) : 0;
+}
+
+int head_setup(struct head *head, const char *cwd, const json_t *env, struct err *e)
+{
+    if (begin_request(head, e) < 0)
+        return -1;
+    size_t mark = frame_begin(&head->out);
+    struct json_out json = JSON_OUT(&head->out);
+    json_put_object(&json);
+    json_put_member_str(&json, "op", "setup");
+    json_put_key(&json, "cwd");
+    if (cwd != NULL)
+        json_put_str(&json, cwd);
+    else
+        json_put_null(&json);
+    json_put_key(&json, "env");
+    if (env != NULL) {
+        json_put_value(&json, env);
+    } else {
+        json_put_object(&json);
+        json_put_object_end(&json);
+    }
+    json_put_object_end(&json);
+    if (!frame_end(&head->out, mark) || !flush(head))
+        return err_set(e, ERR_INVALID, "the control socket was closed");
+    head->state = HEAD_SETTING;
+    want_events(head);
+    return 0;
+}
+
+static void write_cell(struct buf *out, const struct head_cell *cell)
+{
+    static const char *const names[] = {
+        [HEAD_NAMES_NONE] = NULL, [HEAD_NAMES_CHANGES] = "changes", [HEAD_NAMES_FULL] = "full"};
+    struct json_out json = JSON_OUT(out);
+    json_put_object(&json);
+    json_put_member_str(&json, "op", "exec");
+    json_put_member_int(&json, "id", (int64_t)cell->id);
+    if (names[cell->names] != NULL)
+        json_put_member_str(&json, "names", names[cell->names]);
+    json_put_member_text(&json, "code", cell->code, cell->len);
+    json_put_object_end(&json);
+}
+
+int head_run(struct head *head, const struct head_cell *cell, int out_fd, int err_fd, struct err *e)
+{
+    if (begin_request(head, e) < 0) {
         close(out_fd);
         close(err_fd);
-        return err_set(e, ERR_INVALID, "the driver does not read its control socket");
+        return -1;
     }
     head->out_fds[0] = out_fd;
     head->out_fds[1] = err_fd;
     size_t mark = frame_begin(&head->out);
-    struct json_out json = JSON_OUT(&head->out);
-    json_put_object(&json);
-    json_put_member_str(&json, "op", "exec");
-    json_put_member_int(&json, "id", (int64_t)id);
-    json_put_member_text(&json, "code", code, len);
-    json_put_object_end(&json);
+    write_cell(&head->out, cell);
     if (!frame_end(&head->out, mark) || !flush(head)) {
         close_fds(head);
         return err_set(e, ERR_INVALID, "the control socket was closed");
     }
     head->state = HEAD_RUNNING;
-    head->running_id = id;
+    head->running_id = cell->id;
     want_events(head);
     return 0;
 }
@@ -390,22 +536,55 @@ void head_ack(struct head *head)
         return;
     size_t mark = frame_begin(&head->out);
     buf_printf(&head->out, "{\"op\":\"ack\",\"id\":%llu}", (unsigned long long)head->running_id);
-    if (!frame_end(&head->out, mark) || !flush(head) || head->out.len - head->out_sent > UNREAD_MAX)
-        break_head(head, "the driver does not read its control socket");
+    if (!send_frame(head, mark))
+        break_head(head, unread);
+}
+
+bool head_input(struct head *head, const char *text, size_t len)
+{
+    if (!head->awaits_input)
+        return false;
+    head->awaits_input = false;
+    size_t mark = frame_begin(&head->out);
+    struct json_out json = JSON_OUT(&head->out);
+    json_put_object(&json);
+    json_put_member_str(&json, "op", "input");
+    json_put_member_int(&json, "id", (int64_t)head->running_id);
+    if (text != NULL)
+        json_put_member_text(&json, "text", text, len);
+    else
+        json_put_member_bool(&json, "eof", true);
+    json_put_object_end(&json);
+    if (!frame_end(&head->out, mark) || !flush(head))
+        break_head(head, "the control socket was closed");
+    else
+        want_events(head);
+    return true;
+}
+
+int head_ask_names(struct head *head, unsigned max, struct err *e)
+{
+    if (begin_request(head, e) < 0)
+        return -1;
+    size_t mark = frame_begin(&head->out);
+    buf_printf(&head->out, "{\"op\":\"names\",\"max\":%u}", MIN(max, (unsigned)NAMES_MAX));
+    if (!send_frame(head, mark))
+        return err_set(e, ERR_INVALID, "%s", unread);
+    head->is_asked = true;
+    return 0;
 }
 
 void head_signal(struct head *head, int sig)
 {
     struct err ignored; /* a lost warden is told to everybody in its own way */
-    if (head->has_jail)
-        warden_signal(head->warden, head->jail, sig, &ignored);
+    if (head->has_process)
+        warden_signal(head->warden, head->number, sig, &ignored);
 }
 
 void head_watch(struct head *head, bool is_busy)
 {
-    struct err ignored;
-    if (head->has_jail)
-        warden_watch(head->warden, head->jail, is_busy, &ignored);
+    head->is_watched = is_busy;
+    room_watch(head->room);
 }
 
 /* ---- its life ----------------------------------------------------------------------------------
@@ -435,10 +614,12 @@ int head_enter(struct head *head, uint32_t zygote, struct err *e)
     }
     head->sock = socks[0];
     _fd_ int theirs = socks[1];
-    if (warden_enter(head->warden, head->jail, head->jail, zygote, head->name, &head->limits,
+    struct room *room = head->room;
+    if (warden_enter(head->warden, room->jail, head->number, zygote, room->name, &room->limits,
                      theirs, e) < 0)
         return -1;
-    head->has_jail = true;
+    room->is_known = true;
+    head->has_process = true;
     head->state = HEAD_ENTERING;
     head->poll = loop_poll_new(head->loop, head->sock, on_socket, head);
     want_events(head);
@@ -450,13 +631,16 @@ void head_on_event(struct head *head, const struct warden_event *event)
     hold(head);
     switch (event->type) {
     case WARDEN_REFUSED:
-        head->has_jail = false;
+        head->has_process = false;
         end(head, &(struct head_end_facts){.how = HEAD_REFUSED, .text = event->text});
         break;
     case WARDEN_EXITED:
+        head->has_process = false;
         end(head, &(struct head_end_facts){.how = HEAD_EXITED,
                                            .status = event->status,
                                            .oom_kills = event->oom_kills,
+                                           .pids_refused = event->pids_refused,
+                                           .peak_bytes = event->peak_bytes,
                                            .text = ""});
         break;
     case WARDEN_SIGNALED:
@@ -466,7 +650,7 @@ void head_on_event(struct head *head, const struct warden_event *event)
         head->listener->on_over_quota(head, event->bytes);
         break;
     case WARDEN_GONE:
-        head->has_jail = false;
+        head->has_process = false;
         end(head, &(struct head_end_facts){.how = HEAD_BROKEN, .text = "its jail is gone"});
         break;
     case WARDEN_ENTERED:

@@ -3,6 +3,7 @@
  * same process. What no driver would send breaks the head, once and for good.
  *
  *   WAITING --(zygote is ready)--> ENTERING --ready frame--> IDLE <--run/done--> RUNNING
+ *   IDLE --setup--> SETTING --set frame--> IDLE
  *   any of them --(refused, exited, broken)--> ENDED, told once; then its owner releases it
  */
 #pragma once
@@ -12,6 +13,7 @@
 #include "base/ids.h"
 #include "base/list.h"
 #include "jail/warden.h"
+#include "runtime/room.h"
 #include "runtime/runtime.h"
 #include "wire/frame.h"
 
@@ -21,7 +23,10 @@ struct head;
 struct head_work;
 struct loop_poll;
 
-enum head_state { HEAD_WAITING, HEAD_ENTERING, HEAD_IDLE, HEAD_RUNNING, HEAD_ENDED };
+enum head_state { HEAD_WAITING, HEAD_ENTERING, HEAD_IDLE, HEAD_SETTING, HEAD_RUNNING, HEAD_ENDED };
+
+/* What a verdict should say about the session's names. */
+enum head_names { HEAD_NAMES_NONE, HEAD_NAMES_CHANGES, HEAD_NAMES_FULL };
 
 enum head_status { HEAD_OK, HEAD_ERROR, HEAD_INTERRUPTED };
 
@@ -30,12 +35,15 @@ struct head_verdict {
     enum head_status status;
     json_t *value; /* a typed output (display.h) or NULL */
     json_t *error; /* {"name","message","traceback"?,"line"?,"column"?} or NULL */
+    json_t *names; /* a manifest (names.h) or NULL */
+    bool has_last_status;
+    int last_status; /* of a shell's last command */
 };
 
 /* Why a head ended. */
 enum head_end {
     HEAD_REFUSED, /* no jail or no interpreter; text */
-    HEAD_EXITED,  /* status, oom_kills */
+    HEAD_EXITED,  /* status and the numbers after it */
     HEAD_BROKEN,  /* the channel is damaged or closed; text. The process may still live: signal it
                      and HEAD_EXITED follows */
 };
@@ -43,18 +51,31 @@ enum head_end {
 struct head_end_facts {
     enum head_end how;
     int status;
-    uint32_t oom_kills;
-    const char *text; /* never NULL */
+    uint32_t oom_kills;    /* in its room, so far */
+    uint32_t pids_refused; /* forks that the limit of processes refused there, so far */
+    uint64_t peak_bytes;   /* of memory there; 0 if that is not known */
+    const char *text;      /* never NULL */
 };
 
 /* For one that ended before it was ready: why. */
 void head_describe_end(const struct head_end_facts *facts, char *out, size_t size);
 
+struct head_prompt {
+    const char *text;
+    size_t len;
+    bool is_password; /* not to be shown while it is typed */
+};
+
 /* Callbacks may release the head. */
 struct head_listener {
     void (*on_ready)(struct head *head);
+    void (*on_set)(struct head *head); /* what head_setup asked for is in place */
     void (*on_display)(struct head *head, json_t *output); /* answer with head_ack */
     void (*on_done)(struct head *head, const struct head_verdict *verdict);
+    /* The cell waits for a line: answer with head_input. A second one replaces the first. */
+    void (*on_input)(struct head *head, const struct head_prompt *prompt);
+    void (*on_names)(struct head *head, json_t *names);     /* the answer to head_ask_names */
+    void (*on_denied)(struct head *head, const char *call); /* a system call, by its name */
     void (*on_signaled)(struct head *head); /* one head_signal reached the process */
     void (*on_over_quota)(struct head *head, uint64_t bytes);
     void (*on_end)(struct head *head, const struct head_end_facts *facts);
@@ -62,14 +83,21 @@ struct head_listener {
 
 struct head {
     struct list node; /* the pool's: where it waits */
-    void *owner;      /* a session, or a shelf of the pool */
+    const struct runtime_profile *profile;
+    void *owner; /* a session, or a shelf of the pool */
     const struct head_listener *listener;
     struct warden *warden;
-    uint64_t jail;
-    char name[UUID_SIZE]; /* of its workspace; the id of the session that gets it */
-    struct jail_limits limits;
+    uint64_t number;       /* the warden's name for it */
+    char name[UUID_SIZE];  /* the id of the session that gets it */
+    struct room *room;     /* NULL once released */
+    struct list room_node; /* among the room's heads */
     enum head_state state;
-    bool has_jail; /* the warden was asked for one and has not said that it is gone */
+    bool has_process;  /* the warden was asked for one and has not said that it ended */
+    bool is_watched;   /* the warden looks after the files of its running cell */
+    bool awaits_input; /* its cell waits for head_input */
+    bool is_asked;     /* for its names */
+    int denied;        /* tells which system calls were denied; -1 if the kernel cannot */
+    struct loop_poll *denied_poll;
 
     int sock;
     struct loop_poll *poll;
@@ -84,17 +112,33 @@ struct head {
     bool is_freed;    /* as soon as none does */
 };
 
-struct head *head_new(struct warden *warden, uv_loop_t *loop, uint64_t jail,
-                      const struct jail_limits *limits);
+/* A head in a room, maybe one with others. */
+struct head *head_new(struct room *room, uv_loop_t *loop, uint64_t number);
 /* Lets a fork of the zygote walk in. */
 int head_enter(struct head *head, uint32_t zygote, struct err *e);
-/* Ends the jail if there is one; the owner hears nothing more. */
+/* Ends its process if it has one, and leaves the room; the owner hears nothing more. */
 void head_free(struct head *head);
 void head_on_event(struct head *head, const struct warden_event *event);
 
+/* Before the first cell: where it works (NULL: as it is) and what its environment holds besides
+ * (an object of strings, or NULL). */
+int head_setup(struct head *head, const char *cwd, const json_t *env, struct err *e);
+
+struct head_cell {
+    uint64_t id;
+    const char *code;
+    size_t len;
+    enum head_names names;
+};
+
 /* Runs a cell that writes to `out_fd` and `err_fd`; both are closed here in any case. */
-int head_run(struct head *head, uint64_t id, const char *code, size_t len, int out_fd, int err_fd,
+int head_run(struct head *head, const struct head_cell *cell, int out_fd, int err_fd,
              struct err *e);
 void head_ack(struct head *head);
+/* The line that the cell waits for, without its newline; NULL: there will be none. False if it
+ * does not wait. */
+bool head_input(struct head *head, const char *text, size_t len);
+/* Of an idle one; at most `max` names. */
+int head_ask_names(struct head *head, unsigned max, struct err *e);
 void head_signal(struct head *head, int sig);
 void head_watch(struct head *head, bool is_busy);

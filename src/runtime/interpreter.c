@@ -34,12 +34,13 @@ static bool exists(const char *directory, const char *pattern)
     return any;
 }
 
-/* A directory is shown only if it is a Python installation: a python that was put into somebody's
- * ~/bin must not open the whole home directory. */
+/* A directory is shown only if it is an interpreter's installation: a python that was put into
+ * somebody's ~/bin must not open the whole home directory. */
 static bool is_installation(const char *directory)
 {
     return exists(directory, "pyvenv.cfg") || exists(directory, "lib/python3*") ||
-           exists(directory, "lib64/python3*");
+           exists(directory, "lib64/python3*") || exists(directory, "include/node") ||
+           exists(directory, "lib/node_modules") || exists(directory, "share/doc/bash");
 }
 
 static void add(struct interpreter_dirs *dirs, const char *directory)
@@ -80,25 +81,25 @@ static void add_base_of_venv(struct interpreter_dirs *dirs, const char *program)
     }
 }
 
-int interpreter_find_dirs(const char *python, struct interpreter_dirs *ret, struct err *e)
+int interpreter_find_dirs(const char *program, struct interpreter_dirs *ret, struct err *e)
 {
     *ret = (struct interpreter_dirs){0};
     char real[PATH_MAX];
-    if (python[0] != '/') {
-        err_set(e, ERR_INVALID, "the interpreter %s is not an absolute path", python);
-        return err_advise(e, "name it in the configuration as /path/to/python3");
+    if (program[0] != '/') {
+        err_set(e, ERR_INVALID, "the interpreter %s is not an absolute path", program);
+        return err_advise(e, "name it in the configuration with its whole path");
     }
-    if (realpath(python, real) == NULL || access(real, X_OK) < 0) {
-        err_errno(e, ERR_UNAVAILABLE, errno, "cannot use the interpreter %s", python);
-        return err_advise(e, "install it, or name another one in the configuration (`python:`)");
+    if (realpath(program, real) == NULL || access(real, X_OK) < 0) {
+        err_errno(e, ERR_UNAVAILABLE, errno, "cannot use the interpreter %s", program);
+        return err_advise(e, "install it, or name another one in the configuration");
     }
-    if (is_hidden(python) || is_hidden(real)) {
+    if (is_hidden(program) || is_hidden(real)) {
         err_set(e, ERR_INVALID, "the interpreter %s is where jails have a directory of their own",
-                python);
+                program);
         return err_advise(e, "put it into another place than /tmp, /var/tmp, /run and /workspace");
     }
-    add_prefix_of(ret, python);
-    add_base_of_venv(ret, python);
+    add_prefix_of(ret, program);
+    add_base_of_venv(ret, program);
     add_prefix_of(ret, real);
     return 0;
 }

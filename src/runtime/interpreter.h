@@ -1,4 +1,5 @@
-/* Where a Python lives on the host: the directories that jails must see for it to work there. */
+/* Where an interpreter lives on the host: the directories that jails must see for it to work
+ * there. */
 #pragma once
 
 #include "base/err.h"
@@ -10,7 +11,7 @@ struct interpreter_dirs {
     size_t count;
 };
 
-/* Finds the installation (and the virtual environment) that `python` belongs to, without running
+/* Finds the installation (and the virtual environment) that `program` belongs to, without running
  * it. What lies below /usr is in every jail already and not listed. */
-int interpreter_find_dirs(const char *python, struct interpreter_dirs *ret, struct err *e);
+int interpreter_find_dirs(const char *program, struct interpreter_dirs *ret, struct err *e);
 void interpreter_free_dirs(struct interpreter_dirs *dirs);

@@ -12,7 +12,7 @@ enum {
     FIRST_PAUSE_MS = 100,
     FAILURES_MAX = 8, /* then nothing more is tried until somebody asks for a session */
     ENTER_MS = 30 * 1000,
-    JAIL_KEY_SIZE = 24,
+    KEY_SIZE = 24,
 };
 
 /* One profile. */
@@ -31,26 +31,41 @@ struct pool {
     struct pool_config config;
     struct warden *warden;
     uv_loop_t *loop;
-    struct map heads; /* by jail number: all that are not released */
-    uint64_t last_jail;
+    struct map heads; /* by number: all that are not released */
+    struct map rooms; /* by jail number */
+    uint64_t last_number;
     struct shelf *shelves; /* one for each profile */
     bool is_stopping;
 };
 
-static const char *jail_key(uint64_t jail, char out[JAIL_KEY_SIZE])
+static const char *key_of(uint64_t number, char out[KEY_SIZE])
 {
-    snprintf(out, JAIL_KEY_SIZE, "%" PRIx64, jail);
+    snprintf(out, KEY_SIZE, "%" PRIx64, number);
     return out;
 }
 
-static struct head *make_head(struct pool *pool, const struct jail_limits *limits,
+static struct room *make_room(struct pool *pool, const struct jail_limits *limits)
+{
+    char key[KEY_SIZE], name[UUID_SIZE];
+    ids_uuid(name);
+    struct room *room = room_new(pool->warden, ++pool->last_number, name, limits);
+    map_set(&pool->rooms, key_of(room->jail, key), room);
+    return room;
+}
+
+static struct head *make_head(struct shelf *shelf, struct room *room,
                               const struct head_listener *listener, void *owner)
 {
-    char key[JAIL_KEY_SIZE];
-    struct head *head = head_new(pool->warden, pool->loop, ++pool->last_jail, limits);
+    char key[KEY_SIZE];
+    struct pool *pool = shelf->pool;
+    bool is_first = list_is_empty(&room->heads);
+    struct head *head = head_new(room, pool->loop, ++pool->last_number);
+    if (is_first) /* a session's files are found under its id */
+        memcpy(head->name, room->name, sizeof(head->name));
+    head->profile = shelf->zygote.profile;
     head->listener = listener;
     head->owner = owner;
-    map_set(&pool->heads, jail_key(head->jail, key), head);
+    map_set(&pool->heads, key_of(head->number, key), head);
     return head;
 }
 
@@ -58,9 +73,14 @@ void pool_release(struct pool *pool, struct head *head)
 {
     if (head == NULL)
         return;
-    char key[JAIL_KEY_SIZE];
-    map_remove(&pool->heads, jail_key(head->jail, key));
+    char key[KEY_SIZE];
+    struct room *room = head->room;
+    map_remove(&pool->heads, key_of(head->number, key));
     head_free(head);
+    if (!list_is_empty(&room->heads))
+        return;
+    map_remove(&pool->rooms, key_of(room->jail, key));
+    room_free(room);
 }
 
 /* ---- filling -----------------------------------------------------------------------------------
@@ -92,7 +112,9 @@ static void filling_failed(struct shelf *shelf, const char *why)
 static void fill_one(struct shelf *shelf)
 {
     struct err e;
-    shelf->filling = make_head(shelf->pool, &shelf->pool->config.limits, &shelf_listener, shelf);
+    struct pool *pool = shelf->pool;
+    shelf->filling =
+        make_head(shelf, make_room(pool, &pool->config.limits), &shelf_listener, shelf);
     if (head_enter(shelf->filling, shelf->zygote.number, &e) < 0)
         filling_failed(shelf, e.message);
     else
@@ -152,6 +174,29 @@ static void unexpected_done(struct head *head, const struct head_verdict *verdic
     (void)verdict;
 }
 
+static void unexpected_set(struct head *head)
+{
+    (void)head;
+}
+
+static void unexpected_input(struct head *head, const struct head_prompt *prompt)
+{
+    (void)head;
+    (void)prompt;
+}
+
+static void unexpected_names(struct head *head, json_t *names)
+{
+    (void)head;
+    (void)names;
+}
+
+static void ignore_denied(struct head *head, const char *call)
+{
+    (void)head;
+    (void)call;
+}
+
 static void ignore_signal(struct head *head)
 {
     (void)head;
@@ -165,6 +210,10 @@ static void ignore_quota(struct head *head, uint64_t bytes)
 
 static const struct head_listener shelf_listener = {
     .on_ready = on_filled,
+    .on_set = unexpected_set,
+    .on_input = unexpected_input,
+    .on_names = unexpected_names,
+    .on_denied = ignore_denied,
     .on_display = unexpected_display,
     .on_done = unexpected_done,
     .on_signaled = ignore_signal,
@@ -228,8 +277,7 @@ static void shelf_init(struct shelf *shelf, struct pool *pool,
     list_init(&shelf->ready);
     list_init(&shelf->waiting);
     shelf->timer = loop_timer_new(pool->loop, on_shelf_timer, shelf);
-    template_init(&shelf->zygote, &runtime_python, profile, pool->warden, pool->loop,
-                  &template_listener, shelf);
+    template_init(&shelf->zygote, profile, pool->warden, pool->loop, &template_listener, shelf);
 }
 
 struct pool *pool_new(const struct pool_config *config, struct warden *warden, uv_loop_t *loop)
@@ -258,8 +306,9 @@ void pool_free(struct pool *pool)
         loop_timer_close(take_ptr(shelf->timer), NULL);
         template_close(&shelf->zygote);
     }
-    assert(pool->heads.count == 0);
+    assert(pool->heads.count == 0 && pool->rooms.count == 0);
     map_free(&pool->heads);
+    map_free(&pool->rooms);
     free(pool->shelves);
     free(pool);
 }
@@ -272,13 +321,31 @@ static struct shelf *find_shelf(struct pool *pool, const char *profile)
     return NULL;
 }
 
+/* The names of a runtime's profiles, or of all if it is NULL. */
+static void list_profiles(const struct pool *pool, const struct runtime *runtime, struct buf *out)
+{
+    for (size_t i = 0; i < pool->config.n_profiles; i++) {
+        const struct runtime_profile *profile = &pool->config.profiles[i];
+        if (runtime == NULL || profile->runtime == runtime)
+            buf_printf(out, "%s%s", out->len > 0 ? ", " : "", profile->name);
+    }
+}
+
 static int no_such_profile(const struct pool *pool, const char *profile, struct err *e)
 {
-    _buf_ struct buf names = BUF_INIT(256);
-    for (size_t i = 0; i < pool->config.n_profiles; i++)
-        buf_printf(&names, "%s%s", i > 0 ? ", " : "", pool->config.profiles[i].name);
+    _buf_ struct buf names = BUF_INIT(KIB);
+    list_profiles(pool, NULL, &names);
     err_set(e, ERR_INVALID, "there is no profile \"%.64s\"", profile);
     return err_advise(e, "Use one of: %s; or add it to the configuration.", buf_str(&names));
+}
+
+static int wrong_profile(const struct pool *pool, const struct pool_request *request, struct err *e)
+{
+    _buf_ struct buf names = BUF_INIT(KIB);
+    list_profiles(pool, request->runtime, &names);
+    err_set(e, ERR_INVALID, "the profile \"%.64s\" is not one of %s", request->profile,
+            request->runtime->name);
+    return err_advise(e, "Leave it out, or use one of: %s.", buf_str(&names));
 }
 
 int pool_warm(struct pool *pool, const char *profile, struct err *e)
@@ -304,26 +371,45 @@ static struct head *take_from_shelf(struct shelf *shelf)
     return head;
 }
 
-int pool_take(struct pool *pool, const char *profile, const struct jail_limits *limits,
-              const struct head_listener *listener, void *owner, struct head **ret_head,
-              struct err *e)
+static const char *usual_profile(const struct pool *pool, const struct runtime *runtime)
 {
+    return runtime == &runtime_python ? pool->config.default_profile : runtime->name;
+}
+
+/* NULL if there is no such shelf. */
+static struct shelf *choose_shelf(struct pool *pool, const struct pool_request *request,
+                                  struct err *e)
+{
+    const char *profile =
+        request->profile != NULL ? request->profile : usual_profile(pool, request->runtime);
     struct shelf *shelf = find_shelf(pool, profile);
     if (shelf == NULL)
-        return no_such_profile(pool, profile, e);
-    const struct jail_limits *usual = &pool->config.limits;
-    bool is_usual = limits == NULL || memcmp(limits, usual, sizeof(*limits)) == 0;
-    struct head *head = is_usual ? take_from_shelf(shelf) : NULL;
-    if (head != NULL) {
-        head->listener = listener;
-        head->owner = owner;
-        *ret_head = head;
-        return 0;
-    }
+        no_such_profile(pool, profile, e);
+    else if (shelf->zygote.profile->runtime != request->runtime)
+        wrong_profile(pool, request, e);
+    else
+        return shelf;
+    return NULL;
+}
+
+static bool is_usual(const struct pool *pool, const struct pool_request *request)
+{
+    return request->join == NULL &&
+           (request->limits == NULL ||
+            memcmp(request->limits, &pool->config.limits, sizeof(*request->limits)) == 0);
+}
+
+static int make_for(struct shelf *shelf, const struct pool_request *request, struct head **ret_head,
+                    struct err *e)
+{
+    struct pool *pool = shelf->pool;
     if (template_want(&shelf->zygote, e) < 0)
         return -1;
     shelf->failures = 0;
-    head = make_head(pool, is_usual ? usual : limits, listener, owner);
+    const struct jail_limits *limits =
+        request->limits != NULL ? request->limits : &pool->config.limits;
+    struct room *room = request->join != NULL ? request->join->room : make_room(pool, limits);
+    struct head *head = make_head(shelf, room, request->listener, request->owner);
     if (shelf->zygote.state != TEMPLATE_READY) {
         list_append(&shelf->waiting, &head->node);
     } else if (head_enter(head, shelf->zygote.number, e) < 0) {
@@ -334,11 +420,74 @@ int pool_take(struct pool *pool, const char *profile, const struct jail_limits *
     return 0;
 }
 
+int pool_take(struct pool *pool, const struct pool_request *request, struct head **ret_head,
+              struct err *e)
+{
+    struct shelf *shelf = choose_shelf(pool, request, e);
+    if (shelf == NULL)
+        return -1;
+    struct head *head = is_usual(pool, request) ? take_from_shelf(shelf) : NULL;
+    if (head == NULL)
+        return make_for(shelf, request, ret_head, e);
+    head->listener = request->listener;
+    head->owner = request->owner;
+    *ret_head = head;
+    return 0;
+}
+
+void pool_set_limits(struct pool *pool, const struct jail_limits *limits, uint32_t size)
+{
+    bool is_same = memcmp(limits, &pool->config.limits, sizeof(*limits)) == 0;
+    pool->config.limits = *limits;
+    pool->config.size = size;
+    for (size_t i = 0; i < pool->config.n_profiles; i++) {
+        struct shelf *shelf = &pool->shelves[i];
+        if (!is_same && shelf->filling != NULL) {
+            loop_timer_clear(shelf->timer);
+            pool_release(pool, take_ptr(shelf->filling));
+        }
+        while (shelf->n_ready > (is_same ? size : 0)) {
+            shelf->n_ready--;
+            pool_release(pool, CONTAINER_OF(list_first(&shelf->ready), struct head, node));
+        }
+        refill_soon(shelf, REFILL_MS);
+    }
+}
+
 static void on_zygote_event(struct pool *pool, const struct warden_event *event)
 {
     for (size_t i = 0; i < pool->config.n_profiles; i++)
         if (pool->shelves[i].zygote.number == event->zygote)
             template_on_event(&pool->shelves[i].zygote, event);
+}
+
+static void tell_head(struct pool *pool, uint64_t number, const struct warden_event *event)
+{
+    char key[KEY_SIZE];
+    struct head *head = map_get(&pool->heads, key_of(number, key));
+    if (head != NULL)
+        head_on_event(head, event);
+}
+
+/* Concerns everybody in a room. Who hears of it may leave, and make others leave: so they are
+ * called by number. */
+static void on_room_event(struct pool *pool, const struct warden_event *event)
+{
+    char key[KEY_SIZE];
+    struct room *room = map_get(&pool->rooms, key_of(event->jail, key));
+    if (room == NULL)
+        return;
+    if (event->type == WARDEN_GONE)
+        room->is_known = false;
+    size_t n = 0;
+    LIST_EACH(&room->heads, node)
+    n++;
+    _free_ uint64_t *numbers = mem_alloc(n * sizeof(*numbers));
+    size_t i = 0;
+    LIST_EACH(&room->heads, node)
+    numbers[i++] = CONTAINER_OF(node, struct head, room_node)->number;
+    for (i = 0; i < n; i++)
+        tell_head(pool, numbers[i], event);
 }
 
 void pool_on_event(struct pool *pool, const struct warden_event *event)
@@ -347,18 +496,10 @@ void pool_on_event(struct pool *pool, const struct warden_event *event)
         on_zygote_event(pool, event);
         return;
     }
-    char key[JAIL_KEY_SIZE];
-    struct head *head = map_get(&pool->heads, jail_key(event->jail, key));
-    if (head != NULL)
-        head_on_event(head, event);
-}
-
-const char *pool_profile_name(const struct pool *pool, const char *profile)
-{
-    for (size_t i = 0; i < pool->config.n_profiles; i++)
-        if (strcmp(pool->config.profiles[i].name, profile) == 0)
-            return pool->config.profiles[i].name;
-    return NULL;
+    if (event->type == WARDEN_OVER_QUOTA || event->type == WARDEN_GONE)
+        on_room_event(pool, event);
+    else
+        tell_head(pool, event->head, event);
 }
 
 size_t pool_n_ready(const struct pool *pool)

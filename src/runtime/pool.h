@@ -1,6 +1,7 @@
-/* The pool: for each profile a zygote and a few heads that wait, warmed up, for a session. A taken
- * head is replaced in the background, one at a time and after the requests at hand; a full pool has
- * no timer. When entering fails, the pauses between attempts grow and end. */
+/* The pool: for each profile a zygote and a few heads that wait, warmed up, for a session; and
+ * every room with the heads in it. A taken head is replaced in the background, one at a time and
+ * after the requests at hand; a full pool has no timer. When entering fails, the pauses between
+ * attempts grow and end. */
 #pragma once
 
 #include "base/err.h"
@@ -14,8 +15,9 @@ struct pool;
 struct pool_config {
     const struct runtime_profile *profiles; /* borrowed */
     size_t n_profiles;
-    struct jail_limits limits; /* of the heads that wait */
-    uint32_t size;             /* for each profile whose zygote runs */
+    const char *default_profile; /* of Python; other runtimes have one that is named like them */
+    struct jail_limits limits;   /* of the heads that wait */
+    uint32_t size;               /* for each profile whose zygote runs */
     void (*on_zygote_ready)(void *context, const struct template *zygote);
     void (*on_zygote_ended)(void *context, const struct template *zygote);
     /* Something an administrator should know. */
@@ -30,16 +32,25 @@ void pool_free(struct pool *pool);
 /* Starts the profile's zygote ahead of its first session. */
 int pool_warm(struct pool *pool, const char *profile, struct err *e);
 
+struct pool_request {
+    const struct runtime *runtime;
+    const char *profile;              /* NULL: the runtime's usual one */
+    const struct jail_limits *limits; /* NULL: the usual ones */
+    const struct head *join;          /* walks into the room of this one; NULL: a room of its own */
+    const struct head_listener *listener;
+    void *owner;
+};
+
 /* A head for a session: one that waits (then it is HEAD_IDLE), or one that is being made and will
- * tell the listener. `limits` NULL means the usual ones. */
-int pool_take(struct pool *pool, const char *profile, const struct jail_limits *limits,
-              const struct head_listener *listener, void *owner, struct head **ret_head,
+ * tell the listener. */
+int pool_take(struct pool *pool, const struct pool_request *request, struct head **ret_head,
               struct err *e);
 void pool_release(struct pool *pool, struct head *head); /* ends it; takes NULL */
 
 /* Every event of the warden but WARDEN_LOST. */
 void pool_on_event(struct pool *pool, const struct warden_event *event);
 
-/* The same name with the life of the configuration; NULL if there is no such profile. */
-const char *pool_profile_name(const struct pool *pool, const char *profile);
+/* For heads of the future: those that wait and were made under others end. */
+void pool_set_limits(struct pool *pool, const struct jail_limits *limits, uint32_t size);
+
 size_t pool_n_ready(const struct pool *pool);

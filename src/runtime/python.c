@@ -1,9 +1,13 @@
+#include "jail/spec.h"
 #include "runtime/runtime.h"
 #include "wire/json.h"
 
-static void write_profile(const struct runtime_profile *profile, struct buf *out)
+enum { PROFILE_JSON_MAX = 64 * 1024 };
+
+static const char *profile_json(const struct runtime_profile *profile, struct arena *arena)
 {
-    struct json_out json = JSON_OUT(out);
+    _buf_ struct buf out = BUF_INIT(PROFILE_JSON_MAX);
+    struct json_out json = JSON_OUT(&out);
     json_put_object(&json);
     json_put_member_str(&json, "name", profile->name);
     json_put_key(&json, "preload");
@@ -12,9 +16,15 @@ static void write_profile(const struct runtime_profile *profile, struct buf *out
         json_put_str(&json, *item);
     json_put_array_end(&json);
     json_put_object_end(&json);
+    return arena_copy(arena, buf_str(&out), out.len);
 }
 
-const struct runtime runtime_python = {
-    .name = "python",
-    .write_profile = write_profile,
-};
+/* The interpreter itself is the zygote: a fork of it has everything loaded. */
+static const char *const *command(const struct runtime_profile *profile, struct arena *arena)
+{
+    const char *const argv[] = {profile->program, "-s", JAIL_LIB "/python/zygote.py",
+                                profile_json(profile, arena), NULL};
+    return arena_copy(arena, argv, sizeof(argv));
+}
+
+const struct runtime runtime_python = {.name = "python", .command = command};

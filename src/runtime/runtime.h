@@ -1,27 +1,39 @@
 /* runtime: interpreters as the daemon sees them. Promises: a head is one live interpreter in its
  * jail that takes cells one at a time; nothing it sends is believed before it was checked. Owns
- * zygotes, heads and the pool of ready ones. May call jail, wire, loop and base. */
+ * zygotes, rooms, heads and the pool of ready ones. May call jail, wire, loop and base. */
 #pragma once
 
-#include "base/buf.h"
+#include "base/arena.h"
 #include "base/err.h"
 
-/* What a runtime is started from, as the configuration names it. Borrowed: the configuration
+struct runtime;
+
+/* What interpreters are started from, as the configuration names it. Borrowed: the configuration
  * outlives the engine. */
 struct runtime_profile {
-    const char *name;           /* "data" */
-    const char *python;         /* absolute path of the interpreter */
-    const char *const *preload; /* NULL-terminated: import statements or module names */
+    const struct runtime *runtime;
+    const char *name;           /* "data"; unique among all runtimes */
+    const char *program;        /* absolute path of the interpreter */
+    const char *const *preload; /* NULL-terminated, or NULL: import statements or module names */
+    const char *missing;        /* why there is no such interpreter here; NULL: there is */
 };
 
 /* The little that differs between interpreters. */
 struct runtime {
     const char *name; /* "python": stable, part of the API */
-    /* The argument that its zygote gets, as JSON. */
-    void (*write_profile)(const struct runtime_profile *profile, struct buf *out);
+    /* The command line of its zygote, NULL-terminated; lives in the arena. */
+    const char *const *(*command)(const struct runtime_profile *profile, struct arena *arena);
 };
 
 extern const struct runtime runtime_python;
+extern const struct runtime runtime_node;
+extern const struct runtime runtime_bash;
 
 /* NULL if there is none of that name. */
 const struct runtime *runtime_by_name(const char *name);
+/* NULL-terminated, for choices. */
+extern const char *const runtime_names[];
+
+/* For those that are started by the launcher: its command line for `program` and `args`. */
+const char *const *runtime_launch(struct arena *arena, const char *program,
+                                  const char *const *args);

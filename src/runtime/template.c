@@ -14,7 +14,6 @@ enum {
     FAILURES_MAX = 6, /* then it waits until it is wanted again */
     /* One that lived this long did not end because of its profile. */
     STABLE_MS = 10 * 1000,
-    PROFILE_JSON_MAX = 64 * 1024,
 };
 
 static void ended(struct template *z);
@@ -22,14 +21,12 @@ static void ended(struct template *z);
 static int start(struct template *z, struct err *e)
 {
     static uint32_t last_number;
-    _buf_ struct buf json = BUF_INIT(PROFILE_JSON_MAX);
-    z->runtime->write_profile(z->profile, &json);
-    if (json.overflowed)
-        return err_set(e, ERR_INVALID, "the profile %s is too long", z->profile->name);
+    struct arena arena = {0};
     z->number = ++last_number;
-    const char *argv[] = {z->profile->python, "-s", JAIL_LIB "/python/zygote.py", buf_str(&json),
-                          NULL};
-    if (warden_start_zygote(z->warden, z->number, argv, e) < 0)
+    int r = warden_start_zygote(z->warden, z->number,
+                                z->profile->runtime->command(z->profile, &arena), e);
+    arena_free(&arena);
+    if (r < 0)
         return err_context(e, "starting the profile %s", z->profile->name);
     z->state = TEMPLATE_STARTING;
     loop_timer_set(z->timer, START_MS);
@@ -50,15 +47,11 @@ static void on_timer(void *context)
     }
 }
 
-void template_init(struct template *z, const struct runtime *runtime,
-                   const struct runtime_profile *profile, struct warden *warden, uv_loop_t *loop,
-                   const struct template_listener *listener, void *owner)
+void template_init(struct template *z, const struct runtime_profile *profile, struct warden *warden,
+                   uv_loop_t *loop, const struct template_listener *listener, void *owner)
 {
-    *z = (struct template){.runtime = runtime,
-                           .profile = profile,
-                           .warden = warden,
-                           .listener = listener,
-                           .owner = owner};
+    *z = (struct template){
+        .profile = profile, .warden = warden, .listener = listener, .owner = owner};
     z->timer = loop_timer_new(loop, on_timer, z);
 }
 
@@ -70,6 +63,14 @@ void template_close(struct template *z)
 
 int template_want(struct template *z, struct err *e)
 {
+    if (z->profile->missing != NULL) {
+        err_set(e, ERR_UNAVAILABLE, "%s is not available here: %s", z->profile->runtime->name,
+                z->profile->missing);
+        return err_advise(e,
+                          "Install it, or name its program in the configuration (`%s:`), and "
+                          "start the daemon again.",
+                          z->profile->runtime->name);
+    }
     if (z->state == TEMPLATE_ASLEEP)
         return start(z, e);
     if (z->state != TEMPLATE_PAUSED)
@@ -77,7 +78,7 @@ int template_want(struct template *z, struct err *e)
     err_set(e, ERR_UNAVAILABLE, "the profile %s is being started again because %s",
             z->profile->name, z->failure);
     return err_advise(e, "Try again in a few seconds; if it stays so, check the profile and its "
-                         "python in the configuration.");
+                         "interpreter in the configuration.");
 }
 
 static void describe_end(struct template *z, const struct warden_event *event)

@@ -1,6 +1,7 @@
-/* A zygote as the daemon sees it: one interpreter with a profile's libraries loaded, from which
- * heads are forked. It starts on first use, is started again with growing pauses when it ends, and
- * after a number of failures in a row rests until somebody asks for it again.
+/* A zygote as the daemon sees it: one process from which heads are forked, an interpreter with a
+ * profile's libraries loaded or a launcher of interpreters. It starts on first use, is started
+ * again with growing pauses when it ends, and after a number of failures in a row rests until
+ * somebody asks for it again.
  *
  *   ASLEEP --want--> STARTING --ready--> READY
  *   STARTING, READY --ended--> PAUSED --pause over--> STARTING, or after many failures ASLEEP
@@ -26,7 +27,6 @@ struct template_listener {
 
 struct template
 {
-    const struct runtime *runtime;
     const struct runtime_profile *profile;
     struct warden *warden;
     const struct template_listener *listener;
@@ -40,9 +40,8 @@ struct template
     char failure[512];        /* of the last end; "" if there was none */
 };
 
-void template_init(struct template *z, const struct runtime *runtime,
-                   const struct runtime_profile *profile, struct warden *warden, uv_loop_t *loop,
-                   const struct template_listener *listener, void *owner);
+void template_init(struct template *z, const struct runtime_profile *profile, struct warden *warden,
+                   uv_loop_t *loop, const struct template_listener *listener, void *owner);
 void template_close(struct template *z);
 
 /* Starts it if it sleeps. An error says why there is none now and when to try again. */

@@ -14,7 +14,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-enum { STOP_GRACE_MS = 3000, SHOWN_DIRS_MAX = 64 };
+enum { STOP_GRACE_MS = 3000, SHOWN_DIRS_MAX = 64, OTHER_RUNTIMES = 2 };
 
 struct daemon {
     const struct serve_options *options;
@@ -22,7 +22,8 @@ struct daemon {
     char key[KEYS_SIZE];
     uid_t owner; /* who started us, before privileges were dropped */
     struct config config;
-    struct runtime_profile *profiles;
+    struct runtime_profile *profiles; /* Python's, and one for each of the other runtimes */
+    size_t n_profiles;
     struct interpreter_dirs *interpreters; /* one for each profile */
     const char *shown_dirs[SHOWN_DIRS_MAX + 1];
     size_t n_shown_dirs;
@@ -147,19 +148,45 @@ static void add_shown_dirs(struct daemon *d, const struct interpreter_dirs *dirs
     }
 }
 
+static int add_profile(struct daemon *d, const struct runtime_profile *profile, struct err *e)
+{
+    struct interpreter_dirs *dirs = &d->interpreters[d->n_profiles];
+    d->profiles[d->n_profiles++] = *profile;
+    if (interpreter_find_dirs(profile->program, dirs, e) < 0)
+        return -1;
+    add_shown_dirs(d, dirs);
+    return 0;
+}
+
+/* Who has no Node.js can still use Python: the runtime says why it is not there when it is asked
+ * for. */
+static void add_other_runtime(struct daemon *d, const struct runtime *runtime, const char *program)
+{
+    struct err e;
+    struct runtime_profile profile = {
+        .runtime = runtime, .name = runtime->name, .program = program};
+    if (add_profile(d, &profile, &e) < 0)
+        d->profiles[d->n_profiles - 1].missing = arena_strdup(&d->config.arena, e.message);
+}
+
 static int load_config(struct daemon *d, struct err *e)
 {
     if (config_load(d->options->config_file, &d->config, e) < 0)
         return -1;
-    d->profiles = mem_alloc(d->config.n_profiles * sizeof(*d->profiles));
-    d->interpreters = mem_alloc(d->config.n_profiles * sizeof(*d->interpreters));
+    size_t n = d->config.n_profiles + OTHER_RUNTIMES;
+    d->profiles = mem_alloc(n * sizeof(*d->profiles));
+    d->interpreters = mem_alloc(n * sizeof(*d->interpreters));
     for (size_t i = 0; i < d->config.n_profiles; i++) {
         const struct config_profile *p = &d->config.profiles[i];
-        d->profiles[i] = (struct runtime_profile){p->name, p->python, p->preload};
-        if (interpreter_find_dirs(p->python, &d->interpreters[i], e) < 0)
+        struct runtime_profile profile = {.runtime = &runtime_python,
+                                          .name = p->name,
+                                          .program = p->python,
+                                          .preload = p->preload};
+        if (add_profile(d, &profile, e) < 0)
             return err_context(e, "the profile \"%.64s\"", p->name);
-        add_shown_dirs(d, &d->interpreters[i]);
     }
+    add_other_runtime(d, &runtime_node, d->config.node);
+    add_other_runtime(d, &runtime_bash, d->config.bash);
     return 0;
 }
 
@@ -206,7 +233,7 @@ static int start_engine(struct daemon *d, struct err *e)
 {
     struct engine_config config = {
         .profiles = d->profiles,
-        .n_profiles = d->config.n_profiles,
+        .n_profiles = d->n_profiles,
         .default_profile = d->config.default_profile,
         .limits = d->config.limits,
         .pool_size = d->config.pool,
@@ -270,7 +297,7 @@ static int run(struct daemon *d, struct err *e)
 static void release(struct daemon *d)
 {
     remove_socket(d);
-    for (size_t i = 0; d->interpreters != NULL && i < d->config.n_profiles; i++)
+    for (size_t i = 0; i < d->n_profiles; i++)
         interpreter_free_dirs(&d->interpreters[i]);
     free(d->interpreters);
     free(d->profiles);

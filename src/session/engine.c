@@ -46,8 +46,9 @@ static void describe_zygote(const struct template *zygote, struct buf *out)
 {
     const json_t *report = zygote->report;
     const char *python = json_string_value(json_object_get(report, "python"));
-    buf_printf(out, "profile %s is loaded: Python %s", zygote->profile->name,
-               python != NULL ? python : "of unknown version");
+    buf_printf(out, "profile %s is loaded", zygote->profile->name);
+    if (python != NULL)
+        buf_printf(out, ": Python %s", python);
     json_t *item;
     size_t i;
     json_array_foreach(json_object_get(report, "skipped"), i, item)
@@ -93,6 +94,7 @@ int engine_new(const struct engine_config *config, const struct engine_events *e
     list_init(&engine->dead);
     engine->pool = pool_new(&(struct pool_config){.profiles = config->profiles,
                                                   .n_profiles = config->n_profiles,
+                                                  .default_profile = config->default_profile,
                                                   .limits = config->limits,
                                                   .size = config->pool_size,
                                                   .on_zygote_ready = on_zygote_ready,

@@ -135,8 +135,9 @@ static int begin(struct session *session, struct exec *exec, const char *code, s
     count_running(session->engine, 1, exec->started_ns);
     arm(session, ALARM_POLL, POLL_AFTER_MS);
     struct err broken;
-    if (head_run(session->head, exec->id, code, len, write_fds[OUTPUT_STDOUT],
-                 write_fds[OUTPUT_STDERR], &broken) < 0)
+    struct head_cell cell = {.id = exec->id, .code = code, .len = len};
+    if (head_run(session->head, &cell, write_fds[OUTPUT_STDOUT], write_fds[OUTPUT_STDERR],
+                 &broken) < 0)
         session_kill(session, DEATH_BY_CHANNEL, broken.message);
     return 0;
 }

@@ -174,6 +174,29 @@ static void on_done(struct head *head, const struct head_verdict *verdict)
     exec_on_verdict(head->owner, verdict);
 }
 
+static void on_set(struct head *head)
+{
+    (void)head;
+}
+
+static void on_input(struct head *head, const struct head_prompt *prompt)
+{
+    (void)prompt;
+    head_input(head, NULL, 0);
+}
+
+static void on_names(struct head *head, json_t *names)
+{
+    (void)head;
+    (void)names;
+}
+
+static void on_denied(struct head *head, const char *call)
+{
+    (void)head;
+    (void)call;
+}
+
 static void on_signaled(struct head *head)
 {
     exec_on_signaled(head->owner);
@@ -214,6 +237,10 @@ static void on_end(struct head *head, const struct head_end_facts *facts)
 
 static const struct head_listener head_listener = {
     .on_ready = on_ready,
+    .on_set = on_set,
+    .on_input = on_input,
+    .on_names = on_names,
+    .on_denied = on_denied,
     .on_display = on_display,
     .on_done = on_done,
     .on_signaled = on_signaled,
@@ -240,18 +267,22 @@ int session_create(struct engine *engine, const struct session_request *request,
 {
     if (refuse_if_full(engine, e) < 0)
         return -1;
-    const char *profile = request->profile ? request->profile : engine->config.default_profile;
     struct session *session = mem_alloc(sizeof(*session));
     struct head *head;
-    if (pool_take(engine->pool, profile, request->limits, &head_listener, session, &head, e) < 0) {
+    struct pool_request wanted = {.runtime = request->runtime,
+                                  .profile = request->profile,
+                                  .limits = request->limits,
+                                  .listener = &head_listener,
+                                  .owner = session};
+    if (pool_take(engine->pool, &wanted, &head, e) < 0) {
         free(session);
         return -1;
     }
     memcpy(session->id, head->name, sizeof(session->id));
     session->engine = engine;
     session->runtime = request->runtime;
-    session->profile = pool_profile_name(engine->pool, profile);
-    session->limits = head->limits;
+    session->profile = head->profile->name;
+    session->limits = head->room->limits;
     session->spawned_at_ms = clock_wall_ms();
     session->head = head;
     list_init(&session->queue);

@@ -1,5 +1,7 @@
 #include "wire/frame.h"
 
+#include "base/fd.h"
+
 #include <errno.h>
 
 enum {
@@ -41,22 +43,36 @@ static size_t read_size(const struct frame_reader *r)
     return MIN(MAX(missing, (size_t)READ_SMALL), (size_t)READ_LARGE);
 }
 
-ssize_t frame_fill(struct frame_reader *r, int fd)
+/* One read, and if `ret_fd` is not NULL one descriptor that may come along. */
+static ssize_t read_some(int fd, char *data, size_t len, int *ret_fd)
+{
+    if (ret_fd != NULL)
+        return fd_recv(fd, data, len, ret_fd, 1, NULL);
+    ssize_t n;
+    do
+        n = read(fd, data, len);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? -errno : n;
+}
+
+ssize_t frame_fill_with(struct frame_reader *r, int fd, int *ret_fd)
 {
     compact(r);
     size_t want = read_size(r);
     /* A frame refused by frame_next never gets here, so this is our caller's mistake. */
     if (!buf_reserve(&r->in, want))
         return -EMSGSIZE;
-    ssize_t n;
-    do
-        n = read(fd, r->in.data + r->in.len, want);
-    while (n < 0 && errno == EINTR);
+    ssize_t n = read_some(fd, r->in.data + r->in.len, want, ret_fd);
     if (n < 0)
-        return -errno;
+        return n;
     r->in.len += (size_t)n;
     r->in.data[r->in.len] = '\0';
     return n;
+}
+
+ssize_t frame_fill(struct frame_reader *r, int fd)
+{
+    return frame_fill_with(r, fd, NULL);
 }
 
 bool frame_feed(struct frame_reader *r, const void *data, size_t len)

@@ -22,6 +22,9 @@ void frame_reader_free(struct frame_reader *r);
  * -EAGAIN when there is nothing now, or another -errno. Take all frames with frame_next before the
  * next call: views into the reader end here. */
 ssize_t frame_fill(struct frame_reader *r, int fd);
+/* The same from a socket, with at most one descriptor that came along; `*ret_fd` is left as it is
+ * if none did. */
+ssize_t frame_fill_with(struct frame_reader *r, int fd, int *ret_fd);
 
 /* The same from memory, for what did not come from a descriptor. */
 bool frame_feed(struct frame_reader *r, const void *data, size_t len);

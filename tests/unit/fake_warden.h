@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <uv.h>
 
-enum { FAKE_JAILS_MAX = 64 };
+enum { FAKE_HEADS_MAX = 64 };
 
 static struct {
     uv_loop_t *loop;
@@ -19,13 +19,13 @@ static struct {
     warden_on_event on_event;
     void *context;
     struct {
-        uint64_t number;
+        uint64_t number, jail;
         pid_t pid; /* 0: gone */
         bool is_destroyed;
         uint32_t oom_kills;
         unsigned n_signals; /* not reported yet */
-    } jails[FAKE_JAILS_MAX];
-    size_t n_jails;
+    } heads[FAKE_HEADS_MAX];
+    size_t n_heads;
     uint32_t zygotes[16]; /* that were asked for and have not answered */
     size_t n_zygotes;
     bool is_zygote_broken; /* the next ones end at once */
@@ -37,18 +37,19 @@ static struct {
 
 static void fake_reap(void)
 {
-    for (size_t i = 0; i < fake.n_jails; i++) {
+    for (size_t i = 0; i < fake.n_heads; i++) {
         int status;
-        if (fake.jails[i].pid == 0 || waitpid(fake.jails[i].pid, &status, WNOHANG) <= 0)
+        if (fake.heads[i].pid == 0 || waitpid(fake.heads[i].pid, &status, WNOHANG) <= 0)
             continue;
-        pid_t pid = fake.jails[i].pid;
-        fake.jails[i].pid = 0;
-        if (!fake.jails[i].is_destroyed)
+        pid_t pid = fake.heads[i].pid;
+        fake.heads[i].pid = 0;
+        if (!fake.heads[i].is_destroyed)
             fake.on_event(fake.context, &(struct warden_event){.type = WARDEN_EXITED,
-                                                               .jail = fake.jails[i].number,
+                                                               .jail = fake.heads[i].jail,
+                                                               .head = fake.heads[i].number,
                                                                .pid = pid,
                                                                .status = status,
-                                                               .oom_kills = fake.jails[i].oom_kills,
+                                                               .oom_kills = fake.heads[i].oom_kills,
                                                                .text = ""});
     }
 }
@@ -74,14 +75,15 @@ static void fake_on_timer(uv_timer_t *uv)
         }
         fake.on_event(fake.context, &event);
     }
-    for (size_t i = 0; i < fake.n_jails; i++)
-        for (; fake.jails[i].n_signals > 0; fake.jails[i].n_signals--)
+    for (size_t i = 0; i < fake.n_heads; i++)
+        for (; fake.heads[i].n_signals > 0; fake.heads[i].n_signals--)
             fake.on_event(fake.context, &(struct warden_event){.type = WARDEN_SIGNALED,
-                                                               .jail = fake.jails[i].number,
+                                                               .jail = fake.heads[i].jail,
+                                                               .head = fake.heads[i].number,
                                                                .text = ""});
     while (fake.n_refused > 0)
         fake.on_event(fake.context, &(struct warden_event){.type = WARDEN_REFUSED,
-                                                           .jail = fake.refused[--fake.n_refused],
+                                                           .head = fake.refused[--fake.n_refused],
                                                            .text = "no room"});
 }
 
@@ -101,11 +103,11 @@ static void fake_close(void)
 {
     uv_close((uv_handle_t *)&fake.timer, NULL);
     uv_close((uv_handle_t *)&fake.child, NULL);
-    for (size_t i = 0; i < fake.n_jails; i++) {
-        if (fake.jails[i].pid == 0)
+    for (size_t i = 0; i < fake.n_heads; i++) {
+        if (fake.heads[i].pid == 0)
             continue;
-        kill(-fake.jails[i].pid, SIGKILL);
-        waitpid(fake.jails[i].pid, NULL, 0);
+        kill(-fake.heads[i].pid, SIGKILL);
+        waitpid(fake.heads[i].pid, NULL, 0);
     }
 }
 
@@ -146,13 +148,12 @@ int warden_enter(struct warden *w, uint64_t jail, uint64_t head, uint32_t zygote
                  struct err *e)
 {
     (void)w;
-    (void)head;
     (void)zygote;
     (void)workspace;
     (void)limits;
     (void)e;
     if (fake.is_full) {
-        fake.refused[fake.n_refused++] = jail;
+        fake.refused[fake.n_refused++] = head;
         uv_timer_start(&fake.timer, fake_on_timer, 0, 0);
         return 0;
     }
@@ -160,29 +161,30 @@ int warden_enter(struct warden *w, uint64_t jail, uint64_t head, uint32_t zygote
     if (pid == 0)
         fake_become_driver(session_sock);
     setpgid(pid, pid);
-    assert_true(pid > 0 && fake.n_jails < FAKE_JAILS_MAX);
-    fake.jails[fake.n_jails].number = jail;
-    fake.jails[fake.n_jails++].pid = pid;
+    assert_true(pid > 0 && fake.n_heads < FAKE_HEADS_MAX);
+    fake.heads[fake.n_heads].jail = jail;
+    fake.heads[fake.n_heads].number = head;
+    fake.heads[fake.n_heads++].pid = pid;
     return 0;
 }
 
-static size_t fake_find(uint64_t jail)
+static size_t fake_find(uint64_t head)
 {
-    for (size_t i = 0; i < fake.n_jails; i++)
-        if (fake.jails[i].number == jail)
+    for (size_t i = 0; i < fake.n_heads; i++)
+        if (fake.heads[i].number == head)
             return i;
-    return FAKE_JAILS_MAX;
+    return FAKE_HEADS_MAX;
 }
 
 int warden_signal(struct warden *w, uint64_t head, int sig, struct err *e)
 {
     (void)w;
     (void)e;
-    size_t i = fake_find(head); /* one head in each jail: it has the jail's number */
+    size_t i = fake_find(head);
     fake.n_signals++;
-    if (i < FAKE_JAILS_MAX && fake.jails[i].pid > 0) {
-        kill(-fake.jails[i].pid, sig);
-        fake.jails[i].n_signals++;
+    if (i < FAKE_HEADS_MAX && fake.heads[i].pid > 0) {
+        kill(-fake.heads[i].pid, sig);
+        fake.heads[i].n_signals++;
         uv_timer_start(&fake.timer, fake_on_timer, 0, 0);
     }
     return 0;
@@ -201,8 +203,11 @@ int warden_watch(struct warden *w, uint64_t jail, bool is_busy, struct err *e)
 int warden_destroy(struct warden *w, uint64_t jail, bool keep_workspace, struct err *e)
 {
     (void)keep_workspace;
-    size_t i = fake_find(jail);
-    if (i < FAKE_JAILS_MAX)
-        fake.jails[i].is_destroyed = true;
-    return warden_signal(w, jail, SIGKILL, e);
+    for (size_t i = 0; i < fake.n_heads; i++) {
+        if (fake.heads[i].jail != jail)
+            continue;
+        fake.heads[i].is_destroyed = true;
+        warden_signal(w, fake.heads[i].number, SIGKILL, e);
+    }
+    return 0;
 }

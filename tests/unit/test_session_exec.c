@@ -7,8 +7,14 @@
 
 static const char *const no_preload[] = {NULL};
 static const struct runtime_profile profiles[] = {
-    {.name = "min", .python = "/usr/bin/python3", .preload = no_preload},
-    {.name = "other", .python = "/usr/bin/python3", .preload = no_preload},
+    {.runtime = &runtime_python,
+     .name = "min",
+     .program = "/usr/bin/python3",
+     .preload = no_preload},
+    {.runtime = &runtime_python,
+     .name = "other",
+     .program = "/usr/bin/python3",
+     .preload = no_preload},
 };
 
 struct world {
@@ -527,7 +533,7 @@ static void test_pool_fills_and_refills(void **state)
     run(w, s, "1+1", &h);
     assert_string_equal(h.value, "2");
     WAIT_FOR(w, pooled(w) == 2);
-    assert_int_equal(fake.n_jails, 3);
+    assert_int_equal(fake.n_heads, 3);
 }
 
 static void test_other_limits_do_not_come_from_the_pool(void **state)
@@ -549,7 +555,7 @@ static void test_dead_head_in_the_pool_is_replaced(void **state)
 {
     struct world *w = *state;
     WAIT_FOR(w, pooled(w) == 2);
-    kill(fake.jails[0].pid, SIGKILL);
+    kill(fake.heads[0].pid, SIGKILL);
     WAIT_FOR(w, pooled(w) == 1);
     WAIT_FOR(w, pooled(w) == 2);
 }

@@ -1,0 +1,23 @@
+/* A room: a jail as the daemon sees it, with the heads in it. Usually one; others may join, and
+ * share its files, its network and its limits. It ends when the last head has left. */
+#pragma once
+
+#include "base/ids.h"
+#include "base/list.h"
+#include "jail/warden.h"
+
+struct room {
+    struct warden *warden;
+    uint64_t jail;
+    char name[UUID_SIZE]; /* of its workspace: that of the head it was made for */
+    struct jail_limits limits;
+    struct list heads; /* of struct head, by room_node */
+    bool is_known;     /* the warden was asked for it and has not said that it is gone */
+};
+
+struct room *room_new(struct warden *warden, uint64_t jail, const char *name,
+                      const struct jail_limits *limits);
+void room_free(struct room *room); /* an empty one; ends the jail */
+
+/* A cell of any of its heads runs or none does. */
+void room_watch(struct room *room);
