@@ -13,11 +13,26 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+enum { INIT_PIDS = 1 }; /* the jail's init counts as one of its user's processes */
+
 #define JOINED_NAMESPACES                                                                          \
     (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
 
-/* Before anything else, so that every page and process from here on is counted. Writing ourselves
- * into v1's `tasks` costs 20 us; being moved by someone else waits for an RCU grace period (7 ms).
+static int hide(const struct enter_args *a)
+{
+    (void)a;
+    return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
+}
+
+/* A process that cannot be dumped may not even read its own /proc/self/fd. exec does the same. */
+static int show(const struct enter_args *a)
+{
+    return !a->execs && prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 ? -errno : 0;
+}
+
+/* Before the first page is touched and the first process made, so that all are counted. and process
+ * from here on is counted. Writing ourselves into v1's `tasks` costs 20 us; being moved by someone
+ * else waits for an RCU grace period (7 ms).
  */
 static int join_cgroups(const struct enter_args *a)
 {
@@ -79,6 +94,18 @@ static int set_limit(__rlimit_resource_t resource, rlim_t value)
     return setrlimit(resource, &limit) < 0 ? -errno : 0;
 }
 
+/* First a signal, which ends the process; for those who catch it there is a second more. */
+static int limit_cpu(uint32_t seconds)
+{
+    struct rlimit limit = {.rlim_cur = seconds, .rlim_max = (rlim_t)seconds + 1};
+    struct rlimit old;
+    if (getrlimit(RLIMIT_CPU, &old) < 0)
+        return -errno;
+    limit.rlim_max = MIN(limit.rlim_max, old.rlim_max);
+    limit.rlim_cur = MIN(limit.rlim_cur, limit.rlim_max);
+    return setrlimit(RLIMIT_CPU, &limit) < 0 ? -errno : 0;
+}
+
 static int set_limits(const struct enter_args *a)
 {
     const struct {
@@ -92,8 +119,9 @@ static int set_limits(const struct enter_args *a)
         {RLIMIT_RTPRIO, 0},
         {RLIMIT_NICE, 0},
         {RLIMIT_SIGPENDING, 1024},
-        /* Counted for each user namespace since Linux 5.14, so it holds without a cgroup too. */
-        {RLIMIT_NPROC, a->limits.pids},
+        /* Counted for each user namespace since Linux 5.14, so it holds without a cgroup too. Where
+         * there is one, that refuses first, because it also counts what it refused. */
+        {RLIMIT_NPROC, a->limits.pids + INIT_PIDS + (a->has_pids_limit ? 1 : 0)},
         {RLIMIT_FSIZE, (rlim_t)a->limits.disk_mb * MIB},
     };
     int r = 0;
@@ -101,6 +129,8 @@ static int set_limits(const struct enter_args *a)
         r = set_limit(limits[i].resource, limits[i].value);
     if (r == 0 && !a->has_memory_limit)
         r = set_limit(RLIMIT_DATA, data_in_use() + (rlim_t)a->limits.memory_mb * MIB);
+    if (r == 0 && a->limits.cpu_seconds > 0)
+        r = limit_cpu(a->limits.cpu_seconds);
     return r;
 }
 
@@ -136,11 +166,7 @@ static int become_prisoner(const struct enter_args *a)
         return -errno;
     if (setresgid(JAIL_GID, JAIL_GID, JAIL_GID) < 0 || setresuid(JAIL_UID, JAIL_UID, JAIL_UID) < 0)
         return -errno;
-    int r = jail_drop_capabilities();
-    /* Changing ids made the process undumpable, and its own /proc/self unreadable to itself. */
-    if (r == 0 && prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
-        r = -errno;
-    return r;
+    return jail_drop_capabilities();
 }
 
 static int reset_signals(const struct enter_args *a)
@@ -168,6 +194,7 @@ int jail_enter(const struct enter_args *args, const char **ret_step)
         const char *name;
         int (*run)(const struct enter_args *);
     } steps[] = {
+        {"hide from those inside", hide},
         {"join the cgroup", join_cgroups},
         {"join the jail's namespaces", join_namespaces},
         {"start a session of its own", own_session},
@@ -176,7 +203,8 @@ int jail_enter(const struct enter_args *args, const char **ret_step)
         {"drop privileges", become_prisoner},
         {"reset signals", reset_signals},
         {"restrict files with Landlock", restrict_files},
-        {"install the system call filter", install_filter}, /* last: it forbids what came before */
+        {"install the system call filter", install_filter}, /* it forbids what came before */
+        {"come out of hiding", show},
     };
     for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
         int r = steps[i].run(args);

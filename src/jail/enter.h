@@ -15,6 +15,8 @@ struct enter_args {
     int session_sock;
     struct jail_limits limits;
     bool has_memory_limit; /* a cgroup counts this jail's memory */
+    bool has_pids_limit;   /* a cgroup counts its processes */
+    bool execs;            /* the caller becomes another program next */
     const struct seccomp_blob *filter;
 };
 
@@ -22,7 +24,14 @@ enum { ENTER_SESSION_FD = 3 }; /* where the session's socket is afterwards; 0-2 
 
 /* The calling process must have been forked with its pid namespace already pointing at the jail.
  * Returns 0 with every wall standing, or -errno and the step that failed; then the caller must
- * _exit without running anything else. */
+ * _exit without running anything else.
+ *
+ * The jail may be inhabited by people of bad intent, who see the process from its first moment.
+ * What keeps them out of its memory and descriptors, in this order: it belongs to a namespace above
+ * theirs; it has capabilities that they lack; and from the first step to the last it is not
+ * dumpable, which nobody in the jail can overlook. Nothing that they could change is read: not
+ * their files, not their working directory. Where all is one user they may end or stop it, which is
+ * their own loss. */
 int jail_enter(const struct enter_args *args, const char **ret_step);
 
 /* The last walls, also for the jail's own init: no capability in any set, no way to gain one. */

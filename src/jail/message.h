@@ -54,6 +54,7 @@ struct zygote_fork {
     struct jail_limits limits;
     int32_t cgroup_version; /* 0: none; 1: write "0" to each file; 2: clone into the directory */
     bool has_memory_limit;  /* by cgroup; otherwise rlimits have to do */
+    bool has_pids_limit;    /* the same */
 };
 
 struct zygote_forked {

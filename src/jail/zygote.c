@@ -3,6 +3,7 @@
 #include "base/fd.h"
 #include "jail/image.h"
 #include "jail/syscalls.h"
+#include "jail/zygote_serve.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -13,7 +14,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-enum { CONTROL_FD = 3, FILTER_FD = 4, EXIT_CANNOT_EXEC = 127 };
+enum { EXIT_CANNOT_EXEC = 127 };
 
 /* All that an interpreter of ours knows of the world. One thread for BLAS and OpenMP: a process
  * with threads cannot be forked safely. */
@@ -51,7 +52,8 @@ static int enter_image(void)
 static int place_descriptors(int sock, int filter, int errors)
 {
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    const int sources[] = {null, errors, errors, sock, filter};
+    const int sources[] = {null, errors,
+                           errors, [ZYGOTE_CONTROL_FD] = sock, [ZYGOTE_FILTER_FD] = filter};
     int lifted[ARRAY_LEN(sources)];
     for (size_t i = 0; i < ARRAY_LEN(sources); i++)
         if ((lifted[i] = fcntl(sources[i], F_DUPFD, 16)) < 0)
@@ -126,6 +128,7 @@ int zygote_ask_fork(struct zygote *z, const struct jail_factory *factory, struct
         .limits = j->limits,
         .cgroup_version = factory->cgroups.version,
         .has_memory_limit = factory->cgroups.has[CGROUP_MEMORY],
+        .has_pids_limit = factory->cgroups.has[CGROUP_PIDS],
     };
     int r = cgroup_open_join_fds(&factory->cgroups, &j->cgroup);
     if (r < 0)
