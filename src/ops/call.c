@@ -49,5 +49,7 @@ struct session *call_session(struct call *call)
     struct session *session = session_find(call->engine, call_text(call, "session_id", ""), &e);
     if (session == NULL)
         call_fail(call, &e);
+    else
+        session_touch(session);
     return session;
 }

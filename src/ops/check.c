@@ -128,6 +128,8 @@ static int check_members(const char *parent, const struct op_param *params, json
         value = json_object_get(object, p->name);
         if (value == NULL && p->is_required)
             return wrong(&place, ERR_INVALID, "is missing", e);
+        if (json_is_null(value) && p->is_nullable)
+            continue;
         if (value != NULL && check_value(&place, value, e) < 0)
             return -1;
     }

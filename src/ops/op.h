@@ -19,6 +19,7 @@ struct op_param {
     enum op_param_type type;
     enum op_param_place place;
     bool is_required;
+    bool is_nullable;               /* null says the same as leaving it out */
     int64_t min, max;               /* INT: the range. TEXT: length in bytes */
     const char *const *choices;     /* CHOICE: NULL-terminated */
     const struct op_param *members; /* OBJECT */

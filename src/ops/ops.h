@@ -6,6 +6,7 @@
 struct json_out;
 struct session;
 
+extern const struct op op_exec_continue;
 extern const struct op op_health;
 extern const struct op op_session_create;
 extern const struct op op_session_delete;

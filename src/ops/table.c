@@ -2,6 +2,7 @@
 
 const struct op *const op_table[] = {
     &op_session_exec, /* first: routes are tried in this order */
-    &op_session_create, &op_session_list,      &op_session_get, &op_session_delete,
-    &op_session_output, &op_session_interrupt, &op_health,      NULL,
+    &op_session_create, &op_session_list,   &op_session_get,
+    &op_session_delete, &op_session_output, &op_session_interrupt,
+    &op_exec_continue,  &op_health,         NULL,
 };

@@ -1,8 +1,12 @@
 #include "session/answer.h"
 
 #include "runtime/display.h"
+#include "session/wait.h"
 
-enum { OUTPUTS_STEP = 8 };
+enum {
+    OUTPUTS_STEP = 8,
+    KEPT_VALUE_MAX = 4 * 1024 * 1024, /* larger ones are cut before the caller is known */
+};
 
 /* ---- typed outputs -----------------------------------------------------------------------------
  */
@@ -128,6 +132,7 @@ static void share_fairly(size_t total, const uint64_t claims[CLAIMS], size_t sha
 struct texts {
     struct buf bufs[CLAIMS];
     struct exec_text cut[CLAIMS];
+    json_t *value;
 };
 
 static struct exec_text as_text(const struct buf *buf, uint64_t omitted)
@@ -141,7 +146,7 @@ static void cut_streams(const struct exec *exec, const size_t shares[CLAIMS], st
         const struct output_capture *capture = &exec->pipes[i].capture;
         struct buf *buf = &texts->bufs[i];
         uint64_t omitted = 0;
-        if (capture->total > 0)
+        if (output_capture_new(capture) > 0)
             omitted =
                 output_capture_write(capture, &exec->session->rings[i], exec->id, shares[i], buf);
         texts->cut[i] = as_text(buf, omitted);
@@ -161,6 +166,7 @@ static void free_texts(struct texts *texts)
 {
     for (size_t i = 0; i < CLAIMS; i++)
         buf_free(&texts->bufs[i]);
+    json_decref(texts->value);
 }
 
 /* ---- the answer --------------------------------------------------------------------------------
@@ -234,6 +240,7 @@ static struct exec_result begin_result(const struct exec *exec, const struct ans
     return (struct exec_result){
         .exec_id = exec->id,
         .status = facts->status,
+        .is_queued = exec->started_ns == 0,
         .outputs = exec->outputs,
         .n_outputs = exec->n_outputs,
         .omitted_output_bytes = exec->omitted_output_bytes,
@@ -243,33 +250,109 @@ static struct exec_result begin_result(const struct exec *exec, const struct ans
     };
 }
 
+static void free_outputs(json_t **outputs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        json_decref(outputs[i]);
+    free(outputs);
+}
+
+/* The next answer begins with nothing but the rests. */
+static void start_over(struct exec *exec, const struct output_rest rests[OUTPUT_STREAMS])
+{
+    exec->outputs = NULL;
+    exec->n_outputs = exec->outputs_size = 0;
+    exec->omitted_output_bytes = 0;
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        output_capture_restart(&exec->pipes[i].capture, &rests[i]);
+}
+
+static void make_texts(struct exec *exec, const struct answer_facts *facts, struct texts *texts,
+                       struct exec_result *result, struct exec_error *error)
+{
+    uint64_t claims[CLAIMS] = {output_capture_new(&exec->pipes[OUTPUT_STDOUT].capture),
+                               output_capture_new(&exec->pipes[OUTPUT_STDERR].capture),
+                               error->traceback.len, error->message.len};
+    uint64_t text_need = 0;
+    for (size_t i = 0; i < CLAIMS; i++) {
+        text_need += claims[i];
+        texts->bufs[i] = BUF_INIT(SIZE_MAX / 4);
+    }
+    json_t *value;
+    size_t typed = fit_value(exec, facts, text_need, result, &value) + exec->outputs_size;
+    result->value = texts->value = value;
+    size_t left = MAX(exec->budget - MIN(exec->budget, typed), exec->budget / 4);
+    fit_texts(exec, left, claims, texts, result, error);
+    result->is_truncated = is_truncated(result, error);
+}
+
 void answer_send(struct exec *exec, const struct answer_facts *facts)
 {
-    const struct exec_listener *listener = take_ptr(exec->listener);
-    if (listener == NULL)
-        return;
+    bool is_last = facts->status != EXEC_RUNNING;
+    struct output_rest rests[OUTPUT_STREAMS] = {0};
+    for (size_t i = 0; i < OUTPUT_STREAMS && !is_last; i++)
+        output_capture_set_aside(&exec->pipes[i].capture, &exec->session->rings[i], exec->id,
+                                 &rests[i]);
     struct exec_result result = begin_result(exec, facts);
     struct exec_error error = {0};
     if (facts->error != NULL || facts->death != NULL || facts->own_name != NULL) {
         describe_error(facts, &error);
         result.error = &error;
     }
-    uint64_t claims[CLAIMS] = {exec->pipes[OUTPUT_STDOUT].capture.total,
-                               exec->pipes[OUTPUT_STDERR].capture.total, error.traceback.len,
-                               error.message.len};
-    uint64_t text_need = 0;
-    for (size_t i = 0; i < CLAIMS; i++)
-        text_need += claims[i];
-    json_t *value;
-    size_t typed = fit_value(exec, facts, text_need, &result, &value) + exec->outputs_size;
-    result.value = value;
-    size_t left = MAX(exec->budget - MIN(exec->budget, typed), exec->budget / 4);
     struct texts texts = {0};
-    for (size_t i = 0; i < CLAIMS; i++)
-        texts.bufs[i] = BUF_INIT(SIZE_MAX / 4);
-    fit_texts(exec, left, claims, &texts, &result, &error);
-    result.is_truncated = is_truncated(&result, &error);
-    listener->on_result(exec->context, &result);
-    json_decref(value);
+    make_texts(exec, facts, &texts, &result, &error);
+
+    /* The listener may end the session, and the cell with it. */
+    const struct exec_listener *listener = exec->listener;
+    void *context = exec->context;
+    json_t **outputs = exec->outputs;
+    size_t n_outputs = exec->n_outputs;
+    wait_detach(exec);
+    start_over(exec, rests);
+    listener->on_result(context, &result);
+    free_outputs(outputs, n_outputs);
     free_texts(&texts);
+}
+
+/* ---- an answer that nobody waits for -----------------------------------------------------------
+ */
+
+void answer_drop(struct exec *exec)
+{
+    free_outputs(take_ptr(exec->outputs), exec->n_outputs);
+    exec->n_outputs = 0;
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        output_capture_free(&exec->pipes[i].capture);
+}
+
+static size_t bytes_kept(const struct exec *exec, const struct answer_facts *facts)
+{
+    size_t bytes = sizeof(*exec) + display_size(facts->value) + display_size(facts->error);
+    for (size_t i = 0; i < exec->n_outputs; i++)
+        bytes += display_size(exec->outputs[i]);
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        bytes += exec->pipes[i].capture.head.cap;
+    return bytes;
+}
+
+struct exec_outcome *answer_keep(struct exec *exec, const struct answer_facts *facts)
+{
+    struct exec_outcome *outcome = mem_alloc(sizeof(*outcome));
+    outcome->facts = *facts;
+    json_incref(facts->value);
+    if (facts->value != NULL && display_size(facts->value) > KEPT_VALUE_MAX)
+        outcome->facts.value = fit_output(facts->value, exec->budget, &exec->omitted_output_bytes);
+    json_incref(facts->error);
+    if (facts->own_message != NULL)
+        outcome->facts.own_message = outcome->own_message = mem_strdup(facts->own_message);
+    outcome->bytes = bytes_kept(exec, &outcome->facts);
+    return outcome;
+}
+
+void answer_forget(struct exec_outcome *outcome)
+{
+    json_decref(outcome->facts.value);
+    json_decref(outcome->facts.error);
+    free(outcome->own_message);
+    free(outcome);
 }

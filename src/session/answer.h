@@ -11,7 +11,7 @@ void answer_add_output(struct exec *exec, json_t *output);
 struct answer_facts {
     enum exec_status status;
     json_t *value;             /* NULL: none; may be changed */
-    const json_t *error;       /* of the driver; NULL: none */
+    json_t *error;             /* of the driver; NULL: none */
     const struct death *death; /* the session ended; NULL: it did not */
     const char *own_name;      /* an error of ours takes the place of the driver's */
     const char *own_message;
@@ -19,5 +19,17 @@ struct answer_facts {
     double duration_ms;
 };
 
-/* Tells the listener. The exec may be freed by it. */
+/* Tells the listener, who has to be there and waits no more afterwards. */
 void answer_send(struct exec *exec, const struct answer_facts *facts);
+
+/* An end that nobody waited for, with what it refers to. */
+struct exec_outcome {
+    struct answer_facts facts;
+    char *own_message;
+    size_t bytes; /* that keeping it takes, about */
+};
+
+struct exec_outcome *answer_keep(struct exec *exec, const struct answer_facts *facts);
+void answer_forget(struct exec_outcome *outcome);
+/* Typed outputs and captured text of no use any more. */
+void answer_drop(struct exec *exec);

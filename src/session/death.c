@@ -11,6 +11,7 @@
 enum death_cause {
     CAUSE_CALLER,
     CAUSE_TIME,
+    CAUSE_SUCCESSOR,
     CAUSE_CHANNEL,
     CAUSE_STOP,
     CAUSE_REFUSED,
@@ -31,6 +32,8 @@ static const struct {
     [CAUSE_CALLER] = {"Killed", "Create a new session to go on."},
     [CAUSE_TIME] = {"TimeLimit", "Split the work into shorter cells, or give the cell a larger "
                                  "timeout_ms." NEW_SESSION},
+    [CAUSE_SUCCESSOR] = {"TimeLimit", "Wait for a cell to end, or interrupt it, before sending the "
+                                      "next one." NEW_SESSION},
     [CAUSE_CHANNEL] = {"ControlChannel",
                        "Do not close or write to file descriptors that the cell did not open "
                        "itself." NEW_SESSION},
@@ -63,10 +66,10 @@ static bool was_killed(const struct death_facts *f, int sig)
 static enum death_cause find_cause(const struct death_facts *f)
 {
     static const enum death_cause wished[] = {
-        [DEATH_UNWISHED] = CAUSE_UNKNOWN, [DEATH_BY_CALLER] = CAUSE_CALLER,
-        [DEATH_BY_LIMIT] = CAUSE_TIME,    [DEATH_BY_CHANNEL] = CAUSE_CHANNEL,
-        [DEATH_BY_STOP] = CAUSE_STOP,     [DEATH_BY_REFUSAL] = CAUSE_REFUSED,
-        [DEATH_BY_WARDEN] = CAUSE_WARDEN,
+        [DEATH_UNWISHED] = CAUSE_UNKNOWN,   [DEATH_BY_CALLER] = CAUSE_CALLER,
+        [DEATH_BY_LIMIT] = CAUSE_TIME,      [DEATH_BY_SUCCESSOR] = CAUSE_SUCCESSOR,
+        [DEATH_BY_CHANNEL] = CAUSE_CHANNEL, [DEATH_BY_STOP] = CAUSE_STOP,
+        [DEATH_BY_REFUSAL] = CAUSE_REFUSED, [DEATH_BY_WARDEN] = CAUSE_WARDEN,
     };
     bool may_be_its_own = f->wish == DEATH_UNWISHED || f->wish == DEATH_BY_CHANNEL;
     if (!may_be_its_own || !f->has_status)
@@ -96,6 +99,11 @@ static void describe(const struct death_facts *f, enum death_cause cause, char *
         snprintf(out, size,
                  "ran past its time limit of %u ms, ignored the interrupt and was killed (SIGKILL)",
                  f->timeout_ms);
+        return;
+    case CAUSE_SUCCESSOR:
+        snprintf(out, size,
+                 "was overdue when the next cell came, ignored the interrupt and was killed "
+                 "(SIGKILL)");
         return;
     case CAUSE_CHANNEL:
         snprintf(out, size, "the cell damaged the control channel: %s", detail);

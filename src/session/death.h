@@ -7,13 +7,14 @@
 
 /* What the daemon itself did to the session before it ended. */
 enum death_wish {
-    DEATH_UNWISHED,   /* nothing: it came from inside */
-    DEATH_BY_CALLER,  /* deleted */
-    DEATH_BY_LIMIT,   /* ignored the interrupt after its time limit */
-    DEATH_BY_CHANNEL, /* sent what no driver sends, or closed the control socket */
-    DEATH_BY_STOP,    /* the daemon stops */
-    DEATH_BY_REFUSAL, /* no jail or no interpreter came to be */
-    DEATH_BY_WARDEN,  /* the warden ended */
+    DEATH_UNWISHED,     /* nothing: it came from inside */
+    DEATH_BY_CALLER,    /* deleted */
+    DEATH_BY_LIMIT,     /* ignored the interrupt after its time limit */
+    DEATH_BY_SUCCESSOR, /* ignored the interrupt that made room for another cell */
+    DEATH_BY_CHANNEL,   /* sent what no driver sends, or closed the control socket */
+    DEATH_BY_STOP,      /* the daemon stops */
+    DEATH_BY_REFUSAL,   /* no jail or no interpreter came to be */
+    DEATH_BY_WARDEN,    /* the warden ended */
 };
 
 /* Evidence. */

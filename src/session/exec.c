@@ -3,8 +3,8 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "runtime/head.h"
-#include "session/answer.h"
 #include "session/engine_state.h"
+#include "session/wait.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -25,11 +25,10 @@ enum {
 
 const char *exec_status_name(enum exec_status status)
 {
-    static const char *const names[] = {[EXEC_OK] = "ok",
-                                        [EXEC_ERROR] = "error",
-                                        [EXEC_TIMEOUT] = "timeout",
-                                        [EXEC_INTERRUPTED] = "interrupted",
-                                        [EXEC_DIED] = "died"};
+    static const char *const names[] = {
+        [EXEC_OK] = "ok",           [EXEC_ERROR] = "error",
+        [EXEC_TIMEOUT] = "timeout", [EXEC_INTERRUPTED] = "interrupted",
+        [EXEC_DIED] = "died",       [EXEC_RUNNING] = "running"};
     return names[status];
 }
 
@@ -40,46 +39,38 @@ static struct exec *new_exec(struct session *session, const struct exec_request 
 {
     struct exec *exec = mem_alloc(sizeof(*exec));
     list_init(&exec->node);
+    list_init(&exec->kept);
     exec->session = session;
     exec->id = ++session->n_execs;
-    exec->listener = request->listener;
-    exec->context = request->context;
     exec->timeout_ms = request->timeout_ms;
-    exec->budget = request->budget;
-    exec->pictures_left = request->pictures;
+    exec->echoes = request->echoes;
+    wait_attach(exec, &request->wait);
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         exec->pipes[i].fd = -1;
     return exec;
 }
 
-/* What only the answer needed. */
-static void drop_answer(struct exec *exec)
-{
-    for (size_t i = 0; i < exec->n_outputs; i++)
-        json_decref(exec->outputs[i]);
-    exec->n_outputs = 0;
-    free(take_ptr(exec->outputs));
-    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
-        output_capture_free(&exec->pipes[i].capture);
-}
-
 static void free_exec(struct exec *exec)
 {
     list_remove(&exec->node);
-    drop_answer(exec);
+    wait_detach(exec);
+    answer_drop(exec);
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         exec_pipe_close(&exec->pipes[i]);
     free(exec->code);
     free(exec);
 }
 
-void exec_detach(struct exec *exec)
+void exec_free_if_over(struct exec *exec)
 {
-    exec->listener = NULL;
+    if (list_is_empty(&exec->node) && exec->outcome == NULL)
+        free_exec(exec);
 }
 
-static double elapsed_ms(const struct exec *exec)
+double exec_elapsed_ms(const struct exec *exec)
 {
+    if (exec->started_ns == 0)
+        return 0;
     return (double)(clock_mono_ns() - exec->started_ns) / 1e6;
 }
 
@@ -104,7 +95,7 @@ static int open_pipes(struct exec *exec, int write_fds[OUTPUT_STREAMS], struct e
 static void arm(struct session *session, enum session_alarm alarm, uint32_t due_ms)
 {
     const struct exec *exec = session->running;
-    double passed_ms = alarm == ALARM_POLL ? 0 : elapsed_ms(exec);
+    double passed_ms = alarm == ALARM_POLL ? 0 : exec_elapsed_ms(exec);
     if (due_ms >= exec->timeout_ms) {
         alarm = ALARM_DEADLINE;
         due_ms = exec->timeout_ms;
@@ -149,12 +140,17 @@ static bool can_begin(const struct session *session)
     return session->state == SESSION_IDLE && session->ending.wish == DEATH_UNWISHED;
 }
 
+static void leave_queue(struct exec *exec)
+{
+    list_remove(&exec->node);
+    exec->session->n_queued--;
+}
+
 void exec_begin_next(struct session *session)
 {
     while (can_begin(session) && !list_is_empty(&session->queue)) {
         struct exec *exec = CONTAINER_OF(list_first(&session->queue), struct exec, node);
-        list_remove(&exec->node);
-        session->n_queued--;
+        leave_queue(exec);
         struct err e;
         int rc = begin(session, exec, exec->code, exec->code_len, &e);
         if (rc == 0) {
@@ -167,7 +163,7 @@ void exec_begin_next(struct session *session)
     }
 }
 
-static int refuse_if_dead(const struct session *session, struct err *e)
+int exec_refuse_if_dead(const struct session *session, struct err *e)
 {
     if (session->state != SESSION_DEAD)
         return 0;
@@ -181,7 +177,8 @@ static int refuse_if_dead(const struct session *session, struct err *e)
 int session_exec(struct session *session, const struct exec_request *request,
                  struct exec **ret_exec, struct err *e)
 {
-    if (refuse_if_dead(session, e) < 0)
+    session_touch(session);
+    if (exec_refuse_if_dead(session, e) < 0)
         return -1;
     if (session->n_queued >= EXEC_QUEUE_MAX) {
         err_set(e, ERR_LIMIT, "%d cells already wait in this session", EXEC_QUEUE_MAX);
@@ -191,15 +188,18 @@ int session_exec(struct session *session, const struct exec_request *request,
     struct exec *exec = new_exec(session, request);
     *ret_exec = exec;
     if (can_begin(session)) {
-        if (begin(session, exec, request->code, request->code_len, e) == 0)
-            return 0;
-        free_exec(exec);
-        return -1;
+        if (begin(session, exec, request->code, request->code_len, e) < 0) {
+            free_exec(exec);
+            return -1;
+        }
+        wait_start_clock(exec, &request->wait);
+        return 0;
     }
     exec->code = mem_copy(request->code, request->code_len);
     exec->code_len = request->code_len;
     list_append(&session->queue, &exec->node);
     session->n_queued++;
+    wait_start_clock(exec, &request->wait);
     return 0;
 }
 
@@ -214,7 +214,10 @@ static bool is_ended(const struct exec *exec)
 static void forget_late(struct exec *exec)
 {
     exec->session->n_late--;
-    free_exec(exec);
+    list_remove(&exec->node);
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        exec_pipe_close(&exec->pipes[i]);
+    exec_free_if_over(exec);
 }
 
 void exec_pipe_ended(struct exec *exec)
@@ -239,7 +242,8 @@ static void tidy_late(struct session *session)
     {
         struct exec *exec = CONTAINER_OF(node, struct exec, node);
         bool is_newest = node->next == &session->late;
-        drop_answer(exec);
+        if (exec->outcome == NULL)
+            answer_drop(exec);
         for (size_t i = 0; i < OUTPUT_STREAMS && !is_newest; i++)
             if (exec->pipes[i].poll == NULL && exec_pipe_drain(&exec->pipes[i]))
                 exec_pipe_watch(&exec->pipes[i]);
@@ -260,19 +264,71 @@ static void watch_late(struct session *session)
     }
 }
 
+void session_take_new(struct session *session, enum output_stream stream, struct buf *out,
+                      uint64_t *ret_dropped)
+{
+    session_touch(session);
+    if (session->running != NULL)
+        exec_drain(session->running);
+    LIST_EACH(&session->late, node)
+    exec_drain(CONTAINER_OF(node, struct exec, node));
+    struct output_range range;
+    size_t from = out->len;
+    output_ring_read(&session->rings[stream], 0, session->taken[stream], SIZE_MAX, out, &range);
+    /* The rest of a character may be on its way. */
+    size_t whole = from + output_whole_prefix(buf_str(out) + from, out->len - from);
+    if (session->state == SESSION_BUSY && whole < out->len) {
+        range.next_offset -= out->len - whole;
+        out->len = whole;
+        out->data[whole] = '\0';
+    }
+    session->taken[stream] = range.next_offset;
+    *ret_dropped = range.dropped;
+}
+
 /* ---- the verdict -------------------------------------------------------------------------------
  */
 
-static void drain(struct exec *exec)
+void exec_drain(struct exec *exec)
 {
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         exec_pipe_drain(&exec->pipes[i]);
 }
 
+/* What a terminal would show of a value, an output or an error. */
+static void echo(struct exec *exec, enum output_stream stream, const char *text)
+{
+    size_t len = text != NULL ? strlen(text) : 0;
+    if (!exec->echoes || len == 0)
+        return;
+    exec_pipe_echo(&exec->pipes[stream], text, len);
+    if (text[len - 1] != '\n')
+        exec_pipe_echo(&exec->pipes[stream], "\n", 1);
+}
+
+static const char *text_of(const json_t *output)
+{
+    return json_string_value(json_object_get(output, "text"));
+}
+
+static void echo_error(struct exec *exec, const json_t *error)
+{
+    const char *traceback = json_string_value(json_object_get(error, "traceback"));
+    if (traceback != NULL || error == NULL || !exec->echoes) {
+        echo(exec, OUTPUT_STDERR, traceback);
+        return;
+    }
+    _buf_ struct buf text = BUF_INIT(MIB);
+    buf_printf(&text, "%s: %s", json_string_value(json_object_get(error, "name")),
+               json_string_value(json_object_get(error, "message")));
+    echo(exec, OUTPUT_STDERR, buf_str(&text));
+}
+
 void exec_on_display(struct session *session, json_t *output)
 {
     struct exec *exec = session->running;
-    drain(exec);
+    exec_drain(exec);
+    echo(exec, OUTPUT_STDOUT, text_of(output));
     if (exec->listener != NULL && exec->listener->on_display != NULL)
         exec->listener->on_display(exec->context, output);
     answer_add_output(exec, output);
@@ -294,7 +350,6 @@ static void look_after(struct session *session, const struct exec *exec)
 static void retire(struct exec *exec)
 {
     struct session *session = exec->session;
-    drain(exec);
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         exec_pipe_flush_held(&exec->pipes[i]);
     if (session->state != SESSION_DEAD)
@@ -330,7 +385,7 @@ void exec_on_verdict(struct session *session, const struct head_verdict *verdict
     struct answer_facts facts = {.status = statuses[verdict->status],
                                  .value = verdict->value,
                                  .error = verdict->error,
-                                 .duration_ms = elapsed_ms(exec)};
+                                 .duration_ms = exec_elapsed_ms(exec)};
     char message[96];
     if (exec->is_timed_out) {
         snprintf(message, sizeof(message), "stopped by SIGINT after its time limit of %u ms",
@@ -344,9 +399,12 @@ void exec_on_verdict(struct session *session, const struct head_verdict *verdict
         facts.own_name = "KeyboardInterrupt";
         facts.own_message = "the cell was interrupted";
     }
+    exec_drain(exec);
+    echo(exec, OUTPUT_STDOUT, text_of(facts.value));
+    echo_error(exec, facts.error);
     retire(exec);
     rest(session);
-    answer_send(exec, &facts);
+    wait_end(exec, &facts);
     tidy_late(session);
     exec_begin_next(session);
 }
@@ -368,16 +426,43 @@ bool exec_interrupt(struct session *session)
     return true;
 }
 
+void exec_cancel(struct exec *exec)
+{
+    struct session *session = exec->session;
+    if (exec == session->running) {
+        exec->is_unwanted = true;
+        exec_interrupt(session);
+    } else if (exec->started_ns == 0) {
+        leave_queue(exec);
+        session->forgotten_exec = exec->id;
+        free_exec(exec);
+    }
+}
+
 static void watch_running(struct session *session)
 {
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         exec_pipe_watch(&session->running->pipes[i]);
 }
 
+bool session_supersede(struct session *session)
+{
+    struct exec *exec = session->running;
+    if (exec == NULL || session->ending.wish != DEATH_UNWISHED)
+        return false;
+    if (exec->is_timed_out || exec->is_superseded)
+        return true;
+    exec->is_superseded = true;
+    watch_running(session);
+    interrupt(session);
+    session_set_alarm(session, ALARM_GRACE, GRACE_MS);
+    return true;
+}
+
 static void on_deadline(struct session *session)
 {
     struct exec *exec = session->running;
-    if (elapsed_ms(exec) < exec->timeout_ms) {
+    if (exec_elapsed_ms(exec) < exec->timeout_ms) {
         /* The loop's clock is that of its last turn. */
         session_set_alarm(session, ALARM_DEADLINE, 1);
         return;
@@ -417,6 +502,12 @@ void exec_on_signaled(struct session *session)
         on_settled(session);
 }
 
+static void on_grace_over(struct session *session)
+{
+    bool is_superseded = session->running->is_superseded;
+    session_kill(session, is_superseded ? DEATH_BY_SUCCESSOR : DEATH_BY_LIMIT, NULL);
+}
+
 void exec_on_alarm(struct session *session, enum session_alarm alarm)
 {
     if (alarm == ALARM_POLL)
@@ -426,7 +517,7 @@ void exec_on_alarm(struct session *session, enum session_alarm alarm)
     else if (alarm == ALARM_DEADLINE)
         on_deadline(session);
     else if (alarm == ALARM_GRACE)
-        session_kill(session, DEATH_BY_LIMIT, NULL);
+        on_grace_over(session);
     else if (alarm == ALARM_SETTLE)
         on_settled(session);
     else if (alarm == ALARM_QUIET)
@@ -442,9 +533,10 @@ static void answer_death(struct session *session)
     bool is_time = session->ending.wish == DEATH_BY_LIMIT;
     struct answer_facts facts = {.status = is_time ? EXEC_TIMEOUT : EXEC_DIED,
                                  .death = &session->death,
-                                 .duration_ms = elapsed_ms(exec)};
+                                 .duration_ms = exec_elapsed_ms(exec)};
+    exec_drain(exec);
     retire(exec);
-    answer_send(exec, &facts);
+    wait_end(exec, &facts);
 }
 
 static void fail_waiting(struct session *session)
@@ -455,12 +547,14 @@ static void fail_waiting(struct session *session)
     err_advise(&e, "%s", session->death.advice);
     while (!list_is_empty(&session->queue)) {
         struct exec *exec = CONTAINER_OF(list_first(&session->queue), struct exec, node);
-        list_remove(&exec->node);
-        session->n_queued--;
-        const struct exec_listener *listener = take_ptr(exec->listener);
-        if (listener != NULL)
-            listener->on_failed(exec->context, &e);
+        leave_queue(exec);
+        const struct exec_listener *listener = exec->listener;
+        void *context = exec->context;
+        if (listener == NULL)
+            session->forgotten_exec = exec->id;
         free_exec(exec);
+        if (listener != NULL)
+            listener->on_failed(context, &e);
     }
 }
 
@@ -473,7 +567,7 @@ void exec_end_all(struct session *session)
     LIST_EACH(&session->late, node)
     {
         struct exec *exec = CONTAINER_OF(node, struct exec, node);
-        drain(exec);
+        exec_drain(exec);
         forget_late(exec);
     }
 }

@@ -1,18 +1,32 @@
-/* One cell: from the queue to its answer, and beyond it as long as its pipes are open. */
+/* One cell: from the queue to its last answer, and beyond it as long as its pipes are open.
+ *
+ *   queued --begins--> running --verdict or the session's end--> ended
+ *
+ * A caller waits for one answer. One that comes before the end (the caller's patience is over) says
+ * so; whoever asks on gets what is new since. An end that nobody waits for is kept for a while. */
 #pragma once
 
 #include "session/output.h"
 #include "session/pipe.h"
 #include "session/session.h"
 
+struct exec_outcome;
 struct head_verdict;
 
 enum {
     EXEC_QUEUE_MAX = 16,
     EXEC_OUTPUTS_MAX = 1024, /* typed outputs kept for one answer */
+    EXEC_KEPT_MAX = 16,      /* ended cells of a session whose answer nobody has fetched */
 };
 
-enum exec_status { EXEC_OK, EXEC_ERROR, EXEC_TIMEOUT, EXEC_INTERRUPTED, EXEC_DIED };
+enum exec_status {
+    EXEC_OK,
+    EXEC_ERROR,
+    EXEC_TIMEOUT,
+    EXEC_INTERRUPTED,
+    EXEC_DIED,
+    EXEC_RUNNING, /* not the last answer */
+};
 
 const char *exec_status_name(enum exec_status status);
 
@@ -32,10 +46,11 @@ struct exec_error {
     const json_t *column;
 };
 
-/* The answer. Borrowed for the callback. */
+/* The answer: what is new since the one before. Borrowed for the callback. */
 struct exec_result {
     uint64_t exec_id;
     enum exec_status status;
+    bool is_queued; /* EXEC_RUNNING: it waits for the cells before it */
     struct exec_text streams[OUTPUT_STREAMS];
     const json_t *value; /* NULL: none */
     json_t *const *outputs;
@@ -57,44 +72,74 @@ struct exec_listener {
     void (*on_failed)(void *context, const struct err *e); /* it never ran */
 };
 
+/* A caller that waits for an answer. */
+struct exec_wait {
+    const struct exec_listener *listener;
+    void *context;
+    size_t budget;     /* bytes of text in the answer */
+    size_t pictures;   /* bytes of pictures beside it; what is over that counts as text does */
+    bool has_yield;    /* then it is answered after yield_ms, also if the cell still runs */
+    uint32_t yield_ms; /* counts from the call, also while the cell is queued */
+    bool cancels;      /* by going away it interrupts the cell, or takes it from the queue */
+};
+
 struct exec_request {
     const char *code; /* copied if the cell has to wait */
     size_t code_len;
     uint32_t timeout_ms; /* of running, not of waiting */
-    size_t budget;       /* bytes of text in the answer */
-    size_t pictures;     /* bytes of pictures beside it; what is over that counts as text does */
-    const struct exec_listener *listener;
-    void *context;
+    bool echoes;         /* value and error go to the streams too, as a terminal would show them */
+    struct exec_wait wait;
 };
 
 struct exec {
     struct list node; /* in the session's queue or among its late ones */
+    struct list kept; /* in the session's list of results that nobody has fetched */
     struct session *session;
-    uint64_t id;                          /* counts from 1 in each session */
-    const struct exec_listener *listener; /* NULL: nobody listens */
-    void *context;
-    char *code; /* while it waits */
+    uint64_t id; /* counts from 1 in each session */
+    char *code;  /* while it is queued */
     size_t code_len;
     uint32_t timeout_ms;
+    bool echoes;
+
+    /* Who waits for the next answer. */
+    const struct exec_listener *listener; /* NULL: nobody */
+    void *context;
     size_t budget;
+    size_t pictures_left;     /* bytes of pictures that the budget does not count */
+    struct loop_timer *yield; /* NULL: it waits to the end */
+    bool cancels;
 
     uint64_t started_ns; /* monotonic */
     bool is_timed_out;   /* the interrupt was sent */
+    bool is_superseded;  /* another cell was sent in its place: likewise */
     bool is_watched;     /* the warden looks after its files */
+    bool is_unwanted;    /* its caller cancelled it: the end is not kept */
     struct exec_pipe pipes[OUTPUT_STREAMS];
-    json_t **outputs; /* typed outputs so far, cut to the budget */
+    json_t **outputs; /* typed outputs since the last answer, cut to the budget */
     size_t n_outputs;
-    size_t outputs_size;  /* bytes within the budget, see display_size */
-    size_t pictures_left; /* bytes of pictures that the budget does not count */
+    size_t outputs_size; /* bytes within the budget, see display_size */
     uint64_t omitted_output_bytes;
+    struct exec_outcome *outcome; /* how it ended, if that is kept for somebody */
 };
 
 /* Runs the cell now or queues it. A failure to begin ends the session and is told to the listener,
  * maybe before this returns. `ret_exec` is valid until the listener heard the last. */
 int session_exec(struct session *session, const struct exec_request *request,
                  struct exec **ret_exec, struct err *e);
-/* Nobody listens any more; the cell goes on. */
-void exec_detach(struct exec *exec);
+/* Waits for the next answer of a cell that has answered before, or whose caller went away.
+ * `ret_exec` is NULL if the listener has been answered already. */
+int session_continue(struct session *session, uint64_t exec_id, const struct exec_wait *wait,
+                     struct exec **ret_exec, struct err *e);
+/* The caller went away. The cell goes on, unless the caller said otherwise. */
+void exec_leave(struct exec *exec);
+
+/* What a reader of the whole session has not had yet; both streams have such a mark of their own.
+ * `ret_dropped` counts bytes that were pushed out before they were taken. */
+void session_take_new(struct session *session, enum output_stream stream, struct buf *out,
+                      uint64_t *ret_dropped);
+/* Another cell is to run in place of the running one, which is interrupted, and killed if it does
+ * not end within a second. False if none runs. */
+bool session_supersede(struct session *session);
 
 /* ---- for the rest of the room ------------------------------------------------------------------
  */
@@ -110,3 +155,10 @@ void exec_on_signaled(struct session *session);
 void exec_end_all(struct session *session);
 /* Called by a pipe that reached its end. */
 void exec_pipe_ended(struct exec *exec);
+
+int exec_refuse_if_dead(const struct session *session, struct err *e);
+void exec_drain(struct exec *exec);  /* takes what its pipes hold now */
+void exec_cancel(struct exec *exec); /* nobody wants it any more; it may be gone afterwards */
+double exec_elapsed_ms(const struct exec *exec);
+/* Frees it if it has ended and nothing of it is needed any more. */
+void exec_free_if_over(struct exec *exec);

@@ -210,9 +210,45 @@ void output_capture_init(struct output_capture *capture, size_t budget, size_t r
     capture->head = BUF_INIT(capture->head_max);
 }
 
+void output_capture_resize(struct output_capture *capture, size_t budget, size_t ring_max)
+{
+    size_t head_max = budget - MIN(budget / 2, ring_max);
+    capture->head_max = MAX(head_max, capture->head.len);
+    capture->head.max = capture->head_max;
+}
+
 void output_capture_free(struct output_capture *capture)
 {
     buf_free(&capture->head);
+}
+
+uint64_t output_capture_new(const struct output_capture *capture)
+{
+    return capture->total - capture->told;
+}
+
+void output_capture_set_aside(struct output_capture *capture, const struct output_ring *ring,
+                              uint64_t exec_id, struct output_rest *ret)
+{
+    size_t len = (size_t)MIN(output_capture_new(capture), (uint64_t)UTF8_MAX - 1);
+    ret->len = 0;
+    if (len == 0)
+        return;
+    _buf_ struct buf end = BUF_INIT(UTF8_MAX);
+    struct output_range range;
+    output_ring_read(ring, exec_id, capture->total - len, len, &end, &range);
+    size_t whole = output_whole_prefix(buf_str(&end), end.len);
+    ret->len = end.len - whole;
+    memcpy(ret->bytes, buf_str(&end) + whole, ret->len);
+    capture->total -= ret->len;
+    capture->head.len = MIN(capture->head.len, (size_t)output_capture_new(capture));
+}
+
+void output_capture_restart(struct output_capture *capture, const struct output_rest *rest)
+{
+    capture->told = capture->total;
+    buf_clear(&capture->head);
+    output_capture_append(capture, rest->bytes, rest->len);
 }
 
 void output_capture_append(struct output_capture *capture, const char *data, size_t len)
@@ -268,14 +304,18 @@ uint64_t output_capture_write(const struct output_capture *capture, const struct
                               uint64_t exec_id, size_t share, struct buf *out)
 {
     const struct buf *head = &capture->head;
-    if (capture->total == head->len)
+    uint64_t total = output_capture_new(capture);
+    if (total == head->len)
         return output_cut_text(buf_str(head), head->len, share, out);
-    size_t tail_max = capture->total <= share ? (size_t)capture->total - head->len : share / 2;
-    uint64_t tail_from = MAX(capture->total - tail_max, (uint64_t)head->len);
-    _buf_ struct buf tail = BUF_INIT(tail_max);
+    size_t tail_max = total <= share ? (size_t)total - head->len : share / 2;
+    uint64_t tail_from = MAX(total - tail_max, (uint64_t)head->len);
+    size_t tail_len = (size_t)(total - tail_from);
+    _buf_ struct buf tail = BUF_INIT(tail_len + UTF8_MAX);
     struct output_range range;
-    output_ring_read(ring, exec_id, tail_from, tail_max, &tail, &range);
-    if (range.dropped == 0 && capture->total <= share) {
+    /* A little more, so that the limit cannot fall into a character. */
+    output_ring_read(ring, exec_id, capture->told + tail_from, tail_len + UTF8_MAX, &tail, &range);
+    tail.len = MIN(tail.len, tail_len - (size_t)MIN(range.dropped, (uint64_t)tail_len));
+    if (range.dropped == 0 && total <= share) {
         /* Joined before it becomes text: the seam may be inside a character. */
         _buf_ struct buf whole = BUF_INIT(share);
         buf_append(&whole, buf_str(head), head->len);
@@ -284,5 +324,5 @@ uint64_t output_capture_write(const struct output_capture *capture, const struct
         return 0;
     }
     size_t head_len = MIN(head->len, share - MIN(share, tail_max));
-    return write_cut(buf_str(head), head_len, buf_str(&tail), tail.len, capture->total, out);
+    return write_cut(buf_str(head), head_len, buf_str(&tail), tail.len, total, out);
 }

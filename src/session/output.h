@@ -53,22 +53,37 @@ struct output_range {
 void output_ring_read(const struct output_ring *ring, uint64_t exec_id, uint64_t offset,
                       size_t limit, struct buf *out, struct output_range *ret);
 
-/* The first bytes of one cell's stream; the last ones are still in the ring when it answers. */
+/* What a cell wrote to one stream since it last answered: the first bytes; the last ones are still
+ * in the ring when it answers again. */
 struct output_capture {
-    struct buf head; /* raw bytes */
+    struct buf head; /* raw bytes, from `told` on */
     size_t head_max;
+    uint64_t told;  /* bytes that earlier answers were about */
     uint64_t total; /* bytes written so far */
 };
 
 /* `budget` is the answer's; the ring keeps at most `ring_max` of what the head does not. */
 void output_capture_init(struct output_capture *capture, size_t budget, size_t ring_max);
+/* The next answer has another budget. */
+void output_capture_resize(struct output_capture *capture, size_t budget, size_t ring_max);
 void output_capture_free(struct output_capture *capture);
+uint64_t output_capture_new(const struct output_capture *capture); /* bytes */
 void output_capture_append(struct output_capture *capture, const char *data, size_t len);
 
-/* Writes the stream of a cell as valid UTF-8 within `share` bytes of raw text to `out`; returns the
- * number of bytes left out. */
+/* Writes what is new in the stream of a cell as valid UTF-8 within `share` bytes of raw text to
+ * `out`; returns the number of bytes left out. */
 uint64_t output_capture_write(const struct output_capture *capture, const struct output_ring *ring,
                               uint64_t exec_id, size_t share, struct buf *out);
+
+/* For an answer that is not the last: the beginning of a character at the end of the stream is put
+ * aside, and given back when the capture starts again behind what was told. */
+struct output_rest {
+    char bytes[4];
+    size_t len;
+};
+void output_capture_set_aside(struct output_capture *capture, const struct output_ring *ring,
+                              uint64_t exec_id, struct output_rest *ret);
+void output_capture_restart(struct output_capture *capture, const struct output_rest *rest);
 
 /* Cuts text to `share` bytes, head and tail, as above. */
 uint64_t output_cut_text(const char *text, size_t len, size_t share, struct buf *out);

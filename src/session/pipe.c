@@ -75,6 +75,33 @@ static void take_bytes(struct exec_pipe *pipe, char *bytes, size_t len)
     tell_listener(pipe, bytes, len);
 }
 
+void exec_pipe_echo(struct exec_pipe *pipe, const char *text, size_t len)
+{
+    char *room = pipe->exec->session->engine->scratch + sizeof(pipe->held);
+    for (size_t part; len > 0; text += part, len -= part) {
+        part = MIN(len, (size_t)ENGINE_READ_BYTES);
+        memcpy(room, text, part);
+        take_bytes(pipe, room, part);
+    }
+}
+
+void exec_pipe_replay(struct exec_pipe *pipe)
+{
+    const struct exec *exec = pipe->exec;
+    char *room = exec->session->engine->scratch + sizeof(pipe->held);
+    struct output_range range = {.next_offset = pipe->capture.told};
+    pipe->n_held = 0;
+    for (bool has_more = pipe->capture.total > pipe->capture.told; has_more;) {
+        _buf_ struct buf bytes = BUF_INIT(ENGINE_READ_BYTES);
+        output_ring_read(&exec->session->rings[pipe->stream], exec->id, range.next_offset,
+                         ENGINE_READ_BYTES, &bytes, &range);
+        has_more = bytes.len > 0;
+        memcpy(room, buf_str(&bytes), bytes.len);
+        if (has_more)
+            tell_listener(pipe, room, bytes.len);
+    }
+}
+
 /* One read. Bytes, 0 at the end, -EAGAIN when it is empty. */
 static ssize_t read_once(struct exec_pipe *pipe)
 {

@@ -30,5 +30,9 @@ bool exec_pipe_drain(struct exec_pipe *pipe);
 void exec_pipe_watch(struct exec_pipe *pipe);
 /* Nothing is expected any more: gives most of the kernel's buffer back. */
 void exec_pipe_shrink(struct exec_pipe *pipe);
+/* Text of ours that an interactive interpreter would have written here. */
+void exec_pipe_echo(struct exec_pipe *pipe, const char *text, size_t len);
+/* Tells a listener that comes late what was written since the last answer, as far as it is kept. */
+void exec_pipe_replay(struct exec_pipe *pipe);
 /* Hands bytes over to the listener that were held back as half a character. */
 void exec_pipe_flush_held(struct exec_pipe *pipe);

@@ -5,7 +5,7 @@
 #include "runtime/head.h"
 #include "runtime/pool.h"
 #include "session/engine_state.h"
-#include "session/exec.h"
+#include "session/wait.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -120,6 +120,8 @@ static void on_closed(void *context)
     session->engine->n_closing--;
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         output_ring_free(&session->rings[i]);
+    free(session->agent);
+    free(session->binding);
     free(session);
 }
 
@@ -129,6 +131,7 @@ void session_free(struct session *session)
     assert(session->state == SESSION_DEAD);
     if (session->timer == NULL)
         return; /* by a callback of its own end */
+    wait_free_kept(session);
     map_remove(&engine->sessions, session->id);
     list_remove(&session->node);
     engine->n_dead--;
@@ -287,8 +290,14 @@ int session_create(struct engine *engine, const struct session_request *request,
     session->head = head;
     list_init(&session->queue);
     list_init(&session->late);
+    list_init(&session->kept);
+    session->agent = request->agent != NULL ? mem_strdup(request->agent) : NULL;
+    session->binding = request->binding != NULL ? mem_strdup(request->binding) : NULL;
+    size_t ring_max = request->max_output_bytes;
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
-        output_ring_init(&session->rings[i], engine->config.max_output_bytes);
+        output_ring_init(&session->rings[i],
+                         ring_max > 0 ? ring_max : engine->config.max_output_bytes);
+    session_touch(session);
     session->timer = loop_timer_new(engine->loop, on_alarm, session);
     session->on_started = request->on_started;
     session->start_context = request->context;
@@ -308,8 +317,14 @@ void session_forget_starter(struct session *session)
     session->on_started = NULL;
 }
 
+void session_touch(struct session *session)
+{
+    session->used_ms = clock_mono_ms();
+}
+
 bool session_interrupt(struct session *session)
 {
+    session_touch(session);
     return exec_interrupt(session);
 }
 

@@ -42,6 +42,8 @@ struct session {
     enum session_state state;
     const struct runtime *runtime;
     const char *profile;
+    char *agent;   /* on whose behalf it was made; NULL: nobody in particular */
+    char *binding; /* where that agent was asked; NULL: unknown */
     struct jail_limits limits;
     uint64_t spawned_at_ms; /* wall clock */
     struct head *head;      /* NULL once dead */
@@ -49,12 +51,18 @@ struct session {
     struct exec *running;
     struct list queue; /* of struct exec, waiting */
     size_t n_queued;
-    struct list late; /* of struct exec: answered, with pipes that somebody may still write to */
+    struct list late; /* of struct exec: ended, with pipes that somebody may still write to */
     size_t n_late;
+    struct list kept; /* of struct exec: ended, and nobody has fetched the answer; oldest first */
+    size_t n_kept;
+    size_t kept_bytes;
+    uint64_t forgotten_exec;  /* the last one whose answer was given up; 0: none */
     uint64_t n_execs;         /* accepted so far; the last exec_id */
     uint64_t looked_after_ns; /* when the warden was last asked to look at its files */
     unsigned n_interrupts;    /* sent that have not reached the interpreter yet */
     struct output_ring rings[OUTPUT_STREAMS];
+    uint64_t taken[OUTPUT_STREAMS]; /* bytes of the stream, see session_take_new */
+    uint64_t used_ms;               /* monotonic: when somebody last wanted something of it */
 
     struct loop_timer *timer;
     enum session_alarm alarm;
@@ -69,8 +77,11 @@ struct session {
 
 struct session_request {
     const struct runtime *runtime;
-    const char *profile;                                        /* NULL: the default one */
-    const struct jail_limits *limits;                           /* NULL: the usual ones */
+    const char *profile;              /* NULL: the default one */
+    const struct jail_limits *limits; /* NULL: the usual ones */
+    const char *agent;                /* copied; may be NULL */
+    const char *binding;              /* likewise */
+    size_t max_output_bytes;          /* kept for each stream; 0: the usual */
     void (*on_started)(void *context, struct session *session); /* idle or dead by then */
     void *context;
 };
@@ -83,6 +94,9 @@ void session_forget_starter(struct session *session);
 
 /* Ends it and forgets it; cells that run or wait are answered first. */
 void session_delete(struct session *session);
+
+/* Somebody wants something of it: it is not idle. */
+void session_touch(struct session *session);
 
 /* Asks the running cell to stop; false if none runs. */
 bool session_interrupt(struct session *session);

@@ -1,0 +1,192 @@
+#include "ops/exec_call.h"
+
+#include "runtime/display.h"
+#include "wire/json.h"
+
+enum {
+    PICTURES_DEFAULT = 4 * 1024 * 1024,
+    DISPLAY_EVENT_MAX = 4 * 1024 * 1024,
+    TYPICAL_ANSWER = 1024,
+};
+
+const char *const exec_disconnects[] = {"continue", "cancel", NULL};
+
+/* Lives in the call's arena. */
+struct exec_call {
+    struct call *call;
+    struct exec *exec;
+    uint64_t dropped_bytes; /* of events that a slow client did not take */
+};
+
+/* ---- the answer --------------------------------------------------------------------------------
+ */
+
+static void put_error(struct json_out *json, const struct exec_error *error)
+{
+    json_put_key(json, "error");
+    if (error == NULL) {
+        json_put_null(json);
+        return;
+    }
+    json_put_object(json);
+    json_put_member_str(json, "name", error->name);
+    json_put_member_text(json, "message", error->message.text, error->message.len);
+    if (error->traceback.text != NULL)
+        json_put_member_text(json, "traceback", error->traceback.text, error->traceback.len);
+    else
+        json_put_member_null(json, "traceback");
+    if (error->line != NULL) {
+        json_put_key(json, "line");
+        json_put_value(json, error->line);
+    }
+    if (error->column != NULL) {
+        json_put_key(json, "column");
+        json_put_value(json, error->column);
+    }
+    if (error->advice != NULL)
+        json_put_member_str(json, "advice", error->advice);
+    json_put_object_end(json);
+}
+
+static void put_outputs(struct json_out *json, const struct exec_result *result)
+{
+    json_put_key(json, "value");
+    if (result->value != NULL)
+        json_put_value(json, result->value);
+    else
+        json_put_null(json);
+    json_put_key(json, "outputs");
+    json_put_array(json);
+    for (size_t i = 0; i < result->n_outputs; i++)
+        json_put_value(json, result->outputs[i]);
+    json_put_array_end(json);
+}
+
+static void put_omitted(struct json_out *json, const struct exec_result *result)
+{
+    json_put_key(json, "omitted");
+    json_put_object(json);
+    json_put_member_int(json, "stdout", (int64_t)result->streams[OUTPUT_STDOUT].omitted);
+    json_put_member_int(json, "stderr", (int64_t)result->streams[OUTPUT_STDERR].omitted);
+    if (result->omitted_output_bytes > 0)
+        json_put_member_int(json, "outputs", (int64_t)result->omitted_output_bytes);
+    if (result->error != NULL && result->error->traceback.omitted > 0)
+        json_put_member_int(json, "traceback", (int64_t)result->error->traceback.omitted);
+    if (result->error != NULL && result->error->message.omitted > 0)
+        json_put_member_int(json, "message", (int64_t)result->error->message.omitted);
+    json_put_object_end(json);
+}
+
+static void put_result(struct json_out *json, const struct exec_result *result)
+{
+    const struct exec_text *out = &result->streams[OUTPUT_STDOUT];
+    const struct exec_text *err = &result->streams[OUTPUT_STDERR];
+    json_put_member_int(json, "exec_id", (int64_t)result->exec_id);
+    json_put_member_str(json, "status", exec_status_name(result->status));
+    if (result->status == EXEC_RUNNING && result->is_queued)
+        json_put_member_bool(json, "queued", true);
+    json_put_member_text(json, "stdout", out->text, out->len);
+    json_put_member_text(json, "stderr", err->text, err->len);
+    put_outputs(json, result);
+    put_error(json, result->error);
+    json_put_member_bool(json, "timed_out", result->status == EXEC_TIMEOUT);
+    if (result->has_exit_code)
+        json_put_member_int(json, "exit_code", result->exit_code);
+    else
+        json_put_member_null(json, "exit_code");
+    json_put_member_real(json, "duration_ms", result->duration_ms, 3);
+    json_put_member_bool(json, "truncated", result->is_truncated);
+    if (result->is_truncated)
+        put_omitted(json, result);
+}
+
+static void on_result(void *context, const struct exec_result *result)
+{
+    struct exec_call *waiting = context;
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    buf_reserve(&out, TYPICAL_ANSWER);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    put_result(&json, result);
+    if (waiting->dropped_bytes > 0)
+        json_put_member_int(&json, "dropped_bytes", (int64_t)waiting->dropped_bytes);
+    json_put_object_end(&json);
+    call_reply(waiting->call, 200, &out);
+}
+
+static void on_failed(void *context, const struct err *e)
+{
+    struct exec_call *waiting = context;
+    call_fail(waiting->call, e);
+}
+
+/* ---- the stream --------------------------------------------------------------------------------
+ */
+
+static void on_output(void *context, enum output_stream stream, const char *bytes, size_t len)
+{
+    struct exec_call *waiting = context;
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    json_put_member_str(&json, "stream", output_stream_name(stream));
+    json_put_member_text(&json, "text", bytes, len);
+    json_put_object_end(&json);
+    if (!waiting->call->sink->event(waiting->call, "output", buf_str(&out), out.len))
+        waiting->dropped_bytes += len;
+}
+
+static void on_display(void *context, const json_t *output)
+{
+    struct exec_call *waiting = context;
+    size_t size = display_size(output);
+    if (size > DISPLAY_EVENT_MAX) { /* a cell decides how many of these there are */
+        waiting->dropped_bytes += size;
+        return;
+    }
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_value(&json, output);
+    if (!waiting->call->sink->event(waiting->call, "display", buf_str(&out), out.len))
+        waiting->dropped_bytes += out.len;
+}
+
+/* ---- the call ----------------------------------------------------------------------------------
+ */
+
+static const struct exec_listener plain_listener = {.on_result = on_result, .on_failed = on_failed};
+static const struct exec_listener stream_listener = {.on_output = on_output,
+                                                     .on_display = on_display,
+                                                     .on_result = on_result,
+                                                     .on_failed = on_failed};
+
+static void on_gone(struct call *call)
+{
+    struct exec_call *waiting = call->op_state;
+    exec_leave(waiting->exec);
+}
+
+struct exec_wait exec_call_wait(struct call *call)
+{
+    struct exec_call *waiting = arena_alloc(&call->arena, sizeof(*waiting));
+    waiting->call = call;
+    call->op_state = waiting;
+    return (struct exec_wait){
+        .listener = call->wants_stream ? &stream_listener : &plain_listener,
+        .context = waiting,
+        .budget = (size_t)call_int(call, "budget", EXEC_BUDGET_DEFAULT),
+        .pictures = json_object_get(call->args, "budget") == NULL ? PICTURES_DEFAULT : 0,
+        .has_yield = json_is_integer(json_object_get(call->args, "yield_ms")),
+        .yield_ms = (uint32_t)call_int(call, "yield_ms", 0),
+        .cancels = strcmp(call_text(call, "on_disconnect", "continue"), "cancel") == 0,
+    };
+}
+
+void exec_call_begun(struct call *call, struct exec *exec)
+{
+    if (exec == NULL)
+        return; /* and the call is over */
+    struct exec_call *waiting = call->op_state;
+    waiting->exec = exec;
+    call->on_gone = on_gone;
+}

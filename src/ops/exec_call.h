@@ -1,0 +1,38 @@
+/* A call that waits for a cell's answer: how it is written, as one object or as a stream of events.
+ * The operations that run a cell and that ask on for one share it. */
+#pragma once
+
+#include "ops/ops.h"
+#include "session/exec.h"
+
+enum {
+    EXEC_YIELD_MAX_MS = 86400 * 1000,
+    EXEC_BUDGET_DEFAULT = 64 * 1024,
+    EXEC_BUDGET_MAX = 16 * 1024 * 1024,
+};
+
+/* The members of a request that say how it wants to wait. */
+#define EXEC_PARAM_YIELD                                                                           \
+    {                                                                                              \
+        .name = "yield_ms", .type = OP_INT, .is_nullable = true, .max = EXEC_YIELD_MAX_MS,         \
+        .doc = "Answer after this time with what there is so far, also if the cell still runs; "   \
+               "without it the answer comes at the end."                                           \
+    }
+#define EXEC_PARAM_BUDGET                                                                          \
+    {                                                                                              \
+        .name = "budget", .type = OP_INT, .max = EXEC_BUDGET_MAX,                                  \
+        .doc = "How many bytes of output the answer may hold; default 65536 and up to 4 MiB of "   \
+               "pictures beside them."                                                             \
+    }
+#define EXEC_PARAM_DISCONNECT                                                                      \
+    {                                                                                              \
+        .name = "on_disconnect", .type = OP_CHOICE, .choices = exec_disconnects,                   \
+        .doc = "What becomes of the cell if the client goes away before the answer: continue "     \
+               "(default; the answer is kept) or cancel."                                          \
+    }
+extern const char *const exec_disconnects[];
+
+/* How this call waits; for session_exec and its relatives. */
+struct exec_wait exec_call_wait(struct call *call);
+/* It waits for this cell, or was answered already (NULL). */
+void exec_call_begun(struct call *call, struct exec *exec);

@@ -1,0 +1,41 @@
+#include "ops/exec_call.h"
+
+static const struct op_param params[] = {
+    OP_PARAM_SESSION,
+    {.name = "exec_id",
+     .type = OP_INT,
+     .place = OP_IN_PATH,
+     .is_required = true,
+     .min = 1,
+     .max = INT64_MAX,
+     .doc = "The cell, by the exec_id of its first answer."},
+    EXEC_PARAM_BUDGET,
+    EXEC_PARAM_YIELD,
+    EXEC_PARAM_DISCONNECT,
+    {0},
+};
+
+static void run(struct call *call)
+{
+    struct session *session = call_session(call);
+    if (session == NULL)
+        return;
+    struct err e;
+    struct exec *exec;
+    struct exec_wait wait = exec_call_wait(call);
+    if (session_continue(session, (uint64_t)call_int(call, "exec_id", 0), &wait, &exec, &e) < 0)
+        call_fail(call, &e);
+    else
+        exec_call_begun(call, exec);
+}
+
+const struct op op_exec_continue = {
+    .name = "exec.continue",
+    .method = "POST",
+    .path = "/v1/sessions/{session_id}/exec/{exec_id}/continue",
+    .flags = OP_MUTATING | OP_STREAMS,
+    .params = params,
+    .doc = "Waits on for a cell that still ran when it was last asked about; answers with what is "
+           "new.",
+    .run = run,
+};

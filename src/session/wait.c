@@ -1,0 +1,204 @@
+#include "session/wait.h"
+
+#include "loop/loop.h"
+#include "session/engine_state.h"
+
+/* Of the ends that one session keeps; the newest stays whatever it takes. */
+#define KEPT_BYTES_MAX (8 * MIB)
+
+void wait_attach(struct exec *exec, const struct exec_wait *wait)
+{
+    exec->listener = wait->listener;
+    exec->context = wait->context;
+    exec->budget = wait->budget;
+    exec->pictures_left = wait->pictures;
+    exec->cancels = wait->cancels;
+}
+
+static void on_yield(void *context)
+{
+    struct exec *exec = context;
+    exec_drain(exec);
+    answer_send(
+        exec, &(struct answer_facts){.status = EXEC_RUNNING, .duration_ms = exec_elapsed_ms(exec)});
+}
+
+void wait_start_clock(struct exec *exec, const struct exec_wait *wait)
+{
+    if (!wait->has_yield)
+        return;
+    exec->yield = loop_timer_new(exec->session->engine->loop, on_yield, exec);
+    loop_timer_set(exec->yield, wait->yield_ms);
+}
+
+void wait_detach(struct exec *exec)
+{
+    exec->listener = NULL;
+    loop_timer_close(take_ptr(exec->yield), NULL);
+}
+
+void exec_leave(struct exec *exec)
+{
+    wait_detach(exec);
+    if (exec->cancels)
+        exec_cancel(exec);
+}
+
+/* ---- ends that nobody waited for ---------------------------------------------------------------
+ */
+
+static struct exec_outcome *take_kept(struct exec *exec)
+{
+    struct session *session = exec->session;
+    struct exec_outcome *outcome = take_ptr(exec->outcome);
+    list_remove(&exec->kept);
+    session->n_kept--;
+    session->kept_bytes -= outcome->bytes;
+    return outcome;
+}
+
+static void forget_oldest(struct session *session)
+{
+    struct exec *exec = CONTAINER_OF(list_first(&session->kept), struct exec, kept);
+    session->forgotten_exec = exec->id;
+    answer_forget(take_kept(exec));
+    answer_drop(exec);
+    exec_free_if_over(exec);
+}
+
+static void keep(struct exec *exec, const struct answer_facts *facts)
+{
+    struct session *session = exec->session;
+    exec->outcome = answer_keep(exec, facts);
+    list_append(&session->kept, &exec->kept);
+    session->n_kept++;
+    session->kept_bytes += exec->outcome->bytes;
+    while (session->n_kept > 1 &&
+           (session->n_kept > EXEC_KEPT_MAX || session->kept_bytes > KEPT_BYTES_MAX))
+        forget_oldest(session);
+}
+
+void wait_end(struct exec *exec, const struct answer_facts *facts)
+{
+    if (exec->listener != NULL)
+        answer_send(exec, facts);
+    else if (exec->is_unwanted)
+        exec->session->forgotten_exec = exec->id;
+    else
+        keep(exec, facts);
+}
+
+void wait_free_kept(struct session *session)
+{
+    while (!list_is_empty(&session->kept))
+        forget_oldest(session);
+}
+
+/* ---- asking on ---------------------------------------------------------------------------------
+ */
+
+static struct exec *find_queued(struct session *session, uint64_t exec_id)
+{
+    LIST_EACH(&session->queue, node)
+    {
+        struct exec *exec = CONTAINER_OF(node, struct exec, node);
+        if (exec->id == exec_id)
+            return exec;
+    }
+    return NULL;
+}
+
+static struct exec *find_kept(struct session *session, uint64_t exec_id)
+{
+    LIST_EACH(&session->kept, node)
+    {
+        struct exec *exec = CONTAINER_OF(node, struct exec, kept);
+        if (exec->id == exec_id)
+            return exec;
+    }
+    return NULL;
+}
+
+static void refuse_missing(const struct session *session, uint64_t exec_id, struct err *e)
+{
+    unsigned long long id = exec_id;
+    if (exec_id == 0 || exec_id > session->n_execs) {
+        err_set(e, ERR_NOT_FOUND, "the session has no cell %llu", id);
+        err_advise(e, "Its cells so far: %llu.", (unsigned long long)session->n_execs);
+    } else if (exec_id > session->forgotten_exec) {
+        err_set(e, ERR_CONFLICT, "cell %llu has ended and its answer was given already", id);
+        err_advise(e, "What it wrote is at …/output?exec_id=%llu; send another cell to go on.", id);
+    } else if (exec_refuse_if_dead(session, e) == 0) {
+        err_set(e, ERR_NOT_FOUND, "the answer of cell %llu was given, or is no longer kept", id);
+        err_advise(e,
+                   "The last %d ends that nobody fetched are kept. What the cell wrote may still "
+                   "be at …/output?exec_id=%llu.",
+                   EXEC_KEPT_MAX, id);
+    }
+}
+
+/* The cell, if nobody waits for it. */
+static struct exec *find_exec(struct session *session, uint64_t exec_id, struct err *e)
+{
+    struct exec *exec = session->running;
+    if (exec == NULL || exec->id != exec_id)
+        exec = find_queued(session, exec_id);
+    if (exec == NULL)
+        exec = find_kept(session, exec_id);
+    if (exec == NULL) {
+        refuse_missing(session, exec_id, e);
+        return NULL;
+    }
+    if (exec->listener == NULL)
+        return exec;
+    err_set(e, ERR_CONFLICT, "another caller waits for cell %llu", (unsigned long long)exec_id);
+    err_advise(e,
+               "One caller at a time gets a cell's answer. What it wrote so far is at "
+               "…/output?exec_id=%llu.",
+               (unsigned long long)exec_id);
+    return NULL;
+}
+
+/* A stream that begins late begins with what is new. */
+static void replay(struct exec *exec)
+{
+    if (exec->listener->on_output != NULL)
+        for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+            exec_pipe_replay(&exec->pipes[i]);
+    if (exec->listener->on_display != NULL)
+        for (size_t i = 0; i < exec->n_outputs; i++)
+            exec->listener->on_display(exec->context, exec->outputs[i]);
+}
+
+static void answer_kept(struct exec *exec)
+{
+    struct exec_outcome *outcome = take_kept(exec);
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        exec_pipe_flush_held(&exec->pipes[i]);
+    /* One whose pipes are open belongs to its session, which the listener may end. */
+    bool is_late = !list_is_empty(&exec->node);
+    answer_send(exec, &outcome->facts);
+    answer_forget(outcome);
+    if (!is_late)
+        exec_free_if_over(exec);
+}
+
+int session_continue(struct session *session, uint64_t exec_id, const struct exec_wait *wait,
+                     struct exec **ret_exec, struct err *e)
+{
+    session_touch(session);
+    struct exec *exec = find_exec(session, exec_id, e);
+    if (exec == NULL)
+        return -1;
+    exec_drain(exec);
+    wait_attach(exec, wait);
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        output_capture_resize(&exec->pipes[i].capture, wait->budget, session->rings[i].max);
+    replay(exec);
+    *ret_exec = exec->outcome == NULL ? exec : NULL;
+    if (exec->outcome != NULL)
+        answer_kept(exec);
+    else
+        wait_start_clock(exec, wait);
+    return 0;
+}

@@ -1,0 +1,16 @@
+/* Who waits for a cell's answer: one caller at a time, with patience for all or some of the cell's
+ * life. What ends while nobody waits is kept: the last few ends of a session, and not too many
+ * bytes. */
+#pragma once
+
+#include "session/answer.h"
+
+/* The caller that waits from now on; its clock is started apart, when the cell has its place. */
+void wait_attach(struct exec *exec, const struct exec_wait *wait);
+void wait_start_clock(struct exec *exec, const struct exec_wait *wait);
+void wait_detach(struct exec *exec);
+
+/* The last answer: to whoever waits, else kept. */
+void wait_end(struct exec *exec, const struct answer_facts *facts);
+/* The session is being freed. */
+void wait_free_kept(struct session *session);
