@@ -6,8 +6,10 @@ _cella_sessions() {
 
 _cella() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-    local verbs="exec repl ps kill serve stop config doctor bench demo help --help --version"
+    local verbs="exec repl continue input interrupt names ps kill serve stop config doctor"
+    verbs+=" bench demo help --help --version"
     local common="--json --help" client="--data --url --key"
+    local spec="--runtime --profile --cwd --env --join --agent --binding --idle-timeout"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$current")
@@ -22,12 +24,24 @@ _cella() {
         mapfile -t COMPREPLY < <(compgen -d -- "$current")
         return
         ;;
-    -s | --session)
+    -s | --session | -j | --join)
         mapfile -t COMPREPLY < <(compgen -W "$(_cella_sessions)" -- "$current")
         return
         ;;
     -p | --profile)
         mapfile -t COMPREPLY < <(compgen -W "min data" -- "$current")
+        return
+        ;;
+    -r | --runtime)
+        mapfile -t COMPREPLY < <(compgen -W "python node bash" -- "$current")
+        return
+        ;;
+    -e | --env)
+        mapfile -t COMPREPLY < <(compgen -v -- "$current")
+        return
+        ;;
+    --on-disconnect)
+        mapfile -t COMPREPLY < <(compgen -W "continue cancel" -- "$current")
         return
         ;;
     --only)
@@ -42,26 +56,38 @@ _cella() {
         mapfile -t COMPREPLY < <(compgen -W "debug info warn error" -- "$current")
         return
         ;;
-    --url | --key | -t | --timeout | -b | --budget | -l | --listen)
+    --url | --key | -t | --timeout | -y | --yield | -b | --budget | -l | --listen | -C | --cwd | \
+        --agent | --binding | --idle-timeout | -m | --max)
         return
         ;;
     esac
     local words
     case ${COMP_WORDS[1]} in
-    exec) words="--file --session --new --profile --timeout --budget --save-images $client" ;;
-    repl) words="--session --keep --profile --timeout --save-images $client" ;;
+    exec)
+        words="--file --session --new $spec --timeout --yield --on-disconnect --names --budget"
+        words+=" --save-images $client"
+        [[ $current != -* ]] && mapfile -t COMPREPLY < <(compgen -f -- "$current") && return
+        ;;
+    repl) words="--session --keep $spec --timeout --save-images $client" ;;
+    continue) words="--yield --budget --names --save-images $client" ;;
+    input) words="--eof --yield --budget --save-images $client" ;;
+    names) words="--max $client" ;;
     kill) words="--all $client" ;;
-    ps | stop) words=$client ;;
+    ps | stop | interrupt) words=$client ;;
     serve) words="--listen --data --config --no-auth --log-format --log-level" ;;
     config) words=check ;;
     bench) words="--quick --only --output" ;;
-    help) words="exec repl ps kill serve stop config doctor bench demo" ;;
+    help) words=$verbs ;;
+    esac
+    case ${COMP_WORDS[1]} in
+    kill | continue | input | interrupt | names)
+        [[ $current != -* ]] && words=$(_cella_sessions)
+        ;;
     esac
     if [[ ${COMP_WORDS[1]} == config && $COMP_CWORD -gt 2 && $current != -* ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
         return
     fi
-    [[ ${COMP_WORDS[1]} == kill && $current != -* ]] && words=$(_cella_sessions)
     mapfile -t COMPREPLY < <(compgen -W "$words $common" -- "$current")
 }
 

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "cli/terminal.h"
 
-enum { PATH_SIZE = 128, SESSIONS_MAX = 100000 };
+enum { PATH_SIZE = 128, SESSIONS_MAX = 100000, CREATE_MAX = 1 << 20 };
 
 const char *cli_json_text(const json_t *object, const char *name, size_t *ret_len)
 {
@@ -121,33 +121,10 @@ static bool read_session(const json_t *object, struct cli_session *ret)
     if (id == NULL || !ids_is_uuid(id, len))
         return false;
     memcpy(ret->id, id, UUID_SIZE);
+    const char *runtime = cli_json_text(object, "runtime", NULL);
+    snprintf(ret->runtime, sizeof(ret->runtime), "%s", runtime != NULL ? runtime : "");
     ret->exec_count = cli_json_int(object, "exec_count", 0);
     return true;
-}
-
-int cli_session_create(struct cli_client *c, const char *profile, struct cli_session *ret,
-                       struct err *e)
-{
-    _buf_ struct buf body = BUF_INIT(4 * KIB);
-    struct json_out out = JSON_OUT(&body);
-    json_put_object(&out);
-    if (profile != NULL)
-        json_put_member_str(&out, "profile", profile);
-    json_put_object_end(&out);
-    if (body.overflowed)
-        return err_set(e, ERR_INVALID, "the name of the profile is too long");
-    struct cli_request request = {
-        .method = "POST",
-        .path = "/v1/sessions",
-        .body = body.data,
-        .body_len = body.len,
-        /* The first session of a profile waits until its libraries are loaded. */
-        .deadline_ms = clock_mono_ms() + 4 * CLI_DEADLINE_SHORT_MS,
-    };
-    _json_ json_t *object = NULL;
-    if (cli_api_call(c, &request, &object, e) < 0)
-        return -1;
-    return read_session(object, ret) ? 0 : refuse_answer("a session without an id", e);
 }
 
 int cli_session_list(struct cli_client *c, json_t **ret_sessions, struct err *e)
@@ -199,6 +176,50 @@ int cli_session_find(struct cli_client *c, const char *prefix, struct cli_sessio
     else
         err_set(e, ERR_INVALID, "%zu sessions begin with %.64s", n_found, prefix);
     return err_advise(e, "list the sessions with: cella ps");
+}
+
+static void put_spec(struct json_out *out, const struct cli_session_spec *spec, const char *join)
+{
+    const struct {
+        const char *name, *value;
+    } members[] = {{"runtime", spec->runtime}, {"profile", spec->profile}, {"cwd", spec->cwd},
+                   {"agent", spec->agent},     {"binding", spec->binding}, {"join", join}};
+    json_put_object(out);
+    for (size_t i = 0; i < ARRAY_LEN(members); i++)
+        if (members[i].value != NULL)
+            json_put_member_str(out, members[i].name, members[i].value);
+    if (spec->idle_timeout_secs >= 0)
+        json_put_member_int(out, "idle_timeout_secs", spec->idle_timeout_secs);
+    if (spec->env != NULL) {
+        json_put_key(out, "env");
+        json_put_value(out, spec->env);
+    }
+    json_put_object_end(out);
+}
+
+int cli_session_create(struct cli_client *c, const struct cli_session_spec *spec,
+                       struct cli_session *ret, struct err *e)
+{
+    struct cli_session host;
+    if (spec->join != NULL && cli_session_find(c, spec->join, &host, e) < 0)
+        return -1;
+    _buf_ struct buf body = BUF_INIT(CREATE_MAX);
+    struct json_out out = JSON_OUT(&body);
+    put_spec(&out, spec, spec->join != NULL ? host.id : NULL);
+    if (body.overflowed)
+        return err_set(e, ERR_TOO_LARGE, "the options of the session are too long");
+    struct cli_request request = {
+        .method = "POST",
+        .path = "/v1/sessions",
+        .body = body.data,
+        .body_len = body.len,
+        /* The first session of a profile waits until its libraries are loaded. */
+        .deadline_ms = clock_mono_ms() + 4 * CLI_DEADLINE_SHORT_MS,
+    };
+    _json_ json_t *object = NULL;
+    if (cli_api_call(c, &request, &object, e) < 0)
+        return -1;
+    return read_session(object, ret) ? 0 : refuse_answer("a session without an id", e);
 }
 
 int cli_session_kill(struct cli_client *c, const char *id, struct err *e)

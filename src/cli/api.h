@@ -17,12 +17,20 @@ int cli_api_get(struct cli_client *c, const char *method, const char *path, json
 
 struct cli_session {
     char id[UUID_SIZE];
-    int64_t exec_count;
+    char runtime[16];
+    int64_t exec_count; /* the last cell's number */
 };
 
-/* `profile` may be NULL: the daemon's default. */
-int cli_session_create(struct cli_client *c, const char *profile, struct cli_session *ret,
-                       struct err *e);
+/* What a new session shall be; NULL and -1 leave it to the daemon. */
+struct cli_session_spec {
+    const char *runtime, *profile, *cwd, *agent, *binding;
+    const char *join;          /* a session's id or the beginning of it */
+    json_t *env;               /* an object of texts */
+    int64_t idle_timeout_secs; /* 0: never */
+};
+
+int cli_session_create(struct cli_client *c, const struct cli_session_spec *spec,
+                       struct cli_session *ret, struct err *e);
 /* By its whole id or the beginning of it, if only one starts so. */
 int cli_session_find(struct cli_client *c, const char *prefix, struct cli_session *ret,
                      struct err *e);

@@ -4,7 +4,10 @@
 #include <ctype.h>
 #include <errno.h>
 
-enum { WORD_MAX = 32 }; /* longer words are not compared */
+enum {
+    WORD_MAX = 32,  /* longer words are not compared */
+    NAMES_MAX = 64, /* flags of a verb that a typo is compared with */
+};
 
 const struct cli_flag cli_common_flags[] = {
     {"json", 0, NULL, "print JSON, for programs"},
@@ -94,9 +97,9 @@ static int refuse_flag(const struct cli_verb *verb, const char *given, const cha
 {
     const struct cli_flag *tables[3];
     size_t n = flag_tables(verb, tables), n_names = 0;
-    const char *names[CLI_FLAGS_MAX];
+    const char *names[NAMES_MAX];
     for (size_t i = 0; i < n; i++)
-        for (const struct cli_flag *f = tables[i]; f->name != NULL && n_names < CLI_FLAGS_MAX; f++)
+        for (const struct cli_flag *f = tables[i]; f->name != NULL && n_names < NAMES_MAX; f++)
             names[n_names++] = f->name;
     const char *nearest = cli_nearest(name, names, n_names);
     err_set(e, ERR_INVALID, "unknown option %.64s", given);
@@ -105,15 +108,12 @@ static int refuse_flag(const struct cli_verb *verb, const char *given, const cha
     return err_advise(e, "see: cella %s --help", verb->name);
 }
 
+/* Returns how many words of argv the flag took. */
 static int take_flag(struct cli_args *args, const struct cli_flag *flag, const char *value,
-                     struct err *e)
+                     int n_words)
 {
-    if (args->n_given == CLI_FLAGS_MAX)
-        return err_set(e, ERR_INVALID, "too many options");
-    args->given[args->n_given].flag = flag;
-    args->given[args->n_given].value = value;
-    args->n_given++;
-    return 0;
+    args->given[args->n_given++] = (struct cli_given){.flag = flag, .value = value};
+    return n_words;
 }
 
 /* Parses the flag at argv[0]; returns how many of argv it took, or -1. */
@@ -130,15 +130,15 @@ static int parse_flag(struct cli_args *args, size_t argc, char **argv, struct er
     if (flag->value == NULL) {
         if (inlined != NULL)
             return err_set(e, ERR_INVALID, "--%s takes no value", flag->name);
-        return take_flag(args, flag, "", e) < 0 ? -1 : 1;
+        return take_flag(args, flag, "", 1);
     }
     if (inlined != NULL)
-        return take_flag(args, flag, inlined + (is_long ? 1 : 0), e) < 0 ? -1 : 1;
+        return take_flag(args, flag, inlined + (is_long ? 1 : 0), 1);
     if (argc < 2) {
         err_set(e, ERR_INVALID, "--%s needs a value: %s", flag->name, flag->value);
         return err_advise(e, "see: cella %s --help", args->verb->name);
     }
-    return take_flag(args, flag, argv[1], e) < 0 ? -1 : 2;
+    return take_flag(args, flag, argv[1], 2);
 }
 
 int cli_args_parse(const struct cli_verb *verb, size_t argc, char **argv, struct cli_args *ret,
@@ -146,6 +146,7 @@ int cli_args_parse(const struct cli_verb *verb, size_t argc, char **argv, struct
 {
     *ret = (struct cli_args){.verb = verb};
     ret->words = mem_alloc((argc + 1) * sizeof(*ret->words));
+    ret->given = mem_alloc((argc + 1) * sizeof(*ret->given));
     bool is_flags_over = false;
     for (size_t i = 0; i < argc;) {
         const char *word = argv[i];
@@ -168,6 +169,7 @@ int cli_args_parse(const struct cli_verb *verb, size_t argc, char **argv, struct
 void cli_args_free(struct cli_args *args)
 {
     free(args->words);
+    free(args->given);
     *args = (struct cli_args){0};
 }
 
@@ -177,6 +179,16 @@ const char *cli_value(const struct cli_args *args, const char *name)
     for (size_t i = args->n_given; i > 0; i--) /* the last one counts */
         if (strcmp(args->given[i - 1].flag->name, name) == 0)
             return args->given[i - 1].value;
+    return NULL;
+}
+
+const char *cli_value_next(const struct cli_args *args, const char *name, size_t *at)
+{
+    while (*at < args->n_given) {
+        const struct cli_given *given = &args->given[(*at)++];
+        if (strcmp(given->flag->name, name) == 0)
+            return given->value;
+    }
     return NULL;
 }
 

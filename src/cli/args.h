@@ -3,14 +3,14 @@
 
 #include "cli/verb.h"
 
-enum { CLI_FLAGS_MAX = 32 };
+struct cli_given {
+    const struct cli_flag *flag;
+    const char *value; /* "" for a switch; points into argv */
+};
 
 struct cli_args {
     const struct cli_verb *verb;
-    struct {
-        const struct cli_flag *flag;
-        const char *value; /* "" for a switch */
-    } given[CLI_FLAGS_MAX];
+    struct cli_given *given;
     size_t n_given;
     const char **words; /* what is not a flag, in order; points into argv */
     size_t n_words;
@@ -23,6 +23,9 @@ void cli_args_free(struct cli_args *args);
 
 bool cli_has(const struct cli_args *args, const char *name);
 const char *cli_value(const struct cli_args *args, const char *name); /* NULL if not given */
+/* The values of a flag that may be given again and again, one by one: *at counts them from 0; NULL
+ * behind the last. */
+const char *cli_value_next(const struct cli_args *args, const char *name, size_t *at);
 
 int cli_parse_duration(const char *text, int64_t *ret_ms, struct err *e); /* 30, 30s, 500ms, 2m */
 int cli_parse_size(const char *text, int64_t *ret_bytes, struct err *e);  /* 65536, 64k, 1m */

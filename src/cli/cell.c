@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "cli/names.h"
 #include "cli/terminal.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@ struct run {
     int n_interrupts;
 };
 
+/* By the status, where the interpreter has no say in it. */
 static const struct {
     const char *status;
     int exit_status;
@@ -27,6 +29,8 @@ static const struct {
     {"died", CLI_EXIT_FAILED},
     {"timeout", CLI_EXIT_TIMEOUT},
     {"interrupted", CLI_EXIT_INTERRUPTED},
+    {"running", CLI_EXIT_RUNNING},
+    {"input_required", CLI_EXIT_RUNNING},
 };
 
 bool cli_cell_is_status(const json_t *answer, const char *status)
@@ -35,8 +39,27 @@ bool cli_cell_is_status(const json_t *answer, const char *status)
     return text != NULL && strcmp(text, status) == 0;
 }
 
+bool cli_cell_has_exited(const json_t *answer)
+{
+    const char *name = cli_json_text(json_object_get(answer, "error"), "name", NULL);
+    return cli_cell_is_status(answer, "died") && name != NULL && strcmp(name, "Exited") == 0;
+}
+
+static int exit_status_of(const json_t *answer, const char *member)
+{
+    int64_t status = cli_json_int(answer, member, -1);
+    return status >= 0 && status <= 255 ? (int)status : -1;
+}
+
 int cli_cell_exit_status(const json_t *answer)
 {
+    int by_shell = exit_status_of(answer, "last_status");
+    int by_end = exit_status_of(answer, "exit_code");
+    bool has_ended = cli_cell_is_status(answer, "ok") || cli_cell_is_status(answer, "error");
+    if (has_ended && by_shell >= 0)
+        return by_shell;
+    if (cli_cell_is_status(answer, "died") && by_end >= 0)
+        return by_end;
     for (size_t i = 0; i < ARRAY_LEN(statuses); i++)
         if (cli_cell_is_status(answer, statuses[i].status))
             return statuses[i].exit_status;
@@ -137,20 +160,27 @@ static bool take_event(void *context, const char *name, const char *data, size_t
     return false;
 }
 
-/* --- the request ------------------------------------------------------------------------------ */
+/* --- the requests ----------------------------------------------------------------------------- */
 
-static void write_body(const struct cli_cell *cell, struct buf *body)
+static void put_wait(struct json_out *out, const struct cli_cell *cell)
 {
-    struct json_out out = JSON_OUT(body);
-    json_put_object(&out);
-    json_put_member_text(&out, "code", cell->code, cell->code_len);
-    if (cell->timeout_ms > 0)
-        json_put_member_int(&out, "timeout_ms", cell->timeout_ms);
     /* Displays that were shown live count too, and would push the value out of a small one. */
     int64_t budget = cell->budget < 0 && cell->show != NULL ? LIVE_BUDGET : cell->budget;
     if (budget >= 0)
-        json_put_member_int(&out, "budget", budget);
-    json_put_object_end(&out);
+        json_put_member_int(out, "budget", budget);
+    if (cell->yield_ms >= 0)
+        json_put_member_int(out, "yield_ms", cell->yield_ms);
+    if (cell->wants_names)
+        json_put_member_bool(out, "names", true);
+    if (cell->on_disconnect != NULL)
+        json_put_member_str(out, "on_disconnect", cell->on_disconnect);
+}
+
+static void put_code(struct json_out *out, const struct cli_cell *cell)
+{
+    json_put_member_text(out, "code", cell->code, cell->code_len);
+    if (cell->timeout_ms > 0)
+        json_put_member_int(out, "timeout_ms", cell->timeout_ms);
 }
 
 /* Why there is no answer, when it was not the daemon's doing. */
@@ -166,41 +196,224 @@ static int explain(struct run *run, struct err *e)
     return -1;
 }
 
-int cli_cell_run(struct cli_client *c, struct cli_cell *cell, json_t **ret_answer, struct err *e)
+/* One request and its answer, at the end of a stream if output is shown live. */
+static int ask(struct run *run, const char *path, const struct buf *body, json_t **ret_answer,
+               struct err *e)
 {
-    struct run run = {.client = c, .cell = cell};
-    _buf_ struct buf body = BUF_INIT(8 * CLI_CODE_MAX);
-    write_body(cell, &body);
-    char path[PATH_SIZE];
-    snprintf(path, sizeof(path), "/v1/sessions/%s/exec", cell->session_id);
+    struct cli_cell *cell = run->cell;
     struct cli_request request = {
         .method = "POST",
         .path = path,
-        .body = body.data,
-        .body_len = body.len,
+        .body = body->data,
+        .body_len = body->len,
         .on_event = cell->show != NULL ? take_event : NULL,
         .on_signal = take_signal,
-        .context = &run,
+        .context = run,
         /* No deadline: cells wait in the session's queue, and the daemon keeps the time limit. */
     };
     if (cell->show != NULL) {
         cell->show->on_signal = take_signal;
-        cell->show->context = &run;
+        cell->show->context = run;
     }
-    json_t *answer = NULL;
-    int status = cli_api_call(c, &request, &answer, e);
-    if (cell->show != NULL && run.answer != NULL) {
+    _json_ json_t *answer = NULL;
+    int status = cli_api_call(run->client, &request, &answer, e);
+    if (cell->show != NULL && run->answer != NULL) {
         json_decref(answer);
-        answer = run.answer;
+        answer = take_ptr(run->answer);
         status = 0;
     } else if (status < 0) {
-        status = explain(&run, e);
+        status = explain(run, e);
     }
     if (status == 0 && cli_cell_exit_status(answer) < 0)
         status = err_set(e, ERR_INTERNAL, "the daemon gave no result for the cell");
-    if (status < 0)
-        json_decref(answer);
-    else
-        *ret_answer = answer;
+    if (status == 0)
+        *ret_answer = take_ptr(answer);
     return status;
+}
+
+static int ask_to_run(struct run *run, json_t **ret_answer, struct err *e)
+{
+    char path[PATH_SIZE];
+    snprintf(path, sizeof(path), "/v1/sessions/%s/exec", run->cell->session_id);
+    _buf_ struct buf body = BUF_INIT(8 * CLI_CODE_MAX);
+    struct json_out out = JSON_OUT(&body);
+    json_put_object(&out);
+    put_code(&out, run->cell);
+    put_wait(&out, run->cell);
+    json_put_object_end(&out);
+    return ask(run, path, &body, ret_answer, e);
+}
+
+static int ask_to_continue(struct run *run, json_t **ret_answer, struct err *e)
+{
+    char path[PATH_SIZE];
+    snprintf(path, sizeof(path), "/v1/sessions/%s/exec/%lld/continue", run->cell->session_id,
+             (long long)run->cell->exec_id);
+    _buf_ struct buf body = BUF_INIT(4 * KIB);
+    struct json_out out = JSON_OUT(&body);
+    json_put_object(&out);
+    put_wait(&out, run->cell);
+    json_put_object_end(&out);
+    return ask(run, path, &body, ret_answer, e);
+}
+
+static int ask_with_input(struct run *run, const char *text, size_t len, json_t **ret_answer,
+                          struct err *e)
+{
+    char path[PATH_SIZE];
+    snprintf(path, sizeof(path), "/v1/sessions/%s/input", run->cell->session_id);
+    _buf_ struct buf body = BUF_INIT(8 * CLI_LINE_MAX);
+    struct json_out out = JSON_OUT(&body);
+    json_put_object(&out);
+    if (run->cell->exec_id > 0)
+        json_put_member_int(&out, "exec_id", run->cell->exec_id);
+    if (text != NULL)
+        json_put_member_text(&out, "text", text, len);
+    else
+        json_put_member_bool(&out, "eof", true);
+    put_wait(&out, run->cell);
+    json_put_object_end(&out);
+    return ask(run, path, &body, ret_answer, e);
+}
+
+/* --- input ------------------------------------------------------------------------------------ */
+
+/* What came before goes in front of what came now. */
+static void prepend_text(json_t *later, const json_t *earlier, const char *name)
+{
+    size_t before = 0, behind = 0;
+    const char *first = cli_json_text(earlier, name, &before);
+    const char *second = cli_json_text(later, name, &behind);
+    if (first == NULL || before == 0)
+        return;
+    _buf_ struct buf whole = BUF_INIT(before + behind);
+    buf_append(&whole, first, before);
+    if (second != NULL)
+        buf_append(&whole, second, behind);
+    json_object_set_new(later, name, json_stringn(buf_str(&whole), whole.len));
+}
+
+static void prepend_outputs(json_t *later, const json_t *earlier)
+{
+    json_t *all = json_array();
+    json_array_extend(all, json_object_get(earlier, "outputs"));
+    json_array_extend(all, json_object_get(later, "outputs"));
+    json_object_set_new(later, "outputs", all);
+}
+
+static void merge(json_t *later, const json_t *earlier)
+{
+    prepend_text(later, earlier, "stdout");
+    prepend_text(later, earlier, "stderr");
+    prepend_outputs(later, earlier);
+    if (json_is_true(json_object_get(earlier, "truncated")))
+        json_object_set_new(later, "truncated", json_true());
+}
+
+/* Asks for the input and passes it on: the cell's next answer. */
+static int answer_input(struct run *run, const json_t *asked, json_t **ret_answer, struct err *e)
+{
+    const json_t *input = json_object_get(asked, "input");
+    size_t len = 0;
+    const char *prompt = cli_json_text(input, "prompt", &len);
+    bool is_secret = json_is_true(json_object_get(input, "password"));
+    _buf_ struct buf line = BUF_INIT(CLI_LINE_MAX);
+    switch (cli_ask(run->cell->asker, prompt != NULL ? prompt : "", len, is_secret, &line)) {
+    case CLI_LINE_READ:
+        return ask_with_input(run, buf_str(&line), line.len, ret_answer, e);
+    case CLI_LINE_END:
+        return ask_with_input(run, NULL, 0, ret_answer, e);
+    case CLI_LINE_INTERRUPTED:
+        if (take_signal(run, SIGINT))
+            return ask_to_continue(run, ret_answer, e);
+        break;
+    case CLI_LINE_TOO_LONG:
+        send_interrupt(run);
+        return err_set(e, ERR_TOO_LARGE, "a line of input is longer than %d bytes", CLI_LINE_MAX);
+    case CLI_LINE_LEFT:
+        take_signal(run, SIGTERM);
+        break;
+    }
+    return explain(run, e);
+}
+
+static int answer_inputs(struct run *run, json_t **answer, struct err *e)
+{
+    while (run->cell->asker != NULL && cli_cell_is_status(*answer, "input_required")) {
+        _json_ json_t *asked = take_ptr(*answer);
+        run->cell->exec_id = cli_json_int(asked, "exec_id", 0);
+        if (answer_input(run, asked, answer, e) < 0)
+            return -1;
+        merge(*answer, asked);
+    }
+    return 0;
+}
+
+/* --- for the verbs ---------------------------------------------------------------------------- */
+
+int cli_cell_run(struct cli_client *c, struct cli_cell *cell, json_t **ret_answer, struct err *e)
+{
+    struct run run = {.client = c, .cell = cell};
+    if (ask_to_run(&run, ret_answer, e) < 0)
+        return -1;
+    return answer_inputs(&run, ret_answer, e);
+}
+
+int cli_cell_continue(struct cli_client *c, struct cli_cell *cell, json_t **ret_answer,
+                      struct err *e)
+{
+    struct run run = {.client = c, .cell = cell};
+    if (ask_to_continue(&run, ret_answer, e) < 0)
+        return -1;
+    return answer_inputs(&run, ret_answer, e);
+}
+
+int cli_cell_input(struct cli_client *c, struct cli_cell *cell, const char *text, size_t len,
+                   json_t **ret_answer, struct err *e)
+{
+    struct run run = {.client = c, .cell = cell};
+    if (ask_with_input(&run, text, len, ret_answer, e) < 0)
+        return -1;
+    return answer_inputs(&run, ret_answer, e);
+}
+
+static void note_losses(const json_t *answer)
+{
+    int64_t dropped = cli_json_int(answer, "dropped_bytes", 0);
+    if (dropped > 0)
+        cli_say(STDERR_FILENO,
+                "cella: %lld bytes of output were not shown: they came faster than "
+                "they were read\n",
+                (long long)dropped);
+}
+
+/* What to do about a cell that has not ended. */
+static void note_unfinished(const struct cli_cell *cell, const json_t *answer)
+{
+    long long exec_id = (long long)cli_json_int(answer, "exec_id", 0);
+    if (cli_cell_is_status(answer, "running"))
+        cli_say(STDERR_FILENO, "cella: it still runs; go on with: cella continue %.8s %lld\n",
+                cell->session_id, exec_id);
+    if (!cli_cell_is_status(answer, "input_required"))
+        return;
+    size_t len = 0;
+    const char *prompt = cli_json_text(json_object_get(answer, "input"), "prompt", &len);
+    _buf_ struct buf safe = BUF_INIT(64 * KIB);
+    cli_append_safe(&safe, prompt != NULL ? prompt : "", len, true);
+    cli_say(STDERR_FILENO, "%s%scella: it waits for a line; give it with: cella input %.8s TEXT\n",
+            buf_str(&safe), safe.len > 0 ? "\n" : "", cell->session_id);
+}
+
+int cli_cell_finish(struct cli_cell *cell, const json_t *answer)
+{
+    struct cli_show *show = cell->show;
+    if (show == NULL)
+        return cli_print_json(answer) ? cli_cell_exit_status(answer) : CLI_EXIT_PIPE;
+    cli_show_output(show, json_object_get(answer, "value"));
+    cli_show_error(show, answer);
+    note_losses(answer);
+    note_unfinished(cell, answer);
+    if (cell->wants_names && show->problem == 0)
+        cli_show_names(STDERR_FILENO, json_object_get(answer, "names"));
+    return show->problem == -EPIPE ? CLI_EXIT_PIPE : cli_cell_exit_status(answer);
 }

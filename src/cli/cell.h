@@ -1,24 +1,41 @@
-/* Running one cell in a session, with Ctrl-C reaching it. */
+/* Running one cell in a session, with Ctrl-C reaching it and its questions answered. */
 #pragma once
 
 #include "cli/api.h"
+#include "cli/ask.h"
 #include "cli/show.h"
 
 struct cli_cell {
     const char *session_id;
-    const char *code; /* checked with cli_cell_check_code */
+    int64_t exec_id;  /* to continue or to answer; 0: the one that waits for input */
+    const char *code; /* to run; checked with cli_cell_check_code */
     size_t code_len;
-    int64_t timeout_ms;    /* 0: the daemon's default */
-    int64_t budget;        /* bytes; -1: the daemon's default, or what a live showing needs */
-    struct cli_show *show; /* live output goes here; NULL: the answer holds it all */
+    int64_t timeout_ms;        /* 0: the daemon's default */
+    int64_t budget;            /* bytes; -1: the daemon's default, or what a live showing needs */
+    int64_t yield_ms;          /* come back this soon if it still runs; -1: wait to the end */
+    bool wants_names;          /* the answer shall hold all names */
+    const char *on_disconnect; /* "continue" or "cancel"; NULL: the daemon's default */
+    struct cli_show *show;     /* live output goes here; NULL: the answer holds it all */
+    struct cli_asker *asker;   /* answers its input requests; NULL: they are the caller's */
     int left_by; /* set here: the signal at which the cell was left alone; 0 if it was not */
 };
 
-/* `ret_answer` is the daemon's answer: an object whose "status" is a known one. */
+/* `ret_answer` is the daemon's answer: an object whose "status" is a known one. What was answered
+ * in parts, because input was needed in between, is one answer here. */
 int cli_cell_run(struct cli_client *c, struct cli_cell *cell, json_t **ret_answer, struct err *e);
+int cli_cell_continue(struct cli_client *c, struct cli_cell *cell, json_t **ret_answer,
+                      struct err *e);
+/* `text` NULL: the end of the input. */
+int cli_cell_input(struct cli_client *c, struct cli_cell *cell, const char *text, size_t len,
+                   json_t **ret_answer, struct err *e);
 
+/* Shows what live output did not: value, error, losses, names. The exit status. */
+int cli_cell_finish(struct cli_cell *cell, const json_t *answer);
+
+/* What a shell would say: bash's last status, a session's exit code, else by the status. */
 int cli_cell_exit_status(const json_t *answer);
 bool cli_cell_is_status(const json_t *answer, const char *status);
+bool cli_cell_has_exited(const json_t *answer); /* its interpreter ended itself: exit, os._exit */
 
 enum { CLI_CODE_MAX = 1 << 20 };
 int cli_cell_check_code(const char *code, size_t len, struct err *e);

@@ -120,6 +120,21 @@ void cli_client_close(struct cli_client *c)
     c->fd = -1;
 }
 
+int cli_client_with(const struct cli_args *args, bool may_start, cli_work work, void *context,
+                    struct err *e)
+{
+    struct cli_endpoint endpoint;
+    struct cli_client client = {.fd = -1};
+    int status = cli_endpoint_from(args, &endpoint, e);
+    if (status == 0)
+        status = cli_client_open(&client, &endpoint, may_start, e);
+    if (status == 0)
+        status = work(args, &client, context, e);
+    cli_client_close(&client);
+    cli_endpoint_free(&endpoint);
+    return status;
+}
+
 /* --- one request ------------------------------------------------------------------------------ */
 
 struct exchange {

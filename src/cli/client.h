@@ -51,6 +51,13 @@ int cli_client_open(struct cli_client *c, const struct cli_endpoint *endpoint, b
                     struct err *e);
 void cli_client_close(struct cli_client *c);
 
+/* What a verb does once it is connected: an exit status, or -1 with the error. */
+typedef int (*cli_work)(const struct cli_args *args, struct cli_client *c, void *context,
+                        struct err *e);
+/* Connects as the flags say, works, closes. */
+int cli_client_with(const struct cli_args *args, bool may_start, cli_work work, void *context,
+                    struct err *e);
+
 int cli_client_ask(struct cli_client *c, const struct cli_request *request, struct cli_reply *ret,
                    struct err *e);
 void cli_reply_free(struct cli_reply *reply);

@@ -58,6 +58,8 @@ static const struct step steps[] = {
      false},
 };
 
+static const struct cli_session_spec data_session = {.profile = "data", .idle_timeout_secs = -1};
+
 /* --- the layout ------------------------------------------------------------------------------- */
 
 static const char *paint(const struct demo *d, const char *colour)
@@ -163,6 +165,7 @@ static int play_step(struct demo *d, const struct step *step, struct err *e)
         .code_len = strlen(step->code),
         .timeout_ms = step->timeout_ms,
         .budget = DEMO_BUDGET,
+        .yield_ms = -1,
     };
     _json_ json_t *answer = NULL;
     uint64_t started_ns = clock_mono_ns();
@@ -202,7 +205,7 @@ static int play(struct demo *d, const struct cli_endpoint *endpoint, double read
         await_pool(&client);
     uint64_t started_ns = clock_mono_ns();
     if (status == 0)
-        status = cli_session_create(&client, "data", &d->session, e);
+        status = cli_session_create(&client, &data_session, &d->session, e);
     double spawned_ms = (double)(clock_mono_ns() - started_ns) / 1e6;
     if (status == 0 && !d->is_json)
         cli_say(STDOUT_FILENO, "%-*s%10.1f ms\n%-*s%10.1f ms\n", WIDTH - 13,

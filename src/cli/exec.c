@@ -1,26 +1,35 @@
 #include "cli/args.h"
 #include "cli/cell.h"
+#include "cli/spec.h"
 #include "cli/terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 static const struct cli_flag flags[] = {
     {"file", 'f', "FILE", "run this file ('-' is standard input)"},
     {"session", 's', "ID", "run in this session (the beginning of its id is enough)"},
     {"new", 'n', NULL, "run in a new session and keep it; its id is told on stderr"},
-    {"profile", 'p', "NAME", "the new session's libraries, 'min' or 'data' (the default)"},
+    CLI_FLAGS_SPEC,
     {"timeout", 't', "DURATION", "stop the code after this time: 500ms, 30s (the default), 2m"},
+    {"yield", 'y', "DURATION", "come back after this time if it still runs"},
+    {"on-disconnect", 0, "WHAT", "if this command is killed: 'continue' the cell or 'cancel' it"},
+    {"names", 0, NULL, "show the session's names afterwards"},
     {"budget", 'b', "SIZE", "with --json: how much output the answer holds (64k)"},
     {"save-images", 0, "DIR", "write images there instead of only noting them"},
     {0},
 };
 
 struct plan {
+    struct cli_session_spec spec;
+    const struct cli_language *language; /* of the code's file; NULL: not known */
     struct cli_session session;
+    struct cli_cell cell;
+    struct cli_show show;
     bool is_temporary; /* destroyed when the code has run */
     bool is_told;      /* its id is of use afterwards */
-    int64_t timeout_ms, budget;
+    bool is_code_on_stdin;
     struct buf code;
 };
 
@@ -38,50 +47,103 @@ static int read_stream(int fd, const char *name, struct buf *out, struct err *e)
     }
 }
 
-static int read_code(const struct cli_args *args, struct buf *out, struct err *e)
+static int read_file(struct plan *plan, const char *path, struct err *e)
+{
+    _fd_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return err_errno(e, ERR_NOT_FOUND, errno, "%.128s", path);
+    plan->language = cli_language_of_file(path);
+    return read_stream(fd, path, &plan->code, e);
+}
+
+/* `cella exec report.py`: a word that is the name of a file with code, and no code itself. */
+static bool is_code_file(const char *word)
+{
+    struct stat st;
+    return cli_language_of_file(word) != NULL && stat(word, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static int read_code(const struct cli_args *args, struct plan *plan, struct err *e)
 {
     const char *file = cli_value(args, "file");
-    if (args->n_words > 1 || (args->n_words == 1 && file != NULL)) {
+    const char *word = args->n_words > 0 ? args->words[0] : NULL;
+    if (args->n_words > 1 || (word != NULL && file != NULL)) {
         err_set(e, ERR_INVALID, "there is more than one piece of code");
         return err_advise(e, "quote the code: cella exec 'print(1 + 1)'");
     }
-    if (args->n_words == 1 && strcmp(args->words[0], "-") != 0) {
-        buf_append_str(out, args->words[0]);
-        return out->overflowed ? err_set(e, ERR_TOO_LARGE, "the code is too long") : 0;
+    if (file != NULL && strcmp(file, "-") != 0)
+        return read_file(plan, file, e);
+    if (word != NULL && is_code_file(word))
+        return read_file(plan, word, e);
+    if (word != NULL && strcmp(word, "-") != 0) {
+        buf_append_str(&plan->code, word);
+        return plan->code.overflowed ? err_set(e, ERR_TOO_LARGE, "the code is too long") : 0;
     }
-    if (file != NULL && strcmp(file, "-") != 0) {
-        _fd_ int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-        if (fd < 0)
-            return err_errno(e, ERR_NOT_FOUND, errno, "%.128s", file);
-        return read_stream(fd, file, out, e);
-    }
-    if (file == NULL && args->n_words == 0 && isatty(STDIN_FILENO)) {
+    if (file == NULL && word == NULL && isatty(STDIN_FILENO)) {
         err_set(e, ERR_INVALID, "there is no code to run");
         return err_advise(e, "give it as an argument, with -f FILE, or on standard input; "
                              "or work interactively with: cella repl");
     }
-    return read_stream(STDIN_FILENO, "standard input", out, e);
+    plan->is_code_on_stdin = true;
+    return read_stream(STDIN_FILENO, "standard input", &plan->code, e);
+}
+
+static int read_times(const struct cli_args *args, struct cli_cell *cell, struct err *e)
+{
+    const char *timeout = cli_value(args, "timeout"), *yield = cli_value(args, "yield");
+    const char *budget = cli_value(args, "budget");
+    if (timeout != NULL && cli_parse_duration(timeout, &cell->timeout_ms, e) < 0)
+        return -1;
+    if (timeout != NULL && cell->timeout_ms == 0)
+        return err_set(e, ERR_INVALID, "--timeout must be at least 1ms");
+    if (yield != NULL && cli_parse_duration(yield, &cell->yield_ms, e) < 0)
+        return -1;
+    return budget != NULL ? cli_parse_size(budget, &cell->budget, e) : 0;
+}
+
+static int check_arguments(const struct cli_args *args, struct err *e)
+{
+    const char *images = cli_value(args, "save-images");
+    const char *on_disconnect = cli_value(args, "on-disconnect");
+    const char *of_new = cli_has(args, "new") ? "new" : cli_spec_given(args);
+    if (cli_has(args, "session") && of_new != NULL)
+        return err_set(e, ERR_INVALID, "--session names a session that exists; --%s makes one",
+                       of_new);
+    if (images != NULL && access(images, W_OK | X_OK) < 0)
+        return err_errno(e, ERR_NOT_FOUND, errno, "--save-images %.128s", images);
+    if (on_disconnect != NULL && strcmp(on_disconnect, "continue") != 0 &&
+        strcmp(on_disconnect, "cancel") != 0)
+        return err_set(e, ERR_INVALID, "--on-disconnect takes 'continue' or 'cancel', not '%.32s'",
+                       on_disconnect);
+    return 0;
 }
 
 static int read_plan(const struct cli_args *args, struct plan *plan, struct err *e)
 {
-    const char *timeout = cli_value(args, "timeout"), *budget = cli_value(args, "budget");
-    const char *images = cli_value(args, "save-images");
-    if (cli_has(args, "session") && (cli_has(args, "new") || cli_has(args, "profile")))
-        return err_set(e, ERR_INVALID,
-                       "--session names a session that exists; --new and "
-                       "--profile make one");
-    if (timeout != NULL && cli_parse_duration(timeout, &plan->timeout_ms, e) < 0)
+    struct cli_cell *cell = &plan->cell;
+    if (check_arguments(args, e) < 0 || read_times(args, cell, e) < 0 ||
+        read_code(args, plan, e) < 0 ||
+        cli_cell_check_code(buf_str(&plan->code), plan->code.len, e) < 0)
         return -1;
-    if (timeout != NULL && plan->timeout_ms == 0)
-        return err_set(e, ERR_INVALID, "--timeout must be at least 1ms");
-    if (budget != NULL && cli_parse_size(budget, &plan->budget, e) < 0)
+    plan->show = (struct cli_show){.image_dir = cli_value(args, "save-images"),
+                                   .is_coloured = cli_is_coloured(STDERR_FILENO)};
+    cell->code = buf_str(&plan->code);
+    cell->code_len = plan->code.len;
+    cell->wants_names = cli_has(args, "names");
+    cell->on_disconnect = cli_value(args, "on-disconnect");
+    cell->show = cli_has(args, "json") ? NULL : &plan->show;
+    return cli_spec_read(args, plan->language, &plan->spec, e);
+}
+
+/* A file of one language and a session of another are a mistake. */
+static int find_session(const char *id, struct cli_client *c, struct plan *plan, struct err *e)
+{
+    if (cli_session_find(c, id, &plan->session, e) < 0)
         return -1;
-    if (images != NULL && access(images, W_OK | X_OK) < 0)
-        return err_errno(e, ERR_NOT_FOUND, errno, "--save-images %.128s", images);
-    if (read_code(args, &plan->code, e) < 0)
-        return -1;
-    return cli_cell_check_code(buf_str(&plan->code), plan->code.len, e);
+    if (plan->language != NULL && strcmp(plan->language->runtime, plan->session.runtime) != 0)
+        return err_set(e, ERR_INVALID, "the file is %s and the session runs %s",
+                       plan->language->runtime, plan->session.runtime);
+    return 0;
 }
 
 static int choose_session(const struct cli_args *args, struct cli_client *c, struct plan *plan,
@@ -89,70 +151,60 @@ static int choose_session(const struct cli_args *args, struct cli_client *c, str
 {
     const char *id = cli_value(args, "session");
     if (id != NULL)
-        return cli_session_find(c, id, &plan->session, e);
-    if (cli_session_create(c, cli_value(args, "profile"), &plan->session, e) < 0)
-        return -1;
+        return find_session(id, c, plan, e);
     plan->is_told = cli_has(args, "new");
     plan->is_temporary = !plan->is_told;
+    if (cli_session_create(c, &plan->spec, &plan->session, e) < 0)
+        return -1;
     if (plan->is_told && !cli_has(args, "json"))
         cli_say(STDERR_FILENO, "session %s\n", plan->session.id);
     return 0;
 }
 
-static void note_losses(const json_t *answer)
+/* One that was left running needs its session. */
+static void keep_unfinished(struct plan *plan, json_t *answer)
 {
-    int64_t dropped = cli_json_int(answer, "dropped_bytes", 0);
-    if (dropped > 0)
-        cli_say(STDERR_FILENO,
-                "cella: %lld bytes of output were not shown: they came faster than "
-                "they were read\n",
-                (long long)dropped);
-}
-
-static int print_json(const struct plan *plan, json_t *answer)
-{
-    if (!plan->is_temporary)
-        json_object_set_new(answer, "session_id", json_string(plan->session.id));
-    return cli_print_json(answer) ? cli_cell_exit_status(answer) : CLI_EXIT_PIPE;
-}
-
-static int run_cell(const struct cli_args *args, struct cli_client *c, struct plan *plan,
-                    struct err *e)
-{
-    bool is_json = cli_has(args, "json");
-    struct cli_show show = {.image_dir = cli_value(args, "save-images"),
-                            .is_coloured = cli_is_coloured(STDERR_FILENO),
-                            .is_advice_hidden = plan->is_temporary};
-    struct cli_cell cell = {
-        .session_id = plan->session.id,
-        .code = buf_str(&plan->code),
-        .code_len = plan->code.len,
-        .timeout_ms = plan->timeout_ms,
-        .budget = plan->budget,
-        .show = is_json ? NULL : &show,
-    };
-    _json_ json_t *answer = NULL;
-    if (cli_cell_run(c, &cell, &answer, e) < 0) {
-        if (cell.left_by != 0)
-            return 128 + cell.left_by;
-        return show.problem == -EPIPE ? CLI_EXIT_PIPE : -1;
+    bool is_unfinished =
+        cli_cell_is_status(answer, "running") || cli_cell_is_status(answer, "input_required");
+    if (plan->is_temporary && is_unfinished) {
+        plan->is_temporary = false;
+        plan->is_told = true;
     }
-    if (is_json)
-        return print_json(plan, answer);
-    cli_show_output(&show, json_object_get(answer, "value"));
-    cli_show_error(&show, answer);
-    note_losses(answer);
-    if (plan->is_temporary && cli_cell_is_status(answer, "timeout"))
-        cli_say(STDERR_FILENO, "  give it more time with --timeout DURATION\n");
-    return show.problem == -EPIPE ? CLI_EXIT_PIPE : cli_cell_exit_status(answer);
+    if (plan->is_told && plan->cell.show == NULL)
+        json_object_set_new(answer, "session_id", json_string(plan->session.id));
 }
 
-static int run_plan(const struct cli_args *args, struct cli_client *c, struct plan *plan,
-                    struct err *e)
+static int run_cell(struct cli_client *c, struct plan *plan, struct err *e)
 {
+    struct cli_cell *cell = &plan->cell;
+    cell->session_id = plan->session.id;
+    plan->show.is_temporary = plan->is_temporary;
+    _json_ json_t *answer = NULL;
+    if (cli_cell_run(c, cell, &answer, e) < 0) {
+        if (cell->left_by != 0)
+            return 128 + cell->left_by;
+        return plan->show.problem == -EPIPE ? CLI_EXIT_PIPE : -1;
+    }
+    keep_unfinished(plan, answer);
+    int status = cli_cell_finish(cell, answer);
+    if (cell->show != NULL && plan->is_temporary && cli_cell_is_status(answer, "timeout"))
+        cli_say(STDERR_FILENO, "  give it more time with --timeout DURATION\n");
+    return status;
+}
+
+static int run_plan(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
+{
+    struct plan *plan = context;
     if (choose_session(args, c, plan, e) < 0)
         return -1;
-    int status = run_cell(args, c, plan, e);
+    /* Who wants to come back early wants to be told of input requests too. */
+    struct cli_asker asker = {.show = plan->cell.show};
+    if (plan->cell.yield_ms < 0)
+        plan->cell.asker = &asker;
+    if (plan->cell.asker != NULL && !plan->is_code_on_stdin)
+        asker.lines = cli_lines_new(NULL);
+    int status = run_cell(c, plan, e);
+    cli_lines_free(asker.lines);
     struct err ignored; /* a session that died is gone already */
     if (plan->is_temporary)
         cli_session_kill(c, plan->session.id, &ignored);
@@ -161,40 +213,43 @@ static int run_plan(const struct cli_args *args, struct cli_client *c, struct pl
 
 static int run(const struct cli_args *args, struct err *e)
 {
-    struct plan plan = {.budget = -1, .code = BUF_INIT(CLI_CODE_MAX + 32 * KIB)};
-    struct cli_endpoint endpoint;
-    struct cli_client client = {.fd = -1};
-    int status = cli_endpoint_from(args, &endpoint, e);
-    if (status == 0)
-        status = read_plan(args, &plan, e);
+    struct plan plan = {.cell = {.budget = -1, .yield_ms = -1},
+                        .code = BUF_INIT(CLI_CODE_MAX + 32 * KIB)};
+    int status = read_plan(args, &plan, e);
     if (status == 0) {
         cli_signals_take();
-        status = cli_client_open(&client, &endpoint, true, e);
+        status = cli_client_with(args, true, run_plan, &plan, e);
     }
-    if (status == 0)
-        status = run_plan(args, &client, &plan, e);
-    cli_client_close(&client);
-    cli_endpoint_free(&endpoint);
+    cli_spec_free(&plan.spec);
     buf_free(&plan.code);
     return status;
 }
 
 const struct cli_verb cli_exec_verb = {
     .name = "exec",
-    .summary = "run Python code in a sandboxed session",
-    .usage = "[OPTION...] [CODE]",
-    .about = "Runs CODE, or a file (-f), or standard input, and shows its output as it comes; the\n"
-             "value of a last expression is printed too. Without --session and --new the code\n"
-             "runs in a session of its own that is destroyed afterwards. A daemon is started if\n"
-             "none runs. Ctrl-C interrupts the code.\n"
-             "Exit status: 0, 1 if the code failed, 124 if its time was over, 130 if it was\n"
-             "interrupted; other numbers mean that it could not be run.",
+    .summary = "run Python, Node.js or bash code in a sandboxed session",
+    .usage = "[OPTION...] [CODE | FILE]",
+    .about =
+        "Runs CODE, or a file, or standard input, and shows its output as it comes; the value\n"
+        "of a last expression is printed too. The language is Python unless --runtime, the\n"
+        "name of the file (.py, .js, .mjs, .sh) or the session says otherwise. Without\n"
+        "--session and --new the code runs in a session of its own that is destroyed\n"
+        "afterwards. A daemon is started if none runs. Ctrl-C interrupts the code. When the\n"
+        "code asks for input, a line is read from the terminal, or from standard input\n"
+        "unless the code came from there.\n"
+        "Exit status: 0, or 1 if the code failed; for bash that of its last command, and for\n"
+        "code that ends its interpreter the code it ended with; 75 if it still runs (--yield),\n"
+        "124 if its time was over, 130 if it was interrupted; others mean that it could not\n"
+        "be run.",
     .flags = flags,
     .is_client = true,
     .examples = "cella exec 'sum(range(10))'\n"
-                "cella exec -f analysis.py --timeout 5m --save-images .\n"
+                "cella exec --runtime node '[1, 2, 3].map(n => n * n)'\n"
+                "cella exec -r bash 'for i in 1 2 3; do echo $i; done'\n"
+                "cella exec analysis.py --timeout 5m --save-images .\n"
                 "echo 'print(6 * 7)' | cella exec\n"
                 "cella exec --new 'x = 41'          # prints: session 0b9c...\n"
-                "cella exec --session 0b9c 'x + 1'",
+                "cella exec --session 0b9c 'x + 1'\n"
+                "cella exec -r bash --join 0b9c --env LANG 'ls'",
     .run = run,
 };

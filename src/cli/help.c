@@ -42,12 +42,13 @@ void cli_help_all(int fd)
     buf_append_str(&text, "Cella: live, sandboxed interpreters that keep their state.\n\n"
                           "Usage: cella COMMAND [OPTION...] [ARGUMENT...]\n\nCommands:\n");
     for (size_t i = 0; cli_verbs[i] != NULL; i++)
-        buf_printf(&text, "  %-8s  %s\n", cli_verbs[i]->name, cli_verbs[i]->summary);
+        buf_printf(&text, "  %-9s  %s\n", cli_verbs[i]->name, cli_verbs[i]->summary);
     buf_append_str(&text, "\nEvery command has --help, with examples, and --json, for programs.\n"
                           "The daemon is started when a command needs it and none runs.\n\n"
                           "Examples:\n"
                           "  cella exec 'sum(range(10))'\n"
-                          "  cella repl\n"
+                          "  cella exec --runtime bash 'ls /'\n"
+                          "  cella repl --runtime node\n"
                           "  cella demo\n\n"
                           "  cella --version           what this is\n"
                           "  man cella                 all of it\n");

@@ -44,25 +44,23 @@ static int kill_all(struct cli_client *c, json_t *ids, bool is_json, struct err 
     return 0;
 }
 
+static int find_and_kill(const struct cli_args *args, struct cli_client *c, void *context,
+                         struct err *e)
+{
+    (void)context;
+    _json_ json_t *ids = json_array();
+    if (find_all(args, c, ids, e) < 0)
+        return -1;
+    return kill_all(c, ids, cli_has(args, "json"), e);
+}
+
 static int run(const struct cli_args *args, struct err *e)
 {
     if ((args->n_words == 0) != cli_has(args, "all")) {
         err_set(e, ERR_INVALID, "name the sessions to kill, or give --all");
         return err_advise(e, "list the sessions with: cella ps");
     }
-    struct cli_endpoint endpoint;
-    struct cli_client client = {.fd = -1};
-    _json_ json_t *ids = json_array();
-    int status = cli_endpoint_from(args, &endpoint, e);
-    if (status == 0)
-        status = cli_client_open(&client, &endpoint, false, e);
-    if (status == 0)
-        status = find_all(args, &client, ids, e);
-    if (status == 0)
-        status = kill_all(&client, ids, cli_has(args, "json"), e);
-    cli_client_close(&client);
-    cli_endpoint_free(&endpoint);
-    return status;
+    return cli_client_with(args, false, find_and_kill, NULL, e);
 }
 
 const struct cli_verb cli_kill_verb = {

@@ -7,6 +7,7 @@
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
+#include <termios.h>
 #include <wchar.h>
 
 enum { HISTORY_ENTRIES = 2000, TAB_SPACES = 4 };
@@ -17,6 +18,7 @@ struct cli_lines {
     char *history_path;
     EditLine *editor; /* NULL: plain lines */
     History *history;
+    bool is_answer;     /* not code: kept out of the history */
     unsigned n_spaces;  /* of a tab, not yet given to the editor */
     struct buf pending; /* plain: read and not yet given out */
     bool is_at_end;
@@ -104,7 +106,7 @@ bool cli_lines_is_interactive(const struct cli_lines *l)
 
 static enum cli_line line_after_signal(int signo)
 {
-    return signo == SIGINT ? CLI_LINE_INTERRUPTED : CLI_LINE_END;
+    return signo == SIGINT ? CLI_LINE_INTERRUPTED : CLI_LINE_LEFT;
 }
 
 static enum cli_line read_edited(struct cli_lines *l, struct buf *ret_line)
@@ -123,7 +125,7 @@ static enum cli_line read_edited(struct cli_lines *l, struct buf *ret_line)
         return CLI_LINE_END;
     }
     HistEvent event;
-    if (l->history != NULL && text[strspn(text, " \t\n")] != '\0')
+    if (l->history != NULL && !l->is_answer && text[strspn(text, " \t\n")] != '\0')
         history(l->history, &event, H_ENTER, text);
     size_t n = (size_t)len;
     while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r'))
@@ -178,6 +180,37 @@ enum cli_line cli_lines_read(struct cli_lines *l, const char *prompt, struct buf
     l->prompt = prompt;
     buf_clear(ret_line);
     return l->editor != NULL ? read_edited(l, ret_line) : read_plain(l, ret_line);
+}
+
+/* Without the editor: it shows what is typed. */
+static enum cli_line read_secret(struct cli_lines *l, struct buf *ret_line)
+{
+    struct termios before = {0}, quiet;
+    bool is_terminal = tcgetattr(STDIN_FILENO, &before) == 0;
+    quiet = before;
+    quiet.c_lflag &= ~(tcflag_t)ECHO;
+    if (is_terminal)
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet);
+    enum cli_line got = read_plain(l, ret_line);
+    if (is_terminal)
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
+    if (l->is_interactive)
+        cli_say(STDERR_FILENO, "\n");
+    return got;
+}
+
+enum cli_line cli_lines_ask(struct cli_lines *l, const char *prompt, bool is_secret,
+                            struct buf *ret_line)
+{
+    l->prompt = prompt;
+    l->is_answer = true;
+    buf_clear(ret_line);
+    enum cli_line got = is_secret           ? read_secret(l, ret_line)
+                        : l->editor != NULL ? read_edited(l, ret_line)
+                                            : read_plain(l, ret_line);
+    l->is_answer = false;
+    l->is_at_end = false; /* at a terminal Ctrl-D ends one answer, not what is typed next */
+    return got;
 }
 
 void cli_lines_free(struct cli_lines *l)

@@ -5,7 +5,13 @@
 
 struct cli_lines;
 
-enum cli_line { CLI_LINE_READ, CLI_LINE_INTERRUPTED, CLI_LINE_TOO_LONG, CLI_LINE_END };
+enum cli_line {
+    CLI_LINE_READ,
+    CLI_LINE_INTERRUPTED, /* Ctrl-C */
+    CLI_LINE_TOO_LONG,
+    CLI_LINE_END,
+    CLI_LINE_LEFT, /* this program was told to end */
+};
 
 enum { CLI_LINE_MAX = 1 << 20 };
 
@@ -14,4 +20,7 @@ struct cli_lines *cli_lines_new(const char *history_path);
 bool cli_lines_is_interactive(const struct cli_lines *l); /* a person types */
 /* The line without its end; the prompt is shown to people only. */
 enum cli_line cli_lines_read(struct cli_lines *l, const char *prompt, struct buf *ret_line);
+/* The same for an answer: it is kept out of the history, and a secret is not shown. */
+enum cli_line cli_lines_ask(struct cli_lines *l, const char *prompt, bool is_secret,
+                            struct buf *ret_line);
 void cli_lines_free(struct cli_lines *l); /* saves the history */

@@ -1,9 +1,9 @@
 #include "base/fd.h"
 #include "cli/args.h"
-#include "cli/block.h"
 #include "cli/cell.h"
 #include "cli/launch.h"
 #include "cli/lines.h"
+#include "cli/spec.h"
 #include "cli/terminal.h"
 
 #include <limits.h>
@@ -11,7 +11,7 @@
 static const struct cli_flag flags[] = {
     {"session", 's', "ID", "work in this session (the beginning of its id is enough)"},
     {"keep", 'k', NULL, "leave the new session alive at the end and tell its id"},
-    {"profile", 'p', "NAME", "the new session's libraries, 'min' or 'data' (the default)"},
+    CLI_FLAGS_SPEC,
     {"timeout", 't', "DURATION", "stop a cell after this time (30s)"},
     {"save-images", 0, "DIR", "write images there instead of only noting them"},
     {0},
@@ -20,17 +20,22 @@ static const struct cli_flag flags[] = {
 struct repl {
     const struct cli_args *args;
     struct cli_client *client;
+    struct cli_session_spec spec;
     struct cli_session session;
+    const struct cli_language *language;
     bool is_own; /* made here: replaced when it dies, destroyed at the end */
     bool is_json;
     int64_t timeout_ms;
     int64_t number; /* that the next cell will have */
     bool has_failed;
+    bool is_over; /* the session ended itself: so does the conversation */
+    int exit_code;
     struct cli_lines *lines;
     struct buf block;
     struct buf line;
     bool is_line_kept; /* `line` was read and belongs to the next block */
     struct cli_show show;
+    struct cli_asker asker;
 };
 
 enum step { STEP_RUN, STEP_AGAIN, STEP_END };
@@ -47,10 +52,17 @@ static enum cli_line read_line(struct repl *r)
     char prompt[48];
     int width = snprintf(prompt, sizeof(prompt), "[%lld] ", (long long)r->number);
     if (r->block.len > 0)
-        snprintf(prompt, sizeof(prompt), "%*s... ", width, "");
+        snprintf(prompt, sizeof(prompt), "%*s%s", width, "", r->language->more_prompt);
     else
-        snprintf(prompt + width, sizeof(prompt) - (size_t)width, ">>> ");
+        snprintf(prompt + width, sizeof(prompt) - (size_t)width, "%s", r->language->prompt);
     return cli_lines_read(r->lines, prompt, &r->line);
+}
+
+static bool ends_block(const struct repl *r)
+{
+    return r->language->ends_before != NULL &&
+           r->language->ends_before(buf_str(&r->block), r->block.len, buf_str(&r->line),
+                                    r->line.len);
 }
 
 /* Takes `line` into the block. */
@@ -59,14 +71,13 @@ static enum step add_line(struct repl *r)
     bool is_typed = cli_lines_is_interactive(r->lines);
     if (r->block.len == 0 && is_blank(&r->line))
         return STEP_AGAIN;
-    if (!is_typed &&
-        cli_block_ends_before(buf_str(&r->block), r->block.len, buf_str(&r->line), r->line.len)) {
+    if (!is_typed && ends_block(r)) {
         r->is_line_kept = true;
         return STEP_RUN;
     }
     buf_append(&r->block, buf_str(&r->line), r->line.len);
     buf_append_char(&r->block, '\n');
-    switch (cli_block_look(buf_str(&r->block), r->block.len)) {
+    switch (r->language->look(buf_str(&r->block), r->block.len)) {
     case CLI_BLOCK_WHOLE:
         return STEP_RUN;
     case CLI_BLOCK_SUITE:
@@ -96,6 +107,8 @@ static enum step read_block(struct repl *r)
         case CLI_LINE_TOO_LONG:
             cli_say(STDERR_FILENO, "cella: a line longer than a cell may be\n");
             return STEP_END;
+        case CLI_LINE_LEFT:
+            return STEP_END;
         case CLI_LINE_END:
             return !cli_lines_is_interactive(r->lines) && r->block.len > 0 ? STEP_RUN : STEP_END;
         }
@@ -103,13 +116,11 @@ static enum step read_block(struct repl *r)
     return step;
 }
 
-/* In a session these end the cell only; here they are how people leave. */
-static bool is_farewell(const struct buf *block)
+static bool is_farewell(const struct repl *r)
 {
-    static const char *const words[] = {"exit", "quit", "exit()", "quit()"};
-    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-        size_t len = strlen(words[i]);
-        if (block->len == len + 1 && memcmp(block->data, words[i], len) == 0)
+    for (const char *const *word = r->language->farewells; *word != NULL; word++) {
+        size_t len = strlen(*word);
+        if (r->block.len == len + 1 && memcmp(r->block.data, *word, len) == 0)
             return true;
     }
     return false;
@@ -121,10 +132,12 @@ static int start_session(struct repl *r, struct err *e)
 {
     const char *id = cli_value(r->args, "session");
     r->is_own = id == NULL;
-    if (id != NULL
-            ? cli_session_find(r->client, id, &r->session, e) < 0
-            : cli_session_create(r->client, cli_value(r->args, "profile"), &r->session, e) < 0)
+    if (id != NULL ? cli_session_find(r->client, id, &r->session, e) < 0
+                   : cli_session_create(r->client, &r->spec, &r->session, e) < 0)
         return -1;
+    r->language = cli_language_find(r->session.runtime);
+    if (r->language == NULL)
+        r->language = &cli_languages[0];
     r->number = r->session.exec_count + 1;
     return 0;
 }
@@ -159,19 +172,19 @@ static bool is_session_dead(struct repl *r)
     return state != NULL && strcmp(state, "dead") == 0;
 }
 
-static int show_answer(struct repl *r, json_t *answer, struct err *e)
+static int show_answer(struct repl *r, struct cli_cell *cell, const json_t *answer, struct err *e)
 {
     int status = cli_cell_exit_status(answer);
     r->has_failed = r->has_failed || status != 0;
     r->number = cli_json_int(answer, "exec_id", r->number) + 1;
-    if (r->is_json) {
-        if (!cli_print_json(answer))
-            return err_set(e, ERR_UNAVAILABLE, "nobody reads the output any more");
-    } else {
-        cli_show_output(&r->show, json_object_get(answer, "value"));
-        cli_show_error(&r->show, answer);
-        if (r->show.is_out_mid_line && cli_lines_is_interactive(r->lines))
-            cli_show_stream(&r->show, false, "\n", 1);
+    if (cli_cell_finish(cell, answer) == CLI_EXIT_PIPE)
+        return err_set(e, ERR_UNAVAILABLE, "nobody reads the output any more");
+    if (!r->is_json && r->show.is_out_mid_line && cli_lines_is_interactive(r->lines))
+        cli_show_stream(&r->show, false, "\n", 1);
+    if (cli_cell_has_exited(answer)) {
+        r->is_over = true;
+        r->exit_code = status;
+        return 0;
     }
     bool may_be_dead = cli_cell_is_status(answer, "died") || cli_cell_is_status(answer, "timeout");
     return may_be_dead && is_session_dead(r) ? replace_session(r, e) : 0;
@@ -192,11 +205,13 @@ static int run_block(struct repl *r, struct err *e)
         .code_len = r->block.len,
         .timeout_ms = r->timeout_ms,
         .budget = -1,
+        .yield_ms = -1,
         .show = r->is_json ? NULL : &r->show,
+        .asker = &r->asker,
     };
     _json_ json_t *answer = NULL;
     if (cli_cell_run(r->client, &cell, &answer, e) == 0)
-        return show_answer(r, answer, e);
+        return show_answer(r, &cell, answer, e);
     r->has_failed = true;
     bool is_gone = e->code == ERR_NOT_FOUND || e->code == ERR_GONE;
     bool goes_on = is_gone || e->code == ERR_CONFLICT || e->code == ERR_LIMIT;
@@ -211,13 +226,13 @@ static int converse(struct repl *r, struct err *e)
     bool is_typed = cli_lines_is_interactive(r->lines);
     if (is_typed && !r->is_json)
         cli_say(STDERR_FILENO,
-                "Cella %s, session %.8s. Ctrl-C interrupts a cell, Ctrl-D ends this.\n",
-                CELLA_VERSION, r->session.id);
+                "Cella %s, %s, session %.8s. Ctrl-C interrupts a cell, Ctrl-D ends this.\n",
+                CELLA_VERSION, r->language->name, r->session.id);
     int status = 0;
-    while (status == 0 && read_block(r) == STEP_RUN && !(is_typed && is_farewell(&r->block)))
+    while (status == 0 && !r->is_over && read_block(r) == STEP_RUN && !(is_typed && is_farewell(r)))
         status = run_block(r, e);
-    if (status < 0)
-        return -1;
+    if (status < 0 || r->is_over)
+        return status < 0 ? -1 : r->exit_code;
     return r->has_failed && !is_typed ? CLI_EXIT_FAILED : 0;
 }
 
@@ -254,45 +269,52 @@ static void leave_session(struct repl *r)
         cli_session_kill(r->client, r->session.id, &ignored);
 }
 
-static int run_repl(struct repl *r, struct err *e)
+static int run_repl(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
 {
+    (void)args;
+    struct repl *r = context;
+    r->client = c;
     _free_ char *path = history_path();
     if (start_session(r, e) < 0)
         return -1;
     r->lines = cli_lines_new(path);
+    r->asker = (struct cli_asker){.lines = r->lines, .show = r->is_json ? NULL : &r->show};
     int status = converse(r, e);
     cli_lines_free(r->lines);
     leave_session(r);
     return status;
 }
 
+static int read_arguments(struct repl *r, struct err *e)
+{
+    const struct cli_args *args = r->args;
+    const char *timeout = cli_value(args, "timeout"), *of_new = cli_spec_given(args);
+    if (args->n_words > 0)
+        return err_set(e, ERR_INVALID, "repl takes no arguments; code is run with: cella exec");
+    if (cli_has(args, "session") && of_new != NULL)
+        return err_set(e, ERR_INVALID, "--session names a session that exists; --%s makes one",
+                       of_new);
+    if (timeout != NULL && cli_parse_duration(timeout, &r->timeout_ms, e) < 0)
+        return -1;
+    return cli_spec_read(args, NULL, &r->spec, e);
+}
+
 static int run(const struct cli_args *args, struct err *e)
 {
-    struct cli_endpoint endpoint;
-    struct cli_client client = {.fd = -1};
     struct repl r = {
         .args = args,
-        .client = &client,
         .is_json = cli_has(args, "json"),
         .block = BUF_INIT(CLI_CODE_MAX + KIB),
         .line = BUF_INIT(CLI_LINE_MAX),
         .show = {.image_dir = cli_value(args, "save-images"),
                  .is_coloured = cli_is_coloured(STDERR_FILENO)},
     };
-    const char *timeout = cli_value(args, "timeout");
-    int status = cli_endpoint_from(args, &endpoint, e);
-    if (status == 0 && args->n_words > 0)
-        status = err_set(e, ERR_INVALID, "repl takes no arguments; code is run with: cella exec");
-    if (status == 0 && timeout != NULL)
-        status = cli_parse_duration(timeout, &r.timeout_ms, e);
+    int status = read_arguments(&r, e);
     if (status == 0) {
         cli_signals_take();
-        status = cli_client_open(&client, &endpoint, true, e);
+        status = cli_client_with(args, true, run_repl, &r, e);
     }
-    if (status == 0)
-        status = run_repl(&r, e);
-    cli_client_close(&client);
-    cli_endpoint_free(&endpoint);
+    cli_spec_free(&r.spec);
     buf_free(&r.block);
     buf_free(&r.line);
     return status;
@@ -302,14 +324,19 @@ const struct cli_verb cli_repl_verb = {
     .name = "repl",
     .summary = "work in a session interactively",
     .usage = "[OPTION...]",
-    .about = "Reads Python and runs it block by block: one line, or several while a bracket or a\n"
-             "string is open; an indented block ends with an empty line. Ctrl-C clears the line\n"
-             "or interrupts the running cell, Ctrl-D ends. The session is new, and destroyed at\n"
-             "the end unless --keep or --session is given. Input may come through a pipe; then\n"
-             "the exit status is 1 if a block failed. With --json each answer is one line.",
+    .about = "Reads Python, JavaScript or bash and runs it block by block: one line, or several\n"
+             "while a bracket, a string, a here-document or a loop is open; an indented block of\n"
+             "Python ends with an empty line. Ctrl-C clears the line or interrupts the running\n"
+             "cell, Ctrl-D ends. Code that asks for input gets the next line. The session is\n"
+             "new, and destroyed at the end unless --keep or --session is given; one that ends\n"
+             "itself (`exit 3`) ends the conversation, with its exit code. Input may come through\n"
+             "a pipe; then the exit status is 1 if a block failed. With --json each answer is one\n"
+             "line.",
     .flags = flags,
     .is_client = true,
     .examples = "cella repl\n"
+                "cella repl --runtime node\n"
+                "cella repl -r bash --env LANG=C --cwd work\n"
                 "cella repl --profile min --keep\n"
                 "cella repl --session 0b9c\n"
                 "printf 'x = 20\\nx + 1\\n' | cella repl",

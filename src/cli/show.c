@@ -236,10 +236,25 @@ static void append_coloured(struct cli_show *s, struct buf *out, const char *tex
         buf_append_str(out, "\033[0m");
 }
 
+static bool is_status(const json_t *answer, const char *status)
+{
+    const char *text = cli_json_text(answer, "status", NULL);
+    return text != NULL && strcmp(text, status) == 0;
+}
+
 static bool ended_by_itself(const json_t *answer)
 {
-    const char *status = cli_json_text(answer, "status", NULL);
-    return status == NULL || strcmp(status, "ok") == 0 || strcmp(status, "error") == 0;
+    return is_status(answer, "ok") || is_status(answer, "error");
+}
+
+/* Nothing went wrong, or nothing that anybody needs to hear of: `exit 3` in a session that was made
+ * for this cell. */
+static bool is_uneventful(const struct cli_show *s, const json_t *answer, const json_t *error)
+{
+    const char *name = cli_json_text(error, "name", NULL);
+    bool is_exit = is_status(answer, "died") && name != NULL && strcmp(name, "Exited") == 0;
+    return is_status(answer, "running") || is_status(answer, "input_required") ||
+           (is_exit && s->is_temporary);
 }
 
 /* "timeout: stopped by SIGINT after ...", for cells that did not end by themselves. */
@@ -248,7 +263,7 @@ static void append_verdict(struct buf *out, const json_t *answer, const json_t *
     size_t len = 0;
     const char *status = cli_json_text(answer, "status", NULL);
     const char *message = cli_json_text(error, "message", &len);
-    if (ended_by_itself(answer))
+    if (status == NULL || ended_by_itself(answer))
         return;
     buf_append_str(out, "cella: ");
     cli_append_safe(out, status, strlen(status), false);
@@ -286,10 +301,12 @@ void cli_show_error(struct cli_show *s, const json_t *answer)
     const json_t *error = json_object_get(answer, "error");
     size_t len = 0;
     const char *advice = cli_json_text(error, "advice", &len);
+    if (is_uneventful(s, answer, error))
+        return;
     _buf_ struct buf text = BUF_INIT(16 * MIB);
     append_error(s, &text, answer, error);
     append_verdict(&text, answer, error);
-    if (advice != NULL && len > 0 && !s->is_advice_hidden) {
+    if (advice != NULL && len > 0 && !s->is_temporary) {
         buf_append_str(&text, "  ");
         cli_append_safe(&text, advice, len, true);
         buf_append_char(&text, '\n');

@@ -8,7 +8,7 @@
 struct cli_show {
     const char *image_dir; /* images are written here; NULL: only noted */
     bool is_coloured;      /* errors, on stderr */
-    bool is_advice_hidden; /* the daemon's, which is about a session that stays */
+    bool is_temporary;     /* the session goes with the cell: its end and advice are no news */
     bool is_out_mid_line;  /* stdout does not end in a line end */
     unsigned n_images;
     int problem; /* the first -errno of writing to stdout or stderr */

@@ -1,7 +1,8 @@
 /* cli: the command line tool, one file for each verb. Promises: a verb talks to the daemon as any
  * other client does, over HTTP, and believes nothing it says before its type and size were checked;
- * exit statuses are stable (0 done, 1 the code that was run failed, 124 it was stopped by its time
- * limit, 130 by Ctrl-C, others from err_exit_status); `--json` everywhere. Owns the terminal. May
+ * exit statuses are stable (0 done, 1 the code that was run failed, or what its interpreter said;
+ * 75 it still runs, 124 it was stopped by its time limit, 130 by Ctrl-C, others from
+ * err_exit_status); `--json` everywhere. Owns the terminal. May
  * call serve and every room below; nobody calls it. */
 #pragma once
 
@@ -30,6 +31,7 @@ struct cli_verb {
 
 enum {
     CLI_EXIT_FAILED = 1,
+    CLI_EXIT_RUNNING = 75, /* not yet: the code runs on, or waits for input */
     CLI_EXIT_TIMEOUT = 124,
     CLI_EXIT_INTERRUPTED = 130,
     CLI_EXIT_PIPE = 141
@@ -43,6 +45,10 @@ extern const struct cli_verb cli_serve_verb;
 extern const struct cli_verb cli_stop_verb;
 extern const struct cli_verb cli_exec_verb;
 extern const struct cli_verb cli_repl_verb;
+extern const struct cli_verb cli_continue_verb;
+extern const struct cli_verb cli_input_verb;
+extern const struct cli_verb cli_interrupt_verb;
+extern const struct cli_verb cli_names_verb;
 extern const struct cli_verb cli_ps_verb;
 extern const struct cli_verb cli_kill_verb;
 extern const struct cli_verb cli_config_verb;

@@ -33,6 +33,7 @@ def test_exec_runs_a_file(shell, launcher):
     path.write_text("print('from a file')\n")
     assert shell("exec", "-f", str(path), check=0).stdout == "from a file\n"
     assert shell("exec", "--file", str(path), check=0).stdout == "from a file\n"
+    assert shell("exec", str(path), check=0).stdout == "from a file\n"
 
 
 def test_exec_runs_standard_input(shell):
@@ -66,11 +67,16 @@ def test_exec_new_and_session_keep_the_state(shell, client):
         ("1 / 0", [], 1),
         ("x = =", [], 1),
         ("import sys; sys.exit(5)", [], 1),
-        ("import os; os._exit(3)", [], 1),
+        ("import os; os.kill(os.getpid(), 9)", [], 137),
         ("while True: pass", ["--timeout", "100ms"], 124),
         ("1", ["--timeout", "soon"], 64),
         ("1", ["--no-such-option"], 64),
         ("1", ["--session", "ffffffff"], 66),
+        ("1", ["--session", "ffffffff", "--cwd", "x"], 64),
+        ("1", ["--runtime", "ruby"], 64),
+        ("1", ["--env", "=1"], 64),
+        ("1", ["--env", "CELLA_NOT_SET"], 64),
+        ("1", ["--on-disconnect", "cry"], 64),
         ("1", ["--profile", "no-such"], (64, 66)),
     ],
     ids=lambda v: str(v)[:30],
@@ -79,6 +85,11 @@ def test_exit_statuses(shell, code, options, status):
     done = shell("exec", *options, code)
     assert done.returncode in (status if isinstance(status, tuple) else (status,)), done
     assert done.returncode == 0 or done.stderr
+
+
+def test_code_that_ends_its_interpreter_says_how_exec_ends(shell):
+    done = shell("exec", "print('x', flush=True); import os; os._exit(3)", check=3)
+    assert (done.stdout, done.stderr) == ("x\n", "")
 
 
 def test_a_traceback_goes_to_stderr(shell):

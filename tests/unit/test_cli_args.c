@@ -71,15 +71,27 @@ static void mistakes_are_named_with_what_was_meant(void **state)
     cli_args_free(&args);
 }
 
-static void too_many_flags_are_refused(void **state)
+static void a_flag_may_be_given_again_and_again(void **state)
 {
     (void)state;
     const char *words[100];
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        words[i] = "--all";
+        words[i] = i % 2 == 0 ? "-f" : "x";
+    words[1] = "first";
+    words[99] = "last";
     struct cli_args args;
     struct err e;
-    assert_int_equal(parse(&args, &e, ARRAY_LEN(words), words), -1);
+    assert_int_equal(parse(&args, &e, ARRAY_LEN(words), words), 0);
+    assert_string_equal(cli_value(&args, "file"), "last");
+    size_t at = 0, n = 0;
+    const char *value, *latest = NULL;
+    while ((value = cli_value_next(&args, "file", &at)) != NULL) {
+        if (n++ == 0)
+            assert_string_equal(value, "first");
+        latest = value;
+    }
+    assert_int_equal(n, 50);
+    assert_string_equal(latest, "last");
     cli_args_free(&args);
 }
 
@@ -140,7 +152,7 @@ int main(void)
         cmocka_unit_test(flags_and_words_may_be_mixed),
         cmocka_unit_test(two_dashes_end_the_flags),
         cmocka_unit_test(mistakes_are_named_with_what_was_meant),
-        cmocka_unit_test(too_many_flags_are_refused),
+        cmocka_unit_test(a_flag_may_be_given_again_and_again),
         cmocka_unit_test(durations_have_units),
         cmocka_unit_test(sizes_have_units),
         cmocka_unit_test(the_nearest_word_is_found),

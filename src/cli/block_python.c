@@ -104,7 +104,7 @@ static void skip_comment(struct scan *s)
         s->at++;
 }
 
-enum cli_block cli_block_look(const char *text, size_t len)
+enum cli_block cli_block_python(const char *text, size_t len)
 {
     struct scan s = {.at = text, .end = text + len};
     bool is_line_start = true;
@@ -152,9 +152,9 @@ static const char *last_line(const char *text, size_t len)
     return before != NULL ? before + 1 : text;
 }
 
-bool cli_block_ends_before(const char *text, size_t len, const char *line, size_t line_len)
+bool cli_block_python_ends_before(const char *text, size_t len, const char *line, size_t line_len)
 {
-    if (cli_block_look(text, len) != CLI_BLOCK_SUITE)
+    if (cli_block_python(text, len) != CLI_BLOCK_SUITE)
         return false;
     bool is_inside = line_len == 0 || isspace((unsigned char)line[0]) || line[0] == '#';
     bool is_decorated = *last_line(text, len) == '@';

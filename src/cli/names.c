@@ -1,0 +1,165 @@
+#include "cli/names.h"
+
+#include "base/fd.h"
+#include "cli/api.h"
+#include "cli/show.h"
+#include "cli/terminal.h"
+
+enum { NAME_WIDTH_MAX = 32, TYPE_WIDTH_MAX = 24, ELEMENTS_WIDTH = 12, TABLE_MAX = 4 << 20 };
+
+static const struct cli_flag flags[] = {
+    {"max", 'm', "N", "show at most this many (1000)"},
+    {0},
+};
+
+/* Characters, as far as they are told by their first byte. */
+static size_t count_chars(const char *text)
+{
+    size_t n = 0;
+    for (; *text != '\0'; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}
+
+static void append_padded(struct buf *out, const char *text, size_t width)
+{
+    size_t n = count_chars(text);
+    buf_append_str(out, text);
+    buf_printf(out, "%*s", (int)(n < width ? width - n : 0) + 2, "");
+}
+
+static void append_member(struct buf *out, const json_t *item, const char *member, size_t width)
+{
+    size_t len = 0;
+    const char *text = cli_json_text(item, member, &len);
+    _buf_ struct buf safe = BUF_INIT(64 * KIB);
+    if (text != NULL)
+        cli_append_safe(&safe, text, len, false);
+    append_padded(out, buf_str(&safe), width);
+}
+
+/* "3x2", the number of elements, or the bytes, whichever says most. */
+static void append_size(struct buf *out, const json_t *item)
+{
+    _buf_ struct buf size = BUF_INIT(1 * KIB);
+    const json_t *shape = json_object_get(item, "shape");
+    for (size_t i = 0; i < json_array_size(shape) && i < 16; i++)
+        buf_printf(&size, "%s%lld", i > 0 ? "x" : "",
+                   (long long)json_integer_value(json_array_get(shape, i)));
+    int64_t len = cli_json_int(item, "len", -1), bytes = cli_json_int(item, "bytes", -1);
+    if (size.len == 0 && len >= 0)
+        buf_printf(&size, "%lld", (long long)len);
+    else if (size.len == 0 && bytes >= 0)
+        cli_describe_size(&size, (uint64_t)bytes);
+    append_padded(out, size.len > 0 ? buf_str(&size) : "-", ELEMENTS_WIDTH);
+}
+
+static size_t widest(const json_t *items, const char *member, size_t least, size_t most)
+{
+    size_t width = least;
+    for (size_t i = 0; i < json_array_size(items); i++) {
+        const char *text = cli_json_text(json_array_get(items, i), member, NULL);
+        width = MAX(width, text != NULL ? count_chars(text) : 0);
+    }
+    return MIN(width, most);
+}
+
+static void append_items(struct buf *out, const json_t *items)
+{
+    size_t name_width = widest(items, "name", strlen("NAME"), NAME_WIDTH_MAX);
+    size_t type_width = widest(items, "type", strlen("TYPE"), TYPE_WIDTH_MAX);
+    append_padded(out, "NAME", name_width);
+    append_padded(out, "TYPE", type_width);
+    append_padded(out, "SIZE", ELEMENTS_WIDTH);
+    buf_append_str(out, "VALUE\n");
+    for (size_t i = 0; i < json_array_size(items); i++) {
+        const json_t *item = json_array_get(items, i);
+        append_member(out, item, "name", name_width);
+        append_member(out, item, "type", type_width);
+        append_size(out, item);
+        append_member(out, item, "text", 0);
+        while (out->len > 0 && out->data[out->len - 1] == ' ')
+            out->len--;
+        buf_append_char(out, '\n');
+    }
+}
+
+/* "added: a, b" */
+static void append_changes(struct buf *out, const json_t *names, const char *member)
+{
+    const json_t *list = json_object_get(names, member);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *text = json_string_value(json_array_get(list, i));
+        buf_append_str(out, i == 0 ? member : ",");
+        buf_append_str(out, i == 0 ? ": " : " ");
+        cli_append_safe(out, text != NULL ? text : "?", text != NULL ? strlen(text) : 1, false);
+    }
+    if (json_array_size(list) > 0)
+        buf_append_char(out, '\n');
+}
+
+void cli_show_names(int fd, const json_t *names)
+{
+    _buf_ struct buf out = BUF_INIT(TABLE_MAX);
+    const json_t *items = json_object_get(names, "items");
+    long long total = (long long)cli_json_int(names, "total", 0);
+    long long shown = (long long)json_array_size(items);
+    if (shown > 0)
+        append_items(&out, items);
+    if (total > shown)
+        buf_printf(&out, "%lld names%s\n", total, shown > 0 ? " in all" : "");
+    append_changes(&out, names, "added");
+    append_changes(&out, names, "changed");
+    append_changes(&out, names, "removed");
+    fd_write_all(fd, buf_str(&out), out.len);
+}
+
+static int ask(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
+{
+    (void)context;
+    const char *max = cli_value(args, "max");
+    struct cli_session session;
+    if (cli_session_find(c, args->words[0], &session, e) < 0)
+        return -1;
+    char path[160];
+    snprintf(path, sizeof(path), "/v1/sessions/%s/names%s%s", session.id,
+             max != NULL ? "?max=" : "", max != NULL ? max : "");
+    _json_ json_t *names = NULL;
+    if (cli_api_get(c, "GET", path, &names, e) < 0)
+        return -1;
+    if (cli_has(args, "json"))
+        return cli_print_json(names) ? 0 : CLI_EXIT_PIPE;
+    if (cli_json_int(names, "total", 0) == 0)
+        cli_say(STDERR_FILENO, "no names yet\n");
+    cli_show_names(STDOUT_FILENO, names);
+    if (json_is_true(json_object_get(names, "busy")))
+        cli_say(STDERR_FILENO, "cella: a cell runs; this is how it was after cell %lld\n",
+                (long long)cli_json_int(names, "as_of", 0));
+    return 0;
+}
+
+static int run(const struct cli_args *args, struct err *e)
+{
+    const char *max = cli_value(args, "max");
+    if (args->n_words != 1) {
+        err_set(e, ERR_INVALID, "name one session");
+        return err_advise(e, "list the sessions with: cella ps");
+    }
+    if (max != NULL &&
+        (max[0] == '\0' || strspn(max, "0123456789") != strlen(max) || strlen(max) > 9))
+        return err_set(e, ERR_INVALID, "--max takes a number, not '%.32s'", max);
+    return cli_client_with(args, false, ask, NULL, e);
+}
+
+const struct cli_verb cli_names_verb = {
+    .name = "names",
+    .summary = "show a session's variables, their types and sizes",
+    .usage = "[OPTION...] SESSION",
+    .about = "Shows what the code of a session has defined: name, type, shape or number of\n"
+             "elements, and a short form of the value.",
+    .flags = flags,
+    .is_client = true,
+    .examples = "cella names 0b9c\n"
+                "cella names 0b9c --json | jq -r '.items[].name'",
+    .run = run,
+};
