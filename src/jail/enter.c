@@ -13,7 +13,11 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-enum { INIT_PIDS = 1 }; /* the jail's init counts as one of its user's processes */
+enum {
+    INIT_PIDS = 1, /* the jail's init counts as one of its user's processes */
+    /* What node maps before its first line runs: the stacks of ten threads, hardly touched. */
+    PROGRAM_DATA_BYTES = 96 * MIB
+};
 
 #define JOINED_NAMESPACES                                                                          \
     (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
@@ -127,8 +131,9 @@ static int set_limits(const struct enter_args *a)
     int r = 0;
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(limits); i++)
         r = set_limit(limits[i].resource, limits[i].value);
+    rlim_t base = a->execs ? PROGRAM_DATA_BYTES : data_in_use();
     if (r == 0 && !a->has_memory_limit)
-        r = set_limit(RLIMIT_DATA, data_in_use() + (rlim_t)a->limits.memory_mb * MIB);
+        r = set_limit(RLIMIT_DATA, base + (rlim_t)a->limits.memory_mb * MIB);
     if (r == 0 && a->limits.cpu_seconds > 0)
         r = limit_cpu(a->limits.cpu_seconds);
     return r;
