@@ -261,6 +261,7 @@ GROUPS = [
     ("unit gcc", "gcc", lambda: unit("gcc")),
     ("unit asan", "asan", lambda: unit("asan")),
     ("driver", None, lambda: pytest("driver", "driver", 120)),
+    ("driver bash", "gcc", lambda: pytest("driver-bash", "driver_bash", 120, "gcc")),
     ("e2e gcc", "gcc", lambda: pytest("e2e-gcc", "e2e", 240, "gcc")),
     ("escape gcc", "gcc", lambda: pytest("escape-gcc", "escape", 120, "gcc")),
     ("bench", "gcc", lambda: pytest("bench", "bench", 120, "gcc")),

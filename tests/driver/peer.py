@@ -19,6 +19,11 @@ TIMEOUT_SECONDS = 20.0
 KEPT_CELLS = 20
 
 
+def _text(data: bytearray) -> str:
+    """What is not UTF-8 comes as surrogates."""
+    return data.decode("utf-8", "surrogateescape")
+
+
 class Answer:
     """What came of one cell."""
 
@@ -26,6 +31,8 @@ class Answer:
         self.status: str = done["status"]
         self.value: Optional[Dict[str, Any]] = done["value"]
         self.error: Optional[Dict[str, Any]] = done["error"]
+        self.last_status: Optional[int] = done.get("last_status")  # of shells
+        self.names: Optional[Dict[str, Any]] = done.get("names")
         self.stdout = stdout
         self.stderr = stderr
         self.events = events  # texts of stdout and display outputs, in order
@@ -87,7 +94,8 @@ class Peer:
         data = len(payload).to_bytes(4, "little") + payload
         ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
         sent = self.sock.sendmsg([data], ancillary)
-        self.sock.sendall(data[sent:])
+        if sent < len(data):
+            self.sock.sendall(data[sent:])
 
     def receive(self, timeout: float = TIMEOUT_SECONDS) -> Dict[str, Any]:
         deadline = time.monotonic() + timeout
@@ -182,14 +190,20 @@ class Running:
                 self.peer.send({"op": "ack", "id": self.cell_id})
                 continue
             assert frame["ev"] == "done" and frame["id"] == self.cell_id, frame
-            texts = [bytes(self._fds[fd]).decode() for fd in (self._out, self._err)]
+            texts = [_text(self._fds[fd]) for fd in (self._out, self._err)]
             return Answer(frame, *texts, self._events)
+
+    def rest(self) -> List[str]:
+        """Both streams of a cell without a verdict, to their end."""
+        while self._drain(0):
+            pass
+        return [_text(self._fds[fd]) for fd in (self._out, self._err)]
 
     def _open(self) -> List[int]:
         return list(self._fds)
 
     def _note_output(self) -> None:
-        new = bytes(self._fds[self._out][self._told :]).decode()
+        new = _text(self._fds[self._out][self._told :])
         if new:
             self._events.append(new)
             self._told = len(self._fds[self._out])

@@ -1,0 +1,248 @@
+/* The builtin `cella`: turns the shell that calls it into a session, and never returns.
+ *
+ *     receive -> begin (pipes onto 1 and 2) -> run (cell.c) -> done -> receive ...
+ *
+ * main.bash loads it; then it removes itself from the list of builtins. */
+/* clang-format off */
+#include "runtime/bash/shell.h"
+/* clang-format on */
+
+#include "runtime/bash/cell.h"
+#include "runtime/bash/channel.h"
+#include "runtime/bash/interrupts.h"
+#include "runtime/bash/messages.h"
+#include "runtime/bash/request.h"
+#include "wire/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { SESSION_FD = 3 };
+
+#define ANSWER_MAX (256 * KIB)
+
+static struct {
+    struct channel channel;
+    struct request request;
+    struct buf answer;
+} session;
+
+static void answer(void)
+{
+    if (channel_send(&session.channel, &session.answer) < 0)
+        exit_shell(1);
+}
+
+static struct json_out begin_answer(const char *event)
+{
+    buf_clear(&session.answer);
+    struct json_out json = JSON_OUT(&session.answer);
+    json_put_object(&json);
+    json_put_member_str(&json, "ev", event);
+    return json;
+}
+
+static void answer_event(const char *event)
+{
+    struct json_out json = begin_answer(event);
+    json_put_object_end(&json);
+    answer();
+}
+
+static void fail(const char *message, const char *what, int errnum)
+{
+    char text[512];
+    snprintf(text, sizeof(text), "%s %s: %s", message, what, strerror(errnum));
+    struct json_out json = begin_answer("fatal");
+    json_put_member_str(&json, "message", text);
+    json_put_object_end(&json);
+    answer();
+    exit_shell(1);
+}
+
+/* ---- setup: where the session starts, and with which variables ---------------------------------
+ */
+
+static int make_directories(char *path)
+{
+    for (char *slash = path + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+        *slash = '\0';
+        int r = mkdir(path, 0777);
+        *slash = '/';
+        if (r < 0 && errno != EEXIST)
+            return -errno;
+    }
+    return mkdir(path, 0777) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+static void go_to(char *path)
+{
+    int r = make_directories(path);
+    if (r == 0 && chdir(path) < 0)
+        r = -errno;
+    if (r < 0)
+        fail("cannot use as cwd", path, -r);
+    set_working_directory(path);
+    set_pwd();
+}
+
+static void set_up(void)
+{
+    struct request *r = &session.request;
+    for (size_t i = 0; i < r->n_env; i++) {
+        SHELL_VAR *variable = bind_variable(r->env[i].name.data, r->env[i].value.data, 0);
+        if (variable != NULL)
+            set_auto_export(variable);
+        stupidly_hack_special_variables(r->env[i].name.data);
+    }
+    if (r->cwd.data != NULL)
+        go_to(r->cwd.data);
+    answer_event("set");
+}
+
+/* ---- cells -------------------------------------------------------------------------------------
+ */
+
+/* The user may have closed 1 and 2: then the pipes themselves have these numbers. */
+static void take_pipes(const int fds[2])
+{
+    int out = fds[0] > 2 ? fds[0] : fcntl(fds[0], F_DUPFD_CLOEXEC, 3);
+    int err = fds[1] > 2 ? fds[1] : fcntl(fds[1], F_DUPFD_CLOEXEC, 3);
+    dup2(out, STDOUT_FILENO);
+    dup2(err, STDERR_FILENO);
+    close(out);
+    close(err);
+    for (int i = 0; i < 2; i++)
+        if (fds[i] == 0)
+            close(fds[i]);
+    clearerr(stdout);
+}
+
+static void put_error(struct json_out *json, const struct cell_verdict *verdict)
+{
+    json_put_key(json, "error");
+    if (verdict->name == NULL) {
+        json_put_null(json);
+        return;
+    }
+    json_put_object(json);
+    json_put_member_str(json, "name", verdict->name);
+    json_put_member_str(json, "message", verdict->message);
+    if (verdict->line > 0)
+        json_put_member_int(json, "line", verdict->line);
+    json_put_object_end(json);
+}
+
+static void answer_done(int64_t id, const struct cell_verdict *verdict)
+{
+    static const char *const statuses[] = {
+        [CELL_OK] = "ok", [CELL_ERROR] = "error", [CELL_INTERRUPTED] = "interrupted"};
+    struct json_out json = begin_answer("done");
+    json_put_member_int(&json, "id", id);
+    json_put_member_str(&json, "status", statuses[verdict->status]);
+    json_put_member_null(&json, "value");
+    put_error(&json, verdict);
+    json_put_member_int(&json, "last_status", verdict->last_status);
+    json_put_object_end(&json);
+    answer();
+}
+
+static void exec(void)
+{
+    struct cell_verdict verdict;
+    int64_t id = session.request.id;
+    if (session.channel.n_fds != 2 || session.request.code.data == NULL)
+        exit_shell(1);
+    take_pipes(session.channel.fds);
+    session.channel.n_fds = 0;
+    cell_run(session.request.code.data, &verdict);
+    answer_done(id, &verdict);
+}
+
+/* ---- its life ----------------------------------------------------------------------------------
+ */
+
+static void serve_one(void)
+{
+    char *payload;
+    size_t len;
+    if (channel_receive(&session.channel, &payload, &len) < 0)
+        exit_shell(0);
+    if (!request_read(&session.request, payload, len))
+        exit_shell(1);
+    switch (session.request.op) {
+    case REQUEST_EXEC:
+        exec();
+        break;
+    case REQUEST_SETUP:
+        set_up();
+        break;
+    case REQUEST_NAMES:
+    case REQUEST_INPUT: /* its cell is over */
+    case REQUEST_OTHER:
+        break;
+    }
+}
+
+/* Until the first cell brings its pipes. */
+static int detach_stdio(void)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0)
+        return -errno;
+    for (int fd = 0; fd <= 2; fd++)
+        if (dup2(null, fd) < 0)
+            return -errno;
+    if (null > 2)
+        close(null);
+    return 0;
+}
+
+static void hide_from_list(const char *name)
+{
+    for (int i = 0; i < num_shell_builtins; i++) {
+        if (strcmp(shell_builtins[i].name, name) != 0)
+            continue;
+        num_shell_builtins--;
+        memmove(shell_builtins + i, shell_builtins + i + 1,
+                (size_t)(num_shell_builtins - i) * sizeof(*shell_builtins));
+        return;
+    }
+}
+
+static int serve(WORD_LIST *args)
+{
+    (void)args;
+    session.answer = BUF_INIT(ANSWER_MAX);
+    if (channel_open(&session.channel, SESSION_FD) < 0 || detach_stdio() < 0)
+        exit_shell(1);
+    cell_prepare();
+    hide_from_list("cella");
+    messages_install();
+    interrupts_install(&session.channel);
+    answer_event("ready");
+    for (;;)
+        serve_one();
+}
+
+/* Bash asks this before it takes the builtin. Between versions its structures change. */
+EXPORT int cella_builtin_load(char *name);
+
+int cella_builtin_load(char *name)
+{
+    (void)name;
+    return strcmp(dist_version, DISTVERSION) == 0;
+}
+
+static char *documentation[] = {NULL};
+
+EXPORT struct builtin cella_struct = {
+    .name = (char *)(uintptr_t) "cella",
+    .function = serve,
+    .flags = BUILTIN_ENABLED,
+    .long_doc = documentation,
+    .short_doc = "cella",
+};

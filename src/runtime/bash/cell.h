@@ -1,0 +1,21 @@
+/* One cell: parsed and run in the shell itself, command by command, as a script's lines are. What
+ * would end a script (set -e, an unbound variable) ends the cell only. */
+#pragma once
+
+#include "base/base.h"
+
+enum cell_status { CELL_OK, CELL_ERROR, CELL_INTERRUPTED };
+
+struct cell_verdict {
+    enum cell_status status;
+    int last_status;
+    const char *name;   /* of the error; NULL if there is none */
+    char message[1200]; /* of the error */
+    int line;           /* of the error; 0 if not known */
+};
+
+/* Once, in the shell as its start script left it: afterwards nothing of the script is left. */
+void cell_prepare(void);
+
+/* `code` is the caller's. Does not return if the cell ends the session. */
+void cell_run(const char *code, struct cell_verdict *ret);

@@ -1,0 +1,37 @@
+/* The session's socket: length-prefixed JSON both ways, descriptors on the way in. Its descriptor
+ * has a high number, out of the way of `exec 3>file`, and is close-on-exec. */
+#pragma once
+
+#include "base/buf.h"
+
+#include <sys/types.h>
+
+enum { CHANNEL_FDS_MAX = 8 };
+
+struct channel {
+    int fd;
+    struct buf in;   /* what has arrived; consumed bytes are dropped at the next receive */
+    size_t consumed; /* bytes at the front of `in` that belong to the frame last returned */
+    int fds[CHANNEL_FDS_MAX];
+    size_t n_fds;
+};
+
+/* Takes over a socket: it is moved, and `fd` closed. */
+int channel_open(struct channel *c, int fd);
+
+/* The next frame, NUL-terminated and writable; valid until the next call. Blocks; a signal that
+ * ends the shell is obeyed. -ECONNRESET when the daemon is gone or does not speak our language. */
+int channel_receive(struct channel *c, char **ret_payload, size_t *ret_len);
+
+/* Has anything arrived that channel_receive would not have to wait for? Safe in a signal handler.
+ */
+bool channel_has_unread(const struct channel *c);
+
+/* Waits for that, for at most `timeout_ms` (negative: for ever) with `mask` in force.
+ * 1: there is something, 0: the time is over, -EINTR: a signal came. */
+int channel_wait(const struct channel *c, int64_t timeout_ms, const sigset_t *mask);
+
+/* Sends one frame. */
+int channel_send(struct channel *c, const struct buf *payload);
+
+void channel_close_fds(struct channel *c);

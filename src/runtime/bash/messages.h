@@ -1,0 +1,13 @@
+/* What the shell itself says on stderr ("bash: line 2: x: unbound variable"), remembered as well as
+ * written: it is the message of a cell's error. */
+#pragma once
+
+#include "base/base.h"
+
+void messages_install(void);
+void messages_forget(void);
+
+/* The last line, or the first one since messages_forget(), without its "bash: line N: ". Valid
+ * until the next message. */
+const char *messages_first(void);
+const char *messages_last(void);

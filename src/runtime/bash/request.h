@@ -1,0 +1,42 @@
+/* What the daemon says, read from its JSON. It is trusted, and its frames have few shapes; the
+ * scanner is strict all the same, and nothing in it grows with what it reads. */
+#pragma once
+
+#include "base/base.h"
+
+enum request_op {
+    REQUEST_OTHER,
+    REQUEST_SETUP,
+    REQUEST_EXEC,
+    REQUEST_INPUT,
+    REQUEST_NAMES,
+};
+
+enum { REQUEST_ENV_MAX = 256 };
+
+/* A view into the frame: unescaped in place, NUL-terminated. `data` is NULL if it was absent or
+ * null. */
+struct request_text {
+    char *data;
+    size_t len;
+};
+
+struct request {
+    enum request_op op;
+    int64_t id;
+    int64_t max;
+    bool is_eof;
+    struct request_text code;
+    struct request_text names; /* of exec: none, changes or full */
+    struct request_text text;
+    struct request_text cwd;
+    struct {
+        struct request_text name;
+        struct request_text value;
+    } env[REQUEST_ENV_MAX];
+    size_t n_env;
+};
+
+/* Changes the payload, of which the request is then a view. False if it is not one JSON object as
+ * the daemon writes them. */
+bool request_read(struct request *r, char *payload, size_t len);

@@ -1,0 +1,52 @@
+/* What we use of bash. Its headers are made for loadable builtins; a few names that they leave out
+ * are declared here, as bash 5.1 to 5.3 have them. They come before ours: banned.h poisons names
+ * that their macros use. */
+#pragma once
+
+/* config.h comes first */
+/* clang-format off */
+#include <config.h>
+#include <bashtypes.h>
+#include <builtins.h>
+#include <shell.h>
+#include <bashjmp.h>
+#include <builtins/common.h>
+#include <execute_cmd.h>
+#include <jobs.h>
+#include <quit.h>
+#include <sig.h>
+#include <version.h>
+/* clang-format on */
+
+/* input.h: where the parser reads. */
+extern struct shell_input {
+    int type;
+    char *name;
+    union {
+        FILE *file;
+        char *string;
+        int buffered_fd;
+    } location;
+    int (*getter)(void);
+    int (*ungetter)(int);
+} bash_input;
+
+extern int default_buffered_input;
+void with_input_from_string(char *text, const char *name);
+int close_buffered_fd(int fd);
+int parser_expanding_alias(void);
+void bash_history_disable(void);
+
+/* trap.h, flags.h and the state of the executor. */
+int signal_is_trapped(int sig);
+int signal_is_ignored(int sig);
+void run_trap_cleanup(int sig);
+void restore_sigmask(void);
+extern int running_trap;
+extern int read_but_dont_execute;
+extern int exit_immediately_on_error;
+extern int expand_aliases, expaliases_flag;
+extern int no_exit_on_failed_exec;
+extern int loop_level, breaking, continuing, funcnest, sourcelevel;
+extern int executing_list, comsub_ignore_return, return_catch_flag, executing_builtin;
+extern int EOF_Reached, line_number, current_command_line_count;
