@@ -3,6 +3,7 @@
 #include "base/fd.h"
 #include "cli/args.h"
 #include "cli/terminal.h"
+#include "ops/ops.h"
 #include "runtime/interpreter.h"
 #include "wire/json.h"
 
@@ -25,22 +26,6 @@ static bool is_program(const char *path)
 
 /* ---- for programs ------------------------------------------------------------------------------
  */
-
-static void put_repl(struct json_out *out, const struct config_repl *repl)
-{
-    json_put_key(out, "repl");
-    json_put_object(out);
-    json_put_member_bool(out, "enabled", repl->is_enabled);
-    json_put_key(out, "allowed_runtimes");
-    json_put_array(out);
-    for (size_t i = 0; i < repl->n_runtimes; i++)
-        json_put_str(out, repl->runtimes[i]);
-    json_put_array_end(out);
-    json_put_member_int(out, "max_sessions", repl->max_sessions);
-    json_put_member_int(out, "timeout_secs", repl->timeout_secs);
-    json_put_member_int(out, "max_output_bytes", (int64_t)repl->max_output_bytes);
-    json_put_object_end(out);
-}
 
 static void put_program(struct json_out *out, const char *runtime, const char *path)
 {

@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 struct engine;
+struct policy;
 
 enum op_param_type { OP_TEXT, OP_INT, OP_BOOL, OP_CHOICE, OP_OBJECT };
 enum op_param_place { OP_IN_BODY, OP_IN_PATH, OP_IN_QUERY };
@@ -31,6 +32,7 @@ enum op_flags {
     OP_MUTATING = 1 << 1,
     OP_STREAMS = 1 << 2, /* offers events when the caller asks for a stream */
     OP_PUBLIC = 1 << 3,  /* needs no key */
+    OP_PLANS = 1 << 4,   /* enters or leaves plan mode, and so is possible in it */
 };
 
 struct call;
@@ -43,6 +45,9 @@ struct op {
     const struct op_param *params;
     const char *doc; /* one sentence, for people */
     void (*run)(struct call *call);
+    /* A mutating operation some of whose calls only read. NULL: none of them. */
+    bool (*only_reads)(const struct call *call);
+    const char *tool; /* what agents call it; NULL: by its name */
 };
 
 extern const struct op *const op_table[]; /* NULL-terminated */
@@ -61,6 +66,7 @@ struct call_sink {
 struct call {
     const struct op *op;
     struct engine *engine;
+    struct policy *policy;
     struct arena arena; /* lives as long as the call */
     json_t *args;       /* path, query and body in one checked object */
     bool wants_stream;
@@ -74,6 +80,9 @@ const char *call_text(const struct call *call, const char *name, const char *fal
 size_t call_text_len(const struct call *call, const char *name);
 int64_t call_int(const struct call *call, const char *name, int64_t fallback);
 bool call_bool(const struct call *call, const char *name, bool fallback);
+
+/* Runs the operation, unless plan mode forbids it: the one way in, for every surface. */
+void op_run(struct call *call);
 
 /* Checks `args` against the schema: unknown members, missing ones, types, ranges. The message names
  * the member and what would be right. */

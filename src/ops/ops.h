@@ -3,11 +3,18 @@
 
 #include "ops/op.h"
 
+struct config_repl;
 struct json_out;
+struct plan;
 struct session;
 
 extern const struct op op_exec_continue;
+extern const struct op op_agent_list;
 extern const struct op op_health;
+extern const struct op op_plan_agent_enter;
+extern const struct op op_plan_agent_leave;
+extern const struct op op_plan_session_enter;
+extern const struct op op_plan_session_leave;
 extern const struct op op_session_create;
 extern const struct op op_session_delete;
 extern const struct op op_session_exec;
@@ -30,5 +37,25 @@ void call_fail(struct call *call, const struct err *e);
         .name = "session_id", .type = OP_TEXT, .place = OP_IN_PATH, .is_required = true, .min = 1, \
         .max = 64, .doc = "The session."                                                           \
     }
+
+/* Of those that an agent's plan mode is about, and why. */
+#define OP_PARAM_AGENT                                                                             \
+    {                                                                                              \
+        .name = "agent", .type = OP_TEXT, .place = OP_IN_PATH, .is_required = true, .min = 1,      \
+        .max = 64, .doc = "The agent, as the configuration names it."                              \
+    }
+#define OP_PARAM_REASON                                                                            \
+    {                                                                                              \
+        .name = "reason", .type = OP_TEXT, .max = 1024,                                            \
+        .doc = "Why: told to whoever is refused meanwhile."                                        \
+    }
+
+/* "plan":null, or its reason and when it was entered. NULL is no plan. */
+void put_plan(struct json_out *json, const struct plan *plan);
+/* Answers with `member` as the call has it, and the plan. */
+void reply_plan(struct call *call, const char *member, const struct plan *plan);
+
+/* "repl":{...} as the configuration has it. */
+void put_repl(struct json_out *json, const struct config_repl *repl);
 
 void put_session(struct json_out *json, const struct session *session);

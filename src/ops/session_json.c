@@ -34,6 +34,7 @@ void put_session(struct json_out *json, const struct session *session)
         json_put_member_null(json, "exit_code");
     json_put_member_int(json, "queued", (int64_t)session->n_queued);
     put_limits(json, &session->limits);
+    put_plan(json, &session->plan);
     if (is_dead)
         json_put_member_str(json, "reason", session->death.message);
     json_put_object_end(json);

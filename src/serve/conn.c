@@ -388,12 +388,13 @@ static void run(struct conn *c)
     c->has_call = true;
     c->call.op = c->route->op;
     c->call.engine = c->server->config.engine;
+    c->call.policy = c->server->config.policy;
     c->call.args = args;
     c->call.wants_stream = rest_wants_stream(c->route->op, &c->http) && !c->is_head_only;
     c->call.sink = &rest_sink;
     c->call.on_gone = NULL;
     c->call.op_state = NULL;
-    c->call.op->run(&c->call);
+    op_run(&c->call);
     /* It has begun and was not refused: the client should not wait for the first output to know. */
     if (c->has_call && c->call.wants_stream)
         rest_start_stream(c);

@@ -3,6 +3,7 @@
 #include "loop/loop.h"
 #include "policy/config.h"
 #include "policy/keys.h"
+#include "policy/policy.h"
 #include "runtime/interpreter.h"
 #include "serve/data.h"
 #include "serve/listen.h"
@@ -20,8 +21,9 @@ struct daemon {
     const struct serve_options *options;
     struct data_dir data;
     char key[KEYS_SIZE];
-    uid_t owner; /* who started us, before privileges were dropped */
-    struct config config;
+    uid_t owner;          /* who started us, before privileges were dropped */
+    struct config config; /* it started with */
+    struct policy policy;
     struct runtime_profile *profiles; /* Python's, and one for each of the other runtimes */
     size_t n_profiles;
     struct interpreter_dirs *interpreters; /* one for each profile */
@@ -173,6 +175,7 @@ static int load_config(struct daemon *d, struct err *e)
 {
     if (config_load(d->options->config_file, &d->config, e) < 0)
         return -1;
+    policy_init(&d->policy, &d->config);
     size_t n = d->config.n_profiles + OTHER_RUNTIMES;
     d->profiles = mem_alloc(n * sizeof(*d->profiles));
     d->interpreters = mem_alloc(n * sizeof(*d->interpreters));
@@ -256,6 +259,7 @@ static int start_server(struct daemon *d, struct err *e)
     config.loop = &d->loop;
     config.ops = op_table;
     config.engine = d->engine;
+    config.policy = &d->policy;
     config.key = d->options->no_auth ? NULL : d->key;
     config.owner = d->owner;
     d->server = server_new(&config);
@@ -301,6 +305,7 @@ static void release(struct daemon *d)
         interpreter_free_dirs(&d->interpreters[i]);
     free(d->interpreters);
     free(d->profiles);
+    policy_free(&d->policy);
     config_free(&d->config);
     cleanup_fd(&d->tcp_fd);
     cleanup_fd(&d->unix_fd);

@@ -122,6 +122,7 @@ static void on_closed(void *context)
         output_ring_free(&session->rings[i]);
     free(session->agent);
     free(session->binding);
+    plan_leave(&session->plan);
     free(session);
 }
 

@@ -11,6 +11,7 @@
 #include "session/death.h"
 #include "session/engine.h"
 #include "session/output.h"
+#include "session/plan.h"
 
 #include <jansson.h>
 
@@ -44,6 +45,7 @@ struct session {
     const char *profile;
     char *agent;   /* on whose behalf it was made; NULL: nobody in particular */
     char *binding; /* where that agent was asked; NULL: unknown */
+    struct plan plan;
     struct jail_limits limits;
     uint64_t spawned_at_ms; /* wall clock */
     struct head *head;      /* NULL once dead */

@@ -42,7 +42,8 @@ void json_put_member_null(struct json_out *o, const char *key);
  * replaced by U+FFFD. */
 void json_append_escaped(struct buf *out, const char *s, size_t len);
 
-/* {"error":{"code","message","advice"}} */
+/* "error":{"code","message","advice"} in an object, or as the whole of one. */
+void json_put_member_error(struct json_out *o, const struct err *e);
 void json_put_error(struct json_out *o, const struct err *e);
 
 /* A parsed value costs some 60 bytes whatever it was on the wire, so the number of values is what

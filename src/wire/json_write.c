@@ -269,14 +269,19 @@ void json_put_member_null(struct json_out *o, const char *key)
     json_put_null(o);
 }
 
-void json_put_error(struct json_out *o, const struct err *e)
+void json_put_member_error(struct json_out *o, const struct err *e)
 {
-    json_put_object(o);
     json_put_key(o, "error");
     json_put_object(o);
     json_put_member_str(o, "code", err_code_name(e->code));
     json_put_member_str(o, "message", e->message);
     json_put_member_str(o, "advice", e->advice);
     json_put_object_end(o);
+}
+
+void json_put_error(struct json_out *o, const struct err *e)
+{
+    json_put_object(o);
+    json_put_member_error(o, e);
     json_put_object_end(o);
 }

@@ -1,0 +1,90 @@
+#include "ops/ops.h"
+#include "policy/policy.h"
+#include "session/session.h"
+#include "wire/json.h"
+
+static const struct op_param params[] = {{0}};
+
+void put_repl(struct json_out *json, const struct config_repl *repl)
+{
+    json_put_key(json, "repl");
+    json_put_object(json);
+    json_put_member_bool(json, "enabled", repl->is_enabled);
+    json_put_key(json, "allowed_runtimes");
+    json_put_array(json);
+    for (size_t i = 0; i < repl->n_runtimes; i++)
+        json_put_str(json, repl->runtimes[i]);
+    json_put_array_end(json);
+    json_put_member_int(json, "max_sessions", repl->max_sessions);
+    json_put_member_int(json, "timeout_secs", repl->timeout_secs);
+    json_put_member_int(json, "max_output_bytes", (int64_t)repl->max_output_bytes);
+    json_put_object_end(json);
+}
+
+/* All in one pass: there may be thousands of sessions, and as many agents. */
+static void count_sessions(struct engine *engine, struct map *counts)
+{
+    for (struct session *s = session_next(engine, NULL); s != NULL; s = session_next(engine, s)) {
+        if (s->state == SESSION_DEAD)
+            continue;
+        const char *agent = policy_agent_of(s);
+        uintptr_t n = (uintptr_t)map_get(counts, agent);
+        map_set(counts, agent, (void *)(n + 1));
+    }
+}
+
+static void put_agent(struct json_out *json, const struct call *call, const struct map *counts,
+                      const struct config_agent *agent)
+{
+    json_put_object(json);
+    json_put_member_str(json, "agent", agent->id);
+    put_repl(json, &agent->repl);
+    json_put_member_int(json, "sessions", (int64_t)(uintptr_t)map_get(counts, agent->id));
+    put_plan(json, policy_plan_of(call->policy, agent->id));
+    json_put_object_end(json);
+}
+
+static void put_bindings(struct json_out *json, const struct config *c)
+{
+    json_put_key(json, "inbound_bindings");
+    json_put_array(json);
+    for (size_t i = 0; i < c->n_bindings; i++) {
+        json_put_object(json);
+        json_put_member_str(json, "plugin", c->bindings[i].plugin);
+        json_put_member_str(json, "agent", c->bindings[i].agent);
+        if (c->bindings[i].has_repl)
+            put_repl(json, &c->bindings[i].repl);
+        json_put_object_end(json);
+    }
+    json_put_array_end(json);
+}
+
+static void run(struct call *call)
+{
+    const struct config *c = call->policy->config;
+    struct map counts = {0};
+    count_sessions(call->engine, &counts);
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    json_put_key(&json, "agents");
+    json_put_array(&json);
+    for (size_t i = 0; i < c->n_agents; i++)
+        put_agent(&json, call, &counts, &c->agents[i]);
+    json_put_array_end(&json);
+    put_bindings(&json, c);
+    json_put_member_int(&json, "count", (int64_t)c->n_agents);
+    json_put_object_end(&json);
+    map_free(&counts);
+    call_reply(call, 200, &out);
+}
+
+const struct op op_agent_list = {
+    .name = "agent.list",
+    .method = "GET",
+    .path = "/v1/agents",
+    .flags = OP_READ_ONLY,
+    .params = params,
+    .doc = "Lists the agents of the configuration, what they may do and who is in plan mode.",
+    .run = run,
+};

@@ -1,0 +1,29 @@
+#include "ops/ops.h"
+#include "policy/policy.h"
+
+static const struct op_param params[] = {
+    OP_PARAM_AGENT,
+    OP_PARAM_REASON,
+    {0},
+};
+
+static void run(struct call *call)
+{
+    struct err e;
+    const struct plan *plan;
+    if (policy_enter_plan(call->policy, call_text(call, "agent", ""),
+                          call_text(call, "reason", NULL), &plan, &e) < 0)
+        call_fail(call, &e);
+    else
+        reply_plan(call, "agent", plan);
+}
+
+const struct op op_plan_agent_enter = {
+    .name = "agent.plan.enter",
+    .method = "PUT",
+    .path = "/v1/agents/{agent}/plan",
+    .flags = OP_MUTATING | OP_PLANS,
+    .params = params,
+    .doc = "Puts an agent in plan mode, with all its sessions, also those to come.",
+    .run = run,
+};

@@ -1,0 +1,23 @@
+#include "ops/ops.h"
+#include "policy/policy.h"
+
+static const struct op_param params[] = {
+    OP_PARAM_AGENT,
+    {0},
+};
+
+static void run(struct call *call)
+{
+    policy_leave_plan(call->policy, call_text(call, "agent", ""));
+    reply_plan(call, "agent", NULL);
+}
+
+const struct op op_plan_agent_leave = {
+    .name = "agent.plan.leave",
+    .method = "DELETE",
+    .path = "/v1/agents/{agent}/plan",
+    .flags = OP_MUTATING | OP_PLANS,
+    .params = params,
+    .doc = "Leaves the plan mode of an agent; sessions may be in plan mode by themselves.",
+    .run = run,
+};

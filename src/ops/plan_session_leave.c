@@ -1,0 +1,26 @@
+#include "ops/ops.h"
+#include "session/session.h"
+
+static const struct op_param params[] = {
+    OP_PARAM_SESSION,
+    {0},
+};
+
+static void run(struct call *call)
+{
+    struct session *session = call_session(call);
+    if (session == NULL)
+        return;
+    plan_leave(&session->plan);
+    reply_plan(call, "session_id", &session->plan);
+}
+
+const struct op op_plan_session_leave = {
+    .name = "session.plan.leave",
+    .method = "DELETE",
+    .path = "/v1/sessions/{session_id}/plan",
+    .flags = OP_MUTATING | OP_PLANS,
+    .params = params,
+    .doc = "Leaves the plan mode of a session.",
+    .run = run,
+};

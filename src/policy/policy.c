@@ -1,0 +1,94 @@
+#include "policy/policy.h"
+
+#include "session/session.h"
+
+void policy_init(struct policy *p, const struct config *config)
+{
+    *p = (struct policy){.config = config};
+}
+
+void policy_free(struct policy *p)
+{
+    size_t at = 0;
+    const char *agent;
+    void *plan;
+    while (map_next(&p->agent_plans, &at, &agent, &plan)) {
+        plan_leave(plan);
+        free(plan);
+    }
+    map_free(&p->agent_plans);
+    config_free(&p->reloaded);
+    *p = (struct policy){0};
+}
+
+void policy_replace(struct policy *p, struct config *next)
+{
+    config_free(&p->reloaded);
+    p->reloaded = *next;
+    *next = (struct config){0};
+    p->config = &p->reloaded;
+}
+
+/* ---- sessions ----------------------------------------------------------------------------------
+ */
+
+const char *policy_agent_of(const struct session *session)
+{
+    return session->agent != NULL ? session->agent : CONFIG_DEFAULT_AGENT;
+}
+
+size_t policy_count_sessions(struct engine *engine, const char *agent)
+{
+    size_t n = 0;
+    for (struct session *s = session_next(engine, NULL); s != NULL; s = session_next(engine, s))
+        n += s->state != SESSION_DEAD && strcmp(policy_agent_of(s), agent) == 0;
+    return n;
+}
+
+int policy_admit(const struct policy *p, struct engine *engine, const struct agents_claim *claim,
+                 const char *runtime, struct agents_grant *ret_grant, struct err *e)
+{
+    if (agents_resolve(p->config, claim, ret_grant, e) < 0)
+        return -1;
+    /* Who may have them all need not be counted: the engine does. */
+    bool is_counted = ret_grant->repl.max_sessions < p->config->max_sessions;
+    size_t n = is_counted ? policy_count_sessions(
+                                engine, claim->agent != NULL ? claim->agent : CONFIG_DEFAULT_AGENT)
+                          : 0;
+    return agents_check_spawn(ret_grant, runtime, n, e);
+}
+
+/* ---- plan mode ---------------------------------------------------------------------------------
+ */
+
+int policy_enter_plan(struct policy *p, const char *agent, const char *reason,
+                      const struct plan **ret_plan, struct err *e)
+{
+    /* Only those that exist: so no caller can fill the map. */
+    if (config_find_agent(p->config, agent) == NULL) {
+        err_set(e, ERR_NOT_FOUND, "there is no agent \"%.*s\"", CONFIG_AGENT_BYTES, agent);
+        return err_advise(e, "GET /v1/agents lists those that the configuration names.");
+    }
+    struct plan *plan = map_get(&p->agent_plans, agent);
+    if (plan == NULL) {
+        plan = mem_alloc(sizeof(*plan));
+        map_set(&p->agent_plans, agent, plan);
+    }
+    plan_enter(plan, reason);
+    *ret_plan = plan;
+    return 0;
+}
+
+void policy_leave_plan(struct policy *p, const char *agent)
+{
+    struct plan *plan = map_remove(&p->agent_plans, agent);
+    if (plan == NULL)
+        return;
+    plan_leave(plan);
+    free(plan);
+}
+
+const struct plan *policy_plan_of(const struct policy *p, const char *agent)
+{
+    return map_get(&p->agent_plans, agent);
+}

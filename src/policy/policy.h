@@ -1,0 +1,37 @@
+/* What operations ask: the configuration in force, what an agent may do, and which agents are in
+ * plan mode. Made by serve, lives as long as the engine. */
+#pragma once
+
+#include "base/map.h"
+#include "policy/agents.h"
+#include "session/plan.h"
+
+struct engine;
+struct session;
+
+struct policy {
+    const struct config *config; /* in force: the one it began with, or `reloaded` */
+    struct config reloaded;
+    struct map agent_plans; /* struct plan, by the agent's id; those in plan mode */
+};
+
+/* `config` is borrowed. */
+void policy_init(struct policy *p, const struct config *config);
+void policy_free(struct policy *p);
+/* Takes over `next`. What was resolved before stays as it was. */
+void policy_replace(struct policy *p, struct config *next);
+
+/* The agent that a session belongs to; never NULL. */
+const char *policy_agent_of(const struct session *session);
+/* Live sessions of an agent. */
+size_t policy_count_sessions(struct engine *engine, const char *agent);
+
+/* Whether the claimed agent may make a session of this runtime now. */
+int policy_admit(const struct policy *p, struct engine *engine, const struct agents_claim *claim,
+                 const char *runtime, struct agents_grant *ret_grant, struct err *e);
+
+/* Plan mode of agents. */
+int policy_enter_plan(struct policy *p, const char *agent, const char *reason,
+                      const struct plan **ret_plan, struct err *e);
+void policy_leave_plan(struct policy *p, const char *agent);
+const struct plan *policy_plan_of(const struct policy *p, const char *agent); /* NULL: none */

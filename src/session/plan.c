@@ -1,0 +1,17 @@
+#include "session/plan.h"
+
+#include "base/clock.h"
+
+void plan_enter(struct plan *plan, const char *reason)
+{
+    if (!plan_is_on(plan))
+        plan->entered_at_ms = clock_wall_ms();
+    free(plan->reason);
+    plan->reason = reason != NULL ? mem_strdup(reason) : NULL;
+}
+
+void plan_leave(struct plan *plan)
+{
+    free(plan->reason);
+    *plan = (struct plan){0};
+}

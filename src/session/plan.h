@@ -1,0 +1,18 @@
+/* Plan mode: somebody makes a plan, and until it is ready nothing may be changed. */
+#pragma once
+
+#include "base/base.h"
+
+struct plan {
+    uint64_t entered_at_ms; /* wall clock; 0: not in plan mode */
+    char *reason;           /* why it was entered; NULL: nobody said */
+};
+
+static inline bool plan_is_on(const struct plan *plan)
+{
+    return plan->entered_at_ms != 0;
+}
+
+/* Who enters again says another reason; the time stays that of the first. */
+void plan_enter(struct plan *plan, const char *reason);
+void plan_leave(struct plan *plan);

@@ -1,0 +1,163 @@
+"""Plan mode: while a plan is made, nothing that changes anything runs. A session or a whole agent
+is put in it and left out again; who tries to run something is refused, never ignored."""
+
+import datetime
+
+import pytest
+
+HINT = "Call ExitPlanMode { final_plan } when the plan is ready."
+
+
+@pytest.fixture
+def planned(session):
+    """A session in plan mode."""
+    session.exec("x = 41")
+    session.client.call("PUT", f"{session.path}/plan", {"reason": "think first"})
+    return session
+
+
+@pytest.fixture
+def agent_plan(client):
+    """Puts agents in plan mode; they leave it with the test."""
+    entered = []
+
+    def enter(agent, **members):
+        entered.append(agent)
+        return client.call("PUT", f"/v1/agents/{agent}/plan", members)
+
+    yield enter
+    for agent in entered:
+        client.call("DELETE", f"/v1/agents/{agent}/plan")
+
+
+def refusal(client, method, path, body=None):
+    """What a call that is refused for plan mode is told."""
+    reply = client.request(method, path, body)
+    assert reply.status == 409, reply
+    assert set(reply.json) == {"error", "refusal"}
+    assert reply.json["error"]["code"] == "conflict"
+    assert reply.json["error"]["advice"]
+    return reply.json["refusal"]
+
+
+def test_entering_tells_what_holds_now(session):
+    answer = session.client.call("PUT", f"{session.path}/plan", {"reason": "think first"})
+    assert answer.session_id == session.id
+    assert answer.plan.reason == "think first"
+    entered = datetime.datetime.fromisoformat(answer.plan.entered_at.replace("Z", "+00:00"))
+    now = datetime.datetime.now(datetime.timezone.utc)
+    assert abs((now - entered).total_seconds()) < 60
+    assert session.info()["plan"] == answer["plan"]
+
+
+def test_a_cell_is_refused_with_the_whole_story(planned):
+    told = refusal(planned.client, "POST", f"{planned.path}/exec", {"code": "x += 1"})
+    assert told == {
+        "tool_name": "session.exec",
+        "tool_kind": "bash",
+        "hint": HINT,
+        "entered_at": planned.info().plan.entered_at,
+        "entered_reason": "think first",
+    }
+
+
+def test_nothing_ran(planned):
+    refusal(planned.client, "POST", f"{planned.path}/exec", {"code": "x += 1"})
+    planned.client.call("DELETE", f"{planned.path}/plan")
+    assert planned.info()["plan"] is None
+    assert planned.value("x + 1") == "42"
+
+
+@pytest.mark.parametrize("method, path, body", [
+    ("POST", "/exec", {"code": "1"}),
+    ("POST", "/interrupt", {}),
+    ("DELETE", "", None),
+])
+def test_what_changes_a_session_is_refused(planned, method, path, body):
+    told = refusal(planned.client, method, planned.path + path, body)
+    assert told["entered_reason"] == "think first"
+    assert planned.is_alive()
+
+
+@pytest.mark.parametrize("path", ["", "/output", "/output?stream=stderr"])
+def test_reading_is_possible(planned, path):
+    assert planned.client.request("GET", planned.path + path).status == 200
+
+
+def test_a_stream_is_refused_with_the_status_too(planned):
+    reply = planned.client.request("POST", f"{planned.path}/exec", {"code": "1"},
+                                   {"Accept": "text/event-stream"})
+    assert reply.status == 409
+    assert reply.json["refusal"]["tool_name"] == "session.exec"
+
+
+def test_the_reason_is_optional(session):
+    session.client.call("PUT", f"{session.path}/plan", {})
+    told = refusal(session.client, "POST", f"{session.path}/exec", {"code": "1"})
+    assert told["entered_reason"] is None
+
+
+def test_entering_again_changes_the_reason_and_not_the_time(planned):
+    before = planned.info().plan
+    after = planned.client.call("PUT", f"{planned.path}/plan", {"reason": "other"}).plan
+    assert after == {"reason": "other", "entered_at": before.entered_at}
+
+
+def test_leaving_twice_is_no_mistake(planned):
+    for _ in range(2):
+        assert planned.client.call("DELETE", f"{planned.path}/plan")["plan"] is None
+
+
+def test_other_sessions_go_on(planned, spawn):
+    assert spawn().value("1 + 1") == "2"
+
+
+@pytest.mark.parametrize("body, word", [
+    ({"reason": 5}, "reason"),
+    ({"reason": "x" * 2000}, "reason"),
+    ({"why": "x"}, "why"),
+])
+def test_mistakes_are_named(session, body, word):
+    reply = session.client.request("PUT", f"{session.path}/plan", body)
+    assert reply.status in (400, 413)
+    assert word in reply.json["error"]["message"]
+
+
+def test_no_such_session(client):
+    for method in ("PUT", "DELETE"):
+        assert client.request(method, "/v1/sessions/nobody/plan").status == 404
+
+
+def test_an_agent_in_plan_mode_starts_nothing(client, agent_plan):
+    agent_plan("default", reason="holiday")
+    told = refusal(client, "POST", "/v1/sessions", {})
+    assert told["tool_name"] == "session.create"
+    assert told["entered_reason"] == "holiday"
+    (agent,) = client.call("GET", "/v1/agents").agents
+    assert agent["plan"]["reason"] == "holiday"
+
+
+def test_an_agent_in_plan_mode_stops_all_its_sessions(client, session, agent_plan):
+    agent_plan("default", reason="holiday")
+    told = refusal(client, "POST", f"{session.path}/exec", {"code": "1"})
+    assert told["entered_reason"] == "holiday"
+    assert client.request("GET", session.path).status == 200
+    client.call("DELETE", "/v1/agents/default/plan")
+    assert session.value("1 + 1") == "2"
+
+
+def test_an_agent_that_does_not_exist(client):
+    reply = client.request("PUT", "/v1/agents/nobody/plan", {"reason": "x"})
+    assert reply.status == 404
+    assert 'there is no agent "nobody"' in reply.json["error"]["message"]
+    assert client.call("DELETE", "/v1/agents/nobody/plan")["plan"] is None
+
+
+def test_a_dead_session_in_plan_mode_can_be_read(planned):
+    planned.client.call("DELETE", f"{planned.path}/plan")
+    planned.exec("import os; os._exit(3)")
+    planned.client.call("PUT", f"{planned.path}/plan", {"reason": "too late"})
+    assert planned.info().state == "dead"
+    refusal(planned.client, "DELETE", planned.path)
+    planned.client.call("DELETE", f"{planned.path}/plan")
+    planned.kill()
