@@ -45,7 +45,7 @@ _cella() {
         return
         ;;
     --only)
-        mapfile -t COMPREPLY < <(compgen -W "idle live think spawn churn load memory" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "idle live think spawn churn load memory node bash" -- "$current")
         return
         ;;
     --log-format)

@@ -120,15 +120,15 @@ static int run(const struct cli_args *args, struct err *e)
 }
 
 static const struct cli_flag flags[] = {
-    {"quick", 0, NULL, "fewer samples: about 30 s instead of 2 minutes"},
-    {"only", 0, "NAME", "idle, memory, live, think, spawn, churn or load"},
+    {"quick", 0, NULL, "fewer samples: about 45 s instead of 3 minutes"},
+    {"only", 0, "NAME", "idle, memory, live, think, spawn, churn, load, node or bash"},
     {"output", 'o', "DIR", "also write BENCHMARKS.md and benchmarks.svg there"},
     {0},
 };
 
 const struct cli_verb cli_bench_verb = {
     .name = "bench",
-    .summary = "measure Cella beside an IPython kernel, python3 and bwrap",
+    .summary = "measure Cella beside IPython, python3, node, bash and bwrap",
     .usage = "[OPTION...]",
     .about = "Starts daemons of its own on a temporary directory and measures, in turns with its\n"
              "peers: cells, new sessions, throughput, memory, and an idle daemon. Prints what is\n"

@@ -38,6 +38,20 @@ enum bench_id {
     BENCH_IDLE_ALL_PSS,
     BENCH_IDLE_TEMPLATE,
     BENCH_IDLE_WAKEUPS,
+    BENCH_NODE_LIVE,
+    BENCH_NODE_LIVE_PIPES,
+    BENCH_NODE_SPAWN,
+    BENCH_NODE_SPAWN_PLAIN,
+    BENCH_NODE_SPAWN_BWRAP,
+    BENCH_NODE_MEMORY,
+    BENCH_NODE_MEMORY_PLAIN,
+    BENCH_BASH_LIVE,
+    BENCH_BASH_LIVE_PIPES,
+    BENCH_BASH_SPAWN,
+    BENCH_BASH_SPAWN_PLAIN,
+    BENCH_BASH_SPAWN_BWRAP,
+    BENCH_BASH_MEMORY,
+    BENCH_BASH_MEMORY_PLAIN,
     BENCH_N_KINDS
 };
 
@@ -124,6 +138,8 @@ int bench_run_churn(struct bench *b, struct err *e);
 int bench_run_load(struct bench *b, struct err *e);
 int bench_run_memory(struct bench *b, struct err *e);
 int bench_run_idle(struct bench *b, struct err *e);
+int bench_run_node(struct bench *b, struct err *e);
+int bench_run_bash(struct bench *b, struct err *e);
 
 /* --- samples (bench_samples.c) ---------------------------------------------------------------- */
 
@@ -150,9 +166,17 @@ int bench_pause(uint64_t ms, struct err *e);
 
 enum { BENCH_REPLY_MAX = 64 << 10 };
 
+/* The bodies of the requests that make a session and run a cell in it that gives 2. */
+struct bench_work {
+    const char *create, *cell;
+};
+
+extern const struct bench_work bench_data_work; /* Python with the data stack */
+
 struct bench_http {
     const struct cli_endpoint *endpoint;
-    int fd; /* -1: not connected */
+    const struct bench_work *work; /* bench_data_work, unless it is changed after opening */
+    int fd;                        /* -1: not connected */
     char in[BENCH_REPLY_MAX + 1];
     size_t in_len;
 };
@@ -175,7 +199,6 @@ int bench_http_ask(struct bench_http *h, const struct buf *request, struct bench
                    struct err *e);
 
 /* The three requests that everything here is made of, and checks of their replies. */
-#define BENCH_CELL "{\"code\":\"1+1\"}"
 void bench_write_create(const struct bench_http *h, struct buf *out);
 void bench_write_exec(const struct bench_http *h, struct buf *out, const char *session);
 void bench_write_delete(const struct bench_http *h, struct buf *out, const char *session);
@@ -186,6 +209,29 @@ int bench_check_ok(const struct bench_reply *r, struct err *e);  /* status 200 *
 int bench_session_create(struct bench_http *h, char ret_session[UUID_SIZE], struct err *e);
 int bench_session_exec(struct bench_http *h, const char *session, struct err *e);
 int bench_session_delete(struct bench_http *h, const char *session, struct err *e);
+
+/* --- a session that is asked again and again (bench_line.c) ----------------------------------- */
+
+/* A connection with a session of its own and the one request that is sent again and again. */
+struct bench_line {
+    struct bench_http http;
+    struct buf request;
+    char session[UUID_SIZE];
+};
+
+int bench_line_open(struct bench_line *l, const struct cli_endpoint *endpoint,
+                    const struct bench_work *work, struct err *e);
+void bench_line_close(struct bench_line *l);
+/* BENCH_N_KINDS: only to warm up. */
+int bench_line_exec(struct bench *b, struct bench_line *l, enum bench_id id, size_t n,
+                    struct err *e);
+/* From the request for a session to the result of its first cell; ending it is not counted. Waits
+ * afterwards until the pool had time to be full again. */
+int bench_spawn_once(struct bench *b, struct bench_http *h, enum bench_id id, uint64_t refill_ms,
+                     struct err *e);
+/* What `n` sessions add to the daemon's memory, each; `with_kernel` may be BENCH_N_KINDS. */
+int bench_measure_sessions(struct bench *b, struct bench_http *h, size_t n, enum bench_id id,
+                           enum bench_id with_kernel, struct err *e);
 
 /* --- peers (bench_peer.c, bench_raw.c) -------------------------------------------------------- */
 
@@ -200,6 +246,9 @@ int bench_ipython_fresh(struct bench *b, struct err *e);
 int bench_ipython_import(struct bench *b, const char *code, pid_t *ret_kernel, struct err *e);
 
 bool bench_has_bwrap(struct bench *b); /* the same; the first time it is tried */
+/* One start of a program until it has printed the line "2". `boxed` runs it in bwrap. */
+int bench_cold(struct bench *b, const char *const *argv, bool is_boxed, double *ret_ns,
+               struct err *e);
 /* One start of python3 with the imports of the data profile until it has printed its result. */
 int bench_python_cold(struct bench *b, bool is_boxed, double *ret_ns, struct err *e);
 /* The imports of the data profile as Python statements; the caller frees. */
@@ -241,7 +290,7 @@ int bench_write_files(const struct bench *b, const char *dir, struct err *e);
 void bench_plot(const struct bench *b, struct buf *svg);
 
 struct bench_machine {
-    char cpu[128], kernel[32], system[64], python[32], ipython[64], bwrap[64];
+    char cpu[128], kernel[32], system[64], python[32], node[32], bash[96], ipython[64], bwrap[64];
     long cores;
     double memory; /* bytes */
     bool is_virtual;

@@ -6,6 +6,39 @@
 #define IDLE_SESSION "memory of an idle session"
 #define IDLE_DAEMON "the idle daemon"
 
+/* The rows of a runtime beside its interpreter alone. */
+#define RUNTIME_KINDS(ID, name, label, program)                                                    \
+    [BENCH_##ID##_LIVE] = {name ".live", "a " label " cell, 1+1", "Cella, TCP",                    \
+                           true,         BENCH_##ID##_LIVE,       BENCH_NS},                       \
+    [BENCH_##ID##_LIVE_PIPES] = {name ".live_pipes",                                               \
+                                 "a " label " cell, 1+1",                                          \
+                                 program " through pipes, with a mark",                            \
+                                 false,                                                            \
+                                 BENCH_##ID##_LIVE,                                                \
+                                 BENCH_NS},                                                        \
+    [BENCH_##ID##                                                                                  \
+        _SPAWN] = {name ".spawn",          "a new " label " session, to its first result",         \
+                   "Cella, from the pool", true,                                                   \
+                   BENCH_##ID##_SPAWN,     BENCH_NS},                                              \
+    [BENCH_##ID##                                                                                  \
+        _SPAWN_PLAIN] = {name ".spawn_plain",    "a new " label " session, to its first result",   \
+                         program ", no sandbox", false,                                            \
+                         BENCH_##ID##_SPAWN,     BENCH_NS},                                        \
+    [BENCH_##ID##                                                                                  \
+        _SPAWN_BWRAP] = {name ".spawn_bwrap", "a new " label " session, to its first result",      \
+                         "bwrap " program,    false,                                               \
+                         BENCH_##ID##_SPAWN,  BENCH_NS},                                           \
+    [BENCH_##ID##_MEMORY] = {name ".memory",                                                       \
+                             "memory of an idle " label " session",                                \
+                             "Cella, its processes (PSS)",                                         \
+                             true,                                                                 \
+                             BENCH_##ID##_MEMORY,                                                  \
+                             BENCH_BYTES},                                                         \
+    [BENCH_##ID##                                                                                  \
+        _MEMORY_PLAIN] = {name ".memory_plain",         "memory of an idle " label " session",     \
+                          program ", no sandbox (PSS)", false,                                     \
+                          BENCH_##ID##_MEMORY,          BENCH_BYTES}
+
 const struct bench_kind bench_kinds[BENCH_N_KINDS] = {
     [BENCH_LIVE_UNIX] = {"live.unix", CELL, "Cella, UNIX socket", true, BENCH_LIVE_UNIX, BENCH_NS},
     [BENCH_LIVE_TCP] = {"live.tcp", CELL, "Cella, TCP", true, BENCH_LIVE_TCP, BENCH_NS},
@@ -56,6 +89,8 @@ const struct bench_kind bench_kinds[BENCH_N_KINDS] = {
                              BENCH_BYTES},
     [BENCH_IDLE_WAKEUPS] = {"idle.wakeups", IDLE_DAEMON, "wake-ups of all its processes", true,
                             BENCH_IDLE_WAKEUPS, BENCH_PER_SECOND},
+    RUNTIME_KINDS(NODE, "node", "Node.js", "node"),
+    RUNTIME_KINDS(BASH, "bash", "bash", "bash"),
 };
 
 #define SAME(id) (id), (id)
@@ -76,6 +111,10 @@ const struct bench_claim bench_claims[] = {
     {"... with the kernel's share", SAME(BENCH_MEMORY_ALL), false, 4e6},
     {"idle daemon and warden, PSS", SAME(BENCH_IDLE_ALL_PSS), false, 15e6},
     {"wake-ups without work", SAME(BENCH_IDLE_WAKEUPS), false, 0},
+    {"a Node.js cell over REST, back to back", SAME(BENCH_NODE_LIVE), false, 250e3},
+    {"a new Node.js session to its first result, pool", SAME(BENCH_NODE_SPAWN), false, 2e6},
+    {"a bash cell over REST, back to back", SAME(BENCH_BASH_LIVE), false, 250e3},
+    {"a new bash session to its first result, pool", SAME(BENCH_BASH_SPAWN), false, 2e6},
 };
 const size_t bench_n_claims = ARRAY_LEN(bench_claims);
 
@@ -88,5 +127,7 @@ const struct bench_section bench_sections[] = {
     {"spawn", "new sessions", bench_run_spawn},
     {"churn", "create, run, destroy", bench_run_churn},
     {"load", "cells in 16 sessions", bench_run_load},
+    {"node", "Node.js sessions", bench_run_node},
+    {"bash", "bash sessions", bench_run_bash},
 };
 const size_t bench_n_sections = ARRAY_LEN(bench_sections);

@@ -66,6 +66,11 @@ void bench_describe_machine(const struct bench *b, struct bench_machine *ret)
                  name.release);
     ask_program(b, (const char *[]){"/usr/bin/python3", "--version", NULL}, ret->python,
                 sizeof(ret->python));
+    ask_program(b, (const char *[]){"/usr/bin/node", "--version", NULL}, ret->node,
+                sizeof(ret->node));
+    ask_program(b, (const char *[]){"/usr/bin/bash", "--version", NULL}, ret->bash,
+                sizeof(ret->bash));
+    ret->bash[strcspn(ret->bash, "(")] = '\0'; /* the version only, not how it was built */
     ask_program(b, (const char *[]){"/usr/bin/bwrap", "--version", NULL}, ret->bwrap,
                 sizeof(ret->bwrap));
     snprintf(ret->ipython, sizeof(ret->ipython), "%s", b->ipython_version);

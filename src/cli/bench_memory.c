@@ -55,26 +55,28 @@ static int look(const struct bench *b, struct footprint *ret, struct err *e)
 }
 
 /* Each session has run a cell: what only exists is smaller than what was ever used. */
-static int measure_sessions(struct bench *b, struct bench_http *h, struct err *e)
+int bench_measure_sessions(struct bench *b, struct bench_http *h, size_t n, enum bench_id id,
+                           enum bench_id with_kernel, struct err *e)
 {
-    char sessions[SESSIONS][UUID_SIZE];
+    char(*sessions)[UUID_SIZE] = mem_alloc(n * sizeof(*sessions));
     struct footprint before = {0}, after = {0};
-    size_t n = 0, wanted = b->is_quick ? SESSIONS_QUICK : SESSIONS;
     int status = look(b, &before, e);
-    for (; status == 0 && n < wanted; n++) {
-        status = bench_session_create(h, sessions[n], e);
+    for (size_t i = 0; status == 0 && i < n; i++) {
+        status = bench_session_create(h, sessions[i], e);
         if (status == 0)
-            status = bench_session_exec(h, sessions[n], e);
+            status = bench_session_exec(h, sessions[i], e);
     }
     if (status == 0)
         status = look(b, &after, e);
     double pss = after.pss - before.pss, all = before.available - after.available;
     if (status == 0)
-        bench_add(b, BENCH_MEMORY_PSS, pss / (double)n);
-    if (status == 0 && all >= pss) /* else others gave memory back meanwhile */
-        bench_add(b, BENCH_MEMORY_ALL, all / (double)n);
+        bench_add(b, id, pss / (double)n);
+    /* If it is less, others gave memory back meanwhile. */
+    if (status == 0 && with_kernel != BENCH_N_KINDS && all >= pss)
+        bench_add(b, with_kernel, all / (double)n);
     for (size_t i = 0; status == 0 && i < n; i++)
         status = bench_session_delete(h, sessions[i], e);
+    free(sessions);
     return status;
 }
 
@@ -97,7 +99,8 @@ int bench_run_memory(struct bench *b, struct err *e)
     if (status == 0)
         status = bench_http_open(h, &b->warm.over_tcp, e);
     for (unsigned i = 0; status == 0 && i < (b->is_quick ? 1 : 3); i++)
-        status = measure_sessions(b, h, e);
+        status = bench_measure_sessions(b, h, b->is_quick ? SESSIONS_QUICK : SESSIONS,
+                                        BENCH_MEMORY_PSS, BENCH_MEMORY_ALL, e);
     bench_http_close(h);
     if (status == 0 && !bench_has(b, BENCH_MEMORY_ALL))
         bench_note(b, "memory with the kernel's share: others on this machine changed too much");

@@ -5,12 +5,18 @@
 #include "policy/profiles.h"
 #include "wire/json.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 
-enum { ANSWER_WITHIN_MS = 180000, LINE_MAX_BYTES = 4 << 20, END_WITHIN_MS = 10000 };
+enum {
+    ANSWER_WITHIN_MS = 180000,
+    LINE_MAX_BYTES = 4 << 20,
+    END_WITHIN_MS = 10000,
+    COLD_WORDS_MAX = 8
+};
 
 static const char python_path[] = "/usr/bin/python3";
 static const char bwrap_path[] = "/usr/bin/bwrap";
@@ -203,7 +209,7 @@ static int read_two(int fd, struct err *e)
     }
     if (strcmp(text, "2\n") == 0)
         return 0;
-    err_set(e, ERR_UNAVAILABLE, "python3 with the data libraries gave no result");
+    err_set(e, ERR_UNAVAILABLE, "it gave no result");
     return err_advise(e, "make bench installs what is needed");
 }
 
@@ -225,19 +231,37 @@ static int run_cold(struct bench *b, const char *const *argv, double *ret_ns, st
     return status;
 }
 
+int bench_cold(struct bench *b, const char *const *argv, bool is_boxed, double *ret_ns,
+               struct err *e)
+{
+    static const char *const box[] = {bwrap_path, BWRAP_WORDS};
+    char cache[PATH_MAX + 16];
+    snprintf(cache, sizeof(cache), "%s/peers", b->dir);
+    const char *boxed[ARRAY_LEN(box) + COLD_WORDS_MAX + 4];
+    size_t n = 0;
+    for (; n < ARRAY_LEN(box); n++)
+        boxed[n] = box[n];
+    boxed[n++] = "--bind";
+    boxed[n++] = cache;
+    boxed[n++] = cache;
+    size_t n_words = 0;
+    for (; argv[n_words] != NULL; n_words++) {
+        assert(n_words < COLD_WORDS_MAX);
+        boxed[n++] = argv[n_words];
+    }
+    boxed[n] = NULL;
+    if (run_cold(b, is_boxed ? boxed : argv, ret_ns, e) < 0)
+        return err_context(e, "%s%s", argv[0], is_boxed ? " in bwrap" : "");
+    return 0;
+}
+
 int bench_python_cold(struct bench *b, bool is_boxed, double *ret_ns, struct err *e)
 {
     _free_ char *imports = bench_data_imports();
     _buf_ struct buf code = BUF_INIT(64 * KIB);
     buf_printf(&code, "%sprint(1+1, flush=True)\n", imports);
-    char cache[PATH_MAX + 16];
-    snprintf(cache, sizeof(cache), "%s/peers", b->dir);
-    const char *boxed[] = {bwrap_path,  BWRAP_WORDS, "--bind", cache,          cache,
-                           python_path, "-s",        "-c",     buf_str(&code), NULL};
-    const char *alone[] = {python_path, "-s", "-c", buf_str(&code), NULL};
-    if (run_cold(b, is_boxed ? boxed : alone, ret_ns, e) < 0)
-        return err_context(e, is_boxed ? "in bwrap" : "python3");
-    return 0;
+    const char *argv[] = {python_path, "-s", "-c", buf_str(&code), NULL};
+    return bench_cold(b, argv, is_boxed, ret_ns, e);
 }
 
 bool bench_has_bwrap(struct bench *b)

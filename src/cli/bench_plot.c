@@ -36,8 +36,14 @@ struct panel {
 static const struct panel panels[] = {
     {BENCH_LIVE_UNIX, BENCH_LIVE_IPYTHON, &scales[0], false},
     {BENCH_THINK_UNIX, BENCH_THINK_IPYTHON, &scales[0], false},
-    {BENCH_SPAWN_POOL, BENCH_SPAWN_IPYTHON, &scales[0], true},
-    {BENCH_MEMORY_PSS, BENCH_MEMORY_IPYTHON_DATA, &scales[1], true},
+    {BENCH_SPAWN_POOL, BENCH_SPAWN_IPYTHON, &scales[0], false},
+    {BENCH_NODE_LIVE, BENCH_NODE_LIVE_PIPES, &scales[0], false},
+    {BENCH_NODE_SPAWN, BENCH_NODE_SPAWN_BWRAP, &scales[0], false},
+    {BENCH_BASH_LIVE, BENCH_BASH_LIVE_PIPES, &scales[0], false},
+    {BENCH_BASH_SPAWN, BENCH_BASH_SPAWN_BWRAP, &scales[0], true},
+    {BENCH_MEMORY_PSS, BENCH_MEMORY_IPYTHON_DATA, &scales[1], false},
+    {BENCH_NODE_MEMORY, BENCH_NODE_MEMORY_PLAIN, &scales[1], false},
+    {BENCH_BASH_MEMORY, BENCH_BASH_MEMORY_PLAIN, &scales[1], true},
 };
 
 static const char style[] =

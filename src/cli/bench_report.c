@@ -132,6 +132,10 @@ static void put_machine(struct buf *out, const struct bench *b)
     buf_printf(out, "%s, %ld cores%s, %.0f GB of memory, Linux %s, %s; %s", m.cpu, m.cores,
                m.is_virtual ? " of a virtual machine" : "", m.memory / 1e9, m.kernel, m.system,
                m.python);
+    if (m.node[0] != '\0')
+        buf_printf(out, ", Node.js %s", m.node);
+    if (m.bash[0] != '\0')
+        buf_printf(out, ", %s", m.bash);
     if (m.ipython[0] != '\0')
         buf_printf(out, ", %s", m.ipython);
     if (m.bwrap[0] != '\0')
@@ -220,6 +224,8 @@ static void json_put_machine(struct json_out *o, const struct bench *b)
     json_put_member_str(o, "kernel", m.kernel);
     json_put_member_str(o, "system", m.system);
     json_put_member_str(o, "python", m.python);
+    json_put_member_str(o, "node", m.node);
+    json_put_member_str(o, "bash", m.bash);
     json_put_member_str(o, "ipython", m.ipython);
     json_put_member_str(o, "bwrap", m.bwrap);
     json_put_member_real(o, "load_before", b->load_before, 2);
@@ -278,6 +284,13 @@ static const char method[] =
     "  its exit. `bwrap` adds namespaces and a read-only system, no system call filter and no "
     "limits.\n"
     "  The font cache of matplotlib is warm for all.\n"
+    "- **Node.js and bash**: the same over TCP, `1+1` and `echo $((1+1))`. Beside them stands the\n"
+    "  interpreter by itself, `node -i` and `bash`, as tools drive it that have only its streams: "
+    "the\n"
+    "  code and a command that prints a mark go in, output is read up to the mark. It has no "
+    "sandbox,\n"
+    "  one stream for everything, no value apart from what was printed, and no time limit. A new\n"
+    "  session stands beside the start of the interpreter with that code, alone and in `bwrap`.\n"
     "- **Create, run, destroy** and **cells in 16 sessions**: one epoll client that shares the "
     "cores\n"
     "  with the daemon; each sample is one second.\n"

@@ -1,19 +1,6 @@
-#include "base/clock.h"
 #include "cli/bench.h"
 
 enum { REFILL_MS = 60, SESSIONS_A_ROUND = 10, SESSIONS_QUICK = 5 };
-
-/* From the request for a session to the result of its first cell; ending it is not counted. */
-static int spawn_once(struct bench *b, struct bench_http *h, enum bench_id id, struct err *e)
-{
-    char session[UUID_SIZE];
-    uint64_t began_ns = clock_mono_ns();
-    if (bench_session_create(h, session, e) < 0 || bench_session_exec(h, session, e) < 0)
-        return -1;
-    if (id != BENCH_N_KINDS)
-        bench_add(b, id, (double)(clock_mono_ns() - began_ns));
-    return bench_session_delete(h, session, e) < 0 ? -1 : bench_pause(REFILL_MS, e);
-}
 
 static int spawn_cold(struct bench *b, enum bench_id id, struct err *e)
 {
@@ -28,8 +15,8 @@ static int spawn_round(struct bench *b, struct bench_http *pool, struct bench_ht
                        struct err *e)
 {
     for (unsigned i = 0; i < (b->is_quick ? SESSIONS_QUICK : SESSIONS_A_ROUND); i++)
-        if (spawn_once(b, pool, BENCH_SPAWN_POOL, e) < 0 ||
-            spawn_once(b, miss, BENCH_SPAWN_MISS, e) < 0)
+        if (bench_spawn_once(b, pool, BENCH_SPAWN_POOL, REFILL_MS, e) < 0 ||
+            bench_spawn_once(b, miss, BENCH_SPAWN_MISS, REFILL_MS, e) < 0)
             return -1;
     if (spawn_cold(b, BENCH_SPAWN_PYTHON, e) < 0)
         return -1;
@@ -45,7 +32,8 @@ static int warm_up(struct bench *b, struct bench_http *pool, struct bench_http *
 {
     double ignored_ns;
     for (unsigned i = 0; i < 3; i++)
-        if (spawn_once(b, pool, BENCH_N_KINDS, e) < 0 || spawn_once(b, miss, BENCH_N_KINDS, e) < 0)
+        if (bench_spawn_once(b, pool, BENCH_N_KINDS, REFILL_MS, e) < 0 ||
+            bench_spawn_once(b, miss, BENCH_N_KINDS, REFILL_MS, e) < 0)
             return -1;
     if (bench_python_cold(b, false, &ignored_ns, e) < 0)
         return -1;
