@@ -70,6 +70,27 @@ static int check_choice(const struct place *place, const json_t *value, struct e
     return wrong(place, ERR_INVALID, buf_str(&what), e);
 }
 
+/* An object whose members have names of the caller's choice, and texts as values. */
+static int check_texts(const struct place *place, json_t *value, struct err *e)
+{
+    const char *name;
+    json_t *text;
+    char what[96];
+    if (!json_is_object(value))
+        return wrong(place, ERR_INVALID, "must be an object of strings", e);
+    if ((int64_t)json_object_size(value) > place->param->max) {
+        snprintf(what, sizeof(what), "has %zu members; at most %lld are taken",
+                 json_object_size(value), (long long)place->param->max);
+        return wrong(place, ERR_INVALID, what, e);
+    }
+    json_object_foreach(value, name, text)
+    {
+        if (!json_is_string(text))
+            return wrong(place, ERR_INVALID, "must be an object of strings", e);
+    }
+    return 0;
+}
+
 static int check_members(const char *parent, const struct op_param *params, json_t *object,
                          struct err *e);
 
@@ -89,6 +110,8 @@ static int check_value(const struct place *place, json_t *value, struct err *e)
         if (!json_is_object(value))
             return wrong(place, ERR_INVALID, "must be an object", e);
         return check_members(full_name(place, name, sizeof(name)), place->param->members, value, e);
+    case OP_TEXTS:
+        return check_texts(place, value, e);
     }
     return 0;
 }

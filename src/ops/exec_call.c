@@ -77,14 +77,37 @@ static void put_omitted(struct json_out *json, const struct exec_result *result)
     json_put_object_end(json);
 }
 
+static void put_denied(struct json_out *json, const struct exec_denied *denied)
+{
+    if (denied == NULL)
+        return;
+    json_put_key(json, "denied");
+    json_put_array(json);
+    for (size_t i = 0; i < denied->n; i++) {
+        json_put_object(json);
+        json_put_member_str(json, "call", denied->calls[i].call);
+        json_put_member_int(json, "count", (int64_t)denied->calls[i].count);
+        json_put_object_end(json);
+    }
+    json_put_array_end(json);
+}
+
 static void put_result(struct json_out *json, const struct exec_result *result)
 {
+    const struct exec_question *question = result->question;
     const struct exec_text *out = &result->streams[OUTPUT_STDOUT];
     const struct exec_text *err = &result->streams[OUTPUT_STDERR];
     json_put_member_int(json, "exec_id", (int64_t)result->exec_id);
     json_put_member_str(json, "status", exec_status_name(result->status));
     if (result->status == EXEC_RUNNING && result->is_queued)
         json_put_member_bool(json, "queued", true);
+    if (question != NULL) {
+        json_put_key(json, "input");
+        json_put_object(json);
+        json_put_member_text(json, "prompt", question->prompt, question->len);
+        json_put_member_bool(json, "password", question->is_password);
+        json_put_object_end(json);
+    }
     json_put_member_text(json, "stdout", out->text, out->len);
     json_put_member_text(json, "stderr", err->text, err->len);
     put_outputs(json, result);
@@ -94,6 +117,13 @@ static void put_result(struct json_out *json, const struct exec_result *result)
         json_put_member_int(json, "exit_code", result->exit_code);
     else
         json_put_member_null(json, "exit_code");
+    if (result->has_last_status)
+        json_put_member_int(json, "last_status", result->last_status);
+    put_denied(json, result->denied);
+    if (result->names != NULL) {
+        json_put_key(json, "names");
+        json_put_value(json, result->names);
+    }
     json_put_member_real(json, "duration_ms", result->duration_ms, 3);
     json_put_member_bool(json, "truncated", result->is_truncated);
     if (result->is_truncated)

@@ -12,7 +12,7 @@
 struct engine;
 struct policy;
 
-enum op_param_type { OP_TEXT, OP_INT, OP_BOOL, OP_CHOICE, OP_OBJECT };
+enum op_param_type { OP_TEXT, OP_INT, OP_BOOL, OP_CHOICE, OP_OBJECT, OP_TEXTS };
 enum op_param_place { OP_IN_BODY, OP_IN_PATH, OP_IN_QUERY };
 
 struct op_param {
@@ -21,7 +21,7 @@ struct op_param {
     enum op_param_place place;
     bool is_required;
     bool is_nullable;               /* null says the same as leaving it out */
-    int64_t min, max;               /* INT: the range. TEXT: length in bytes */
+    int64_t min, max;               /* INT: the range. TEXT: length in bytes. TEXTS: entries */
     const char *const *choices;     /* CHOICE: NULL-terminated */
     const struct op_param *members; /* OBJECT */
     const char *doc;

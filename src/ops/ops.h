@@ -19,8 +19,10 @@ extern const struct op op_session_create;
 extern const struct op op_session_delete;
 extern const struct op op_session_exec;
 extern const struct op op_session_get;
+extern const struct op op_session_input;
 extern const struct op op_session_interrupt;
 extern const struct op op_session_list;
+extern const struct op op_session_names;
 extern const struct op op_session_output;
 
 /* The session that the call names; NULL if the call was answered with the error. */

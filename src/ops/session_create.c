@@ -1,8 +1,8 @@
 #include "ops/ops.h"
-#include "session/session.h"
+#include "session/setup.h"
 #include "wire/json.h"
 
-static const char *const runtimes[] = {"python", NULL};
+enum { SECONDS_MAX = 365 * 86400 };
 
 static const struct op_param limits[] = {
     {.name = "memory_mb", .type = OP_INT, .min = 16, .max = 1 << 22, .doc = "Memory, in MiB."},
@@ -12,12 +12,17 @@ static const struct op_param limits[] = {
      .max = 100000,
      .doc = "Processor time; 100 is one core."},
     {.name = "pids", .type = OP_INT, .min = 4, .max = 1 << 16, .doc = "Processes and threads."},
+    {.name = "cpu_seconds",
+     .type = OP_INT,
+     .min = 0,
+     .max = 1 << 30,
+     .doc = "Processor time of each process, in seconds; 0 is no limit."},
     {.name = "disk_mb", .type = OP_INT, .min = 1, .max = 1 << 26, .doc = "/workspace, in MiB."},
     {0},
 };
 
 static const struct op_param params[] = {
-    {.name = "runtime", .type = OP_CHOICE, .choices = runtimes, .doc = "The interpreter."},
+    {.name = "runtime", .type = OP_CHOICE, .choices = runtime_names, .doc = "The interpreter."},
     {.name = "profile",
      .type = OP_TEXT,
      .min = 1,
@@ -27,6 +32,46 @@ static const struct op_param params[] = {
      .type = OP_OBJECT,
      .members = limits,
      .doc = "Limits of this session; what is not given is as the configuration says."},
+    {.name = "cwd",
+     .type = OP_TEXT,
+     .is_nullable = true,
+     .min = 1,
+     .max = SESSION_CWD_SIZE - 1,
+     .doc = "Where it works: a directory inside /workspace (also relative to it) or /tmp, made if "
+            "it does not exist."},
+    {.name = "env",
+     .type = OP_TEXTS,
+     .is_nullable = true,
+     .max = SETUP_ENV_MAX,
+     .doc = "Environment variables besides the usual ones, by name; up to 64 KiB in all."},
+    {.name = "join",
+     .type = OP_TEXT,
+     .is_nullable = true,
+     .min = 1,
+     .max = 64,
+     .doc = "A session whose sandbox it shares: files, processes and limits."},
+    {.name = "agent",
+     .type = OP_TEXT,
+     .is_nullable = true,
+     .min = 1,
+     .max = 128,
+     .doc = "On whose behalf."},
+    {.name = "binding",
+     .type = OP_TEXT,
+     .is_nullable = true,
+     .min = 1,
+     .max = 128,
+     .doc = "The inbound binding through which the agent was asked."},
+    {.name = "idle_timeout_secs",
+     .type = OP_INT,
+     .is_nullable = true,
+     .max = SECONDS_MAX,
+     .doc = "It ends when nobody used it for this long; 0 is never. Default as configured."},
+    {.name = "max_age_secs",
+     .type = OP_INT,
+     .is_nullable = true,
+     .max = SECONDS_MAX,
+     .doc = "It ends at this age; 0 is never. Default as configured."},
     {0},
 };
 
@@ -35,7 +80,8 @@ static void on_started(void *context, struct session *session)
     struct call *call = context;
     if (session->state == SESSION_DEAD) {
         struct err e;
-        err_set(&e, ERR_UNAVAILABLE, "%s", session->death.message);
+        bool is_own_fault = session->ending.wish == DEATH_BY_SETUP;
+        err_set(&e, is_own_fault ? ERR_INVALID : ERR_UNAVAILABLE, "%s", session->death.message);
         err_advise(&e, "%s", session->death.advice);
         session_delete(session); /* its id was never told to anybody */
         call_fail(call, &e);
@@ -64,6 +110,7 @@ static struct jail_limits read_limits(const struct call *call)
     } members[] = {{"memory_mb", &limits_of.memory_mb},
                    {"cpu_percent", &limits_of.cpu_percent},
                    {"pids", &limits_of.pids},
+                   {"cpu_seconds", &limits_of.cpu_seconds},
                    {"disk_mb", &limits_of.disk_mb}};
     for (size_t i = 0; i < ARRAY_LEN(members); i++) {
         const json_t *value = json_object_get(given, members[i].name);
@@ -73,20 +120,49 @@ static struct jail_limits read_limits(const struct call *call)
     return limits_of;
 }
 
+/* NULL if it was not given. */
+static const uint32_t *read_seconds(struct call *call, const char *name)
+{
+    const json_t *value = json_object_get(call->args, name);
+    if (!json_is_integer(value))
+        return NULL;
+    uint32_t *seconds = arena_alloc(&call->arena, sizeof(*seconds));
+    *seconds = (uint32_t)json_integer_value(value);
+    return seconds;
+}
+
+static int read_join(struct call *call, struct session_request *request, struct err *e)
+{
+    const char *id = call_text(call, "join", NULL);
+    if (id == NULL)
+        return 0;
+    request->join = session_find(call->engine, id, e);
+    if (json_object_get(call->args, "limits") == NULL)
+        request->limits = NULL;
+    return request->join != NULL ? 0 : -1;
+}
+
 static void run(struct call *call)
 {
     struct err e;
     struct session *session;
     struct jail_limits limits_of = read_limits(call);
+    const json_t *env = json_object_get(call->args, "env");
     struct session_request request = {
         .runtime = runtime_by_name(call_text(call, "runtime", "python")),
         .profile = call_text(call, "profile", NULL),
         .limits = &limits_of,
+        .cwd = call_text(call, "cwd", NULL),
+        .env = json_object_size(env) > 0 ? env : NULL,
+        .agent = call_text(call, "agent", NULL),
+        .binding = call_text(call, "binding", NULL),
+        .idle_timeout_secs = read_seconds(call, "idle_timeout_secs"),
+        .max_age_secs = read_seconds(call, "max_age_secs"),
         .on_started = on_started,
         .context = call,
     };
-    int rc = session_create(call->engine, &request, &session, &e);
-    if (rc < 0)
+    if (read_join(call, &request, &e) < 0 ||
+        session_create(call->engine, &request, &session, &e) < 0)
         call_fail(call, &e);
     else if (session->on_started != NULL) {
         call->op_state = session; /* else it was answered already */

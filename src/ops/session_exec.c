@@ -21,8 +21,21 @@ static const struct op_param params[] = {
     EXEC_PARAM_BUDGET,
     EXEC_PARAM_YIELD,
     EXEC_PARAM_DISCONNECT,
+    {.name = "names",
+     .type = OP_BOOL,
+     .is_nullable = true,
+     .doc = "true: the answer lists the session's names; false: it says nothing about them; "
+            "without it, which ones the cell added, changed or removed."},
     {0},
 };
+
+static enum head_names read_names(const struct call *call)
+{
+    const json_t *names = json_object_get(call->args, "names");
+    if (json_is_boolean(names))
+        return json_is_true(names) ? HEAD_NAMES_FULL : HEAD_NAMES_NONE;
+    return HEAD_NAMES_CHANGES;
+}
 
 static void run(struct call *call)
 {
@@ -35,6 +48,7 @@ static void run(struct call *call)
         .code = call_text(call, "code", ""),
         .code_len = call_text_len(call, "code"),
         .timeout_ms = (uint32_t)call_int(call, "timeout_ms", TIMEOUT_DEFAULT_MS),
+        .names = read_names(call),
         .wait = exec_call_wait(call),
     };
     if (session_exec(session, &request, &exec, &e) < 0)

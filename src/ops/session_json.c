@@ -12,6 +12,7 @@ static void put_limits(struct json_out *json, const struct jail_limits *limits)
     json_put_member_int(json, "cpu_percent", limits->cpu_percent);
     json_put_member_int(json, "pids", limits->pids);
     json_put_member_int(json, "disk_mb", limits->disk_mb);
+    json_put_member_int(json, "cpu_seconds", limits->cpu_seconds);
     json_put_object_end(json);
 }
 
@@ -23,7 +24,12 @@ void put_session(struct json_out *json, const struct session *session)
     json_put_member_str(json, "session_id", session->id);
     json_put_member_str(json, "runtime", session->runtime->name);
     json_put_member_str(json, "profile", session->profile);
-    json_put_member_str(json, "cwd", JAIL_WORKSPACE);
+    json_put_member_str(json, "cwd", session->cwd);
+    if (session->agent != NULL)
+        json_put_member_str(json, "agent", session->agent);
+    if (session->binding != NULL)
+        json_put_member_str(json, "binding", session->binding);
+    json_put_member_str(json, "joined", session->joined[0] != '\0' ? session->joined : NULL);
     json_put_member_str(json, "spawned_at", clock_rfc3339(session->spawned_at_ms, time));
     json_put_member_str(json, "state", session_state_name(session->state));
     json_put_member_int(json, "exec_count", (int64_t)session->n_execs);
@@ -34,6 +40,8 @@ void put_session(struct json_out *json, const struct session *session)
         json_put_member_null(json, "exit_code");
     json_put_member_int(json, "queued", (int64_t)session->n_queued);
     put_limits(json, &session->limits);
+    json_put_member_int(json, "idle_timeout_secs", session->idle_timeout_secs);
+    json_put_member_int(json, "max_age_secs", session->max_age_secs);
     put_plan(json, &session->plan);
     if (is_dead)
         json_put_member_str(json, "reason", session->death.message);

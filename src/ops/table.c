@@ -2,11 +2,20 @@
 
 const struct op *const op_table[] = {
     &op_session_exec, /* first: routes are tried in this order */
-    &op_session_create,     &op_session_list,
-    &op_session_get,        &op_session_delete,
-    &op_session_output,     &op_session_interrupt,
-    &op_exec_continue,      &op_health,
-    &op_agent_list,         &op_plan_session_enter,
-    &op_plan_session_leave, &op_plan_agent_enter,
-    &op_plan_agent_leave,   NULL,
+    &op_exec_continue,
+    &op_session_input,
+    &op_session_interrupt,
+    &op_session_output,
+    &op_session_names,
+    &op_session_create,
+    &op_session_list,
+    &op_session_get,
+    &op_session_delete,
+    &op_plan_session_enter,
+    &op_plan_session_leave,
+    &op_plan_agent_enter,
+    &op_plan_agent_leave,
+    &op_agent_list,
+    &op_health,
+    NULL,
 };

@@ -127,6 +127,12 @@ static void break_head(struct head *head, const char *what)
     end(head, &(struct head_end_facts){.how = HEAD_BROKEN, .text = what});
 }
 
+static void lose_head(struct head *head)
+{
+    end(head, &(struct head_end_facts){
+                  .how = HEAD_BROKEN, .is_closed = true, .text = "the control socket was closed"});
+}
+
 /* ---- what it says ------------------------------------------------------------------------------
  */
 
@@ -434,14 +440,14 @@ static void on_socket(void *context, int events)
     struct head *head = context;
     hold(head);
     if ((events & LOOP_WRITE) && !flush(head))
-        break_head(head, "the control socket was closed");
+        lose_head(head);
     if ((events & LOOP_READ) && head->poll != NULL && head->work == NULL) {
         ssize_t n = fill(head);
         if (n > 0) {
             take_frames(head);
             refuse_idle_talk(head);
         } else if (n != -EAGAIN) {
-            break_head(head, "the control socket was closed");
+            lose_head(head);
         }
     }
     want_events(head);
@@ -556,7 +562,7 @@ bool head_input(struct head *head, const char *text, size_t len)
         json_put_member_bool(&json, "eof", true);
     json_put_object_end(&json);
     if (!frame_end(&head->out, mark) || !flush(head))
-        break_head(head, "the control socket was closed");
+        lose_head(head);
     else
         want_events(head);
     return true;

@@ -54,6 +54,7 @@ struct head_end_facts {
     uint32_t oom_kills;    /* in its room, so far */
     uint32_t pids_refused; /* forks that the limit of processes refused there, so far */
     uint64_t peak_bytes;   /* of memory there; 0 if that is not known */
+    bool is_closed;        /* HEAD_BROKEN: only closed, as by one that exits; its status follows */
     const char *text;      /* never NULL */
 };
 

@@ -242,6 +242,8 @@ static int start_engine(struct daemon *d, struct err *e)
         .pool_size = d->config.pool,
         .max_sessions = d->config.max_sessions,
         .max_output_bytes = d->config.max_output_bytes,
+        .idle_timeout_secs = d->config.idle_timeout_secs,
+        .max_age_secs = d->config.max_age_secs,
     };
     struct engine_events events = {
         .on_ready = on_ready,

@@ -190,8 +190,9 @@ static void describe_error(const struct answer_facts *facts, struct exec_error *
     if (facts->own_name != NULL) {
         error->name = facts->own_name;
         error->message.text = facts->own_message;
-        error->advice = facts->own_advice;
     }
+    if (facts->advice != NULL)
+        error->advice = facts->advice;
     error->message.len = strlen(error->message.text);
     if (error->traceback.text != NULL)
         error->traceback.len = strlen(error->traceback.text);
@@ -241,11 +242,16 @@ static struct exec_result begin_result(const struct exec *exec, const struct ans
         .exec_id = exec->id,
         .status = facts->status,
         .is_queued = exec->started_ns == 0,
+        .question = facts->status == EXEC_INPUT ? exec->question : NULL,
         .outputs = exec->outputs,
         .n_outputs = exec->n_outputs,
         .omitted_output_bytes = exec->omitted_output_bytes,
         .has_exit_code = death != NULL && death->has_exit_code,
         .exit_code = death != NULL ? death->exit_code : 0,
+        .names = facts->names,
+        .has_last_status = facts->has_last_status,
+        .last_status = facts->last_status,
+        .denied = exec->denied,
         .duration_ms = facts->duration_ms,
     };
 }
@@ -263,6 +269,7 @@ static void start_over(struct exec *exec, const struct output_rest rests[OUTPUT_
     exec->outputs = NULL;
     exec->n_outputs = exec->outputs_size = 0;
     exec->omitted_output_bytes = 0;
+    exec->denied = NULL;
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         output_capture_restart(&exec->pipes[i].capture, &rests[i]);
 }
@@ -288,7 +295,7 @@ static void make_texts(struct exec *exec, const struct answer_facts *facts, stru
 
 void answer_send(struct exec *exec, const struct answer_facts *facts)
 {
-    bool is_last = facts->status != EXEC_RUNNING;
+    bool is_last = facts->status != EXEC_RUNNING && facts->status != EXEC_INPUT;
     struct output_rest rests[OUTPUT_STREAMS] = {0};
     for (size_t i = 0; i < OUTPUT_STREAMS && !is_last; i++)
         output_capture_set_aside(&exec->pipes[i].capture, &exec->session->rings[i], exec->id,
@@ -307,11 +314,13 @@ void answer_send(struct exec *exec, const struct answer_facts *facts)
     void *context = exec->context;
     json_t **outputs = exec->outputs;
     size_t n_outputs = exec->n_outputs;
+    struct exec_denied *denied = exec->denied;
     wait_detach(exec);
     start_over(exec, rests);
     listener->on_result(context, &result);
     free_outputs(outputs, n_outputs);
     free_texts(&texts);
+    free(denied);
 }
 
 /* ---- an answer that nobody waits for -----------------------------------------------------------
@@ -327,7 +336,8 @@ void answer_drop(struct exec *exec)
 
 static size_t bytes_kept(const struct exec *exec, const struct answer_facts *facts)
 {
-    size_t bytes = sizeof(*exec) + display_size(facts->value) + display_size(facts->error);
+    size_t bytes = sizeof(*exec) + display_size(facts->value) + display_size(facts->error) +
+                   display_size(facts->names);
     for (size_t i = 0; i < exec->n_outputs; i++)
         bytes += display_size(exec->outputs[i]);
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
@@ -343,6 +353,7 @@ struct exec_outcome *answer_keep(struct exec *exec, const struct answer_facts *f
     if (facts->value != NULL && display_size(facts->value) > KEPT_VALUE_MAX)
         outcome->facts.value = fit_output(facts->value, exec->budget, &exec->omitted_output_bytes);
     json_incref(facts->error);
+    json_incref(facts->names);
     if (facts->own_message != NULL)
         outcome->facts.own_message = outcome->own_message = mem_strdup(facts->own_message);
     outcome->bytes = bytes_kept(exec, &outcome->facts);
@@ -353,6 +364,7 @@ void answer_forget(struct exec_outcome *outcome)
 {
     json_decref(outcome->facts.value);
     json_decref(outcome->facts.error);
+    json_decref(outcome->facts.names);
     free(outcome->own_message);
     free(outcome);
 }

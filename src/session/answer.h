@@ -15,7 +15,10 @@ struct answer_facts {
     const struct death *death; /* the session ended; NULL: it did not */
     const char *own_name;      /* an error of ours takes the place of the driver's */
     const char *own_message;
-    const char *own_advice;
+    const char *advice; /* for an error, whoever's it is; NULL: none */
+    json_t *names;      /* what became of the session's names; NULL: not told */
+    bool has_last_status;
+    int last_status; /* of a shell's last command */
     double duration_ms;
 };
 

@@ -1,9 +1,6 @@
 #include "session/death.h"
 
-#include "base/base.h"
-
 #include <signal.h>
-#include <stdarg.h>
 #include <sys/wait.h>
 
 #define NEW_SESSION " The variables of this session are lost: create a new one to go on."
@@ -12,17 +9,22 @@ enum death_cause {
     CAUSE_CALLER,
     CAUSE_TIME,
     CAUSE_SUCCESSOR,
+    CAUSE_IDLE,
+    CAUSE_AGE,
     CAUSE_CHANNEL,
     CAUSE_STOP,
+    CAUSE_SETUP,
     CAUSE_REFUSED,
     CAUSE_WARDEN,
     CAUSE_MEMORY,
+    CAUSE_HEAP,
     CAUSE_DISK,
+    CAUSE_PROCESSES,
     CAUSE_FORBIDDEN,
     CAUSE_CPU,
     CAUSE_SIGNAL,
     CAUSE_EXIT,
-    CAUSE_UNKNOWN,
+    CAUSE_INSIDE,
 };
 
 static const struct {
@@ -34,26 +36,52 @@ static const struct {
                                  "timeout_ms." NEW_SESSION},
     [CAUSE_SUCCESSOR] = {"TimeLimit", "Wait for a cell to end, or interrupt it, before sending the "
                                       "next one." NEW_SESSION},
+    [CAUSE_IDLE] = {"IdleLimit", "Create a new session to go on; with a larger idle_timeout_secs "
+                                 "(0: none) it waits longer for the next cell."},
+    [CAUSE_AGE] = {"AgeLimit",
+                   "Create a new session to go on; with a larger max_age_secs (0: none) "
+                   "it may live longer."},
     [CAUSE_CHANNEL] = {"ControlChannel",
                        "Do not close or write to file descriptors that the cell did not open "
                        "itself." NEW_SESSION},
     [CAUSE_STOP] = {"DaemonStop", "Wait until the daemon runs again and create a new session."},
+    [CAUSE_SETUP] = {"NotStarted", "Give a cwd that is or can be a directory inside /workspace or "
+                                   "/tmp, and an env that the interpreter can use."},
     [CAUSE_REFUSED] = {"NotStarted", "Try again in a moment; if it stays so, `cella doctor` says "
                                      "what the machine lacks."},
     [CAUSE_WARDEN] = {"DaemonStop", "No code can run until the daemon was started again."},
     [CAUSE_MEMORY] = {"OutOfMemory",
                       "Work in smaller pieces and delete what is no longer needed, or create the "
                       "session with a larger limits.memory_mb." NEW_SESSION},
+    [CAUSE_HEAP] = {"OutOfMemory",
+                    "Work in smaller pieces and drop references that are no longer needed, or "
+                    "create the session with a larger limits.memory_mb." NEW_SESSION},
     [CAUSE_DISK] = {"DiskQuota",
                     "Delete files in /workspace while working, or create the session with a "
                     "larger limits.disk_mb." NEW_SESSION},
+    [CAUSE_PROCESSES] = {"ProcessLimit",
+                         "Start fewer processes and threads at a time and wait for them, or create "
+                         "the session with a larger limits.pids." NEW_SESSION},
     [CAUSE_FORBIDDEN] = {"ForbiddenCall", "Do it without that system call." NEW_SESSION},
-    [CAUSE_CPU] = {"CpuLimit", "Split the work into shorter cells." NEW_SESSION},
+    [CAUSE_CPU] = {"CpuLimit", "Split the work into shorter cells or over several sessions, or "
+                               "create the session with a larger limits.cpu_seconds." NEW_SESSION},
     [CAUSE_SIGNAL] = {"Crashed", "Look for native code (ctypes, an extension module, a deep "
                                  "recursion) in the last cell." NEW_SESSION},
-    [CAUSE_EXIT] = {"Exited", "Leave a cell with sys.exit() or an exception instead: they end the "
-                              "cell and keep the session." NEW_SESSION},
-    [CAUSE_UNKNOWN] = {"Killed", "Create a new session to go on."},
+    [CAUSE_EXIT] = {"Exited", "Leave a cell without ending its interpreter." NEW_SESSION},
+    [CAUSE_INSIDE] = {"Killed", "Do not send SIGKILL to the session's interpreter." NEW_SESSION},
+};
+
+/* How a cell is left without ending the session. */
+static const struct {
+    const char *runtime;
+    const char *advice;
+} exits[] = {
+    {"python", "Leave a cell with sys.exit() or an exception instead: they end the cell and keep "
+               "the session." NEW_SESSION},
+    {"node", "process.exit() ends the session; throw an error instead to leave a cell and keep "
+             "it." NEW_SESSION},
+    {"bash", "exit ends the session; use return in a function, or ( ... ) around what exits, to "
+             "keep it." NEW_SESSION},
 };
 
 static bool was_killed(const struct death_facts *f, int sig)
@@ -61,36 +89,67 @@ static bool was_killed(const struct death_facts *f, int sig)
     return f->has_status && WIFSIGNALED(f->status) && WTERMSIG(f->status) == sig;
 }
 
-/* What the interpreter did by itself outranks what was wished: one that ended with an exit code
- * while its kill was under way has ended with that code. */
-static enum death_cause find_cause(const struct death_facts *f)
+/* By a signal that is sent for one reason only, or by one for which there is other evidence. */
+static enum death_cause find_signal_cause(const struct death_facts *f, enum death_cause wished)
 {
-    static const enum death_cause wished[] = {
-        [DEATH_UNWISHED] = CAUSE_UNKNOWN,   [DEATH_BY_CALLER] = CAUSE_CALLER,
-        [DEATH_BY_LIMIT] = CAUSE_TIME,      [DEATH_BY_SUCCESSOR] = CAUSE_SUCCESSOR,
-        [DEATH_BY_CHANNEL] = CAUSE_CHANNEL, [DEATH_BY_STOP] = CAUSE_STOP,
-        [DEATH_BY_REFUSAL] = CAUSE_REFUSED, [DEATH_BY_WARDEN] = CAUSE_WARDEN,
-    };
-    bool may_be_its_own = f->wish == DEATH_UNWISHED || f->wish == DEATH_BY_CHANNEL;
-    if (!may_be_its_own || !f->has_status)
-        return wished[f->wish];
-    if (was_killed(f, SIGKILL) && f->oom_kills == 0)
-        return f->is_over_quota ? CAUSE_DISK : wished[f->wish];
-    if (was_killed(f, SIGKILL))
+    if (f->is_heap_exhausted)
+        return CAUSE_HEAP;
+    if (was_killed(f, SIGKILL) && f->oom_kills > 0)
         return CAUSE_MEMORY;
+    if (was_killed(f, SIGKILL))
+        return f->is_over_quota ? CAUSE_DISK : wished;
     if (was_killed(f, SIGSYS))
         return CAUSE_FORBIDDEN;
     if (was_killed(f, SIGXCPU))
         return CAUSE_CPU;
     if (was_killed(f, SIGXFSZ) || (was_killed(f, SIGBUS) && f->is_over_quota))
         return CAUSE_DISK;
-    return WIFSIGNALED(f->status) ? CAUSE_SIGNAL : CAUSE_EXIT;
+    /* An interpreter that cannot have a thread gives up. */
+    if (was_killed(f, SIGABRT) && f->pids_refused > 0)
+        return CAUSE_PROCESSES;
+    return CAUSE_SIGNAL;
+}
+
+/* What the interpreter did by itself outranks what was wished: one that ended with an exit code
+ * while its kill was under way has ended with that code. */
+static enum death_cause find_cause(const struct death_facts *f)
+{
+    static const enum death_cause wished[] = {
+        [DEATH_UNWISHED] = CAUSE_INSIDE,    [DEATH_BY_CALLER] = CAUSE_CALLER,
+        [DEATH_BY_LIMIT] = CAUSE_TIME,      [DEATH_BY_SUCCESSOR] = CAUSE_SUCCESSOR,
+        [DEATH_BY_IDLENESS] = CAUSE_IDLE,   [DEATH_BY_AGE] = CAUSE_AGE,
+        [DEATH_BY_CHANNEL] = CAUSE_CHANNEL, [DEATH_BY_STOP] = CAUSE_STOP,
+        [DEATH_BY_SETUP] = CAUSE_SETUP,     [DEATH_BY_REFUSAL] = CAUSE_REFUSED,
+        [DEATH_BY_WARDEN] = CAUSE_WARDEN,
+    };
+    bool may_be_its_own = f->wish == DEATH_UNWISHED || f->wish == DEATH_BY_CHANNEL;
+    if (!may_be_its_own || !f->has_status)
+        return wished[f->wish];
+    return WIFSIGNALED(f->status) ? find_signal_cause(f, wished[f->wish]) : CAUSE_EXIT;
+}
+
+static void describe_memory(const struct death_facts *f, char *out, size_t size)
+{
+    unsigned long long limit = (unsigned long long)f->limits.memory_mb * MIB;
+    int n = snprintf(out, size, "used more than its %u MB (%llu bytes) of memory and was killed",
+                     f->limits.memory_mb, limit);
+    if (f->peak_bytes > 0)
+        snprintf(out + n, size - (size_t)n, "; its highest use was %llu bytes",
+                 (unsigned long long)f->peak_bytes);
+}
+
+static void describe_signal(const struct death_facts *f, char *out, size_t size)
+{
+    int sig = WTERMSIG(f->status);
+    const char *short_name = sigabbrev_np(sig);
+    snprintf(out, size, "the interpreter was ended by signal %d (%s%s, %s)", sig,
+             short_name != NULL ? "SIG" : "real-time", short_name != NULL ? short_name : "",
+             strsignal(sig));
 }
 
 static void describe(const struct death_facts *f, enum death_cause cause, char *out, size_t size)
 {
     const char *detail = f->detail != NULL ? f->detail : "";
-    unsigned long long memory_bytes = (unsigned long long)f->limits.memory_mb * MIB;
     switch (cause) {
     case CAUSE_CALLER:
         snprintf(out, size, "the session was killed by its caller");
@@ -105,12 +164,20 @@ static void describe(const struct death_facts *f, enum death_cause cause, char *
                  "was overdue when the next cell came, ignored the interrupt and was killed "
                  "(SIGKILL)");
         return;
+    case CAUSE_IDLE:
+        snprintf(out, size, "the session was ended because nobody used it for %u s", f->seconds);
+        return;
+    case CAUSE_AGE:
+        snprintf(out, size, "the session was ended because it reached its greatest age of %u s",
+                 f->seconds);
+        return;
     case CAUSE_CHANNEL:
         snprintf(out, size, "the cell damaged the control channel: %s", detail);
         return;
     case CAUSE_STOP:
         snprintf(out, size, "the daemon is stopping");
         return;
+    case CAUSE_SETUP:
     case CAUSE_REFUSED:
         snprintf(out, size, "the session could not be started: %s", detail);
         return;
@@ -118,40 +185,112 @@ static void describe(const struct death_facts *f, enum death_cause cause, char *
         snprintf(out, size, "the process that keeps the sandboxes ended: %s", detail);
         return;
     case CAUSE_MEMORY:
-        snprintf(out, size, "used more than its %u MB (%llu bytes) of memory and was killed",
-                 f->limits.memory_mb, memory_bytes);
+        describe_memory(f, out, size);
+        return;
+    case CAUSE_HEAP:
+        snprintf(out, size,
+                 "the interpreter's heap ran out of memory and it gave up; the session has %u MB "
+                 "in all",
+                 f->limits.memory_mb);
         return;
     case CAUSE_DISK:
         snprintf(out, size, "/workspace is over its limit of %u MB", f->limits.disk_mb);
         return;
+    case CAUSE_PROCESSES:
+        snprintf(out, size, "the limit of %u processes and threads was reached (refused %u times)",
+                 f->limits.pids, f->pids_refused);
+        return;
     case CAUSE_FORBIDDEN:
-        snprintf(out, size, "made a system call that the sandbox forbids and was killed");
+        snprintf(out, size, "made a system call that the sandbox forbids%s%s and was killed",
+                 f->denied[0] != '\0' ? ", after " : "", f->denied);
         return;
     case CAUSE_CPU:
-        snprintf(out, size, "used up its processor time and was killed");
+        snprintf(out, size, "used up its %u s of processor time and was killed (SIGXCPU)",
+                 f->limits.cpu_seconds);
         return;
     case CAUSE_SIGNAL:
-        snprintf(out, size, "the interpreter was ended by signal %d (%s)", WTERMSIG(f->status),
-                 strsignal(WTERMSIG(f->status)));
+        describe_signal(f, out, size);
         return;
     case CAUSE_EXIT:
         snprintf(out, size, "the interpreter ended itself with exit code %d",
                  WEXITSTATUS(f->status));
         return;
-    case CAUSE_UNKNOWN:
+    case CAUSE_INSIDE:
         snprintf(out, size, "the interpreter was killed (SIGKILL) from inside its sandbox");
         return;
     }
 }
 
+static const char *advise(const struct death_facts *f, enum death_cause cause)
+{
+    for (size_t i = 0; cause == CAUSE_EXIT && f->runtime != NULL && i < ARRAY_LEN(exits); i++)
+        if (strcmp(exits[i].runtime, f->runtime) == 0)
+            return exits[i].advice;
+    return causes[cause].advice;
+}
+
 void death_certify(const struct death_facts *facts, struct death *ret)
 {
     enum death_cause cause = find_cause(facts);
-    *ret = (struct death){.name = causes[cause].name, .advice = causes[cause].advice};
+    *ret = (struct death){.name = causes[cause].name, .advice = advise(facts, cause)};
     describe(facts, cause, ret->message, sizeof(ret->message));
     if (facts->has_status) {
         ret->has_exit_code = true;
         ret->exit_code =
             WIFSIGNALED(facts->status) ? 128 + WTERMSIG(facts->status) : WEXITSTATUS(facts->status);
     }
+}
+
+/* ---- cells that fail and leave their session alive ----------------------------------------------
+ */
+
+#define MEMORY_ADVICE                                                                              \
+    "The session's memory is used up. Work in smaller pieces and delete what is no longer "        \
+    "needed, or create a session with a larger limits.memory_mb."
+#define DISK_ADVICE                                                                                \
+    "/workspace is at its limit. Delete files there, or create a session with a larger "           \
+    "limits.disk_mb."
+#define PROCESS_ADVICE                                                                             \
+    "If a process or thread was to be started: the session has as many as it may. Wait for some "  \
+    "to end, or create a session with a larger limits.pids."
+#define DENIED_ADVICE                                                                              \
+    "The sandbox denied a system call (\"denied\" says which). Do it another way: what it "        \
+    "refuses stays refused."
+
+/* What interpreters and libraries say, and what it means here. */
+static const struct {
+    const char *words;
+    bool is_denial; /* only if a system call was denied meanwhile */
+    const char *advice;
+} complaints[] = {
+    {"Operation not permitted", true, DENIED_ADVICE},
+    {"Permission denied", true, DENIED_ADVICE},
+    {"EPERM", true, DENIED_ADVICE},
+    {"EACCES", true, DENIED_ADVICE},
+    {"Function not implemented", true, DENIED_ADVICE},
+    {"MemoryError", false, MEMORY_ADVICE},
+    {DEATH_HEAP_EXHAUSTED, false, MEMORY_ADVICE},
+    {"Array buffer allocation failed", false, MEMORY_ADVICE},
+    {"Cannot allocate memory", false, MEMORY_ADVICE},
+    {"ENOMEM", false, MEMORY_ADVICE},
+    {"No space left on device", false, DISK_ADVICE},
+    {"ENOSPC", false, DISK_ADVICE},
+    {"File too large", false, DISK_ADVICE},
+    {"EFBIG", false, DISK_ADVICE},
+    {"Disk quota exceeded", false, DISK_ADVICE},
+    {"EDQUOT", false, DISK_ADVICE},
+    {"can't start new thread", false, PROCESS_ADVICE},
+    {"Resource temporarily unavailable", false, PROCESS_ADVICE},
+    {"EAGAIN", false, PROCESS_ADVICE},
+};
+
+const char *death_advise(const char *name, const char *message, bool has_denied)
+{
+    for (size_t i = 0; i < ARRAY_LEN(complaints); i++) {
+        const char *words = complaints[i].words;
+        bool is_said = strstr(name, words) != NULL || strstr(message, words) != NULL;
+        if (is_said && (has_denied || !complaints[i].is_denial))
+            return complaints[i].advice;
+    }
+    return NULL;
 }

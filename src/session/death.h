@@ -1,5 +1,5 @@
-/* Death certificates: whatever ends a session early is classed here and nowhere else, in words that
- * an agent can act on. */
+/* Death certificates: whatever ends a session or a cell early is classed here and nowhere else, in
+ * words that an agent can act on. */
 #pragma once
 
 #include "base/base.h"
@@ -11,8 +11,11 @@ enum death_wish {
     DEATH_BY_CALLER,    /* deleted */
     DEATH_BY_LIMIT,     /* ignored the interrupt after its time limit */
     DEATH_BY_SUCCESSOR, /* ignored the interrupt that made room for another cell */
+    DEATH_BY_IDLENESS,  /* nobody used it for as long as it may be idle */
+    DEATH_BY_AGE,       /* it reached its greatest age */
     DEATH_BY_CHANNEL,   /* sent what no driver sends, or closed the control socket */
     DEATH_BY_STOP,      /* the daemon stops */
+    DEATH_BY_SETUP,     /* its directory or environment could not be had */
     DEATH_BY_REFUSAL,   /* no jail or no interpreter came to be */
     DEATH_BY_WARDEN,    /* the warden ended */
 };
@@ -21,11 +24,17 @@ enum death_wish {
 struct death_facts {
     enum death_wish wish;
     bool has_status;
-    int status;          /* as waitpid gives it */
-    uint32_t oom_kills;  /* in its jail */
-    bool is_over_quota;  /* /workspace */
-    uint32_t timeout_ms; /* DEATH_BY_LIMIT */
-    const char *detail;  /* DEATH_BY_CHANNEL, DEATH_BY_REFUSAL, DEATH_BY_WARDEN: what happened */
+    int status;             /* as waitpid gives it */
+    uint32_t oom_kills;     /* in its jail */
+    uint32_t pids_refused;  /* forks in its jail that the limit of processes refused */
+    uint64_t peak_bytes;    /* of memory in its jail; 0: not known */
+    bool is_over_quota;     /* /workspace */
+    bool is_heap_exhausted; /* the interpreter said so before it ended */
+    char denied[32];        /* the last system call that was denied; "": none */
+    uint32_t timeout_ms;    /* DEATH_BY_LIMIT */
+    uint32_t seconds;       /* DEATH_BY_IDLENESS, DEATH_BY_AGE: the limit */
+    const char *detail;     /* by CHANNEL, SETUP, REFUSAL, WARDEN: what happened */
+    const char *runtime;    /* its name */
     struct jail_limits limits;
 };
 
@@ -38,3 +47,10 @@ struct death {
 };
 
 void death_certify(const struct death_facts *facts, struct death *ret);
+
+/* A cell that failed and whose session lives: what to do if a limit was the cause, else NULL.
+ * `has_denied`: a system call was denied meanwhile. */
+const char *death_advise(const char *name, const char *message, bool has_denied);
+
+/* What a JavaScript engine writes before it gives up. */
+#define DEATH_HEAP_EXHAUSTED "heap out of memory"

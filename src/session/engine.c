@@ -4,6 +4,7 @@
 #include "loop/loop.h"
 #include "runtime/pool.h"
 #include "session/engine_state.h"
+#include "session/lifespan.h"
 #include "session/session.h"
 
 #include <assert.h>
@@ -148,6 +149,7 @@ void engine_stop(struct engine *engine, void (*on_stopped)(void *context), void 
     end_all(engine, DEATH_BY_STOP, NULL);
     while (!list_is_empty(&engine->dead))
         session_free(CONTAINER_OF(engine->dead.next, struct session, node));
+    lifespan_stop(engine);
     pool_free(take_ptr(engine->pool));
     struct stopping *stopping = mem_alloc(sizeof(*stopping));
     stopping->engine = engine;

@@ -23,6 +23,8 @@ struct engine_config {
     uint32_t pool_size;          /* ready sessions for each warm profile */
     uint32_t max_sessions;       /* live ones */
     size_t max_output_bytes;     /* kept for each stream of a session */
+    uint32_t idle_timeout_secs;  /* of sessions that ask for none; 0: they may be idle for ever */
+    uint32_t max_age_secs;       /* likewise */
 };
 
 /* What the daemon around the engine wants to know. Rooms below do not log; they tell. */

@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "session/engine.h"
 
+struct loop_timer;
 struct pool;
 
 enum {
@@ -23,9 +24,11 @@ struct engine {
     struct list dead;
     size_t n_live;
     size_t n_dead;
-    size_t n_running;        /* cells */
-    uint64_t awake_until_ns; /* see engine_awake_until_ns */
-    bool has_cores;          /* more than one: an interpreter can run while we stay awake */
+    size_t n_running;            /* cells */
+    uint64_t awake_until_ns;     /* see engine_awake_until_ns */
+    bool has_cores;              /* more than one: an interpreter can run while we stay awake */
+    struct loop_timer *lifespan; /* NULL before the first session; see lifespan.h */
+    uint64_t lifespan_due_ms;    /* monotonic; UINT64_MAX: it is not set */
     bool is_ready;
     bool is_stopping;
     size_t n_closing; /* sessions whose memory the loop still needs */

@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "runtime/head.h"
 #include "session/engine_state.h"
+#include "session/manifest.h"
 #include "session/wait.h"
 
 #include <assert.h>
@@ -25,10 +25,13 @@ enum {
 
 const char *exec_status_name(enum exec_status status)
 {
-    static const char *const names[] = {
-        [EXEC_OK] = "ok",           [EXEC_ERROR] = "error",
-        [EXEC_TIMEOUT] = "timeout", [EXEC_INTERRUPTED] = "interrupted",
-        [EXEC_DIED] = "died",       [EXEC_RUNNING] = "running"};
+    static const char *const names[] = {[EXEC_OK] = "ok",
+                                        [EXEC_ERROR] = "error",
+                                        [EXEC_TIMEOUT] = "timeout",
+                                        [EXEC_INTERRUPTED] = "interrupted",
+                                        [EXEC_DIED] = "died",
+                                        [EXEC_RUNNING] = "running",
+                                        [EXEC_INPUT] = "input_required"};
     return names[status];
 }
 
@@ -43,6 +46,7 @@ static struct exec *new_exec(struct session *session, const struct exec_request 
     exec->session = session;
     exec->id = ++session->n_execs;
     exec->timeout_ms = request->timeout_ms;
+    exec->names = request->names;
     exec->echoes = request->echoes;
     wait_attach(exec, &request->wait);
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
@@ -57,6 +61,8 @@ static void free_exec(struct exec *exec)
     answer_drop(exec);
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         exec_pipe_close(&exec->pipes[i]);
+    free(exec->question);
+    free(exec->denied);
     free(exec->code);
     free(exec);
 }
@@ -71,7 +77,8 @@ double exec_elapsed_ms(const struct exec *exec)
 {
     if (exec->started_ns == 0)
         return 0;
-    return (double)(clock_mono_ns() - exec->started_ns) / 1e6;
+    uint64_t now_ns = exec->question != NULL ? exec->asked_ns : clock_mono_ns();
+    return (double)(now_ns - exec->started_ns - exec->waited_ns) / 1e6;
 }
 
 /* ---- beginning ---------------------------------------------------------------------------------
@@ -126,10 +133,10 @@ static int begin(struct session *session, struct exec *exec, const char *code, s
     count_running(session->engine, 1, exec->started_ns);
     arm(session, ALARM_POLL, POLL_AFTER_MS);
     struct err broken;
-    struct head_cell cell = {.id = exec->id, .code = code, .len = len};
+    struct head_cell cell = {.id = exec->id, .code = code, .len = len, .names = exec->names};
     if (head_run(session->head, &cell, write_fds[OUTPUT_STDOUT], write_fds[OUTPUT_STDERR],
                  &broken) < 0)
-        session_kill(session, DEATH_BY_CHANNEL, broken.message);
+        session_lose_channel(session, broken.message);
     return 0;
 }
 
@@ -350,6 +357,8 @@ static void look_after(struct session *session, const struct exec *exec)
 static void retire(struct exec *exec)
 {
     struct session *session = exec->session;
+    session_touch(session);
+    exec_resume(exec);
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         exec_pipe_flush_held(&exec->pipes[i]);
     if (session->state != SESSION_DEAD)
@@ -375,33 +384,84 @@ static void rest(struct session *session)
         become_idle(session);
 }
 
-void exec_on_verdict(struct session *session, const struct head_verdict *verdict)
+void exec_on_denied(struct session *session, const char *call)
+{
+    struct exec *exec = session->running;
+    snprintf(session->ending.denied, sizeof(session->ending.denied), "%s", call);
+    if (exec == NULL)
+        return;
+    if (exec->denied == NULL)
+        exec->denied = mem_alloc(sizeof(*exec->denied));
+    struct exec_denied *denied = exec->denied;
+    size_t i = 0;
+    while (i < denied->n && strcmp(denied->calls[i].call, call) != 0)
+        i++;
+    if (i == EXEC_DENIED_MAX)
+        return;
+    if (i == denied->n)
+        snprintf(denied->calls[denied->n++].call, sizeof(denied->calls[i].call), "%s", call);
+    denied->calls[i].count++;
+}
+
+bool exec_has_said(struct session *session, const char *words)
+{
+    enum { SAID_MAX = 8 * 1024 };
+    struct exec *exec = session->running;
+    if (exec == NULL)
+        return false;
+    exec_drain(exec);
+    uint64_t total = exec->pipes[OUTPUT_STDERR].capture.total;
+    _buf_ struct buf end = BUF_INIT(SAID_MAX);
+    struct output_range range;
+    output_ring_read(&session->rings[OUTPUT_STDERR], exec->id,
+                     total - MIN(total, (uint64_t)SAID_MAX), SAID_MAX, &end, &range);
+    return memmem(buf_str(&end), end.len, words, strlen(words)) != NULL;
+}
+
+/* Of a cell that ends and whose session lives: the driver's verdict, and what we know better. */
+static struct answer_facts judge(const struct exec *exec, const struct head_verdict *verdict,
+                                 char *message, size_t message_size)
 {
     static const enum exec_status statuses[] = {
         [HEAD_OK] = EXEC_OK, [HEAD_ERROR] = EXEC_ERROR, [HEAD_INTERRUPTED] = EXEC_INTERRUPTED};
-    if (session->ending.wish != DEATH_UNWISHED)
-        return; /* it was killed meanwhile: its end is the answer */
-    struct exec *exec = session->running;
-    struct answer_facts facts = {.status = statuses[verdict->status],
-                                 .value = verdict->value,
-                                 .error = verdict->error,
-                                 .duration_ms = exec_elapsed_ms(exec)};
-    char message[96];
+    struct answer_facts facts = {
+        .status = statuses[verdict->status],
+        .value = verdict->value,
+        .error = verdict->error,
+        .names = exec->names == HEAD_NAMES_FULL ? verdict->names : manifest_news(verdict->names),
+        .has_last_status = verdict->has_last_status,
+        .last_status = verdict->last_status,
+        .duration_ms = exec_elapsed_ms(exec)};
     if (exec->is_timed_out) {
-        snprintf(message, sizeof(message), "stopped by SIGINT after its time limit of %u ms",
+        snprintf(message, message_size, "stopped by SIGINT after its time limit of %u ms",
                  exec->timeout_ms);
         facts.status = EXEC_TIMEOUT;
         facts.own_name = "TimeLimit";
         facts.own_message = message;
-        facts.own_advice = "The session and its variables are still there. Split the work into "
-                           "shorter cells, or give the cell a larger timeout_ms.";
+        facts.advice = "The session and its variables are still there. Split the work into "
+                       "shorter cells, or give the cell a larger timeout_ms.";
     } else if (facts.status == EXEC_INTERRUPTED && facts.error == NULL) {
         facts.own_name = "KeyboardInterrupt";
         facts.own_message = "the cell was interrupted";
+    } else if (facts.error != NULL) {
+        facts.advice = death_advise(json_string_value(json_object_get(facts.error, "name")),
+                                    json_string_value(json_object_get(facts.error, "message")),
+                                    exec->denied != NULL);
     }
+    return facts;
+}
+
+void exec_on_verdict(struct session *session, const struct head_verdict *verdict)
+{
+    if (session->ending.wish != DEATH_UNWISHED)
+        return; /* it was killed meanwhile: its end is the answer */
+    struct exec *exec = session->running;
+    char message[96];
+    struct answer_facts facts = judge(exec, verdict, message, sizeof(message));
     exec_drain(exec);
     echo(exec, OUTPUT_STDOUT, text_of(facts.value));
     echo_error(exec, facts.error);
+    manifest_on_verdict(exec, verdict->names);
     retire(exec);
     rest(session);
     wait_end(exec, &facts);
@@ -422,6 +482,7 @@ bool exec_interrupt(struct session *session)
 {
     if (session->running == NULL || session->ending.wish != DEATH_UNWISHED)
         return false;
+    exec_resume(session->running); /* what waited for a line does so no more */
     interrupt(session);
     return true;
 }
@@ -439,7 +500,38 @@ void exec_cancel(struct exec *exec)
     }
 }
 
-static void watch_running(struct session *session)
+void exec_pause(struct exec *exec, struct exec_question *question)
+{
+    struct session *session = exec->session;
+    if (exec->question == NULL) {
+        exec->asked_ns = clock_mono_ns();
+        count_running(session->engine, -1, exec->asked_ns);
+    }
+    free(exec->question);
+    exec->question = question;
+    if (exec->is_watched)
+        head_watch(session->head, false);
+    exec->is_watched = false;
+    exec_watch_pipes(session);
+    /* One that was told to stop may ask, but gets no more time by it. */
+    if (session->alarm != ALARM_GRACE)
+        session_set_alarm(session, ALARM_QUIET, QUIET_MS);
+}
+
+void exec_resume(struct exec *exec)
+{
+    struct session *session = exec->session;
+    if (exec->question == NULL)
+        return;
+    uint64_t now_ns = clock_mono_ns();
+    exec->waited_ns += now_ns - exec->asked_ns;
+    free(take_ptr(exec->question));
+    count_running(session->engine, 1, now_ns);
+    if (session->state == SESSION_BUSY && session->alarm != ALARM_GRACE)
+        arm(session, ALARM_WATCH, (uint32_t)exec_elapsed_ms(exec) + WATCH_AFTER_MS);
+}
+
+void exec_watch_pipes(struct session *session)
 {
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         exec_pipe_watch(&session->running->pipes[i]);
@@ -453,7 +545,8 @@ bool session_supersede(struct session *session)
     if (exec->is_timed_out || exec->is_superseded)
         return true;
     exec->is_superseded = true;
-    watch_running(session);
+    exec_resume(exec);
+    exec_watch_pipes(session);
     interrupt(session);
     session_set_alarm(session, ALARM_GRACE, GRACE_MS);
     return true;
@@ -468,14 +561,14 @@ static void on_deadline(struct session *session)
         return;
     }
     exec->is_timed_out = true;
-    watch_running(session); /* a limit this short passed before ALARM_POLL */
+    exec_watch_pipes(session); /* a limit this short passed before ALARM_POLL */
     interrupt(session);
     session_set_alarm(session, ALARM_GRACE, GRACE_MS);
 }
 
 static void on_poll(struct session *session)
 {
-    watch_running(session);
+    exec_watch_pipes(session);
     watch_late(session);
     arm(session, ALARM_WATCH, WATCH_AFTER_MS);
 }

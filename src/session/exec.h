@@ -6,17 +6,19 @@
  * so; whoever asks on gets what is new since. An end that nobody waits for is kept for a while. */
 #pragma once
 
+#include "runtime/head.h"
 #include "session/output.h"
 #include "session/pipe.h"
 #include "session/session.h"
 
 struct exec_outcome;
-struct head_verdict;
 
 enum {
     EXEC_QUEUE_MAX = 16,
-    EXEC_OUTPUTS_MAX = 1024, /* typed outputs kept for one answer */
-    EXEC_KEPT_MAX = 16,      /* ended cells of a session whose answer nobody has fetched */
+    EXEC_OUTPUTS_MAX = 1024,   /* typed outputs kept for one answer */
+    EXEC_LINE_MAX = 64 * 1024, /* bytes of a line for a cell that waits for one */
+    EXEC_DENIED_MAX = 16,      /* different system calls in one answer */
+    EXEC_KEPT_MAX = 16,        /* ended cells of a session whose answer nobody has fetched */
 };
 
 enum exec_status {
@@ -25,7 +27,9 @@ enum exec_status {
     EXEC_TIMEOUT,
     EXEC_INTERRUPTED,
     EXEC_DIED,
-    EXEC_RUNNING, /* not the last answer */
+    /* Not the last answer. */
+    EXEC_RUNNING,
+    EXEC_INPUT, /* it waits for a line */
 };
 
 const char *exec_status_name(enum exec_status status);
@@ -46,6 +50,22 @@ struct exec_error {
     const json_t *column;
 };
 
+/* What a cell asks for when it waits for a line. */
+struct exec_question {
+    bool is_password; /* not to be shown while it is typed */
+    size_t len;
+    char prompt[]; /* UTF-8, may be empty */
+};
+
+/* System calls that the sandbox denied since the last answer. */
+struct exec_denied {
+    size_t n;
+    struct {
+        char call[32];
+        uint64_t count;
+    } calls[EXEC_DENIED_MAX];
+};
+
 /* The answer: what is new since the one before. Borrowed for the callback. */
 struct exec_result {
     uint64_t exec_id;
@@ -55,8 +75,13 @@ struct exec_result {
     const json_t *value; /* NULL: none */
     json_t *const *outputs;
     size_t n_outputs;
-    uint64_t omitted_output_bytes;  /* of value and outputs */
-    const struct exec_error *error; /* NULL: none */
+    uint64_t omitted_output_bytes;        /* of value and outputs */
+    const struct exec_error *error;       /* NULL: none */
+    const struct exec_question *question; /* EXEC_INPUT */
+    const json_t *names;                  /* what became of the session's names; NULL: not told */
+    const struct exec_denied *denied;     /* NULL: none */
+    bool has_last_status;
+    int last_status; /* of a shell's last command */
     bool has_exit_code;
     int exit_code;
     double duration_ms;
@@ -86,8 +111,9 @@ struct exec_wait {
 struct exec_request {
     const char *code; /* copied if the cell has to wait */
     size_t code_len;
-    uint32_t timeout_ms; /* of running, not of waiting */
-    bool echoes;         /* value and error go to the streams too, as a terminal would show them */
+    uint32_t timeout_ms;   /* of running, not of waiting */
+    enum head_names names; /* what the last answer says about the session's names */
+    bool echoes; /* value and error go to the streams too, as a terminal would show them */
     struct exec_wait wait;
 };
 
@@ -99,6 +125,7 @@ struct exec {
     char *code;  /* while it is queued */
     size_t code_len;
     uint32_t timeout_ms;
+    enum head_names names;
     bool echoes;
 
     /* Who waits for the next answer. */
@@ -110,15 +137,20 @@ struct exec {
     bool cancels;
 
     uint64_t started_ns; /* monotonic */
-    bool is_timed_out;   /* the interrupt was sent */
-    bool is_superseded;  /* another cell was sent in its place: likewise */
-    bool is_watched;     /* the warden looks after its files */
-    bool is_unwanted;    /* its caller cancelled it: the end is not kept */
+    struct exec_question
+        *question;      /* it waits for a line, and its clock stands; NULL: it does not */
+    uint64_t asked_ns;  /* since when */
+    uint64_t waited_ns; /* for lines before: no part of its time */
+    bool is_timed_out;  /* the interrupt was sent */
+    bool is_superseded; /* another cell was sent in its place: likewise */
+    bool is_watched;    /* the warden looks after its files */
+    bool is_unwanted;   /* its caller cancelled it: the end is not kept */
     struct exec_pipe pipes[OUTPUT_STREAMS];
     json_t **outputs; /* typed outputs since the last answer, cut to the budget */
     size_t n_outputs;
     size_t outputs_size; /* bytes within the budget, see display_size */
     uint64_t omitted_output_bytes;
+    struct exec_denied *denied;   /* NULL: none */
     struct exec_outcome *outcome; /* how it ended, if that is kept for somebody */
 };
 
@@ -130,6 +162,10 @@ int session_exec(struct session *session, const struct exec_request *request,
  * `ret_exec` is NULL if the listener has been answered already. */
 int session_continue(struct session *session, uint64_t exec_id, const struct exec_wait *wait,
                      struct exec **ret_exec, struct err *e);
+/* The line that a cell waits for, without its newline; NULL: there will be none. With `exec_id` 0
+ * the cell that runs is meant. Then as session_continue. */
+int session_input(struct session *session, uint64_t exec_id, const char *text, size_t len,
+                  const struct exec_wait *wait, struct exec **ret_exec, struct err *e);
 /* The caller went away. The cell goes on, unless the caller said otherwise. */
 void exec_leave(struct exec *exec);
 
@@ -146,6 +182,7 @@ bool session_supersede(struct session *session);
 
 void exec_begin_next(struct session *session); /* if it is idle and a cell waits */
 void exec_on_display(struct session *session, json_t *output);
+void exec_on_denied(struct session *session, const char *call);
 void exec_on_verdict(struct session *session, const struct head_verdict *verdict);
 /* The session's timer, for the alarms that concern cells. */
 void exec_on_alarm(struct session *session, enum session_alarm alarm);
@@ -153,12 +190,18 @@ bool exec_interrupt(struct session *session);
 void exec_on_signaled(struct session *session);
 /* The session is dead: answers the running cell and those that wait, closes every pipe. */
 void exec_end_all(struct session *session);
+/* The end of what the running cell wrote to stderr has these words. */
+bool exec_has_said(struct session *session, const char *words);
 /* Called by a pipe that reached its end. */
 void exec_pipe_ended(struct exec *exec);
 
 int exec_refuse_if_dead(const struct session *session, struct err *e);
 void exec_drain(struct exec *exec);  /* takes what its pipes hold now */
 void exec_cancel(struct exec *exec); /* nobody wants it any more; it may be gone afterwards */
-double exec_elapsed_ms(const struct exec *exec);
+double exec_elapsed_ms(const struct exec *exec); /* of running */
+/* The clock of the running cell stands while it waits for a line. */
+void exec_pause(struct exec *exec, struct exec_question *question);
+void exec_resume(struct exec *exec);            /* if it stands */
+void exec_watch_pipes(struct session *session); /* of the running cell, from now on by the loop */
 /* Frees it if it has ended and nothing of it is needed any more. */
 void exec_free_if_over(struct exec *exec);

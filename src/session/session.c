@@ -5,13 +5,18 @@
 #include "runtime/head.h"
 #include "runtime/pool.h"
 #include "session/engine_state.h"
-#include "session/wait.h"
+#include "session/input.h"
+#include "session/lifespan.h"
+#include "session/manifest.h"
+#include "session/setup.h"
 
 #include <assert.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 enum {
     START_MS = 150 * 1000, /* a zygote may have to load its libraries first */
+    CLOSED_MS = 200,
     KILLED_MS = 5000,
 };
 
@@ -45,6 +50,12 @@ void session_set_alarm(struct session *session, enum session_alarm alarm, uint64
     loop_timer_set(session->timer, in_ms);
 }
 
+static void kill_now(struct session *session)
+{
+    head_signal(session->head, SIGKILL);
+    session_set_alarm(session, ALARM_KILLED, KILLED_MS);
+}
+
 static void on_alarm(void *context)
 {
     struct session *session = context;
@@ -52,6 +63,8 @@ static void on_alarm(void *context)
     session->alarm = ALARM_NONE;
     if (alarm == ALARM_START)
         session_kill(session, DEATH_BY_REFUSAL, "it was not ready in time");
+    else if (alarm == ALARM_CLOSED)
+        kill_now(session);
     else if (alarm == ALARM_KILLED)
         session_die(session); /* whatever keeps it from ending goes with its jail */
     else
@@ -68,6 +81,8 @@ static void note_ending(struct session *session, enum death_wish wish, const cha
         return;
     ending->wish = wish;
     ending->limits = session->limits;
+    ending->runtime = session->runtime->name;
+    ending->seconds = wish == DEATH_BY_AGE ? session->max_age_secs : session->idle_timeout_secs;
     ending->timeout_ms = session->running != NULL ? session->running->timeout_ms : 0;
     snprintf(session->ending_detail, sizeof(session->ending_detail), "%s",
              detail != NULL ? detail : "");
@@ -79,8 +94,15 @@ void session_kill(struct session *session, enum death_wish wish, const char *det
     if (session->ending.wish != DEATH_UNWISHED)
         return;
     note_ending(session, wish, detail);
-    head_signal(session->head, SIGKILL);
-    session_set_alarm(session, ALARM_KILLED, KILLED_MS);
+    kill_now(session);
+}
+
+void session_lose_channel(struct session *session, const char *detail)
+{
+    if (session->ending.wish != DEATH_UNWISHED)
+        return;
+    note_ending(session, DEATH_BY_CHANNEL, detail);
+    session_set_alarm(session, ALARM_CLOSED, CLOSED_MS);
 }
 
 static void tell_starter(struct session *session)
@@ -109,6 +131,7 @@ void session_die(struct session *session)
     engine->n_dead++;
     loop_timer_clear(session->timer);
     exec_end_all(session);
+    manifest_end_all(session);
     pool_release(engine->pool, take_ptr(session->head));
     tell_starter(session);
     push_out_oldest(engine);
@@ -120,6 +143,7 @@ static void on_closed(void *context)
     session->engine->n_closing--;
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         output_ring_free(&session->rings[i]);
+    setup_free(session);
     free(session->agent);
     free(session->binding);
     plan_leave(&session->plan);
@@ -141,12 +165,16 @@ void session_free(struct session *session)
     loop_timer_close(take_ptr(session->timer), on_closed);
 }
 
+void session_end(struct session *session, enum death_wish wish)
+{
+    note_ending(session, wish, NULL);
+    session_die(session);
+}
+
 void session_delete(struct session *session)
 {
-    if (session->state != SESSION_DEAD) {
-        note_ending(session, DEATH_BY_CALLER, NULL);
-        session_die(session);
-    }
+    if (session->state != SESSION_DEAD)
+        session_end(session, DEATH_BY_CALLER);
     session_free(session);
 }
 
@@ -155,6 +183,7 @@ void session_delete(struct session *session)
 
 static void started(struct session *session)
 {
+    session_touch(session);
     loop_timer_clear(session->timer);
     session->alarm = ALARM_NONE;
     session_move(session, SESSION_IDLE);
@@ -162,9 +191,16 @@ static void started(struct session *session)
     exec_begin_next(session);
 }
 
+/* It lives; it may have to be told where and how. */
+static void entered(struct session *session)
+{
+    if (!setup_begin(session))
+        started(session);
+}
+
 static void on_ready(struct head *head)
 {
-    started(head->owner);
+    entered(head->owner);
 }
 
 static void on_display(struct head *head, json_t *output)
@@ -180,25 +216,22 @@ static void on_done(struct head *head, const struct head_verdict *verdict)
 
 static void on_set(struct head *head)
 {
-    (void)head;
+    started(head->owner);
 }
 
 static void on_input(struct head *head, const struct head_prompt *prompt)
 {
-    (void)prompt;
-    head_input(head, NULL, 0);
+    input_on_prompt(head->owner, prompt);
 }
 
 static void on_names(struct head *head, json_t *names)
 {
-    (void)head;
-    (void)names;
+    manifest_on_names(head->owner, names);
 }
 
 static void on_denied(struct head *head, const char *call)
 {
-    (void)head;
-    (void)call;
+    exec_on_denied(head->owner, call);
 }
 
 static void on_signaled(struct head *head)
@@ -213,29 +246,44 @@ static void on_over_quota(struct head *head, uint64_t bytes)
     session->ending.is_over_quota = true;
 }
 
+/* The interpreter's own words, if it is one that says why it gives up. */
+static bool is_heap_exhausted(struct session *session, int status)
+{
+    bool has_given_up =
+        WIFSIGNALED(status) && (WTERMSIG(status) == SIGABRT || WTERMSIG(status) == SIGTRAP);
+    return has_given_up && exec_has_said(session, DEATH_HEAP_EXHAUSTED);
+}
+
+static void on_exit_status(struct session *session, const struct head_end_facts *facts)
+{
+    struct death_facts *ending = &session->ending;
+    if (session->state == SESSION_STARTING) {
+        char why[sizeof(session->ending_detail)];
+        head_describe_end(facts, why, sizeof(why));
+        ending->wish = DEATH_UNWISHED; /* it never lived: the rest does not matter */
+        note_ending(session, DEATH_BY_REFUSAL, why);
+    }
+    ending->has_status = true;
+    ending->status = facts->status;
+    ending->oom_kills = facts->oom_kills;
+    ending->pids_refused = facts->pids_refused;
+    ending->peak_bytes = facts->peak_bytes;
+    ending->is_heap_exhausted = is_heap_exhausted(session, facts->status);
+    session_die(session);
+}
+
 static void on_end(struct head *head, const struct head_end_facts *facts)
 {
     struct session *session = head->owner;
-    switch (facts->how) {
-    case HEAD_REFUSED:
-        note_ending(session, DEATH_BY_REFUSAL, facts->text);
+    if (facts->how == HEAD_EXITED) {
+        on_exit_status(session, facts);
+    } else if (facts->how == HEAD_REFUSED) {
+        note_ending(session, session->is_set_up ? DEATH_BY_SETUP : DEATH_BY_REFUSAL, facts->text);
         session_die(session);
-        break;
-    case HEAD_BROKEN:
+    } else if (facts->is_closed) {
+        session_lose_channel(session, facts->text);
+    } else {
         session_kill(session, DEATH_BY_CHANNEL, facts->text);
-        break;
-    case HEAD_EXITED:
-        if (session->state == SESSION_STARTING) {
-            char why[sizeof(session->ending_detail)];
-            head_describe_end(facts, why, sizeof(why));
-            session->ending.wish = DEATH_UNWISHED; /* it never lived: the rest does not matter */
-            note_ending(session, DEATH_BY_REFUSAL, why);
-        }
-        session->ending.has_status = true;
-        session->ending.status = facts->status;
-        session->ending.oom_kills = facts->oom_kills;
-        session_die(session);
-        break;
     }
 }
 
@@ -266,50 +314,97 @@ static int refuse_if_full(const struct engine *engine, struct err *e)
     return err_advise(e, "Delete sessions that are no longer needed, or raise max_sessions.");
 }
 
+static int refuse_join(const struct session_request *request, struct err *e)
+{
+    const struct session *join = request->join;
+    if (join == NULL)
+        return 0;
+    if (request->limits != NULL) {
+        err_set(e, ERR_INVALID, "limits cannot be given together with join");
+        return err_advise(e, "A session that joins another shares its limits; leave them out.");
+    }
+    if (join->head != NULL && join->state != SESSION_STARTING &&
+        join->ending.wish == DEATH_UNWISHED)
+        return 0;
+    err_set(e, ERR_CONFLICT, "the session %s has ended or has not started: nobody can join it",
+            join->id);
+    return err_advise(e, "Join a session whose state is idle or busy.");
+}
+
+/* What the request says, and what it leaves to the configuration. */
+static void take_request(struct session *session, const struct session_request *request,
+                         const char *cwd)
+{
+    const struct engine_config *config = &session->engine->config;
+    session->runtime = request->runtime;
+    session->agent = request->agent != NULL ? mem_strdup(request->agent) : NULL;
+    session->binding = request->binding != NULL ? mem_strdup(request->binding) : NULL;
+    snprintf(session->cwd, sizeof(session->cwd), "%s", cwd);
+    session->env = json_deep_copy(request->env);
+    if (request->join != NULL)
+        memcpy(session->joined, request->join->id, sizeof(session->joined));
+    const uint32_t *idle = request->idle_timeout_secs, *age = request->max_age_secs;
+    session->idle_timeout_secs = idle != NULL ? *idle : config->idle_timeout_secs;
+    session->max_age_secs = age != NULL ? *age : config->max_age_secs;
+    size_t ring_max = request->max_output_bytes;
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        output_ring_init(&session->rings[i], ring_max > 0 ? ring_max : config->max_output_bytes);
+    session->on_started = request->on_started;
+    session->start_context = request->context;
+}
+
+static void take_head(struct session *session, struct head *head)
+{
+    memcpy(session->id, head->name, sizeof(session->id));
+    session->head = head;
+    session->profile = head->profile->name;
+    session->limits = head->room->limits;
+}
+
+/* The session exists from here on: it is found, counted and timed. */
+static void enlist(struct session *session)
+{
+    struct engine *engine = session->engine;
+    session->spawned_at_ms = clock_wall_ms();
+    session->born_ms = session->used_ms = clock_mono_ms();
+    list_init(&session->queue);
+    list_init(&session->late);
+    list_init(&session->kept);
+    list_init(&session->names_waits);
+    session->timer = loop_timer_new(engine->loop, on_alarm, session);
+    list_append(&engine->live, &session->node);
+    engine->n_live++;
+    map_set(&engine->sessions, session->id, session);
+    session_set_alarm(session, ALARM_START, START_MS);
+    lifespan_watch(session);
+}
+
 int session_create(struct engine *engine, const struct session_request *request,
                    struct session **ret_session, struct err *e)
 {
-    if (refuse_if_full(engine, e) < 0)
+    char cwd[SESSION_CWD_SIZE];
+    if (refuse_if_full(engine, e) < 0 || setup_check(request, cwd, e) < 0 ||
+        refuse_join(request, e) < 0)
         return -1;
     struct session *session = mem_alloc(sizeof(*session));
     struct head *head;
     struct pool_request wanted = {.runtime = request->runtime,
                                   .profile = request->profile,
                                   .limits = request->limits,
+                                  .join = request->join != NULL ? request->join->head : NULL,
                                   .listener = &head_listener,
                                   .owner = session};
     if (pool_take(engine->pool, &wanted, &head, e) < 0) {
         free(session);
         return -1;
     }
-    memcpy(session->id, head->name, sizeof(session->id));
     session->engine = engine;
-    session->runtime = request->runtime;
-    session->profile = head->profile->name;
-    session->limits = head->room->limits;
-    session->spawned_at_ms = clock_wall_ms();
-    session->head = head;
-    list_init(&session->queue);
-    list_init(&session->late);
-    list_init(&session->kept);
-    session->agent = request->agent != NULL ? mem_strdup(request->agent) : NULL;
-    session->binding = request->binding != NULL ? mem_strdup(request->binding) : NULL;
-    size_t ring_max = request->max_output_bytes;
-    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
-        output_ring_init(&session->rings[i],
-                         ring_max > 0 ? ring_max : engine->config.max_output_bytes);
-    session_touch(session);
-    session->timer = loop_timer_new(engine->loop, on_alarm, session);
-    session->on_started = request->on_started;
-    session->start_context = request->context;
-    list_append(&engine->live, &session->node);
-    engine->n_live++;
-    map_set(&engine->sessions, session->id, session);
+    take_request(session, request, cwd);
+    take_head(session, head);
+    enlist(session);
     *ret_session = session;
     if (head->state == HEAD_IDLE)
-        started(session);
-    else
-        session_set_alarm(session, ALARM_START, START_MS);
+        entered(session);
     return 0;
 }
 

@@ -15,6 +15,9 @@
 
 #include <jansson.h>
 
+/* Of a working directory, with the NUL: what fits into the messages about it. */
+enum { SESSION_CWD_SIZE = 256 };
+
 struct exec;
 struct head;
 struct loop_timer;
@@ -31,6 +34,7 @@ enum session_alarm {
     ALARM_WATCH,    /* let the warden look after its files */
     ALARM_DEADLINE, /* interrupt it */
     ALARM_GRACE,    /* kill it */
+    ALARM_CLOSED,   /* the channel is closed, but no end was reported: kill it */
     ALARM_KILLED,   /* the end of a killed interpreter was not reported */
     ALARM_SETTLE,   /* an interrupt that came too late must not hit the next cell */
     ALARM_QUIET,    /* idle: let the loop read late output */
@@ -47,8 +51,15 @@ struct session {
     char *binding; /* where that agent was asked; NULL: unknown */
     struct plan plan;
     struct jail_limits limits;
-    uint64_t spawned_at_ms; /* wall clock */
-    struct head *head;      /* NULL once dead */
+    char cwd[SESSION_CWD_SIZE]; /* where it began */
+    bool is_set_up;             /* it was told where and how */
+    json_t *env;                /* until it was told; NULL: nothing to tell */
+    char joined[UUID_SIZE];     /* the session whose jail it shares; "": its own jail */
+    uint32_t idle_timeout_secs; /* 0: it may be idle for ever */
+    uint32_t max_age_secs;      /* likewise */
+    uint64_t spawned_at_ms;     /* wall clock */
+    uint64_t born_ms;           /* monotonic */
+    struct head *head;          /* NULL once dead */
 
     struct exec *running;
     struct list queue; /* of struct exec, waiting */
@@ -65,6 +76,11 @@ struct session {
     struct output_ring rings[OUTPUT_STREAMS];
     uint64_t taken[OUTPUT_STREAMS]; /* bytes of the stream, see session_take_new */
     uint64_t used_ms;               /* monotonic: when somebody last wanted something of it */
+
+    uint64_t ended_exec;     /* the last cell that ended; 0: none */
+    json_t *names;           /* as last told, see manifest.h; NULL: never */
+    uint64_t names_as_of;    /* the last cell that had ended by then */
+    struct list names_waits; /* of struct manifest_wait */
 
     struct loop_timer *timer;
     enum session_alarm alarm;
@@ -84,6 +100,11 @@ struct session_request {
     const char *agent;                /* copied; may be NULL */
     const char *binding;              /* likewise */
     size_t max_output_bytes;          /* kept for each stream; 0: the usual */
+    const char *cwd;                  /* NULL: /workspace */
+    const json_t *env;                /* an object of strings; NULL: nothing besides the usual */
+    struct session *join; /* shares the jail of this one, and its limits; NULL: its own */
+    const uint32_t *idle_timeout_secs;                          /* NULL: the usual; 0: never */
+    const uint32_t *max_age_secs;                               /* likewise */
     void (*on_started)(void *context, struct session *session); /* idle or dead by then */
     void *context;
 };
@@ -110,6 +131,11 @@ void session_move(struct session *session, enum session_state to);
 void session_set_alarm(struct session *session, enum session_alarm alarm, uint64_t in_ms);
 /* Kills the interpreter; its end makes the session dead. `detail` may be NULL. */
 void session_kill(struct session *session, enum death_wish wish, const char *detail);
+/* The control socket was closed. One that exits does that first: its end gets a moment to be told
+ * before it is taken for damage. */
+void session_lose_channel(struct session *session, const char *detail);
+/* Ends it now, without waiting for its interpreter's end. */
+void session_end(struct session *session, enum death_wish wish);
 /* It is over. The evidence is in `ending`. */
 void session_die(struct session *session);
 void session_free(struct session *session); /* a dead one */

@@ -2,6 +2,7 @@
 
 #include "loop/loop.h"
 #include "session/engine_state.h"
+#include "session/input.h"
 
 /* Of the ends that one session keeps; the newest stays whatever it takes. */
 #define KEPT_BYTES_MAX (8 * MIB)
@@ -183,6 +184,16 @@ static void answer_kept(struct exec *exec)
         exec_free_if_over(exec);
 }
 
+void wait_resume(struct exec *exec, const struct exec_wait *wait)
+{
+    exec_drain(exec);
+    wait_attach(exec, wait);
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        output_capture_resize(&exec->pipes[i].capture, wait->budget, exec->session->rings[i].max);
+    replay(exec);
+    wait_start_clock(exec, wait);
+}
+
 int session_continue(struct session *session, uint64_t exec_id, const struct exec_wait *wait,
                      struct exec **ret_exec, struct err *e)
 {
@@ -190,15 +201,12 @@ int session_continue(struct session *session, uint64_t exec_id, const struct exe
     struct exec *exec = find_exec(session, exec_id, e);
     if (exec == NULL)
         return -1;
-    exec_drain(exec);
-    wait_attach(exec, wait);
-    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
-        output_capture_resize(&exec->pipes[i].capture, wait->budget, session->rings[i].max);
-    replay(exec);
-    *ret_exec = exec->outcome == NULL ? exec : NULL;
+    bool is_known = exec->outcome != NULL || exec->question != NULL;
+    *ret_exec = is_known ? NULL : exec;
+    wait_resume(exec, wait);
     if (exec->outcome != NULL)
         answer_kept(exec);
-    else
-        wait_start_clock(exec, wait);
+    else if (exec->question != NULL)
+        input_answer(exec);
     return 0;
 }

@@ -9,6 +9,9 @@
 void wait_attach(struct exec *exec, const struct exec_wait *wait);
 void wait_start_clock(struct exec *exec, const struct exec_wait *wait);
 void wait_detach(struct exec *exec);
+/* Both, for a cell that had a caller before: the new one may have another budget, and a stream
+ * begins with what is new. */
+void wait_resume(struct exec *exec, const struct exec_wait *wait);
 
 /* The last answer: to whoever waits, else kept. */
 void wait_end(struct exec *exec, const struct answer_facts *facts);

@@ -40,6 +40,7 @@ struct heard {
     int exit_code;
     double duration_ms;
     bool is_queued;
+    char prompt[128], advice[256];
     enum err_code code; /* of a failure */
 };
 
@@ -156,6 +157,7 @@ static void hear_result(void *context, const struct exec_result *r)
                  json_string_value(json_object_get(r->outputs[0], "text")));
     if (r->error != NULL) {
         snprintf(h->error, sizeof(h->error), "%s", r->error->name);
+        snprintf(h->advice, sizeof(h->advice), "%s", r->error->advice ? r->error->advice : "");
         copy_text(h->message, sizeof(h->message), r->error->message.text, r->error->message.len);
     }
     h->is_truncated = r->is_truncated;
@@ -163,6 +165,8 @@ static void hear_result(void *context, const struct exec_result *r)
     h->exit_code = r->exit_code;
     h->duration_ms = r->duration_ms;
     h->is_queued = r->is_queued;
+    if (r->question != NULL)
+        snprintf(h->prompt, sizeof(h->prompt), "%s", r->question->prompt);
 }
 
 static void hear_failure(void *context, const struct err *e)

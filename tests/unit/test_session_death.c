@@ -17,8 +17,26 @@ static const struct {
      "OutOfMemory",
      "64 MB (67108864 bytes)",
      137},
+    {{.has_status = true, .status = SIGKILL, .oom_kills = 1, .peak_bytes = 123456},
+     "OutOfMemory",
+     "highest use was 123456 bytes",
+     137},
+    {{.has_status = true, .status = SIGABRT, .is_heap_exhausted = true},
+     "OutOfMemory",
+     "heap ran out of memory",
+     134},
+    {{.has_status = true, .status = SIGTRAP, .is_heap_exhausted = true},
+     "OutOfMemory",
+     "heap ran out of memory",
+     133},
+    {{.has_status = true, .status = SIGABRT, .pids_refused = 3, .limits = {.pids = 16}},
+     "ProcessLimit",
+     "limit of 16 processes",
+     134},
+    {{.has_status = true, .status = SIGABRT}, "Crashed", "SIGABRT", 134},
     {{.has_status = true, .status = SIGKILL}, "Killed", "from inside", 137},
     {{.has_status = true, .status = SIGSYS}, "ForbiddenCall", "system call", 159},
+    {{.has_status = true, .status = SIGSYS, .denied = "unshare"}, "ForbiddenCall", "unshare", 159},
     {{.has_status = true, .status = SIGXCPU}, "CpuLimit", "processor", 152},
     {{.has_status = true, .status = SIGXFSZ, .limits = {.disk_mb = 5}},
      "DiskQuota",
@@ -26,6 +44,13 @@ static const struct {
      153},
     {{.has_status = true, .status = SIGBUS, .is_over_quota = true}, "DiskQuota", "/workspace", 135},
     {{.has_status = true, .status = SIGBUS}, "Crashed", "signal 7", 135},
+    {{.wish = DEATH_BY_IDLENESS, .seconds = 600}, "IdleLimit", "for 600 s", -1},
+    {{.wish = DEATH_BY_AGE, .seconds = 60}, "AgeLimit", "age of 60 s", -1},
+    {{.wish = DEATH_BY_SETUP, .detail = "cannot use it"}, "NotStarted", "cannot use it", -1},
+    {{.wish = DEATH_BY_SUCCESSOR, .has_status = true, .status = SIGKILL},
+     "TimeLimit",
+     "overdue",
+     137},
     {{.wish = DEATH_BY_CALLER}, "Killed", "killed by its caller", -1},
     {{.wish = DEATH_BY_LIMIT, .has_status = true, .status = SIGKILL, .timeout_ms = 50},
      "TimeLimit",
@@ -63,8 +88,57 @@ static void test_every_cause(void **state)
     }
 }
 
+/* Cells that fail because of a limit, and live. */
+static void test_advice_for_a_cell(void **state)
+{
+    static const struct {
+        const char *name, *message;
+        bool has_denied;
+        const char *words; /* NULL: no advice */
+    } failures[] = {
+        {"MemoryError", "", false, "memory_mb"},
+        {"RangeError", "Array buffer allocation failed", false, "memory_mb"},
+        {"OSError", "[Errno 28] No space left on device: 'x'", false, "disk_mb"},
+        {"OSError", "[Errno 27] File too large", false, "disk_mb"},
+        {"Error", "ENOSPC: no space left on device, write", false, "disk_mb"},
+        {"BlockingIOError", "[Errno 11] Resource temporarily unavailable", false, "limits.pids"},
+        {"RuntimeError", "can't start new thread", false, "limits.pids"},
+        {"Error", "spawn ls EAGAIN", false, "limits.pids"},
+        {"PermissionError", "[Errno 1] Operation not permitted", true, "denied"},
+        {"PermissionError", "[Errno 1] Operation not permitted", false, NULL},
+        {"ValueError", "invalid literal", true, NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(failures); i++) {
+        const char *advice =
+            death_advise(failures[i].name, failures[i].message, failures[i].has_denied);
+        assert_int_equal(advice != NULL, failures[i].words != NULL);
+        if (advice != NULL)
+            assert_non_null(strstr(advice, failures[i].words));
+    }
+}
+
+static void test_advice_for_an_exit(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *runtime, *words;
+    } runtimes[] = {{"python", "sys.exit"}, {"node", "process.exit"}, {"bash", "return"}};
+    for (size_t i = 0; i < ARRAY_LEN(runtimes); i++) {
+        struct death_facts facts = {
+            .has_status = true, .status = EXIT_STATUS(1), .runtime = runtimes[i].runtime};
+        struct death death;
+        death_certify(&facts, &death);
+        assert_non_null(strstr(death.advice, runtimes[i].words));
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_cause)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_cause),
+        cmocka_unit_test(test_advice_for_a_cell),
+        cmocka_unit_test(test_advice_for_an_exit),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,83 @@
+#include "ops/ops.h"
+#include "runtime/names.h"
+#include "session/manifest.h"
+#include "wire/json.h"
+
+static const struct op_param params[] = {
+    OP_PARAM_SESSION,
+    {.name = "max",
+     .type = OP_INT,
+     .place = OP_IN_QUERY,
+     .max = NAMES_MAX,
+     .doc = "How many names at most; default 1000."},
+    {0},
+};
+
+static void put_items(struct json_out *json, const json_t *items, size_t max)
+{
+    json_put_key(json, "items");
+    json_put_array(json);
+    for (size_t i = 0; i < json_array_size(items) && i < max; i++)
+        json_put_value(json, json_array_get(items, i));
+    json_put_array_end(json);
+}
+
+static void on_names(void *context, const struct manifest *manifest)
+{
+    struct call *call = context;
+    const json_t *items = json_object_get(manifest->names, "items");
+    size_t max = (size_t)call_int(call, "max", NAMES_MAX);
+    json_int_t total = json_integer_value(json_object_get(manifest->names, "total"));
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    json_put_member_int(&json, "total", total);
+    put_items(&json, items, max);
+    if (total > (json_int_t)MIN(json_array_size(items), max))
+        json_put_member_bool(&json, "more", true);
+    if (manifest->as_of > 0)
+        json_put_member_int(&json, "as_of", (int64_t)manifest->as_of);
+    else
+        json_put_member_null(&json, "as_of");
+    json_put_member_bool(&json, "busy", manifest->is_busy);
+    json_put_object_end(&json);
+    call_reply(call, 200, &out);
+}
+
+static void on_failed(void *context, const struct err *e)
+{
+    call_fail(context, e);
+}
+
+static const struct manifest_listener listener = {.on_names = on_names, .on_failed = on_failed};
+
+static void on_gone(struct call *call)
+{
+    manifest_leave(call->op_state);
+}
+
+static void run(struct call *call)
+{
+    struct session *session = call_session(call);
+    if (session == NULL)
+        return;
+    struct err e;
+    struct manifest_wait *wait;
+    if (session_names(session, &listener, call, &wait, &e) < 0) {
+        call_fail(call, &e);
+    } else if (wait != NULL) {
+        call->op_state = wait;
+        call->on_gone = on_gone;
+    }
+}
+
+const struct op op_session_names = {
+    .name = "session.names",
+    .method = "GET",
+    .path = "/v1/sessions/{session_id}/names",
+    .flags = OP_READ_ONLY,
+    .params = params,
+    .doc = "Lists the names that the session's code has made, with types and sizes; of a busy "
+           "session those after an earlier cell.",
+    .run = run,
+};

@@ -1,0 +1,53 @@
+#include "session/input.h"
+
+#include "base/clock.h"
+#include "runtime/head.h"
+
+void input_answer(struct exec *exec)
+{
+    answer_send(exec,
+                &(struct answer_facts){.status = EXEC_INPUT, .duration_ms = exec_elapsed_ms(exec)});
+}
+
+void input_on_prompt(struct session *session, const struct head_prompt *prompt)
+{
+    struct exec *exec = session->running;
+    if (session->ending.wish != DEATH_UNWISHED)
+        return;
+    struct exec_question *question = mem_alloc(sizeof(*question) + prompt->len + 1);
+    question->is_password = prompt->is_password;
+    question->len = prompt->len;
+    memcpy(question->prompt, prompt->text, prompt->len);
+    session_touch(session);
+    exec_drain(exec);
+    exec_pause(exec, question);
+    if (exec->listener != NULL)
+        input_answer(exec);
+}
+
+static int refuse_unasked(const struct session *session, uint64_t exec_id, struct err *e)
+{
+    const struct exec *exec = session->running;
+    bool is_other = exec != NULL && exec_id != 0 && exec->id != exec_id;
+    if (exec != NULL && exec->question != NULL && !is_other)
+        return 0;
+    if (exec_id != 0)
+        err_set(e, ERR_CONFLICT, "cell %llu does not wait for input", (unsigned long long)exec_id);
+    else
+        err_set(e, ERR_CONFLICT, "no cell of this session waits for input");
+    return err_advise(e, "Send input after an answer whose status is input_required.");
+}
+
+int session_input(struct session *session, uint64_t exec_id, const char *text, size_t len,
+                  const struct exec_wait *wait, struct exec **ret_exec, struct err *e)
+{
+    session_touch(session);
+    if (exec_refuse_if_dead(session, e) < 0 || refuse_unasked(session, exec_id, e) < 0)
+        return -1;
+    struct exec *exec = session->running;
+    exec_resume(exec);
+    *ret_exec = exec;
+    wait_resume(exec, wait);
+    head_input(session->head, text, len);
+    return 0;
+}

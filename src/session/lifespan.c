@@ -1,0 +1,73 @@
+#include "session/lifespan.h"
+
+#include "base/clock.h"
+#include "loop/loop.h"
+#include "session/engine_state.h"
+#include "session/exec.h"
+
+/* Also one whose cell waits for a line that nobody sends. */
+static bool is_idle(const struct session *session)
+{
+    return session->state == SESSION_IDLE ||
+           (session->running != NULL && session->running->question != NULL);
+}
+
+/* When it ends if it is left alone until then. One that works now cannot be due before it has
+ * rested for the whole time. */
+static uint64_t idle_due_ms(const struct session *session, uint64_t now_ms)
+{
+    if (session->idle_timeout_secs == 0)
+        return UINT64_MAX;
+    uint64_t since_ms = is_idle(session) ? session->used_ms : now_ms;
+    return since_ms + (uint64_t)session->idle_timeout_secs * 1000;
+}
+
+static uint64_t age_due_ms(const struct session *session)
+{
+    if (session->max_age_secs == 0)
+        return UINT64_MAX;
+    return session->born_ms + (uint64_t)session->max_age_secs * 1000;
+}
+
+static void set_timer(struct engine *engine, uint64_t due_ms, uint64_t now_ms)
+{
+    engine->lifespan_due_ms = due_ms;
+    if (due_ms != UINT64_MAX)
+        loop_timer_set(engine->lifespan, due_ms - MIN(now_ms, due_ms) + 1);
+}
+
+static void on_due(void *context)
+{
+    struct engine *engine = context;
+    uint64_t now_ms = clock_mono_ms(), next_ms = UINT64_MAX;
+    LIST_EACH(&engine->live, node)
+    {
+        struct session *session = CONTAINER_OF(node, struct session, node);
+        uint64_t idle_ms = idle_due_ms(session, now_ms), age_ms = age_due_ms(session);
+        if (age_ms <= now_ms)
+            session_end(session, DEATH_BY_AGE);
+        else if (idle_ms <= now_ms)
+            session_end(session, DEATH_BY_IDLENESS);
+        else
+            next_ms = MIN(next_ms, MIN(idle_ms, age_ms));
+    }
+    set_timer(engine, next_ms, now_ms);
+}
+
+void lifespan_watch(struct session *session)
+{
+    struct engine *engine = session->engine;
+    uint64_t now_ms = clock_mono_ms();
+    uint64_t due_ms = MIN(idle_due_ms(session, now_ms), age_due_ms(session));
+    if (engine->lifespan == NULL) {
+        engine->lifespan = loop_timer_new(engine->loop, on_due, engine);
+        engine->lifespan_due_ms = UINT64_MAX;
+    }
+    if (due_ms < engine->lifespan_due_ms)
+        set_timer(engine, due_ms, now_ms);
+}
+
+void lifespan_stop(struct engine *engine)
+{
+    loop_timer_close(take_ptr(engine->lifespan), NULL);
+}

@@ -1,0 +1,115 @@
+#include "session/manifest.h"
+
+#include "loop/loop.h"
+#include "runtime/names.h"
+#include "session/engine_state.h"
+
+/* A thread of the user's may keep an idle interpreter from answering. */
+enum { PATIENCE_MS = 2000 };
+
+struct manifest_wait {
+    struct list node; /* in the session's list */
+    struct session *session;
+    const struct manifest_listener *listener;
+    void *context;
+    struct loop_timer *timer;
+};
+
+static void remember(struct session *session, json_t *names, uint64_t as_of)
+{
+    json_decref(session->names);
+    session->names = json_incref(names);
+    session->names_as_of = as_of;
+}
+
+void manifest_leave(struct manifest_wait *wait)
+{
+    list_remove(&wait->node);
+    loop_timer_close(take_ptr(wait->timer), NULL);
+    free(wait);
+}
+
+static void tell(const struct session *session, const struct manifest_listener *listener,
+                 void *context, bool is_busy)
+{
+    struct manifest manifest = {
+        .names = session->names, .as_of = session->names_as_of, .is_busy = is_busy};
+    listener->on_names(context, &manifest);
+}
+
+static void answer(struct manifest_wait *wait, bool is_busy)
+{
+    struct session *session = wait->session;
+    const struct manifest_listener *listener = wait->listener;
+    void *context = wait->context;
+    manifest_leave(wait);
+    tell(session, listener, context, is_busy);
+}
+
+static void on_impatience(void *context)
+{
+    answer(context, true);
+}
+
+json_t *manifest_news(json_t *names)
+{
+    static const char *const members[] = {"items", "added", "changed", "removed"};
+    for (size_t i = 0; i < ARRAY_LEN(members); i++)
+        if (json_array_size(json_object_get(names, members[i])) > 0)
+            return names;
+    return NULL;
+}
+
+void manifest_on_verdict(struct exec *exec, json_t *names)
+{
+    struct session *session = exec->session;
+    session->ended_exec = exec->id;
+    if (json_object_get(names, "items") != NULL)
+        remember(session, names, exec->id);
+}
+
+void manifest_on_names(struct session *session, json_t *names)
+{
+    remember(session, names, session->ended_exec);
+    while (!list_is_empty(&session->names_waits))
+        answer(CONTAINER_OF(list_first(&session->names_waits), struct manifest_wait, node), false);
+}
+
+void manifest_end_all(struct session *session)
+{
+    struct err e;
+    exec_refuse_if_dead(session, &e);
+    while (!list_is_empty(&session->names_waits)) {
+        struct manifest_wait *wait =
+            CONTAINER_OF(list_first(&session->names_waits), struct manifest_wait, node);
+        const struct manifest_listener *listener = wait->listener;
+        void *context = wait->context;
+        manifest_leave(wait);
+        listener->on_failed(context, &e);
+    }
+    json_decref(take_ptr(session->names));
+}
+
+int session_names(struct session *session, const struct manifest_listener *listener, void *context,
+                  struct manifest_wait **ret_wait, struct err *e)
+{
+    *ret_wait = NULL;
+    session_touch(session);
+    if (exec_refuse_if_dead(session, e) < 0)
+        return -1;
+    if (session->state != SESSION_IDLE || session->ending.wish != DEATH_UNWISHED) {
+        tell(session, listener, context, true);
+        return 0;
+    }
+    if (!session->head->is_asked && head_ask_names(session->head, NAMES_MAX, e) < 0)
+        return -1;
+    struct manifest_wait *wait = mem_alloc(sizeof(*wait));
+    wait->session = session;
+    wait->listener = listener;
+    wait->context = context;
+    wait->timer = loop_timer_new(session->engine->loop, on_impatience, wait);
+    loop_timer_set(wait->timer, PATIENCE_MS);
+    list_append(&session->names_waits, &wait->node);
+    *ret_wait = wait;
+    return 0;
+}
