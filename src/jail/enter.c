@@ -188,9 +188,26 @@ static int restrict_files(const struct enter_args *a)
     return landlock_restrict_self();
 }
 
+/* A frame like the driver's: the first byte carries the listener, if there is one. */
+static int send_entered(int listener)
+{
+    static const char frame[] = "\x10\0\0\0{\"ev\":\"entered\"}";
+    size_t len = sizeof(frame) - 1;
+    ssize_t n = fd_send(ENTER_SESSION_FD, frame, len, &listener, listener >= 0 ? 1 : 0);
+    if (n < 0)
+        return (int)n;
+    return n == (ssize_t)len ? 0 : -EMSGSIZE; /* so few bytes fit into an empty socket */
+}
+
 static int install_filter(const struct enter_args *a)
 {
-    return seccomp_install(a->filter);
+    int listener = -1;
+    int r = seccomp_install(a->filter, &listener);
+    if (r == 0)
+        r = send_entered(listener);
+    if (listener >= 0)
+        close(listener);
+    return r;
 }
 
 int jail_enter(const struct enter_args *args, const char **ret_step)

@@ -22,7 +22,10 @@ struct enter_args {
 
 enum { ENTER_SESSION_FD = 3 }; /* where the session's socket is afterwards; 0-2 are /dev/null */
 
-/* The calling process must have been forked with its pid namespace already pointing at the jail.
+/* The last step says {"ev":"entered"} on the session's socket, as a frame with the descriptor that
+ * jail/denied.h listens to, where the kernel has it.
+ *
+ * The calling process must have been forked with its pid namespace already pointing at the jail.
  * Returns 0 with every wall standing, or -errno and the step that failed; then the caller must
  * _exit without running anything else.
  *

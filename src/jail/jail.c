@@ -115,7 +115,7 @@ static int init_harden(const struct init_args *a)
 {
     signal(SIGCHLD, SIG_IGN); /* orphans are reaped by the kernel */
     int r = jail_drop_capabilities();
-    return r == 0 ? seccomp_install(a->filter) : r;
+    return r == 0 ? seccomp_install(a->filter, NULL) : r;
 }
 
 /* The report carries the jail's /proc, by which the keeper counts what still runs in here. */

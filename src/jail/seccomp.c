@@ -4,14 +4,17 @@
 
 #include <errno.h>
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
+/* CLONE_NEWTIME is none of clone's: there it is a part of the signal's number. */
 #define NAMESPACE_FLAGS                                                                            \
     (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |     \
-     CLONE_NEWCGROUP | 0x80u /* CLONE_NEWTIME */)
+     CLONE_NEWCGROUP)
 
 static const char *const allowed[] = {
     /* files */
@@ -279,64 +282,57 @@ static const char *const allowed[] = {
     "shmget",
 };
 
-/* Refused in words that programs understand. inotify among them: its few instances are counted for
- * the user who started the daemon, on the host too, and it would tell what others do in /usr and
- * how far the keeper's walk through /workspace has come. */
-static const char *const forbidden[] = {
+/* Refused, and the caller of the cell hears of it by name: nobody makes these by chance. inotify is
+ * among them: its few instances are counted for the user who started the daemon, on the host too,
+ * and it would tell what others do in /usr and how far the keeper's walk through /workspace has
+ * come. */
+static const char *const named[] = {
     "acct",
     "add_key",
-    "adjtimex",
     "bpf",
     "chroot",
-    "clock_adjtime",
     "clock_settime",
     "delete_module",
     "fanotify_init",
     "finit_module",
     "init_module",
-    "inotify_add_watch",
     "inotify_init",
     "inotify_init1",
     "ioperm",
     "iopl",
-    "kcmp",
     "kexec_file_load",
     "kexec_load",
     "keyctl",
-    "lookup_dcookie",
     "mount",
-    "move_pages",
-    "migrate_pages",
-    "mbind",
-    "set_mempolicy",
-    "modify_ldt",
-    "name_to_handle_at",
     "open_by_handle_at",
     "perf_event_open",
     "pidfd_getfd",
     "pivot_root",
-    "process_madvise",
     "process_vm_readv",
     "process_vm_writev",
     "ptrace",
     "quotactl",
     "reboot",
     "request_key",
-    "seccomp",
     "setdomainname",
     "sethostname",
     "setns",
     "settimeofday",
     "swapoff",
     "swapon",
-    "syslog",
     "umount2",
     "unshare",
     "userfaultfd",
     "vhangup",
-    "ioprio_set",
-    "sched_setattr",
-    "capset",
+};
+
+/* Refused in silence: libraries try these to see what they may do, and do without. */
+static const char *const forbidden[] = {
+    "adjtimex",        "capset",        "clock_adjtime",  "inotify_add_watch",
+    "ioprio_set",      "kcmp",          "lookup_dcookie", "mbind",
+    "migrate_pages",   "modify_ldt",    "move_pages",     "name_to_handle_at",
+    "process_madvise", "sched_setattr", "seccomp",        "set_mempolicy",
+    "syslog",
 };
 
 static int add_all(scmp_filter_ctx ctx, uint32_t action, const char *const *names, size_t count)
@@ -366,11 +362,22 @@ static int add_sockets(scmp_filter_ctx ctx)
     return r;
 }
 
-/* Calls whose arguments decide. */
-static int add_conditional(scmp_filter_ctx ctx)
+/* Any number of new namespaces is one too many. */
+static int add_clone(scmp_filter_ctx ctx, uint32_t refuse)
 {
     int r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
-                             SCMP_A0(SCMP_CMP_MASKED_EQ, NAMESPACE_FLAGS & ~0x80u, 0));
+                             SCMP_A0(SCMP_CMP_MASKED_EQ, NAMESPACE_FLAGS, 0));
+    for (uint64_t flag = 1; r == 0 && flag <= NAMESPACE_FLAGS; flag <<= 1)
+        if (NAMESPACE_FLAGS & flag)
+            r = seccomp_rule_add(ctx, refuse, SCMP_SYS(clone), 1,
+                                 SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag));
+    return r;
+}
+
+/* Calls whose arguments decide. */
+static int add_conditional(scmp_filter_ctx ctx, uint32_t refuse)
+{
+    int r = add_clone(ctx, refuse);
     if (r == 0)
         r = add_sockets(ctx);
     if (r == 0)
@@ -386,8 +393,16 @@ static int add_conditional(scmp_filter_ctx ctx)
     return r;
 }
 
+/* Whether the kernel can ask somebody (Linux 5.0). */
+static bool can_ask(void)
+{
+    uint32_t action = SECCOMP_RET_USER_NOTIF;
+    return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+}
+
 static int build_allow_list(scmp_filter_ctx ctx)
 {
+    uint32_t refuse = can_ask() ? SCMP_ACT_NOTIFY : SCMP_ACT_ERRNO(EPERM);
     int r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
     if (r == 0)
         r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a tree, not a chain */
@@ -395,7 +410,9 @@ static int build_allow_list(scmp_filter_ctx ctx)
         r = add_all(ctx, SCMP_ACT_ALLOW, allowed, ARRAY_LEN(allowed));
     if (r == 0)
         r = add_all(ctx, SCMP_ACT_ERRNO(EPERM), forbidden, ARRAY_LEN(forbidden));
-    return r == 0 ? add_conditional(ctx) : r;
+    if (r == 0)
+        r = add_all(ctx, refuse, named, ARRAY_LEN(named));
+    return r == 0 ? add_conditional(ctx, refuse) : r;
 }
 
 static int deny_masked(scmp_filter_ctx ctx, int number, unsigned arg, uint64_t value, int errnum)
@@ -482,5 +499,6 @@ int seccomp_compile(struct seccomp_blob *ret_blob, struct err *e)
         ret_blob->sizes[i] = (uint32_t)n;
         used += (size_t)n;
     }
+    ret_blob->has_questions = can_ask();
     return 0;
 }

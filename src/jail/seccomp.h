@@ -9,8 +9,12 @@ enum { SECCOMP_PROGRAMS = 2, SECCOMP_MAX_BYTES = 64 * 1024 };
 
 struct seccomp_blob {
     uint32_t sizes[SECCOMP_PROGRAMS]; /* bytes of each program, one after the other below */
+    bool has_questions; /* the first one asks a listener about some calls; no listener: ENOSYS */
     unsigned char code[SECCOMP_MAX_BYTES];
 };
 
 int seccomp_compile(struct seccomp_blob *ret_blob, struct err *e);
-int seccomp_install(const struct seccomp_blob *blob); /* needs no_new_privs; 0 or -errno */
+/* Needs no_new_privs. Returns 0 or -errno. Unless `ret_listener` is NULL it becomes the descriptor
+ * of whoever is asked (see jail/denied.h), or -1 if the filter has no questions. Until somebody
+ * listens to it, the calls in question wait. */
+int seccomp_install(const struct seccomp_blob *blob, int *ret_listener);

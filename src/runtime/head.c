@@ -1,6 +1,7 @@
 #include "runtime/head.h"
 
 #include "base/fd.h"
+#include "jail/denied.h"
 #include "loop/loop.h"
 #include "runtime/display.h"
 #include "runtime/names.h"
@@ -44,7 +45,7 @@ struct head *head_new(struct room *room, uv_loop_t *loop, uint64_t number)
     ids_uuid(head->name);
     head->room = room;
     list_append(&room->heads, &head->room_node);
-    head->sock = head->out_fds[0] = head->out_fds[1] = head->denied = -1;
+    head->sock = head->out_fds[0] = head->out_fds[1] = head->given = -1;
     head->in = FRAME_READER_INIT;
     head->out = BUF_INIT(OUT_MAX);
     return head;
@@ -72,9 +73,9 @@ static void close_channel(struct head *head)
 
 static void close_denied(struct head *head)
 {
-    loop_poll_close(take_ptr(head->denied_poll), NULL);
-    if (head->denied >= 0)
-        close(take_fd(&head->denied));
+    denied_free(take_ptr(head->denied));
+    if (head->given >= 0)
+        close(take_fd(&head->given));
 }
 
 void head_free(struct head *head)
@@ -143,11 +144,19 @@ static bool is_running(const struct head *head, const json_t *frame)
            (uint64_t)json_integer_value(id) == head->running_id;
 }
 
+static void on_denied(void *context, const char *call)
+{
+    struct head *head = context;
+    head->listener->on_denied(head, call);
+}
+
 static void on_entered(struct head *head, json_t *frame)
 {
     (void)frame;
-    if (head->state != HEAD_ENTERING)
+    if (head->state != HEAD_ENTERING || head->denied != NULL)
         break_head(head, "it said that it entered a second time");
+    else if (head->given >= 0)
+        head->denied = denied_new(head->loop, take_fd(&head->given), on_denied, head);
 }
 
 static void on_ready(struct head *head, json_t *frame)
@@ -430,8 +439,8 @@ static void refuse_idle_talk(struct head *head)
 /* Only what walks in has a descriptor to give, and only before it says anything else. */
 static ssize_t fill(struct head *head)
 {
-    bool may_give = head->state == HEAD_ENTERING && head->denied < 0;
-    return may_give ? frame_fill_with(&head->in, head->sock, &head->denied)
+    bool may_give = head->state == HEAD_ENTERING && head->denied == NULL && head->given < 0;
+    return may_give ? frame_fill_with(&head->in, head->sock, &head->given)
                     : frame_fill(&head->in, head->sock);
 }
 

@@ -93,12 +93,12 @@ struct head {
     struct room *room;     /* NULL once released */
     struct list room_node; /* among the room's heads */
     enum head_state state;
-    bool has_process;  /* the warden was asked for one and has not said that it ended */
-    bool is_watched;   /* the warden looks after the files of its running cell */
-    bool awaits_input; /* its cell waits for head_input */
-    bool is_asked;     /* for its names */
-    int denied;        /* tells which system calls were denied; -1 if the kernel cannot */
-    struct loop_poll *denied_poll;
+    bool has_process;      /* the warden was asked for one and has not said that it ended */
+    bool is_watched;       /* the warden looks after the files of its running cell */
+    bool awaits_input;     /* its cell waits for head_input */
+    bool is_asked;         /* for its names */
+    int given;             /* the descriptor that came along with its first frame; -1 if none */
+    struct denied *denied; /* hears of denied system calls; NULL if the kernel cannot tell */
 
     int sock;
     struct loop_poll *poll;

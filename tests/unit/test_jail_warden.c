@@ -3,6 +3,7 @@
  * an ordinary user. */
 #include "base/clock.h"
 #include "base/fd.h"
+#include "jail/denied.h"
 #include "jail/warden.h"
 #include "loop/loop.h"
 #include "unit.h"
@@ -121,6 +122,7 @@ static const struct heard *await(enum warden_event_type type, uint64_t number)
 struct head {
     uint64_t number, jail;
     int sock;
+    int listener; /* came with its first frame; -1 before */
     char heard[HEARD_MAX];
     size_t len;
 };
@@ -144,7 +146,7 @@ static uint32_t shell_zygote(const char *script)
 /* Into that jail, or one of its own for 0. */
 static struct head enter(uint32_t zygote, uint64_t jail, const struct jail_limits *limits)
 {
-    struct head h = {.number = ++here.last_number};
+    struct head h = {.number = ++here.last_number, .listener = -1};
     h.jail = jail ? jail : h.number;
     int pair[2];
     char workspace[32];
@@ -163,15 +165,40 @@ static struct head enter_usual(uint32_t zygote, uint64_t jail)
     return enter(zygote, jail, &JAIL_LIMITS_DEFAULT);
 }
 
+/* Its first frame, which the program itself has not written. */
+static bool hear_entered(struct head *h)
+{
+    static const char frame[] = "\x10\0\0\0{\"ev\":\"entered\"}";
+    char heard[sizeof(frame) - 1];
+    size_t n_fds = 0;
+    ssize_t n = fd_recv(h->sock, heard, sizeof(heard), &h->listener, 1, &n_fds);
+    if (n <= 0)
+        return false;
+    assert_int_equal(n_fds, 1);
+    assert_int_equal(n, sizeof(heard));
+    assert_memory_equal(heard, frame, sizeof(heard));
+    return true;
+}
+
 static bool hear_more(struct head *h)
 {
     struct pollfd wait = {.fd = h->sock, .events = POLLIN};
     if (poll(&wait, 1, 50) != 1)
         return true;
+    if (h->listener < 0)
+        return hear_entered(h);
     ssize_t n = recv(h->sock, h->heard + h->len, HEARD_MAX - 1 - h->len, 0);
     h->len += (size_t)MAX(n, 0);
     h->heard[h->len] = '\0';
     return n > 0;
+}
+
+/* It has no further use for its sockets. */
+static void forget(struct head *h)
+{
+    close(h->sock);
+    if (h->listener >= 0)
+        close(take_fd(&h->listener));
 }
 
 /* Everything it said until these words, or until the end for NULL. */
@@ -229,7 +256,7 @@ static void a_program_starts_in_a_clean_world(void **state)
     assert_int_equal(exited->event.status, 0);
     assert_int_equal(exited->event.jail, h.jail);
     destroy(h.jail);
-    close(h.sock);
+    forget(&h);
 }
 
 static void a_program_that_is_missing_is_named(void **state)
@@ -255,7 +282,7 @@ static void a_program_that_cannot_be_started_says_so_on_its_socket(void **state)
     assert_string_equal(h.heard + 4, "{\"ev\":\"fatal\",\"message\":\"cannot start " JAIL_LIB
                                      "/python/zygote.py: Exec format error\"}");
     destroy(h.jail);
-    close(h.sock);
+    forget(&h);
 }
 
 static void heads_share_a_jail_and_leave_it_one_by_one(void **state)
@@ -297,9 +324,9 @@ static void heads_share_a_jail_and_leave_it_one_by_one(void **state)
     destroy(first.jail);
     assert_int_equal(WTERMSIG(find(WARDEN_EXITED, third.number)->event.status), SIGKILL);
     assert_int_equal(WTERMSIG(find(WARDEN_EXITED, fourth.number)->event.status), SIGKILL);
-    const int socks[] = {first.sock, second.sock, third.sock, fourth.sock};
-    for (size_t i = 0; i < ARRAY_LEN(socks); i++)
-        close(socks[i]);
+    struct head *heads[] = {&first, &second, &third, &fourth};
+    for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+        forget(heads[i]);
 }
 
 static void an_empty_jail_can_be_joined_until_it_is_destroyed(void **state)
@@ -312,8 +339,8 @@ static void an_empty_jail_can_be_joined_until_it_is_destroyed(void **state)
     assert_true(strlen(hear(&second, "up\n")) > strlen("up\n"));
     await(WARDEN_EXITED, second.number);
     destroy(first.jail);
-    close(first.sock);
-    close(second.sock);
+    forget(&first);
+    forget(&second);
 }
 
 static void who_cannot_join_is_refused_alone(void **state)
@@ -339,9 +366,9 @@ static void who_cannot_join_is_refused_alone(void **state)
         turn(50);
     assert_null(find(WARDEN_EXITED, first.number));
     destroy(first.jail);
-    const int socks[] = {first.sock, stranger.sock, late.sock};
-    for (size_t i = 0; i < ARRAY_LEN(socks); i++)
-        close(socks[i]);
+    struct head *heads[] = {&first, &stranger, &late};
+    for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+        forget(heads[i]);
 }
 
 static void a_head_that_ends_at_once_is_no_stranger(void **state)
@@ -354,10 +381,10 @@ static void a_head_that_ends_at_once_is_no_stranger(void **state)
         struct head h = enter_usual(z, keeper.jail);
         assert_int_equal(WEXITSTATUS(await(WARDEN_EXITED, h.number)->event.status), 3);
         assert_non_null(find(WARDEN_ENTERED, h.number));
-        close(h.sock);
+        forget(&h);
     }
     destroy(keeper.jail);
-    close(keeper.sock);
+    forget(&keeper);
 }
 
 static void cpu_time_has_an_end(void **state)
@@ -370,7 +397,7 @@ static void cpu_time_has_an_end(void **state)
     assert_string_equal(hear(&h, "1\n2\n"), "1\n2\n");
     assert_int_equal(WTERMSIG(await(WARDEN_EXITED, h.number)->event.status), SIGXCPU);
     destroy(h.jail);
-    close(h.sock);
+    forget(&h);
 }
 
 /* Only where there is a cgroup: for an ordinary user there may be none. */
@@ -390,7 +417,116 @@ static void an_end_tells_what_was_used_and_refused(void **state)
         assert_int_equal(exited->event.oom_kills, 0);
     }
     destroy(h.jail);
+    forget(&h);
+}
+
+/* ---- denied system calls -----------------------------------------------------------------------
+ */
+
+struct denials {
+    unsigned count;
+    char names[256]; /* the first ones, a blank after each */
+};
+
+static void on_denied(void *context, const char *call)
+{
+    struct denials *d = context;
+    size_t len = strlen(d->names);
+    d->count++;
+    snprintf(d->names + len, sizeof(d->names) - len, "%s ", call);
+}
+
+static uint32_t python_zygote(const char *script)
+{
+    uint32_t z =
+        zygote_of((const char *[]){JAIL_LIB "/launch", "/usr/bin/python3", "-Ic", script, NULL});
+    await(WARDEN_ZYGOTE_READY, z);
+    return z;
+}
+
+#define PYTHON_CALL                                                                                \
+    "import ctypes, errno, os, socket, threading, time\n"                                          \
+    "libc = ctypes.CDLL(None, use_errno=True)\n"                                                   \
+    "def call(*args):\n"                                                                           \
+    "    r = libc.syscall(*args)\n"                                                                \
+    "    return errno.errorcode[ctypes.get_errno()] if r < 0 else r\n"                             \
+    "def say(*words): os.write(3, (' '.join(map(str, words)) + '\\n').encode())\n"
+
+static void await_words(struct head *h, const char *words)
+{
+    uint64_t end = clock_mono_ms() + WITHIN_MS;
+    while (strstr(h->heard, words) == NULL && clock_mono_ms() < end) {
+        turn(5);
+        hear_more(h);
+    }
+    assert_non_null(strstr(h->heard, words));
+}
+
+static void what_is_denied_is_told_by_name(void **state)
+{
+    (void)state;
+    uint32_t z = python_zygote(
+        PYTHON_CALL "say('up', os.read(3, 1))\n"
+                    "say(call(272, 0x10000000), call(165, 0, 0, 0, 0, 0), call(101, 0))\n"
+                    "say(call(56, 0x10000011, 0, 0, 0, 0))\n"
+                    "say(call(435, 0, 0), call(425, 1, 0), call(126, 0, 0), 'done')\n"
+                    "os.read(3, 1)\n"
+                    "say('nobody', call(272, 0x10000000))\n");
+    struct head h = enter_usual(z, 0);
+    while (h.listener < 0)
+        hear_more(&h);
+    struct denials denials = {0};
+    struct denied *d = denied_new(&here.loop, h.listener, on_denied, &denials);
+    assert_non_null(d);
+    say(&h, "x");
+    await_words(&h, "done\n");
+    assert_non_null(strstr(h.heard, "EPERM EPERM EPERM\nEPERM\nENOSYS ENOSYS EPERM done"));
+    assert_string_equal(denials.names, "unshare mount ptrace clone ");
+    denied_free(d);
+    say(&h, "x");
+    await_words(&h, "nobody ENOSYS\n");
+    await(WARDEN_EXITED, h.number);
+    destroy(h.jail);
     close(h.sock);
+}
+
+/* Who asks again and again waits; who listens does not work. */
+static void a_flood_of_denied_calls_is_slow(void **state)
+{
+    (void)state;
+    uint32_t z =
+        python_zygote(PYTHON_CALL "def ask():\n"
+                                  "    while True: call(272, 0x10000000)\n"
+                                  "for i in range(16): threading.Thread(target=ask).start()\n"
+                                  "say('up')\n");
+    struct head h = enter_usual(z, 0);
+    while (h.listener < 0)
+        hear_more(&h);
+    struct denials denials = {0};
+    struct denied *d = denied_new(&here.loop, h.listener, on_denied, &denials);
+    await_words(&h, "up\n");
+    uint64_t start = clock_mono_ms(), spent_ms;
+    while ((spent_ms = clock_mono_ms() - start) < 700)
+        turn(10);
+    assert_true(denials.count >= DENIED_BURST);
+    assert_true(denials.count <= DENIED_BURST + (spent_ms + 500) * DENIED_PER_SECOND / 1000 + 16);
+    /* Those who wait can be ended. */
+    struct err e;
+    assert_int_equal(warden_signal(here.warden, h.number, SIGKILL, &e), 0);
+    assert_int_equal(WTERMSIG(await(WARDEN_EXITED, h.number)->event.status), SIGKILL);
+    destroy(h.jail);
+    turn(200);
+    denied_free(d);
+    close(h.sock);
+}
+
+static void only_a_listener_is_listened_to(void **state)
+{
+    (void)state;
+    struct denials denials = {0};
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    assert_null(denied_new(&here.loop, null, on_denied, &denials));
+    assert_int_equal(fcntl(null, F_GETFD), -1);
 }
 
 static int run(void)
@@ -405,6 +541,9 @@ static int run(void)
         cmocka_unit_test(a_head_that_ends_at_once_is_no_stranger),
         cmocka_unit_test(cpu_time_has_an_end),
         cmocka_unit_test(an_end_tells_what_was_used_and_refused),
+        cmocka_unit_test(what_is_denied_is_told_by_name),
+        cmocka_unit_test(a_flood_of_denied_calls_is_slow),
+        cmocka_unit_test(only_a_listener_is_listened_to),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }
