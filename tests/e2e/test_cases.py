@@ -1,23 +1,25 @@
 """The tables of cases, which read as the documentation of each runtime, on every surface."""
 
+import cases_bash
+import cases_node
 import cases_python
 import pytest
 
 from harness import surfaces
 
-TABLES = {"python": cases_python.CASES}
+TABLES = {"python": cases_python.CASES, "node": cases_node.CASES, "bash": cases_bash.CASES}
 
 
-def is_pending(surface, case):
+def is_pending(surface, runtime, case):
     """True for what the daemon of today does not know yet."""
     asks = any(getattr(s, "answers", ()) or getattr(s, "yield_ms", 0) for s in case.steps)
     is_lossy = surface == "cli" and case.name.startswith("ten megabytes")
-    return surface == "tool" or asks or is_lossy or case.env or case.cwd
+    return runtime != "python" or surface == "tool" or asks or is_lossy or case.env or case.cwd
 
 
 PARAMETERS = [
     pytest.param(surface, runtime, case, id=f"{runtime}-{surface}-{case.name}",
-                 marks=[pytest.mark.skip("not yet")] if is_pending(surface, case) else [])
+                 marks=[pytest.mark.skip("not yet")] if is_pending(surface, runtime, case) else [])
     for runtime, cases in TABLES.items()
     for surface in surfaces.SURFACES
     for case in cases
