@@ -5,7 +5,8 @@ ordinary user (when the tests run as root; else only as that user). Some marks c
   one_mode           what is shown does not depend on who started the daemon
   needs_root(reason) root only: an ordinary user may not set this limit
   semantics          what is shown is the interpreter's doing: all of it runs once, and a sample in
-                     the other mode and against a sanitized build, which has no part in it
+                     the other mode (unless both_modes) and against a sanitized build, which has no
+                     part in it
 """
 
 import itertools
@@ -29,7 +30,7 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "one_mode: the same whoever started the daemon")
     config.addinivalue_line("markers", "needs_root(reason): only a daemon of root can do this")
     config.addinivalue_line("markers", "needs_user(reason): only for a daemon of an ordinary user")
-    config.addinivalue_line("markers", "semantics: a sample is enough in the second mode and build")
+    config.addinivalue_line("markers", "semantics(both_modes): a sample is enough elsewhere")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -57,8 +58,11 @@ def is_left_out(item, is_sanitized):
     """True for a test of semantics that is not in the sample. The choice is the same every time,
     and another one in each mode."""
     mode = getattr(item, "callspec", None) and item.callspec.params.get("mode")
-    is_second = is_sanitized or (mode == "user" and IS_ROOT)
-    if not is_second or not item.get_closest_marker("semantics"):
+    mark = item.get_closest_marker("semantics")
+    if not mark:
+        return False
+    is_second_mode = mode == "user" and IS_ROOT and not mark.kwargs.get("both_modes")
+    if not is_sanitized and not is_second_mode:
         return False
     return zlib.crc32(item.nodeid.encode()) % SAMPLE != 0
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.semantics
+
 
 # State lasts.
 

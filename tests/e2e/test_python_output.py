@@ -3,6 +3,10 @@
 import base64
 import struct
 
+import pytest
+
+pytestmark = pytest.mark.semantics
+
 
 def display_order(session, code):
     """The stream of a cell as short words: text of outputs and types of displays, in order."""

@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.semantics(both_modes=True)
+
 
 def test_threads(session):
     assert session.out(
