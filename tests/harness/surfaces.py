@@ -291,13 +291,22 @@ class CommandLine(Surface):
             self.wait_to_interrupt(cell.interrupt_at)
             child.send_signal(signal.SIGINT)
         out, err = (data.decode() for data in child.communicate(stdin.encode(), timeout=60))
+        self.check_status(cell, child.returncode, out, err)
         if is_json:
             check_answer(cell, json.loads(out))
         else:
-            self.check(cell, child.returncode, out, err)
+            self.check(cell, out, err)
 
-    def check(self, cell, status, out, err):
-        assert status == EXIT_STATUS[str(cell.status)], (status, out[-2000:], err[-2000:])
+    def check_status(self, cell, status, out, err):
+        """It ends as the code did: as the last command of bash, as the interpreter that ended."""
+        expected = EXIT_STATUS.get(str(cell.status), ANYTHING)
+        if cell.status == "died" and cell.exit_code is not None:
+            expected = cell.exit_code
+        elif cell.status == "ok" and cell.last_status is not ANYTHING:
+            expected = cell.last_status
+        assert expected == status, (status, out[-2000:], err[-2000:])
+
+    def check(self, cell, out, err):
         self.check_out(cell, out, err)
         if not cell.answers:
             check_errors(cell, LOSS.sub("", err))
