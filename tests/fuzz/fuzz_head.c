@@ -1,0 +1,197 @@
+/* A hostile driver: whatever it says, the head's owner hears only what makes sense, and the end at
+ * most once. Each line of the input is the payload of a frame. */
+#include "base/fd.h"
+#include "runtime/display.h"
+#include "runtime/head.h"
+#include "runtime/names.h"
+
+#include <fcntl.h>
+#include <uv.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool claim)
+{
+    if (!claim)
+        abort();
+}
+
+/* ---- a warden that hands the other end of the socket to us ------------------------------------
+ */
+
+static int driver;
+
+int warden_enter(struct warden *w, uint64_t jail, uint64_t head, uint32_t zygote,
+                 const char *workspace, const struct jail_limits *limits, int session_sock,
+                 struct err *e)
+{
+    (void)w;
+    (void)jail;
+    (void)head;
+    (void)zygote;
+    (void)workspace;
+    (void)limits;
+    (void)e;
+    driver = fcntl(session_sock, F_DUPFD_CLOEXEC, 0);
+    return 0;
+}
+
+int warden_signal(struct warden *w, uint64_t head, int sig, struct err *e)
+{
+    (void)w;
+    (void)head;
+    (void)sig;
+    (void)e;
+    return 0;
+}
+
+int warden_watch(struct warden *w, uint64_t jail, bool is_busy, struct err *e)
+{
+    (void)w;
+    (void)jail;
+    (void)is_busy;
+    (void)e;
+    return 0;
+}
+
+int warden_destroy(struct warden *w, uint64_t jail, bool keep_workspace, struct err *e)
+{
+    (void)w;
+    (void)jail;
+    (void)keep_workspace;
+    (void)e;
+    return 0;
+}
+
+/* ---- an owner that believes nothing -----------------------------------------------------------
+ */
+
+static unsigned n_ends;
+
+static void on_ready(struct head *head)
+{
+    struct err e;
+    require(head->state == HEAD_IDLE && n_ends == 0);
+    require(head_setup(head, "/workspace/x", NULL, &e) == 0);
+}
+
+static void run_cell(struct head *head)
+{
+    struct err e;
+    int pipes[2];
+    require(pipe2(pipes, O_CLOEXEC) == 0);
+    struct head_cell cell = {.id = 1, .code = "x", .len = 1, .names = HEAD_NAMES_FULL};
+    head_run(head, &cell, pipes[0], pipes[1], &e);
+}
+
+static void on_set(struct head *head)
+{
+    require(head->state == HEAD_IDLE && n_ends == 0);
+    run_cell(head);
+}
+
+static void on_display(struct head *head, json_t *output)
+{
+    struct err e;
+    require(head->state == HEAD_RUNNING && display_check(output, &e) == 0);
+    head_ack(head);
+}
+
+static void on_done(struct head *head, const struct head_verdict *verdict)
+{
+    struct err e;
+    require(head->state == HEAD_IDLE && !head->awaits_input);
+    require(verdict->names == NULL || names_check(verdict->names, &e) == 0);
+    require(!verdict->has_last_status || (verdict->last_status >= 0 && verdict->last_status < 256));
+    if (head_ask_names(head, 10, &e) == 0)
+        run_cell(head);
+}
+
+static void on_input(struct head *head, const struct head_prompt *prompt)
+{
+    require(head->state == HEAD_RUNNING && prompt->text != NULL && prompt->len <= 4096);
+    require(head_input(head, "a line", 6) && !head_input(head, NULL, 0));
+}
+
+static void on_names(struct head *head, json_t *names)
+{
+    struct err e;
+    require(!head->is_asked && names_check(names, &e) == 0);
+}
+
+static void on_denied(struct head *head, const char *call)
+{
+    (void)head;
+    (void)call;
+}
+
+static void on_signaled(struct head *head)
+{
+    (void)head;
+}
+
+static void on_over_quota(struct head *head, uint64_t bytes)
+{
+    (void)head;
+    (void)bytes;
+}
+
+static void on_end(struct head *head, const struct head_end_facts *facts)
+{
+    require(head->state == HEAD_ENDED && facts->text != NULL && ++n_ends == 1);
+}
+
+static const struct head_listener listener = {
+    .on_ready = on_ready,
+    .on_set = on_set,
+    .on_display = on_display,
+    .on_done = on_done,
+    .on_input = on_input,
+    .on_names = on_names,
+    .on_denied = on_denied,
+    .on_signaled = on_signaled,
+    .on_over_quota = on_over_quota,
+    .on_end = on_end,
+};
+
+/* ---- the conversation -------------------------------------------------------------------------
+ */
+
+static void say(uv_loop_t *loop, const char *payload, size_t len)
+{
+    _buf_ struct buf out = BUF_INIT(MIB);
+    size_t mark = frame_begin(&out);
+    buf_append(&out, payload, len);
+    if (len > 0 && frame_end(&out, mark))
+        require(fd_write_all(driver, out.data, out.len) == 0);
+    uv_run(loop, UV_RUN_NOWAIT);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct err e;
+    uv_loop_t loop;
+    json_object_seed(1);
+    n_ends = 0;
+    uv_loop_init(&loop);
+    struct room *room = room_new(NULL, 1, "room", &JAIL_LIMITS_DEFAULT);
+    struct head *head = head_new(room, &loop, 2);
+    head->listener = &listener;
+    require(head_enter(head, 1, &e) == 0);
+    const char *at = (const char *)data, *end = at + size;
+    while (at < end && n_ends == 0) {
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        if (line_end == NULL)
+            line_end = end;
+        say(&loop, at, (size_t)(line_end - at));
+        at = line_end + 1;
+    }
+    close(driver);
+    uv_run(&loop, UV_RUN_NOWAIT);
+    require(n_ends == 1);
+    head_free(head);
+    room_free(room);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    require(uv_loop_close(&loop) == 0);
+    return 0;
+}
