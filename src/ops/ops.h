@@ -15,6 +15,7 @@ extern const struct op op_plan_agent_enter;
 extern const struct op op_plan_agent_leave;
 extern const struct op op_plan_session_enter;
 extern const struct op op_plan_session_leave;
+extern const struct op op_repl;
 extern const struct op op_session_create;
 extern const struct op op_session_delete;
 extern const struct op op_session_exec;

@@ -1,0 +1,423 @@
+/* The repl tool: one operation with five actions, whose members, answers and messages are those
+ * that agents already know. Sessions made here are sessions like all others; what this adds is that
+ * a caller sees output the way a terminal would show it, each byte once, and that an agent finds
+ * only what is its own. */
+#include "base/clock.h"
+#include "ops/ops.h"
+#include "policy/policy.h"
+#include "session/exec.h"
+#include "wire/json.h"
+
+enum {
+    CODE_MAX = 1024 * 1024,
+    CELL_MAX_MS = 86400 * 1000,   /* one that goes on after its call was answered */
+    STREAM_MAX = 8 * 1024 * 1024, /* bytes of one stream in one answer; the last ones */
+};
+
+static const struct op_param params[] = {
+    {.name = "action",
+     .type = OP_TEXT,
+     .is_required = true,
+     .max = 64,
+     .doc = "spawn, exec, read, kill or list."},
+    {.name = "session_id",
+     .type = OP_TEXT,
+     .is_nullable = true,
+     .max = 64,
+     .doc = "The session; for exec, read and kill."},
+    {.name = "runtime",
+     .type = OP_TEXT,
+     .is_nullable = true,
+     .max = 64,
+     .doc = "python, node or bash; for spawn."},
+    {.name = "code",
+     .type = OP_TEXT,
+     .is_nullable = true,
+     .max = CODE_MAX,
+     .doc = "What to run, or the line that running code asked for; for exec. At most 1 MiB."},
+    {.name = "cwd",
+     .type = OP_TEXT,
+     .is_nullable = true,
+     .max = 4096,
+     .doc = "Where to begin, in /workspace or /tmp; for spawn."},
+    {.name = "agent",
+     .type = OP_TEXT,
+     .is_nullable = true,
+     .min = 1,
+     .max = CONFIG_AGENT_BYTES,
+     .doc = "On whose behalf; without it the agent \"default\"."},
+    {.name = "binding",
+     .type = OP_TEXT,
+     .is_nullable = true,
+     .min = 1,
+     .max = CONFIG_AGENT_BYTES,
+     .doc = "The plugin through which the agent was asked."},
+    {0},
+};
+
+/* One call. Lives in its arena. */
+struct repl_call {
+    struct call *call;
+    const char *agent; /* never NULL */
+    struct agents_claim claim;
+    struct agents_grant grant;
+    struct session *session; /* exec, spawn: the one it is about */
+    struct exec *exec;       /* exec: while it waits */
+};
+
+static void fail(struct repl_call *repl, const struct err *e)
+{
+    call_fail(repl->call, e);
+}
+
+/* ---- what a session wrote ----------------------------------------------------------------------
+ */
+
+/* "key":text, with all that nobody has read yet. False if there was nothing. */
+static bool put_new(struct json_out *json, const char *key, struct session *session,
+                    enum output_stream stream, const char *more)
+{
+    uint64_t dropped;
+    _buf_ struct buf fresh = BUF_INIT(SIZE_MAX);
+    session_take_new(session, stream, &fresh, &dropped);
+    size_t cut = fresh.len > STREAM_MAX ? fresh.len - STREAM_MAX : 0;
+    while (cut > 0 && cut < fresh.len && (fresh.data[cut] & 0xc0) == 0x80)
+        cut++; /* not inside a character */
+    dropped += cut;
+    _buf_ struct buf text = BUF_INIT(SIZE_MAX);
+    if (dropped > 0)
+        buf_printf(&text, "[%llu bytes dropped]\n", (unsigned long long)dropped);
+    buf_append(&text, buf_str(&fresh) + cut, fresh.len - cut);
+    buf_append_str(&text, more);
+    json_put_member_text(json, key, buf_str(&text), text.len);
+    return text.len > 0;
+}
+
+static bool put_streams(struct json_out *json, struct session *session, const char *last_words)
+{
+    bool has_out = put_new(json, "stdout", session, OUTPUT_STDOUT, "");
+    bool has_err = put_new(json, "stderr", session, OUTPUT_STDERR, last_words);
+    return has_out || has_err;
+}
+
+static void put_exit_code(struct json_out *json, const struct session *session)
+{
+    if (session->state == SESSION_DEAD && session->death.has_exit_code)
+        json_put_member_int(json, "exit_code", session->death.exit_code);
+    else
+        json_put_member_null(json, "exit_code");
+}
+
+/* ---- sessions ----------------------------------------------------------------------------------
+ */
+
+/* NULL with the error. An id of somebody else's is as good as none. */
+static struct session *find_own(const struct repl_call *repl, struct err *e)
+{
+    struct call *call = repl->call;
+    const char *id = call_text(call, "session_id", "");
+    if (id[0] == '\0') {
+        err_set(e, ERR_INVALID, "'session_id' required for %s", call_text(call, "action", ""));
+        err_advise(e, "Take it from the answer of spawn, or from list.");
+        return NULL;
+    }
+    struct session *session = session_find(call->engine, id, e);
+    if (session != NULL && strcmp(policy_agent_of(session), repl->agent) == 0)
+        return session;
+    err_set(e, ERR_NOT_FOUND, "session not found: %.64s", id);
+    err_advise(e, "The action list shows the agent's sessions; spawn starts one.");
+    return NULL;
+}
+
+static int refuse_dead(const struct session *session, struct err *e)
+{
+    if (session->state != SESSION_DEAD)
+        return 0;
+    const struct death *death = &session->death;
+    if (death->has_exit_code)
+        err_set(e, ERR_GONE, "session %s terminated (exit code %d)", session->id, death->exit_code);
+    else
+        err_set(e, ERR_GONE, "session %s terminated", session->id);
+    return err_advise(e, "%.*s: %.*s", 120, death->message, 240, death->advice);
+}
+
+/* ---- spawn -------------------------------------------------------------------------------------
+ */
+
+static void on_started(void *context, struct session *session)
+{
+    struct repl_call *repl = context;
+    if (session->state == SESSION_DEAD) {
+        struct err e;
+        err_set(&e, ERR_UNAVAILABLE, "%s", session->death.message);
+        err_advise(&e, "%s", session->death.advice);
+        session_delete(session); /* its id was never told to anybody */
+        fail(repl, &e);
+        return;
+    }
+    char message[64];
+    snprintf(message, sizeof(message), "REPL session started (%s)", session->runtime->name);
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    json_put_member_str(&json, "session_id", session->id);
+    json_put_member_str(&json, "runtime", session->runtime->name);
+    json_put_member_str(&json, "message", message);
+    json_put_object_end(&json);
+    call_reply(repl->call, 200, &out);
+}
+
+static void on_spawner_gone(struct call *call)
+{
+    struct repl_call *repl = call->op_state;
+    session_forget_starter(repl->session);
+    session_delete(repl->session);
+}
+
+static int spawn(struct repl_call *repl, struct err *e)
+{
+    struct call *call = repl->call;
+    const char *runtime = call_text(call, "runtime", "");
+    if (runtime[0] == '\0') {
+        err_set(e, ERR_INVALID, "'runtime' required for spawn");
+        return err_advise(e, "Give python, node or bash.");
+    }
+    if (policy_admit(call->policy, call->engine, &repl->claim, runtime, &repl->grant, e) < 0)
+        return -1;
+    struct session_request request = {
+        .runtime = runtime_by_name(runtime),
+        .agent = repl->claim.agent,
+        .binding = repl->claim.binding,
+        .max_output_bytes = repl->grant.repl.max_output_bytes,
+        .on_started = on_started,
+        .context = repl,
+    };
+    if (session_create(call->engine, &request, &repl->session, e) < 0)
+        return -1;
+    if (repl->session->on_started != NULL) /* else it was answered already */
+        call->on_gone = on_spawner_gone;
+    return 0;
+}
+
+/* ---- exec --------------------------------------------------------------------------------------
+ */
+
+/* What ended the session is said where an interpreter's last words would be. A plain exit says all
+ * with its code. */
+static void append_last_words(struct buf *words, const struct exec_result *result)
+{
+    const struct exec_error *error = result->error;
+    if (result->status != EXEC_DIED || error == NULL || strcmp(error->name, "Exited") == 0)
+        return;
+    buf_printf(words, "%s: %.*s\n%s\n", error->name, (int)error->message.len, error->message.text,
+               error->advice != NULL ? error->advice : "");
+}
+
+static void on_result(void *context, const struct exec_result *result)
+{
+    struct repl_call *repl = context;
+    _buf_ struct buf words = BUF_INIT(16 * KIB);
+    append_last_words(&words, result);
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    put_streams(&json, repl->session, buf_str(&words));
+    json_put_member_bool(&json, "timed_out",
+                         result->status == EXEC_RUNNING || result->status == EXEC_TIMEOUT);
+    put_exit_code(&json, repl->session);
+    json_put_object_end(&json);
+    call_reply(repl->call, 200, &out);
+}
+
+static void on_failed(void *context, const struct err *e)
+{
+    struct repl_call *repl = context;
+    struct err own;
+    fail(repl, refuse_dead(repl->session, &own) < 0 ? &own : e);
+}
+
+static const struct exec_listener listener = {.on_result = on_result, .on_failed = on_failed};
+
+static void on_waiter_gone(struct call *call)
+{
+    struct repl_call *repl = call->op_state;
+    exec_leave(repl->exec);
+}
+
+/* A cell that outlived its call makes room for the next one. */
+static void make_room(struct session *session)
+{
+    if (session->running != NULL && session->running->listener == NULL)
+        session_supersede(session);
+}
+
+static int exec(struct repl_call *repl, struct err *e)
+{
+    struct call *call = repl->call;
+    const char *code = call_text(call, "code", NULL);
+    struct session *session = find_own(repl, e);
+    if (session == NULL)
+        return -1;
+    if (code == NULL) {
+        err_set(e, ERR_INVALID, "'code' required for exec");
+        return err_advise(e, "Give the code to run.");
+    }
+    if (refuse_dead(session, e) < 0)
+        return -1;
+    repl->session = session;
+    make_room(session);
+    struct exec_request request = {
+        .code = code,
+        .code_len = call_text_len(call, "code"),
+        .timeout_ms = CELL_MAX_MS,
+        .echoes = true,
+        .wait = {.listener = &listener,
+                 .context = repl,
+                 .has_yield = true,
+                 .yield_ms = repl->grant.repl.timeout_secs * 1000},
+    };
+    if (session_exec(session, &request, &repl->exec, e) < 0)
+        return -1;
+    call->on_gone = on_waiter_gone;
+    return 0;
+}
+
+/* ---- read, kill, list --------------------------------------------------------------------------
+ */
+
+/* What a session wrote before it ended is still told, once. */
+static int read_output(struct repl_call *repl, struct err *e)
+{
+    struct session *session = find_own(repl, e);
+    if (session == NULL)
+        return -1;
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    bool has_any = put_streams(&json, session, "");
+    json_put_object_end(&json);
+    if (!has_any && refuse_dead(session, e) < 0)
+        return -1;
+    call_reply(repl->call, 200, &out);
+    return 0;
+}
+
+static int kill_session(struct repl_call *repl, struct err *e)
+{
+    struct session *session = find_own(repl, e);
+    if (session == NULL)
+        return -1;
+    char message[128];
+    snprintf(message, sizeof(message), "session %s terminated", session->id);
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    json_put_member_str(&json, "message", message);
+    json_put_object_end(&json);
+    session_delete(session);
+    call_reply(repl->call, 200, &out);
+    return 0;
+}
+
+static void put_listed(struct json_out *json, const struct session *session)
+{
+    char time[CLOCK_RFC3339_SIZE];
+    json_put_object(json);
+    json_put_member_str(json, "session_id", session->id);
+    json_put_member_str(json, "runtime", session->runtime->name);
+    json_put_member_str(json, "cwd", JAIL_WORKSPACE);
+    json_put_member_str(json, "spawned_at", clock_rfc3339(session->spawned_at_ms, time));
+    json_put_member_int(json, "output_len", (int64_t)session_output_len(session));
+    put_exit_code(json, session);
+    json_put_object_end(json);
+}
+
+static int list(struct repl_call *repl, struct err *e)
+{
+    (void)e;
+    struct engine *engine = repl->call->engine;
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    int64_t count = 0;
+    json_put_object(&json);
+    json_put_key(&json, "sessions");
+    json_put_array(&json);
+    for (struct session *s = session_next(engine, NULL); s != NULL; s = session_next(engine, s)) {
+        if (strcmp(policy_agent_of(s), repl->agent) != 0)
+            continue;
+        put_listed(&json, s);
+        count++;
+    }
+    json_put_array_end(&json);
+    json_put_member_int(&json, "count", count);
+    json_put_object_end(&json);
+    call_reply(repl->call, 200, &out);
+    return 0;
+}
+
+/* ---- the operation -----------------------------------------------------------------------------
+ */
+
+static const struct {
+    const char *name;
+    bool is_mutating;
+    /* 0: it has answered, or will. -1: the error is the answer. */
+    int (*run)(struct repl_call *repl, struct err *e);
+} actions[] = {
+    {"spawn", true, spawn},       {"exec", true, exec},  {"read", false, read_output},
+    {"kill", true, kill_session}, {"list", false, list},
+};
+
+static size_t find_action(const struct call *call)
+{
+    size_t i = 0;
+    while (i < ARRAY_LEN(actions) && strcmp(actions[i].name, call_text(call, "action", "")) != 0)
+        i++;
+    return i;
+}
+
+static int start(struct repl_call *repl, struct err *e)
+{
+    struct call *call = repl->call;
+    size_t i = find_action(call);
+    if (i == ARRAY_LEN(actions)) {
+        err_set(e, ERR_INVALID, "unknown action '%s' — valid: spawn, exec, read, kill, list",
+                call_text(call, "action", ""));
+        return err_advise(e, "Use one of these.");
+    }
+    if (agents_resolve(call->policy->config, &repl->claim, &repl->grant, e) < 0)
+        return -1;
+    return actions[i].run(repl, e);
+}
+
+static void run(struct call *call)
+{
+    struct repl_call *repl = arena_alloc(&call->arena, sizeof(*repl));
+    repl->call = call;
+    repl->claim.agent = call_text(call, "agent", NULL);
+    repl->claim.binding = call_text(call, "binding", NULL);
+    repl->agent = call_text(call, "agent", CONFIG_DEFAULT_AGENT);
+    call->op_state = repl;
+    struct err e;
+    if (start(repl, &e) < 0)
+        fail(repl, &e);
+}
+
+/* What does nothing because it does not exist is not kept from doing it. */
+static bool only_reads(const struct call *call)
+{
+    size_t i = find_action(call);
+    return i == ARRAY_LEN(actions) || !actions[i].is_mutating;
+}
+
+const struct op op_repl = {
+    .name = "repl",
+    .method = "POST",
+    .path = "/v1/repl",
+    .flags = OP_MUTATING,
+    .params = params,
+    .doc = "The repl tool: spawn, exec, read, kill and list sessions of an agent.",
+    .run = run,
+    .only_reads = only_reads,
+    .tool = "Repl",
+};
