@@ -6,8 +6,8 @@ _cella_sessions() {
 
 _cella() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-    local verbs="exec repl continue input interrupt names ps kill serve stop config doctor"
-    verbs+=" bench demo help --help --version"
+    local verbs="exec repl continue input interrupt names ps kill plan serve stop config"
+    verbs+=" doctor bench demo help --help --version"
     local common="--json --help" client="--data --url --key"
     local spec="--runtime --profile --cwd --env --join --agent --binding --idle-timeout"
     COMPREPLY=()
@@ -72,6 +72,7 @@ _cella() {
     continue) words="--yield --budget --names --save-images $client" ;;
     input) words="--eof --yield --budget --save-images $client" ;;
     names) words="--max $client" ;;
+    plan) words="--agent --leave $client" ;;
     kill) words="--all $client" ;;
     ps | stop | interrupt) words=$client ;;
     serve) words="--listen --data --config --no-auth --log-format --log-level" ;;
@@ -80,7 +81,7 @@ _cella() {
     help) words=$verbs ;;
     esac
     case ${COMP_WORDS[1]} in
-    kill | continue | input | interrupt | names)
+    kill | continue | input | interrupt | names | plan)
         [[ $current != -* ]] && words=$(_cella_sessions)
         ;;
     esac

@@ -57,6 +57,24 @@ static enum err_code code_from_name(const char *name, int http_status)
     return http_status >= 500 ? ERR_INTERNAL : ERR_INVALID;
 }
 
+static int advise_in_plan_mode(const json_t *refusal, struct err *e)
+{
+    size_t since_len = 0, reason_len = 0;
+    const char *since = cli_json_text(refusal, "entered_at", &since_len);
+    const char *reason = cli_json_text(refusal, "entered_reason", &reason_len);
+    _buf_ struct buf text = BUF_INIT(64 * KIB);
+    if (since != NULL) {
+        buf_append_str(&text, "since ");
+        cli_append_safe(&text, since, since_len, false);
+    }
+    if (reason != NULL && reason_len > 0) {
+        buf_append_str(&text, ", because: ");
+        cli_append_safe(&text, reason, MIN(reason_len, (size_t)160), false);
+    }
+    return err_advise(e, "%s%sleave it with: cella plan --leave SESSION, or --agent NAME",
+                      buf_str(&text), text.len > 0 ? "; " : "");
+}
+
 static int take_error(int http_status, const json_t *object, struct err *e)
 {
     const json_t *error = json_object_get(object, "error");
@@ -72,6 +90,8 @@ static int take_error(int http_status, const json_t *object, struct err *e)
     if (code == ERR_UNAUTHORIZED)
         return err_advise(e, "give the daemon's key (the file 'key' in its data directory) with "
                              "--key or CELLA_KEY");
+    if (json_is_object(json_object_get(object, "refusal")))
+        return advise_in_plan_mode(json_object_get(object, "refusal"), e);
     if (advice == NULL)
         return -1;
     buf_clear(&safe);
@@ -228,4 +248,13 @@ int cli_session_kill(struct cli_client *c, const char *id, struct err *e)
     snprintf(path, sizeof(path), "/v1/sessions/%s", id);
     _json_ json_t *object = NULL;
     return cli_api_get(c, "DELETE", path, &object, e);
+}
+
+void cli_session_touch(struct cli_client *c, const char *id)
+{
+    char path[PATH_SIZE];
+    snprintf(path, sizeof(path), "/v1/sessions/%s", id);
+    _json_ json_t *object = NULL;
+    struct err ignored; /* what is wrong is told when the session is used */
+    cli_api_get(c, "GET", path, &object, &ignored);
 }

@@ -36,6 +36,9 @@ int cli_session_find(struct cli_client *c, const char *prefix, struct cli_sessio
                      struct err *e);
 int cli_session_kill(struct cli_client *c, const char *id, struct err *e);
 
+/* Tells the daemon that somebody still cares for the session, so that it does not count as idle. */
+void cli_session_touch(struct cli_client *c, const char *id);
+
 /* {"sessions":[...]}; every element is an object with a valid "session_id". */
 int cli_session_list(struct cli_client *c, json_t **ret_sessions, struct err *e);
 
