@@ -21,7 +21,11 @@ static const struct cli_flag flags[] = {
     {0},
 };
 
+/* A session that is made for one cell, and the cell, end soon if this program does not do it. */
+enum { TEMPORARY_IDLE_SECS = 60 };
+
 struct plan {
+    struct cli_client *client;
     struct cli_session_spec spec;
     const struct cli_language *language; /* of the code's file; NULL: not known */
     struct cli_session session;
@@ -146,6 +150,14 @@ static int find_session(const char *id, struct cli_client *c, struct plan *plan,
     return 0;
 }
 
+static void expect_to_be_killed(struct plan *plan)
+{
+    if (plan->spec.idle_timeout_secs < 0)
+        plan->spec.idle_timeout_secs = TEMPORARY_IDLE_SECS;
+    if (plan->cell.on_disconnect == NULL)
+        plan->cell.on_disconnect = "cancel";
+}
+
 static int choose_session(const struct cli_args *args, struct cli_client *c, struct plan *plan,
                           struct err *e)
 {
@@ -154,6 +166,8 @@ static int choose_session(const struct cli_args *args, struct cli_client *c, str
         return find_session(id, c, plan, e);
     plan->is_told = cli_has(args, "new");
     plan->is_temporary = !plan->is_told;
+    if (plan->is_temporary && plan->cell.yield_ms < 0)
+        expect_to_be_killed(plan);
     if (cli_session_create(c, &plan->spec, &plan->session, e) < 0)
         return -1;
     if (plan->is_told && !cli_has(args, "json"))
@@ -192,17 +206,26 @@ static int run_cell(struct cli_client *c, struct plan *plan, struct err *e)
     return status;
 }
 
+static void touch_session(void *context)
+{
+    struct plan *plan = context;
+    cli_session_touch(plan->client, plan->session.id);
+}
+
 static int run_plan(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
 {
     struct plan *plan = context;
+    plan->client = c;
     if (choose_session(args, c, plan, e) < 0)
         return -1;
     /* Who wants to come back early wants to be told of input requests too. */
     struct cli_asker asker = {.show = plan->cell.show};
     if (plan->cell.yield_ms < 0)
         plan->cell.asker = &asker;
-    if (plan->cell.asker != NULL && !plan->is_code_on_stdin)
+    if (plan->cell.asker != NULL && !plan->is_code_on_stdin) {
         asker.lines = cli_lines_new(NULL);
+        cli_lines_while_waiting(asker.lines, touch_session, plan);
+    }
     int status = run_cell(c, plan, e);
     cli_lines_free(asker.lines);
     struct err ignored; /* a session that died is gone already */

@@ -1,5 +1,6 @@
 #include "cli/lines.h"
 
+#include "base/clock.h"
 #include "cli/terminal.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include <termios.h>
 #include <wchar.h>
 
-enum { HISTORY_ENTRIES = 2000, TAB_SPACES = 4 };
+enum { HISTORY_ENTRIES = 2000, TAB_SPACES = 4, WAIT_STEP_MS = 20000 };
 
 struct cli_lines {
     bool is_interactive;
@@ -22,7 +23,19 @@ struct cli_lines {
     unsigned n_spaces;  /* of a tab, not yet given to the editor */
     struct buf pending; /* plain: read and not yet given out */
     bool is_at_end;
+    void (*on_wait)(void *context); /* NULL: nothing is to be done meanwhile */
+    void *wait_context;
 };
+
+/* As cli_wait for the standard input, without a deadline. */
+static int wait_for_input(struct cli_lines *l)
+{
+    int ready;
+    while ((ready = cli_wait(STDIN_FILENO, POLLIN,
+                             l->on_wait != NULL ? clock_mono_ms() + WAIT_STEP_MS : 0)) == 0)
+        l->on_wait(l->wait_context);
+    return ready;
+}
 
 static char *give_prompt(EditLine *editor)
 {
@@ -40,7 +53,7 @@ static int give_char(EditLine *editor, wchar_t *ret)
     mbstate_t state = {0};
     while (l->n_spaces == 0) {
         char byte;
-        int ready = cli_wait(STDIN_FILENO, POLLIN, 0);
+        int ready = wait_for_input(l);
         ssize_t n = ready > 0 ? read(STDIN_FILENO, &byte, 1) : -1;
         if (n <= 0)
             return (int)n;
@@ -99,6 +112,12 @@ struct cli_lines *cli_lines_new(const char *history_path)
     return l;
 }
 
+void cli_lines_while_waiting(struct cli_lines *l, void (*on_wait)(void *context), void *context)
+{
+    l->on_wait = on_wait;
+    l->wait_context = context;
+}
+
 bool cli_lines_is_interactive(const struct cli_lines *l)
 {
     return l->is_interactive;
@@ -136,7 +155,7 @@ static enum cli_line read_edited(struct cli_lines *l, struct buf *ret_line)
 /* 1: there is more in `pending`, 0: the end, -EINTR. */
 static int fill_pending(struct cli_lines *l)
 {
-    int ready = cli_wait(STDIN_FILENO, POLLIN, 0);
+    int ready = wait_for_input(l);
     if (ready < 0)
         return ready;
     if (!buf_reserve(&l->pending, 16 * KIB))

@@ -17,6 +17,8 @@ enum { CLI_LINE_MAX = 1 << 20 };
 
 /* `history_path` may be NULL. */
 struct cli_lines *cli_lines_new(const char *history_path);
+/* While a line is waited for, `on_wait` is called from time to time. */
+void cli_lines_while_waiting(struct cli_lines *l, void (*on_wait)(void *context), void *context);
 bool cli_lines_is_interactive(const struct cli_lines *l); /* a person types */
 /* The line without its end; the prompt is shown to people only. */
 enum cli_line cli_lines_read(struct cli_lines *l, const char *prompt, struct buf *ret_line);

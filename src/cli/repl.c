@@ -17,6 +17,10 @@ static const struct cli_flag flags[] = {
     {0},
 };
 
+/* A new session is kept from being idle as long as the conversation lasts; this is for one whose
+ * program was killed, or stopped with Ctrl-Z for that long. */
+enum { ABANDONED_SECS = 1800 };
+
 struct repl {
     const struct cli_args *args;
     struct cli_client *client;
@@ -127,6 +131,12 @@ static bool is_farewell(const struct repl *r)
 }
 
 /* --- running it ------------------------------------------------------------------------------- */
+
+static void touch_session(void *context)
+{
+    struct repl *r = context;
+    cli_session_touch(r->client, r->session.id);
+}
 
 static int start_session(struct repl *r, struct err *e)
 {
@@ -278,6 +288,7 @@ static int run_repl(const struct cli_args *args, struct cli_client *c, void *con
     if (start_session(r, e) < 0)
         return -1;
     r->lines = cli_lines_new(path);
+    cli_lines_while_waiting(r->lines, touch_session, r);
     r->asker = (struct cli_asker){.lines = r->lines, .show = r->is_json ? NULL : &r->show};
     int status = converse(r, e);
     cli_lines_free(r->lines);
@@ -296,7 +307,11 @@ static int read_arguments(struct repl *r, struct err *e)
                        of_new);
     if (timeout != NULL && cli_parse_duration(timeout, &r->timeout_ms, e) < 0)
         return -1;
-    return cli_spec_read(args, NULL, &r->spec, e);
+    if (cli_spec_read(args, NULL, &r->spec, e) < 0)
+        return -1;
+    if (r->spec.idle_timeout_secs < 0 && !cli_has(args, "keep"))
+        r->spec.idle_timeout_secs = ABANDONED_SECS;
+    return 0;
 }
 
 static int run(const struct cli_args *args, struct err *e)
