@@ -12,7 +12,7 @@ import signal
 import socket
 import subprocess
 import time
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Sequence
 
 DRIVER = pathlib.Path(__file__).resolve().parents[2] / "src" / "runtime" / "python"
 TIMEOUT_SECONDS = 20.0
@@ -129,8 +129,15 @@ class Peer:
             self.forget(min(self.late))
         return Running(self, self._next_id, out_read, err_read)
 
-    def run(self, code: str, timeout: float = TIMEOUT_SECONDS) -> Answer:
-        return self.begin(code).finish(timeout)
+    def run(
+        self, code: str, timeout: float = TIMEOUT_SECONDS, answers: Sequence[Optional[str]] = ()
+    ) -> Answer:
+        """`answers` to what it asks for, in order; None is the end of the input."""
+        running = self.begin(code)
+        for answer in answers:
+            running.wait_for_question()
+            running.answer(answer)
+        return running.finish(timeout)
 
     def value(self, code: str) -> Optional[str]:
         answer = self.run(code)
@@ -164,6 +171,7 @@ class Running:
         self._out, self._err = out, err
         self._events: List[Any] = []
         self._told = 0
+        self.questions: List[Dict[str, Any]] = []
 
     def wait_for_output(self, wanted: str) -> None:
         deadline = time.monotonic() + TIMEOUT_SECONDS
@@ -180,10 +188,7 @@ class Running:
             if self.peer.sock not in ready and not self.peer._received:
                 self._drain(0)
                 continue
-            frame = self.peer.receive()
-            while self._drain(0):
-                pass
-            self._note_output()
+            frame = self._receive()
             if frame["ev"] == "display":
                 assert frame["id"] == self.cell_id
                 self._events.append(frame["output"])
@@ -198,6 +203,27 @@ class Running:
         while self._drain(0):
             pass
         return [_text(self._fds[fd]) for fd in (self._out, self._err)]
+
+    def wait_for_question(self) -> Dict[str, Any]:
+        frame = self._receive()
+        assert frame["ev"] == "input" and frame["id"] == self.cell_id, frame
+        self.questions.append(frame)
+        return frame
+
+    def answer(self, text: Optional[str]) -> None:
+        frame = {"eof": True} if text is None else {"text": text}
+        self.peer.send({"op": "input", "id": self.cell_id, **frame})
+
+    def stdout(self) -> str:
+        """What it has written so far."""
+        return _text(self._fds[self._out])
+
+    def _receive(self) -> Dict[str, Any]:
+        frame = self.peer.receive()
+        while self._drain(0):
+            pass
+        self._note_output()
+        return frame
 
     def _open(self) -> List[int]:
         return list(self._fds)

@@ -133,18 +133,6 @@ def test_a_fork_that_no_hook_sees(fresh: Peer) -> None:
     assert fresh.value("1+1") == "2"
 
 
-def test_input_says_that_nobody_is_there(shared: Peer) -> None:
-    answer = shared.run("input('name? ')")
-    assert answer.stdout == "name? " and answer.error["name"] == "EOFError"
-    assert "stdin is empty" in answer.error["message"]
-    assert shared.value("import sys\nsys.stdin.read()") == "''"
-    code = (
-        "import io\nsys.stdin = io.StringIO('typed')\ntry:\n    a = input()\nfinally:\n"
-        "    sys.stdin = sys.__stdin__\na"
-    )
-    assert shared.value(code) == "'typed'"
-
-
 def test_replaced_streams_are_flushed_and_stay(fresh: Peer) -> None:
     fresh.run(
         "import sys, io\n"

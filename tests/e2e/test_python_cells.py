@@ -475,11 +475,6 @@ def test_the_working_directory_and_home_are_the_workspace(session):
     )
 
 
-def test_input_has_nobody_to_ask(session):
-    assert session.fails("input('name? ')").name == "EOFError"
-    assert session.value("import sys; sys.stdin.read()") == "''"
-
-
 # Random numbers differ between sessions, which are forks of one process.
 
 

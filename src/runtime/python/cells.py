@@ -10,7 +10,9 @@ import inspect
 from types import ModuleType
 from typing import Any, Dict, Optional
 
-from . import awaits, compiler, interrupts, outputs, plots, sources, streams, tracebacks
+from . import (
+    awaits, compiler, debuggers, interrupts, outputs, plots, sources, streams, tracebacks,
+)  # fmt: skip
 
 _eval = eval
 _CO_COROUTINE = inspect.CO_COROUTINE
@@ -55,6 +57,7 @@ class Cells:
         """In the process that becomes the session."""
         self._gate.install(Cells.run.__code__)
         self._sources.teach_inspect()
+        debuggers.install()
 
     def run(self, cell_id: int, source: str) -> Verdict:
         """Never raises. When it returns nothing of the user's runs in this thread."""

@@ -10,10 +10,11 @@ import os
 import resource
 import sys
 import types
-from typing import Any, Dict, NoReturn
+from typing import Any, Dict, NoReturn, Optional
 
 from . import (
-    cells, frames, interrupts, jsontext, library, outputs, plots, streams, surroundings,
+    cells, frames, inputs, interrupts, jsontext, library, outputs, plots, questions, streams,
+    surroundings,
 )  # fmt: skip
 
 _RESERVED_DESCRIPTORS = 8
@@ -26,6 +27,8 @@ _write = os.write
 _value_of = outputs.value_of
 _text_of = outputs.text_of
 _quote = jsontext.quote
+
+_TOO_LATE = "input was asked for by what outlived its cell: nobody can answer it any more"
 
 
 class _Reserve:
@@ -51,11 +54,13 @@ class Session:
 
     def __init__(self, names: Dict[str, Any], session_plots: plots.Plots) -> None:
         self._gate = interrupts.Gate()
-        self._streams = streams.Streams(self._gate)
+        self._inputs = inputs.Inputs(self._ask)
+        self._streams = streams.Streams(self._gate, self._inputs.make_stdin)
         self._main = _fresh_main(names)
         self._cells = cells.Cells(self._main, self._gate, self._streams, session_plots)
         self._display_function = self._make_display()
         self._channel: frames.Channel
+        self._questions: questions.Questions
         self._reserve = _Reserve()
         self._pid = 0
         self._cell_id = 0
@@ -69,6 +74,7 @@ class Session:
         """Turns this process into a session that speaks on `fd`."""
         try:
             self._channel = frames.Channel(fd)
+            self._questions = questions.Questions(self._channel, self._gate)
             self._take_over()
             self._cells.warm_up()
         except BaseException as error:
@@ -85,6 +91,7 @@ class Session:
         self._cells.install()
         self._gate.connect(self._channel.has_unread)
         self._streams.install()
+        self._inputs.install()
         builtins.display = self._display_function  # type: ignore[attr-defined]
         os.register_at_fork(before=self._streams.flush, after_in_child=self._after_fork_in_child)
 
@@ -119,6 +126,7 @@ class Session:
         if len(descriptors) != 2:
             raise frames.Closed(f"a cell came with {len(descriptors)} descriptors")
         self._streams.begin_cell(*descriptors)
+        self._inputs.forget()
         self._cell_id = cell_id
         try:
             verdict = self._cells.run(cell_id, code)
@@ -126,6 +134,7 @@ class Session:
             verdict = self._cells.settle(error)
         if _getpid() != self._pid:
             self._end_child(verdict)
+        self._questions.withdraw()
         with self._channel.lock:  # a thread may wait for the acknowledgement of its display
             self._channel.send(
                 f'{{"ev":"done","id":{cell_id},"status":"{verdict.status}",'
@@ -136,22 +145,25 @@ class Session:
         """Sends a typed output and waits until the daemon has taken it."""
         if not self._is_connected():
             return
-        gate = self._gate
-        is_shield_mine = self._streams.is_main_thread() and not gate.is_shielded
-        if is_shield_mine:
-            gate.is_shielded = True
-        try:
-            with self._channel.lock:
-                if self._is_connected():  # still: the cell may have ended while a thread waited
-                    self._send_display(output)
-        finally:
-            if is_shield_mine:
-                gate.unshield()
+        with self._channel.lock, interrupts.Shield(self._gate, self._streams.is_main_thread()):
+            if self._is_connected():  # still: the cell may have ended while a thread waited
+                self._send_display(output)
 
     def _send_display(self, output: str) -> None:
         self._channel.send(f'{{"ev":"display","id":{self._cell_id},"output":{output}}}')
         while self._channel.receive()["op"] != "ack":
             pass
+
+    def _ask(self, prompt: str, is_secret: bool) -> Optional[str]:
+        """Asks the caller for a line. None is the end of the input."""
+        if _getpid() != self._pid:
+            return None  # a forked child: the caller is its parent's to talk to
+        self._streams.flush()
+        with self._channel.lock:
+            if not self._is_connected():
+                raise RuntimeError(_TOO_LATE)
+            is_main_thread = self._streams.is_main_thread()
+            return self._questions.ask(self._cell_id, prompt, is_secret, is_main_thread)
 
     def _make_display(self) -> Any:
         session = self
@@ -177,6 +189,7 @@ class Session:
     def _after_fork_in_child(self) -> None:
         if self._pid != _getpid():
             self._channel.close()
+            self._inputs.forget()
             self._streams.after_fork_in_child()
 
     def _end_child(self, verdict: cells.Verdict) -> NoReturn:

@@ -38,8 +38,8 @@ class Closed(Exception):
 
 
 class Channel:
-    """One frame at a time. `lock` is held from a display until its acknowledgement, because
-    threads may display too."""
+    """One frame at a time. `lock` is held from a display until its acknowledgement and from a
+    question until its answer, because threads may display and ask too."""
 
     __slots__ = ("lock", "_fd", "_recvmsg", "_send", "_sock", "_buffer", "_descriptors")
 
@@ -106,10 +106,14 @@ class Channel:
         """Has anything arrived that receive() would not have to wait for?"""
         return bool(self._buffer) or bool(self._poller(_POLLIN).poll(0))
 
-    def wait_unread(self) -> None:
-        """Returns before anything is read, so that has_unread() is true when it came to an end."""
+    def wait_unread(self, wake_fd: int = -1) -> None:
+        """Returns before anything is read, so that has_unread() is true when it came to an end;
+        or when `wake_fd` has something to read."""
         if not self._buffer:
-            self._wait(_POLLIN)
+            poller = self._poller(_POLLIN)
+            if wake_fd >= 0:
+                poller.register(wake_fd, _POLLIN)
+            poller.poll()
 
     def _wait(self, event: int) -> None:
         self._poller(event).poll()

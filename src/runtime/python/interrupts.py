@@ -20,12 +20,15 @@ import sys
 from types import CodeType, FrameType
 from typing import Any, Callable, Dict, Optional
 
+from . import debuggers
+
 _getsignal = _signal.getsignal
 _set_handler = _signal.signal
 _sigmask = _signal.pthread_sigmask
 _SETMASK = _signal.SIG_SETMASK
 _SIGINT = int(_signal.SIGINT)
 _is_not = operator.is_not
+_is_debugger = debuggers.is_debugger
 _gettrace, _settrace = sys.gettrace, sys.settrace
 _getprofile, _setprofile = sys.getprofile, sys.setprofile
 _getrecursionlimit, _setrecursionlimit = sys.getrecursionlimit, sys.setrecursionlimit
@@ -101,8 +104,9 @@ class Gate:
             raise KeyboardInterrupt
 
     def forget_early(self) -> None:
-        """What was taken is no cell."""
-        self.is_taken = self._is_early = False
+        """What was taken is no cell. One may be next, and then the interrupt is kept for it."""
+        self.is_taken = False
+        self._is_early = self._is_early and self._has_cell()
 
     def unshield(self) -> None:
         """Ends a shield that the caller itself began."""
@@ -131,6 +135,8 @@ class Gate:
         self._trace, self._profile = _gettrace(), _getprofile()
         if self._trace is not None:
             _settrace(None)
+            if _is_debugger(self._trace):
+                self._trace = None
         if self._profile is not None:
             _setprofile(None)
         make_room()
@@ -145,3 +151,23 @@ class Gate:
             elif handler is not ours and handler is not _ignore and callable(handler):
                 self._users[number] = handler
                 _set_handler(number, _ignore)
+
+
+class Shield:
+    """`with` it the main thread talks to the daemon, and an interrupt waits until that is said."""
+
+    __slots__ = ("_gate", "_is_main_thread", "_is_mine")
+
+    def __init__(self, gate: Gate, is_main_thread: bool) -> None:
+        self._gate = gate
+        self._is_main_thread = is_main_thread
+        self._is_mine = False
+
+    def __enter__(self) -> None:
+        if self._is_main_thread and not self._gate.is_shielded:
+            self._is_mine = self._gate.is_shielded = True
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_mine:
+            self._is_mine = False
+            self._gate.unshield()

@@ -17,7 +17,6 @@ made the pipe non-blocking.
 from __future__ import annotations
 
 import _thread
-import builtins
 import contextvars
 import errno
 import fcntl
@@ -45,8 +44,6 @@ _active_threads = threading._active  # type: ignore[attr-defined]
 _flush_stdio = library.flush_stdio
 _BufferedIOBase = io.BufferedIOBase
 _TextIOWrapper = io.TextIOWrapper
-
-_NO_INPUT = "input() cannot ask anyone here: stdin is empty. Put the value into the code instead."
 
 
 class Pipes:
@@ -161,27 +158,25 @@ def _write_late(fd: int, data: bytes) -> None:
 
 
 class Streams:
-    """What sys.stdout, sys.stderr, sys.stdin and input are, cell by cell."""
+    """What sys.stdout, sys.stderr and sys.stdin are, cell by cell."""
 
-    def __init__(self, gate: interrupts.Gate) -> None:
+    def __init__(self, gate: interrupts.Gate, make_stdin: Callable[[], io.TextIOWrapper]) -> None:
         self.gate = gate
+        self._make_stdin = make_stdin
         self.main_thread = 0
         self.pipes: Optional[Pipes] = None
         # Threads that outlived their cell. The Thread object tells a reused ident from the first.
         self._late: Dict[int, Tuple[Any, Optional[Pipes]]] = {}
         self._stdout = self._make_output(1, "<stdout>")
         self._stderr = self._make_output(2, "<stderr>")
-        self._stdin: io.TextIOWrapper
-        self._input = self._make_input(builtins.input)
+        self._stdin = make_stdin()
 
     def install(self) -> None:
         """In the process that becomes the session."""
         self.main_thread = _get_ident()
         sys.stdout = sys.__stdout__ = self._stdout  # type: ignore[misc]
         sys.stderr = sys.__stderr__ = self._stderr  # type: ignore[misc]
-        self._stdin = _make_stdin()
         sys.stdin = sys.__stdin__ = self._stdin  # type: ignore[misc]
-        builtins.input = self._input  # type: ignore[assignment]
 
     def _make_output(self, number: int, name: str) -> io.TextIOWrapper:
         return _TextIOWrapper(
@@ -239,12 +234,11 @@ class Streams:
         return self.pipes_of_thread() is not self.pipes
 
     def _repair(self) -> None:
-        """A cell may have detached our streams; exit() closes stdin."""
+        """A cell may have detached our streams."""
         try:
-            if self._stdin.closed:
-                self._replace("stdin", _make_stdin())
+            self._stdin.closed
         except ValueError:
-            self._replace("stdin", _make_stdin())
+            self._replace("stdin", self._make_stdin())
         for number, name, stream in ((1, "stdout", self._stdout), (2, "stderr", self._stderr)):
             try:
                 stream.closed
@@ -280,23 +274,6 @@ class Streams:
         self.main_thread = _get_ident()
         self._late.clear()
         _set_task_pipes(None)
-
-    def _make_input(self, builtin_input: Callable[[object], str]) -> Callable[..., str]:
-        streams = self
-
-        def input(prompt: object = "", /) -> str:
-            """Read a string from standard input. There is nobody to type one in this session."""
-            if sys.stdin is not streams._stdin:
-                return builtin_input(prompt)
-            if prompt != "":
-                sys.stdout.write(str(prompt))
-            raise EOFError(_NO_INPUT)
-
-        return input
-
-
-def _make_stdin() -> io.TextIOWrapper:
-    return open(0, encoding="utf-8", errors="surrogateescape", closefd=False)
 
 
 def _move_up(fd: int) -> int:
