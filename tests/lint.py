@@ -115,6 +115,7 @@ def check_descriptors():
 def check_listed():
     """What meson does not know is never compiled, embedded or run."""
     lists = [("src/*/*.c", r"{0}"), ("src/runtime/python/*.py", r"{0}"),
+             ("src/runtime/node/*.[cj]*", r"{0}"),
              ("tests/unit/test_*.c", r"{1}"), ("tests/fuzz/fuzz_*.c", r"{1}")]
     root = (TOP / "meson.build").read_text()
     for pattern, entry in lists:
@@ -146,7 +147,21 @@ def check_python():
         yield from done.stdout.splitlines()
 
 
-CHECKS = [check_format, check_arrows, check_banned, check_descriptors, check_listed, check_python]
+def check_javascript():
+    node = shutil.which("node")
+    for path in files("**/*.js", "src"):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if len(line) > 100:
+                yield f"{place(path, number)}: {len(line)} columns, 100 are allowed"
+            if "\t" in line or line != line.rstrip():
+                yield f"{place(path, number)}: a tab, or space at the end"
+        if node:
+            done = subprocess.run([node, "--check", str(path)], capture_output=True, text=True)
+            yield from done.stderr.splitlines()[:4]
+
+
+CHECKS = [check_format, check_arrows, check_banned, check_descriptors, check_listed, check_python,
+          check_javascript]
 
 
 def main():

@@ -267,6 +267,7 @@ GROUPS = [
     ("unit gcc", "gcc", lambda: unit("gcc")),
     ("unit asan", "asan", lambda: unit("asan")),
     ("driver", None, lambda: pytest("driver", "driver", 120)),
+    ("driver node", None, lambda: pytest("driver-node", "driver_node", 120)),
     ("driver bash", "gcc", lambda: pytest("driver-bash", "driver_bash", 120, "gcc")),
     ("e2e gcc", "gcc", lambda: pytest("e2e-gcc", "e2e", 400, "gcc")),
     ("e2e asan", "asan", lambda: pytest("e2e-asan", "e2e", 400, "asan")),
@@ -281,7 +282,7 @@ GROUPS = [
 STAGES = [
     [["lint"], ["build gcc", "build asan", "build fuzz"]],
     [
-        ["unit gcc", "driver bash", "e2e gcc", "escape gcc"],
+        ["unit gcc", "driver node", "driver bash", "e2e gcc", "escape gcc"],
         ["unit asan", "driver", "e2e asan", "escape asan", "fuzz"],
     ],
     [["bench"]],

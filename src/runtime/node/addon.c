@@ -1,0 +1,313 @@
+/* What the Node.js driver cannot do in JavaScript: receive descriptors, write without delay, and be
+ * interrupted. One session, one thread; every function is called by the driver's modules alone. */
+#include "runtime/node/channel.h"
+#include "runtime/node/interrupts.h"
+#include "runtime/node/napi.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+enum {
+    ARGS_MAX = 4,
+    SHORT_TEXT = 8 * 1024,
+    UINT32_ARRAY = 6, /* napi_uint32_array */
+};
+
+static napi_env env;
+static struct channel channel;
+static napi_ref frame_callback;
+static napi_ref interrupt_callback;
+
+/* ---- values ------------------------------------------------------------------------------------
+ */
+
+static napi_value undefined(void)
+{
+    napi_value value = NULL;
+    napi_get_undefined(env, &value);
+    return value;
+}
+
+static napi_value number(int32_t n)
+{
+    napi_value value = NULL;
+    napi_create_int32(env, n, &value);
+    return value;
+}
+
+/* Missing arguments are undefined. */
+static void get_args(napi_callback_info info, napi_value args[ARGS_MAX])
+{
+    size_t n = ARGS_MAX;
+    napi_get_cb_info(env, info, &n, args, NULL, NULL);
+}
+
+static int int_arg(napi_value value)
+{
+    int32_t n = -1;
+    napi_get_value_int32(env, value, &n);
+    return n;
+}
+
+/* A text as UTF-8, with room in front. Short ones need no memory of their own. */
+struct utf8 {
+    char room[SHORT_TEXT];
+    char *data;
+    size_t len; /* after the room in front */
+};
+
+static bool utf8_get(struct utf8 *text, napi_value value, size_t front)
+{
+    text->data = text->room;
+    size_t room = SHORT_TEXT - front;
+    if (napi_get_value_string_utf8(env, value, text->room + front, room, &text->len) != 0)
+        return false;
+    if (text->len + 4 < room) /* all of it: a cut leaves no more than a character's room */
+        return true;
+    size_t len;
+    napi_get_value_string_utf8(env, value, NULL, 0, &len);
+    text->data = malloc(front + len + 1);
+    if (text->data == NULL)
+        abort();
+    napi_get_value_string_utf8(env, value, text->data + front, len + 1, &text->len);
+    return true;
+}
+
+static void utf8_free(struct utf8 *text)
+{
+    if (text->data != text->room)
+        free(text->data);
+}
+
+/* ---- what the event loop calls -----------------------------------------------------------------
+ */
+
+/* The driver lets nothing escape, and what was terminated is the interrupt's affair. */
+static void call(napi_ref function, size_t argc, const napi_value *argv)
+{
+    napi_value global, callee, result, ignored;
+    napi_get_global(env, &global);
+    napi_get_reference_value(env, function, &callee);
+    if (napi_make_callback(env, NULL, global, callee, argc, argv, &result) != 0)
+        napi_get_and_clear_last_exception(env, &ignored);
+}
+
+static void deliver_frames(void)
+{
+    const char *payload;
+    size_t len;
+    while (channel_next(&channel, &payload, &len)) {
+        napi_handle_scope scope;
+        napi_open_handle_scope(env, &scope);
+        napi_value text;
+        napi_create_string_utf8(env, payload, len, &text);
+        call(frame_callback, 1, &text);
+        napi_close_handle_scope(env, scope);
+    }
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+    (void)poll;
+    (void)events;
+    if (status < 0)
+        _exit(0);
+    interrupts_take();
+    channel_fill(&channel);
+    deliver_frames();
+    interrupts_take_nothing();
+}
+
+static void on_interrupted(void)
+{
+    napi_handle_scope scope;
+    napi_open_handle_scope(env, &scope);
+    call(interrupt_callback, 0, NULL);
+    napi_close_handle_scope(env, scope);
+}
+
+static bool watch_channel(uv_loop_t *loop)
+{
+    uv_poll_t *poll = malloc(uv_handle_size(UV_POLL));
+    return poll != NULL && uv_poll_init(loop, poll, channel.fd) == 0 &&
+           uv_poll_start(poll, UV_READABLE, on_readable) == 0;
+}
+
+/* ---- what the driver calls ---------------------------------------------------------------------
+ */
+
+/* start(fd, onFrame(text), onInterrupt()): true if it can be interrupted */
+static napi_value js_start(napi_env unused, napi_callback_info info)
+{
+    (void)unused;
+    napi_value args[ARGS_MAX], result;
+    get_args(info, args);
+    channel_open(&channel, int_arg(args[0]));
+    napi_create_reference(env, args[1], 1, &frame_callback);
+    napi_create_reference(env, args[2], 1, &interrupt_callback);
+    uv_loop_t *loop = NULL;
+    napi_get_uv_event_loop(env, &loop);
+    bool is_good = watch_channel(loop) && interrupts_start(loop, channel.fd, on_interrupted);
+    napi_get_boolean(env, is_good, &result);
+    return result;
+}
+
+/* relax(asyncHookFields, index): see interrupts_relax */
+static napi_value js_relax(napi_env unused, napi_callback_info info)
+{
+    (void)unused;
+    napi_value args[ARGS_MAX];
+    get_args(info, args);
+    int type = -1, index = int_arg(args[1]);
+    size_t len = 0;
+    void *data = NULL;
+    napi_get_typedarray_info(env, args[0], &type, &len, &data, NULL, NULL);
+    if (type == UINT32_ARRAY && index >= 0 && (size_t)index < len)
+        interrupts_relax((uint32_t *)data + index);
+    return undefined();
+}
+
+/* send(text) */
+static napi_value js_send(napi_env unused, napi_callback_info info)
+{
+    (void)unused;
+    napi_value args[ARGS_MAX];
+    get_args(info, args);
+    struct utf8 text;
+    if (utf8_get(&text, args[0], CHANNEL_HEADER)) {
+        channel_send(&channel, text.data, text.len);
+        utf8_free(&text);
+    }
+    return undefined();
+}
+
+/* receive(): the next frame's text; waits for it */
+static napi_value js_receive(napi_env unused, napi_callback_info info)
+{
+    (void)unused;
+    (void)info;
+    const char *payload;
+    size_t len;
+    while (!channel_next(&channel, &payload, &len))
+        channel_fill(&channel);
+    napi_value text = NULL;
+    napi_create_string_utf8(env, payload, len, &text);
+    return text;
+}
+
+/* User code had closed 1 or 2, and the pipes took their places. */
+static int move_up(int fd)
+{
+    if (fd > STDERR_FILENO)
+        return fd;
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    close(fd);
+    return moved;
+}
+
+/* beginCell(): [stdout, stderr, may run], the pipes of the cell whose frame came last; they are its
+ * standard streams now, and the driver's to close */
+static napi_value js_begin_cell(napi_env unused, napi_callback_info info)
+{
+    (void)unused;
+    (void)info;
+    if (channel.n_fds != 2)
+        _exit(1);
+    channel.n_fds = 0;
+    int out = move_up(channel.fds[0]), err = move_up(channel.fds[1]);
+    dup2(out, STDOUT_FILENO); /* inherited: by the children of the cell */
+    dup2(err, STDERR_FILENO); /* inherited: likewise */
+    bool may_run = interrupts_begin_cell();
+    napi_value result, flag;
+    napi_create_array_with_length(env, 3, &result);
+    napi_set_element(env, result, 0, number(out));
+    napi_set_element(env, result, 1, number(err));
+    napi_get_boolean(env, may_run, &flag);
+    napi_set_element(env, result, 2, flag);
+    return result;
+}
+
+static napi_value js_end_cell(napi_env unused, napi_callback_info info)
+{
+    (void)unused;
+    (void)info;
+    interrupts_end_cell();
+    return undefined();
+}
+
+/* shield(is_shielded): keeps interrupts away from what the driver does next */
+static napi_value js_shield(napi_env unused, napi_callback_info info)
+{
+    (void)unused;
+    napi_value args[ARGS_MAX];
+    get_args(info, args);
+    bool is_shielded = false;
+    napi_get_value_bool(env, args[0], &is_shielded);
+    interrupts_shield(is_shielded);
+    return undefined();
+}
+
+/* write(fd, text or typed array): 0 or -errno */
+static napi_value js_write(napi_env unused, napi_callback_info info)
+{
+    (void)unused;
+    napi_value args[ARGS_MAX];
+    get_args(info, args);
+    int fd = int_arg(args[0]), type, rc = -EINVAL;
+    struct utf8 text;
+    size_t len;
+    void *data;
+    if (utf8_get(&text, args[1], 0)) {
+        rc = channel_write_all(fd, text.data, text.len);
+        utf8_free(&text);
+    } else if (napi_get_typedarray_info(env, args[1], &type, &len, &data, NULL, NULL) == 0) {
+        rc = channel_write_all(fd, data, len); /* of bytes: then len is in bytes */
+    }
+    return number(rc);
+}
+
+static napi_value js_close(napi_env unused, napi_callback_info info)
+{
+    (void)unused;
+    napi_value args[ARGS_MAX];
+    get_args(info, args);
+    close(int_arg(args[0]));
+    return undefined();
+}
+
+/* exit(status): at once, without a word to user code */
+static napi_value js_exit(napi_env unused, napi_callback_info info)
+{
+    (void)unused;
+    napi_value args[ARGS_MAX];
+    get_args(info, args);
+    _exit(int_arg(args[0]));
+}
+
+napi_value napi_register_module_v1(napi_env environment, napi_value exports);
+
+__attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_env environment,
+                                                                          napi_value exports)
+{
+    static const struct {
+        const char *name;
+        napi_callback call;
+    } functions[] = {
+        {"start", js_start},     {"relax", js_relax},          {"send", js_send},
+        {"receive", js_receive}, {"beginCell", js_begin_cell}, {"endCell", js_end_cell},
+        {"shield", js_shield},   {"write", js_write},          {"close", js_close},
+        {"exit", js_exit},
+    };
+    env = environment;
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+        napi_value function;
+        napi_create_function(env, functions[i].name, NAPI_AUTO_LENGTH, functions[i].call, NULL,
+                             &function);
+        napi_set_named_property(env, exports, functions[i].name, function);
+    }
+    return exports;
+}

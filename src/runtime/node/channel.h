@@ -1,0 +1,31 @@
+/* The session's socket: frames (a length of four bytes, then JSON) both ways, descriptors on the
+ * way in. It blocks, whatever user code did to the flags of every descriptor it found. When the
+ * daemon is gone, or what arrives is not its language, the process ends: nobody is left to tell. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { CHANNEL_FDS_MAX = 8 };
+
+struct channel {
+    int fd;
+    char *data; /* what has arrived */
+    size_t len;
+    size_t cap;
+    size_t used; /* of it by the frame that channel_next returned */
+    int fds[CHANNEL_FDS_MAX];
+    size_t n_fds;
+};
+
+void channel_open(struct channel *channel, int fd);
+/* Reads what is there, once; waits if nothing is. */
+void channel_fill(struct channel *channel);
+/* False if no whole frame has arrived. The payload is valid until the next call. */
+bool channel_next(struct channel *channel, const char **payload, size_t *len);
+/* `frame` has room for the header in front of its payload. */
+void channel_send(struct channel *channel, char *frame, size_t payload_len);
+enum { CHANNEL_HEADER = 4 };
+
+/* Writes all of it, also to a descriptor that does not block. Returns 0 or -errno. */
+int channel_write_all(int fd, const char *data, size_t len);

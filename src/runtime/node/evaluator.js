@@ -1,0 +1,94 @@
+/* Runs code in the session's global scope as a console of the inspector does: declarations may be
+   made again, and `await` works everywhere. The inspector speaks JSON; an object that it only names
+   is fetched through a slot that its side and ours both know. */
+'use strict';
+
+const GROUP = 'cell';
+const SLOT_NAME = Symbol('slot').toString();
+const TAKE = 'function(value){this.value=value}';
+
+const apply = Reflect.apply;
+const slot = Object.create(null);
+let session;
+let slotId;
+let hasObjects = false;
+
+function post(method, params, callback) {
+  apply(host.post, session, [method, params, callback]);
+}
+
+function start() {
+  session = new host.Session();
+  session.connect();
+  slot.value = undefined;
+  host.global[SLOT_NAME] = slot;
+  const expression = `globalThis[${JSON.stringify(SLOT_NAME)}]`;
+  post('Runtime.evaluate', { expression, objectGroup: 'driver' }, (error, answer) => {
+    slotId = answer.result.objectId;
+  });
+  delete host.global[SLOT_NAME];
+}
+
+/* The value itself, of what the inspector describes. */
+function fetch(remote) {
+  if (remote.objectId !== undefined) {
+    hasObjects = true;
+    return fetchObject(remote.objectId);
+  }
+  switch (remote.unserializableValue) {
+    case undefined:
+      return remote.value;
+    case '-0':
+      return -0;
+    case 'NaN':
+    case 'Infinity':
+    case '-Infinity':
+      return Number(remote.unserializableValue);
+    default:
+      return BigInt(remote.unserializableValue.slice(0, -1));
+  }
+}
+
+function fetchObject(objectId) {
+  post('Runtime.callFunctionOn', {
+    functionDeclaration: TAKE, objectId: slotId, arguments: [{ objectId }], silent: true,
+  });
+  const { value } = slot;
+  slot.value = undefined;
+  return value;
+}
+
+/* Calls back once with {value} or {thrown, place} or {} if the code was terminated; or never, if it
+   never comes to an end. */
+function evaluate(expression, callback) {
+  const params = {
+    expression, replMode: true, awaitPromise: true, objectGroup: GROUP, silent: false,
+  };
+  post('Runtime.evaluate', params, (error, answer) => {
+    if (error) callback({});
+    else if (answer.exceptionDetails) callback(failure(answer.exceptionDetails));
+    else callback({ value: fetch(answer.result) });
+  });
+}
+
+function failure(details) {
+  const thrown = details.exception === undefined ? details.text : fetch(details.exception);
+  return { thrown, place: { line: details.lineNumber + 1, column: details.columnNumber + 1 } };
+}
+
+/* What the inspector keeps alive for us. */
+function release() {
+  if (!hasObjects) return;
+  hasObjects = false;
+  post('Runtime.releaseObjectGroup', { objectGroup: GROUP });
+}
+
+function lexicalNames() {
+  let names = [];
+  post('Runtime.globalLexicalScopeNames', {}, (error, answer) => {
+    if (!error) names = answer.names;
+  });
+  return names;
+}
+
+Object.assign(exports, { start, evaluate, release, lexicalNames });

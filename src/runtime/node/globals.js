@@ -1,0 +1,74 @@
+/* What a cell finds in its global scope, as in the REPL of Node.js: require, module, exports, the
+   built-in modules by name, and the last value as `_`. */
+'use strict';
+
+const apply = Reflect.apply;
+
+function define(name, descriptor) {
+  Object.defineProperty(host.global, name, {
+    configurable: true, enumerable: false, ...descriptor,
+  });
+}
+
+/* require() of the folder that the session is in now. */
+let made = null;
+let madeIn = '';
+function currentRequire() {
+  const cwd = apply(host.cwd, host.process, []);
+  if (made === null || cwd !== madeIn) {
+    made = host.createRequire(`${cwd}/<cell>`);
+    madeIn = cwd;
+  }
+  return made;
+}
+
+function makeRequire() {
+  const require = host.wrapFunction('require', (id) => currentRequire()(id));
+  require.resolve = host.wrapFunction('resolve', (...args) => currentRequire().resolve(...args));
+  require.resolve.paths = host.wrapFunction('paths', (id) => currentRequire().resolve.paths(id));
+  require.main = undefined;
+  require.extensions = host.Module._extensions;
+  require.cache = host.Module._cache;
+  return require;
+}
+
+/* Loaded when first used; user code may define the name anew. */
+function defineBuiltin(name, require) {
+  const set = (value) => define(name, { value, writable: true });
+  define(name, {
+    get: () => {
+      const value = require(name);
+      set(value);
+      return value;
+    },
+    set,
+  });
+}
+
+/* `_`, until user code takes the name for something else. */
+const last = { _: undefined, _error: undefined };
+function defineLast(name) {
+  define(name, {
+    get: () => last[name],
+    set: (value) => define(name, { value, writable: true }),
+  });
+}
+
+function setLast(name, value) {
+  last[name] = value;
+}
+
+function install() {
+  const require = makeRequire();
+  const module = new host.Module('<cell>');
+  module.require = require;
+  define('require', { value: require, writable: true });
+  define('module', { value: module, writable: true });
+  define('exports', { value: module.exports, writable: true });
+  for (const name of host.builtinModules) {
+    if (!/[/:]|^_/.test(name) && !(name in host.global)) defineBuiltin(name, require);
+  }
+  for (const name of Object.keys(last)) defineLast(name);
+}
+
+Object.assign(exports, { install, setLast });

@@ -1,0 +1,37 @@
+/* SIGINT, and how it stops a cell.
+ *
+ * 1. The signal handler notes which cell the signal is for: the one that runs, or the one whose
+ * frame waits unread. Otherwise it is ignored: it came too late. (The daemon sends a cell only
+ * after every interrupt of the one before has been delivered.)
+ * 2. The watcher, a thread, knocks at the event loop. A loop that turns answers at once: the cell
+ *    waits for something, and is simply declared over.
+ * 3. A loop that does not turn is busy with JavaScript, which V8 is told to terminate, again and
+ *    again until the loop turns. Termination unwinds everything down to the loop and can be caught
+ *    by nobody; what user code defined stays.
+ * 4. Nothing is terminated while the driver itself works (the shield), nor after the loop has
+ * turned.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct uv_loop_s;
+
+/* `socket` is where cells arrive. `interrupted` is called in the event loop, with nothing else on
+ * the stack, once for each cell that is to end. False if this Node.js cannot be interrupted. */
+bool interrupts_start(struct uv_loop_s *loop, int socket, void (*interrupted)(void));
+
+/* Node.js aborts if JavaScript leaves its stack of async ids in disorder, as termination does.
+ * While one is under way, `*checks` is 0. */
+void interrupts_relax(uint32_t *checks);
+
+/* Frames are about to be read: an interrupt is now for the cell that is perhaps among them. */
+void interrupts_take(void);
+/* They were read, and there was none, or it is already over. */
+void interrupts_take_nothing(void);
+/* False if the cell that was taken is already to end. */
+bool interrupts_begin_cell(void);
+void interrupts_end_cell(void);
+
+void interrupts_shield(bool is_shielded);

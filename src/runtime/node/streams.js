@@ -1,0 +1,127 @@
+/* stdout and stderr. Each cell has its own pair of pipes; what outlives its cell goes on writing to
+   them. Which cell some code belongs to, timers and servers included, is what Node.js keeps for us
+   in an AsyncLocalStorage.
+
+   Writes go straight to the descriptor: a stream of Node.js that an interrupt tears apart in the
+   middle of a write would keep silent ever after. */
+'use strict';
+
+const { addon, nextTick, bufferFrom, isUint8Array } = host;
+
+const MAX_OLD_CELLS = 32;
+const apply = Reflect.apply;
+const local = new host.AsyncLocalStorage();
+const getStore = local.getStore;
+const run = local.run;
+const writableWrite = host.Writable.prototype.write;
+
+/* The pipes of a cell that is over are closed when nothing can write to them any more. */
+const unreachable = new FinalizationRegistry(closePipes);
+let oldPipes = [];
+let newest = null;
+
+function closePipes(pipes) {
+  if (!pipes.isOpen) return;
+  pipes.isOpen = false;
+  addon.close(pipes.out);
+  addon.close(pipes.err);
+}
+
+function beginCell(id) {
+  const [out, err, mayRun] = addon.beginCell();
+  newest = { id, mayRun, pipes: { out, err, isOpen: true }, isOver: false };
+  return newest;
+}
+
+/* Without anything that could call back, no code of earlier cells will run by itself. */
+function endCell(cell) {
+  cell.isOver = true;
+  const { pipes } = cell;
+  if (apply(host.activeResources, host.process, []).length === 0) {
+    closePipes(pipes);
+    for (const old of oldPipes) closePipes(old);
+    oldPipes = [];
+    return;
+  }
+  unreachable.register(cell, pipes);
+  oldPipes = oldPipes.filter((old) => old.isOpen);
+  oldPipes.push(pipes);
+  if (oldPipes.length > MAX_OLD_CELLS) closePipes(oldPipes.shift());
+}
+
+function runAs(cell, call) {
+  return apply(run, local, [cell, call]);
+}
+
+/* The cell that the running code belongs to. */
+function currentCell() {
+  return apply(getStore, local, []) ?? newest;
+}
+
+function descriptorOf(number) {
+  const cell = currentCell();
+  if (cell === newest || cell === null || !cell.pipes.isOpen) return number;
+  return number === 1 ? cell.pipes.out : cell.pipes.err;
+}
+
+/* To the stderr of a cell, whatever became of process.stderr. */
+function complain(cell, message) {
+  addon.write(cell === newest || !cell.pipes.isOpen ? 2 : cell.pipes.err, message);
+}
+
+class Output extends host.Writable {
+  constructor(number) {
+    super({ decodeStrings: false });
+    this.fd = number;
+    this._type = 'pipe';
+    this._isStdio = true;
+  }
+
+  write(chunk, encoding, callback) {
+    return writeTo(this, chunk, encoding, callback);
+  }
+
+  end(chunk, encoding, callback) {
+    for (const argument of [chunk, encoding, callback]) {
+      if (typeof argument === 'function') nextTick(argument);
+    }
+    if (chunk != null && typeof chunk !== 'function') this.write(chunk, encoding);
+    nextTick(() => this.emit('finish'));
+    return this;
+  }
+
+  destroy() {
+    return this;
+  }
+
+  destroySoon() {
+    return this;
+  }
+}
+
+function writeTo(stream, chunk, encoding, callback) {
+  if (typeof encoding === 'function') {
+    callback = encoding;
+    encoding = undefined;
+  }
+  let data = chunk;
+  if (typeof chunk === 'string') {
+    if (encoding && encoding !== 'utf8' && encoding !== 'utf-8') data = bufferFrom(chunk, encoding);
+  } else if (!isUint8Array(chunk)) {
+    return apply(writableWrite, stream, [chunk]); // which says what is wrong with it
+  }
+  const rc = addon.write(descriptorOf(stream.fd), data);
+  if (typeof callback === 'function') nextTick(callback, rc < 0 ? host.errnoError(rc) : null);
+  return true;
+}
+
+function install() {
+  for (const [name, number] of [['stdout', 1], ['stderr', 2]]) {
+    const stream = new Output(number);
+    Object.defineProperty(host.process, name, {
+      configurable: true, enumerable: true, get: () => stream,
+    });
+  }
+}
+
+Object.assign(exports, { beginCell, endCell, runAs, currentCell, complain, install });

@@ -1,0 +1,65 @@
+"""Every test runs against `node` and those that CELLA_TEST_NODES lists: paths, separated by
+colons."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+from typing import Callable, Iterator, List
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "driver"))
+sys.path.insert(0, str(HERE))
+
+from node_peer import DRIVER, NodePeer  # noqa: E402
+
+
+def _nodes() -> List[str]:
+    named = os.environ.get("CELLA_TEST_NODES", "")
+    return ["node", *filter(None, named.split(":"))]
+
+
+def _version(node: str) -> str:
+    return subprocess.run([node, "--version"], capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture(scope="session", params=_nodes(), ids=_version)
+def node(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def image(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """The layout of /cella/node in a jail."""
+    root = tmp_path_factory.mktemp("cella") / "node"
+    shutil.copytree(DRIVER, root, ignore=shutil.ignore_patterns("*.c", "*.h", "meson.build"))
+    sources = [str(path) for path in sorted(DRIVER.glob("*.c"))]
+    flags = ["-std=gnu17", "-D_GNU_SOURCE", "-O2", "-shared", "-fPIC", "-fvisibility=hidden"]
+    command = ["cc", *flags, f"-I{DRIVER.parents[1]}", "-o", str(root / "addon.node"), *sources]
+    subprocess.run(command, check=True)
+    return root
+
+
+@pytest.fixture(scope="session")
+def start(node: str, image: pathlib.Path) -> Callable[..., NodePeer]:
+    return lambda **options: NodePeer.begin_session(node, image, **options)
+
+
+@pytest.fixture(scope="module")
+def shared(node: str, image: pathlib.Path) -> Iterator[NodePeer]:
+    """One session for all tests of a module that leave it as it was."""
+    peer = NodePeer.begin_session(node, image)
+    yield peer
+    peer.close()
+
+
+@pytest.fixture
+def fresh(node: str, image: pathlib.Path) -> Iterator[NodePeer]:
+    peer = NodePeer.begin_session(node, image)
+    yield peer
+    peer.close()

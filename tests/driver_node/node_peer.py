@@ -1,0 +1,36 @@
+"""The daemon's side of a session of Node.js: the peer of the Python driver's tests, with another
+interpreter at the other end."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+
+from peer import Peer
+
+DRIVER = pathlib.Path(__file__).resolve().parents[2] / "src" / "runtime" / "node"
+FLAGS = ["--no-warnings"]
+
+
+class NodePeer(Peer):
+    @classmethod
+    def begin_session(cls, node: str, image: pathlib.Path, cwd: str = "/tmp") -> "NodePeer":
+        ours, theirs = socket.socketpair()
+        shell = f'exec 3<&{theirs.fileno()} {theirs.fileno()}<&-; exec "$0" "$@"'
+        command = ["bash", "-c", shell, node, *FLAGS, str(image / "main.js")]
+        env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": "/tmp"}
+        process = subprocess.Popen(
+            command, pass_fds=[theirs.fileno()], env=env, cwd=cwd, stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )  # fmt: skip
+        theirs.close()
+        peer = cls(ours, process)
+        assert peer.receive() == {"ev": "ready"}
+        return peer
+
+    def interrupt(self) -> None:
+        """As the warden does: to the whole group."""
+        os.killpg(self.pid, signal.SIGINT)
