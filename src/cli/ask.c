@@ -22,14 +22,33 @@ static enum cli_line ask_person(struct cli_asker *asker, const char *prompt, siz
     return got;
 }
 
+/* Not before it is needed: whoever runs in the background must not touch the terminal. */
+static void open_lines(struct cli_asker *asker)
+{
+    if (asker->lines != NULL || !asker->has_stdin)
+        return;
+    asker->lines = cli_lines_new(NULL);
+    asker->is_own = true;
+    if (asker->on_wait != NULL)
+        cli_lines_while_waiting(asker->lines, asker->on_wait, asker->context);
+}
+
 enum cli_line cli_ask(struct cli_asker *asker, const char *prompt, size_t len, bool is_secret,
                       struct buf *ret_line)
 {
     buf_clear(ret_line);
+    open_lines(asker);
     if (asker->lines != NULL && cli_lines_is_interactive(asker->lines))
         return ask_person(asker, prompt, len, is_secret, ret_line);
     /* As a program that reads from a pipe does: the prompt is part of its output. */
     if (asker->show != NULL)
         cli_show_stream(asker->show, false, prompt, len);
     return asker->lines != NULL ? cli_lines_read(asker->lines, "", ret_line) : CLI_LINE_END;
+}
+
+void cli_asker_free(struct cli_asker *asker)
+{
+    if (asker->is_own)
+        cli_lines_free(asker->lines);
+    asker->lines = NULL;
 }

@@ -5,9 +5,16 @@
 #include "cli/show.h"
 
 struct cli_asker {
-    struct cli_lines *lines; /* NULL: there is nothing to read, every answer is the end */
     struct cli_show *show;   /* where the prompt is shown; NULL: only to people, on stderr */
+    bool has_stdin;          /* else there is nothing to read, and every answer is the end */
+    struct cli_lines *lines; /* the caller's, or made here at the first question */
+    bool is_own;             /* made here */
+    /* Called from time to time while nobody answers. May be NULL. */
+    void (*on_wait)(void *context);
+    void *context;
 };
+
+void cli_asker_free(struct cli_asker *asker);
 
 /* Shows the prompt and reads the answer. A secret is not shown while it is typed. */
 enum cli_line cli_ask(struct cli_asker *asker, const char *prompt, size_t len, bool is_secret,

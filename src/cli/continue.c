@@ -58,13 +58,11 @@ static int run(const struct cli_args *args, struct err *e)
         (budget != NULL && cli_parse_size(budget, &cell.budget, e) < 0))
         return -1;
     /* Only a person at a terminal answers here; others have `cella input`. */
-    if (isatty(STDIN_FILENO) && yield == NULL) {
-        asker.lines = cli_lines_new(NULL);
-        cell.asker = &asker;
-    }
+    asker.has_stdin = isatty(STDIN_FILENO) && yield == NULL;
+    cell.asker = asker.has_stdin ? &asker : NULL;
     cli_signals_take();
     int status = cli_client_with(args, false, wait_for, &cell, e);
-    cli_lines_free(asker.lines);
+    cli_asker_free(&asker);
     return status;
 }
 

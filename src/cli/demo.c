@@ -65,13 +65,13 @@ static const struct {
     struct step step;
 } guests[] = {
     {"node",
-     {"Node.js joins the sandbox and reads the same file",
+     {"Node.js in the same sandbox reads the same file",
       "const fs = await import('node:fs/promises')\n"
       "const rows = (await fs.readFile('trips.csv', 'utf8')).trim().split('\\n').slice(1)\n"
       "Math.max(...rows.map(row => Number(row.split(',')[1])))",
       5000, "ok", "12.5", false}},
     {"bash",
-     {"So does bash", "sort -t, -k2 -n trips.csv | tail -n 1", 5000, "ok", "Oslo,12.5", false}},
+     {"And so does bash", "sort -t, -k2 -n trips.csv | tail -n 1", 5000, "ok", "Oslo,12.5", false}},
 };
 
 static const struct cli_session_spec data_session = {.profile = "data", .idle_timeout_secs = -1};

@@ -219,15 +219,14 @@ static int run_plan(const struct cli_args *args, struct cli_client *c, void *con
     if (choose_session(args, c, plan, e) < 0)
         return -1;
     /* Who wants to come back early wants to be told of input requests too. */
-    struct cli_asker asker = {.show = plan->cell.show};
+    struct cli_asker asker = {.show = plan->cell.show,
+                              .has_stdin = !plan->is_code_on_stdin,
+                              .on_wait = touch_session,
+                              .context = plan};
     if (plan->cell.yield_ms < 0)
         plan->cell.asker = &asker;
-    if (plan->cell.asker != NULL && !plan->is_code_on_stdin) {
-        asker.lines = cli_lines_new(NULL);
-        cli_lines_while_waiting(asker.lines, touch_session, plan);
-    }
     int status = run_cell(c, plan, e);
-    cli_lines_free(asker.lines);
+    cli_asker_free(&asker);
     struct err ignored; /* a session that died is gone already */
     if (plan->is_temporary)
         cli_session_kill(c, plan->session.id, &ignored);

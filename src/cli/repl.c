@@ -289,7 +289,8 @@ static int run_repl(const struct cli_args *args, struct cli_client *c, void *con
         return -1;
     r->lines = cli_lines_new(path);
     cli_lines_while_waiting(r->lines, touch_session, r);
-    r->asker = (struct cli_asker){.lines = r->lines, .show = r->is_json ? NULL : &r->show};
+    r->asker = (struct cli_asker){
+        .lines = r->lines, .has_stdin = true, .show = r->is_json ? NULL : &r->show};
     int status = converse(r, e);
     cli_lines_free(r->lines);
     leave_session(r);
