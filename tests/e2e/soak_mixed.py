@@ -169,7 +169,7 @@ class Worker(threading.Thread):
         return act(self, room)
 
     def new_room(self):
-        runtime, members = self.random.choice(RUNTIMES), {}
+        runtime, members = self.random.choice(self.soak.runtimes), {}
         others = [r for r in self.rooms if not r.is_tool]
         if others and self.random.random() < 0.1:
             members["join"] = self.random.choice(others).session.id
@@ -370,8 +370,8 @@ ACTS = [
 class Soak:
     """Rounds of work for one daemon, and what it holds after each."""
 
-    def __init__(self, daemon, sessions, seed):
-        self.daemon, self.sessions, self.seed = daemon, sessions, seed
+    def __init__(self, daemon, sessions, seed, runtimes=RUNTIMES):
+        self.daemon, self.sessions, self.seed, self.runtimes = daemon, sessions, seed, runtimes
         self.tokens, self.rounds, self.calls = Tokens(), 0, 0
 
     def round(self, seconds):
@@ -420,12 +420,14 @@ def main():
     parser.add_argument("--seconds", type=int, default=1200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--runtimes", nargs="+", default=RUNTIMES)
     options = parser.parse_args()
 
     with tempfile.TemporaryDirectory(prefix="cella-soak-") as where:
         daemon = daemons.Daemon(daemons.find_binary(), pathlib.Path(where) / "data",
                                 config="default_profile: min\n")
-        soak, rows = Soak(daemon, options.sessions, options.seed), []
+        soak = Soak(daemon, options.sessions, options.seed, options.runtimes)
+        rows = []
         for n in range(options.rounds):
             rows.append(soak.round(options.seconds / options.rounds))
             print(f"round {n + 1}: {soak.calls} calls, {rows[-1]}", flush=True)

@@ -56,6 +56,10 @@ class LongText(Like):
         return (len(text) + lost == self.length and text.startswith(self.start)
                 and text.endswith(self.end))
 
+    def is_end(self, text, lost):
+        """True for all but the beginning."""
+        return len(text) + lost == self.length and text.endswith(self.end)
+
     def __eq__(self, text):
         return self.is_like(text)
 

@@ -16,6 +16,7 @@ from .client import ApiError, Result
 from .shell import Shell
 
 BUDGET = 16_777_216
+DROPPED = re.compile(r"\[(\d+) bytes dropped\]\n")  # from the beginning, by the repl tool
 LOSS = re.compile(r"cella: (\d+) bytes of output were not shown: [^\n]*\n")
 EXIT_STATUS = {"ok": 0, "error": 1, "died": 1, "timeout": 124, "interrupted": 130}
 
@@ -186,14 +187,18 @@ class Tool(Surface):
     def __init__(self, *args):
         self.seen = {"stdout": "", "stderr": ""}  # of the whole session
         super().__init__(*args)
-        self.is_mixed = any(isinstance(step, Late) for step in self.case.steps)
+        self.is_mixed = any(isinstance(step, Late) for step in self.case.steps) or self.is_hasty()
+
+    def is_hasty(self):
+        """True if a cell of the case is to run out of time: the tool leaves it running, and what
+        it says when the next cell interrupts it comes with the next answer."""
+        return any(getattr(step, "timeout_ms", 0) for step in self.case.steps)
 
     def call(self, action, **members):
         return self.client.call("POST", "/v1/repl", {"action": action, **members})
 
     def open(self, runtime, options):
-        is_hasty = any(getattr(step, "timeout_ms", 0) for step in self.case.steps)
-        self.agent = "hasty" if is_hasty else "patient"
+        self.agent = "hasty" if self.is_hasty() else "patient"
         env = options.pop("env", None)
         if env is not None:  # the tool has no member for it; its sessions are those of REST
             members = {"runtime": runtime, "env": env, "agent": self.agent, **options}
@@ -209,11 +214,12 @@ class Tool(Surface):
         return self.take(self.call("exec", session_id=self.id, code=code, agent=self.agent))
 
     def refusal(self):
+        """At once, or when the cell that is overdue has had its grace."""
         members = {"action": "exec", "session_id": self.id, "code": "", "agent": self.agent}
-        reply = self.client.request("POST", "/v1/repl", members)
-        message = reply.json["error"]["message"]
-        assert f"session {self.id} terminated (exit code" in message, reply
-        return message + " " + reply.json["error"]["advice"]
+        error = host.eventually(
+            lambda: self.client.request("POST", "/v1/repl", members).json.get("error"))
+        assert f"session {self.id} terminated (exit code" in error["message"], error
+        return error["message"] + " " + error["advice"]
 
     def run(self, cell):
         answer = self.with_interrupt(cell, lambda: self.exec_with_answers(cell))
@@ -227,6 +233,10 @@ class Tool(Surface):
     def check_out(self, cell, text):
         echo = f"{cell.value}\n" if isinstance(cell.value, str) else ""
         if cell.out is ANYTHING or cell.value is ANYTHING:
+            return
+        dropped = DROPPED.match(text)
+        if dropped and isinstance(cell.out, LongText):
+            assert cell.out.is_end(text[dropped.end():], int(dropped[1])), text[:200]
             return
         if isinstance(cell.out, str) and isinstance(cell.value, (str, type(None))):
             if self.is_mixed:
