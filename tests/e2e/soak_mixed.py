@@ -428,11 +428,13 @@ def main():
                                 config="default_profile: min\n")
         soak = Soak(daemon, options.sessions, options.seed, options.runtimes)
         rows = []
-        for n in range(options.rounds):
-            rows.append(soak.round(options.seconds / options.rounds))
-            print(f"round {n + 1}: {soak.calls} calls, {rows[-1]}", flush=True)
-        found = grown(rows[0], rows[-1]) + complaints(daemon)
-        daemon.stop()
+        try:
+            for n in range(options.rounds):
+                rows.append(soak.round(options.seconds / options.rounds))
+                print(f"round {n + 1}: {soak.calls} calls, {rows[-1]}", flush=True)
+            found = grown(rows[0], rows[-1]) + complaints(daemon)
+        finally:
+            daemon.stop()
     print("\n".join(found) or "nothing grew, nothing went astray, nothing is left")
     return 1 if found else 0
 
