@@ -13,7 +13,7 @@ TABLES = {"python": cases_python.CASES, "node": cases_node.CASES, "bash": cases_
 def is_pending(surface, runtime, case):
     """True for what the daemon of today does not know yet."""
     is_lossy = surface == "cli" and case.name.startswith("ten megabytes")
-    return runtime == "node" or is_lossy
+    return is_lossy
 
 
 PARAMETERS = [
