@@ -28,7 +28,8 @@ enum {
     {                                                                                              \
         .name = "on_disconnect", .type = OP_CHOICE, .choices = exec_disconnects,                   \
         .doc = "What becomes of the cell if the client goes away before the answer: continue "     \
-               "(default; the answer is kept) or cancel."                                          \
+               "(default; the answer is kept) or cancel. If it is given, a client that closes "    \
+               "only its own side counts as gone too."                                             \
     }
 extern const char *const exec_disconnects[];
 

@@ -73,6 +73,8 @@ struct call {
     const struct call_sink *sink;
     void (*on_gone)(struct call *call); /* set by the operation: the client went away */
     void *op_state;                     /* the operation's own */
+    bool must_notice_end; /* set by the operation: who has ended its side of the connection is gone,
+                             also if it might still read */
 };
 
 /* Reading checked arguments; the fallback serves for what was not given. */

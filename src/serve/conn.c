@@ -394,6 +394,7 @@ static void run(struct conn *c)
     c->call.sink = &rest_sink;
     c->call.on_gone = NULL;
     c->call.op_state = NULL;
+    c->call.must_notice_end = false;
     op_run(&c->call);
     /* It has begun and was not refused: the client should not wait for the first output to know. */
     if (c->has_call && c->call.wants_stream)
@@ -458,7 +459,8 @@ static void on_end(void *context, int error)
     struct conn *c = context;
     c->has_ended = true;
     c->is_reading = false;
-    if (error != 0 || c->state == CONN_LINGERING || is_peer_gone(c))
+    bool is_noticed = c->has_call && c->call.must_notice_end;
+    if (error != 0 || c->state == CONN_LINGERING || is_noticed || is_peer_gone(c))
         conn_close(c);
     else
         settle(c);

@@ -118,14 +118,16 @@ static enum death_cause find_cause(const struct death_facts *f)
         [DEATH_UNWISHED] = CAUSE_INSIDE,    [DEATH_BY_CALLER] = CAUSE_CALLER,
         [DEATH_BY_LIMIT] = CAUSE_TIME,      [DEATH_BY_SUCCESSOR] = CAUSE_SUCCESSOR,
         [DEATH_BY_IDLENESS] = CAUSE_IDLE,   [DEATH_BY_AGE] = CAUSE_AGE,
-        [DEATH_BY_CHANNEL] = CAUSE_CHANNEL, [DEATH_BY_STOP] = CAUSE_STOP,
-        [DEATH_BY_SETUP] = CAUSE_SETUP,     [DEATH_BY_REFUSAL] = CAUSE_REFUSED,
-        [DEATH_BY_WARDEN] = CAUSE_WARDEN,
+        [DEATH_BY_CLOSING] = CAUSE_CHANNEL, [DEATH_BY_CHANNEL] = CAUSE_CHANNEL,
+        [DEATH_BY_STOP] = CAUSE_STOP,       [DEATH_BY_SETUP] = CAUSE_SETUP,
+        [DEATH_BY_REFUSAL] = CAUSE_REFUSED, [DEATH_BY_WARDEN] = CAUSE_WARDEN,
     };
-    bool may_be_its_own = f->wish == DEATH_UNWISHED || f->wish == DEATH_BY_CHANNEL;
-    if (!may_be_its_own || !f->has_status)
+    bool is_untouched = f->wish == DEATH_UNWISHED || f->wish == DEATH_BY_CLOSING;
+    if ((!is_untouched && f->wish != DEATH_BY_CHANNEL) || !f->has_status)
         return wished[f->wish];
-    return WIFSIGNALED(f->status) ? find_signal_cause(f, wished[f->wish]) : CAUSE_EXIT;
+    if (!WIFSIGNALED(f->status))
+        return CAUSE_EXIT;
+    return find_signal_cause(f, is_untouched ? CAUSE_INSIDE : CAUSE_CHANNEL);
 }
 
 static void describe_memory(const struct death_facts *f, char *out, size_t size)

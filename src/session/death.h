@@ -13,6 +13,7 @@ enum death_wish {
     DEATH_BY_SUCCESSOR, /* ignored the interrupt that made room for another cell */
     DEATH_BY_IDLENESS,  /* nobody used it for as long as it may be idle */
     DEATH_BY_AGE,       /* it reached its greatest age */
+    DEATH_BY_CLOSING,   /* nothing yet: its control socket was closed, and its end may follow */
     DEATH_BY_CHANNEL,   /* sent what no driver sends, or closed the control socket */
     DEATH_BY_STOP,      /* the daemon stops */
     DEATH_BY_SETUP,     /* its directory or environment could not be had */

@@ -56,6 +56,12 @@ static void kill_now(struct session *session)
     session_set_alarm(session, ALARM_KILLED, KILLED_MS);
 }
 
+static void on_closed_too_long(struct session *session)
+{
+    session->ending.wish = DEATH_BY_CHANNEL;
+    kill_now(session);
+}
+
 static void on_alarm(void *context)
 {
     struct session *session = context;
@@ -64,7 +70,7 @@ static void on_alarm(void *context)
     if (alarm == ALARM_START)
         session_kill(session, DEATH_BY_REFUSAL, "it was not ready in time");
     else if (alarm == ALARM_CLOSED)
-        kill_now(session);
+        on_closed_too_long(session);
     else if (alarm == ALARM_KILLED)
         session_die(session); /* whatever keeps it from ending goes with its jail */
     else
@@ -101,7 +107,7 @@ void session_lose_channel(struct session *session, const char *detail)
 {
     if (session->ending.wish != DEATH_UNWISHED)
         return;
-    note_ending(session, DEATH_BY_CHANNEL, detail);
+    note_ending(session, DEATH_BY_CLOSING, detail);
     session_set_alarm(session, ALARM_CLOSED, CLOSED_MS);
 }
 

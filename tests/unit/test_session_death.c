@@ -60,6 +60,7 @@ static const struct {
      "ControlChannel",
      "damaged the control channel: garbage",
      137},
+    {{.wish = DEATH_BY_CLOSING, .has_status = true, .status = SIGKILL}, "Killed", "inside", 137},
     /* An interpreter that exits closes its channel first. */
     {{.wish = DEATH_BY_CHANNEL, .has_status = true, .status = EXIT_STATUS(9)},
      "Exited",

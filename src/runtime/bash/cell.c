@@ -23,17 +23,19 @@ static struct {
     COMMAND *command;
     struct fd_bitmap *fds;
     bool is_parsing;
-    bool is_interrupted; /* the cell; what runs is the trap on INT */
 } now;
 
-/* The start script shows in no message and in no variable: it is as if one called "bash" ran. */
+/* The start script shows in no message and in no variable. */
 static void forget_script(void)
 {
+    static const char *const stacks[] = {"BASH_SOURCE", "BASH_LINENO", "FUNCNAME"};
+    for (size_t i = 0; i < ARRAY_LEN(stacks); i++) {
+        SHELL_VAR *variable = find_variable(stacks[i]);
+        if (variable != NULL && array_p(variable))
+            array_shift(array_cell(variable), 1, AS_DISPOSE);
+    }
     xfree(dollar_vars[0]);
     dollar_vars[0] = savestring("bash");
-    SHELL_VAR *sources = find_variable("BASH_SOURCE");
-    if (sources != NULL && array_p(sources))
-        array_insert(array_cell(sources), 0, dollar_vars[0]);
     bind_variable("_", dollar_vars[0], 0);
 }
 
@@ -87,30 +89,22 @@ static void clear_the_deck(void)
     }
     loop_level = breaking = continuing = funcnest = sourcelevel = 0;
     executing_list = comsub_ignore_return = return_catch_flag = executing_builtin = 0;
-    make_funcname_visible(0);
     restore_sigmask();
 }
 
-/* `exit` has a code of its own since bash 5.2, and the older one is an interrupt's alone. */
+/* `exit` has a code of its own since bash 5.2; then the other one is an interrupt's too. */
 #ifndef EXITBLTIN
 #define EXITBLTIN EXITPROG
 #endif
 
-/* On INT: after the interrupt has ended the cell's commands. A trap that jumps, to leave or because
- * of another interrupt, lands where the cell did. */
-static void run_users_trap(void)
-{
-    if (!signal_is_trapped(SIGINT) || signal_is_ignored(SIGINT) || now.is_interrupted)
-        return;
-    now.is_interrupted = true;
-    run_interrupt_trap(0);
-}
-
 static enum ending ending_of(int code, bool was_parsing)
 {
-    /* A job of its own (set -m) that died of SIGINT ends the cell too. */
-    if (now.is_interrupted || (code == EXITPROG && last_command_exit_value == 128 + SIGINT))
+    if (code == EXITBLTIN)
+        exit_shell(last_command_exit_value);
+    if (interrupts_hit())
         return ENDED_INTERRUPTED;
+    if (code == EXITPROG)
+        exit_shell(last_command_exit_value);
     if (was_parsing)
         return ENDED_SYNTAX;
     if (code == DISCARD)
@@ -122,17 +116,13 @@ static enum ending ending_of(int code, bool was_parsing)
 static enum ending land(int code)
 {
     bool was_parsing = now.is_parsing;
-    bool is_hit = interrupts_take_hit();
     now.is_parsing = false;
     clear_the_deck();
     /* A function in a pipeline, say, jumps out of a process of its own. */
-    if (getpid() != session_pid || (code == EXITBLTIN && !(is_hit && EXITBLTIN == EXITPROG)))
+    if (getpid() != session_pid)
         exit_shell(last_command_exit_value);
-    if (last_command_exit_value == 0)
+    if (last_command_exit_value == 0 && code != EXITBLTIN)
         last_command_exit_value = EXECUTION_FAILURE;
-    if (is_hit)
-        run_users_trap();
-    now.is_interrupted |= is_hit;
     return ending_of(code, was_parsing);
 }
 
@@ -145,7 +135,6 @@ static void begin_reading(char *code)
     read_but_dont_execute = 0; /* set -n: for the cell that says so */
     now.command = NULL;
     now.fds = NULL;
-    now.is_interrupted = false;
 }
 
 static enum ending run_commands(int *ret_line)
@@ -181,8 +170,7 @@ static void describe(enum ending ending, struct cell_verdict *v)
         break;
     case ENDED_SYNTAX:
         v->name = "SyntaxError";
-        if (messages_first_line() > 0)
-            v->line = messages_first_line();
+        v->last_status = EX_USAGE;
         snprintf(message, size, "%s", messages_first());
         break;
     case ENDED_ERREXIT:
@@ -216,8 +204,6 @@ void cell_run(const char *code, struct cell_verdict *ret)
     free(copy);
     if (ending == ENDED_SYNTAX)
         last_command_exit_value = EX_USAGE;
-    if (ending == ENDED_INTERRUPTED)
-        last_command_exit_value = 128 + SIGINT;
     last_command_exit_value &= 0xff;
     *ret = (struct cell_verdict){.last_status = last_command_exit_value,
                                  .line = ending == ENDED ? 0 : line};
