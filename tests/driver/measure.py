@@ -19,10 +19,11 @@ CELLS = {
     + "\nsum(value_3)",
     "1/0": "1/0",
 }
+NAMESPACES = (0, 20, 200, 1000)  # names, half of which can grow
 WARM, RUNS = 500, 3000
 
 
-def measure(peer: Peer, code: str) -> tuple[list[float], float]:
+def measure(peer: Peer, code: str, names: str = "none") -> tuple[list[float], float]:
     clock = (~peer.pid << 3) | 2  # the CPU clock of that process
     sock, times = peer.sock, []
     for number in range(WARM + RUNS):
@@ -30,7 +31,9 @@ def measure(peer: Peer, code: str) -> tuple[list[float], float]:
             cpu = time.clock_gettime(clock)
         out_read, out_write = os.pipe()
         err_read, err_write = os.pipe()
-        payload = b'{"op":"exec","id":%d,"code":%s}' % (number + 1, _quote(code))
+        payload = b'{"op":"exec","id":%d,"code":%s,"names":"%s"}' % (
+            number + 1, _quote(code), names.encode()
+        )  # fmt: skip
         data = len(payload).to_bytes(4, "little") + payload
         fds = array.array("i", (out_write, err_write))
         began = time.perf_counter()
@@ -46,15 +49,25 @@ def _quote(code: str) -> bytes:
     return json.dumps(code).encode()
 
 
+def _show(title: str, measured: tuple[list[float], float]) -> None:
+    times, cpu = measured
+    p50, p99 = times[len(times) // 2], times[len(times) * 99 // 100]
+    print(f"{title:24} {p50 * 1e6:8.1f} {p99 * 1e6:8.1f} {cpu * 1e6:14.1f}")
+
+
 def main() -> None:
     python = sys.argv[1] if len(sys.argv) > 1 else sys.executable
     peer = Peer.start(python)
     peer.sock.settimeout(None)
-    print(f"{'cell':12} {'p50 us':>8} {'p99 us':>8} {'driver CPU us':>14}")
+    print(f"{'cell':24} {'p50 us':>8} {'p99 us':>8} {'driver CPU us':>14}")
     for name, code in CELLS.items():
-        times, cpu = measure(peer, code)
-        p50, p99 = times[len(times) // 2], times[len(times) * 99 // 100]
-        print(f"{name:12} {p50 * 1e6:8.1f} {p99 * 1e6:8.1f} {cpu * 1e6:14.1f}")
+        _show(name, measure(peer, code))
+    _show("20 lines, changes", measure(peer, CELLS["20 lines"], "changes"))
+    peer.run("globals().clear()")
+    for count in NAMESPACES:
+        peer.run(f"for n in range({count}): globals()[f'n{{n}}'] = [n] if n % 2 else n + 1000")
+        for names in ("changes", "full"):
+            _show(f"1+1, {count} names, {names}", measure(peer, "1+1", names))
     peer.close()
 
 

@@ -31,6 +31,7 @@ class Answer:
         self.status: str = done["status"]
         self.value: Optional[Dict[str, Any]] = done["value"]
         self.error: Optional[Dict[str, Any]] = done["error"]
+        self.names: Optional[Dict[str, Any]] = done.get("names")
         self.last_status: Optional[int] = done.get("last_status")  # of shells
         self.names: Optional[Dict[str, Any]] = done.get("names")
         self.stdout = stdout
@@ -62,6 +63,7 @@ class Peer:
         self._received = b""
         self._next_id = 0
         self.late: Dict[int, tuple] = {}  # read ends of earlier cells
+        self.names: Optional[str] = None  # what cells are to tell of them
 
     @classmethod
     def start(cls, python: str, preload: tuple = (), cwd: str = "/tmp") -> "Peer":
@@ -121,7 +123,10 @@ class Peer:
         self._next_id += 1
         out_read, out_write = os.pipe()
         err_read, err_write = os.pipe()
-        self.send({"op": "exec", "id": self._next_id, "code": code}, (out_write, err_write))
+        frame = {"op": "exec", "id": self._next_id, "code": code}
+        if self.names is not None:
+            frame["names"] = self.names
+        self.send(frame, (out_write, err_write))
         os.close(out_write)
         os.close(err_write)
         self.late[self._next_id] = (out_read, err_read)

@@ -33,6 +33,8 @@ MODULES = (
     "awaits",
     "compiler",
     "cells",
+    "labels",
+    "names",
     "questions",
     "surroundings",
     "driver",

@@ -13,8 +13,8 @@ import types
 from typing import Any, Dict, NoReturn, Optional
 
 from . import (
-    cells, frames, inputs, interrupts, jsontext, library, outputs, plots, questions, streams,
-    surroundings,
+    cells, frames, inputs, interrupts, jsontext, library, names, outputs, plots, questions,
+    streams, surroundings,
 )  # fmt: skip
 
 _RESERVED_DESCRIPTORS = 8
@@ -52,11 +52,12 @@ class _Reserve:
 class Session:
     """Made in the zygote, so that all sessions share what making it takes; started in its fork."""
 
-    def __init__(self, names: Dict[str, Any], session_plots: plots.Plots) -> None:
+    def __init__(self, given: Dict[str, Any], session_plots: plots.Plots) -> None:
         self._gate = interrupts.Gate()
         self._inputs = inputs.Inputs(self._ask)
         self._streams = streams.Streams(self._gate, self._inputs.make_stdin)
-        self._main = _fresh_main(names)
+        self._main = _fresh_main(given)
+        self._names = names.Names(vars(self._main))
         self._cells = cells.Cells(self._main, self._gate, self._streams, session_plots)
         self._display_function = self._make_display()
         self._channel: frames.Channel
@@ -104,11 +105,14 @@ class Session:
                 with self._reserve:
                     frame = self._channel.receive()
                 if frame["op"] == "exec":
-                    self._exec(frame["id"], frame["code"])
+                    self._exec(frame["id"], frame["code"], frame.get("names"))
                 else:
                     self._gate.forget_early()  # no cell: an interrupt meant none
                     if frame["op"] == "setup":
                         self._setup(frame)
+                    elif frame["op"] == "names":
+                        manifest = self._names.manifest(frame["max"])
+                        self._channel.send(f'{{"ev":"names","names":{manifest}}}')
         except BaseException as error:
             self._end(error)
 
@@ -121,12 +125,15 @@ class Session:
             _exit(1)
         self._channel.send('{"ev":"set"}')
 
-    def _exec(self, cell_id: int, code: str) -> None:
+    def _exec(self, cell_id: int, code: str, wanted: Optional[str]) -> None:
+        """`wanted` of the names: "none", "changes" or "full"."""
         descriptors = self._channel.take_descriptors()
         if len(descriptors) != 2:
             raise frames.Closed(f"a cell came with {len(descriptors)} descriptors")
         self._streams.begin_cell(*descriptors)
         self._inputs.forget()
+        has_names = wanted == "changes" or wanted == "full"
+        self._names.begin_cell(has_names)
         self._cell_id = cell_id
         try:
             verdict = self._cells.run(cell_id, code)
@@ -135,10 +142,13 @@ class Session:
         if _getpid() != self._pid:
             self._end_child(verdict)
         self._questions.withdraw()
+        manifest = ""
+        if has_names:
+            manifest = f',"names":{self._names.end_cell(wanted == "full")}'
         with self._channel.lock:  # a thread may wait for the acknowledgement of its display
             self._channel.send(
                 f'{{"ev":"done","id":{cell_id},"status":"{verdict.status}",'
-                f'"value":{verdict.value},"error":{verdict.error}}}'
+                f'"value":{verdict.value},"error":{verdict.error}{manifest}}}'
             )
 
     def _display(self, output: str) -> None:
@@ -212,11 +222,11 @@ class Session:
             pass
 
 
-def _fresh_main(names: Dict[str, Any]) -> types.ModuleType:
+def _fresh_main(given: Dict[str, Any]) -> types.ModuleType:
     """__main__ as a script would have it, and the names of the profile."""
     main = types.ModuleType("__main__")
     vars(main)["__builtins__"] = builtins
-    vars(main).update(names)
+    vars(main).update(given)
     return main
 
 
