@@ -66,9 +66,9 @@ static const struct {
 } guests[] = {
     {"node",
      {"Node.js in the same sandbox reads the same file",
-      "const fs = await import('node:fs/promises')\n"
-      "const rows = (await fs.readFile('trips.csv', 'utf8')).trim().split('\\n').slice(1)\n"
-      "Math.max(...rows.map(row => Number(row.split(',')[1])))",
+      "const text = require('fs').readFileSync('trips.csv', 'utf8')\n"
+      "const kms = text.trim().split('\\n').slice(1).map(row => Number(row.split(',')[1]))\n"
+      "Math.max(...kms)",
       5000, "ok", "12.5", false}},
     {"bash",
      {"And so does bash", "sort -t, -k2 -n trips.csv | tail -n 1", 5000, "ok", "Oslo,12.5", false}},
@@ -159,10 +159,9 @@ static int check_step(const struct step *step, const json_t *answer, struct err 
     const char *status = cli_json_text(answer, "status", NULL);
     if (strcmp(status, step->status) != 0) {
         const char *message = cli_json_text(error, "message", NULL);
-        err_set(e, ERR_INTERNAL, "the step should end with '%s' but ended with '%.32s': %.256s",
-                step->status, status, message != NULL ? message : "no message");
-        return err_advise(e, "are pandas and matplotlib installed for /usr/bin/python3? "
-                             "(apt install python3-pandas python3-matplotlib)");
+        return err_set(e, ERR_INTERNAL,
+                       "the step should end with '%s' but ended with '%.32s': %.256s", step->status,
+                       status, message != NULL ? message : "no message");
     }
     if (step->expects_image && !has_image(json_object_get(answer, "outputs")))
         return err_set(e, ERR_INTERNAL, "the step should give an image");
@@ -194,6 +193,15 @@ static int play_step(struct demo *d, const char *session_id, const struct step *
     json_array_append_new(d->report, json_pack("{s:s, s:s, s:f, s:O}", "title", step->title, "code",
                                                step->code, "took_ms", took_ms, "answer", answer));
     return check_step(step, answer, e) < 0 ? err_context(e, "%s", step->title) : 0;
+}
+
+/* The data libraries are what a machine may lack. */
+static int play_data_step(struct demo *d, const struct step *step, struct err *e)
+{
+    if (play_step(d, d->session.id, step, e) == 0)
+        return 0;
+    return err_advise(e, "are pandas and matplotlib installed for /usr/bin/python3? "
+                         "(apt install python3-pandas python3-matplotlib)");
 }
 
 /* An interpreter that this machine does not have is no failure. */
@@ -243,7 +251,7 @@ static int play(struct demo *d, const struct cli_endpoint *endpoint, double read
                 "The daemon is up: Python with the data libraries, loaded once", ready_ms,
                 WIDTH - 13, "A sandboxed session with all of them imported", spawned_ms);
     for (size_t i = 0; status == 0 && i < ARRAY_LEN(steps); i++)
-        status = play_step(d, d->session.id, &steps[i], e);
+        status = play_data_step(d, &steps[i], e);
     for (size_t i = 0; status == 0 && i < ARRAY_LEN(guests); i++)
         status = play_guest(d, i, e);
     struct err ignored;
