@@ -169,6 +169,9 @@ static void serve_one(void)
 {
     char *payload;
     size_t len;
+    while (channel_wait(&session.channel, -1, NULL) == -EINTR)
+        CHECK_TERMSIG;
+    interrupts_take_cell();
     if (channel_receive(&session.channel, &payload, &len) < 0)
         exit_shell(0);
     if (!request_read(&session.request, payload, len))

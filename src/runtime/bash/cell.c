@@ -4,10 +4,14 @@
 
 #include "runtime/bash/cell.h"
 
+#include "runtime/bash/imports.h"
 #include "runtime/bash/interrupts.h"
 #include "runtime/bash/messages.h"
 
 static pid_t session_pid;
+
+/* Bytes of bash's exit_shell() that its first calls are in. */
+enum { EXIT_SHELL_HEAD = 64 };
 
 /* How the last command of a cell came to its end. */
 enum ending {
@@ -21,27 +25,43 @@ enum ending {
 /* The command that runs; static because a jump must not lose it. */
 static struct {
     COMMAND *command;
-    struct fd_bitmap *fds;
+    bool is_running;
     bool is_parsing;
+    bool is_interrupted; /* the cell; what runs is the trap on INT */
 } now;
 
-/* The start script shows in no message and in no variable. */
+/* The start script shows in no message and in no variable: it is as if one called "bash" ran. */
 static void forget_script(void)
 {
-    static const char *const stacks[] = {"BASH_SOURCE", "BASH_LINENO", "FUNCNAME"};
-    for (size_t i = 0; i < ARRAY_LEN(stacks); i++) {
-        SHELL_VAR *variable = find_variable(stacks[i]);
-        if (variable != NULL && array_p(variable))
-            array_shift(array_cell(variable), 1, AS_DISPOSE);
-    }
     xfree(dollar_vars[0]);
     dollar_vars[0] = savestring("bash");
+    SHELL_VAR *sources = find_variable("BASH_SOURCE");
+    if (sources != NULL && array_p(sources))
+        array_insert(array_cell(sources), 0, dollar_vars[0]);
     bind_variable("_", dollar_vars[0], 0);
+}
+
+_Noreturn static void leave(void)
+{
+    now.is_running = false;
+    exit_shell(last_command_exit_value);
+}
+
+/* With set -e bash leaves where it reports some errors, and does not throw as it does elsewhere.
+ * What it calls of libc on the way out is fflush, first of all: there we throw for it. */
+static int fflush_of_shell(FILE *stream)
+{
+    uintptr_t caller = (uintptr_t)__builtin_return_address(0);
+    bool is_leaving = caller - (uintptr_t)exit_shell < EXIT_SHELL_HEAD;
+    if (is_leaving && now.is_running && getpid() == session_pid)
+        jump_to_top_level(FORCE_EOF);
+    return fflush(stream);
 }
 
 void cell_prepare(void)
 {
     session_pid = getpid();
+    imports_replace("fflush", fflush_of_shell);
     /* What bash meant to do after this builtin, it does not do: we never return. */
     run_unwind_protects();
     if (default_buffered_input >= 0) {
@@ -58,8 +78,6 @@ static void dispose_now(void)
 {
     if (now.command != NULL)
         dispose_command(take_ptr(now.command));
-    if (now.fds != NULL)
-        dispose_fd_bitmap(take_ptr(now.fds));
 }
 
 static bool run_one(void)
@@ -72,9 +90,7 @@ static bool run_one(void)
     now.command = take_ptr(global_command);
     if (now.command == NULL || read_but_dont_execute)
         return true;
-    now.fds = new_fd_bitmap(FD_BITMAP_SIZE);
-    execute_command_internal(now.command, 0, NO_PIPE, NO_PIPE, now.fds);
-    QUIT;
+    execute_command(now.command);
     return true;
 }
 
@@ -89,25 +105,33 @@ static void clear_the_deck(void)
     }
     loop_level = breaking = continuing = funcnest = sourcelevel = 0;
     executing_list = comsub_ignore_return = return_catch_flag = executing_builtin = 0;
+    make_funcname_visible(0);
     restore_sigmask();
 }
 
-/* `exit` has a code of its own since bash 5.2; then the other one is an interrupt's too. */
+/* `exit` has a code of its own since bash 5.2, and the older one is an interrupt's alone. */
 #ifndef EXITBLTIN
 #define EXITBLTIN EXITPROG
 #endif
 
+/* On INT: after the interrupt has ended the cell's commands. A trap that jumps, to leave or because
+ * of another interrupt, lands where the cell did. */
+static void run_users_trap(void)
+{
+    if (!signal_is_trapped(SIGINT) || signal_is_ignored(SIGINT) || now.is_interrupted)
+        return;
+    now.is_interrupted = true;
+    run_interrupt_trap(0);
+}
+
 static enum ending ending_of(int code, bool was_parsing)
 {
-    if (code == EXITBLTIN)
-        exit_shell(last_command_exit_value);
-    if (interrupts_hit())
+    /* A job of its own (set -m) that died of SIGINT ends the cell too. */
+    if (now.is_interrupted || (code == EXITPROG && last_command_exit_value == 128 + SIGINT))
         return ENDED_INTERRUPTED;
-    if (code == EXITPROG)
-        exit_shell(last_command_exit_value);
     if (was_parsing)
         return ENDED_SYNTAX;
-    if (code == DISCARD)
+    if (code == DISCARD && !exit_immediately_on_error) /* a script goes on after its command, too */
         return ENDED;
     return code == ERREXIT && exit_immediately_on_error ? ENDED_ERREXIT : ENDED_FATAL;
 }
@@ -116,13 +140,17 @@ static enum ending ending_of(int code, bool was_parsing)
 static enum ending land(int code)
 {
     bool was_parsing = now.is_parsing;
+    bool is_hit = interrupts_take_hit();
     now.is_parsing = false;
     clear_the_deck();
     /* A function in a pipeline, say, jumps out of a process of its own. */
-    if (getpid() != session_pid)
-        exit_shell(last_command_exit_value);
-    if (last_command_exit_value == 0 && code != EXITBLTIN)
+    if (getpid() != session_pid || (code == EXITBLTIN && !(is_hit && EXITBLTIN == EXITPROG)))
+        leave();
+    if (last_command_exit_value == 0)
         last_command_exit_value = EXECUTION_FAILURE;
+    if (is_hit)
+        run_users_trap();
+    now.is_interrupted |= is_hit;
     return ending_of(code, was_parsing);
 }
 
@@ -134,7 +162,7 @@ static void begin_reading(char *code)
     line_number = 0;
     read_but_dont_execute = 0; /* set -n: for the cell that says so */
     now.command = NULL;
-    now.fds = NULL;
+    now.is_interrupted = false;
 }
 
 static enum ending run_commands(int *ret_line)
@@ -170,7 +198,8 @@ static void describe(enum ending ending, struct cell_verdict *v)
         break;
     case ENDED_SYNTAX:
         v->name = "SyntaxError";
-        v->last_status = EX_USAGE;
+        if (messages_first_line() > 0)
+            v->line = messages_first_line();
         snprintf(message, size, "%s", messages_first());
         break;
     case ENDED_ERREXIT:
@@ -195,15 +224,19 @@ void cell_run(const char *code, struct cell_verdict *ret)
     int line = 0;
     char *copy = mem_strdup(code); /* the channel's buffer is needed for input */
     begin_reading(copy);
+    now.is_running = true;
     interrupts_begin_cell();
     enum ending ending = run_commands(&line);
     if (getpid() != session_pid)
-        exit_shell(last_command_exit_value);
+        leave();
+    now.is_running = false;
     interrupts_end_cell();
     dispose_now();
     free(copy);
     if (ending == ENDED_SYNTAX)
         last_command_exit_value = EX_USAGE;
+    if (ending == ENDED_INTERRUPTED)
+        last_command_exit_value = 128 + SIGINT;
     last_command_exit_value &= 0xff;
     *ret = (struct cell_verdict){.last_status = last_command_exit_value,
                                  .line = ending == ENDED ? 0 : line};

@@ -75,15 +75,11 @@ static uint32_t claimed_length(const char *header)
     return length;
 }
 
-/* How many bytes are missing of the frame at the front. */
+/* How many bytes are missing of the frame at the front; negative if there are more than that. */
 static int64_t missing_bytes(const struct channel *c)
 {
-    if (c->in.len < HEADER_BYTES)
-        return (int64_t)(HEADER_BYTES - c->in.len);
-    uint32_t length = claimed_length(c->in.data);
-    if (length > FRAME_BYTES_MAX)
-        return -1;
-    return (int64_t)length + HEADER_BYTES - (int64_t)c->in.len;
+    size_t length = c->in.len < HEADER_BYTES ? 0 : claimed_length(c->in.data);
+    return (int64_t)(HEADER_BYTES + length) - (int64_t)c->in.len;
 }
 
 static void drop_consumed(struct channel *c)
@@ -100,6 +96,8 @@ int channel_receive(struct channel *c, char **ret_payload, size_t *ret_len)
     drop_consumed(c);
     int64_t missing;
     while ((missing = missing_bytes(c)) > 0) {
+        if (missing > (int64_t)(HEADER_BYTES + FRAME_BYTES_MAX))
+            return -ECONNRESET;
         int r = receive_some(c, (size_t)missing);
         if (r == -EINTR)
             CHECK_TERMSIG;
@@ -108,8 +106,6 @@ int channel_receive(struct channel *c, char **ret_payload, size_t *ret_len)
         else if (r < 0)
             return r;
     }
-    if (missing < 0)
-        return -ECONNRESET;
     *ret_len = claimed_length(c->in.data);
     *ret_payload = c->in.data + HEADER_BYTES;
     c->consumed = HEADER_BYTES + *ret_len;

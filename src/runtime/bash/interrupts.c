@@ -4,49 +4,87 @@
 
 #include "runtime/bash/interrupts.h"
 
+#include "runtime/bash/imports.h"
+
 static struct {
     const struct channel *channel;
-    sh_builtin_func_t *trap;          /* bash's own */
+    pid_t session;
+    SigHandler *bashs;                /* in whose place on_sigint_waiting is installed */
     volatile sig_atomic_t is_running; /* a cell */
     volatile sig_atomic_t is_taken;
     volatile sig_atomic_t is_early;
     volatile sig_atomic_t is_hit;
 } gate;
 
+static void note_hit(int sig)
+{
+    gate.is_hit = 1;
+    if (wait_intr_flag) { /* the builtin `wait` looks at these, or it would go on */
+        last_command_exit_value = 128 + sig;
+        wait_signal_received = sig;
+    }
+}
+
+/* Bash throws when it is safe to. */
 static void on_sigint(int sig)
 {
-    if (gate.is_running) {
-        gate.is_hit = 1;
-        sigint_sighandler(sig); /* bash throws when it is safe to */
+    if (getpid() != gate.session) { /* a child that has not come to set its own handler */
+        signal(sig, SIG_DFL);
+        raise(sig);
+    } else if (gate.is_running) {
+        SETINTERRUPT;
+        note_hit(sig);
     } else if (gate.is_taken || channel_has_unread(gate.channel)) {
         gate.is_early = 1;
     }
 }
 
-/* `trap` sets the handlers that a script has, with which SIGINT would end the session or be no more
- * than the trap. */
-static int trap_and_keep_ours(WORD_LIST *args)
+/* While bash waits for a child, which has got the signal too and is given the time to end. Bash's
+ * own handler here would forget the signal if the child did not die of it, and, called a moment
+ * before bash has noted the handler before, would send itself SIGINT for ever. */
+static void on_sigint_waiting(int sig)
 {
-    sigset_t sigint, old;
-    sigemptyset(&sigint);
-    sigaddset(&sigint, SIGINT);
-    sigprocmask(SIG_BLOCK, &sigint, &old);
-    int status = gate.trap(args);
-    if (!signal_is_ignored(SIGINT))
-        set_signal_handler(SIGINT, on_sigint);
-    sigprocmask(SIG_SETMASK, &old, NULL);
-    return status;
+    if (getpid() != gate.session)
+        on_sigint(sig);
+    else if (gate.is_running)
+        note_hit(sig);
+}
+
+static bool is_for_session(SigHandler *handler)
+{
+    return handler == on_sigint || handler == SIG_DFL || handler == termsig_sighandler ||
+           handler == trap_handler || handler == sigint_sighandler;
+}
+
+/* Bash changes its handler of SIGINT in many places: `trap`, a failed `exec`, each wait for a
+ * child. All of them come through here, and in the session itself ours is what gets the signal
+ * first. */
+static int sigaction_of_shell(int sig, const struct sigaction *action, struct sigaction *old)
+{
+    if (sig != SIGINT || action == NULL || getpid() != gate.session)
+        return sigaction(sig, action, old);
+    struct sigaction ours = *action;
+    SigHandler *before = gate.bashs;
+    if (is_for_session(action->sa_handler)) {
+        ours.sa_handler = on_sigint;
+    } else if (action->sa_handler != SIG_IGN) {
+        gate.bashs = action->sa_handler;
+        ours.sa_handler = on_sigint_waiting;
+    }
+    int r = sigaction(sig, &ours, old);
+    if (r == 0 && old != NULL && old->sa_handler == on_sigint_waiting)
+        old->sa_handler = before;
+    if (ours.sa_handler == on_sigint && gate.is_hit)
+        SETINTERRUPT; /* it came while bash waited */
+    return r;
 }
 
 void interrupts_install(const struct channel *channel)
 {
     gate.channel = channel;
+    gate.session = getpid();
+    imports_replace("sigaction", sigaction_of_shell);
     set_signal_handler(SIGINT, on_sigint);
-    struct builtin *trap = builtin_address_internal((char *)(uintptr_t) "trap", 1);
-    if (trap != NULL) {
-        gate.trap = trap->function;
-        trap->function = trap_and_keep_ours;
-    }
 }
 
 void interrupts_take_cell(void)
@@ -59,7 +97,7 @@ void interrupts_begin_cell(void)
     gate.is_hit = 0;
     CLRINTERRUPT;
     if (!signal_is_ignored(SIGINT))
-        set_signal_handler(SIGINT, on_sigint); /* a failed `exec` has put back the original one */
+        set_signal_handler(SIGINT, on_sigint);
     gate.is_running = 1;
     gate.is_taken = 0;
     if (gate.is_early) {
@@ -74,7 +112,9 @@ void interrupts_end_cell(void)
     CLRINTERRUPT;
 }
 
-bool interrupts_hit(void)
+bool interrupts_take_hit(void)
 {
-    return gate.is_hit;
+    bool is_hit = gate.is_hit;
+    gate.is_hit = 0;
+    return is_hit;
 }

@@ -1,21 +1,22 @@
-/* When SIGINT ends a cell. A shell that runs a script dies of it; one with a user at the terminal
- * drops what it was doing. Ours does the latter, while a cell runs, and also runs the user's trap.
+/* When SIGINT ends a cell. A shell that runs a script dies of it, or runs its trap and goes on; one
+ * with a user at the terminal drops what it was doing. Ours does the latter while a cell runs, and
+ * runs the user's trap then. `trap '' INT` is obeyed.
  *
- * Otherwise an interrupt is ignored: it came too late. Unless the next cell is on its way, unread
- * or taken but not begun: then it is meant for that one, and is kept. (The daemon sends a cell only
- * after every interrupt of the one before has been delivered.) */
+ * Between cells an interrupt is ignored: it came too late. Unless the next cell is on its way,
+ * unread or taken but not begun: then it is meant for that one, and is kept. (The daemon sends a
+ * cell only after every interrupt of the one before has been delivered.) */
 #pragma once
 
 #include "runtime/bash/channel.h"
 
 void interrupts_install(const struct channel *channel);
 
-/* A frame is about to be read; from here on to the cell's begin interrupts are kept for it. */
+/* A frame is being read; from here on to the cell's begin interrupts are kept for it. */
 void interrupts_take_cell(void);
 
 /* Interrupts that were kept count at once. */
 void interrupts_begin_cell(void);
 void interrupts_end_cell(void);
 
-/* Was the cell that runs, or the last one, interrupted? */
-bool interrupts_hit(void);
+/* Was the running cell interrupted? From then on it is not any more: what follows is the trap. */
+bool interrupts_take_hit(void);

@@ -72,22 +72,37 @@ void messages_forget(void)
     first = last = (struct line){0};
 }
 
-static const char *without_place(const char *text)
+/* Past "bash: line N: ", and the number; or the whole. */
+static const char *past_place(const char *text, int *ret_line)
 {
-    const char *line = strstr(text, ": line ");
-    if (line == NULL)
+    *ret_line = 0;
+    const char *number = strstr(text, ": line ");
+    if (number == NULL)
         return text;
-    line += strlen(": line ");
-    size_t digits = strspn(line, "0123456789");
-    return digits > 0 && line[digits] == ':' && line[digits + 1] == ' ' ? line + digits + 2 : text;
+    number += strlen(": line ");
+    char *end;
+    long line = strtol(number, &end, 10);
+    if (end == number || strncmp(end, ": ", 2) != 0 || line < 0 || line > INT32_MAX)
+        return text;
+    *ret_line = (int)line;
+    return end + 2;
 }
 
 const char *messages_first(void)
 {
-    return without_place(first.text);
+    int line;
+    return past_place(first.text, &line);
+}
+
+int messages_first_line(void)
+{
+    int line;
+    past_place(first.text, &line);
+    return line;
 }
 
 const char *messages_last(void)
 {
-    return without_place(last.text);
+    int line;
+    return past_place(last.text, &line);
 }

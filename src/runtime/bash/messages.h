@@ -10,4 +10,5 @@ void messages_forget(void);
 /* The last line, or the first one since messages_forget(), without its "bash: line N: ". Valid
  * until the next message. */
 const char *messages_first(void);
+int messages_first_line(void); /* the number N in it, or 0 */
 const char *messages_last(void);

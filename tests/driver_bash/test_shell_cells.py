@@ -1,0 +1,246 @@
+"""How cells end: statuses, errors, and what ends the session."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import pytest
+from shell import Shell
+
+
+@pytest.mark.parametrize(
+    "code, status",
+    [
+        ("true", 0),
+        ("false", 1),
+        ("(exit 7)", 7),
+        ("true | (exit 3)", 3),
+        ("(exit 3) | true", 0),
+        ("set -o pipefail; (exit 3) | true", 3),
+        ("! true", 1),
+        ("f() { return 4; }; f", 4),
+        ("no_such_command", 127),
+        ("/dev/null", 126),
+        ("sh -c 'kill -9 $$'", 137),
+        ("[[ a == b ]]", 1),
+        ("return 5", 2),
+        ("break", 0),
+        ("x=1", 0),
+        ("", 0),
+        ("# nothing", 0),
+        ("false; exec 5</dev/null", 0),
+        ("readonly r=1; r=2", 1),
+    ],
+)
+def test_the_status_of_the_last_command(shell: Shell, code: str, status: int) -> None:
+    answer = shell.run(code)
+    assert (answer.status, answer.error, answer.last_status) == ("ok", None, status), answer
+    assert shell.out("echo $?") == f"{status}\n"
+
+
+@pytest.mark.parametrize(
+    "code, line, message, out",
+    [
+        ("if", 2, "syntax error: unexpected end of file", ""),
+        ("echo a\n)\necho no", 2, "syntax error near unexpected token `)'", "a\n"),
+        ("echo 'open", 1, "unexpected EOF while looking for matching `''", ""),
+        ("echo $(", 2, "unexpected EOF while looking for matching `)'", ""),
+        ("echo a\n\necho ${x", 3, "unexpected EOF while looking for matching `}'", "a\n"),
+        ("echo a; fi", 1, "syntax error near unexpected token `fi'", ""),
+    ],
+)
+def test_syntax_errors(shell: Shell, code: str, line: int, message: str, out: str) -> None:
+    answer = shell.run(code)
+    assert (answer.status, answer.last_status, answer.stdout) == ("error", 2, out), answer
+    error = answer.error
+    assert (error["name"], error["message"]) == ("SyntaxError", message)
+    assert error["line"] == line
+    assert f"bash: line {error['line']}: {message}\n" in answer.stderr
+    assert shell.out("echo $?") == "2\n"
+
+
+def test_an_error_in_eval_is_not_one_of_the_cell(shell: Shell) -> None:
+    answer = shell.run("eval 'if'; echo $?\necho ${x@Q} after")
+    assert answer.status == "ok" and answer.stdout.endswith("after\n"), answer
+
+
+@pytest.mark.parametrize(
+    "code, out",
+    [
+        ("echo a; false; echo no", "a\n"),
+        ("f() { false; echo no; }\necho a\nf\necho no", "a\n"),
+        ("eval 'false; echo no'; echo no", ""),
+        ("echo false >s; . ./s; echo no", ""),
+        ("for i in 1 2; do echo $i; (exit 3); done", "1\n"),
+        ("x=$(false); echo no", ""),
+        ("false || echo or; if false; then :; fi; ! true; false; echo no", "or\n"),
+    ],
+)
+def test_errexit_ends_the_cell_only(shell: Shell, code: str, out: str) -> None:
+    shell.run("set -e; trap 'echo no exit' EXIT")
+    answer = shell.run(code)
+    assert (answer.status, answer.stdout) == ("error", out), answer
+    assert answer.error["name"] == "ErrExit"
+    assert f"status {answer.last_status}" in answer.error["message"]
+    assert shell.run("case $- in *e*) echo still on;; esac").stdout == "still on\n"
+    shell.run("trap - EXIT")
+
+
+def test_errexit_tells_the_line(shell: Shell) -> None:
+    assert shell.run("set -e\n\n\nfalse\necho").error["line"] == 4
+
+
+def test_an_unbound_variable_ends_the_cell_only(shell: Shell) -> None:
+    answer = shell.run("set -u\necho a\necho $nope; echo no\necho no")
+    assert (answer.status, answer.stdout) == ("error", "a\n"), answer
+    assert answer.error == {
+        "name": "ShellError", "message": "nope: unbound variable", "line": 3
+    }  # fmt: skip
+    assert answer.stderr == "bash: line 3: nope: unbound variable\n"
+    assert shell.out("echo $-").count("u") == 1
+
+
+def test_a_demanded_variable_ends_the_cell_only(shell: Shell) -> None:
+    answer = shell.run("f() { : ${x:?is wanted}; }; echo a; f; echo no")
+    assert (answer.status, answer.stdout) == ("error", "a\n"), answer
+    assert answer.error["message"] == "x: is wanted"
+    assert answer.stderr == "bash: line 1: x: is wanted\n"
+    assert shell.out("echo ${FUNCNAME[*]} $#") == "0\n"
+
+
+def test_errors_with_errexit_end_the_cell_only(shell: Shell) -> None:
+    shell.run("set -eu; trap 'echo leaving' EXIT; readonly r=1")
+    for code in ("echo $nope", "r=2", "echo $((1/0))", "echo ${x!y}", "if", "eval 'echo $nope'"):
+        answer = shell.run(code)
+        assert (answer.status, answer.stdout) == ("error", ""), answer
+        assert answer.error["message"] in answer.stderr
+    assert shell.run("echo ${-//[!eu]}; trap - EXIT").stdout == "eu\n"
+
+
+def test_posix_errors_end_the_cell_only(shell: Shell) -> None:
+    shell.run("readonly r=1; set -o posix")
+    wrong = ("r=2", "export r=2", ". /no/such/file", "set -o nonsense", "for r in 1; do :; done")
+    for code in wrong:
+        answer = shell.run(f"{code}\necho after")
+        assert answer.status in ("ok", "error"), answer
+    shell.run("POSIXLY_CORRECT=1")
+    assert shell.run("unset -f nothing; echo on").stdout == "on\n"
+
+
+@pytest.mark.parametrize(
+    "code, status, out",
+    [
+        ("exit 7", 7, ""),
+        ("echo a; exit; echo no", 0, "a\n"),
+        ("false; exit", 1, ""),
+        ("trap 'echo bye' EXIT; exit 3", 3, "bye\n"),
+        ("trap 'echo bye; exit 5' EXIT; exit 3", 5, "bye\n"),
+        ("echo 'echo in; exit 4' >s; . ./s; echo no", 4, "in\n"),
+        ("f() { exit 6; }; f; echo no", 6, ""),
+        ("eval 'exit 8'", 8, ""),
+        ("exec sh -c 'echo new; exit 9'", 9, "new\n"),
+        ("exec /bin/true", 0, ""),
+        ("kill -9 $$; echo no", -9, ""),
+        ("kill -SEGV $$; echo no", -11, ""),
+        ("set -e; trap 'exit 2' ERR; false", 2, ""),
+        ("printf 'no newline'; exit 1", 1, "no newline"),
+        ("exit 256", 0, ""),
+        ("exit -1", 255, ""),
+        ("trap 'false' EXIT; exit 4", 4, ""),
+    ],
+)
+def test_what_ends_the_session(shell: Shell, code: str, status: int, out: str) -> None:
+    assert shell.ending(code)[:2] == (status, out)
+
+
+def test_exit_in_a_subshell_does_not(shell: Shell) -> None:
+    code = "(exit 1); f() { exit 2; }; f | cat; x=$(exit 3); echo $?; exit 4 & wait $!; echo $?"
+    assert shell.out(code) == "3\n4\n"
+    code = "{ exit 5; } | cat; cat <(exit 6); coproc { exit 7; }; wait; echo on"
+    assert shell.out(code) == "on\n"
+
+
+def test_stopped_means_silent_until_continued(shell: Shell) -> None:
+    running = shell.begin("kill -STOP $$; echo on")
+    with pytest.raises(TimeoutError):
+        running.finish(0.2)
+    os.kill(shell.pid, signal.SIGCONT)
+    assert running.finish().stdout == "on\n"
+
+
+def test_lines_are_counted_in_each_cell(shell: Shell) -> None:
+    assert shell.out("echo $LINENO\n\necho $LINENO") == "1\n3\n"
+    assert shell.run("\nno_such").stderr == "bash: line 2: no_such: command not found\n"
+    shell.run("f() {\n  no_such\n}")
+    assert "line" in shell.run("\n\nf").stderr
+
+
+def test_many_lines(shell: Shell) -> None:
+    code = (
+        'for i in 1 2; do\n  if [ $i = 2 ]; then\n    echo "two\nlines"\n  fi\ndone\n'
+        "case x in\nx) echo x;;\nesac"
+    )
+    assert shell.out(code) == "two\nlines\nx\n"
+    assert shell.out("echo a \\\n  b") == "a b\n"
+    assert shell.out("alias q='echo quick'\nq one") == "quick one\n"
+
+
+@pytest.mark.parametrize("word", ["EOF", "cella", "done", "exit", "}", "ready", "null", "\u00e9"])
+def test_here_documents(shell: Shell, word: str) -> None:
+    body = 'done {"ev":"done","id":1}\n $(echo sub) \x01\n'
+    code = f"x=1\ncat <<'{word}'\n{body}{word}\necho after"
+    assert shell.out(code) == f"{body}after\n"
+
+
+def test_a_here_document_without_an_end(shell: Shell) -> None:
+    answer = shell.run("cat <<X\nhello $((1+1))\nworld")
+    assert (answer.status, answer.stdout) == ("ok", "hello 2\nworld\n")
+    assert "here-document at line 1 delimited by end-of-file" in answer.stderr
+
+
+def test_a_silent_cell_answers_at_once(shell: Shell) -> None:
+    began = time.monotonic()
+    for _ in range(200):
+        assert shell.run(":").last_status == 0
+    assert time.monotonic() - began < 5
+
+
+def test_a_large_cell(shell: Shell) -> None:
+    text = "x" * 1_000_000
+    assert shell.out(f"v='{text}'\necho ${{#v}}") == "1000000\n"
+    many = "\n".join(f"v{n}={n}" for n in range(20000))
+    assert shell.out(many + "\necho $v19999") == "19999\n"
+
+
+def test_noexec_ends_with_its_cell(shell: Shell) -> None:
+    assert shell.out("set -n; echo no\necho no") == ""
+    assert shell.out("echo on") == "on\n"
+
+
+def test_xtrace_shows_the_users_commands_only(shell: Shell) -> None:
+    shell.run("set -x")
+    answer = shell.run("echo a\nx=1")
+    assert (answer.stdout, answer.stderr) == ("a\n", "+ echo a\n+ x=1\n")
+    assert shell.run("set +x").stderr == "+ set +x\n"
+
+
+def test_verbose_shows_the_cell(shell: Shell) -> None:
+    shell.run("set -v")
+    assert shell.run("echo a\necho b").stderr == "echo a\necho b\n"
+
+
+@pytest.mark.parametrize("signal_name", ["DEBUG", "ERR", "RETURN", "EXIT", "INT", "CHLD", "USR1"])
+def test_traps_do_not_meet_the_driver(shell: Shell, signal_name: str) -> None:
+    shell.run(f"trap 'false; echo [{signal_name}] >>log; return 3 2>/dev/null' {signal_name}")
+    assert shell.run("echo a; (exit 1); f() { :; }; f; sleep 0 & wait").stdout == "a\n"
+    assert shell.run("echo b").stdout == "b\n"
+    assert shell.out(f"trap - {signal_name}; echo c").endswith("c\n")
+    assert shell.out("echo d") == "d\n"
+
+
+def test_a_debug_trap_that_skips_commands(shell: Shell) -> None:
+    shell.run("shopt -s extdebug; trap 'false' DEBUG")
+    assert shell.run("echo no").stdout == ""
+    assert shell.run("echo no").status == "ok"
