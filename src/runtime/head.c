@@ -128,8 +128,14 @@ static void break_head(struct head *head, const char *what)
     end(head, &(struct head_end_facts){.how = HEAD_BROKEN, .text = what});
 }
 
+/* Of one that is still walking in the warden knows more: how it ended, or that it never was. */
 static void lose_head(struct head *head)
 {
+    if (head->state == HEAD_ENTERING) {
+        close_channel(head);
+        head_signal(head, SIGKILL);
+        return;
+    }
     end(head, &(struct head_end_facts){
                   .how = HEAD_BROKEN, .is_closed = true, .text = "the control socket was closed"});
 }
