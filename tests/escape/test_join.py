@@ -12,7 +12,7 @@ from harness.client import Result, Session
 
 LANDLOCK_CREATE_RULESET = 444
 FILTERS = 2  # that every session has
-JOINS = {"python": 12, "bash": 8}
+JOINS = {"python": 12, "bash": 8, "node": 3}
 
 # Everything within reach of a newcomer, over and over; thread ids tell which pids are new. Where
 # Landlock keeps neighbours apart nothing may succeed at all. Where it does not, a neighbour whose
@@ -37,7 +37,8 @@ def attack(pid):
     attempts = [(n, lambda n=n: os.close(os.open(f'/proc/{pid}/{n}', f)))
                 for n, f in (('mem', os.O_RDWR), ('mem', os.O_RDONLY), ('environ', os.O_RDONLY),
                              ('maps', os.O_RDONLY), ('fd/3', os.O_RDWR), ('fd/5', os.O_RDWR))]
-    attempts += [(n, lambda n=n: os.readlink(f'/proc/{pid}/{n}')) for n in ('cwd', 'root', 'ns/user')]
+    attempts += [(n, lambda n=n: os.readlink(f'/proc/{pid}/{n}'))
+                 for n in ('cwd', 'root', 'ns/user')]
     attempts += [('fd', lambda: os.listdir(f'/proc/{pid}/fd')),
                  ('limits', lambda: call(302, pid, 7, struct.pack('QQ', 5, 5), 0))]
     for what, attempt in attempts:
@@ -47,8 +48,8 @@ def attack(pid):
 def attack_by_name(pid):
     buf = ctypes.create_string_buffer(16)
     vec = struct.pack('QQ', ctypes.addressof(buf), 16)
-    for what, args in (('ptrace', (101, 0x4206, pid, 0, 0)), ('read', (310, pid, vec, 1, vec, 1, 0)),
-                       ('getfd', (438, pid, 3, 0))):
+    for what, args in (('ptrace', (101, 0x4206, pid, 0, 0)), ('getfd', (438, pid, 3, 0)),
+                       ('read', (310, pid, vec, 1, vec, 1, 0))):
         try: call(*args)
         except OSError: continue
         judge(pid, what)

@@ -15,7 +15,10 @@ static const char *const files[] = {
     "memory.max",
     "memory.swap.max",
     "memory.events",
+    "memory.peak",
+    "memory.max_usage_in_bytes",
     "pids.max",
+    "pids.events",
     "cpu.max",
 };
 
@@ -155,6 +158,26 @@ static void kills_are_counted(void **state)
     assert_int_equal(cgroup_oom_kills(&f->parent, &f->group), 0);
 }
 
+static void use_and_refusals_are_counted(void **state)
+{
+    struct fixture *f = *state;
+    f->parent.version = 2;
+    set(f, "memory.peak", "5368709120\n");
+    set(f, "pids.events", "max 12\n");
+    assert_int_equal(cgroup_peak_bytes(&f->parent, &f->group), 5368709120);
+    assert_int_equal(cgroup_pids_refused(&f->parent, &f->group), 12);
+    f->parent.version = 1;
+    set(f, "memory.max_usage_in_bytes", "4096\n");
+    assert_int_equal(cgroup_peak_bytes(&f->parent, &f->group), 4096);
+    assert_int_equal(cgroup_pids_refused(&f->parent, &f->group), 12);
+    /* Kernels before 5.19 have no such file in v2. */
+    f->parent.version = 2;
+    assert_int_equal(unlinkat(f->parent.dirs[0], "jail-0/memory.peak", 0), 0);
+    assert_int_equal(cgroup_peak_bytes(&f->parent, &f->group), 0);
+    f->parent.has[CGROUP_PIDS] = false;
+    assert_int_equal(cgroup_pids_refused(&f->parent, &f->group), 0);
+}
+
 static void without_groups_nothing_is_made(void **state)
 {
     struct fixture *f = *state;
@@ -176,6 +199,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_limit_that_cannot_be_set_is_an_error, make, clean),
         cmocka_unit_test_setup_teardown(a_half_made_group_is_removed, make, clean),
         cmocka_unit_test_setup_teardown(kills_are_counted, make, clean),
+        cmocka_unit_test_setup_teardown(use_and_refusals_are_counted, make, clean),
         cmocka_unit_test_setup_teardown(without_groups_nothing_is_made, make, clean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
