@@ -69,9 +69,9 @@ int bench_measure_sessions(struct bench *b, struct bench_http *h, size_t n, enum
     if (status == 0)
         status = look(b, &after, e);
     double pss = after.pss - before.pss, all = before.available - after.available;
-    if (status == 0)
+    if (status == 0 && pss > 0)
         bench_add(b, id, pss / (double)n);
-    /* If it is less, others gave memory back meanwhile. */
+    /* If it is less than nothing, or than that, others gave memory back meanwhile. */
     if (status == 0 && with_kernel != BENCH_N_KINDS && all >= pss)
         bench_add(b, with_kernel, all / (double)n);
     for (size_t i = 0; status == 0 && i < n; i++)

@@ -124,7 +124,7 @@ void bench_put_factor(struct buf *out, double factor)
     if (factor >= 10)
         put_thousands(out, round(factor));
     else
-        buf_printf(out, "%.1f", factor);
+        buf_printf(out, factor < 0.1 ? "%.2f" : "%.1f", factor);
     buf_append_str(out, "×");
 }
 
