@@ -282,8 +282,8 @@ GROUPS = [
 STAGES = [
     [["lint"], ["build gcc", "build asan", "build fuzz"]],
     [
-        ["unit gcc", "driver node", "driver bash", "e2e gcc", "escape gcc"],
-        ["unit asan", "driver", "e2e asan", "escape asan", "fuzz"],
+        ["unit gcc", "driver bash", "e2e gcc", "escape gcc"],
+        ["unit asan", "driver", "driver node", "e2e asan", "escape asan", "fuzz"],
     ],
     [["bench"]],
 ]
