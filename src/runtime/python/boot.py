@@ -25,6 +25,7 @@ MODULES = (
     "debuggers",
     "interrupts",
     "streams",
+    "children",
     "inputs",
     "sources",
     "tracebacks",

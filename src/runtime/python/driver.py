@@ -13,8 +13,8 @@ import types
 from typing import Any, Dict, NoReturn, Optional
 
 from . import (
-    cells, frames, inputs, interrupts, jsontext, library, names, outputs, plots, questions,
-    streams, surroundings,
+    cells, children, frames, inputs, interrupts, jsontext, library, names, outputs, plots,
+    questions, streams, surroundings,
 )  # fmt: skip
 
 _RESERVED_DESCRIPTORS = 8
@@ -93,6 +93,7 @@ class Session:
         self._gate.connect(self._channel.has_unread)
         self._streams.install()
         self._inputs.install()
+        children.teach_subprocess(self._streams)
         builtins.display = self._display_function  # type: ignore[attr-defined]
         os.register_at_fork(before=self._streams.flush, after_in_child=self._after_fork_in_child)
 

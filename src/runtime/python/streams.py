@@ -228,10 +228,15 @@ class Streams:
 
     def is_late(self) -> bool:
         """Does the calling thread or task belong to a cell that is over?"""
+        return self.late_pipes() is not None
+
+    def late_pipes(self) -> Optional[Pipes]:
+        """Of the calling thread or task, if it belongs to a cell that is over."""
         if _get_ident() == self.main_thread:
             pipes = _get_task_pipes()
-            return pipes is not None and pipes is not self.pipes
-        return self.pipes_of_thread() is not self.pipes
+        else:
+            pipes = self.pipes_of_thread()
+        return None if pipes is self.pipes else pipes
 
     def _repair(self) -> None:
         """A cell may have detached our streams."""
@@ -266,11 +271,10 @@ class Streams:
 
     def after_fork_in_child(self) -> None:
         """The forking thread is the only one and the main one here."""
-        if self.is_late():
-            pipes = self.pipes_of_thread()
-            if pipes is not None:
-                _dup2(pipes.out, 1)
-                _dup2(pipes.err, 2)
+        pipes = self.late_pipes()
+        if pipes is not None:
+            _dup2(pipes.out, 1)
+            _dup2(pipes.err, 2)
         self.main_thread = _get_ident()
         self._late.clear()
         _set_task_pipes(None)
