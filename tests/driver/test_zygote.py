@@ -97,6 +97,29 @@ def test_sessions_are_apart_and_draw_different_numbers(zygote: Zygote) -> None:
     second.close()
 
 
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("import ctypes\nctypes.string_at(0)", "Fatal Python error: Segmentation fault"),
+        ("import os\nos.abort()", "Fatal Python error: Aborted"),
+        (
+            "import ctypes\nctypes.pythonapi.Py_FatalError(b'of an extension')",
+            "Fatal Python error: ",
+        ),
+    ],
+)
+def test_a_crash_leaves_its_text_in_the_cell(zygote: Zygote, code: str, text: str) -> None:
+    peer = zygote.spawn()
+    running = peer.begin(f"print('before')\ndef crash():\n    {code.splitlines()[0]}\n"
+                         f"    {code.splitlines()[1]}\ncrash()")  # fmt: skip
+    with pytest.raises((EOFError, ConnectionError)):
+        running.finish()
+    out, err = running.rest()
+    assert out == "before\n" and text in err
+    assert '"<cell 1>", line 4 in crash' in err
+    peer.close()
+
+
 def test_the_data_profile(python: str, image: pathlib.Path) -> None:
     zygote = Zygote(python, image, DATA)
     if zygote.report["skipped"]:
