@@ -38,7 +38,7 @@ static const struct op_param params[] = {
     {.name = "cwd",
      .type = OP_TEXT,
      .is_nullable = true,
-     .max = 4096,
+     .max = SESSION_CWD_SIZE - 1,
      .doc = "Where to begin, in /workspace or /tmp; for spawn."},
     {.name = "agent",
      .type = OP_TEXT,
@@ -149,7 +149,8 @@ static void on_started(void *context, struct session *session)
     struct repl_call *repl = context;
     if (session->state == SESSION_DEAD) {
         struct err e;
-        err_set(&e, ERR_UNAVAILABLE, "%s", session->death.message);
+        bool is_own_fault = session->ending.wish == DEATH_BY_SETUP;
+        err_set(&e, is_own_fault ? ERR_INVALID : ERR_UNAVAILABLE, "%s", session->death.message);
         err_advise(&e, "%s", session->death.advice);
         session_delete(session); /* its id was never told to anybody */
         fail(repl, &e);
@@ -178,6 +179,7 @@ static int spawn(struct repl_call *repl, struct err *e)
 {
     struct call *call = repl->call;
     const char *runtime = call_text(call, "runtime", "");
+    const char *cwd = call_text(call, "cwd", "");
     if (runtime[0] == '\0') {
         err_set(e, ERR_INVALID, "'runtime' required for spawn");
         return err_advise(e, "Give python, node or bash.");
@@ -186,6 +188,7 @@ static int spawn(struct repl_call *repl, struct err *e)
         return -1;
     struct session_request request = {
         .runtime = runtime_by_name(runtime),
+        .cwd = cwd[0] != '\0' ? cwd : NULL,
         .agent = repl->claim.agent,
         .binding = repl->claim.binding,
         .max_output_bytes = repl->grant.repl.max_output_bytes,
@@ -244,11 +247,47 @@ static void on_waiter_gone(struct call *call)
     exec_leave(repl->exec);
 }
 
-/* A cell that outlived its call makes room for the next one. */
-static void make_room(struct session *session)
+static struct exec_wait wait_of(struct repl_call *repl)
 {
+    return (struct exec_wait){.listener = &listener,
+                              .context = repl,
+                              .has_yield = true,
+                              .yield_ms = repl->grant.repl.timeout_secs * 1000};
+}
+
+/* The last answer ended with a question: what comes now is the line it asked for. A question that
+ * nobody has seen yet was not answered by this. */
+static bool has_asked(const struct session *session)
+{
+    const struct exec *exec = session->running;
+    bool has_seen_all = session->taken[OUTPUT_STDOUT] == session->rings[OUTPUT_STDOUT].end;
+    return exec != NULL && exec->listener == NULL && exec->question != NULL && has_seen_all;
+}
+
+static int give_line(struct repl_call *repl, const char *line, size_t len, struct err *e)
+{
+    if (len > 0 && line[len - 1] == '\n')
+        len--;
+    if (len > EXEC_LINE_MAX) {
+        err_set(e, ERR_TOO_LARGE, "the running code asked for a line; this one has %zu bytes", len);
+        return err_advise(e, "Give at most %d bytes.", EXEC_LINE_MAX);
+    }
+    struct exec_wait wait = wait_of(repl);
+    return session_input(repl->session, 0, line, len, &wait, &repl->exec, e);
+}
+
+static int run_code(struct repl_call *repl, const char *code, size_t len, struct err *e)
+{
+    struct session *session = repl->session;
+    /* A cell that outlived its call makes room for the next one. */
     if (session->running != NULL && session->running->listener == NULL)
         session_supersede(session);
+    struct exec_request request = {.code = code,
+                                   .code_len = len,
+                                   .timeout_ms = CELL_MAX_MS,
+                                   .echoes = true,
+                                   .wait = wait_of(repl)};
+    return session_exec(session, &request, &repl->exec, e);
 }
 
 static int exec(struct repl_call *repl, struct err *e)
@@ -265,18 +304,9 @@ static int exec(struct repl_call *repl, struct err *e)
     if (refuse_dead(session, e) < 0)
         return -1;
     repl->session = session;
-    make_room(session);
-    struct exec_request request = {
-        .code = code,
-        .code_len = call_text_len(call, "code"),
-        .timeout_ms = CELL_MAX_MS,
-        .echoes = true,
-        .wait = {.listener = &listener,
-                 .context = repl,
-                 .has_yield = true,
-                 .yield_ms = repl->grant.repl.timeout_secs * 1000},
-    };
-    if (session_exec(session, &request, &repl->exec, e) < 0)
+    size_t len = call_text_len(call, "code");
+    int rc = has_asked(session) ? give_line(repl, code, len, e) : run_code(repl, code, len, e);
+    if (rc < 0)
         return -1;
     call->on_gone = on_waiter_gone;
     return 0;
@@ -325,7 +355,7 @@ static void put_listed(struct json_out *json, const struct session *session)
     json_put_object(json);
     json_put_member_str(json, "session_id", session->id);
     json_put_member_str(json, "runtime", session->runtime->name);
-    json_put_member_str(json, "cwd", JAIL_WORKSPACE);
+    json_put_member_str(json, "cwd", session->cwd);
     json_put_member_str(json, "spawned_at", clock_rfc3339(session->spawned_at_ms, time));
     json_put_member_int(json, "output_len", (int64_t)session_output_len(session));
     put_exit_code(json, session);

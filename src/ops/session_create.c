@@ -1,4 +1,5 @@
 #include "ops/ops.h"
+#include "policy/policy.h"
 #include "session/setup.h"
 #include "wire/json.h"
 
@@ -54,13 +55,13 @@ static const struct op_param params[] = {
      .type = OP_TEXT,
      .is_nullable = true,
      .min = 1,
-     .max = 128,
-     .doc = "On whose behalf."},
+     .max = CONFIG_AGENT_BYTES,
+     .doc = "On whose behalf, by a name of the configuration; without it the agent \"default\"."},
     {.name = "binding",
      .type = OP_TEXT,
      .is_nullable = true,
      .min = 1,
-     .max = 128,
+     .max = CONFIG_AGENT_BYTES,
      .doc = "The inbound binding through which the agent was asked."},
     {.name = "idle_timeout_secs",
      .type = OP_INT,
@@ -131,15 +132,32 @@ static const uint32_t *read_seconds(struct call *call, const char *name)
     return seconds;
 }
 
+/* Whoever shares a sandbox sees its files: only an agent's own is joined. */
 static int read_join(struct call *call, struct session_request *request, struct err *e)
 {
     const char *id = call_text(call, "join", NULL);
     if (id == NULL)
         return 0;
+    const char *agent = call_text(call, "agent", CONFIG_DEFAULT_AGENT);
     request->join = session_find(call->engine, id, e);
+    if (request->join != NULL && strcmp(policy_agent_of(request->join), agent) != 0) {
+        err_set(e, ERR_FORBIDDEN, "the session %s belongs to another agent", request->join->id);
+        return err_advise(e, "Join a session of the agent \"%s\".", agent);
+    }
     if (json_object_get(call->args, "limits") == NULL)
         request->limits = NULL;
     return request->join != NULL ? 0 : -1;
+}
+
+/* Whether the agent may, and what is kept of the session's output. */
+static int admit(struct call *call, struct session_request *request, struct err *e)
+{
+    struct agents_grant grant;
+    struct agents_claim claim = {.agent = request->agent, .binding = request->binding};
+    if (policy_admit(call->policy, call->engine, &claim, request->runtime->name, &grant, e) < 0)
+        return -1;
+    request->max_output_bytes = grant.repl.max_output_bytes;
+    return 0;
 }
 
 static void run(struct call *call)
@@ -161,7 +179,7 @@ static void run(struct call *call)
         .on_started = on_started,
         .context = call,
     };
-    if (read_join(call, &request, &e) < 0 ||
+    if (admit(call, &request, &e) < 0 || read_join(call, &request, &e) < 0 ||
         session_create(call->engine, &request, &session, &e) < 0)
         call_fail(call, &e);
     else if (session->on_started != NULL) {

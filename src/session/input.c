@@ -20,6 +20,8 @@ void input_on_prompt(struct session *session, const struct head_prompt *prompt)
     memcpy(question->prompt, prompt->text, prompt->len);
     session_touch(session);
     exec_drain(exec);
+    if (exec->echoes) /* a terminal would show what is asked */
+        exec_pipe_echo(&exec->pipes[OUTPUT_STDOUT], prompt->text, prompt->len);
     exec_pause(exec, question);
     if (exec->listener != NULL)
         input_answer(exec);

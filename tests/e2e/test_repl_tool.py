@@ -252,6 +252,98 @@ def test_two_callers_wait_for_each_other(tool):
     assert answers == {n: f"token {n}\n" for n in range(4)}
 
 
+# Questions.
+
+
+def test_code_may_ask_for_a_line(tool):
+    session = tool.spawn()
+    answer = tool.exec(session, "name = input('Name? ')\nprint('Hello', name)")
+    assert answer == {"stdout": "Name? ", "stderr": "", "timed_out": False, "exit_code": None}
+    assert tool.exec(session, "Ada\n").stdout == "Hello Ada\n"
+    assert tool.out(session, "name") == "'Ada'\n"
+
+
+def test_code_may_ask_again(tool):
+    session = tool.spawn()
+    answer = tool.exec(session, "print(int(input('a ')) + int(input('b ')))")
+    assert answer.stdout == "a "
+    assert tool.exec(session, "1").stdout == "b "
+    assert tool.exec(session, "2").stdout == "3\n"
+
+
+def test_a_question_that_nobody_saw_is_not_answered_by_accident(ana, eventually):
+    session = ana.spawn()
+    assert ana.exec(session, "import time; time.sleep(2.5); x = input('Sure? ')").timed_out
+    length = lambda: ana("list").sessions[0]["output_len"]  # noqa: E731
+    eventually(lambda: length() >= len("Sure? "), 20, "the question")
+    answer = ana.exec(session, "print('not a line')")
+    assert answer.stdout == "Sure? not a line\n"
+    assert "KeyboardInterrupt" in answer.stderr
+
+
+def test_a_question_that_was_read_is_answered(ana, eventually):
+    session = ana.spawn()
+    assert ana.exec(session, "import time; time.sleep(2.5); x = input('Sure? ')").timed_out
+    eventually(lambda: ana("read", session_id=session).stdout == "Sure? ", 20, "the question")
+    assert ana.exec(session, "yes").stdout == ""
+    assert ana.out(session, "x") == "'yes'\n"
+
+
+def test_a_line_has_a_limit(tool):
+    session = tool.spawn()
+    tool.exec(session, "x = input()")
+    assert tool.refused("exec", session_id=session, code="y" * 70000).status == 413
+    tool.exec(session, "z")
+    assert tool.out(session, "x") == "'z'\n"
+
+
+# Other runtimes, and where they begin.
+
+
+def test_node(tool):
+    session = tool.spawn("node")
+    assert tool.out(session, "const a = [1, 2]; console.log('x')") == "x\n"
+    assert tool.out(session, "a.map(n => n * 2)") == "[ 2, 4 ]\n"
+    answer = tool.exec(session, "nothing.here")
+    assert "ReferenceError: nothing is not defined" in answer.stderr
+    answer = tool.exec(session, "process.exit(4)")
+    assert (answer.exit_code, answer.stderr) == (4, "")
+
+
+def test_bash(tool):
+    session = tool.spawn("bash")
+    assert tool.out(session, "x=5; cd /tmp; echo $((x + 1))") == "6\n"
+    assert tool.out(session, "pwd; true") == "/tmp\n"
+    assert tool.exec(session, "ls /absent").stderr.startswith("ls: ")
+    answer = tool.exec(session, "exit 7")
+    assert (answer.exit_code, answer.stderr) == (7, "")
+
+
+def test_bash_reads_a_line(tool):
+    session = tool.spawn("bash")
+    assert tool.exec(session, "read -p 'Name? ' name; echo \"Hello $name\"").stdout == "Name? "
+    assert tool.exec(session, "Ada").stdout == "Hello Ada\n"
+
+
+@pytest.mark.parametrize("runtime, code", [
+    ("python", "import os; print(os.getcwd())"),
+    ("node", "console.log(process.cwd())"),
+    ("bash", "pwd"),
+])
+@pytest.mark.parametrize("cwd, where", [
+    ("deep/er", "/workspace/deep/er"), ("/tmp", "/tmp"), ("", "/workspace")])
+def test_cwd(tool, runtime, code, cwd, where):
+    session = tool.spawn(runtime, cwd=cwd)
+    assert tool.out(session, code) == where + "\n"
+    (entry,) = [s for s in tool("list").sessions if s["session_id"] == session]
+    assert entry["cwd"] == where
+
+
+def test_a_cwd_outside(tool):
+    for cwd in ("/etc", "../..", "/workspace/../root"):
+        assert tool.refused("spawn", runtime="python", cwd=cwd).status == 400
+
+
 # The end of a session.
 
 
