@@ -14,7 +14,7 @@ static int unreadable(const char *path, int errnum, struct err *e)
         return err_advise(e, "Is this the right file? A configuration has a few hundred lines.");
     }
     err_errno(e, ERR_INVALID, errnum, "cannot read the configuration %s", path);
-    return err_advise(e, "Check the path and that this user may read it.");
+    return err_advise(e, "Check the path and that this user (%u) may read it.", geteuid());
 }
 
 /* 1 if there is no such file. */

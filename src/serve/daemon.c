@@ -7,10 +7,12 @@
 #include "runtime/interpreter.h"
 #include "serve/data.h"
 #include "serve/listen.h"
+#include "serve/reload.h"
 #include "serve/serve.h"
 #include "serve/server.h"
 #include "session/engine.h"
 
+#include <assert.h>
 #include <malloc.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -38,7 +40,7 @@ struct daemon {
     uv_loop_t loop;
     struct engine *engine;
     struct server *server;
-    uv_signal_t signals[2];
+    uv_signal_t signals[3];
     struct loop_timer *giving_up; /* NULL unless the default profile cannot be loaded */
     int parts_running;            /* of engine and server */
     bool is_stopping;
@@ -87,6 +89,14 @@ static void on_signal(uv_signal_t *handle, int number)
     }
     log_info("stopping", LOG_NUM("signal", number));
     stop(d);
+}
+
+static void on_hangup(uv_signal_t *handle, int number)
+{
+    struct daemon *d = handle->data;
+    (void)number;
+    if (!d->is_stopping)
+        reload(d->options->config_file, &d->config, &d->policy, d->engine);
 }
 
 /* ---- what the engine tells ------------------------------------------------------------------- */
@@ -228,23 +238,16 @@ static int prepare(struct daemon *d, struct err *e)
     /* After the warden: what it starts must not inherit these. */
     raise_file_limit();
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGHUP, SIG_IGN);
+    signal(SIGHUP, SIG_IGN); /* until the loop takes it */
     return warden_drop_privilege(d->warden, e);
 }
 
 static int start_engine(struct daemon *d, struct err *e)
 {
-    struct engine_config config = {
-        .profiles = d->profiles,
-        .n_profiles = d->n_profiles,
-        .default_profile = d->config.default_profile,
-        .limits = d->config.limits,
-        .pool_size = d->config.pool,
-        .max_sessions = d->config.max_sessions,
-        .max_output_bytes = d->config.max_output_bytes,
-        .idle_timeout_secs = d->config.idle_timeout_secs,
-        .max_age_secs = d->config.max_age_secs,
-    };
+    struct engine_config config = reload_engine_config(&d->config);
+    config.profiles = d->profiles;
+    config.n_profiles = d->n_profiles;
+    config.default_profile = d->config.default_profile;
     struct engine_events events = {
         .on_ready = on_ready,
         .on_notice = on_notice,
@@ -272,11 +275,15 @@ static int start_server(struct daemon *d, struct err *e)
 
 static void start_signals(struct daemon *d)
 {
-    static const int numbers[] = {SIGTERM, SIGINT};
-    for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+    static const struct {
+        int number;
+        uv_signal_cb callback;
+    } wanted[] = {{SIGTERM, on_signal}, {SIGINT, on_signal}, {SIGHUP, on_hangup}};
+    static_assert(ARRAY_LEN(wanted) == ARRAY_LEN(((struct daemon *)0)->signals), "one for each");
+    for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
         uv_signal_init(&d->loop, &d->signals[i]);
         d->signals[i].data = d;
-        uv_signal_start(&d->signals[i], on_signal, numbers[i]);
+        uv_signal_start(&d->signals[i], wanted[i].callback, wanted[i].number);
     }
 }
 

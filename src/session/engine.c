@@ -114,6 +114,18 @@ int engine_new(const struct engine_config *config, const struct engine_events *e
     return 0;
 }
 
+void engine_reconfigure(struct engine *engine, const struct engine_config *next)
+{
+    if (engine->is_stopping)
+        return;
+    struct engine_config config = *next;
+    config.profiles = engine->config.profiles;
+    config.n_profiles = engine->config.n_profiles;
+    config.default_profile = engine->config.default_profile;
+    engine->config = config;
+    pool_set_limits(engine->pool, &config.limits, config.pool_size);
+}
+
 /* ---- stopping ----------------------------------------------------------------------------------
  */
 

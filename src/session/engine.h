@@ -43,6 +43,9 @@ struct engine_events {
 int engine_new(const struct engine_config *config, const struct engine_events *events,
                struct warden *warden, uv_loop_t *loop, struct engine **ret_engine, struct err *e);
 
+/* Limits and numbers for what comes; sessions that exist keep theirs. Profiles stay as they are. */
+void engine_reconfigure(struct engine *engine, const struct engine_config *next);
+
 /* Ends every session; callers that wait get their answer at once. `on_stopped` is called from the
  * loop when no handle of the engine is left on it; then engine_free, then warden_free. */
 void engine_stop(struct engine *engine, void (*on_stopped)(void *context), void *context);

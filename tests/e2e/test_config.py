@@ -1,9 +1,18 @@
 """The configuration: `cella config check`, and reading it again without losing a session."""
 
 import json
+import os
+import pathlib
+import shutil
+import signal
 import subprocess
+import tempfile
+import threading
 
 import pytest
+
+from harness import host
+from harness.client import ApiError
 
 GOOD = """\
 agents:
@@ -85,3 +94,169 @@ def test_an_interpreter_of_a_profile_that_is_missing_is_a_mistake(check):
     status, _, errors = check("profiles: {mine: {python: /opt/absent/python3}}\n")
     assert status == 69
     assert 'the profile "mine": cannot use the interpreter /opt/absent/python3' in errors
+
+
+# Reading it again.
+
+MIN = "default_profile: min\npool: 1\n"
+
+
+class Configured:
+    """A daemon with a file that it reads again on SIGHUP. Root's daemon reads it as somebody else,
+    so it lies where everybody may look."""
+
+    def __init__(self, launch, folder, text=MIN):
+        self.file = folder / "cella.yaml"
+        self.file.write_text(text)
+        self.daemon = launch(args=["--config", str(self.file), "--log-format", "json"])
+        self.client = self.daemon.client
+
+    def log(self, *events):
+        """The lines of the log that tell of these. Reads beside the daemon's own position."""
+        text = os.pread(self.daemon.stderr.fileno(), 1 << 20, 0)
+        lines = [json.loads(line) for line in text.splitlines() if line.startswith(b"{")]
+        return [line for line in lines if line["event"] in events]
+
+    def reload(self, text=None):
+        """Returns what the log tells of it."""
+        if text is not None:
+            self.file.write_text(text)
+        n = len(self.log("reloaded", "reload_failed"))
+        self.daemon.process.send_signal(signal.SIGHUP)
+        host.eventually(lambda: len(self.log("reloaded", "reload_failed")) > n, 20, "the reload")
+        return self.log("reloaded", "reload_failed")[-1]
+
+    def spawn(self, **members):
+        return self.client.spawn("min", **members)
+
+    def refusal(self, **members):
+        with pytest.raises(ApiError) as refused:
+            self.spawn(**members)
+        return refused.value
+
+
+@pytest.fixture
+def configured(launch):
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="cella-test-"))
+    folder.chmod(0o755)
+    yield Configured(launch, folder)
+    shutil.rmtree(folder)
+
+
+def test_sessions_live_through_a_reload(configured):
+    session = configured.spawn()
+    session.exec("x = 41")
+    told = configured.reload(MIN + "max_sessions: 9\n")
+    assert (told["event"], told["file"]) == ("reloaded", str(configured.file))
+    assert session.value("x + 1") == "42"
+
+
+def test_agents_come_and_go(configured):
+    assert configured.refusal(agent="ana").status == 403
+    configured.reload(MIN + "agents: [{id: ana, repl: {enabled: true, max_sessions: 1}}]\n")
+    session = configured.spawn(agent="ana")
+    assert configured.refusal(agent="ana").status == 429
+    configured.reload(MIN + "agents: [{id: ana, repl: {enabled: true, max_sessions: 2}}]\n")
+    configured.spawn(agent="ana")
+    configured.reload(MIN)
+    assert configured.refusal(agent="ana").status == 403
+    assert session.value("1 + 1") == "2"
+
+
+def test_the_repl_tool_of_an_agent_can_be_switched_off(configured):
+    configured.reload(MIN + "agents: [{id: ana, repl: {enabled: true}}]\n")
+    session = configured.spawn(agent="ana")
+    request = {"action": "exec", "session_id": session.id, "code": "1", "agent": "ana"}
+    assert configured.client.call("POST", "/v1/repl", request).stdout == "1\n"
+    configured.reload(MIN + "agents: [{id: ana}]\n")
+    assert configured.client.request("POST", "/v1/repl", request).status == 403
+
+
+def test_limits_hold_for_what_comes(configured):
+    old = configured.spawn()
+    configured.reload(MIN + "limits: {memory_mb: 100, pids: 50}\nidle_timeout_secs: 77\n"
+                            "max_age_secs: 88\n")
+    new = configured.spawn().info()
+    assert (new.limits.memory_mb, new.limits.pids, new.limits.disk_mb) == (100, 50, 1024)
+    assert (new.idle_timeout_secs, new.max_age_secs) == (77, 88)
+    assert old.info().limits.memory_mb == 512
+    assert old.info().idle_timeout_secs == 600
+
+
+def test_the_pool_grows_and_shrinks(configured):
+    def pooled():
+        return configured.client.call("GET", "/health").pooled
+    for size in (3, 0, 2):
+        configured.reload(f"default_profile: min\npool: {size}\n")
+        host.eventually(lambda: pooled() == size, 20, f"{size} in the pool")
+    assert configured.spawn().value("1 + 1") == "2"
+
+
+def test_the_number_of_sessions(configured):
+    configured.reload(MIN + "max_sessions: 1\n")
+    session = configured.spawn()
+    assert configured.refusal().status == 429
+    configured.reload(MIN + "max_sessions: 2\n")
+    configured.spawn()
+    assert session.is_alive()
+
+
+def test_a_broken_file_changes_nothing(configured):
+    configured.reload(MIN + "max_sessions: 1\n")
+    told = configured.reload(MIN + "max_sessions: 5\nagents: [{id: ana, rpl: {}}]\n")
+    assert told["event"] == "reload_failed"
+    assert told["text"] == f'{configured.file}:4: unknown field "rpl"'
+    assert "id, repl" in told["advice"]
+    configured.spawn()
+    assert configured.refusal().status == 429
+
+
+def test_a_file_that_is_gone_changes_nothing(configured):
+    configured.reload(MIN + "max_sessions: 1\n")
+    configured.file.unlink()
+    told = configured.reload()
+    assert told["event"] == "reload_failed"
+    assert str(configured.file) in told["text"]
+    configured.spawn()
+    assert configured.refusal().status == 429
+
+
+def test_programs_and_profiles_wait_for_a_restart(configured):
+    configured.reload(MIN + "node: /opt/other/node\nprofiles: {extra: {preload: [json]}, "
+                            "data: {preload: []}}\n")
+    (told,) = configured.log("reload_needs_restart")
+    assert told["changed"] == "node, profiles.data, profiles.extra"
+    with pytest.raises(ApiError) as refused:
+        configured.client.spawn("extra")
+    assert refused.value.status == 400
+    assert configured.spawn().value("1 + 1") == "2"
+
+
+def test_an_agent_stays_in_plan_mode(configured):
+    agents = "agents: [{id: ana, repl: {enabled: true}}]\n"
+    configured.reload(MIN + agents)
+    configured.client.call("PUT", "/v1/agents/ana/plan", {"reason": "think"})
+    configured.reload(MIN + agents + "max_sessions: 7\n")
+    assert configured.refusal(agent="ana").status == 409
+
+
+def test_many_reloads_while_cells_run(configured):
+    session = configured.spawn()
+    results = []
+    cells = threading.Thread(
+        target=lambda: results.extend(session.value(f"{n} * 2") for n in range(200)))
+    cells.start()
+    for n in range(20):
+        configured.reload(MIN + f"agents: [{{id: a{n}}}]\npool: {n % 3}\n"
+                                f"limits: {{pids: {50 + n}}}\n")
+    cells.join()
+    assert results == [str(n * 2) for n in range(200)]
+
+
+@pytest.mark.needs_root("only root gives its rights up")
+def test_a_file_that_only_root_may_read(configured):
+    configured.file.chmod(0o600)
+    told = configured.reload()
+    assert told["event"] == "reload_failed"
+    assert "Permission denied" in told["text"]
+    assert "may read it" in told["advice"]

@@ -1,0 +1,99 @@
+#include "serve/reload.h"
+
+#include "base/buf.h"
+#include "base/log.h"
+
+struct engine_config reload_engine_config(const struct config *config)
+{
+    return (struct engine_config){
+        .limits = config->limits,
+        .pool_size = config->pool,
+        .max_sessions = config->max_sessions,
+        .max_output_bytes = config->max_output_bytes,
+        .idle_timeout_secs = config->idle_timeout_secs,
+        .max_age_secs = config->max_age_secs,
+    };
+}
+
+/* ---- what waits for the next start -------------------------------------------------------------
+ */
+
+static bool is_same_profile(const struct config_profile *a, const struct config_profile *b)
+{
+    if (strcmp(a->python, b->python) != 0 || a->n_preload != b->n_preload)
+        return false;
+    for (size_t i = 0; i < a->n_preload; i++)
+        if (strcmp(a->preload[i], b->preload[i]) != 0)
+            return false;
+    return true;
+}
+
+static void add_name(struct buf *names, const char *prefix, const char *name)
+{
+    buf_printf(names, "%s%s%s", names->len > 0 ? ", " : "", prefix, name);
+}
+
+static void add_if_other(struct buf *names, const char *name, const char *a, const char *b)
+{
+    if (strcmp(a, b) != 0)
+        add_name(names, "", name);
+}
+
+static void find_frozen(const struct config *started, const struct config *next, struct buf *names)
+{
+    add_if_other(names, "node", started->node, next->node);
+    add_if_other(names, "bash", started->bash, next->bash);
+    add_if_other(names, "default_profile", started->default_profile, next->default_profile);
+    for (size_t i = 0; i < next->n_profiles; i++) {
+        const struct config_profile *profile = &next->profiles[i];
+        const struct config_profile *before = config_find_profile(started, profile->name);
+        if (before == NULL || !is_same_profile(before, profile))
+            add_name(names, "profiles.", profile->name);
+    }
+    for (size_t i = 0; i < started->n_profiles; i++)
+        if (config_find_profile(next, started->profiles[i].name) == NULL)
+            add_name(names, "profiles.", started->profiles[i].name);
+}
+
+static void report_frozen(const struct config *started, const struct config *next)
+{
+    _buf_ struct buf names = BUF_INIT(16 * KIB);
+    find_frozen(started, next, &names);
+    if (names.len > 0)
+        log_warn("reload_needs_restart", LOG_TEXT("changed", buf_str(&names)),
+                 LOG_TEXT("text", "programs and profiles are those of the daemon's start"));
+}
+
+/* ---- the rest ----------------------------------------------------------------------------------
+ */
+
+/* An editor may be just replacing the file: its absence is no order to forget all it said. */
+static int read_again(const char *path, const struct config *now, struct config *ret_next,
+                      struct err *e)
+{
+    if (config_load(path, ret_next, e) < 0)
+        return -1;
+    if (now->file == NULL || ret_next->file != NULL)
+        return 0;
+    config_free(ret_next);
+    err_set(e, ERR_NOT_FOUND, "the configuration %s is gone", now->file);
+    return err_advise(e, "Put it back, or restart the daemon to go on without.");
+}
+
+void reload(const char *path, const struct config *started, struct policy *policy,
+            struct engine *engine)
+{
+    struct config next;
+    struct err e;
+    if (read_again(path, policy->config, &next, &e) < 0) {
+        log_error("reload_failed", LOG_TEXT("text", e.message), LOG_TEXT("advice", e.advice));
+        return;
+    }
+    report_frozen(started, &next);
+    struct engine_config config = reload_engine_config(&next);
+    engine_reconfigure(engine, &config);
+    policy_replace(policy, &next);
+    log_info("reloaded", LOG_TEXT("file", policy->config->file ? policy->config->file : ""),
+             LOG_NUM("agents", policy->config->n_agents),
+             LOG_NUM("bindings", policy->config->n_bindings));
+}
