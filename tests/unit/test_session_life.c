@@ -170,9 +170,12 @@ static void test_old_session_ends(void **state)
 {
     struct world *w = *state;
     struct heard h;
-    uint32_t one = 1;
-    struct session *s = create_with(w, (struct session_request){.max_age_secs = &one});
-    run(w, s, "import time; time.sleep(30)", &h);
+    struct session *s = create(w, NULL);
+    begin(s, "import time; time.sleep(30)", 30000, 1000, &h);
+    s->max_age_secs = 1;
+    s->born_ms = clock_mono_ms();
+    lifespan_watch(s);
+    WAIT_FOR(w, h.is_over);
     assert_int_equal(h.status, EXEC_DIED);
     assert_string_equal(h.error, "AgeLimit");
     assert_int_equal(s->state, SESSION_DEAD);
