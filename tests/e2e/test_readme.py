@@ -48,9 +48,12 @@ def test_everyday_use(shell):
     commands = blocks()[0]
     assert "cella stop" in commands
     lines = shell(commands).splitlines()
-    assert lines[0] == "45"
-    assert lines[1] == "42"
-    assert len(lines) > 10  # ps and doctor have something to say
+    assert lines[:2] == ["45", "[ 1, 4, 9 ]"]
+    assert lines[2:5] == ["1", "4", "9"]
+    assert lines[5:7] == ["42", "/workspace"]
+    assert [line.split() for line in lines[7:9]] == [["NAME", "TYPE", "SIZE", "VALUE"],
+                                                     ["x", "int", "-", "21"]]
+    assert len(lines) > 15  # ps and doctor have something to say
 
 
 def test_over_http(shell, launcher, launch):
