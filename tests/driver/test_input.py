@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 
 import pytest
@@ -338,3 +339,26 @@ def test_the_daemon_goes_while_a_cell_waits(python: str) -> None:
     running.wait_for_question()
     peer.close()
     assert peer.process.returncode in (0, 1)
+
+
+def test_a_signal_handler_within_a_display_or_a_question(fresh: Peer) -> None:
+    """It cannot talk to the daemon in the middle of that, and must not wait for it either."""
+    code = (
+        "import signal\ncaught = []\ndef handler(n, f):\n    display('within')\n"
+        "    try: input()\n    except RuntimeError as e: caught.append(str(e))\n    print('on')\n"
+        "signal.signal(signal.SIGUSR1, handler)\n"
+    )
+    running = fresh.begin(code + "display(1)\ncaught")
+    assert fresh.receive()["ev"] == "display"
+    os.kill(fresh.pid, signal.SIGUSR1)
+    running.wait_for_output("on")
+    fresh.send({"op": "ack", "id": 1})
+    answer = running.finish()
+    assert answer.text == "['input was asked for within another question or display']"
+    assert answer.stdout == "'within'\non\n"
+    running = fresh.begin(code + "input('outer'), caught")
+    running.wait_for_question()
+    os.kill(fresh.pid, signal.SIGUSR1)
+    running.wait_for_output("on")
+    running.answer("x")
+    assert "('x', [" in running.finish().text

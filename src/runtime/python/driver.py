@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import _thread
 import builtins
 import os
 import resource
@@ -22,12 +23,14 @@ _NOFILE = resource.RLIMIT_NOFILE
 _getrlimit = resource.getrlimit
 _setrlimit = resource.setrlimit
 _getpid = os.getpid
+_get_ident = _thread.get_ident
 _exit = os._exit
 _write = os.write
 _value_of = outputs.value_of
 _text_of = outputs.text_of
 _quote = jsontext.quote
 
+_OUT_OF_TURN = "input was asked for within another question or display"
 _TOO_LATE = "input was asked for by what outlived its cell: nobody can answer it any more"
 
 
@@ -65,6 +68,7 @@ class Session:
         self._reserve = _Reserve()
         self._pid = 0
         self._cell_id = 0
+        self._talker = 0  # the thread that holds the channel's lock
         session_plots.connect(self._display)
 
     def warm_up(self) -> None:
@@ -112,7 +116,7 @@ class Session:
                     if frame["op"] == "setup":
                         self._setup(frame)
                     elif frame["op"] == "names":
-                        manifest = self._names.manifest(frame["max"])
+                        manifest = self._names.manifest(frame.get("max", 1000))
                         self._channel.send(f'{{"ev":"names","names":{manifest}}}')
         except BaseException as error:
             self._end(error)
@@ -136,6 +140,7 @@ class Session:
         has_names = wanted == "changes" or wanted == "full"
         self._names.begin_cell(has_names)
         self._cell_id = cell_id
+        self._talker = 0
         try:
             verdict = self._cells.run(cell_id, code)
         except BaseException as error:
@@ -158,7 +163,11 @@ class Session:
             return
         with self._channel.lock, interrupts.Shield(self._gate, self._streams.is_main_thread()):
             if self._is_connected():  # still: the cell may have ended while a thread waited
-                self._send_display(output)
+                self._talker = _get_ident()
+                try:
+                    self._send_display(output)
+                finally:
+                    self._talker = 0
 
     def _send_display(self, output: str) -> None:
         self._channel.send(f'{{"ev":"display","id":{self._cell_id},"output":{output}}}')
@@ -169,12 +178,22 @@ class Session:
         """Asks the caller for a line. None is the end of the input."""
         if _getpid() != self._pid:
             return None  # a forked child: the caller is its parent's to talk to
+        self._require_cell()
         self._streams.flush()
         with self._channel.lock:
-            if not self._is_connected():
-                raise RuntimeError(_TOO_LATE)
-            is_main_thread = self._streams.is_main_thread()
-            return self._questions.ask(self._cell_id, prompt, is_secret, is_main_thread)
+            self._require_cell()  # still
+            self._talker = _get_ident()
+            try:
+                is_main_thread = self._streams.is_main_thread()
+                return self._questions.ask(self._cell_id, prompt, is_secret, is_main_thread)
+            finally:
+                self._talker = 0
+
+    def _require_cell(self) -> None:
+        if self._talker == _get_ident():
+            raise RuntimeError(_OUT_OF_TURN)
+        if not self._is_connected():
+            raise RuntimeError(_TOO_LATE)
 
     def _make_display(self) -> Any:
         session = self
@@ -194,8 +213,14 @@ class Session:
             print(_text_of(obj))
 
     def _is_connected(self) -> bool:
-        """False in a forked child, and for what outlived its cell."""
-        return _getpid() == self._pid and not self._streams.is_late() and self._gate.is_running
+        """False in a forked child, for what outlived its cell, and for a signal handler or a
+        destructor that broke into this thread's talk with the daemon."""
+        return (
+            _getpid() == self._pid
+            and not self._streams.is_late()
+            and self._gate.is_running
+            and self._talker != _get_ident()
+        )
 
     def _after_fork_in_child(self) -> None:
         if self._pid != _getpid():
