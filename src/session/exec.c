@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "runtime/names.h"
 #include "session/engine_state.h"
 #include "session/manifest.h"
 #include "session/wait.h"
@@ -368,6 +369,13 @@ static void retire(struct exec *exec)
     keep_late(exec);
 }
 
+/* Asks for anything, to see that it goes on; false if that cannot be done. */
+static bool ask_stray(struct session *session)
+{
+    struct err e;
+    return !session->head->is_asked && head_ask_names(session->head, NAMES_MAX, &e) == 0;
+}
+
 static void become_idle(struct session *session)
 {
     session_move(session, SESSION_IDLE);
@@ -375,10 +383,12 @@ static void become_idle(struct session *session)
 }
 
 /* An interrupt that was sent too late must arrive between cells, where the driver ignores it: the
- * next cell waits until it has. */
-static void rest(struct session *session)
+ * next cell waits until it has. That the signal was sent is no proof, since a busy machine may let
+ * the process sleep: only an answer that it gives afterwards is. */
+static void rest(struct session *session, bool has_stray)
 {
-    if (session->n_interrupts > 0)
+    session->has_stray = has_stray;
+    if (session->n_interrupts > 0 || (has_stray && ask_stray(session)))
         session_set_alarm(session, ALARM_SETTLE, SETTLE_MS);
     else
         become_idle(session);
@@ -463,7 +473,8 @@ void exec_on_verdict(struct session *session, const struct head_verdict *verdict
     echo_error(exec, facts.error);
     manifest_on_verdict(exec, verdict->names);
     retire(exec);
-    rest(session);
+    /* One interrupt ends a cell; whatever else was sent has not been heard yet. */
+    rest(session, exec->n_interrupts > (verdict->status == HEAD_INTERRUPTED));
     wait_end(exec, &facts);
     tidy_late(session);
     exec_begin_next(session);
@@ -475,6 +486,7 @@ void exec_on_verdict(struct session *session, const struct head_verdict *verdict
 static void interrupt(struct session *session)
 {
     session->n_interrupts++;
+    session->running->n_interrupts++;
     head_signal(session->head, SIGINT);
 }
 
@@ -583,6 +595,7 @@ static void on_watch(struct session *session)
 static void on_settled(struct session *session)
 {
     session->n_interrupts = 0;
+    session->has_stray = false;
     become_idle(session);
     exec_begin_next(session);
 }
@@ -591,6 +604,14 @@ void exec_on_signaled(struct session *session)
 {
     if (session->n_interrupts > 0)
         session->n_interrupts--;
+    if (session->alarm != ALARM_SETTLE || session->n_interrupts > 0)
+        return;
+    if (!session->has_stray || !ask_stray(session))
+        on_settled(session);
+}
+
+void exec_on_awake(struct session *session)
+{
     if (session->alarm == ALARM_SETTLE && session->n_interrupts == 0)
         on_settled(session);
 }

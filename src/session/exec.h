@@ -138,13 +138,14 @@ struct exec {
 
     uint64_t started_ns; /* monotonic */
     struct exec_question
-        *question;      /* it waits for a line, and its clock stands; NULL: it does not */
-    uint64_t asked_ns;  /* since when */
-    uint64_t waited_ns; /* for lines before: no part of its time */
-    bool is_timed_out;  /* the interrupt was sent */
-    bool is_superseded; /* another cell was sent in its place: likewise */
-    bool is_watched;    /* the warden looks after its files */
-    bool is_unwanted;   /* its caller cancelled it: the end is not kept */
+        *question;         /* it waits for a line, and its clock stands; NULL: it does not */
+    uint64_t asked_ns;     /* since when */
+    uint64_t waited_ns;    /* for lines before: no part of its time */
+    bool is_timed_out;     /* the interrupt was sent */
+    bool is_superseded;    /* another cell was sent in its place: likewise */
+    unsigned n_interrupts; /* sent while it ran */
+    bool is_watched;       /* the warden looks after its files */
+    bool is_unwanted;      /* its caller cancelled it: the end is not kept */
     struct exec_pipe pipes[OUTPUT_STREAMS];
     json_t **outputs; /* typed outputs since the last answer, cut to the budget */
     size_t n_outputs;
@@ -188,6 +189,7 @@ void exec_on_verdict(struct session *session, const struct head_verdict *verdict
 void exec_on_alarm(struct session *session, enum session_alarm alarm);
 bool exec_interrupt(struct session *session);
 void exec_on_signaled(struct session *session);
+void exec_on_awake(struct session *session); /* its idle interpreter has answered something */
 /* The session is dead: answers the running cell and those that wait, closes every pipe. */
 void exec_end_all(struct session *session);
 /* The end of what the running cell wrote to stderr has these words. */

@@ -73,6 +73,7 @@ void manifest_on_names(struct session *session, json_t *names)
     remember(session, names, session->ended_exec);
     while (!list_is_empty(&session->names_waits))
         answer(CONTAINER_OF(list_first(&session->names_waits), struct manifest_wait, node), false);
+    exec_on_awake(session);
 }
 
 void manifest_end_all(struct session *session)

@@ -73,6 +73,7 @@ struct session {
     uint64_t n_execs;         /* accepted so far; the last exec_id */
     uint64_t looked_after_ns; /* when the warden was last asked to look at its files */
     unsigned n_interrupts;    /* sent that have not reached the interpreter yet */
+    bool has_stray;           /* of the last cell: one that it did not hear */
     struct output_ring rings[OUTPUT_STREAMS];
     uint64_t taken[OUTPUT_STREAMS]; /* bytes of the stream, see session_take_new */
     uint64_t used_ms;               /* monotonic: when somebody last wanted something of it */

@@ -405,6 +405,7 @@ def certificate(session, code, **options):
     return error, result
 
 
+@pytest.mark.needs_root("without a cgroup the limit is one of addresses, and Python notices it")
 def test_out_of_memory_with_the_bytes(spawn):
     session = spawn(limits={"memory_mb": 64})
     error, result = certificate(session, "x = bytearray(1)\nwhile True: x += bytes(1 << 20)")
