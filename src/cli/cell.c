@@ -387,6 +387,21 @@ static void note_losses(const json_t *answer)
                 (long long)dropped);
 }
 
+/* Why something failed that its own message may not explain. */
+static void note_denied(const json_t *answer)
+{
+    const json_t *denied = json_object_get(answer, "denied");
+    _buf_ struct buf names = BUF_INIT(4 * KIB);
+    for (size_t i = 0; i < json_array_size(denied); i++) {
+        size_t len = 0;
+        const char *call = cli_json_text(json_array_get(denied, i), "call", &len);
+        buf_append_str(&names, names.len > 0 ? ", " : "");
+        cli_append_safe(&names, call != NULL ? call : "?", call != NULL ? len : 1, false);
+    }
+    if (names.len > 0 && cli_cell_exit_status(answer) != 0)
+        cli_say(STDERR_FILENO, "cella: the sandbox denied: %s\n", buf_str(&names));
+}
+
 /* What to do about a cell that has not ended. */
 static void note_unfinished(const struct cli_cell *cell, const json_t *answer)
 {
@@ -412,6 +427,7 @@ int cli_cell_finish(struct cli_cell *cell, const json_t *answer)
     cli_show_output(show, json_object_get(answer, "value"));
     cli_show_error(show, answer);
     note_losses(answer);
+    note_denied(answer);
     note_unfinished(cell, answer);
     if (cell->wants_names && show->problem == 0)
         cli_show_names(STDERR_FILENO, json_object_get(answer, "names"));

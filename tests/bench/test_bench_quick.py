@@ -40,6 +40,22 @@ def test_quick_live_as_json(tmp_path):
     assert list(tmp_path.iterdir()) == [], "the temporary directory was not removed"
 
 
+def test_quick_bash_beside_bash_alone(tmp_path):
+    done = bench(tmp_path, "--quick", "--only", "bash", "--json", "-o", str(tmp_path))
+    assert done.returncode == 0, done.stderr + done.stdout
+    report = json.loads(done.stdout)
+    measures = {m["name"]: m for m in report["measures"]}
+    assert {"bash.live", "bash.live_pipes", "bash.spawn", "bash.spawn_plain"} <= set(measures)
+    assert measures["bash.live_pipes"]["ratio_to_cella"] > 0
+    assert {c["measure"] for c in report["claims"]} == {"bash.live", "bash.spawn"}
+    page = (tmp_path / "BENCHMARKS.md").read_text()
+    for claim in report["claims"]:
+        (row,) = [line for line in page.splitlines() if line.startswith(f"| {claim['what']} |")]
+        assert row.endswith(f"| {claim['verdict']} |")
+    picture = (tmp_path / "benchmarks.svg").read_text()
+    assert "a new bash session" in picture and "bash, no sandbox" in picture
+
+
 def test_unknown_section_is_refused(tmp_path):
     done = bench(tmp_path, "--only", "speed")
     assert done.returncode != 0

@@ -94,6 +94,12 @@ def test_an_error_is_shown_as_its_language_shows_it(shell):
     assert done.stdout == "out\n" and "nothing-like-this: command not found" in done.stderr
 
 
+def test_what_the_sandbox_denied_is_told(shell):
+    done = shell("exec", "-r", "bash", "unshare -n true", check=1)
+    assert "cella: the sandbox denied: unshare\n" in done.stderr
+    assert shell("exec", "-r", "bash", "unshare -n true; true", check=0).stderr.count("denied") == 0
+
+
 def test_directory_and_environment(shell):
     shell.env["CELLA_TEST_HERE"] = "from here"
     done = shell("exec", "-r", "bash", "--cwd", "deep/er", "--env", "A=1", "--env", "B=x=y z",
