@@ -62,6 +62,9 @@ def test_added_changed_removed(told: Peer) -> None:
     assert changes(told, "del c; d['k'] = 1") == ([], ["d"], ["c"])
     assert changes(told, "c = 'x'") == (["c"], [], [])
     assert changes(told, "a += 1\n1/0") == ([], ["a"], [])
+    assert changes(told, "a = 1000; c = str(a)") == ([], ["a", "c"], [])
+    assert changes(told, "a = 1000; c = str(a)") == ([], [], [])  # the same again
+    assert changes(told, "a = 1000.0") == ([], ["a"], [])
     assert changes(told, "def f(): pass\nimport math\nclass A: pass") == (
         ["f", "math", "A"], [], []
     )  # fmt: skip
@@ -76,7 +79,9 @@ def test_what_was_given_is_not_the_users(python: str) -> None:
     peer.names = "changes"
     assert changes(peer, "_hidden = 1; __dunder = 2") == ([], [], [])
     assert changes(peer, "x = json") == (["x"], [], [])
-    assert changes(peer, "rnd = 5") == (["rnd"], [], [])
+    assert changes(peer, "kept, rnd = rnd, 5") == (["rnd", "kept"], [], [])
+    assert changes(peer, "rnd = kept") == ([], [], ["rnd"])
+    assert changes(peer, "rnd = 5; del kept") == (["rnd"], [], ["kept"])
     assert changes(peer, "del json") == ([], [], [])
     assert [item["name"] for item in all_names(peer)["items"]] == ["rnd", "x"]
     peer.close()

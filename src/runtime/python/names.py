@@ -1,15 +1,18 @@
 """The names that the user made, and what a cell did to them.
 
 Found by comparison of the namespace before and after: by the identity of each value, its type, and
-its length or shape. So growth in place is seen; an element that was replaced in a list is not, nor
-an attribute that was set. Nothing of the user's is kept alive for it but small numbers and texts.
+its length or shape; of numbers and short texts, by value. So growth in place is seen; an element
+that was replaced in a list is not, nor an attribute that was set. Nothing of the user's is kept
+alive for it but those numbers and texts.
 
-The comparison with nothing changed is three lists built and compared in C, and one measurement for
-each value that can grow. Large namespaces are only counted.
+What is compared first are lists of identities, built and compared in C; then only what is new or
+different in them is looked at. Large namespaces are only counted.
 """
 
 from __future__ import annotations
 
+import itertools
+import operator
 from typing import Any, Dict, List, Optional, Tuple
 
 from . import jsontext, labels
@@ -21,17 +24,48 @@ _MAX_ITEMS = 1000
 _MAX_LIST_BYTES = 8 << 10  # each of the three
 _MAX_BYTES = 64_000
 
+_MORE = ',"more":true'
+_NOTHING_CHANGED = ',"added":[],"changed":[],"removed":[]'
+
 _quote = jsontext.quote
 _to_bytes = jsontext.to_bytes
 _can_grow = labels.can_grow
 _measure_of = labels.measure_of
 _is_worth_holding = labels.is_worth_holding
+_compress = itertools.compress
+_count = itertools.count
+_ne = operator.ne
 
-# Identity of the value, of its type, and its length or shape if it has one.
+
+# Of a value: its identity, that of its type, and its length or shape if it has one. Of a small
+# number or text: 0, its type's, and itself, so that its identity is its own as long as it is known.
 _Entry = Tuple[int, int, Any]
 
-_MORE = ',"more":true'
-_NOTHING_CHANGED = ',"added":[],"changed":[],"removed":[]'
+
+class _Picture:
+    """What stands where in a namespace. The keys are kept with it, so that their identities are
+    theirs alone; the values are not."""
+
+    __slots__ = ("keys", "key_ids", "value_ids", "type_ids")
+
+    def __init__(self, namespace: Dict[str, Any], values: List[Any]) -> None:
+        self.keys: List[Any] = list(namespace)
+        self.key_ids = list(map(id, self.keys))
+        self.value_ids = list(map(id, values))
+        self.type_ids = list(map(id, map(type, values)))
+
+    def is_grown_from(self, before: "_Picture") -> bool:
+        """Do the same names stand in the same places, perhaps with new ones behind them?"""
+        return self.key_ids[: len(before.key_ids)] == before.key_ids
+
+    def places_unlike(self, before: "_Picture") -> List[int]:
+        if self.value_ids == before.value_ids and self.type_ids == before.type_ids:
+            return []
+        known = len(before.keys)
+        places = set(_compress(_count(), map(_ne, self.value_ids, before.value_ids)))
+        places.update(_compress(_count(), map(_ne, self.type_ids, before.type_ids)))
+        places.update(range(known, len(self.keys)))
+        return sorted(places)
 
 
 class Names:
@@ -40,14 +74,9 @@ class Names:
     def __init__(self, namespace: Dict[str, Any]) -> None:
         self._namespace = namespace
         self._given = dict(namespace)
-        self._is_fresh = False  # is what follows true of the namespace, up to the last cell's end?
-        self._entries: Dict[str, _Entry] = {}
-        self._keys: List[Any] = []
-        self._key_ids: List[int] = []
-        self._value_ids: List[int] = []
-        self._type_ids: List[int] = []
-        self._growing: List[Tuple[int, Any, Any]] = []  # position, measure, what it was
-        self._held: List[Any] = []  # so that their identity is theirs alone
+        self._picture: Optional[_Picture] = None  # at the end of the last cell, if known
+        self._entries: Dict[str, _Entry] = {}  # the user's names in it
+        self._growing: Dict[int, Tuple[int, Any, Any]] = {}  # by place: that, measure, what it was
         self._changes = ""  # of the last cell, as members of JSON
         self._counted = (-1, 0)  # size of the namespace, names of the user's in it
         self._look()
@@ -55,9 +84,8 @@ class Names:
     def begin_cell(self, is_wanted: bool) -> None:
         """`is_wanted`: end_cell() will be called."""
         if not is_wanted:
-            self._is_fresh = False
-            self._changes = ""
-        elif not self._is_fresh:
+            self._forget()
+        elif self._picture is None:
             self._look()
 
     def end_cell(self, has_items: bool) -> str:
@@ -65,11 +93,10 @@ class Names:
         try:
             self._changes = self._compare()
         except Exception:  # out of memory, or a thread changed the namespace meanwhile
-            self._is_fresh = False
-            self._changes = ""
+            self._forget()
         if has_items:
             return self.manifest(_MAX_ITEMS)
-        total = len(self._entries) if self._is_fresh else self._count()
+        total = self._count() if self._picture is None else len(self._entries)
         return f'{{"total":{total}{self._changes}}}'
 
     def manifest(self, max_items: int) -> str:
@@ -79,7 +106,9 @@ class Names:
         except Exception:
             return f'{{"total":{self._count()}{self._changes}}}'
 
-    # What changed
+    def _forget(self) -> None:
+        self._picture = None
+        self._changes = ""
 
     def _is_large(self) -> bool:
         return len(self._namespace) - len(self._given) > _MAX_COMPARED and (
@@ -95,29 +124,90 @@ class Names:
             self._counted = (size, len(self._users()))
         return self._counted[1]
 
+    def _is_users(self, key: Any, value: Any) -> bool:
+        if type(key) is not str or key[:1] == "_":
+            return False
+        return key not in self._given or self._given[key] is not value
+
     def _users(self) -> List[Tuple[str, Any]]:
-        given = self._given
-        return [
-            (key, value)
-            for key, value in list(self._namespace.items())
-            if type(key) is str and key[:1] != "_" and (key not in given or given[key] is not value)
-        ]
+        is_users = self._is_users
+        return [item for item in list(self._namespace.items()) if is_users(*item)]
+
+    # What changed
+
+    def _look(self) -> None:
+        """Looks at everything anew."""
+        labels.learn_libraries()
+        self._picture = None
+        self._entries, self._growing = {}, {}
+        if self._is_large():
+            return
+        values = list(self._namespace.values())
+        picture = _Picture(self._namespace, values)
+        for place, (key, value) in enumerate(zip(picture.keys, values)):
+            if self._is_users(key, value):
+                self._entries[key] = self._examine(place, value)
+        self._picture = picture
+
+    def _examine(self, place: int, value: Any) -> _Entry:
+        kind = type(value)
+        if _is_worth_holding(value, kind):
+            return 0, id(kind), value
+        size = None
+        measure = _measure_of(kind)
+        if measure is not None:
+            size = _size(measure, value)
+            if _can_grow(kind):
+                self._growing[place] = (place, measure, size)
+        return id(value), id(kind), size
 
     def _compare(self) -> str:
-        if self._is_large():
-            self._is_fresh = False
-            self._entries = {}
-            return ""
-        if not self._is_fresh:
+        before = self._picture
+        if before is None or self._is_large():
             self._look()
             return ""
         values = list(self._namespace.values())
-        if self._is_same(values):
-            changed = self._grown(values)
-            if not changed:
-                return _NOTHING_CHANGED
-            self._look()
-            return _lists([], changed, [])
+        now = _Picture(self._namespace, values)
+        if not now.is_grown_from(before):
+            return self._compare_all()
+        places = now.places_unlike(before)
+        grown = self._grown(values, places)
+        if not places and not grown:
+            return _NOTHING_CHANGED
+        labels.learn_libraries()
+        self._picture = now
+        return self._compare_at(sorted({*places, *grown}), now.keys, values)
+
+    def _grown(self, values: List[Any], unlike: List[int]) -> List[int]:
+        """Places where something stands that has grown, or shrunk."""
+        for place in unlike:  # another object by now
+            self._growing.pop(place, None)
+        growing = self._growing.values()
+        try:
+            return [place for place, measure, size in growing if measure(values[place]) != size]
+        except Exception:
+            return [
+                place for place, measure, size in growing if _size(measure, values[place]) != size
+            ]
+
+    def _compare_at(self, places: List[int], keys: List[Any], values: List[Any]) -> str:
+        entries = self._entries
+        added, changed, removed = [], [], []
+        for place in places:
+            key, value = keys[place], values[place]
+            if self._is_users(key, value):
+                was = entries.get(key)
+                entries[key] = entry = self._examine(place, value)
+                if was is None:
+                    added.append(key)
+                elif was != entry:
+                    changed.append(key)
+            elif type(key) is str and key in entries:  # what was given stands there again
+                removed.append(key)
+                del entries[key]
+        return _lists(added, changed, removed)
+
+    def _compare_all(self) -> str:
         before = self._entries
         self._look()
         after = self._entries
@@ -126,51 +216,6 @@ class Names:
             [name for name in after if name in before and after[name] != before[name]],
             [name for name in before if name not in after],
         )
-
-    def _is_same(self, values: List[Any]) -> bool:
-        return (
-            list(map(id, values)) == self._value_ids
-            and list(map(id, map(type, values))) == self._type_ids
-            and list(map(id, self._namespace)) == self._key_ids
-        )
-
-    def _grown(self, values: List[Any]) -> List[str]:
-        return [
-            self._keys[position]
-            for position, measure, size in self._growing
-            if _size(measure, values[position]) != size
-        ]
-
-    def _look(self) -> None:
-        labels.learn_libraries()
-        self._is_fresh = not self._is_large()
-        if not self._is_fresh:
-            return
-        self._entries = entries = {}
-        self._growing = growing = []
-        held = []
-        items = list(self._namespace.items())
-        given = self._given
-        for position, (key, value) in enumerate(items):
-            if type(key) is not str or key[:1] == "_":
-                continue
-            if key in given and given[key] is value:
-                continue
-            kind = type(value)
-            measure = _measure_of(kind)
-            size = None
-            if measure is not None:
-                size = _size(measure, value)
-                if _can_grow(kind):
-                    growing.append((position, measure, size))
-            if _is_worth_holding(value, kind):
-                held.append(value)
-            entries[key] = (id(value), id(kind), size)
-        self._held = held
-        self._keys = [key for key, _ in items]
-        self._key_ids = list(map(id, self._keys))
-        self._value_ids = [id(value) for _, value in items]
-        self._type_ids = [id(type(value)) for _, value in items]
 
     # As JSON
 
