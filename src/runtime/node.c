@@ -3,7 +3,8 @@
 
 static const char *const *command(const struct runtime_profile *profile, struct arena *arena)
 {
-    static const char *const args[] = {"--no-warnings", JAIL_LIB "/node/main.js", NULL};
+    static const char *const args[] = {"--no-warnings", "--expose-internals",
+                                       JAIL_LIB "/node/main.js", NULL};
     return runtime_launch(arena, profile->program, args);
 }
 

@@ -12,7 +12,7 @@ import subprocess
 from peer import Peer
 
 DRIVER = pathlib.Path(__file__).resolve().parents[2] / "src" / "runtime" / "node"
-FLAGS = ["--no-warnings"]
+FLAGS = ["--no-warnings", "--expose-internals"]
 
 
 class NodePeer(Peer):

@@ -14,7 +14,8 @@
 enum {
     ARGS_MAX = 4,
     SHORT_TEXT = 8 * 1024,
-    UINT32_ARRAY = 6, /* napi_uint32_array */
+    UINT32_ARRAY = 6,  /* napi_uint32_array */
+    FLOAT64_ARRAY = 8, /* napi_float64_array */
 };
 
 static napi_env env;
@@ -89,10 +90,10 @@ static void utf8_free(struct utf8 *text)
 /* The driver lets nothing escape, and what was terminated is the interrupt's affair. */
 static void call(napi_ref function, size_t argc, const napi_value *argv)
 {
-    napi_value global, callee, result, ignored;
-    napi_get_global(env, &global);
+    napi_value resource, callee, result, ignored;
+    napi_create_object(env, &resource); /* a new one: what is hung on it dies with the call */
     napi_get_reference_value(env, function, &callee);
-    if (napi_make_callback(env, NULL, global, callee, argc, argv, &result) != 0)
+    if (napi_make_callback(env, NULL, resource, callee, argc, argv, &result) != 0)
         napi_get_and_clear_last_exception(env, &ignored);
 }
 
@@ -156,18 +157,34 @@ static napi_value js_start(napi_env unused, napi_callback_info info)
     return result;
 }
 
-/* relax(asyncHookFields, index): see interrupts_relax */
-static napi_value js_relax(napi_env unused, napi_callback_info info)
+static void *array_arg(napi_value value, int wanted_type, size_t *len)
+{
+    int type = -1;
+    void *data = NULL;
+    napi_get_typedarray_info(env, value, &type, len, &data, NULL, NULL);
+    return type == wanted_type ? data : NULL;
+}
+
+/* tidy(hookFields, idFields, [checks, depth, execution id, trigger id]): see interrupts_tidy; the
+ * last are indices */
+static napi_value js_tidy(napi_env unused, napi_callback_info info)
 {
     (void)unused;
     napi_value args[ARGS_MAX];
     get_args(info, args);
-    int type = -1, index = int_arg(args[1]);
-    size_t len = 0;
-    void *data = NULL;
-    napi_get_typedarray_info(env, args[0], &type, &len, &data, NULL, NULL);
-    if (type == UINT32_ARRAY && index >= 0 && (size_t)index < len)
-        interrupts_relax((uint32_t *)data + index);
+    size_t n_fields = 0, n_ids = 0, n = 0;
+    uint32_t *fields = array_arg(args[0], UINT32_ARRAY, &n_fields);
+    double *ids = array_arg(args[1], FLOAT64_ARRAY, &n_ids);
+    const uint32_t *at = array_arg(args[2], UINT32_ARRAY, &n);
+    if (fields == NULL || ids == NULL || at == NULL || n != 4 || at[0] >= n_fields ||
+        at[1] >= n_fields || at[2] >= n_ids || at[3] >= n_ids)
+        return undefined();
+    interrupts_tidy(&(struct interrupts_async){
+        .checks = &fields[at[0]],
+        .depth = &fields[at[1]],
+        .execution_id = &ids[at[2]],
+        .trigger_id = &ids[at[3]],
+    });
     return undefined();
 }
 
@@ -231,12 +248,12 @@ static napi_value js_begin_cell(napi_env unused, napi_callback_info info)
     return result;
 }
 
+/* endCell(): an enum interrupts_ending */
 static napi_value js_end_cell(napi_env unused, napi_callback_info info)
 {
     (void)unused;
     (void)info;
-    interrupts_end_cell();
-    return undefined();
+    return number((int32_t)interrupts_end_cell());
 }
 
 /* shield(is_shielded): keeps interrupts away from what the driver does next */
@@ -297,9 +314,15 @@ __attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_e
         const char *name;
         napi_callback call;
     } functions[] = {
-        {"start", js_start},     {"relax", js_relax},          {"send", js_send},
-        {"receive", js_receive}, {"beginCell", js_begin_cell}, {"endCell", js_end_cell},
-        {"shield", js_shield},   {"write", js_write},          {"close", js_close},
+        {"start", js_start},
+        {"tidy", js_tidy},
+        {"send", js_send},
+        {"receive", js_receive},
+        {"beginCell", js_begin_cell},
+        {"endCell", js_end_cell},
+        {"shield", js_shield},
+        {"write", js_write},
+        {"close", js_close},
         {"exit", js_exit},
     };
     env = environment;

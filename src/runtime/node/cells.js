@@ -1,24 +1,31 @@
 /* One cell: run, its value or failure described, its verdict made. A cell is over when its last
    value is known and everything that Node.js had to do at once is done, or when something that it
-   started failed, or when it is interrupted. */
+   started failed, or when it is interrupted; but not before a question to its caller is answered. */
 'use strict';
 
 const errors = load('errors');
 const evaluator = load('evaluator');
 const globals = load('globals');
+const names = load('names');
 const outputs = load('outputs');
+const signals = load('signals');
 const sources = load('sources');
 const streams = load('streams');
 
 const { addon } = host;
+const INTERRUPTED = { status: 'interrupted', value: null, error: errors.INTERRUPTED };
 
 let running = null; // the cell
 let answer = null; // takes the verdict
 
-function run(id, code, callback) {
-  const cell = streams.beginCell(id);
-  cell.code = code;
-  cell.verdict = null;
+function run(frame, callback) {
+  const cell = Object.assign(streams.beginCell(frame.id), {
+    code: frame.code,
+    wantedNames: frame.names,
+    verdict: null,
+    questions: 0, // to the caller that are not answered
+    isFinishing: false,
+  });
   running = cell;
   answer = callback;
   if (!cell.mayRun) {
@@ -27,7 +34,7 @@ function run(id, code, callback) {
   }
   addon.shield(false); // user code from here on
   streams.runAs(cell, () => {
-    evaluator.evaluate(sources.prepare(id, code), (result) => settle(cell, result));
+    evaluator.evaluate(sources.prepare(cell.id, cell.code), (result) => settle(cell, result));
   });
 }
 
@@ -37,36 +44,63 @@ function settle(cell, result) {
   if ('thrown' in result) {
     globals.setLast('_error', result.thrown);
     decide(cell, 'error', null, errors.describe(result.thrown, cell, result.place));
-    return;
-  }
-  if (!('value' in result)) {
+  } else if ('value' in result) {
+    decide(cell, 'ok', show(result.value), null);
+  } else {
     decide(cell, 'interrupted', null, errors.INTERRUPTED);
-    return;
   }
-  let value = null;
-  if (result.value !== undefined) {
-    globals.setLast('_', result.value);
-    value = outputs.valueOf(result.value);
-  }
-  decide(cell, 'ok', value, null);
 }
 
-/* The first verdict stays, except that what fails in the same breath is told rather than a value.
-   Rejections come to light when promises have run: later than this, sooner than an immediate. */
+function show(value) {
+  if (value === undefined) return null;
+  globals.setLast('_', value);
+  return outputs.valueOf(value);
+}
+
+/* The first verdict stays, except that what fails in the same breath is told rather than a value. */
 function decide(cell, status, value, error) {
-  const isFirst = cell.verdict === null;
-  if (isFirst || cell.verdict.status === 'ok') cell.verdict = { status, value, error };
-  if (isFirst) host.setImmediate(finish, cell);
+  if (cell.verdict === null || cell.verdict.status === 'ok') {
+    cell.verdict = { status, value, error };
+  }
+  finishSoon(cell);
+}
+
+/* Rejections come to light when promises have run: later than this, sooner than an immediate. */
+function finishSoon(cell) {
+  const { verdict } = cell;
+  if (verdict === null || cell.isFinishing) return;
+  if (verdict.status === 'ok' && cell.questions > 0) return;
+  cell.isFinishing = true;
+  host.setImmediate(finish, cell);
 }
 
 function finish(cell) {
-  addon.shield(true); // before anything is changed
   if (cell !== running) return;
+  const made = namesOf(cell);
+  addon.shield(true); // before anything is changed
   running = null;
-  addon.endCell();
+  const { wasAsked, wasTerminated } = endings[addon.endCell()];
+  if (wasTerminated || (wasAsked && cell.verdict.status === 'error')) cell.verdict = INTERRUPTED;
   evaluator.release();
-  answer(cell, cell.verdict);
+  answer(cell, { ...cell.verdict, names: made });
   streams.endCell(cell);
+}
+
+/* What addon.endCell() says: was it interrupted, and did that need force? */
+const endings = [
+  { wasAsked: false, wasTerminated: false },
+  { wasAsked: true, wasTerminated: false },
+  { wasAsked: true, wasTerminated: true },
+];
+
+/* An interrupted cell is in a hurry; what it changed is told with the next one. */
+function namesOf(cell) {
+  if (cell.verdict === INTERRUPTED) return undefined;
+  try {
+    return names.report(cell.wantedNames);
+  } catch {
+    return undefined;
+  }
 }
 
 /* Nothing else is on the stack. */
@@ -74,7 +108,9 @@ function interrupt() {
   const cell = running;
   if (cell === null) return;
   host.asyncWrap?.clearAsyncIdStack();
-  cell.verdict = { status: 'interrupted', value: null, error: errors.INTERRUPTED };
+  cell.verdict = INTERRUPTED;
+  const failed = streams.runAs(cell, signals.tellListeners);
+  if (failed !== null) complain(cell, failed.error);
   finish(cell);
 }
 
@@ -83,11 +119,26 @@ function fail(thrown) {
   const cell = streams.currentCell();
   if (cell === null) return;
   if (cell !== running || (cell.verdict !== null && cell.verdict.status !== 'ok')) {
-    streams.complain(cell, `Uncaught ${errors.traceback(thrown).replace(/^Uncaught /, '')}`);
+    complain(cell, thrown);
     return;
   }
   globals.setLast('_error', thrown);
   decide(cell, 'error', null, errors.describe(thrown, cell, null));
 }
 
-Object.assign(exports, { run, interrupt, fail });
+function complain(cell, thrown) {
+  streams.complain(cell, `Uncaught ${errors.traceback(thrown).replace(/^Uncaught /, '')}`);
+}
+
+/* One question to the caller less. */
+function answered(cell) {
+  cell.questions--;
+  finishSoon(cell);
+}
+
+/* May it still speak to its caller? */
+function isRunning(cell) {
+  return cell === running;
+}
+
+Object.assign(exports, { run, interrupt, fail, answered, isRunning });

@@ -7,33 +7,43 @@ const text = load('text');
 const MAX_MESSAGE_CHARS = 16 << 10;
 const MAX_TRACEBACK_CHARS = 64 << 10;
 const CELL = /<cell:(\d+)>/g;
-const FRAME = /^ {4}at /;
+const FRAME = /^ {4,}at /;
+const BRACE = / \{$/; // after the last frame: properties of the error follow
 
-/* Frames of the driver, and what of Node.js lies below the user's first frame. */
+/* Frames of the driver's. */
 function isOurs(line) {
   return line.includes(host.here) || line.includes('node:inspector');
 }
 
+/* Frames of Node.js. Above the user's they tell what was called, below them nothing. */
 function isInternal(line) {
-  return line.includes('node:internal/') || /^ {4}at new Promise \(<anonymous>\)$/.test(line);
+  return /[( ]node:|\(<anonymous>\)/.test(line);
 }
 
-function filterStack(stack) {
+/* Leaves out what is not the user's, stack by stack: causes and aggregates bring their own. */
+function filterStack(shown) {
   const lines = [];
-  for (const line of stack.split('\n')) {
+  let stack = [];
+  for (const line of shown.split('\n')) {
     if (FRAME.test(line)) {
-      if (!isOurs(line)) lines.push(line);
+      stack.push(line);
       continue;
     }
-    dropInternalTail(lines);
+    endStack(lines, stack);
+    stack = [];
     lines.push(line);
   }
-  dropInternalTail(lines);
+  endStack(lines, stack);
   return lines.join('\n').replace(CELL, '<cell $1>');
 }
 
-function dropInternalTail(lines) {
-  while (lines.length > 0 && FRAME.test(lines.at(-1)) && isInternal(lines.at(-1))) lines.pop();
+function endStack(lines, stack) {
+  if (stack.length === 0) return;
+  let frames = stack.filter((line) => !isOurs(line));
+  const last = frames.findLastIndex((line) => !isInternal(line));
+  if (last >= 0) frames = frames.slice(0, last + 1);
+  lines.push(...frames);
+  if (BRACE.test(stack.at(-1)) && !BRACE.test(lines.at(-1))) lines[lines.length - 1] += ' {';
 }
 
 function inspectThrown(thrown) {

@@ -12,6 +12,9 @@ const slot = Object.create(null);
 let session;
 let slotId;
 let hasObjects = false;
+/* What the code under way will resolve. The inspector holds it weakly, and calls back when it is
+   collected: within the garbage collector, where nothing may be called. */
+let pending = null;
 
 function post(method, params, callback) {
   apply(host.post, session, [method, params, callback]);
@@ -20,6 +23,8 @@ function post(method, params, callback) {
 function start() {
   session = new host.Session();
   session.connect();
+  hasObjects = false;
+  pending = null;
   slot.value = undefined;
   host.global[SLOT_NAME] = slot;
   const expression = `globalThis[${JSON.stringify(SLOT_NAME)}]`;
@@ -61,14 +66,28 @@ function fetchObject(objectId) {
 /* Calls back once with {value} or {thrown, place} or {} if the code was terminated; or never, if it
    never comes to an end. */
 function evaluate(expression, callback) {
-  const params = {
-    expression, replMode: true, awaitPromise: true, objectGroup: GROUP, silent: false,
-  };
+  const params = { expression, replMode: true, awaitPromise: true, objectGroup: GROUP };
+  let isFirst = true;
+  const stop = host.onPromiseInit((promise) => {
+    if (isFirst) pending = promise;
+    isFirst = false;
+  });
   post('Runtime.evaluate', params, (error, answer) => {
+    pending = null;
     if (error) callback({});
     else if (answer.exceptionDetails) callback(failure(answer.exceptionDetails));
     else callback({ value: fetch(answer.result) });
   });
+  stop();
+}
+
+/* The value of an expression that waits for nothing; undefined if it throws. */
+function evaluateNow(expression) {
+  let value;
+  post('Runtime.evaluate', { expression, objectGroup: GROUP, silent: true }, (error, answer) => {
+    if (!error && !answer.exceptionDetails) value = fetch(answer.result);
+  });
+  return value;
 }
 
 function failure(details) {
@@ -76,11 +95,16 @@ function failure(details) {
   return { thrown, place: { line: details.lineNumber + 1, column: details.columnNumber + 1 } };
 }
 
-/* What the inspector keeps alive for us. */
+/* Ends what the inspector keeps for a cell: objects, and the wait for an end that nobody is
+   interested in any more. */
 function release() {
-  if (!hasObjects) return;
-  hasObjects = false;
-  post('Runtime.releaseObjectGroup', { objectGroup: GROUP });
+  if (pending !== null) {
+    session.disconnect();
+    start();
+  } else if (hasObjects) {
+    hasObjects = false;
+    post('Runtime.releaseObjectGroup', { objectGroup: GROUP });
+  }
 }
 
 function lexicalNames() {
@@ -91,4 +115,4 @@ function lexicalNames() {
   return names;
 }
 
-Object.assign(exports, { start, evaluate, release, lexicalNames });
+Object.assign(exports, { start, evaluate, evaluateNow, release, lexicalNames });

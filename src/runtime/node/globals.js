@@ -2,6 +2,8 @@
    built-in modules by name, and the last value as `_`. */
 'use strict';
 
+const { IMPORT } = load('sources');
+
 const apply = Reflect.apply;
 
 function define(name, descriptor) {
@@ -10,17 +12,28 @@ function define(name, descriptor) {
   });
 }
 
-/* require() of the folder that the session is in now. */
-let made = null;
-let madeIn = '';
-function currentRequire() {
-  const cwd = apply(host.cwd, host.process, []);
-  if (made === null || cwd !== madeIn) {
-    made = host.createRequire(`${cwd}/<cell>`);
+/* What make(folder) makes, of the folder that the session is in now. */
+function perFolder(make) {
+  let made;
+  let madeIn = null;
+  return () => {
+    const cwd = currentFolder();
+    if (cwd !== madeIn) made = make(cwd);
     madeIn = cwd;
-  }
-  return made;
+    return made;
+  };
 }
+
+function currentFolder() {
+  try {
+    return apply(host.cwd, host.process, []);
+  } catch {
+    return '/'; // it was removed
+  }
+}
+
+const currentRequire = perFolder((cwd) => host.createRequire(`${cwd}/<cell>`));
+const currentImport = perFolder(host.makeImport);
 
 function makeRequire() {
   const require = host.wrapFunction('require', (id) => currentRequire()(id));
@@ -69,6 +82,8 @@ function install() {
     if (!/[/:]|^_/.test(name) && !(name in host.global)) defineBuiltin(name, require);
   }
   for (const name of Object.keys(last)) defineLast(name);
+  const load = host.wrapFunction('import', (...args) => currentImport()(...args));
+  define(IMPORT, { value: load, configurable: false });
 }
 
 Object.assign(exports, { install, setLast });

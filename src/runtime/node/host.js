@@ -4,15 +4,25 @@
 const { AsyncLocalStorage } = require('node:async_hooks');
 const inspector = require('node:inspector');
 const Module = require('node:module');
+const path = require('node:path');
 const readline = require('node:readline');
 const { Readable, Writable } = require('node:stream');
 const util = require('node:util');
+const { promiseHooks } = require('node:v8');
 const addon = require('./addon.node');
 
-/* Names for what only the C++ side of Node.js knows; null where a future version has no more. */
-function binding(name) {
+/* A module of Node.js's own (--expose-internals); null where a future version has no such. */
+function internal(id) {
   try {
-    return process.binding(name);
+    return require(id);
+  } catch {
+    return null;
+  }
+}
+
+function asyncWrap() {
+  try {
+    return internal('internal/test/binding').internalBinding('async_wrap');
   } catch {
     return null;
   }
@@ -24,6 +34,25 @@ function wrapFunction(name, ours) {
   return Object.defineProperty(wrapper, 'name', { value: name });
 }
 
+/* Likewise, with `this`. */
+function wrapMethod(name, ours) {
+  const wrapper = function (...args) {
+    return Reflect.apply(ours, this, args);
+  };
+  return Object.defineProperty(wrapper, 'name', { value: name });
+}
+
+/* import() as a module in that folder has it. */
+function makeImport(folder) {
+  const filename = path.join(folder, '[cell].cjs');
+  const module = new Module(filename);
+  module.filename = filename;
+  module.paths = Module._nodeModulePaths(folder);
+  const body = 'module.exports = (id, options) => options ? import(id, options) : import(id)';
+  module._compile(body, filename);
+  return module.exports;
+}
+
 /* What a failed write gives its callback; `rc` is -errno. */
 function errnoError(rc) {
   const code = util.getSystemErrorName(rc);
@@ -33,6 +62,10 @@ function errnoError(rc) {
 module.exports = {
   addon,
   wrapFunction,
+  wrapMethod,
+  makeImport,
+  arrayOf: Array.of.bind(Array),
+  ChildProcess: require('node:child_process').ChildProcess,
   errnoError,
   here: __dirname,
   global: globalThis,
@@ -45,9 +78,10 @@ module.exports = {
   activeResources: process.getActiveResourcesInfo,
   emit: process.emit,
   listenerCount: process.listenerCount,
-  asyncWrap: binding('async_wrap'),
-  sources: binding('natives'),
+  asyncWrap: asyncWrap(),
+  loadParser: () => internal('internal/deps/acorn/acorn/dist/acorn'),
   AsyncLocalStorage,
+  onPromiseInit: promiseHooks.onInit,
   Session: inspector.Session,
   post: inspector.Session.prototype.post,
   Module,
@@ -61,6 +95,7 @@ module.exports = {
   isNativeError: util.types.isNativeError,
   types: { ...util.types },
   bufferFrom: Buffer.from,
+  bufferToString: Buffer.prototype.toString,
   isUint8Array: util.types.isUint8Array,
   mkdir: require('node:fs').mkdirSync,
 };

@@ -9,10 +9,12 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 #include <uv.h>
 
 enum {
-    PATIENCE_MS = 5, /* for a loop that turns */
+    PATIENCE_MS = 5,    /* for a loop that turns */
+    REPEAT_ROUNDS = 20, /* of patience */
     STACK_BYTES = 64 * 1024,
 };
 
@@ -20,6 +22,9 @@ enum {
 static void *(*isolate_current)(void);
 static void (*isolate_terminate)(void *isolate);
 static void (*isolate_cancel)(void *isolate);
+static void (*isolate_after_calls)(void *isolate, void (*callback)(void *isolate));
+static void (*isolate_after_microtasks)(void *isolate, void (*callback)(void *isolate, void *data),
+                                        void *data);
 static void *isolate;
 
 static uv_async_t *knock;
@@ -34,12 +39,13 @@ static sem_t signaled;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all that follows */
 static pthread_cond_t turned;
-static uint64_t noticed; /* by the loop: of the values of `asked` */
+static uint64_t noticed;    /* by the loop: of the values of `asked` */
+static uint64_t terminated; /* the last cell of which something was */
 static bool is_running;
 static bool has_shield = true;
-static bool is_terminating;
-static uint32_t *async_checks;
-static uint32_t async_checks_kept;
+static _Atomic bool is_terminating;
+static struct interrupts_async async;
+static uint32_t kept_checks;
 
 /* ---- in the signal handler ---------------------------------------------------------------------
  */
@@ -77,11 +83,12 @@ static void install_handler(void)
 
 static void terminate(void)
 {
-    if (!is_terminating && async_checks != NULL) {
-        async_checks_kept = *async_checks;
-        *async_checks = 0;
+    if (!is_terminating && async.checks != NULL) {
+        kept_checks = *async.checks;
+        *async.checks = 0;
     }
     is_terminating = true;
+    terminated = atomic_load(&target);
     isolate_terminate(isolate);
 }
 
@@ -97,17 +104,26 @@ static void wait_for_turn(void)
     pthread_cond_timedwait(&turned, &lock, &until);
 }
 
+/* The main thread waits in C, for a child perhaps that was not there yet when the signal came. */
+static void repeat_signal(void)
+{
+    if (getpgrp() == getpid())
+        kill(0, SIGINT);
+}
+
 static void interrupt(uint64_t cell)
 {
     uv_async_send(knock);
     pthread_mutex_lock(&lock);
-    for (;;) {
+    for (unsigned round = 1;; round++) {
         if (noticed < cell)
             wait_for_turn();
         if (noticed >= cell || atomic_load(&target) != cell)
             break;
         if (!has_shield)
             terminate();
+        if (round % REPEAT_ROUNDS == 0)
+            repeat_signal();
     }
     pthread_mutex_unlock(&lock);
 }
@@ -144,18 +160,43 @@ static bool start_watcher(void)
 /* ---- in the event loop -------------------------------------------------------------------------
  */
 
-/* The stack is empty: what was to be terminated is. */
-static void on_knock(uv_async_t *async)
+static void end_termination(void)
 {
-    (void)async;
+    if (!is_terminating)
+        return;
+    is_terminating = false;
+    isolate_cancel(isolate);
+    if (async.checks == NULL)
+        return;
+    *async.checks = kept_checks;
+    *async.depth = 0;
+    *async.execution_id = *async.trigger_id = 0;
+}
+
+/* V8 has left the outermost function, or has run or dropped what promises had to do. */
+static void after_call(void *ignored)
+{
+    (void)ignored;
+    if (!is_terminating)
+        return;
+    pthread_mutex_lock(&lock);
+    end_termination();
+    pthread_mutex_unlock(&lock);
+}
+
+static void after_microtasks(void *ignored, void *data)
+{
+    (void)data;
+    after_call(ignored);
+}
+
+/* The stack is empty: what was to be terminated is. */
+static void on_knock(uv_async_t *handle)
+{
+    (void)handle;
     uint64_t cell = atomic_load(&asked);
     pthread_mutex_lock(&lock);
-    if (is_terminating) {
-        isolate_cancel(isolate);
-        if (async_checks != NULL)
-            *async_checks = async_checks_kept;
-        is_terminating = false;
-    }
+    end_termination();
     noticed = cell;
     bool is_meant = is_running && atomic_load(&target) == cell;
     if (is_meant)
@@ -172,10 +213,17 @@ static bool find_isolate(void)
     *(void **)&isolate_current = dlsym(RTLD_DEFAULT, "_ZN2v87Isolate10GetCurrentEv");
     *(void **)&isolate_terminate = dlsym(RTLD_DEFAULT, "_ZN2v87Isolate18TerminateExecutionEv");
     *(void **)&isolate_cancel = dlsym(RTLD_DEFAULT, "_ZN2v87Isolate24CancelTerminateExecutionEv");
-    if (isolate_current == NULL || isolate_terminate == NULL || isolate_cancel == NULL)
+    *(void **)&isolate_after_calls =
+        dlsym(RTLD_DEFAULT, "_ZN2v87Isolate24AddCallCompletedCallbackEPFvPS0_E");
+    *(void **)&isolate_after_microtasks =
+        dlsym(RTLD_DEFAULT, "_ZN2v87Isolate30AddMicrotasksCompletedCallbackEPFvPS0_PvES2_");
+    if (isolate_current == NULL || isolate_terminate == NULL || isolate_cancel == NULL ||
+        isolate_after_calls == NULL || isolate_after_microtasks == NULL)
         return false;
     isolate = isolate_current();
-    return isolate != NULL;
+    isolate_after_calls(isolate, after_call);
+    isolate_after_microtasks(isolate, after_microtasks, NULL);
+    return true;
 }
 
 bool interrupts_start(uv_loop_t *loop, int socket, void (*interrupted)(void))
@@ -193,9 +241,9 @@ bool interrupts_start(uv_loop_t *loop, int socket, void (*interrupted)(void))
     return true;
 }
 
-void interrupts_relax(uint32_t *checks)
+void interrupts_tidy(const struct interrupts_async *fields)
 {
-    async_checks = checks;
+    async = *fields;
 }
 
 void interrupts_take(void)
@@ -224,13 +272,19 @@ bool interrupts_begin_cell(void)
     return atomic_load(&asked) != atomic_load(&target);
 }
 
-void interrupts_end_cell(void)
+enum interrupts_ending interrupts_end_cell(void)
 {
     pthread_mutex_lock(&lock);
-    atomic_store(&target, 0);
+    uint64_t cell = atomic_exchange(&target, 0);
+    enum interrupts_ending ending = ENDED_BY_ITSELF;
+    if (terminated == cell)
+        ending = ENDED_TERMINATED;
+    else if (atomic_load(&asked) == cell)
+        ending = ENDED_ASKED;
     is_running = false;
     pthread_mutex_unlock(&lock);
     install_handler();
+    return ending;
 }
 
 void interrupts_shield(bool is_shielded)

@@ -8,7 +8,8 @@
  * 3. A loop that does not turn is busy with JavaScript, which V8 is told to terminate, again and
  *    again until the loop turns. Termination unwinds everything down to the loop and can be caught
  *    by nobody; what user code defined stays.
- * 4. Nothing is terminated while the driver itself works (the shield), nor after the loop has
+ * 4. When the last frame of JavaScript is gone, what Node.js keeps about its stack is put in order.
+ * 5. Nothing is terminated while the driver itself works (the shield), nor after the loop has
  * turned.
  */
 #pragma once
@@ -22,9 +23,15 @@ struct uv_loop_s;
  * the stack, once for each cell that is to end. False if this Node.js cannot be interrupted. */
 bool interrupts_start(struct uv_loop_s *loop, int socket, void (*interrupted)(void));
 
-/* Node.js aborts if JavaScript leaves its stack of async ids in disorder, as termination does.
- * While one is under way, `*checks` is 0. */
-void interrupts_relax(uint32_t *checks);
+/* Node.js keeps a stack of async ids, which JavaScript that is terminated leaves in disorder, and
+ * aborts when it finds it so. These are its fields. */
+struct interrupts_async {
+    uint32_t *checks; /* 0: disorder is tolerated */
+    uint32_t *depth;
+    double *execution_id;
+    double *trigger_id;
+};
+void interrupts_tidy(const struct interrupts_async *async);
 
 /* Frames are about to be read: an interrupt is now for the cell that is perhaps among them. */
 void interrupts_take(void);
@@ -32,6 +39,9 @@ void interrupts_take(void);
 void interrupts_take_nothing(void);
 /* False if the cell that was taken is already to end. */
 bool interrupts_begin_cell(void);
-void interrupts_end_cell(void);
+
+/* Was the cell asked to end, and did that take force? */
+enum interrupts_ending { ENDED_BY_ITSELF, ENDED_ASKED, ENDED_TERMINATED };
+enum interrupts_ending interrupts_end_cell(void);
 
 void interrupts_shield(bool is_shielded);

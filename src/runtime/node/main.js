@@ -1,6 +1,6 @@
 /* A session of Node.js, in a process of its own:
 
-     node --no-warnings /cella/node/main.js        descriptor 3: the session's socket
+     node --no-warnings --expose-internals main.js       descriptor 3: the session's socket
 
    The driver's modules run in a realm of their own: a context with its own Array, JSON, Map and so
    on, where a cell that replaces or freezes the built-in objects breaks its own code and not ours.
@@ -11,8 +11,8 @@ const SESSION_FD = 3;
 
 /* In the order in which they build on each other. */
 const MODULES = [
-  'text', 'streams', 'evaluator', 'sources', 'errors', 'outputs', 'failures', 'globals', 'cells',
-  'session',
+  'text', 'streams', 'children', 'evaluator', 'sources', 'errors', 'outputs', 'failures', 'signals',
+  'globals', 'names', 'stdin', 'cells', 'displays', 'session',
 ];
 
 function load(host) {

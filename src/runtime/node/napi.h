@@ -24,8 +24,8 @@ typedef napi_value (*napi_callback)(napi_env env, napi_callback_info info);
 napi_status napi_get_cb_info(napi_env env, napi_callback_info info, size_t *argc, napi_value *argv,
                              napi_value *self, void **data);
 napi_status napi_get_undefined(napi_env env, napi_value *ret);
-napi_status napi_get_global(napi_env env, napi_value *ret);
 napi_status napi_get_boolean(napi_env env, bool value, napi_value *ret);
+napi_status napi_create_object(napi_env env, napi_value *ret);
 napi_status napi_create_int32(napi_env env, int32_t value, napi_value *ret);
 napi_status napi_create_string_utf8(napi_env env, const char *text, size_t len, napi_value *ret);
 napi_status napi_create_array_with_length(napi_env env, size_t len, napi_value *ret);

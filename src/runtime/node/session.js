@@ -1,40 +1,47 @@
-/* The session: takes frames, answers them. */
+/* The session: takes frames, answers them.
+
+     ready -> setup -> exec … done -> exec … done -> …
+
+   While a cell runs, it may send display frames, each of which waits for its acknowledgement, and a
+   question for input, whose answer arrives like any frame. */
 'use strict';
 
 const cells = load('cells');
+const children = load('children');
+const displays = load('displays');
 const evaluator = load('evaluator');
 const failures = load('failures');
 const globals = load('globals');
+const names = load('names');
+const outputs = load('outputs');
+const signals = load('signals');
+const sources = load('sources');
+const stdin = load('stdin');
 const streams = load('streams');
 const text = load('text');
 
 const { addon } = host;
+const apply = Reflect.apply;
+const DEFAULT_NAMES = 1000;
+
+let backlog = []; // frames that came while a display waited for its acknowledgement
 
 function send(frame) {
   addon.send(JSON.stringify(frame));
 }
 
-function done(cell, verdict) {
-  send({ ev: 'done', id: cell.id, ...verdict });
+function fatal(message) {
+  send({ ev: 'fatal', message: text.clean(message) });
+  addon.exit(1);
 }
 
-function setup(frame) {
-  try {
-    if (frame.cwd !== null && frame.cwd !== undefined) {
-      host.mkdir(frame.cwd, { recursive: true });
-      Reflect.apply(host.chdir, host.process, [frame.cwd]);
-    }
-  } catch (error) {
-    send({ ev: 'fatal', message: text.clean(`cannot use ${frame.cwd} as cwd: ${error.message}`) });
-    addon.exit(1);
-  }
-  for (const [name, value] of Object.entries(frame.env ?? {})) host.env[name] = value;
-  send({ ev: 'set' });
-}
+/* ---- what the daemon asks ---- */
 
 const OPERATIONS = {
   __proto__: null,
-  exec: (frame) => cells.run(frame.id, frame.code, done),
+  exec: (frame) => cells.run(frame, done),
+  input: (frame) => stdin.answer(frame),
+  names: (frame) => send({ ev: 'names', names: names.manifest(frame.max ?? DEFAULT_NAMES) }),
   setup,
 };
 
@@ -43,22 +50,88 @@ function onFrame(payload) {
   OPERATIONS[frame.op]?.(frame);
 }
 
+function setup({ cwd, env }) {
+  try {
+    if (cwd !== null && cwd !== undefined) {
+      host.mkdir(cwd, { recursive: true });
+      apply(host.chdir, host.process, [cwd]);
+    }
+  } catch (error) {
+    fatal(`cannot use ${cwd} as cwd: ${error.message}`);
+  }
+  for (const [name, value] of Object.entries(env ?? {})) host.env[name] = value;
+  send({ ev: 'set' });
+}
+
+/* ---- what a cell says ---- */
+
+function done(cell, verdict) {
+  stdin.forget(cell);
+  send({ ev: 'done', id: cell.id, ...verdict });
+}
+
+function display(cell, output) {
+  send({ ev: 'display', id: cell.id, output });
+  for (;;) {
+    const frame = JSON.parse(addon.receive());
+    if (frame.op === 'ack') return;
+    if (backlog.push(frame) === 1) host.setImmediate(takeBacklog);
+  }
+}
+
+function takeBacklog() {
+  const frames = backlog;
+  backlog = [];
+  for (const frame of frames) OPERATIONS[frame.op]?.(frame);
+}
+
+function ask(cell, prompt) {
+  send({ ev: 'input', id: cell.id, prompt: prompt === ' ' ? '' : prompt, password: false });
+}
+
+/* ---- its start ---- */
+
+/* See interrupts.h. */
+function tidyAsyncIds() {
+  const wrap = host.asyncWrap;
+  if (wrap === null) return;
+  const { kCheck, kStackLength, kExecutionAsyncId, kTriggerAsyncId } = wrap.constants;
+  const indices = Uint32Array.of(kCheck, kStackLength, kExecutionAsyncId, kTriggerAsyncId);
+  addon.tidy(wrap.async_hook_fields, wrap.async_id_fields, indices);
+}
+
+function install() {
+  evaluator.start();
+  globals.install();
+  streams.install();
+  children.install();
+  displays.install(display);
+  stdin.install({ ask, isRunning: cells.isRunning, drop: cells.answered });
+  signals.install();
+  failures.install(cells.fail);
+  names.begin();
+}
+
+/* What the first cell needs is loaded and compiled, and leaves no trace. */
+function warmUp(then) {
+  evaluator.evaluate(sources.prepare(0, '({ a: [1, "x"] })'), ({ value }) => {
+    outputs.valueOf(value);
+    evaluator.release();
+    host.setImmediate(then);
+  });
+}
+
 function start(fd) {
   try {
-    evaluator.start();
-    globals.install();
-    streams.install();
-    failures.install(cells.fail);
+    install();
     if (!addon.start(fd, onFrame, cells.interrupt)) {
       throw new Error('this Node.js does not let itself be interrupted');
     }
-    const wrap = host.asyncWrap;
-    if (wrap) addon.relax(wrap.async_hook_fields, wrap.constants.kCheck);
+    tidyAsyncIds();
+    warmUp(() => send({ ev: 'ready' }));
   } catch (error) {
-    send({ ev: 'fatal', message: text.clean(`the session could not start: ${error.message}`) });
-    addon.exit(1);
+    fatal(`the session could not start: ${error.message}`);
   }
-  send({ ev: 'ready' });
 }
 
 Object.assign(exports, { start });

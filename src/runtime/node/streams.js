@@ -64,7 +64,12 @@ function descriptorOf(number) {
   return number === 1 ? cell.pipes.out : cell.pipes.err;
 }
 
-/* To the stderr of a cell, whatever became of process.stderr. */
+/* To the stdout of whoever runs, whatever became of process.stdout. */
+function print(message) {
+  addon.write(descriptorOf(1), message);
+}
+
+/* To the stderr of a cell, likewise. */
 function complain(cell, message) {
   addon.write(cell === newest || !cell.pipes.isOpen ? 2 : cell.pipes.err, message);
 }
@@ -124,4 +129,6 @@ function install() {
   }
 }
 
-Object.assign(exports, { beginCell, endCell, runAs, currentCell, complain, install });
+Object.assign(exports, {
+  beginCell, endCell, runAs, currentCell, descriptorOf, print, complain, install,
+});
