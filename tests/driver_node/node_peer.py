@@ -8,11 +8,12 @@ import pathlib
 import signal
 import socket
 import subprocess
+from typing import Any, Dict
 
 from peer import Peer
 
 DRIVER = pathlib.Path(__file__).resolve().parents[2] / "src" / "runtime" / "node"
-FLAGS = ["--no-warnings", "--expose-internals"]
+FLAGS = ["--no-warnings", "--expose-internals"]  # as in src/runtime/node.c
 
 
 class NodePeer(Peer):
@@ -34,3 +35,15 @@ class NodePeer(Peer):
     def interrupt(self) -> None:
         """As the warden does: to the whole group."""
         os.killpg(self.pid, signal.SIGINT)
+
+    def names(self, code: str, wanted: str = "changes") -> Dict[str, Any]:
+        """What the verdict on a cell tells of the names."""
+        self._next_id += 1
+        pipes = [os.pipe(), os.pipe()]
+        frame = {"op": "exec", "id": self._next_id, "code": code, "names": wanted}
+        self.send(frame, tuple(write for _, write in pipes))
+        done = self.receive()
+        for read, write in pipes:
+            os.close(read)
+            os.close(write)
+        return done.get("names")

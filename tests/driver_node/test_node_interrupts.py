@@ -28,7 +28,8 @@ LOOPS = {
     "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)",
     "regex": "console.log('on'); /^(a+)+$/.test('a'.repeat(40) + 'b')",
     "execSync": "console.log('on'); require('child_process').execSync('sleep 60')",
-    "spawnSync": "console.log('on'); require('child_process').spawnSync('sleep', ['60'])\nfor (;;);",
+    "spawnSync": "console.log('on'); require('child_process').spawnSync('sleep', ['60']);"
+    "for (;;);",
     "output": "for (;;) console.log('on')",
     "output of a cell's own": "const { log } = console; for (;;) { log('on'); await null }",
     "finally": "console.log('on'); try { for (;;); } finally { for (;;); }",

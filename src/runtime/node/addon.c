@@ -14,6 +14,7 @@
 enum {
     ARGS_MAX = 4,
     SHORT_TEXT = 8 * 1024,
+    NULL_TYPE = 1,     /* napi_null */
     UINT32_ARRAY = 6,  /* napi_uint32_array */
     FLOAT64_ARRAY = 8, /* napi_float64_array */
 };
@@ -87,14 +88,20 @@ static void utf8_free(struct utf8 *text)
 /* ---- what the event loop calls -----------------------------------------------------------------
  */
 
-/* The driver lets nothing escape, and what was terminated is the interrupt's affair. */
+/* What comes out is of ticks and promises that ran after the call: an uncaught exception like any
+ * other. After a termination it is null. */
 static void call(napi_ref function, size_t argc, const napi_value *argv)
 {
-    napi_value resource, callee, result, ignored;
+    napi_value resource, callee, result, thrown;
     napi_create_object(env, &resource); /* a new one: what is hung on it dies with the call */
     napi_get_reference_value(env, function, &callee);
-    if (napi_make_callback(env, NULL, resource, callee, argc, argv, &result) != 0)
-        napi_get_and_clear_last_exception(env, &ignored);
+    if (napi_make_callback(env, NULL, resource, callee, argc, argv, &result) == 0)
+        return;
+    int type = NULL_TYPE;
+    if (napi_get_and_clear_last_exception(env, &thrown) == 0)
+        napi_typeof(env, thrown, &type);
+    if (type != NULL_TYPE)
+        napi_fatal_exception(env, thrown);
 }
 
 static void deliver_frames(void)

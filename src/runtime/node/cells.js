@@ -1,6 +1,6 @@
 /* One cell: run, its value or failure described, its verdict made. A cell is over when its last
    value is known and everything that Node.js had to do at once is done, or when something that it
-   started failed, or when it is interrupted; but not before a question to its caller is answered. */
+   started failed, or when it is interrupted; but not while its caller is asked for input. */
 'use strict';
 
 const errors = load('errors');
@@ -57,7 +57,7 @@ function show(value) {
   return outputs.valueOf(value);
 }
 
-/* The first verdict stays, except that what fails in the same breath is told rather than a value. */
+/* The first verdict stays; but what fails in the same breath is told rather than a value. */
 function decide(cell, status, value, error) {
   if (cell.verdict === null || cell.verdict.status === 'ok') {
     cell.verdict = { status, value, error };

@@ -1,5 +1,5 @@
-/* Children that inherit the standard streams get those of the cell that starts them, also when it is
-   over and descriptors 1 and 2 are the next one's. */
+/* Children that inherit the standard streams get those of the cell that starts them, also when that
+   is over and descriptors 1 and 2 are the next one's. */
 'use strict';
 
 const streams = load('streams');

@@ -39,10 +39,10 @@ function filterStack(shown) {
 
 function endStack(lines, stack) {
   if (stack.length === 0) return;
-  let frames = stack.filter((line) => !isOurs(line));
-  const last = frames.findLastIndex((line) => !isInternal(line));
-  if (last >= 0) frames = frames.slice(0, last + 1);
-  lines.push(...frames);
+  const last = stack.findLastIndex((line) => !isOurs(line) && !isInternal(line));
+  const below = last >= 0 ? last + 1 : stack.findIndex(isOurs);
+  const frames = below >= 0 ? stack.slice(0, below) : stack;
+  lines.push(...frames.filter((line) => !isOurs(line)));
   if (BRACE.test(stack.at(-1)) && !BRACE.test(lines.at(-1))) lines[lines.length - 1] += ' {';
 }
 
@@ -75,8 +75,15 @@ function placeIn(id, trace) {
   return match === null ? null : { line: Number(match[1]), column: Number(match[2]) };
 }
 
+/* The end of the code, where that is incomplete: what follows it is not the user's. */
+function clamp(place, code) {
+  const lines = code.split('\n');
+  if (place.line <= lines.length) return place;
+  return { line: lines.length, column: lines.at(-1).length + 1 };
+}
+
 function arrow(id, code, place) {
-  const line = code.split('\n')[place.line - 1] ?? '';
+  const line = code.split('\n')[place.line - 1];
   if (line.length > 200) return `<cell ${id}>:${place.line}\n`;
   return `<cell ${id}>:${place.line}\n${line}\n${' '.repeat(place.column - 1)}^\n\n`;
 }
@@ -89,8 +96,8 @@ function describe(thrown, cell, place) {
   let trace = traceback(thrown);
   let where = placeIn(cell.id, trace);
   if (where === null && name === 'SyntaxError' && place !== null) {
-    where = place;
-    trace = text.clean(arrow(cell.id, cell.code, place)) + trace;
+    where = clamp(place, cell.code);
+    trace = text.clean(arrow(cell.id, cell.code, where)) + trace;
   }
   const error = {
     name: text.clean(text.bound(name, 200)),

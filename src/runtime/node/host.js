@@ -28,6 +28,20 @@ function asyncWrap() {
   }
 }
 
+/* The symbols of what Node.js hangs on promises; none where it has other ways. */
+function promiseSymbols(local) {
+  const symbols = internal('internal/async_hooks')?.symbols;
+  if (!symbols || !local.kResourceStore) return [];
+  return [symbols.async_id_symbol, symbols.trigger_async_id_symbol, local.kResourceStore];
+}
+
+/* Without those that --expose-internals adds. */
+function publicModules() {
+  const names = Module.builtinModules.filter((name) => !name.startsWith('internal/'));
+  Module.builtinModules = Object.freeze(names);
+  return names;
+}
+
 /* A function of the user's realm that calls one of ours. */
 function wrapFunction(name, ours) {
   const wrapper = (...args) => ours(...args);
@@ -81,12 +95,14 @@ module.exports = {
   asyncWrap: asyncWrap(),
   loadParser: () => internal('internal/deps/acorn/acorn/dist/acorn'),
   AsyncLocalStorage,
+  promisePrototype: Promise.prototype,
+  promiseSymbols,
   onPromiseInit: promiseHooks.onInit,
   Session: inspector.Session,
   post: inspector.Session.prototype.post,
   Module,
   createRequire: Module.createRequire,
-  builtinModules: Module.builtinModules,
+  builtinModules: publicModules(),
   readline,
   Readable,
   Writable,

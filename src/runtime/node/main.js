@@ -11,8 +11,8 @@ const SESSION_FD = 3;
 
 /* In the order in which they build on each other. */
 const MODULES = [
-  'text', 'streams', 'children', 'evaluator', 'sources', 'errors', 'outputs', 'failures', 'signals',
-  'globals', 'names', 'stdin', 'cells', 'displays', 'session',
+  'text', 'hidden', 'streams', 'children', 'evaluator', 'sources', 'errors', 'outputs', 'failures',
+  'signals', 'globals', 'names', 'stdin', 'cells', 'displays', 'session',
 ];
 
 function load(host) {

@@ -1,5 +1,5 @@
-/* The names that user code made in the global scope: what they are, and what a cell changed. No code
-   of the user's runs here: getters are not called, proxies not asked. */
+/* The names that user code made in the global scope: what they are, and what a cell changed. No
+   code of the user's runs here: getters are not called, proxies not asked. */
 'use strict';
 
 const evaluator = load('evaluator');
@@ -83,6 +83,11 @@ function sizeOf(value) {
   return undefined;
 }
 
+function bytesOf(value) {
+  const hasBytes = types.isTypedArray(value) || types.isAnyArrayBuffer(value);
+  return hasBytes ? value.byteLength : undefined;
+}
+
 /* What a later value is compared with. Objects are not kept alive for it. */
 function mark(value) {
   return { of: isObject(value) ? new WeakRef(value) : value, size: sizeOf(value) };
@@ -164,7 +169,7 @@ function describe(name, value) {
     name: text.clean(name),
     type: text.clean(text.bound(typeOf(value), MAX_NAME_CHARS)),
     len: sizeOf(value),
-    bytes: types.isTypedArray(value) || types.isAnyArrayBuffer(value) ? value.byteLength : undefined,
+    bytes: bytesOf(value),
     text: shortText(value),
   };
 }

@@ -48,4 +48,6 @@ napi_status napi_make_callback(napi_env env, napi_async_context context, napi_va
                                napi_value function, size_t argc, const napi_value *argv,
                                napi_value *ret);
 napi_status napi_get_and_clear_last_exception(napi_env env, napi_value *ret);
+napi_status napi_typeof(napi_env env, napi_value value, int *ret);
+napi_status napi_fatal_exception(napi_env env, napi_value thrown);
 napi_status napi_get_uv_event_loop(napi_env env, struct uv_loop_s **ret);

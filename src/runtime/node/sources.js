@@ -1,9 +1,9 @@
 /* A cell's code, made ready for the evaluator.
 
    - It gets a name, so that stacks tell where they were.
-   - `import(…)` does not work in what the inspector evaluates, and `import … from` not in a script:
-     both become calls of a function in the global scope whose name is as long, so that columns stay
-     what they are.
+   - `import(…)` does not work in what the inspector evaluates, `import … from` not in a script:
+     both become calls of a function in the global scope whose name is as long, so that columns
+     stay what they are.
    - A cell that is an object literal, rather than a block, is one, as in the REPL.
 
    What the parser does not understand is left as it is. */

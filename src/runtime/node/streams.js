@@ -6,6 +6,8 @@
    middle of a write would keep silent ever after. */
 'use strict';
 
+const hidden = load('hidden');
+
 const { addon, nextTick, bufferFrom, isUint8Array } = host;
 
 const MAX_OLD_CELLS = 32;
@@ -121,6 +123,7 @@ function writeTo(stream, chunk, encoding, callback) {
 }
 
 function install() {
+  hidden.hide(host.promiseSymbols(local));
   for (const [name, number] of [['stdout', 1], ['stderr', 2]]) {
     const stream = new Output(number);
     Object.defineProperty(host.process, name, {
