@@ -8,9 +8,9 @@ import pathlib
 import signal
 import socket
 import subprocess
-from typing import Any, Dict
+from typing import Any
 
-from peer import Peer
+from peer import Answer, Peer
 
 DRIVER = pathlib.Path(__file__).resolve().parents[2] / "src" / "runtime" / "node"
 FLAGS = ["--no-warnings", "--expose-internals"]  # as in src/runtime/node.c
@@ -32,18 +32,19 @@ class NodePeer(Peer):
         assert peer.receive() == {"ev": "ready"}
         return peer
 
+    def run(self, *args: Any, **options: Any) -> Answer:
+        answer = super().run(*args, **options)
+        answer.cell_id = self._next_id
+        return answer
+
     def interrupt(self) -> None:
         """As the warden does: to the whole group."""
         os.killpg(self.pid, signal.SIGINT)
 
-    def names(self, code: str, wanted: str = "changes") -> Dict[str, Any]:
+    def names_after(self, code: str, wanted: str = "changes") -> Any:
         """What the verdict on a cell tells of the names."""
-        self._next_id += 1
-        pipes = [os.pipe(), os.pipe()]
-        frame = {"op": "exec", "id": self._next_id, "code": code, "names": wanted}
-        self.send(frame, tuple(write for _, write in pipes))
-        done = self.receive()
-        for read, write in pipes:
-            os.close(read)
-            os.close(write)
-        return done.get("names")
+        self.names = wanted
+        try:
+            return self.run(code).names
+        finally:
+            self.names = None

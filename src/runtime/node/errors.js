@@ -65,7 +65,7 @@ function field(thrown, name, otherwise) {
 
 function traceback(thrown) {
   const shown = filterStack(inspectThrown(thrown));
-  const prefix = host.isNativeError(thrown) ? '' : 'Uncaught ';
+  const prefix = host.isError(thrown) ? '' : 'Uncaught ';
   return text.clean(text.bound(prefix + shown, MAX_TRACEBACK_CHARS)) + '\n';
 }
 
@@ -90,7 +90,7 @@ function arrow(id, code, place) {
 
 /* The `error` member of a verdict. `place` is where the code could not be compiled, or null. */
 function describe(thrown, cell, place) {
-  const isError = host.isNativeError(thrown);
+  const isError = host.isError(thrown);
   const name = isError ? field(thrown, 'name', 'Error') : 'Uncaught';
   const message = isError ? field(thrown, 'message', '') : inspectThrown(thrown);
   let trace = traceback(thrown);

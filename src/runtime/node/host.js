@@ -42,6 +42,15 @@ function publicModules() {
   return names;
 }
 
+/* Also what a worker threw, which arrives as an object of the same class. */
+function isError(value) {
+  try {
+    return util.types.isNativeError(value) || value instanceof Error;
+  } catch {
+    return false;
+  }
+}
+
 /* A function of the user's realm that calls one of ours. */
 function wrapFunction(name, ours) {
   const wrapper = (...args) => ours(...args);
@@ -108,7 +117,8 @@ module.exports = {
   Writable,
   inspect: util.inspect,
   inspectDefaults: { ...util.inspect.defaultOptions },
-  isNativeError: util.types.isNativeError,
+  isError,
+  questionSymbol: internal('internal/readline/interface')?.kQuestionCallback,
   types: { ...util.types },
   bufferFrom: Buffer.from,
   bufferToString: Buffer.prototype.toString,

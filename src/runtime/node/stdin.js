@@ -3,8 +3,7 @@
 
    A stream reads ahead, so its wish alone is no question: after an answer to rl.question() nobody
    may be waiting for more. A question is one of: rl.question() or rl.prompt(); a listener for lines
-   or data; a call of read(). It is put when the event loop has come round and the wish is still
-   there. */
+   or data; an iteration. It is put when the event loop has come round and somebody still waits. */
 'use strict';
 
 const streams = load('streams');
@@ -20,6 +19,7 @@ let stdin = null; // the stream of now
 let asking = null; // the cell whose question is not answered
 let wish = null; // {cell, prompt}, until the loop has come round
 let prompter = null; // the readline interface that asked last
+let readers = []; // readline interfaces that have listeners for lines
 
 class Input extends Readable {
   constructor() {
@@ -34,7 +34,7 @@ class Input extends Readable {
 
   on(event, listener) {
     const result = super.on(event, listener);
-    if (event === 'data' || event === 'readable') want(this, '');
+    if (event === 'readable' || (event === 'data' && !isReadlines(listener))) want(this, '');
     return result;
   }
 
@@ -61,13 +61,21 @@ class Input extends Readable {
   }
 }
 
-/* Does anybody listen? readline always reads; but a line that nobody asked for is nobody's wish. */
+/* readline always listens, whether or not anybody waits for a line. */
+function isReadlines(listener) {
+  return String(listener).includes('[kNormalWrite]');
+}
+
+function isReading(reader) {
+  return !reader.closed && !reader.paused && reader.listenerCount('line') > 0;
+}
+
 function isWanted(stream) {
+  if (stream.listenerCount('readable') > 0) return true;
   if (stream.readableFlowing === false) return false;
-  if (prompter !== null && prompter.input === stream && !prompter.closed) {
-    return prompter.listenerCount('line') > 0;
-  }
-  return stream.listenerCount('data') + stream.listenerCount('readable') > 0;
+  readers = readers.filter((reader) => !reader.closed);
+  if (readers.some((reader) => reader.input === stream && isReading(reader))) return true;
+  return stream.listeners('data').some((listener) => !isReadlines(listener));
 }
 
 function want(stream, prompt) {
@@ -109,30 +117,49 @@ function answer(frame) {
   host.setImmediate(drop, cell);
 }
 
+/* A question that stays open would swallow the answer to the next one. */
 function forget(cell) {
-  if (asking === cell) asking = null;
+  if (asking === cell) {
+    asking = null;
+    if (prompter !== null && host.questionSymbol) prompter[host.questionSymbol] = null;
+  }
   if (wish !== null && wish.cell === cell) wish = null;
 }
 
 /* readline writes its prompt; here it belongs to the question. */
+function prompt(original, self, preserveCursor) {
+  if (self.input !== stdin || self.terminal || !isOurs(self.output)) {
+    return apply(original, self, [preserveCursor]);
+  }
+  prompter = self;
+  if (self.paused) self.resume();
+  want(stdin, self.getPrompt() || ' ');
+  return undefined;
+}
+
+function listen(original, self, event, listener) {
+  const result = apply(original, self, [event, listener]);
+  if (event === 'line' && self.input === stdin && stdin !== null) {
+    if (!readers.includes(self)) readers.push(self);
+    want(stdin, '');
+  }
+  return result;
+}
+
+function patch(prototype, name, ours) {
+  const original = prototype[name];
+  const value = host.wrapMethod(name, function (...args) {
+    return ours(original, this, ...args);
+  });
+  Object.defineProperty(prototype, name, { configurable: true, writable: true, value });
+}
+
 function patchReadline() {
   let prototype = host.readline.Interface.prototype;
   while (!Object.hasOwn(prototype, 'prompt')) prototype = Object.getPrototypeOf(prototype);
-  const original = prototype.prompt;
-
-  function prompt(preserveCursor) {
-    if (this.input !== stdin || this.terminal || !isOurs(this.output)) {
-      return apply(original, this, [preserveCursor]);
-    }
-    prompter = this;
-    if (this.paused) this.resume();
-    want(stdin, this.getPrompt() || ' ');
-    return undefined;
-  }
-
-  Object.defineProperty(prototype, 'prompt', {
-    configurable: true, writable: true, value: host.wrapMethod('prompt', prompt),
-  });
+  patch(prototype, 'prompt', prompt);
+  patch(prototype, 'on', listen);
+  patch(prototype, 'addListener', listen);
 }
 
 function isOurs(output) {

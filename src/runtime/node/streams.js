@@ -89,10 +89,11 @@ class Output extends host.Writable {
   }
 
   end(chunk, encoding, callback) {
-    for (const argument of [chunk, encoding, callback]) {
-      if (typeof argument === 'function') nextTick(argument);
+    const whenDone = [chunk, encoding, callback].find((given) => typeof given === 'function');
+    if (whenDone !== undefined) nextTick(whenDone);
+    if (chunk != null && chunk !== whenDone) {
+      this.write(chunk, encoding === whenDone ? undefined : encoding);
     }
-    if (chunk != null && typeof chunk !== 'function') this.write(chunk, encoding);
     nextTick(() => this.emit('finish'));
     return this;
   }
