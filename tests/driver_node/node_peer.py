@@ -8,6 +8,7 @@ import pathlib
 import signal
 import socket
 import subprocess
+import time
 from typing import Any
 
 from peer import Answer, Peer
@@ -40,6 +41,16 @@ class NodePeer(Peer):
     def interrupt(self) -> None:
         """As the warden does: to the whole group."""
         os.killpg(self.pid, signal.SIGINT)
+
+    def version(self) -> int:
+        exe = os.readlink(f"/proc/{self.pid}/exe")
+        shown = subprocess.run([exe, "--version"], capture_output=True, text=True).stdout
+        return int(shown[1:].split(".")[0])
+
+    def stray_interrupt(self) -> None:
+        """Between cells. The daemon sends the next one when this was delivered."""
+        self.interrupt()
+        time.sleep(0.05)
 
     def names_after(self, code: str, wanted: str = "changes") -> Any:
         """What the verdict on a cell tells of the names."""

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import array
+import os
+import socket
+import time
+
 import pytest
 from node_peer import NodePeer
 
@@ -58,3 +63,92 @@ def test_a_cell_is_interrupted(fresh: NodePeer, code: str) -> None:
     for _ in range(3):
         answer = fresh.run("console.log('next'); await new Promise((r) => setTimeout(r, 2)); kept")
         assert (answer.status, answer.text, answer.stdout) == ("ok", "{ a: 1 }", "next\n")
+
+
+def test_outside_a_cell_it_is_ignored(fresh: NodePeer) -> None:
+    fresh.run("let kept = 1; setInterval(() => {}, 5)")
+    for _ in range(20):
+        fresh.stray_interrupt()
+        assert fresh.value("kept") == "1"
+
+
+def test_it_is_for_the_cell_that_is_on_its_way(fresh: NodePeer) -> None:
+    payload = b'{"op":"exec","id":77,"code":"6*7"}'
+    data = len(payload).to_bytes(4, "little") + payload
+    pipes = [os.pipe(), os.pipe()]
+    rights = array.array("i", [write for _, write in pipes])
+    fresh.sock.sendmsg([data[:1]], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+    for byte in data[1:]:
+        fresh.sock.sendall(bytes((byte,)))
+        fresh.interrupt()
+    verdict = fresh.receive()
+    assert (verdict["id"], verdict["status"]) in ((77, "interrupted"), (77, "ok"))
+    for fd in sum(pipes, ()):
+        os.close(fd)
+    assert fresh.value("6*7") == "42"
+
+
+def test_listeners_are_called_and_the_cell_ends(fresh: NodePeer) -> None:
+    fresh.run("let hits = 0; process.on('SIGINT', () => { hits++; console.log('heard') })")
+    running = fresh.begin("console.log('on'); await new Promise(() => {})")
+    running.wait_for_output("on")
+    fresh.interrupt()
+    answer = running.finish()
+    assert (answer.status, answer.stdout) == ("interrupted", "on\nheard\n")
+    running = fresh.begin("console.log('on'); for (;;);")
+    running.wait_for_output("on")
+    fresh.interrupt()
+    assert running.finish().status == "interrupted"
+    assert fresh.value("hits") == "2"
+    fresh.run("process.removeAllListeners('SIGINT')")
+    fresh.stray_interrupt()
+    assert fresh.value("hits") == "2"
+    fresh.run("process.once('SIGINT', () => { throw new Error('in the listener') })")
+    running = fresh.begin("console.log('on'); await new Promise(() => {})")
+    running.wait_for_output("on")
+    fresh.interrupt()
+    answer = running.finish()
+    assert answer.status == "interrupted" and "in the listener" in answer.stderr
+
+
+def test_other_signals_are_as_ever(fresh: NodePeer) -> None:
+    fresh.run("let got = []; process.on('SIGUSR2', (s) => got.push(s))")
+    code = "process.kill(process.pid, 'SIGUSR2'); await new Promise((r) => setTimeout(r, 20)); got"
+    assert fresh.value(code) == "[ 'SIGUSR2' ]"
+
+
+def test_while_a_display_waits_it_comes_after_it(fresh: NodePeer) -> None:
+    running = fresh.begin("display(1); console.log('shown'); for (;;);")
+    assert fresh.receive()["ev"] == "display"
+    for _ in range(20):
+        fresh.interrupt()
+    time.sleep(0.05)
+    fresh.send({"op": "ack", "id": 1})
+    assert running.finish().status == "interrupted"
+    assert fresh.value("1+1") == "2"
+
+
+def test_what_a_vm_leaves_behind(fresh: NodePeer) -> None:
+    fresh.run("require('vm').runInThisContext('1', { breakOnSigint: true })")
+    fresh.stray_interrupt()
+    running = fresh.begin("console.log('on'); for (;;);")
+    running.wait_for_output("on")
+    fresh.interrupt()
+    assert running.finish().status == "interrupted"
+
+
+def test_garbage_collection_of_what_nobody_waits_for(fresh: NodePeer) -> None:
+    for _ in range(3):
+        running = fresh.begin("console.log('on'); await new Promise(() => {})")
+        running.wait_for_output("on")
+        fresh.interrupt()
+        assert running.finish().status == "interrupted"
+    churn = "for (let i = 0; i < 300; i++) new Array(1e5).fill(i).map(String); 'alive'"
+    assert fresh.value(churn) == "'alive'"
+    running = fresh.begin(
+        "setTimeout(() => { for (let i = 0; i < 300; i++) new Array(1e5).fill(i).map(String);"
+        "console.log('on') }); await new Promise(() => {})"
+    )
+    running.wait_for_output("on")
+    fresh.interrupt()
+    assert running.finish().status == "interrupted"

@@ -107,7 +107,7 @@ function namesOf(cell) {
 function interrupt() {
   const cell = running;
   if (cell === null) return;
-  host.asyncWrap?.clearAsyncIdStack();
+  host.asyncWrap.clearAsyncIdStack();
   cell.verdict = INTERRUPTED;
   const failed = streams.runAs(cell, signals.tellListeners);
   if (failed !== null) complain(cell, failed.error);

@@ -12,7 +12,7 @@ const BRACE = / \{$/; // after the last frame: properties of the error follow
 
 /* Frames of the driver's. */
 function isOurs(line) {
-  return line.includes(host.here) || line.includes('node:inspector');
+  return line.includes(host.here);
 }
 
 /* Frames of Node.js. Above the user's they tell what was called, below them nothing. */
@@ -50,7 +50,7 @@ function inspectThrown(thrown) {
   try {
     return String(host.inspect(thrown, host.inspectDefaults));
   } catch {
-    return 'an error that cannot be shown';
+    return field(thrown, 'stack', 'an error that cannot be shown');
   }
 }
 

@@ -1,37 +1,57 @@
 /* Runs code in the session's global scope as a console of the inspector does: declarations may be
    made again, and `await` works everywhere. The inspector speaks JSON; an object that it only names
-   is fetched through a slot that its side and ours both know. */
+   is fetched through a slot that its side and ours both know.
+
+   The connection is that below inspector.Session, whose own JavaScript shares the user's realm. */
 'use strict';
 
 const GROUP = 'cell';
-const SLOT_NAME = Symbol('slot').toString();
 const TAKE = 'function(value){this.value=value}';
 
 const apply = Reflect.apply;
+const { Connection } = host;
+const { dispatch, disconnect } = Connection.prototype;
+
+/* How the slot is asked for, of a function that is in the global scope anyway (globals.js). */
+const SLOT_KEY = `slot ${Math.random()}`;
 const slot = Object.create(null);
-let session;
+
+let connection;
+let lastId = 0;
+let callbacks = new Map(); // id of the call -> what takes its answer
 let slotId;
 let hasObjects = false;
 /* What the code under way will resolve. The inspector holds it weakly, and calls back when it is
    collected: within the garbage collector, where nothing may be called. */
 let pending = null;
 
-function post(method, params, callback) {
-  apply(host.post, session, [method, params, callback]);
+function onMessage(message) {
+  const { id, error, result } = JSON.parse(message);
+  const callback = callbacks.get(id);
+  callbacks.delete(id);
+  callback?.(error === undefined ? result : null);
 }
 
-function start() {
-  session = new host.Session();
-  session.connect();
+/* `callback` takes the result, or null. */
+function post(method, params, callback) {
+  const id = ++lastId;
+  if (callback !== undefined) callbacks.set(id, callback);
+  apply(dispatch, connection, [JSON.stringify({ id, method, params })]);
+}
+
+/* `giveSlot` is the name of a global function that returns the slot for its key. */
+let giveSlot;
+function start(name) {
+  giveSlot = name;
+  connection = new Connection(onMessage);
+  callbacks = new Map();
   hasObjects = false;
   pending = null;
   slot.value = undefined;
-  host.global[SLOT_NAME] = slot;
-  const expression = `globalThis[${JSON.stringify(SLOT_NAME)}]`;
-  post('Runtime.evaluate', { expression, objectGroup: 'driver' }, (error, answer) => {
+  const expression = `${giveSlot}(${JSON.stringify(SLOT_KEY)})`;
+  post('Runtime.evaluate', { expression, objectGroup: 'driver' }, (answer) => {
     slotId = answer.result.objectId;
   });
-  delete host.global[SLOT_NAME];
 }
 
 /* The value itself, of what the inspector describes. */
@@ -72,22 +92,13 @@ function evaluate(expression, callback) {
     if (isFirst) pending = promise;
     isFirst = false;
   });
-  post('Runtime.evaluate', params, (error, answer) => {
+  post('Runtime.evaluate', params, (answer) => {
     pending = null;
-    if (error) callback({});
+    if (answer === null) callback({});
     else if (answer.exceptionDetails) callback(failure(answer.exceptionDetails));
     else callback({ value: fetch(answer.result) });
   });
   stop();
-}
-
-/* The value of an expression that waits for nothing; undefined if it throws. */
-function evaluateNow(expression) {
-  let value;
-  post('Runtime.evaluate', { expression, objectGroup: GROUP, silent: true }, (error, answer) => {
-    if (!error && !answer.exceptionDetails) value = fetch(answer.result);
-  });
-  return value;
 }
 
 function failure(details) {
@@ -95,12 +106,21 @@ function failure(details) {
   return { thrown, place: { line: details.lineNumber + 1, column: details.columnNumber + 1 } };
 }
 
+/* The value of an expression that waits for nothing; undefined if it throws. */
+function evaluateNow(expression) {
+  let value;
+  post('Runtime.evaluate', { expression, objectGroup: GROUP, silent: true }, (answer) => {
+    if (answer !== null && !answer.exceptionDetails) value = fetch(answer.result);
+  });
+  return value;
+}
+
 /* Ends what the inspector keeps for a cell: objects, and the wait for an end that nobody is
    interested in any more. */
 function release() {
   if (pending !== null) {
-    session.disconnect();
-    start();
+    apply(disconnect, connection, []);
+    start(giveSlot);
   } else if (hasObjects) {
     hasObjects = false;
     post('Runtime.releaseObjectGroup', { objectGroup: GROUP });
@@ -109,10 +129,10 @@ function release() {
 
 function lexicalNames() {
   let names = [];
-  post('Runtime.globalLexicalScopeNames', {}, (error, answer) => {
-    if (!error) names = answer.names;
+  post('Runtime.globalLexicalScopeNames', {}, (answer) => {
+    if (answer !== null) names = answer.names;
   });
   return names;
 }
 
-Object.assign(exports, { start, evaluate, evaluateNow, release, lexicalNames });
+Object.assign(exports, { SLOT_KEY, slot, start, evaluate, evaluateNow, release, lexicalNames });

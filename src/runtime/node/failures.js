@@ -32,7 +32,7 @@ function install(report) {
   function recover(error) {
     report(error);
     host.setImmediate(noop);
-    host.asyncWrap?.clearAsyncIdStack();
+    host.asyncWrap.clearAsyncIdStack();
     return true;
   }
 

@@ -2,6 +2,7 @@
    built-in modules by name, and the last value as `_`. */
 'use strict';
 
+const { SLOT_KEY, slot } = load('evaluator');
 const { IMPORT } = load('sources');
 
 const apply = Reflect.apply;
@@ -82,8 +83,8 @@ function install() {
     if (!/[/:]|^_/.test(name) && !(name in host.global)) defineBuiltin(name, require);
   }
   for (const name of Object.keys(last)) defineLast(name);
-  const load = host.wrapFunction('import', (...args) => currentImport()(...args));
-  define(IMPORT, { value: load, configurable: false });
+  const importOrSlot = (...args) => (args[0] === SLOT_KEY ? slot : currentImport()(...args));
+  define(IMPORT, { value: host.wrapFunction('import', importOrSlot), configurable: false });
 }
 
 Object.assign(exports, { install, setLast });

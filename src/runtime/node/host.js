@@ -2,7 +2,6 @@
 'use strict';
 
 const { AsyncLocalStorage } = require('node:async_hooks');
-const inspector = require('node:inspector');
 const Module = require('node:module');
 const path = require('node:path');
 const readline = require('node:readline');
@@ -11,7 +10,13 @@ const util = require('node:util');
 const { promiseHooks } = require('node:v8');
 const addon = require('./addon.node');
 
-/* A module of Node.js's own (--expose-internals); null where a future version has no such. */
+/* Node.js itself calls pop() of this one by name. */
+function armAsyncWrap(wrap) {
+  Object.defineProperty(wrap.execution_async_resources, 'pop', { value: Array.prototype.pop });
+  return wrap;
+}
+
+/* A module of Node.js's own (--expose-internals); null where a version has no such. */
 function internal(id) {
   try {
     return require(id);
@@ -20,12 +25,14 @@ function internal(id) {
   }
 }
 
-function asyncWrap() {
-  try {
-    return internal('internal/test/binding').internalBinding('async_wrap');
-  } catch {
-    return null;
-  }
+const { internalBinding } = require('internal/test/binding');
+
+/* Whatever becomes of its class, which calls its methods by name. */
+function newLocalStorage() {
+  const local = new AsyncLocalStorage();
+  return Object.defineProperties(
+    local, Object.getOwnPropertyDescriptors(AsyncLocalStorage.prototype),
+  );
 }
 
 /* The symbols of what Node.js hangs on promises; none where it has other ways. */
@@ -101,14 +108,13 @@ module.exports = {
   activeResources: process.getActiveResourcesInfo,
   emit: process.emit,
   listenerCount: process.listenerCount,
-  asyncWrap: asyncWrap(),
+  asyncWrap: armAsyncWrap(internalBinding('async_wrap')),
   loadParser: () => internal('internal/deps/acorn/acorn/dist/acorn'),
-  AsyncLocalStorage,
+  newLocalStorage,
   promisePrototype: Promise.prototype,
   promiseSymbols,
   onPromiseInit: promiseHooks.onInit,
-  Session: inspector.Session,
-  post: inspector.Session.prototype.post,
+  Connection: internalBinding('inspector').Connection,
   Module,
   createRequire: Module.createRequire,
   builtinModules: publicModules(),

@@ -94,15 +94,14 @@ function ask(cell, prompt) {
 /* See interrupts.h. */
 function tidyAsyncIds() {
   const wrap = host.asyncWrap;
-  if (wrap === null) return;
   const { kCheck, kStackLength, kExecutionAsyncId, kTriggerAsyncId } = wrap.constants;
   const indices = Uint32Array.of(kCheck, kStackLength, kExecutionAsyncId, kTriggerAsyncId);
   addon.tidy(wrap.async_hook_fields, wrap.async_id_fields, indices);
 }
 
 function install() {
-  evaluator.start();
   globals.install();
+  evaluator.start(sources.IMPORT);
   streams.install();
   children.install();
   displays.install(display);

@@ -12,9 +12,7 @@ const { addon, nextTick, bufferFrom, isUint8Array } = host;
 
 const MAX_OLD_CELLS = 32;
 const apply = Reflect.apply;
-const local = new host.AsyncLocalStorage();
-const getStore = local.getStore;
-const run = local.run;
+const local = host.newLocalStorage();
 const writableWrite = host.Writable.prototype.write;
 
 /* The pipes of a cell that is over are closed when nothing can write to them any more. */
@@ -52,12 +50,12 @@ function endCell(cell) {
 }
 
 function runAs(cell, call) {
-  return apply(run, local, [cell, call]);
+  return local.run(cell, call);
 }
 
 /* The cell that the running code belongs to. */
 function currentCell() {
-  return apply(getStore, local, []) ?? newest;
+  return local.getStore() ?? newest;
 }
 
 function descriptorOf(number) {
