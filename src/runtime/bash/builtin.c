@@ -9,6 +9,7 @@
 
 #include "runtime/bash/cell.h"
 #include "runtime/bash/channel.h"
+#include "runtime/bash/input.h"
 #include "runtime/bash/interrupts.h"
 #include "runtime/bash/messages.h"
 #include "runtime/bash/request.h"
@@ -158,6 +159,7 @@ static void exec(void)
         exit_shell(1);
     take_pipes(session.channel.fds);
     session.channel.n_fds = 0;
+    input_begin_cell(id);
     cell_run(session.request.code.data, &verdict);
     answer_done(id, &verdict);
 }
@@ -196,12 +198,12 @@ static int detach_stdio(void)
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0)
         return -errno;
-    for (int fd = 0; fd <= 2; fd++)
+    for (int fd = 1; fd <= 2; fd++)
         if (dup2(null, fd) < 0)
             return -errno;
     if (null > 2)
         close(null);
-    return 0;
+    return input_open();
 }
 
 static void hide_from_list(const char *name)
@@ -226,6 +228,7 @@ static int serve(WORD_LIST *args)
     hide_from_list("cella");
     messages_install();
     interrupts_install(&session.channel);
+    input_install(&session.channel);
     answer_event("ready");
     for (;;)
         serve_one();

@@ -1,0 +1,12 @@
+/* stdin. There is nobody at a terminal: descriptor 0 is /dev/null, for the shell and its children.
+ * When a builtin of the shell (read, mapfile, select) reads it, the cell asks its caller for a
+ * line, and the builtin gets it as from a terminal. A redirection, also one from /dev/null, is
+ * obeyed, and what runs in the background finds the end of the file. */
+#pragma once
+
+#include "runtime/bash/channel.h"
+
+/* Opens descriptor 0. */
+int input_open(void);
+void input_install(struct channel *channel);
+void input_begin_cell(int64_t id);
