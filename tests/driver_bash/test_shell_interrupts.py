@@ -76,6 +76,19 @@ def test_background_jobs_survive_an_interrupt(shell: Shell) -> None:
     assert shell.out("kill -0 $job && echo alive; kill $job") == "alive\n"
 
 
+def test_an_interrupt_at_any_moment_of_a_command(shell: Shell) -> None:
+    """The child is started, or not yet; the shell waits for it, or not yet."""
+    shell.run("set -e")
+    for number in range(60):
+        running = shell.begin("{ echo on >&2; sleep 100 | sleep 100; } >f")
+        while "on" not in running.rest()[1]:
+            pass
+        time.sleep(number % 12 * 0.0003)
+        shell.interrupt()
+        assert running.finish().status == "interrupted"
+        assert shell.out("echo back") == "back\n"
+
+
 def test_exit_in_a_trap_on_int_ends_the_session(shell: Shell) -> None:
     shell.run("trap 'echo trapped; exit 9' INT")
     running = shell.begin("echo on; while :; do :; done")

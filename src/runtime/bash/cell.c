@@ -99,6 +99,10 @@ static void clear_the_deck(void)
 {
     run_unwind_protects();
     dispose_now();
+    if (already_making_children) { /* the next command would wait for those of this one */
+        cleanup_the_pipeline();
+        stop_making_children();
+    }
     if (running_trap > 0) {
         run_trap_cleanup(running_trap - 1);
         running_trap = 0;

@@ -209,8 +209,6 @@ static double seconds_of(const char *text)
 
 static void note_option(struct question *q, char option, const char *value)
 {
-    if (value == NULL && option != 's')
-        return;
     switch (option) {
     case 'p':
         q->prompt = value;
@@ -235,7 +233,7 @@ static WORD_LIST *note_options(struct question *q, WORD_LIST *word, const char *
 {
     for (const char *at = word->word->word + 1; *at != '\0'; at++) {
         if (strchr(with_value, *at) == NULL) {
-            note_option(q, *at, NULL);
+            note_option(q, *at, "");
         } else if (at[1] != '\0') {
             note_option(q, *at, at + 1);
             return word;
