@@ -21,6 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from harness import daemon as daemons  # noqa: E402
 from harness import host  # noqa: E402
+from harness.client import Session  # noqa: E402
 
 IS_ROOT = os.geteuid() == 0
 SAMPLE = 8  # one in so many
@@ -177,6 +178,22 @@ def spawn(client):
 
     yield start
     for session in sessions:
+        client.request("DELETE", session.path)
+
+
+@pytest.fixture
+def spawn_runtime(client):
+    """Starts sessions of a runtime, Python without libraries, that end with the test."""
+    sessions = []
+
+    def start(runtime, **members):
+        profile = {"profile": "min"} if runtime == "python" else {}
+        answer = client.call("POST", "/v1/sessions", {"runtime": runtime, **profile, **members})
+        sessions.append(Session(client, answer))
+        return sessions[-1]
+
+    yield start
+    for session in reversed(sessions):
         client.request("DELETE", session.path)
 
 

@@ -1,0 +1,118 @@
+"""Whatever ends a cell or a session early is told in words that its caller can act on."""
+
+import pytest
+
+from harness import host
+
+EATS_MEMORY = {
+    "python": "x = b'x' * 10**9",
+    "node": "const all = []; while (true) all.push(Buffer.alloc(1 << 20, 1))",
+    "bash": "x=x; while :; do x=$x$x; done",
+}
+LOOP = {"python": "while True: pass", "node": "while (true) {}", "bash": "while :; do :; done"}
+EXIT = {"python": "import os; os._exit(3)", "node": "process.exit(3)", "bash": "exit 3"}
+SUICIDE = {
+    "python": "import os; os.kill(os.getpid(), 9)",
+    "node": "process.kill(process.pid, 'SIGKILL'); while (true) {}",
+    "bash": "kill -9 $$",
+}
+CRASH = {
+    "python": "import ctypes; ctypes.string_at(0)",
+    "node": "process.kill(process.pid, 'SIGSEGV'); while (true) {}",
+    "bash": "kill -SEGV $$",
+}
+
+
+@pytest.fixture(params=["python", "node", "bash"])
+def runtime(request):
+    return request.param
+
+
+def dies(session, code, name, *words, **members):
+    """A cell that ends its session: the certificate of cell and session says these words."""
+    result = session.exec(code, **members)
+    assert result.status == "died", result
+    error = result["error"]
+    assert error["name"] == name, error
+    for word in words:
+        assert word in error["message"], error
+    assert error["advice"]
+    info = session.info()
+    assert info.state == "dead" and info.reason == error["message"], info
+    return result
+
+
+@pytest.mark.needs_root("an ordinary user may not limit memory")
+def test_out_of_memory(spawn_runtime, runtime):
+    session = spawn_runtime(runtime, limits={"memory_mb": 96})
+    dies(session, EATS_MEMORY[runtime], "OutOfMemory", "memory", "96", timeout_ms=25_000)
+
+
+def test_processor_time(spawn_runtime, runtime):
+    session = spawn_runtime(runtime, limits={"cpu_seconds": 1})
+    dies(session, LOOP[runtime], "CpuLimit", "1", timeout_ms=25_000)
+
+
+def test_an_interpreter_that_ends_itself(spawn_runtime, runtime):
+    assert dies(spawn_runtime(runtime), EXIT[runtime], "Exited", "3")["exit_code"] == 3
+
+
+def test_an_interpreter_that_kills_itself(spawn_runtime, runtime):
+    assert dies(spawn_runtime(runtime), SUICIDE[runtime], "Killed", "SIGKILL")["exit_code"] == 137
+
+
+def test_a_crash_names_the_signal(spawn_runtime, runtime):
+    assert dies(spawn_runtime(runtime), CRASH[runtime], "Crashed", "SIGSEGV")["exit_code"] == 139
+
+
+def test_a_time_limit_that_was_kept(spawn_runtime, runtime):
+    session = spawn_runtime(runtime)
+    result = session.exec(LOOP[runtime], timeout_ms=100)
+    assert (result.status, result["error"]["name"]) == ("timeout", "TimeLimit")
+    assert "100 ms" in result["error"]["message"] and result["error"]["advice"]
+    assert session.exec("").status == "ok"
+
+
+def test_a_session_that_its_caller_ends(spawn_runtime, runtime):
+    session = spawn_runtime(runtime)
+    early = session.exec(LOOP[runtime], yield_ms=20)
+    session.kill()
+    reply = session.client.request("POST", f"{session.path}/exec/{early.exec_id}/continue", {})
+    assert reply.status in (200, 404, 410), reply
+    if reply.status == 200:
+        assert reply.json["error"]["name"] == "Killed", reply
+
+
+def test_a_denied_call_is_named(spawn_runtime):
+    result = spawn_runtime("python").exec(
+        "import ctypes; ctypes.CDLL(None, use_errno=True).unshare(0x10000000)")
+    assert result.status == "ok"
+    assert {"call": "unshare", "count": 1} in result["denied"]
+
+
+@pytest.mark.needs_root("an ordinary user may not limit processes")
+def test_a_process_limit_that_the_cell_survives_comes_with_advice(spawn_runtime):
+    session = spawn_runtime("python", limits={"pids": 8})
+    result = session.exec("import subprocess\nall = [subprocess.Popen(['sleep', '9']) "
+                          "for _ in range(20)]")
+    assert (result.status, result["error"]["name"]) == ("error", "BlockingIOError")
+    assert "process" in result["error"]["advice"]
+    session.exec("for p in all: p.kill()")
+
+
+def test_a_full_workspace_comes_with_advice(spawn_runtime):
+    session = spawn_runtime("python", limits={"disk_mb": 2})
+    result = session.exec("open('big', 'wb').write(bytes(100_000_000))")
+    assert result.status in ("error", "died")
+    assert "disk" in result["error"]["message"] + (result["error"].get("advice") or ""), result
+
+
+def test_what_ended_a_session_is_told_to_those_who_come_later(spawn_runtime, runtime):
+    session = spawn_runtime(runtime)
+    session.exec(EXIT[runtime])
+    reply = session.client.request("POST", f"{session.path}/exec", {"code": ""})
+    assert reply.status == 410
+    assert "exit code 3" in reply.json["error"]["message"], reply
+    listed = [s for s in session.client.sessions() if s.session_id == session.id]
+    assert [s.exit_code for s in listed] == [3]
+    host.eventually(lambda: session.info().state == "dead")
