@@ -31,7 +31,6 @@ class Answer:
         self.status: str = done["status"]
         self.value: Optional[Dict[str, Any]] = done["value"]
         self.error: Optional[Dict[str, Any]] = done["error"]
-        self.names: Optional[Dict[str, Any]] = done.get("names")
         self.last_status: Optional[int] = done.get("last_status")  # of shells
         self.names: Optional[Dict[str, Any]] = done.get("names")
         self.stdout = stdout

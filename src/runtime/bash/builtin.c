@@ -12,6 +12,7 @@
 #include "runtime/bash/input.h"
 #include "runtime/bash/interrupts.h"
 #include "runtime/bash/messages.h"
+#include "runtime/bash/names.h"
 #include "runtime/bash/request.h"
 #include "wire/json.h"
 
@@ -29,6 +30,7 @@ static struct {
     struct channel channel;
     struct request request;
     struct buf answer;
+    bool has_begun; /* the first cell */
 } session;
 
 static void answer(void)
@@ -147,6 +149,32 @@ static void answer_done(int64_t id, const struct cell_verdict *verdict)
     json_put_member_null(&json, "value");
     put_error(&json, verdict);
     json_put_member_int(&json, "last_status", verdict->last_status);
+    names_put_cell(&json);
+    json_put_object_end(&json);
+    answer();
+}
+
+static enum names_wish wish_of(const struct request_text *text)
+{
+    if (text->data == NULL)
+        return NAMES_NONE;
+    if (strcmp(text->data, "full") == 0)
+        return NAMES_FULL;
+    return strcmp(text->data, "changes") == 0 ? NAMES_CHANGES : NAMES_NONE;
+}
+
+static void begin_names(void)
+{
+    if (!session.has_begun)
+        names_begin_session(); /* what the setup made is not the user's */
+    session.has_begun = true;
+}
+
+static void answer_names(void)
+{
+    begin_names();
+    struct json_out json = begin_answer("names");
+    names_put_all(&json, session.request.max);
     json_put_object_end(&json);
     answer();
 }
@@ -160,6 +188,8 @@ static void exec(void)
     take_pipes(session.channel.fds);
     session.channel.n_fds = 0;
     input_begin_cell(id);
+    begin_names();
+    names_begin_cell(wish_of(&session.request.names));
     cell_run(session.request.code.data, &verdict);
     answer_done(id, &verdict);
 }
@@ -186,6 +216,8 @@ static void serve_one(void)
         set_up();
         break;
     case REQUEST_NAMES:
+        answer_names();
+        break;
     case REQUEST_INPUT: /* its cell is over */
     case REQUEST_OTHER:
         break;

@@ -1,0 +1,22 @@
+/* The names that the user made, variables and functions, and what a cell did to them.
+ *
+ * Found by comparison before and after: of a text's length, beginning and end, of an array's length
+ * and its first elements, of a function's identity. Large namespaces are only counted. */
+#pragma once
+
+#include "wire/json.h"
+
+enum names_wish { NAMES_NONE, NAMES_CHANGES, NAMES_FULL };
+
+enum { NAMES_ITEMS_MAX = 1000 };
+
+/* What there is now is not the user's. */
+void names_begin_session(void);
+
+void names_begin_cell(enum names_wish wish);
+
+/* The manifest after a cell, as the member "names", if it was wished for. */
+void names_put_cell(struct json_out *json);
+
+/* The manifest as of now. */
+void names_put_all(struct json_out *json, int64_t max_items);
