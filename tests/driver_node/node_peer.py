@@ -38,6 +38,12 @@ class NodePeer(Peer):
         answer.cell_id = self._next_id
         return answer
 
+    def everything(self, answer: Answer, wanted: str, stream: int = 0) -> str:
+        """What a cell has printed, before and after its verdict."""
+        soon = answer.stderr if stream else answer.stdout
+        late = "" if wanted in soon else self.read_late(answer.cell_id, wanted, stream)
+        return soon + late
+
     def interrupt(self) -> None:
         """As the warden does: to the whole group."""
         os.killpg(self.pid, signal.SIGINT)

@@ -115,11 +115,11 @@ def test_an_exception_in_a_callback_fails_a_cell_that_waits(shared: NodePeer) ->
 
 
 def test_what_fails_later_is_told_on_the_stderr_of_its_cell(fresh: NodePeer) -> None:
-    fresh.run("setTimeout(() => { throw new Error('too late') }, 20)")
-    fresh.run("setTimeout(() => Promise.reject(new Error('later still')), 20); 1")
+    one = fresh.run("setTimeout(() => { throw new Error('too late') }, 20)")
+    two = fresh.run("setTimeout(() => Promise.reject(new Error('later still')), 20); 1")
     running = fresh.begin("await new Promise((r) => setTimeout(r, 60)); 'unharmed'")
-    assert "Uncaught Error: too late\n    at" in fresh.read_late(1, "<cell 1>", 1)
-    assert "later still" in fresh.read_late(2, "<cell 2>", 1)
+    assert "Uncaught Error: too late\n    at" in fresh.everything(one, "<cell 1>", 1)
+    assert "later still" in fresh.everything(two, "<cell 2>", 1)
     answer = running.finish()
     assert (answer.status, answer.text, answer.stderr) == ("ok", "'unharmed'", "")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from node_peer import NodePeer
-from peer import Answer
 
 WAIT = "await new Promise((r) => setTimeout(r, %d));"
 
@@ -62,19 +61,13 @@ def test_ten_megabytes_in_one_write(shared: NodePeer) -> None:
     assert len(shared.run("process.stdout.write(Buffer.alloc(1e7, 97))").stdout) == 10_000_000
 
 
-def everything(peer: NodePeer, answer: Answer, wanted: str) -> str:
-    """What a cell has printed, before and after its verdict."""
-    late = "" if wanted in answer.stdout else peer.read_late(answer.cell_id, wanted)
-    return answer.stdout + late
-
-
 def test_timers_write_to_the_cell_that_started_them(fresh: NodePeer) -> None:
     one = fresh.run("setTimeout(() => console.log('from one'), 30)")
     two = fresh.run("setTimeout(async () => { await null; console.log('from two') }, 30)")
     answer = fresh.run(WAIT % 80 + "console.log('three')")
     assert (answer.stdout, answer.stderr) == ("three\n", "")
-    assert everything(fresh, one, "\n") == "from one\n"
-    assert everything(fresh, two, "\n") == "from two\n"
+    assert fresh.everything(one, "\n") == "from one\n"
+    assert fresh.everything(two, "\n") == "from two\n"
 
 
 def test_a_loop_that_awaits_goes_on_where_it_began(fresh: NodePeer) -> None:
@@ -84,11 +77,11 @@ def test_a_loop_that_awaits_goes_on_where_it_began(fresh: NodePeer) -> None:
     )
     answer = fresh.run("console.log('mine');" + WAIT % 100)
     assert answer.stdout == "mine\n"
-    assert everything(fresh, first, "tick 4\n").count("tick") == 5
+    assert fresh.everything(first, "tick 4\n").count("tick") == 5
 
 
 def test_servers_go_on_between_cells(fresh: NodePeer) -> None:
-    fresh.run(
+    listening = fresh.run(
         "const server = require('http').createServer((q, s) => {"
         " console.log('served', q.url); s.end('hello') });"
         "await new Promise((r) => server.listen(0, '127.0.0.1', r))"
@@ -100,7 +93,7 @@ def test_servers_go_on_between_cells(fresh: NodePeer) -> None:
     )
     answer = fresh.run(get)
     assert (answer.text, answer.stdout) == ("'hello'", "")
-    assert fresh.read_late(1, "\n") == "served /x\n"
+    assert fresh.everything(listening, "\n") == "served /x\n"
     assert fresh.run("server.close()").status == "ok"
 
 
@@ -110,8 +103,8 @@ def test_children_that_outlive_their_cell(fresh: NodePeer) -> None:
     two = fresh.run("setTimeout(() => require('child_process').spawn('echo late child',"
               " { shell: true, stdio: 'inherit' }), 20)")  # fmt: skip
     assert fresh.run("console.log('between')").stdout == "between\n"
-    assert everything(fresh, one, "\n") == "child\n"
-    assert everything(fresh, two, "\n") == "late child\n"
+    assert fresh.everything(one, "\n") == "child\n"
+    assert fresh.everything(two, "\n") == "late child\n"
 
 
 def test_children_and_their_events(shared: NodePeer) -> None:
@@ -132,8 +125,8 @@ def test_worker_threads(fresh: NodePeer) -> None:
         "const { Worker } = require('worker_threads');"
         "const w = new Worker(\"console.log('in worker'); require('worker_threads').parentPort"
         ".postMessage(6 * 7)\", { eval: true });"
-        "const got = await new Promise((r) => w.on('message', r));"
-        "await new Promise((r) => w.on('exit', r)); got"
+        "const exit = new Promise((r) => w.on('exit', r));"
+        "const got = await new Promise((r) => w.on('message', r)); await exit; got"
     )
     answer = fresh.run(code)
     assert (answer.text, answer.stdout) == ("42", "in worker\n")

@@ -255,12 +255,22 @@ static napi_value js_begin_cell(napi_env unused, napi_callback_info info)
     return result;
 }
 
-/* endCell(): an enum interrupts_ending */
 static napi_value js_end_cell(napi_env unused, napi_callback_info info)
 {
     (void)unused;
     (void)info;
-    return number((int32_t)interrupts_end_cell());
+    interrupts_end_cell();
+    return undefined();
+}
+
+/* isInterrupted(): is the cell that runs to end? */
+static napi_value js_is_interrupted(napi_env unused, napi_callback_info info)
+{
+    (void)unused;
+    (void)info;
+    napi_value result = NULL;
+    napi_get_boolean(env, interrupts_is_asked(), &result);
+    return result;
 }
 
 /* shield(is_shielded): keeps interrupts away from what the driver does next */
@@ -331,6 +341,7 @@ __attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_e
         {"write", js_write},
         {"close", js_close},
         {"exit", js_exit},
+        {"isInterrupted", js_is_interrupted},
     };
     env = environment;
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {

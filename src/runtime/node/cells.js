@@ -46,8 +46,8 @@ function settle(cell, result) {
     decide(cell, 'error', null, errors.describe(result.thrown, cell, result.place));
   } else if ('value' in result) {
     decide(cell, 'ok', show(result.value), null);
-  } else {
-    decide(cell, 'interrupted', null, errors.INTERRUPTED);
+  } else if (!addon.isInterrupted()) {
+    decide(cell, 'interrupted', null, errors.INTERRUPTED); // by somebody else
   }
 }
 
@@ -74,24 +74,17 @@ function finishSoon(cell) {
   host.setImmediate(finish, cell);
 }
 
+/* A cell that is to be interrupted has one way to end, which is on its way. */
 function finish(cell) {
-  if (cell !== running) return;
+  if (cell !== running || (addon.isInterrupted() && cell.verdict !== INTERRUPTED)) return;
   const made = namesOf(cell);
   addon.shield(true); // before anything is changed
   running = null;
-  const { wasAsked, wasTerminated } = endings[addon.endCell()];
-  if (wasTerminated || (wasAsked && cell.verdict.status === 'error')) cell.verdict = INTERRUPTED;
+  addon.endCell();
   evaluator.release();
   answer(cell, { ...cell.verdict, names: made });
   streams.endCell(cell);
 }
-
-/* What addon.endCell() says: was it interrupted, and did that need force? */
-const endings = [
-  { wasAsked: false, wasTerminated: false },
-  { wasAsked: true, wasTerminated: false },
-  { wasAsked: true, wasTerminated: true },
-];
 
 /* An interrupted cell is in a hurry; what it changed is told with the next one. */
 function namesOf(cell) {

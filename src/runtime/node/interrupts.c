@@ -39,8 +39,7 @@ static sem_t signaled;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all that follows */
 static pthread_cond_t turned;
-static uint64_t noticed;    /* by the loop: of the values of `asked` */
-static uint64_t terminated; /* the last cell of which something was */
+static uint64_t noticed; /* by the loop: of the values of `asked` */
 static bool is_running;
 static bool has_shield = true;
 static _Atomic bool is_terminating;
@@ -88,7 +87,6 @@ static void terminate(void)
         *async.checks = 0;
     }
     is_terminating = true;
-    terminated = atomic_load(&target);
     isolate_terminate(isolate);
 }
 
@@ -269,22 +267,21 @@ bool interrupts_begin_cell(void)
     pthread_mutex_lock(&lock);
     is_running = true;
     pthread_mutex_unlock(&lock);
-    return atomic_load(&asked) != atomic_load(&target);
+    return !interrupts_is_asked();
 }
 
-enum interrupts_ending interrupts_end_cell(void)
+bool interrupts_is_asked(void)
+{
+    return atomic_load(&asked) == atomic_load(&target);
+}
+
+void interrupts_end_cell(void)
 {
     pthread_mutex_lock(&lock);
-    uint64_t cell = atomic_exchange(&target, 0);
-    enum interrupts_ending ending = ENDED_BY_ITSELF;
-    if (terminated == cell)
-        ending = ENDED_TERMINATED;
-    else if (atomic_load(&asked) == cell)
-        ending = ENDED_ASKED;
+    atomic_store(&target, 0);
     is_running = false;
     pthread_mutex_unlock(&lock);
     install_handler();
-    return ending;
 }
 
 void interrupts_shield(bool is_shielded)

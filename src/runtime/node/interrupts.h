@@ -39,9 +39,8 @@ void interrupts_take(void);
 void interrupts_take_nothing(void);
 /* False if the cell that was taken is already to end. */
 bool interrupts_begin_cell(void);
-
-/* Was the cell asked to end, and did that take force? */
-enum interrupts_ending { ENDED_BY_ITSELF, ENDED_ASKED, ENDED_TERMINATED };
-enum interrupts_ending interrupts_end_cell(void);
+/* Is the cell that runs to end? `interrupted` will be called, if it is not over before. */
+bool interrupts_is_asked(void);
+void interrupts_end_cell(void);
 
 void interrupts_shield(bool is_shielded);
