@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 
 enum {
-    NOTICE_BYTES_MAX = 512, /* the kernel's structs may grow */
+    NOTICE_BYTES_MAX = 512,
     PER_TURN = 16,
     PAUSE_MS = 100,
 };
@@ -25,18 +25,14 @@ struct denied {
     unsigned left;       /* answers that may be given now */
     uint64_t counted_ms; /* monotonic: until when `left` has grown */
     bool *is_freed;      /* of the turn under way, or NULL */
-    size_t notice_bytes; /* of the kernel's structs */
-    size_t answer_bytes;
 };
 
-static bool learn_sizes(struct denied *d)
+/* The kernel's structs may be larger than ours, but not than what we have room for. */
+static bool has_room(void)
 {
     struct seccomp_notif_sizes sizes;
-    if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0)
-        return false;
-    d->notice_bytes = MAX(sizeof(struct seccomp_notif), (size_t)sizes.seccomp_notif);
-    d->answer_bytes = MAX(sizeof(struct seccomp_notif_resp), (size_t)sizes.seccomp_notif_resp);
-    return d->notice_bytes <= NOTICE_BYTES_MAX && d->answer_bytes <= NOTICE_BYTES_MAX;
+    return syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) == 0 &&
+           MAX(sizes.seccomp_notif, sizes.seccomp_notif_resp) <= NOTICE_BYTES_MAX;
 }
 
 /* A descriptor of another kind does not know the question. */
@@ -137,7 +133,7 @@ struct denied *denied_new(uv_loop_t *loop, int listener, denied_fn on_denied, vo
                          .left = DENIED_BURST,
                          .counted_ms = clock_mono_ms()};
     d->pause = loop_timer_new(loop, on_pause_over, d);
-    if (learn_sizes(d) && is_listener(listener))
+    if (has_room() && is_listener(listener))
         d->poll = loop_poll_new(loop, listener, on_poll, d);
     if (d->poll == NULL) {
         denied_free(d);
