@@ -2,12 +2,13 @@
 sandboxes, directories and environments, idleness and age, names, death certificates."""
 
 import contextlib
+import shutil
 import time
 
 import pytest
 
 from harness import host
-from harness.client import ApiError, Result, read_reply
+from harness.client import ApiError, Result, Session, read_reply
 
 GATED = """
 import os, time
@@ -293,6 +294,24 @@ def test_joining_takes_no_limits_and_no_dead(client, session, spawn):
     refused(409, client.call, "POST", "/v1/sessions", {"join": session.id})
 
 
+@pytest.mark.parametrize("program", ["node", "bash"])
+def test_other_languages_share_it_too(client, session, program):
+    if not shutil.which(program):
+        pytest.skip(f"there is no {program} here")
+    session.exec("open('/workspace/a', 'w').write('from Python')")
+    body = {"runtime": program, "join": session.id, "cwd": "sub", "env": {"WORD": "w"}}
+    other = Session(client, client.call("POST", "/v1/sessions", body))
+    assert other.info().runtime == program
+    code = {
+        "node": "console.log(process.cwd(), process.env.WORD, "
+                "require('fs').readFileSync('../a', 'utf8'))",
+        "bash": "echo $PWD $WORD $(cat ../a)",
+    }[program]  # fmt: skip
+    assert other.out(code) == "/workspace/sub w from Python\n"
+    other.kill()
+    assert session.value("'alive'") == "'alive'"
+
+
 # Directory and environment.
 
 
@@ -440,6 +459,20 @@ def test_a_cell_that_ignores_its_time_limit(session):
     code = "import signal; signal.signal(2, signal.SIG_IGN)\nwhile True: pass"
     error, result = certificate(session, code, timeout_ms=200)
     assert (error.name, result.timed_out) == ("TimeLimit", True)
+
+
+def test_a_denied_system_call_by_name(session):
+    result = session.exec("""
+        import ctypes, os
+        libc = ctypes.CDLL(None, use_errno=True)
+        for _ in range(2): libc.unshare(0x10000000)
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    """)
+    assert result.status == "error" and session.is_alive()
+    if "denied" in result:  # a kernel that can tell
+        assert result["denied"] == [{"call": "unshare", "count": 2}]
+        assert "denied" in result["error"]["advice"]
+    assert "denied" not in session.exec("1")
 
 
 def test_a_killed_session_says_so(client, session):

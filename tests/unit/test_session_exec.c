@@ -203,6 +203,35 @@ static void test_exit_and_signal(void **state)
     assert_int_equal(h.exit_code, 128 + SIGSEGV);
 }
 
+static void test_a_heap_that_ran_full(void **state)
+{
+    struct world *w = *state;
+    struct heard h;
+    struct session *s = create(w, NULL);
+    run(w, s,
+        "import os\nos.write(2, b'FATAL ERROR: Reached heap limit Allocation failed - JavaScript "
+        "heap "
+        "out of memory\\n')\nos.abort()",
+        &h);
+    assert_string_equal(h.error, "OutOfMemory");
+    assert_int_equal(h.exit_code, 128 + SIGABRT);
+}
+
+/* What closes its channel is exiting, or has lost its mind. */
+static void test_a_closed_channel_gets_a_moment(void **state)
+{
+    struct world *w = *state;
+    struct heard h;
+    struct session *s = create(w, NULL);
+    run(w, s, "import os, time; os.closerange(3, 100); time.sleep(0.02); os._exit(6)", &h);
+    assert_string_equal(h.error, "Exited");
+    assert_int_equal(h.exit_code, 6);
+    s = create(w, NULL);
+    run(w, s, "import os; os.kill(os.getpid(), 9)", &h);
+    assert_string_equal(h.error, "Killed");
+    assert_non_null(strstr(h.message, "from inside"));
+}
+
 static void test_damaged_channel(void **state)
 {
     static const char *const attacks[] = {
@@ -393,6 +422,8 @@ int main(void)
         TEST(test_ignored_interrupt_is_killed),
         TEST(test_interrupt),
         TEST(test_exit_and_signal),
+        TEST(test_a_heap_that_ran_full),
+        TEST(test_a_closed_channel_gets_a_moment),
         TEST(test_damaged_channel),
         TEST(test_channel_damaged_between_cells),
         TEST(test_delete_answers_everybody),
