@@ -237,6 +237,7 @@ def test_a_killed_exec_cancels_its_cell_and_its_session_does_not_stay(shell, cli
 @pytest.mark.parametrize("runtime, code", [
     ("python", "count = 3; words = ['a', 'b']"),
     ("node", "let count = 3; const words = ['a', 'b']"),
+    ("bash", "count=3; words=(a b)"),
 ])
 def test_names_are_a_table(shell, new, runtime, code):
     session_id = new(runtime, code=code)
