@@ -188,7 +188,8 @@ class Running:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise TimeoutError(f"no verdict; so far {dict(self._fds)}")
-            ready = select.select([self.peer.sock, *self._open()], [], [], left)[0]
+            patience = 0 if self.peer._received else left
+            ready = select.select([self.peer.sock, *self._open()], [], [], patience)[0]
             if self.peer.sock not in ready and not self.peer._received:
                 self._drain(0)
                 continue
