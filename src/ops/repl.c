@@ -195,10 +195,13 @@ static int spawn(struct repl_call *repl, struct err *e)
         .on_started = on_started,
         .context = repl,
     };
-    if (session_create(call->engine, &request, &repl->session, e) < 0)
+    struct session *session;
+    if (session_create(call->engine, &request, &session, e) < 0)
         return -1;
-    if (repl->session->on_started != NULL) /* else it was answered already */
-        call->on_gone = on_spawner_gone;
+    if (session->on_started == NULL)
+        return 0; /* it was answered already, and what belongs to the call is gone */
+    repl->session = session;
+    call->on_gone = on_spawner_gone;
     return 0;
 }
 
