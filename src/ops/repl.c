@@ -312,6 +312,7 @@ static int exec(struct repl_call *repl, struct err *e)
     if (rc < 0)
         return -1;
     call->on_gone = on_waiter_gone;
+    call->must_notice_end = true; /* what is told to nobody would be lost for `read` */
     return 0;
 }
 
@@ -409,6 +410,17 @@ static size_t find_action(const struct call *call)
     return i;
 }
 
+/* Who names no binding speaks through the one that the session was made through. */
+static void complete_claim(struct repl_call *repl)
+{
+    struct err ignored;
+    const char *id = call_text(repl->call, "session_id", "");
+    const struct session *session =
+        repl->claim.binding == NULL ? session_find(repl->call->engine, id, &ignored) : NULL;
+    if (session != NULL && strcmp(policy_agent_of(session), repl->agent) == 0)
+        repl->claim.binding = session->binding;
+}
+
 static int start(struct repl_call *repl, struct err *e)
 {
     struct call *call = repl->call;
@@ -418,6 +430,8 @@ static int start(struct repl_call *repl, struct err *e)
                 call_text(call, "action", ""));
         return err_advise(e, "Use one of these.");
     }
+    if (actions[i].run != spawn)
+        complete_claim(repl);
     if (agents_resolve(call->policy->config, &repl->claim, &repl->grant, e) < 0)
         return -1;
     return actions[i].run(repl, e);

@@ -425,6 +425,16 @@ def test_a_binding_replaces_the_list(ana):
     assert "not in allowed list" in ana.refused("spawn", runtime="node", binding="chat").message
 
 
+def test_a_session_remembers_its_binding(strict_daemon):
+    bob = Tool(strict_daemon.client, agent="bob")
+    assert bob.refused("spawn", runtime="bash").status == 403
+    session = bob.spawn("bash", binding="mail")
+    assert bob.out(session, "echo hi") == "hi\n"
+    assert bob.refused("list").status == 403
+    assert bob("list", binding="mail")["count"] == 1
+    bob("kill", session_id=session)
+
+
 def test_the_number_of_sessions_is_limited(ana):
     first = ana.spawn()
     ana.spawn()
@@ -539,16 +549,16 @@ def test_members_of_other_actions_do_no_harm(tool):
                                                                            "stderr": ""}
 
 
-def test_a_client_that_leaves_does_not_stop_its_code(tool, daemon, client, eventually):
-    session = tool.spawn()
-    leaver = daemon.unix_client()
-    sock = leaver.connect()
-    sock.sendall(leaver.post_bytes("/v1/repl", {
-        "action": "exec", "session_id": session,
-        "code": "import time; time.sleep(0.5); print('done')"}))
-    eventually(lambda: client.call("GET", f"/v1/sessions/{session}").state == "busy", 10, "its run")
-    sock.close()
-    seen = []
-    eventually(lambda: seen.append(tool("read", session_id=session).stdout) or "".join(seen), 10,
-               "the output")
-    assert "".join(seen) == "done\n"
+def test_a_client_that_leaves_loses_nothing(tool, daemon, client, eventually):
+    for leaver in (daemon.unix_client(), client):
+        session = tool.spawn()
+        sock = leaver.connect()
+        sock.sendall(leaver.post_bytes("/v1/repl", {
+            "action": "exec", "session_id": session,
+            "code": "import time; time.sleep(0.5); print('done')"}))
+        eventually(lambda: client.call("GET", f"/v1/sessions/{session}").state == "busy", 10, "run")
+        sock.close()
+        seen = []
+        eventually(lambda: seen.append(tool("read", session_id=session).stdout) or "".join(seen),
+                   10, "the output")
+        assert "".join(seen) == "done\n"
