@@ -258,13 +258,20 @@ static struct exec_wait wait_of(struct repl_call *repl)
                               .yield_ms = repl->grant.repl.timeout_secs * 1000};
 }
 
+/* A cell of this tool that outlived its call. One that was left to run through another door was
+ * meant to: it is waited for. */
+static bool has_leftover(const struct session *session)
+{
+    const struct exec *exec = session->running;
+    return exec != NULL && exec->echoes && exec->listener == NULL;
+}
+
 /* The last answer ended with a question: what comes now is the line it asked for. A question that
  * nobody has seen yet was not answered by this. */
 static bool has_asked(const struct session *session)
 {
-    const struct exec *exec = session->running;
     bool has_seen_all = session->taken[OUTPUT_STDOUT] == session->rings[OUTPUT_STDOUT].end;
-    return exec != NULL && exec->listener == NULL && exec->question != NULL && has_seen_all;
+    return has_leftover(session) && session->running->question != NULL && has_seen_all;
 }
 
 static int give_line(struct repl_call *repl, const char *line, size_t len, struct err *e)
@@ -282,8 +289,7 @@ static int give_line(struct repl_call *repl, const char *line, size_t len, struc
 static int run_code(struct repl_call *repl, const char *code, size_t len, struct err *e)
 {
     struct session *session = repl->session;
-    /* A cell that outlived its call makes room for the next one. */
-    if (session->running != NULL && session->running->listener == NULL)
+    if (has_leftover(session))
         session_supersede(session);
     struct exec_request request = {.code = code,
                                    .code_len = len,

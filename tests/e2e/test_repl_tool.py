@@ -239,6 +239,13 @@ while True:
     assert error.message == f"session {session} terminated (exit code 137)"
 
 
+def test_a_cell_that_runs_for_somebody_else_is_waited_for(tool, client):
+    session = tool.spawn()
+    code = {"code": "import time; time.sleep(0.7); x = 'whole'", "yield_ms": 0}
+    assert client.call("POST", f"/v1/sessions/{session}/exec", code).status == "running"
+    assert tool.out(session, "x") == "'whole'\n"
+
+
 def test_two_callers_wait_for_each_other(tool):
     session = tool.spawn()
     answers = {}
