@@ -5,6 +5,8 @@ import pytest
 
 from harness.client import ApiError
 
+pytestmark = pytest.mark.one_mode
+
 CONFIG = """\
 default_profile: min
 pool: 1

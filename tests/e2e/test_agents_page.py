@@ -5,6 +5,8 @@ last."""
 import json
 import re
 
+import pytest
+
 from harness.daemon import SOURCE
 
 PAGE = (SOURCE / "docs/AGENTS.md").read_text()
@@ -21,6 +23,7 @@ def differs(told, expected):
     return told != expected and not (expected == "…" and isinstance(told, str))
 
 
+@pytest.mark.one_mode
 def test_the_examples(launch):
     (config,) = blocks("yaml")
     client = launch(config=f"default_profile: min\n{config}").client

@@ -5,6 +5,8 @@ import datetime
 
 import pytest
 
+pytestmark = pytest.mark.one_mode
+
 HINT = "Call ExitPlanMode { final_plan } when the plan is ready."
 
 
