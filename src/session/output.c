@@ -248,7 +248,8 @@ void output_capture_restart(struct output_capture *capture, const struct output_
 {
     capture->told = capture->total;
     buf_clear(&capture->head);
-    output_capture_append(capture, rest->bytes, rest->len);
+    if (rest->len > 0) /* appending nothing would make a buffer for it */
+        output_capture_append(capture, rest->bytes, rest->len);
 }
 
 void output_capture_append(struct output_capture *capture, const char *data, size_t len)
