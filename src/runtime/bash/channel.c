@@ -1,7 +1,3 @@
-/* clang-format off */
-#include "runtime/bash/shell.h"
-/* clang-format on */
-
 #include "runtime/bash/channel.h"
 
 #include <errno.h>
@@ -99,11 +95,9 @@ int channel_receive(struct channel *c, char **ret_payload, size_t *ret_len)
         if (missing > (int64_t)(HEADER_BYTES + FRAME_BYTES_MAX))
             return -ECONNRESET;
         int r = receive_some(c, (size_t)missing);
-        if (r == -EINTR)
-            CHECK_TERMSIG;
-        else if (r == -EAGAIN) /* someone has set O_NONBLOCK on every descriptor it found */
+        if (r == -EAGAIN) /* someone has set O_NONBLOCK on every descriptor it found */
             channel_wait(c, -1, NULL);
-        else if (r < 0)
+        else if (r < 0 && r != -EINTR)
             return r;
     }
     *ret_len = claimed_length(c->in.data);

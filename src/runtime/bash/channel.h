@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 
+#include <signal.h>
 #include <sys/types.h>
 
 enum { CHANNEL_FDS_MAX = 8 };

@@ -1,0 +1,33 @@
+# The shell of a session where the builtin cannot be loaded. relay_main.c is at the other end: it types
+# one line for each cell into descriptor 0, sends "ID OUT ERR CODE", each ended by a NUL, to descriptor
+# 250, and reads "ID STATUS KIND" from descriptor 251. This file is read with --rcfile.
+PS1='' PS2='' __cella_id=0 __cella_status=0 __cella_code=''
+set +o history +m +H
+unset HISTFILE
+
+# Records of cells whose line was lost to an interrupt are skipped. Returns the status of the cell
+# before, for the code's $?.
+__cella_begin() {
+    local id out err
+    while IFS= builtin read -r -d '' -u 250 id && IFS= builtin read -r -d '' -u 250 out &&
+        IFS= builtin read -r -d '' -u 250 err &&
+        IFS= builtin read -r -d '' -u 250 __cella_code && [[ $id != "$1" ]]; do
+        :
+    done
+    __cella_id=$id
+    exec >"$out" 2>"$err"
+    builtin return "$__cella_status"
+}
+
+# Before each prompt, whatever ended the commands before it.
+__cella_end() {
+    __cella_status=$?
+    local kind=ran
+    if ((__cella_status == 2)) && ! "$BASH" --norc -n <<<"$__cella_code" 2>/dev/null; then
+        kind=syntax
+    fi
+    builtin printf '%s %s %s\n' "$__cella_id" "$__cella_status" "$kind" >&251
+}
+PROMPT_COMMAND=__cella_end
+readonly -f __cella_begin __cella_end
+readonly PROMPT_COMMAND

@@ -1,0 +1,355 @@
+/* relay BASH FILE: the head of a session where the shell cannot load our builtin. It speaks with
+ * the daemon on descriptor 3, and types into an interactive shell of its own, whose half of this is
+ * FILE (plain.bash). The cells' pipes are opened there by name, /proc/PID/fd/N.
+ *
+ * What is different from the builtin: `read` finds the end of the file and asks nobody; set -e ends
+ * the session; an error inside the cell other than of syntax is only a status; messages have no
+ * line numbers; there are no names; `$-` has an i, and `exit` says so. */
+#include "runtime/bash/channel.h"
+#include "runtime/bash/request.h"
+#include "wire/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+enum { SESSION_FD = 3, CODE_FD = 250, RESULT_FD = 251, LINE_BYTES_MAX = 128 };
+
+#define ANSWER_MAX (64 * KIB)
+
+static struct {
+    struct channel channel;
+    struct request request;
+    struct buf answer;
+    pid_t shell;
+    int typing;  /* its stdin */
+    int code;    /* its CODE_FD */
+    int results; /* its RESULT_FD */
+    char line[LINE_BYTES_MAX];
+    size_t line_len;
+    sigset_t waiting; /* the mask while we wait: nothing is blocked */
+} relay;
+
+static volatile sig_atomic_t is_hit;
+
+/* What the shell said of a cell. */
+struct result {
+    long long id;
+    int status;
+    bool is_syntax;
+};
+
+static void on_sigint(int sig)
+{
+    (void)sig;
+    is_hit = 1;
+}
+
+static void on_sigchld(int sig)
+{
+    (void)sig; /* it ends the wait */
+}
+
+/* One that came together with what we waited for has not been delivered. */
+static void take_pending_signals(void)
+{
+    sigset_t old;
+    sigprocmask(SIG_SETMASK, &relay.waiting, &old);
+    sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
+/* ---- the daemon --------------------------------------------------------------------------------
+ */
+
+static struct json_out begin_answer(const char *event)
+{
+    buf_clear(&relay.answer);
+    struct json_out json = JSON_OUT(&relay.answer);
+    json_put_object(&json);
+    json_put_member_str(&json, "ev", event);
+    return json;
+}
+
+static void end_answer(struct json_out *json)
+{
+    json_put_object_end(json);
+    if (channel_send(&relay.channel, &relay.answer) < 0)
+        _exit(1);
+}
+
+static void answer_done(const struct result *result)
+{
+    take_pending_signals();
+    bool is_interrupted = is_hit && result->status == 128 + SIGINT;
+    struct json_out json = begin_answer("done");
+    json_put_member_int(&json, "id", result->id);
+    json_put_member_str(&json, "status",
+                        is_interrupted      ? "interrupted"
+                        : result->is_syntax ? "error"
+                                            : "ok");
+    json_put_member_null(&json, "value");
+    json_put_key(&json, "error");
+    if (is_interrupted || result->is_syntax) {
+        json_put_object(&json);
+        json_put_member_str(&json, "name", is_interrupted ? "Interrupted" : "SyntaxError");
+        json_put_member_str(&json, "message",
+                            is_interrupted ? "the cell was interrupted"
+                                           : "a syntax error; stderr says where");
+        json_put_object_end(&json);
+    } else {
+        json_put_null(&json);
+    }
+    json_put_member_int(&json, "last_status", result->status);
+    end_answer(&json);
+}
+
+/* ---- the shell ---------------------------------------------------------------------------------
+ */
+
+_Noreturn static void end_as(int status)
+{
+    if (WIFSIGNALED(status)) {
+        signal(WTERMSIG(status), SIG_DFL);
+        raise(WTERMSIG(status));
+    }
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
+static void end_with_shell(int wait_options)
+{
+    int status;
+    if (waitpid(relay.shell, &status, wait_options) == relay.shell)
+        end_as(status);
+}
+
+static bool take_result(struct result *ret)
+{
+    char *newline = memchr(relay.line, '\n', relay.line_len);
+    if (newline == NULL)
+        return false;
+    *newline = '\0';
+    char kind[8] = "";
+    if (sscanf(relay.line, "%lld %d %7s", &ret->id, &ret->status, kind) != 3)
+        _exit(1);
+    ret->is_syntax = strcmp(kind, "syntax") == 0;
+    relay.line_len -= (size_t)(newline + 1 - relay.line);
+    memmove(relay.line, newline + 1, relay.line_len);
+    return true;
+}
+
+/* Ends with the shell, or with the daemon. */
+static void read_result(struct result *ret)
+{
+    while (!take_result(ret)) {
+        struct pollfd fds[] = {{.fd = relay.results, .events = POLLIN},
+                               {.fd = relay.channel.fd, .events = POLLRDHUP}};
+        int n = ppoll(fds, ARRAY_LEN(fds), NULL, &relay.waiting);
+        end_with_shell(WNOHANG);
+        if (n <= 0)
+            continue;
+        if (fds[1].revents & (POLLRDHUP | POLLHUP | POLLERR))
+            _exit(0);
+        if (fds[0].revents == 0)
+            continue;
+        ssize_t got =
+            read(relay.results, relay.line + relay.line_len, sizeof(relay.line) - relay.line_len);
+        if (got <= 0)
+            end_with_shell(0);
+        if (got <= 0)
+            _exit(1);
+        relay.line_len += (size_t)got;
+    }
+}
+
+static void write_all(int fd, const char *data, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, data, len);
+        if (n < 0 && errno != EINTR)
+            return; /* the shell is gone, which the next wait tells */
+        data += MAX(n, (ssize_t)0);
+        len -= (size_t)MAX(n, (ssize_t)0);
+    }
+}
+
+/* Runs code with these streams. A prompt that belongs to an interrupt of the time before has the
+ * number of an earlier cell; if the interrupt took our line with it, this one never runs. */
+static struct result run(long long id, const char *out, const char *err, const char *code)
+{
+    char text[96];
+    int n =
+        snprintf(text, sizeof(text), "__cella_begin %lld; eval \"$__cella_code\" </dev/null\n", id);
+    write_all(relay.typing, text, (size_t)n);
+    n = snprintf(text, sizeof(text), "%lld", id);
+    write_all(relay.code, text, (size_t)n + 1);
+    write_all(relay.code, out, strlen(out) + 1);
+    write_all(relay.code, err, strlen(err) + 1);
+    write_all(relay.code, code, strlen(code) + 1);
+    struct result result;
+    do
+        read_result(&result);
+    while (result.id != id && !is_hit);
+    if (result.id != id)
+        result = (struct result){.id = id, .status = 128 + SIGINT};
+    return result;
+}
+
+static void become_shell(const char *bash, const char *file, const int typing[2], const int code[2],
+                         const int results[2])
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (dup2(typing[0], 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
+        dup2(code[0], CODE_FD) < 0 || dup2(results[1], RESULT_FD) < 0)
+        _exit(126);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &relay.waiting, NULL);
+    execl(bash, "bash", "--noprofile", "--rcfile", file, "-i", (char *)NULL);
+    _exit(127);
+}
+
+static bool start_shell(const char *bash, const char *file)
+{
+    int typing[2], code[2], results[2];
+    if (pipe2(typing, O_CLOEXEC) < 0 || pipe2(code, O_CLOEXEC) < 0 || pipe2(results, O_CLOEXEC) < 0)
+        return false;
+    relay.shell = fork();
+    if (relay.shell < 0)
+        return false;
+    if (relay.shell == 0)
+        become_shell(bash, file, typing, code, results);
+    close(typing[0]);
+    close(code[0]);
+    close(results[1]);
+    relay.typing = typing[1];
+    relay.code = code[1];
+    relay.results = results[0];
+    return true;
+}
+
+/* ---- requests ----------------------------------------------------------------------------------
+ */
+
+static void exec(void)
+{
+    struct channel *c = &relay.channel;
+    if (c->n_fds != 2 || relay.request.code.data == NULL)
+        _exit(1);
+    char paths[2][48];
+    for (int i = 0; i < 2; i++)
+        snprintf(paths[i], sizeof(paths[i]), "/proc/%d/fd/%d", (int)getpid(), c->fds[i]);
+    struct result result = run(relay.request.id, paths[0], paths[1], relay.request.code.data);
+    channel_close_fds(c);
+    answer_done(&result);
+}
+
+static void append_quoted(struct buf *code, const char *text)
+{
+    buf_append_char(code, '\'');
+    for (; *text != '\0'; text++) {
+        if (*text == '\'')
+            buf_append_str(code, "'\\'");
+        buf_append_char(code, *text);
+    }
+    buf_append_char(code, '\'');
+}
+
+static void set_up(void)
+{
+    struct request *r = &relay.request;
+    _buf_ struct buf code = BUF_INIT(MIB);
+    for (size_t i = 0; i < r->n_env; i++) {
+        buf_printf(&code, "export %s=", r->env[i].name.data);
+        append_quoted(&code, r->env[i].value.data);
+        buf_append_char(&code, '\n');
+    }
+    if (r->cwd.data != NULL) {
+        buf_append_str(&code, "command mkdir -p -- ");
+        append_quoted(&code, r->cwd.data);
+        buf_append_str(&code, " && builtin cd -- ");
+        append_quoted(&code, r->cwd.data);
+    }
+    struct result result = run(0, "/dev/null", "/dev/null", buf_str(&code));
+    struct json_out json = begin_answer(result.status == 0 ? "set" : "fatal");
+    if (result.status != 0) {
+        char text[512];
+        snprintf(text, sizeof(text), "cannot use as cwd %s", r->cwd.data);
+        json_put_member_str(&json, "message", text);
+    }
+    end_answer(&json);
+    if (result.status != 0)
+        _exit(1);
+}
+
+static void answer_names(void)
+{
+    struct json_out json = begin_answer("names");
+    json_put_key(&json, "names");
+    json_put_object(&json);
+    json_put_member_int(&json, "total", 0);
+    json_put_object_end(&json);
+    end_answer(&json);
+}
+
+static void serve_one(void)
+{
+    char *payload;
+    size_t len;
+    while (channel_wait(&relay.channel, -1, &relay.waiting) < 0)
+        end_with_shell(WNOHANG);
+    is_hit = 0; /* what came before was for no cell */
+    if (channel_receive(&relay.channel, &payload, &len) < 0)
+        _exit(0);
+    if (!request_read(&relay.request, payload, len))
+        _exit(1);
+    switch (relay.request.op) {
+    case REQUEST_EXEC:
+        exec();
+        break;
+    case REQUEST_SETUP:
+        set_up();
+        break;
+    case REQUEST_NAMES:
+        answer_names();
+        break;
+    case REQUEST_INPUT:
+    case REQUEST_OTHER:
+        break;
+    }
+}
+
+/* Both signals come only while we wait. */
+static void take_signals(void)
+{
+    sigset_t held;
+    sigemptyset(&held);
+    sigaddset(&held, SIGINT);
+    sigaddset(&held, SIGCHLD);
+    sigemptyset(&relay.waiting);
+    sigprocmask(SIG_SETMASK, &held, NULL);
+    sigaction(SIGINT, &(struct sigaction){.sa_handler = on_sigint}, NULL);
+    sigaction(SIGCHLD, &(struct sigaction){.sa_handler = on_sigchld}, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3) {
+        fprintf(stderr, "usage: relay BASH FILE\n");
+        return 2;
+    }
+    relay.answer = BUF_INIT(ANSWER_MAX);
+    if (channel_open(&relay.channel, SESSION_FD) < 0)
+        return 1;
+    take_signals();
+    if (!start_shell(argv[1], argv[2]))
+        return 1;
+    struct result first;
+    read_result(&first); /* its first prompt */
+    struct json_out json = begin_answer("ready");
+    end_answer(&json);
+    for (;;)
+        serve_one();
+}

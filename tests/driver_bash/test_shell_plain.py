@@ -1,0 +1,118 @@
+"""A shell that cannot load the builtin: what it still does, and what it does in another way."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+import pytest
+from shell import Shell
+from test_shell_state import STATE
+
+
+def test_it_is_not_the_builtin(plain: Shell) -> None:
+    assert "i" in plain.out("echo $-")
+    assert plain.out("declare -F | grep -c __cella") == "2\n"
+
+
+LOST = ("$_", "PIPESTATUS")
+
+
+@pytest.mark.parametrize(
+    "before, after, out", [row for row in STATE if not any(name in row[1] for name in LOST)]
+)
+def test_state_survives(plain: Shell, before: str, after: str, out: str) -> None:
+    assert plain.run(before).status == "ok"
+    assert plain.out(after) == out
+
+
+@pytest.mark.parametrize(
+    "code, status",
+    [
+        ("true", 0),
+        ("(exit 7)", 7),
+        ("set -o pipefail; (exit 3) | true", 3),
+        ("no_such_command", 127),
+        ("sh -c 'kill -9 $$'", 137),
+        ("(exit 2)", 2),
+    ],
+)
+def test_the_status_of_the_last_command(plain: Shell, code: str, status: int) -> None:
+    answer = plain.run(code)
+    assert (answer.status, answer.last_status) == ("ok", status), answer
+    assert plain.out("echo $?") == f"{status}\n"
+
+
+def test_a_syntax_error(plain: Shell) -> None:
+    answer = plain.run("echo a\nif")
+    assert (answer.status, answer.last_status, answer.stdout) == ("error", 2, "a\n")
+    assert answer.error["name"] == "SyntaxError" and "syntax error" in answer.stderr
+
+
+def test_streams(plain: Shell) -> None:
+    answer = plain.run("echo out; echo err >&2; printf 'no newline'; exec 1>&-")
+    assert (answer.stdout, answer.stderr) == ("out\nno newline", "err\n")
+    assert plain.out("cat <<'EOF'\n__cella_end\nEOF") == "__cella_end\n"
+    assert len(plain.out("head -c 3000000 /dev/zero | tr '\\0' x")) == 3_000_000
+    plain.run("mkfifo go; (read x <go; echo late) &")
+    assert plain.out("echo >go; wait 2>/dev/null; echo now") == "now\n"
+    assert plain.read_late(4, "late\n") == "late\n"
+
+
+def test_nobody_is_asked(plain: Shell) -> None:
+    assert plain.out("read x; echo $?; cat") == "1\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "echo on; while :; do :; done",
+        "echo on; sleep 100",
+        "sleep 100 & echo on; wait",
+        "echo on; (while :; do :; done)",
+        "echo on; sleep 100 | cat",
+    ],
+)
+def test_a_cell_is_interrupted(plain: Shell, code: str) -> None:
+    plain.run("kept=1")
+    running = plain.begin(code)
+    running.wait_for_output("on")
+    time.sleep(0.05)
+    plain.interrupt()
+    answer = running.finish()
+    assert (answer.status, answer.last_status) == ("interrupted", 130), answer
+    assert plain.out("echo $kept") == "1\n"
+
+
+def test_an_interrupt_outside_a_cell_is_ignored(plain: Shell) -> None:
+    for _ in range(5):
+        plain.interrupt()
+        time.sleep(0.02)
+    assert plain.run("echo on").stdout == "on\n"
+
+
+@pytest.mark.parametrize(
+    "code, status, out",
+    [
+        ("exit 7", 7, ""),
+        ("trap 'echo bye' EXIT; exit 3", 3, "bye\n"),
+        ("exec sh -c 'echo new; exit 9'", 9, "new\n"),
+        ("kill -9 $$", -signal.SIGKILL, ""),
+        ("set -e; false; echo no", 1, ""),
+    ],
+)
+def test_what_ends_the_session(plain: Shell, code: str, status: int, out: str) -> None:
+    assert plain.ending(code)[:2] == (status, out)
+
+
+def test_setup_and_names(plain: Shell) -> None:
+    folder = plain.out("pwd").strip()
+    env = {"A": "it's \"1\" $x\n2"}
+    assert plain.ask({"op": "setup", "cwd": f"{folder}/x y/z", "env": env}) == {"ev": "set"}
+    assert plain.out('pwd; sh -c \'echo "$A"\'') == f"{folder}/x y/z\nit's \"1\" $x\n2\n"
+    assert plain.ask({"op": "names", "max": 5}) == {"ev": "names", "names": {"total": 0}}
+
+
+def test_the_session_ends_with_the_daemon(plain: Shell) -> None:
+    plain.close()
+    assert plain.process.returncode == 0
