@@ -148,7 +148,9 @@ def test_the_unix_socket_needs_no_key(daemon):
 
 def test_the_unix_socket_streams_too(daemon):
     session = daemon.unix_client().spawn("min")
-    assert [n for n, _ in session.events("print(1)")] == ["output", "result"]
+    events = list(session.events("print(1)"))
+    assert "".join(data["text"] for name, data in events if name == "output") == "1\n"
+    assert [name for name, _ in events if name != "output"] == ["result"]
     session.kill()
 
 

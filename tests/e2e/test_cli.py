@@ -347,8 +347,7 @@ def test_repl_remembers_history(repl):
 
 def test_repl_ends_at_ctrl_d_and_its_session_too(repl, client):
     sessions = len([s for s in client.sessions() if s.state != "dead"])
-    repl.type("\x04")
-    repl.process.wait(10)
+    host.eventually(lambda: repl.process.poll() is not None or repl.type("\x04"))
     assert repl.process.returncode == 0
     host.eventually(
         lambda: len([s for s in client.sessions() if s.state != "dead"]) == sessions - 1
