@@ -8,17 +8,8 @@ import pytest
 from harness import surfaces
 
 TABLES = {"python": cases_python.CASES, "node": cases_node.CASES, "bash": cases_bash.CASES}
-
-
-def is_pending(surface, runtime, case):
-    """True for what the daemon of today does not know yet."""
-    is_lossy = surface == "cli" and case.name.startswith("ten megabytes")
-    return is_lossy
-
-
 PARAMETERS = [
-    pytest.param(surface, runtime, case, id=f"{runtime}-{surface}-{case.name}",
-                 marks=[pytest.mark.skip("not yet")] if is_pending(surface, runtime, case) else [])
+    pytest.param(surface, runtime, case, id=f"{runtime}-{surface}-{case.name}")
     for runtime, cases in TABLES.items()
     for surface in surfaces.SURFACES
     for case in cases
