@@ -33,7 +33,7 @@ const struct op op_exec_continue = {
     .name = "exec.continue",
     .method = "POST",
     .path = "/v1/sessions/{session_id}/exec/{exec_id}/continue",
-    .flags = OP_MUTATING | OP_STREAMS,
+    .flags = OP_READ_ONLY | OP_STREAMS, /* what runs, runs: this only listens */
     .params = params,
     .doc = "Waits on for a cell that still ran when it was last asked about; answers with what is "
            "new.",

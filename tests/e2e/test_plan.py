@@ -86,6 +86,20 @@ def test_reading_is_possible(planned, path):
     assert planned.client.request("GET", planned.path + path).status == 200
 
 
+def test_what_runs_already_can_be_waited_for(session):
+    running = session.exec("import time; time.sleep(0.5); 'done'", yield_ms=0)
+    session.client.call("PUT", f"{session.path}/plan", {"reason": "think first"})
+    path = f"{session.path}/exec/{running.exec_id}/continue"
+    assert session.client.call("POST", path, {}).value.text == "'done'"
+
+
+def test_a_line_for_a_cell_is_refused(session):
+    assert session.exec("x = input()").status == "input_required"
+    session.client.call("PUT", f"{session.path}/plan", {"reason": "think first"})
+    told = refusal(session.client, "POST", f"{session.path}/input", {"text": "no"})
+    assert told["tool_name"] == "session.input"
+
+
 def test_a_stream_is_refused_with_the_status_too(planned):
     reply = planned.client.request("POST", f"{planned.path}/exec", {"code": "1"},
                                    {"Accept": "text/event-stream"})
@@ -108,6 +122,11 @@ def test_entering_again_changes_the_reason_and_not_the_time(planned):
 def test_leaving_twice_is_no_mistake(planned):
     for _ in range(2):
         assert planned.client.call("DELETE", f"{planned.path}/plan")["plan"] is None
+
+
+def test_nobody_joins_its_sandbox(planned, client):
+    told = refusal(client, "POST", "/v1/sessions", {"join": planned.id})
+    assert told["tool_name"] == "session.create"
 
 
 def test_other_sessions_go_on(planned, spawn):
