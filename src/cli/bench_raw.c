@@ -11,7 +11,9 @@
 
 enum { ANSWER_WITHIN_S = 60, END_WITHIN_MS = 5000, FRAME_BYTES = 4096 };
 
-/* The driver's files, as a jail would show them. */
+#define DRIVER "python/"
+
+/* The Python driver's files, as a jail would show them. */
 static int unpack_driver(const char *dir, struct err *e)
 {
     if (access(dir, F_OK) == 0)
@@ -19,8 +21,10 @@ static int unpack_driver(const char *dir, struct err *e)
     if (cli_make_dirs(dir, e) < 0)
         return -1;
     _fd_ int dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    mkdirat(dir_fd, "python", 0700);
+    mkdirat(dir_fd, DRIVER, 0700);
     for (const struct embedded_file *f = embedded_files; f->name != NULL; f++) {
+        if (strncmp(f->name, DRIVER, strlen(DRIVER)) != 0)
+            continue;
         int status = fd_create_file(dir_fd, f->name, f->data, f->size, 0600);
         if (status < 0)
             return err_errno(e, ERR_UNAVAILABLE, -status, "writing %s/%s", dir, f->name);
@@ -49,7 +53,7 @@ int bench_raw_start(struct bench *b, struct bench_raw *raw, struct err *e)
 {
     char dir[PATH_MAX + 16], script[PATH_MAX + 48], hello[FRAME_BYTES];
     snprintf(dir, sizeof(dir), "%s/driver", b->dir);
-    snprintf(script, sizeof(script), "%s/python/standalone.py", dir);
+    snprintf(script, sizeof(script), "%s/" DRIVER "standalone.py", dir);
     int pair[2];
     if (unpack_driver(dir, e) < 0)
         return -1;
