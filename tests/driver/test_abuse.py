@@ -49,14 +49,30 @@ from peer import Peer
         "import os\nos.environ.clear(); os.chdir('/')",
         "import sys\nsys.addaudithook(lambda name, args: None)",
         "import os\nfor fd in range(3): os.set_blocking(fd, False)",
+        "import subprocess\nsubprocess.Popen._get_handles = None",
+        (
+            "import types, array, collections, itertools, operator\n"
+            "for m in (types, array, collections, itertools, operator): vars(m).clear()"
+        ),
+        "import select, _thread\nselect.poll = _thread.get_ident = _thread.allocate_lock = None",
+        "import encodings, getpass, bdb\nfor m in (encodings, getpass, bdb): vars(m).clear()",
+        "import sys\nfor n in list(sys.modules):\n    if n[:6] == '_cella': del sys.modules[n]",
+        (
+            "import signal\nfor s in range(1, 65):\n"
+            "    try: signal.signal(s, lambda *a: 1/0)\n    except (OSError, ValueError): pass"
+        ),
     ],
 )
 def test_the_driver_survives(fresh: Peer, code: str) -> None:
+    fresh.names = "full"
     assert fresh.run(code).status in ("ok", "error")
     assert fresh.value("1+1") == "2"
     answer = fresh.run("1/0")
     assert answer.status == "error" and answer.error["name"] == "ZeroDivisionError"
-    assert fresh.value("x = 5\nx * 2") == "10"
+    answer = fresh.run("new = 5\nnew * 2")
+    assert answer.text == "10" and answer.names["added"] == ["new"]
+    if "modules.clear" not in code:  # then `import sys` finds another one
+        assert fresh.run("import sys\nsys.stdin.readline()", answers=["a"]).text == "'a\\n'"
 
 
 def test_closed_and_detached_streams_come_back(fresh: Peer) -> None:

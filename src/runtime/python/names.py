@@ -82,17 +82,20 @@ class Names:
         self._look()
 
     def begin_cell(self, is_wanted: bool) -> None:
-        """`is_wanted`: end_cell() will be called."""
+        """`is_wanted`: end_cell() will be called. Never raises."""
         if not is_wanted:
             self._forget()
         elif self._picture is None:
-            self._look()
+            try:
+                self._look()
+            except Exception:  # out of memory, or a thread changed the namespace meanwhile
+                self._forget()
 
     def end_cell(self, has_items: bool) -> str:
         """The manifest, as JSON. Never raises."""
         try:
             self._changes = self._compare()
-        except Exception:  # out of memory, or a thread changed the namespace meanwhile
+        except Exception:
             self._forget()
         if has_items:
             return self.manifest(_MAX_ITEMS)

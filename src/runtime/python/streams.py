@@ -244,6 +244,8 @@ class Streams:
             self._stdin.closed
         except ValueError:
             self._replace("stdin", self._make_stdin())
+        if getattr(sys, "stdin", None) is None:
+            sys.stdin = self._stdin
         for number, name, stream in ((1, "stdout", self._stdout), (2, "stderr", self._stderr)):
             try:
                 stream.closed
