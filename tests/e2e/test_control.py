@@ -403,7 +403,8 @@ def test_names_now_and_while_busy(session):
     assert (now.total, now.busy, now.as_of) == (2, False, 1)
     assert [i["name"] for i in now["items"]] == ["alpha", "beta"]
     assert [i["name"] for i in names(session, max=1)["items"]] == ["alpha"]
-    session.exec("gamma = 1\nwhile True: pass", yield_ms=0)
+    session.exec("gamma = 1; print('go', flush=True)\nwhile True: pass", yield_ms=0)
+    host.eventually(lambda: session.output()["text"] == "go\n", what="a running cell")
     busy = names(session)
     assert (busy.total, busy.busy, busy.as_of) == (2, True, 1)
     session.interrupt()
