@@ -44,6 +44,7 @@ def test_spawn_without_a_body_is_the_same_as_with_an_empty_object(client):
 def test_default_limits_are_told(session):
     assert session.info().limits == {
         "memory_mb": 512, "cpu_percent": 100, "pids": 128, "disk_mb": 1024,
+        "cpu_seconds": 0,
     }
 
 
@@ -51,6 +52,7 @@ def test_limits_can_be_set_one_by_one(spawn):
     session = spawn("min", limits={"memory_mb": 256, "pids": 32})
     assert session.info().limits == {
         "memory_mb": 256, "cpu_percent": 100, "pids": 32, "disk_mb": 1024,
+        "cpu_seconds": 0,
     }
     assert session.value("1 + 1") == "2"
 
