@@ -15,18 +15,33 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-enum { SESSION_FD = 3, CODE_FD = 250, RESULT_FD = 251, LINE_BYTES_MAX = 128 };
+enum {
+    SESSION_FD = 3,
+    CODE_FD = 250,
+    RESULT_FD = 251,
+    LINE_BYTES_MAX = 128,
+    STREAMS_MAX = 64, /* of cells that are over too; then the oldest are cut off */
+    CHUNK_BYTES = 64 * 1024,
+};
 
 #define ANSWER_MAX (64 * KIB)
+
+/* What the shell writes, and where it goes. */
+struct stream {
+    int from;
+    int to;
+};
 
 static struct {
     struct channel channel;
     struct request request;
     struct buf answer;
     pid_t shell;
-    int typing;  /* its stdin */
-    int code;    /* its CODE_FD */
-    int results; /* its RESULT_FD */
+    int typing;                         /* its stdin */
+    int code;                           /* its CODE_FD */
+    int results;                        /* its RESULT_FD */
+    struct stream streams[STREAMS_MAX]; /* oldest first */
+    size_t n_streams;
     char line[LINE_BYTES_MAX];
     size_t line_len;
     sigset_t waiting; /* the mask while we wait: nothing is blocked */
@@ -105,11 +120,74 @@ static void answer_done(const struct result *result)
     end_answer(&json);
 }
 
+/* ---- the streams -------------------------------------------------------------------------------
+ */
+
+static bool write_all(int fd, const char *data, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, data, len);
+        if (n < 0 && errno != EINTR)
+            return false;
+        data += MAX(n, (ssize_t)0);
+        len -= (size_t)MAX(n, (ssize_t)0);
+    }
+    return true;
+}
+
+static void close_stream(size_t i)
+{
+    close(relay.streams[i].from);
+    close(relay.streams[i].to);
+    relay.n_streams--;
+    memmove(relay.streams + i, relay.streams + i + 1,
+            (relay.n_streams - i) * sizeof(relay.streams[0]));
+}
+
+/* All that is there now. False if it has come to its end and is gone. */
+static bool copy_stream(size_t i)
+{
+    static char chunk[CHUNK_BYTES];
+    const struct stream *s = &relay.streams[i];
+    ssize_t n;
+    while ((n = read(s->from, chunk, sizeof(chunk))) > 0)
+        if (!write_all(s->to, chunk, (size_t)n))
+            break;
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return true;
+    close_stream(i);
+    return false;
+}
+
+static void copy_streams(void)
+{
+    size_t i = 0;
+    while (i < relay.n_streams)
+        if (copy_stream(i))
+            i++;
+}
+
+/* Returns the end to write into, or -1. */
+static int open_stream(int to)
+{
+    int ends[2];
+    if (relay.n_streams == STREAMS_MAX)
+        close_stream(0);
+    if (pipe2(ends, O_CLOEXEC) < 0) {
+        close(to);
+        return -1;
+    }
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    relay.streams[relay.n_streams++] = (struct stream){ends[0], to};
+    return ends[1];
+}
+
 /* ---- the shell ---------------------------------------------------------------------------------
  */
 
 _Noreturn static void end_as(int status)
 {
+    copy_streams();
     if (WIFSIGNALED(status)) {
         signal(WTERMSIG(status), SIG_DFL);
         raise(WTERMSIG(status));
@@ -122,6 +200,25 @@ static void end_with_shell(int wait_options)
     int status;
     if (waitpid(relay.shell, &status, wait_options) == relay.shell)
         end_as(status);
+}
+
+/* Waits until the shell has a result (a cell runs) or the daemon something to say (none does);
+ * copies meanwhile. Ends with the shell, or with the daemon. */
+static bool wait_for(bool is_running)
+{
+    struct pollfd fds[2 + STREAMS_MAX] = {
+        {.fd = is_running ? relay.results : -1, .events = POLLIN},
+        {.fd = relay.channel.fd, .events = is_running ? POLLRDHUP : POLLIN | POLLRDHUP}};
+    for (size_t i = 0; i < relay.n_streams; i++)
+        fds[2 + i] = (struct pollfd){.fd = relay.streams[i].from, .events = POLLIN};
+    int n = ppoll(fds, 2 + relay.n_streams, NULL, &relay.waiting);
+    end_with_shell(WNOHANG);
+    if (n <= 0)
+        return false;
+    copy_streams();
+    if (fds[1].revents & (POLLRDHUP | POLLHUP | POLLERR))
+        _exit(0);
+    return fds[is_running ? 0 : 1].revents != 0;
 }
 
 static bool take_result(struct result *ret)
@@ -139,19 +236,10 @@ static bool take_result(struct result *ret)
     return true;
 }
 
-/* Ends with the shell, or with the daemon. */
 static void read_result(struct result *ret)
 {
     while (!take_result(ret)) {
-        struct pollfd fds[] = {{.fd = relay.results, .events = POLLIN},
-                               {.fd = relay.channel.fd, .events = POLLRDHUP}};
-        int n = ppoll(fds, ARRAY_LEN(fds), NULL, &relay.waiting);
-        end_with_shell(WNOHANG);
-        if (n <= 0)
-            continue;
-        if (fds[1].revents & (POLLRDHUP | POLLHUP | POLLERR))
-            _exit(0);
-        if (fds[0].revents == 0)
+        if (!wait_for(true))
             continue;
         ssize_t got =
             read(relay.results, relay.line + relay.line_len, sizeof(relay.line) - relay.line_len);
@@ -163,24 +251,13 @@ static void read_result(struct result *ret)
     }
 }
 
-static void write_all(int fd, const char *data, size_t len)
-{
-    while (len > 0) {
-        ssize_t n = write(fd, data, len);
-        if (n < 0 && errno != EINTR)
-            return; /* the shell is gone, which the next wait tells */
-        data += MAX(n, (ssize_t)0);
-        len -= (size_t)MAX(n, (ssize_t)0);
-    }
-}
-
 /* Runs code with these streams. A prompt that belongs to an interrupt of the time before has the
  * number of an earlier cell; if the interrupt took our line with it, this one never runs. */
 static struct result run(long long id, const char *out, const char *err, const char *code)
 {
     char text[96];
-    int n =
-        snprintf(text, sizeof(text), "__cella_begin %lld; eval \"$__cella_code\" </dev/null\n", id);
+    int n = snprintf(text, sizeof(text),
+                     "__cella_begin %lld; builtin eval \"$__cella_code\" </dev/null\n", id);
     write_all(relay.typing, text, (size_t)n);
     n = snprintf(text, sizeof(text), "%lld", id);
     write_all(relay.code, text, (size_t)n + 1);
@@ -238,10 +315,16 @@ static void exec(void)
     if (c->n_fds != 2 || relay.request.code.data == NULL)
         _exit(1);
     char paths[2][48];
-    for (int i = 0; i < 2; i++)
-        snprintf(paths[i], sizeof(paths[i]), "/proc/%d/fd/%d", (int)getpid(), c->fds[i]);
+    int ends[2];
+    for (int i = 0; i < 2; i++) {
+        ends[i] = open_stream(c->fds[i]);
+        snprintf(paths[i], sizeof(paths[i]), "/proc/%d/fd/%d", (int)getpid(), ends[i]);
+    }
+    c->n_fds = 0;
     struct result result = run(relay.request.id, paths[0], paths[1], relay.request.code.data);
-    channel_close_fds(c);
+    close(ends[0]);
+    close(ends[1]);
+    copy_streams(); /* whole before the verdict */
     answer_done(&result);
 }
 
@@ -297,8 +380,8 @@ static void serve_one(void)
 {
     char *payload;
     size_t len;
-    while (channel_wait(&relay.channel, -1, &relay.waiting) < 0)
-        end_with_shell(WNOHANG);
+    while (!channel_has_unread(&relay.channel) && !wait_for(false))
+        continue;
     is_hit = 0; /* what came before was for no cell */
     if (channel_receive(&relay.channel, &payload, &len) < 0)
         _exit(0);
