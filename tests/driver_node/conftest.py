@@ -3,11 +3,13 @@ colons."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 from typing import Callable, Iterator, List
 
 import pytest
@@ -33,16 +35,23 @@ def node(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture(scope="session")
-def image(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+@contextlib.contextmanager
+def built_image() -> Iterator[pathlib.Path]:
     """The layout of /cella/node in a jail."""
-    root = tmp_path_factory.mktemp("cella") / "node"
-    shutil.copytree(DRIVER, root, ignore=shutil.ignore_patterns("*.c", "*.h", "meson.build"))
-    sources = [str(path) for path in sorted(DRIVER.glob("*.c"))]
-    flags = ["-std=gnu17", "-D_GNU_SOURCE", "-O2", "-shared", "-fPIC", "-fvisibility=hidden"]
-    command = ["cc", *flags, f"-I{DRIVER.parents[1]}", "-o", str(root / "addon.node"), *sources]
-    subprocess.run(command, check=True)
-    return root
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder) / "node"
+        shutil.copytree(DRIVER, root, ignore=shutil.ignore_patterns("*.c", "*.h", "meson.build"))
+        sources = [str(path) for path in sorted(DRIVER.glob("*.c"))]
+        flags = ["-std=gnu17", "-D_GNU_SOURCE", "-O2", "-shared", "-fPIC", "-fvisibility=hidden"]
+        include, output = f"-I{DRIVER.parents[1]}", str(root / "addon.node")
+        subprocess.run(["cc", *flags, include, "-o", output, *sources], check=True)
+        yield root
+
+
+@pytest.fixture(scope="session")
+def image() -> Iterator[pathlib.Path]:
+    with built_image() as root:
+        yield root
 
 
 @pytest.fixture(scope="session")

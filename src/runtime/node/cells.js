@@ -15,6 +15,9 @@ const streams = load('streams');
 const { addon } = host;
 const INTERRUPTED = { status: 'interrupted', value: null, error: errors.INTERRUPTED };
 
+const WARM_CELLS = ['console.log(1)', '({ a: [1, "x"] })', 'null.x', 'await 1', '1+1'];
+const WARM_ROUNDS = 25;
+
 let running = null; // the cell
 let answer = null; // takes the verdict
 
@@ -134,4 +137,24 @@ function isRunning(cell) {
   return cell === running;
 }
 
-Object.assign(exports, { run, interrupt, fail, answered, isRunning });
+/* Runs cells that nobody sees, so that the first one finds everything loaded and compiled. */
+function warmUp(then, rounds = WARM_ROUNDS) {
+  if (rounds === 0) {
+    globals.forgetLast();
+    streams.unmute();
+    then();
+    return;
+  }
+  running = { ...streams.mute(), code: '', wantedNames: 'changes', verdict: null, questions: 0 };
+  const cell = running;
+  const code = WARM_CELLS[rounds % WARM_CELLS.length];
+  answer = (_, verdict) => {
+    JSON.stringify(verdict);
+    host.setImmediate(warmUp, then, rounds - 1);
+  };
+  streams.runAs(cell, () => {
+    evaluator.evaluate(sources.prepare(0, code), (result) => settle(cell, result));
+  });
+}
+
+Object.assign(exports, { run, interrupt, fail, answered, isRunning, warmUp });

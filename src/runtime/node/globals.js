@@ -72,6 +72,10 @@ function setLast(name, value) {
   last[name] = value;
 }
 
+function forgetLast() {
+  for (const name of Object.keys(last)) last[name] = undefined;
+}
+
 function install() {
   const require = makeRequire();
   const module = new host.Module('<cell>');
@@ -87,4 +91,4 @@ function install() {
   define(IMPORT, { value: host.wrapFunction('import', importOrSlot), configurable: false });
 }
 
-Object.assign(exports, { install, setLast });
+Object.assign(exports, { install, setLast, forgetLast });

@@ -272,7 +272,8 @@ bool interrupts_begin_cell(void)
 
 bool interrupts_is_asked(void)
 {
-    return atomic_load(&asked) == atomic_load(&target);
+    uint64_t cell = atomic_load(&target);
+    return cell != 0 && cell == atomic_load(&asked);
 }
 
 void interrupts_end_cell(void)

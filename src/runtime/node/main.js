@@ -15,23 +15,31 @@ const MODULES = [
   'signals', 'globals', 'names', 'stdin', 'cells', 'displays', 'session',
 ];
 
+/* What the modules use of the language, as parameters of theirs: in a context every look-up of a
+   global goes through C++. */
+const BUILTINS = [
+  'Array', 'BigInt', 'Error', 'FinalizationRegistry', 'JSON', 'Map', 'Math', 'Number', 'Object',
+  'Reflect', 'RegExp', 'Set', 'String', 'Symbol', 'Uint32Array', 'WeakRef',
+];
+
 function load(host) {
   const fs = require('node:fs');
   const path = require('node:path');
   const vm = require('node:vm');
   const realm = vm.createContext(Object.create(null), { name: 'cella' });
   const modules = vm.runInContext('({})', realm);
+  const builtins = BUILTINS.map((name) => vm.runInContext(name, realm));
   const find = vm.compileFunction('return modules[name]', ['modules', 'name'], {
     parsingContext: realm,
   }).bind(null, modules);
   for (const name of MODULES) {
     const filename = path.join(__dirname, `${name}.js`);
     const run = vm.compileFunction(
-      fs.readFileSync(filename, 'utf8'), ['exports', 'load', 'host'],
+      fs.readFileSync(filename, 'utf8'), ['exports', 'load', 'host', ...BUILTINS],
       { filename, parsingContext: realm },
     );
     const exports = vm.runInContext('({})', realm);
-    run(exports, find, host);
+    run(exports, find, host, ...builtins);
     modules[name] = exports;
   }
   return modules;

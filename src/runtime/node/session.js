@@ -13,7 +13,6 @@ const evaluator = load('evaluator');
 const failures = load('failures');
 const globals = load('globals');
 const names = load('names');
-const outputs = load('outputs');
 const signals = load('signals');
 const sources = load('sources');
 const stdin = load('stdin');
@@ -111,15 +110,6 @@ function install() {
   names.begin();
 }
 
-/* What the first cell needs is loaded and compiled, and leaves no trace. */
-function warmUp(then) {
-  evaluator.evaluate(sources.prepare(0, '({ a: [1, "x"] })'), ({ value }) => {
-    outputs.valueOf(value);
-    evaluator.release();
-    host.setImmediate(then);
-  });
-}
-
 function start(fd) {
   try {
     install();
@@ -127,7 +117,7 @@ function start(fd) {
       throw new Error('this Node.js does not let itself be interrupted');
     }
     tidyAsyncIds();
-    warmUp(() => send({ ev: 'ready' }));
+    cells.warmUp(() => send({ ev: 'ready' }));
   } catch (error) {
     fatal(`the session could not start: ${error.message}`);
   }

@@ -19,6 +19,7 @@ const writableWrite = host.Writable.prototype.write;
 const unreachable = new FinalizationRegistry(closePipes);
 let oldPipes = [];
 let newest = null;
+let isMuted = false;
 
 function closePipes(pipes) {
   if (!pipes.isOpen) return;
@@ -31,6 +32,18 @@ function beginCell(id) {
   const [out, err, mayRun] = addon.beginCell();
   newest = { id, mayRun, pipes: { out, err, isOpen: true }, isOver: false };
   return newest;
+}
+
+/* A cell whose output goes nowhere. */
+function mute() {
+  newest = { id: 0, pipes: { out: -1, err: -1, isOpen: false }, isOver: false };
+  isMuted = true;
+  return newest;
+}
+
+function unmute() {
+  newest = null;
+  isMuted = false;
 }
 
 /* Without anything that could call back, no code of earlier cells will run by itself. */
@@ -59,6 +72,7 @@ function currentCell() {
 }
 
 function descriptorOf(number) {
+  if (isMuted) return -1;
   const cell = currentCell();
   if (cell === newest || cell === null || !cell.pipes.isOpen) return number;
   return number === 1 ? cell.pipes.out : cell.pipes.err;
@@ -132,5 +146,5 @@ function install() {
 }
 
 Object.assign(exports, {
-  beginCell, endCell, runAs, currentCell, descriptorOf, print, complain, install,
+  beginCell, endCell, mute, unmute, runAs, currentCell, descriptorOf, print, complain, install,
 });
