@@ -1,4 +1,5 @@
-"""What one cell costs in the driver: `python3 node_measure.py [NODE]`. See tests/driver/measure.py."""
+"""What one cell costs in the driver: `python3 node_measure.py [NODE]`, as tests/driver/measure.py
+does for Python."""
 
 from __future__ import annotations
 
