@@ -9,6 +9,7 @@
 
 #include "runtime/bash/cell.h"
 #include "runtime/bash/channel.h"
+#include "runtime/bash/imports.h"
 #include "runtime/bash/input.h"
 #include "runtime/bash/interrupts.h"
 #include "runtime/bash/messages.h"
@@ -266,13 +267,15 @@ static int serve(WORD_LIST *args)
         serve_one();
 }
 
-/* Bash asks this before it takes the builtin. Between versions its structures change. */
+/* Bash asks this before it takes the builtin. Between versions its structures change; and a shell
+ * that is linked in another way has no calls that we could replace. */
 EXPORT int cella_builtin_load(char *name);
 
 int cella_builtin_load(char *name)
 {
     (void)name;
-    return strcmp(dist_version, DISTVERSION) == 0;
+    return strcmp(dist_version, DISTVERSION) == 0 && imports_has("sigaction") &&
+           imports_has("read") && imports_has("fflush");
 }
 
 static char *documentation[] = {NULL};

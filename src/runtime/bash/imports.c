@@ -49,27 +49,34 @@ static int read_program(struct dl_phdr_info *info, size_t size, void *context)
     return 1;
 }
 
-static bool replace_at(void **slot, void *function)
-{
-    uintptr_t page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
-    void *page = (void *)((uintptr_t)slot & ~(page_size - 1));
-    if (mprotect(page, page_size, PROT_READ | PROT_WRITE) < 0) /* it was made read-only at start */
-        return false;
-    *slot = function;
-    mprotect(page, page_size, PROT_READ);
-    return true;
-}
-
-bool imports_replace(const char *name, void *function)
+static void **find_slot(const char *name)
 {
     struct program p = {0};
     dl_iterate_phdr(read_program, &p);
     if (p.symbols == NULL || p.names == NULL || p.calls == NULL)
-        return false;
+        return NULL;
     for (size_t i = 0; i < p.n_calls; i++) {
         const ElfW(Sym) *symbol = p.symbols + ELF64_R_SYM(p.calls[i].r_info);
         if (strcmp(p.names + symbol->st_name, name) == 0)
-            return replace_at((void **)(p.base + p.calls[i].r_offset), function);
+            return (void **)(p.base + p.calls[i].r_offset);
     }
-    return false;
+    return NULL;
+}
+
+bool imports_has(const char *name)
+{
+    return find_slot(name) != NULL;
+}
+
+bool imports_replace(const char *name, void *function)
+{
+    void **slot = find_slot(name);
+    uintptr_t page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
+    void *page = (void *)((uintptr_t)slot & ~(page_size - 1));
+    /* It was made read-only when the program was loaded. */
+    if (slot == NULL || mprotect(page, page_size, PROT_READ | PROT_WRITE) < 0)
+        return false;
+    *slot = function;
+    mprotect(page, page_size, PROT_READ);
+    return true;
 }

@@ -3,6 +3,9 @@
 
 #include "base/base.h"
 
-/* Lets the program that we are loaded into call `function` where it calls `name` of a library.
- * False if it does not call that, or if it cannot be changed. */
+/* Does the program that we are loaded into call `name` of a library, in a way that can be changed?
+ */
+bool imports_has(const char *name);
+
+/* Lets it call `function` there. */
 bool imports_replace(const char *name, void *function);

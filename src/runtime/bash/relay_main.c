@@ -1,10 +1,14 @@
 /* relay BASH FILE: the head of a session where the shell cannot load our builtin. It speaks with
  * the daemon on descriptor 3, and types into an interactive shell of its own, whose half of this is
- * FILE (plain.bash). The cells' pipes are opened there by name, /proc/PID/fd/N.
+ * FILE (plain.bash). The shell opens a cell's streams by name, /proc/PID/fd/N, and the daemon's
+ * pipes belong to another user: so each cell has pipes of ours, from which we copy for as long as
+ * somebody writes.
  *
  * What is different from the builtin: `read` finds the end of the file and asks nobody; set -e ends
  * the session; an error inside the cell other than of syntax is only a status; messages have no
- * line numbers; there are no names; `$-` has an i, and `exit` says so. */
+ * line numbers; there are no names; `$_` and PIPESTATUS do not outlive a cell; functions called
+ * `exec` or `local` break it; `$-` has an i, and so `exit`, jobs in the background, interrupts, PS1
+ * and set -x leave traces of that on stderr. */
 #include "runtime/bash/channel.h"
 #include "runtime/bash/request.h"
 #include "wire/json.h"
