@@ -1,0 +1,11 @@
+/* What is written after the end of a cell, by threads and processes that it left behind: its pipes
+ * stay open for that, those of the last few cells. */
+#pragma once
+
+#include "session/exec.h"
+
+void late_keep(struct exec *exec); /* it ended: its pipes are all that is left of it */
+/* After another cell has ended. */
+void late_tidy(struct session *session);
+void late_watch(struct session *session); /* from now on the loop reads them */
+void late_forget(struct exec *exec);

@@ -1,0 +1,231 @@
+#include "session/timing.h"
+
+#include "base/clock.h"
+#include "runtime/names.h"
+#include "session/engine_state.h"
+#include "session/late.h"
+
+#include <signal.h>
+
+enum {
+    /* Shorter cells are answered without the loop ever knowing their pipes, also when sixteen
+     * sessions share two cores. */
+    POLL_AFTER_MS = 5,
+    WATCH_AFTER_MS = 20,
+    GRACE_MS = 1000,
+    SETTLE_MS = 2000, /* for a report that never comes */
+    QUIET_MS = 25,
+    AWAKE_FOR_ANSWER_NS = 200000, /* a short cell's */
+    AWAKE_FOR_NEXT_NS = 150000,   /* the next cell of a caller that does not think */
+};
+
+double exec_elapsed_ms(const struct exec *exec)
+{
+    if (exec->started_ns == 0)
+        return 0;
+    uint64_t now_ns = exec->question != NULL ? exec->asked_ns : clock_mono_ns();
+    return (double)(now_ns - exec->started_ns - exec->waited_ns) / 1e6;
+}
+
+/* The next step of a cell that runs `due_ms` after its begin, unless its time is over before. */
+static void arm(struct session *session, enum session_alarm alarm, uint32_t due_ms)
+{
+    const struct exec *exec = session->running;
+    double passed_ms = alarm == ALARM_POLL ? 0 : exec_elapsed_ms(exec);
+    if (due_ms >= exec->timeout_ms) {
+        alarm = ALARM_DEADLINE;
+        due_ms = exec->timeout_ms;
+    }
+    double wait_ms = (double)due_ms - passed_ms;
+    session_set_alarm(session, alarm, wait_ms > 0 ? (uint64_t)wait_ms + (passed_ms > 0) : 0);
+}
+
+/* Counts the cells that run, and decides how long the loop stays awake. */
+void timing_count(struct engine *engine, int change, uint64_t now_ns)
+{
+    engine->n_running += (size_t)change;
+    engine->awake_until_ns = 0;
+    if (engine->has_cores && engine->n_running <= 1)
+        engine->awake_until_ns =
+            now_ns + (engine->n_running == 1 ? AWAKE_FOR_ANSWER_NS : AWAKE_FOR_NEXT_NS);
+}
+
+void timing_begin(struct exec *exec)
+{
+    exec->started_ns = clock_mono_ns();
+    timing_count(exec->session->engine, 1, exec->started_ns);
+    arm(exec->session, ALARM_POLL, POLL_AFTER_MS);
+}
+
+/* ---- between cells ------------------------------------------------------------------------------
+ */
+
+/* Asks for anything, to see that it goes on; false if that cannot be done. */
+static bool ask_stray(struct session *session)
+{
+    struct err e;
+    return !session->head->is_asked && head_ask_names(session->head, NAMES_MAX, &e) == 0;
+}
+
+static void become_idle(struct session *session)
+{
+    session_move(session, SESSION_IDLE);
+    session_set_alarm(session, ALARM_QUIET, QUIET_MS);
+}
+
+/* An interrupt that was sent too late must arrive between cells, where the driver ignores it: the
+ * next cell waits until it has. That the signal was sent is no proof, since a busy machine may let
+ * the process sleep: only an answer that it gives afterwards is. */
+void timing_rest(struct session *session, bool has_stray)
+{
+    session->has_stray = has_stray;
+    if (session->n_interrupts > 0 || (has_stray && ask_stray(session)))
+        session_set_alarm(session, ALARM_SETTLE, SETTLE_MS);
+    else
+        become_idle(session);
+}
+
+/* ---- while one runs -----------------------------------------------------------------------------
+ */
+
+static void interrupt(struct session *session)
+{
+    session->n_interrupts++;
+    session->running->n_interrupts++;
+    head_signal(session->head, SIGINT);
+}
+
+bool exec_interrupt(struct session *session)
+{
+    if (session->running == NULL || session->ending.wish != DEATH_UNWISHED)
+        return false;
+    exec_resume(session->running); /* what waited for a line does so no more */
+    interrupt(session);
+    return true;
+}
+
+void exec_pause(struct exec *exec, struct exec_question *question)
+{
+    struct session *session = exec->session;
+    if (exec->question == NULL) {
+        exec->asked_ns = clock_mono_ns();
+        timing_count(session->engine, -1, exec->asked_ns);
+    }
+    free(exec->question);
+    exec->question = question;
+    if (exec->is_watched)
+        head_watch(session->head, false);
+    exec->is_watched = false;
+    exec_watch_pipes(session);
+    /* One that was told to stop may ask, but gets no more time by it. */
+    if (session->alarm != ALARM_GRACE)
+        session_set_alarm(session, ALARM_QUIET, QUIET_MS);
+}
+
+void exec_resume(struct exec *exec)
+{
+    struct session *session = exec->session;
+    if (exec->question == NULL)
+        return;
+    uint64_t now_ns = clock_mono_ns();
+    exec->waited_ns += now_ns - exec->asked_ns;
+    free(take_ptr(exec->question));
+    timing_count(session->engine, 1, now_ns);
+    if (session->state == SESSION_BUSY && session->alarm != ALARM_GRACE)
+        arm(session, ALARM_WATCH, (uint32_t)exec_elapsed_ms(exec) + WATCH_AFTER_MS);
+}
+
+void exec_watch_pipes(struct session *session)
+{
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        exec_pipe_watch(&session->running->pipes[i]);
+}
+
+bool session_supersede(struct session *session)
+{
+    struct exec *exec = session->running;
+    if (exec == NULL || session->ending.wish != DEATH_UNWISHED)
+        return false;
+    if (exec->is_timed_out || exec->is_superseded)
+        return true;
+    exec->is_superseded = true;
+    exec_resume(exec);
+    exec_watch_pipes(session);
+    interrupt(session);
+    session_set_alarm(session, ALARM_GRACE, GRACE_MS);
+    return true;
+}
+
+static void on_deadline(struct session *session)
+{
+    struct exec *exec = session->running;
+    if (exec_elapsed_ms(exec) < exec->timeout_ms) {
+        /* The loop's clock is that of its last turn. */
+        session_set_alarm(session, ALARM_DEADLINE, 1);
+        return;
+    }
+    exec->is_timed_out = true;
+    exec_watch_pipes(session); /* a limit this short passed before ALARM_POLL */
+    interrupt(session);
+    session_set_alarm(session, ALARM_GRACE, GRACE_MS);
+}
+
+static void on_poll(struct session *session)
+{
+    exec_watch_pipes(session);
+    late_watch(session);
+    arm(session, ALARM_WATCH, WATCH_AFTER_MS);
+}
+
+static void on_watch(struct session *session)
+{
+    session->running->is_watched = true;
+    head_watch(session->head, true);
+    arm(session, ALARM_DEADLINE, session->running->timeout_ms);
+}
+
+static void on_settled(struct session *session)
+{
+    session->n_interrupts = 0;
+    session->has_stray = false;
+    become_idle(session);
+    exec_begin_next(session);
+}
+
+void exec_on_signaled(struct session *session)
+{
+    if (session->n_interrupts > 0)
+        session->n_interrupts--;
+    if (session->alarm != ALARM_SETTLE || session->n_interrupts > 0)
+        return;
+    if (!session->has_stray || !ask_stray(session))
+        on_settled(session);
+}
+
+void exec_on_awake(struct session *session)
+{
+    if (session->alarm == ALARM_SETTLE && session->n_interrupts == 0)
+        on_settled(session);
+}
+
+static void on_grace_over(struct session *session)
+{
+    bool is_superseded = session->running->is_superseded;
+    session_kill(session, is_superseded ? DEATH_BY_SUCCESSOR : DEATH_BY_LIMIT, NULL);
+}
+
+void exec_on_alarm(struct session *session, enum session_alarm alarm)
+{
+    if (alarm == ALARM_POLL)
+        on_poll(session);
+    else if (alarm == ALARM_WATCH)
+        on_watch(session);
+    else if (alarm == ALARM_DEADLINE)
+        on_deadline(session);
+    else if (alarm == ALARM_GRACE)
+        on_grace_over(session);
+    else if (alarm == ALARM_SETTLE)
+        on_settled(session);
+    else if (alarm == ALARM_QUIET)
+        late_watch(session);
+}

@@ -1,0 +1,13 @@
+/* A cell's time: when the loop begins to read its pipes and the warden to look after its files,
+ * when it is interrupted and when killed; the clock that stands while it waits for a line;
+ * interrupts, and the pause after one that came too late. One timer for each session does all of
+ * it. */
+#pragma once
+
+#include "session/exec.h"
+
+void timing_begin(struct exec *exec); /* it runs from now on */
+/* Counts the cells that run, and decides how long the loop stays awake. */
+void timing_count(struct engine *engine, int change, uint64_t now_ns);
+/* A cell has ended. `has_stray`: not every interrupt that was sent has been heard. */
+void timing_rest(struct session *session, bool has_stray);
