@@ -19,11 +19,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { SESSION_FD = 3 };
+enum { SESSION_FD = 3, RESERVED_FDS = 8 };
 
 #define ANSWER_MAX (256 * KIB)
 
@@ -31,7 +32,8 @@ static struct {
     struct channel channel;
     struct request request;
     struct buf answer;
-    bool has_begun; /* the first cell */
+    bool has_begun;            /* the first cell */
+    struct rlimit users_limit; /* of descriptors, while the reserve is open */
 } session;
 
 static void answer(void)
@@ -65,6 +67,33 @@ static void fail(const char *message, const char *what, int errnum)
     json_put_object_end(&json);
     answer();
     exit_shell(1);
+}
+
+/* ---- a reserve of descriptors ------------------------------------------------------------------
+ *
+ * A few that user code cannot use up, so that a cell which took all it could get is followed by one
+ * that can close them: the limit is theirs while a cell runs, and ours while its pipes arrive. */
+
+static void keep_reserve(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_max <= RESERVED_FDS)
+        return;
+    limit.rlim_cur = MIN(limit.rlim_cur, limit.rlim_max - RESERVED_FDS);
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void open_reserve(void)
+{
+    if (getrlimit(RLIMIT_NOFILE, &session.users_limit) < 0)
+        return;
+    struct rlimit all = {session.users_limit.rlim_max, session.users_limit.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &all);
+}
+
+static void close_reserve(void)
+{
+    setrlimit(RLIMIT_NOFILE, &session.users_limit);
 }
 
 /* ---- setup: where the session starts, and with which variables ---------------------------------
@@ -188,6 +217,7 @@ static void exec(void)
         exit_shell(1);
     take_pipes(session.channel.fds);
     session.channel.n_fds = 0;
+    close_reserve();
     input_begin_cell(id);
     begin_names();
     names_begin_cell(wish_of(&session.request.names));
@@ -205,6 +235,7 @@ static void serve_one(void)
     while (channel_wait(&session.channel, -1, NULL) == -EINTR)
         CHECK_TERMSIG;
     interrupts_take_cell();
+    open_reserve();
     if (channel_receive(&session.channel, &payload, &len) < 0)
         exit_shell(0);
     if (!request_read(&session.request, payload, len))
@@ -214,13 +245,16 @@ static void serve_one(void)
         exec();
         break;
     case REQUEST_SETUP:
+        close_reserve();
         set_up();
         break;
     case REQUEST_NAMES:
+        close_reserve();
         answer_names();
         break;
     case REQUEST_INPUT: /* its cell is over */
     case REQUEST_OTHER:
+        close_reserve();
         break;
     }
 }
@@ -257,6 +291,7 @@ static int serve(WORD_LIST *args)
     session.answer = BUF_INIT(ANSWER_MAX);
     if (channel_open(&session.channel, SESSION_FD) < 0 || detach_stdio() < 0)
         exit_shell(1);
+    keep_reserve();
     cell_prepare();
     hide_from_list("cella");
     messages_install();
