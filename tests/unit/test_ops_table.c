@@ -81,6 +81,14 @@ static void test_good_arguments(void **state)
                            &e),
                      ERR_NONE);
     assert_int_equal(check(&op_session_create, "{}", &e), ERR_NONE);
+    assert_int_equal(check(&op_session_create,
+                           "{\"runtime\":\"bash\",\"cwd\":null,\"env\":{\"ANY\":\"x\"},"
+                           "\"join\":null,\"idle_timeout_secs\":0}",
+                           &e),
+                     ERR_NONE);
+    assert_int_equal(
+        check(&op_exec_continue, "{\"session_id\":\"x\",\"exec_id\":1,\"yield_ms\":null}", &e),
+        ERR_NONE);
     assert_int_equal(
         check(&op_session_create, "{\"runtime\":\"python\",\"limits\":{\"memory_mb\":64}}", &e),
         ERR_NONE);
@@ -108,6 +116,12 @@ static void test_bad_arguments_are_named(void **state)
         {&op_session_create, "{\"limits\":[]}", "\"limits\" must be an object"},
         {&op_session_create, "{\"limits\":{\"memory_mb\":-1}}", "\"limits.memory_mb\""},
         {&op_session_create, "{\"limits\":{\"ram\":1}}", "unknown member \"limits.ram\""},
+        {&op_session_create, "{\"env\":[]}", "\"env\" must be an object of strings"},
+        {&op_session_create, "{\"env\":{\"A\":1}}", "\"env\" must be an object of strings"},
+        {&op_session_exec, "{\"session_id\":\"x\",\"code\":\"\",\"on_disconnect\":\"wait\"}",
+         "must be one of: \"continue\" \"cancel\""},
+        {&op_exec_continue, "{\"session_id\":\"x\",\"exec_id\":0}", "\"exec_id\""},
+        {&op_session_names, "{\"session_id\":\"x\",\"max\":1001}", "\"max\""},
         {&op_session_list, "{\"x\":1}", "unknown member \"x\""},
         {&op_session_output, "{\"session_id\":\"x\",\"stream\":\"both\"}", "\"stream\""},
     };
