@@ -7,6 +7,7 @@ ordinary user (when the tests run as root; else only as that user). Some marks c
   semantics          what is shown is the interpreter's doing: all of it runs once, and a sample in
                      the other mode (unless both_modes) and against a sanitized build, which has no
                      part in it
+  brief              one mode is enough against a sanitized build
 """
 
 import itertools
@@ -24,6 +25,7 @@ from harness import host  # noqa: E402
 from harness.client import Session  # noqa: E402
 
 IS_ROOT = os.geteuid() == 0
+IS_SANITIZED = bool(os.environ.get("CELLA_SANITIZED"))
 SAMPLE = 8  # one in so many
 
 
@@ -31,14 +33,14 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "one_mode: the same whoever started the daemon")
     config.addinivalue_line("markers", "needs_root(reason): only a daemon of root can do this")
     config.addinivalue_line("markers", "needs_user(reason): only for a daemon of an ordinary user")
+    config.addinivalue_line("markers", "brief: one mode is enough for a sanitized build")
     config.addinivalue_line("markers", "semantics(both_modes): a sample is enough elsewhere")
 
 
 def pytest_collection_modifyitems(config, items):
     kept, dropped = [], []
-    is_sanitized = bool(os.environ.get("CELLA_SANITIZED"))
     for item in items:
-        (dropped if is_redundant(item) or is_left_out(item, is_sanitized) else kept).append(item)
+        (dropped if is_redundant(item) or is_left_out(item) else kept).append(item)
     items[:] = kept
     config.hook.pytest_deselected(items=dropped)
 
@@ -51,11 +53,12 @@ def is_redundant(item):
         item.add_marker(pytest.mark.skip(reason=needs_root.args[0]))
         return False
     if mode == "user" and IS_ROOT:
-        return bool(needs_root or item.get_closest_marker("one_mode"))
+        is_brief = IS_SANITIZED and item.get_closest_marker("brief")
+        return bool(needs_root or item.get_closest_marker("one_mode") or is_brief)
     return mode == "root" and bool(item.get_closest_marker("needs_user"))
 
 
-def is_left_out(item, is_sanitized):
+def is_left_out(item):
     """True for a test of semantics that is not in the sample. The choice is the same every time,
     and another one in each mode."""
     mode = getattr(item, "callspec", None) and item.callspec.params.get("mode")
@@ -63,7 +66,7 @@ def is_left_out(item, is_sanitized):
     if not mark:
         return False
     is_second_mode = mode == "user" and IS_ROOT and not mark.kwargs.get("both_modes")
-    if not is_sanitized and not is_second_mode:
+    if not IS_SANITIZED and not is_second_mode:
         return False
     return zlib.crc32(item.nodeid.encode()) % SAMPLE != 0
 

@@ -4,6 +4,8 @@ import pytest
 
 from harness import host
 
+pytestmark = pytest.mark.brief
+
 EATS_MEMORY = {
     "python": "x = b'x' * 10**9",
     "node": "const all = []; while (true) all.push(Buffer.alloc(1 << 20, 1))",

@@ -13,6 +13,8 @@ import pytest
 from harness import host
 from harness.shell import Shell
 
+pytestmark = pytest.mark.brief
+
 
 @pytest.fixture
 def shell(daemon):

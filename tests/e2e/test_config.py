@@ -14,6 +14,8 @@ import pytest
 from harness import host
 from harness.client import ApiError
 
+pytestmark = pytest.mark.brief
+
 GOOD = """\
 agents:
   - id: ana

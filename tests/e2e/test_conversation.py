@@ -8,6 +8,8 @@ import pytest
 from harness import host
 from harness.client import ApiError
 
+pytestmark = pytest.mark.brief
+
 SLOW = {
     "python": "import time\nprint('first', flush=True)\n"
               "while not __import__('os').path.exists('go'): time.sleep(0.005)\nprint('second')",

@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.brief
+
 MAKE = {
     "python": "count = 3; text = 'hello'; numbers = [1, 2, 3]\ndef f(): pass",
     "node": "var count = 3; let text = 'hello'; const numbers = [1, 2, 3]; function f() {}",

@@ -8,6 +8,8 @@ import pytest
 
 from harness import host
 
+pytestmark = pytest.mark.brief
+
 MAX_OUTPUT = 4_194_304  # the default of max_output_bytes
 
 

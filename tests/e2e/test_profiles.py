@@ -13,6 +13,8 @@ from harness import host
 from harness.client import ApiError
 from harness.daemon import StartFailed
 
+pytestmark = pytest.mark.brief
+
 MIN = "default_profile: min\n"
 
 

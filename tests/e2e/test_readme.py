@@ -8,6 +8,8 @@ import pytest
 
 from harness.daemon import as_user, environment
 
+pytestmark = pytest.mark.brief
+
 README = pathlib.Path(__file__).parents[2] / "README.md"
 
 

@@ -5,6 +5,8 @@ import pytest
 from harness import host
 from harness.client import ApiError
 
+pytestmark = pytest.mark.brief
+
 RUNTIMES = ["python", "node", "bash"]
 WRITE = {
     "python": "n = open('shared', 'w').write('from python')",
