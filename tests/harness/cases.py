@@ -51,17 +51,15 @@ class LongText(Like):
         super().__init__(None, f"{length} characters, {start!r} ... {end!r}")
         self.length, self.start, self.end = length, start, end
 
-    def is_like(self, text, lost=0):
-        """`lost`: how much of it the surface says that it has not shown."""
-        return (len(text) + lost == self.length and text.startswith(self.start)
-                and text.endswith(self.end))
+    def is_start(self, text, lost):
+        """True if all is there but for so much that the surface says it has not shown."""
+        return len(text) + lost == self.length and text.startswith(self.start)
 
     def is_end(self, text, lost):
-        """True for all but the beginning."""
         return len(text) + lost == self.length and text.endswith(self.end)
 
     def __eq__(self, text):
-        return self.is_like(text)
+        return self.is_start(text, 0) and self.is_end(text, 0)
 
     __hash__ = object.__hash__
 

@@ -335,9 +335,9 @@ class CommandLine(Surface):
             assert isinstance(cell.out, str) and text.startswith(cell.out), text
             same(cell.value, text[len(cell.out):].strip("\n"), "the value")
             return
-        if isinstance(cell.out, LongText):
-            lost = LOSS.search(err)
-            assert cell.out.is_like(text, int(lost[1]) if lost else 0), (len(text), err)
+        lost = LOSS.search(err)
+        if lost and isinstance(cell.out, LongText):
+            assert cell.out.is_start(text, int(lost[1])), (len(text), err)
         elif cell.value is not ANYTHING:
             same(cell.out, text, "stdout")
 
