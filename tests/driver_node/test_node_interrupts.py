@@ -89,6 +89,25 @@ def test_it_is_for_the_cell_that_is_on_its_way(fresh: NodePeer) -> None:
     assert fresh.value("6*7") == "42"
 
 
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "setTimeout(() => { console.log('on'); for (;;); }, 5)",
+        "setTimeout(async () => { console.log('on'); for (;;) await null }, 5)",
+    ],
+)
+def test_a_loop_that_an_earlier_cell_left_behind(fresh: NodePeer, loop: str) -> None:
+    fresh.run("let kept = 1")
+    answer = fresh.run(loop + "; undefined")
+    assert fresh.everything(answer, "on") == "on\n"
+    running = fresh.begin("kept")
+    time.sleep(0.05)
+    fresh.interrupt()
+    assert running.finish(5).status == "interrupted"
+    time.sleep(0.05)
+    assert fresh.value("kept") == "1"
+
+
 def test_listeners_are_called_and_the_cell_ends(fresh: NodePeer) -> None:
     fresh.run("let hits = 0; process.on('SIGINT', () => { hits++; console.log('heard') })")
     running = fresh.begin("console.log('on'); await new Promise(() => {})")

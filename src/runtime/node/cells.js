@@ -87,6 +87,7 @@ function finish(cell) {
   evaluator.release();
   answer(cell, { ...cell.verdict, names: made });
   streams.endCell(cell);
+  addon.shield(false); // for what goes on between cells
 }
 
 /* An interrupted cell is in a hurry; what it changed is told with the next one. */

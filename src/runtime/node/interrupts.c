@@ -109,6 +109,12 @@ static void repeat_signal(void)
         kill(0, SIGINT);
 }
 
+/* Does the cell run, or wait unread while something that an earlier one left keeps the loop? */
+static bool is_due(uint64_t cell)
+{
+    return atomic_load(&target) == cell || (cell > atomic_load(&n_taken) && has_unread());
+}
+
 static void interrupt(uint64_t cell)
 {
     uv_async_send(knock);
@@ -116,7 +122,7 @@ static void interrupt(uint64_t cell)
     for (unsigned round = 1;; round++) {
         if (noticed < cell)
             wait_for_turn();
-        if (noticed >= cell || atomic_load(&target) != cell)
+        if (noticed >= cell || !is_due(cell))
             break;
         if (!has_shield)
             terminate();
