@@ -214,6 +214,7 @@ class Worker(threading.Thread):
             raise Wrong(f"{owner}: {answer}")
 
     def overrun(self, room):
+        self.let_late_come(room)
         code, owner, t, _ = room.write(LOOP)
         answer = room.session.exec(code, timeout_ms=200)
         room.look(answer, owner)
@@ -221,6 +222,7 @@ class Worker(threading.Thread):
             raise Wrong(f"{owner}: {answer}")
 
     def interrupt(self, room):
+        self.let_late_come(room)
         code, owner, t, _ = room.write(LOOP)
         answer = room.session.exec(code, yield_ms=self.random.choice([0, 1, 20]))
         room.session.interrupt()
@@ -269,6 +271,7 @@ class Worker(threading.Thread):
 
     def leave(self, room):
         """A client that goes away; with `cancel` its cell goes too."""
+        self.let_late_come(room)
         way = self.random.choice(["cancel", "continue"])
         code, owner, _, _ = room.write(LOOP if way == "cancel" else SLOW)
         body = {"code": code, "on_disconnect": way}
@@ -308,6 +311,12 @@ class Worker(threading.Thread):
             self.look_for_late(room)
         self.rooms.remove(room)
         self.end(room)
+
+    def let_late_come(self, room):
+        """Before a cell that is to be interrupted: in Node.js an interrupt ends whatever runs, and
+        that may be the timer of an earlier cell, between its two lines."""
+        if room.runtime == "node":
+            self.look_for_late(room)
 
     def look_for_late(self, room):
         """What was to come has come, to the cell that caused it."""
