@@ -647,6 +647,21 @@ int head_enter(struct head *head, uint32_t zygote, struct err *e)
     return 0;
 }
 
+static void on_exited(struct head *head, const struct warden_event *event)
+{
+    struct room *room = head->room;
+    struct head_end_facts facts = {.how = HEAD_EXITED,
+                                   .status = event->status,
+                                   .oom_kills = event->oom_kills - room->oom_kills,
+                                   .pids_refused = event->pids_refused - room->pids_refused,
+                                   .peak_bytes = event->peak_bytes,
+                                   .text = ""};
+    /* What ended one head of a room is not what ends the next. */
+    room->oom_kills = event->oom_kills;
+    room->pids_refused = event->pids_refused;
+    end(head, &facts);
+}
+
 void head_on_event(struct head *head, const struct warden_event *event)
 {
     hold(head);
@@ -657,12 +672,7 @@ void head_on_event(struct head *head, const struct warden_event *event)
         break;
     case WARDEN_EXITED:
         head->has_process = false;
-        end(head, &(struct head_end_facts){.how = HEAD_EXITED,
-                                           .status = event->status,
-                                           .oom_kills = event->oom_kills,
-                                           .pids_refused = event->pids_refused,
-                                           .peak_bytes = event->peak_bytes,
-                                           .text = ""});
+        on_exited(head, event);
         break;
     case WARDEN_SIGNALED:
         head->listener->on_signaled(head);

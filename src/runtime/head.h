@@ -51,8 +51,8 @@ enum head_end {
 struct head_end_facts {
     enum head_end how;
     int status;
-    uint32_t oom_kills;    /* in its room, so far */
-    uint32_t pids_refused; /* forks that the limit of processes refused there, so far */
+    uint32_t oom_kills;    /* in its room since a head of it ended before */
+    uint32_t pids_refused; /* forks that the limit of processes refused there, likewise */
     uint64_t peak_bytes;   /* of memory there; 0 if that is not known */
     bool is_closed;        /* HEAD_BROKEN: only closed, as by one that exits; its status follows */
     const char *text;      /* never NULL */

@@ -11,8 +11,10 @@ struct room {
     uint64_t jail;
     char name[UUID_SIZE]; /* of its workspace: that of the head it was made for */
     struct jail_limits limits;
-    struct list heads; /* of struct head, by room_node */
-    bool is_known;     /* the warden was asked for it and has not said that it is gone */
+    struct list heads;     /* of struct head, by room_node */
+    uint32_t oom_kills;    /* that were told with the end of a head */
+    uint32_t pids_refused; /* likewise */
+    bool is_known;         /* the warden was asked for it and has not said that it is gone */
 };
 
 struct room *room_new(struct warden *warden, uint64_t jail, const char *name,

@@ -47,6 +47,14 @@ def test_a_sandbox_lasts_as_long_as_one_of_its_sessions(spawn_runtime):
     assert two.exec(READ["bash"])["stdout"] == "from python"
 
 
+@pytest.mark.needs_root("an ordinary user may not limit memory")
+def test_what_ended_one_is_not_what_ends_the_other(spawn_runtime):
+    one = spawn_runtime("python", limits={"memory_mb": 64})
+    two = spawn_runtime("bash", join=one.id)
+    assert one.exec("x = bytearray(200 << 20)").error.name == "OutOfMemory"
+    assert two.exec("kill -9 $$").error.name == "Killed"
+
+
 def test_an_interrupt_reaches_one_of_those_who_share_a_sandbox(spawn_runtime):
     one = spawn_runtime("bash")
     two = spawn_runtime("python", join=one.id)
