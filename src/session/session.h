@@ -33,6 +33,7 @@ enum session_alarm {
     ALARM_POLL,     /* let the loop read the cell's pipes */
     ALARM_WATCH,    /* let the warden look after its files */
     ALARM_DEADLINE, /* interrupt it */
+    ALARM_REPEAT,   /* interrupt it once more */
     ALARM_GRACE,    /* kill it */
     ALARM_CLOSED,   /* the channel is closed, but no end was reported: kill it */
     ALARM_KILLED,   /* the end of a killed interpreter was not reported */

@@ -12,7 +12,8 @@ enum {
      * sessions share two cores. */
     POLL_AFTER_MS = 5,
     WATCH_AFTER_MS = 20,
-    GRACE_MS = 1000,
+    REPEAT_MS = 500,  /* for an interrupt that had no effect */
+    GRACE_MS = 1000,  /* from the first one to the end */
     SETTLE_MS = 2000, /* for a report that never comes */
     QUIET_MS = 25,
     AWAKE_FOR_ANSWER_NS = 200000, /* a short cell's */
@@ -88,11 +89,28 @@ void timing_rest(struct session *session, bool has_stray)
 /* ---- while one runs -----------------------------------------------------------------------------
  */
 
+/* An interrupt that is followed by a kill. */
+static bool is_to_end(const struct exec *exec)
+{
+    return exec->is_timed_out || exec->is_superseded;
+}
+
 static void interrupt(struct session *session)
 {
     session->n_interrupts++;
     session->running->n_interrupts++;
     head_signal(session->head, SIGINT);
+}
+
+/* Whatever the alarm was set for before is done now. */
+static void repeat_later(struct session *session)
+{
+    struct exec *exec = session->running;
+    exec_watch_pipes(session);
+    if (!exec->is_watched)
+        head_watch(session->head, true);
+    exec->is_watched = true;
+    session_set_alarm(session, ALARM_REPEAT, REPEAT_MS);
 }
 
 bool exec_interrupt(struct session *session)
@@ -101,6 +119,8 @@ bool exec_interrupt(struct session *session)
         return false;
     exec_resume(session->running); /* what waited for a line does so no more */
     interrupt(session);
+    if (session->alarm != ALARM_REPEAT && !is_to_end(session->running))
+        repeat_later(session);
     return true;
 }
 
@@ -118,7 +138,7 @@ void exec_pause(struct exec *exec, struct exec_question *question)
     exec->is_watched = false;
     exec_watch_pipes(session);
     /* One that was told to stop may ask, but gets no more time by it. */
-    if (session->alarm != ALARM_GRACE)
+    if (!is_to_end(exec))
         session_set_alarm(session, ALARM_QUIET, QUIET_MS);
 }
 
@@ -131,7 +151,7 @@ void exec_resume(struct exec *exec)
     exec->waited_ns += now_ns - exec->asked_ns;
     free(take_ptr(exec->question));
     timing_count(session->engine, 1, now_ns);
-    if (session->state == SESSION_BUSY && session->alarm != ALARM_GRACE)
+    if (session->state == SESSION_BUSY && !is_to_end(exec))
         arm(session, ALARM_WATCH, (uint32_t)exec_elapsed_ms(exec) + WATCH_AFTER_MS);
 }
 
@@ -146,13 +166,12 @@ bool session_supersede(struct session *session)
     struct exec *exec = session->running;
     if (exec == NULL || session->ending.wish != DEATH_UNWISHED)
         return false;
-    if (exec->is_timed_out || exec->is_superseded)
+    if (is_to_end(exec))
         return true;
     exec->is_superseded = true;
     exec_resume(exec);
-    exec_watch_pipes(session);
     interrupt(session);
-    session_set_alarm(session, ALARM_GRACE, GRACE_MS);
+    repeat_later(session);
     return true;
 }
 
@@ -165,9 +184,19 @@ static void on_deadline(struct session *session)
         return;
     }
     exec->is_timed_out = true;
-    exec_watch_pipes(session); /* a limit this short passed before ALARM_POLL */
     interrupt(session);
-    session_set_alarm(session, ALARM_GRACE, GRACE_MS);
+    repeat_later(session);
+}
+
+/* One interrupt may get lost in an interpreter, or be caught by a cell that then goes on. */
+static void on_repeat(struct session *session)
+{
+    const struct exec *exec = session->running;
+    interrupt(session);
+    if (is_to_end(exec))
+        session_set_alarm(session, ALARM_GRACE, GRACE_MS - REPEAT_MS);
+    else
+        arm(session, ALARM_DEADLINE, exec->timeout_ms);
 }
 
 static void on_poll(struct session *session)
@@ -222,6 +251,8 @@ void exec_on_alarm(struct session *session, enum session_alarm alarm)
         on_watch(session);
     else if (alarm == ALARM_DEADLINE)
         on_deadline(session);
+    else if (alarm == ALARM_REPEAT)
+        on_repeat(session);
     else if (alarm == ALARM_GRACE)
         on_grace_over(session);
     else if (alarm == ALARM_SETTLE)

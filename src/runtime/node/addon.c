@@ -134,7 +134,9 @@ static void on_interrupted(void)
 {
     napi_handle_scope scope;
     napi_open_handle_scope(env, &scope);
-    call(interrupt_callback, 0, NULL);
+    /* What an earlier termination left behind may be in the way of the first call. */
+    for (int i = 0; i < 2 && interrupts_is_running(); i++)
+        call(interrupt_callback, 0, NULL);
     napi_close_handle_scope(env, scope);
 }
 

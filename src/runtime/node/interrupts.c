@@ -33,13 +33,14 @@ static void (*on_interrupted)(void);
 
 /* Cells are numbered as they are taken. */
 static _Atomic uint64_t n_taken;
-static _Atomic uint64_t target; /* the cell that a signal would be for now; 0: none */
-static _Atomic uint64_t asked;  /* the cell that a signal was for */
+static _Atomic uint64_t target;  /* the cell that a signal would be for now; 0: none */
+static _Atomic uint64_t asked;   /* the cell that a signal was for */
+static _Atomic uint64_t n_asked; /* how often: a second signal for a cell counts as the first did */
 static sem_t signaled;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all that follows */
 static pthread_cond_t turned;
-static uint64_t noticed; /* by the loop: of the values of `asked` */
+static uint64_t noticed; /* by the loop: of the values of `n_asked` */
 static bool is_running;
 static bool has_shield = true;
 static _Atomic bool is_terminating;
@@ -65,6 +66,7 @@ static void on_sigint(int sig)
         cell = next;
     if (cell != 0) {
         atomic_store(&asked, cell);
+        atomic_fetch_add(&n_asked, 1);
         sem_post(&signaled);
     }
     errno = error;
@@ -115,14 +117,14 @@ static bool is_due(uint64_t cell)
     return atomic_load(&target) == cell || (cell > atomic_load(&n_taken) && has_unread());
 }
 
-static void interrupt(uint64_t cell)
+static void interrupt(uint64_t cell, uint64_t number)
 {
     uv_async_send(knock);
     pthread_mutex_lock(&lock);
     for (unsigned round = 1;; round++) {
-        if (noticed < cell)
+        if (noticed < number)
             wait_for_turn();
-        if (noticed >= cell || !is_due(cell))
+        if (noticed >= number || !is_due(cell))
             break;
         if (!has_shield)
             terminate();
@@ -135,9 +137,12 @@ static void interrupt(uint64_t cell)
 static void *watch(void *unused)
 {
     (void)unused;
-    for (;;)
-        if (sem_wait(&signaled) == 0)
-            interrupt(atomic_load(&asked));
+    for (;;) {
+        if (sem_wait(&signaled) < 0)
+            continue;
+        uint64_t number = atomic_load(&n_asked); /* first: the cell may be a later one's */
+        interrupt(atomic_load(&asked), number);
+    }
     return NULL;
 }
 
@@ -198,10 +203,11 @@ static void after_microtasks(void *ignored, void *data)
 static void on_knock(uv_async_t *handle)
 {
     (void)handle;
+    uint64_t number = atomic_load(&n_asked);
     uint64_t cell = atomic_load(&asked);
     pthread_mutex_lock(&lock);
     end_termination();
-    noticed = cell;
+    noticed = number;
     bool is_meant = is_running && atomic_load(&target) == cell;
     if (is_meant)
         has_shield = true;
@@ -252,11 +258,15 @@ void interrupts_tidy(const struct interrupts_async *fields)
 
 void interrupts_take(void)
 {
-    if (atomic_load(&target) == 0) {
-        interrupts_shield(true);
-        atomic_store(&target, atomic_load(&n_taken) + 1);
-        atomic_fetch_add(&n_taken, 1);
-    }
+    if (atomic_load(&target) != 0)
+        return;
+    /* What was to be terminated is not what takes the frame. */
+    pthread_mutex_lock(&lock);
+    has_shield = true;
+    end_termination();
+    pthread_mutex_unlock(&lock);
+    atomic_store(&target, atomic_load(&n_taken) + 1);
+    atomic_fetch_add(&n_taken, 1);
 }
 
 void interrupts_take_nothing(void)
@@ -274,6 +284,11 @@ bool interrupts_begin_cell(void)
     is_running = true;
     pthread_mutex_unlock(&lock);
     return !interrupts_is_asked();
+}
+
+bool interrupts_is_running(void)
+{
+    return is_running; /* asked by the thread that sets it */
 }
 
 bool interrupts_is_asked(void)

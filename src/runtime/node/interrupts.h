@@ -39,6 +39,7 @@ void interrupts_take(void);
 void interrupts_take_nothing(void);
 /* False if the cell that was taken is already to end. */
 bool interrupts_begin_cell(void);
+bool interrupts_is_running(void);
 /* Is the cell that runs to end? `interrupted` will be called, if it is not over before. */
 bool interrupts_is_asked(void);
 void interrupts_end_cell(void);
