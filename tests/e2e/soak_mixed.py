@@ -314,10 +314,10 @@ class Worker(threading.Thread):
         self.end(room)
 
     def let_late_come(self, room):
-        """Before a cell that is to be interrupted: in Node.js an interrupt ends whatever runs, and
-        that may be the timer of an earlier cell, between its two lines."""
-        if room.runtime == "node":
-            self.look_for_late(room)
+        """Before a cell that is to be interrupted: an interrupt goes to the whole process group. In
+        Node.js it ends whatever runs, and that may be the timer of an earlier cell, between its two
+        lines; elsewhere it may hit a background job that has not come to ignoring it yet."""
+        self.look_for_late(room)
 
     def look_for_late(self, room):
         """What was to come has come, to the cell that caused it."""
