@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 enum { EXIT_CANNOT_EXEC = 127 };
 
@@ -64,11 +65,19 @@ static int place_descriptors(int sock, int filter, int errors)
     return sys_close_from(ARRAY_LEN(sources));
 }
 
+/* What our line of processes ignores, a user's programs must not inherit. Asked of the kernel
+ * itself: libc would not touch the two signals that it keeps for its own use, and its posix_spawn
+ * is where one of them may have come to be ignored. */
+static void reset_signals(void)
+{
+    static const char no_action[64]; /* the kernel's struct sigaction, all zero: SIG_DFL */
+    for (int sig = 1; sig < NSIG; sig++)
+        syscall(SYS_rt_sigaction, sig, no_action, NULL, (NSIG - 1) / 8);
+}
+
 static _Noreturn void zygote_main(const char *const *argv, int sock, int filter, int errors)
 {
-    /* What our line of processes ignores, a user's programs must not inherit. */
-    for (int sig = 1; sig < NSIG; sig++)
-        signal(sig, SIG_DFL);
+    reset_signals();
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
