@@ -74,6 +74,11 @@ def test_the_manifest(fresh: NodePeer) -> None:
     assert len(asked["names"]["items"]) == 3 and asked["names"]["more"] is True
 
 
+def test_changes_run_no_code_of_the_user(fresh: NodePeer) -> None:
+    code = "class T extends Uint8Array { get length() { throw new Error('called') } }; t = new T(3)"
+    assert fresh.names_after(code)["added"] == ["T", "t"]
+
+
 def test_a_crowd_of_names_is_bounded(fresh: NodePeer) -> None:
     fresh.run("for (let i = 0; i < 5000; i++) globalThis['name' + i] = 'x'.repeat(1000)")
     names = fresh.ask({"op": "names", "max": 1000})["names"]

@@ -210,3 +210,8 @@ def test_a_late_display_is_printed(fresh: NodePeer) -> None:
     answer = fresh.run("setTimeout(() => display(41 + 1), 5)")
     assert fresh.everything(answer, "42") == "42\n"
     assert fresh.value("1") == "1"
+
+
+def test_a_long_string_is_cut_before_it_is_shown(fresh: NodePeer) -> None:
+    text = fresh.value("'x'.repeat(2 ** 27)")
+    assert len(text) < 2 ** 21 and "characters left out" in text

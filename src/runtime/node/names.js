@@ -24,6 +24,8 @@ const ACCESSOR = Symbol('a name with a getter');
 
 const mapSize = Object.getOwnPropertyDescriptor(Map.prototype, 'size').get;
 const setSize = Object.getOwnPropertyDescriptor(Set.prototype, 'size').get;
+const TypedArray = Object.getPrototypeOf(Uint8Array);
+const lengthOfTyped = Object.getOwnPropertyDescriptor(TypedArray.prototype, 'length').get;
 
 let original = new Set(); // names that were there before user code
 let known = new Map(); // name -> what it was after the last cell
@@ -77,7 +79,8 @@ function isObject(value) {
 function sizeOf(value) {
   if (typeof value === 'string') return value.length;
   if (!isObject(value) || types.isProxy(value)) return undefined;
-  if (Array.isArray(value) || types.isTypedArray(value)) return value.length;
+  if (Array.isArray(value)) return value.length;
+  if (types.isTypedArray(value)) return apply(lengthOfTyped, value, []);
   if (types.isMap(value)) return apply(mapSize, value, []);
   if (types.isSet(value)) return apply(setSize, value, []);
   return undefined;

@@ -24,7 +24,9 @@ const IMAGES = [
 function textOf(value) {
   try {
     const options = { ...host.inspectDefaults, showProxy: true };
-    return text.clean(text.bound(String(host.inspect(value, options)), MAX_TEXT_CHARS));
+    // A long string is cut first: what inspect does to it takes seconds.
+    const shown = typeof value === 'string' ? text.bound(value, MAX_TEXT_CHARS) : value;
+    return text.clean(text.bound(String(host.inspect(shown, options)), MAX_TEXT_CHARS));
   } catch (error) {
     return '<a value that cannot be shown: its own method for that failed>';
   }
