@@ -76,7 +76,7 @@ def test_the_manifest(fresh: NodePeer) -> None:
 
 def test_changes_run_no_code_of_the_user(fresh: NodePeer) -> None:
     code = "class T extends Uint8Array { get length() { throw new Error('called') } }; t = new T(3)"
-    assert fresh.names_after(code)["added"] == ["T", "t"]
+    assert set(fresh.names_after(code)["added"]) == {"T", "t"}
 
 
 def test_a_crowd_of_names_is_bounded(fresh: NodePeer) -> None:

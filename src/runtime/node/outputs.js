@@ -7,6 +7,7 @@ const apply = Reflect.apply;
 const { bufferFrom, bufferToString, isUint8Array } = host;
 
 const MAX_TEXT_CHARS = 1 << 20;
+const MAX_STRING_CHARS = 10000; // inspect's own limit
 const MAX_RICH_CHARS = 4 << 20;
 const MAX_IMAGE_BYTES = 24 << 20;
 const MAX_TABLE_ROWS = 1000;
@@ -20,13 +21,19 @@ const IMAGES = [
   ['gif', [0x47, 0x49, 0x46, 0x38]],
 ];
 
+/* As inspect itself would show it, which takes seconds to come to that. */
+function longString(value, options) {
+  const shown = host.inspect(value.slice(0, MAX_STRING_CHARS), options);
+  return text.clean(`${shown}... ${value.length - MAX_STRING_CHARS} more characters`);
+}
+
 /* As the REPL of Node.js shows it. */
 function textOf(value) {
   try {
     const options = { ...host.inspectDefaults, showProxy: true };
-    // A long string is cut first: what inspect does to it takes seconds.
-    const shown = typeof value === 'string' ? text.bound(value, MAX_TEXT_CHARS) : value;
-    return text.clean(text.bound(String(host.inspect(shown, options)), MAX_TEXT_CHARS));
+    const isLong = typeof value === 'string' && value.length > MAX_STRING_CHARS;
+    if (isLong) return longString(value, options);
+    return text.clean(text.bound(String(host.inspect(value, options)), MAX_TEXT_CHARS));
   } catch (error) {
     return '<a value that cannot be shown: its own method for that failed>';
   }
