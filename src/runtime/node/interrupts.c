@@ -13,8 +13,10 @@
 #include <uv.h>
 
 enum {
-    PATIENCE_MS = 5,    /* for a loop that turns */
-    REPEAT_ROUNDS = 20, /* of patience */
+    /* For a loop that turns. Long enough for a child to end by the same signal: what Node.js does
+     * with its end is no good place to be terminated in. */
+    PATIENCE_MS = 30,
+    REPEAT_ROUNDS = 4, /* of patience */
     STACK_BYTES = 64 * 1024,
 };
 
