@@ -60,6 +60,18 @@ static void unknown_members_are_removed(void **state)
     json_decref(names);
 }
 
+static void empty_lists_are_removed(void **state)
+{
+    (void)state;
+    json_t *names;
+    assert_int_equal(check("{\"total\":1,\"added\":[\"a\"],\"changed\":[],\"items\":[]}", &names),
+                     0);
+    assert_non_null(json_object_get(names, "added"));
+    assert_null(json_object_get(names, "changed"));
+    assert_non_null(json_object_get(names, "items"));
+    json_decref(names);
+}
+
 static void limits_hold(void **state)
 {
     (void)state;
@@ -80,6 +92,7 @@ int main(void)
         cmocka_unit_test(good_ones_are_taken),
         cmocka_unit_test(bad_ones_are_refused),
         cmocka_unit_test(unknown_members_are_removed),
+        cmocka_unit_test(empty_lists_are_removed),
         cmocka_unit_test(limits_hold),
     };
     return cmocka_run_group_tests_name("runtime_names", tests, NULL, NULL);
