@@ -413,6 +413,19 @@ def test_names_now_and_while_busy(session):
     refused(400, names, session, max=-1)
 
 
+def test_an_interrupt_without_effect_is_repeated_once(spawn):
+    session = spawn()
+    answer = session.exec("import time\ntry:\n    print('on', flush=True); time.sleep(30)\n"
+                          "except KeyboardInterrupt: print('caught', flush=True)\ntime.sleep(30)",
+                          yield_ms=50)
+    path, text = f"{session.path}/exec/{answer.exec_id}/continue", answer["stdout"]
+    while "on\n" not in text:
+        text += session.client.call("POST", path, {"yield_ms": 50})["stdout"]
+    assert session.interrupt() is True
+    end = session.client.call("POST", path, {})
+    assert end.status == "interrupted" and end["stdout"] == "caught\n", end
+
+
 # Death certificates.
 
 
