@@ -9,6 +9,7 @@ struct plan;
 struct session;
 
 extern const struct op op_exec_continue;
+extern const struct op op_exec_oneshot;
 extern const struct op op_agent_list;
 extern const struct op op_health;
 extern const struct op op_plan_agent_enter;

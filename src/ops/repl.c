@@ -383,7 +383,7 @@ static int list(struct repl_call *repl, struct err *e)
     json_put_key(&json, "sessions");
     json_put_array(&json);
     for (struct session *s = session_next(engine, NULL); s != NULL; s = session_next(engine, s)) {
-        if (strcmp(policy_agent_of(s), repl->agent) != 0)
+        if (s->is_unlisted || strcmp(policy_agent_of(s), repl->agent) != 0)
             continue;
         put_listed(&json, s);
         count++;

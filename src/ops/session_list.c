@@ -14,6 +14,8 @@ static void run(struct call *call)
     json_put_array(&json);
     for (struct session *s = session_next(call->engine, NULL); s != NULL;
          s = session_next(call->engine, s)) {
+        if (s->is_unlisted)
+            continue;
         put_session(&json, s);
         count++;
     }

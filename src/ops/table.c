@@ -3,6 +3,7 @@
 const struct op *const op_table[] = {
     &op_session_exec, /* first: routes are tried in this order */
     &op_exec_continue,
+    &op_exec_oneshot,
     &op_session_input,
     &op_session_interrupt,
     &op_session_output,

@@ -526,6 +526,8 @@ static void write_cell(struct buf *out, const struct head_cell *cell)
     json_put_member_int(&json, "id", (int64_t)cell->id);
     if (names[cell->names] != NULL)
         json_put_member_str(&json, "names", names[cell->names]);
+    if (cell->is_script)
+        json_put_member_bool(&json, "script", true);
     json_put_member_text(&json, "code", cell->code, cell->len);
     json_put_object_end(&json);
 }

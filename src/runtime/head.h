@@ -130,6 +130,8 @@ struct head_cell {
     const char *code;
     size_t len;
     enum head_names names;
+    bool is_script; /* as a file that is run: its name is "<string>", and a value is told only if
+                       one expression is all there is. Of Python */
 };
 
 /* Runs a cell that writes to `out_fd` and `err_fd`; both are closed here in any case. */

@@ -37,6 +37,7 @@ static struct exec *new_exec(struct session *session, const struct exec_request 
     exec->timeout_ms = request->timeout_ms;
     exec->names = request->names;
     exec->echoes = request->echoes;
+    exec->is_script = request->is_script;
     wait_attach(exec, &request->wait);
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         exec->pipes[i].fd = -1;
@@ -89,7 +90,11 @@ static int begin(struct session *session, struct exec *exec, const char *code, s
     session_move(session, SESSION_BUSY);
     timing_begin(exec);
     struct err broken;
-    struct head_cell cell = {.id = exec->id, .code = code, .len = len, .names = exec->names};
+    struct head_cell cell = {.id = exec->id,
+                             .code = code,
+                             .len = len,
+                             .names = exec->names,
+                             .is_script = exec->is_script};
     if (head_run(session->head, &cell, write_fds[OUTPUT_STDOUT], write_fds[OUTPUT_STDERR],
                  &broken) < 0)
         session_lose_channel(session, broken.message);

@@ -113,7 +113,8 @@ struct exec_request {
     size_t code_len;
     uint32_t timeout_ms;   /* of running, not of waiting */
     enum head_names names; /* what the last answer says about the session's names */
-    bool echoes; /* value and error go to the streams too, as a terminal would show them */
+    bool echoes;    /* value and error go to the streams too, as a terminal would show them */
+    bool is_script; /* see struct head_cell */
     struct exec_wait wait;
 };
 
@@ -127,6 +128,7 @@ struct exec {
     uint32_t timeout_ms;
     enum head_names names;
     bool echoes;
+    bool is_script;
 
     /* Who waits for the next answer. */
     const struct exec_listener *listener; /* NULL: nobody */

@@ -163,7 +163,8 @@ void session_free(struct session *session)
     if (session->timer == NULL)
         return; /* by a callback of its own end */
     wait_free_kept(session);
-    map_remove(&engine->sessions, session->id);
+    if (!session->is_unlisted)
+        map_remove(&engine->sessions, session->id);
     list_remove(&session->node);
     engine->n_dead--;
     /* Somebody further up the stack may have it in hand: the loop frees it. */
@@ -343,6 +344,7 @@ static void take_request(struct session *session, const struct session_request *
 {
     const struct engine_config *config = &session->engine->config;
     session->runtime = request->runtime;
+    session->is_unlisted = request->is_unlisted;
     session->agent = request->agent != NULL ? mem_strdup(request->agent) : NULL;
     session->binding = request->binding != NULL ? mem_strdup(request->binding) : NULL;
     snprintf(session->cwd, sizeof(session->cwd), "%s", cwd);
@@ -380,7 +382,8 @@ static void enlist(struct session *session)
     session->timer = loop_timer_new(engine->loop, on_alarm, session);
     list_append(&engine->live, &session->node);
     engine->n_live++;
-    map_set(&engine->sessions, session->id, session);
+    if (!session->is_unlisted)
+        map_set(&engine->sessions, session->id, session);
     session_set_alarm(session, ALARM_START, START_MS);
     lifespan_watch(session);
 }

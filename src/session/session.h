@@ -53,6 +53,7 @@ struct session {
     struct plan plan;
     struct jail_limits limits;
     char cwd[SESSION_CWD_SIZE]; /* where it began */
+    bool is_unlisted;           /* it has no name that a caller could use */
     bool is_set_up;             /* it was told where and how */
     json_t *env;                /* until it was told; NULL: nothing to tell */
     char joined[UUID_SIZE];     /* the session whose jail it shares; "": its own jail */
@@ -102,6 +103,7 @@ struct session_request {
     const char *agent;                /* copied; may be NULL */
     const char *binding;              /* likewise */
     size_t max_output_bytes;          /* kept for each stream; 0: the usual */
+    bool is_unlisted;                 /* nobody but the requester is to find it */
     const char *cwd;                  /* NULL: /workspace */
     const json_t *env;                /* an object of strings; NULL: nothing besides the usual */
     struct session *join; /* shares the jail of this one, and its limits; NULL: its own */
@@ -149,5 +151,6 @@ struct session *session_find(struct engine *engine, const char *id, struct err *
 const char *session_state_name(enum session_state state);
 uint64_t session_output_len(const struct session *session); /* bytes ever, both streams */
 
-/* Walks live sessions, then dead ones, each oldest first. Start with NULL; NULL at the end. */
+/* Walks live sessions, then dead ones, each oldest first, with those that are not listed. Start
+ * with NULL; NULL at the end. */
 struct session *session_next(struct engine *engine, struct session *previous);

@@ -22,6 +22,7 @@ _describe = tracebacks.describe
 _make_room = interrupts.make_room
 
 NOTHING = "null"
+SCRIPT = "<string>"
 
 
 class Verdict:
@@ -55,13 +56,20 @@ class Cells:
 
     def install(self) -> None:
         """In the process that becomes the session."""
-        self._gate.install(Cells.run.__code__)
+        self._gate.install(Cells._settled.__code__)
         self._sources.teach_inspect()
         debuggers.install()
 
     def run(self, cell_id: int, source: str) -> Verdict:
         """Never raises. When it returns nothing of the user's runs in this thread."""
-        name = f"<cell {cell_id}>"
+        return self._settled(f"<cell {cell_id}>", source)
+
+    def run_script(self, source: str) -> Verdict:
+        """As exec() of a text would: tracebacks have no source, and there is a value only if one
+        expression is all there is."""
+        return self._settled(SCRIPT, source)
+
+    def _settled(self, name: str, source: str) -> Verdict:
         if "\r" in source:  # as the tokenizer would; then lines are what split() says
             source = source.replace("\r\n", "\n").replace("\r", "\n")
         self._verdict = None
@@ -94,7 +102,8 @@ class Cells:
     def _run(self, name: str, source: str) -> str:
         """The value as JSON."""
         self._gate.raise_early()
-        self._sources.add(name, source)
+        if name != SCRIPT:
+            self._sources.add(name, source)
         parts = self._compiler.compile(name, source)
         if parts.needs_loop:
             value = self._event_loop.run(_run_in_loop(parts, self._namespace))
@@ -103,7 +112,7 @@ class Cells:
         shown = NOTHING
         if value is not None:
             _builtins["_"] = value
-            if parts.is_shown:
+            if parts.is_shown and (name != SCRIPT or self._compiler.is_expression(source)):
                 shown = _value_of(value)
             del value
         self._finish_figures("ok")

@@ -79,6 +79,14 @@ class Compiler:
             parts.needs_loop = parts.needs_loop or parts.starts_tasks()
         return parts
 
+    def is_expression(self, source: str) -> bool:
+        """Is that all there is?"""
+        try:
+            _compile(source, "", "eval", self._flags | _ONLY_AST, True)
+        except SyntaxError:
+            return False
+        return True
+
     def _compile_text(self, name: str, source: str) -> Optional[Parts]:
         start = _last_statement(source)
         if start < 0:

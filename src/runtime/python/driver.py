@@ -110,7 +110,7 @@ class Session:
                 with self._reserve:
                     frame = self._channel.receive()
                 if frame["op"] == "exec":
-                    self._exec(frame["id"], frame["code"], frame.get("names"))
+                    self._exec(frame)
                 else:
                     self._gate.forget_early()  # no cell: an interrupt meant none
                     if frame["op"] == "setup":
@@ -130,8 +130,9 @@ class Session:
             _exit(1)
         self._channel.send('{"ev":"set"}')
 
-    def _exec(self, cell_id: int, code: str, wanted: Optional[str]) -> None:
-        """`wanted` of the names: "none", "changes" or "full"."""
+    def _exec(self, frame: Dict[str, Any]) -> None:
+        cell_id: int = frame["id"]
+        wanted: Optional[str] = frame.get("names")  # of the names: "changes" or "full"
         descriptors = self._channel.take_descriptors()
         if len(descriptors) != 2:
             raise frames.Closed(f"a cell came with {len(descriptors)} descriptors")
@@ -142,7 +143,10 @@ class Session:
         self._cell_id = cell_id
         self._talker = 0
         try:
-            verdict = self._cells.run(cell_id, code)
+            if frame.get("script"):
+                verdict = self._cells.run_script(frame["code"])
+            else:
+                verdict = self._cells.run(cell_id, frame["code"])
         except BaseException as error:
             verdict = self._cells.settle(error)
         if _getpid() != self._pid:
