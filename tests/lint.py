@@ -14,7 +14,7 @@ TOP = Path(__file__).resolve().parent.parent
 # server, because one of its verbs starts it.
 LEVELS = {
     "base": 0,
-    "wire": 1, "loop": 1,
+    "wire": 1, "loop": 1, "blob": 1,
     "jail": 2,
     "runtime": 3, "store": 3,
     "session": 4,
