@@ -1,7 +1,9 @@
-/* What daemon, warden, keeper and zygote say to each other: fixed structs over SOCK_SEQPACKET, one
- * message each. All ends are ours; nothing of a session ever reaches these sockets. */
+/* What daemon, warden, keeper, archivist and zygote say to each other: fixed structs over
+ * SOCK_SEQPACKET, one message each. All ends are ours; nothing of a session ever reaches these
+ * sockets. */
 #pragma once
 
+#include "blob/blob.h"
 #include "jail/spec.h"
 #include "jail/warden.h"
 
@@ -16,6 +18,8 @@ enum request_type {
     REQUEST_SIGNAL,  /* head; number: the signal */
     REQUEST_WATCH,   /* number: a cell runs or not */
     REQUEST_DESTROY, /* number: the workspace is kept or not */
+    REQUEST_RECORD,  /* head: the ticket; workspace, manifest: the base or "", budget */
+    REQUEST_RESTORE, /* head: the ticket; workspace, manifest */
 };
 
 struct request {
@@ -26,6 +30,8 @@ struct request {
     struct jail_limits limits;
     int32_t number;
     char workspace[WORKSPACE_NAME_MAX];
+    char manifest[BLOB_HEX_SIZE];
+    struct archive_budget budget;
     uint32_t text_len; /* bytes that follow the struct in the same message */
 };
 

@@ -298,15 +298,23 @@ int warden_stop_zygote(struct warden *w, uint32_t zygote, struct err *e)
     return send_request(w, &(struct request){.type = REQUEST_ZYGOTE_STOP, .zygote = zygote}, e);
 }
 
+static int name_workspace(struct request *r, const char *name, struct err *e)
+{
+    if (strlen(name) >= sizeof(r->workspace) || strchr(name, '/') || name[0] == '.' ||
+        name[0] == '\0')
+        return err_set(e, ERR_INVALID, "not a workspace's name: %s", name);
+    snprintf(r->workspace, sizeof(r->workspace), "%s", name);
+    return 0;
+}
+
 int warden_enter(struct warden *w, uint64_t jail, uint64_t head, uint32_t zygote,
                  const char *workspace, const struct jail_limits *limits, int session_sock,
                  struct err *e)
 {
     struct request r = {
         .type = REQUEST_ENTER, .jail = jail, .head = head, .zygote = zygote, .limits = *limits};
-    if (strlen(workspace) >= sizeof(r.workspace) || strchr(workspace, '/') || workspace[0] == '.')
-        return err_set(e, ERR_INVALID, "not a workspace's name: %s", workspace);
-    snprintf(r.workspace, sizeof(r.workspace), "%s", workspace);
+    if (name_workspace(&r, workspace, e) < 0)
+        return -1;
     return send_bytes(w, &r, sizeof(r), session_sock, e);
 }
 
@@ -333,4 +341,30 @@ int warden_destroy(struct warden *w, uint64_t jail, bool keep_workspace, struct 
 {
     struct request r = {.type = REQUEST_DESTROY, .jail = jail, .number = keep_workspace};
     return send_request(w, &r, e);
+}
+
+static int send_archive(struct warden *w, struct request *r, const char *workspace,
+                        const char *manifest, struct err *e)
+{
+    struct blob_hash hash;
+    if (name_workspace(r, workspace, e) < 0)
+        return -1;
+    if (manifest[0] != '\0' && blob_parse_hex(manifest, &hash) < 0)
+        return err_set(e, ERR_INVALID, "not a manifest's name: %.80s", manifest);
+    snprintf(r->manifest, sizeof(r->manifest), "%s", manifest);
+    return send_request(w, r, e);
+}
+
+int warden_record(struct warden *w, uint64_t ticket, const char *workspace, const char *base,
+                  const struct archive_budget *budget, struct err *e)
+{
+    struct request r = {.type = REQUEST_RECORD, .head = ticket, .budget = *budget};
+    return send_archive(w, &r, workspace, base, e);
+}
+
+int warden_restore(struct warden *w, uint64_t ticket, const char *workspace, const char *manifest,
+                   struct err *e)
+{
+    struct request r = {.type = REQUEST_RESTORE, .head = ticket};
+    return send_archive(w, &r, workspace, manifest, e);
 }

@@ -1,6 +1,7 @@
 /* jail: the sandbox. Promises: no code of a session runs before every wall around it stands; if a
  * wall cannot be built the session is refused; when a jail ends, or the daemon does, every process
- * in it is gone. Owns the warden process and everything below it. May call wire, loop and base.
+ * in it is gone. Owns the warden process and everything below it. May call wire, loop, blob and
+ * base.
  *
  * This header is the daemon's side. The warden is a small C process in a user namespace of its own
  * (pid 1 of its own pid namespace, so that its end is the end of everything it started). It makes
@@ -26,6 +27,8 @@ enum warden_event_type {
     WARDEN_SIGNALED,      /* jail, head: a signal that was asked for is on its way */
     WARDEN_OVER_QUOTA,    /* jail, bytes: /workspace is over its limit; writes fail now */
     WARDEN_GONE,          /* jail: destroyed; processes, cgroup and workspace are gone */
+    WARDEN_RECORDED,      /* head: the ticket; text: JSON, see warden_record */
+    WARDEN_RESTORED,      /* head: the ticket; text: JSON, see warden_restore */
     WARDEN_LOST,          /* text: the warden itself ended: no code can run any more */
 };
 
@@ -80,3 +83,32 @@ int warden_signal(struct warden *w, uint64_t head, int sig, struct err *e);
 int warden_watch(struct warden *w, uint64_t jail, bool is_busy, struct err *e);
 /* Ends every head in it. */
 int warden_destroy(struct warden *w, uint64_t jail, bool keep_workspace, struct err *e);
+
+/* ---- files go with the state: orders to the archivist, by way of the warden ------------------ */
+
+/* What a record may cost. Beyond it there is none, and the answer says why. */
+struct archive_budget {
+    uint32_t files;     /* names of any kind in the workspace */
+    uint64_t bytes;     /* of all its files together; holes count */
+    uint64_t new_bytes; /* read in this one record because they may have changed */
+};
+
+/* Orders about one workspace are carried out one after the other, in the order given; those about
+ * different ones side by side. Each is answered exactly once with its ticket, with an error in
+ * plain words if the archivist ended meanwhile; it may then simply be given again.
+ *
+ * Records the workspace data_dir/workspaces/NAME in the store of blobs. `base`: a manifest (hex)
+ * whose blobs the caller keeps, from which unchanged files are taken without a look at the store,
+ * or
+ * "". The answer:
+ *   {"manifest":hex|null,"files":n,"bytes":n,"new_bytes":n,"skipped":n,"torn":bool,"reason":null|".."}
+ * files: names recorded; skipped: those of them (sockets, pipes) that have no content; torn: the
+ * workspace changed meanwhile; manifest null: nothing was recorded, and reason says why. */
+int warden_record(struct warden *w, uint64_t ticket, const char *workspace, const char *base,
+                  const struct archive_budget *budget, struct err *e);
+/* Makes the workspace, which has to exist, equal to a manifest. The answer:
+ *   {"changed":n,"removed":n,"created":n,"errors":["..."...]}
+ * errors: at most 20, each names the file or says why nothing could be done; what is not named is
+ * restored. */
+int warden_restore(struct warden *w, uint64_t ticket, const char *workspace, const char *manifest,
+                   struct err *e);

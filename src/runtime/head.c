@@ -689,6 +689,8 @@ void head_on_event(struct head *head, const struct warden_event *event)
     case WARDEN_ENTERED:
     case WARDEN_ZYGOTE_READY:
     case WARDEN_ZYGOTE_EXITED:
+    case WARDEN_RECORDED:
+    case WARDEN_RESTORED:
     case WARDEN_LOST:
         break;
     }
