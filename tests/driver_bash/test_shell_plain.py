@@ -6,6 +6,7 @@ import signal
 import time
 
 import pytest
+from copies import ask_for_checkpoint
 from shell import Shell
 from test_shell_state import STATE
 
@@ -116,3 +117,11 @@ def test_setup_and_names(plain: Shell) -> None:
 def test_the_session_ends_with_the_daemon(plain: Shell) -> None:
     plain.close()
     assert plain.process.returncode == 0
+
+
+def test_it_is_not_copied(plain: Shell) -> None:
+    ask_for_checkpoint(plain, 3).close()
+    answer = plain.receive()
+    assert (answer["ev"], answer["id"], answer["forked"]) == ("checkpoint", 3, False)
+    assert "cannot load the builtin" in answer["reason"]
+    assert plain.out("echo on") == "on\n"

@@ -9,12 +9,15 @@
 
 #include "runtime/bash/cell.h"
 #include "runtime/bash/channel.h"
+#include "runtime/bash/children.h"
 #include "runtime/bash/imports.h"
 #include "runtime/bash/input.h"
 #include "runtime/bash/interrupts.h"
 #include "runtime/bash/messages.h"
 #include "runtime/bash/names.h"
+#include "runtime/bash/notes.h"
 #include "runtime/bash/request.h"
+#include "runtime/bash/sleeper.h"
 #include "wire/json.h"
 
 #include <errno.h>
@@ -213,16 +216,62 @@ static void exec(void)
 {
     struct cell_verdict verdict;
     int64_t id = session.request.id;
-    if (session.channel.n_fds != 2 || session.request.code.data == NULL)
+    int pipes[2];
+    if (!channel_take_fds(&session.channel, pipes, 2) || session.request.code.data == NULL)
         exit_shell(1);
-    take_pipes(session.channel.fds);
-    session.channel.n_fds = 0;
+    take_pipes(pipes);
     close_reserve();
+    children_notice();
     input_begin_cell(id);
     begin_names();
     names_begin_cell(wish_of(&session.request.names));
     cell_run(session.request.code.data, &verdict);
     answer_done(id, &verdict);
+}
+
+/* ---- copies ------------------------------------------------------------------------------------
+ */
+
+static void answer_checkpoint(int64_t id, pid_t pid, int threads)
+{
+    char reason[200] = "a loaded builtin has started threads";
+    if (threads == 1 && pid < 0)
+        snprintf(reason, sizeof(reason), "the shell cannot be copied: %s", strerror(-pid));
+    struct json_out json = begin_answer("checkpoint");
+    json_put_member_int(&json, "id", id);
+    json_put_member_bool(&json, "forked", pid > 0);
+    json_put_member_int(&json, "threads", threads);
+    if (pid < 0)
+        json_put_member_str(&json, "reason", reason);
+    json_put_object_end(&json);
+    answer();
+}
+
+static void answer_woken(void)
+{
+    struct json_out json = begin_answer("woken");
+    notes_put(&json);
+    json_put_object_end(&json);
+    answer();
+}
+
+static void checkpoint(void)
+{
+    int64_t id = session.request.id;
+    int sock;
+    if (!channel_take_fds(&session.channel, &sock, 1))
+        exit_shell(1);
+    fflush(stdout);
+    fflush(stderr);
+    int threads = sleeper_count_threads();
+    pid_t pid = threads == 1 ? sleeper_fork(&session.channel, sock) : -EBUSY;
+    if (threads != 1)
+        close(sock);
+    close_reserve();
+    if (pid == 0)
+        answer_woken();
+    else
+        answer_checkpoint(id, pid, threads);
 }
 
 /* ---- its life ----------------------------------------------------------------------------------
@@ -240,6 +289,8 @@ static void serve_one(void)
         exit_shell(0);
     if (!request_read(&session.request, payload, len))
         exit_shell(1);
+    if (session.request.op != REQUEST_EXEC)
+        interrupts_drop_cell();
     switch (session.request.op) {
     case REQUEST_EXEC:
         exec();
@@ -252,6 +303,10 @@ static void serve_one(void)
         close_reserve();
         answer_names();
         break;
+    case REQUEST_CHECKPOINT:
+        checkpoint();
+        break;
+    case REQUEST_WAKE:  /* we are awake */
     case REQUEST_INPUT: /* its cell is over */
     case REQUEST_OTHER:
         close_reserve();
@@ -289,7 +344,8 @@ static int serve(WORD_LIST *args)
 {
     (void)args;
     session.answer = BUF_INIT(ANSWER_MAX);
-    if (channel_open(&session.channel, SESSION_FD) < 0 || detach_stdio() < 0)
+    channel_open(&session.channel, SESSION_FD);
+    if (detach_stdio() < 0)
         exit_shell(1);
     keep_reserve();
     cell_prepare();
@@ -297,6 +353,7 @@ static int serve(WORD_LIST *args)
     messages_install();
     interrupts_install(&session.channel);
     input_install(&session.channel);
+    children_install();
     answer_event("ready");
     for (;;)
         serve_one();
@@ -310,7 +367,7 @@ int cella_builtin_load(char *name)
 {
     (void)name;
     return strcmp(dist_version, DISTVERSION) == 0 && imports_has("sigaction") &&
-           imports_has("read") && imports_has("fflush");
+           imports_has("read") && imports_has("fflush") && imports_has("waitpid");
 }
 
 static char *documentation[] = {NULL};

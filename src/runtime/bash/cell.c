@@ -58,9 +58,14 @@ static int fflush_of_shell(FILE *stream)
     return fflush(stream);
 }
 
-void cell_prepare(void)
+void cell_renew(void)
 {
     session_pid = getpid();
+}
+
+void cell_prepare(void)
+{
+    cell_renew();
     imports_replace("fflush", fflush_of_shell);
     /* What bash meant to do after this builtin, it does not do: we never return. */
     run_unwind_protects();

@@ -17,5 +17,8 @@ struct cell_verdict {
 /* Once, in the shell as its start script left it: afterwards nothing of the script is left. */
 void cell_prepare(void);
 
+/* In a copy of the process that is the session from now on. */
+void cell_renew(void);
+
 /* `code` is the caller's. Does not return if the cell ends the session. */
 void cell_run(const char *code, struct cell_verdict *ret);

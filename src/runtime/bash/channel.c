@@ -14,14 +14,22 @@ enum {
 
 #define FRAME_BYTES_MAX (64 * MIB)
 
-int channel_open(struct channel *c, int fd)
+void channel_open(struct channel *c, int fd)
 {
     int moved = fcntl(fd, F_DUPFD_CLOEXEC, SOCKET_NUMBER);
-    if (moved < 0)
-        return -errno;
-    close(fd);
-    *c = (struct channel){.fd = moved, .in = BUF_INIT(FRAME_BYTES_MAX + MIB)};
-    return 0;
+    if (moved >= 0)
+        close(fd);
+    else
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+    *c = (struct channel){.fd = moved < 0 ? fd : moved, .in = BUF_INIT(FRAME_BYTES_MAX + MIB)};
+}
+
+void channel_close(struct channel *c)
+{
+    channel_close_fds(c);
+    close(c->fd);
+    buf_free(&c->in);
+    c->consumed = 0;
 }
 
 static void take_fds(struct channel *c, struct msghdr *msg)
@@ -153,6 +161,16 @@ int channel_send(struct channel *c, const struct buf *payload)
         }
     }
     return 0;
+}
+
+bool channel_take_fds(struct channel *c, int *ret_fds, size_t n)
+{
+    if (c->n_fds < n)
+        return false;
+    memcpy(ret_fds, c->fds, n * sizeof(*ret_fds));
+    c->n_fds -= n;
+    memmove(c->fds, c->fds + n, c->n_fds * sizeof(*c->fds));
+    return true;
 }
 
 void channel_close_fds(struct channel *c)

@@ -7,18 +7,22 @@
 #include <signal.h>
 #include <sys/types.h>
 
-enum { CHANNEL_FDS_MAX = 8 };
+enum { CHANNEL_FDS_MAX = 16 };
 
 struct channel {
     int fd;
     struct buf in;   /* what has arrived; consumed bytes are dropped at the next receive */
     size_t consumed; /* bytes at the front of `in` that belong to the frame last returned */
-    int fds[CHANNEL_FDS_MAX];
+    int fds[CHANNEL_FDS_MAX]; /* in the order of the frames that they came with */
     size_t n_fds;
 };
 
-/* Takes over a socket: it is moved, and `fd` closed. */
-int channel_open(struct channel *c, int fd);
+/* Takes over a socket: it is moved, and `fd` closed; where the user's limit leaves no such number,
+ * it stays where it is. */
+void channel_open(struct channel *c, int fd);
+
+/* With what has arrived and was not taken. */
+void channel_close(struct channel *c);
 
 /* The next frame, NUL-terminated and writable; valid until the next call. Blocks; a signal that
  * ends the shell is obeyed. -ECONNRESET when the daemon is gone or does not speak our language. */
@@ -34,5 +38,9 @@ int channel_wait(const struct channel *c, int64_t timeout_ms, const sigset_t *ma
 
 /* Sends one frame. */
 int channel_send(struct channel *c, const struct buf *payload);
+
+/* The descriptors of the frame last returned, whose number follows from what it says: those of the
+ * frames after it may have arrived too. False, and nothing taken, if there are fewer. */
+bool channel_take_fds(struct channel *c, int *ret_fds, size_t n);
 
 void channel_close_fds(struct channel *c);

@@ -312,10 +312,15 @@ static sh_builtin_func_t *replace_builtin(const char *name, sh_builtin_func_t *f
     return old;
 }
 
+void input_renew(void)
+{
+    input.group = getpgrp();
+}
+
 void input_install(struct channel *channel)
 {
     input.channel = channel;
-    input.group = getpgrp();
+    input_renew();
     input.typed = BUF_INIT(TYPED_MAX);
     if (!imports_replace("read", read_of_shell))
         return;

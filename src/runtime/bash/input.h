@@ -9,4 +9,6 @@
 /* Opens descriptor 0. */
 int input_open(void);
 void input_install(struct channel *channel);
+/* In a copy of the process that is the session from now on. */
+void input_renew(void);
 void input_begin_cell(int64_t id);

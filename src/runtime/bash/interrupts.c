@@ -96,12 +96,19 @@ static int sigaction_of_shell(int sig, const struct sigaction *action, struct si
     return r;
 }
 
-void interrupts_install(const struct channel *channel)
+/* A timer stays with the process that made it. */
+void interrupts_renew(void)
 {
-    gate.channel = channel;
     gate.session = getpid();
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGINT};
     gate.has_timer = timer_create(CLOCK_MONOTONIC, &event, &gate.again) == 0;
+    gate.is_taken = gate.is_early = 0;
+}
+
+void interrupts_install(const struct channel *channel)
+{
+    gate.channel = channel;
+    interrupts_renew();
     imports_replace("sigaction", sigaction_of_shell);
     set_signal_handler(SIGINT, on_sigint);
 }
@@ -109,6 +116,11 @@ void interrupts_install(const struct channel *channel)
 void interrupts_take_cell(void)
 {
     gate.is_taken = 1;
+}
+
+void interrupts_drop_cell(void)
+{
+    gate.is_taken = 0;
 }
 
 void interrupts_begin_cell(void)

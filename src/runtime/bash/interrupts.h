@@ -11,8 +11,14 @@
 
 void interrupts_install(const struct channel *channel);
 
+/* In a copy of the process that is the session from now on. */
+void interrupts_renew(void);
+
 /* A frame is being read; from here on to the cell's begin interrupts are kept for it. */
 void interrupts_take_cell(void);
+
+/* It was none that runs a cell. */
+void interrupts_drop_cell(void);
 
 /* Interrupts that were kept count at once. */
 void interrupts_begin_cell(void);

@@ -315,16 +315,15 @@ static bool start_shell(const char *bash, const char *file)
 
 static void exec(void)
 {
-    struct channel *c = &relay.channel;
-    if (c->n_fds != 2 || relay.request.code.data == NULL)
+    int pipes[2];
+    if (!channel_take_fds(&relay.channel, pipes, 2) || relay.request.code.data == NULL)
         _exit(1);
     char paths[2][48];
     int ends[2];
     for (int i = 0; i < 2; i++) {
-        ends[i] = open_stream(c->fds[i]);
+        ends[i] = open_stream(pipes[i]);
         snprintf(paths[i], sizeof(paths[i]), "/proc/%d/fd/%d", (int)getpid(), ends[i]);
     }
-    c->n_fds = 0;
     struct result result = run(relay.request.id, paths[0], paths[1], relay.request.code.data);
     close(ends[0]);
     close(ends[1]);
@@ -380,6 +379,22 @@ static void answer_names(void)
     end_answer(&json);
 }
 
+static void answer_checkpoint(void)
+{
+    int sock;
+    if (!channel_take_fds(&relay.channel, &sock, 1))
+        _exit(1);
+    close(sock);
+    struct json_out json = begin_answer("checkpoint");
+    json_put_member_int(&json, "id", relay.request.id);
+    json_put_member_bool(&json, "forked", false);
+    json_put_member_int(&json, "threads", 1);
+    json_put_member_str(&json, "reason",
+                        "this bash cannot load the builtin that copies it: install the version of "
+                        "bash that Cella was built for");
+    end_answer(&json);
+}
+
 static void serve_one(void)
 {
     char *payload;
@@ -401,6 +416,10 @@ static void serve_one(void)
     case REQUEST_NAMES:
         answer_names();
         break;
+    case REQUEST_CHECKPOINT:
+        answer_checkpoint();
+        break;
+    case REQUEST_WAKE:
     case REQUEST_INPUT:
     case REQUEST_OTHER:
         break;
@@ -428,8 +447,7 @@ int main(int argc, char **argv)
         return 2;
     }
     relay.answer = BUF_INIT(ANSWER_MAX);
-    if (channel_open(&relay.channel, SESSION_FD) < 0)
-        return 1;
+    channel_open(&relay.channel, SESSION_FD);
     take_signals();
     if (!start_shell(argv[1], argv[2]))
         return 1;

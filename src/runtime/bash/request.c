@@ -210,10 +210,9 @@ static bool take_env(struct scanner *s, struct request *r)
 static enum request_op op_of(const struct request_text *name)
 {
     static const char *const names[] = {
-        [REQUEST_SETUP] = "setup",
-        [REQUEST_EXEC] = "exec",
-        [REQUEST_INPUT] = "input",
-        [REQUEST_NAMES] = "names",
+        [REQUEST_SETUP] = "setup",           [REQUEST_EXEC] = "exec",
+        [REQUEST_INPUT] = "input",           [REQUEST_NAMES] = "names",
+        [REQUEST_CHECKPOINT] = "checkpoint", [REQUEST_WAKE] = "wake",
     };
     for (size_t i = 1; i < ARRAY_LEN(names); i++)
         if (strcmp(names[i], name->data) == 0)

@@ -10,6 +10,8 @@ enum request_op {
     REQUEST_EXEC,
     REQUEST_INPUT,
     REQUEST_NAMES,
+    REQUEST_CHECKPOINT,
+    REQUEST_WAKE,
 };
 
 enum { REQUEST_ENV_MAX = 256 };

@@ -1,0 +1,162 @@
+/* clang-format off */
+#include "runtime/bash/shell.h"
+/* clang-format on */
+
+#include "runtime/bash/descriptors.h"
+
+#include "runtime/bash/input.h"
+#include "runtime/bash/notes.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+enum { FILES_MAX = 256, FDINFO_BYTES = 2048 };
+
+struct open_file {
+    int fd;
+    int lock; /* LOCK_EX, LOCK_SH or 0 */
+    off_t offset;
+};
+
+static struct {
+    struct open_file items[FILES_MAX];
+    size_t n;
+} files;
+
+/* ---- walking them ------------------------------------------------------------------------------
+ */
+
+static void walk(void (*visit)(int fd, const struct stat *st, void *context), void *context)
+{
+    int numbers[FILES_MAX * 2];
+    size_t n = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    if (dir == NULL)
+        return;
+    for (struct dirent *d; (d = readdir(dir)) != NULL && n < ARRAY_LEN(numbers);)
+        if (d->d_name[0] != '.')
+            numbers[n++] = (int)strtol(d->d_name, NULL, 10);
+    int own = dirfd(dir);
+    for (size_t i = 0; i < n; i++) {
+        struct stat st;
+        if (numbers[i] != own && fstat(numbers[i], &st) == 0)
+            visit(numbers[i], &st, context);
+    }
+    closedir(dir);
+}
+
+static void note_offset(int fd, const struct stat *st, void *context)
+{
+    (void)context;
+    if (!S_ISREG(st->st_mode) || files.n == FILES_MAX || fd == STDOUT_FILENO || fd == STDERR_FILENO)
+        return;
+    off_t offset = lseek(fd, 0, SEEK_CUR);
+    if (offset >= 0)
+        files.items[files.n++] = (struct open_file){.fd = fd, .offset = offset};
+}
+
+void descriptors_note_offsets(void)
+{
+    files.n = 0;
+    walk(note_offset, NULL);
+}
+
+/* ---- open files of its own ---------------------------------------------------------------------
+ */
+
+/* The kernel tells of locks: "lock: 1: FLOCK  ADVISORY  WRITE 12 00:2a:7 0 EOF". */
+static int lock_on(int fd)
+{
+    char path[48], text[FDINFO_BYTES];
+    snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+    int info = open(path, O_RDONLY | O_CLOEXEC);
+    if (info < 0)
+        return 0;
+    ssize_t n = read(info, text, sizeof(text) - 1);
+    close(info);
+    text[MAX(n, 0)] = '\0';
+    const char *lock = strstr(text, "FLOCK");
+    if (lock == NULL)
+        return 0;
+    return strstr(lock, "WRITE") != NULL ? LOCK_EX : LOCK_SH;
+}
+
+/* The same file and number, another open file. */
+static int open_again(const struct open_file *file)
+{
+    char path[48];
+    int fd = file->fd;
+    int flags = fcntl(fd, F_GETFL);
+    int is_closed_on_exec = fcntl(fd, F_GETFD);
+    if (flags < 0 || is_closed_on_exec < 0)
+        return -errno;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    int again = open(path, (flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_NOCTTY | O_CLOEXEC);
+    if (again < 0)
+        return -errno;
+    lseek(again, file->offset, SEEK_SET);
+    dup3(again, fd, is_closed_on_exec & FD_CLOEXEC ? O_CLOEXEC : 0);
+    close(again);
+    return 0;
+}
+
+static void part_from_file(struct open_file *file)
+{
+    file->lock = lock_on(file->fd);
+    int r = open_again(file);
+    if (r < 0)
+        notes_add(
+            "file",
+            "descriptor %d could not be opened again (%s): what is read or written there moves "
+            "it for every copy of this shell",
+            file->fd, strerror(-r));
+}
+
+/* ---- pipes and sockets -------------------------------------------------------------------------
+ */
+
+static void part_from_stream(int fd, const struct stat *st, void *context)
+{
+    bool (*is_own)(int) = *(bool (**)(int))context;
+    bool is_socket = S_ISSOCK(st->st_mode);
+    if (is_own(fd) || !(is_socket || S_ISFIFO(st->st_mode)))
+        return;
+    notes_add(is_socket ? "socket" : "pipe",
+              "descriptor %d was a %s and is closed: open it again if it is needed", fd,
+              is_socket ? "socket" : "pipe");
+    close(fd);
+    if (fd == STDIN_FILENO)
+        input_open();
+}
+
+static void detach_output(void)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0)
+        return;
+    dup2(null, STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
+    if (null > STDERR_FILENO)
+        close(null);
+}
+
+void descriptors_part(bool (*is_own)(int fd))
+{
+    detach_output();
+    walk(part_from_stream, &is_own);
+    for (size_t i = 0; i < files.n; i++)
+        part_from_file(&files.items[i]);
+}
+
+void descriptors_reopen(void)
+{
+    for (size_t i = 0; i < files.n; i++) {
+        const struct open_file *file = &files.items[i];
+        if (open_again(file) == 0 && file->lock != 0 && flock(file->fd, file->lock | LOCK_NB) < 0)
+            notes_add("lock", "the file of descriptor %d is locked by another process now",
+                      file->fd);
+    }
+}

@@ -1,0 +1,21 @@
+/* Copies of the shell: a checkpoint is one that sleeps on a channel of its own, and whose copies,
+ * in turn, become the shell again.
+ *
+ *     shell --fork--> checkpoint (sleeps) --fork--> shell, as it was
+ *                          `--fork--> shell, once more ...
+ *
+ * All are siblings: children of the shell's parent, so that the user's `wait` knows of none. What a
+ * copy keeps, and what it cannot keep, stands in descriptors.h and children.h. `$$` stays what it
+ * was, as in every subshell of bash; BASHPID is the process's own. */
+#pragma once
+
+#include "runtime/bash/channel.h"
+
+/* Makes a checkpoint that sleeps on `sock`; the descriptor is taken. Returns its pid or -errno in
+ * the shell itself. Returns 0 in each copy that becomes the shell: then `control` is its own, on
+ * which it has announced itself with one byte. */
+pid_t sleeper_fork(struct channel *control, int sock);
+
+/* More than one: someone loaded a builtin that has started them, and no copy of us would be whole.
+ */
+int sleeper_count_threads(void);
