@@ -18,6 +18,7 @@
 
 enum {
     PROC_FILE_MAX = 256 * 1024,
+    COUNTS_MAX = 16 * 1024,
     REMOVE_TRIES = 200,
     REMOVE_PAUSE_MS = 10,
     MOVE_TRIES = 5,
@@ -473,7 +474,7 @@ static uint64_t read_count(const struct cgroup_parent *p, const struct cgroup *g
     char path[64];
     snprintf(path, sizeof(path), "%s/%s", g->name, file);
     _free_ char *text = NULL;
-    if (fd_read_file(controller_dir(p, controller), path, 4 * KIB, &text, NULL) < 0)
+    if (fd_read_file(controller_dir(p, controller), path, COUNTS_MAX, &text, NULL) < 0)
         return 0;
     const char *at = strstr(text, word);
     return at ? strtoull(at + strlen(word), NULL, 10) : 0;
@@ -488,6 +489,11 @@ uint32_t cgroup_oom_kills(const struct cgroup_parent *p, const struct cgroup *g)
 uint32_t cgroup_pids_refused(const struct cgroup_parent *p, const struct cgroup *g)
 {
     return (uint32_t)read_count(p, g, CGROUP_PIDS, "pids.events", "max ");
+}
+
+uint64_t cgroup_anonymous_bytes(const struct cgroup_parent *p, const struct cgroup *g)
+{
+    return read_count(p, g, CGROUP_MEMORY, "memory.stat", p->version == 1 ? "\nrss " : "anon ");
 }
 
 uint64_t cgroup_peak_bytes(const struct cgroup_parent *p, const struct cgroup *g)

@@ -45,5 +45,6 @@ void cgroup_close_join_fds(struct cgroup *g);
 /* What the kernel has counted since the group was made; 0 where it does not. */
 uint32_t cgroup_oom_kills(const struct cgroup_parent *p, const struct cgroup *g);
 uint32_t cgroup_pids_refused(const struct cgroup_parent *p, const struct cgroup *g);
+uint64_t cgroup_anonymous_bytes(const struct cgroup_parent *p, const struct cgroup *g); /* now */
 uint64_t cgroup_peak_bytes(const struct cgroup_parent *p, const struct cgroup *g);
 void cgroup_remove(const struct cgroup_parent *p, struct cgroup *g); /* takes a half-made one */

@@ -125,12 +125,17 @@ static int set_limits(const struct enter_args *a)
         {RLIMIT_SIGPENDING, 1024},
         /* Counted for each user namespace since Linux 5.14, so it holds without a cgroup too. Where
          * there is one, that refuses first, because it also counts what it refused. */
-        {RLIMIT_NPROC, a->limits.pids + INIT_PIDS + (a->has_pids_limit ? 1 : 0)},
+        {RLIMIT_NPROC, a->limits.pids + INIT_PIDS + (a->has_pids_limit ? 1 : 0) +
+                           (a->limits.checkpoint_mb > 0 ? JAIL_CHECKPOINT_PIDS : 0)},
         {RLIMIT_FSIZE, (rlim_t)a->limits.disk_mb * MIB},
     };
     int r = 0;
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(limits); i++)
         r = set_limit(limits[i].resource, limits[i].value);
+    char rank[16];
+    snprintf(rank, sizeof(rank), "%d", JAIL_HEAD_RANK);
+    if (r == 0)
+        r = fd_write_file(AT_FDCWD, "/proc/self/oom_score_adj", rank);
     rlim_t base = a->execs ? PROGRAM_DATA_BYTES : data_in_use();
     if (r == 0 && !a->has_memory_limit)
         r = set_limit(RLIMIT_DATA, base + (rlim_t)a->limits.memory_mb * MIB);

@@ -8,6 +8,9 @@
 /* Inside a jail everyone is this user. */
 enum { JAIL_UID = 1000, JAIL_GID = 1000 };
 
+/* oom_score_adj of heads and what they start: the jail's own init goes after them. */
+enum { JAIL_HEAD_RANK = 200 };
+
 struct enter_args {
     int jail_pidfd;        /* the jail's init */
     const int *cgroup_fds; /* cgroup v1 `tasks` files to join */

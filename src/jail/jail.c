@@ -172,6 +172,11 @@ static unsigned outer_id(const struct jail_factory *f, uint32_t slot)
     return f->has_id_range ? JAIL_UID + slot : 0;
 }
 
+uint32_t jail_slot_of(const struct jail_factory *f, unsigned owner)
+{
+    return f->has_id_range && owner >= JAIL_UID ? owner - JAIL_UID : UINT32_MAX;
+}
+
 static int make_workspace(const struct jail_factory *f, const char *name, unsigned owner)
 {
     if (mkdirat(f->workspaces, name, 0700) < 0 && errno != EEXIST)

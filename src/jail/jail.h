@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/list.h"
+#include "jail/census.h"
 #include "jail/cgroup.h"
 #include "jail/message.h"
 #include "jail/seccomp.h"
@@ -29,7 +30,9 @@ struct jail {
     pid_t init_pid; /* 0 once reaped */
     int init_pidfd;
     int proc_fd; /* the jail's own /proc; -1 once handed to the keeper, which then watches */
-    struct list inmates; /* heads that are in it or on their way */
+    struct list inmates; /* who are in it or on their way, in the order of their coming */
+    uint32_t n_inmates;
+    bool has_checkpoints; /* it had one: limits are wider from then on */
     bool was_inhabited;
     bool is_ending;
     bool was_refused; /* the daemon has been told and expects no more of it */
@@ -37,7 +40,8 @@ struct jail {
     bool is_removing; /* the keeper owes an answer */
 };
 
-/* A head: an interpreter that a zygote was asked for, until it was reaped. */
+/* An interpreter that a zygote was asked for, or a copy that one made of itself; until it was
+ * reaped. */
 struct inmate {
     struct list link; /* in its jail */
     struct list owed; /* among those whose zygote has not answered yet */
@@ -45,8 +49,12 @@ struct inmate {
     uint64_t head; /* the daemon's name for it */
     uint32_t zygote;
     pid_t pid; /* 0 until the zygote has answered */
+    enum warden_kind kind;
+    struct census census; /* a checkpoint: who lived in the jail when it was adopted */
 };
 
+/* The slot whose user this is, by the warden's numbers; a slot that cannot be if there is none. */
+uint32_t jail_slot_of(const struct jail_factory *factory, unsigned owner);
 /* Makes the room: namespaces, file tree, cgroup, init. Blocks for about a millisecond. */
 int jail_make(const struct jail_factory *factory, uint64_t id, uint32_t slot, const char *workspace,
               const struct jail_limits *limits, struct jail **ret, struct err *e);

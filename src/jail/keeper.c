@@ -24,7 +24,6 @@ enum {
     PACE_MAX_MS = 1000,
     LINGER_MS = 2000,            /* between looks while processes outlive their cell */
     FILL_BYTES_PER_MS = 2 << 20, /* the fastest disk we reckon with: 2 GiB/s */
-    AT_REST_PIDS = 2,            /* the jail's init and its head */
     SLACK_MB = 64,               /* how far over a quarter more than the limit is tolerated */
     REST_MS = 20000,             /* between looks at the disk while jails are at rest */
     REST_MB = 32,                /* what may vanish from it before they are looked at */
@@ -42,6 +41,7 @@ struct ward {
     uint64_t next_ms;     /* 0: at rest */
     uint64_t earliest_ms; /* not to be measured again before */
     struct measure_mapped mapped;
+    uint32_t n_inmates;
     bool is_busy;
     bool is_over;
 };
@@ -57,7 +57,7 @@ static int reopen_dir(int fd)
     return openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Does anything run in the jail besides its init and an idle, single-threaded head? */
+/* Does anything run in the jail besides its init and idle, single-threaded inmates? */
 static bool has_lingering(const struct ward *w)
 {
     int fd = reopen_dir(w->proc);
@@ -78,7 +78,7 @@ static bool has_lingering(const struct ward *w)
             has_threads = true;
     }
     closedir(dir);
-    return pids > AT_REST_PIDS || has_threads;
+    return pids > 1 + (int)w->n_inmates || has_threads;
 }
 
 /* ---- enforcing ----------------------------------------------------------------------------- */
@@ -130,11 +130,15 @@ static void limit_writes(const struct ward *w, bool refuse)
         closedir(dir);
 }
 
+static void send_word(const struct keeper_word *word)
+{
+    if (fd_send(control, word, sizeof(*word), NULL, 0) < 0)
+        _exit(0); /* the warden is gone */
+}
+
 static void say(enum keeper_word_type type, uint64_t jail, uint64_t bytes)
 {
-    struct keeper_word word = {.type = type, .jail = jail, .bytes = bytes};
-    if (fd_send(control, &word, sizeof(word), NULL, 0) < 0)
-        _exit(0); /* the warden is gone */
+    send_word(&(struct keeper_word){.type = type, .jail = jail, .bytes = bytes});
 }
 
 static void check(struct ward *w)
@@ -232,7 +236,8 @@ void keeper_set_leftovers_aside(int workspaces)
     while ((entry = readdir(dir)) != NULL) {
         char name[sizeof(LEFTOVERS "/") + sizeof(entry->d_name)];
         snprintf(name, sizeof(name), LEFTOVERS "/%s", entry->d_name);
-        if (!fd_is_dots(entry->d_name) && strcmp(entry->d_name, LEFTOVERS) != 0)
+        bool is_ours = entry->d_name[0] == '.' && !fd_is_dots(entry->d_name);
+        if (is_ours && strcmp(entry->d_name, LEFTOVERS) != 0)
             renameat(workspaces, entry->d_name, workspaces, name);
     }
     closedir(dir);
@@ -241,11 +246,29 @@ void keeper_set_leftovers_aside(int workspaces)
 /* In a process of its own: orders must not wait for it. */
 static void remove_leftovers(int workspaces)
 {
-    if (fork() != 0)
+    static pid_t remover;
+    /* It goes on until nothing is left, so one that still runs will see what is new. */
+    if (remover > 0 && kill(remover, 0) == 0 && faccessat(workspaces, LEFTOVERS, F_OK, 0) == 0)
+        return;
+    remover = fork();
+    if (remover != 0)
         return;
     close(control);
     remove_workspace(workspaces, LEFTOVERS);
     _exit(0);
+}
+
+/* A workspace that no jail uses, and for which nobody waits. */
+static void set_aside(int workspaces, const char *name)
+{
+    char to[sizeof(LEFTOVERS "/") + WORKSPACE_NAME_MAX];
+    snprintf(to, sizeof(to), LEFTOVERS "/%s", name);
+    bool is_there = renameat(workspaces, name, workspaces, to) == 0;
+    if (!is_there && errno == ENOENT && mkdirat(workspaces, LEFTOVERS, 0700) == 0)
+        is_there = renameat(workspaces, name, workspaces, to) == 0;
+    if (!is_there) /* something of that name is there already */
+        remove_workspace(workspaces, name);
+    remove_leftovers(workspaces);
 }
 
 /* A tree may take minutes, in which the quotas of others must hold: what is not empty is removed by
@@ -263,6 +286,26 @@ static void remove_and_say(int workspaces, const struct keeper_order *order)
         return;
     }
     say(KEEPER_SAYS_REMOVED, order->jail, 0);
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+/* Reading it takes milliseconds for a large process, which the warden must not spend. */
+static void measure_and_say(const struct keeper_order *order)
+{
+    static const char *const parts[] = {"\nPrivate_Clean:", "\nPrivate_Dirty:"};
+    char path[64];
+    _free_ char *text = NULL;
+    uint64_t bytes = 0;
+    snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)order->pid);
+    if (order->pid > 0 && fd_read_file(AT_FDCWD, path, 16 * KIB, &text, NULL) == 0) {
+        for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+            const char *at = strstr(text, parts[i]);
+            bytes += at != NULL ? strtoull(at + strlen(parts[i]), NULL, 10) * KIB : 0;
+        }
+    }
+    struct keeper_word word = {.type = KEEPER_SAYS_MEASURED, .head = order->head, .bytes = bytes};
+    send_word(&word);
 }
 
 /* ---- orders -------------------------------------------------------------------------------- */
@@ -295,6 +338,7 @@ static void watch(const struct keeper_order *order, const int fds[2])
     w->workspace = fds[0];
     w->proc = fds[1];
     w->limit_bytes = order->disk_mb * MIB;
+    w->n_inmates = order->n_inmates;
     list_append(&wards, &w->link);
 }
 
@@ -310,6 +354,8 @@ static void set_busy(struct ward *w, bool is_busy)
 static void obey(const struct keeper_order *order, const int *fds, size_t n_fds, int workspaces)
 {
     struct ward *w = find(order->jail);
+    if (w != NULL)
+        w->n_inmates = order->n_inmates;
     switch (order->type) {
     case KEEPER_WATCH:
         if (n_fds == 2)
@@ -321,12 +367,20 @@ static void obey(const struct keeper_order *order, const int *fds, size_t n_fds,
         if (w != NULL)
             set_busy(w, order->is_busy);
         break;
+    case KEEPER_COUNT:
+        break;
+    case KEEPER_MEASURE:
+        measure_and_say(order);
+        break;
     case KEEPER_FORGET:
         forget(w);
         break;
     case KEEPER_REMOVE:
         forget(w);
-        remove_and_say(workspaces, order);
+        if (order->jail == 0)
+            set_aside(workspaces, order->workspace);
+        else
+            remove_and_say(workspaces, order);
         break;
     }
 }

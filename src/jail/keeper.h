@@ -8,8 +8,9 @@
  * until files were deleted; who lifts that limit and goes on filling the disk is killed. */
 #pragma once
 
-/* Sets aside what a daemon that was killed left behind, before the first jail is made; the keeper
- * removes it in its own time. */
+/* Sets aside what a warden that was killed left behind of its own, jails that nobody had entered,
+ * before the first jail is made; the keeper removes it in its own time. Workspaces with a name are
+ * the daemon's to remove or to use again. */
 void keeper_set_leftovers_aside(int workspaces);
 
 /* The keeper's whole life; `sock` carries struct keeper_order and struct keeper_word. */

@@ -20,6 +20,10 @@ enum request_type {
     REQUEST_DESTROY, /* number: the workspace is kept or not */
     REQUEST_RECORD,  /* head: the ticket; workspace, manifest: the base or "", budget */
     REQUEST_RESTORE, /* head: the ticket; workspace, manifest */
+    REQUEST_ADOPT,   /* head; number: its kind; one descriptor: its channel */
+    REQUEST_CLEAR,   /* head, since */
+    REQUEST_MEASURE, /* head */
+    REQUEST_REMOVE,  /* workspace */
 };
 
 struct request {
@@ -27,6 +31,7 @@ struct request {
     uint32_t zygote;
     uint64_t jail;
     uint64_t head;
+    uint64_t since;
     struct jail_limits limits;
     int32_t number;
     char workspace[WORKSPACE_NAME_MAX];
@@ -70,14 +75,24 @@ struct zygote_forked {
 };
 
 /* Warden to keeper, with a descriptor of the workspace and one of the jail's /proc for WATCH. */
-enum keeper_order_type { KEEPER_WATCH, KEEPER_BUSY, KEEPER_FORGET, KEEPER_REMOVE };
+enum keeper_order_type {
+    KEEPER_WATCH,
+    KEEPER_BUSY,
+    KEEPER_COUNT, /* n_inmates has changed */
+    KEEPER_MEASURE,
+    KEEPER_FORGET,
+    KEEPER_REMOVE
+};
 
 struct keeper_order {
     enum keeper_order_type type;
     uint64_t jail;
     uint32_t disk_mb;
+    uint32_t n_inmates; /* who rest when no cell runs */
     bool is_busy;
-    char workspace[WORKSPACE_NAME_MAX]; /* REMOVE */
+    uint64_t head;                      /* MEASURE; answered with the same */
+    int32_t pid;                        /* MEASURE */
+    char workspace[WORKSPACE_NAME_MAX]; /* REMOVE; nobody waits for it if jail is 0 */
 };
 
 /* Keeper to warden. */
@@ -85,11 +100,13 @@ enum keeper_word_type {
     KEEPER_SAYS_OVER,
     KEEPER_SAYS_UNDER,
     KEEPER_SAYS_FAR_OVER,
-    KEEPER_SAYS_REMOVED
+    KEEPER_SAYS_REMOVED,
+    KEEPER_SAYS_MEASURED
 };
 
 struct keeper_word {
     enum keeper_word_type type;
     uint64_t jail;
+    uint64_t head;
     uint64_t bytes;
 };

@@ -9,10 +9,16 @@ struct jail_limits {
     uint32_t pids;        /* processes and threads */
     uint32_t disk_mb;     /* of /workspace */
     uint32_t cpu_seconds; /* of each process; 0: as many as it likes */
+    /* What copies on write may take on top of memory_mb from the first checkpoint on: a head that
+     * changes what a sleeping copy shares needs it twice. 0: there will be no checkpoints. */
+    uint32_t checkpoint_mb;
 };
 
+enum { JAIL_CHECKPOINT_PIDS = 24 }; /* likewise on top of pids */
+
 #define JAIL_LIMITS_DEFAULT                                                                        \
-    ((struct jail_limits){.memory_mb = 512, .cpu_percent = 100, .pids = 128, .disk_mb = 1024})
+    ((struct jail_limits){                                                                         \
+        .memory_mb = 512, .cpu_percent = 100, .pids = 128, .disk_mb = 1024, .checkpoint_mb = 512})
 
 /* Inside every jail. */
 #define JAIL_WORKSPACE "/workspace"

@@ -302,7 +302,7 @@ static int name_workspace(struct request *r, const char *name, struct err *e)
 {
     if (strlen(name) >= sizeof(r->workspace) || strchr(name, '/') || name[0] == '.' ||
         name[0] == '\0')
-        return err_set(e, ERR_INVALID, "not a workspace's name: %s", name);
+        return err_set(e, ERR_INVALID, "not a workspace's name: %.80s", name);
     snprintf(r->workspace, sizeof(r->workspace), "%s", name);
     return 0;
 }
@@ -329,6 +329,24 @@ int warden_signal(struct warden *w, uint64_t head, int sig, struct err *e)
 {
     return send_request(w, &(struct request){.type = REQUEST_SIGNAL, .head = head, .number = sig},
                         e);
+}
+
+int warden_adopt(struct warden *w, uint64_t jail, uint64_t head, enum warden_kind kind, int channel,
+                 struct err *e)
+{
+    struct request r = {.type = REQUEST_ADOPT, .jail = jail, .head = head, .number = (int)kind};
+    return send_bytes(w, &r, sizeof(r), channel, e);
+}
+
+int warden_clear(struct warden *w, uint64_t head, uint64_t jail, uint64_t since, struct err *e)
+{
+    struct request r = {.type = REQUEST_CLEAR, .jail = jail, .head = head, .since = since};
+    return send_request(w, &r, e);
+}
+
+int warden_measure(struct warden *w, uint64_t head, struct err *e)
+{
+    return send_request(w, &(struct request){.type = REQUEST_MEASURE, .head = head}, e);
 }
 
 int warden_watch(struct warden *w, uint64_t jail, bool is_busy, struct err *e)
@@ -367,4 +385,10 @@ int warden_restore(struct warden *w, uint64_t ticket, const char *workspace, con
 {
     struct request r = {.type = REQUEST_RESTORE, .head = ticket};
     return send_archive(w, &r, workspace, manifest, e);
+}
+
+int warden_remove_workspace(struct warden *w, const char *name, struct err *e)
+{
+    struct request r = {.type = REQUEST_REMOVE};
+    return name_workspace(&r, name, e) < 0 ? -1 : send_request(w, &r, e);
 }

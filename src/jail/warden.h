@@ -20,11 +20,15 @@ struct warden;
 enum warden_event_type {
     WARDEN_ZYGOTE_READY,  /* zygote, text: the JSON report that the zygote wrote about itself */
     WARDEN_ZYGOTE_EXITED, /* zygote, status, text: the end of what it wrote to stderr */
-    WARDEN_ENTERED,       /* jail, head, pid: an interpreter walked in; it speaks on its socket */
+    WARDEN_ENTERED,       /* jail, head, pid: an interpreter walked in; it speaks on its socket.
+                             After warden_adopt also bytes: the anonymous memory of the jail */
     WARDEN_REFUSED,       /* jail, head, text: no interpreter, nothing of it is left; and no jail,
                              unless others have walked into it */
     WARDEN_EXITED,        /* jail, head, pid, status, oom_kills, peak_bytes, pids_refused */
     WARDEN_SIGNALED,      /* jail, head: a signal that was asked for is on its way */
+    WARDEN_CLEARED,       /* jail, head, bytes: how many processes besides the head were ended;
+                             text: empty, or why the jail had to be ended as a whole */
+    WARDEN_MEASURED,      /* head, bytes: private memory of that process; 0 if it is gone */
     WARDEN_OVER_QUOTA,    /* jail, bytes: /workspace is over its limit; writes fail now */
     WARDEN_GONE,          /* jail: destroyed; processes, cgroup and workspace are gone */
     WARDEN_RECORDED,      /* head: the ticket; text: JSON, see warden_record */
@@ -68,7 +72,8 @@ int warden_stop_zygote(struct warden *w, uint32_t zygote, struct err *e);
 
 /* Makes a jail with workspace data_dir/workspaces/NAME and lets a fork of the zygote walk in: a
  * head, which will speak on `session_sock` (the caller keeps ownership of its copy). If the jail
- * exists already the head joins those in it; workspace and limits are then the jail's own. The
+ * exists already the head joins those in it; workspace and limits are then the jail's own. A
+ * workspace that exists is used as it is; if the jail does not come about it is still there. The
  * caller chooses the numbers, each once for ever. */
 int warden_enter(struct warden *w, uint64_t jail, uint64_t head, uint32_t zygote,
                  const char *workspace, const struct jail_limits *limits, int session_sock,
@@ -77,12 +82,37 @@ int warden_set_limits(struct warden *w, uint64_t jail, const struct jail_limits 
                       struct err *e);
 /* To the head's process group, and to the head if it left that group. */
 int warden_signal(struct warden *w, uint64_t head, int sig, struct err *e);
+
+/* Copies that a head, or a sleeping copy, made of itself with CLONE_PARENT: children of the warden,
+ * which does not know them yet. */
+enum warden_kind {
+    WARDEN_HEAD,       /* woken from a checkpoint */
+    WARDEN_CHECKPOINT, /* asleep */
+    WARDEN_SAVER       /* writes a state down and ends */
+};
+
+/* Gives such a copy a number, as if it had been entered: WARDEN_ENTERED or WARDEN_REFUSED follows,
+ * later WARDEN_EXITED. `channel` is our end of a socket that the copy has the other end of, with
+ * SO_PASSCRED set before its first byte was written: the warden reads that byte, which tells who
+ * wrote it. With a checkpoint it notes who lives in the jail at this moment. The caller keeps its
+ * copy of the descriptor, and must not read from it before the answer. */
+int warden_adopt(struct warden *w, uint64_t jail, uint64_t head, enum warden_kind kind, int channel,
+                 struct err *e);
+/* Ends the head, which may be dead already, and every process of the jail that is neither ours
+ * (init; other heads, checkpoints and savers with what they started in their own session) nor was
+ * there when the checkpoint `since` was adopted (0: none is spared). WARDEN_CLEARED follows when
+ * none of them runs code any more; their memory may take longer. */
+int warden_clear(struct warden *w, uint64_t head, uint64_t jail, uint64_t since, struct err *e);
+int warden_measure(struct warden *w, uint64_t head, struct err *e); /* WARDEN_MEASURED follows */
+
 /* A cell runs (true) or has ended (false): /workspace is measured often while one runs, and once
  * about a second after it, and on as long as anything of the jail does. Enough to call with false
  * once a second for sessions whose cells are short. */
 int warden_watch(struct warden *w, uint64_t jail, bool is_busy, struct err *e);
-/* Ends every head in it. */
+/* Ends every head in it. A workspace that is kept is there for a later jail of that name, or until
+ * warden_remove_workspace, which says nothing when it is done. */
 int warden_destroy(struct warden *w, uint64_t jail, bool keep_workspace, struct err *e);
+int warden_remove_workspace(struct warden *w, const char *name, struct err *e);
 
 /* ---- files go with the state: orders to the archivist, by way of the warden ------------------ */
 

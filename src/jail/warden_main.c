@@ -2,8 +2,10 @@
 
 #include "base/fd.h"
 #include "base/map.h"
+#include "jail/enter.h"
 #include "jail/image.h"
 #include "jail/keeper.h"
+#include "jail/witness.h"
 #include "jail/zygote.h"
 
 #include <errno.h>
@@ -13,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 enum {
@@ -21,6 +24,9 @@ enum {
     ERRORS_SHOWN = 4096,
     SPARES_MAX = 2,
     SPARE_AFTER_MS = 5, /* of quiet: who asks now goes first */
+    RANK_NEWEST = 100,  /* oom_score_adj; JAIL_HEAD_RANK is between this and the next */
+    RANK_OLD = 300,
+    RANK_SAVER = 400,
 };
 
 static struct {
@@ -84,6 +90,11 @@ static struct jail *find_jail(uint64_t id)
     return map_get(&warden.jails_by_id, key_of(id).text);
 }
 
+static struct inmate *find_inmate(uint64_t head)
+{
+    return map_get(&warden.inmates_by_head, key_of(head).text);
+}
+
 static struct zygote *find_zygote(uint32_t id)
 {
     LIST_EACH(&warden.zygotes, at)
@@ -95,14 +106,32 @@ static struct zygote *find_zygote(uint32_t id)
     return NULL;
 }
 
+/* New ones first: the files of a workspace that was kept belong to the user of its slot. */
 static uint32_t take_slot(void)
 {
-    return warden.n_free_slots > 0 ? warden.free_slots[--warden.n_free_slots] : warden.next_slot++;
+    return warden.next_slot < SLOTS_MAX ? warden.next_slot++
+                                        : warden.free_slots[--warden.n_free_slots];
 }
 
 static bool has_slot(void)
 {
     return warden.n_free_slots > 0 || warden.next_slot < SLOTS_MAX;
+}
+
+/* That one, if nobody has it. */
+static bool take_this_slot(uint32_t slot)
+{
+    if (slot >= SLOTS_MAX)
+        return false;
+    for (; warden.next_slot <= slot; warden.next_slot++)
+        warden.free_slots[warden.n_free_slots++] = warden.next_slot;
+    for (size_t i = warden.n_free_slots; i-- > 0;) {
+        if (warden.free_slots[i] != slot)
+            continue;
+        warden.free_slots[i] = warden.free_slots[--warden.n_free_slots];
+        return true;
+    }
+    return false;
 }
 
 static void give_slot(uint32_t slot)
@@ -114,21 +143,36 @@ static void give_slot(uint32_t slot)
 
 static void read_keeper(void);
 
-static void order_keeper(enum keeper_order_type type, const struct jail *j, bool is_busy,
-                         const int *fds, size_t n_fds)
+static void send_keeper(const struct keeper_order *order, const int *fds, size_t n_fds)
 {
-    struct keeper_order order = {
-        .type = type, .jail = j->id, .disk_mb = j->limits.disk_mb, .is_busy = is_busy};
-    memcpy(order.workspace, j->workspace, sizeof(order.workspace));
     ssize_t sent;
     /* A keeper that waits for us to read does not read: of the two, we give way. */
-    while ((sent = fd_send(warden.keeper, &order, sizeof(order), fds, n_fds)) == -EAGAIN) {
+    while ((sent = fd_send(warden.keeper, order, sizeof(*order), fds, n_fds)) == -EAGAIN) {
         struct pollfd wait = {.fd = warden.keeper, .events = POLLIN | POLLOUT};
         if (poll(&wait, 1, -1) == 1 && (wait.revents & POLLIN))
             read_keeper();
     }
     if (sent < 0)
         _exit(1); /* without its keeper no quota holds */
+}
+
+static void order_keeper(enum keeper_order_type type, const struct jail *j, bool is_busy,
+                         const int *fds, size_t n_fds)
+{
+    struct keeper_order order = {.type = type,
+                                 .jail = j->id,
+                                 .disk_mb = j->limits.disk_mb,
+                                 .n_inmates = j->n_inmates,
+                                 .is_busy = is_busy};
+    memcpy(order.workspace, j->workspace, sizeof(order.workspace));
+    send_keeper(&order, fds, n_fds);
+}
+
+static void count_inmates(struct jail *j, int change)
+{
+    j->n_inmates = (uint32_t)((int)j->n_inmates + change);
+    if (j->proc_fd < 0 && !j->is_ending) /* it is watched */
+        order_keeper(KEEPER_COUNT, j, false, NULL, 0);
 }
 
 static void bury(struct jail *j)
@@ -170,9 +214,10 @@ static struct inmate *add_inmate(struct jail *j, const struct request *r)
 {
     struct inmate *i = mem_alloc(sizeof(*i));
     *i = (struct inmate){.jail = j, .head = r->head, .zygote = r->zygote};
+    list_init(&i->owed);
     list_append(&j->inmates, &i->link);
-    list_append(&warden.owed, &i->owed);
     map_set(&warden.inmates_by_head, key_of(i->head).text, i);
+    count_inmates(j, 1);
     return i;
 }
 
@@ -198,6 +243,8 @@ static void remove_inmate(struct inmate *i)
         map_remove(&warden.inmates_by_pid, key_of((uint64_t)i->pid).text);
     list_remove(&i->owed);
     list_remove(&i->link);
+    count_inmates(i->jail, -1);
+    census_free(&i->census);
     free(i);
 }
 
@@ -218,10 +265,9 @@ static void refuse(struct inmate *i, const char *why)
 
 /* ---- jails made ahead of time: a session need not wait for its namespaces ------------------- */
 
-static struct jail *make_jail(const struct request *r, struct err *e)
+static struct jail *make_jail(const struct request *r, uint32_t slot, struct err *e)
 {
     struct jail *j;
-    uint32_t slot = take_slot();
     if (jail_make(warden.factory, r->jail, slot, r->workspace, &r->limits, &j, e) < 0) {
         give_slot(slot);
         return NULL;
@@ -242,7 +288,7 @@ static void make_spare(void)
     /* The daemon counts jails from 1 up, so these numbers are free. */
     struct request r = {.jail = UINT64_MAX - warden.n_spares_made, .limits = JAIL_LIMITS_DEFAULT};
     snprintf(r.workspace, sizeof(r.workspace), ".spare-%zu", warden.n_spares_made++);
-    struct jail *j = make_jail(&r, &e);
+    struct jail *j = make_jail(&r, take_slot(), &e);
     warden.can_make_spares = j != NULL; /* or the next session will say why */
     if (j == NULL)
         return;
@@ -252,7 +298,7 @@ static void make_spare(void)
 
 /* Turns a spare into the jail that is asked for. The mount of its workspace follows the directory
  * to its new name. */
-static int adopt(struct jail *j, const struct request *r, struct err *e)
+static int refit(struct jail *j, const struct request *r, struct err *e)
 {
     if (j->init_pid == 0)
         return err_set(e, ERR_UNAVAILABLE, "a spare jail has ended");
@@ -279,12 +325,25 @@ static struct jail *take_spare(const struct request *r)
     struct jail *j = CONTAINER_OF(first, struct jail, link);
     list_remove(&j->link);
     warden.n_spares--;
-    if (adopt(j, r, &e) == 0)
+    if (refit(j, r, &e) == 0)
         return j;
     j->was_refused = true; /* nobody knows of it */
     list_append(&warden.jails, &j->link);
     end_jail(j);
     return NULL;
+}
+
+/* A workspace that was kept: the slot whose user owns it, if it is free, saves giving every file to
+ * another. */
+static struct jail *make_jail_around(const struct request *r, unsigned owner, struct err *e)
+{
+    uint32_t slot = jail_slot_of(warden.factory, owner);
+    if (!take_this_slot(slot))
+        slot = take_slot();
+    struct jail *j = make_jail(r, slot, e);
+    if (j != NULL)
+        j->keeps_workspace = true; /* whatever comes, unless the daemon says otherwise */
+    return j;
 }
 
 /* The jail that is there, else a new one. */
@@ -297,13 +356,15 @@ static struct jail *jail_for(const struct request *r, struct err *e)
     }
     if (j != NULL)
         return j;
-    if (!has_slot() && warden.n_spares == 0) {
+    if (!has_slot()) {
         err_set(e, ERR_LIMIT, "too many jails");
         return NULL;
     }
-    j = take_spare(r);
-    if (j == NULL)
-        j = make_jail(r, e);
+    struct stat st;
+    if (fstatat(warden.factory->workspaces, r->workspace, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        j = make_jail_around(r, st.st_uid, e);
+    else if ((j = take_spare(r)) == NULL)
+        j = make_jail(r, take_slot(), e);
     if (j == NULL)
         return NULL;
     warden.can_make_spares = true;
@@ -325,6 +386,7 @@ static void enter(const struct request *r, int session_sock)
         return;
     }
     struct inmate *i = add_inmate(j, r);
+    list_append(&warden.owed, &i->owed);
     if (zygote_ask_fork(z, warden.factory, j, i->head, session_sock) < 0) {
         fork_answered(i);
         refuse(i, "the zygote does not answer");
@@ -356,12 +418,26 @@ static void refuse_jail(struct jail *j, const char *why)
     end_jail(j);
 }
 
+/* A head that writes where a checkpoint shares its memory needs it twice, and the copies are
+ * processes too: from the first one on there is room for that. Before it, limits mean what they
+ * say. */
+static int apply_limits(const struct jail *j, struct err *e)
+{
+    struct jail_limits wide = j->limits;
+    if (j->has_checkpoints && wide.checkpoint_mb > 0) {
+        wide.memory_mb += wide.checkpoint_mb;
+        wide.pids += JAIL_CHECKPOINT_PIDS;
+    }
+    return warden.factory->cgroups.version == 0
+               ? 0
+               : cgroup_set_limits(&warden.factory->cgroups, &j->cgroup, &wide, e);
+}
+
 static void set_limits(struct jail *j, const struct jail_limits *limits)
 {
     struct err e;
     j->limits = *limits;
-    if (warden.factory->cgroups.version != 0 &&
-        cgroup_set_limits(&warden.factory->cgroups, &j->cgroup, limits, &e) < 0)
+    if (apply_limits(j, &e) < 0)
         refuse_jail(j, e.message);
     else if (j->proc_fd < 0)
         order_keeper(KEEPER_WATCH, j, false, NULL, 0);
@@ -377,6 +453,169 @@ static void signal_inmate(const struct inmate *i, int sig)
             kill(i->pid, sig);
     }
     tell(&(struct report){.type = WARDEN_SIGNALED, .jail = i->jail->id, .head = i->head}, "");
+}
+
+/* ---- copies that inmates made of themselves -------------------------------------------------- */
+
+static bool is_known(pid_t pid)
+{
+    struct key key = key_of((uint64_t)pid);
+    return map_get(&warden.inmates_by_pid, key.text) != NULL ||
+           map_get(&warden.jails_by_init, key.text) != NULL;
+}
+
+/* A child that has not ended. One that has is left for reap_all. */
+static bool is_living_child(pid_t pid)
+{
+    siginfo_t info = {0};
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+}
+
+/* Anybody in any jail may have written the byte; what counts is who it was. */
+static pid_t find_copy(const struct jail *j, int channel, const char **ret_why)
+{
+    pid_t pid = channel >= 0 ? witness_byte(channel) : -EBADF;
+    *ret_why = NULL;
+    if (pid == -EPIPE)
+        *ret_why = "the copy ended before it was known";
+    else if (pid < 0)
+        *ret_why = "the copy has not said anything";
+    else if (is_known(pid))
+        *ret_why = "somebody else spoke in place of the copy";
+    else if (!is_living_child(pid))
+        *ret_why = "the copy ended before it was known, or is none";
+    else if (!census_is_same_jail(pid, j->init_pid))
+        *ret_why = "the copy lives in another jail";
+    return pid;
+}
+
+static void rank(const struct inmate *i, int score)
+{
+    char path[64], text[16];
+    snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)i->pid);
+    snprintf(text, sizeof(text), "%d", score);
+    fd_write_file(AT_FDCWD, path, text); /* gone meanwhile: nothing to rank */
+}
+
+/* Whom the kernel ends first when memory runs out: whoever saves, old checkpoints, the head, and
+ * the newest checkpoint last, because it is what the session comes back from. */
+static void rank_checkpoints(const struct jail *j)
+{
+    bool is_newest = true;
+    for (const struct list *at = j->inmates.prev; at != &j->inmates; at = at->prev) {
+        const struct inmate *i = CONTAINER_OF(at, struct inmate, link);
+        if (i->kind != WARDEN_CHECKPOINT)
+            continue;
+        rank(i, is_newest ? RANK_NEWEST : RANK_OLD);
+        is_newest = false;
+    }
+}
+
+static void welcome_checkpoint(struct inmate *i)
+{
+    struct err e;
+    struct jail *j = i->jail;
+    census_take(j->init_pid, &i->census);
+    rank_checkpoints(j);
+    if (j->has_checkpoints)
+        return;
+    j->has_checkpoints = true;
+    if (apply_limits(j, &e) < 0)
+        j->has_checkpoints = false; /* the next one tries again; until then it is tight */
+}
+
+static void adopt(const struct request *r, int channel)
+{
+    struct jail *j = find_jail(r->jail);
+    const char *why = "the jail has ended";
+    pid_t pid = 0;
+    if (j != NULL && !j->is_ending && j->init_pid > 0)
+        pid = find_copy(j, channel, &why);
+    if (why != NULL) {
+        tell_refused(r->jail, r->head, why);
+        return;
+    }
+    struct inmate *i = add_inmate(j, r);
+    i->pid = pid;
+    i->kind = (enum warden_kind)r->number;
+    map_set(&warden.inmates_by_pid, key_of((uint64_t)pid).text, i);
+    if (i->kind == WARDEN_CHECKPOINT)
+        welcome_checkpoint(i);
+    else if (i->kind == WARDEN_SAVER)
+        rank(i, RANK_SAVER);
+    else
+        rank(i, JAIL_HEAD_RANK);
+    tell(&(struct report){.type = WARDEN_ENTERED,
+                          .jail = j->id,
+                          .head = i->head,
+                          .pid = pid,
+                          .bytes = cgroup_anonymous_bytes(&warden.factory->cgroups, &j->cgroup)},
+         "");
+}
+
+/* Everybody of ours but the one whose line ends. */
+static size_t list_leaders(const struct jail *j, const struct inmate *victim, pid_t **ret)
+{
+    size_t n = 0;
+    pid_t *leaders = mem_alloc((j->n_inmates + 1) * sizeof(*leaders));
+    LIST_EACH(&j->inmates, at)
+    {
+        const struct inmate *i = CONTAINER_OF(at, struct inmate, link);
+        pid_t pid = i == victim || i->pid == 0 ? 0 : census_inner_pid(i->pid);
+        if (pid > 0)
+            leaders[n++] = pid;
+    }
+    *ret = leaders;
+    return n;
+}
+
+static void clear(const struct request *r)
+{
+    struct jail *j = find_jail(r->jail);
+    struct report report = {.type = WARDEN_CLEARED, .jail = r->jail, .head = r->head};
+    if (j == NULL || j->is_ending || j->init_pid == 0) {
+        tell(&report, "");
+        return;
+    }
+    const struct inmate *victim = find_inmate(r->head);
+    const struct inmate *since = find_inmate(r->since);
+    if (victim != NULL && victim->jail != j)
+        victim = NULL;
+    _free_ pid_t *leaders = NULL;
+    size_t n_leaders = list_leaders(j, victim, &leaders);
+    pid_t pid = victim != NULL && victim->pid > 0 ? census_inner_pid(victim->pid) : 0;
+    int ended = census_clear(j->init_pid, pid, leaders, n_leaders,
+                             since != NULL && since->jail == j ? &since->census : NULL);
+    report.bytes = (uint64_t)MAX(ended, 0);
+    if (ended < 0)
+        jail_kill(j);
+    tell(&report, ended < 0 ? "its processes multiplied faster than they could be ended" : "");
+}
+
+static void measure(const struct request *r)
+{
+    const struct inmate *i = find_inmate(r->head);
+    send_keeper(&(struct keeper_order){.type = KEEPER_MEASURE,
+                                       .head = r->head,
+                                       .pid = i != NULL ? i->pid : 0},
+                NULL, 0);
+}
+
+/* One that a jail still uses stays, unless that jail is about to leave it. */
+static void remove_workspace(const struct request *r)
+{
+    LIST_EACH(&warden.jails, at)
+    {
+        struct jail *j = CONTAINER_OF(at, struct jail, link);
+        if (strcmp(j->workspace, r->workspace) != 0)
+            continue;
+        if (j->is_ending)
+            j->keeps_workspace = false;
+        return;
+    }
+    struct keeper_order order = {.type = KEEPER_REMOVE};
+    memcpy(order.workspace, r->workspace, sizeof(order.workspace));
+    send_keeper(&order, NULL, 0);
 }
 
 /* ---- zygotes ------------------------------------------------------------------------------- */
@@ -413,7 +652,10 @@ static void inmate_exited(struct inmate *i, int status)
         .pids_refused = cgroup_pids_refused(&warden.factory->cgroups, &j->cgroup),
         .peak_bytes = cgroup_peak_bytes(&warden.factory->cgroups, &j->cgroup),
     };
+    bool was_checkpoint = i->kind == WARDEN_CHECKPOINT;
     remove_inmate(i);
+    if (was_checkpoint && !j->is_ending)
+        rank_checkpoints(j);
     tell(&report, "");
     settle(j);
 }
@@ -436,7 +678,7 @@ static void inmate_entered(struct inmate *i, pid_t pid)
 
 static void zygote_answered(const struct zygote_forked *answer)
 {
-    struct inmate *i = map_get(&warden.inmates_by_head, key_of(answer->head).text);
+    struct inmate *i = find_inmate(answer->head);
     if (i == NULL || i->pid != 0)
         return;
     if (answer->errnum == 0) {
@@ -562,9 +804,17 @@ static void read_control(void)
         if (z != NULL)
             kill(z->pid, SIGKILL);
     } else if (r.type == REQUEST_SIGNAL) {
-        struct inmate *i = map_get(&warden.inmates_by_head, key_of(r.head).text);
+        struct inmate *i = find_inmate(r.head);
         if (i != NULL)
             signal_inmate(i, r.number);
+    } else if (r.type == REQUEST_ADOPT) {
+        adopt(&r, session_sock);
+    } else if (r.type == REQUEST_CLEAR) {
+        clear(&r);
+    } else if (r.type == REQUEST_MEASURE) {
+        measure(&r);
+    } else if (r.type == REQUEST_REMOVE) {
+        remove_workspace(&r);
     } else {
         obey_for_jail(&r);
     }
@@ -577,6 +827,10 @@ static void read_keeper(void)
     struct keeper_word word;
     if (recv(warden.keeper, &word, sizeof(word), 0) != (ssize_t)sizeof(word))
         _exit(1);
+    if (word.type == KEEPER_SAYS_MEASURED) {
+        tell(&(struct report){.type = WARDEN_MEASURED, .head = word.head, .bytes = word.bytes}, "");
+        return;
+    }
     struct jail *j = find_jail(word.jail);
     if (j == NULL)
         return;

@@ -687,6 +687,8 @@ void head_on_event(struct head *head, const struct warden_event *event)
         end(head, &(struct head_end_facts){.how = HEAD_BROKEN, .text = "its jail is gone"});
         break;
     case WARDEN_ENTERED:
+    case WARDEN_CLEARED:
+    case WARDEN_MEASURED:
     case WARDEN_ZYGOTE_READY:
     case WARDEN_ZYGOTE_EXITED:
     case WARDEN_RECORDED:

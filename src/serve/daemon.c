@@ -13,6 +13,8 @@
 #include "session/engine.h"
 
 #include <assert.h>
+#include <dirent.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -242,6 +244,22 @@ static int prepare(struct daemon *d, struct err *e)
     return warden_drop_privilege(d->warden, e);
 }
 
+/* What sessions of an earlier daemon left: none of them comes back. */
+static void remove_leftovers(const struct daemon *d)
+{
+    struct err e;
+    int fd = openat(d->data.fd, "workspaces", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL)
+        if (entry->d_name[0] != '.' && warden_remove_workspace(d->warden, entry->d_name, &e) < 0)
+            log_error("leftover", LOG_TEXT("text", e.message));
+    if (dir != NULL)
+        closedir(dir);
+    else
+        cleanup_fd(&fd);
+}
+
 static int start_engine(struct daemon *d, struct err *e)
 {
     struct engine_config config = reload_engine_config(&d->config);
@@ -292,6 +310,7 @@ static int run(struct daemon *d, struct err *e)
 {
     if (start_engine(d, e) < 0)
         return -1;
+    remove_leftovers(d);
     d->parts_running = 2;
     start_signals(d);
     if (start_server(d, &d->failure) < 0) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "jail/warden.h"
+#include "jail/witness.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include <sys/wait.h>
 #include <uv.h>
 
-enum { FAKE_HEADS_MAX = 64 };
+enum { FAKE_HEADS_MAX = 64, FAKE_ASKED_MAX = 256 };
 
 static struct {
     uv_loop_t *loop;
@@ -38,6 +39,18 @@ static struct {
     } archived[16]; /* not reported yet */
     size_t n_archived;
     unsigned n_started, n_watches, n_signals;
+    /* What was asked for; each is answered from the loop, in order. */
+    struct {
+        enum warden_event_type answer;
+        uint64_t jail, head, since;
+        enum warden_kind kind;
+        pid_t pid;
+        const char *text;
+    } asked[FAKE_ASKED_MAX];
+    size_t n_asked, n_answered;
+    uint64_t bytes;      /* of the next answers */
+    char removed[8][64]; /* workspaces */
+    size_t n_removed;
 } fake;
 
 static void fake_reap(void)
@@ -102,6 +115,14 @@ static void fake_on_timer(uv_timer_t *uv)
                                                                .jail = fake.heads[i].jail,
                                                                .head = fake.heads[i].number,
                                                                .text = ""});
+    for (; fake.n_answered < fake.n_asked; fake.n_answered++)
+        fake.on_event(fake.context,
+                      &(struct warden_event){.type = fake.asked[fake.n_answered].answer,
+                                             .jail = fake.asked[fake.n_answered].jail,
+                                             .head = fake.asked[fake.n_answered].head,
+                                             .pid = fake.asked[fake.n_answered].pid,
+                                             .bytes = fake.bytes,
+                                             .text = fake.asked[fake.n_answered].text});
     while (fake.n_refused > 0)
         fake.on_event(fake.context, &(struct warden_event){.type = WARDEN_REFUSED,
                                                            .head = fake.refused[--fake.n_refused],
@@ -263,5 +284,66 @@ int warden_restore(struct warden *w, uint64_t ticket, const char *workspace, con
     (void)manifest;
     (void)e;
     fake_archived(ticket, WARDEN_RESTORED);
+    return 0;
+}
+
+static void fake_ask(enum warden_event_type answer, uint64_t jail, uint64_t head, uint64_t since)
+{
+    assert_true(fake.n_asked < FAKE_ASKED_MAX);
+    size_t i = fake.n_asked++;
+    fake.asked[i].answer = answer;
+    fake.asked[i].jail = jail;
+    fake.asked[i].head = head;
+    fake.asked[i].since = since;
+    fake.asked[i].text = "";
+    uv_timer_start(&fake.timer, fake_on_timer, 0, 0);
+}
+
+/* A copy that a driver made of itself is a child of ours, as it is the warden's. */
+int warden_adopt(struct warden *w, uint64_t jail, uint64_t head, enum warden_kind kind, int channel,
+                 struct err *e)
+{
+    (void)w;
+    (void)e;
+    pid_t pid = fake.is_full ? -1 : witness_byte(channel);
+    fake_ask(pid > 0 ? WARDEN_ENTERED : WARDEN_REFUSED, jail, head, 0);
+    fake.asked[fake.n_asked - 1].kind = kind;
+    fake.asked[fake.n_asked - 1].pid = pid;
+    if (pid <= 0) {
+        fake.asked[fake.n_asked - 1].text = "no copy";
+        return 0;
+    }
+    assert_true(fake.n_heads < FAKE_HEADS_MAX);
+    fake.heads[fake.n_heads].jail = jail;
+    fake.heads[fake.n_heads].number = head;
+    fake.heads[fake.n_heads++].pid = pid;
+    return 0;
+}
+
+int warden_clear(struct warden *w, uint64_t head, uint64_t jail, uint64_t since, struct err *e)
+{
+    (void)w;
+    (void)e;
+    size_t i = fake_find(head);
+    if (i < FAKE_HEADS_MAX && fake.heads[i].pid > 0)
+        kill(-fake.heads[i].pid, SIGKILL);
+    fake_ask(WARDEN_CLEARED, jail, head, since);
+    return 0;
+}
+
+int warden_measure(struct warden *w, uint64_t head, struct err *e)
+{
+    (void)w;
+    (void)e;
+    fake_ask(WARDEN_MEASURED, 0, head, 0);
+    return 0;
+}
+
+int warden_remove_workspace(struct warden *w, const char *name, struct err *e)
+{
+    (void)w;
+    (void)e;
+    assert_true(fake.n_removed < ARRAY_LEN(fake.removed));
+    snprintf(fake.removed[fake.n_removed++], sizeof(fake.removed[0]), "%s", name);
     return 0;
 }

@@ -1,0 +1,246 @@
+#include "jail/census.h"
+
+#include "base/clock.h"
+#include "base/fd.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum {
+    INIT_PID = 1,
+    EXITING = 0x4, /* PF_EXITING: no code of its own will run again */
+    TRIES_MAX = 200,
+    SETTLE_MS = 50, /* for those that were hit: one in the middle of a long write takes its time */
+    PAUSE_US = 100,
+};
+
+struct facts {
+    char state;
+    pid_t session;
+    unsigned flags;
+    uint64_t started;
+};
+
+/* A jail's /proc. The warden holds no descriptor of it: there may be a thousand jails. */
+static DIR *open_proc(pid_t init_pid)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/root/proc", (int)init_pid);
+    return opendir(path);
+}
+
+/* Of the process whose directory this is. Its name, in brackets, is whatever it likes. */
+static bool read_facts(int dir, struct facts *ret)
+{
+    char text[1024];
+    int fd = openat(dir, "stat", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    cleanup_fd(&fd);
+    if (n <= 0)
+        return false;
+    text[n] = '\0';
+    const char *rest = strrchr(text, ')');
+    int session;
+    unsigned long long started;
+    if (rest == NULL ||
+        sscanf(rest + 1,
+               " %c %*d %*d %d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+               &ret->state, &session, &ret->flags, &started) != 4)
+        return false;
+    ret->session = session;
+    ret->started = started;
+    return true;
+}
+
+/* The next process after init; -1 at the end. */
+static int next_process(DIR *proc, pid_t *ret_pid, struct facts *ret)
+{
+    struct dirent *entry;
+    while ((entry = readdir(proc)) != NULL) {
+        pid_t pid = isdigit((unsigned char)entry->d_name[0])
+                        ? (pid_t)strtol(entry->d_name, NULL, 10)
+                        : INIT_PID;
+        if (pid == INIT_PID)
+            continue;
+        int dir = openat(dirfd(proc), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (dir < 0)
+            continue;
+        if (read_facts(dir, ret)) {
+            *ret_pid = pid;
+            return dir;
+        }
+        close(dir);
+    }
+    return -1;
+}
+
+static void add(struct census *c, pid_t pid, uint64_t started)
+{
+    if ((c->count & (c->count - 1)) == 0) /* full: it grows by powers of two */
+        c->residents =
+            mem_realloc(c->residents, MAX(2 * c->count, (size_t)1) * sizeof(*c->residents));
+    c->residents[c->count++] = (struct resident){.pid = pid, .started = started};
+}
+
+static bool contains(const struct census *c, pid_t pid, uint64_t started)
+{
+    for (size_t i = 0; c != NULL && i < c->count; i++)
+        if (c->residents[i].pid == pid && c->residents[i].started == started)
+            return true;
+    return false;
+}
+
+void census_take(pid_t init_pid, struct census *ret)
+{
+    *ret = (struct census){0};
+    DIR *proc = open_proc(init_pid);
+    pid_t pid;
+    struct facts facts;
+    int dir;
+    while (proc != NULL && (dir = next_process(proc, &pid, &facts)) >= 0) {
+        add(ret, pid, facts.started);
+        close(dir);
+    }
+    if (proc != NULL)
+        closedir(proc);
+}
+
+void census_free(struct census *c)
+{
+    free(c->residents);
+    *c = (struct census){0};
+}
+
+pid_t census_inner_pid(pid_t pid)
+{
+    char path[32];
+    _free_ char *status = NULL;
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    if (fd_read_file(AT_FDCWD, path, 64 * KIB, &status, NULL) < 0)
+        return 0;
+    const char *line = strstr(status, "\nNSpid:");
+    if (line == NULL)
+        return 0;
+    line += strlen("\nNSpid:");
+    const char *last = line;
+    for (const char *end = line + strcspn(line, "\n"); line < end; line++)
+        if (isspace((unsigned char)*line))
+            last = line;
+    return (pid_t)strtol(last, NULL, 10);
+}
+
+static ino_t namespace_of(int dir, const char *path)
+{
+    struct stat st;
+    return fstatat(dir, path, &st, 0) == 0 ? st.st_ino : 0;
+}
+
+static ino_t namespace_of_pid(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
+    return namespace_of(AT_FDCWD, path);
+}
+
+bool census_is_same_jail(pid_t pid, pid_t init_pid)
+{
+    ino_t namespace = namespace_of_pid(pid);
+    return namespace != 0 && namespace == namespace_of_pid(init_pid);
+}
+
+/* ---- ending ------------------------------------------------------------------------------------
+ */
+
+struct clearing {
+    ino_t namespace;
+    pid_t victim; /* is never spared */
+    bool was_victim_ended;
+    const pid_t *leaders;
+    size_t n_leaders;
+    const struct census *spared;
+    struct census ended;
+};
+
+static bool is_spared(const struct clearing *c, int dir, pid_t pid, const struct facts *facts)
+{
+    for (size_t i = 0; i < c->n_leaders; i++)
+        if (pid == c->leaders[i] || facts->session == c->leaders[i])
+            return true;
+    /* A namespace below ours is a jail of its own. */
+    return contains(c->spared, pid, facts->started) || namespace_of(dir, "ns/pid") != c->namespace;
+}
+
+struct pass {
+    bool has_new;     /* somebody was there who had not been hit */
+    bool has_running; /* somebody who was hit has not felt it yet */
+};
+
+static void visit(struct clearing *c, int dir, pid_t pid, const struct facts *facts,
+                  struct pass *pass)
+{
+    bool is_leaving = facts->state == 'Z' || facts->state == 'X' || (facts->flags & EXITING);
+    if (is_leaving)
+        return;
+    if (contains(&c->ended, pid, facts->started)) {
+        pass->has_running = true;
+        return;
+    }
+    bool is_victim = pid == c->victim;
+    if ((!is_victim && is_spared(c, dir, pid, facts)) ||
+        pidfd_send_signal(dir, SIGKILL, NULL, 0) < 0)
+        return;
+    add(&c->ended, pid, facts->started);
+    c->was_victim_ended |= is_victim;
+    pass->has_new = true;
+}
+
+static bool make_pass(struct clearing *c, pid_t init_pid, struct pass *ret)
+{
+    *ret = (struct pass){0};
+    DIR *proc = open_proc(init_pid);
+    if (proc == NULL)
+        return false;
+    pid_t pid;
+    struct facts facts;
+    int dir;
+    while ((dir = next_process(proc, &pid, &facts)) >= 0) {
+        visit(c, dir, pid, &facts, ret);
+        close(dir);
+    }
+    closedir(proc);
+    return true;
+}
+
+int census_clear(pid_t init_pid, pid_t victim, const pid_t *leaders, size_t n_leaders,
+                 const struct census *spared)
+{
+    struct clearing c = {.namespace = namespace_of_pid(init_pid),
+                         .victim = victim,
+                         .leaders = leaders,
+                         .n_leaders = n_leaders,
+                         .spared = spared};
+    struct pass pass = {.has_new = true};
+    uint64_t quiet_since_ms = 0;
+    int n_tries = 0;
+    /* Who forked before it was hit left somebody whom only the next pass sees. */
+    while (c.namespace != 0 && n_tries < TRIES_MAX && make_pass(&c, init_pid, &pass)) {
+        uint64_t now_ms = clock_mono_ms();
+        if (pass.has_new) {
+            n_tries++;
+            quiet_since_ms = now_ms;
+            continue;
+        }
+        if (!pass.has_running || now_ms - quiet_since_ms >= SETTLE_MS)
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_US * 1000L}, NULL);
+    }
+    int count = (int)c.ended.count - (c.was_victim_ended ? 1 : 0);
+    census_free(&c.ended);
+    return n_tries < TRIES_MAX ? count : -EAGAIN;
+}

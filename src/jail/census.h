@@ -1,0 +1,33 @@
+/* Who lives in a jail. Processes are told apart by pid and start time, as the jail's own /proc
+ * numbers them, and ended through a descriptor of their directory there: a pid that was given to
+ * somebody else in the meantime is never hit. */
+#pragma once
+
+#include "base/base.h"
+
+#include <sys/types.h>
+
+struct resident {
+    pid_t pid; /* in the jail */
+    uint64_t started;
+};
+
+struct census {
+    struct resident *residents; /* in the order of their pids */
+    size_t count;
+};
+
+/* The jail is told by its init, as the warden's /proc numbers it. What cannot be read is empty. */
+void census_take(pid_t init_pid, struct census *ret);
+void census_free(struct census *c);
+/* The number by which a process knows itself, 0 if it is gone. */
+pid_t census_inner_pid(pid_t pid);
+/* Whether two processes live in the same pid namespace. */
+bool census_is_same_jail(pid_t pid, pid_t init_pid);
+
+/* Ends the `victim` (0: none) and everybody but init, the `spared`, and all in a session that one
+ * of `leaders` began; again and again until nobody new appears and those that were hit run no code
+ * any more. Pids are the jail's. Returns how many besides the victim were ended, or -EAGAIN if they
+ * came faster than they could be ended. */
+int census_clear(pid_t init_pid, pid_t victim, const pid_t *leaders, size_t n_leaders,
+                 const struct census *spared);
