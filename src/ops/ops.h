@@ -12,6 +12,7 @@ extern const struct op op_exec_continue;
 extern const struct op op_exec_oneshot;
 extern const struct op op_agent_list;
 extern const struct op op_health;
+extern const struct op op_health_detailed;
 extern const struct op op_plan_agent_enter;
 extern const struct op op_plan_agent_leave;
 extern const struct op op_plan_session_enter;

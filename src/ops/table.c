@@ -13,6 +13,7 @@ const struct op *const op_table[] = {
     &op_session_get,
     &op_session_delete,
     &op_health,
+    &op_health_detailed,
     &op_agent_list,
     &op_plan_session_enter,
     &op_plan_session_leave,

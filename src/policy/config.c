@@ -1,6 +1,7 @@
 #include "policy/config.h"
 
 #include "base/fd.h"
+#include "policy/config_env.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,12 +55,23 @@ static int load_usual(struct config *ret_config, struct err *e)
     return r;
 }
 
-int config_load(const char *path, struct config *ret_config, struct err *e)
+static int load_given(const char *path, struct config *ret_config, struct err *e)
 {
-    if (path == NULL)
-        return load_usual(ret_config, e);
     int r = load_file(path, ret_config, e);
     return r == 1 ? unreadable(path, ENOENT, e) : r;
+}
+
+int config_load(const char *path, struct config *ret_config, struct err *e)
+{
+    struct config config;
+    if ((path != NULL ? load_given(path, &config, e) : load_usual(&config, e)) < 0)
+        return -1;
+    if (config_take_environment(&config, e) < 0) {
+        config_free(&config);
+        return -1;
+    }
+    *ret_config = config;
+    return 0;
 }
 
 void config_free(struct config *c)

@@ -52,7 +52,11 @@ struct config {
     const char *default_profile; /* is one of `profiles` */
     struct config_profile *profiles;
     size_t n_profiles;
-    uint32_t pool; /* ready sessions per warm profile */
+    bool is_warm; /* Python is kept ready with its libraries; else each session starts its own */
+    uint32_t warmup_timeout_secs;       /* in which a profile must be loaded */
+    uint32_t health_check_timeout_secs; /* in which a check must have run code */
+    uint32_t state_max_size_mb;         /* of a state that is kept between runs */
+    uint32_t pool;                      /* ready sessions per warm profile */
     uint32_t max_sessions;
     uint64_t max_output_bytes;   /* per session and stream, the oldest are dropped */
     uint32_t idle_timeout_secs;  /* of a session that asks for none; 0: never */
@@ -72,11 +76,13 @@ enum {
     CONFIG_PRELOAD_BYTES = 32 * 1024, /* in one profile, all items together */
     CONFIG_AGENTS_MAX = 1024,
     CONFIG_BINDINGS_MAX = 1024,
+    CONFIG_STATE_MB_MAX = 1024,
     CONFIG_AGENT_BYTES = 64, /* of an agent's id and of a plugin's name */
 };
 
 /* Reads `path`, or if that is NULL the first that exists of $XDG_CONFIG_HOME/cella/cella.yaml (else
- * ~/.config/...) and /etc/cella/cella.yaml; without any of them the defaults. */
+ * ~/.config/...) and /etc/cella/cella.yaml; without any of them the defaults. What the environment
+ * says comes on top (config_env.h). */
 int config_load(const char *path, struct config *ret_config, struct err *e);
 /* `file` is what errors call the text. */
 int config_parse(const char *text, size_t len, const char *file, struct config *ret_config,

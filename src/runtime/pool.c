@@ -23,6 +23,7 @@ struct shelf {
     struct list waiting;  /* heads of sessions, for the zygote */
     struct head *filling; /* the one being made for the shelf */
     size_t n_ready;
+    uint64_t hits, misses;    /* see struct pool_stats */
     unsigned failures;        /* of entering, in a row */
     struct loop_timer *timer; /* filling: its deadline; else the next refill */
 };
@@ -88,10 +89,15 @@ void pool_release(struct pool *pool, struct head *head)
 
 static const struct head_listener shelf_listener;
 
+static uint32_t size_of(const struct shelf *shelf)
+{
+    return shelf->zygote.profile->is_cold ? 0 : shelf->pool->config.size;
+}
+
 static void refill_soon(struct shelf *shelf, uint64_t in_ms)
 {
     const struct pool *pool = shelf->pool;
-    bool is_full = shelf->n_ready >= pool->config.size;
+    bool is_full = shelf->n_ready >= size_of(shelf);
     if (pool->is_stopping || is_full || shelf->filling != NULL ||
         shelf->zygote.state != TEMPLATE_READY || shelf->failures >= FAILURES_MAX ||
         loop_timer_is_set(shelf->timer))
@@ -426,6 +432,10 @@ int pool_take(struct pool *pool, const struct pool_request *request, struct head
     struct shelf *shelf = choose_shelf(pool, request, e);
     if (shelf == NULL)
         return -1;
+    if (is_usual(pool, request) && shelf->n_ready > 0)
+        shelf->hits++;
+    else
+        shelf->misses++;
     struct head *head = is_usual(pool, request) ? take_from_shelf(shelf) : NULL;
     if (head == NULL)
         return make_for(shelf, request, ret_head, e);
@@ -508,4 +518,17 @@ size_t pool_n_ready(const struct pool *pool)
     for (size_t i = 0; i < pool->config.n_profiles; i++)
         n += pool->shelves[i].n_ready;
     return n;
+}
+
+bool pool_stats(const struct pool *pool, size_t index, struct pool_stats *ret)
+{
+    if (index >= pool->config.n_profiles)
+        return false;
+    const struct shelf *shelf = &pool->shelves[index];
+    *ret = (struct pool_stats){.zygote = &shelf->zygote,
+                               .size = size_of(shelf),
+                               .ready = (uint32_t)shelf->n_ready,
+                               .hits = shelf->hits,
+                               .misses = shelf->misses};
+    return true;
 }

@@ -54,3 +54,13 @@ void pool_on_event(struct pool *pool, const struct warden_event *event);
 void pool_set_limits(struct pool *pool, const struct jail_limits *limits, uint32_t size);
 
 size_t pool_n_ready(const struct pool *pool);
+
+/* Of one profile. */
+struct pool_stats {
+    const struct template *zygote;
+    uint32_t size;         /* how many are to wait */
+    uint32_t ready;        /* how many do */
+    uint64_t hits, misses; /* sessions that found one, and that had to wait for one */
+};
+
+bool pool_stats(const struct pool *pool, size_t index, struct pool_stats *ret); /* false: no more */

@@ -8,7 +8,8 @@
 #include <sys/wait.h>
 
 enum {
-    START_MS = 120 * 1000, /* the data stack from a cold disk takes a while */
+    START_MS = 120 * 1000, /* unless the profile says otherwise */
+    TELL_MS = 5 * 1000,    /* to say by itself what took so long */
     FIRST_PAUSE_MS = 100,
     LAST_PAUSE_MS = 30 * 1000,
     FAILURES_MAX = 6, /* then it waits until it is wanted again */
@@ -17,6 +18,12 @@ enum {
 };
 
 static void ended(struct template *z);
+
+static uint64_t start_limit_ms(const struct template *z)
+{
+    uint32_t secs = z->profile->warmup_secs;
+    return secs > 0 ? (uint64_t)secs * 1000 + TELL_MS : START_MS;
+}
 
 static int start(struct template *z, struct err *e)
 {
@@ -29,7 +36,8 @@ static int start(struct template *z, struct err *e)
     if (r < 0)
         return err_context(e, "starting the profile %s", z->profile->name);
     z->state = TEMPLATE_STARTING;
-    loop_timer_set(z->timer, START_MS);
+    z->started_at_ms = clock_mono_ms();
+    loop_timer_set(z->timer, start_limit_ms(z));
     return 0;
 }
 
@@ -38,7 +46,8 @@ static void on_timer(void *context)
     struct template *z = context;
     struct err e;
     if (z->state == TEMPLATE_STARTING) {
-        snprintf(z->failure, sizeof(z->failure), "it was not ready after %d s", START_MS / 1000);
+        snprintf(z->failure, sizeof(z->failure), "it was not ready after %u s",
+                 (unsigned)(start_limit_ms(z) / 1000));
         warden_stop_zygote(z->warden, z->number, &e);
         ended(z);
     } else if (z->state == TEMPLATE_PAUSED && start(z, &e) < 0) {

@@ -34,7 +34,8 @@ struct template
     uint32_t number; /* in the warden; a new one for each start */
     enum template_state state;
     unsigned failures;        /* in a row */
-    uint64_t ready_at_ms;     /* monotonic */
+    uint64_t started_at_ms;   /* monotonic; 0: never */
+    uint64_t ready_at_ms;     /* likewise; of the last time */
     struct loop_timer *timer; /* STARTING: its deadline. PAUSED: the end of the pause */
     json_t *report;           /* what it said about itself; NULL before it was ready once */
     char failure[512];        /* of the last end; "" if there was none */

@@ -144,7 +144,8 @@ static void on_unstartable(void *context, const char *text)
             d->config.default_profile,
             config_find_profile(&d->config, d->config.default_profile)->python, text);
     err_advise(&d->failure, "Check `python` and the profile in the configuration; it needs Python "
-                            "3.9 or newer.");
+                            "3.9 or newer. If its imports take long, raise "
+                            "repl_warmup_timeout_secs.");
     d->giving_up = loop_timer_new(&d->loop, give_up, d);
     loop_timer_set(d->giving_up, 0);
 }
@@ -196,7 +197,9 @@ static int load_config(struct daemon *d, struct err *e)
         struct runtime_profile profile = {.runtime = &runtime_python,
                                           .name = p->name,
                                           .program = p->python,
-                                          .preload = p->preload};
+                                          .preload = p->preload,
+                                          .is_cold = !d->config.is_warm,
+                                          .warmup_secs = d->config.warmup_timeout_secs};
         if (add_profile(d, &profile, e) < 0)
             return err_context(e, "the profile \"%.64s\"", p->name);
     }

@@ -43,6 +43,10 @@ static void find_frozen(const struct config *started, const struct config *next,
 {
     add_if_other(names, "node", started->node, next->node);
     add_if_other(names, "bash", started->bash, next->bash);
+    if (started->is_warm != next->is_warm)
+        add_name(names, "", "repl_enabled");
+    if (started->warmup_timeout_secs != next->warmup_timeout_secs)
+        add_name(names, "", "repl_warmup_timeout_secs");
     add_if_other(names, "default_profile", started->default_profile, next->default_profile);
     for (size_t i = 0; i < next->n_profiles; i++) {
         const struct config_profile *profile = &next->profiles[i];

@@ -195,6 +195,11 @@ void engine_stats(const struct engine *engine, struct engine_stats *ret)
     };
 }
 
+const struct pool *engine_pool(const struct engine *engine)
+{
+    return engine->pool;
+}
+
 const struct engine_config *engine_config(const struct engine *engine)
 {
     return &engine->config;

@@ -12,6 +12,7 @@
 
 typedef struct uv_loop_s uv_loop_t;
 struct engine;
+struct pool;
 struct warden;
 
 /* Everything here is borrowed and must outlive the engine. */
@@ -64,4 +65,5 @@ struct engine_stats {
 };
 
 void engine_stats(const struct engine *engine, struct engine_stats *ret);
+const struct pool *engine_pool(const struct engine *engine); /* NULL when it stops */
 const struct engine_config *engine_config(const struct engine *engine);

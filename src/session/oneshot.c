@@ -1,5 +1,6 @@
 #include "session/oneshot.h"
 
+#include "loop/loop.h"
 #include "session/engine_state.h"
 
 #include <assert.h>
@@ -8,7 +9,8 @@ enum { ERROR_MAX = 64 * 1024, SIGNALLED = 128 };
 
 struct oneshot {
     struct oneshot_request request;
-    struct session *session; /* NULL once it was deleted */
+    struct session *session;  /* NULL once it was deleted */
+    struct loop_timer *limit; /* NULL: there is none */
     struct oneshot_answer answer;
     bool is_starting; /* oneshot_start has not returned */
     bool is_over;
@@ -162,6 +164,7 @@ static void free_answer(struct oneshot_answer *a)
 static void end(struct oneshot *o)
 {
     o->is_over = true;
+    loop_timer_close(take_ptr(o->limit), NULL);
     struct session *session = take_ptr(o->session);
     if (session != NULL)
         session_delete(session);
@@ -253,6 +256,17 @@ static void on_started(void *context, struct session *session)
         fail(o, &e);
 }
 
+static void on_limit(void *context)
+{
+    struct oneshot *o = context;
+    struct err e;
+    err_set(&e, ERR_TIMEOUT, "the code was not run within %g seconds",
+            o->request.limit_ms / 1000.0);
+    err_advise(&e, "GET /health/detailed says what is ready; try again in a moment.");
+    session_forget_starter(o->session);
+    fail(o, &e);
+}
+
 int oneshot_start(struct engine *engine, const struct oneshot_request *request,
                   struct oneshot **ret_oneshot, struct err *e)
 {
@@ -274,6 +288,10 @@ int oneshot_start(struct engine *engine, const struct oneshot_request *request,
         free(take_ptr(o));
     } else {
         o->session = session;
+        if (request->limit_ms > 0) {
+            o->limit = loop_timer_new(engine->loop, on_limit, o);
+            loop_timer_set(o->limit, request->limit_ms);
+        }
     }
     if (rc == 0)
         *ret_oneshot = o;

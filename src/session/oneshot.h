@@ -37,8 +37,9 @@ struct oneshot_request {
     const char *code;               /* borrowed until it is over */
     size_t code_len;
     uint32_t timeout_ms;
-    size_t budget;   /* bytes of text in the answer */
-    size_t pictures; /* see struct exec_wait */
+    uint32_t limit_ms; /* of all of it, with the wait for an interpreter; 0: none */
+    size_t budget;     /* bytes of text in the answer */
+    size_t pictures;   /* see struct exec_wait */
     const struct oneshot_listener *listener;
     void *context;
 };

@@ -15,6 +15,8 @@ _MAX_REASON_CHARS = 200
 class Profile:
     """What came of a profile's imports."""
 
+    loading = ""  # what is being imported now
+
     def __init__(self, items: List[str]) -> None:
         self.names: Dict[str, Any] = {}
         self.loaded: List[str] = []
@@ -22,9 +24,11 @@ class Profile:
         began = time.monotonic()
         for item in items:
             self._load(item)
+        Profile.loading = ""
         self.import_ms = round((time.monotonic() - began) * 1000)
 
     def _load(self, item: str) -> None:
+        Profile.loading = item
         statement = item if " " in item.strip() else f"import {item}"
         bound: Dict[str, Any] = {"__name__": "__main__"}
         try:

@@ -17,10 +17,12 @@ import gc
 import json
 import os
 import platform
+import signal
 from typing import Any, NoReturn
 
 _CONTROL_FD = 3
 _MAX_REPORT_BYTES = 30_000
+_EXIT_TOO_LATE = 3
 
 
 def _report(profile: Any, threads: int) -> bytes:
@@ -49,13 +51,35 @@ def _settle(session: Any) -> None:
     gc.freeze()
 
 
+def _limit_warm_up(profile: Any, seconds: int) -> None:
+    """Who waits for this zygote should learn what it was busy with. A signal, because a thread
+    would be one too many to fork with."""
+
+    def give_up(*_: object) -> NoReturn:
+        doing = f"the import of '{profile.loading}'" if profile.loading else "the warm-up"
+        os.write(2, f"{doing} was not over after {seconds} s\n".encode())
+        os._exit(_EXIT_TOO_LATE)
+
+    if seconds > 0:
+        signal.signal(signal.SIGALRM, give_up)
+        signal.alarm(seconds)
+
+
+def _end_limit() -> None:
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
 def main() -> NoReturn:
     os.environ.setdefault("MPLBACKEND", "Agg")
     cella = boot.load()
-    profile = cella.preload.Profile(json.loads(sys.argv[1])["preload"])
+    wanted = json.loads(sys.argv[1])
+    _limit_warm_up(cella.preload.Profile, wanted.get("warmup_secs", 0))
+    profile = cella.preload.Profile(wanted["preload"])
     plots = cella.plots.Plots()
     plots.install()
     cella.preload.warm_up()
+    _end_limit()
     faulthandler.enable(2, all_threads=False)  # what a crash leaves in the cell's stderr
     os.write(_CONTROL_FD, _report(profile, cella.preload.count_threads()))
     session = cella.driver.Session(profile.names, plots)

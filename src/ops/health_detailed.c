@@ -1,0 +1,178 @@
+#include "base/clock.h"
+#include "ops/ops.h"
+#include "policy/policy.h"
+#include "runtime/pool.h"
+#include "session/oneshot.h"
+#include "wire/json.h"
+
+enum { CHECK_BUDGET = 4096 };
+
+static const struct op_param params[] = {{0}};
+
+/* Of one call; in its arena. */
+struct health {
+    struct call *call;
+    struct engine_stats stats; /* before the check takes part in them */
+    struct oneshot *oneshot;
+};
+
+/* What came of running a line of code. */
+struct check {
+    const char *failure; /* NULL: none */
+    double ms;
+};
+
+static void put_report(struct json_out *json, const json_t *report)
+{
+    static const char *const members[] = {"python", "loaded", "skipped", "import_ms"};
+    static const char *const names[] = {"python_version", "preloaded_modules", "skipped_modules",
+                                        "import_ms"};
+    for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+        const json_t *value = json_object_get(report, members[i]);
+        if (value == NULL)
+            continue;
+        json_put_key(json, names[i]);
+        json_put_value(json, value);
+    }
+}
+
+static void put_profile(struct json_out *json, const struct pool_stats *stats)
+{
+    static const char *const states[] = {[TEMPLATE_ASLEEP] = "asleep",
+                                         [TEMPLATE_STARTING] = "starting",
+                                         [TEMPLATE_READY] = "ready",
+                                         [TEMPLATE_PAUSED] = "failed"};
+    const struct template *zygote = stats->zygote;
+    json_put_object(json);
+    json_put_member_str(json, "profile", zygote->profile->name);
+    json_put_member_str(json, "runtime", zygote->profile->runtime->name);
+    json_put_member_str(json, "state", states[zygote->state]);
+    json_put_member_int(json, "size", stats->size);
+    json_put_member_int(json, "ready", stats->ready);
+    json_put_member_int(json, "hits", (int64_t)stats->hits);
+    json_put_member_int(json, "misses", (int64_t)stats->misses);
+    if (zygote->ready_at_ms >= zygote->started_at_ms && zygote->ready_at_ms > 0)
+        json_put_member_int(json, "warmup_ms",
+                            (int64_t)(zygote->ready_at_ms - zygote->started_at_ms));
+    put_report(json, zygote->report);
+    if (zygote->failure[0] != '\0')
+        json_put_member_str(json, "failure", zygote->failure);
+    if (zygote->profile->missing != NULL)
+        json_put_member_str(json, "missing", zygote->profile->missing);
+    json_put_object_end(json);
+}
+
+static void put_sandbox(struct json_out *json, const struct call *call)
+{
+    const struct config *config = call->policy->config;
+    const struct pool *pool = engine_pool(call->engine);
+    struct pool_stats one, all = {0};
+    json_put_key(json, "sandbox");
+    json_put_object(json);
+    json_put_member_bool(json, "repl_enabled", config->is_warm);
+    json_put_member_int(json, "warmup_timeout_secs", config->warmup_timeout_secs);
+    json_put_key(json, "profiles");
+    json_put_array(json);
+    for (size_t i = 0; pool != NULL && pool_stats(pool, i, &one); i++) {
+        bool is_in_use = one.zygote->state != TEMPLATE_ASLEEP || one.zygote->failure[0] != '\0';
+        all.size += is_in_use ? one.size : 0;
+        all.ready += one.ready;
+        all.hits += one.hits;
+        all.misses += one.misses;
+        put_profile(json, &one);
+    }
+    json_put_array_end(json);
+    json_put_member_int(json, "size", all.size);
+    json_put_member_int(json, "ready", all.ready);
+    json_put_member_int(json, "hits", (int64_t)all.hits);
+    json_put_member_int(json, "misses", (int64_t)all.misses);
+    json_put_object_end(json);
+}
+
+static void put_check(struct json_out *json, const struct call *call, const struct check *check)
+{
+    json_put_key(json, "check");
+    json_put_object(json);
+    json_put_member_bool(json, "ok", check->failure == NULL);
+    json_put_member_int(json, "timeout_secs", call->policy->config->health_check_timeout_secs);
+    if (check->failure == NULL)
+        json_put_member_real(json, "execution_time_ms", check->ms, 3);
+    json_put_member_str(json, "error", check->failure);
+    json_put_object_end(json);
+}
+
+static void answer(const struct health *health, const struct check *check)
+{
+    struct call *call = health->call;
+    const struct engine_stats *stats = &health->stats;
+    const char *healthy = stats->is_ready ? "ok" : "starting";
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    json_put_member_str(&json, "status",
+                        stats->is_ready && check->failure != NULL ? "unhealthy" : healthy);
+    json_put_member_str(&json, "version", CELLA_VERSION);
+    json_put_member_int(&json, "sessions", stats->sessions);
+    json_put_member_int(&json, "pooled", stats->pooled);
+    put_check(&json, call, check);
+    put_sandbox(&json, call);
+    json_put_object_end(&json);
+    call_reply(call, 200, &out);
+}
+
+static void on_done(void *context, const struct oneshot_answer *ran)
+{
+    struct check check = {.ms = ran->duration_ms};
+    if (ran->exit_code != 0)
+        check.failure = buf_str(&ran->error);
+    answer(context, &check);
+}
+
+static void on_failed(void *context, const struct err *e)
+{
+    answer(context, &(struct check){.failure = e->message});
+}
+
+static const struct oneshot_listener listener = {.on_done = on_done, .on_failed = on_failed};
+
+static void on_gone(struct call *call)
+{
+    struct health *health = call->op_state;
+    oneshot_abandon(health->oneshot);
+}
+
+/* Being healthy is to run code: a line of it, in a sandbox from the pool. */
+static void run(struct call *call)
+{
+    struct err e;
+    struct health *health = arena_alloc(&call->arena, sizeof(*health));
+    health->call = call;
+    engine_stats(call->engine, &health->stats);
+    uint32_t limit_ms = call->policy->config->health_check_timeout_secs * 1000;
+    struct oneshot_request request = {.session = {.runtime = &runtime_python},
+                                      .code = "pass",
+                                      .code_len = sizeof("pass") - 1,
+                                      .timeout_ms = limit_ms,
+                                      .limit_ms = limit_ms,
+                                      .budget = CHECK_BUDGET,
+                                      .listener = &listener,
+                                      .context = health};
+    if (!health->stats.is_ready) {
+        answer(health, &(struct check){.failure = "the default profile is being loaded"});
+    } else if (oneshot_start(call->engine, &request, &health->oneshot, &e) < 0) {
+        on_failed(health, &e);
+    } else if (health->oneshot != NULL) {
+        call->op_state = health;
+        call->on_gone = on_gone;
+    }
+}
+
+const struct op op_health_detailed = {
+    .name = "health.detailed",
+    .method = "GET",
+    .path = "/health/detailed",
+    .flags = OP_READ_ONLY,
+    .params = params,
+    .doc = "Runs a line of code, and tells what is ready for more and what is not.",
+    .run = run,
+};

@@ -1,0 +1,67 @@
+/* Settings that the environment may give in place of the file, under the names that operators of
+ * warm REPL servers know. */
+#include "policy/config_env.h"
+
+#include <errno.h>
+#include <strings.h>
+
+enum { SECONDS_MAX = 3600 };
+
+static int refuse(const char *name, const char *value, const char *what, struct err *e)
+{
+    err_set(e, ERR_INVALID, "the environment has %s=%.64s", name, value);
+    return err_advise(e, "Set it to %s, or unset it.", what);
+}
+
+static int read_bool(const char *name, const char *value, bool *ret, struct err *e)
+{
+    static const char *const yes[] = {"true", "1", "yes", "on"};
+    static const char *const no[] = {"false", "0", "no", "off"};
+    for (size_t i = 0; i < ARRAY_LEN(yes); i++) {
+        bool is_yes = strcasecmp(value, yes[i]) == 0;
+        if (is_yes || strcasecmp(value, no[i]) == 0) {
+            *ret = is_yes;
+            return 0;
+        }
+    }
+    return refuse(name, value, "true or false", e);
+}
+
+static int read_number(const char *name, const char *value, uint32_t max, uint32_t *ret,
+                       struct err *e)
+{
+    char *end, what[64];
+    errno = 0;
+    unsigned long long number = strtoull(value, &end, 10);
+    bool is_number = *value >= '0' && *value <= '9' && *end == '\0' && errno == 0;
+    if (is_number && number >= 1 && number <= max) {
+        *ret = (uint32_t)number;
+        return 0;
+    }
+    snprintf(what, sizeof(what), "a whole number from 1 to %u", max);
+    return refuse(name, value, what, e);
+}
+
+int config_take_environment(struct config *c, struct err *e)
+{
+    static const char warm[] = "REPL_ENABLED";
+    const struct {
+        const char *name;
+        uint32_t max;
+        uint32_t *value;
+    } numbers[] = {
+        {"REPL_WARMUP_TIMEOUT_SECONDS", SECONDS_MAX, &c->warmup_timeout_secs},
+        {"REPL_HEALTH_CHECK_TIMEOUT_SECONDS", SECONDS_MAX, &c->health_check_timeout_secs},
+        {"STATE_MAX_SIZE_MB", CONFIG_STATE_MB_MAX, &c->state_max_size_mb},
+    };
+    const char *value = getenv(warm);
+    if (value != NULL && value[0] != '\0' && read_bool(warm, value, &c->is_warm, e) < 0)
+        return -1;
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+        value = getenv(numbers[i].name);
+        if (value != NULL && value[0] != '\0' &&
+            read_number(numbers[i].name, value, numbers[i].max, numbers[i].value, e) < 0)
+            return -1;
+    }
+    return 0;
+}
