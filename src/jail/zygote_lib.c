@@ -1,5 +1,7 @@
 /* libcella_enter.so: what a zygote needs of C. It is opened by ctypes in any CPython from 3.9 on,
  * so it names no Python header: the three fork hooks are looked up in the running interpreter. */
+#include "jail/sibling.h"
+#include "jail/sleeper.h"
 #include "jail/zygote_memory.h"
 #include "jail/zygote_serve.h"
 
@@ -12,6 +14,10 @@
 EXPORT int cella_zygote_serve(int control);
 EXPORT void cella_unbuffer_stdio(void);
 EXPORT void cella_flush_stdio(void);
+EXPORT int cella_count_threads(void);
+EXPORT int cella_fork_awake(int kept, const int *ours, int n_ours);
+EXPORT int cella_checkpoint(int channel, const int *ours, int n_ours, struct sleeper_order *ret);
+EXPORT struct descriptors *cella_wake(void);
 
 EXPORT int cella_zygote_serve(int control)
 {
@@ -34,4 +40,24 @@ EXPORT void cella_unbuffer_stdio(void)
 EXPORT void cella_flush_stdio(void)
 {
     fflush(NULL);
+}
+
+EXPORT int cella_count_threads(void)
+{
+    return sibling_count_threads();
+}
+
+EXPORT int cella_fork_awake(int kept, const int *ours, int n_ours)
+{
+    return sleeper_fork_awake(kept, ours, (size_t)n_ours);
+}
+
+EXPORT int cella_checkpoint(int channel, const int *ours, int n_ours, struct sleeper_order *ret)
+{
+    return sleeper_fork(channel, ours, (size_t)n_ours, ret);
+}
+
+EXPORT struct descriptors *cella_wake(void)
+{
+    return sleeper_wake();
 }

@@ -6,6 +6,9 @@ from __future__ import annotations
 
 import glob
 import os
+import pathlib
+import shutil
+import subprocess
 import sys
 from typing import Iterator, List
 
@@ -13,7 +16,11 @@ import pytest
 
 sys.path.insert(0, os.path.dirname(__file__))
 
-from peer import Peer  # noqa: E402
+from peer import DRIVER, Peer  # noqa: E402
+
+SOURCES = DRIVER.parents[1]
+# What the library has besides the way into a jail.
+LIBRARY = ("base/fd.c", "base/mem.c", "jail/descriptors.c", "jail/sibling.c", "jail/sleeper.c")
 
 
 def _pythons() -> List[str]:
@@ -34,6 +41,17 @@ def _label(python: str) -> str:
 @pytest.fixture(scope="session", params=_pythons(), ids=_label)
 def python(request: pytest.FixtureRequest) -> str:
     return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def image(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """The layout of /cella in a jail."""
+    root = tmp_path_factory.mktemp("cella")
+    shutil.copytree(DRIVER, root / "python", ignore=shutil.ignore_patterns("__pycache__"))
+    command = ["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-I", SOURCES]
+    sources = [pathlib.Path(__file__).with_name("enter.c"), *(SOURCES / name for name in LIBRARY)]
+    subprocess.run([*command, "-o", root / "libcella_enter.so", *sources], check=True)
+    return root
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,8 @@
 /* What libcella_enter.so is to the zygote, without a jail: a fork for each message on the control
  * socket, with the descriptor that came along as the session's socket. */
+#include "jail/sibling.h"
+#include "jail/sleeper.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -58,4 +61,24 @@ void cella_unbuffer_stdio(void)
 void cella_flush_stdio(void)
 {
     fflush(NULL);
+}
+
+int cella_count_threads(void)
+{
+    return sibling_count_threads();
+}
+
+int cella_fork_awake(int kept, const int *ours, int n_ours)
+{
+    return sleeper_fork_awake(kept, ours, (size_t)n_ours);
+}
+
+int cella_checkpoint(int channel, const int *ours, int n_ours, struct sleeper_order *ret)
+{
+    return sleeper_fork(channel, ours, (size_t)n_ours, ret);
+}
+
+struct descriptors *cella_wake(void)
+{
+    return sleeper_wake();
 }

@@ -10,6 +10,7 @@ import pathlib
 import select
 import signal
 import socket
+import struct
 import subprocess
 import time
 from typing import Any, Dict, List, Optional, Sequence
@@ -63,12 +64,15 @@ class Peer:
         self._next_id = 0
         self.late: Dict[int, tuple] = {}  # read ends of earlier cells
         self.names: Optional[str] = None  # what cells are to tell of them
+        self.notes: List[Dict[str, str]] = []  # of a head that woke: what could not be put right
 
     @classmethod
-    def start(cls, python: str, preload: tuple = (), cwd: str = "/tmp") -> "Peer":
+    def start(
+        cls, python: str, preload: tuple = (), cwd: str = "/tmp", driver: pathlib.Path = DRIVER
+    ) -> "Peer":
         ours, theirs = socket.socketpair()
         profile = json.dumps({"name": "test", "preload": list(preload)})
-        command = [python, "-s", str(DRIVER / "standalone.py"), str(theirs.fileno()), profile]
+        command = [python, "-s", str(driver / "standalone.py"), str(theirs.fileno()), profile]
         env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": "/tmp", "MPLBACKEND": "Agg",
                "PYTHONDONTWRITEBYTECODE": "1"}  # fmt: skip
         process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=env, cwd=cwd)
@@ -163,6 +167,71 @@ class Peer:
                 break
             text += data.decode()
         return text
+
+
+    # checkpoints
+
+    def checkpoint(self, number: int = 1) -> "Checkpoint":
+        """Of a session that has one thread."""
+        checkpoint, answer = self.try_checkpoint(number)
+        assert answer == {"ev": "checkpoint", "id": number, "forked": True, "threads": 1}
+        checkpoint.pid = _read_greeting(checkpoint.sock, b"c")
+        return checkpoint
+
+    def try_checkpoint(self, number: int = 1) -> "tuple[Checkpoint, Dict[str, Any]]":
+        checkpoint = Checkpoint(self.send_checkpoint(number))
+        return checkpoint, self.receive()
+
+    def send_checkpoint(self, number: int = 1) -> socket.socket:
+        ours, theirs = _credential_pair()
+        self.send({"op": "checkpoint", "id": number}, (theirs.fileno(),))
+        theirs.close()
+        return ours
+
+
+def _credential_pair() -> "tuple[socket.socket, socket.socket]":
+    ours, theirs = socket.socketpair()
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    return ours, theirs
+
+
+def _read_greeting(sock: socket.socket, wanted: bytes) -> int:
+    """Who wrote that byte, as the kernel says."""
+    sock.settimeout(TIMEOUT_SECONDS)
+    data, ancillary, _, _ = sock.recvmsg(1, 64)
+    assert data == wanted, data
+    return next(struct.unpack("iii", content)[0] for _, _, content in ancillary)
+
+
+class Checkpoint:
+    """A copy that sleeps."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+        self.pid = 0
+
+    def send(self, frame: Dict[str, Any], fds: tuple = ()) -> None:
+        Peer.send(self, frame, fds)  # type: ignore[arg-type]
+
+    def wake(self) -> "Peer":
+        peer = self.begin_wake()
+        peer.pid = _read_greeting(peer.sock, b"h")
+        woken = peer.receive()
+        assert woken["ev"] == "woken"
+        peer.notes = woken["notes"]
+        return peer
+
+    def begin_wake(self) -> "Peer":
+        ours, theirs = _credential_pair()
+        self.send({"op": "wake", "head": 7}, (theirs.fileno(),))
+        theirs.close()
+        return Peer(ours)
+
+    def close(self) -> None:
+        """It ends by itself, and is ours to wait for."""
+        self.sock.close()
+        if self.pid:
+            assert os.waitpid(self.pid, 0) == (self.pid, 0)
 
 
 class Running:

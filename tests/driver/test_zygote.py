@@ -6,29 +6,17 @@ import array
 import json
 import os
 import pathlib
-import shutil
 import socket
 import subprocess
 import time
 from typing import Any, Dict, Iterator, List
 
 import pytest
-from peer import DRIVER, Peer
+from peer import Peer
 
 GOOD = ["json", "import random as rnd", "from math import pi, tau", "import os.path"]
 BAD = ["no_such_module", "import 5"]
 DATA = ["import numpy as np", "import pandas as pd", "import matplotlib.pyplot as plt", "random"]
-
-
-@pytest.fixture(scope="session")
-def image(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """The layout of /cella in a jail."""
-    root = tmp_path_factory.mktemp("cella")
-    shutil.copytree(DRIVER, root / "python", ignore=shutil.ignore_patterns("__pycache__"))
-    source = pathlib.Path(__file__).with_name("enter.c")
-    library = root / "libcella_enter.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
-    return root
 
 
 class Zygote:

@@ -4,6 +4,7 @@ cell awaits something."""
 from __future__ import annotations
 
 import asyncio
+import asyncio.events as _events
 from typing import Any, Coroutine, List, Optional
 
 _new_event_loop = asyncio.new_event_loop
@@ -17,6 +18,12 @@ _CANCEL_SECONDS = 0.5  # less than the grace after an interrupt
 class EventLoop:
     def __init__(self) -> None:
         self._loop: Optional[asyncio.AbstractEventLoop] = None
+
+    def in_use(self) -> List[asyncio.AbstractEventLoop]:
+        """That of this session, and the one that user code made its own."""
+        policy = getattr(_events, "_event_loop_policy", None)
+        users = getattr(getattr(policy, "_local", None), "_loop", None)
+        return [loop for loop in (self._loop, users) if loop is not None]
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         loop = self._loop

@@ -38,6 +38,10 @@ MODULES = (
     "names",
     "questions",
     "surroundings",
+    "checkpoints",
+    "renewing",
+    "waking",
+    "saver",
     "driver",
     "preload",
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import builtins
 import inspect
 from types import ModuleType
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Optional
 
 from . import (
     awaits, compiler, debuggers, interrupts, outputs, plots, sources, streams, tracebacks,
@@ -59,6 +59,9 @@ class Cells:
         self._gate.install(Cells._settled.__code__)
         self._sources.teach_inspect()
         debuggers.install()
+
+    def event_loops(self) -> List[Any]:
+        return self._event_loop.in_use()
 
     def run(self, cell_id: int, source: str) -> Verdict:
         """Never raises. When it returns nothing of the user's runs in this thread."""

@@ -11,11 +11,11 @@ import os
 import resource
 import sys
 import types
-from typing import Any, Dict, NoReturn, Optional
+from typing import Any, Dict, List, NoReturn, Optional
 
 from . import (
-    cells, children, frames, inputs, interrupts, jsontext, library, names, outputs, plots,
-    questions, streams, surroundings,
+    cells, checkpoints, children, frames, inputs, interrupts, jsontext, library, names, outputs,
+    plots, questions, saver, streams, surroundings, waking,
 )  # fmt: skip
 
 _RESERVED_DESCRIPTORS = 8
@@ -25,6 +25,7 @@ _setrlimit = resource.setrlimit
 _getpid = os.getpid
 _get_ident = _thread.get_ident
 _exit = os._exit
+_close = os.close
 _write = os.write
 _value_of = outputs.value_of
 _text_of = outputs.text_of
@@ -66,6 +67,7 @@ class Session:
         self._channel: frames.Channel
         self._questions: questions.Questions
         self._reserve = _Reserve()
+        self._checkpoints = checkpoints.Checkpoints()
         self._pid = 0
         self._cell_id = 0
         self._talker = 0  # the thread that holds the channel's lock
@@ -118,6 +120,10 @@ class Session:
                     elif frame["op"] == "names":
                         manifest = self._names.manifest(frame.get("max", 1000))
                         self._channel.send(f'{{"ev":"names","names":{manifest}}}')
+                    elif frame["op"] == "checkpoint":
+                        self._checkpoint(frame["id"])
+                    elif frame["op"] == "save":
+                        self._fork_saver(frame)
         except BaseException as error:
             self._end(error)
 
@@ -133,10 +139,7 @@ class Session:
     def _exec(self, frame: Dict[str, Any]) -> None:
         cell_id: int = frame["id"]
         wanted: Optional[str] = frame.get("names")  # of the names: "changes" or "full"
-        descriptors = self._channel.take_descriptors()
-        if len(descriptors) != 2:
-            raise frames.Closed(f"a cell came with {len(descriptors)} descriptors")
-        self._streams.begin_cell(*descriptors)
+        self._streams.begin_cell(*self._take_descriptors(2))
         self._inputs.forget()
         has_names = wanted == "changes" or wanted == "full"
         self._names.begin_cell(has_names)
@@ -160,6 +163,50 @@ class Session:
                 f'{{"ev":"done","id":{cell_id},"status":"{verdict.status}",'
                 f'"value":{verdict.value},"error":{verdict.error}{manifest}}}'
             )
+
+    def _take_descriptors(self, count: int) -> List[int]:
+        descriptors = self._channel.take_descriptors(count)
+        if len(descriptors) != count:
+            raise frames.Closed(f"{len(descriptors)} descriptors came instead of {count}")
+        return descriptors
+
+    def _checkpoint(self, number: int) -> None:
+        """Returns in the session, and in every copy that becomes a session."""
+        (channel,) = self._take_descriptors(1)
+        with self._reserve:
+            copied = self._checkpoints.make(channel, self._own_descriptors())
+        order = copied.order
+        if order is None:
+            self._channel.send(copied.answer(number))
+        elif order["op"] == "wake" and len(copied.descriptors) == 1:
+            self._wake(copied.descriptors[0])
+        elif order["op"] == "save" and len(copied.descriptors) == 1:
+            saver.run(copied.descriptors[0], order)
+        else:
+            _exit(1)
+
+    def _fork_saver(self, order: Dict[str, Any]) -> None:
+        (stream,) = self._take_descriptors(1)
+        with self._reserve:
+            pid = self._checkpoints.fork_saver(stream, self._own_descriptors())
+        if pid == 0:
+            saver.run(stream, order)
+        _close(stream)
+
+    def _own_descriptors(self) -> List[int]:
+        return [*self._channel.numbers(), *self._streams.numbers()]
+
+    def _wake(self, fd: int) -> None:
+        """This process is a copy that was asleep, and is the session's head from here on."""
+        try:
+            self._channel.move(fd)
+            self._pid = _getpid()
+            self._streams.after_copy()
+            notes = waking.put_right(self._checkpoints.wake(), self._cells.event_loops())
+            self._channel.greet(b"h")
+            self._channel.send(waking.message(notes))
+        except BaseException as error:
+            _fail(fd, error)
 
     def _display(self, output: str) -> None:
         """Sends a typed output and waits until the daemon has taken it."""

@@ -44,6 +44,10 @@ class Channel:
     __slots__ = ("lock", "_fd", "_recvmsg", "_send", "_sock", "_buffer", "_descriptors")
 
     def __init__(self, fd: int) -> None:
+        self._open(fd)
+        self.lock = _thread.allocate_lock()
+
+    def _open(self, fd: int) -> None:
         os.set_inheritable(fd, False)
         self._fd = fd
         self._sock = _socket.socket(fileno=fd)
@@ -52,10 +56,21 @@ class Channel:
         self._send = self._sock.send
         self._buffer = b""
         self._descriptors: List[int] = []
-        self.lock = _thread.allocate_lock()
 
     def close(self) -> None:
         self._sock.close()
+
+    def move(self, fd: int) -> None:
+        """In a copy of the session: the same channel on a socket of its own. The old one is closed
+        already, and its number may be another's by now."""
+        self._sock.detach()
+        for descriptor in self._descriptors:  # came with a frame that the original has read
+            os.close(descriptor)
+        self._open(fd)
+
+    def greet(self, byte: bytes) -> None:
+        """Before the first frame: by this byte the warden learns who speaks."""
+        self._send_some(byte)
 
     def send(self, document: str) -> None:
         payload = _to_bytes(document)
@@ -123,7 +138,15 @@ class Channel:
         poller.register(self._fd, event)
         return poller
 
-    def take_descriptors(self) -> List[int]:
+    def take_descriptors(self, count: int) -> List[int]:
+        """Those of the frame at hand: the next frame and its own may have arrived with it."""
         taken = self._descriptors
-        self._descriptors = []
-        return taken
+        if len(taken) <= count:
+            self._descriptors = []
+            return taken
+        self._descriptors = taken[count:]
+        return taken[:count]
+
+    def numbers(self) -> List[int]:
+        """The descriptors that are the channel's: its socket first."""
+        return [self._fd, *self._descriptors]

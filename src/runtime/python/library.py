@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Callable, Optional
+from typing import Callable, List, Optional
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 PATH = os.path.join(os.path.dirname(_HERE), "libcella_enter.so")
@@ -29,6 +29,100 @@ def zygote_serve(control_fd: int) -> int:
     serve.argtypes = [ctypes.c_int]
     serve.restype = ctypes.c_int
     return int(serve(control_fd))
+
+
+_MAX_OURS = 64
+
+
+class Order(ctypes.Structure):
+    """struct sleeper_order: what a copy of this process was made for."""
+
+    _fields_ = [
+        ("n_fds", ctypes.c_uint32),
+        ("fds", ctypes.c_int32 * 4),
+        ("length", ctypes.c_uint32),
+        ("frame", ctypes.c_char * 4096),
+    ]
+
+    def descriptors(self) -> List[int]:
+        return list(self.fds[: self.n_fds])
+
+    def text(self) -> str:
+        return ctypes.string_at(ctypes.addressof(self) + Order.frame.offset, self.length).decode()
+
+
+class Descriptor(ctypes.Structure):
+    """struct descriptor: what was open when this process was copied."""
+
+    _fields_ = [
+        ("fd", ctypes.c_int32),
+        ("kind", ctypes.c_int32),
+        ("flags", ctypes.c_int32),
+        ("fd_flags", ctypes.c_int32),
+        ("offset", ctypes.c_int64),
+        ("inode", ctypes.c_uint64),
+        ("state", ctypes.c_int32),
+        ("error", ctypes.c_int32),
+        ("text_at", ctypes.c_uint32),
+        ("text_len", ctypes.c_uint32),
+    ]
+
+
+class Descriptors(ctypes.Structure):
+    """struct descriptors."""
+
+    _fields_ = [
+        ("count", ctypes.c_uint32),
+        ("text_len", ctypes.c_uint32),
+        ("children_len", ctypes.c_uint32),
+        ("has_streams", ctypes.c_bool),
+        ("has_timer", ctypes.c_bool),
+        ("list", Descriptor * 1024),
+        ("text", ctypes.c_char * (64 * 1024)),
+    ]
+
+    def text_of(self, one: Descriptor) -> str:
+        return self._text(one.text_at, one.text_len)
+
+    def children(self) -> List[int]:
+        return [int(pid) for pid in self._text(0, self.children_len).split()]
+
+    def _text(self, at: int, length: int) -> str:
+        start = ctypes.addressof(self) + Descriptors.text.offset
+        return ctypes.string_at(start + at, length).decode("ascii", "replace")
+
+
+class Forks:
+    """Copies of this process that belong to its parent. Made in the zygote, so that a checkpoint
+    finds everything in place."""
+
+    def __init__(self) -> None:
+        self.is_possible = _LIBRARY is not None and hasattr(_LIBRARY, "cella_checkpoint")
+        if not self.is_possible:
+            return
+        self._fork_awake = _LIBRARY.cella_fork_awake  # type: ignore[union-attr]
+        self.count_threads = _LIBRARY.cella_count_threads  # type: ignore[union-attr]
+        self._checkpoint = _LIBRARY.cella_checkpoint  # type: ignore[union-attr]
+        self._wake = _LIBRARY.cella_wake  # type: ignore[union-attr]
+        self._wake.restype = ctypes.POINTER(Descriptors)
+        self._numbers = ctypes.c_int * _MAX_OURS
+        self.order = Order()
+        self._order_at = ctypes.byref(self.order)
+
+    def checkpoint(self, channel: int, ours: List[int]) -> int:
+        """The pid of the copy that sleeps, or -errno; 0 in a copy that is to carry out `order`.
+        `ours` are descriptors of the driver's, the session's own socket first."""
+        ours = ours[:_MAX_OURS]
+        return int(self._checkpoint(channel, self._numbers(*ours), len(ours), self._order_at))
+
+    def fork_awake(self, kept: int, ours: List[int]) -> int:
+        """The pid of a copy, or -errno; 0 in the copy, where `kept` is open, and nothing else that
+        is not a file."""
+        ours = ours[:_MAX_OURS]
+        return int(self._fork_awake(kept, self._numbers(*ours), len(ours)))
+
+    def wake(self) -> Descriptors:
+        return self._wake().contents  # type: ignore[no-any-return]
 
 
 def unbuffer_stdio() -> None:

@@ -25,7 +25,7 @@ import os
 import select
 import sys
 import threading
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import interrupts, library
 
@@ -46,6 +46,10 @@ _BufferedIOBase = io.BufferedIOBase
 _TextIOWrapper = io.TextIOWrapper
 
 
+# Of every Pipes that has a daemon at its other end: its stdout and its stderr.
+_open_pipes: Dict[int, int] = {}
+
+
 class Pipes:
     """The write ends that one cell brought. Whoever may write to them holds a reference."""
 
@@ -54,8 +58,11 @@ class Pipes:
     def __init__(self, out: int, err: int) -> None:
         self.out = out
         self.err = err
+        _open_pipes[out] = err
 
     def __del__(self) -> None:
+        if _open_pipes.get(self.out) == self.err:
+            del _open_pipes[self.out]
         for fd in (self.out, self.err):
             try:
                 _close(fd)
@@ -122,7 +129,7 @@ class Writer(_BufferedIOBase):
                 return self._number, None
         else:
             pipes = streams.pipes_of_thread()
-        if pipes is None:
+        if pipes is None or pipes.out not in _open_pipes:
             return self._number, None
         return (pipes.out if self._number == 1 else pipes.err), pipes
 
@@ -236,7 +243,21 @@ class Streams:
             pipes = _get_task_pipes()
         else:
             pipes = self.pipes_of_thread()
-        return None if pipes is self.pipes else pipes
+        if pipes is None or pipes is self.pipes or pipes.out not in _open_pipes:
+            return None
+        return pipes
+
+    def numbers(self) -> List[int]:
+        """The descriptors of all cells that may still be written to."""
+        return [1, 2, *_open_pipes, *_open_pipes.values()]
+
+    def after_copy(self) -> None:
+        """In a copy of the session, whose descriptors of earlier cells lead nowhere: tasks of those
+        cells write to the one that runs."""
+        _open_pipes.clear()
+        _set_task_pipes(None)
+        self.pipes = None
+        self._late.clear()
 
     def _repair(self) -> None:
         """A cell may have detached our streams."""

@@ -1,0 +1,234 @@
+#include "jail/descriptors.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+
+/* What of F_GETFL is a property of the open file and may be asked for again. */
+#define REOPENED_FLAGS (O_ACCMODE | O_APPEND | O_NONBLOCK | O_SYNC | O_DSYNC | O_DIRECT)
+
+struct kernel_dirent {
+    uint64_t inode;
+    int64_t offset;
+    unsigned short length;
+    unsigned char type;
+    char name[];
+};
+
+static void read_name(int fd, char *out, size_t size)
+{
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(path, out, size - 1);
+    out[MAX(n, 0)] = '\0';
+}
+
+/* epoll and its like; a pidfd has no state that two lines could dispute. */
+static bool is_event(int fd)
+{
+    char name[32];
+    read_name(fd, name, sizeof(name));
+    return strncmp(name, "anon_inode:", 11) == 0 && strcmp(name, "anon_inode:[pidfd]") != 0;
+}
+
+static enum descriptor_kind kind_of(int fd, const struct stat *st)
+{
+    if (S_ISFIFO(st->st_mode))
+        return DESCRIPTOR_PIPE;
+    if (S_ISSOCK(st->st_mode))
+        return DESCRIPTOR_SOCKET;
+    if (S_ISDIR(st->st_mode) || S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode))
+        return DESCRIPTOR_PLAIN;
+    if (is_event(fd))
+        return DESCRIPTOR_EVENT;
+    return S_ISREG(st->st_mode) ? DESCRIPTOR_FILE : DESCRIPTOR_PLAIN;
+}
+
+/* Appends what `path` says, as far as it fits. Returns how much that was. */
+static size_t append_file(struct descriptors *d, const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    char *text = d->text + d->text_len;
+    ssize_t n = read(fd, text, sizeof(d->text) - d->text_len - 1);
+    close(fd);
+    text[MAX(n, 0)] = '\0';
+    return (size_t)MAX(n, 0);
+}
+
+static void note_text(struct descriptors *d, struct descriptor *one, bool is_event_text)
+{
+    char path[32], name[32] = "";
+    one->text_at = d->text_len;
+    if (is_event_text) {
+        read_name(one->fd, name, sizeof(name));
+        d->text_len +=
+            (uint32_t)snprintf(d->text + d->text_len, sizeof(d->text) - d->text_len, "%s\n", name);
+        d->text_len = MIN(d->text_len, (uint32_t)sizeof(d->text) - 1);
+    }
+    snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", one->fd);
+    size_t n = append_file(d, path);
+    if (is_event_text || strstr(d->text + d->text_len, "lock:") != NULL)
+        d->text_len += (uint32_t)n;
+    one->text_len = d->text_len - one->text_at;
+}
+
+static void note_details(struct descriptors *d, struct descriptor *one)
+{
+    socklen_t size = sizeof(one->state);
+    switch (one->kind) {
+    case DESCRIPTOR_FILE:
+        one->offset = lseek(one->fd, 0, SEEK_CUR);
+        note_text(d, one, false);
+        break;
+    case DESCRIPTOR_PIPE:
+        if (ioctl(one->fd, FIONREAD, &one->state) < 0)
+            one->state = 0;
+        break;
+    case DESCRIPTOR_SOCKET:
+        if (getsockopt(one->fd, SOL_SOCKET, SO_ACCEPTCONN, &one->state, &size) < 0)
+            one->state = 0;
+        break;
+    case DESCRIPTOR_EVENT:
+        note_text(d, one, true);
+        break;
+    default:
+        break;
+    }
+}
+
+/* What a copy loses whatever it does: children and timers are those of one process. */
+static void note_kin(struct descriptors *d)
+{
+    char path[48];
+    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+    d->text_len = d->children_len = (uint32_t)append_file(d, path);
+    d->has_timer = false;
+    for (int which = ITIMER_REAL; which <= ITIMER_PROF; which++) {
+        struct itimerval timer = {0};
+        getitimer(which, &timer);
+        d->has_timer |= timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0;
+    }
+}
+
+static bool contains(const int *list, size_t n, int fd)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i] == fd)
+            return true;
+    return false;
+}
+
+static int note_one(struct descriptors *d, int fd, bool is_ours)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return 0; /* closed: it was the listing's own */
+    if (d->count == DESCRIPTORS_MAX)
+        return -EMFILE;
+    struct descriptor *one = &d->list[d->count++];
+    *one = (struct descriptor){.fd = fd, .inode = st.st_ino};
+    one->flags = fcntl(fd, F_GETFL);
+    one->fd_flags = fcntl(fd, F_GETFD);
+    one->kind = is_ours               ? DESCRIPTOR_OURS
+                : one->flags & O_PATH ? DESCRIPTOR_PLAIN
+                                      : kind_of(fd, &st);
+    note_details(d, one);
+    if (one->kind == DESCRIPTOR_PIPE || one->kind == DESCRIPTOR_SOCKET ||
+        one->kind == DESCRIPTOR_EVENT)
+        d->has_streams = true;
+    return 0;
+}
+
+int descriptors_note(struct descriptors *d, const int *ours, size_t n_ours, int kept)
+{
+    d->count = d->text_len = 0;
+    d->has_streams = false;
+    note_kin(d);
+    int dir = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0)
+        return -errno;
+    char buffer[4096] __attribute__((aligned(8)));
+    int r = 0;
+    long n;
+    while (r == 0 && (n = syscall(SYS_getdents64, dir, buffer, sizeof(buffer))) > 0)
+        for (long at = 0; r == 0 && at < n;) {
+            const struct kernel_dirent *entry = (const void *)(buffer + at);
+            at += entry->length;
+            int fd = (int)strtol(entry->name, NULL, 10);
+            if (entry->name[0] != '.' && fd != dir && fd != kept)
+                r = note_one(d, fd, contains(ours, n_ours, fd));
+        }
+    close(dir);
+    return r;
+}
+
+/* A socket that was never connected: reading says so, writing finds a broken pipe, nothing waits.
+ */
+static int open_refusal(void)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    return fd < 0 ? -errno : fd;
+}
+
+static int put(int replacement, const struct descriptor *one)
+{
+    int flags = one->fd_flags & FD_CLOEXEC ? O_CLOEXEC : 0;
+    return dup3(replacement, one->fd, flags) < 0 ? -errno : 0;
+}
+
+static int reopen(const struct descriptor *one)
+{
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", one->fd);
+    int fd = open(path, (one->flags & REOPENED_FLAGS) | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    int r = lseek(fd, MAX(one->offset, 0), SEEK_SET) < 0 ? -errno : put(fd, one);
+    close(fd);
+    return r;
+}
+
+void descriptors_reopen(struct descriptors *d)
+{
+    for (uint32_t i = 0; i < d->count; i++)
+        if (d->list[i].kind == DESCRIPTOR_FILE)
+            d->list[i].error = -reopen(&d->list[i]);
+}
+
+static int replace(const struct descriptors *d, int null, int refusal)
+{
+    int r = 0;
+    for (uint32_t i = 0; r == 0 && i < d->count; i++) {
+        const struct descriptor *one = &d->list[i];
+        if (one->kind == DESCRIPTOR_OURS)
+            r = put(null, one);
+        else if (one->kind != DESCRIPTOR_FILE && one->kind != DESCRIPTOR_PLAIN)
+            r = put(refusal, one);
+    }
+    return r;
+}
+
+int descriptors_part(struct descriptors *d)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int refusal = open_refusal();
+    int r = null < 0 || refusal < 0 ? -EMFILE : replace(d, null, refusal);
+    if (null > 2) /* else the user had closed that number, and it may well be taken */
+        close(null);
+    if (refusal >= 0)
+        close(refusal);
+    descriptors_reopen(d);
+    return r;
+}
