@@ -1,0 +1,136 @@
+#include "store/internal.h"
+
+#include <errno.h>
+
+/* The catalogue of bodies that rows refer to. All of this runs on the store's thread, inside the
+ * transaction of a group. */
+
+enum { SYNC_ALL_FROM = 24 }; /* blobs in one group, from which one sync for all is cheaper */
+
+static int is_known(struct store *store, const struct blob_hash *hash, struct err *e)
+{
+    static const struct db_sql sql = {"SELECT 1 FROM bodies WHERE hash=?1"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_bytes(s, 1, hash->bytes, sizeof(hash->bytes));
+    int got = db_step(&store->db, s, e);
+    sqlite3_reset(s);
+    return got;
+}
+
+static int add_row(struct store *store, const struct blob_hash *hash, uint64_t bytes,
+                   const void *data, struct err *e)
+{
+    static const struct db_sql sql = {
+        "INSERT OR IGNORE INTO bodies(hash, bytes, data) VALUES(?1,?2,?3)"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_bytes(s, 1, hash->bytes, sizeof(hash->bytes));
+    db_bind_number(s, 2, bytes);
+    if (data != NULL)
+        db_bind_bytes(s, 3, data, (size_t)bytes);
+    return db_run(&store->db, s, e);
+}
+
+static void note_to_sync(struct store *store, const struct blob_hash *hash)
+{
+    if (store->n_to_sync == store->max_to_sync) {
+        store->max_to_sync = store->max_to_sync == 0 ? 64 : 2 * store->max_to_sync;
+        store->to_sync = mem_realloc(store->to_sync, store->max_to_sync * sizeof(*store->to_sync));
+    }
+    store->to_sync[store->n_to_sync++] = *hash;
+}
+
+int bodies_keep_blob(struct store *store, const struct blob_hash *hash, uint64_t bytes,
+                     struct err *e)
+{
+    int known = is_known(store, hash, e);
+    if (known != 0)
+        return known < 0 ? -1 : 0;
+    /* Touched, so that nobody removes it before this is committed. */
+    int rc = blob_touch(store->blobs, hash);
+    if (rc == -ENOENT)
+        return err_set(e, ERR_INTERNAL, "bytes that were to be saved are not there any more");
+    if (rc < 0)
+        return err_errno(e, ERR_UNAVAILABLE, rc, "keeping a blob");
+    note_to_sync(store, hash);
+    return add_row(store, hash, bytes, NULL, e);
+}
+
+static int keep_record(struct store *store, const struct store_record *r, struct err *e)
+{
+    struct blob_hash hash;
+    if (blob_parse_hex(r->hash, &hash) < 0)
+        return err_set(e, ERR_INTERNAL, "a record of the state has no proper hash");
+    if (r->data == NULL)
+        return bodies_keep_blob(store, &hash, r->bytes, e);
+    int known = is_known(store, &hash, e);
+    if (known != 0)
+        return known < 0 ? -1 : 0;
+    return add_row(store, &hash, r->bytes, r->data, e);
+}
+
+int bodies_keep_state(struct store *store, const struct store_state *state, struct err *e)
+{
+    for (size_t i = 0; i < state->n_records; i++) {
+        if (state->records[i].has_body && keep_record(store, &state->records[i], e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int bodies_keep_manifest(struct store *store, const char *hex, struct err *e)
+{
+    struct blob_hash hash;
+    if (blob_parse_hex(hex, &hash) < 0)
+        return err_set(e, ERR_INVALID, "\"%.70s\" is not the name of a manifest", hex);
+    return bodies_keep_blob(store, &hash, 0, e);
+}
+
+static int load_one(struct store *store, struct store_record *r, struct err *e)
+{
+    static const struct db_sql sql = {"SELECT data FROM bodies WHERE hash=?1"};
+    struct blob_hash hash;
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL || blob_parse_hex(r->hash, &hash) < 0)
+        return -1;
+    db_bind_bytes(s, 1, hash.bytes, sizeof(hash.bytes));
+    int got = db_step(&store->db, s, e);
+    /* A row of another length is damage: without data it is looked for among the blobs, not found,
+     * and told as lost. */
+    if (got > 0 && sqlite3_column_type(s, 0) == SQLITE_BLOB &&
+        (uint64_t)sqlite3_column_bytes(s, 0) == r->bytes) {
+        r->data = mem_alloc((size_t)r->bytes + 1);
+        if (r->bytes > 0)
+            memcpy(r->data, sqlite3_column_blob(s, 0), (size_t)r->bytes);
+    }
+    sqlite3_reset(s);
+    return got < 0 ? -1 : 0;
+}
+
+int bodies_load(struct store *store, struct store_state *state, struct err *e)
+{
+    for (size_t i = 0; i < state->n_records; i++) {
+        struct store_record *r = &state->records[i];
+        if (r->has_body && r->bytes <= INLINE_MAX && load_one(store, r, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int bodies_sync(struct store *store, struct err *e)
+{
+    int rc = 0;
+    if (store->n_to_sync >= SYNC_ALL_FROM)
+        rc = blob_sync_all(store->blobs);
+    for (size_t i = 0; i < store->n_to_sync && store->n_to_sync < SYNC_ALL_FROM && rc == 0; i++)
+        rc = blob_sync(store->blobs, &store->to_sync[i]);
+    store->n_to_sync = 0;
+    if (rc < 0) {
+        err_errno(e, ERR_UNAVAILABLE, rc, "writing saved bytes to disk");
+        return err_advise(e, "Check the disk of the data directory; it is tried again.");
+    }
+    return 0;
+}

@@ -1,0 +1,235 @@
+#include "store/db.h"
+
+#include <assert.h>
+#include <sys/stat.h>
+
+enum { BUSY_MS = 200 };
+
+/* Each migration brings the database from version i to i + 1. Never change one that was released:
+ * append another. */
+static const char *const migrations[DB_VERSION] = {
+    "CREATE TABLE about(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
+
+    "CREATE TABLE sessions(key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, spec TEXT NOT NULL,"
+    " line TEXT, created_ms INTEGER NOT NULL, used_ms INTEGER NOT NULL, n_execs INTEGER NOT NULL,"
+    " n_checkpoints INTEGER NOT NULL, resume INTEGER NOT NULL DEFAULT 0);"
+
+    /* `records`: see state.c. `files`: the manifest's hash. */
+    "CREATE TABLE states(session INTEGER NOT NULL, checkpoint INTEGER NOT NULL,"
+    " through INTEGER NOT NULL, at_ms INTEGER NOT NULL, bytes INTEGER NOT NULL, files TEXT,"
+    " records BLOB NOT NULL, UNIQUE(session, checkpoint));"
+
+    "CREATE TABLE cells(session INTEGER NOT NULL, exec_id INTEGER NOT NULL, at_ms INTEGER NOT NULL,"
+    " duration_us INTEGER NOT NULL, status TEXT NOT NULL, code TEXT NOT NULL, answer TEXT,"
+    " UNIQUE(session, exec_id));"
+
+    /* Every body that a row refers to. `data` of small ones; NULL: it is a blob, and on disk. */
+    "CREATE TABLE bodies(hash BLOB NOT NULL UNIQUE, bytes INTEGER NOT NULL, data BLOB);"
+
+    "CREATE TABLE named(name TEXT NOT NULL UNIQUE, at_ms INTEGER NOT NULL,"
+    " expires_ms INTEGER NOT NULL, bytes INTEGER NOT NULL, records BLOB NOT NULL);"
+
+    "CREATE TABLE shared(token TEXT NOT NULL UNIQUE, name TEXT NOT NULL, hash TEXT NOT NULL,"
+    " bytes INTEGER NOT NULL, expires_ms INTEGER NOT NULL);",
+};
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+static int explain_damage(const struct db *db, struct err *e)
+{
+    err_set(e, ERR_UNAVAILABLE, "the database %.200s is damaged: %.120s", db->path,
+            sqlite3_errmsg(db->handle));
+    return err_advise(
+        e, "Stop the daemon. `sqlite3 FILE .recover` may bring rows back; to begin anew "
+           "move cella.db, cella.db-wal and blobs aside (saved sessions are gone then).");
+}
+
+int db_explain(struct db *db, int code, struct err *e)
+{
+    switch (code & 0xff) {
+    case SQLITE_FULL:
+        db->is_broken = true;
+        err_set(e, ERR_UNAVAILABLE, "the disk of %.200s is full", db->path);
+        return err_advise(e, "Free some space; what waits is written then by itself.");
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+        db->is_broken = true;
+        err_set(e, ERR_UNAVAILABLE, "the database %.200s cannot be written: %.120s", db->path,
+                sqlite3_errmsg(db->handle));
+        return err_advise(e,
+                          "Check that the data directory belongs to the daemon's user and is not "
+                          "mounted read-only.");
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        db->is_broken = true;
+        return explain_damage(db, e);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        db->is_broken = true;
+        err_set(e, ERR_CONFLICT, "another program has the database %.200s open", db->path);
+        return err_advise(e, "Stop the other daemon or sqlite3, or name another --data DIR.");
+    case SQLITE_TOOBIG:
+        return err_set(e, ERR_TOO_LARGE, "the row is larger than the database can hold");
+    default:
+        db->is_broken = true;
+        err_set(e, ERR_UNAVAILABLE, "the database %.200s: %.160s", db->path,
+                sqlite3_errmsg(db->handle));
+        return err_advise(e, "Check the disk and the kernel's log; it is tried again.");
+    }
+}
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+sqlite3_stmt *db_statement(struct db *db, const struct db_sql *sql, struct err *e)
+{
+    for (size_t i = 0; i < db->n_prepared; i++) {
+        if (db->prepared[i].sql == sql) {
+            sqlite3_reset(db->prepared[i].statement);
+            sqlite3_clear_bindings(db->prepared[i].statement);
+            return db->prepared[i].statement;
+        }
+    }
+    assert(db->n_prepared < DB_STATEMENTS_MAX);
+    sqlite3_stmt *s;
+    int rc = sqlite3_prepare_v3(db->handle, sql->text, -1, SQLITE_PREPARE_PERSISTENT, &s, NULL);
+    if (rc != SQLITE_OK) {
+        db_explain(db, rc, e);
+        return NULL;
+    }
+    db->prepared[db->n_prepared++] = (struct db_prepared){.sql = sql, .statement = s};
+    return s;
+}
+
+int db_step(struct db *db, sqlite3_stmt *s, struct err *e)
+{
+    int rc = sqlite3_step(s);
+    if (rc == SQLITE_ROW)
+        return 1;
+    if (rc != SQLITE_DONE)
+        db_explain(db, rc, e);
+    sqlite3_reset(s);
+    return rc == SQLITE_DONE ? 0 : -1;
+}
+
+int db_run(struct db *db, sqlite3_stmt *s, struct err *e)
+{
+    int got;
+    while ((got = db_step(db, s, e)) > 0)
+        continue;
+    return got;
+}
+
+int db_exec(struct db *db, const char *sql, struct err *e)
+{
+    int rc = sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
+    return rc == SQLITE_OK ? 0 : db_explain(db, rc, e);
+}
+
+void db_bind_text(sqlite3_stmt *s, int at, const char *text)
+{
+    if (text == NULL)
+        sqlite3_bind_null(s, at);
+    else
+        sqlite3_bind_text64(s, at, text, strlen(text), SQLITE_STATIC, SQLITE_UTF8);
+}
+
+void db_bind_bytes(sqlite3_stmt *s, int at, const void *data, size_t len)
+{
+    sqlite3_bind_blob64(s, at, len == 0 ? "" : data, len, SQLITE_STATIC);
+}
+
+void db_bind_number(sqlite3_stmt *s, int at, uint64_t value)
+{
+    sqlite3_bind_int64(s, at, (sqlite3_int64)MIN(value, (uint64_t)INT64_MAX));
+}
+
+uint64_t db_number(sqlite3_stmt *s, int column)
+{
+    sqlite3_int64 value = sqlite3_column_int64(s, column);
+    return value < 0 ? 0 : (uint64_t)value;
+}
+
+const char *db_text(sqlite3_stmt *s, int column)
+{
+    return (const char *)sqlite3_column_text(s, column);
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static int read_version(struct db *db, int *ret_version, struct err *e)
+{
+    sqlite3_stmt *s;
+    int rc = sqlite3_prepare_v2(db->handle, "PRAGMA user_version", -1, &s, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(s);
+    if (rc == SQLITE_ROW)
+        *ret_version = sqlite3_column_int(s, 0);
+    else
+        db_explain(db, rc, e);
+    sqlite3_finalize(s);
+    return rc == SQLITE_ROW ? 0 : -1;
+}
+
+static int migrate(struct db *db, int version, struct err *e)
+{
+    for (int i = version; i < DB_VERSION; i++) {
+        char done[64];
+        snprintf(done, sizeof(done), "PRAGMA user_version=%d; COMMIT", i + 1);
+        if (db_exec(db, "BEGIN IMMEDIATE", e) < 0)
+            return -1;
+        if (db_exec(db, migrations[i], e) < 0 || db_exec(db, done, e) < 0) {
+            sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
+            return err_context(e, "bringing the database to version %d", i + 1);
+        }
+    }
+    return 0;
+}
+
+/* EXCLUSIVE: a second process is refused, and no shared memory file is needed. It must be set
+ * before the first access, and stays because every later one is made by this connection. */
+static int set_up(struct db *db, struct err *e)
+{
+    int version = 0;
+    sqlite3_busy_timeout(db->handle, BUSY_MS);
+    if (db_exec(db,
+                "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL;"
+                "PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=OFF; PRAGMA cache_size=-2048;"
+                "PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=OFF;"
+                "PRAGMA journal_size_limit=16777216",
+                e) < 0 ||
+        read_version(db, &version, e) < 0)
+        return -1;
+    if (version > DB_VERSION) {
+        err_set(e, ERR_UNAVAILABLE,
+                "the database %.200s was made by a newer program (its version is %d, this program "
+                "knows %d)",
+                db->path, version, DB_VERSION);
+        return err_advise(e, "Install the newer program again, or name another --data DIR.");
+    }
+    /* Also at the present version: the lock is taken by the first write. */
+    return migrate(db, version, e) < 0 ? -1 : db_exec(db, "BEGIN EXCLUSIVE; COMMIT", e);
+}
+
+int db_open(const char *path, struct db *db, struct err *e)
+{
+    *db = (struct db){.path = mem_strdup(path)};
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
+                SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOFOLLOW;
+    mode_t mask = umask(077);
+    int rc = sqlite3_open_v2(path, &db->handle, flags, NULL);
+    int done = rc == SQLITE_OK ? set_up(db, e) : db_explain(db, rc, e);
+    umask(mask);
+    if (done < 0)
+        db_close(db);
+    return done;
+}
+
+void db_close(struct db *db)
+{
+    for (size_t i = 0; i < db->n_prepared; i++)
+        sqlite3_finalize(db->prepared[i].statement);
+    sqlite3_close_v2(db->handle);
+    free(db->path);
+    *db = (struct db){0};
+}

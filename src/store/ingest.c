@@ -1,0 +1,164 @@
+#include "base/clock.h"
+#include "base/fd.h"
+#include "store/internal.h"
+#include "store/stream.h"
+
+#include <errno.h>
+#include <poll.h>
+
+/* A state stream from a sandbox, read on a worker. Bodies go to the blob room as they arrive; small
+ * ones stay in memory until they are saved in the database. */
+
+enum { LOOK_MS = 100 }; /* how soon a job that was cut ends */
+
+struct incoming {
+    struct store_call call;
+    int fd;
+    struct store_limits limits;
+    uint64_t deadline_ms; /* monotonic */
+    struct store_state *state;
+
+    size_t inline_bytes; /* of the state's small bodies so far */
+    struct buf small;    /* of the present body, until it is too large for that */
+    struct blob_writer *writer;
+};
+
+/* ---- in -------------------------------------------------------------------------------------- */
+
+static int wait_readable(struct incoming *in, struct err *e)
+{
+    for (;;) {
+        struct pollfd p = {.fd = in->fd, .events = POLLIN};
+        uint64_t now = clock_mono_ms();
+        if (atomic_load(&in->call.is_cut))
+            return err_set(e, ERR_UNAVAILABLE, "saving the state was given up");
+        if (now >= in->deadline_ms) {
+            err_set(e, ERR_TIMEOUT, "saving the state took longer than %u ms",
+                    in->limits.deadline_ms);
+            return err_advise(e, "Large or slowly pickled variables are the usual cause.");
+        }
+        int n = poll(&p, 1, (int)MIN(in->deadline_ms - now, (uint64_t)LOOK_MS));
+        if (n > 0)
+            return 0;
+        if (n < 0 && errno != EINTR)
+            return err_errno(e, ERR_UNAVAILABLE, errno, "waiting for the state");
+    }
+}
+
+static ssize_t read_some(void *context, void *out, size_t len, struct err *e)
+{
+    struct incoming *in = context;
+    for (;;) {
+        if (wait_readable(in, e) < 0)
+            return -1;
+        ssize_t n = read(in->fd, out, len);
+        if (n >= 0)
+            return n;
+        if (errno == ECONNRESET)
+            return 0;
+        if (errno != EINTR && errno != EAGAIN)
+            return err_errno(e, ERR_UNAVAILABLE, errno, "reading the state");
+    }
+}
+
+/* ---- out ------------------------------------------------------------------------------------- */
+
+static int explain(int rc, struct err *e)
+{
+    err_errno(e, ERR_UNAVAILABLE, rc, "writing the state to the data directory");
+    if (rc == -ENOSPC || rc == -EDQUOT)
+        err_advise(e, "Free some space; what was saved before is still there.");
+    return -1;
+}
+
+static int spill(struct incoming *in, struct err *e)
+{
+    int rc = blob_writer_new(in->call.store->blobs, &in->writer);
+    if (rc == 0 && in->small.len > 0)
+        rc = blob_writer_add(in->writer, in->small.data, in->small.len);
+    buf_free(&in->small);
+    return rc < 0 ? explain(rc, e) : 0;
+}
+
+static int add_bytes(void *context, const void *data, size_t len, struct err *e)
+{
+    struct incoming *in = context;
+    if (in->writer == NULL && in->small.len + len <= INLINE_MAX &&
+        in->inline_bytes + in->small.len + len <= INLINE_TOTAL_MAX) {
+        buf_append(&in->small, data, len);
+        return 0;
+    }
+    if (in->writer == NULL && spill(in, e) < 0)
+        return -1;
+    int rc = blob_writer_add(in->writer, data, len);
+    return rc < 0 ? explain(rc, e) : 0;
+}
+
+static int end_body(void *context, struct store_record *record, struct err *e)
+{
+    struct incoming *in = context;
+    struct blob_put put = {0};
+    if (in->writer == NULL) {
+        record->data = mem_alloc(in->small.len + 1);
+        if (in->small.len > 0)
+            memcpy(record->data, in->small.data, in->small.len);
+        blob_hash_of(record->data, in->small.len, &put.hash);
+        in->inline_bytes += in->small.len;
+        buf_clear(&in->small);
+    } else {
+        int rc = blob_writer_finish(in->writer, &put);
+        blob_writer_free(take_ptr(in->writer));
+        if (rc < 0)
+            return explain(rc, e);
+    }
+    blob_hex(&put.hash, record->hash);
+    return 0;
+}
+
+/* ---- the job --------------------------------------------------------------------------------- */
+
+static int apply(struct store *store, struct store_call *call, struct err *e)
+{
+    struct incoming *in = CONTAINER_OF(call, struct incoming, call);
+    struct stream_source source = {.read = read_some, .context = in};
+    struct stream_sink sink = {.add = add_bytes, .end = end_body, .context = in};
+    in->state = state_new(store);
+    in->small = BUF_INIT(INLINE_MAX);
+    int rc = stream_read(&source, &sink, &in->limits, in->state, e);
+    blob_writer_free(take_ptr(in->writer));
+    buf_free(&in->small);
+    close(take_fd(&in->fd)); /* now: whoever writes must not wait for the loop */
+    return rc;
+}
+
+static void deliver(struct store_call *call, const struct err *e)
+{
+    struct incoming *in = CONTAINER_OF(call, struct incoming, call);
+    struct store_state *state = e == NULL ? take_ptr(in->state) : NULL;
+    ((store_state_fn)call->fn)(call->context, state, NULL, e);
+}
+
+static void release(struct store_call *call)
+{
+    struct incoming *in = CONTAINER_OF(call, struct incoming, call);
+    cleanup_fd(&in->fd);
+    store_state_unref(in->state);
+}
+
+static const struct call_type ingest_type = {
+    .apply = apply, .deliver = deliver, .release = release};
+
+struct store_call *store_ingest(struct store *store, int fd, const struct store_limits *limits,
+                                store_state_fn fn, void *context)
+{
+    struct incoming *in = call_new(store, &ingest_type, sizeof(*in), NULL);
+    in->fd = fd;
+    in->limits = *limits;
+    if (in->limits.deadline_ms == 0)
+        in->limits.deadline_ms = STREAM_DEADLINE_MS;
+    in->deadline_ms = clock_mono_ms() + in->limits.deadline_ms;
+    in->call.fn = (void *)fn;
+    in->call.context = context;
+    fd_set_nonblocking(fd, true);
+    return call_job(&in->call);
+}

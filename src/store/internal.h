@@ -1,0 +1,188 @@
+/* How the store works inside: a queue of calls, the thread that applies them in groups, and the
+ * threads that read and write streams. For this room alone.
+ *
+ * A call is made on the loop, applied on a thread, delivered on the loop, and freed there:
+ *
+ *   loop: store_x() --queue--> writer: type->apply --done--> loop: type->deliver, type->release
+ *   loop: store_x() --jobs---> worker: type->apply --done--> loop: the same
+ *
+ * Invariants
+ *  1. A committed row refers only to bodies that have a row in `bodies`; such a row is committed
+ * only after its bytes are safe: in the same transaction if they are in the row, else after
+ * blob_sync.
+ *  2. A blob without a row in `bodies` may be incomplete after a power cut. At the first start
+ * after the machine's, such blobs are removed before anybody can find and reuse them (sweep.c).
+ *  3. A blob's row goes, committed, before the blob does.
+ *  4. What failed because of the disk stays queued, before everything newer. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/ids.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "blob/blob.h"
+#include "store/db.h"
+#include "store/store.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <uv.h>
+
+enum {
+    WORKERS_MAX = 8,      /* streams at once; each may take until its deadline */
+    SYNC_WITHIN_MS = 900, /* of what nobody waits for, after its commit */
+    RETRY_FIRST_MS = 500,
+    RETRY_LAST_MS = 30000,
+    FAILURES_MAX = 64, /* remembered for the next barrier */
+};
+#define INLINE_MAX                                                                                 \
+    (16 * KIB) /* bodies up to here live in the database: no file, no fsync of it                  \
+                */
+#define INLINE_TOTAL_MAX (4 * MIB) /* of one state: it is memory until it is saved */
+#define HEADERS_MAX (16 * MIB)     /* of all records of a state */
+#define PACKED_MAX (32 * MIB)
+
+struct store_call;
+struct sweep;
+
+struct call_type {
+    /* On a thread. Of the writer's: inside a transaction; -1 fails this call alone, unless
+     * db.is_broken says that the disk is to blame. */
+    int (*apply)(struct store *store, struct store_call *call, struct err *e);
+    /* On the loop: calls the caller's function. NULL: nobody waits. `e` is NULL on success. */
+    void (*deliver)(struct store_call *call,
+                    const struct err *e);     /* of writes: a store_done_fn's */
+    void (*release)(struct store_call *call); /* what the call owns besides its memory; or NULL */
+    bool is_write;
+    bool is_row; /* the newest for the same session replaces one that is still queued */
+};
+
+struct store_call {
+    const struct call_type *type;
+    struct store *store;
+    struct list node;      /* in the queue, the jobs, or what is done */
+    struct arena memory;   /* of its arguments and results */
+    char scope[UUID_SIZE]; /* the session that it belongs to; "": none */
+    size_t size;           /* of the struct that it is the first member of */
+    size_t bytes;          /* counted against STORE_QUEUE_BYTES */
+    bool is_awaited;       /* its effect must be on disk before it is delivered */
+    bool is_forgotten;     /* read and written on the loop alone */
+    bool has_failed;
+    atomic_bool is_cut; /* of a job: stop at the next look */
+    struct err error;
+    void *fn; /* the caller's, cast back by type->deliver */
+    void *context;
+};
+
+struct failure {
+    char scope[UUID_SIZE];
+    struct err error;
+};
+
+struct store {
+    uv_loop_t *loop;
+    uv_async_t async;
+    int blobs;  /* directory */
+    char *path; /* of the data directory */
+
+    /* The database and what belongs to its thread; db_lock is held while a group is applied. */
+    pthread_mutex_t db_lock;
+    struct db db;
+    int wal_fd;                /* for syncing without a commit; -1: not open yet */
+    struct blob_hash *to_sync; /* blobs that the present group refers to first */
+    size_t n_to_sync, max_to_sync;
+    struct failure failures[FAILURES_MAX]; /* that no callback has told; oldest first */
+    size_t n_failures;
+    struct sweep *sweep; /* NULL: none is going on */
+
+    /* Shared; under `lock`. */
+    pthread_mutex_t lock;
+    pthread_cond_t wake; /* the writer */
+    struct list queue;
+    size_t n_queued;
+    size_t queued_bytes;
+    size_t n_awaited;       /* queued calls that somebody waits for */
+    struct map queued_rows; /* session -> its queued row */
+    struct list done;
+    bool is_stopping;
+    bool is_failing;
+    struct err trouble;
+    uint64_t groups;
+    struct store_state *states; /* live ones: roots of the sweep */
+    struct map pins;            /* manifest -> count */
+    uint64_t sweep_wanted_ms;   /* monotonic; 0: no garbage since the last one */
+
+    pthread_cond_t job_wake; /* the workers */
+    struct list jobs;
+    unsigned n_workers;
+    unsigned n_idle_workers;
+    struct list running; /* jobs in the hands of a worker */
+    pthread_t workers[WORKERS_MAX];
+    pthread_t writer;
+
+    bool was_failing; /* as last told to on_trouble; loop only */
+    void (*on_trouble)(void *context, const struct err *e);
+    void *trouble_context;
+};
+
+/* ---- calls (store.c) ------------------------------------------------------------------------- */
+
+/* `size`: of the struct that the call is the first member of. */
+void *call_new(struct store *store, const struct call_type *type, size_t size, const char *scope);
+void call_free(struct store_call *call);
+
+/* -1 if the queue is full or was closed; the call is freed then. */
+int call_queue(struct store_call *call, struct err *e);
+/* For calls that have a callback for their errors: never refused. */
+struct store_call *call_ask(struct store_call *call);
+struct store_call *call_job(struct store_call *call);
+void call_finish(struct store_call *call); /* by a thread: to the loop with it */
+
+/* ---- the writer (writer.c) ------------------------------------------------------------------- */
+
+void *writer_main(void *store);
+/* What the next barrier of this session must tell. */
+void writer_remember(struct store *store, const char *scope, const struct err *e);
+bool writer_take_failure(struct store *store, const char *scope, struct err *ret);
+
+/* ---- workers (workers.c) --------------------------------------------------------------------- */
+
+void workers_submit(struct store_call *call); /* store.lock is held */
+void workers_stop(struct store *store);
+
+/* ---- states (state.c) ------------------------------------------------------------------------ */
+
+struct store_state *state_new(struct store *store);
+/* Appends a record; the header is copied. */
+struct store_record *state_add(struct store_state *state, const char *header, size_t len);
+/* Records as one value of a row, and back. */
+void state_pack(const struct store_state *state, struct buf *out);
+int state_unpack(struct store *store, const void *data, size_t len, struct store_state **ret,
+                 struct err *e);
+/* Walks the hashes in a packed value without making a state. -1 if it is damaged. */
+int state_each_hash(const void *data, size_t len,
+                    void (*fn)(void *context, const struct blob_hash *hash), void *context);
+
+/* ---- bodies (bodies.c): on the store's thread ------------------------------------------------ */
+
+/* Makes sure that what the state refers to has rows, and notes what must be synced first. */
+int bodies_keep_state(struct store *store, const struct store_state *state, struct err *e);
+int bodies_keep_manifest(struct store *store, const char *hex, struct err *e);
+int bodies_keep_blob(struct store *store, const struct blob_hash *hash, uint64_t bytes,
+                     struct err *e);
+/* Reads the small bodies of a state that was unpacked. */
+int bodies_load(struct store *store, struct store_state *state, struct err *e);
+int bodies_sync(struct store *store, struct err *e); /* before the commit */
+
+/* The key of a session's row; ERR_NOT_FOUND if there is none. */
+int session_key(struct store *store, const char *id, uint64_t *ret_key, struct err *e);
+
+/* After a start of the machine: invariant 2. */
+int sweep_after_boot(struct store *store, struct err *e);
+/* For the writer, with store.lock held: when it has to sweep, at the latest `due`; one small step.
+ */
+uint64_t sweep_due(const struct store *store, uint64_t due);
+void sweep_step(struct store *store);
+void sweep_cancel(struct store *store);
+/* Something was deleted: look for garbage some time later. */
+void sweep_want(struct store *store);

@@ -1,0 +1,148 @@
+#include "base/clock.h"
+#include "store/internal.h"
+
+/* States under a name, for whoever asks by it until it expires. */
+
+struct named_call {
+    struct store_call call;
+    const char *name;
+    uint64_t expires_ms;
+    struct store_state *state;
+};
+
+static struct named_call *named_new(struct store *store, const struct call_type *type,
+                                    const char *name)
+{
+    struct named_call *c = call_new(store, type, sizeof(*c), NULL);
+    c->name = arena_strdup(&c->call.memory, name);
+    return c;
+}
+
+static int check_name(const char *name, struct err *e)
+{
+    size_t len = strlen(name);
+    if (len > 0 && len <= STORE_NAME_MAX)
+        return 0;
+    err_set(e, ERR_INVALID, "a name to save under has %zu bytes", len);
+    return err_advise(e, "Give it 1 to %d bytes.", STORE_NAME_MAX);
+}
+
+static void release(struct store_call *call)
+{
+    store_state_unref(CONTAINER_OF(call, struct named_call, call)->state);
+}
+
+/* ---- put ------------------------------------------------------------------------------------- */
+
+static int apply_put(struct store *store, struct store_call *call, struct err *e)
+{
+    static const struct db_sql sql = {
+        "INSERT OR REPLACE INTO named(name, at_ms, expires_ms, bytes, records)"
+        " VALUES(?1,?2,?3,?4,?5)"};
+    const struct named_call *put = CONTAINER_OF(call, struct named_call, call);
+    _buf_ struct buf packed = BUF_INIT(PACKED_MAX);
+    if (bodies_keep_state(store, put->state, e) < 0)
+        return -1;
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    state_pack(put->state, &packed);
+    if (packed.overflowed)
+        return err_set(e, ERR_TOO_LARGE, "the state has too many records to be saved");
+    db_bind_text(s, 1, put->name);
+    db_bind_number(s, 2, clock_wall_ms());
+    db_bind_number(s, 3, put->expires_ms);
+    db_bind_number(s, 4, put->state->bytes);
+    db_bind_bytes(s, 5, packed.data, packed.len);
+    sweep_want(store); /* of the one it replaces, and of this one once it expires */
+    return db_run(&store->db, s, e);
+}
+
+static void deliver_put(struct store_call *call, const struct err *e)
+{
+    ((store_done_fn)call->fn)(call->context, e);
+}
+
+static const struct call_type put_type = {
+    .apply = apply_put, .deliver = deliver_put, .release = release, .is_write = true};
+
+struct store_call *store_put_named(struct store *store, const char *name, struct store_state *state,
+                                   uint64_t expires_ms, store_done_fn fn, void *context,
+                                   struct err *e)
+{
+    if (check_name(name, e) < 0)
+        return NULL;
+    struct named_call *put = named_new(store, &put_type, name);
+    put->expires_ms = expires_ms;
+    put->state = store_state_ref(state);
+    put->call.fn = (void *)fn;
+    put->call.context = context;
+    put->call.is_awaited = fn != NULL;
+    put->call.bytes += state->n_records * sizeof(struct store_record);
+    return call_queue(&put->call, e) < 0 ? NULL : &put->call;
+}
+
+/* ---- get and delete -------------------------------------------------------------------------- */
+
+static int apply_get(struct store *store, struct store_call *call, struct err *e)
+{
+    static const struct db_sql sql = {
+        "SELECT records FROM named WHERE name=?1 AND (expires_ms=0 OR expires_ms>?2)"};
+    struct named_call *get = CONTAINER_OF(call, struct named_call, call);
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_text(s, 1, get->name);
+    db_bind_number(s, 2, clock_wall_ms());
+    int got = db_step(&store->db, s, e);
+    if (got < 0)
+        return -1;
+    if (got == 0) {
+        err_set(e, ERR_NOT_FOUND, "no state is kept under the name \"%.128s\"", get->name);
+        return err_advise(e, "It was never saved, was deleted, or its time has passed.");
+    }
+    int rc = state_unpack(store, sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0),
+                          &get->state, e);
+    sqlite3_reset(s);
+    return rc < 0 ? -1 : bodies_load(store, get->state, e);
+}
+
+static void deliver_get(struct store_call *call, const struct err *e)
+{
+    struct named_call *get = CONTAINER_OF(call, struct named_call, call);
+    struct store_state *state = e == NULL ? take_ptr(get->state) : NULL;
+    ((store_state_fn)call->fn)(call->context, state, NULL, e);
+}
+
+static const struct call_type get_type = {
+    .apply = apply_get, .deliver = deliver_get, .release = release};
+
+struct store_call *store_get_named(struct store *store, const char *name, store_state_fn fn,
+                                   void *context)
+{
+    struct named_call *get = named_new(store, &get_type, name);
+    get->call.fn = (void *)fn;
+    get->call.context = context;
+    return call_ask(&get->call);
+}
+
+static int apply_delete(struct store *store, struct store_call *call, struct err *e)
+{
+    static const struct db_sql sql = {"DELETE FROM named WHERE name=?1"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_text(s, 1, CONTAINER_OF(call, struct named_call, call)->name);
+    sweep_want(store);
+    return db_run(&store->db, s, e);
+}
+
+static const struct call_type delete_type = {
+    .apply = apply_delete, .release = release, .is_write = true};
+
+int store_delete_named(struct store *store, const char *name, struct err *e)
+{
+    if (check_name(name, e) < 0)
+        return -1;
+    return call_queue(&named_new(store, &delete_type, name)->call, e);
+}

@@ -1,0 +1,86 @@
+#include "base/clock.h"
+#include "store/internal.h"
+
+/* Files that whoever knows a token may have, for a time. */
+
+struct shared_call {
+    struct store_call call;
+    struct store_shared file; /* its texts in the call's memory */
+};
+
+static int apply_put(struct store *store, struct store_call *call, struct err *e)
+{
+    static const struct db_sql sql = {
+        "INSERT OR REPLACE INTO shared(token, name, hash, bytes, expires_ms)"
+        " VALUES(?1,?2,?3,?4,?5)"};
+    const struct store_shared *file = &CONTAINER_OF(call, struct shared_call, call)->file;
+    struct blob_hash hash;
+    if (blob_parse_hex(file->hash, &hash) < 0)
+        return err_set(e, ERR_INVALID, "\"%.70s\" is not the name of a blob", file->hash);
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL || bodies_keep_blob(store, &hash, file->bytes, e) < 0)
+        return -1;
+    db_bind_text(s, 1, file->token);
+    db_bind_text(s, 2, file->name);
+    db_bind_text(s, 3, file->hash);
+    db_bind_number(s, 4, file->bytes);
+    db_bind_number(s, 5, file->expires_ms);
+    sweep_want(store); /* once it has expired */
+    return db_run(&store->db, s, e);
+}
+
+static const struct call_type put_type = {.apply = apply_put, .is_write = true};
+
+int store_put_shared(struct store *store, const struct store_shared *file, struct err *e)
+{
+    struct shared_call *put = call_new(store, &put_type, sizeof(*put), NULL);
+    put->file = *file;
+    put->file.token = arena_strdup(&put->call.memory, file->token);
+    put->file.name = arena_strdup(&put->call.memory, file->name);
+    put->call.bytes += strlen(file->name);
+    return call_queue(&put->call, e);
+}
+
+static int apply_get(struct store *store, struct store_call *call, struct err *e)
+{
+    static const struct db_sql sql = {
+        "SELECT name, hash, bytes, expires_ms FROM shared WHERE token=?1 AND expires_ms>?2"};
+    struct store_shared *file = &CONTAINER_OF(call, struct shared_call, call)->file;
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_text(s, 1, file->token);
+    db_bind_number(s, 2, clock_wall_ms());
+    int got = db_step(&store->db, s, e);
+    if (got < 0)
+        return -1;
+    if (got == 0) {
+        err_set(e, ERR_NOT_FOUND, "there is no such file");
+        return err_advise(e, "Files can be fetched for a limited time; run the code again.");
+    }
+    const char *name = db_text(s, 0), *hash = db_text(s, 1);
+    file->name = arena_strdup(&call->memory, name == NULL ? "" : name);
+    snprintf(file->hash, sizeof(file->hash), "%s", hash == NULL ? "" : hash);
+    file->bytes = db_number(s, 2);
+    file->expires_ms = db_number(s, 3);
+    sqlite3_reset(s);
+    return 0;
+}
+
+static void deliver_get(struct store_call *call, const struct err *e)
+{
+    const struct store_shared *file = &CONTAINER_OF(call, struct shared_call, call)->file;
+    ((store_shared_fn)call->fn)(call->context, e == NULL ? file : NULL, e);
+}
+
+static const struct call_type get_type = {.apply = apply_get, .deliver = deliver_get};
+
+struct store_call *store_get_shared(struct store *store, const char *token, store_shared_fn fn,
+                                    void *context)
+{
+    struct shared_call *get = call_new(store, &get_type, sizeof(*get), NULL);
+    get->file.token = arena_strdup(&get->call.memory, token);
+    get->call.fn = (void *)fn;
+    get->call.context = context;
+    return call_ask(&get->call);
+}

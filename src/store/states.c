@@ -1,0 +1,295 @@
+#include "base/clock.h"
+#include "store/internal.h"
+
+/* States of sessions: saved, chosen, listed, read back, forgotten. */
+
+/* ---- put ------------------------------------------------------------------------------------- */
+
+struct put_call {
+    struct store_call call;
+    struct store_saved at;
+    struct store_state *state;
+};
+
+static int write_row(struct store *store, uint64_t key, const struct put_call *put, struct err *e)
+{
+    static const struct db_sql sql = {
+        "INSERT OR REPLACE INTO states(session, checkpoint, through, at_ms, bytes, files, records)"
+        " VALUES(?1,?2,?3,?4,?5,?6,?7)"};
+    _buf_ struct buf packed = BUF_INIT(PACKED_MAX);
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    state_pack(put->state, &packed);
+    if (packed.overflowed)
+        return err_set(e, ERR_TOO_LARGE, "the state has too many records to be saved");
+    db_bind_number(s, 1, key);
+    db_bind_number(s, 2, put->at.checkpoint);
+    db_bind_number(s, 3, put->at.through);
+    db_bind_number(s, 4, put->at.at_ms);
+    db_bind_number(s, 5, put->state->bytes);
+    db_bind_text(s, 6, put->at.files[0] == '\0' ? NULL : put->at.files);
+    db_bind_bytes(s, 7, packed.data, packed.len);
+    return db_run(&store->db, s, e);
+}
+
+static int choose(struct store *store, uint64_t key, uint64_t checkpoint, struct err *e)
+{
+    static const struct db_sql sql = {"UPDATE sessions SET resume=?2 WHERE key=?1"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, key);
+    db_bind_number(s, 2, checkpoint);
+    return db_run(&store->db, s, e);
+}
+
+static int apply_put(struct store *store, struct store_call *call, struct err *e)
+{
+    struct put_call *put = CONTAINER_OF(call, struct put_call, call);
+    uint64_t key;
+    if (session_key(store, call->scope, &key, e) < 0 ||
+        bodies_keep_state(store, put->state, e) < 0 ||
+        (put->at.files[0] != '\0' && bodies_keep_manifest(store, put->at.files, e) < 0) ||
+        write_row(store, key, put, e) < 0)
+        return -1;
+    return choose(store, key, put->at.checkpoint, e);
+}
+
+static void deliver_put(struct store_call *call, const struct err *e)
+{
+    ((store_done_fn)call->fn)(call->context, e);
+}
+
+static void release_put(struct store_call *call)
+{
+    store_state_unref(CONTAINER_OF(call, struct put_call, call)->state);
+}
+
+static const struct call_type put_type = {
+    .apply = apply_put, .deliver = deliver_put, .release = release_put, .is_write = true};
+
+struct store_call *store_put_state(struct store *store, const char *session,
+                                   const struct store_saved *at, struct store_state *state,
+                                   store_done_fn fn, void *context, struct err *e)
+{
+    struct put_call *put = call_new(store, &put_type, sizeof(*put), session);
+    put->at = *at;
+    if (put->at.at_ms == 0)
+        put->at.at_ms = clock_wall_ms();
+    put->state = store_state_ref(state);
+    put->call.bytes += state->n_records * sizeof(struct store_record);
+    put->call.fn = (void *)fn;
+    put->call.context = context;
+    put->call.is_awaited = fn != NULL;
+    return call_queue(&put->call, e) < 0 ? NULL : &put->call;
+}
+
+/* ---- choosing and forgetting ----------------------------------------------------------------- */
+
+struct choose_call {
+    struct store_call call;
+    uint64_t checkpoint;
+};
+
+static int apply_choose(struct store *store, struct store_call *call, struct err *e)
+{
+    static const struct db_sql sql = {
+        "UPDATE sessions SET resume=coalesce((SELECT max(checkpoint) FROM states"
+        " WHERE session=sessions.key AND checkpoint<=?2), 0) WHERE id=?1"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_text(s, 1, call->scope);
+    db_bind_number(s, 2, CONTAINER_OF(call, struct choose_call, call)->checkpoint);
+    return db_run(&store->db, s, e);
+}
+
+static const struct call_type choose_type = {.apply = apply_choose, .is_write = true};
+
+int store_resume_from(struct store *store, const char *session, uint64_t checkpoint, struct err *e)
+{
+    struct choose_call *c = call_new(store, &choose_type, sizeof(*c), session);
+    c->checkpoint = checkpoint;
+    return call_queue(&c->call, e);
+}
+
+struct keep_call {
+    struct store_call call;
+    const uint64_t *kept;
+    size_t n_kept;
+    uint32_t newest;
+};
+
+static bool is_kept(const struct keep_call *k, uint64_t checkpoint)
+{
+    for (size_t i = 0; i < k->n_kept; i++) {
+        if (k->kept[i] == checkpoint)
+            return true;
+    }
+    return false;
+}
+
+static int forget_state(struct store *store, uint64_t row, struct err *e)
+{
+    static const struct db_sql sql = {"DELETE FROM states WHERE rowid=?1"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, row);
+    sweep_want(store);
+    return db_run(&store->db, s, e);
+}
+
+static int apply_keep(struct store *store, struct store_call *call, struct err *e)
+{
+    static const struct db_sql sql = {
+        "SELECT t.rowid, t.checkpoint, s.resume FROM states AS t, sessions AS s"
+        " WHERE s.id=?1 AND t.session=s.key ORDER BY t.rowid DESC"};
+    const struct keep_call *k = CONTAINER_OF(call, struct keep_call, call);
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_text(s, 1, call->scope);
+    int got;
+    for (size_t i = 0; (got = db_step(&store->db, s, e)) > 0; i++) {
+        uint64_t checkpoint = db_number(s, 1);
+        if (i < k->newest || checkpoint == db_number(s, 2) || is_kept(k, checkpoint))
+            continue;
+        if (forget_state(store, db_number(s, 0), e) < 0)
+            return -1;
+    }
+    return got;
+}
+
+static const struct call_type keep_type = {.apply = apply_keep, .is_write = true};
+
+int store_keep_states(struct store *store, const char *session, const uint64_t *kept, size_t n_kept,
+                      uint32_t newest, struct err *e)
+{
+    struct keep_call *k = call_new(store, &keep_type, sizeof(*k), session);
+    k->kept = arena_copy(&k->call.memory, kept, n_kept * sizeof(*kept));
+    k->n_kept = n_kept;
+    k->newest = newest;
+    k->call.bytes += n_kept * sizeof(*kept);
+    return call_queue(&k->call, e);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+struct get_call {
+    struct store_call call;
+    uint64_t checkpoint;
+    struct store_saved at;
+    struct store_state *state;
+};
+
+static void read_saved(sqlite3_stmt *s, struct store_saved *at)
+{
+    const char *files = db_text(s, 4);
+    *at = (struct store_saved){
+        .checkpoint = db_number(s, 0),
+        .through = db_number(s, 1),
+        .at_ms = db_number(s, 2),
+        .bytes = db_number(s, 3),
+    };
+    if (files != NULL)
+        snprintf(at->files, sizeof(at->files), "%s", files);
+}
+
+static int apply_get(struct store *store, struct store_call *call, struct err *e)
+{
+    static const struct db_sql sql = {
+        "SELECT t.checkpoint, t.through, t.at_ms, t.bytes, t.files, t.records FROM states AS t,"
+        " sessions AS s WHERE s.id=?1 AND t.session=s.key AND"
+        " t.checkpoint = CASE WHEN ?3 THEN s.resume ELSE ?2 END"};
+    struct get_call *get = CONTAINER_OF(call, struct get_call, call);
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_text(s, 1, call->scope);
+    db_bind_number(s, 2, get->checkpoint);
+    db_bind_number(s, 3, get->checkpoint == STORE_RESUME);
+    int got = db_step(&store->db, s, e);
+    if (got < 0)
+        return -1;
+    if (got == 0)
+        return err_set(e, ERR_NOT_FOUND, "no such state of session %.40s is saved", call->scope);
+    read_saved(s, &get->at);
+    int rc = state_unpack(store, sqlite3_column_blob(s, 5), (size_t)sqlite3_column_bytes(s, 5),
+                          &get->state, e);
+    sqlite3_reset(s);
+    return rc < 0 ? -1 : bodies_load(store, get->state, e);
+}
+
+static void deliver_get(struct store_call *call, const struct err *e)
+{
+    struct get_call *get = CONTAINER_OF(call, struct get_call, call);
+    struct store_state *state = e == NULL ? take_ptr(get->state) : NULL;
+    ((store_state_fn)call->fn)(call->context, state, &get->at, e);
+}
+
+static void release_get(struct store_call *call)
+{
+    store_state_unref(CONTAINER_OF(call, struct get_call, call)->state);
+}
+
+static const struct call_type get_type = {
+    .apply = apply_get, .deliver = deliver_get, .release = release_get};
+
+struct store_call *store_get_state(struct store *store, const char *session, uint64_t checkpoint,
+                                   store_state_fn fn, void *context)
+{
+    struct get_call *get = call_new(store, &get_type, sizeof(*get), session);
+    get->checkpoint = checkpoint;
+    get->call.fn = (void *)fn;
+    get->call.context = context;
+    return call_ask(&get->call);
+}
+
+struct list_call {
+    struct store_call call;
+    struct store_saved *list;
+    size_t n;
+};
+
+static int apply_list(struct store *store, struct store_call *call, struct err *e)
+{
+    static const struct db_sql sql = {
+        "SELECT t.checkpoint, t.through, t.at_ms, t.bytes, t.files FROM states AS t, sessions AS s"
+        " WHERE s.id=?1 AND t.session=s.key ORDER BY t.checkpoint"};
+    struct list_call *list = CONTAINER_OF(call, struct list_call, call);
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_text(s, 1, call->scope);
+    int got;
+    while ((got = db_step(&store->db, s, e)) > 0) {
+        list->list = mem_realloc(list->list, (list->n + 1) * sizeof(*list->list));
+        read_saved(s, &list->list[list->n++]);
+    }
+    return got;
+}
+
+static void deliver_list(struct store_call *call, const struct err *e)
+{
+    struct list_call *list = CONTAINER_OF(call, struct list_call, call);
+    ((store_saved_fn)call->fn)(call->context, list->list, e == NULL ? list->n : 0, e);
+}
+
+static void release_list(struct store_call *call)
+{
+    free(CONTAINER_OF(call, struct list_call, call)->list);
+}
+
+static const struct call_type list_type = {
+    .apply = apply_list, .deliver = deliver_list, .release = release_list};
+
+struct store_call *store_list_states(struct store *store, const char *session, store_saved_fn fn,
+                                     void *context)
+{
+    struct list_call *list = call_new(store, &list_type, sizeof(*list), session);
+    list->call.fn = (void *)fn;
+    list->call.context = context;
+    return call_ask(&list->call);
+}

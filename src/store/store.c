@@ -1,0 +1,297 @@
+#include "base/clock.h"
+#include "store/internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+void *call_new(struct store *store, const struct call_type *type, size_t size, const char *scope)
+{
+    struct store_call *call = mem_alloc(size);
+    call->type = type;
+    call->store = store;
+    call->size = call->bytes = size;
+    list_init(&call->node);
+    snprintf(call->scope, sizeof(call->scope), "%s", scope == NULL ? "" : scope);
+    return call;
+}
+
+void call_free(struct store_call *call)
+{
+    if (call->type->release != NULL)
+        call->type->release(call);
+    arena_free(&call->memory);
+    free(call);
+}
+
+/* A session's newer row takes the place of the one that waits. */
+static bool replace_row(struct store *store, struct store_call *call)
+{
+    struct store_call *old = map_get(&store->queued_rows, call->scope);
+    if (old == NULL)
+        return false;
+    list_append(&old->node, &call->node); /* before it: the list is a ring */
+    list_remove(&old->node);
+    store->queued_bytes += call->bytes - old->bytes;
+    map_set(&store->queued_rows, call->scope, call);
+    call_free(old);
+    return true;
+}
+
+static bool has_room(const struct store *store, const struct store_call *call)
+{
+    return store->n_queued < STORE_QUEUE_MAX &&
+           (store->queued_bytes + call->bytes <= STORE_QUEUE_BYTES || store->n_queued == 0);
+}
+
+static void enqueue(struct store *store, struct store_call *call)
+{
+    if (call->type->is_row && replace_row(store, call))
+        return;
+    if (call->type->is_row)
+        map_set(&store->queued_rows, call->scope, call);
+    list_append(&store->queue, &call->node);
+    store->queued_bytes += call->bytes;
+    /* The writer sleeps without a timer only while there is nothing to do: the first call wakes it,
+     * and it lingers for more. After that only who waits is worth a wake-up. */
+    if (store->n_queued++ == 0 || call->is_awaited)
+        pthread_cond_signal(&store->wake);
+    store->n_awaited += call->is_awaited;
+}
+
+static int refuse(struct store *store, struct err *e)
+{
+    if (store->is_failing) {
+        *e = store->trouble;
+        return err_context(e, "too much waits to be saved");
+    }
+    err_set(e, ERR_LIMIT, "too much waits to be saved (%zu entries)", store->n_queued);
+    return err_advise(e, "Try again in a moment; a faster disk for the data directory helps.");
+}
+
+int call_queue(struct store_call *call, struct err *e)
+{
+    struct store *store = call->store;
+    pthread_mutex_lock(&store->lock);
+    assert(!store->is_stopping);
+    bool is_accepted = has_room(store, call) ||
+                       (call->type->is_row && map_get(&store->queued_rows, call->scope) != NULL);
+    if (is_accepted)
+        enqueue(store, call);
+    else
+        refuse(store, e);
+    pthread_mutex_unlock(&store->lock);
+    if (!is_accepted)
+        call_free(call);
+    return is_accepted ? 0 : -1;
+}
+
+struct store_call *call_ask(struct store_call *call)
+{
+    struct store *store = call->store;
+    call->is_awaited = true;
+    pthread_mutex_lock(&store->lock);
+    assert(!store->is_stopping);
+    enqueue(store, call);
+    pthread_mutex_unlock(&store->lock);
+    return call;
+}
+
+struct store_call *call_job(struct store_call *call)
+{
+    struct store *store = call->store;
+    pthread_mutex_lock(&store->lock);
+    assert(!store->is_stopping);
+    workers_submit(call);
+    pthread_mutex_unlock(&store->lock);
+    return call;
+}
+
+void call_finish(struct store_call *call)
+{
+    struct store *store = call->store;
+    pthread_mutex_lock(&store->lock);
+    bool is_first = list_is_empty(&store->done);
+    list_append(&store->done, &call->node);
+    pthread_mutex_unlock(&store->lock);
+    if (is_first)
+        uv_async_send(&store->async);
+}
+
+void store_forget(struct store_call *call)
+{
+    call->is_forgotten = true;
+    atomic_store(&call->is_cut, true);
+}
+
+/* ---- delivery, on the loop ------------------------------------------------------------------- */
+
+static struct store_call *take_done(struct store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    struct list *node = list_first(&store->done);
+    if (node != NULL)
+        list_remove(node);
+    pthread_mutex_unlock(&store->lock);
+    return node == NULL ? NULL : CONTAINER_OF(node, struct store_call, node);
+}
+
+static void tell_trouble(struct store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    bool is_failing = store->is_failing;
+    struct err trouble = store->trouble;
+    pthread_mutex_unlock(&store->lock);
+    if (is_failing == store->was_failing)
+        return;
+    store->was_failing = is_failing;
+    if (store->on_trouble != NULL)
+        store->on_trouble(store->trouble_context, is_failing ? &trouble : NULL);
+}
+
+static void deliver(struct store *store)
+{
+    struct store_call *call;
+    tell_trouble(store);
+    while ((call = take_done(store)) != NULL) {
+        if (!call->is_forgotten && call->type->deliver != NULL && call->fn != NULL)
+            call->type->deliver(call, call->has_failed ? &call->error : NULL);
+        call_free(call);
+    }
+}
+
+static void on_async(uv_async_t *async)
+{
+    deliver(CONTAINER_OF(async, struct store, async));
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static void start_locks(struct store *store)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&store->db_lock, NULL);
+    pthread_mutex_init(&store->lock, NULL);
+    pthread_cond_init(&store->wake, &attributes);
+    pthread_cond_init(&store->job_wake, NULL);
+    pthread_condattr_destroy(&attributes);
+}
+
+static void free_locks(struct store *store)
+{
+    pthread_mutex_destroy(&store->db_lock);
+    pthread_mutex_destroy(&store->lock);
+    pthread_cond_destroy(&store->wake);
+    pthread_cond_destroy(&store->job_wake);
+}
+
+static void free_store(struct store *store)
+{
+    const char *key;
+    void *count;
+    size_t at = 0;
+    db_close(&store->db);
+    cleanup_fd(&store->blobs);
+    cleanup_fd(&store->wal_fd);
+    while (map_next(&store->pins, &at, &key, &count))
+        free(count);
+    map_free(&store->pins);
+    map_free(&store->queued_rows);
+    free(store->to_sync);
+    free(store->path);
+    free_locks(store);
+    free(store);
+}
+
+static int open_files(struct store *store, struct err *e)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof(path), "%s/cella.db", store->path) >= (int)sizeof(path))
+        return err_set(e, ERR_INVALID, "the path of the data directory is too long");
+    if (blob_open_store(store->path, &store->blobs, e) < 0 || db_open(path, &store->db, e) < 0)
+        return -1;
+    return sweep_after_boot(store, e);
+}
+
+int store_open(const char *data_dir, uv_loop_t *loop, struct store **ret_store, struct err *e)
+{
+    struct store *store = mem_alloc(sizeof(*store));
+    store->loop = loop;
+    store->path = mem_strdup(data_dir);
+    store->blobs = store->wal_fd = -1;
+    list_init(&store->queue);
+    list_init(&store->done);
+    list_init(&store->jobs);
+    list_init(&store->running);
+    start_locks(store);
+    if (open_files(store, e) < 0) {
+        free_store(store);
+        return -1;
+    }
+    int rc = pthread_create(&store->writer, NULL, writer_main, store);
+    if (rc != 0) {
+        free_store(store);
+        return err_errno(e, ERR_UNAVAILABLE, rc, "starting the store's thread");
+    }
+    uv_async_init(loop, &store->async, on_async);
+    *ret_store = store;
+    return 0;
+}
+
+static void async_closed(uv_handle_t *handle)
+{
+    free_store(CONTAINER_OF((uv_async_t *)handle, struct store, async));
+}
+
+void store_close(struct store *store)
+{
+    if (store == NULL)
+        return;
+    pthread_mutex_lock(&store->lock);
+    store->is_stopping = true;
+    pthread_cond_signal(&store->wake);
+    pthread_mutex_unlock(&store->lock);
+    workers_stop(store);
+    pthread_join(store->writer, NULL);
+    deliver(store);
+    /* Whoever still holds a state may keep it; it has nothing to leave any more. */
+    for (struct store_state *state = store->states; state != NULL; state = state->next)
+        state->store = NULL;
+    uv_close((uv_handle_t *)&store->async, async_closed);
+}
+
+/* ---- health ---------------------------------------------------------------------------------- */
+
+static uint64_t file_bytes(const struct store *store, const char *name)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    snprintf(path, sizeof(path), "%s/%s", store->path, name);
+    return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+void store_health(struct store *store, struct store_health *ret)
+{
+    *ret = (struct store_health){
+        .db_bytes = file_bytes(store, "cella.db") + file_bytes(store, "cella.db-wal"),
+    };
+    pthread_mutex_lock(&store->lock);
+    ret->is_failing = store->is_failing;
+    ret->error = store->trouble;
+    ret->queued = store->n_queued;
+    ret->groups = store->groups;
+    pthread_mutex_unlock(&store->lock);
+}
+
+void store_on_trouble(struct store *store, void (*fn)(void *context, const struct err *e),
+                      void *context)
+{
+    store->on_trouble = fn;
+    store->trouble_context = context;
+}

@@ -1,0 +1,288 @@
+/* store: what outlives the daemon. Promises: what a callback or a barrier called safe is there
+ * after kill -9 and after a power cut; what was being written when the lights went out is there as
+ * a whole or not at all; a row never names bytes that are not on disk. Owns DATA_DIR/cella.db and,
+ * by the blob room, what lies under DATA_DIR/blobs. May call jail (to read manifests), blob, wire,
+ * loop and base.
+ *
+ * One thread owns the database. Calls copy what they are given, queue it and return at once;
+ * callbacks come from the loop, never from within the call, and in the order of the calls that they
+ * belong to (ingest and export, which run beside the queue, come when they are done). Reading calls
+ * go through the same queue, so they see whatever was put before them. A store that has nothing to
+ * do sleeps without a timer.
+ *
+ * Everything queued is written in groups, one transaction each. A group that somebody waits for (a
+ * callback, a barrier) is on disk when they hear of it; what nobody waits for is written within
+ * STORE_LINGER_MS and on disk within about a second.
+ *
+ * When the disk is full or cannot be written, whoever waits is told, what was queued stays queued
+ * (the newest row of a session replaces the older one), and it is tried again: nothing is given up
+ * until the queue is full, and then the caller is told at once. */
+#pragma once
+
+#include "base/err.h"
+
+#include <sys/types.h>
+
+typedef struct uv_loop_s uv_loop_t;
+struct store;
+struct store_call;
+
+enum {
+    STORE_HASH_SIZE = 65, /* hex digits of a blob's name, and the NUL */
+    STORE_NAME_MAX = 128, /* bytes of the name of a named state or a shared file */
+    STORE_QUEUE_MAX = 20000,
+    STORE_LINGER_MS = 100,
+    STORE_PAGE_MAX = 1000,   /* cells in one answer */
+    STORE_BLOB_AGE_MIN = 10, /* minutes that a blob nobody refers to is left alone */
+};
+#define STORE_QUEUE_BYTES (64 * MIB) /* waiting to be written, without the bodies of states */
+#define STORE_PAGE_BYTES (8 * MIB)   /* of cells in one answer */
+#define STORE_CELL_BYTES (4 * MIB)   /* of one cell: code and answer */
+#define STORE_ROW_BYTES (1 * MIB)    /* of what describes one session */
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+/* To be called after the last fork, as the user that the daemon keeps: it starts a thread and makes
+ * files. A database that a newer program made, or that is damaged, or that another process has
+ * open, is refused; the message says what the administrator can do. */
+int store_open(const char *data_dir, uv_loop_t *loop, struct store **ret_store, struct err *e);
+
+/* Writes what is queued, cuts ingests and exports, and blocks until that is done. Callbacks that
+ * have not come yet come now, from here. The loop must run once more afterwards, so that its handle
+ * is closed and freed. NULL is fine. */
+void store_close(struct store *store);
+
+struct store_health {
+    bool is_failing;   /* the last group could not be written; it is tried again */
+    struct err error;  /* why, if so */
+    size_t queued;     /* entries that are not written yet */
+    uint64_t groups;   /* written so far */
+    uint64_t db_bytes; /* of the database, its log included */
+};
+
+void store_health(struct store *store, struct store_health *ret);
+
+/* Called from the loop when writing begins to fail (`e`) and when it works again (NULL). */
+void store_on_trouble(struct store *store, void (*fn)(void *context, const struct err *e),
+                      void *context);
+
+/* ---- callbacks ------------------------------------------------------------------------------- */
+
+/* `e` is NULL if all went well. */
+typedef void (*store_done_fn)(void *context, const struct err *e);
+
+/* The callback of this call will not come. What was to be written still is; an ingest or export is
+ * cut. Legal until the callback was called. */
+void store_forget(struct store_call *call);
+
+/* Everything that was queued before this call is on disk, or `e` says what kept it from being so.
+ * `session` (may be NULL: all) narrows that to what belongs to one session, so that nobody is told
+ * of another's trouble. */
+struct store_call *store_barrier(struct store *store, const char *session, store_done_fn fn,
+                                 void *context);
+
+/* ---- sessions -------------------------------------------------------------------------------- */
+
+struct store_session {
+    const char *id;         /* a UUID */
+    const char *spec;       /* JSON: all that is needed to make it again */
+    const char *line;       /* JSON: what changes as it goes on (its tree); NULL: nothing */
+    uint64_t created_ms;    /* wall clock */
+    uint64_t used_ms;       /* wall clock */
+    uint64_t n_execs;       /* the last exec_id given out */
+    uint64_t n_checkpoints; /* the last checkpoint id given out */
+
+    /* Only when read. n_execs and n_checkpoints count cells and states that were saved after the
+     * row itself, too. */
+    uint64_t resume;        /* the checkpoint whose state it would be resumed from; 0: none */
+    uint64_t saved_through; /* exec_id that this state covers */
+    uint64_t n_cells;
+    uint64_t n_states;
+};
+
+/* Makes or replaces the row; one that is still queued is replaced there. */
+int store_put_session(struct store *store, const struct store_session *row, struct err *e);
+
+/* With all its states and cells. What is put for it later is refused. */
+int store_delete_session(struct store *store, const char *id, struct err *e);
+
+/* All sessions, oldest first. For the start of the daemon: it reads on the caller's thread, about
+ * 10 us for each. The row is valid during the call of `fn` only, which must not call the store. */
+int store_each_session(struct store *store,
+                       void (*fn)(void *context, const struct store_session *row), void *context,
+                       struct err *e);
+
+/* ---- states ---------------------------------------------------------------------------------- */
+
+/* One record of a state stream. */
+struct store_record {
+    char *header; /* JSON, NUL-terminated */
+    size_t header_len;
+    bool has_body;
+    uint64_t bytes;             /* of the body */
+    char hash[STORE_HASH_SIZE]; /* of the body */
+    void *data;                 /* the body if it is small; NULL: it is a blob */
+};
+
+/* The records of one whole stream, "begin" and "end" included, in order. Never changed once made;
+ * shared by counting. */
+struct store_state {
+    int refs;                     /* atomic */
+    struct store *store;          /* NULL once that was closed */
+    struct store_state *previous; /* in the store's list of live ones */
+    struct store_state *next;
+    struct store_record *records;
+    size_t n_records;
+    uint64_t bytes; /* of all bodies */
+    uint32_t n_lost;
+};
+
+struct store_state *store_state_ref(struct store_state *state);
+void store_state_unref(struct store_state *state); /* NULL is fine; any thread */
+
+static inline void cleanup_store_state(struct store_state **state)
+{
+    store_state_unref(*state);
+}
+
+/* "lost":[{"name","type","advice"}...], at most `max` of them, as the value alone. */
+struct buf;
+void store_state_put_lost(const struct store_state *state, size_t max, struct buf *out);
+
+/* A saved state's place in its session. */
+struct store_saved {
+    uint64_t checkpoint;
+    uint64_t through;            /* exec_id of the last cell that it covers */
+    char files[STORE_HASH_SIZE]; /* hash of the workspace's manifest; "": no files go with it */
+    uint64_t at_ms;              /* wall clock; 0 when put: now */
+    uint64_t bytes;              /* of the bodies; only when read */
+};
+
+/* Saves it as the state of `at->checkpoint`, replacing an earlier one of that checkpoint, and makes
+ * it the one to resume from. `fn` (may be NULL) is called when it is safe: all its bodies, the
+ * manifest and every file that this names included. NULL: refused, the queue is full. */
+struct store_call *store_put_state(struct store *store, const char *session,
+                                   const struct store_saved *at, struct store_state *state,
+                                   store_done_fn fn, void *context, struct err *e);
+
+/* The line went back: resume from the state of this checkpoint (0: from the beginning) until
+ * another is put. If that one has no state, the newest before it that has one is meant. */
+int store_resume_from(struct store *store, const char *session, uint64_t checkpoint, struct err *e);
+
+/* Forgets all states but the newest `newest`, those of the checkpoints in `kept`, and the one to
+ * resume from. */
+int store_keep_states(struct store *store, const char *session, const uint64_t *kept, size_t n_kept,
+                      uint32_t newest, struct err *e);
+
+/* The state is yours. ERR_NOT_FOUND if there is none; ERR_INTERNAL if the row is damaged. */
+typedef void (*store_state_fn)(void *context, struct store_state *state,
+                               const struct store_saved *at, const struct err *e);
+#define STORE_RESUME UINT64_MAX /* as a checkpoint: the one to resume from */
+struct store_call *store_get_state(struct store *store, const char *session, uint64_t checkpoint,
+                                   store_state_fn fn, void *context);
+
+typedef void (*store_saved_fn)(void *context, const struct store_saved *list, size_t n,
+                               const struct err *e);
+struct store_call *store_list_states(struct store *store, const char *session, store_saved_fn fn,
+                                     void *context);
+
+/* ---- streams --------------------------------------------------------------------------------- */
+
+struct store_limits {
+    uint64_t max_bytes;   /* of all bodies */
+    uint32_t max_records; /* 0: 100 000 */
+    uint32_t max_names;   /* in all headers; 0: 200 000 */
+    uint32_t deadline_ms; /* for the whole, from the call; 0: 60 000 */
+};
+
+/* Reads a state stream that a sandbox writes. The descriptor (a socket or a pipe) is the store's
+ * from now on. A stream without its end is an error; so is {"rec":"failed"}, with its message. */
+struct store_call *store_ingest(struct store *store, int fd, const struct store_limits *limits,
+                                store_state_fn fn, void *context);
+
+/* What could not be read back any more, each told to the reader as a "lost" record. */
+struct store_exported {
+    uint64_t bytes;
+    size_t n_damaged;
+    const char *damaged; /* JSON: [{"name","type","advice"}...], at most 100 */
+};
+
+typedef void (*store_exported_fn)(void *context, const struct store_exported *result,
+                                  const struct err *e);
+
+/* Writes the state as a stream. The descriptor is the store's from now on. Each body is checked
+ * against its hash before it is sent. `deadline_ms` 0: 60 000. */
+struct store_call *store_export(struct store *store, struct store_state *state, int fd,
+                                uint32_t deadline_ms, store_exported_fn fn, void *context);
+
+/* One "namespace" blob, as base64 without line breaks. The text is copied. */
+struct store_call *store_decode(struct store *store, const char *text, size_t len,
+                                uint64_t max_bytes, store_state_fn fn, void *context);
+
+/* The text is valid during the call and NUL-terminated. */
+typedef void (*store_text_fn)(void *context, const char *text, size_t len, const struct err *e);
+struct store_call *store_encode(struct store *store, struct store_state *state, store_text_fn fn,
+                                void *context);
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+struct store_cell {
+    uint64_t exec_id;
+    const char *code;
+    size_t code_len;
+    const char *status; /* a word of the API, "ok" */
+    const char *answer; /* JSON; NULL: none */
+    size_t answer_len;
+    uint64_t at_ms; /* wall clock: when it began */
+    uint64_t duration_us;
+};
+
+/* Replaces an earlier one of that exec_id. A cell beyond STORE_CELL_BYTES is refused. */
+int store_put_cell(struct store *store, const char *session, const struct store_cell *cell,
+                   struct err *e);
+
+/* `list` has at most `limit` cells from the offset-th on, by exec_id, and fewer if they are large;
+ * `count` is how many there are in all. The views are valid during the call. */
+typedef void (*store_cells_fn)(void *context, const struct store_cell *list, size_t n,
+                               uint64_t count, const struct err *e);
+struct store_call *store_list_cells(struct store *store, const char *session, uint64_t offset,
+                                    uint32_t limit, bool with_answers, store_cells_fn fn,
+                                    void *context);
+
+/* ---- named states and shared files ----------------------------------------------------------- */
+
+/* Replaces an earlier one of that name. `expires_ms` (wall clock; 0: never). */
+struct store_call *store_put_named(struct store *store, const char *name, struct store_state *state,
+                                   uint64_t expires_ms, store_done_fn fn, void *context,
+                                   struct err *e);
+struct store_call *store_get_named(struct store *store, const char *name, store_state_fn fn,
+                                   void *context);
+int store_delete_named(struct store *store, const char *name, struct err *e);
+
+struct store_shared {
+    const char *token; /* whoever knows it may have the file: ids_token */
+    const char *name;
+    char hash[STORE_HASH_SIZE];
+    uint64_t bytes;
+    uint64_t expires_ms; /* wall clock */
+};
+
+int store_put_shared(struct store *store, const struct store_shared *file, struct err *e);
+
+/* `file` is NULL on error; ERR_NOT_FOUND also when it has expired. The blob room opens the hash. */
+typedef void (*store_shared_fn)(void *context, const struct store_shared *file,
+                                const struct err *e);
+struct store_call *store_get_shared(struct store *store, const char *token, store_shared_fn fn,
+                                    void *context);
+
+/* ---- blobs that nobody refers to any more ---------------------------------------------------- */
+
+/* What rows refer to is kept, and what live states refer to. A manifest that only memory knows (of
+ * a checkpoint that was not saved) must be pinned within STORE_BLOB_AGE_MIN minutes of its making;
+ * it and every file that it names are kept until it was unpinned as often. */
+void store_pin(struct store *store, const char *manifest);
+void store_unpin(struct store *store, const char *manifest);
+
+/* Looks for blobs to remove, in small steps on the store's thread. The store does so itself some
+ * time after states were dropped. `fn` may be NULL. */
+struct store_call *store_sweep(struct store *store, store_done_fn fn, void *context);

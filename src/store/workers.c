@@ -1,0 +1,90 @@
+#include "store/internal.h"
+
+/* Threads for streams: started when there is more work than idle ones, then kept; asleep without a
+ * timer while there is none. What a worker does may take until its deadline, so they are several,
+ * and none of them is the writer. */
+
+enum { WORKER_STACK = 256 * 1024 };
+
+static struct store_call *next_job(struct store *store)
+{
+    struct list *node;
+    while ((node = list_first(&store->jobs)) == NULL && !store->is_stopping) {
+        store->n_idle_workers++;
+        pthread_cond_wait(&store->job_wake, &store->lock);
+        store->n_idle_workers--;
+    }
+    if (node == NULL)
+        return NULL;
+    list_remove(node);
+    list_append(&store->running, node);
+    return CONTAINER_OF(node, struct store_call, node);
+}
+
+static void *worker_main(void *context)
+{
+    struct store *store = context;
+    struct store_call *job;
+    pthread_mutex_lock(&store->lock);
+    while ((job = next_job(store)) != NULL) {
+        pthread_mutex_unlock(&store->lock);
+        job->has_failed = job->type->apply(store, job, &job->error) < 0;
+        pthread_mutex_lock(&store->lock);
+        list_remove(&job->node);
+        pthread_mutex_unlock(&store->lock);
+        call_finish(job);
+        pthread_mutex_lock(&store->lock);
+    }
+    pthread_mutex_unlock(&store->lock);
+    return NULL;
+}
+
+static int start_worker(struct store *store)
+{
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, WORKER_STACK);
+    int rc = pthread_create(&store->workers[store->n_workers], &attributes, worker_main, store);
+    pthread_attr_destroy(&attributes);
+    store->n_workers += rc == 0;
+    return rc;
+}
+
+/* No thread, and none that could take it later. */
+static void fail_job(struct store *store, struct store_call *call, int rc)
+{
+    call->has_failed = true;
+    err_errno(&call->error, ERR_UNAVAILABLE, rc, "starting a thread for it");
+    list_remove(&call->node);
+    list_append(&store->done, &call->node);
+    uv_async_send(&store->async);
+}
+
+void workers_submit(struct store_call *call)
+{
+    struct store *store = call->store;
+    list_append(&store->jobs, &call->node);
+    size_t waiting = 0;
+    LIST_EACH(&store->jobs, it)
+    waiting++;
+    int rc = 0;
+    if (waiting > store->n_idle_workers && store->n_workers < WORKERS_MAX)
+        rc = start_worker(store);
+    if (rc != 0 && store->n_workers == 0)
+        fail_job(store, call, rc);
+    pthread_cond_signal(&store->job_wake);
+}
+
+void workers_stop(struct store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    LIST_EACH(&store->jobs, it)
+    atomic_store(&CONTAINER_OF(it, struct store_call, node)->is_cut, true);
+    LIST_EACH(&store->running, it)
+    atomic_store(&CONTAINER_OF(it, struct store_call, node)->is_cut, true);
+    pthread_cond_broadcast(&store->job_wake);
+    unsigned n = store->n_workers;
+    pthread_mutex_unlock(&store->lock);
+    for (unsigned i = 0; i < n; i++)
+        pthread_join(store->workers[i], NULL);
+}
