@@ -389,11 +389,13 @@ int cgroup_set_limits(const struct cgroup_parent *p, const struct cgroup *g,
     int r = 0;
     if (p->has[CGROUP_MEMORY]) {
         snprintf(value, sizeof(value), "%zu", limits->memory_mb * MIB);
+        /* Swap would stretch the limit; hosts without swap accounting have no such file. In v1 it
+         * is never below the other, so it goes first on the way up and last on the way down. */
+        const char *swap = v1 ? "memory.memsw.limit_in_bytes" : "memory.swap.max";
+        write_value(p, g, CGROUP_MEMORY, swap, v1 ? value : "0");
         r = write_value(p, g, CGROUP_MEMORY, v1 ? "memory.limit_in_bytes" : "memory.max", value);
-        /* Swap would stretch the limit; hosts without swap accounting have no such file. */
-        if (r == 0)
-            write_value(p, g, CGROUP_MEMORY, v1 ? "memory.memsw.limit_in_bytes" : "memory.swap.max",
-                        v1 ? value : "0");
+        if (r == 0 && v1)
+            write_value(p, g, CGROUP_MEMORY, swap, value);
         if (r == 0 && v1)
             r = limit_sockets(p, g, limits);
     }

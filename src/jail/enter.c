@@ -124,8 +124,9 @@ static int set_limits(const struct enter_args *a)
         {RLIMIT_NICE, 0},
         {RLIMIT_SIGPENDING, 1024},
         /* Counted for each user namespace since Linux 5.14, so it holds without a cgroup too. Where
-         * there is one, that refuses first, because it also counts what it refused. */
-        {RLIMIT_NPROC, a->limits.pids + INIT_PIDS + (a->has_pids_limit ? 1 : 0) +
+         * there is one, that refuses first, because it also counts what it refused; the dead count
+         * a little longer here than there. */
+        {RLIMIT_NPROC, a->limits.pids + INIT_PIDS + (a->has_pids_limit ? a->limits.pids : 0) +
                            (a->limits.checkpoint_mb > 0 ? JAIL_CHECKPOINT_PIDS : 0)},
         {RLIMIT_FSIZE, (rlim_t)a->limits.disk_mb * MIB},
     };

@@ -6,6 +6,7 @@
 #include "jail/syscalls.h"
 
 #include <fcntl.h>
+#include <ftw.h>
 #include <net/if.h>
 #include <poll.h>
 #include <sched.h>
@@ -21,7 +22,7 @@
 #define JAIL_NAMESPACES                                                                            \
     (CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
 
-enum { MAKE_TIMEOUT_MS = 5000 };
+enum { MAKE_TIMEOUT_MS = 5000, GIVE_DESCRIPTORS = 64 };
 
 /* ---- inside: what becomes pid 1 ------------------------------------------------------------- */
 
@@ -177,11 +178,37 @@ uint32_t jail_slot_of(const struct jail_factory *f, unsigned owner)
     return f->has_id_range && owner >= JAIL_UID ? owner - JAIL_UID : UINT32_MAX;
 }
 
+static unsigned new_owner; /* nftw has no context */
+
+static int give_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)type;
+    (void)at;
+    return st->st_uid != new_owner && lchown(path, new_owner, new_owner) < 0 ? -1 : 0;
+}
+
+/* All that a jail of another slot left in a workspace. Nobody lives in it now, so paths are what
+ * they seem. */
+static int give_all(const char *name, unsigned owner)
+{
+    char path[WORKSPACE_NAME_MAX + sizeof(IMAGE_WORKSPACES) + 1];
+    snprintf(path, sizeof(path), IMAGE_WORKSPACES "/%s", name);
+    new_owner = owner;
+    return nftw(path, give_one, GIVE_DESCRIPTORS, FTW_PHYS) != 0 ? -errno : 0;
+}
+
 static int make_workspace(const struct jail_factory *f, const char *name, unsigned owner)
 {
+    struct stat st;
     if (mkdirat(f->workspaces, name, 0700) < 0 && errno != EEXIST)
         return -errno;
-    return fchownat(f->workspaces, name, owner, owner, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+    if (fstatat(f->workspaces, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    if (!S_ISDIR(st.st_mode))
+        return -ENOTDIR;
+    if (st.st_uid == owner)
+        return 0;
+    return give_all(name, owner);
 }
 
 static int start_init(const struct jail_factory *f, struct jail *j, int sync[2], struct err *e)

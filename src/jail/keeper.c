@@ -20,6 +20,7 @@
 enum {
     ENTRY_COST_BYTES = 512,
     REMOVED_DEPTH_MAX = 256, /* descriptors held while a tree is removed */
+    SET_ASIDE_TRIES = 5,
     PACE_MIN_MS = 25,
     PACE_MAX_MS = 1000,
     LINGER_MS = 2000,            /* between looks while processes outlive their cell */
@@ -226,49 +227,63 @@ static void remove_workspace(int workspaces, const char *name)
 
 #define LEFTOVERS ".old" /* not a name that a workspace may have */
 
+void keeper_set_aside(int workspaces, const char *name)
+{
+    static unsigned number;
+    for (int tries = 0; tries < SET_ASIDE_TRIES; tries++) {
+        char to[sizeof(LEFTOVERS) + 2 * WORKSPACE_NAME_MAX];
+        snprintf(to, sizeof(to), LEFTOVERS "/%.*s.%u", WORKSPACE_NAME_MAX, name, number++);
+        if (renameat(workspaces, name, workspaces, to) == 0)
+            return;
+        /* Whoever removes the rest may just have removed the place for it. */
+        if (mkdirat(workspaces, LEFTOVERS, 0700) < 0 && errno != EEXIST)
+            return;
+    }
+}
+
 void keeper_set_leftovers_aside(int workspaces)
 {
     int fd = reopen_dir(workspaces);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (dir == NULL || (mkdirat(workspaces, LEFTOVERS, 0700) < 0 && errno != EEXIST))
-        return;
     struct dirent *entry;
-    while ((entry = readdir(dir)) != NULL) {
-        char name[sizeof(LEFTOVERS "/") + sizeof(entry->d_name)];
-        snprintf(name, sizeof(name), LEFTOVERS "/%s", entry->d_name);
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
         bool is_ours = entry->d_name[0] == '.' && !fd_is_dots(entry->d_name);
         if (is_ours && strcmp(entry->d_name, LEFTOVERS) != 0)
-            renameat(workspaces, entry->d_name, workspaces, name);
+            keeper_set_aside(workspaces, entry->d_name);
     }
-    closedir(dir);
+    if (dir != NULL)
+        closedir(dir);
 }
 
-/* In a process of its own: orders must not wait for it. */
-static void remove_leftovers(int workspaces)
+static _Noreturn void sweeper_main(int orders, int workspaces)
 {
-    static pid_t remover;
-    /* It goes on until nothing is left, so one that still runs will see what is new. */
-    if (remover > 0 && kill(remover, 0) == 0 && faccessat(workspaces, LEFTOVERS, F_OK, 0) == 0)
-        return;
-    remover = fork();
-    if (remover != 0)
-        return;
+    char bytes[KIB];
+    prctl(PR_SET_NAME, "cella-sweeper");
     close(control);
-    remove_workspace(workspaces, LEFTOVERS);
+    while (read(orders, bytes, sizeof(bytes)) > 0)
+        remove_workspace(workspaces, LEFTOVERS);
     _exit(0);
 }
 
-/* A workspace that no jail uses, and for which nobody waits. */
-static void set_aside(int workspaces, const char *name)
+/* In a process of its own, which stays: orders must not wait for it, and many of them are one. */
+static void sweep(int workspaces)
 {
-    char to[sizeof(LEFTOVERS "/") + WORKSPACE_NAME_MAX];
-    snprintf(to, sizeof(to), LEFTOVERS "/%s", name);
-    bool is_there = renameat(workspaces, name, workspaces, to) == 0;
-    if (!is_there && errno == ENOENT && mkdirat(workspaces, LEFTOVERS, 0700) == 0)
-        is_there = renameat(workspaces, name, workspaces, to) == 0;
-    if (!is_there) /* something of that name is there already */
-        remove_workspace(workspaces, name);
-    remove_leftovers(workspaces);
+    static int orders = -1;
+    if (orders >= 0 && (write(orders, "s", 1) == 1 || errno == EAGAIN))
+        return;
+    cleanup_fd(&orders);
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+        return; /* the next order, or the next start, tries again */
+    orders = ends[1];
+    if (fork() == 0) {
+        close(ends[1]);
+        fd_set_nonblocking(ends[0], false);
+        sweeper_main(ends[0], workspaces);
+    }
+    close(ends[0]);
+    if (write(orders, "s", 1) < 0)
+        close(take_fd(&orders));
 }
 
 /* A tree may take minutes, in which the quotas of others must hold: what is not empty is removed by
@@ -377,10 +392,10 @@ static void obey(const struct keeper_order *order, const int *fds, size_t n_fds,
         break;
     case KEEPER_REMOVE:
         forget(w);
-        if (order->jail == 0)
-            set_aside(workspaces, order->workspace);
-        else
-            remove_and_say(workspaces, order);
+        remove_and_say(workspaces, order);
+        break;
+    case KEEPER_SWEEP:
+        sweep(workspaces);
         break;
     }
 }
@@ -466,7 +481,9 @@ _Noreturn void keeper_main(int sock, int workspaces)
     prctl(PR_SET_NAME, "cella-keeper");
     control = sock;
     signal(SIGCHLD, SIG_IGN);
-    remove_leftovers(workspaces);
+    signal(SIGPIPE, SIG_IGN);
+    if (faccessat(workspaces, LEFTOVERS, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        sweep(workspaces);
     for (;;) {
         struct pollfd wait = {.fd = sock, .events = POLLIN};
         int ready = poll(&wait, 1, check_due(workspaces));

@@ -12,6 +12,8 @@
  * before the first jail is made; the keeper removes it in its own time. Workspaces with a name are
  * the daemon's to remove or to use again. */
 void keeper_set_leftovers_aside(int workspaces);
+/* Likewise with one workspace that nobody uses: its name is free at once. KEEPER_SWEEP follows. */
+void keeper_set_aside(int workspaces, const char *name);
 
 /* The keeper's whole life; `sock` carries struct keeper_order and struct keeper_word. */
 _Noreturn void keeper_main(int sock, int workspaces);

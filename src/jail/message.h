@@ -81,7 +81,8 @@ enum keeper_order_type {
     KEEPER_COUNT, /* n_inmates has changed */
     KEEPER_MEASURE,
     KEEPER_FORGET,
-    KEEPER_REMOVE
+    KEEPER_REMOVE,
+    KEEPER_SWEEP /* what was set aside */
 };
 
 struct keeper_order {
@@ -92,7 +93,7 @@ struct keeper_order {
     bool is_busy;
     uint64_t head;                      /* MEASURE; answered with the same */
     int32_t pid;                        /* MEASURE */
-    char workspace[WORKSPACE_NAME_MAX]; /* REMOVE; nobody waits for it if jail is 0 */
+    char workspace[WORKSPACE_NAME_MAX]; /* REMOVE */
 };
 
 /* Keeper to warden. */

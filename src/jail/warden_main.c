@@ -8,6 +8,7 @@
 #include "jail/witness.h"
 #include "jail/zygote.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -333,6 +334,25 @@ static struct jail *take_spare(const struct request *r)
     return NULL;
 }
 
+/* Workspaces that were kept have their slots' users: new jails begin above them all. */
+static void pass_over_kept_slots(void)
+{
+    int fd = openat(warden.factory->workspaces, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+    struct stat st;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        if (entry->d_name[0] == '.' ||
+            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+            continue;
+        uint32_t slot = jail_slot_of(warden.factory, st.st_uid);
+        if (slot >= warden.next_slot && take_this_slot(slot))
+            give_slot(slot);
+    }
+    if (dir != NULL)
+        closedir(dir);
+}
+
 /* A workspace that was kept: the slot whose user owns it, if it is free, saves giving every file to
  * another. */
 static struct jail *make_jail_around(const struct request *r, unsigned owner, struct err *e)
@@ -613,9 +633,8 @@ static void remove_workspace(const struct request *r)
             j->keeps_workspace = false;
         return;
     }
-    struct keeper_order order = {.type = KEEPER_REMOVE};
-    memcpy(order.workspace, r->workspace, sizeof(order.workspace));
-    send_keeper(&order, NULL, 0);
+    keeper_set_aside(warden.factory->workspaces, r->workspace);
+    send_keeper(&(struct keeper_order){.type = KEEPER_SWEEP}, NULL, 0);
 }
 
 /* ---- zygotes ------------------------------------------------------------------------------- */
@@ -887,6 +906,7 @@ _Noreturn void warden_main(int control, struct jail_factory *factory)
     warden.free_slots = mem_alloc(SLOTS_MAX * sizeof(*warden.free_slots));
     take_signals();
     keeper_set_leftovers_aside(factory->workspaces);
+    pass_over_kept_slots();
     start_keeper();
     tell(&(struct report){.type = REPORT_STARTED}, "");
     for (;;) {

@@ -1,0 +1,173 @@
+/* Who lives in a pid namespace, told and ended from its own init: the test becomes one. */
+#include "jail/census.h"
+#include "jail/syscalls.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+/* A process that waits, with the pid that is asked for. */
+static pid_t sleeper(pid_t wanted, bool begins_session)
+{
+    struct clone_args args = {.exit_signal = SIGCHLD,
+                              .set_tid = wanted != 0 ? (uintptr_t)&wanted : 0,
+                              .set_tid_size = wanted != 0 ? 1 : 0};
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+    if (pid == 0) {
+        if (begins_session)
+            setsid();
+        close(ready[0]);
+        close(ready[1]);
+        for (;;)
+            pause();
+    }
+    assert_true(pid > 0);
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 0);
+    close(ready[0]);
+    return pid;
+}
+
+static bool is_alive(pid_t pid)
+{
+    siginfo_t info = {0};
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+}
+
+/* Sooner or later: the last of its memory may still be given back. */
+static void expect_ended(pid_t pid)
+{
+    siginfo_t info = {0};
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+}
+
+static void bury(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void lists_who_is_there(void **state)
+{
+    (void)state;
+    pid_t pids[] = {sleeper(0, false), sleeper(0, false), sleeper(0, true)};
+    struct census census;
+    census_take(1, &census);
+    assert_int_equal(census.count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(census.residents[i].pid, pids[i]);
+        assert_int_equal(census_inner_pid(pids[i]), pids[i]);
+        assert_true(census_is_same_jail(pids[i], 1));
+        bury(pids[i]);
+    }
+    census_free(&census);
+    assert_int_equal(census_inner_pid(pids[0]), 0);
+    assert_false(census_is_same_jail(pids[0], 1));
+    census_take(1, &census);
+    assert_int_equal(census.count, 0);
+    census_take(4000, &census); /* no such jail */
+    assert_int_equal(census.count, 0);
+}
+
+static void ends_all_but_those_it_is_told_to_spare(void **state)
+{
+    (void)state;
+    pid_t old = sleeper(0, false);
+    struct census census;
+    census_take(1, &census);
+    pid_t leader = sleeper(0, true), fresh = sleeper(0, false), victim = sleeper(0, true);
+    assert_int_equal(census_clear(1, victim, &leader, 1, &census), 1);
+    assert_true(is_alive(old));
+    assert_true(is_alive(leader));
+    expect_ended(fresh);
+    expect_ended(victim);
+    /* A victim is one though it was there before. */
+    assert_int_equal(census_clear(1, old, &leader, 1, &census), 0);
+    expect_ended(old);
+    assert_int_equal(census_clear(1, 0, NULL, 0, NULL), 1);
+    expect_ended(leader);
+    assert_int_equal(census_clear(1, 0, NULL, 0, NULL), 0); /* the dead are not ended again */
+    pid_t all[] = {old, leader, fresh, victim};
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        bury(all[i]);
+    census_free(&census);
+}
+
+static void a_pid_that_came_back_is_a_stranger(void **state)
+{
+    (void)state;
+    pid_t pid = sleeper(300, false);
+    struct census census;
+    census_take(1, &census);
+    bury(pid);
+    usleep(20000); /* start times are counted in hundredths of a second */
+    assert_int_equal(sleeper(300, false), 300);
+    assert_int_equal(census_clear(1, 0, NULL, 0, &census), 1);
+    expect_ended(300);
+    bury(300);
+    census_free(&census);
+}
+
+static void a_name_cannot_lie_about_the_rest(void **state)
+{
+    (void)state;
+    assert_int_equal(prctl(PR_SET_NAME, ") Z 0 0 0 0 0 4"), 0);
+    pid_t pid = sleeper(0, false); /* inherits the name */
+    assert_int_equal(census_clear(1, 0, NULL, 0, NULL), 1);
+    expect_ended(pid);
+    bury(pid);
+}
+
+static void namespaces_below_are_jails_of_their_own(void **state)
+{
+    (void)state;
+    pid_t init = sys_clone3(CLONE_NEWPID, SIGCHLD, NULL, -1);
+    if (init == 0)
+        for (;;)
+            pause();
+    assert_true(init > 1);
+    assert_false(census_is_same_jail(init, 1));
+    assert_int_equal(census_inner_pid(init), 1);
+    assert_int_equal(census_clear(1, 0, NULL, 0, NULL), 0);
+    assert_true(is_alive(init));
+    bury(init);
+}
+
+static int run(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists_who_is_there),
+        cmocka_unit_test(ends_all_but_those_it_is_told_to_spare),
+        cmocka_unit_test(a_pid_that_came_back_is_a_stranger),
+        cmocka_unit_test(a_name_cannot_lie_about_the_rest),
+        cmocka_unit_test(namespaces_below_are_jails_of_their_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+static int run_as_init(void)
+{
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0) {
+        perror("cannot mount /proc");
+        return 1;
+    }
+    return run();
+}
+
+int main(void)
+{
+    setvbuf(stdout, NULL, _IONBF, 0);
+    pid_t pid = sys_clone3(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS, SIGCHLD, NULL, -1);
+    if (pid == 0)
+        _exit(run_as_init());
+    int status;
+    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 ? 0 : 1;
+}
