@@ -6,7 +6,7 @@ _cella_sessions() {
 
 _cella() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-    local verbs="exec repl continue input interrupt names ps kill plan serve stop config"
+    local verbs="exec repl continue input interrupt names ps kill plan pipe serve stop config"
     verbs+=" doctor bench demo help --help --version"
     local common="--json --help" client="--data --url --key"
     local spec="--runtime --profile --cwd --env --join --agent --binding --idle-timeout"
@@ -73,6 +73,7 @@ _cella() {
     input) words="--eof --yield --budget --save-images $client" ;;
     names) words="--max $client" ;;
     plan) words="--agent --leave $client" ;;
+    pipe) words="--runtime --profile --timeout $client" ;;
     kill) words="--all $client" ;;
     ps | stop | interrupt) words=$client ;;
     serve) words="--listen --data --config --no-auth --log-format --log-level" ;;

@@ -49,6 +49,7 @@ extern const struct cli_verb cli_continue_verb;
 extern const struct cli_verb cli_input_verb;
 extern const struct cli_verb cli_interrupt_verb;
 extern const struct cli_verb cli_names_verb;
+extern const struct cli_verb cli_pipe_verb;
 extern const struct cli_verb cli_plan_verb;
 extern const struct cli_verb cli_ps_verb;
 extern const struct cli_verb cli_kill_verb;
