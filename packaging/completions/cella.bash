@@ -6,8 +6,8 @@ _cella_sessions() {
 
 _cella() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-    local verbs="exec repl continue input interrupt names ps kill plan pipe serve stop config"
-    verbs+=" doctor bench demo help --help --version"
+    local verbs="exec repl continue input interrupt names undo redo try branch tree checkpoints"
+    verbs+=" ps kill plan pipe serve stop config doctor bench demo help --help --version"
     local common="--json --help" client="--data --url --key"
     local spec="--runtime --profile --cwd --env --join --agent --binding --idle-timeout"
     COMPREPLY=()
@@ -57,7 +57,7 @@ _cella() {
         return
         ;;
     --url | --key | -t | --timeout | -y | --yield | -b | --budget | -l | --listen | -C | --cwd | \
-        --agent | --binding | --idle-timeout | -m | --max)
+        --agent | --binding | --idle-timeout | -m | --max | --to | --at | --count | --id)
         return
         ;;
     esac
@@ -72,17 +72,22 @@ _cella() {
     continue) words="--yield --budget --names --save-images $client" ;;
     input) words="--eof --yield --budget --save-images $client" ;;
     names) words="--max $client" ;;
+    undo) words="--to $client" ;;
+    try) words="--commit --discard --id --timeout --save-images $client" ;;
+    branch) words="--at --count $client" ;;
+    tree) words="--ascii $client" ;;
     plan) words="--agent --leave $client" ;;
     pipe) words="--runtime --profile --timeout $client" ;;
     kill) words="--all $client" ;;
-    ps | stop | interrupt) words=$client ;;
+    ps | stop | interrupt | redo | checkpoints) words=$client ;;
     serve) words="--listen --data --config --no-auth --log-format --log-level" ;;
     config) words=check ;;
     bench) words="--quick --only --output" ;;
     help) words=$verbs ;;
     esac
     case ${COMP_WORDS[1]} in
-    kill | continue | input | interrupt | names | plan)
+    kill | continue | input | interrupt | names | plan | undo | redo | try | branch | tree | \
+        checkpoints)
         [[ $current != -* ]] && words=$(_cella_sessions)
         ;;
     esac

@@ -132,6 +132,19 @@ int cli_api_get(struct cli_client *c, const char *method, const char *path, json
     return cli_api_call(c, &request, ret_object, e);
 }
 
+int cli_api_post(struct cli_client *c, const char *path, const struct buf *body,
+                 uint64_t deadline_ms, json_t **ret_object, struct err *e)
+{
+    struct cli_request request = {
+        .method = "POST",
+        .path = path,
+        .body = buf_str(body),
+        .body_len = body->len,
+        .deadline_ms = clock_mono_ms() + deadline_ms,
+    };
+    return cli_api_call(c, &request, ret_object, e);
+}
+
 /* --- sessions --------------------------------------------------------------------------------- */
 
 static bool read_session(const json_t *object, struct cli_session *ret)

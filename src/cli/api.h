@@ -15,6 +15,10 @@ int cli_api_read(const char *text, size_t len, json_t **ret_object, struct err *
 int cli_api_get(struct cli_client *c, const char *method, const char *path, json_t **ret_object,
                 struct err *e);
 
+/* POST; `deadline_ms` from now. */
+int cli_api_post(struct cli_client *c, const char *path, const struct buf *body,
+                 uint64_t deadline_ms, json_t **ret_object, struct err *e);
+
 struct cli_session {
     char id[UUID_SIZE];
     char runtime[16];

@@ -234,7 +234,8 @@ static int ask(struct run *run, const char *path, const struct buf *body, json_t
 static int ask_to_run(struct run *run, json_t **ret_answer, struct err *e)
 {
     char path[PATH_SIZE];
-    snprintf(path, sizeof(path), "/v1/sessions/%s/exec", run->cell->session_id);
+    snprintf(path, sizeof(path), "/v1/sessions/%s/%s", run->cell->session_id,
+             run->cell->how != NULL ? run->cell->how : "exec");
     _buf_ struct buf body = BUF_INIT(8 * CLI_CODE_MAX);
     struct json_out out = JSON_OUT(&body);
     json_put_object(&out);

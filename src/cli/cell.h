@@ -7,6 +7,7 @@
 
 struct cli_cell {
     const char *session_id;
+    const char *how;  /* "exec" or "try"; NULL: exec */
     int64_t exec_id;  /* to continue or to answer; 0: the one that waits for input */
     const char *code; /* to run; checked with cli_cell_check_code */
     size_t code_len;

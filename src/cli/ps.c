@@ -1,30 +1,15 @@
-#include "base/clock.h"
 #include "base/fd.h"
 #include "cli/api.h"
 #include "cli/show.h"
 #include "cli/terminal.h"
 
-#include <time.h>
-
 enum { CELL_MAX = 24 }; /* characters of a column that the daemon filled */
 
 static void append_age(struct buf *line, const json_t *session)
 {
-    const char *text = cli_json_text(session, "spawned_at", NULL);
-    struct tm tm = {0};
-    const char *rest = text != NULL ? strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
-    time_t since = rest != NULL ? timegm(&tm) : -1;
-    int64_t age = (int64_t)(clock_wall_ms() / 1000) - since;
-    if (since < 0 || age < 0)
-        buf_printf(line, " %6s", rest != NULL ? "0s" : "-");
-    else if (age < 120)
-        buf_printf(line, " %5llds", (long long)age);
-    else if (age < 7200)
-        buf_printf(line, " %5lldm", (long long)age / 60);
-    else if (age < 172800)
-        buf_printf(line, " %5lldh", (long long)age / 3600);
-    else
-        buf_printf(line, " %5lldd", (long long)age / 86400);
+    _buf_ struct buf age = BUF_INIT(64);
+    cli_describe_age(&age, cli_json_text(session, "spawned_at", NULL));
+    buf_printf(line, " %6s", buf_str(&age));
 }
 
 static void append_column(struct buf *line, const json_t *session, const char *name, int width)

@@ -1,5 +1,6 @@
 #include "cli/show.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "cli/api.h"
 #include "cli/terminal.h"
@@ -7,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <time.h>
 
 enum { IMAGE_MAX = 64 << 20, IMAGE_NAMES_MAX = 10000 };
 
@@ -318,4 +320,22 @@ void cli_show_error(struct cli_show *s, const json_t *answer)
         s->is_out_mid_line = false;
     }
     put_line(s, STDERR_FILENO, &text);
+}
+
+void cli_describe_age(struct buf *out, const char *rfc3339)
+{
+    struct tm tm = {0};
+    const char *rest = rfc3339 != NULL ? strptime(rfc3339, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
+    int64_t since = rest != NULL ? (int64_t)timegm(&tm) : -1;
+    int64_t age = MAX((int64_t)(clock_wall_ms() / 1000) - since, (int64_t)0);
+    if (since < 0)
+        buf_append_char(out, '-');
+    else if (age < 120)
+        buf_printf(out, "%llds", (long long)age);
+    else if (age < 7200)
+        buf_printf(out, "%lldm", (long long)age / 60);
+    else if (age < 172800)
+        buf_printf(out, "%lldh", (long long)age / 3600);
+    else
+        buf_printf(out, "%lldd", (long long)age / 86400);
 }

@@ -24,6 +24,8 @@ void cli_show_error(struct cli_show *s, const json_t *answer);  /* what its stat
 /* Appends what a typed output is in text, or in one line between brackets. */
 void cli_describe_output(struct buf *out, const json_t *output);
 void cli_describe_size(struct buf *out, uint64_t bytes); /* "23 KB" */
+/* How long ago a time of the daemon's is: "12s", "3m"; "-" if it is none. */
+void cli_describe_age(struct buf *out, const char *rfc3339);
 
 /* One line of JSON on stdout. False if it could not be written. */
 bool cli_print_json(const json_t *value);

@@ -9,10 +9,29 @@
 #include <signal.h>
 
 const struct cli_verb *const cli_verbs[] = {
-    &cli_exec_verb,  &cli_repl_verb, &cli_continue_verb, &cli_input_verb,  &cli_interrupt_verb,
-    &cli_names_verb, &cli_ps_verb,   &cli_kill_verb,     &cli_plan_verb,   &cli_pipe_verb,
-    &cli_serve_verb, &cli_stop_verb, &cli_config_verb,   &cli_doctor_verb, &cli_bench_verb,
-    &cli_demo_verb,  NULL,
+    &cli_exec_verb,
+    &cli_repl_verb,
+    &cli_continue_verb,
+    &cli_input_verb,
+    &cli_interrupt_verb,
+    &cli_names_verb,
+    &cli_undo_verb,
+    &cli_redo_verb,
+    &cli_try_verb,
+    &cli_branch_verb,
+    &cli_tree_verb,
+    &cli_checkpoints_verb,
+    &cli_ps_verb,
+    &cli_kill_verb,
+    &cli_plan_verb,
+    &cli_pipe_verb,
+    &cli_serve_verb,
+    &cli_stop_verb,
+    &cli_config_verb,
+    &cli_doctor_verb,
+    &cli_bench_verb,
+    &cli_demo_verb,
+    NULL,
 };
 
 const struct cli_verb *cli_verb_find(const char *name)

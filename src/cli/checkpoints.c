@@ -1,0 +1,69 @@
+#include "base/fd.h"
+#include "cli/api.h"
+#include "cli/show.h"
+#include "cli/timeline.h"
+
+enum { TABLE_MAX = 16 << 20 };
+
+static void append_row(struct buf *out, const json_t *checkpoint, bool is_current)
+{
+    _buf_ struct buf cells = BUF_INIT(4 * KIB), age = BUF_INIT(64), size = BUF_INIT(64);
+    int64_t parent = cli_json_int(checkpoint, "parent", -1);
+    int64_t bytes = cli_json_int(checkpoint, "memory_bytes", -1);
+    cli_describe_cells(&cells, json_object_get(checkpoint, "cells"));
+    cli_describe_age(&age, cli_json_text(checkpoint, "at", NULL));
+    if (bytes >= 0)
+        cli_describe_size(&size, (uint64_t)bytes);
+    buf_printf(out, "%c %4lld ", is_current ? '*' : ' ',
+               (long long)cli_json_int(checkpoint, "id", 0));
+    if (parent >= 0)
+        buf_printf(out, "%6lld", (long long)parent);
+    else
+        buf_printf(out, "%6s", "-");
+    buf_printf(out, "  %-16s %5s %9s  ", cells.len > 0 ? buf_str(&cells) : "-", buf_str(&age),
+               size.len > 0 ? buf_str(&size) : "-");
+    cli_describe_files(out, checkpoint);
+    buf_append_str(out, ", ");
+    cli_describe_restore(out, checkpoint);
+    buf_append_char(out, '\n');
+}
+
+static int list(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
+{
+    (void)context;
+    _json_ json_t *timeline = NULL;
+    if (cli_timeline_get(args, c, &timeline, e) < 0)
+        return -1;
+    if (cli_has(args, "json"))
+        return cli_print_json(timeline) ? 0 : CLI_EXIT_PIPE;
+    const json_t *checkpoints = json_object_get(timeline, "checkpoints");
+    int64_t current = cli_json_int(timeline, "current", -1);
+    _buf_ struct buf out = BUF_INIT(TABLE_MAX);
+    buf_printf(&out, "  %4s %6s  %-16s %5s %9s  %s\n", "ID", "PARENT", "CELLS", "AGE", "MEMORY",
+               "RESTORE");
+    for (size_t i = 0; i < json_array_size(checkpoints); i++) {
+        const json_t *checkpoint = json_array_get(checkpoints, i);
+        append_row(&out, checkpoint, cli_json_int(checkpoint, "id", -2) == current);
+    }
+    return fd_write_all(STDOUT_FILENO, buf_str(&out), out.len) < 0 ? CLI_EXIT_PIPE : 0;
+}
+
+static int run(const struct cli_args *args, struct err *e)
+{
+    if (args->n_words != 1) {
+        err_set(e, ERR_INVALID, "name one session");
+        return err_advise(e, "list the sessions with: cella ps");
+    }
+    return cli_client_with(args, false, list, NULL, e);
+}
+
+const struct cli_verb cli_checkpoints_verb = {
+    .name = "checkpoints",
+    .summary = "list the checkpoints of a session",
+    .usage = "[OPTION...] SESSION",
+    .about = "Lists the points that a session can be taken back to; * marks the one that its\n"
+             "present state came from. `cella tree` draws them.",
+    .is_client = true,
+    .examples = "cella checkpoints 0b9c",
+    .run = run,
+};

@@ -1,0 +1,31 @@
+/* The checkpoints of a session as people see them: told in words, and drawn as a tree. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "cli/args.h"
+#include "cli/client.h"
+
+#include <jansson.h>
+
+/* GET .../checkpoints of the session that the first word names: an object whose "checkpoints" is a
+ * list of objects with an "id". */
+int cli_timeline_get(const struct cli_args *args, struct cli_client *c, json_t **ret,
+                     struct err *e);
+
+/* Whether the terminal's characters are Unicode. */
+bool cli_is_utf8(void);
+
+/* The tree, a line for each checkpoint; box drawing characters unless `is_ascii`. */
+void cli_draw_tree(struct buf *out, const json_t *timeline, bool is_ascii);
+
+/* "cells 3, 5-7", and what of a checkpoint could be had again. */
+void cli_describe_cells(struct buf *out, const json_t *cells);
+void cli_describe_files(struct buf *out, const json_t *checkpoint);
+void cli_describe_restore(struct buf *out, const json_t *checkpoint);
+
+/* What undo, redo and a discarded try answer. */
+void cli_describe_rollback(struct buf *out, const json_t *answer);
+
+/* The value of a flag, such as the number of a checkpoint; left alone if it was not given. */
+int cli_parse_number(const struct cli_args *args, const char *name, int64_t *ret, struct err *e);

@@ -1,0 +1,90 @@
+/* undo and redo: two ways along the same line. */
+#include "base/fd.h"
+#include "cli/api.h"
+#include "cli/show.h"
+#include "cli/terminal.h"
+#include "cli/timeline.h"
+
+enum { PATH_SIZE = 128, UNDO_DEADLINE_MS = 120 * 1000 };
+
+static const struct cli_flag undo_flags[] = {
+    {"to", 't', "N", "back to this checkpoint; 0 is the beginning (else: one cell or burst back)"},
+    {0},
+};
+
+struct move {
+    const char *name; /* of the verb and of the path */
+    int64_t to;       /* -1: not given */
+};
+
+static int move(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
+{
+    const struct move *m = context;
+    struct cli_session session;
+    char path[PATH_SIZE];
+    if (cli_session_find(c, args->words[0], &session, e) < 0)
+        return -1;
+    snprintf(path, sizeof(path), "/v1/sessions/%s/%s", session.id, m->name);
+    _buf_ struct buf body = BUF_INIT(KIB), out = BUF_INIT(MIB);
+    struct json_out json = JSON_OUT(&body);
+    json_put_object(&json);
+    if (m->to >= 0)
+        json_put_member_int(&json, "to", m->to);
+    json_put_object_end(&json);
+    _json_ json_t *answer = NULL;
+    if (cli_api_post(c, path, &body, UNDO_DEADLINE_MS, &answer, e) < 0)
+        return -1;
+    if (cli_has(args, "json"))
+        return cli_print_json(answer) ? 0 : CLI_EXIT_PIPE;
+    buf_printf(&out, "%s ", m->name[0] == 'u' ? "undone:" : "redone:");
+    cli_describe_rollback(&out, answer);
+    return fd_write_all(STDOUT_FILENO, buf_str(&out), out.len) < 0 ? CLI_EXIT_PIPE : 0;
+}
+
+static int run(const struct cli_args *args, const char *name, struct err *e)
+{
+    struct move m = {.name = name, .to = -1};
+    if (args->n_words != 1) {
+        err_set(e, ERR_INVALID, "name one session");
+        return err_advise(e, "list the sessions with: cella ps");
+    }
+    if (cli_parse_number(args, "to", &m.to, e) < 0)
+        return -1;
+    return cli_client_with(args, false, move, &m, e);
+}
+
+static int run_undo(const struct cli_args *args, struct err *e)
+{
+    return run(args, "undo", e);
+}
+
+static int run_redo(const struct cli_args *args, struct err *e)
+{
+    return run(args, "redo", e);
+}
+
+const struct cli_verb cli_undo_verb = {
+    .name = "undo",
+    .summary = "take a session back to an earlier state",
+    .usage = "[OPTION...] SESSION",
+    .about = "Takes back what the last cell did, or everything since a checkpoint: variables,\n"
+             "files in /workspace, and processes that were started since. What cannot be taken\n"
+             "back (network, sockets, /tmp) is listed. `cella redo` returns.",
+    .flags = undo_flags,
+    .is_client = true,
+    .examples = "cella undo 0b9c\n"
+                "cella undo 0b9c --to 3\n"
+                "cella undo 0b9c --to 0             # the beginning",
+    .run = run_undo,
+};
+
+const struct cli_verb cli_redo_verb = {
+    .name = "redo",
+    .summary = "return to the state before an undo",
+    .usage = "[OPTION...] SESSION",
+    .about = "Returns to where the session was before the last undo, as long as no other cell was\n"
+             "run since.",
+    .is_client = true,
+    .examples = "cella redo 0b9c",
+    .run = run_redo,
+};

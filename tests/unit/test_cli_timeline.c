@@ -1,0 +1,139 @@
+#include "base/clock.h"
+#include "cli/timeline.h"
+#include "unit.h"
+#include "wire/json.h"
+
+static json_t *parse(const char *text)
+{
+    json_error_t problem;
+    json_t *value = json_loads(text, 0, &problem);
+    if (value == NULL)
+        fail_msg("%s", problem.text);
+    return value;
+}
+
+#define CHECKPOINT(id, parent, cells)                                                              \
+    "{\"id\":" #id ",\"parent\":" #parent ",\"cells\":" cells ",\"at\":\"-\",\"memory_bytes\":"    \
+    "null,\"files\":\"covered\",\"restore\":\"process\",\"saved\":false}"
+
+static void expect_tree(const char *timeline, bool is_ascii, const char *expected)
+{
+    _json_ json_t *value = parse(timeline);
+    _buf_ struct buf out = BUF_INIT(MIB);
+    cli_draw_tree(&out, value, is_ascii);
+    assert_string_equal(buf_str(&out), expected);
+}
+
+static void a_line_is_drawn_as_a_line(void **state)
+{
+    (void)state;
+    expect_tree("{\"current\":2,\"checkpoints\":[" CHECKPOINT(1, 0, "[1,2,3]") "," CHECKPOINT(
+                    2, 1, "[4]") "]}",
+                false,
+                "○ 0  the beginning\n"
+                "○ 1  cells 1-3         -         -  with files, safe\n"
+                "● 2  cell 4            -         -  with files, safe  ← here\n");
+    expect_tree("{\"current\":0,\"checkpoints\":[]}", false, "● 0  the beginning  ← here\n");
+}
+
+static void what_was_done_in_another_way_is_a_branch(void **state)
+{
+    (void)state;
+    static const char timeline[] =
+        "{\"current\":4,\"checkpoints\":[" CHECKPOINT(1, 0, "[1]") "," CHECKPOINT(
+            2, 1, "[2]") "," CHECKPOINT(3, 2,
+                                        "[3]") "," CHECKPOINT(4, 1,
+                                                              "[4,5]") "," CHECKPOINT(5, 0,
+                                                                                      "[6]") "]}";
+    expect_tree(timeline, false,
+                "○ 0  the beginning\n"
+                "├─○ 1  cell 1           -         -  with files, safe\n"
+                "│ ├─○ 2  cell 2         -         -  with files, safe\n"
+                "│ │ ○ 3  cell 3         -         -  with files, safe\n"
+                "│ └─● 4  cells 4, 5     -         -  with files, safe  ← here\n"
+                "└─○ 5  cell 6           -         -  with files, safe\n");
+    expect_tree(timeline, true,
+                "o 0  the beginning\n"
+                "|-o 1  cell 1           -         -  with files, safe\n"
+                "| |-o 2  cell 2         -         -  with files, safe\n"
+                "| | o 3  cell 3         -         -  with files, safe\n"
+                "| `-* 4  cells 4, 5     -         -  with files, safe  <- here\n"
+                "`-o 5  cell 6           -         -  with files, safe\n");
+}
+
+static void what_a_daemon_should_not_say_does_no_harm(void **state)
+{
+    (void)state;
+    /* Circles, unknown parents, the same number twice, other types. */
+    expect_tree("{\"current\":9,\"checkpoints\":[" CHECKPOINT(1, 2, "[]") "," CHECKPOINT(
+                    2, 1, "[\"x\"]") "," CHECKPOINT(2, 77, "7") ",{\"id\":3,\"parent\":[]}]}",
+                true,
+                "o 0  the beginning\n"
+                "|-o 1                  -         -  with files, safe\n"
+                "| o 2  cell 0          -         -  with files, safe\n"
+                "|-o 2                  -         -  with files, safe\n"
+                "`-o 3                  -         -  without files, cannot be restored\n");
+}
+
+static void expect_words(void (*describe)(struct buf *out, const json_t *object), const char *text,
+                         const char *expected)
+{
+    _json_ json_t *value = parse(text);
+    _buf_ struct buf out = BUF_INIT(MIB);
+    describe(&out, value);
+    assert_string_equal(buf_str(&out), expected);
+}
+
+static void cells_are_told_in_ranges(void **state)
+{
+    (void)state;
+    expect_words(cli_describe_cells, "[]", "");
+    expect_words(cli_describe_cells, "[7]", "cell 7");
+    expect_words(cli_describe_cells, "[1,2]", "cells 1, 2");
+    expect_words(cli_describe_cells, "[1,3,4,5,9]", "cells 1, 3-5, 9");
+}
+
+static void reasons_are_told(void **state)
+{
+    (void)state;
+    expect_words(cli_describe_restore, "{\"restore\":\"process\",\"saved\":true}", "safe, saved");
+    expect_words(cli_describe_restore,
+                 "{\"restore\":\"durable\",\"saved\":true,\"reason\":\"4 threads \\u001bran\"}",
+                 "saved copy only (4 threads \\x1bran)");
+    expect_words(cli_describe_restore, "{\"restore\":\"no\"}", "cannot be restored");
+    expect_words(cli_describe_files, "{\"files\":\"none\",\"files_reason\":\"over 10000 files\"}",
+                 "without files (over 10000 files)");
+    expect_words(cli_describe_files, "{\"files\":\"torn\"}", "files torn");
+}
+
+static void an_undo_is_told(void **state)
+{
+    (void)state;
+    expect_words(cli_describe_rollback,
+                 "{\"from\":3,\"to\":0,\"cells\":[],\"restored_from\":\"beginning\"}",
+                 "at the beginning\n");
+    expect_words(cli_describe_rollback,
+                 "{\"from\":3,\"to\":1,\"cells\":[2,3,4],\"restored_from\":\"durable\","
+                 "\"files\":\"restored\",\"files_changed\":1,\"ended_processes\":2,"
+                 "\"not_undone\":[{\"what\":\"socket\",\"detail\":\"to a server\"}],"
+                 "\"lost\":[{\"name\":\"g\",\"type\":\"generator\",\"advice\":\"make a list\"}]}",
+                 "at checkpoint 1; cells 2-4\n"
+                 "  restored from its saved copy\n"
+                 "  1 file put back\n"
+                 "  2 processes ended\n"
+                 "  not undone: socket: to a server\n"
+                 "  lost: g (generator): make a list\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_is_drawn_as_a_line),
+        cmocka_unit_test(what_was_done_in_another_way_is_a_branch),
+        cmocka_unit_test(what_a_daemon_should_not_say_does_no_harm),
+        cmocka_unit_test(cells_are_told_in_ranges),
+        cmocka_unit_test(reasons_are_told),
+        cmocka_unit_test(an_undo_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
