@@ -166,8 +166,10 @@ static DIR *open_dir(int store, const char *name)
     return dir;
 }
 
-static int each_in(int store, const char *prefix, blob_on_each on_each, void *context)
+int blob_each_in(int store, unsigned char first, blob_on_each on_each, void *context)
 {
+    char prefix[3];
+    snprintf(prefix, sizeof(prefix), "%02x", first);
     DIR *dir = open_dir(store, prefix);
     struct dirent *entry;
     int r = 0;
@@ -189,11 +191,8 @@ static int each_in(int store, const char *prefix, blob_on_each on_each, void *co
 int blob_each(int store, blob_on_each on_each, void *context)
 {
     int r = 0;
-    for (int i = 0; i < 256 && r == 0; i++) {
-        char prefix[3];
-        snprintf(prefix, sizeof(prefix), "%02x", i);
-        r = each_in(store, prefix, on_each, context);
-    }
+    for (unsigned i = 0; i < 256 && r == 0; i++)
+        r = blob_each_in(store, (unsigned char)i, on_each, context);
     return r;
 }
 

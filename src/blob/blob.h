@@ -76,6 +76,8 @@ int blob_sync_all(int store);
  * non-zero value and returns it. */
 typedef int (*blob_on_each)(void *context, const struct blob_hash *hash, uint64_t bytes);
 int blob_each(int store, blob_on_each on_each, void *context);
+/* The same for the blobs whose hash begins with this byte: work in small steps. */
+int blob_each_in(int store, unsigned char first, blob_on_each on_each, void *context);
 /* Removes a blob that was neither written nor touched for `idle_s` seconds; -EBUSY if it was. */
 int blob_remove_idle(int store, const struct blob_hash *hash, time_t idle_s);
 /* Removes what a writer that was killed left behind longer ago than that. */
