@@ -29,7 +29,7 @@ static int make_state(struct store *store, struct text_call *c, const struct buf
         "{\"rec\":\"blob\",\"kind\":\"namespace\",\"names\":[],\"body\":true}";
     static const char end[] = "{\"rec\":\"end\"}";
     struct blob_put put = {0};
-    c->state = state_new(store);
+    c->state = state_new();
     state_add(c->state, begin, sizeof(begin) - 1);
     struct store_record *r = state_add(c->state, blob, sizeof(blob) - 1);
     r->has_body = true;
@@ -45,6 +45,7 @@ static int make_state(struct store *store, struct text_call *c, const struct buf
     }
     blob_hex(&put.hash, r->hash);
     state_add(c->state, end, sizeof(end) - 1);
+    state_publish(store, c->state);
     return 0;
 }
 

@@ -1,3 +1,4 @@
+#include "jail/manifest.h"
 #include "store/internal.h"
 
 #include <errno.h>
@@ -7,7 +8,7 @@
 
 enum { SYNC_ALL_FROM = 24 }; /* blobs in one group, from which one sync for all is cheaper */
 
-static int is_known(struct store *store, const struct blob_hash *hash, struct err *e)
+int bodies_is_known(struct store *store, const struct blob_hash *hash, struct err *e)
 {
     static const struct db_sql sql = {"SELECT 1 FROM bodies WHERE hash=?1"};
     sqlite3_stmt *s = db_statement(&store->db, &sql, e);
@@ -46,7 +47,8 @@ static void note_to_sync(struct store *store, const struct blob_hash *hash)
 int bodies_keep_blob(struct store *store, const struct blob_hash *hash, uint64_t bytes,
                      struct err *e)
 {
-    int known = is_known(store, hash, e);
+    sweep_mark(store, hash);
+    int known = bodies_is_known(store, hash, e);
     if (known != 0)
         return known < 0 ? -1 : 0;
     /* Touched, so that nobody removes it before this is committed. */
@@ -66,7 +68,8 @@ static int keep_record(struct store *store, const struct store_record *r, struct
         return err_set(e, ERR_INTERNAL, "a record of the state has no proper hash");
     if (r->data == NULL)
         return bodies_keep_blob(store, &hash, r->bytes, e);
-    int known = is_known(store, &hash, e);
+    sweep_mark(store, &hash);
+    int known = bodies_is_known(store, &hash, e);
     if (known != 0)
         return known < 0 ? -1 : 0;
     return add_row(store, &hash, r->bytes, r->data, e);
@@ -81,13 +84,66 @@ int bodies_keep_state(struct store *store, const struct store_state *state, stru
     return 0;
 }
 
+/* A manifest's row is made after those of its files, so a manifest that is known needs no look at
+ * them, unless a sweep wants to know what is in use. */
 int bodies_keep_manifest(struct store *store, const char *hex, struct err *e)
 {
     struct blob_hash hash;
+    struct manifest *manifest;
     if (blob_parse_hex(hex, &hash) < 0)
         return err_set(e, ERR_INVALID, "\"%.70s\" is not the name of a manifest", hex);
-    return bodies_keep_blob(store, &hash, 0, e);
+    int known = bodies_is_known(store, &hash, e);
+    if (known < 0 || (known > 0 && store->sweep == NULL))
+        return known < 0 ? -1 : 0;
+    if (manifest_load(store->blobs, &hash, &manifest, e) < 0)
+        return -1;
+    int rc = 0;
+    for (size_t i = 0; i < manifest->n_entries && rc == 0; i++) {
+        const struct manifest_entry *entry = &manifest->entries[i];
+        if (entry->type == MANIFEST_FILE)
+            rc = bodies_keep_blob(store, &entry->hash, entry->size, e);
+    }
+    manifest_free(manifest);
+    return rc < 0 ? -1 : bodies_keep_blob(store, &hash, 0, e);
 }
+
+int bodies_forget(struct store *store, const struct blob_hash *hash, struct err *e)
+{
+    static const struct db_sql sql = {"DELETE FROM bodies WHERE hash=?1"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_bytes(s, 1, hash->bytes, sizeof(hash->bytes));
+    return db_run(&store->db, s, e);
+}
+
+/* ---- damage ---------------------------------------------------------------------------------- */
+
+struct damage_call {
+    struct store_call call;
+    struct blob_hash hash;
+};
+
+static int apply_damage(struct store *store, struct store_call *call, struct err *e)
+{
+    return bodies_forget(store, &CONTAINER_OF(call, struct damage_call, call)->hash, e);
+}
+
+static const struct call_type damage_type = {.apply = apply_damage, .is_write = true};
+
+void bodies_drop_damaged(struct store *store, const char *hex)
+{
+    struct err ignored;
+    struct blob_hash hash;
+    if (blob_parse_hex(hex, &hash) < 0)
+        return;
+    blob_remove_idle(store->blobs, &hash, ANY_AGE);
+    struct damage_call *call = call_new(store, &damage_type, sizeof(*call), NULL);
+    call->hash = hash;
+    call_queue(&call->call, &ignored);
+}
+
+/* ---- reading and syncing --------------------------------------------------------------------- */
 
 static int load_one(struct store *store, struct store_record *r, struct err *e)
 {

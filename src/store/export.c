@@ -186,7 +186,10 @@ static int put_blob(struct outgoing *ex, const struct store_record *r, struct er
     /* Out of descriptors or memory is not damage: that passes. */
     if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM || fd == -EACCES)
         return err_errno(e, ERR_UNAVAILABLE, fd, "reading the saved state");
-    return fd < 0 ? replace_by_lost(ex, r, e) : put_file(ex, r, fd, e);
+    if (fd >= 0)
+        return put_file(ex, r, fd, e);
+    bodies_drop_damaged(ex->call.store, r->hash);
+    return replace_by_lost(ex, r, e);
 }
 
 static int put_record(struct outgoing *ex, const struct store_record *r, struct err *e)
@@ -195,7 +198,10 @@ static int put_record(struct outgoing *ex, const struct store_record *r, struct 
         return put_framed(ex, r->header, r->header_len, e);
     if (r->data == NULL)
         return put_blob(ex, r, e);
-    return is_intact(r) ? put_small(ex, r, e) : replace_by_lost(ex, r, e);
+    if (is_intact(r))
+        return put_small(ex, r, e);
+    bodies_drop_damaged(ex->call.store, r->hash);
+    return replace_by_lost(ex, r, e);
 }
 
 /* ---- the job --------------------------------------------------------------------------------- */

@@ -122,9 +122,11 @@ static int apply(struct store *store, struct store_call *call, struct err *e)
     struct incoming *in = CONTAINER_OF(call, struct incoming, call);
     struct stream_source source = {.read = read_some, .context = in};
     struct stream_sink sink = {.add = add_bytes, .end = end_body, .context = in};
-    in->state = state_new(store);
+    in->state = state_new();
     in->small = BUF_INIT(INLINE_MAX);
     int rc = stream_read(&source, &sink, &in->limits, in->state, e);
+    if (rc == 0)
+        state_publish(store, in->state);
     blob_writer_free(take_ptr(in->writer));
     buf_free(&in->small);
     close(take_fd(&in->fd)); /* now: whoever writes must not wait for the loop */
@@ -156,6 +158,7 @@ struct store_call *store_ingest(struct store *store, int fd, const struct store_
     in->limits = *limits;
     if (in->limits.deadline_ms == 0)
         in->limits.deadline_ms = STREAM_DEADLINE_MS;
+    in->limits.deadline_ms = MIN(in->limits.deadline_ms, (uint32_t)STREAM_DEADLINE_MAX_MS);
     in->deadline_ms = clock_mono_ms() + in->limits.deadline_ms;
     in->call.fn = (void *)fn;
     in->call.context = context;

@@ -35,6 +35,7 @@ enum {
     RETRY_LAST_MS = 30000,
     FAILURES_MAX = 64, /* remembered for the next barrier */
 };
+#define ANY_AGE (-((time_t)1 << 40)) /* for blob_remove_idle: also by a clock that was wrong */
 #define INLINE_MAX                                                                                 \
     (16 * KIB) /* bodies up to here live in the database: no file, no fsync of it                  \
                 */
@@ -111,6 +112,7 @@ struct store {
     struct store_state *states; /* live ones: roots of the sweep */
     struct map pins;            /* manifest -> count */
     uint64_t sweep_wanted_ms;   /* monotonic; 0: no garbage since the last one */
+    struct list sweepers;       /* calls that wait for the end of a sweep */
 
     pthread_cond_t job_wake; /* the workers */
     struct list jobs;
@@ -152,7 +154,9 @@ void workers_stop(struct store *store);
 
 /* ---- states (state.c) ------------------------------------------------------------------------ */
 
-struct store_state *state_new(struct store *store);
+struct store_state *state_new(void);
+/* It is whole and will not change: from now on a sweep keeps what it refers to. */
+void state_publish(struct store *store, struct store_state *state);
 /* Appends a record; the header is copied. */
 struct store_record *state_add(struct store_state *state, const char *header, size_t len);
 /* Records as one value of a row, and back. */
@@ -173,16 +177,24 @@ int bodies_keep_blob(struct store *store, const struct blob_hash *hash, uint64_t
 /* Reads the small bodies of a state that was unpacked. */
 int bodies_load(struct store *store, struct store_state *state, struct err *e);
 int bodies_sync(struct store *store, struct err *e); /* before the commit */
+int bodies_is_known(struct store *store, const struct blob_hash *hash, struct err *e);
+int bodies_forget(struct store *store, const struct blob_hash *hash, struct err *e);
+/* By a worker: what is damaged must not be found and reused by who saves the same bytes again. */
+void bodies_drop_damaged(struct store *store, const char *hex);
 
 /* The key of a session's row; ERR_NOT_FOUND if there is none. */
 int session_key(struct store *store, const char *id, uint64_t *ret_key, struct err *e);
 
+/* ---- removing what nobody refers to (sweep.c) ------------------------------------------------ */
+
 /* After a start of the machine: invariant 2. */
 int sweep_after_boot(struct store *store, struct err *e);
-/* For the writer, with store.lock held: when it has to sweep, at the latest `due`; one small step.
- */
+/* Something was deleted: look for garbage some time later. */
+void sweep_want(struct store *store);
+/* A row that is being written refers to it. */
+void sweep_mark(struct store *store, const struct blob_hash *hash);
+/* For the writer, with store.lock held: when it has to sweep, at the latest `due`; one small step;
+ * the end of the thread. */
 uint64_t sweep_due(const struct store *store, uint64_t due);
 void sweep_step(struct store *store);
 void sweep_cancel(struct store *store);
-/* Something was deleted: look for garbage some time later. */
-void sweep_want(struct store *store);

@@ -4,10 +4,15 @@
 
 #include <assert.h>
 
-struct store_state *state_new(struct store *store)
+struct store_state *state_new(void)
 {
     struct store_state *state = mem_alloc(sizeof(*state));
     state->refs = 1;
+    return state;
+}
+
+void state_publish(struct store *store, struct store_state *state)
+{
     state->store = store;
     pthread_mutex_lock(&store->lock);
     state->next = store->states;
@@ -15,7 +20,6 @@ struct store_state *state_new(struct store *store)
         state->next->previous = state;
     store->states = state;
     pthread_mutex_unlock(&store->lock);
-    return state;
 }
 
 struct store_state *store_state_ref(struct store_state *state)
@@ -163,7 +167,7 @@ int state_unpack(struct store *store, const void *data, size_t len, struct store
                  struct err *e)
 {
     struct cursor c = {.at = data, .left = len};
-    struct store_state *state = state_new(store);
+    struct store_state *state = state_new();
     bool is_good = take(&c, &state->n_lost, 4);
     while (is_good && c.left > 0) {
         struct packed_record p = {0};
@@ -181,6 +185,7 @@ int state_unpack(struct store *store, const void *data, size_t len, struct store
         err_set(e, ERR_INTERNAL, "the saved state is damaged: its list of records ends early");
         return err_advise(e, "An older state or a fresh session is what is left.");
     }
+    state_publish(store, state);
     *ret = state;
     return 0;
 }

@@ -77,9 +77,9 @@ int call_queue(struct store_call *call, struct err *e)
 {
     struct store *store = call->store;
     pthread_mutex_lock(&store->lock);
-    assert(!store->is_stopping);
     bool is_accepted = has_room(store, call) ||
                        (call->type->is_row && map_get(&store->queued_rows, call->scope) != NULL);
+    is_accepted &= !store->is_stopping; /* a worker may still find damage */
     if (is_accepted)
         enqueue(store, call);
     else
@@ -229,6 +229,7 @@ int store_open(const char *data_dir, uv_loop_t *loop, struct store **ret_store, 
     list_init(&store->done);
     list_init(&store->jobs);
     list_init(&store->running);
+    list_init(&store->sweepers);
     start_locks(store);
     if (open_files(store, e) < 0) {
         free_store(store);

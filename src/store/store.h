@@ -128,7 +128,7 @@ struct store_record {
  * shared by counting. */
 struct store_state {
     int refs;                     /* atomic */
-    struct store *store;          /* NULL once that was closed */
+    struct store *store;          /* whose list it is in; NULL: none any more */
     struct store_state *previous; /* in the store's list of live ones */
     struct store_state *next;
     struct store_record *records;
@@ -192,7 +192,7 @@ struct store_limits {
     uint64_t max_bytes;   /* of all bodies */
     uint32_t max_records; /* 0: 100 000 */
     uint32_t max_names;   /* in all headers; 0: 200 000 */
-    uint32_t deadline_ms; /* for the whole, from the call; 0: 60 000 */
+    uint32_t deadline_ms; /* for the whole, from the call; 0: 60 000; at most 300 000 */
 };
 
 /* Reads a state stream that a sandbox writes. The descriptor (a socket or a pipe) is the store's

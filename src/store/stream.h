@@ -8,7 +8,12 @@
 
 #include "store/store.h"
 
-enum { STREAM_RECORDS_MAX = 100000, STREAM_NAMES_MAX = 200000, STREAM_DEADLINE_MS = 60000 };
+enum {
+    STREAM_RECORDS_MAX = 100000,
+    STREAM_NAMES_MAX = 200000,
+    STREAM_DEADLINE_MS = 60000,
+    STREAM_DEADLINE_MAX_MS = 300000, /* less than the age of blobs that may be removed */
+};
 #define STREAM_HEADER_MAX (64 * KIB)
 #define STREAM_CHUNK_MAX (1 * MIB)
 

@@ -1,34 +1,520 @@
 #include "base/clock.h"
+#include "base/fd.h"
+#include "jail/manifest.h"
 #include "store/internal.h"
 
-/* Removing what nobody refers to any more. */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 
-enum { SWEEP_AFTER_MS = 60000 };
+/* Removing what nobody refers to any more: mark what rows, live states and pins refer to, then
+ * remove the rest, in steps of some milliseconds between the groups.
+ *
+ * Why nothing in use is removed:
+ *  - What a row refers to when marking begins is marked. Rows that are written while a sweep goes
+ * on mark what they refer to themselves (sweep_mark). Rows are written by this thread only.
+ *  - Live states and pins are marked last. A state that is read later is read from a row.
+ *  - What is neither is a blob that was just written: it is younger than STORE_BLOB_AGE_MIN.
+ *
+ * Marks are the first eight bytes of hashes. Two blobs that agree in those keep each other, which
+ * costs only space. If there are too many marks, only some first bytes are swept at a time. */
 
-int sweep_after_boot(struct store *store, struct err *e)
+enum {
+    SWEEP_LATER_MS = (STORE_BLOB_AGE_MIN + 1) * 60 * 1000,
+    ROWS_A_STEP = 32,
+    BODIES_A_STEP = 512,
+    MARKS_MAX = 1 << 20,
+    FIRST_BYTES = 256,
+};
+
+enum phase {
+    SWEEP_EXPIRE, /* rows whose time has passed */
+    SWEEP_STATES, /* marking ... */
+    SWEEP_NAMED,
+    SWEEP_SHARED,
+    SWEEP_PINS,
+    SWEEP_LIVE,
+    SWEEP_ROWS,  /* removing ... */
+    SWEEP_FILES, /* after their rows: invariant 3 */
+    SWEEP_DONE,
+};
+
+struct sweep {
+    enum phase phase;
+    uint64_t cursor;             /* row or place in the present phase */
+    unsigned first, width;       /* bytes: what is swept now */
+    uint64_t *marks;             /* open addressing; 0 is an empty place */
+    size_t n_marks;              /* of MARKS_MAX */
+    char (*pins)[BLOB_HEX_SIZE]; /* as they were when their phase began */
+    size_t n_pins;
+    bool has_young; /* garbage that must wait */
+};
+
+/* ---- marks ----------------------------------------------------------------------------------- */
+
+static bool is_in_range(const struct sweep *sw, const struct blob_hash *hash)
 {
-    (void)store;
-    (void)e;
+    return hash->bytes[0] >= sw->first && hash->bytes[0] < sw->first + sw->width;
+}
+
+/* The place of this mark, or the empty one where it would be. */
+static uint64_t *place_of(const struct sweep *sw, const struct blob_hash *hash)
+{
+    uint64_t mark;
+    memcpy(&mark, hash->bytes, sizeof(mark));
+    mark += mark == 0;
+    size_t at = (size_t)(mark * 0x9e3779b97f4a7c15ULL >> 32) % (2 * MARKS_MAX);
+    while (sw->marks[at] != 0 && sw->marks[at] != mark)
+        at = (at + 1) % (2 * MARKS_MAX);
+    return &sw->marks[at];
+}
+
+/* Fewer first bytes at a time, from the beginning of the present ones. */
+static void narrow(struct sweep *sw)
+{
+    sw->width = MAX(sw->width / 2, 1U);
+    sw->phase = SWEEP_STATES;
+    sw->cursor = 0;
+    sw->n_marks = 0;
+    memset(sw->marks, 0, 2 * MARKS_MAX * sizeof(*sw->marks));
+}
+
+static void mark(struct sweep *sw, const struct blob_hash *hash)
+{
+    if (!is_in_range(sw, hash) || sw->n_marks >= MARKS_MAX)
+        return;
+    uint64_t *place = place_of(sw, hash);
+    if (*place == 0) {
+        memcpy(place, hash->bytes, sizeof(*place));
+        *place += *place == 0;
+        sw->n_marks++;
+    }
+}
+
+static void mark_each(void *context, const struct blob_hash *hash)
+{
+    mark(context, hash);
+}
+
+static void mark_hex(struct sweep *sw, const char *hex)
+{
+    struct blob_hash hash;
+    if (hex != NULL && blob_parse_hex(hex, &hash) == 0)
+        mark(sw, &hash);
+}
+
+/* A manifest that is gone or damaged cannot be restored, so its files keep nobody. What could be
+ * read another time stops the sweep. */
+static int mark_manifest(struct store *store, const char *hex, struct err *e)
+{
+    struct blob_hash hash;
+    struct manifest *manifest;
+    _free_ char *data = NULL;
+    size_t len;
+    if (hex == NULL || blob_parse_hex(hex, &hash) < 0)
+        return 0;
+    mark(store->sweep, &hash);
+    int rc = blob_read(store->blobs, &hash, MANIFEST_BYTES_MAX, &data, &len);
+    if (rc < 0 && rc != -ENOENT && rc != -EBADMSG)
+        return err_errno(e, ERR_UNAVAILABLE, rc, "reading a list of files");
+    if (rc < 0 || manifest_parse(data, len, &manifest, e) < 0)
+        return 0;
+    for (size_t i = 0; i < manifest->n_entries; i++) {
+        if (manifest->entries[i].type == MANIFEST_FILE)
+            mark(store->sweep, &manifest->entries[i].hash);
+    }
+    manifest_free(manifest);
     return 0;
 }
 
-void sweep_want(struct store *store)
+void sweep_mark(struct store *store, const struct blob_hash *hash)
 {
-    (void)store;
+    if (store->sweep != NULL)
+        mark(store->sweep, hash);
 }
+
+/* ---- phases: 1 if there is more, 0 if it is done, -1 ----------------------------------------- */
+
+static int expire(struct store *store, struct err *e)
+{
+    static const struct db_sql steps[] = {
+        {"DELETE FROM named WHERE expires_ms<>0 AND expires_ms<=?1"},
+        {"DELETE FROM shared WHERE expires_ms<=?1"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        sqlite3_stmt *s = db_statement(&store->db, &steps[i], e);
+        if (s == NULL)
+            return -1;
+        db_bind_number(s, 1, clock_wall_ms());
+        if (db_run(&store->db, s, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Rows of (rowid, records, hash of a manifest), the next few of them. */
+static int mark_rows(struct store *store, const struct db_sql *sql, struct err *e)
+{
+    struct sweep *sw = store->sweep;
+    sqlite3_stmt *s = db_statement(&store->db, sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, sw->cursor);
+    db_bind_number(s, 2, ROWS_A_STEP);
+    int got, n = 0;
+    while ((got = db_step(&store->db, s, e)) > 0) {
+        n++;
+        sw->cursor = db_number(s, 0);
+        /* A row that cannot be read cannot be restored either. */
+        state_each_hash(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1), mark_each,
+                        sw);
+        if (mark_manifest(store, db_text(s, 2), e) < 0) {
+            sqlite3_reset(s);
+            return -1;
+        }
+    }
+    return got < 0 ? -1 : n == ROWS_A_STEP;
+}
+
+static int mark_states(struct store *store, struct err *e)
+{
+    static const struct db_sql sql = {
+        "SELECT rowid, records, files FROM states WHERE rowid>?1 ORDER BY rowid LIMIT ?2"};
+    return mark_rows(store, &sql, e);
+}
+
+static int mark_named(struct store *store, struct err *e)
+{
+    static const struct db_sql sql = {
+        "SELECT rowid, records, NULL FROM named WHERE rowid>?1 ORDER BY rowid LIMIT ?2"};
+    return mark_rows(store, &sql, e);
+}
+
+static int mark_shared(struct store *store, struct err *e)
+{
+    static const struct db_sql sql = {"SELECT hash FROM shared"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    int got;
+    if (s == NULL)
+        return -1;
+    while ((got = db_step(&store->db, s, e)) > 0)
+        mark_hex(store->sweep, db_text(s, 0));
+    return got;
+}
+
+static void copy_pins(struct store *store)
+{
+    struct sweep *sw = store->sweep;
+    const char *key;
+    void *count;
+    size_t at = 0;
+    free(sw->pins);
+    sw->n_pins = 0;
+    pthread_mutex_lock(&store->lock);
+    sw->pins = mem_alloc((store->pins.count + 1) * sizeof(*sw->pins));
+    while (map_next(&store->pins, &at, &key, &count))
+        snprintf(sw->pins[sw->n_pins++], BLOB_HEX_SIZE, "%s", key);
+    pthread_mutex_unlock(&store->lock);
+}
+
+static int mark_pins(struct store *store, struct err *e)
+{
+    struct sweep *sw = store->sweep;
+    if (sw->cursor == 0)
+        copy_pins(store);
+    if (sw->cursor >= sw->n_pins)
+        return 0;
+    return mark_manifest(store, sw->pins[sw->cursor++], e) < 0 ? -1 : 1;
+}
+
+/* One that a worker is still reading is not among them: its blobs are young. */
+static int mark_live(struct store *store, struct err *e)
+{
+    (void)e;
+    pthread_mutex_lock(&store->lock);
+    for (const struct store_state *state = store->states; state != NULL; state = state->next) {
+        for (size_t i = 0; i < state->n_records; i++) {
+            if (state->records[i].has_body)
+                mark_hex(store->sweep, state->records[i].hash);
+        }
+    }
+    pthread_mutex_unlock(&store->lock);
+    return 0;
+}
+
+static int remove_rows(struct store *store, struct err *e)
+{
+    static const struct db_sql sql = {
+        "SELECT rowid, hash FROM bodies WHERE rowid>?1 ORDER BY rowid LIMIT ?2"};
+    struct sweep *sw = store->sweep;
+    struct blob_hash unused[BODIES_A_STEP];
+    size_t n_unused = 0;
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, sw->cursor);
+    db_bind_number(s, 2, BODIES_A_STEP);
+    int got, n = 0;
+    while ((got = db_step(&store->db, s, e)) > 0) {
+        struct blob_hash hash = {0};
+        n++;
+        sw->cursor = db_number(s, 0);
+        if (sqlite3_column_bytes(s, 1) == BLOB_HASH_BYTES)
+            memcpy(hash.bytes, sqlite3_column_blob(s, 1), BLOB_HASH_BYTES);
+        if (is_in_range(sw, &hash) && *place_of(sw, &hash) == 0)
+            unused[n_unused++] = hash;
+    }
+    for (size_t i = 0; i < n_unused && got >= 0; i++)
+        got = bodies_forget(store, &unused[i], e);
+    return got < 0 ? -1 : n == BODIES_A_STEP;
+}
+
+static int remove_blob(void *context, const struct blob_hash *hash, uint64_t bytes)
+{
+    struct store *store = context;
+    (void)bytes;
+    if (*place_of(store->sweep, hash) == 0 &&
+        blob_remove_idle(store->blobs, hash, STORE_BLOB_AGE_MIN * 60) == -EBUSY)
+        store->sweep->has_young = true;
+    return 0;
+}
+
+static int remove_files(struct store *store, struct err *e)
+{
+    struct sweep *sw = store->sweep;
+    (void)e;
+    blob_each_in(store->blobs, (unsigned char)(sw->first + sw->cursor), remove_blob, store);
+    return ++sw->cursor < sw->width;
+}
+
+static int (*const phases[])(struct store *store, struct err *e) = {
+    [SWEEP_EXPIRE] = expire,      [SWEEP_STATES] = mark_states, [SWEEP_NAMED] = mark_named,
+    [SWEEP_SHARED] = mark_shared, [SWEEP_PINS] = mark_pins,     [SWEEP_LIVE] = mark_live,
+    [SWEEP_ROWS] = remove_rows,   [SWEEP_FILES] = remove_files,
+};
+
+/* ---- a sweep --------------------------------------------------------------------------------- */
+
+static struct sweep *sweep_new(void)
+{
+    struct sweep *sw = mem_alloc(sizeof(*sw));
+    sw->width = FIRST_BYTES;
+    sw->marks = mem_alloc(2 * MARKS_MAX * sizeof(*sw->marks));
+    return sw;
+}
+
+static void sweep_free(struct sweep *sw)
+{
+    free(sw->marks);
+    free(sw->pins);
+    free(sw);
+}
+
+/* What is removed is removed on disk before the blobs go, so these commits are synced. */
+static int run_phase(struct store *store, struct err *e)
+{
+    enum phase phase = store->sweep->phase;
+    store->db.is_broken = false;
+    if (phase != SWEEP_EXPIRE && phase != SWEEP_ROWS)
+        return phases[phase](store, e);
+    if (db_exec(&store->db, "PRAGMA synchronous=FULL; BEGIN IMMEDIATE", e) < 0)
+        return -1;
+    int more = phases[phase](store, e);
+    if (more < 0 || db_exec(&store->db, "COMMIT", e) < 0) {
+        sqlite3_exec(store->db.handle, "ROLLBACK", NULL, NULL, NULL);
+        return -1;
+    }
+    return more;
+}
+
+static void next_phase(struct sweep *sw)
+{
+    sw->cursor = 0;
+    if (++sw->phase < SWEEP_DONE || sw->first + sw->width >= FIRST_BYTES)
+        return;
+    sw->first += sw->width;
+    sw->phase = SWEEP_STATES;
+    sw->n_marks = 0;
+    memset(sw->marks, 0, 2 * MARKS_MAX * sizeof(*sw->marks));
+}
+
+static int step(struct store *store, struct err *e)
+{
+    struct sweep *sw = store->sweep;
+    int more = run_phase(store, e);
+    /* Full marks are no marks: nothing may be removed by them. */
+    if (more >= 0 && sw->n_marks >= MARKS_MAX && sw->phase < SWEEP_ROWS) {
+        if (sw->width == 1)
+            return err_set(e, ERR_LIMIT, "there are too many blobs to look for unused ones");
+        narrow(sw);
+        return 1;
+    }
+    if (more == 0)
+        next_phase(sw);
+    return more < 0 ? -1 : sw->phase != SWEEP_DONE;
+}
+
+static uint64_t next_expiry(struct store *store)
+{
+    static const struct db_sql sql = {
+        "SELECT min(t) FROM (SELECT min(expires_ms) AS t FROM named WHERE expires_ms<>0"
+        " UNION ALL SELECT min(expires_ms) FROM shared)"};
+    struct err ignored;
+    sqlite3_stmt *s = db_statement(&store->db, &sql, &ignored);
+    uint64_t at = 0;
+    if (s != NULL && db_step(&store->db, s, &ignored) > 0)
+        at = db_number(s, 0);
+    sqlite3_reset(s);
+    return at;
+}
+
+/* The next one: for garbage that was too young, or for what expires. store.lock is held. */
+static void plan_next(struct store *store, uint64_t expiry_ms, bool is_unfinished)
+{
+    uint64_t now = clock_mono_ms(), wall = clock_wall_ms();
+    uint64_t at = is_unfinished ? now + SWEEP_LATER_MS : 0;
+    if (expiry_ms != 0) {
+        uint64_t due = now + (expiry_ms > wall ? expiry_ms - wall : 0) + SWEEP_LATER_MS;
+        at = at == 0 ? due : MIN(at, due);
+    }
+    if (at != 0 && (store->sweep_wanted_ms == 0 || at < store->sweep_wanted_ms))
+        store->sweep_wanted_ms = at;
+}
+
+static void finish(struct store *store, const struct err *e)
+{
+    LIST_EACH(&store->sweepers, it)
+    {
+        struct store_call *call = CONTAINER_OF(it, struct store_call, node);
+        call->has_failed = e != NULL;
+        if (e != NULL)
+            call->error = *e;
+        list_remove(it);
+        list_append(&store->done, it);
+    }
+    if (!list_is_empty(&store->done))
+        uv_async_send(&store->async);
+}
+
+/* ---- for the writer -------------------------------------------------------------------------- */
 
 uint64_t sweep_due(const struct store *store, uint64_t due)
 {
-    (void)store;
-    return due;
+    if (store->sweep != NULL)
+        return 0;
+    /* One begins when nothing is queued, so that what was deleted before it is gone. */
+    return store->sweep_wanted_ms == 0 || store->n_queued > 0 ? due
+                                                              : MIN(due, store->sweep_wanted_ms);
 }
 
 void sweep_step(struct store *store)
 {
-    (void)store;
+    struct err e = {0};
+    if (store->sweep == NULL) {
+        store->sweep_wanted_ms = 0;
+        store->sweep = sweep_new();
+    }
+    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_lock(&store->db_lock);
+    int more = step(store, &e);
+    uint64_t expiry = more > 0 ? 0 : next_expiry(store);
+    if (more <= 0)
+        blob_remove_unfinished(store->blobs, STORE_BLOB_AGE_MIN * 60);
+    pthread_mutex_unlock(&store->db_lock);
+    pthread_mutex_lock(&store->lock);
+    if (more > 0)
+        return;
+    plan_next(store, expiry, more < 0 || store->sweep->has_young);
+    sweep_free(take_ptr(store->sweep));
+    finish(store, more < 0 ? &e : NULL);
 }
 
 void sweep_cancel(struct store *store)
 {
-    (void)store;
+    struct err e;
+    err_set(&e, ERR_UNAVAILABLE, "the daemon stops");
+    if (store->sweep != NULL)
+        sweep_free(take_ptr(store->sweep));
+    finish(store, &e);
+}
+
+void sweep_want(struct store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    if (store->sweep_wanted_ms == 0)
+        store->sweep_wanted_ms = clock_mono_ms() + SWEEP_LATER_MS;
+    pthread_mutex_unlock(&store->lock);
+}
+
+static void deliver_sweep(struct store_call *call, const struct err *e)
+{
+    ((store_done_fn)call->fn)(call->context, e);
+}
+
+static const struct call_type sweep_type = {.deliver = deliver_sweep};
+
+struct store_call *store_sweep(struct store *store, store_done_fn fn, void *context)
+{
+    struct store_call *call = call_new(store, &sweep_type, sizeof(*call), NULL);
+    call->fn = (void *)fn;
+    call->context = context;
+    pthread_mutex_lock(&store->lock);
+    assert(!store->is_stopping);
+    list_append(&store->sweepers, &call->node);
+    store->sweep_wanted_ms = clock_mono_ms();
+    pthread_cond_signal(&store->wake);
+    pthread_mutex_unlock(&store->lock);
+    return call;
+}
+
+/* ---- after the machine started --------------------------------------------------------------- */
+
+static int remove_unlisted(void *context, const struct blob_hash *hash, uint64_t bytes)
+{
+    struct store *store = context;
+    struct err ignored;
+    (void)bytes;
+    int known = bodies_is_known(store, hash, &ignored);
+    if (known == 0)
+        blob_remove_idle(store->blobs, hash, ANY_AGE);
+    return known < 0 ? -EIO : 0;
+}
+
+static int read_boot(struct store *store, char **ret_boot, struct err *e)
+{
+    static const struct db_sql sql = {"SELECT value FROM about WHERE key='boot'"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    int got = db_step(&store->db, s, e);
+    if (got > 0 && db_text(s, 0) != NULL)
+        *ret_boot = mem_strdup(db_text(s, 0));
+    sqlite3_reset(s);
+    return got < 0 ? -1 : 0;
+}
+
+static int write_boot(struct store *store, const char *boot, struct err *e)
+{
+    static const struct db_sql sql = {"INSERT OR REPLACE INTO about VALUES('boot', ?1)"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_text(s, 1, boot);
+    return db_run(&store->db, s, e);
+}
+
+int sweep_after_boot(struct store *store, struct err *e)
+{
+    _free_ char *now = NULL, *last = NULL;
+    size_t len;
+    store->sweep_wanted_ms = clock_mono_ms() + SWEEP_LATER_MS;
+    if (read_boot(store, &last, e) < 0)
+        return -1;
+    if (fd_read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", 128, &now, &len) < 0)
+        now = mem_strdup("unknown"); /* then it is done at every start: slow, never wrong */
+    if (last != NULL && strcmp(last, now) == 0 && strcmp(now, "unknown") != 0)
+        return 0;
+    if (blob_each(store->blobs, remove_unlisted, store) < 0)
+        return err_set(e, ERR_UNAVAILABLE, "the database cannot be read");
+    return write_boot(store, now, e);
 }
