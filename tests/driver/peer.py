@@ -74,7 +74,8 @@ class Peer:
         profile = json.dumps({"name": "test", "preload": list(preload)})
         command = [python, "-s", str(driver / "standalone.py"), str(theirs.fileno()), profile]
         env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": "/tmp", "MPLBACKEND": "Agg",
-               "PYTHONDONTWRITEBYTECODE": "1"}  # fmt: skip
+               "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1",
+               "OMP_NUM_THREADS": "1"}  # fmt: skip
         process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=env, cwd=cwd)
         theirs.close()
         peer = cls(ours, process)

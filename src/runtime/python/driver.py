@@ -31,6 +31,7 @@ _value_of = outputs.value_of
 _text_of = outputs.text_of
 _quote = jsontext.quote
 
+_REHEARSAL = '{"op":"exec","id":0,"code":"1+1","names":"changes"}'
 _OUT_OF_TURN = "input was asked for within another question or display"
 _TOO_LATE = "input was asked for by what outlived its cell: nobody can answer it any more"
 
@@ -178,12 +179,22 @@ class Session:
         order = copied.order
         if order is None:
             self._channel.send(copied.answer(number))
+            if not self._channel.has_unread():
+                self._rehearse()
         elif order["op"] == "wake" and len(copied.descriptors) == 1:
             self._wake(copied.descriptors[0])
         elif order["op"] == "save" and len(copied.descriptors) == 1:
             saver.run(copied.descriptors[0], order)
         else:
             _exit(1)
+
+    def _rehearse(self) -> None:
+        """Every page is shared with the copy, and who writes to one first waits for a copy of it:
+        now, while nobody waits for us."""
+        with self._reserve:
+            frame = jsontext.read_object(_REHEARSAL)
+        jsontext.to_bytes(f"{frame}")
+        self._cells.rehearse()
 
     def _fork_saver(self, order: Dict[str, Any]) -> None:
         (stream,) = self._take_descriptors(1)

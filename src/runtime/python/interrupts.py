@@ -144,6 +144,11 @@ class Gate:
         if any(map(_is_not, handlers, self._baseline)):
             self._put_to_rest(handlers)
 
+    def rehearse(self) -> None:
+        """What a cell does here, without effect."""
+        handlers = list(map(_getsignal, _SIGNALS))
+        any(map(_is_not, handlers, self._baseline))
+
     def _put_to_rest(self, handlers: list[Any]) -> None:
         for number, handler, ours in zip(_SIGNALS, handlers, self._baseline):
             if number == _SIGINT:

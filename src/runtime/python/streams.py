@@ -259,6 +259,11 @@ class Streams:
         self.pipes = None
         self._late.clear()
 
+    def rehearse(self) -> None:
+        """What a cell does here, without effect."""
+        self._repair()
+        _flush_stdio()
+
     def _repair(self) -> None:
         """A cell may have detached our streams."""
         try:
