@@ -53,7 +53,7 @@ class Cells:
         self._plots = session_plots
         self._sources = sources.Sources()
         self._event_loop = awaits.EventLoop()
-        self._compiler = compiler.Compiler()
+        self.compiler = compiler.Compiler()
         self._verdict: Optional[Verdict] = None  # of the running cell, once it is known
 
     def install(self) -> None:
@@ -109,7 +109,7 @@ class Cells:
         self._gate.raise_early()
         if name != SCRIPT:
             self._sources.add(name, source)
-        parts = self._compiler.compile(name, source)
+        parts = self.compiler.compile(name, source)
         if parts.needs_loop:
             value = self._event_loop.run(_run_in_loop(parts, self._namespace))
         else:

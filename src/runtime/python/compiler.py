@@ -66,6 +66,13 @@ class Compiler:
     def __init__(self) -> None:
         self._flags = _TOP_LEVEL_AWAIT  # and the __future__ imports of earlier cells
 
+    def futures(self) -> int:
+        """The __future__ imports that are in force, as flags."""
+        return self._flags & _FUTURES
+
+    def set_futures(self, flags: int) -> None:
+        self._flags |= flags & _FUTURES
+
     def compile(self, name: str, source: str) -> Parts:
         parts = None
         if ";" not in source and "__future__" not in source:

@@ -14,8 +14,8 @@ import types
 from typing import Any, Dict, List, NoReturn, Optional
 
 from . import (
-    cells, checkpoints, children, frames, inputs, interrupts, jsontext, library, names, outputs,
-    plots, questions, saver, streams, surroundings, waking,
+    cells, checkpoints, children, frames, handlers, inputs, interrupts, jsontext, library, loading,
+    names, outputs, plots, questions, rebuild, saver, saving, streams, surroundings, waking,
 )  # fmt: skip
 
 _RESERVED_DESCRIPTORS = 8
@@ -63,7 +63,11 @@ class Session:
         self._streams = streams.Streams(self._gate, self._inputs.make_stdin)
         self._main = _fresh_main(given)
         self._names = names.Names(vars(self._main))
+        self._registry = handlers.Registry()
+        self._subject = saving.Subject(dict(vars(self._main)), self._registry)
+        rebuild.main, rebuild.namespace = self._main, vars(self._main)
         self._cells = cells.Cells(self._main, self._gate, self._streams, session_plots)
+        self._subject.futures = self._cells.compiler.futures
         self._display_function = self._make_display()
         self._channel: frames.Channel
         self._questions: questions.Questions
@@ -96,6 +100,8 @@ class Session:
         sys.argv = [""]
         sys.path.insert(0, "")
         sys.modules["__main__"] = self._main
+        sys.modules["cella"] = handlers.make_module(self._registry)
+        self._subject.place.begin()
         self._cells.install()
         self._gate.connect(self._channel.has_unread)
         self._streams.install()
@@ -125,6 +131,8 @@ class Session:
                         self._checkpoint(frame["id"])
                     elif frame["op"] == "save":
                         self._fork_saver(frame)
+                    elif frame["op"] == "load":
+                        self._load(frame["id"])
         except BaseException as error:
             self._end(error)
 
@@ -135,7 +143,17 @@ class Session:
         except surroundings.Unusable as error:
             self._channel.send(f'{{"ev":"fatal","message":{_quote(str(error))}}}')
             _exit(1)
+        self._subject.place.begin()
         self._channel.send('{"ev":"set"}')
+
+    def _load(self, number: int) -> None:
+        """Into a session that has just begun."""
+        (stream,) = self._take_descriptors(1)
+        loader = loading.Loader(self._subject, self._registry, self._cells.compiler.set_futures)
+        result = loader.run(stream)
+        _close(stream)
+        self._names.begin_cell(False)  # what it knows of them is not true any more
+        self._channel.send(f'{{"ev":"loaded","id":{number},{result}}}')
 
     def _exec(self, frame: Dict[str, Any]) -> None:
         cell_id: int = frame["id"]
@@ -146,6 +164,7 @@ class Session:
         self._names.begin_cell(has_names)
         self._cell_id = cell_id
         self._talker = 0
+        self._subject.sources.note(frame["code"])
         try:
             if frame.get("script"):
                 verdict = self._cells.run_script(frame["code"])
@@ -184,7 +203,7 @@ class Session:
         elif order["op"] == "wake" and len(copied.descriptors) == 1:
             self._wake(copied.descriptors[0])
         elif order["op"] == "save" and len(copied.descriptors) == 1:
-            saver.run(copied.descriptors[0], order)
+            saver.run(self._subject, copied.descriptors[0], order)
         else:
             _exit(1)
 
@@ -201,7 +220,7 @@ class Session:
         with self._reserve:
             pid = self._checkpoints.fork_saver(stream, self._own_descriptors())
         if pid == 0:
-            saver.run(stream, order)
+            saver.run(self._subject, stream, order)
         _close(stream)
 
     def _own_descriptors(self) -> List[int]:

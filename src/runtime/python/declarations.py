@@ -1,0 +1,116 @@
+"""Imports and definitions as they were written, so that they can be made again where a value cannot
+be saved. Cells are only kept here while they run; they are looked into when a state is saved.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any, Dict, Iterator, List, Optional, Tuple
+
+_MAX_CHARS = 4 << 20  # of all cells; the oldest go first
+_HAS_ANY = re.compile(r"\b(?:import|def|class)\b").search
+
+_parse = ast.parse
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+class Sources:
+    """Of cells that may declare something, each text once, the newest last."""
+
+    def __init__(self) -> None:
+        self._kept: Dict[str, None] = {}
+        self._chars = 0
+
+    def note(self, source: str) -> None:
+        if _HAS_ANY(source) is None:
+            return
+        if source in self._kept:
+            del self._kept[source]
+        else:
+            self._chars += len(source)
+        self._kept[source] = None
+        while self._chars > _MAX_CHARS:
+            oldest = next(iter(self._kept))
+            del self._kept[oldest]
+            self._chars -= len(oldest)
+
+    def find(self) -> "Declared":
+        declared = Declared()
+        for source in list(self._kept):
+            declared.add(source)
+        return declared
+
+
+class Declared:
+    """By the name that is bound: the last statement that does. Statements in the order in which
+    they were run."""
+
+    def __init__(self) -> None:
+        self.imports: Dict[str, str] = {}
+        self.definitions: Dict[str, str] = {}
+
+    def add(self, source: str) -> None:
+        try:
+            tree = _parse(source)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return  # nothing of it ran, or it is too deep to look into
+        lines: Optional[List[str]] = None
+        for statement in _top_level(tree.body):
+            if isinstance(statement, (ast.Import, ast.ImportFrom)):
+                for name, text in _bound_by(statement):
+                    self._put(self.imports, self.definitions, name, text)
+            elif isinstance(statement, _DEFINITIONS):
+                lines = lines or source.split("\n")
+                text = _text_of(statement, lines)
+                self._put(self.definitions, self.imports, statement.name, text)
+
+    def _put(self, mine: Dict[str, str], other: Dict[str, str], name: str, text: str) -> None:
+        mine.pop(name, None)
+        other.pop(name, None)
+        mine[name] = text
+
+
+def _top_level(body: List[Any]) -> Iterator[Any]:
+    """Statements of a module, also those within if, try, with and loops."""
+    for statement in body:
+        if isinstance(statement, _DEFINITIONS):
+            yield statement
+            continue
+        yield statement
+        for field in ("body", "orelse", "finalbody"):
+            inner = getattr(statement, field, None)
+            if isinstance(inner, list):
+                yield from _top_level(inner)
+        for handler in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+            yield from _top_level(handler.body)
+
+
+def _bound_by(statement: Any) -> Iterator[Tuple[str, str]]:
+    """One statement for each name, so that a name that is gone does not come back."""
+    if isinstance(statement, ast.Import):
+        for alias in statement.names:
+            if alias.asname is None:
+                yield alias.name.split(".")[0], f"import {alias.name}"
+            else:
+                yield alias.asname, f"import {alias.name} as {alias.asname}"
+        return
+    if statement.module == "__future__" or statement.level:
+        return  # the first kind is kept by the compiler; the other works in packages only
+    for alias in statement.names:
+        name = alias.asname or alias.name
+        suffix = "" if alias.asname is None else f" as {alias.asname}"
+        yield name, f"from {statement.module} import {alias.name}{suffix}"
+
+
+def _text_of(statement: Any, lines: List[str]) -> str:
+    """With its decorators, moved to the first column."""
+    first = min([statement.lineno, *[one.lineno for one in statement.decorator_list]])
+    taken = lines[first - 1 : statement.end_lineno]
+    last = taken[-1].encode()[: statement.end_col_offset].decode()
+    taken[-1] = last
+    indent = len(taken[0]) - len(taken[0].lstrip())
+    if indent == 0:
+        return "\n".join(taken)
+    # Lines of a text that spans several are not to be moved, so the block stays as it is.
+    return "if True:\n" + "\n".join(taken)

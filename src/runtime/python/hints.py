@@ -1,0 +1,74 @@
+"""What cannot be saved: its kind and what to do about it, in the words that notebooks use."""
+
+from __future__ import annotations
+
+import types
+from typing import Any, Tuple
+
+_MAX_REASON_CHARS = 200
+_MAX_NAME_CHARS = 200
+
+# By class name, in any module.
+_NOT_ACROSS_CELLS = {
+    "Thread", "Timer", "Process", "Popen", "lock", "Lock", "RLock", "Semaphore",
+    "BoundedSemaphore", "Condition", "Event", "Barrier", "Queue", "SimpleQueue", "Pool",
+    "ThreadPoolExecutor", "ProcessPoolExecutor",
+}  # fmt: skip
+_LABELS = {"lock": "Lock"}
+_GENERATORS = (types.GeneratorType, types.AsyncGeneratorType, types.CoroutineType)
+
+
+def describe(name: str, value: Any, reason: str) -> Tuple[str, str]:
+    """Its type and the advice. Nothing of the value's own code runs."""
+    shown = name[:_MAX_NAME_CHARS]
+    label, hint = _kind_and_hint(shown, type(value), value, reason)
+    return label, f"Note: '{shown}' ({label}) not persisted{hint}"
+
+
+def _kind_and_hint(name: str, kind: type, value: Any, reason: str) -> Tuple[str, str]:
+    bases = [(_module_of(base), base.__name__) for base in kind.__mro__]
+    names = {base_name for _, base_name in bases}
+    label = kind.__name__[:_MAX_NAME_CHARS]
+    if kind is types.FunctionType and value.__name__ == "<lambda>":
+        return "lambda", f" - use 'def {name}(...)' instead"
+    if _is_file(bases):
+        return "file handle", " - reopen file in next cell"
+    if issubclass(kind, _GENERATORS):
+        return label, " - recreate or convert to list"
+    if "socket" in names:
+        return "socket", " - recreate connection in next cell"
+    if any(module.startswith("openpyxl.") for module, _ in bases):
+        return _workbook_hint(name, label, names)
+    if not names.isdisjoint(_NOT_ACROSS_CELLS):
+        return _LABELS.get(label, label), " across cells"
+    lower = label.lower()
+    if "connection" in lower or "cursor" in lower or "engine" in lower:
+        return label, " - reconnect in next cell"
+    if lower.endswith("iterator") or _module_of(kind) == "itertools":
+        return label, " - recreate or convert to list"
+    if kind is types.ModuleType:
+        return "module", " - import it again in next cell"
+    return label, f" - recreate in next cell: {reason[:_MAX_REASON_CHARS]}"
+
+
+def _is_file(bases: Any) -> bool:
+    return any(
+        module in ("io", "_io") and name in ("_IOBase", "IOBase") for module, name in bases
+    ) or any(name.endswith("TemporaryFileWrapper") for _, name in bases)
+
+
+def _workbook_hint(name: str, label: str, names: Any) -> Tuple[str, str]:
+    if "Workbook" in names:
+        return "read-only or write-only workbook", " - cannot be serialized"
+    if any(one.lower().endswith("worksheet") for one in names):
+        return "worksheet", f" - re-access via: {name} = wb.active"
+    return label, " - re-access via the workbook"
+
+
+def _module_of(kind: type) -> str:
+    module = kind.__module__
+    return module if type(module) is str else ""
+
+
+def not_loaded(name: str, reason: str) -> str:
+    return f"Note: '{name[:_MAX_NAME_CHARS]}' was saved but not restored - recreate it: {reason}"
