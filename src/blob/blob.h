@@ -62,6 +62,10 @@ int blob_read(int store, const struct blob_hash *hash, size_t max, char **ret_da
 /* The bytes of one open regular file become those of another, which has none: shared where the file
  * system can, holes stay holes. */
 int blob_copy_file(int from, int to);
+/* The same for a file that has bytes and keeps its inode. What a full disk could refuse is reserved
+ * first, so that the old bytes are whole or the new ones are; -EOPNOTSUPP, and nothing done, where
+ * the file system reserves nothing. */
+int blob_overwrite_file(int from, int to);
 
 /* ---- keeping --------------------------------------------------------------------------------- */
 

@@ -287,3 +287,57 @@ int blob_copy_file(int from, int to)
     }
     return ftruncate(to, st.st_size) < 0 ? -errno : 0;
 }
+
+/* Space and, for limits on the size of files, length. */
+static int reserve(int from, int to, off_t size)
+{
+    struct stat st;
+    off_t at = 0, start, end;
+    for (; next_data(from, at, size, &start, &end); at = end)
+        if (fallocate(to, FALLOC_FL_KEEP_SIZE, start, end - start) < 0)
+            return -errno;
+    if (fstat(to, &st) < 0 || (st.st_size < size && ftruncate(to, size) < 0))
+        return -errno;
+    return 0;
+}
+
+/* Zeros where the file system makes no holes. */
+static int punch(int to, off_t start, off_t end)
+{
+    static const char zeros[16 * 1024];
+    if (start >= end ||
+        fallocate(to, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, start, end - start) == 0)
+        return 0;
+    int r = 0;
+    for (; r == 0 && start < end; start += sizeof(zeros))
+        r = write_at(to, zeros, (size_t)MIN(end - start, (off_t)sizeof(zeros)), start);
+    return r;
+}
+
+static int overwrite(int from, int to, off_t size)
+{
+    off_t at = 0, start, end;
+    for (; next_data(from, at, size, &start, &end); at = end) {
+        int r = punch(to, at, start);
+        if (r == 0)
+            r = copy_stretch(from, to, start, end);
+        if (r < 0)
+            return r;
+    }
+    return punch(to, at, size);
+}
+
+int blob_overwrite_file(int from, int to)
+{
+    struct stat st;
+    if (fstat(from, &st) < 0)
+        return -errno;
+    if (!share(from, to)) {
+        int r = reserve(from, to, st.st_size);
+        if (r == 0)
+            r = overwrite(from, to, st.st_size);
+        if (r < 0)
+            return r;
+    }
+    return ftruncate(to, st.st_size) < 0 ? -errno : 0;
+}

@@ -1,0 +1,83 @@
+/* Archives: a workspace recorded in the store of blobs, and made again from it. This is the work;
+ * archivist.h is the process that does it, with the rights of all jails' users. Everything in a
+ * workspace may change at any moment, by the hand of somebody who would like to see a file outside
+ * of it read or written:
+ *
+ * 1. Every name is opened below a directory that is held open, one step at a time, and never
+ * through a link or onto another mount (tree_open). No path of more than one name is ever resolved.
+ * 2. Nothing is opened that could make us wait: pipes and leases are refused by O_NONBLOCK.
+ * 3. What was opened is looked at again (fstat) before it is believed to be what was listed.
+ *
+ * What is unchanged since the last time is not read again. Inode, size, mtime and ctime tell; the
+ * ctime is the kernel's and cannot be set, so neither utime() nor a rename hides a change. Three
+ * things could, and do not:
+ *  - a change in the same tick of the kernel's clock as the last reading: what was young then is
+ * read once more (archive_see);
+ *  - a store into a page that a process has mapped and written to before: the page is made clean
+ *    before the file is read, so that the next store is seen (record.c);
+ *  - a write that began before the reading: the reading waits for it (record.c). */
+#pragma once
+
+#include "jail/manifest.h"
+#include "jail/warden.h"
+
+#include <sys/stat.h>
+
+/* What is known of one workspace from the last record or restore. One caller at a time. */
+struct archive {
+    struct manifest *manifest; /* NULL: nothing is known */
+    struct blob_hash hash;     /* of the manifest */
+    struct archive_seen *seen; /* as the entries of the manifest */
+};
+
+struct archive_seen {
+    uint64_t inode; /* 0: look at it again */
+    uint64_t size;
+    int64_t mtime_ns;
+    int64_t ctime_ns;
+    bool is_settled; /* the same ctime will mean the same bytes */
+};
+
+void archive_forget(struct archive *a);
+/* Takes over both. */
+void archive_know(struct archive *a, struct manifest *m, const struct blob_hash *hash,
+                  struct archive_seen *seen);
+
+struct archive_seen archive_see(const struct stat *st, int64_t at_ns); /* looked at then */
+bool archive_is_same_stat(const struct archive_seen *seen, const struct stat *st);
+/* The same bytes for certain. */
+bool archive_is_unchanged(const struct archive_seen *seen, const struct stat *st);
+
+struct archive_recorded {
+    bool has_manifest;
+    struct blob_hash manifest;
+    uint64_t files;     /* names of any kind, the workspace itself not counted */
+    uint64_t skipped;   /* those of them without content: pipes, sockets, devices */
+    uint64_t bytes;     /* of all files */
+    uint64_t new_bytes; /* that the store did not have */
+    bool is_torn;       /* something changed meanwhile */
+    char reason[1024];  /* why there is no manifest; any bytes, for a path may be in it */
+};
+
+/* `base`: a manifest whose blobs the caller keeps, or NULL. */
+void archive_record(struct archive *a, int workspace, int store, const struct blob_hash *base,
+                    const struct archive_budget *budget, struct archive_recorded *ret);
+
+enum { ARCHIVE_ERRORS_MAX = 20, ARCHIVE_ERROR_SIZE = 512 };
+
+struct archive_restored {
+    uint64_t changed, removed, created; /* names */
+    size_t n_errors;                    /* that were kept; one more says how many were not */
+    uint64_t n_errors_dropped;
+    char errors[ARCHIVE_ERRORS_MAX][ARCHIVE_ERROR_SIZE];
+};
+
+/* Crash in the middle: a file that exists keeps its inode, because a sleeping copy of an
+ * interpreter may hold it open; so it is overwritten, and whoever is killed meanwhile leaves it
+ * half done. That is harmless because a restore is not finished until it was answered: it is given
+ * again, knows nothing, and compares every file with its hash. What can fail is done first: the
+ * blob is read and checked, then the disk space is reserved, then bytes are replaced. A file that
+ * does not exist, or whose inode has another name as well, is written beside and renamed into
+ * place. */
+void archive_restore(struct archive *a, int workspace, int store, const struct blob_hash *manifest,
+                     struct archive_restored *ret);
