@@ -12,7 +12,8 @@ static void deliver(struct store_call *call, const struct err *e)
     ((store_done_fn)call->fn)(call->context, e);
 }
 
-static const struct call_type barrier_type = {.apply = apply, .deliver = deliver};
+static const struct call_type barrier_type = {
+    .apply = apply, .deliver = deliver, .needs_disk = true};
 
 struct store_call *store_barrier(struct store *store, const char *session, store_done_fn fn,
                                  void *context)

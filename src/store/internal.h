@@ -55,7 +55,8 @@ struct call_type {
                     const struct err *e);     /* of writes: a store_done_fn's */
     void (*release)(struct store_call *call); /* what the call owns besides its memory; or NULL */
     bool is_write;
-    bool is_row; /* the newest for the same session replaces one that is still queued */
+    bool needs_disk; /* it is delivered only when everything before it is on disk */
+    bool is_row;     /* the newest for the same session replaces one that is still queued */
 };
 
 struct store_call {
@@ -66,7 +67,7 @@ struct store_call {
     char scope[UUID_SIZE]; /* the session that it belongs to; "": none */
     size_t size;           /* of the struct that it is the first member of */
     size_t bytes;          /* counted against STORE_QUEUE_BYTES */
-    bool is_awaited;       /* its effect must be on disk before it is delivered */
+    bool is_awaited;       /* somebody waits for it: no lingering */
     bool is_forgotten;     /* read and written on the loop alone */
     bool has_failed;
     atomic_bool is_cut; /* of a job: stop at the next look */
@@ -89,6 +90,7 @@ struct store {
     /* The database and what belongs to its thread; db_lock is held while a group is applied. */
     pthread_mutex_t db_lock;
     struct db db;
+    bool is_log_doubtful;      /* syncing it has failed, see writer.c */
     int wal_fd;                /* for syncing without a commit; -1: not open yet */
     struct blob_hash *to_sync; /* blobs that the present group refers to first */
     size_t n_to_sync, max_to_sync;

@@ -63,8 +63,11 @@ static void deliver_put(struct store_call *call, const struct err *e)
     ((store_done_fn)call->fn)(call->context, e);
 }
 
-static const struct call_type put_type = {
-    .apply = apply_put, .deliver = deliver_put, .release = release, .is_write = true};
+static const struct call_type put_type = {.apply = apply_put,
+                                          .deliver = deliver_put,
+                                          .release = release,
+                                          .is_write = true,
+                                          .needs_disk = true};
 
 struct store_call *store_put_named(struct store *store, const char *name, struct store_state *state,
                                    uint64_t expires_ms, store_done_fn fn, void *context,

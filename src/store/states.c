@@ -66,8 +66,11 @@ static void release_put(struct store_call *call)
     store_state_unref(CONTAINER_OF(call, struct put_call, call)->state);
 }
 
-static const struct call_type put_type = {
-    .apply = apply_put, .deliver = deliver_put, .release = release_put, .is_write = true};
+static const struct call_type put_type = {.apply = apply_put,
+                                          .deliver = deliver_put,
+                                          .release = release_put,
+                                          .is_write = true,
+                                          .needs_disk = true};
 
 struct store_call *store_put_state(struct store *store, const char *session,
                                    const struct store_saved *at, struct store_state *state,

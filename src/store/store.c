@@ -7,6 +7,8 @@
 #include <limits.h>
 #include <sys/stat.h>
 
+enum { CROWD_LOOK = 512 }; /* queued calls between looks of the writer at how many there are */
+
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 void *call_new(struct store *store, const struct call_type *type, size_t size, const char *scope)
@@ -58,7 +60,7 @@ static void enqueue(struct store *store, struct store_call *call)
     store->queued_bytes += call->bytes;
     /* The writer sleeps without a timer only while there is nothing to do: the first call wakes it,
      * and it lingers for more. After that only who waits is worth a wake-up. */
-    if (store->n_queued++ == 0 || call->is_awaited)
+    if (store->n_queued++ == 0 || call->is_awaited || store->n_queued % CROWD_LOOK == 0)
         pthread_cond_signal(&store->wake);
     store->n_awaited += call->is_awaited;
 }

@@ -12,7 +12,7 @@
 struct group {
     struct list calls;
     bool has_write;
-    bool is_awaited;
+    bool needs_disk; /* somebody is to be told that it is safe */
 };
 
 struct clockwork {
@@ -61,7 +61,7 @@ static int begin(struct store *store, const struct group *g, struct err *e)
     store->n_to_sync = 0;
     /* FULL syncs the log with this commit; NORMAL leaves that to who is next. */
     if (g->has_write &&
-        db_exec(&store->db, g->is_awaited ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL",
+        db_exec(&store->db, g->needs_disk ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL",
                 e) < 0)
         return -1;
     return db_exec(&store->db, g->has_write ? "BEGIN IMMEDIATE" : "BEGIN", e);
@@ -95,22 +95,40 @@ static int sync_log(struct store *store, struct err *e)
         snprintf(path, sizeof(path), "%s/cella.db-wal", store->path);
         store->wal_fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     }
-    if (store->wal_fd < 0 || fdatasync(store->wal_fd) < 0)
+    store->is_log_doubtful |= store->wal_fd < 0 || fdatasync(store->wal_fd) < 0;
+    if (store->is_log_doubtful)
         return err_errno(e, ERR_UNAVAILABLE, errno, "writing the database's log to disk");
+    return 0;
+}
+
+/* Once syncing has failed, the kernel may call pages clean that never reached the disk, and the
+ * next sync would succeed without them. So everything in the log is written anew, to the database.
+ */
+static int renew_log(struct store *store, struct err *e)
+{
+    if (!store->is_log_doubtful)
+        return 0;
+    store->db.is_broken = false;
+    int rc =
+        sqlite3_wal_checkpoint_v2(store->db.handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    if (rc != SQLITE_OK)
+        return db_explain(&store->db, rc, e);
+    store->is_log_doubtful = false;
     return 0;
 }
 
 static int write_group(struct store *store, struct group *g, bool has_unsynced, struct err *e)
 {
-    if (begin(store, g, e) < 0)
+    if (renew_log(store, e) < 0 || begin(store, g, e) < 0)
         return -1;
     if (apply_all(store, g, e) < 0 || (g->has_write && bodies_sync(store, e) < 0) ||
         db_exec(&store->db, "COMMIT", e) < 0) {
         sqlite3_exec(store->db.handle, "ROLLBACK", NULL, NULL, NULL);
+        store->is_log_doubtful = true;
         return -1;
     }
     /* A commit that changed nothing writes nothing, so it did not sync what came before it. */
-    return g->is_awaited && has_unsynced ? sync_log(store, e) : 0;
+    return g->needs_disk && has_unsynced ? sync_log(store, e) : 0;
 }
 
 /* ---- after a group --------------------------------------------------------------------------- */
@@ -179,12 +197,19 @@ static void put_back(struct store *store, struct group *g, const struct err *e)
     }
 }
 
-static void finish_group(struct store *store, struct group *g, const struct err *failure)
+static void set_trouble(struct store *store, const struct err *e)
 {
     bool was_failing = store->is_failing;
-    store->is_failing = failure != NULL;
+    store->is_failing = e != NULL;
+    if (e != NULL)
+        store->trouble = *e;
+    if (was_failing != store->is_failing)
+        uv_async_send(&store->async);
+}
+
+static void finish_group(struct store *store, struct group *g, const struct err *failure)
+{
     if (failure != NULL) {
-        store->trouble = *failure;
         put_back(store, g, failure);
     } else {
         store->groups++;
@@ -194,7 +219,8 @@ static void finish_group(struct store *store, struct group *g, const struct err 
             list_append(&store->done, it);
         }
     }
-    if (!list_is_empty(&store->done) || was_failing != store->is_failing)
+    set_trouble(store, failure);
+    if (!list_is_empty(&store->done))
         uv_async_send(&store->async);
 }
 
@@ -210,6 +236,20 @@ static void wait_until(struct store *store, uint64_t due_ms)
         pthread_cond_timedwait(&store->wake, &store->lock, &at);
 }
 
+/* Much waits: more would not make the group cheaper. */
+static bool is_crowded(const struct store *store)
+{
+    return store->n_queued > STORE_QUEUE_MAX / 8 || store->queued_bytes > STORE_QUEUE_BYTES / 8;
+}
+
+/* When the queue must be written although nobody waits for it. */
+static uint64_t queue_due(const struct store *store, const struct clockwork *t)
+{
+    if (store->is_failing)
+        return t->retry_ms;
+    return is_crowded(store) ? 0 : t->linger_until_ms;
+}
+
 /* When there is something to do next, if nothing is queued until then; 0: now. */
 static uint64_t next_due(const struct store *store, const struct clockwork *t)
 {
@@ -217,7 +257,7 @@ static uint64_t next_due(const struct store *store, const struct clockwork *t)
         return 0;
     uint64_t due = t->sync_due_ms == 0 ? UINT64_MAX : t->sync_due_ms;
     if (store->n_queued > 0)
-        due = MIN(due, store->is_failing ? t->retry_ms : t->linger_until_ms);
+        due = MIN(due, queue_due(store, t));
     return sweep_due(store, due);
 }
 
@@ -231,7 +271,7 @@ static void take_group(struct store *store, struct group *g)
         list_remove(it);
         list_append(&g->calls, it);
         g->has_write |= call->type->is_write;
-        g->is_awaited |= call->is_awaited;
+        g->needs_disk |= call->is_awaited && call->type->needs_disk;
     }
     map_free(&store->queued_rows);
     store->n_queued = store->queued_bytes = store->n_awaited = 0;
@@ -254,7 +294,7 @@ static void run_group(struct store *store, struct clockwork *t)
         t->retry_ms = now + t->backoff_ms;
     } else {
         t->backoff_ms = 0;
-        if (g.is_awaited)
+        if (g.needs_disk)
             t->sync_due_ms = 0;
         else if (t->sync_due_ms == 0 && g.has_write)
             t->sync_due_ms = now + SYNC_WITHIN_MS;
@@ -262,21 +302,24 @@ static void run_group(struct store *store, struct clockwork *t)
     finish_group(store, &g, rc < 0 ? &e : NULL);
 }
 
-/* What nobody waited for. If the disk refuses, the next group finds out too. */
+/* What nobody waited for. */
 static void sync_late(struct store *store, struct clockwork *t)
 {
-    struct err ignored;
+    struct err e;
     pthread_mutex_unlock(&store->lock);
-    sync_log(store, &ignored);
+    pthread_mutex_lock(&store->db_lock);
+    int rc = store->is_log_doubtful ? renew_log(store, &e) : sync_log(store, &e);
+    pthread_mutex_unlock(&store->db_lock);
     pthread_mutex_lock(&store->lock);
-    t->sync_due_ms = 0;
+    t->sync_due_ms = rc == 0 || store->is_stopping ? 0 : clock_mono_ms() + RETRY_LAST_MS;
+    set_trouble(store, rc < 0 ? &e : NULL);
 }
 
 static void do_what_is_due(struct store *store, struct clockwork *t)
 {
     uint64_t now = clock_mono_ms();
-    uint64_t queue_due = store->is_failing ? t->retry_ms : t->linger_until_ms;
-    if (store->n_queued > 0 && (store->n_awaited > 0 || store->is_stopping || now >= queue_due))
+    if (store->n_queued > 0 &&
+        (store->n_awaited > 0 || store->is_stopping || now >= queue_due(store, t)))
         run_group(store, t);
     else if (t->sync_due_ms != 0 && (now >= t->sync_due_ms || store->is_stopping))
         sync_late(store, t);
