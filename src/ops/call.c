@@ -43,6 +43,12 @@ void call_fail(struct call *call, const struct err *e)
     call->sink->fail(call, e);
 }
 
+void call_send_file(struct call *call, const struct call_file *file)
+{
+    call->on_gone = NULL;
+    call->sink->send_file(call, file);
+}
+
 struct session *call_session(struct call *call)
 {
     struct err e;

@@ -33,6 +33,7 @@ enum op_flags {
     OP_STREAMS = 1 << 2, /* offers events when the caller asks for a stream */
     OP_PUBLIC = 1 << 3,  /* needs no key */
     OP_PLANS = 1 << 4,   /* enters or leaves plan mode, and so is possible in it */
+    OP_LARGE = 1 << 5,   /* its arguments may be large: a state */
 };
 
 struct call;
@@ -52,11 +53,20 @@ struct op {
 
 extern const struct op *const op_table[]; /* NULL-terminated */
 
-/* How a surface takes what an operation has to say. reply and fail end the call: afterwards the
- * operation must not touch it. */
+/* A file to be sent. */
+struct call_file {
+    int fd; /* the surface's from now on; at its beginning */
+    uint64_t bytes;
+    const char *name; /* UTF-8 */
+    const char *type; /* of its content */
+};
+
+/* How a surface takes what an operation has to say. reply, fail and send_file end the call:
+ * afterwards the operation must not touch it. */
 struct call_sink {
     void (*reply)(struct call *call, int http_status, const struct buf *json);
     void (*fail)(struct call *call, const struct err *e);
+    void (*send_file)(struct call *call, const struct call_file *file); /* instead of reply */
     /* One event of a stream. False if the client reads too slowly and the event was dropped. */
     bool (*event)(struct call *call, const char *name, const char *json, size_t len);
 };

@@ -33,6 +33,7 @@ struct session *call_session(struct call *call);
 
 void call_reply(struct call *call, int http_status, const struct buf *json);
 void call_fail(struct call *call, const struct err *e);
+void call_send_file(struct call *call, const struct call_file *file);
 
 #define CALL_REPLY_MAX (128 * MIB) /* the largest budget, escaped */
 

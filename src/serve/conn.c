@@ -1,6 +1,7 @@
 #include "serve/conn.h"
 
 #include "serve/args.h"
+#include "serve/download.h"
 #include "serve/guard.h"
 #include "serve/rest.h"
 #include "wire/json.h"
@@ -13,6 +14,7 @@
 #define PENDING_MAX (64 * KIB)   /* input that waits for its turn, before reading stops */
 #define PENDING_READ (64 * KIB)  /* what one more read may add */
 #define DISCARDED_MAX (64 * MIB) /* what a refused client may still send */
+#define LONG_BODY (256 * KIB)    /* parsed by a worker thread: the loop serves others meanwhile */
 #define KEPT_PENDING (4 * KIB)   /* a larger buffer is given back when it is empty */
 
 static void conn_feed(struct conn *c, const char *data, size_t len);
@@ -363,6 +365,11 @@ static int check_head(struct conn *c, char *ret_allow, struct err *e)
     return err_advise(e, "The API is under /v1, for example /v1/sessions.");
 }
 
+static void refuse_malformed(struct conn *c)
+{
+    refuse(c, c->http.refusal, &c->http.error, NULL, true);
+}
+
 static void head_complete(struct conn *c, bool has_more)
 {
     struct err e;
@@ -370,19 +377,18 @@ static void head_complete(struct conn *c, bool has_more)
     if (check_head(c, allow, &e) < 0) {
         refuse(c, err_http_status(e.code), &e, allow[0] != '\0' ? allow : NULL,
                e.code == ERR_INVALID);
+        return;
+    }
+    bool is_large = c->route->op->flags & OP_LARGE;
+    if (http1_limit_body(&c->http, is_large ? HTTP1_BODY_LARGE_MAX : HTTP1_BODY_MAX) < 0) {
+        refuse_malformed(c);
     } else if (c->http.expects_continue && !has_more) {
         conn_write(c, &(struct iovec){(char[]){HTTP1_CONTINUE}, sizeof(HTTP1_CONTINUE) - 1}, 1);
     }
 }
 
-static void run(struct conn *c)
+static void call(struct conn *c, json_t *args)
 {
-    struct err e;
-    json_t *args;
-    if (args_build(c->route, &c->target, &c->http.body, &args, &e) < 0) {
-        refuse(c, err_http_status(e.code), &e, NULL, false);
-        return;
-    }
     c->is_keep_alive = c->http.is_keep_alive && !c->server->is_stopping;
     c->state = CONN_CALLING;
     c->has_call = true;
@@ -401,9 +407,63 @@ static void run(struct conn *c)
         rest_start_stream(c);
 }
 
-static void refuse_malformed(struct conn *c)
+/* A long body on its way through a worker thread. The connection stays as long: its call is open.
+ */
+struct conn_work {
+    uv_work_t uv;
+    struct conn *conn;
+    json_t *args; /* NULL: they are refused */
+    struct err err;
+};
+
+static void build_in_worker(uv_work_t *uv)
 {
-    refuse(c, c->http.refusal, &c->http.error, NULL, true);
+    struct conn_work *work = CONTAINER_OF(uv, struct conn_work, uv);
+    const struct conn *c = work->conn;
+    if (args_build(c->route, &c->target, &c->http.body, &work->args, &work->err) < 0)
+        work->args = NULL;
+}
+
+static void built(uv_work_t *uv, int status)
+{
+    (void)status;
+    struct conn_work *work = CONTAINER_OF(uv, struct conn_work, uv);
+    struct conn *c = work->conn;
+    if (c->state == CONN_CLOSED) {
+        json_decref(work->args);
+        conn_answered(c);
+    } else if (work->args == NULL) {
+        c->has_call = false;
+        refuse(c, err_http_status(work->err.code), &work->err, NULL, false);
+        server_defer(c->server, &c->in_deferred);
+    } else {
+        call(c, work->args);
+    }
+    free(work);
+}
+
+static void run_later(struct conn *c)
+{
+    struct conn_work *work = mem_alloc(sizeof(*work));
+    work->conn = c;
+    c->state = CONN_CALLING;
+    c->has_call = true;
+    c->call.args = NULL;
+    c->call.on_gone = NULL;
+    c->call.must_notice_end = false;
+    uv_queue_work(c->server->config.loop, &work->uv, build_in_worker, built);
+}
+
+static void run(struct conn *c)
+{
+    struct err e;
+    json_t *args;
+    if (c->http.body.len > LONG_BODY)
+        run_later(c);
+    else if (args_build(c->route, &c->target, &c->http.body, &args, &e) < 0)
+        refuse(c, err_http_status(e.code), &e, NULL, false);
+    else
+        call(c, args);
 }
 
 /* Takes requests from the input as long as they are answered at once; keeps the rest. */
@@ -471,6 +531,8 @@ static void on_drained(void *context)
     struct conn *c = context;
     if (c->state == CONN_FLUSHING)
         conn_resume(c);
+    else if (c->download != NULL)
+        download_go_on(c->download);
     else
         settle(c);
 }

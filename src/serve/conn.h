@@ -19,6 +19,8 @@ enum conn_state { CONN_READING, CONN_CALLING, CONN_FLUSHING, CONN_LINGERING, CON
 /* What the connection's only timer is for. */
 enum conn_wait { WAIT_NOTHING, WAIT_REQUEST, WAIT_HEAD, WAIT_BODY, WAIT_WRITE, WAIT_LINGER };
 
+struct download;
+
 struct conn {
     struct server *server;
     struct list in_all;
@@ -50,7 +52,8 @@ struct conn {
 
     bool has_call; /* `call` is open: the operation may still use it */
     bool is_feeding;
-    bool has_stream_head; /* the head of an event stream was sent */
+    bool has_stream_head;      /* the head of an event stream was sent */
+    struct download *download; /* the file that is being sent; NULL: none */
     struct call call;
 };
 

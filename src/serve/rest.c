@@ -1,5 +1,6 @@
 #include "serve/rest.h"
 
+#include "serve/download.h"
 #include "wire/json.h"
 #include "wire/sse.h"
 
@@ -103,8 +104,14 @@ static void rest_fail(struct call *call, const struct err *e)
     conn_answered(c);
 }
 
+static void rest_send_file(struct call *call, const struct call_file *file)
+{
+    download_start(conn_of(call), file);
+}
+
 const struct call_sink rest_sink = {
     .reply = rest_reply,
     .fail = rest_fail,
+    .send_file = rest_send_file,
     .event = rest_event,
 };

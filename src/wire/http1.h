@@ -9,7 +9,8 @@
 
 #define HTTP1_HEAD_MAX (32 * KIB)  /* request line and headers, as sent */
 #define HTTP1_TARGET_MAX (8 * KIB) /* of the request line */
-#define HTTP1_BODY_MAX (16 * MIB)  /* decoded */
+#define HTTP1_BODY_MAX (16 * MIB)  /* decoded; unless http1_limit_body says otherwise */
+#define HTTP1_BODY_LARGE_MAX (128 * MIB)
 enum { HTTP1_HEADERS_MAX = 100 };
 
 /* A run of bytes in the parser's head; followed by a NUL that is not counted. */
@@ -72,6 +73,10 @@ void http1_next(struct http1_parser *p); /* ready for another request */
 enum http1_result http1_feed(struct http1_parser *p, const char *data, size_t len,
                              size_t *ret_used);
 
+/* After HTTP1_HEAD, when it is known what the body is for. -1: it announces more than `max`; then
+ * `refusal` and `error` are set. */
+int http1_limit_body(struct http1_parser *p, size_t max);
+
 /* True if not a byte of a request has been read. */
 bool http1_is_untouched(const struct http1_parser *p);
 
@@ -89,8 +94,9 @@ struct http1_response {
     const char *content_type;
     int64_t content_length; /* bytes or one of the above */
     bool is_keep_alive;
-    bool asks_for_key; /* WWW-Authenticate */
-    const char *allow; /* the methods of this path; NULL to leave out */
+    bool asks_for_key;     /* WWW-Authenticate */
+    const char *allow;     /* the methods of this path; NULL to leave out */
+    const char *file_name; /* to be saved under this name; NULL: it is no file */
 };
 
 void http1_write_head(struct buf *out, const struct http1_response *response);

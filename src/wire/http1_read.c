@@ -3,7 +3,6 @@
 #include <strings.h>
 
 /* Chunk sizes, extensions and trailers are not kept, but reading them costs time. */
-#define BODY_WIRE_MAX (2 * HTTP1_BODY_MAX)
 #define KEPT_BODY (64 * KIB) /* a larger body buffer is given back after its request */
 
 static struct http1_parser *parser_of(llhttp_t *llhttp)
@@ -36,8 +35,10 @@ static int refuse_large_head(struct http1_parser *p)
 
 static int refuse_large_body(struct http1_parser *p)
 {
-    return refuse(p, 413, ERR_TOO_LARGE, "the request's body is over 16 MiB",
-                  "Send the data in smaller parts.");
+    char what[64];
+    size_t max = p->state == HTTP1_IN_HEAD ? HTTP1_BODY_LARGE_MAX : p->body.max;
+    snprintf(what, sizeof(what), "the request's body is over %zu MiB", max / (size_t)MIB);
+    return refuse(p, 413, ERR_TOO_LARGE, what, "Send the data in smaller parts.");
 }
 
 /* ---- the line ends of the head --------------------------------------------------------------- */
@@ -184,7 +185,7 @@ static int check_body(struct http1_parser *p)
     if (encoding != NULL && strcasecmp(encoding, "chunked") != 0)
         return refuse(p, 501, ERR_INVALID, "the only Transfer-Encoding understood is \"chunked\"",
                       "Send the body as it is, without compression.");
-    if (p->llhttp.flags & F_CONTENT_LENGTH && p->llhttp.content_length > HTTP1_BODY_MAX)
+    if (p->llhttp.flags & F_CONTENT_LENGTH && p->llhttp.content_length > HTTP1_BODY_LARGE_MAX)
         return refuse_large_body(p);
     p->has_body = encoding != NULL || p->llhttp.content_length > 0;
     return 0;
@@ -267,6 +268,7 @@ void http1_next(struct http1_parser *p)
         buf_clear(&p->body);
     /* Everything but the buffers, without touching the large array of headers. */
     p->state = HTTP1_IN_HEAD;
+    p->body.max = HTTP1_BODY_MAX;
     p->target = (struct http1_span){0};
     p->n_headers = p->head_bytes = p->line_bytes = p->lines = 0;
     p->body_wire_bytes = 0;
@@ -328,12 +330,21 @@ static enum http1_result feed_body(struct http1_parser *p, const char *data, siz
     if (error != HPE_OK)
         return explain(p, error);
     p->body_wire_bytes += len;
-    if (p->body_wire_bytes > BODY_WIRE_MAX) {
+    if (p->body_wire_bytes > 2 * p->body.max) { /* with the framing of chunks */
         refuse_large_body(p);
         return HTTP1_BAD;
     }
     *ret_used = len;
     return HTTP1_MORE;
+}
+
+int http1_limit_body(struct http1_parser *p, size_t max)
+{
+    p->body.max = max;
+    if (!(p->llhttp.flags & F_CONTENT_LENGTH) || p->llhttp.content_length <= max)
+        return 0;
+    refuse_large_body(p);
+    return -1;
 }
 
 enum http1_result http1_feed(struct http1_parser *p, const char *data, size_t len, size_t *ret_used)

@@ -46,6 +46,29 @@ static void write_length(struct buf *out, int64_t length)
         buf_append_str(out, "Transfer-Encoding: chunked\r\n");
 }
 
+static bool is_plain(unsigned char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+           (c != '\0' && strchr("!#$&+-.^_`|~", c) != NULL);
+}
+
+/* Never shown in a browser as part of a page of ours: what is in it is a stranger's. The name comes
+ * twice, for those who know RFC 5987 and for those who do not. */
+static void write_disposition(struct buf *out, const char *name)
+{
+    buf_append_str(out, "Content-Disposition: attachment; filename=\"");
+    for (const char *c = name; *c != '\0'; c++)
+        buf_append_char(out, is_plain((unsigned char)*c) || *c == ' ' ? *c : '_');
+    buf_append_str(out, "\"; filename*=UTF-8''");
+    for (const char *c = name; *c != '\0'; c++) {
+        if (is_plain((unsigned char)*c))
+            buf_append_char(out, *c);
+        else
+            buf_printf(out, "%%%02X", (unsigned char)*c);
+    }
+    buf_append_str(out, "\r\nContent-Security-Policy: sandbox\r\n");
+}
+
 void http1_write_head(struct buf *out, const struct http1_response *response)
 {
     write_status(out, response->status);
@@ -59,6 +82,8 @@ void http1_write_head(struct buf *out, const struct http1_response *response)
         buf_append_str(out, "WWW-Authenticate: Bearer\r\n");
     if (response->allow != NULL)
         buf_printf(out, "Allow: %s\r\n", response->allow);
+    if (response->file_name != NULL)
+        write_disposition(out, response->file_name);
     /* Answers are data of one caller: no cache may keep them, no browser may guess their type. */
     buf_append_str(out, "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n\r\n");
 }

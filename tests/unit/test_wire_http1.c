@@ -207,7 +207,7 @@ static void limits_the_body(void **state)
     (void)state;
     _buf_ struct buf text = BUF_INIT(64 * MIB);
     buf_printf(&text, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n",
-               HTTP1_BODY_MAX + 1);
+               HTTP1_BODY_LARGE_MAX + 1);
     assert_buf_refused(&text, 413);
 
     static const char chunked[] =
@@ -223,6 +223,36 @@ static void limits_the_body(void **state)
     while (text.len < 2 * HTTP1_BODY_MAX + KIB)
         buf_append_str(&text, "1;an=extensionthatgoesonandonandonandonandon\r\nx\r\n");
     assert_buf_refused(&text, 413);
+}
+
+static void limits_the_body_by_what_it_is_for(void **state)
+{
+    (void)state;
+    static const char head[] = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\n\r\n";
+    struct http1_parser p;
+    size_t used;
+    http1_init(&p);
+    assert_int_equal(http1_feed(&p, head, sizeof(head) - 1, &used), HTTP1_HEAD);
+    assert_int_equal(http1_limit_body(&p, 11), 0);
+    assert_int_equal(http1_feed(&p, "hello world", 11, &used), HTTP1_DONE);
+    http1_next(&p);
+    assert_int_equal(http1_feed(&p, head, sizeof(head) - 1, &used), HTTP1_HEAD);
+    assert_int_equal(http1_limit_body(&p, 10), -1);
+    assert_int_equal(p.refusal, 413);
+    http1_free(&p);
+}
+
+static void names_a_file(void **state)
+{
+    (void)state;
+    _buf_ struct buf out = BUF_INIT(KIB);
+    http1_write_head(&out, &(struct http1_response){.status = 200,
+                                                    .content_type = "text/csv",
+                                                    .content_length = 3,
+                                                    .is_keep_alive = true,
+                                                    .file_name = "a \"b\"\r\n\xc3\xa4.csv"});
+    assert_non_null(strstr(buf_str(&out), "filename=\"a _b_____.csv\"; "
+                                          "filename*=UTF-8''a%20%22b%22%0D%0A%C3%A4.csv\r\n"));
 }
 
 static void knows_expect_and_versions(void **state)
@@ -280,6 +310,8 @@ int main(void)
         cmocka_unit_test(refuses_what_is_not_http_1),
         cmocka_unit_test(limits_the_head),
         cmocka_unit_test(limits_the_body),
+        cmocka_unit_test(limits_the_body_by_what_it_is_for),
+        cmocka_unit_test(names_a_file),
         cmocka_unit_test(knows_expect_and_versions),
         cmocka_unit_test(writes_heads),
     };
