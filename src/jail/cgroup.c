@@ -88,16 +88,19 @@ static void find_own_group(const char *controller, char *out, size_t size)
 
 /* ---- the parent group ---------------------------------------------------------------------- */
 
-static void remove_children(const char *path)
+/* Returns whether one of them is still busy. */
+static bool remove_children(const char *path)
 {
     DIR *dir = opendir(path);
     if (dir == NULL)
-        return;
+        return false;
+    bool is_busy = false;
     struct dirent *entry;
     while ((entry = readdir(dir)) != NULL)
         if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
-            unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
+            is_busy |= unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR) < 0 && errno == EBUSY;
     closedir(dir);
+    return is_busy;
 }
 
 /* A group is busy until the last of its processes has been buried. */
@@ -346,6 +349,15 @@ void cgroup_parent_remove(struct cgroup_parent *p)
     }
     if (p->base[0] != '\0')
         step_back(p->base);
+}
+
+void cgroup_parent_empty(struct cgroup_parent *p)
+{
+    for (int c = 0; c < CGROUP_CONTROLLERS; c++)
+        for (int i = 0; p->dirs[c] >= 0 && i < REMOVE_TRIES && remove_children(p->paths[c]); i++)
+            poll(NULL, 0, REMOVE_PAUSE_MS);
+    if (p->version == 2)
+        mkdirat(p->dirs[0], WARDEN_GROUP, 0755);
 }
 
 int cgroup_open_warden_group(const struct cgroup_parent *p)

@@ -24,6 +24,7 @@ struct cgroup_parent {
 /* Never fails as such: what cannot be had is not in `has`. `owner` is who will make jails' groups.
  */
 void cgroup_parent_make(struct cgroup_parent *p, uid_t owner);
+void cgroup_parent_empty(struct cgroup_parent *p);  /* likewise: the groups of jails are gone */
 void cgroup_parent_remove(struct cgroup_parent *p); /* when no process is left in it */
 /* v2: the group to start the warden in, for clone3; else -1. */
 int cgroup_open_warden_group(const struct cgroup_parent *p);

@@ -1,5 +1,6 @@
 #include "jail/guardian.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "jail/cgroup.h"
@@ -16,12 +17,21 @@
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #define WARDEN_NAMESPACES                                                                          \
     (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
 
-enum { CONTROL_FD = 3, LIFELINE_FD = 4, ORDERLY_END_MS = 2000, DESCRIPTORS_WANTED = 262144 };
+enum {
+    CONTROL_FD = 3,
+    LIFELINE_FD = 4,
+    LIFTED_FD = 16, /* above those */
+    ORDERLY_END_MS = 2000,
+    ENDS_MAX = 4,               /* of wardens that are followed by another, */
+    ENDS_WITHIN_MS = 60 * 1000, /* in this time */
+    DESCRIPTORS_WANTED = 262144
+};
 
 /* ---- the child that becomes the warden ----------------------------------------------------- */
 
@@ -100,27 +110,34 @@ static int map_ids(pid_t pid, bool is_root)
 /* Every descriptor that the daemon had, its listening sockets above all, must not live on here. */
 static void keep_descriptors(const struct guardian_args *args)
 {
-    int control = fcntl(args->control, F_DUPFD_CLOEXEC, 16);
-    int lifeline = fcntl(args->lifeline, F_DUPFD_CLOEXEC, 16);
+    int control = fcntl(args->control, F_DUPFD_CLOEXEC, LIFTED_FD);
+    int lifeline = fcntl(args->lifeline, F_DUPFD_CLOEXEC, LIFTED_FD);
     if (control < 0 || lifeline < 0 || dup3(control, CONTROL_FD, O_CLOEXEC) < 0 ||
         dup3(lifeline, LIFELINE_FD, O_CLOEXEC) < 0)
         _exit(1);
     sys_close_from(LIFELINE_FD + 1);
 }
 
-static pid_t start_warden(const struct guardian_args *args, struct jail_factory *factory,
-                          int *ret_pidfd)
+struct ward {
+    pid_t pid;
+    int pidfd;
+    int daemons_end; /* of its control socket, or -1: not for it to inherit */
+};
+
+static int start_warden(const struct guardian_args *args, struct jail_factory *factory,
+                        struct ward *ret)
 {
     int go[2];
     if (pipe2(go, O_CLOEXEC) < 0)
         return -errno;
     _fd_ int group = cgroup_open_warden_group(&factory->cgroups);
-    pid_t pid = sys_clone3(WARDEN_NAMESPACES, SIGCHLD, ret_pidfd, group);
+    pid_t pid = sys_clone3(WARDEN_NAMESPACES, SIGCHLD, &ret->pidfd, group);
     if (pid == 0) {
         if (group >= 0)
             close(group);
         close(go[1]);
         close(LIFELINE_FD);
+        cleanup_fd(&ret->daemons_end);
         warden_child(args, factory, go[0]);
     }
     close(go[0]);
@@ -129,23 +146,110 @@ static pid_t start_warden(const struct guardian_args *args, struct jail_factory 
         if (r < 0 || write(go[1], "g", 1) != 1) {
             kill(pid, SIGKILL);
             waitpid(pid, NULL, 0);
+            close(ret->pidfd);
             pid = r < 0 ? r : -EPIPE;
         }
     }
     close(go[1]);
-    return pid;
+    ret->pid = pid;
+    return pid < 0 ? pid : 0;
 }
 
-/* The warden ends by itself when the daemon does; one that hangs is helped. */
-static void await_end(pid_t pid, int pidfd)
+static bool should_stay;
+
+/* False: it is gone. */
+static bool hear_daemon(void)
 {
-    struct pollfd waits[2] = {{.fd = pidfd, .events = POLLIN},
+    char word;
+    ssize_t n = recv(LIFELINE_FD, &word, 1, MSG_DONTWAIT);
+    should_stay |= n == 1 && word == GUARDIAN_STAY;
+    return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+/* The warden ends by itself when the daemon does; one that hangs is helped. Returns whether the
+ * daemon is still there. */
+static bool await_end(const struct ward *w)
+{
+    struct pollfd waits[2] = {{.fd = w->pidfd, .events = POLLIN},
                               {.fd = LIFELINE_FD, .events = POLLIN}};
-    while (poll(waits, 2, -1) < 0 && errno == EINTR)
-        ;
-    if (!(waits[0].revents & POLLIN) && poll(waits, 1, ORDERLY_END_MS) <= 0)
-        kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
+    bool is_daemon_there = true;
+    while (is_daemon_there && !(waits[0].revents & POLLIN)) {
+        if (poll(waits, 2, -1) < 0)
+            continue;
+        if (waits[1].revents)
+            is_daemon_there = hear_daemon();
+    }
+    if (!is_daemon_there && poll(waits, 1, ORDERLY_END_MS) <= 0)
+        kill(w->pid, SIGKILL);
+    waitpid(w->pid, NULL, 0); /* all that it started is gone before it is */
+    close(w->pidfd);
+    return is_daemon_there;
+}
+
+/* ---- one warden after the other -------------------------------------------------------------- */
+
+/* Whether this end is one too many. */
+static bool is_hopeless(void)
+{
+    static uint64_t ends_ms[ENDS_MAX];
+    static size_t n;
+    uint64_t now_ms = clock_mono_ms(), *oldest = &ends_ms[n++ % ENDS_MAX];
+    bool is_often = *oldest != 0 && now_ms - *oldest < ENDS_WITHIN_MS;
+    *oldest = now_ms;
+    return is_often;
+}
+
+/* The daemon may have gone at the same moment: then there is nobody to follow for. */
+static bool should_follow(void)
+{
+    struct pollfd wait = {.fd = LIFELINE_FD, .events = POLLIN};
+    if (poll(&wait, 1, 0) == 1 && !hear_daemon())
+        return false;
+    return should_stay && !is_hopeless();
+}
+
+/* Puts one end of a new control socket where the warden looks for it; returns the other. */
+static int make_control(void)
+{
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+        return -errno;
+    int ours = fcntl(pair[0], F_DUPFD_CLOEXEC, LIFTED_FD), theirs = pair[1];
+    int r = ours < 0 || (theirs != CONTROL_FD && dup3(theirs, CONTROL_FD, O_CLOEXEC) < 0) ? -errno
+                                                                                          : ours;
+    for (int i = 0; i < 2; i++)
+        if (pair[i] != CONTROL_FD)
+            close(pair[i]);
+    return r;
+}
+
+static int follow(const struct guardian_args *args, struct jail_factory *factory, struct ward *w)
+{
+    cgroup_parent_empty(&factory->cgroups);
+    _fd_ int ours = make_control();
+    if (ours < 0)
+        return ours;
+    w->daemons_end = ours;
+    int r = start_warden(args, factory, w);
+    close(CONTROL_FD);
+    if (r < 0)
+        return r;
+    const char word = GUARDIAN_NEW_WARDEN;
+    fd_send(LIFELINE_FD, &word, 1, &ours, 1); /* if it fails the lifeline tells why */
+    return 0;
+}
+
+/* Until the daemon is gone, or there is no warden to be had. */
+static void keep_watch(const struct guardian_args *args, struct jail_factory *factory,
+                       struct ward *w)
+{
+    while (await_end(w)) {
+        int r = -EAGAIN;
+        while (r < 0 && should_follow())
+            r = follow(args, factory, w);
+        if (r < 0)
+            return;
+    }
 }
 
 /* A thousand jails hold some thousand descriptors of the warden's. */
@@ -174,17 +278,17 @@ _Noreturn void guardian_main(const struct guardian_args *args)
     bool is_root = geteuid() == 0;
     struct jail_factory factory = {.filter = args->filter, .has_id_range = is_root};
     cgroup_parent_make(&factory.cgroups, is_root ? GUARDIAN_ID_BASE : geteuid());
-    int pidfd = -1;
-    pid_t pid = start_warden(args, &factory, &pidfd);
-    if (pid < 0) {
+    struct ward w = {.daemons_end = -1};
+    int r = start_warden(args, &factory, &w);
+    if (r < 0) {
         struct err e;
-        err_errno(&e, ERR_UNAVAILABLE, pid, "cannot make the warden's namespaces");
+        err_errno(&e, ERR_UNAVAILABLE, r, "cannot make the warden's namespaces");
         err_advise(&e, "run `cella doctor` to see what this machine refuses");
         cgroup_parent_remove(&factory.cgroups);
         report_failure(&e);
     }
     close(CONTROL_FD); /* so that the daemon sees the warden's end at once */
-    await_end(pid, pidfd);
+    keep_watch(args, &factory, &w);
     cgroup_parent_remove(&factory.cgroups);
     _exit(0);
 }

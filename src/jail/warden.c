@@ -28,13 +28,22 @@ struct unsent {
     char data[];
 };
 
+/*   UP --its end--> DOWN --the guardian sent a new socket--> STARTING --it reports--> UP
+ *   DOWN, STARTING --the guardian's end--> OVER
+ *   STARTING --its end--> DOWN
+ */
+enum warden_state { WARDEN_UP, WARDEN_DOWN, WARDEN_STARTING, WARDEN_OVER };
+
 struct warden {
-    int control;
-    int lifeline; /* its end tells the guardian that we are gone */
+    int control;  /* -1 while DOWN and OVER */
+    int lifeline; /* its end tells the guardian that we are gone; new control sockets come from it
+                   */
     pid_t guardian;
     bool is_root;
-    bool is_lost;
-    struct loop_poll *poll;
+    enum warden_state state;
+    uv_loop_t *loop;
+    struct loop_poll *poll; /* of control; NULL without it */
+    struct loop_poll *guardian_poll;
     struct list unsent;
     warden_on_event on_event;
     void *context;
@@ -94,10 +103,10 @@ int warden_start(const struct warden_config *config, struct warden **ret_warden,
         return -1;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
         return err_errno(e, ERR_UNAVAILABLE, errno, "cannot make a socket");
-    if (pipe2(lifeline, O_CLOEXEC) < 0) {
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, lifeline) < 0) {
         close(control[0]);
         close(control[1]);
-        return err_errno(e, ERR_UNAVAILABLE, errno, "cannot make a pipe");
+        return err_errno(e, ERR_UNAVAILABLE, errno, "cannot make a socket");
     }
     struct guardian_args args = {
         .control = control[1],
@@ -120,6 +129,8 @@ int warden_start(const struct warden_config *config, struct warden **ret_warden,
         warden_free(w);
         return -1;
     }
+    const char word = GUARDIAN_STAY;
+    fd_send(w->lifeline, &word, 1, NULL, 0); /* if it is gone we shall see */
     *ret_warden = w;
     return 0;
 }
@@ -159,8 +170,9 @@ void warden_free(struct warden *w)
     if (w == NULL)
         return;
     loop_poll_close(w->poll, NULL);
-    close(w->control);
-    close(w->lifeline);
+    loop_poll_close(w->guardian_poll, NULL);
+    close(w->lifeline); /* first: the warden's end is then no reason for another one */
+    cleanup_fd(&w->control);
     if (w->guardian > 0)
         await_guardian(w->guardian);
     LIST_EACH(&w->unsent, at)
@@ -170,20 +182,50 @@ void warden_free(struct warden *w)
 
 /* ---- events -------------------------------------------------------------------------------- */
 
+static void tell(struct warden *w, enum warden_event_type type, bool is_final, const char *text)
+{
+    w->on_event(w->context,
+                &(struct warden_event){.type = type, .is_final = is_final, .text = text});
+}
+
+static void hang_up(struct warden *w)
+{
+    loop_poll_close(take_ptr(w->poll), NULL);
+    cleanup_fd(&w->control);
+    w->control = -1;
+    LIST_EACH(&w->unsent, at)
+    free_unsent(CONTAINER_OF(at, struct unsent, link));
+}
+
+/* Requests that are on their way, and all that it had, end with it. */
 static void lose(struct warden *w)
 {
-    if (w->is_lost)
+    bool was_up = w->state == WARDEN_UP;
+    hang_up(w);
+    w->state = WARDEN_DOWN;
+    if (was_up)
+        tell(w, WARDEN_LOST, false, "it crashed or was killed, and is being started again");
+}
+
+/* What a new warden says of itself before anything else. */
+static void on_first_report(struct warden *w, int type)
+{
+    if (type != REPORT_STARTED) {
+        lose(w); /* the guardian tries again, or gives up */
         return;
-    w->is_lost = true;
-    loop_poll_want(w->poll, 0);
-    w->on_event(w->context,
-                &(struct warden_event){.type = WARDEN_LOST, .text = "the warden ended"});
+    }
+    w->state = WARDEN_UP;
+    tell(w, WARDEN_BACK, false, "the process that keeps the sandboxes was started again");
 }
 
 static void deliver(struct warden *w, const char *message)
 {
     struct report report;
     memcpy(&report, message, sizeof(report));
+    if (w->state == WARDEN_STARTING) {
+        on_first_report(w, report.type);
+        return;
+    }
     struct warden_event event = {
         .type = (enum warden_event_type)report.type,
         .zygote = report.zygote,
@@ -203,7 +245,7 @@ static void deliver(struct warden *w, const char *message)
 static void read_events(struct warden *w)
 {
     static char message[sizeof(struct report) + MESSAGE_TEXT_MAX + 1];
-    for (int i = 0; i < EVENTS_PER_TURN; i++) {
+    for (int i = 0; i < EVENTS_PER_TURN && w->control >= 0; i++) {
         ssize_t n = recv(w->control, message, sizeof(message) - 1, MSG_DONTWAIT);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return;
@@ -237,12 +279,43 @@ static void on_poll(void *context, int events)
         read_events(w);
 }
 
+static void watch_control(struct warden *w)
+{
+    w->poll = loop_poll_new(w->loop, w->control, on_poll, w);
+    loop_poll_want(w->poll, LOOP_READ);
+}
+
+static void on_guardian(void *context, int events)
+{
+    struct warden *w = context;
+    (void)events;
+    char word = 0;
+    int control = -1;
+    ssize_t n = fd_recv(w->lifeline, &word, 1, &control, 1, NULL);
+    if (n == -EAGAIN || n == -EINTR)
+        return;
+    if (w->control >= 0)
+        lose(w); /* whatever it still had to say is of no use */
+    if (n == 1 && control >= 0) {
+        w->control = control;
+        w->state = WARDEN_STARTING;
+        watch_control(w);
+        return;
+    }
+    cleanup_fd(&control);
+    loop_poll_want(w->guardian_poll, 0);
+    w->state = WARDEN_OVER;
+    tell(w, WARDEN_LOST, true, "it ended and could not be started again");
+}
+
 void warden_attach(struct warden *w, uv_loop_t *loop, warden_on_event on_event, void *context)
 {
     w->on_event = on_event;
     w->context = context;
-    w->poll = loop_poll_new(loop, w->control, on_poll, w);
-    loop_poll_want(w->poll, LOOP_READ);
+    w->loop = loop;
+    watch_control(w);
+    w->guardian_poll = loop_poll_new(loop, w->lifeline, on_guardian, w);
+    loop_poll_want(w->guardian_poll, LOOP_READ);
 }
 
 /* ---- requests ------------------------------------------------------------------------------ */
@@ -263,8 +336,12 @@ static int keep_unsent(struct warden *w, const void *data, size_t len, int fd, s
 
 static int send_bytes(struct warden *w, const void *data, size_t len, int fd, struct err *e)
 {
-    if (w->is_lost)
+    if (w->state == WARDEN_OVER)
         return err_set(e, ERR_UNAVAILABLE, "the warden ended: no code can run any more");
+    if (w->state != WARDEN_UP) {
+        err_set(e, ERR_UNAVAILABLE, "the process that keeps the sandboxes is being started again");
+        return err_advise(e, "Try again in a moment.");
+    }
     if (!list_is_empty(&w->unsent))
         return keep_unsent(w, data, len, fd, e);
     ssize_t n = fd_send(w->control, data, len, &fd, fd >= 0 ? 1 : 0);

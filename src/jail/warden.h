@@ -6,7 +6,8 @@
  * This header is the daemon's side. The warden is a small C process in a user namespace of its own
  * (pid 1 of its own pid namespace, so that its end is the end of everything it started). It makes
  * and destroys jails, starts zygotes, lets interpreters walk in, signals them, reaps them and
- * reports. All calls return at once; what came of them arrives as events. */
+ * reports. All calls return at once; what came of them arrives as events. When it ends, its parent,
+ * the guardian, starts another: until WARDEN_BACK all calls fail with ERR_UNAVAILABLE. */
 #pragma once
 
 #include "base/err.h"
@@ -33,7 +34,9 @@ enum warden_event_type {
     WARDEN_GONE,          /* jail: destroyed; processes, cgroup and workspace are gone */
     WARDEN_RECORDED,      /* head: the ticket; text: JSON, see warden_record */
     WARDEN_RESTORED,      /* head: the ticket; text: JSON, see warden_restore */
-    WARDEN_LOST,          /* text: the warden itself ended: no code can run any more */
+    WARDEN_LOST,          /* text: the warden itself ended, and with it all jails and zygotes. Comes
+                             a second time, with is_final, if there will be no other */
+    WARDEN_BACK,          /* text: there is a new one, which knows of nothing yet */
 };
 
 struct warden_event {
@@ -47,6 +50,7 @@ struct warden_event {
     uint32_t pids_refused; /* forks that the jail's limit refused so far; 0 if nobody counts */
     uint64_t peak_bytes;   /* the most memory that the jail has used; 0 if nobody counts */
     uint64_t bytes;
+    bool is_final;    /* LOST: no code can run any more */
     const char *text; /* valid during the callback; never NULL */
 };
 

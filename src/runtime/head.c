@@ -693,7 +693,12 @@ void head_on_event(struct head *head, const struct warden_event *event)
     case WARDEN_ZYGOTE_EXITED:
     case WARDEN_RECORDED:
     case WARDEN_RESTORED:
+    case WARDEN_BACK:
+        break;
     case WARDEN_LOST:
+        head->has_process = false;
+        end(head, &(struct head_end_facts){.how = HEAD_BROKEN,
+                                           .text = "the process that keeps the sandboxes ended"});
         break;
     }
     let_go(head);

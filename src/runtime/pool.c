@@ -151,7 +151,7 @@ static void on_filled(struct head *head)
 static void on_lost_head(struct head *head, const struct head_end_facts *facts)
 {
     struct shelf *shelf = head->owner;
-    if (shelf->filling == head && facts->how == HEAD_BROKEN) {
+    if (shelf->filling == head && facts->how == HEAD_BROKEN && head->has_process) {
         /* How it ends says more than that its channel closed. */
         head_signal(head, SIGKILL);
         return;
@@ -500,8 +500,50 @@ static void on_room_event(struct pool *pool, const struct warden_event *event)
         tell_head(pool, numbers[i], event);
 }
 
+/* The numbers of all that a map holds: who is called may leave, and make others leave. */
+static size_t list_numbers(const struct map *map, uint64_t **ret)
+{
+    size_t n = 0, at = 0;
+    const char *key;
+    void *ignored;
+    *ret = mem_alloc((map->count + 1) * sizeof(**ret));
+    while (map_next(map, &at, &key, &ignored))
+        (*ret)[n++] = strtoull(key, NULL, 16);
+    return n;
+}
+
+/* All jails and zygotes are gone. Workspaces are not: the daemon knows which are of use. */
+static void lose_all(struct pool *pool, const struct warden_event *event)
+{
+    size_t at = 0;
+    const char *key;
+    void *room;
+    while (map_next(&pool->rooms, &at, &key, &room))
+        ((struct room *)room)->is_known = false;
+    for (size_t i = 0; i < pool->config.n_profiles; i++)
+        template_lose(&pool->shelves[i].zygote);
+    _free_ uint64_t *numbers = NULL;
+    size_t n = list_numbers(&pool->heads, &numbers);
+    for (size_t i = 0; i < n; i++)
+        tell_head(pool, numbers[i], event);
+}
+
+static void come_back(struct pool *pool)
+{
+    for (size_t i = 0; i < pool->config.n_profiles; i++)
+        template_resume(&pool->shelves[i].zygote);
+}
+
 void pool_on_event(struct pool *pool, const struct warden_event *event)
 {
+    if (event->type == WARDEN_LOST) {
+        lose_all(pool, event);
+        return;
+    }
+    if (event->type == WARDEN_BACK) {
+        come_back(pool);
+        return;
+    }
     if (event->type == WARDEN_ZYGOTE_READY || event->type == WARDEN_ZYGOTE_EXITED) {
         on_zygote_event(pool, event);
         return;

@@ -135,3 +135,19 @@ void template_on_event(struct template *z, const struct warden_event *event)
         z->listener->on_ready(z);
     }
 }
+
+void template_lose(struct template *z)
+{
+    if (z->state == TEMPLATE_ASLEEP)
+        return;
+    snprintf(z->failure, sizeof(z->failure), "the process that keeps the sandboxes ended");
+    z->state = TEMPLATE_PAUSED;
+    loop_timer_clear(z->timer);
+    z->listener->on_ended(z);
+}
+
+void template_resume(struct template *z)
+{
+    if (z->state == TEMPLATE_PAUSED)
+        loop_timer_set(z->timer, 0);
+}

@@ -49,3 +49,6 @@ void template_close(struct template *z);
 int template_want(struct template *z, struct err *e);
 /* WARDEN_ZYGOTE_READY and WARDEN_ZYGOTE_EXITED of its number. */
 void template_on_event(struct template *z, const struct warden_event *event);
+/* The warden, and with it this zygote, ended: it pauses until there is a warden again. */
+void template_lose(struct template *z);
+void template_resume(struct template *z);

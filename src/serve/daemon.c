@@ -129,6 +129,28 @@ static void on_lost(void *context, const char *text)
     stop(d);
 }
 
+/* What sessions of an earlier daemon, or of an earlier warden, left: none of them comes back. */
+static void remove_leftovers(const struct daemon *d)
+{
+    struct err e;
+    int fd = openat(d->data.fd, "workspaces", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL)
+        if (entry->d_name[0] != '.' && warden_remove_workspace(d->warden, entry->d_name, &e) < 0)
+            log_error("leftover", LOG_TEXT("text", e.message));
+    if (dir != NULL)
+        closedir(dir);
+    else
+        cleanup_fd(&fd);
+}
+
+static void on_back(void *context, const char *text)
+{
+    log_info("warden_back", LOG_TEXT("text", text));
+    remove_leftovers(context);
+}
+
 static void give_up(void *context)
 {
     stop(context);
@@ -247,22 +269,6 @@ static int prepare(struct daemon *d, struct err *e)
     return warden_drop_privilege(d->warden, e);
 }
 
-/* What sessions of an earlier daemon left: none of them comes back. */
-static void remove_leftovers(const struct daemon *d)
-{
-    struct err e;
-    int fd = openat(d->data.fd, "workspaces", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    struct dirent *entry;
-    while (dir != NULL && (entry = readdir(dir)) != NULL)
-        if (entry->d_name[0] != '.' && warden_remove_workspace(d->warden, entry->d_name, &e) < 0)
-            log_error("leftover", LOG_TEXT("text", e.message));
-    if (dir != NULL)
-        closedir(dir);
-    else
-        cleanup_fd(&fd);
-}
-
 static int start_engine(struct daemon *d, struct err *e)
 {
     struct engine_config config = reload_engine_config(&d->config);
@@ -273,6 +279,7 @@ static int start_engine(struct daemon *d, struct err *e)
         .on_ready = on_ready,
         .on_notice = on_notice,
         .on_lost = on_lost,
+        .on_back = on_back,
         .on_unstartable = on_unstartable,
         .context = d,
     };

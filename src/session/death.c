@@ -49,7 +49,8 @@ static const struct {
                                    "/tmp, and an env that the interpreter can use."},
     [CAUSE_REFUSED] = {"NotStarted", "Try again in a moment; if it stays so, `cella doctor` says "
                                      "what the machine lacks."},
-    [CAUSE_WARDEN] = {"DaemonStop", "No code can run until the daemon was started again."},
+    [CAUSE_WARDEN] = {"SandboxLost", "Wait a moment: what keeps the sandboxes is being started "
+                                     "again." NEW_SESSION},
     [CAUSE_MEMORY] = {"OutOfMemory",
                       "Work in smaller pieces and delete what is no longer needed, or create the "
                       "session with a larger limits.memory_mb." NEW_SESSION},

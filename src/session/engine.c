@@ -29,12 +29,16 @@ static void on_warden_event(void *context, const struct warden_event *event)
     struct engine *engine = context;
     if (engine->is_stopping)
         return;
-    if (event->type != WARDEN_LOST) {
+    if (event->type == WARDEN_LOST)
+        end_all(engine, DEATH_BY_WARDEN, event->text);
+    if (event->type == WARDEN_LOST && event->is_final)
+        engine->events.on_lost(engine->events.context, event->text);
+    else
         pool_on_event(engine->pool, event);
-        return;
-    }
-    end_all(engine, DEATH_BY_WARDEN, event->text);
-    engine->events.on_lost(engine->events.context, event->text);
+    if (event->type == WARDEN_LOST && !event->is_final)
+        engine->events.on_notice(engine->events.context, "warden_lost", event->text);
+    if (event->type == WARDEN_BACK)
+        engine->events.on_back(engine->events.context, event->text);
 }
 
 static void on_notice(void *context, const char *event, const char *text)

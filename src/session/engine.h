@@ -33,7 +33,10 @@ struct engine_events {
     void (*on_ready)(void *context); /* once: the default profile's zygote is loaded */
     /* Something an administrator should read: `event` is a stable word, `text` the details. */
     void (*on_notice)(void *context, const char *event, const char *text);
-    void (*on_lost)(void *context, const char *text); /* the warden ended: stop the daemon */
+    void (*on_lost)(void *context, const char *text); /* there is no warden: stop the daemon */
+    /* A new warden has taken the place of one that ended: all that ran is gone, and the workspaces
+     * that it left are to be removed by whoever knows which. */
+    void (*on_back)(void *context, const char *text);
     /* The default profile cannot be loaded: on_ready would never come. Not to be answered with
      * engine_stop at once, only from the loop. */
     void (*on_unstartable)(void *context, const char *text);

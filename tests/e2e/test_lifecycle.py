@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import signal
 import socket
 import subprocess
@@ -107,12 +108,55 @@ def test_kill_9_while_sessions_are_being_made_leaves_nothing(launch):
     daemon.assert_nothing_left(seen, groups, within=2)
 
 
-def test_the_end_of_the_warden_is_the_end_of_all(launch):
-    """Without its warden the daemon can make no promise, so it ends, and loudly."""
+def kill_warden(daemon):
+    """Returns when all that it had is gone."""
+    warden = daemon.find_warden()
+    below = host.tree(warden)
+    os.kill(warden, signal.SIGKILL)
+    host.eventually(lambda: not host.alive(below), 5, "the end of the warden and its jails")
+
+
+def can_spawn(daemon):
+    try:
+        return daemon.client.spawn("min").value("2") == "2"
+    except ApiError as error:
+        assert error.status == 503, error
+        return False
+
+
+def test_the_end_of_the_warden_is_repaired(launch):
+    """Sessions end, with a certificate; the daemon lives, and a new warden serves new sessions."""
     daemon = launch(config=MIN)
-    daemon.client.spawn("min").exec(BUSY)
-    tree = daemon.tree()
-    os.kill(daemon.warden(), signal.SIGKILL)
+    session = daemon.client.spawn("min")
+    session.exec(BUSY)
+    session.exec("open('left-behind', 'w').close()")
+    groups = {g for g in host.cgroups(daemon.tree()) if "jail-" in g}
+    answers = []
+    endless = "import signal\nwhile True: signal.pause()"
+    cell = threading.Thread(target=lambda: answers.append(session.exec(endless)))
+    cell.start()
+    host.eventually(lambda: session.info().state == "busy")
+    kill_warden(daemon)
+    cell.join(10)
+    (answer,) = answers
+    assert (answer.status, answer.error.name) == ("died", "SandboxLost"), answer
+    host.eventually(lambda: can_spawn(daemon), 20, "a new warden")
+    assert daemon.is_running()
+    host.eventually(lambda: not list(daemon.data.rglob("left-behind")), 5, "the end of its files")
+    left = [g for g in groups if os.path.exists(g) and not pathlib.Path(g, "tasks").read_text()]
+    assert not left
+    daemon.stop()  # asserts that nothing is left
+
+
+def test_a_warden_that_ends_again_and_again_is_the_end_of_all(launch):
+    """Without a warden the daemon can make no promise, so it ends, and loudly."""
+    daemon = launch(config=MIN + "pool: 0\n")
+    tree = set()
+    for n in range(5):
+        tree |= daemon.tree()
+        kill_warden(daemon)
+        if n < 4:
+            host.eventually(lambda: host.find_by_name(daemon.tree(), "cella-keeper"), 10)
     host.eventually(lambda: not daemon.is_running(), 10, "the end of the daemon")
     assert daemon.process.returncode != 0
     assert "warden" in daemon.errors()
@@ -126,13 +170,7 @@ def test_the_end_of_a_zygote_is_repaired(launch):
     os.kill(zygote_of(daemon), signal.SIGKILL)
     assert session.value("x") == "1"
 
-    def can_spawn():
-        try:
-            return daemon.client.spawn("min").value("2") == "2"
-        except ApiError:
-            return False
-
-    host.eventually(can_spawn, 20, "a new zygote")
+    host.eventually(lambda: can_spawn(daemon), 20, "a new zygote")
 
 
 def zygote_of(daemon):

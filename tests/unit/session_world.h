@@ -23,7 +23,7 @@ static const struct runtime_profile profiles[] = {
 struct world {
     uv_loop_t loop;
     struct engine *engine;
-    bool is_ready, is_stopped, is_lost;
+    bool is_ready, is_stopped, is_lost, is_back;
     unsigned n_notices;
 };
 
@@ -62,6 +62,12 @@ static void on_lost(void *context, const char *text)
     ((struct world *)context)->is_lost = true;
 }
 
+static void on_back(void *context, const char *text)
+{
+    (void)text;
+    ((struct world *)context)->is_back = true;
+}
+
 static void on_stopped(void *context)
 {
     ((struct world *)context)->is_stopped = true;
@@ -89,8 +95,11 @@ static int set_up_with(void **state, uint32_t pool_size)
                                    .pool_size = pool_size,
                                    .max_sessions = 8,
                                    .max_output_bytes = 64 * KIB};
-    struct engine_events events = {
-        .on_ready = on_ready, .on_notice = on_notice, .on_lost = on_lost, .context = w};
+    struct engine_events events = {.on_ready = on_ready,
+                                   .on_notice = on_notice,
+                                   .on_lost = on_lost,
+                                   .on_back = on_back,
+                                   .context = w};
     assert_int_equal(engine_new(&config, &events, NULL, &w->loop, &w->engine, &e), 0);
     *state = w;
     return 0;

@@ -303,6 +303,45 @@ static void an_end_tells_what_was_used_and_refused(void **state)
     forget(&h);
 }
 
+/* The only child of the only thread of a process. */
+static pid_t child_of(pid_t pid)
+{
+    char path[64];
+    _free_ char *text = NULL;
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    assert_int_equal(fd_read_file(AT_FDCWD, path, 4 * KIB, &text, NULL), 0);
+    pid_t child = (pid_t)strtol(text, NULL, 10);
+    assert_true(child > 0);
+    return child;
+}
+
+static void the_end_of_a_warden_is_followed_by_another(void **state)
+{
+    (void)state;
+    struct err e;
+    struct head h = enter_usual(shell_zygote("echo up >&3; read -u 3 line"), 0);
+    hear(&h, "up\n");
+    assert_int_equal(kill(child_of(child_of(getpid())), SIGKILL), 0);
+    assert_false(await(WARDEN_LOST, 0)->event.is_final);
+    hear(&h, NULL); /* its end */
+    assert_int_equal(warden_watch(here.warden, h.jail, true, &e), -1);
+    assert_int_equal(e.code, ERR_UNAVAILABLE);
+    await(WARDEN_BACK, 0);
+
+    /* It knows of nothing, and can do everything; what the old one left is ours to remove. */
+    assert_int_equal(warden_signal(here.warden, h.number, SIGTERM, &e), 0);
+    uint32_t z = shell_zygote("echo up >&3; read -u 3 line");
+    struct head again = enter_usual(z, 0);
+    hear(&again, "up\n");
+    destroy(again.jail);
+    char path[128];
+    snprintf(path, sizeof(path), "%s/workspaces/ws-%llu", here.data, (unsigned long long)h.jail);
+    assert_int_equal(access(path, F_OK), 0);
+    assert_int_equal(rmdir(path), 0);
+    forget(&again);
+    forget(&h);
+}
+
 static int run(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +357,7 @@ static int run(void)
         cmocka_unit_test(what_is_denied_is_told_by_name),
         cmocka_unit_test(a_flood_of_denied_calls_is_slow),
         cmocka_unit_test(only_a_listener_is_listened_to),
+        cmocka_unit_test(the_end_of_a_warden_is_followed_by_another),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }

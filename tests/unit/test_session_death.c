@@ -72,7 +72,7 @@ static const struct {
      137},
     {{.wish = DEATH_BY_STOP}, "DaemonStop", "stopping", -1},
     {{.wish = DEATH_BY_REFUSAL, .detail = "no cgroup"}, "NotStarted", "no cgroup", -1},
-    {{.wish = DEATH_BY_WARDEN, .detail = "it crashed"}, "DaemonStop", "it crashed", -1},
+    {{.wish = DEATH_BY_WARDEN, .detail = "it crashed"}, "SandboxLost", "it crashed", -1},
 };
 
 static void test_every_cause(void **state)

@@ -1,5 +1,6 @@
 /* How sessions begin and how they end by themselves: directory and environment, sharing a jail,
  * idleness and age. */
+#include "runtime/pool.h"
 #include "session/lifespan.h"
 #include "session/setup.h"
 #include "session_world.h"
@@ -181,6 +182,60 @@ static void test_old_session_ends(void **state)
     assert_int_equal(s->state, SESSION_DEAD);
 }
 
+/* ---- the end of the warden ---------------------------------------------------------------------
+ */
+
+static int set_up_pool(void **state)
+{
+    return set_up_with(state, 1);
+}
+
+static void lose_warden(bool is_final)
+{
+    for (size_t i = 0; i < fake.n_heads; i++) {
+        if (fake.heads[i].pid == 0)
+            continue;
+        kill(-fake.heads[i].pid, SIGKILL);
+        waitpid(fake.heads[i].pid, NULL, 0);
+        fake.heads[i].pid = 0;
+    }
+    fake.on_event(fake.context, &(struct warden_event){
+                                    .type = WARDEN_LOST, .is_final = is_final, .text = "it fell"});
+}
+
+static void test_a_new_warden_serves_new_sessions(void **state)
+{
+    struct world *w = *state;
+    struct err e;
+    struct session *none;
+    WAIT_FOR(w, w->is_ready && pool_n_ready(engine_pool(w->engine)) == 1);
+    struct session *s = create_with(w, (struct session_request){0});
+    lose_warden(false);
+    assert_false(w->is_lost);
+    assert_int_equal(s->state, SESSION_DEAD);
+    assert_string_equal(s->death.name, "SandboxLost");
+    assert_non_null(strstr(s->death.message, "it fell"));
+    assert_int_equal(pool_n_ready(engine_pool(w->engine)), 0);
+
+    /* Until there is one, nobody waits in vain. */
+    assert_int_equal(
+        session_create(w->engine, &(struct session_request){.runtime = &runtime_python}, &none, &e),
+        -1);
+    assert_int_equal(e.code, ERR_UNAVAILABLE);
+    assert_non_null(strstr(e.message, "keeps the sandboxes"));
+
+    unsigned n_started = fake.n_started;
+    fake.on_event(fake.context, &(struct warden_event){.type = WARDEN_BACK, .text = ""});
+    assert_true(w->is_back);
+    WAIT_FOR(w, pool_n_ready(engine_pool(w->engine)) == 1);
+    assert_int_equal(fake.n_started, n_started + 1);
+    s = create_with(w, (struct session_request){0});
+    assert_int_equal(s->state, SESSION_IDLE);
+    lose_warden(true);
+    assert_true(w->is_lost);
+    assert_int_equal(s->state, SESSION_DEAD);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +247,8 @@ int main(void)
         TEST(test_join),
         TEST(test_idle_session_ends),
         TEST(test_old_session_ends),
+        cmocka_unit_test_setup_teardown(test_a_new_warden_serves_new_sessions, set_up_pool,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
