@@ -18,7 +18,7 @@
 enum { EXIT_CANNOT_EXEC = 127 };
 
 /* All that an interpreter of ours knows of the world. One thread for BLAS and OpenMP: a process
- * with threads cannot be forked safely. */
+ * with threads cannot be forked safely. A session may ask for more (runtime/python/parallel.py). */
 static char *const zygote_environment[] = {
     "PATH=/usr/local/bin:/usr/bin:/bin",
     "HOME=" JAIL_WORKSPACE,
@@ -35,6 +35,8 @@ static char *const zygote_environment[] = {
     "OMP_NUM_THREADS=1",
     "MKL_NUM_THREADS=1",
     "NUMEXPR_NUM_THREADS=1",
+    "BLIS_NUM_THREADS=1",
+    "NUMBA_NUM_THREADS=1",
     NULL,
 };
 

@@ -176,7 +176,7 @@ class Peer:
         """Of a session that has one thread."""
         checkpoint, answer = self.try_checkpoint(number)
         assert answer == {"ev": "checkpoint", "id": number, "forked": True, "threads": 1}
-        checkpoint.pid = _read_greeting(checkpoint.sock, b"c")
+        checkpoint.pid = read_greeting(checkpoint.sock, b"c")
         return checkpoint
 
     def try_checkpoint(self, number: int = 1) -> "tuple[Checkpoint, Dict[str, Any]]":
@@ -196,7 +196,7 @@ def _credential_pair() -> "tuple[socket.socket, socket.socket]":
     return ours, theirs
 
 
-def _read_greeting(sock: socket.socket, wanted: bytes) -> int:
+def read_greeting(sock: socket.socket, wanted: bytes) -> int:
     """Who wrote that byte, as the kernel says."""
     sock.settimeout(TIMEOUT_SECONDS)
     data, ancillary, _, _ = sock.recvmsg(1, 64)
@@ -216,7 +216,7 @@ class Checkpoint:
 
     def wake(self) -> "Peer":
         peer = self.begin_wake()
-        peer.pid = _read_greeting(peer.sock, b"h")
+        peer.pid = read_greeting(peer.sock, b"h")
         woken = peer.receive()
         assert woken["ev"] == "woken"
         peer.notes = woken["notes"]

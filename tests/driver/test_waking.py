@@ -284,3 +284,37 @@ def test_temporary_directories_may_be_gone(head: Peer) -> None:
     answer = woken.run("import gc\nd.cleanup()\ndel d; gc.collect()")
     assert answer.status == "ok" and answer.stderr == ""
     finish(woken, checkpoint)
+
+
+FIT = """
+from sklearn.cluster import KMeans
+x = np.random.default_rng(1).random((300, 5))
+def fit():
+    return float(KMeans(3, n_init=1, random_state=1).fit(x).inertia_), float(np.linalg.det(x.T @ x))
+df = pd.DataFrame({'a': np.arange(13_000_000)})
+fit()
+"""
+
+
+def test_libraries_for_numbers_work_on(python: str, image: pathlib.Path) -> None:
+    profile = ("import numpy as np", "import pandas as pd", "sklearn")
+    head = Peer.start(python, profile, driver=image / "python")
+    if head.run(FIT).status != "ok":
+        head.close()
+        pytest.skip("no data libraries in this interpreter")
+    checkpoint = head.checkpoint()
+    woken = checkpoint.wake()
+    code = "df['a'] += 1; fit(), int(df['a'].sum()), df.memory_usage().sum() > 100_000_000"
+    assert woken.value(code) == head.value(code)
+    finish(woken, checkpoint, head)
+
+
+def test_a_session_may_have_more_threads(python: str, image: pathlib.Path) -> None:
+    head = Peer.start(python, ("import numpy as np",), driver=image / "python")
+    assert head.ask({"op": "setup", "cwd": None, "env": {"OMP_NUM_THREADS": "2"}}) == {"ev": "set"}
+    if head.run("a = np.ones((900, 900)); a @ a").status != "ok":
+        head.close()
+        pytest.skip("no numpy in this interpreter")
+    checkpoint, answer = head.try_checkpoint()
+    assert (answer["forked"], answer["threads"]) == (False, 2)
+    finish(checkpoint, head)

@@ -507,7 +507,8 @@ PROBES = {
     "57 an environment without secrets": r"""
         allowed = {'PATH', 'HOME', 'LANG', 'LC_CTYPE', 'MPLBACKEND', 'MPLCONFIGDIR',
                    'OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS',
-                   'NUMEXPR_NUM_THREADS', 'XDG_CACHE_HOME', 'PYTHONDONTWRITEBYTECODE',
+                   'NUMEXPR_NUM_THREADS', 'BLIS_NUM_THREADS', 'NUMBA_NUM_THREADS',
+                   'XDG_CACHE_HOME', 'PYTHONDONTWRITEBYTECODE',
                    'TMPDIR', 'USER', 'LOGNAME', 'SHELL'}
         environ = open('/proc/self/environ', 'rb').read()
         seen = {e.split(b'=')[0].decode() for e in environ.split(b'\0') if e}

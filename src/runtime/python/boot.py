@@ -37,6 +37,7 @@ MODULES = (
     "labels",
     "names",
     "questions",
+    "parallel",
     "surroundings",
     "records",
     "packing",

@@ -8,6 +8,8 @@ import sys
 import time
 from typing import Any, Dict, List, Optional
 
+from . import parallel
+
 
 class Unusable(Exception):
     """Its text is for the caller."""
@@ -21,6 +23,8 @@ def enter(cwd: Optional[str], env: Dict[str, str]) -> None:
         raise Unusable(f"cannot set the environment: {error}") from None
     if "TZ" in env:
         time.tzset()
+    if any(name.endswith("_NUM_THREADS") for name in env):
+        parallel.obey(env)
     if "PYTHONPATH" in env:
         _add_to_path(env["PYTHONPATH"])
     if cwd is not None:
