@@ -15,6 +15,7 @@ enum {
     ARGS_MAX = 4,
     SHORT_TEXT = 8 * 1024,
     NULL_TYPE = 1,     /* napi_null */
+    UINT8_ARRAY = 1,   /* napi_uint8_array */
     UINT32_ARRAY = 6,  /* napi_uint32_array */
     FLOAT64_ARRAY = 8, /* napi_float64_array */
 };
@@ -241,10 +242,9 @@ static napi_value js_begin_cell(napi_env unused, napi_callback_info info)
 {
     (void)unused;
     (void)info;
-    if (channel.n_fds != 2)
-        _exit(1);
-    channel.n_fds = 0;
-    int out = move_up(channel.fds[0]), err = move_up(channel.fds[1]);
+    int pipes[2];
+    channel_take_fds(&channel, pipes, 2);
+    int out = move_up(pipes[0]), err = move_up(pipes[1]);
     dup2(out, STDOUT_FILENO); /* inherited: by the children of the cell */
     dup2(err, STDERR_FILENO); /* inherited: likewise */
     bool may_run = interrupts_begin_cell();
@@ -306,6 +306,28 @@ static napi_value js_write(napi_env unused, napi_callback_info info)
     return number(rc);
 }
 
+/* takeDescriptor(): the one that came with the frame at hand */
+static napi_value js_take_descriptor(napi_env unused, napi_callback_info info)
+{
+    (void)unused;
+    (void)info;
+    int fd;
+    channel_take_fds(&channel, &fd, 1);
+    return number(move_up(fd));
+}
+
+/* read(fd, bytes): fills the array; how many there were, or -errno */
+static napi_value js_read(napi_env unused, napi_callback_info info)
+{
+    (void)unused;
+    napi_value args[ARGS_MAX];
+    get_args(info, args);
+    size_t len = 0;
+    char *data = array_arg(args[1], UINT8_ARRAY, &len);
+    return number(data == NULL && len > 0 ? -EINVAL
+                                          : (int32_t)channel_read_all(int_arg(args[0]), data, len));
+}
+
 static napi_value js_close(napi_env unused, napi_callback_info info)
 {
     (void)unused;
@@ -341,6 +363,8 @@ __attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_e
         {"endCell", js_end_cell},
         {"shield", js_shield},
         {"write", js_write},
+        {"takeDescriptor", js_take_descriptor},
+        {"read", js_read},
         {"close", js_close},
         {"exit", js_exit},
         {"isInterrupted", js_is_interrupted},

@@ -166,6 +166,32 @@ void channel_send(struct channel *channel, char *frame, size_t payload_len)
     }
 }
 
+void channel_take_fds(struct channel *channel, int *ret_fds, size_t n)
+{
+    if (channel->n_fds < n)
+        _exit(1);
+    memcpy(ret_fds, channel->fds, n * sizeof(*ret_fds));
+    channel->n_fds -= n;
+    memmove(channel->fds, channel->fds + n, channel->n_fds * sizeof(*ret_fds));
+}
+
+ssize_t channel_read_all(int fd, char *data, size_t len)
+{
+    size_t done = 0;
+    while (done < len) {
+        ssize_t n = read(fd, data + done, len - done);
+        if (n == 0)
+            break;
+        if (n > 0)
+            done += (size_t)n;
+        else if (errno == EAGAIN)
+            wait_for(fd, POLLIN);
+        else if (errno != EINTR)
+            return -errno;
+    }
+    return (ssize_t)done;
+}
+
 int channel_write_all(int fd, const char *data, size_t len)
 {
     while (len > 0) {

@@ -7,6 +7,7 @@
 
 const GROUP = 'cell';
 const TAKE = 'function(value){this.value=value}';
+const GIVE = 'function(){return this.value}';
 
 const apply = Reflect.apply;
 const { Connection } = host;
@@ -106,13 +107,50 @@ function failure(details) {
   return { thrown, place: { line: details.lineNumber + 1, column: details.columnNumber + 1 } };
 }
 
-/* The value of an expression that waits for nothing; undefined if it throws. */
-function evaluateNow(expression) {
-  let value;
+/* {value} of an expression that waits for nothing, or {thrown}. */
+function tryNow(expression) {
+  let result = { thrown: undefined };
   post('Runtime.evaluate', { expression, objectGroup: GROUP, silent: true }, (answer) => {
-    if (answer !== null && !answer.exceptionDetails) value = fetch(answer.result);
+    if (answer?.exceptionDetails) result = failure(answer.exceptionDetails);
+    else if (answer !== null) result = { value: fetch(answer.result) };
   });
-  return value;
+  return result;
+}
+
+/* Likewise; undefined if it throws. */
+function evaluateNow(expression) {
+  return tryNow(expression).value;
+}
+
+/* How the code of a cell says what is in the slot. */
+function slotExpression() {
+  return `${giveSlot}(${JSON.stringify(SLOT_KEY)}).value`;
+}
+
+function propertiesOf(objectId) {
+  let found = {};
+  post('Runtime.getProperties', { objectId, ownProperties: true }, (answer) => {
+    found = answer ?? {};
+  });
+  return found;
+}
+
+/* The names in each of the scopes that a function sees within the global ones; null if nobody
+   knows. */
+function scopesOf(value) {
+  let scopes = null;
+  slot.value = value;
+  const params = { functionDeclaration: GIVE, objectId: slotId, objectGroup: GROUP, silent: true };
+  post('Runtime.callFunctionOn', params, (answer) => {
+    hasObjects = true;
+    const inner = propertiesOf(answer.result.objectId).internalProperties ?? [];
+    scopes = inner.find(({ name }) => name === '[[Scopes]]')?.value.objectId ?? null;
+  });
+  slot.value = undefined;
+  if (scopes === null) return null;
+  const inner = propertiesOf(scopes).result.map((scope) => scope.value).filter((scope) =>
+    scope?.description !== undefined && !/^(Script|Global)$/.test(scope.description));
+  return inner.map(({ objectId }) => propertiesOf(objectId).result.map(({ name }) => name));
 }
 
 /* Ends what the inspector keeps for a cell: objects, and the wait for an end that nobody is
@@ -135,4 +173,7 @@ function lexicalNames() {
   return names;
 }
 
-Object.assign(exports, { SLOT_KEY, slot, start, evaluate, evaluateNow, release, lexicalNames });
+Object.assign(exports, {
+  SLOT_KEY, slot, slotExpression, start, evaluate, evaluateNow, tryNow, scopesOf, release,
+  lexicalNames,
+});

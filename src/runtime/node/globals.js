@@ -5,6 +5,8 @@
 const { SLOT_KEY, slot } = load('evaluator');
 const { IMPORT } = load('sources');
 
+const MAX_IMPORTED = 1000;
+
 const apply = Reflect.apply;
 
 function define(name, descriptor) {
@@ -44,6 +46,18 @@ function makeRequire() {
   require.extensions = host.Module._extensions;
   require.cache = host.Module._cache;
   return require;
+}
+
+/* Namespaces of modules, and how they were asked for. */
+const imported = new Map();
+
+function rememberImport(args) {
+  return apply(host.then, currentImport()(...args), [
+    (namespace) => {
+      if (imported.size < MAX_IMPORTED) imported.set(namespace, args);
+      return namespace;
+    },
+  ]);
 }
 
 /* Loaded when first used; user code may define the name anew. */
@@ -87,8 +101,8 @@ function install() {
     if (!/[/:]|^_/.test(name) && !(name in host.global)) defineBuiltin(name, require);
   }
   for (const name of Object.keys(last)) defineLast(name);
-  const importOrSlot = (...args) => (args[0] === SLOT_KEY ? slot : currentImport()(...args));
+  const importOrSlot = (...args) => (args[0] === SLOT_KEY ? slot : rememberImport(args));
   define(IMPORT, { value: host.wrapFunction('import', importOrSlot), configurable: false });
 }
 
-Object.assign(exports, { install, setLast, forgetLast });
+Object.assign(exports, { imported, currentFolder, install, setLast, forgetLast });

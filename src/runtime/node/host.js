@@ -7,7 +7,7 @@ const path = require('node:path');
 const readline = require('node:readline');
 const { Readable, Writable } = require('node:stream');
 const util = require('node:util');
-const { promiseHooks } = require('node:v8');
+const v8 = require('node:v8');
 const addon = require('./addon.node');
 
 /* Node.js itself calls pop() of this one by name. */
@@ -83,6 +83,91 @@ function makeImport(folder) {
   return module.exports;
 }
 
+/* ---- objects as bytes ---- */
+
+const VIEWS = [
+  Buffer, Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array,
+  Uint32Array, Float32Array, Float64Array, BigInt64Array, BigUint64Array, DataView,
+];
+const COPIED = 0;
+const SHARED = 1;
+
+function kindOfView(view) {
+  const name = view[Symbol.toStringTag];
+  if (name === 'Uint8Array' && Buffer.isBuffer(view)) return 0;
+  return name === undefined ? VIEWS.indexOf(DataView) : VIEWS.findIndex((v) => v.name === name);
+}
+
+/* Small Buffers are cut from a large piece of memory that nobody meant to share. */
+function isPooled(view) {
+  return Buffer.isBuffer(view) && view.buffer.byteLength === Buffer.poolSize &&
+    view.byteLength < Buffer.poolSize;
+}
+
+/* Views of the same memory stay that. */
+class StateSerializer extends v8.Serializer {
+  constructor() {
+    super();
+    this._setTreatArrayBufferViewsAsHostObjects(true);
+  }
+
+  _writeHostObject(view) {
+    const kind = kindOfView(view);
+    if (!ArrayBuffer.isView(view) || kind < 0) throw new Error('not an object of the language');
+    this.writeUint32(kind);
+    this.writeUint32(isPooled(view) ? COPIED : SHARED);
+    if (isPooled(view)) {
+      this.writeUint32(view.byteLength);
+      this.writeRawBytes(view);
+      return;
+    }
+    this.writeDouble(view.byteOffset);
+    this.writeDouble(view.length ?? view.byteLength);
+    this.writeValue(view.buffer);
+  }
+}
+
+class StateDeserializer extends v8.Deserializer {
+  _readHostObject() {
+    const View = VIEWS[this.readUint32()];
+    if (this.readUint32() === COPIED) return Buffer.from(this.readRawBytes(this.readUint32()));
+    const offset = this.readDouble();
+    const length = this.readDouble();
+    const memory = this.readValue();
+    return View === Buffer ? Buffer.from(memory, offset, length) : new View(memory, offset, length);
+  }
+}
+
+function serialize(value) {
+  const serializer = new StateSerializer();
+  serializer.writeHeader();
+  serializer.writeValue(value);
+  return serializer.releaseBuffer();
+}
+
+function deserialize(bytes) {
+  const deserializer = new StateDeserializer(bytes);
+  deserializer.readHeader();
+  return deserializer.readValue();
+}
+
+/* What objects of each kind have as their prototype, unless user code gave them another. */
+const PROTOTYPES = {
+  Object: [Object.prototype],
+  Array: [Array.prototype],
+  Map: [Map.prototype],
+  Set: [Set.prototype],
+  Date: [Date.prototype],
+  RegExp: [RegExp.prototype],
+  Boxed: [Number.prototype, String.prototype, Boolean.prototype, BigInt.prototype],
+  Memory: [ArrayBuffer.prototype],
+  View: VIEWS.map((View) => View.prototype),
+  Error: [
+    Error.prototype, EvalError.prototype, RangeError.prototype, ReferenceError.prototype,
+    SyntaxError.prototype, TypeError.prototype, URIError.prototype,
+  ],
+};
+
 /* What a failed write gives its callback; `rc` is -errno. */
 function errnoError(rc) {
   const code = util.getSystemErrorName(rc);
@@ -113,7 +198,7 @@ module.exports = {
   newLocalStorage,
   promisePrototype: Promise.prototype,
   promiseSymbols,
-  onPromiseInit: promiseHooks.onInit,
+  onPromiseInit: v8.promiseHooks.onInit,
   Connection: internalBinding('inspector').Connection,
   Module,
   createRequire: Module.createRequire,
@@ -129,5 +214,25 @@ module.exports = {
   bufferFrom: Buffer.from,
   bufferToString: Buffer.prototype.toString,
   isUint8Array: util.types.isUint8Array,
+  bufferAlloc: Buffer.allocUnsafe,
+  Buffer,
+  serialize,
+  deserialize,
+  prototypes: PROTOTYPES,
+  /* Some properties of Node.js's own are made when they are first looked at, in its own realm. */
+  ownDescriptor: Object.getOwnPropertyDescriptor,
+  functionPrototype: Function.prototype,
+  functionText: Function.prototype.toString,
+  mapSet: Map.prototype.set,
+  newArray: (...items) => items,
+  newObject: () => ({}),
+  newBareObject: () => Object.create(null),
+  then: Promise.prototype.then,
+  requireBuiltin: require,
+  loadedModules: () => process.moduleLoadList,
+  symbolFor: Symbol.for,
+  symbols: Symbol,
+  hrtime: process.hrtime.bigint,
+  version: process.version,
   mkdir: require('node:fs').mkdirSync,
 };

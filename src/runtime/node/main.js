@@ -12,14 +12,15 @@ const SESSION_FD = 3;
 /* In the order in which they build on each other. */
 const MODULES = [
   'text', 'hidden', 'streams', 'children', 'evaluator', 'sources', 'errors', 'outputs', 'failures',
-  'signals', 'globals', 'names', 'stdin', 'cells', 'displays', 'session',
+  'signals', 'globals', 'names', 'stdin', 'cells', 'displays', 'advice', 'references', 'functions',
+  'graph', 'records', 'save', 'restore', 'session',
 ];
 
 /* What the modules use of the language, as parameters of theirs: in a context every look-up of a
    global goes through C++. */
 const BUILTINS = [
   'Array', 'BigInt', 'Error', 'FinalizationRegistry', 'JSON', 'Map', 'Math', 'Number', 'Object',
-  'Reflect', 'RegExp', 'Set', 'String', 'Symbol', 'Uint32Array', 'WeakRef',
+  'Promise', 'Reflect', 'RegExp', 'Set', 'String', 'Symbol', 'Uint32Array', 'WeakMap', 'WeakRef',
 ];
 
 function load(host) {

@@ -40,16 +40,23 @@ function isUsers(name) {
 }
 
 /* name -> a function that reads it */
-function current() {
+function current(isWanted = isUsers) {
   const found = new Map();
   for (const name of Object.getOwnPropertyNames(host.global)) {
-    if (!original.has(name) && isUsers(name)) found.set(name, () => readGlobal(name));
+    if (!original.has(name) && isWanted(name)) found.set(name, () => readGlobal(name));
   }
-  const lexical = evaluator.lexicalNames().filter(isUsers);
+  const lexical = evaluator.lexicalNames();
   const joined = lexical.join();
   if (joined !== readers.names) readers = { names: joined, read: makeReaders(lexical) };
-  lexical.forEach((name, index) => found.set(name, readers.read[index] ?? (() => UNSET)));
+  lexical.forEach((name, index) => {
+    if (isWanted(name)) found.set(name, readers.read[index] ?? (() => UNSET));
+  });
   return found;
+}
+
+/* Those that are to be kept, of which some are hidden from the lists. */
+function all() {
+  return current(() => true);
 }
 
 function readGlobal(name) {
@@ -198,4 +205,11 @@ function report(wanted) {
   return undefined;
 }
 
-Object.assign(exports, { begin, manifest, report });
+/* Names of the global object that are not the user's. */
+function originals() {
+  return original;
+}
+
+Object.assign(exports, {
+  UNSET, ACCESSOR, begin, all, originals, typeOf, isObject, manifest, report,
+});

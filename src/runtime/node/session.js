@@ -13,6 +13,8 @@ const evaluator = load('evaluator');
 const failures = load('failures');
 const globals = load('globals');
 const names = load('names');
+const restoring = load('restore');
+const saving = load('save');
 const signals = load('signals');
 const sources = load('sources');
 const stdin = load('stdin');
@@ -42,6 +44,9 @@ const OPERATIONS = {
   input: (frame) => stdin.answer(frame),
   names: (frame) => send({ ev: 'names', names: names.manifest(frame.max ?? DEFAULT_NAMES) }),
   setup,
+  checkpoint,
+  save: (frame) => saving.save(frame),
+  load: (frame) => restoring.restore(frame, send),
 };
 
 function onFrame(payload) {
@@ -59,7 +64,14 @@ function setup({ cwd, env }) {
     fatal(`cannot use ${cwd} as cwd: ${error.message}`);
   }
   for (const [name, value] of Object.entries(env ?? {})) host.env[name] = value;
+  saving.noteEnvironment();
   send({ ev: 'set' });
+}
+
+function checkpoint({ id }) {
+  addon.close(addon.takeDescriptor());
+  const reason = 'Node.js cannot be forked; its saved copy is used';
+  send({ ev: 'checkpoint', id, forked: false, threads: 1, reason });
 }
 
 /* ---- what a cell says ---- */
@@ -108,6 +120,7 @@ function install() {
   signals.install();
   failures.install(cells.fail);
   names.begin();
+  saving.noteEnvironment();
 }
 
 function start(fd) {

@@ -109,4 +109,4 @@ function optionsOf(node) {
   return `, { with: { ${pairs.join(', ')} } }`;
 }
 
-Object.assign(exports, { IMPORT, prepare });
+Object.assign(exports, { IMPORT, parse, nodesOf, prepare });
