@@ -13,7 +13,7 @@ packages_of() {
         python3-cloudpickle python3-lz4 python3-openpyxl \
         'libopenblas-dev|libopenblas0-pthread' ;;
     test) echo clang 'libclang-rt-14-dev|libclang-rt-dev' clang-format libcmocka-dev \
-        python3-pytest util-linux curl bash ;;
+        python3-pytest util-linux e2fsprogs curl bash ;;
     bench) echo python3-ipykernel python3-jupyter-client bubblewrap ;;
     *)
         echo "deps.sh: no group \"$1\" (build, data, test, bench)" >&2
