@@ -53,6 +53,7 @@ MODULES = (
     "saver",
     "loading",
     "checkpoints",
+    "mappings",
     "renewing",
     "waking",
     "driver",

@@ -117,7 +117,7 @@ class Cells:
         shown = NOTHING
         if value is not None:
             _builtins["_"] = value
-            if parts.is_shown and (name != SCRIPT or self._compiler.is_expression(source)):
+            if parts.is_shown and (name != SCRIPT or self.compiler.is_expression(source)):
                 shown = _value_of(value)
             del value
         self._finish_figures("ok")
@@ -153,14 +153,14 @@ class Cells:
 
     def rehearse(self) -> None:
         """Writes to the memory that every cell writes to, and changes nothing: after a checkpoint
-        the next cell would pay for a copy of each page of it. Never raises."""
+        the next cell would pay for a copy of each page of it."""
         try:
             self._gate.rehearse()
             self._streams.rehearse()
             for source in _REHEARSAL:
-                parts = self._compiler.compile("<rehearsal>", source)
+                parts = self.compiler.compile("<rehearsal>", source)
                 Verdict("ok", _value_of(_run_parts(parts, {"__builtins__": _builtins})), NOTHING)
-        except Exception:  # the next cell will tell what is wrong
+        except (MemoryError, RecursionError):  # the next cell will tell
             pass
 
 

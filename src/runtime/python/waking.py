@@ -10,28 +10,29 @@ from __future__ import annotations
 
 import _thread
 import os
+import select
 import subprocess
 import sys
 import threading
 import warnings
 from typing import Any, Iterable, List, Tuple
 
-from . import jsontext, library, renewing
+from . import jsontext, library, mappings, renewing
 
 # What is said of a child of the line that was left, and that is gone. Never 0: nobody knows.
 # asyncio says the same of a child that another has waited for.
 UNKNOWN_STATUS = 255
 
 _MAX_NOTES = 50
-_MAX_PATHS = 10
 _UNKNOWN = "process %d was started before the session was restored, and its exit status is unknown"
 
 _quote = jsontext.quote
 _Popen = subprocess.Popen
 _waitid = os.waitid
-_waitpid = os.waitpid
 _kill = os.kill
-_open, _read, _close = os.open, os.read, os.close
+_pidfd_open = os.pidfd_open
+_poll, _POLLIN = select.poll, select.POLLIN
+_close = os.close
 _IS_CHILD = os.WEXITED | os.WNOHANG | os.WNOWAIT
 _warn = warnings.warn
 
@@ -44,7 +45,8 @@ def put_right(found: library.Descriptors, loops: Iterable[Any]) -> List[renewing
     _leave_children(found.children(), notes)
     if found.has_timer:
         notes.append(("timer", "an interval timer or an alarm does not run any more"))
-    _note_mappings(notes)
+    for path in mappings.shared_paths():
+        notes.append(("mapping", f"{path}: memory shared with others is as it was left"))
     _correct_thread()
     return notes[:_MAX_NOTES]
 
@@ -71,28 +73,6 @@ def _forget_servers() -> None:
     if server is not None:
         server._forkserver_address = server._forkserver_alive_fd = server._forkserver_pid = None
         server._inherited_fds = None
-
-
-def _note_mappings(notes: List[renewing.Note]) -> None:
-    maps = _read_file("/proc/self/maps")
-    if b" rw-s " not in maps:
-        return
-    lines = [line.split(None, 5) for line in maps.splitlines() if b" rw-s " in line]
-    paths = sorted({line[5].decode("utf-8", "replace") for line in lines if len(line) == 6})
-    for path in paths[:_MAX_PATHS]:
-        notes.append(("mapping", f"{path}: shared memory is as it was left"))
-
-
-def _read_file(path: str) -> bytes:
-    fd = _open(path, os.O_RDONLY | os.O_CLOEXEC)
-    parts = []
-    while True:
-        part = _read(fd, 1 << 20)
-        if not part:
-            break
-        parts.append(part)
-    _close(fd)
-    return b"".join(parts)
 
 
 def _correct_thread() -> None:
@@ -154,15 +134,13 @@ def _is_alive(pid: int) -> bool:
 
 
 def _wait_until_gone(pid: int) -> None:
-    import select
-
     try:
-        fd = os.pidfd_open(pid)
+        fd = _pidfd_open(pid)
     except OSError:
         return
     try:
-        poller = select.poll()
-        poller.register(fd, select.POLLIN)
+        poller = _poll()
+        poller.register(fd, _POLLIN)
         poller.poll()
     finally:
         _close(fd)
