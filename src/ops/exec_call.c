@@ -92,6 +92,26 @@ static void put_denied(struct json_out *json, const struct exec_denied *denied)
     json_put_array_end(json);
 }
 
+static void put_history(struct json_out *json, const struct exec_result *result)
+{
+    if (result->checkpoint > 0)
+        json_put_member_int(json, "checkpoint", (int64_t)result->checkpoint);
+    else
+        json_put_member_null(json, "checkpoint");
+    json_put_member_int(json, "saved_through", (int64_t)result->saved_through);
+    if (result->is_rolled_back)
+        json_put_member_int(json, "rolled_back_to", (int64_t)result->rolled_back_to);
+    else
+        json_put_member_null(json, "rolled_back_to");
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)result->extra, name, value)
+    {
+        json_put_key(json, name);
+        json_put_value(json, value);
+    }
+}
+
 static void put_result(struct json_out *json, const struct exec_result *result)
 {
     const struct exec_question *question = result->question;
@@ -125,6 +145,7 @@ static void put_result(struct json_out *json, const struct exec_result *result)
         json_put_value(json, result->names);
     }
     json_put_member_real(json, "duration_ms", result->duration_ms, 3);
+    put_history(json, result);
     json_put_member_bool(json, "truncated", result->is_truncated);
     if (result->is_truncated)
         put_omitted(json, result);

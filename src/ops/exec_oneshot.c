@@ -107,6 +107,7 @@ static void run(struct call *call)
     struct oneshot *oneshot;
     struct oneshot_request request = {
         .session = {.runtime = runtime_by_name(call_text(call, "runtime", "python")),
+                    .checkpoints = HISTORY_OFF,
                     .profile = call_text(call, "profile", NULL),
                     .agent = call_text(call, "agent", NULL),
                     .binding = call_text(call, "binding", NULL)},

@@ -8,6 +8,7 @@ struct json_out;
 struct plan;
 struct session;
 
+extern const struct op op_checkpoint_list;
 extern const struct op op_exec_continue;
 extern const struct op op_exec_oneshot;
 extern const struct op op_agent_list;
@@ -27,6 +28,8 @@ extern const struct op op_session_interrupt;
 extern const struct op op_session_list;
 extern const struct op op_session_names;
 extern const struct op op_session_output;
+extern const struct op op_session_redo;
+extern const struct op op_session_undo;
 
 /* The session that the call names; NULL if the call was answered with the error. */
 struct session *call_session(struct call *call);

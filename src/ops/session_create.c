@@ -19,6 +19,11 @@ static const struct op_param limits[] = {
      .max = 1 << 30,
      .doc = "Processor time of each process, in seconds; 0 is no limit."},
     {.name = "disk_mb", .type = OP_INT, .min = 1, .max = 1 << 26, .doc = "/workspace, in MiB."},
+    {.name = "checkpoint_mb",
+     .type = OP_INT,
+     .min = 0,
+     .max = 1 << 22,
+     .doc = "Memory for checkpoints besides, in MiB; the oldest are given up first."},
     {0},
 };
 
@@ -73,6 +78,15 @@ static const struct op_param params[] = {
      .is_nullable = true,
      .max = SECONDS_MAX,
      .doc = "It ends at this age; 0 is never. Default as configured."},
+    {.name = "checkpoints",
+     .type = OP_CHOICE,
+     .choices = history_modes,
+     .doc = "When its state is kept to come back to: after a moment of rest (auto, the default), "
+            "after every cell, or never."},
+    {.name = "durable",
+     .type = OP_CHOICE,
+     .choices = saving_modes,
+     .doc = "Whether its state is kept on disk, to outlive the daemon: auto (the default) or off."},
     {0},
 };
 
@@ -108,11 +122,10 @@ static struct jail_limits read_limits(const struct call *call)
     const struct {
         const char *name;
         uint32_t *value;
-    } members[] = {{"memory_mb", &limits_of.memory_mb},
-                   {"cpu_percent", &limits_of.cpu_percent},
-                   {"pids", &limits_of.pids},
-                   {"cpu_seconds", &limits_of.cpu_seconds},
-                   {"disk_mb", &limits_of.disk_mb}};
+    } members[] = {
+        {"memory_mb", &limits_of.memory_mb}, {"cpu_percent", &limits_of.cpu_percent},
+        {"pids", &limits_of.pids},           {"cpu_seconds", &limits_of.cpu_seconds},
+        {"disk_mb", &limits_of.disk_mb},     {"checkpoint_mb", &limits_of.checkpoint_mb}};
     for (size_t i = 0; i < ARRAY_LEN(members); i++) {
         const json_t *value = json_object_get(given, members[i].name);
         if (value != NULL)
@@ -160,6 +173,15 @@ static int admit(struct call *call, struct session_request *request, struct err 
     return 0;
 }
 
+static enum history_mode read_checkpoints(const struct call *call)
+{
+    const char *wanted = call_text(call, "checkpoints", history_modes[HISTORY_AUTO]);
+    enum history_mode mode = HISTORY_AUTO;
+    while (mode < HISTORY_OFF && strcmp(history_modes[mode], wanted) != 0)
+        mode++;
+    return mode;
+}
+
 static void run(struct call *call)
 {
     struct err e;
@@ -174,6 +196,9 @@ static void run(struct call *call)
         .env = json_object_size(env) > 0 ? env : NULL,
         .agent = call_text(call, "agent", NULL),
         .binding = call_text(call, "binding", NULL),
+        .checkpoints = read_checkpoints(call),
+        .durable =
+            strcmp(call_text(call, "durable", "auto"), "off") == 0 ? SAVING_OFF : SAVING_AUTO,
         .idle_timeout_secs = read_seconds(call, "idle_timeout_secs"),
         .max_age_secs = read_seconds(call, "max_age_secs"),
         .on_started = on_started,

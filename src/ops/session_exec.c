@@ -26,6 +26,9 @@ static const struct op_param params[] = {
      .is_nullable = true,
      .doc = "true: the answer lists the session's names; false: it says nothing about them; "
             "without it, which ones the cell added, changed or removed."},
+    {.name = "durable",
+     .type = OP_BOOL,
+     .doc = "The answer comes when what the cell did is safe on disk."},
     {0},
 };
 
@@ -49,6 +52,7 @@ static void run(struct call *call)
         .code_len = call_text_len(call, "code"),
         .timeout_ms = (uint32_t)call_int(call, "timeout_ms", TIMEOUT_DEFAULT_MS),
         .names = read_names(call),
+        .is_durable = call_bool(call, "durable", false),
         .wait = exec_call_wait(call),
     };
     if (session_exec(session, &request, &exec, &e) < 0)

@@ -13,6 +13,7 @@ static void put_limits(struct json_out *json, const struct jail_limits *limits)
     json_put_member_int(json, "pids", limits->pids);
     json_put_member_int(json, "disk_mb", limits->disk_mb);
     json_put_member_int(json, "cpu_seconds", limits->cpu_seconds);
+    json_put_member_int(json, "checkpoint_mb", limits->checkpoint_mb);
     json_put_object_end(json);
 }
 
@@ -42,6 +43,12 @@ void put_session(struct json_out *json, const struct session *session)
     put_limits(json, &session->limits);
     json_put_member_int(json, "idle_timeout_secs", session->idle_timeout_secs);
     json_put_member_int(json, "max_age_secs", session->max_age_secs);
+    json_put_member_str(json, "checkpoints", history_mode_name(session->history.mode));
+    json_put_member_int(json, "checkpoint", (int64_t)history_next_id(session));
+    json_put_member_str(json, "durable", saving_modes[session->saving.mode]);
+    json_put_member_int(json, "saved_through", (int64_t)session->saving.through);
+    if (session->saving.trouble[0] != '\0')
+        json_put_member_str(json, "not_saved", session->saving.trouble);
     put_plan(json, &session->plan);
     if (is_dead)
         json_put_member_str(json, "reason", session->death.message);

@@ -1,7 +1,6 @@
 #include "runtime/head.h"
 
 #include "base/fd.h"
-#include "jail/denied.h"
 #include "loop/loop.h"
 #include "runtime/display.h"
 #include "runtime/names.h"
@@ -20,6 +19,9 @@ enum {
     /* Frames longer than this are parsed by a worker thread: the loop serves others meanwhile. */
     LONG_FRAME = 256 * 1024,
     PROMPT_MAX = 4 * 1024,
+    NOTE_MAX = 512, /* bytes of one text about what was lost */
+    NOTES_MAX = 64,
+    LOST_MAX = 128,
 };
 
 #define OUT_MAX (16 * MIB) /* a cell's code, escaped, is far below it */
@@ -39,6 +41,7 @@ struct head *head_new(struct room *room, uv_loop_t *loop, uint64_t number)
 {
     struct head *head = mem_alloc(sizeof(*head));
     list_init(&head->node);
+    list_init(&head->denials_node);
     head->warden = room->warden;
     head->loop = loop;
     head->number = number;
@@ -73,7 +76,8 @@ static void close_channel(struct head *head)
 
 static void close_denied(struct head *head)
 {
-    denied_free(take_ptr(head->denied));
+    list_remove(&head->denials_node);
+    denials_drop(take_ptr(head->denied));
     if (head->given >= 0)
         close(take_fd(&head->given));
 }
@@ -89,7 +93,7 @@ void head_free(struct head *head)
         close(take_fd(&head->sock));
     list_remove(&head->room_node);
     /* The last one's processes end with the room. */
-    if (!list_is_empty(&head->room->heads)) {
+    if (!room_is_deserted(head->room)) {
         head_signal(head, SIGKILL);
         head_watch(head, false);
     }
@@ -118,6 +122,7 @@ static void end(struct head *head, const struct head_end_facts *facts)
     head->state = HEAD_ENDED;
     head->running_id = 0;
     head->awaits_input = head->is_asked = false;
+    head->n_forks = 0;
     close_channel(head);
     head->listener->on_end(head, facts);
 }
@@ -150,30 +155,98 @@ static bool is_running(const struct head *head, const json_t *frame)
            (uint64_t)json_integer_value(id) == head->running_id;
 }
 
-static void on_denied(void *context, const char *call)
-{
-    struct head *head = context;
-    head->listener->on_denied(head, call);
-}
-
 static void on_entered(struct head *head, json_t *frame)
 {
     (void)frame;
-    if (head->state != HEAD_ENTERING || head->denied != NULL)
+    if (head->state != HEAD_ENTERING || head->is_copy || head->denied != NULL) {
         break_head(head, "it said that it entered a second time");
-    else if (head->given >= 0)
-        head->denied = denied_new(head->loop, take_fd(&head->given), on_denied, head);
+        return;
+    }
+    if (head->given >= 0)
+        head->denied = denials_new(head->loop, take_fd(&head->given));
+    if (head->denied != NULL)
+        denials_join(head->denied, head);
 }
 
 static void on_ready(struct head *head, json_t *frame)
 {
     (void)frame;
-    if (head->state != HEAD_ENTERING) {
+    if (head->state != HEAD_ENTERING || head->is_copy) {
         break_head(head, "it said that it is ready a second time");
         return;
     }
     head->state = HEAD_IDLE;
-    head->listener->on_ready(head);
+    head->listener->on_ready(head, NULL);
+}
+
+/* A list of at most `max` objects whose members are short strings. */
+static bool is_list_of_texts(const json_t *list, size_t max)
+{
+    size_t i;
+    json_t *item;
+    if (!json_is_array(list) || json_array_size(list) > max)
+        return false;
+    json_array_foreach(list, i, item)
+    {
+        const char *name;
+        json_t *text;
+        if (!json_is_object(item) || json_object_size(item) > 4)
+            return false;
+        json_object_foreach(item, name, text)
+        {
+            if (strlen(name) > 32 || !json_is_string(text) || json_string_length(text) > NOTE_MAX)
+                return false;
+        }
+    }
+    return true;
+}
+
+static void on_woken(struct head *head, json_t *frame)
+{
+    const json_t *notes = json_object_get(frame, "notes");
+    if (head->state != HEAD_ENTERING || !head->is_copy) {
+        break_head(head, "it said that it woke without being asked");
+    } else if (!is_list_of_texts(notes, NOTES_MAX)) {
+        break_head(head, "it woke with notes that are none");
+    } else {
+        head->state = HEAD_IDLE;
+        head->listener->on_ready(head, notes);
+    }
+}
+
+static void on_forked(struct head *head, json_t *frame)
+{
+    const json_t *id = json_object_get(frame, "id"), *threads = json_object_get(frame, "threads");
+    const json_t *reason = json_object_get(frame, "reason");
+    if (head->n_forks == 0 || !json_is_integer(id)) {
+        break_head(head, "it spoke of a checkpoint that nobody asked for");
+        return;
+    }
+    head->n_forks--;
+    bool has_reason = json_is_string(reason) && json_string_length(reason) <= NOTE_MAX;
+    json_int_t n = json_integer_value(threads);
+    head->listener->on_forked(
+        head, &(struct head_fork){.id = (uint64_t)json_integer_value(id),
+                                  .is_forked = json_is_true(json_object_get(frame, "forked")),
+                                  .threads = n > 0 && n < 1000000 ? (unsigned)n : 0,
+                                  .reason = has_reason ? json_string_value(reason) : NULL});
+}
+
+static void on_loaded(struct head *head, json_t *frame)
+{
+    const json_t *message = json_object_get(frame, "message");
+    bool is_sound = json_is_integer(json_object_get(frame, "restored")) &&
+                    is_list_of_texts(json_object_get(frame, "lost"), LOST_MAX) &&
+                    (message == NULL || json_is_null(message) ||
+                     (json_is_string(message) && json_string_length(message) <= NOTE_MAX));
+    if (head->state != HEAD_LOADING) {
+        break_head(head, "it said that it loaded without being asked");
+    } else if (!is_sound) {
+        break_head(head, "a report of what was loaded that is none");
+    } else {
+        head->state = HEAD_IDLE;
+        head->listener->on_loaded(head, frame);
+    }
 }
 
 static void on_fatal(struct head *head, json_t *frame)
@@ -317,8 +390,10 @@ static void on_frame(struct head *head, json_t *frame)
         const char *ev;
         void (*take)(struct head *head, json_t *frame);
     } events[] = {
-        {"done", on_done},   {"display", on_display}, {"input", on_input},     {"names", on_names},
-        {"ready", on_ready}, {"set", on_set},         {"entered", on_entered}, {"fatal", on_fatal},
+        {"done", on_done},   {"checkpoint", on_forked}, {"display", on_display},
+        {"input", on_input}, {"names", on_names},       {"ready", on_ready},
+        {"set", on_set},     {"entered", on_entered},   {"woken", on_woken},
+        {"fatal", on_fatal}, {"loaded", on_loaded},
     };
     const char *ev = json_string_value(json_object_get(frame, "ev"));
     for (size_t i = 0; ev != NULL && i < ARRAY_LEN(events); i++) {
@@ -416,7 +491,7 @@ static void want_events(struct head *head)
 static bool flush(struct head *head)
 {
     while (head->out.len > head->out_sent) {
-        size_t n_fds = head->out_fds[0] >= 0 ? ARRAY_LEN(head->out_fds) : 0;
+        size_t n_fds = (size_t)(head->out_fds[0] >= 0) + (head->out_fds[1] >= 0);
         ssize_t n = fd_send(head->sock, head->out.data + head->out_sent,
                             head->out.len - head->out_sent, head->out_fds, n_fds);
         if (n == -EAGAIN)
@@ -437,7 +512,7 @@ static bool flush(struct head *head)
 /* What arrives while no cell runs would be kept without a limit of time. */
 static void refuse_idle_talk(struct head *head)
 {
-    bool is_silent = head->state == HEAD_IDLE && !head->is_asked;
+    bool is_silent = head->state == HEAD_IDLE && !head->is_asked && head->n_forks == 0;
     if (is_silent && head->work == NULL && frame_is_partial(&head->in))
         break_head(head, "it spoke while no cell ran");
 }
@@ -445,15 +520,37 @@ static void refuse_idle_talk(struct head *head)
 /* Only what walks in has a descriptor to give, and only before it says anything else. */
 static ssize_t fill(struct head *head)
 {
-    bool may_give = head->state == HEAD_ENTERING && head->denied == NULL && head->given < 0;
+    bool may_give =
+        head->state == HEAD_ENTERING && !head->is_copy && head->denied == NULL && head->given < 0;
     return may_give ? frame_fill_with(&head->in, head->sock, &head->given)
                     : frame_fill(&head->in, head->sock);
+}
+
+/* The copy's first byte is for the warden, who learns from it who the copy is. */
+static void on_first_byte(struct head *head)
+{
+    struct err e;
+    char byte;
+    ssize_t n = recv(head->sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (n < 0 && errno == EAGAIN)
+        return;
+    loop_poll_want(head->poll, 0);
+    if (n != 1)
+        err_set(&e, ERR_GONE, "the checkpoint did not wake");
+    if (n != 1 ||
+        warden_adopt(head->warden, head->room->jail, head->number, WARDEN_HEAD, head->sock, &e) < 0)
+        end(head, &(struct head_end_facts){.how = HEAD_REFUSED, .text = e.message});
 }
 
 static void on_socket(void *context, int events)
 {
     struct head *head = context;
     hold(head);
+    if (head->state == HEAD_WAKING) {
+        on_first_byte(head);
+        let_go(head);
+        return;
+    }
     if ((events & LOOP_WRITE) && !flush(head))
         lose_head(head);
     if ((events & LOOP_READ) && head->poll != NULL && head->work == NULL) {
@@ -553,6 +650,68 @@ int head_run(struct head *head, const struct head_cell *cell, int out_fd, int er
     return 0;
 }
 
+/* One frame with a descriptor for an idle driver. */
+static int send_with(struct head *head, size_t mark, int fd, struct err *e)
+{
+    head->out_fds[0] = fd;
+    if (!frame_end(&head->out, mark) || !flush(head)) {
+        close_fds(head);
+        return err_set(e, ERR_INVALID, "the control socket was closed");
+    }
+    want_events(head);
+    return 0;
+}
+
+static int begin_request_with(struct head *head, int fd, struct err *e)
+{
+    if (begin_request(head, e) == 0)
+        return 0;
+    close(fd);
+    return -1;
+}
+
+int head_checkpoint(struct head *head, uint64_t id, int sock, struct err *e)
+{
+    if (begin_request_with(head, sock, e) < 0)
+        return -1;
+    size_t mark = frame_begin(&head->out);
+    buf_printf(&head->out, "{\"op\":\"checkpoint\",\"id\":%llu}", (unsigned long long)id);
+    if (send_with(head, mark, sock, e) < 0)
+        return -1;
+    head->n_forks++;
+    return 0;
+}
+
+void head_write_save(struct buf *out, const struct head_save *save)
+{
+    static const char *const formats[] = {
+        [HEAD_SAVE_STATE] = "state", [HEAD_SAVE_NAMESPACE] = "namespace"};
+    buf_printf(out, "{\"op\":\"save\",\"id\":%llu,\"format\":\"%s\",\"max_bytes\":%llu}",
+               (unsigned long long)save->id, formats[save->format],
+               (unsigned long long)save->max_bytes);
+}
+
+int head_save(struct head *head, const struct head_save *save, int sock, struct err *e)
+{
+    if (begin_request_with(head, sock, e) < 0)
+        return -1;
+    size_t mark = frame_begin(&head->out);
+    head_write_save(&head->out, save);
+    return send_with(head, mark, sock, e);
+}
+
+int head_load(struct head *head, uint64_t id, int fd, struct err *e)
+{
+    if (begin_request_with(head, fd, e) < 0)
+        return -1;
+    size_t mark = frame_begin(&head->out);
+    buf_printf(&head->out, "{\"op\":\"load\",\"id\":%llu}", (unsigned long long)id);
+    if (send_with(head, mark, fd, e) < 0)
+        return -1;
+    head->state = HEAD_LOADING;
+    return 0;
+}
+
 void head_ack(struct head *head)
 {
     if (head->state != HEAD_RUNNING)
@@ -627,14 +786,60 @@ void head_describe_end(const struct head_end_facts *facts, char *out, size_t siz
                  WEXITSTATUS(facts->status));
 }
 
+static int make_pair(int socks[2], struct err *e)
+{
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) == 0)
+        return 0;
+    err_errno(e, ERR_UNAVAILABLE, errno, "making a control socket");
+    return err_advise(e, "Raise the daemon's limit of open files, or end some sessions.");
+}
+
+int head_socketpair(int socks[2], struct err *e)
+{
+    const int yes = 1;
+    if (make_pair(socks, e) < 0)
+        return -1;
+    if (setsockopt(socks[0], SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)) == 0)
+        return 0;
+    err_errno(e, ERR_UNAVAILABLE, errno, "asking the kernel who writes to a socket");
+    close(socks[0]);
+    close(socks[1]);
+    return -1;
+}
+
+int head_await(struct head *head, struct denials *denied, struct err *e)
+{
+    assert(head->state == HEAD_WAITING);
+    int socks[2];
+    if (head_socketpair(socks, e) < 0)
+        return -1;
+    head->sock = socks[0];
+    head->is_copy = true;
+    head->denied = denials_hold(denied);
+    if (denied != NULL)
+        denials_join(denied, head);
+    head->state = HEAD_WAKING;
+    head->poll = loop_poll_new(head->loop, head->sock, on_socket, head);
+    loop_poll_want(head->poll, LOOP_READ);
+    return socks[1];
+}
+
+/* The warden knows it now; from here on the socket is like any other. */
+static void on_adopted(struct head *head)
+{
+    const int no = 0;
+    setsockopt(head->sock, SOL_SOCKET, SO_PASSCRED, &no, sizeof(no));
+    head->has_process = true;
+    head->state = HEAD_ENTERING;
+    want_events(head);
+}
+
 int head_enter(struct head *head, uint32_t zygote, struct err *e)
 {
     assert(head->state == HEAD_WAITING);
     int socks[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0) {
-        err_errno(e, ERR_UNAVAILABLE, errno, "making a control socket");
-        return err_advise(e, "Raise the daemon's limit of open files, or end some sessions.");
-    }
+    if (make_pair(socks, e) < 0)
+        return -1;
     head->sock = socks[0];
     _fd_ int theirs = socks[1];
     struct room *room = head->room;
@@ -687,12 +892,15 @@ void head_on_event(struct head *head, const struct warden_event *event)
         end(head, &(struct head_end_facts){.how = HEAD_BROKEN, .text = "its jail is gone"});
         break;
     case WARDEN_ENTERED:
+        if (head->state == HEAD_WAKING)
+            on_adopted(head);
+        break;
     case WARDEN_CLEARED:
     case WARDEN_MEASURED:
-    case WARDEN_ZYGOTE_READY:
-    case WARDEN_ZYGOTE_EXITED:
     case WARDEN_RECORDED:
     case WARDEN_RESTORED:
+    case WARDEN_ZYGOTE_READY:
+    case WARDEN_ZYGOTE_EXITED:
     case WARDEN_BACK:
         break;
     case WARDEN_LOST:

@@ -3,7 +3,9 @@
  * same process. What no driver would send breaks the head, once and for good.
  *
  *   WAITING --(zygote is ready)--> ENTERING --ready frame--> IDLE <--run/done--> RUNNING
+ *   WAITING --(a snapshot wakes it)--> WAKING --the warden knows it--> ENTERING
  *   IDLE --setup--> SETTING --set frame--> IDLE
+ *   IDLE --load--> LOADING --loaded frame--> IDLE
  *   any of them --(refused, exited, broken)--> ENDED, told once; then its owner releases it
  */
 #pragma once
@@ -13,6 +15,7 @@
 #include "base/ids.h"
 #include "base/list.h"
 #include "jail/warden.h"
+#include "runtime/denials.h"
 #include "runtime/room.h"
 #include "runtime/runtime.h"
 #include "wire/frame.h"
@@ -23,7 +26,16 @@ struct head;
 struct head_work;
 struct loop_poll;
 
-enum head_state { HEAD_WAITING, HEAD_ENTERING, HEAD_IDLE, HEAD_SETTING, HEAD_RUNNING, HEAD_ENDED };
+enum head_state {
+    HEAD_WAITING,
+    HEAD_WAKING,
+    HEAD_ENTERING,
+    HEAD_IDLE,
+    HEAD_SETTING,
+    HEAD_LOADING,
+    HEAD_RUNNING,
+    HEAD_ENDED,
+};
 
 /* What a verdict should say about the session's names. */
 enum head_names { HEAD_NAMES_NONE, HEAD_NAMES_CHANGES, HEAD_NAMES_FULL };
@@ -67,9 +79,21 @@ struct head_prompt {
     bool is_password; /* not to be shown while it is typed */
 };
 
+/* What came of head_checkpoint. */
+struct head_fork {
+    uint64_t id;
+    bool is_forked;
+    unsigned threads;   /* of the head at that moment; 0: it did not say */
+    const char *reason; /* why not; NULL: it forked, or it did not say */
+};
+
 /* Callbacks may release the head. */
 struct head_listener {
-    void (*on_ready)(struct head *head);
+    /* `notes`: of one that was woken, what it could not put right; NULL: it walked in. */
+    void (*on_ready)(struct head *head, const json_t *notes);
+    void (*on_forked)(struct head *head, const struct head_fork *fork);
+    /* What head_load brought back, and what not. */
+    void (*on_loaded)(struct head *head, const json_t *report);
     void (*on_set)(struct head *head); /* what head_setup asked for is in place */
     void (*on_display)(struct head *head, json_t *output); /* answer with head_ack */
     void (*on_done)(struct head *head, const struct head_verdict *verdict);
@@ -93,19 +117,22 @@ struct head {
     struct room *room;     /* NULL once released */
     struct list room_node; /* among the room's heads */
     enum head_state state;
-    bool has_process;      /* the warden was asked for one and has not said that it ended */
-    bool is_watched;       /* the warden looks after the files of its running cell */
-    bool awaits_input;     /* its cell waits for head_input */
-    bool is_asked;         /* for its names */
-    int given;             /* the descriptor that came along with its first frame; -1 if none */
-    struct denied *denied; /* hears of denied system calls; NULL if the kernel cannot tell */
+    bool has_process;         /* the warden was asked for one and has not said that it ended */
+    bool is_watched;          /* the warden looks after the files of its running cell */
+    bool awaits_input;        /* its cell waits for head_input */
+    bool is_asked;            /* for its names */
+    unsigned n_forks;         /* that it was asked for and has not answered */
+    bool is_copy;             /* of a snapshot */
+    int given;                /* the descriptor that came along with its first frame; -1 if none */
+    struct denials *denied;   /* hears of denied system calls; NULL if the kernel cannot tell */
+    struct list denials_node; /* among those that are told */
 
     int sock;
     struct loop_poll *poll;
     struct frame_reader in;
     struct buf out; /* not sent yet */
     size_t out_sent;
-    int out_fds[2];         /* go with the first byte of `out`; -1 when sent */
+    int out_fds[2];         /* go with the first byte of `out`; -1: none, or sent */
     uint64_t running_id;    /* the cell; 0 if none */
     struct head_work *work; /* a long frame being read by a worker thread */
     uv_loop_t *loop;
@@ -143,5 +170,30 @@ void head_ack(struct head *head);
 bool head_input(struct head *head, const char *text, size_t len);
 /* Of an idle one; at most `max` names. */
 int head_ask_names(struct head *head, unsigned max, struct err *e);
+
+/* Lets an idle one fork: the copy sleeps and speaks on `sock`, which is closed here in any case.
+ * A cell may follow at once, and begins after the fork. */
+int head_checkpoint(struct head *head, uint64_t id, int sock, struct err *e);
+/* Of one that WAITS: it will be a copy that a snapshot wakes, with that snapshot's filter. Returns
+ * the socket that the copy is to speak on, or -1. */
+int head_await(struct head *head, struct denials *denied, struct err *e);
+
+enum head_save_format { HEAD_SAVE_STATE, HEAD_SAVE_NAMESPACE };
+
+struct head_save {
+    uint64_t id;
+    enum head_save_format format;
+    uint64_t max_bytes;
+};
+
+/* An idle one, or a copy of it, writes its state to `sock`, which is closed here in any case. */
+int head_save(struct head *head, const struct head_save *save, int sock, struct err *e);
+void head_write_save(struct buf *out, const struct head_save *save);
+/* An idle one takes over the state that it reads from `fd`, which is closed here in any case. */
+int head_load(struct head *head, uint64_t id, int fd, struct err *e);
+
+/* A pair for what the warden has to adopt: the kernel tells who writes to socks[0]. */
+int head_socketpair(int socks[2], struct err *e);
+
 void head_signal(struct head *head, int sig);
 void head_watch(struct head *head, bool is_busy);

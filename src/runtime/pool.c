@@ -32,8 +32,9 @@ struct pool {
     struct pool_config config;
     struct warden *warden;
     uv_loop_t *loop;
-    struct map heads; /* by number: all that are not released */
-    struct map rooms; /* by jail number */
+    struct map heads;     /* by number: all that are not released */
+    struct map snapshots; /* likewise */
+    struct map rooms;     /* by jail number */
     uint64_t last_number;
     struct shelf *shelves; /* one for each profile */
     bool is_stopping;
@@ -45,11 +46,13 @@ static const char *key_of(uint64_t number, char out[KEY_SIZE])
     return out;
 }
 
-static struct room *make_room(struct pool *pool, const struct jail_limits *limits)
+/* `name` of its workspace; NULL: a new one. */
+static struct room *make_room(struct pool *pool, const char *name, const struct jail_limits *limits)
 {
-    char key[KEY_SIZE], name[UUID_SIZE];
-    ids_uuid(name);
-    struct room *room = room_new(pool->warden, ++pool->last_number, name, limits);
+    char key[KEY_SIZE], new_name[UUID_SIZE];
+    ids_uuid(new_name);
+    struct room *room =
+        room_new(pool->warden, ++pool->last_number, name != NULL ? name : new_name, limits);
     map_set(&pool->rooms, key_of(room->jail, key), room);
     return room;
 }
@@ -70,6 +73,15 @@ static struct head *make_head(struct shelf *shelf, struct room *room,
     return head;
 }
 
+static void end_if_deserted(struct pool *pool, struct room *room)
+{
+    char key[KEY_SIZE];
+    if (!room_is_deserted(room))
+        return;
+    map_remove(&pool->rooms, key_of(room->jail, key));
+    room_free(room);
+}
+
 void pool_release(struct pool *pool, struct head *head)
 {
     if (head == NULL)
@@ -78,10 +90,64 @@ void pool_release(struct pool *pool, struct head *head)
     struct room *room = head->room;
     map_remove(&pool->heads, key_of(head->number, key));
     head_free(head);
-    if (!list_is_empty(&room->heads))
+    end_if_deserted(pool, room);
+}
+
+/* ---- snapshots ---------------------------------------------------------------------------------
+ */
+
+uint64_t pool_new_number(struct pool *pool)
+{
+    return ++pool->last_number;
+}
+
+void pool_hold(struct room *room)
+{
+    room->n_holds++;
+}
+
+void pool_let_go(struct pool *pool, struct room *room)
+{
+    room->n_holds--;
+    end_if_deserted(pool, room);
+}
+
+struct snapshot *pool_snapshot(struct pool *pool, struct head *head, uint64_t id,
+                               const struct snapshot_listener *listener, void *owner, struct err *e)
+{
+    char key[KEY_SIZE];
+    struct snapshot *snapshot = snapshot_take(head, pool_new_number(pool), id, listener, owner, e);
+    if (snapshot != NULL)
+        map_set(&pool->snapshots, key_of(snapshot->number, key), snapshot);
+    return snapshot;
+}
+
+void pool_forget(struct pool *pool, struct snapshot *snapshot)
+{
+    if (snapshot == NULL)
         return;
-    map_remove(&pool->rooms, key_of(room->jail, key));
-    room_free(room);
+    char key[KEY_SIZE];
+    struct room *room = snapshot->room;
+    map_remove(&pool->snapshots, key_of(snapshot->number, key));
+    snapshot_free(snapshot);
+    end_if_deserted(pool, room);
+}
+
+int pool_wake(struct pool *pool, struct snapshot *snapshot, const struct head_listener *listener,
+              void *owner, struct head **ret_head, struct err *e)
+{
+    char key[KEY_SIZE];
+    struct head *head = head_new(snapshot->room, pool->loop, pool_new_number(pool));
+    head->profile = snapshot->profile;
+    head->listener = listener;
+    head->owner = owner;
+    map_set(&pool->heads, key_of(head->number, key), head);
+    if (snapshot_wake(snapshot, head, e) < 0) {
+        pool_release(pool, head);
+        return -1;
+    }
+    *ret_head = head;
+    return 0;
 }
 
 /* ---- filling -----------------------------------------------------------------------------------
@@ -120,7 +186,7 @@ static void fill_one(struct shelf *shelf)
     struct err e;
     struct pool *pool = shelf->pool;
     shelf->filling =
-        make_head(shelf, make_room(pool, &pool->config.limits), &shelf_listener, shelf);
+        make_head(shelf, make_room(pool, NULL, &pool->config.limits), &shelf_listener, shelf);
     if (head_enter(shelf->filling, shelf->zygote.number, &e) < 0)
         filling_failed(shelf, e.message);
     else
@@ -136,8 +202,9 @@ static void on_shelf_timer(void *context)
         fill_one(shelf);
 }
 
-static void on_filled(struct head *head)
+static void on_filled(struct head *head, const json_t *notes)
 {
+    (void)notes;
     struct shelf *shelf = head->owner;
     assert(shelf->filling == head);
     shelf->filling = NULL;
@@ -312,8 +379,9 @@ void pool_free(struct pool *pool)
         loop_timer_close(take_ptr(shelf->timer), NULL);
         template_close(&shelf->zygote);
     }
-    assert(pool->heads.count == 0 && pool->rooms.count == 0);
+    assert(pool->heads.count == 0 && pool->snapshots.count == 0 && pool->rooms.count == 0);
     map_free(&pool->heads);
+    map_free(&pool->snapshots);
     map_free(&pool->rooms);
     free(pool->shelves);
     free(pool);
@@ -400,7 +468,7 @@ static struct shelf *choose_shelf(struct pool *pool, const struct pool_request *
 
 static bool is_usual(const struct pool *pool, const struct pool_request *request)
 {
-    return request->join == NULL &&
+    return request->join == NULL && request->workspace == NULL &&
            (request->limits == NULL ||
             memcmp(request->limits, &pool->config.limits, sizeof(*request->limits)) == 0);
 }
@@ -414,7 +482,8 @@ static int make_for(struct shelf *shelf, const struct pool_request *request, str
     shelf->failures = 0;
     const struct jail_limits *limits =
         request->limits != NULL ? request->limits : &pool->config.limits;
-    struct room *room = request->join != NULL ? request->join->room : make_room(pool, limits);
+    struct room *room =
+        request->join != NULL ? request->join : make_room(pool, request->workspace, limits);
     struct head *head = make_head(shelf, room, request->listener, request->owner);
     if (shelf->zygote.state != TEMPLATE_READY) {
         list_append(&shelf->waiting, &head->node);
@@ -475,8 +544,11 @@ static void tell_head(struct pool *pool, uint64_t number, const struct warden_ev
 {
     char key[KEY_SIZE];
     struct head *head = map_get(&pool->heads, key_of(number, key));
+    struct snapshot *snapshot = map_get(&pool->snapshots, key);
     if (head != NULL)
         head_on_event(head, event);
+    else if (snapshot != NULL)
+        snapshot_on_event(snapshot, event);
 }
 
 /* Concerns everybody in a room. Who hears of it may leave, and make others leave: so they are
@@ -492,10 +564,14 @@ static void on_room_event(struct pool *pool, const struct warden_event *event)
     size_t n = 0;
     LIST_EACH(&room->heads, node)
     n++;
-    _free_ uint64_t *numbers = mem_alloc(n * sizeof(*numbers));
+    LIST_EACH(&room->snapshots, node)
+    n++;
+    _free_ uint64_t *numbers = mem_alloc(n * sizeof(*numbers) + 1);
     size_t i = 0;
     LIST_EACH(&room->heads, node)
     numbers[i++] = CONTAINER_OF(node, struct head, room_node)->number;
+    LIST_EACH(&room->snapshots, node)
+    numbers[i++] = CONTAINER_OF(node, struct snapshot, room_node)->number;
     for (i = 0; i < n; i++)
         tell_head(pool, numbers[i], event);
 }
@@ -524,6 +600,10 @@ static void lose_all(struct pool *pool, const struct warden_event *event)
         template_lose(&pool->shelves[i].zygote);
     _free_ uint64_t *numbers = NULL;
     size_t n = list_numbers(&pool->heads, &numbers);
+    for (size_t i = 0; i < n; i++)
+        tell_head(pool, numbers[i], event);
+    free(take_ptr(numbers));
+    n = list_numbers(&pool->snapshots, &numbers);
     for (size_t i = 0; i < n; i++)
         tell_head(pool, numbers[i], event);
 }

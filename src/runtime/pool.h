@@ -8,6 +8,7 @@
 #include "jail/warden.h"
 #include "runtime/head.h"
 #include "runtime/runtime.h"
+#include "runtime/snapshot.h"
 #include "runtime/template.h"
 
 struct pool;
@@ -36,7 +37,8 @@ struct pool_request {
     const struct runtime *runtime;
     const char *profile;              /* NULL: the runtime's usual one */
     const struct jail_limits *limits; /* NULL: the usual ones */
-    const struct head *join;          /* walks into the room of this one; NULL: a room of its own */
+    struct room *join;                /* walks into this room; NULL: one of its own */
+    const char *workspace;            /* of the own room: one that exists; NULL: a new one */
     const struct head_listener *listener;
     void *owner;
 };
@@ -47,7 +49,23 @@ int pool_take(struct pool *pool, const struct pool_request *request, struct head
               struct err *e);
 void pool_release(struct pool *pool, struct head *head); /* ends it; takes NULL */
 
-/* Every event of the warden but WARDEN_LOST. */
+/* A room that is held stays, also while nobody is in it. */
+void pool_hold(struct room *room);
+void pool_let_go(struct pool *pool, struct room *room);
+
+/* The sleeping copy of an idle head, see snapshot.h. */
+struct snapshot *pool_snapshot(struct pool *pool, struct head *head, uint64_t id,
+                               const struct snapshot_listener *listener, void *owner,
+                               struct err *e);
+void pool_forget(struct pool *pool, struct snapshot *snapshot); /* ends it; takes NULL */
+/* A head that is a copy of the snapshot, in the same room; it tells the listener when it is ready.
+ */
+int pool_wake(struct pool *pool, struct snapshot *snapshot, const struct head_listener *listener,
+              void *owner, struct head **ret_head, struct err *e);
+/* A name for what the warden is asked to adopt, or a ticket for what it is asked to do. */
+uint64_t pool_new_number(struct pool *pool);
+
+/* Every event of the warden that concerns heads, snapshots, rooms and zygotes. */
 void pool_on_event(struct pool *pool, const struct warden_event *event);
 
 /* For heads of the future: those that wait and were made under others end. */

@@ -11,15 +11,21 @@ struct room *room_new(struct warden *warden, uint64_t jail, const char *name,
     *room = (struct room){.warden = warden, .jail = jail, .limits = *limits};
     snprintf(room->name, sizeof(room->name), "%s", name);
     list_init(&room->heads);
+    list_init(&room->snapshots);
     return room;
+}
+
+bool room_is_deserted(const struct room *room)
+{
+    return list_is_empty(&room->heads) && list_is_empty(&room->snapshots) && room->n_holds == 0;
 }
 
 void room_free(struct room *room)
 {
-    assert(list_is_empty(&room->heads));
+    assert(room_is_deserted(room));
     struct err ignored; /* the warden is lost: so is the jail */
     if (room->is_known)
-        warden_destroy(room->warden, room->jail, false, &ignored);
+        warden_destroy(room->warden, room->jail, room->keeps_workspace, &ignored);
     free(room);
 }
 

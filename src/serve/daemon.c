@@ -11,6 +11,8 @@
 #include "serve/serve.h"
 #include "serve/server.h"
 #include "session/engine.h"
+#include "session/session.h"
+#include "store/store.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -39,6 +41,7 @@ struct daemon {
     char url[LISTEN_URL_SIZE];
 
     struct warden *warden;
+    struct store *store;
     uv_loop_t loop;
     struct engine *engine;
     struct server *server;
@@ -129,15 +132,17 @@ static void on_lost(void *context, const char *text)
     stop(d);
 }
 
-/* What sessions of an earlier daemon, or of an earlier warden, left: none of them comes back. */
+/* What sessions of an earlier daemon, or of an earlier warden, left, unless they can be brought
+ * back. */
 static void remove_leftovers(const struct daemon *d)
 {
-    struct err e;
+    struct err e, unknown;
     int fd = openat(d->data.fd, "workspaces", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL)
-        if (entry->d_name[0] != '.' && warden_remove_workspace(d->warden, entry->d_name, &e) < 0)
+        if (entry->d_name[0] != '.' && session_find(d->engine, entry->d_name, &unknown) == NULL &&
+            warden_remove_workspace(d->warden, entry->d_name, &e) < 0)
             log_error("leftover", LOG_TEXT("text", e.message));
     if (dir != NULL)
         closedir(dir);
@@ -318,15 +323,18 @@ static void start_signals(struct daemon *d)
 /* The loop exists; from here on everything ends through stop(). */
 static int run(struct daemon *d, struct err *e)
 {
-    if (start_engine(d, e) < 0)
+    if (store_open(d->data.path, &d->loop, &d->store, e) < 0 || start_engine(d, e) < 0)
         return -1;
-    remove_leftovers(d);
+    if (engine_use_store(d->engine, d->store, &d->failure) < 0)
+        d->has_failed = true;
+    else
+        remove_leftovers(d);
     d->parts_running = 2;
     start_signals(d);
-    if (start_server(d, &d->failure) < 0) {
+    if (start_server(d, d->has_failed ? e : &d->failure) < 0)
         d->has_failed = true;
+    if (d->has_failed)
         stop(d);
-    }
     loop_run(&d->loop, &d->is_over, engine_awake_until_ns, d->engine);
     server_free(d->server);
     engine_free(d->engine);
@@ -357,6 +365,7 @@ int serve_run(const struct serve_options *options, struct err *e)
     if (status == 0) {
         uv_loop_init(&d.loop);
         status = run(&d, e);
+        store_close(take_ptr(d.store));
         warden_free(take_ptr(d.warden));
         uv_run(&d.loop, UV_RUN_DEFAULT); /* the handles that were closed last */
         uv_loop_close(&d.loop);

@@ -2,6 +2,7 @@
 
 #include "runtime/display.h"
 #include "session/wait.h"
+#include "wire/json.h"
 
 enum {
     OUTPUTS_STEP = 8,
@@ -253,6 +254,11 @@ static struct exec_result begin_result(const struct exec *exec, const struct ans
         .last_status = facts->last_status,
         .denied = exec->denied,
         .duration_ms = facts->duration_ms,
+        .checkpoint = exec->checkpoint,
+        .saved_through = exec->session->saving.through,
+        .is_rolled_back = exec->is_rolled_back,
+        .rolled_back_to = exec->rolled_back_to,
+        .extra = exec->extra,
     };
 }
 
@@ -315,6 +321,7 @@ void answer_send(struct exec *exec, const struct answer_facts *facts)
     json_t **outputs = exec->outputs;
     size_t n_outputs = exec->n_outputs;
     struct exec_denied *denied = exec->denied;
+    _json_ json_t *extra = json_incref(exec->extra);
     wait_detach(exec);
     start_over(exec, rests);
     listener->on_result(context, &result);

@@ -3,8 +3,6 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#define NEW_SESSION " The variables of this session are lost: create a new one to go on."
-
 enum death_cause {
     CAUSE_CALLER,
     CAUSE_TIME,
@@ -30,12 +28,17 @@ enum death_cause {
 static const struct {
     const char *name;
     const char *advice;
+    bool costs_state; /* variables that nobody wanted to lose */
 } causes[] = {
     [CAUSE_CALLER] = {"Killed", "Create a new session to go on."},
-    [CAUSE_TIME] = {"TimeLimit", "Split the work into shorter cells, or give the cell a larger "
-                                 "timeout_ms." NEW_SESSION},
-    [CAUSE_SUCCESSOR] = {"TimeLimit", "Wait for a cell to end, or interrupt it, before sending the "
-                                      "next one." NEW_SESSION},
+    [CAUSE_TIME] = {"TimeLimit",
+                    "Split the work into shorter cells, or give the cell a larger "
+                    "timeout_ms.",
+                    true},
+    [CAUSE_SUCCESSOR] = {"TimeLimit",
+                         "Wait for a cell to end, or interrupt it, before sending the "
+                         "next one.",
+                         true},
     [CAUSE_IDLE] = {"IdleLimit", "Create a new session to go on; with a larger idle_timeout_secs "
                                  "(0: none) it waits longer for the next cell."},
     [CAUSE_AGE] = {"AgeLimit",
@@ -43,33 +46,44 @@ static const struct {
                    "it may live longer."},
     [CAUSE_CHANNEL] = {"ControlChannel",
                        "Do not close or write to file descriptors that the cell did not open "
-                       "itself." NEW_SESSION},
+                       "itself.",
+                       true},
     [CAUSE_STOP] = {"DaemonStop", "Wait until the daemon runs again and create a new session."},
     [CAUSE_SETUP] = {"NotStarted", "Give a cwd that is or can be a directory inside /workspace or "
                                    "/tmp, and an env that the interpreter can use."},
     [CAUSE_REFUSED] = {"NotStarted", "Try again in a moment; if it stays so, `cella doctor` says "
                                      "what the machine lacks."},
-    [CAUSE_WARDEN] = {"SandboxLost", "Wait a moment: what keeps the sandboxes is being started "
-                                     "again." NEW_SESSION},
+    [CAUSE_WARDEN] = {"SandboxLost",
+                      "Wait a moment: what keeps the sandboxes is being started "
+                      "again.",
+                      true},
     [CAUSE_MEMORY] = {"OutOfMemory",
                       "Work in smaller pieces and delete what is no longer needed, or create the "
-                      "session with a larger limits.memory_mb." NEW_SESSION},
+                      "session with a larger limits.memory_mb.",
+                      true},
     [CAUSE_HEAP] = {"OutOfMemory",
                     "Work in smaller pieces and drop references that are no longer needed, or "
-                    "create the session with a larger limits.memory_mb." NEW_SESSION},
+                    "create the session with a larger limits.memory_mb.",
+                    true},
     [CAUSE_DISK] = {"DiskQuota",
                     "Delete files in /workspace while working, or create the session with a "
-                    "larger limits.disk_mb." NEW_SESSION},
+                    "larger limits.disk_mb.",
+                    true},
     [CAUSE_PROCESSES] = {"ProcessLimit",
                          "Start fewer processes and threads at a time and wait for them, or create "
-                         "the session with a larger limits.pids." NEW_SESSION},
-    [CAUSE_FORBIDDEN] = {"ForbiddenCall", "Do it without that system call." NEW_SESSION},
-    [CAUSE_CPU] = {"CpuLimit", "Split the work into shorter cells or over several sessions, or "
-                               "create the session with a larger limits.cpu_seconds." NEW_SESSION},
-    [CAUSE_SIGNAL] = {"Crashed", "Look for native code (ctypes, an extension module, a deep "
-                                 "recursion) in the last cell." NEW_SESSION},
-    [CAUSE_EXIT] = {"Exited", "Leave a cell without ending its interpreter." NEW_SESSION},
-    [CAUSE_INSIDE] = {"Killed", "Do not send SIGKILL to the session's interpreter." NEW_SESSION},
+                         "the session with a larger limits.pids.",
+                         true},
+    [CAUSE_FORBIDDEN] = {"ForbiddenCall", "Do it without that system call.", true},
+    [CAUSE_CPU] = {"CpuLimit",
+                   "Split the work into shorter cells or over several sessions, or "
+                   "create the session with a larger limits.cpu_seconds.",
+                   true},
+    [CAUSE_SIGNAL] = {"Crashed",
+                      "Look for native code (ctypes, an extension module, a deep "
+                      "recursion) in the last cell.",
+                      true},
+    [CAUSE_EXIT] = {"Exited", "Leave a cell without ending its interpreter.", true},
+    [CAUSE_INSIDE] = {"Killed", "Do not send SIGKILL to the session's interpreter.", true},
 };
 
 /* How a cell is left without ending the session. */
@@ -78,11 +92,11 @@ static const struct {
     const char *advice;
 } exits[] = {
     {"python", "Leave a cell with sys.exit() or an exception instead: they end the cell and keep "
-               "the session." NEW_SESSION},
+               "the session."},
     {"node", "process.exit() ends the session; throw an error instead to leave a cell and keep "
-             "it." NEW_SESSION},
+             "it."},
     {"bash", "exit ends the session; use return in a function, or ( ... ) around what exits, to "
-             "keep it." NEW_SESSION},
+             "keep it."},
 };
 
 static bool was_killed(const struct death_facts *f, int sig)
@@ -235,13 +249,24 @@ static const char *advise(const struct death_facts *f, enum death_cause cause)
 void death_certify(const struct death_facts *facts, struct death *ret)
 {
     enum death_cause cause = find_cause(facts);
-    *ret = (struct death){.name = causes[cause].name, .advice = advise(facts, cause)};
+    *ret = (struct death){.name = causes[cause].name, .costs_state = causes[cause].costs_state};
+    snprintf(ret->advice, sizeof(ret->advice), "%s", advise(facts, cause));
     describe(facts, cause, ret->message, sizeof(ret->message));
     if (facts->has_status) {
         ret->has_exit_code = true;
         ret->exit_code =
             WIFSIGNALED(facts->status) ? 128 + WTERMSIG(facts->status) : WEXITSTATUS(facts->status);
     }
+}
+
+void death_conclude(struct death *death, const char *fate)
+{
+    size_t len = strlen(death->advice);
+    if (death->costs_state)
+        snprintf(death->advice + len, sizeof(death->advice) - len, "%s",
+                 fate != NULL
+                     ? fate
+                     : " The variables of this session are lost: create a new one to go on.");
 }
 
 /* ---- cells that fail and leave their session alive ----------------------------------------------

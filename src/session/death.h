@@ -42,12 +42,16 @@ struct death_facts {
 struct death {
     const char *name; /* "OutOfMemory": stable, part of the API */
     char message[320];
-    const char *advice;
+    char advice[512];
+    bool costs_state; /* of an interpreter that nobody wanted to end, with its variables */
     bool has_exit_code;
     int exit_code; /* 128 + signal for one that was killed, as shells say it */
 };
 
 void death_certify(const struct death_facts *facts, struct death *ret);
+/* Adds to the advice what became of the session's state: `fate` is a sentence with a space before
+ * it; NULL: it is lost. Once for each certificate. */
+void death_conclude(struct death *death, const char *fate);
 
 /* A cell that failed and whose session lives: what to do if a limit was the cause, else NULL.
  * `has_denied`: a system call was denied meanwhile. */

@@ -1,21 +1,28 @@
 #include "session/engine.h"
 
+#include "base/clock.h"
 #include "jail/warden.h"
 #include "loop/loop.h"
 #include "runtime/pool.h"
 #include "session/engine_state.h"
 #include "session/lifespan.h"
 #include "session/session.h"
+#include "session/suspend.h"
+#include "session/tickets.h"
 
 #include <assert.h>
 
-enum { START_ATTEMPTS = 3 }; /* of the default profile, before the daemon gives up */
+enum {
+    START_ATTEMPTS = 3, /* of the default profile, before the daemon gives up */
+    DRAIN_MS = 5000,    /* for sessions to be saved when the daemon stops */
+    DRAIN_LOOK_MS = 5,
+};
 
-static void end_all(struct engine *engine, enum death_wish wish, const char *detail)
+static void end_all(struct list *sessions, enum death_wish wish, const char *detail)
 {
     /* From the front each time: an answer may make its caller do something. */
-    while (!list_is_empty(&engine->live)) {
-        struct session *session = CONTAINER_OF(engine->live.next, struct session, node);
+    while (!list_is_empty(sessions)) {
+        struct session *session = CONTAINER_OF(sessions->next, struct session, node);
         if (session->ending.wish == DEATH_UNWISHED) {
             session->ending.wish = wish;
             session->ending.detail = detail;
@@ -24,21 +31,38 @@ static void end_all(struct engine *engine, enum death_wish wish, const char *det
     }
 }
 
+/* Every process of every session is gone. Those that are saved can come back. */
+static void lose_all(struct engine *engine, const struct warden_event *event)
+{
+    LIST_EACH(&engine->live, node)
+    {
+        struct session *session = CONTAINER_OF(node, struct session, node);
+        if (!event->is_final && saving_is_resumable(session))
+            suspend_after_loss(session, event->text);
+    }
+    end_all(&engine->live, DEATH_BY_WARDEN, event->text);
+    tickets_free(engine); /* nobody will answer */
+}
+
 static void on_warden_event(void *context, const struct warden_event *event)
 {
     struct engine *engine = context;
     if (engine->is_stopping)
         return;
+    if (tickets_on_event(engine, event))
+        return;
     if (event->type == WARDEN_LOST)
-        end_all(engine, DEATH_BY_WARDEN, event->text);
+        lose_all(engine, event);
     if (event->type == WARDEN_LOST && event->is_final)
         engine->events.on_lost(engine->events.context, event->text);
     else
         pool_on_event(engine->pool, event);
     if (event->type == WARDEN_LOST && !event->is_final)
         engine->events.on_notice(engine->events.context, "warden_lost", event->text);
-    if (event->type == WARDEN_BACK)
-        engine->events.on_back(engine->events.context, event->text);
+    if (event->type != WARDEN_BACK)
+        return;
+    engine->events.on_back(engine->events.context, event->text);
+    suspend_wake_waiting(engine);
 }
 
 static void on_notice(void *context, const char *event, const char *text)
@@ -94,9 +118,15 @@ int engine_new(const struct engine_config *config, const struct engine_events *e
     engine->events = *events;
     engine->warden = warden;
     engine->loop = loop;
+    if (engine->config.checkpoints_kept == 0)
+        engine->config.checkpoints_kept = HISTORY_KEPT_DEFAULT;
+    if (engine->config.state_mb == 0)
+        engine->config.state_mb = SAVING_MB_DEFAULT;
     engine->has_cores = uv_available_parallelism() > 1;
     list_init(&engine->live);
+    list_init(&engine->suspended);
     list_init(&engine->dead);
+    list_init(&engine->to_save);
     engine->pool = pool_new(&(struct pool_config){.profiles = config->profiles,
                                                   .n_profiles = config->n_profiles,
                                                   .default_profile = config->default_profile,
@@ -156,21 +186,59 @@ static void check_stopped(void *context)
         loop_timer_close(take_ptr(stopping->timer), stopped);
 }
 
-void engine_stop(struct engine *engine, void (*on_stopped)(void *context), void *context)
+static void stop_now(struct engine *engine)
 {
-    assert(!engine->is_stopping);
+    loop_timer_close(take_ptr(engine->draining), NULL);
     engine->is_stopping = true;
-    engine->on_stopped = on_stopped;
-    engine->stop_context = context;
-    end_all(engine, DEATH_BY_STOP, NULL);
+    end_all(&engine->live, DEATH_BY_STOP, NULL);
+    end_all(&engine->suspended, DEATH_BY_STOP, NULL);
     while (!list_is_empty(&engine->dead))
         session_free(CONTAINER_OF(engine->dead.next, struct session, node));
     lifespan_stop(engine);
+    saving_stop(engine);
     pool_free(take_ptr(engine->pool));
     struct stopping *stopping = mem_alloc(sizeof(*stopping));
     stopping->engine = engine;
     stopping->timer = loop_timer_new(engine->loop, check_stopped, stopping);
     loop_timer_set(stopping->timer, 0);
+}
+
+/* Some session has something that could still be saved. */
+static bool is_saving(const struct engine *engine)
+{
+    LIST_EACH(&engine->live, node)
+    {
+        const struct session *session = CONTAINER_OF(node, struct session, node);
+        if (suspend_is_possible(session) && session->state == SESSION_IDLE &&
+            !saving_is_complete(session))
+            return true;
+    }
+    return false;
+}
+
+static void drain(void *context)
+{
+    struct engine *engine = context;
+    if (is_saving(engine) && clock_mono_ms() < engine->drain_until_ms)
+        loop_timer_set(engine->draining, DRAIN_LOOK_MS);
+    else
+        stop_now(engine);
+}
+
+void engine_stop(struct engine *engine, void (*on_stopped)(void *context), void *context)
+{
+    assert(!engine->is_stopping && engine->draining == NULL);
+    engine->on_stopped = on_stopped;
+    engine->stop_context = context;
+    engine->drain_until_ms = clock_mono_ms() + DRAIN_MS;
+    engine->draining = loop_timer_new(engine->loop, drain, engine);
+    LIST_EACH(&engine->live, node)
+    {
+        struct session *session = CONTAINER_OF(node, struct session, node);
+        saving_hurry(session);
+        saving_on_rest(session);
+    }
+    drain(engine);
 }
 
 void engine_free(struct engine *engine)
@@ -179,6 +247,7 @@ void engine_free(struct engine *engine)
         return;
     assert(engine->pool == NULL && engine->n_live == 0 && engine->n_dead == 0);
     map_free(&engine->sessions);
+    tickets_free(engine);
     free(engine);
 }
 
@@ -207,4 +276,10 @@ const struct pool *engine_pool(const struct engine *engine)
 const struct engine_config *engine_config(const struct engine *engine)
 {
     return &engine->config;
+}
+
+int engine_use_store(struct engine *engine, struct store *store, struct err *e)
+{
+    engine->store = store;
+    return suspend_load_all(engine, e);
 }

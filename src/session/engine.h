@@ -26,6 +26,8 @@ struct engine_config {
     size_t max_output_bytes;     /* kept for each stream of a session */
     uint32_t idle_timeout_secs;  /* of sessions that ask for none; 0: they may be idle for ever */
     uint32_t max_age_secs;       /* likewise */
+    uint32_t checkpoints_kept;   /* of each session */
+    uint32_t state_mb;           /* of one session's durable state */
 };
 
 /* What the daemon around the engine wants to know. Rooms below do not log; they tell. */
@@ -42,6 +44,12 @@ struct engine_events {
     void (*on_unstartable)(void *context, const char *text);
     void *context;
 };
+
+struct store;
+
+/* From now on sessions are kept there, and those that are there already can be brought back. To be
+ * called before the first one is made. Borrowed: until engine_stop has called back. */
+int engine_use_store(struct engine *engine, struct store *store, struct err *e);
 
 /* Attaches itself to the warden and starts the default profile's zygote. */
 int engine_new(const struct engine_config *config, const struct engine_events *events,

@@ -20,15 +20,23 @@ struct engine {
     uv_loop_t *loop;
     struct pool *pool;
     struct map sessions; /* by id: live and dead ones */
+    struct map tickets;  /* by number: see tickets.h */
     struct list live;    /* oldest first */
+    struct list suspended;
     struct list dead;
     size_t n_live;
+    size_t n_suspended;
     size_t n_dead;
     size_t n_running;            /* cells */
     uint64_t awake_until_ns;     /* see engine_awake_until_ns */
     bool has_cores;              /* more than one: an interpreter can run while we stay awake */
     struct loop_timer *lifespan; /* NULL before the first session; see lifespan.h */
     uint64_t lifespan_due_ms;    /* monotonic; UINT64_MAX: it is not set */
+    struct store *store;         /* NULL: nothing outlives the daemon */
+    struct list to_save;         /* of struct saving, with a due time */
+    struct loop_timer *saving;   /* NULL before the first of them */
+    struct loop_timer *draining; /* it waits for sessions to be saved before it stops; or NULL */
+    uint64_t drain_until_ms;     /* monotonic */
     bool is_ready;
     bool is_stopping;
     size_t n_closing; /* sessions whose memory the loop still needs */

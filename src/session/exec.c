@@ -5,6 +5,7 @@
 #include "session/engine_state.h"
 #include "session/late.h"
 #include "session/manifest.h"
+#include "session/suspend.h"
 #include "session/timing.h"
 #include "session/wait.h"
 
@@ -36,6 +37,7 @@ static struct exec *new_exec(struct session *session, const struct exec_request 
     exec->id = ++session->n_execs;
     exec->timeout_ms = request->timeout_ms;
     exec->names = request->names;
+    exec->is_durable = request->is_durable && saving_is_on(session);
     exec->echoes = request->echoes;
     exec->is_script = request->is_script;
     wait_attach(exec, &request->wait);
@@ -53,6 +55,8 @@ static void free_exec(struct exec *exec)
         exec_pipe_close(&exec->pipes[i]);
     free(exec->question);
     free(exec->denied);
+    free(exec->certificate);
+    json_decref(exec->extra);
     free(exec->code);
     free(exec);
 }
@@ -87,6 +91,10 @@ static int begin(struct session *session, struct exec *exec, const char *code, s
     if (open_pipes(exec, write_fds, e) < 0)
         return -1;
     session->running = exec;
+    exec->extra = take_ptr(session->news);
+    exec->is_rolled_back = session->was_rolled_back;
+    exec->rolled_back_to = session->rolled_back_to;
+    session->was_rolled_back = false;
     session_move(session, SESSION_BUSY);
     timing_begin(exec);
     struct err broken;
@@ -103,9 +111,10 @@ static int begin(struct session *session, struct exec *exec, const char *code, s
 
 /* A session whose kill is under way takes no cell: those that come meanwhile are told by its end.
  */
-static bool can_begin(const struct session *session)
+static bool can_begin(struct session *session)
 {
-    return session->state == SESSION_IDLE && session->ending.wish == DEATH_UNWISHED;
+    return session->state == SESSION_IDLE && session->ending.wish == DEATH_UNWISHED &&
+           session->restore == NULL && !history_blocks(session);
 }
 
 static void leave_queue(struct exec *exec)
@@ -120,11 +129,8 @@ void exec_begin_next(struct session *session)
         struct exec *exec = CONTAINER_OF(list_first(&session->queue), struct exec, node);
         leave_queue(exec);
         struct err e;
-        int rc = begin(session, exec, exec->code, exec->code_len, &e);
-        if (rc == 0) {
-            free(take_ptr(exec->code));
+        if (begin(session, exec, exec->code, exec->code_len, &e) == 0)
             return;
-        }
         if (exec->listener != NULL)
             exec->listener->on_failed(exec->context, &e);
         free_exec(exec);
@@ -153,8 +159,12 @@ int session_exec(struct session *session, const struct exec_request *request,
         return err_advise(e, "Wait for an answer before sending more, interrupt the running cell, "
                              "or use another session.");
     }
+    if (session->state == SESSION_SUSPENDED && suspend_wake(session, e) < 0)
+        return -1;
     struct exec *exec = new_exec(session, request);
     *ret_exec = exec;
+    exec->code = mem_copy(request->code, request->code_len);
+    exec->code_len = request->code_len;
     if (can_begin(session)) {
         if (begin(session, exec, request->code, request->code_len, e) < 0) {
             free_exec(exec);
@@ -163,8 +173,6 @@ int session_exec(struct session *session, const struct exec_request *request,
         wait_start_clock(exec, &request->wait);
         return 0;
     }
-    exec->code = mem_copy(request->code, request->code_len);
-    exec->code_len = request->code_len;
     list_append(&session->queue, &exec->node);
     session->n_queued++;
     wait_start_clock(exec, &request->wait);
@@ -337,35 +345,111 @@ void exec_on_verdict(struct session *session, const struct head_verdict *verdict
     echo(exec, OUTPUT_STDOUT, text_of(facts.value));
     echo_error(exec, facts.error);
     manifest_on_verdict(exec, verdict->names);
+    history_add_cell(session, exec->id);
+    exec->checkpoint = history_next_id(session);
+    saving_add_cell(session, exec, exec_status_name(facts.status));
     retire(exec);
     /* One interrupt ends a cell; whatever else was sent has not been heard yet. */
     timing_rest(session, exec->n_interrupts > (verdict->status == HEAD_INTERRUPTED));
-    wait_end(exec, &facts);
+    bool has_to_be_kept = session->history.mode == HISTORY_EVERY || exec->is_durable;
+    if (exec->is_durable)
+        wait_hold(exec, &facts);
+    else
+        wait_end(exec, &facts);
     late_tidy(session);
+    if (has_to_be_kept)
+        history_take(session);
+    saving_on_rest(session);
     exec_begin_next(session);
 }
 
 /* ---- the end -----------------------------------------------------------------------------------
  */
 
+static struct answer_facts die(struct exec *exec, const struct death *death)
+{
+    bool is_time = exec->session->ending.wish == DEATH_BY_LIMIT;
+    exec_drain(exec);
+    retire(exec);
+    return (struct answer_facts){.status = is_time ? EXEC_TIMEOUT : EXEC_DIED,
+                                 .death = death,
+                                 .duration_ms = exec_elapsed_ms(exec)};
+}
+
 static void answer_death(struct session *session)
 {
     struct exec *exec = session->running;
-    bool is_time = session->ending.wish == DEATH_BY_LIMIT;
-    struct answer_facts facts = {.status = is_time ? EXEC_TIMEOUT : EXEC_DIED,
-                                 .death = &session->death,
-                                 .duration_ms = exec_elapsed_ms(exec)};
-    exec_drain(exec);
-    retire(exec);
+    struct answer_facts facts = die(exec, &session->death);
     wait_end(exec, &facts);
 }
 
-static void fail_waiting(struct session *session)
+void exec_hold_crash(struct session *session)
 {
-    struct err e;
-    err_set(&e, ERR_GONE, "the session ended before the cell could begin: %s",
-            session->death.message);
-    err_advise(&e, "%s", session->death.advice);
+    struct exec *exec = session->running;
+    if (exec == NULL)
+        return;
+    history_add_cell(session, exec->id);
+    session->ended_exec = exec->id;
+    exec->certificate = mem_copy(&session->death, sizeof(session->death));
+    struct answer_facts facts = die(exec, exec->certificate);
+    saving_add_cell(session, exec, exec_status_name(facts.status));
+    wait_hold(exec, &facts);
+}
+
+static struct exec *find_crashed(const struct session *session)
+{
+    LIST_EACH(&session->held, node)
+    {
+        struct exec *exec = CONTAINER_OF(node, struct exec, kept);
+        if (exec->certificate != NULL)
+            return exec;
+    }
+    return NULL;
+}
+
+void exec_add_news(struct session *session, json_t *news)
+{
+    if (session->news == NULL)
+        session->news = json_object();
+    json_object_update(session->news, news);
+    json_decref(news);
+}
+
+void exec_answer_crash(struct session *session, uint64_t checkpoint, json_t *extra)
+{
+    struct exec *exec = find_crashed(session);
+    if (exec == NULL) {
+        session->was_rolled_back = true;
+        session->rolled_back_to = checkpoint;
+        exec_add_news(session, extra);
+        return;
+    }
+    char fate[160];
+    snprintf(fate, sizeof(fate),
+             " The session goes on from checkpoint %llu%s; \"rolled_back_cells\" lists what is "
+             "undone.",
+             (unsigned long long)checkpoint, checkpoint == 0 ? ", its beginning" : "");
+    death_conclude(exec->certificate, fate);
+    exec->is_rolled_back = true;
+    exec->rolled_back_to = checkpoint;
+    json_decref(exec->extra);
+    exec->extra = extra;
+    wait_release(exec);
+}
+
+/* Nothing came back in the end. */
+static void answer_held(struct session *session)
+{
+    while (!list_is_empty(&session->held)) {
+        struct exec *exec = CONTAINER_OF(list_first(&session->held), struct exec, kept);
+        if (exec->certificate != NULL)
+            death_conclude(exec->certificate, NULL);
+        wait_release(exec);
+    }
+}
+
+void exec_fail_waiting(struct session *session, const struct err *e)
+{
     while (!list_is_empty(&session->queue)) {
         struct exec *exec = CONTAINER_OF(list_first(&session->queue), struct exec, node);
         leave_queue(exec);
@@ -375,8 +459,17 @@ static void fail_waiting(struct session *session)
             session->forgotten_exec = exec->id;
         free_exec(exec);
         if (listener != NULL)
-            listener->on_failed(context, &e);
+            listener->on_failed(context, e);
     }
+}
+
+static void fail_waiting(struct session *session)
+{
+    struct err e;
+    err_set(&e, ERR_GONE, "the session ended before the cell could begin: %s",
+            session->death.message);
+    err_advise(&e, "%s", session->death.advice);
+    exec_fail_waiting(session, &e);
 }
 
 void exec_end_all(struct session *session)
@@ -384,6 +477,7 @@ void exec_end_all(struct session *session)
     assert(session->state == SESSION_DEAD);
     if (session->running != NULL)
         answer_death(session);
+    answer_held(session);
     fail_waiting(session);
     LIST_EACH(&session->late, node)
     {

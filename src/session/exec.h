@@ -86,6 +86,11 @@ struct exec_result {
     int exit_code;
     double duration_ms;
     bool is_truncated;
+    uint64_t checkpoint;    /* that holds, or will hold, what it did; 0: none */
+    uint64_t saved_through; /* the last cell that is safe on disk; 0: none */
+    bool is_rolled_back;    /* its interpreter ended, and the session went back */
+    uint64_t rolled_back_to;
+    const json_t *extra; /* an object whose members belong to the answer; NULL: none */
 };
 
 /* on_output and on_display may be NULL. on_result or on_failed is the last that is said. */
@@ -113,8 +118,9 @@ struct exec_request {
     size_t code_len;
     uint32_t timeout_ms;   /* of running, not of waiting */
     enum head_names names; /* what the last answer says about the session's names */
-    bool echoes;    /* value and error go to the streams too, as a terminal would show them */
-    bool is_script; /* see struct head_cell */
+    bool echoes;     /* value and error go to the streams too, as a terminal would show them */
+    bool is_script;  /* see struct head_cell */
+    bool is_durable; /* the answer waits until what the cell did is safe on disk */
     struct exec_wait wait;
 };
 
@@ -123,12 +129,14 @@ struct exec {
     struct list kept; /* in the session's list of results that nobody has fetched */
     struct session *session;
     uint64_t id; /* counts from 1 in each session */
-    char *code;  /* while it is queued */
+    char *code;  /* as long as somebody needs it: the queue, or the store */
     size_t code_len;
     uint32_t timeout_ms;
     enum head_names names;
     bool echoes;
     bool is_script;
+
+    bool is_durable;
 
     /* Who waits for the next answer. */
     const struct exec_listener *listener; /* NULL: nobody */
@@ -155,6 +163,12 @@ struct exec {
     uint64_t omitted_output_bytes;
     struct exec_denied *denied;   /* NULL: none */
     struct exec_outcome *outcome; /* how it ended, if that is kept for somebody */
+    bool is_held;                 /* the outcome is not to be told yet */
+    struct death *certificate;    /* of the interpreter that it ended; NULL: it did not */
+    uint64_t checkpoint;          /* see exec_result */
+    bool is_rolled_back;
+    uint64_t rolled_back_to;
+    json_t *extra;
 };
 
 /* Runs the cell now or queues it. A failure to begin ends the session and is told to the listener,
@@ -192,6 +206,16 @@ void exec_on_alarm(struct session *session, enum session_alarm alarm);
 bool exec_interrupt(struct session *session);
 void exec_on_signaled(struct session *session);
 void exec_on_awake(struct session *session); /* its idle interpreter has answered something */
+/* The interpreter ended, and another will take its place: the cell that ran is answered when that
+ * is there. The session's certificate becomes the cell's. */
+void exec_hold_crash(struct session *session);
+/* It is there, at this checkpoint. `extra` goes with the answer, or with the next one if no cell
+ * ran; the reference is taken. */
+void exec_answer_crash(struct session *session, uint64_t checkpoint, json_t *extra);
+/* For the next answer. The reference is taken. */
+void exec_add_news(struct session *session, json_t *news);
+/* Those that wait cannot begin. */
+void exec_fail_waiting(struct session *session, const struct err *e);
 /* The session is dead: answers the running cell and those that wait, closes every pipe. */
 void exec_end_all(struct session *session);
 /* The end of what the running cell wrote to stderr has these words. */

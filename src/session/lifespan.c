@@ -4,6 +4,9 @@
 #include "loop/loop.h"
 #include "session/engine_state.h"
 #include "session/exec.h"
+#include "session/suspend.h"
+
+enum { SAVE_MS = 30 * 1000 };
 
 /* Also one whose cell waits for a line that nobody sends. */
 static bool is_idle(const struct session *session)
@@ -46,8 +49,11 @@ static void on_due(void *context)
         uint64_t idle_ms = idle_due_ms(session, now_ms), age_ms = age_due_ms(session);
         if (age_ms <= now_ms)
             session_end(session, DEATH_BY_AGE);
-        else if (idle_ms <= now_ms)
+        else if (idle_ms <= now_ms && !suspend_soon(session))
             session_end(session, DEATH_BY_IDLENESS);
+        else if (idle_ms <= now_ms)
+            next_ms =
+                MIN(next_ms, now_ms + SAVE_MS); /* if it cannot be saved, that is tried again */
         else
             next_ms = MIN(next_ms, MIN(idle_ms, age_ms));
     }

@@ -8,7 +8,9 @@
 #include "session/input.h"
 #include "session/lifespan.h"
 #include "session/manifest.h"
+#include "session/restore.h"
 #include "session/setup.h"
+#include "session/suspend.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -22,10 +24,10 @@ enum {
 
 const char *session_state_name(enum session_state state)
 {
-    static const char *const names[] = {[SESSION_STARTING] = "starting",
-                                        [SESSION_IDLE] = "idle",
-                                        [SESSION_BUSY] = "busy",
-                                        [SESSION_DEAD] = "dead"};
+    static const char *const names[] = {
+        [SESSION_STARTING] = "starting",   [SESSION_IDLE] = "idle",
+        [SESSION_BUSY] = "busy",           [SESSION_RESTORING] = "busy",
+        [SESSION_SUSPENDED] = "suspended", [SESSION_DEAD] = "dead"};
     return names[state];
 }
 
@@ -33,8 +35,13 @@ void session_move(struct session *session, enum session_state to)
 {
     static const bool is_legal[][SESSION_DEAD + 1] = {
         [SESSION_STARTING] = {[SESSION_IDLE] = true, [SESSION_DEAD] = true},
-        [SESSION_IDLE] = {[SESSION_BUSY] = true, [SESSION_DEAD] = true},
-        [SESSION_BUSY] = {[SESSION_IDLE] = true, [SESSION_DEAD] = true},
+        [SESSION_IDLE] = {[SESSION_BUSY] = true,
+                          [SESSION_RESTORING] = true,
+                          [SESSION_SUSPENDED] = true,
+                          [SESSION_DEAD] = true},
+        [SESSION_BUSY] = {[SESSION_IDLE] = true, [SESSION_RESTORING] = true, [SESSION_DEAD] = true},
+        [SESSION_RESTORING] = {[SESSION_IDLE] = true, [SESSION_DEAD] = true},
+        [SESSION_SUSPENDED] = {[SESSION_RESTORING] = true, [SESSION_DEAD] = true},
         [SESSION_DEAD] = {0},
     };
     assert(is_legal[session->state][to]);
@@ -73,6 +80,8 @@ static void on_alarm(void *context)
         on_closed_too_long(session);
     else if (alarm == ALARM_KILLED)
         session_die(session); /* whatever keeps it from ending goes with its jail */
+    else if (alarm == ALARM_RESTORE)
+        restore_on_alarm(session);
     else
         exec_on_alarm(session, alarm);
 }
@@ -125,20 +134,45 @@ static void push_out_oldest(struct engine *engine)
         session_free(CONTAINER_OF(list_first(&engine->dead), struct session, node));
 }
 
+/* What the daemon's end ends is there again after its next start, if it was saved. */
+static void bury(struct session *session)
+{
+    struct engine *engine = session->engine;
+    bool is_kept = session->saving.has_row && (session->ending.wish == DEATH_BY_STOP ||
+                                               session->ending.wish == DEATH_BY_WARDEN);
+    if (!is_kept)
+        saving_forget(session);
+    pool_release(engine->pool, take_ptr(session->head));
+    if (session->room == NULL)
+        return;
+    session->room->keeps_workspace = is_kept;
+    pool_let_go(engine->pool, take_ptr(session->room));
+}
+
 void session_die(struct session *session)
 {
     struct engine *engine = session->engine;
     note_ending(session, DEATH_UNWISHED, NULL);
-    death_certify(&session->ending, &session->death);
+    if (!session->is_beyond_rescue)
+        death_certify(&session->ending, &session->death);
+    if (restore_after_death(session))
+        return;
+    death_conclude(&session->death, NULL);
+    if (session->state == SESSION_SUSPENDED)
+        engine->n_suspended--;
+    else
+        engine->n_live--;
     session_move(session, SESSION_DEAD);
     list_remove(&session->node);
     list_append(&engine->dead, &session->node);
-    engine->n_live--;
     engine->n_dead++;
     loop_timer_clear(session->timer);
     exec_end_all(session);
     manifest_end_all(session);
-    pool_release(engine->pool, take_ptr(session->head));
+    restore_abandon(session);
+    saving_free(session);
+    history_free(session);
+    bury(session);
     tell_starter(session);
     push_out_oldest(engine);
 }
@@ -149,7 +183,8 @@ static void on_closed(void *context)
     session->engine->n_closing--;
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         output_ring_free(&session->rings[i]);
-    setup_free(session);
+    json_decref(session->env);
+    json_decref(session->news);
     free(session->agent);
     free(session->binding);
     plan_leave(&session->plan);
@@ -205,9 +240,23 @@ static void entered(struct session *session)
         started(session);
 }
 
-static void on_ready(struct head *head)
+static void on_ready(struct head *head, const json_t *notes)
 {
-    entered(head->owner);
+    struct session *session = head->owner;
+    if (session->restore != NULL)
+        restore_on_ready(session, notes);
+    else
+        entered(session);
+}
+
+static void on_forked(struct head *head, const struct head_fork *fork)
+{
+    history_on_forked(head->owner, fork);
+}
+
+static void on_loaded(struct head *head, const json_t *report)
+{
+    restore_on_loaded(head->owner, report);
 }
 
 static void on_display(struct head *head, json_t *output)
@@ -223,7 +272,11 @@ static void on_done(struct head *head, const struct head_verdict *verdict)
 
 static void on_set(struct head *head)
 {
-    started(head->owner);
+    struct session *session = head->owner;
+    if (session->restore != NULL)
+        restore_on_set(session);
+    else
+        started(session);
 }
 
 static void on_input(struct head *head, const struct head_prompt *prompt)
@@ -282,7 +335,9 @@ static void on_exit_status(struct session *session, const struct head_end_facts 
 static void on_end(struct head *head, const struct head_end_facts *facts)
 {
     struct session *session = head->owner;
-    if (facts->how == HEAD_EXITED) {
+    if (session->state == SESSION_RESTORING) {
+        restore_on_end(session, facts);
+    } else if (facts->how == HEAD_EXITED) {
         on_exit_status(session, facts);
     } else if (facts->how == HEAD_REFUSED) {
         note_ending(session, session->is_set_up ? DEATH_BY_SETUP : DEATH_BY_REFUSAL, facts->text);
@@ -296,6 +351,8 @@ static void on_end(struct head *head, const struct head_end_facts *facts)
 
 static const struct head_listener head_listener = {
     .on_ready = on_ready,
+    .on_forked = on_forked,
+    .on_loaded = on_loaded,
     .on_set = on_set,
     .on_input = on_input,
     .on_names = on_names,
@@ -307,14 +364,16 @@ static const struct head_listener head_listener = {
     .on_end = on_end,
 };
 
+const struct head_listener *const session_head_listener = &head_listener;
+
 /* ---- for callers -------------------------------------------------------------------------------
  */
 
-static int refuse_if_full(const struct engine *engine, struct err *e)
+int session_make_place(struct engine *engine, struct err *e)
 {
-    if (engine->is_stopping)
+    if (engine->is_stopping || engine->draining != NULL)
         return err_set(e, ERR_UNAVAILABLE, "the daemon is stopping");
-    if (engine->n_live < engine->config.max_sessions)
+    if (engine->n_live < engine->config.max_sessions || suspend_longest_idle(engine))
         return 0;
     err_set(e, ERR_LIMIT, "%u sessions are running, as many as the configuration allows",
             engine->config.max_sessions);
@@ -357,14 +416,27 @@ static void take_request(struct session *session, const struct session_request *
     size_t ring_max = request->max_output_bytes;
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         output_ring_init(&session->rings[i], ring_max > 0 ? ring_max : config->max_output_bytes);
+    history_init(session, request->checkpoints);
+    saving_init(session, request->durable);
     session->on_started = request->on_started;
     session->start_context = request->context;
+}
+
+static void init_lists(struct session *session)
+{
+    list_init(&session->queue);
+    list_init(&session->late);
+    list_init(&session->kept);
+    list_init(&session->held);
+    list_init(&session->names_waits);
 }
 
 static void take_head(struct session *session, struct head *head)
 {
     memcpy(session->id, head->name, sizeof(session->id));
     session->head = head;
+    session->room = head->room;
+    pool_hold(session->room);
     session->profile = head->profile->name;
     session->limits = head->room->limits;
 }
@@ -375,10 +447,7 @@ static void enlist(struct session *session)
     struct engine *engine = session->engine;
     session->spawned_at_ms = clock_wall_ms();
     session->born_ms = session->used_ms = clock_mono_ms();
-    list_init(&session->queue);
-    list_init(&session->late);
-    list_init(&session->kept);
-    list_init(&session->names_waits);
+    init_lists(session);
     session->timer = loop_timer_new(engine->loop, on_alarm, session);
     list_append(&engine->live, &session->node);
     engine->n_live++;
@@ -392,7 +461,7 @@ int session_create(struct engine *engine, const struct session_request *request,
                    struct session **ret_session, struct err *e)
 {
     char cwd[SESSION_CWD_SIZE];
-    if (refuse_if_full(engine, e) < 0 || setup_check(request, cwd, e) < 0 ||
+    if (session_make_place(engine, e) < 0 || setup_check(request, cwd, e) < 0 ||
         refuse_join(request, e) < 0)
         return -1;
     struct session *session = mem_alloc(sizeof(*session));
@@ -400,7 +469,7 @@ int session_create(struct engine *engine, const struct session_request *request,
     struct pool_request wanted = {.runtime = request->runtime,
                                   .profile = request->profile,
                                   .limits = request->limits,
-                                  .join = request->join != NULL ? request->join->head : NULL,
+                                  .join = request->join != NULL ? request->join->room : NULL,
                                   .listener = &head_listener,
                                   .owner = session};
     if (pool_take(engine->pool, &wanted, &head, e) < 0) {
@@ -415,6 +484,41 @@ int session_create(struct engine *engine, const struct session_request *request,
     if (head->state == HEAD_IDLE)
         entered(session);
     return 0;
+}
+
+static const struct runtime_profile *find_profile(const struct engine *engine, const char *name)
+{
+    for (size_t i = 0; i < engine->config.n_profiles; i++)
+        if (strcmp(engine->config.profiles[i].name, name) == 0)
+            return &engine->config.profiles[i];
+    return NULL;
+}
+
+struct session *session_make_suspended(struct engine *engine, const char *id,
+                                       const struct session_request *request, struct err *e)
+{
+    char cwd[SESSION_CWD_SIZE];
+    const struct runtime_profile *profile = find_profile(engine, request->profile);
+    if (profile == NULL || profile->runtime != request->runtime) {
+        err_set(e, ERR_NOT_FOUND, "there is no profile %.64s any more", request->profile);
+        return NULL;
+    }
+    if (setup_check(request, cwd, e) < 0)
+        return NULL;
+    struct session *session = mem_alloc(sizeof(*session));
+    session->engine = engine;
+    snprintf(session->id, sizeof(session->id), "%s", id);
+    take_request(session, request, cwd);
+    session->profile = profile->name;
+    session->limits = *request->limits;
+    session->used_ms = clock_mono_ms();
+    init_lists(session);
+    session->timer = loop_timer_new(engine->loop, on_alarm, session);
+    session->state = SESSION_SUSPENDED;
+    list_append(&engine->suspended, &session->node);
+    engine->n_suspended++;
+    map_set(&engine->sessions, session->id, session);
+    return session;
 }
 
 void session_forget_starter(struct session *session)
@@ -452,6 +556,8 @@ struct session *session_next(struct engine *engine, struct session *previous)
 {
     struct list *next = previous == NULL ? engine->live.next : previous->node.next;
     if (next == &engine->live)
+        next = engine->suspended.next;
+    if (next == &engine->suspended)
         next = engine->dead.next;
     return next == &engine->dead ? NULL : CONTAINER_OF(next, struct session, node);
 }

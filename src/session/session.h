@@ -1,6 +1,8 @@
 /* A session: an interpreter with an identity, a queue of cells and what they wrote.
  *
  *   STARTING --ready--> IDLE <--cell begins / ends--> BUSY
+ *   IDLE, BUSY --crash or undo--> RESTORING --its interpreter is back--> IDLE
+ *   IDLE --nobody uses it--> SUSPENDED --a cell comes--> RESTORING
  *   any of them --ended--> DEAD, which stays listed until it is deleted or pushed out by others
  */
 #pragma once
@@ -10,8 +12,10 @@
 #include "jail/spec.h"
 #include "session/death.h"
 #include "session/engine.h"
+#include "session/history.h"
 #include "session/output.h"
 #include "session/plan.h"
+#include "session/saving.h"
 
 #include <jansson.h>
 
@@ -23,7 +27,14 @@ struct head;
 struct loop_timer;
 struct session;
 
-enum session_state { SESSION_STARTING, SESSION_IDLE, SESSION_BUSY, SESSION_DEAD };
+enum session_state {
+    SESSION_STARTING,
+    SESSION_IDLE,
+    SESSION_BUSY,
+    SESSION_RESTORING,
+    SESSION_SUSPENDED, /* only its durable copy and its files are left */
+    SESSION_DEAD,
+};
 
 /* What the session's one timer is set for. A cell goes through POLL, WATCH and DEADLINE as far as
  * it runs long enough. */
@@ -38,7 +49,9 @@ enum session_alarm {
     ALARM_CLOSED,   /* the channel is closed, but no end was reported: kill it */
     ALARM_KILLED,   /* the end of a killed interpreter was not reported */
     ALARM_SETTLE,   /* an interrupt that came too late must not hit the next cell */
+    ALARM_REST,     /* idle: make a checkpoint */
     ALARM_QUIET,    /* idle: let the loop read late output */
+    ALARM_RESTORE,  /* a step of a restoration takes too long */
 };
 
 struct session {
@@ -55,13 +68,22 @@ struct session {
     char cwd[SESSION_CWD_SIZE]; /* where it began */
     bool is_unlisted;           /* it has no name that a caller could use */
     bool is_set_up;             /* it was told where and how */
-    json_t *env;                /* until it was told; NULL: nothing to tell */
+    json_t *env;                /* NULL: nothing to tell */
     char joined[UUID_SIZE];     /* the session whose jail it shares; "": its own jail */
     uint32_t idle_timeout_secs; /* 0: it may be idle for ever */
     uint32_t max_age_secs;      /* likewise */
     uint64_t spawned_at_ms;     /* wall clock */
     uint64_t born_ms;           /* monotonic */
-    struct head *head;          /* NULL once dead */
+    struct head *head;          /* NULL once dead, and while another takes its place */
+    struct room *room;          /* held as long as it lives */
+    struct history history;
+    struct saving saving;
+    struct restore *restore; /* it is on its way to another checkpoint; NULL: it is not */
+    bool wants_rest;         /* it is to be suspended when it is saved */
+    bool is_beyond_rescue;   /* it could not be brought back from what `death` says */
+    json_t *news;            /* for the next answer: what happened meanwhile; NULL: nothing */
+    bool was_rolled_back;    /* while no cell ran: for the next answer, too */
+    uint64_t rolled_back_to;
 
     struct exec *running;
     struct list queue; /* of struct exec, waiting */
@@ -71,6 +93,7 @@ struct session {
     struct list kept; /* of struct exec: ended, and nobody has fetched the answer; oldest first */
     size_t n_kept;
     size_t kept_bytes;
+    struct list held;         /* of struct exec: ended, and the answer has to wait for something */
     uint64_t forgotten_exec;  /* the last one whose answer was given up; 0: none */
     uint64_t n_execs;         /* accepted so far; the last exec_id */
     uint64_t looked_after_ns; /* when the warden was last asked to look at its files */
@@ -107,8 +130,10 @@ struct session_request {
     const char *cwd;                  /* NULL: /workspace */
     const json_t *env;                /* an object of strings; NULL: nothing besides the usual */
     struct session *join; /* shares the jail of this one, and its limits; NULL: its own */
-    const uint32_t *idle_timeout_secs;                          /* NULL: the usual; 0: never */
-    const uint32_t *max_age_secs;                               /* likewise */
+    const uint32_t *idle_timeout_secs; /* NULL: the usual; 0: never */
+    const uint32_t *max_age_secs;      /* likewise */
+    enum history_mode checkpoints;
+    enum saving_mode durable;
     void (*on_started)(void *context, struct session *session); /* idle or dead by then */
     void *context;
 };
@@ -143,6 +168,12 @@ void session_end(struct session *session, enum death_wish wish);
 /* It is over. The evidence is in `ending`. */
 void session_die(struct session *session);
 void session_free(struct session *session); /* a dead one */
+extern const struct head_listener *const session_head_listener;
+/* One more may live: another was suspended for it if need be. */
+int session_make_place(struct engine *engine, struct err *e);
+/* One that only the store knew so far. NULL if its profile is no more. */
+struct session *session_make_suspended(struct engine *engine, const char *id,
+                                       const struct session_request *request, struct err *e);
 
 /* ---- for everybody -----------------------------------------------------------------------------
  */

@@ -112,11 +112,5 @@ bool setup_begin(struct session *session)
     if (head_setup(session->head, has_cwd ? session->cwd : NULL, session->env, &e) < 0)
         session_kill(session, DEATH_BY_CHANNEL, e.message);
     session->is_set_up = true;
-    setup_free(session);
     return true;
-}
-
-void setup_free(struct session *session)
-{
-    json_decref(take_ptr(session->env));
 }

@@ -14,4 +14,3 @@ int setup_check(const struct session_request *request, char ret_cwd[SESSION_CWD_
                 struct err *e);
 /* Tells the driver if there is something to tell; false if there is not. */
 bool setup_begin(struct session *session);
-void setup_free(struct session *session);

@@ -15,6 +15,7 @@ enum {
     REPEAT_MS = 500,  /* for an interrupt that had no effect */
     GRACE_MS = 1000,  /* from the first one to the end */
     SETTLE_MS = 2000, /* for a report that never comes */
+    REST_MS = 2,      /* then a cell is not one of a burst */
     QUIET_MS = 25,
     AWAKE_FOR_ANSWER_NS = 200000, /* a short cell's */
     AWAKE_FOR_NEXT_NS = 150000,   /* the next cell of a caller that does not think */
@@ -71,7 +72,16 @@ static bool ask_stray(struct session *session)
 static void become_idle(struct session *session)
 {
     session_move(session, SESSION_IDLE);
-    session_set_alarm(session, ALARM_QUIET, QUIET_MS);
+    if (history_is_due(session))
+        session_set_alarm(session, ALARM_REST, REST_MS);
+    else
+        session_set_alarm(session, ALARM_QUIET, QUIET_MS);
+}
+
+static void on_rest(struct session *session)
+{
+    session_set_alarm(session, ALARM_QUIET, QUIET_MS - REST_MS);
+    history_take(session);
 }
 
 /* An interrupt that was sent too late must arrive between cells, where the driver ignores it: the
@@ -257,6 +267,8 @@ void exec_on_alarm(struct session *session, enum session_alarm alarm)
         on_grace_over(session);
     else if (alarm == ALARM_SETTLE)
         on_settled(session);
+    else if (alarm == ALARM_REST)
+        on_rest(session);
     else if (alarm == ALARM_QUIET)
         late_watch(session);
 }

@@ -89,6 +89,29 @@ void wait_end(struct exec *exec, const struct answer_facts *facts)
         keep(exec, facts);
 }
 
+void wait_hold(struct exec *exec, const struct answer_facts *facts)
+{
+    exec->outcome = answer_keep(exec, facts);
+    exec->is_held = true;
+    list_append(&exec->session->held, &exec->kept);
+}
+
+static void answer_now(struct exec *exec, struct exec_outcome *outcome);
+
+void wait_release(struct exec *exec)
+{
+    struct exec_outcome *outcome = take_ptr(exec->outcome);
+    exec->is_held = false;
+    list_remove(&exec->kept);
+    if (exec->listener != NULL) {
+        answer_now(exec, outcome);
+        return;
+    }
+    wait_end(exec, &outcome->facts);
+    answer_forget(outcome);
+    exec_free_if_over(exec);
+}
+
 void wait_free_kept(struct session *session)
 {
     while (!list_is_empty(&session->kept))
@@ -109,9 +132,9 @@ static struct exec *find_queued(struct session *session, uint64_t exec_id)
     return NULL;
 }
 
-static struct exec *find_kept(struct session *session, uint64_t exec_id)
+static struct exec *find_ended(const struct list *ended, uint64_t exec_id)
 {
-    LIST_EACH(&session->kept, node)
+    LIST_EACH(ended, node)
     {
         struct exec *exec = CONTAINER_OF(node, struct exec, kept);
         if (exec->id == exec_id)
@@ -145,7 +168,9 @@ static struct exec *find_exec(struct session *session, uint64_t exec_id, struct 
     if (exec == NULL || exec->id != exec_id)
         exec = find_queued(session, exec_id);
     if (exec == NULL)
-        exec = find_kept(session, exec_id);
+        exec = find_ended(&session->kept, exec_id);
+    if (exec == NULL)
+        exec = find_ended(&session->held, exec_id);
     if (exec == NULL) {
         refuse_missing(session, exec_id, e);
         return NULL;
@@ -171,9 +196,8 @@ static void replay(struct exec *exec)
             exec->listener->on_display(exec->context, exec->outputs[i]);
 }
 
-static void answer_kept(struct exec *exec)
+static void answer_now(struct exec *exec, struct exec_outcome *outcome)
 {
-    struct exec_outcome *outcome = take_kept(exec);
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         exec_pipe_flush_held(&exec->pipes[i]);
     /* One whose pipes are open belongs to its session, which the listener may end. */
@@ -201,11 +225,11 @@ int session_continue(struct session *session, uint64_t exec_id, const struct exe
     struct exec *exec = find_exec(session, exec_id, e);
     if (exec == NULL)
         return -1;
-    bool is_known = exec->outcome != NULL || exec->question != NULL;
-    *ret_exec = is_known ? NULL : exec;
+    bool is_over = exec->outcome != NULL && !exec->is_held;
+    *ret_exec = is_over || exec->question != NULL ? NULL : exec;
     wait_resume(exec, wait);
-    if (exec->outcome != NULL)
-        answer_kept(exec);
+    if (is_over)
+        answer_now(exec, take_kept(exec));
     else if (exec->question != NULL)
         input_answer(exec);
     return 0;

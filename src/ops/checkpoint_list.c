@@ -1,0 +1,100 @@
+#include "base/clock.h"
+#include "ops/ops.h"
+#include "runtime/snapshot.h"
+#include "session/session.h"
+#include "wire/json.h"
+
+static const struct op_param params[] = {OP_PARAM_SESSION, {0}};
+
+static void put_cells(struct json_out *json, const struct history_cells *cells)
+{
+    json_put_key(json, "cells");
+    json_put_array(json);
+    for (size_t i = 0; i < cells->n; i++)
+        json_put_int(json, (int64_t)cells->ids[i]);
+    json_put_array_end(json);
+}
+
+static void put_files(struct json_out *json, const struct checkpoint *checkpoint)
+{
+    static const char *const names[] = {[FILES_NONE] = "none",
+                                        [FILES_RECORDING] = "recording",
+                                        [FILES_COVERED] = "covered",
+                                        [FILES_TORN] = "torn"};
+    const char *reason = checkpoint->files_reason;
+    json_put_member_str(json, "files", names[checkpoint->files]);
+    json_put_member_str(json, "files_reason", reason[0] != '\0' ? reason : NULL);
+}
+
+static void put_checkpoint(struct json_out *json, const struct checkpoint *checkpoint)
+{
+    char time[CLOCK_RFC3339_SIZE];
+    bool is_awake = checkpoint->snapshot == NULL;
+    json_put_object(json);
+    json_put_member_int(json, "id", (int64_t)checkpoint->id);
+    json_put_member_int(json, "parent",
+                        checkpoint->parent != NULL ? (int64_t)checkpoint->parent->id : 0);
+    json_put_member_int(json, "cell", (int64_t)checkpoint->last_cell);
+    put_cells(json, &checkpoint->cells);
+    json_put_member_str(json, "at", clock_rfc3339(checkpoint->at_ms, time));
+    if (checkpoint->memory_bytes != UINT64_MAX)
+        json_put_member_int(json, "memory_bytes", (int64_t)checkpoint->memory_bytes);
+    else
+        json_put_member_null(json, "memory_bytes");
+    put_files(json, checkpoint);
+    json_put_member_str(json, "restore", is_awake ? "no" : "process");
+    json_put_member_str(json, "reason", is_awake ? checkpoint->reason : NULL);
+    if (checkpoint->threads > 1)
+        json_put_member_int(json, "threads", checkpoint->threads);
+    json_put_object_end(json);
+}
+
+static void reply(void *context)
+{
+    struct call *call = context;
+    struct session *session = call_session(call);
+    if (session == NULL)
+        return;
+    const struct history *history = &session->history;
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    json_put_key(&json, "checkpoints");
+    json_put_array(&json);
+    LIST_EACH(&history->checkpoints, node)
+    put_checkpoint(&json, CONTAINER_OF(node, struct checkpoint, node));
+    json_put_array_end(&json);
+    json_put_member_int(&json, "current",
+                        history->current != NULL ? (int64_t)history->current->id : 0);
+    json_put_member_int(&json, "cells_since", (int64_t)history->since.n);
+    json_put_member_int(&json, "count", (int64_t)history->n);
+    json_put_object_end(&json);
+    call_reply(call, 200, &out);
+}
+
+static void on_gone(struct call *call)
+{
+    history_census_leave(call->op_state);
+}
+
+static void run(struct call *call)
+{
+    struct session *session = call_session(call);
+    if (session == NULL)
+        return;
+    struct history_census *census = history_measure(session, reply, call);
+    if (census == NULL)
+        return; /* and the call is over */
+    call->op_state = census;
+    call->on_gone = on_gone;
+}
+
+const struct op op_checkpoint_list = {
+    .name = "session.checkpoints",
+    .method = "GET",
+    .path = "/v1/sessions/{session_id}/checkpoints",
+    .flags = OP_READ_ONLY,
+    .params = params,
+    .doc = "Lists the points of a session's history that it can go back to.",
+    .run = run,
+};

@@ -1,0 +1,72 @@
+#include "ops/restore_call.h"
+
+#include "ops/ops.h"
+#include "session/session.h"
+#include "wire/json.h"
+
+static const char *files_name(enum restore_files files)
+{
+    static const char *const names[] = {[RESTORED_FILES] = "restored",
+                                        [RESTORED_FILES_SAME] = "restored",
+                                        [RESTORED_FILES_UNKNOWN] = "not_covered"};
+    return names[files];
+}
+
+void put_restored(struct json_out *json, const struct restore_report *report)
+{
+    json_put_member_int(json, "from", (int64_t)report->from);
+    json_put_member_int(json, "to", (int64_t)report->to);
+    json_put_member_str(json, "restored_from", restore_source_name(report->source));
+    json_put_key(json, "cells");
+    json_put_array(json);
+    for (size_t i = 0; i < report->cells.n; i++)
+        json_put_int(json, (int64_t)report->cells.ids[i]);
+    json_put_array_end(json);
+    if (report->cells.n_more > 0)
+        json_put_member_int(json, "more_cells", (int64_t)report->cells.n_more);
+    json_put_member_str(json, "files", files_name(report->files));
+    json_put_member_int(json, "files_changed", (int64_t)report->files_changed);
+    if (report->files_reason[0] != '\0')
+        json_put_member_str(json, "files_reason", report->files_reason);
+    json_put_member_int(json, "ended_processes", (int64_t)report->ended_processes);
+    json_put_key(json, "not_undone");
+    if (report->notes != NULL) {
+        json_put_value(json, report->notes);
+    } else {
+        json_put_array(json);
+        json_put_array_end(json);
+    }
+}
+
+static void on_restored(void *context, const struct restore_report *report)
+{
+    struct call *call = context;
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    json_put_member_str(&json, "session_id", call_text(call, "session_id", ""));
+    put_restored(&json, report);
+    json_put_object_end(&json);
+    call_reply(call, 200, &out);
+}
+
+static void on_failed(void *context, const struct err *e)
+{
+    call_fail(context, e);
+}
+
+const struct restore_listener restore_call_listener = {.on_restored = on_restored,
+                                                       .on_failed = on_failed};
+
+static void on_gone(struct call *call)
+{
+    restore_leave(call->op_state);
+}
+
+void restore_call_begun(struct call *call, struct session *session)
+{
+    if (session->restore == NULL)
+        return; /* and the call is over */
+    call->op_state = session->restore;
+    call->on_gone = on_gone;
+}

@@ -1,0 +1,149 @@
+#include "runtime/snapshot.h"
+
+#include "base/fd.h"
+#include "loop/loop.h"
+#include "wire/json.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+enum { ORDER_MAX = 1024 };
+
+/* ---- falling asleep ----------------------------------------------------------------------------
+ */
+
+static void gone(struct snapshot *snapshot, const char *why)
+{
+    if (snapshot->state == SNAPSHOT_GONE)
+        return;
+    snapshot->state = SNAPSHOT_GONE;
+    loop_poll_close(take_ptr(snapshot->poll), NULL);
+    snapshot->listener->on_gone(snapshot, why);
+}
+
+/* Its first byte is there, and with it the kernel's word about who wrote it. The warden reads it.
+ */
+static void on_first_byte(void *context, int events)
+{
+    struct snapshot *snapshot = context;
+    struct err e;
+    char byte;
+    (void)events;
+    if (recv(snapshot->sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 1) {
+        if (errno != EAGAIN)
+            gone(snapshot, "it ended before it slept");
+        return;
+    }
+    loop_poll_close(take_ptr(snapshot->poll), NULL);
+    snapshot->state = SNAPSHOT_ADOPTING;
+    if (warden_adopt(snapshot->room->warden, snapshot->room->jail, snapshot->number,
+                     WARDEN_CHECKPOINT, snapshot->sock, &e) < 0)
+        gone(snapshot, e.message);
+}
+
+struct snapshot *snapshot_take(struct head *head, uint64_t number, uint64_t id,
+                               const struct snapshot_listener *listener, void *owner, struct err *e)
+{
+    int socks[2];
+    if (head_socketpair(socks, e) < 0)
+        return NULL;
+    if (head_checkpoint(head, id, socks[1], e) < 0) {
+        close(socks[0]);
+        return NULL;
+    }
+    struct snapshot *snapshot = mem_alloc(sizeof(*snapshot));
+    *snapshot = (struct snapshot){.listener = listener,
+                                  .owner = owner,
+                                  .number = number,
+                                  .room = head->room,
+                                  .profile = head->profile,
+                                  .denied = denials_hold(head->denied),
+                                  .sock = socks[0]};
+    list_append(&head->room->snapshots, &snapshot->room_node);
+    snapshot->poll = loop_poll_new(head->loop, snapshot->sock, on_first_byte, snapshot);
+    loop_poll_want(snapshot->poll, LOOP_READ);
+    return snapshot;
+}
+
+void snapshot_free(struct snapshot *snapshot)
+{
+    if (snapshot == NULL)
+        return;
+    struct err ignored; /* a lost warden is told to everybody in its own way */
+    if (snapshot->state == SNAPSHOT_ASLEEP || snapshot->state == SNAPSHOT_ADOPTING)
+        warden_signal(snapshot->room->warden, snapshot->number, SIGKILL, &ignored);
+    loop_poll_close(take_ptr(snapshot->poll), NULL);
+    close(snapshot->sock); /* the end of its channel is its end, too */
+    denials_drop(snapshot->denied);
+    list_remove(&snapshot->room_node);
+    free(snapshot);
+}
+
+void snapshot_refused(struct snapshot *snapshot, const char *why)
+{
+    if (snapshot->state == SNAPSHOT_FORKING)
+        gone(snapshot, why);
+}
+
+void snapshot_on_event(struct snapshot *snapshot, const struct warden_event *event)
+{
+    if (event->type == WARDEN_ENTERED && snapshot->state == SNAPSHOT_ADOPTING) {
+        snapshot->state = SNAPSHOT_ASLEEP;
+        snapshot->jail_bytes = event->bytes;
+        snapshot->listener->on_asleep(snapshot);
+    } else if (event->type == WARDEN_MEASURED) {
+        snapshot->listener->on_measured(snapshot, event->bytes);
+    } else if (event->type == WARDEN_REFUSED) {
+        gone(snapshot, event->text);
+    } else if (event->type == WARDEN_EXITED) {
+        gone(snapshot, "its process was ended");
+    } else if (event->type == WARDEN_GONE || event->type == WARDEN_LOST) {
+        gone(snapshot, "its jail is gone");
+    }
+}
+
+/* ---- orders ------------------------------------------------------------------------------------
+ */
+
+/* So few bytes fit into a socket whose owner reads nothing else. */
+static int send_order(struct snapshot *snapshot, struct buf *frame, size_t mark, int fd,
+                      struct err *e)
+{
+    if (snapshot->state != SNAPSHOT_ASLEEP)
+        return err_set(e, ERR_GONE, "the checkpoint's process is gone");
+    if (!frame_end(frame, mark))
+        return err_set(e, ERR_INTERNAL, "an order is too long");
+    ssize_t n = fd_send(snapshot->sock, frame->data, frame->len, &fd, 1);
+    if (n != (ssize_t)frame->len)
+        return err_set(e, ERR_GONE, "the checkpoint's process does not listen");
+    return 0;
+}
+
+int snapshot_wake(struct snapshot *snapshot, struct head *head, struct err *e)
+{
+    _fd_ int theirs = head_await(head, snapshot->denied, e);
+    if (theirs < 0)
+        return -1;
+    _buf_ struct buf frame = BUF_INIT(ORDER_MAX);
+    size_t mark = frame_begin(&frame);
+    buf_printf(&frame, "{\"op\":\"wake\",\"head\":%llu}", (unsigned long long)head->number);
+    return send_order(snapshot, &frame, mark, theirs, e);
+}
+
+int snapshot_save(struct snapshot *snapshot, const struct head_save *save, int sock, struct err *e)
+{
+    _fd_ int theirs = sock;
+    _buf_ struct buf frame = BUF_INIT(ORDER_MAX);
+    size_t mark = frame_begin(&frame);
+    head_write_save(&frame, save);
+    return send_order(snapshot, &frame, mark, theirs, e);
+}
+
+void snapshot_measure(struct snapshot *snapshot)
+{
+    struct err ignored;
+    if (snapshot->state == SNAPSHOT_ASLEEP)
+        warden_measure(snapshot->room->warden, snapshot->number, &ignored);
+}

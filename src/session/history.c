@@ -1,0 +1,495 @@
+#include "session/history.h"
+
+#include "base/clock.h"
+#include "jail/warden.h"
+#include "loop/loop.h"
+#include "runtime/pool.h"
+#include "session/engine_state.h"
+#include "session/exec.h"
+#include "session/restore.h"
+#include "session/saving.h"
+#include "session/tickets.h"
+#include "wire/json.h"
+
+enum {
+    PATIENCE_AUTO_MS = 20, /* a cell waits for the files of the checkpoint before it */
+    PATIENCE_EVERY_MS = 2000,
+    FILES_MAX = 20000, /* in /workspace, for them to be covered */
+    CENSUS_MS = 500,
+};
+
+const char *const history_modes[] = {"auto", "every", "off", NULL};
+
+const char *history_mode_name(enum history_mode mode)
+{
+    return history_modes[mode];
+}
+
+/* ---- lists of cells ----------------------------------------------------------------------------
+ */
+
+static void add_cells(struct history_cells *cells, const uint64_t *ids, size_t n)
+{
+    if (n == 0)
+        return;
+    cells->ids = mem_realloc(cells->ids, (cells->n + n) * sizeof(*cells->ids));
+    memcpy(cells->ids + cells->n, ids, n * sizeof(*ids));
+    cells->n += n;
+    if (cells->n <= HISTORY_CELLS_MAX)
+        return;
+    size_t surplus = cells->n - HISTORY_CELLS_MAX;
+    memmove(cells->ids, cells->ids + surplus, HISTORY_CELLS_MAX * sizeof(*ids));
+    cells->n = HISTORY_CELLS_MAX;
+    cells->n_more += surplus;
+}
+
+void history_cells_free(struct history_cells *cells)
+{
+    free(cells->ids);
+    *cells = (struct history_cells){0};
+}
+
+/* `first` and then `second`, in `second`. */
+static void prepend_cells(const struct history_cells *first, struct history_cells *second)
+{
+    struct history_cells all = {.n_more = first->n_more};
+    add_cells(&all, first->ids, first->n);
+    add_cells(&all, second->ids, second->n);
+    all.n_more += second->n_more;
+    history_cells_free(second);
+    *second = all;
+}
+
+/* ---- the tree ----------------------------------------------------------------------------------
+ */
+
+void history_init(struct session *session, enum history_mode mode)
+{
+    session->history = (struct history){.mode = mode};
+    list_init(&session->history.checkpoints);
+    list_init(&session->history.censuses);
+}
+
+struct checkpoint *history_find(const struct session *session, uint64_t id)
+{
+    LIST_EACH(&session->history.checkpoints, node)
+    {
+        struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
+        if (checkpoint->id == id)
+            return checkpoint;
+    }
+    return NULL;
+}
+
+static void free_checkpoint(struct checkpoint *checkpoint)
+{
+    struct session *session = checkpoint->session;
+    if (checkpoint->ticket != 0)
+        tickets_forget(session->engine, checkpoint->ticket);
+    pool_forget(session->engine->pool, take_ptr(checkpoint->snapshot));
+    history_cells_free(&checkpoint->cells);
+    list_remove(&checkpoint->node);
+    session->history.n--;
+    free(checkpoint);
+}
+
+/* Its children become those of its parent, and its cells theirs. */
+static void remove_checkpoint(struct checkpoint *checkpoint)
+{
+    struct history *history = &checkpoint->session->history;
+    LIST_EACH(&history->checkpoints, node)
+    {
+        struct checkpoint *child = CONTAINER_OF(node, struct checkpoint, node);
+        if (child->parent != checkpoint)
+            continue;
+        prepend_cells(&checkpoint->cells, &child->cells);
+        child->parent = checkpoint->parent;
+    }
+    if (history->current == checkpoint) {
+        prepend_cells(&checkpoint->cells, &history->since);
+        history->current = checkpoint->parent;
+    }
+    free_checkpoint(checkpoint);
+}
+
+static void end_censuses(struct session *session);
+
+void history_free(struct session *session)
+{
+    struct history *history = &session->history;
+    end_censuses(session);
+    while (!list_is_empty(&history->checkpoints))
+        free_checkpoint(CONTAINER_OF(list_first(&history->checkpoints), struct checkpoint, node));
+    history->current = NULL;
+    history_cells_free(&history->since);
+    free(take_ptr(history->redo));
+    history->n_redo = 0;
+    loop_timer_close(take_ptr(history->patience), NULL);
+}
+
+void history_forget(struct session *session)
+{
+    struct history before = session->history;
+    history_free(session);
+    history_init(session, before.mode);
+    session->history.last_id = before.last_id;
+    session->history.cannot_fork = before.cannot_fork;
+}
+
+struct checkpoint *history_wakeable(struct checkpoint *from)
+{
+    while (from != NULL && from->snapshot == NULL)
+        from = from->parent;
+    return from;
+}
+
+static bool is_ancestor(const struct checkpoint *of, const struct checkpoint *ancestor)
+{
+    while (of != NULL && of != ancestor)
+        of = of->parent;
+    return of == ancestor;
+}
+
+struct history_cells history_undone(const struct session *session, const struct checkpoint *to)
+{
+    struct history_cells undone = {0};
+    const struct history *history = &session->history;
+    add_cells(&undone, history->since.ids, history->since.n);
+    for (const struct checkpoint *at = history->current; at != NULL && !is_ancestor(to, at);
+         at = at->parent)
+        prepend_cells(&at->cells, &undone);
+    return undone;
+}
+
+void history_go_to(struct session *session, struct checkpoint *checkpoint)
+{
+    session->history.current = checkpoint;
+    history_cells_free(&session->history.since);
+}
+
+void history_resume(struct session *session)
+{
+    history_cells_free(&session->history.since);
+    if (session->saving.through > 0)
+        add_cells(&session->history.since, &session->saving.through, 1);
+}
+
+/* ---- giving up old ones ------------------------------------------------------------------------
+ */
+
+/* More memory is in use than the session's own, and half of what checkpoints may cost. */
+static bool is_memory_short(const struct session *session, const struct snapshot *newest)
+{
+    const struct jail_limits *limits = &session->limits;
+    uint64_t most = ((uint64_t)limits->memory_mb + limits->checkpoint_mb / 2) * MIB;
+    return newest->jail_bytes > most;
+}
+
+static struct checkpoint *oldest_but_current(const struct history *history)
+{
+    LIST_EACH(&history->checkpoints, node)
+    {
+        struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
+        if (checkpoint != history->current)
+            return checkpoint;
+    }
+    return NULL;
+}
+
+static void give_up_oldest(struct session *session)
+{
+    struct checkpoint *oldest = oldest_but_current(&session->history);
+    if (oldest != NULL)
+        remove_checkpoint(oldest);
+}
+
+static void give_up_surplus(struct session *session)
+{
+    while (session->history.n > session->engine->config.checkpoints_kept)
+        give_up_oldest(session);
+}
+
+/* ---- files -------------------------------------------------------------------------------------
+ */
+
+struct archive_budget history_budget(const struct session *session)
+{
+    return (struct archive_budget){.files = FILES_MAX,
+                                   .bytes = (uint64_t)session->limits.disk_mb * MIB};
+}
+
+static void read_record(struct checkpoint *checkpoint, const char *text)
+{
+    struct err e;
+    _json_ json_t *answer = NULL;
+    if (json_read_object(text, strlen(text), &answer, &e) < 0)
+        return;
+    const char *manifest = json_string_value(json_object_get(answer, "manifest"));
+    const char *reason = json_string_value(json_object_get(answer, "reason"));
+    if (reason != NULL)
+        snprintf(checkpoint->files_reason, sizeof(checkpoint->files_reason), "%s", reason);
+    if (manifest == NULL || strlen(manifest) != HISTORY_HASH_SIZE - 1) {
+        checkpoint->files = FILES_NONE;
+        return;
+    }
+    bool is_torn = checkpoint->files == FILES_TORN || json_is_true(json_object_get(answer, "torn"));
+    memcpy(checkpoint->manifest, manifest, HISTORY_HASH_SIZE);
+    memcpy(checkpoint->session->history.base, manifest, HISTORY_HASH_SIZE);
+    checkpoint->files = is_torn ? FILES_TORN : FILES_COVERED;
+}
+
+static void on_recorded(void *context, const struct warden_event *event)
+{
+    struct checkpoint *checkpoint = context;
+    struct session *session = checkpoint->session;
+    bool was_awaited = checkpoint->files == FILES_RECORDING;
+    checkpoint->ticket = 0;
+    read_record(checkpoint, event->text);
+    if (checkpoint->files == FILES_RECORDING)
+        checkpoint->files = FILES_NONE;
+    if (was_awaited && session->history.patience != NULL)
+        loop_timer_clear(session->history.patience);
+    restore_on_checkpoint(session);
+    saving_on_rest(session);
+    exec_begin_next(session);
+}
+
+/* What the last record and the last restoration left is known to the archivist. */
+static void record_files(struct checkpoint *checkpoint)
+{
+    struct err e;
+    struct session *session = checkpoint->session;
+    const struct room *room = session->room;
+    struct archive_budget budget = history_budget(session);
+    if (room->heads.next->next != &room->heads) {
+        snprintf(checkpoint->files_reason, sizeof(checkpoint->files_reason),
+                 "other sessions share the sandbox and its files");
+        return;
+    }
+    checkpoint->ticket = pool_new_number(session->engine->pool);
+    tickets_expect(session->engine, checkpoint->ticket, WARDEN_RECORDED, on_recorded, checkpoint);
+    checkpoint->files = FILES_RECORDING;
+    if (warden_record(session->engine->warden, checkpoint->ticket, room->name,
+                      session->history.base, &budget, &e) == 0)
+        return;
+    tickets_forget(session->engine, checkpoint->ticket);
+    checkpoint->ticket = 0;
+    checkpoint->files = FILES_NONE;
+    snprintf(checkpoint->files_reason, sizeof(checkpoint->files_reason), "%.190s", e.message);
+}
+
+static void on_impatience(void *context)
+{
+    struct session *session = context;
+    struct checkpoint *current = session->history.current;
+    if (current != NULL && current->files == FILES_RECORDING)
+        current->files = FILES_TORN; /* what is being read may be the next cell's */
+    exec_begin_next(session);
+}
+
+bool history_blocks(struct session *session)
+{
+    struct history *history = &session->history;
+    if (history->current == NULL || history->current->files != FILES_RECORDING)
+        return false;
+    if (history->patience == NULL)
+        history->patience = loop_timer_new(session->engine->loop, on_impatience, session);
+    if (!loop_timer_is_set(history->patience))
+        loop_timer_set(history->patience,
+                       history->mode == HISTORY_EVERY ? PATIENCE_EVERY_MS : PATIENCE_AUTO_MS);
+    return true;
+}
+
+/* ---- making one --------------------------------------------------------------------------------
+ */
+
+void history_add_cell(struct session *session, uint64_t exec_id)
+{
+    struct history *history = &session->history;
+    add_cells(&history->since, &exec_id, 1);
+    history->n_redo = 0; /* another future has begun */
+}
+
+bool history_has_checkpoints(const struct session *session)
+{
+    return session->history.mode != HISTORY_OFF && !session->history.cannot_fork;
+}
+
+bool history_is_settled(const struct checkpoint *checkpoint)
+{
+    bool is_asleep = checkpoint->snapshot == NULL || checkpoint->snapshot->state == SNAPSHOT_ASLEEP;
+    return is_asleep && checkpoint->files != FILES_RECORDING;
+}
+
+bool history_is_due(const struct session *session)
+{
+    return history_has_checkpoints(session) && session->history.since.n > 0;
+}
+
+uint64_t history_next_id(const struct session *session)
+{
+    const struct history *history = &session->history;
+    if (history->mode == HISTORY_OFF || history->cannot_fork)
+        return 0;
+    if (history->since.n > 0)
+        return history->last_id + 1;
+    return history->current != NULL ? history->current->id : 0;
+}
+
+static void on_asleep(struct snapshot *snapshot)
+{
+    struct checkpoint *checkpoint = snapshot->owner;
+    struct session *session = checkpoint->session;
+    if (session->restore == NULL && is_memory_short(session, snapshot))
+        give_up_oldest(session);
+    restore_on_checkpoint(session);
+    saving_on_rest(session);
+}
+
+static void lose_process(struct checkpoint *checkpoint, const char *why)
+{
+    struct session *session = checkpoint->session;
+    pool_forget(session->engine->pool, take_ptr(checkpoint->snapshot));
+    if (checkpoint->reason[0] == '\0')
+        snprintf(checkpoint->reason, sizeof(checkpoint->reason), "%s", why);
+}
+
+static void on_gone(struct snapshot *snapshot, const char *why)
+{
+    struct checkpoint *checkpoint = snapshot->owner;
+    struct session *session = checkpoint->session;
+    lose_process(checkpoint, why);
+    restore_on_checkpoint(session);
+    saving_on_rest(session);
+}
+
+/* ---- how much memory they take -----------------------------------------------------------------
+ */
+
+struct history_census {
+    struct list node;
+    struct session *session;
+    struct loop_timer *timer;
+    void (*on_measured)(void *context);
+    void *context;
+};
+
+void history_census_leave(struct history_census *census)
+{
+    list_remove(&census->node);
+    loop_timer_close(take_ptr(census->timer), NULL);
+    free(census);
+}
+
+static void end_census(void *context)
+{
+    struct history_census *census = context;
+    void (*on_measured)(void *) = census->on_measured;
+    void *caller = census->context;
+    history_census_leave(census);
+    on_measured(caller);
+}
+
+static bool is_all_measured(const struct history *history)
+{
+    LIST_EACH(&history->checkpoints, node)
+    {
+        const struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
+        if (checkpoint->snapshot != NULL && checkpoint->memory_bytes == UINT64_MAX)
+            return false;
+    }
+    return true;
+}
+
+static void end_censuses(struct session *session)
+{
+    struct history *history = &session->history;
+    while (!list_is_empty(&history->censuses))
+        end_census(CONTAINER_OF(list_first(&history->censuses), struct history_census, node));
+}
+
+static void on_measured(struct snapshot *snapshot, uint64_t bytes)
+{
+    struct checkpoint *checkpoint = snapshot->owner;
+    checkpoint->memory_bytes = bytes;
+    if (is_all_measured(&checkpoint->session->history))
+        end_censuses(checkpoint->session);
+}
+
+struct history_census *history_measure(struct session *session, void (*on_done)(void *context),
+                                       void *context)
+{
+    struct history *history = &session->history;
+    LIST_EACH(&history->checkpoints, node)
+    {
+        struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
+        checkpoint->memory_bytes = UINT64_MAX;
+        if (checkpoint->snapshot != NULL)
+            snapshot_measure(checkpoint->snapshot);
+    }
+    if (is_all_measured(history)) {
+        on_done(context);
+        return NULL;
+    }
+    struct history_census *census = mem_alloc(sizeof(*census));
+    *census =
+        (struct history_census){.session = session, .on_measured = on_done, .context = context};
+    census->timer = loop_timer_new(session->engine->loop, end_census, census);
+    loop_timer_set(census->timer, CENSUS_MS);
+    list_append(&history->censuses, &census->node);
+    return census;
+}
+
+static const struct snapshot_listener snapshot_listener = {
+    .on_asleep = on_asleep, .on_gone = on_gone, .on_measured = on_measured};
+
+void history_on_forked(struct session *session, const struct head_fork *fork)
+{
+    struct checkpoint *checkpoint = history_find(session, fork->id);
+    if (checkpoint == NULL)
+        return;
+    checkpoint->threads = fork->threads;
+    if (fork->is_forked)
+        return;
+    snprintf(checkpoint->reason, sizeof(checkpoint->reason), "%s",
+             fork->reason != NULL ? fork->reason : "the interpreter did not fork");
+    if (checkpoint->snapshot != NULL)
+        snapshot_refused(checkpoint->snapshot, checkpoint->reason);
+    if (fork->threads > 1)
+        return;
+    session->history.cannot_fork = true;
+    remove_checkpoint(checkpoint);
+}
+
+static struct checkpoint *add_checkpoint(struct session *session)
+{
+    struct history *history = &session->history;
+    struct checkpoint *checkpoint = mem_alloc(sizeof(*checkpoint));
+    *checkpoint = (struct checkpoint){.session = session,
+                                      .id = ++history->last_id,
+                                      .parent = history->current,
+                                      .cells = history->since,
+                                      .last_cell = session->ended_exec,
+                                      .at_ms = clock_wall_ms(),
+                                      .memory_bytes = UINT64_MAX};
+    history->since = (struct history_cells){0};
+    history->current = checkpoint;
+    list_append(&history->checkpoints, &checkpoint->node);
+    history->n++;
+    return checkpoint;
+}
+
+void history_take(struct session *session)
+{
+    struct err e;
+    if (!history_is_due(session) || session->state != SESSION_IDLE ||
+        session->head->state != HEAD_IDLE)
+        return;
+    struct checkpoint *checkpoint = add_checkpoint(session);
+    checkpoint->snapshot = pool_snapshot(session->engine->pool, session->head, checkpoint->id,
+                                         &snapshot_listener, checkpoint, &e);
+    if (checkpoint->snapshot == NULL)
+        snprintf(checkpoint->reason, sizeof(checkpoint->reason), "%.190s", e.message);
+    record_files(checkpoint);
+    give_up_surplus(session);
+}

@@ -1,0 +1,484 @@
+#include "session/saving.h"
+
+#include "base/clock.h"
+#include "loop/loop.h"
+#include "runtime/pool.h"
+#include "session/engine_state.h"
+#include "session/exec.h"
+#include "session/spec.h"
+#include "session/suspend.h"
+#include "session/tickets.h"
+#include "session/wait.h"
+#include "wire/json.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+enum {
+    DEADLINE_MS = 120 * 1000, /* of one save */
+    PAUSE_FACTOR = 4,         /* a save that took long is not repeated before that much more */
+    STATES_KEPT = 2,
+};
+
+#define CELLS_BYTES_MAX (1 * MIB)
+
+const char *const saving_modes[] = {"auto", "off", NULL};
+
+/* What the store is told of a cell. */
+struct saving_cell {
+    uint64_t exec_id;
+    char *code;
+    size_t code_len;
+    const char *status;
+    uint64_t at_ms, duration_us;
+};
+
+void saving_init(struct session *session, enum saving_mode mode)
+{
+    session->saving = (struct saving){.mode = mode, .sock = -1};
+    list_init(&session->saving.node);
+}
+
+bool saving_is_on(const struct session *session)
+{
+    return session->saving.mode == SAVING_AUTO && session->engine->store != NULL;
+}
+
+/* ---- cells -------------------------------------------------------------------------------------
+ */
+
+static void drop_cells(struct saving *saving)
+{
+    for (size_t i = 0; i < saving->n_cells; i++)
+        free(saving->cells[i].code);
+    free(take_ptr(saving->cells));
+    saving->n_cells = saving->cells_bytes = 0;
+}
+
+/* The row that says how to make the session again. */
+static int put_row(struct session *session, struct err *e)
+{
+    _free_ char *spec = spec_write(session);
+    struct store_session row = {.id = session->id,
+                                .spec = spec,
+                                .created_ms = session->spawned_at_ms,
+                                .used_ms = clock_wall_ms(),
+                                .n_execs = session->n_execs,
+                                .n_checkpoints = session->history.last_id};
+    if (store_put_session(session->engine->store, &row, e) < 0)
+        return -1;
+    session->saving.has_row = true;
+    return 0;
+}
+
+static void put_cells(struct session *session)
+{
+    struct err e; /* the store's trouble is told by the save that follows */
+    struct saving *saving = &session->saving;
+    if (saving->n_cells == 0 || put_row(session, &e) < 0)
+        return;
+    for (size_t i = 0; i < saving->n_cells; i++) {
+        const struct saving_cell *cell = &saving->cells[i];
+        store_put_cell(session->engine->store, session->id,
+                       &(struct store_cell){.exec_id = cell->exec_id,
+                                            .code = cell->code,
+                                            .code_len = cell->code_len,
+                                            .status = cell->status,
+                                            .at_ms = cell->at_ms,
+                                            .duration_us = cell->duration_us},
+                       &e);
+    }
+    drop_cells(saving);
+}
+
+static void add_cell(struct session *session, const struct exec *exec, const char *status)
+{
+    struct saving *saving = &session->saving;
+    uint64_t duration_us = (uint64_t)(exec_elapsed_ms(exec) * 1000);
+    saving->cells = mem_realloc(saving->cells, (saving->n_cells + 1) * sizeof(*saving->cells));
+    saving->cells[saving->n_cells++] =
+        (struct saving_cell){.exec_id = exec->id,
+                             .code = mem_copy(exec->code, exec->code_len),
+                             .code_len = exec->code_len,
+                             .status = status,
+                             .at_ms = clock_wall_ms() - duration_us / 1000,
+                             .duration_us = duration_us};
+    saving->cells_bytes += exec->code_len + sizeof(*saving->cells);
+    if (saving->cells_bytes > CELLS_BYTES_MAX)
+        put_cells(session);
+}
+
+/* ---- when --------------------------------------------------------------------------------------
+ */
+
+static void on_due(void *context)
+{
+    struct engine *engine = context;
+    uint64_t now_ms = clock_mono_ms(), next_ms = UINT64_MAX;
+    LIST_EACH(&engine->to_save, node)
+    {
+        struct session *session =
+            CONTAINER_OF(CONTAINER_OF(node, struct saving, node), struct session, saving);
+        if (session->saving.due_ms > now_ms) {
+            next_ms = MIN(next_ms, session->saving.due_ms);
+            continue;
+        }
+        list_remove(node);
+        session->saving.is_due = true;
+        saving_on_rest(session);
+    }
+    if (next_ms != UINT64_MAX)
+        loop_timer_set(engine->saving, next_ms - now_ms);
+}
+
+static void schedule(struct session *session, uint64_t in_ms)
+{
+    struct engine *engine = session->engine;
+    struct saving *saving = &session->saving;
+    if (saving->is_due || !list_is_empty(&saving->node))
+        return;
+    if (engine->saving == NULL)
+        engine->saving = loop_timer_new(engine->loop, on_due, engine);
+    saving->due_ms = clock_mono_ms() + in_ms;
+    list_append(&engine->to_save, &saving->node);
+    if (!loop_timer_is_set(engine->saving))
+        loop_timer_set(engine->saving, in_ms);
+}
+
+void saving_add_cell(struct session *session, const struct exec *exec, const char *status)
+{
+    if (!saving_is_on(session))
+        return;
+    add_cell(session, exec, status);
+    if (exec->is_durable)
+        saving_hurry(session);
+    else
+        schedule(session, MAX((uint64_t)SAVING_AFTER_MS, session->saving.took_ms * PAUSE_FACTOR));
+}
+
+void saving_hurry(struct session *session)
+{
+    if (!saving_is_on(session) || saving_is_complete(session))
+        return;
+    list_remove(&session->saving.node);
+    session->saving.is_due = true;
+}
+
+bool saving_is_complete(const struct session *session)
+{
+    return session->saving.through >= session->ended_exec && session->saving.n_cells == 0;
+}
+
+void saving_stop(struct engine *engine)
+{
+    loop_timer_close(take_ptr(engine->saving), NULL);
+}
+
+/* ---- the end of one ----------------------------------------------------------------------------
+ */
+
+/* Whoever waits for what is safe now, or for what will not be (`trouble`). */
+static void release_held(struct session *session, uint64_t through, const char *trouble)
+{
+    LIST_EACH(&session->held, node)
+    {
+        struct exec *exec = CONTAINER_OF(node, struct exec, kept);
+        if (!exec->is_durable || exec->certificate != NULL || exec->id > through)
+            continue;
+        if (trouble != NULL) {
+            if (exec->extra == NULL)
+                exec->extra = json_object();
+            json_object_set_new(exec->extra, "durable_error", json_string(trouble));
+        }
+        wait_release(exec);
+    }
+}
+
+static void let_go(struct session *session)
+{
+    struct saving *saving = &session->saving;
+    struct err ignored;
+    loop_poll_close(take_ptr(saving->poll), NULL);
+    if (saving->sock >= 0)
+        close(take_fd(&saving->sock));
+    if (saving->call != NULL)
+        store_forget(take_ptr(saving->call));
+    if (saving->ticket != 0)
+        tickets_forget(session->engine, saving->ticket);
+    saving->ticket = 0;
+    if (saving->number == 0)
+        return;
+    warden_signal(session->engine->warden, saving->number, SIGKILL, &ignored);
+    tickets_forget(session->engine, saving->number);
+    saving->number = 0;
+}
+
+static void end(struct session *session, const char *trouble)
+{
+    struct saving *saving = &session->saving;
+    let_go(session);
+    saving->is_under_way = false;
+    saving->took_ms = clock_mono_ms() - saving->began_ms;
+    snprintf(saving->trouble, sizeof(saving->trouble), "%s", trouble != NULL ? trouble : "");
+    release_held(session, saving->next_through, trouble);
+    if (trouble == NULL && saving->is_due)
+        saving_on_rest(session);
+    else if (trouble == NULL)
+        suspend_if_wanted(session);
+    else if (trouble != NULL && !saving_is_complete(session))
+        schedule(session, SAVING_AFTER_MS + saving->took_ms * PAUSE_FACTOR);
+}
+
+static void on_stored(void *context, const struct err *e)
+{
+    struct session *session = context;
+    struct saving *saving = &session->saving;
+    saving->call = NULL;
+    if (e == NULL) {
+        saving->through = saving->next_through;
+        saving->checkpoint = saving->next_checkpoint;
+        memcpy(saving->files, saving->next_files, sizeof(saving->files));
+        saving->is_current = true;
+    }
+    end(session, e != NULL ? e->message : NULL);
+}
+
+static void on_ingested(void *context, struct store_state *state, const struct store_saved *at,
+                        const struct err *e)
+{
+    struct session *session = context;
+    struct saving *saving = &session->saving;
+    struct err refused;
+    (void)at;
+    saving->call = NULL;
+    if (e != NULL) {
+        end(session, e->message);
+        return;
+    }
+    put_cells(session);
+    struct store_saved place = {.checkpoint = saving->next_checkpoint,
+                                .through = saving->next_through};
+    memcpy(place.files, saving->next_files, sizeof(place.files));
+    if (put_row(session, &refused) == 0)
+        saving->call = store_put_state(session->engine->store, session->id, &place, state,
+                                       on_stored, session, &refused);
+    store_state_unref(state);
+    if (saving->call == NULL)
+        end(session, refused.message);
+    else
+        store_keep_states(session->engine->store, session->id, NULL, 0, STATES_KEPT, &refused);
+}
+
+/* ---- the stream --------------------------------------------------------------------------------
+ */
+
+static void ingest(struct session *session)
+{
+    struct saving *saving = &session->saving;
+    struct store_limits limits = {.max_bytes = (uint64_t)session->engine->config.state_mb * MIB,
+                                  .deadline_ms = DEADLINE_MS};
+    saving->call =
+        store_ingest(session->engine->store, take_fd(&saving->sock), &limits, on_ingested, session);
+}
+
+static void on_saver_event(void *context, const struct warden_event *event)
+{
+    struct session *session = context;
+    if (event->type == WARDEN_ENTERED)
+        ingest(session);
+    else if (event->type == WARDEN_REFUSED)
+        end(session, event->text);
+}
+
+/* Its first byte tells the warden who it is; an interpreter that saves by itself is known. */
+static void on_first_byte(void *context, int events)
+{
+    struct session *session = context;
+    struct saving *saving = &session->saving;
+    struct err e;
+    char byte;
+    (void)events;
+    bool is_other = saving->number != 0;
+    ssize_t n = recv(saving->sock, &byte, 1, MSG_DONTWAIT | (is_other ? MSG_PEEK : 0));
+    if (n < 0 && errno == EAGAIN)
+        return;
+    loop_poll_close(take_ptr(saving->poll), NULL);
+    if (n != 1) {
+        end(session, "the state could not be saved: nothing came");
+    } else if (!is_other) {
+        ingest(session);
+    } else {
+        tickets_expect_all(session->engine, saving->number, on_saver_event, session);
+        if (warden_adopt(session->engine->warden, session->room->jail, saving->number, WARDEN_SAVER,
+                         saving->sock, &e) < 0)
+            end(session, e.message);
+    }
+}
+
+static int order(struct session *session, int theirs, struct err *e)
+{
+    struct saving *saving = &session->saving;
+    struct checkpoint *current = session->history.current;
+    struct head_save save = {.id = saving->next_through,
+                             .format = HEAD_SAVE_STATE,
+                             .max_bytes = (uint64_t)session->engine->config.state_mb * MIB};
+    if (current != NULL && current->snapshot != NULL)
+        return snapshot_save(current->snapshot, &save, theirs, e);
+    return head_save(session->head, &save, theirs, e);
+}
+
+static void open_stream(struct session *session)
+{
+    struct saving *saving = &session->saving;
+    struct err e;
+    int socks[2];
+    if (head_socketpair(socks, &e) < 0) {
+        end(session, e.message);
+        return;
+    }
+    saving->sock = socks[0];
+    /* Node.js cannot be forked: it writes its state itself. */
+    bool forks = session->runtime != &runtime_node;
+    saving->number = forks ? pool_new_number(session->engine->pool) : 0;
+    if (order(session, socks[1], &e) < 0) {
+        saving->number = 0;
+        end(session, e.message);
+        return;
+    }
+    saving->poll = loop_poll_new(session->engine->loop, saving->sock, on_first_byte, session);
+    loop_poll_want(saving->poll, LOOP_READ);
+}
+
+/* ---- the beginning of one ----------------------------------------------------------------------
+ */
+
+static void on_recorded(void *context, const struct warden_event *event)
+{
+    struct session *session = context;
+    struct err e;
+    _json_ json_t *answer = NULL;
+    session->saving.ticket = 0;
+    const char *manifest = NULL;
+    if (json_read_object(event->text, strlen(event->text), &answer, &e) == 0)
+        manifest = json_string_value(json_object_get(answer, "manifest"));
+    if (manifest != NULL && strlen(manifest) == STORE_HASH_SIZE - 1)
+        memcpy(session->saving.next_files, manifest, STORE_HASH_SIZE);
+    if (session->head != NULL && session->head->state == HEAD_IDLE)
+        open_stream(session);
+    else
+        end(session, "the session went on before it could be saved");
+}
+
+/* Without a checkpoint that has looked at the files, that is done now. */
+static void record(struct session *session)
+{
+    struct err e;
+    struct saving *saving = &session->saving;
+    saving->ticket = pool_new_number(session->engine->pool);
+    tickets_expect(session->engine, saving->ticket, WARDEN_RECORDED, on_recorded, session);
+    struct archive_budget budget = history_budget(session);
+    if (warden_record(session->engine->warden, saving->ticket, session->room->name,
+                      session->history.base, &budget, &e) < 0)
+        end(session, e.message);
+}
+
+static void begin(struct session *session)
+{
+    struct saving *saving = &session->saving;
+    const struct checkpoint *current = session->history.current;
+    saving->is_due = false;
+    saving->is_under_way = true;
+    saving->began_ms = clock_mono_ms();
+    saving->next_through = session->ended_exec;
+    saving->next_files[0] = '\0';
+    if (history_has_checkpoints(session)) {
+        saving->next_checkpoint = current != NULL ? current->id : 0;
+        if (current != NULL)
+            memcpy(saving->next_files, current->manifest, sizeof(saving->next_files));
+        open_stream(session);
+    } else {
+        saving->next_checkpoint = saving->next_through;
+        record(session);
+    }
+}
+
+/* The checkpoint of the present state is complete, or there are none. */
+static bool is_ready(const struct session *session)
+{
+    const struct checkpoint *current = session->history.current;
+    if (session->state != SESSION_IDLE || session->restore != NULL ||
+        session->head->state != HEAD_IDLE)
+        return false;
+    if (!history_has_checkpoints(session))
+        return true;
+    return !history_is_due(session) && current != NULL && history_is_settled(current);
+}
+
+void saving_on_rest(struct session *session)
+{
+    struct saving *saving = &session->saving;
+    if (!saving->is_due || saving->is_under_way || !is_ready(session))
+        return;
+    if (saving_is_complete(session))
+        saving->is_due = false;
+    else
+        begin(session);
+}
+
+void saving_on_restored(struct session *session, const struct history_cells *undone)
+{
+    struct err ignored;
+    struct saving *saving = &session->saving;
+    const struct checkpoint *current = session->history.current;
+    if (saving->is_under_way)
+        end(session, "the session went back to an earlier checkpoint meanwhile");
+    for (size_t i = 0; i < undone->n; i++)
+        if (undone->ids[i] == saving->through)
+            saving->is_current = false;
+    if (!saving_is_on(session) || saving->is_current || !saving->has_row)
+        return;
+    saving->through = 0;
+    store_resume_from(session->engine->store, session->id, current != NULL ? current->id : 0,
+                      &ignored);
+    schedule(session, SAVING_AFTER_MS);
+}
+
+bool saving_is_resumable(const struct session *session)
+{
+    return session->saving.has_row && session->saving.is_current;
+}
+
+void saving_abort(struct session *session, const char *why)
+{
+    if (session->saving.is_under_way)
+        end(session, why);
+    list_remove(&session->saving.node);
+    session->saving.is_due = false;
+    release_held(session, UINT64_MAX, why);
+    /* What ran since is gone with its processes. */
+    session->ended_exec = session->saving.through;
+    drop_cells(&session->saving);
+}
+
+void saving_forget(struct session *session)
+{
+    struct err ignored;
+    if (!session->saving.has_row || session->engine->store == NULL)
+        return;
+    store_delete_session(session->engine->store, session->id, &ignored);
+    if (session->room == NULL) /* else the files go with the jail */
+        warden_remove_workspace(session->engine->warden, session->id, &ignored);
+    session->saving.has_row = false;
+}
+
+void saving_free(struct session *session)
+{
+    struct saving *saving = &session->saving;
+    list_remove(&saving->node);
+    if (saving->is_under_way)
+        let_go(session);
+    saving->is_under_way = saving->is_due = false;
+    release_held(session, UINT64_MAX, "the session ended before its state was safe");
+    drop_cells(saving);
+}

@@ -1,0 +1,76 @@
+/* The durable copy of a session: what is there again after its interpreter, the daemon or the
+ * machine went down. It is made in the background, a second after the last cell, from the last
+ * checkpoint; or at once for a cell whose caller waits for it.
+ *
+ *   a checkpoint (or the interpreter itself) forks a saver -> the store takes the stream in
+ *   -> state, files and cells are on disk -> `through` says up to which cell
+ */
+#pragma once
+
+#include "base/err.h"
+#include "base/list.h"
+#include "session/history.h"
+#include "store/store.h"
+
+struct engine;
+struct exec;
+struct loop_poll;
+struct saving_cell;
+struct session;
+
+enum saving_mode { SAVING_AUTO, SAVING_OFF };
+extern const char *const saving_modes[]; /* NULL-terminated, for choices */
+
+enum {
+    SAVING_AFTER_MS = 1000, /* the first cell that is not safe */
+    SAVING_MB_DEFAULT = 1024,
+};
+
+struct saving {
+    enum saving_mode mode;
+    struct list node;            /* among the engine's sessions that are to be saved */
+    uint64_t due_ms;             /* monotonic */
+    bool is_due;                 /* as soon as the session rests */
+    uint64_t through;            /* the last cell that is safe */
+    uint64_t checkpoint;         /* whose state is safe; 0: none */
+    bool is_current;             /* what is safe belongs to the present line */
+    bool has_row;                /* the store knows the session */
+    char files[STORE_HASH_SIZE]; /* the manifest that is safe; "": none */
+    char trouble[256];           /* why the last one failed; "": it did not */
+    struct saving_cell *cells;   /* that ran and are not told to the store */
+    size_t n_cells, cells_bytes;
+
+    /* The one under way. */
+    bool is_under_way;
+    uint64_t next_through, next_checkpoint;
+    char next_files[STORE_HASH_SIZE];
+    uint64_t number; /* of the saver; 0: the interpreter itself saves */
+    int sock;        /* until the store has it; -1: none */
+    struct loop_poll *poll;
+    struct store_call *call;
+    uint64_t ticket; /* its files are being recorded; 0: they are not */
+    uint64_t began_ms;
+    uint64_t took_ms; /* the last one */
+};
+
+void saving_init(struct session *session, enum saving_mode mode);
+void saving_free(struct session *session);
+bool saving_is_on(const struct session *session);
+
+/* A cell has ended; `exec` may wait for its answer to be safe, and then is held. */
+void saving_add_cell(struct session *session, const struct exec *exec, const char *status);
+/* A checkpoint is complete, or the session rests: a save that waited for that begins. */
+void saving_on_rest(struct session *session);
+/* The session went back: what is safe may be of another line now. */
+void saving_on_restored(struct session *session, const struct history_cells *undone);
+/* There is something on disk that it can be brought back from. */
+bool saving_is_resumable(const struct session *session);
+/* Its processes are gone: what was under way is not. */
+void saving_abort(struct session *session, const char *why);
+/* It is over for good: nothing of it is kept. */
+void saving_forget(struct session *session);
+/* Everything that is not safe is saved as soon as it can be. */
+void saving_hurry(struct session *session);
+bool saving_is_complete(
+    const struct session *session); /* its last cell is safe, or never will be */
+void saving_stop(struct engine *engine);

@@ -1,0 +1,88 @@
+#include "session/spec.h"
+
+#include "wire/json.h"
+
+static const struct {
+    const char *name;
+    size_t offset;
+} limit_members[] = {
+    {"memory_mb", offsetof(struct jail_limits, memory_mb)},
+    {"checkpoint_mb", offsetof(struct jail_limits, checkpoint_mb)},
+    {"cpu_percent", offsetof(struct jail_limits, cpu_percent)},
+    {"pids", offsetof(struct jail_limits, pids)},
+    {"disk_mb", offsetof(struct jail_limits, disk_mb)},
+    {"cpu_seconds", offsetof(struct jail_limits, cpu_seconds)},
+};
+
+static uint32_t *limit_of(struct jail_limits *limits, size_t i)
+{
+    return (uint32_t *)(void *)((char *)limits + limit_members[i].offset);
+}
+
+char *spec_write(const struct session *session)
+{
+    struct jail_limits limits = session->limits;
+    _buf_ struct buf out = BUF_INIT(STORE_ROW_BYTES);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    json_put_member_str(&json, "runtime", session->runtime->name);
+    json_put_member_str(&json, "profile", session->profile);
+    json_put_member_str(&json, "agent", session->agent);
+    json_put_member_str(&json, "binding", session->binding);
+    json_put_member_str(&json, "cwd", session->cwd);
+    json_put_member_str(&json, "checkpoints", history_mode_name(session->history.mode));
+    json_put_member_int(&json, "idle_timeout_secs", session->idle_timeout_secs);
+    json_put_member_int(&json, "max_age_secs", session->max_age_secs);
+    json_put_member_int(&json, "max_output_bytes", (int64_t)session->rings[OUTPUT_STDOUT].max);
+    json_put_key(&json, "limits");
+    json_put_object(&json);
+    for (size_t i = 0; i < ARRAY_LEN(limit_members); i++)
+        json_put_member_int(&json, limit_members[i].name, *limit_of(&limits, i));
+    json_put_object_end(&json);
+    if (session->env != NULL) {
+        json_put_key(&json, "env");
+        json_put_value(&json, session->env);
+    }
+    json_put_object_end(&json);
+    return mem_strdup(buf_str(&out));
+}
+
+static enum history_mode mode_of(const char *name)
+{
+    enum history_mode mode = HISTORY_AUTO;
+    while (name != NULL && mode < HISTORY_OFF && strcmp(history_modes[mode], name) != 0)
+        mode++;
+    return mode;
+}
+
+int spec_read(const char *text, struct session_request *ret_request, struct jail_limits *ret_limits,
+              uint32_t ret_seconds[2], json_t **ret_json, struct err *e)
+{
+    _json_ json_t *spec = NULL;
+    if (json_read_object(text, strlen(text), &spec, e) < 0)
+        return -1;
+    const char *runtime = json_string_value(json_object_get(spec, "runtime"));
+    *ret_request = (struct session_request){
+        .runtime = runtime != NULL ? runtime_by_name(runtime) : NULL,
+        .profile = json_string_value(json_object_get(spec, "profile")),
+        .agent = json_string_value(json_object_get(spec, "agent")),
+        .binding = json_string_value(json_object_get(spec, "binding")),
+        .cwd = json_string_value(json_object_get(spec, "cwd")),
+        .env = json_object_get(spec, "env"),
+        .checkpoints = mode_of(json_string_value(json_object_get(spec, "checkpoints"))),
+        .max_output_bytes = (size_t)json_integer_value(json_object_get(spec, "max_output_bytes")),
+        .limits = ret_limits,
+        .idle_timeout_secs = &ret_seconds[0],
+        .max_age_secs = &ret_seconds[1],
+    };
+    if (ret_request->runtime == NULL || ret_request->profile == NULL)
+        return err_set(e, ERR_INVALID, "it names no runtime or profile");
+    const json_t *limits = json_object_get(spec, "limits");
+    for (size_t i = 0; i < ARRAY_LEN(limit_members); i++)
+        *limit_of(ret_limits, i) =
+            (uint32_t)json_integer_value(json_object_get(limits, limit_members[i].name));
+    ret_seconds[0] = (uint32_t)json_integer_value(json_object_get(spec, "idle_timeout_secs"));
+    ret_seconds[1] = (uint32_t)json_integer_value(json_object_get(spec, "max_age_secs"));
+    *ret_json = take_ptr(spec);
+    return 0;
+}

@@ -1,0 +1,10 @@
+/* What is needed to make a session again, as the store keeps it: JSON, written and read by us. */
+#pragma once
+
+#include "session/session.h"
+
+char *spec_write(const struct session *session); /* the caller frees it */
+
+/* Fills in what the text says; its strings live in `*ret_json`, which the caller drops. */
+int spec_read(const char *text, struct session_request *ret_request, struct jail_limits *ret_limits,
+              uint32_t ret_seconds[2], json_t **ret_json, struct err *e);

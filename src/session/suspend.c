@@ -1,0 +1,170 @@
+#include "session/suspend.h"
+
+#include "base/clock.h"
+#include "loop/loop.h"
+#include "runtime/pool.h"
+#include "session/engine_state.h"
+#include "session/exec.h"
+#include "session/manifest.h"
+#include "session/restore.h"
+#include "session/setup.h"
+#include "session/spec.h"
+#include "wire/json.h"
+
+bool suspend_is_possible(const struct session *session)
+{
+    bool shares_room =
+        session->joined[0] != '\0' || (session->room != NULL && session->room->n_holds > 1);
+    return saving_is_on(session) && session->ended_exec > 0 && !shares_room;
+}
+
+/* Everything but what is on disk goes. */
+static void suspend(struct session *session)
+{
+    struct engine *engine = session->engine;
+    if (session->state == SESSION_IDLE)
+        session_move(session, SESSION_SUSPENDED);
+    list_remove(&session->node);
+    list_append(&engine->suspended, &session->node);
+    engine->n_live--;
+    engine->n_suspended++;
+    loop_timer_clear(session->timer);
+    session->alarm = ALARM_NONE;
+    session->wants_rest = false;
+    history_forget(session);
+    json_decref(take_ptr(session->names));
+    pool_release(engine->pool, take_ptr(session->head));
+    if (session->room != NULL) {
+        session->room->keeps_workspace = true;
+        pool_let_go(engine->pool, take_ptr(session->room));
+    }
+}
+
+void suspend_after_loss(struct session *session, const char *why)
+{
+    session->ending = (struct death_facts){.wish = DEATH_BY_WARDEN, .detail = why};
+    death_certify(&session->ending, &session->death);
+    exec_hold_crash(session);
+    session->ending = (struct death_facts){0};
+    if (session->restore != NULL)
+        restore_abandon_for(session, why);
+    saving_abort(session, why);
+    session->state = SESSION_SUSPENDED;
+    suspend(session);
+    exec_answer_crash(session, session->saving.checkpoint,
+                      json_pack("{ss}", "restored_from", "durable"));
+}
+
+void suspend_wake_waiting(struct engine *engine)
+{
+    LIST_EACH(&engine->suspended, node)
+    {
+        struct session *session = CONTAINER_OF(node, struct session, node);
+        struct err e;
+        if (session->n_queued > 0 && suspend_wake(session, &e) < 0)
+            exec_fail_waiting(session, &e);
+    }
+}
+
+static bool is_resting(const struct session *session)
+{
+    return session->state == SESSION_IDLE && session->restore == NULL && session->n_queued == 0 &&
+           list_is_empty(&session->held) && list_is_empty(&session->names_waits);
+}
+
+void suspend_if_wanted(struct session *session)
+{
+    if (session->wants_rest && is_resting(session) && saving_is_complete(session))
+        suspend(session);
+}
+
+bool suspend_soon(struct session *session)
+{
+    if (!suspend_is_possible(session))
+        return false;
+    session->wants_rest = true;
+    saving_hurry(session);
+    saving_on_rest(session);
+    suspend_if_wanted(session);
+    return true;
+}
+
+bool suspend_longest_idle(struct engine *engine)
+{
+    struct session *longest = NULL;
+    LIST_EACH(&engine->live, node)
+    {
+        struct session *session = CONTAINER_OF(node, struct session, node);
+        if (suspend_is_possible(session) && is_resting(session) && saving_is_complete(session) &&
+            (longest == NULL || session->used_ms < longest->used_ms))
+            longest = session;
+    }
+    if (longest == NULL)
+        return false;
+    suspend(longest);
+    return true;
+}
+
+/* ---- coming back -------------------------------------------------------------------------------
+ */
+
+int suspend_wake(struct session *session, struct err *e)
+{
+    struct engine *engine = session->engine;
+    if (session_make_place(engine, e) < 0)
+        return -1;
+    list_remove(&session->node);
+    list_append(&engine->live, &session->node);
+    engine->n_suspended--;
+    engine->n_live++;
+    session->born_ms = clock_mono_ms(); /* its age counts while it lives */
+    restore_resume(session);
+    return 0;
+}
+
+void suspend_again(struct session *session, const char *why)
+{
+    struct err e;
+    err_set(&e, ERR_UNAVAILABLE, "the session could not be brought back: %s", why);
+    err_advise(&e, "It is still saved. Try again; `cella doctor` says what the machine lacks.");
+    restore_drop(session);
+    session->state = SESSION_SUSPENDED;
+    suspend(session);
+    exec_fail_waiting(session, &e);
+}
+
+/* ---- the start of the daemon -------------------------------------------------------------------
+ */
+
+static void load_one(void *context, const struct store_session *row)
+{
+    struct engine *engine = context;
+    struct session_request request;
+    struct jail_limits limits;
+    uint32_t seconds[2];
+    _json_ json_t *spec = NULL;
+    struct err e;
+    char text[512];
+    struct session *session = NULL;
+    if (spec_read(row->spec, &request, &limits, seconds, &spec, &e) == 0)
+        session = session_make_suspended(engine, row->id, &request, &e);
+    if (session == NULL) {
+        snprintf(text, sizeof(text), "session %s cannot be brought back: %.300s", row->id,
+                 e.message);
+        engine->events.on_notice(engine->events.context, "session_not_loaded", text);
+        return;
+    }
+    session->spawned_at_ms = row->created_ms;
+    session->n_execs = session->ended_exec = row->n_execs;
+    session->forgotten_exec = row->n_execs;
+    session->history.last_id = row->n_checkpoints;
+    session->saving.has_row = true;
+    session->saving.through = row->saved_through;
+    session->saving.checkpoint = row->resume;
+    session->saving.is_current = true;
+}
+
+int suspend_load_all(struct engine *engine, struct err *e)
+{
+    return store_each_session(engine->store, load_one, engine, e);
+}

@@ -1,0 +1,27 @@
+/* Sessions without an interpreter: all that is left of them is on disk, and the next cell brings
+ * them back. A session is suspended when nobody uses it, when others want its place, and by the end
+ * of the daemon. */
+#pragma once
+
+#include "session/session.h"
+
+/* It can be brought back: it is saved, or will be as soon as it rests. */
+bool suspend_is_possible(const struct session *session);
+/* As soon as it is saved. False if it cannot be. */
+bool suspend_soon(struct session *session);
+/* It was saved: suspends it if that was wanted. */
+void suspend_if_wanted(struct session *session);
+/* All its processes were lost; what is on disk is not. */
+void suspend_after_loss(struct session *session, const char *why);
+/* Those that have cells to run come back, now that they can. */
+void suspend_wake_waiting(struct engine *engine);
+/* Makes room for another live session; false if there is none that can give way. */
+bool suspend_longest_idle(struct engine *engine);
+
+/* A cell came for it. */
+int suspend_wake(struct session *session, struct err *e);
+/* It could not be brought back now: it stays as it is, and whoever waits is told. */
+void suspend_again(struct session *session, const char *why);
+
+/* At the start: all that the store knows. */
+int suspend_load_all(struct engine *engine, struct err *e);
