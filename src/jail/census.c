@@ -21,9 +21,10 @@ enum {
 };
 
 struct facts {
-    char state;
+    char state; /* of its first thread, like `flags`: others may outlive that one */
     pid_t session;
     unsigned flags;
+    long threads;
     uint64_t started;
 };
 
@@ -50,8 +51,8 @@ static bool read_facts(int dir, struct facts *ret)
     unsigned long long started;
     if (rest == NULL ||
         sscanf(rest + 1,
-               " %c %*d %*d %d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-               &ret->state, &session, &ret->flags, &started) != 4)
+               " %c %*d %*d %d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d %llu",
+               &ret->state, &session, &ret->flags, &ret->threads, &started) != 5)
         return false;
     ret->session = session;
     ret->started = started;
@@ -172,8 +173,10 @@ static bool is_spared(const struct clearing *c, int dir, pid_t pid, const struct
     for (size_t i = 0; i < c->n_leaders; i++)
         if (pid == c->leaders[i] || facts->session == c->leaders[i])
             return true;
-    /* A namespace below ours is a jail of its own. */
-    return contains(c->spared, pid, facts->started) || namespace_of(dir, "ns/pid") != c->namespace;
+    /* A namespace below ours is a jail of its own. Who does not show his is no such thing. */
+    ino_t namespace = namespace_of(dir, "ns/pid");
+    return contains(c->spared, pid, facts->started) ||
+           (namespace != 0 && namespace != c->namespace);
 }
 
 struct pass {
@@ -185,7 +188,7 @@ static void visit(struct clearing *c, int dir, pid_t pid, const struct facts *fa
                   struct pass *pass)
 {
     bool is_leaving = facts->state == 'Z' || facts->state == 'X' || (facts->flags & EXITING);
-    if (is_leaving)
+    if (is_leaving && facts->threads <= 1)
         return;
     if (contains(&c->ended, pid, facts->started)) {
         pass->has_running = true;

@@ -1,9 +1,12 @@
 /* Who lives in a pid namespace, told and ended from its own init: the test becomes one. */
+#include "base/fd.h"
 #include "jail/census.h"
 #include "jail/syscalls.h"
 #include "unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -115,6 +118,48 @@ static void a_pid_that_came_back_is_a_stranger(void **state)
     census_free(&census);
 }
 
+static void *wait_for_ever(void *context)
+{
+    (void)context;
+    for (;;)
+        pause();
+    return NULL;
+}
+
+/* It looks like one that has ended, and has not. */
+static void a_thread_does_not_outlive_the_clearing(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, wait_for_ever, NULL);
+        syscall(SYS_exit, 0);
+    }
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    for (bool is_zombie = false; !is_zombie;) {
+        _free_ char *text = NULL;
+        assert_int_equal(fd_read_file(AT_FDCWD, path, KIB, &text, NULL), 0);
+        is_zombie = strstr(text, ") Z ") != NULL;
+    }
+    assert_true(is_alive(pid));
+    assert_int_equal(census_clear(1, 0, NULL, 0, NULL), 1);
+    expect_ended(pid);
+    bury(pid);
+}
+
+static void what_cannot_be_dumped_is_ended_too(void **state)
+{
+    (void)state;
+    assert_int_equal(prctl(PR_SET_DUMPABLE, 0), 0);
+    pid_t pid = sleeper(0, false);
+    assert_int_equal(prctl(PR_SET_DUMPABLE, 1), 0);
+    assert_int_equal(census_clear(1, 0, NULL, 0, NULL), 1);
+    expect_ended(pid);
+    bury(pid);
+}
+
 static void a_name_cannot_lie_about_the_rest(void **state)
 {
     (void)state;
@@ -146,6 +191,8 @@ static int run(void)
         cmocka_unit_test(lists_who_is_there),
         cmocka_unit_test(ends_all_but_those_it_is_told_to_spare),
         cmocka_unit_test(a_pid_that_came_back_is_a_stranger),
+        cmocka_unit_test(a_thread_does_not_outlive_the_clearing),
+        cmocka_unit_test(what_cannot_be_dumped_is_ended_too),
         cmocka_unit_test(a_name_cannot_lie_about_the_rest),
         cmocka_unit_test(namespaces_below_are_jails_of_their_own),
     };
