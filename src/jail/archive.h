@@ -63,7 +63,7 @@ struct archive_recorded {
 void archive_record(struct archive *a, int workspace, int store, const struct blob_hash *base,
                     const struct archive_budget *budget, struct archive_recorded *ret);
 
-enum { ARCHIVE_ERRORS_MAX = 20, ARCHIVE_ERROR_SIZE = 512 };
+enum { ARCHIVE_ERRORS_MAX = 20, ARCHIVE_ERROR_SIZE = 400 };
 
 struct archive_restored {
     uint64_t changed, removed, created; /* names */

@@ -61,6 +61,15 @@ static int become_namespace_root(struct err *e)
     return 0;
 }
 
+/* The path ends at our own mounts, the descriptor does not. */
+static int open_blobs(const struct guardian_args *args, struct jail_factory *factory, struct err *e)
+{
+    factory->blobs = open(args->blobs, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (factory->blobs < 0)
+        return err_errno(e, ERR_UNAVAILABLE, errno, "cannot open %s", args->blobs);
+    return 0;
+}
+
 static _Noreturn void warden_child(const struct guardian_args *args, struct jail_factory *factory,
                                    int go)
 {
@@ -71,8 +80,8 @@ static _Noreturn void warden_child(const struct guardian_args *args, struct jail
     struct image_spec spec = {.workspaces = args->workspaces,
                               .read_only_dirs = args->read_only_dirs};
     struct image_sources *sources = NULL;
-    if (image_open_sources(&spec, &sources, &e) < 0 || become_namespace_root(&e) < 0 ||
-        image_build(sources, &e) < 0)
+    if (image_open_sources(&spec, &sources, &e) < 0 || open_blobs(args, factory, &e) < 0 ||
+        become_namespace_root(&e) < 0 || image_build(sources, &e) < 0)
         report_failure(&e);
     factory->workspaces = open(IMAGE_WORKSPACES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (jail_try(factory, &e) < 0)

@@ -23,6 +23,7 @@ struct guardian_args {
     int lifeline; /* a socket that ends with the daemon; GUARDIAN_STAY comes in, and with each
                      GUARDIAN_NEW_WARDEN its control socket goes out */
     const char *workspaces;
+    const char *blobs;
     const char *const *read_only_dirs;
     const struct seccomp_blob *filter;
 };

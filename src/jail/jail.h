@@ -18,6 +18,7 @@ struct jail_factory {
     const struct seccomp_blob *filter;
     bool has_id_range; /* root: every jail has a uid of its own; else all map to the one user */
     int workspaces;    /* descriptor of IMAGE_WORKSPACES */
+    int blobs;         /* descriptor of the store */
 };
 
 struct jail {

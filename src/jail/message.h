@@ -111,3 +111,20 @@ struct keeper_word {
     uint64_t head;
     uint64_t bytes;
 };
+
+/* Warden to archivist. */
+enum archivist_order_type { ARCHIVIST_RECORD, ARCHIVIST_RESTORE, ARCHIVIST_FORGET };
+
+struct archivist_order {
+    enum archivist_order_type type;
+    uint64_t ticket;
+    char workspace[WORKSPACE_NAME_MAX];
+    char manifest[BLOB_HEX_SIZE]; /* RECORD: the base or "" */
+    struct archive_budget budget;
+};
+
+/* Archivist to warden; the JSON follows in the same message. */
+struct archivist_word {
+    enum archivist_order_type type;
+    uint64_t ticket;
+};

@@ -44,7 +44,7 @@ static void complain_entry(struct restore *r, const struct manifest_entry *entry
                       : errnum == -ENOSPC || errnum == -EDQUOT || errnum == -EFBIG
                           ? "the disk is full"
                           : strerror(-errnum);
-    complain(r, "%.400s: %s", entry->path, why);
+    complain(r, "%.300s: %s", entry->path, why);
 }
 
 static const char *name_of(const struct manifest_entry *entry)
@@ -74,11 +74,21 @@ static bool remove_name(struct restore *r, int dir, const char *name, const char
 {
     int64_t n = tree_remove(dir, name);
     if (n < 0)
-        complain(r, "%.200s%s%.200s: cannot be removed: %s", path, path[0] ? "/" : "", name,
+        complain(r, "%.200s%s%.100s: cannot be removed: %s", path, path[0] ? "/" : "", name,
                  strerror((int)-n));
     else
         r->out->removed += (uint64_t)n;
     return n >= 0;
+}
+
+/* Nothing is renamed onto a directory. */
+static bool make_way(struct restore *r, int dir, const struct manifest_entry *entry,
+                     const struct stat **st)
+{
+    if (*st == NULL || !S_ISDIR((*st)->st_mode))
+        return true;
+    *st = NULL;
+    return remove_name(r, dir, name_of(entry), "");
 }
 
 /* Owner, permissions and time of what is open; in this order, for each changes the next. Returns
@@ -242,7 +252,7 @@ static void restore_file(struct restore *r, int dir, const struct manifest_entry
             r->out->changed += (uint64_t)e;
         return;
     }
-    if (st != NULL && S_ISDIR(st->st_mode) && !remove_name(r, dir, name_of(entry), ""))
+    if (!make_way(r, dir, entry, &st))
         return;
     int e = make_file(r, dir, entry);
     if (e < 0)
@@ -280,7 +290,7 @@ static void restore_link(struct restore *r, int dir, const struct manifest_entry
 {
     const char *name = name_of(entry);
     if (st == NULL || !S_ISLNK(st->st_mode) || !is_same_link(dir, entry)) {
-        if (st != NULL && S_ISDIR(st->st_mode) && !remove_name(r, dir, name, ""))
+        if (!make_way(r, dir, entry, &st))
             return;
         int e = make_link(r, dir, entry);
         if (e < 0) {

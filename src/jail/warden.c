@@ -19,7 +19,12 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-enum { START_TIMEOUT_MS = 15000, STOP_TIMEOUT_MS = 10000, EVENTS_PER_TURN = 64 };
+enum {
+    START_TIMEOUT_MS = 15000,
+    STOP_TIMEOUT_MS = 10000,
+    EVENTS_PER_TURN = 64,
+    PATH_SIZE = 4096,
+};
 
 struct unsent {
     struct list link;
@@ -51,11 +56,10 @@ struct warden {
 
 /* ---- starting and ending ------------------------------------------------------------------- */
 
-static int make_workspaces(const char *data_dir, bool is_root, char *path, size_t size,
-                           struct err *e)
+/* A directory of the data directory that the warden's world owns. */
+static int make_dir(const char *path, mode_t mode, bool is_root, struct err *e)
 {
-    snprintf(path, size, "%s/workspaces", data_dir);
-    if (mkdir(path, 0711) < 0 && errno != EEXIST)
+    if (mkdir(path, mode) < 0 && errno != EEXIST)
         return err_errno(e, ERR_UNAVAILABLE, errno, "cannot make %s", path);
     /* The data directory belongs to a user with less rights than root, who must not have root give
      * away what a link leads to. */
@@ -65,10 +69,18 @@ static int make_workspaces(const char *data_dir, bool is_root, char *path, size_
         return err_errno(e, ERR_UNAVAILABLE, errno, "cannot use %s", path);
     if (st.st_uid != geteuid() && !(is_root && st.st_uid == GUARDIAN_ID_BASE))
         return err_set(e, ERR_FORBIDDEN, "%s belongs to another user", path);
-    /* Jails' users pass through on the way to their own directory, and see nothing. */
-    if (fchmod(fd, 0711) < 0 || (is_root && fchown(fd, GUARDIAN_ID_BASE, GUARDIAN_ID_BASE) < 0))
+    if (fchmod(fd, mode) < 0 || (is_root && fchown(fd, GUARDIAN_ID_BASE, GUARDIAN_ID_BASE) < 0))
         return err_errno(e, ERR_UNAVAILABLE, errno, "cannot hand over %s", path);
     return 0;
+}
+
+static int make_dirs(const char *data_dir, bool is_root, char workspaces[PATH_SIZE],
+                     char blobs[PATH_SIZE], struct err *e)
+{
+    snprintf(workspaces, PATH_SIZE, "%s/workspaces", data_dir);
+    snprintf(blobs, PATH_SIZE, "%s/blobs", data_dir);
+    /* Jails' users pass through on the way to their own workspace, and see nothing. */
+    return make_dir(workspaces, 0711, is_root, e) < 0 ? -1 : make_dir(blobs, 0700, is_root, e);
 }
 
 static int await_start(struct warden *w, struct err *e)
@@ -95,10 +107,10 @@ int warden_start(const struct warden_config *config, struct warden **ret_warden,
 {
     /* Kept for the guardian's life, which has its own copy. */
     static struct seccomp_blob filter;
-    char workspaces[4096];
+    char workspaces[PATH_SIZE], blobs[PATH_SIZE];
     bool is_root = geteuid() == 0;
     int control[2], lifeline[2];
-    if (make_workspaces(config->data_dir, is_root, workspaces, sizeof(workspaces), e) < 0 ||
+    if (make_dirs(config->data_dir, is_root, workspaces, blobs, e) < 0 ||
         seccomp_compile(&filter, e) < 0)
         return -1;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
@@ -112,6 +124,7 @@ int warden_start(const struct warden_config *config, struct warden **ret_warden,
         .control = control[1],
         .lifeline = lifeline[0],
         .workspaces = workspaces,
+        .blobs = blobs,
         .read_only_dirs = config->read_only_dirs,
         .filter = &filter,
     };
@@ -461,6 +474,8 @@ int warden_restore(struct warden *w, uint64_t ticket, const char *workspace, con
                    struct err *e)
 {
     struct request r = {.type = REQUEST_RESTORE, .head = ticket};
+    if (manifest[0] == '\0')
+        return err_set(e, ERR_INVALID, "no manifest to restore is named");
     return send_archive(w, &r, workspace, manifest, e);
 }
 

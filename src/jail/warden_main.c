@@ -5,6 +5,7 @@
 #include "jail/enter.h"
 #include "jail/image.h"
 #include "jail/keeper.h"
+#include "jail/relay.h"
 #include "jail/witness.h"
 #include "jail/zygote.h"
 
@@ -21,6 +22,7 @@
 
 enum {
     ZYGOTES_MAX = 32,
+    FIXED_WAITS = 4, /* besides the zygotes' sockets */
     SLOTS_MAX = 60000,
     ERRORS_SHOWN = 4096,
     SPARES_MAX = 2,
@@ -34,7 +36,8 @@ static struct {
     int control;
     int keeper;
     pid_t keeper_pid;
-    int signals; /* signalfd: SIGCHLD */
+    struct relay relay; /* to the archivist */
+    int signals;        /* signalfd: SIGCHLD */
     struct jail_factory *factory;
     struct list jails;
     struct map jails_by_id;
@@ -200,6 +203,7 @@ static void settle(struct jail *j)
         bury(j);
     } else {
         j->is_removing = true;
+        relay_forget(&warden.relay, j->workspace);
         order_keeper(KEEPER_REMOVE, j, false, NULL, 0);
     }
 }
@@ -633,6 +637,7 @@ static void remove_workspace(const struct request *r)
             j->keeps_workspace = false;
         return;
     }
+    relay_forget(&warden.relay, r->workspace);
     keeper_set_aside(warden.factory->workspaces, r->workspace);
     send_keeper(&(struct keeper_order){.type = KEEPER_SWEEP}, NULL, 0);
 }
@@ -751,6 +756,8 @@ static void reaped(pid_t pid, int status)
 {
     if (pid == warden.keeper_pid)
         _exit(1); /* without its keeper no quota holds */
+    if (relay_reaped(&warden.relay, pid))
+        return;
     struct inmate *i = map_get(&warden.inmates_by_pid, key_of((uint64_t)pid).text);
     if (i != NULL) {
         inmate_exited(i, status);
@@ -834,6 +841,8 @@ static void read_control(void)
         measure(&r);
     } else if (r.type == REQUEST_REMOVE) {
         remove_workspace(&r);
+    } else if (r.type == REQUEST_RECORD || r.type == REQUEST_RESTORE) {
+        relay_order(&warden.relay, &r);
     } else {
         obey_for_jail(&r);
     }
@@ -908,34 +917,38 @@ _Noreturn void warden_main(int control, struct jail_factory *factory)
     keeper_set_leftovers_aside(factory->workspaces);
     pass_over_kept_slots();
     start_keeper();
+    relay_init(&warden.relay, factory->workspaces, factory->blobs, tell);
     tell(&(struct report){.type = REPORT_STARTED}, "");
     for (;;) {
-        struct pollfd waits[3 + ZYGOTES_MAX] = {
+        struct pollfd waits[FIXED_WAITS + ZYGOTES_MAX] = {
             {.fd = warden.control, .events = POLLIN},
             {.fd = warden.signals, .events = POLLIN},
             {.fd = warden.keeper, .events = POLLIN},
+            {.fd = warden.relay.sock, .events = POLLIN}, /* -1 is passed over */
         };
         struct zygote *zygotes[ZYGOTES_MAX];
         nfds_t n = 0;
         LIST_EACH(&warden.zygotes, at)
         {
             zygotes[n] = CONTAINER_OF(at, struct zygote, link);
-            waits[3 + n] = (struct pollfd){.fd = zygotes[n]->sock, .events = POLLIN};
+            waits[FIXED_WAITS + n] = (struct pollfd){.fd = zygotes[n]->sock, .events = POLLIN};
             n++;
         }
-        int ready = poll(waits, 3 + n, needs_spare() ? SPARE_AFTER_MS : -1);
+        int ready = poll(waits, FIXED_WAITS + n, needs_spare() ? SPARE_AFTER_MS : -1);
         if (ready == 0)
             make_spare();
         if (ready <= 0)
             continue;
         /* Zygotes before exits: a child's pid should be known before its end is. */
         for (nfds_t i = 0; i < n; i++)
-            if (waits[3 + i].revents & POLLIN)
+            if (waits[FIXED_WAITS + i].revents & POLLIN)
                 read_zygote(zygotes[i]);
         if (waits[1].revents)
             reap_all();
         if (waits[2].revents)
             read_keeper();
+        if (waits[3].revents && warden.relay.sock >= 0)
+            relay_read(&warden.relay);
         if (waits[0].revents)
             read_control();
     }

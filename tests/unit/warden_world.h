@@ -73,6 +73,33 @@ static inline void remove_empty(const char *path)
     closedir(dir);
 }
 
+/* Blobs lie one directory deep. */
+static inline void remove_blobs(void)
+{
+    char path[128], inner[512];
+    snprintf(path, sizeof(path), "%s/blobs", here.data);
+    DIR *dir = opendir(path);
+    assert_non_null(dir);
+    struct dirent *entry;
+    while ((entry = readdir(dir)) != NULL) {
+        if (fd_is_dots(entry->d_name))
+            continue;
+        snprintf(inner, sizeof(inner), "%s/%s", path, entry->d_name);
+        DIR *blobs = opendir(inner);
+        struct dirent *blob;
+        while (blobs != NULL && (blob = readdir(blobs)) != NULL)
+            if (!fd_is_dots(blob->d_name))
+                unlinkat(dirfd(blobs), blob->d_name, 0);
+        if (blobs == NULL)
+            assert_int_equal(unlink(inner), 0); /* of an archivist that was killed */
+        else
+            closedir(blobs);
+        rmdir(inner);
+    }
+    closedir(dir);
+    assert_int_equal(rmdir(path), 0);
+}
+
 static inline int stop(void **state)
 {
     (void)state;
@@ -83,6 +110,7 @@ static inline int stop(void **state)
     snprintf(path, sizeof(path), "%s/workspaces", here.data);
     remove_empty(path); /* of jails that nobody entered */
     assert_int_equal(rmdir(path), 0);
+    remove_blobs();
     assert_int_equal(rmdir(here.data), 0);
     return 0;
 }

@@ -1,0 +1,306 @@
+#include "jail/archivist.h"
+
+#include "base/fd.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "jail/archive.h"
+#include "jail/enter.h"
+#include "jail/message.h"
+#include "jail/tree.h"
+#include "wire/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+enum {
+    WORKERS_MAX = 16,
+    KNOWN_MAX = 500 * 1000, /* names in memory, of all workspaces together: about 100 MB */
+    ARENAS_MAX = 2,         /* of malloc: threads are for waiting, not for speed */
+};
+
+struct order {
+    struct list link;
+    struct archivist_order what;
+};
+
+/* A workspace that is known or has orders. */
+struct place {
+    struct list link; /* in `ready` while it waits for a worker, else in `resting` */
+    struct list orders;
+    bool is_busy; /* a worker has it, or it waits for one */
+    struct archive archive;
+    size_t n_known; /* names */
+    char workspace[WORKSPACE_NAME_MAX];
+};
+
+static struct {
+    int control, workspaces, store;
+    pthread_mutex_t lock; /* everything below */
+    pthread_cond_t has_work;
+    struct list ready;
+    struct list resting; /* least lately used first */
+    struct map places;
+    size_t n_ready, n_idle, n_workers;
+    size_t n_known;
+} archivist = {.lock = PTHREAD_MUTEX_INITIALIZER, .has_work = PTHREAD_COND_INITIALIZER};
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static void say(const struct archivist_order *order, const struct buf *text)
+{
+    char message[sizeof(struct archivist_word) + MESSAGE_TEXT_MAX];
+    struct archivist_word word = {.type = order->type, .ticket = order->ticket};
+    memcpy(message, &word, sizeof(word));
+    memcpy(message + sizeof(word), text->data, text->len);
+    if (fd_send(archivist.control, message, sizeof(word) + text->len, NULL, 0) < 0)
+        _exit(0); /* the warden is gone */
+}
+
+static void put_recorded(struct buf *out, const struct archive_recorded *recorded)
+{
+    char hex[BLOB_HEX_SIZE];
+    struct json_out o = JSON_OUT(out);
+    json_put_object(&o);
+    json_put_member_str(&o, "manifest",
+                        recorded->has_manifest ? blob_hex(&recorded->manifest, hex) : NULL);
+    json_put_member_int(&o, "files", (int64_t)recorded->files);
+    json_put_member_int(&o, "bytes", (int64_t)recorded->bytes);
+    json_put_member_int(&o, "new_bytes", (int64_t)recorded->new_bytes);
+    json_put_member_int(&o, "skipped", (int64_t)recorded->skipped);
+    json_put_member_bool(&o, "torn", recorded->is_torn);
+    json_put_member_str(&o, "reason", recorded->has_manifest ? NULL : recorded->reason);
+    json_put_object_end(&o);
+}
+
+static void put_restored(struct buf *out, const struct archive_restored *restored)
+{
+    struct json_out o = JSON_OUT(out);
+    json_put_object(&o);
+    json_put_member_int(&o, "changed", (int64_t)restored->changed);
+    json_put_member_int(&o, "removed", (int64_t)restored->removed);
+    json_put_member_int(&o, "created", (int64_t)restored->created);
+    json_put_key(&o, "errors");
+    json_put_array(&o);
+    for (size_t i = 0; i < restored->n_errors; i++)
+        json_put_str(&o, restored->errors[i]);
+    json_put_array_end(&o);
+    json_put_member_int(&o, "more_errors", (int64_t)restored->n_errors_dropped);
+    json_put_object_end(&o);
+}
+
+/* ---- one order ------------------------------------------------------------------------------- */
+
+static void record(struct place *p, const struct archivist_order *order, struct buf *out)
+{
+    struct archive_recorded recorded = {0};
+    struct blob_hash base;
+    bool has_base = blob_parse_hex(order->manifest, &base) == 0;
+    _fd_ int top = tree_open(archivist.workspaces, p->workspace, O_RDONLY | O_DIRECTORY, 0);
+    if (top < 0)
+        snprintf(recorded.reason, sizeof(recorded.reason), "the workspace cannot be opened: %s",
+                 strerror(-top));
+    else
+        archive_record(&p->archive, top, archivist.store, has_base ? &base : NULL, &order->budget,
+                       &recorded);
+    put_recorded(out, &recorded);
+}
+
+static void restore(struct place *p, const struct archivist_order *order, struct buf *out)
+{
+    _free_ struct archive_restored *restored = mem_alloc(sizeof(*restored));
+    struct blob_hash manifest;
+    _fd_ int top = tree_open(archivist.workspaces, p->workspace, O_RDONLY | O_DIRECTORY, 0);
+    if (top < 0 || blob_parse_hex(order->manifest, &manifest) < 0)
+        snprintf(restored->errors[restored->n_errors++], ARCHIVE_ERROR_SIZE,
+                 "the workspace cannot be opened: %s", strerror(top < 0 ? -top : EINVAL));
+    else
+        archive_restore(&p->archive, top, archivist.store, &manifest, restored);
+    put_restored(out, restored);
+}
+
+static void carry_out(struct place *p, const struct archivist_order *order)
+{
+    _buf_ struct buf out = BUF_INIT(MESSAGE_TEXT_MAX);
+    if (order->type == ARCHIVIST_FORGET) {
+        archive_forget(&p->archive);
+        return;
+    }
+    if (order->type == ARCHIVIST_RECORD)
+        record(p, order, &out);
+    else
+        restore(p, order, &out);
+    say(order, &out);
+}
+
+/* ---- who does it ----------------------------------------------------------------------------- */
+
+static void count_known(struct place *p)
+{
+    size_t n = p->archive.manifest == NULL ? 0 : p->archive.manifest->n_entries;
+    archivist.n_known += n - p->n_known;
+    p->n_known = n;
+}
+
+static void drop_place(struct place *p)
+{
+    archive_forget(&p->archive);
+    count_known(p);
+    map_remove(&archivist.places, p->workspace);
+    list_remove(&p->link);
+    free(p);
+}
+
+/* What is forgotten costs its next record a reading of everything, and nothing else. */
+static void drop_oldest(void)
+{
+    while (archivist.n_known > KNOWN_MAX && !list_is_empty(&archivist.resting))
+        drop_place(CONTAINER_OF(list_first(&archivist.resting), struct place, link));
+}
+
+static void make_ready(struct place *p)
+{
+    list_remove(&p->link);
+    list_append(&archivist.ready, &p->link);
+    archivist.n_ready++;
+}
+
+/* The worker is done with one order. The others of this place have to wait for their turn. */
+static void put_back(struct place *p)
+{
+    count_known(p);
+    if (!list_is_empty(&p->orders)) {
+        make_ready(p);
+        return;
+    }
+    p->is_busy = false;
+    list_append(&archivist.resting, &p->link);
+    if (p->n_known == 0)
+        drop_place(p);
+    drop_oldest();
+}
+
+static void *work(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&archivist.lock);
+    for (;;) {
+        while (list_is_empty(&archivist.ready)) {
+            archivist.n_idle++;
+            pthread_cond_wait(&archivist.has_work, &archivist.lock);
+            archivist.n_idle--;
+        }
+        struct place *p = CONTAINER_OF(list_first(&archivist.ready), struct place, link);
+        struct order *order = CONTAINER_OF(list_first(&p->orders), struct order, link);
+        list_remove(&p->link);
+        archivist.n_ready--;
+        list_remove(&order->link);
+        pthread_mutex_unlock(&archivist.lock);
+        carry_out(p, &order->what);
+        free(order);
+        pthread_mutex_lock(&archivist.lock);
+        put_back(p);
+    }
+    return NULL;
+}
+
+static void add_worker(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, work, NULL) == 0) {
+        pthread_detach(thread);
+        archivist.n_workers++;
+    } else if (archivist.n_workers == 0) {
+        _exit(1); /* the warden tells who waits, and tries again */
+    }
+}
+
+static struct place *place_of(const char *workspace)
+{
+    struct place *p = map_get(&archivist.places, workspace);
+    if (p != NULL)
+        return p;
+    p = mem_alloc(sizeof(*p));
+    list_init(&p->link);
+    list_init(&p->orders);
+    snprintf(p->workspace, sizeof(p->workspace), "%s", workspace);
+    map_set(&archivist.places, workspace, p);
+    return p;
+}
+
+static void take_order(const struct archivist_order *what)
+{
+    struct order *order = mem_alloc(sizeof(*order));
+    order->what = *what;
+    pthread_mutex_lock(&archivist.lock);
+    struct place *p = place_of(what->workspace);
+    list_append(&p->orders, &order->link);
+    if (!p->is_busy) {
+        p->is_busy = true;
+        make_ready(p);
+        if (archivist.n_ready > archivist.n_idle && archivist.n_workers < WORKERS_MAX)
+            add_worker();
+        pthread_cond_signal(&archivist.has_work);
+    }
+    pthread_mutex_unlock(&archivist.lock);
+}
+
+/* ---- the process ----------------------------------------------------------------------------- */
+
+/* It must read and write what belongs to any jail's user, and for a moment be that user. */
+static int keep_needed_capabilities(void)
+{
+    static const int needed[] = {CAP_CHOWN,  CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH,
+                                 CAP_FOWNER, CAP_FSETID,       CAP_SETUID};
+    uint32_t set = 0;
+    for (size_t i = 0; i < ARRAY_LEN(needed); i++)
+        set |= 1U << needed[i];
+    for (int cap = 0; cap <= 63; cap++)
+        if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 && errno != EINVAL)
+            return -errno;
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct sets[2] = {{.effective = set, .permitted = set}};
+    if (syscall(SYS_capset, &header, sets) < 0)
+        return -errno;
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
+}
+
+static void set_signals(void)
+{
+    /* SIGIO: somebody wants a file on which we hold a lease for a moment. SIGXFSZ: the error code
+     * says it better. */
+    static const int ignored[] = {SIGIO, SIGXFSZ, SIGPIPE};
+    for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
+        signal(ignored[i], SIG_IGN);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+_Noreturn void archivist_main(int sock, int workspaces, int store)
+{
+    prctl(PR_SET_NAME, "cella-archivist");
+    mallopt(M_ARENA_MAX, ARENAS_MAX);
+    set_signals();
+    umask(0077);
+    if (keep_needed_capabilities() < 0)
+        _exit(1);
+    archivist.control = sock;
+    archivist.workspaces = workspaces;
+    archivist.store = store;
+    list_init(&archivist.ready);
+    list_init(&archivist.resting);
+    for (;;) {
+        struct archivist_order order;
+        if (fd_recv(sock, &order, sizeof(order), NULL, 0, NULL) != sizeof(order))
+            _exit(0); /* the warden is gone */
+        order.workspace[WORKSPACE_NAME_MAX - 1] = '\0';
+        order.manifest[BLOB_HEX_SIZE - 1] = '\0';
+        take_order(&order);
+    }
+}

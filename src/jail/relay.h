@@ -1,0 +1,25 @@
+/* The warden's side of the archivist: starts it, hands orders on, knows who waits for an answer,
+ * and answers for it when it has ended. */
+#pragma once
+
+#include "base/list.h"
+#include "jail/message.h"
+
+typedef void (*relay_tell)(const struct report *report, const char *text);
+
+struct relay {
+    int workspaces, store;
+    int sock;  /* -1: no archivist runs; the next order starts one */
+    pid_t pid; /* of the last one; 0 once it was reaped */
+    struct list waiting;
+    size_t n_waiting;
+    relay_tell tell;
+};
+
+void relay_init(struct relay *r, int workspaces, int store, relay_tell tell);
+void relay_order(struct relay *r, const struct request *request);
+void relay_forget(struct relay *r, const char *workspace); /* it is removed */
+/* When `sock` is readable. */
+void relay_read(struct relay *r);
+/* True if it was the archivist that ended. */
+bool relay_reaped(struct relay *r, pid_t pid);
