@@ -5,11 +5,10 @@ be saved. Cells are only kept here while they run; they are looked into when a s
 from __future__ import annotations
 
 import ast
-import re
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 _MAX_CHARS = 4 << 20  # of all cells; the oldest go first
-_HAS_ANY = re.compile(r"\b(?:import|def|class)\b").search
+_WORDS = ("import", "def ", "class ")
 
 _parse = ast.parse
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -23,7 +22,10 @@ class Sources:
         self._chars = 0
 
     def note(self, source: str) -> None:
-        if _HAS_ANY(source) is None:
+        for word in _WORDS:
+            if word in source:
+                break
+        else:
             return
         if source in self._kept:
             del self._kept[source]

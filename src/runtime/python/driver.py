@@ -217,10 +217,12 @@ class Session:
 
     def _fork_saver(self, order: Dict[str, Any]) -> None:
         (stream,) = self._take_descriptors(1)
+        self._subject.place.note_random()
         with self._reserve:
             pid = self._checkpoints.fork_saver(stream, self._own_descriptors())
         if pid == 0:
             saver.run(self._subject, stream, order)
+        self._subject.place.forget_random()
         _close(stream)
 
     def _own_descriptors(self) -> List[int]:

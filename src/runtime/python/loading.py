@@ -149,6 +149,7 @@ class Loader:
                 self._execute(file.read().decode())
             else:
                 values = _Unpickler(file).load()
+                file.finish()
                 if header["as"] == "handler":
                     self._registry.register(*values)
                 rebuild.namespace.update(zip(names, values))
@@ -224,6 +225,9 @@ class _Small:
     def readline(self) -> bytes:
         end = self._data.find(b"\n", self._at) + 1
         return self.read(end - self._at if end else -1)
+
+    def finish(self) -> None:
+        pass
 
 
 def _imported(module_name: str, qualname: str) -> Any:

@@ -6,7 +6,6 @@ modules and what comes with the profile are left out.
 from __future__ import annotations
 
 import _pickle
-import gc
 import io
 import types
 from typing import Any, Dict, List, Optional
@@ -38,7 +37,7 @@ def warm_up() -> None:
 
 
 def save(subject: saving.Subject, writer: records.Writer, max_bytes: int) -> None:
-    gc.disable()
+    saving.prepare()
     saving.begin(writer, "namespace")
     values = {
         name: value
@@ -142,6 +141,7 @@ class _Buffer:
 def load(file: Any) -> Dict[str, Any]:
     """Raises whatever the values raise."""
     values = _Unpickler(file).load()
+    file.finish()
     if type(values) is not dict:
         raise records.Broken(f"it holds a {type(values).__name__} instead of a dictionary")
     return {name: value for name, value in values.items() if type(name) is str}

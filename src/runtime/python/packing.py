@@ -36,7 +36,7 @@ class Compressor:
         self._emit = emit
         lz4_frame = _lz4_frame()
         if lz4_frame is not None:
-            self._codec = lz4_frame.LZ4FrameCompressor()
+            self._codec = lz4_frame.LZ4FrameCompressor(content_checksum=True)
             self._emit(self._codec.begin())
         else:
             self._codec = zlib.compressobj(_ZLIB_LEVEL)
@@ -101,6 +101,11 @@ class Decompressor:
                 break
             line += part
         return bytes(line)
+
+    def finish(self) -> None:
+        """To the end, where the checksum is."""
+        while self._some(_PIECE_BYTES):
+            pass
 
     def _some(self, size: int) -> memoryview:
         while not self._ready:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import gc
 import platform
+import sys
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 
 from . import (
@@ -27,6 +28,7 @@ _SPOOL_BYTES = 8 << 20  # compressed; more than this of a blob is sent before it
 _MAX_LOST = 1000
 _MAX_REASON_CHARS = 300
 _SHOWN_SIZES = 3
+_RECURSION_LIMIT = 9000  # a pickler takes two or three for each level, and 8 MiB of stack suffice
 
 _quote = jsontext.quote
 _MIB = 1 << 20
@@ -89,6 +91,12 @@ class Losses:
             writer.record(record)
 
 
+def prepare() -> None:
+    gc.disable()  # a finalizer of the user's has no business here
+    if sys.getrecursionlimit() < _RECURSION_LIMIT:
+        sys.setrecursionlimit(_RECURSION_LIMIT)
+
+
 def begin(writer: records.Writer, form: str) -> None:
     writer.record(
         f'{{"rec":"begin","format":"{form}","runtime":"python",'
@@ -126,7 +134,7 @@ class Saver:
 
     def run(self) -> None:
         """Whatever one variable does, the others are saved."""
-        gc.disable()  # a finalizer of the user's has no business here
+        prepare()
         begin(self._writer, "state")
         everything = self._subject.variables()
         self._save_declarations(everything)
@@ -224,7 +232,7 @@ class Saver:
         """A definition is made again from its source; what refers to its name can go on so."""
         value = self._variables[name]
         source = self._declared.definitions.get(name)
-        if source is not None and callable(value):
+        if source is not None and (callable(value) or type(value) in _WRAPPERS):
             self._pack.add(place, [name], "source", source.encode())
         else:
             self._known.drop(name)
@@ -254,6 +262,7 @@ def _module_name(value: Any) -> Optional[str]:
 
 
 _REFERENCES = definitions.REFERENCES
+_WRAPPERS = (staticmethod, classmethod, property)  # a definition may be one, without being callable
 
 
 def _is_reference(value: Any) -> bool:

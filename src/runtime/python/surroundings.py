@@ -53,6 +53,7 @@ class Place:
         self._env: Dict[str, str] = {}
         self._path: List[str] = []
         self._recursion_limit = 0
+        self._random: Optional[Dict[str, Any]] = None
 
     def begin(self) -> None:
         """As it is now is how every session begins."""
@@ -60,9 +61,16 @@ class Place:
         self._path = list(sys.path)
         self._recursion_limit = sys.getrecursionlimit()
 
+    def note_random(self) -> None:
+        """Before a fork with CPython's hooks, one of which seeds `random` anew."""
+        self._random = _random_states()
+
+    def forget_random(self) -> None:
+        self._random = None
+
     def changes(self) -> Dict[str, Any]:
         """Made of texts and numbers alone."""
-        changes: Dict[str, Any] = {"random": _random_states()}
+        changes: Dict[str, Any] = {"random": self._random or _random_states()}
         env = dict(os.environ)
         if env != self._env:
             changes["env"] = {
