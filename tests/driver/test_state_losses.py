@@ -63,7 +63,7 @@ def peers(python: str, driver: pathlib.Path) -> Iterator[Tuple[Peer, Peer]]:
         peer.close()
 
 
-FORGET = "for _n in [n for n in globals() if n[:2] != '__']: del globals()[_n]"
+FORGET = "[globals().pop(name) for name in list(globals()) if name[:2] != '__'];"
 
 
 @pytest.fixture

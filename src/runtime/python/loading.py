@@ -81,16 +81,17 @@ class Loader:
         self._make_missing()
 
     def _blob(self, header: Any, body: records.Body) -> None:
+        kind = header.get("kind")
+        if kind == "namespace":
+            self._load_namespace(packing.Decompressor(body.next_chunk))
+            return
         names = [name for name in header.get("names") or () if type(name) is str]
         try:
             file = packing.Decompressor(body.next_chunk)
-            kind = header.get("kind")
             if kind == "declarations":
                 self._declare(file)
             elif kind == "variables":
                 self._load_entries(file)
-            elif kind == "namespace":
-                self._load_namespace(file)
         except records.Broken:
             raise
         except BaseException as error:

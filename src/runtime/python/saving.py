@@ -129,11 +129,13 @@ class Saver:
         self._pack = _Pack(writer)
         self._needs: Set[int] = set()  # of the group at hand
         self._declared = subject.sources.find()
+        self._changes: Dict[str, Any] = {}
         self._variables: Dict[str, Any] = {}
         self._known = definitions.Definitions({})
 
     def run(self) -> None:
         """Whatever one variable does, the others are saved."""
+        self._changes = self._subject.place.changes()
         prepare()
         begin(self._writer, "state")
         everything = self._subject.variables()
@@ -168,7 +170,7 @@ class Saver:
             "imports": _only(self._declared.imports, everything),
             "definitions": _only(self._declared.definitions, self._variables),
             "futures": self._subject.futures(),
-            "surroundings": self._subject.place.changes(),
+            "surroundings": self._changes,
         }
         blob = _Blob(self._writer, "declarations", [*modules, *references])
         blob.write(reducing.dump_plain(content))
