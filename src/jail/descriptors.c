@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static void read_name(int fd, char *out, size_t size)
 {
     char path[32];
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    ssize_t n = readlink(path, out, size - 1);
+    ssize_t n = readlink(path, out, MIN(size, (size_t)PATH_MAX) - 1);
     out[MAX(n, 0)] = '\0';
 }
 
@@ -65,30 +66,40 @@ static size_t append_file(struct descriptors *d, const char *path)
     return (size_t)MAX(n, 0);
 }
 
-static void note_text(struct descriptors *d, struct descriptor *one, bool is_event_text)
+static void note_name(struct descriptors *d, struct descriptor *one)
 {
-    char path[32], name[32] = "";
+    size_t room = sizeof(d->text) - d->text_len;
     one->text_at = d->text_len;
-    if (is_event_text) {
-        read_name(one->fd, name, sizeof(name));
-        d->text_len +=
-            (uint32_t)snprintf(d->text + d->text_len, sizeof(d->text) - d->text_len, "%s\n", name);
-        d->text_len = MIN(d->text_len, (uint32_t)sizeof(d->text) - 1);
-    }
+    if (room < 2)
+        return;
+    read_name(one->fd, d->text + d->text_len, room);
+    one->text_len = (uint32_t)strlen(d->text + d->text_len) + 1;
+    d->text_len += one->text_len;
+}
+
+/* Of a file only its locks are worth keeping. */
+static void note_info(struct descriptors *d, struct descriptor *one)
+{
+    char path[32];
     snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", one->fd);
     size_t n = append_file(d, path);
-    if (is_event_text || strstr(d->text + d->text_len, "lock:") != NULL)
-        d->text_len += (uint32_t)n;
-    one->text_len = d->text_len - one->text_at;
+    if (one->kind == DESCRIPTOR_FILE && strstr(d->text + d->text_len, "lock:") == NULL)
+        return;
+    d->text_len += (uint32_t)n;
+    one->text_len += (uint32_t)n;
 }
 
 static void note_details(struct descriptors *d, struct descriptor *one)
 {
     socklen_t size = sizeof(one->state);
     switch (one->kind) {
+    case DESCRIPTOR_PLAIN:
+        note_name(d, one);
+        break;
     case DESCRIPTOR_FILE:
         one->offset = lseek(one->fd, 0, SEEK_CUR);
-        note_text(d, one, false);
+        note_name(d, one);
+        note_info(d, one);
         break;
     case DESCRIPTOR_PIPE:
         if (ioctl(one->fd, FIONREAD, &one->state) < 0)
@@ -99,7 +110,8 @@ static void note_details(struct descriptors *d, struct descriptor *one)
             one->state = 0;
         break;
     case DESCRIPTOR_EVENT:
-        note_text(d, one, true);
+        note_name(d, one);
+        note_info(d, one);
         break;
     default:
         break;

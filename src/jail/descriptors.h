@@ -32,8 +32,8 @@ struct descriptor {
     uint64_t inode;   /* both ends of a pipe have the same */
     int32_t state;    /* bytes that wait in a pipe; 1: a socket that listens */
     int32_t error;    /* errno, if the copy could not open it again and still shares it */
-    uint32_t text_at; /* of an event its name and fdinfo, of a file fdinfo, if locks are held */
-    uint32_t text_len;
+    uint32_t text_at; /* its name as /proc/self/fd tells it and a NUL; then, of an event and of a */
+    uint32_t text_len; /* file on which locks are held, what /proc/self/fdinfo tells */
 };
 
 struct descriptors {

@@ -193,7 +193,7 @@ class Session:
     def _checkpoint(self, number: int) -> None:
         """Returns in the session, and in every copy that becomes a session."""
         (channel,) = self._take_descriptors(1)
-        with self._reserve:
+        with self._reserve:  # the copy keeps it until it wakes, and needs it for what it is sent
             copied = self._checkpoints.make(channel, self._own_descriptors())
         order = copied.order
         if order is None:
@@ -233,6 +233,7 @@ class Session:
         try:
             self._channel.move(fd)
             self._pid = _getpid()
+            self._gate.after_copy()
             self._streams.after_copy()
             notes = waking.put_right(self._checkpoints.wake(), self._cells.event_loops())
             self._channel.greet(b"h")

@@ -24,6 +24,9 @@ _CLOEXEC = _socket.MSG_CMSG_CLOEXEC
 _SOL_SOCKET = _socket.SOL_SOCKET
 _SCM_RIGHTS = _socket.SCM_RIGHTS
 
+_close = os.close
+_set_inheritable = os.set_inheritable
+_socket_of = _socket.socket
 _array = array.array
 _poll = select.poll
 _POLLIN = select.POLLIN
@@ -48,9 +51,9 @@ class Channel:
         self.lock = _thread.allocate_lock()
 
     def _open(self, fd: int) -> None:
-        os.set_inheritable(fd, False)
+        _set_inheritable(fd, False)
         self._fd = fd
-        self._sock = _socket.socket(fileno=fd)
+        self._sock = _socket_of(fileno=fd)
         self._sock.setblocking(True)
         self._recvmsg = self._sock.recvmsg
         self._send = self._sock.send
@@ -65,7 +68,7 @@ class Channel:
         already, and its number may be another's by now."""
         self._sock.detach()
         for descriptor in self._descriptors:  # came with a frame that the original has read
-            os.close(descriptor)
+            _close(descriptor)
         self._open(fd)
 
     def greet(self, byte: bytes) -> None:

@@ -144,6 +144,10 @@ class Gate:
         if any(map(_is_not, handlers, self._baseline)):
             self._put_to_rest(handlers)
 
+    def after_copy(self) -> None:
+        """In a copy of the session: an interrupt of the other line is none of this one."""
+        self.is_taken = self.is_pending = self._is_early = False
+
     def rehearse(self) -> None:
         """What a cell does here, without effect."""
         handlers = list(map(_getsignal, _SIGNALS))

@@ -81,15 +81,20 @@ class Descriptors(ctypes.Structure):
         ("text", ctypes.c_char * (64 * 1024)),
     ]
 
-    def text_of(self, one: Descriptor) -> str:
-        return self._text(one.text_at, one.text_len)
+    def name_of(self, one: Descriptor) -> str:
+        """As /proc/self/fd tells it."""
+        return self._text(one.text_at, one.text_len).partition("\0")[0]
+
+    def info_of(self, one: Descriptor) -> str:
+        """As /proc/self/fdinfo tells it."""
+        return self._text(one.text_at, one.text_len).partition("\0")[2]
 
     def children(self) -> List[int]:
         return [int(pid) for pid in self._text(0, self.children_len).split()]
 
     def _text(self, at: int, length: int) -> str:
         start = ctypes.addressof(self) + Descriptors.text.offset
-        return ctypes.string_at(start + at, length).decode("ascii", "replace")
+        return ctypes.string_at(start + at, length).decode("utf-8", "surrogateescape")
 
 
 class Forks:

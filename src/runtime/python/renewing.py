@@ -9,7 +9,6 @@ objects which use it need not be found or touched. The rest is noted for the cal
 from __future__ import annotations
 
 import _socket
-import array
 import ctypes
 import fcntl
 import gc
@@ -33,6 +32,9 @@ _fcntl = fcntl.fcntl
 _flock = fcntl.flock
 _F_SETFL = fcntl.F_SETFL
 _F_SETLK = fcntl.F_SETLK
+_LOCK_NB = fcntl.LOCK_NB
+_SEEK_SET = os.SEEK_SET
+_strerror = os.strerror
 _LOCKS = {"READ": fcntl.F_RDLCK, "WRITE": fcntl.F_WRLCK}
 _FLOCKS = {"READ": fcntl.LOCK_SH, "WRITE": fcntl.LOCK_EX}
 _CLOEXEC = fcntl.FD_CLOEXEC
@@ -57,15 +59,16 @@ class Renewal:
         self.notes: List[Note] = []
 
     def run(self) -> None:
-        """epoll comes after what it watches, locks after everything that closes a file."""
-        self._renew_pipes()
-        for one in self._of_kind(EVENT):
-            self._renew_event(one)
-        self._renew_sockets()
-        for fd, text in self._polls.items():
-            self._renew_poll(self._items[fd], text)
-        for one in self._of_kind(FILE):
-            self._check_file(one)
+        """epoll comes after what it watches, locks after everything that closes a file. What fails
+        stays as it is, and the session wakes all the same."""
+        for step in (
+            self._renew_pipes, self._renew_events, self._renew_sockets, self._renew_polls,
+            self._check_files,
+        ):  # fmt: skip
+            try:
+                step()
+            except Exception as error:
+                self._note("descriptor", f"not put right: {type(error).__name__}: {error}")
 
     def _of_kind(self, kind: int) -> List[library.Descriptor]:
         return [one for one in self._items.values() if one.kind == kind]
@@ -89,15 +92,22 @@ class Renewal:
 
     # events
 
+    def _renew_events(self) -> None:
+        for one in self._of_kind(EVENT):
+            self._renew_event(one)
+
     def _renew_event(self, one: library.Descriptor) -> None:
-        name, _, text = self._found.text_of(one).partition("\n")
-        name = name[len("anon_inode:") :].strip("[]")
+        name = self._found.name_of(one)[len("anon_inode:") :].strip("[]")
         if name == "eventpoll":
-            self._polls[one.fd] = text
+            self._polls[one.fd] = self._found.info_of(one)
         elif name == "eventfd":
-            _renew_eventfd(one, text)
+            _renew_eventfd(one, self._found.info_of(one))
         else:
             self._note(name or "descriptor", f"{_numbers([one])}: closed")
+
+    def _renew_polls(self) -> None:
+        for fd, text in self._polls.items():
+            self._renew_poll(self._items[fd], text)
 
     def _renew_poll(self, one: library.Descriptor, text: str) -> None:
         poll = _epoll()
@@ -142,11 +152,15 @@ class Renewal:
 
     # files
 
+    def _check_files(self) -> None:
+        for one in self._of_kind(FILE):
+            self._check_file(one)
+
     def _check_file(self, one: library.Descriptor) -> None:
         if one.error:
-            name = os.strerror(one.error)
+            name = _strerror(one.error)
             self._note("file", f"descriptor {one.fd}: shares its position with others ({name})")
-        for line in self._found.text_of(one).splitlines():
+        for line in self._found.info_of(one).splitlines():
             words = line.split()
             if words[:1] == ["lock:"] and not _lock_again(one.fd, words):
                 self._note("lock", f"descriptor {one.fd}: somebody else holds its lock now")
@@ -205,11 +219,11 @@ def _lock_again(fd: int, words: List[str]) -> bool:
     """`words` as in /proc/PID/fdinfo: lock: 1: POSIX ADVISORY WRITE pid dev:inode start end."""
     try:
         if words[2] == "FLOCK":
-            _flock(fd, _FLOCKS[words[4]] | fcntl.LOCK_NB)
+            _flock(fd, _FLOCKS[words[4]] | _LOCK_NB)
         elif words[2] in ("POSIX", "OFDLCK"):
             start, end = int(words[7]), 0 if words[8] == "EOF" else int(words[8]) + 1
             length = end - start if end else 0
-            lock = _pack("hhqqi4x", _LOCKS[words[4]], os.SEEK_SET, start, length, 0)
+            lock = _pack("hhqqi4x", _LOCKS[words[4]], _SEEK_SET, start, length, 0)
             _fcntl(fd, _F_SETLK, lock)
     except (OSError, LookupError, ValueError):
         return False

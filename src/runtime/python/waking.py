@@ -28,11 +28,14 @@ _UNKNOWN = "process %d was started before the session was restored, and its exit
 
 _quote = jsontext.quote
 _Popen = subprocess.Popen
+_main_thread = threading.main_thread
+_get_native_id = _thread.get_native_id
 _waitid = os.waitid
 _kill = os.kill
 _pidfd_open = os.pidfd_open
 _poll, _POLLIN = select.poll, select.POLLIN
 _close = os.close
+_P_PID, _WNOHANG = os.P_PID, os.WNOHANG
 _IS_CHILD = os.WEXITED | os.WNOHANG | os.WNOWAIT
 _warn = warnings.warn
 
@@ -42,7 +45,10 @@ def put_right(found: library.Descriptors, loops: Iterable[Any]) -> List[renewing
     renewal = renewing.Renewal(found, loops)
     renewal.run()
     notes = renewal.notes
-    _leave_children(found.children(), notes)
+    for pid in found.children():
+        notes.append(("process", f"{pid} is not a child of this interpreter any more"))
+    _teach_popen()
+    _forget_servers()
     if found.has_timer:
         notes.append(("timer", "an interval timer or an alarm does not run any more"))
     for path in mappings.shared_paths():
@@ -54,13 +60,6 @@ def put_right(found: library.Descriptors, loops: Iterable[Any]) -> List[renewing
 def message(notes: List[renewing.Note]) -> str:
     items = (f'{{"what":{_quote(what)},"detail":{_quote(detail)}}}' for what, detail in notes)
     return f'{{"ev":"woken","notes":[{",".join(items)}]}}'
-
-
-def _leave_children(pids: List[int], notes: List[renewing.Note]) -> None:
-    for pid in pids:
-        notes.append(("process", f"{pid} is not a child of this interpreter any more"))
-    _teach_popen()
-    _forget_servers()
 
 
 def _forget_servers() -> None:
@@ -76,9 +75,9 @@ def _forget_servers() -> None:
 
 
 def _correct_thread() -> None:
-    main_thread = threading.main_thread()
+    main_thread = _main_thread()
     if hasattr(main_thread, "_native_id"):
-        main_thread._native_id = _thread.get_native_id()
+        main_thread._native_id = _get_native_id()
 
 
 # Children of the line that was left: waiting for one fails, and Popen takes that for an exit with
@@ -105,7 +104,7 @@ def _teach_popen() -> None:
     def _try_wait(self: Any, wait_flags: int) -> Tuple[int, int]:
         if _is_child(self.pid):
             return original_wait(self, wait_flags)  # type: ignore[no-any-return]
-        if not wait_flags & os.WNOHANG:
+        if not wait_flags & _WNOHANG:
             _wait_until_gone(self.pid)
         if _is_alive(self.pid):
             return 0, 0
@@ -117,7 +116,7 @@ def _teach_popen() -> None:
 
 def _is_child(pid: int) -> bool:
     try:
-        _waitid(os.P_PID, pid, _IS_CHILD)
+        _waitid(_P_PID, pid, _IS_CHILD)
     except ChildProcessError:
         return False
     return True
@@ -147,5 +146,8 @@ def _wait_until_gone(pid: int) -> None:
 
 
 def _unknown(pid: int) -> int:
-    _warn(_UNKNOWN % pid, RuntimeWarning, stacklevel=4)
+    try:
+        _warn(_UNKNOWN % pid, RuntimeWarning, stacklevel=4)
+    except RuntimeWarning:  # the user made errors of warnings; polling is no place for one
+        pass
     return UNKNOWN_STATUS
