@@ -59,15 +59,24 @@ static bool read_facts(int dir, struct facts *ret)
     return true;
 }
 
-/* The next process after init; -1 at the end. */
-static int next_process(DIR *proc, pid_t *ret_pid, struct facts *ret)
+static bool is_among(pid_t pid, const pid_t *pids, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (pids[i] == pid)
+            return true;
+    return false;
+}
+
+/* The next process that is neither init nor one of `skipped`; -1 at the end. */
+static int next_process(DIR *proc, const pid_t *skipped, size_t n_skipped, pid_t *ret_pid,
+                        struct facts *ret)
 {
     struct dirent *entry;
     while ((entry = readdir(proc)) != NULL) {
         pid_t pid = isdigit((unsigned char)entry->d_name[0])
                         ? (pid_t)strtol(entry->d_name, NULL, 10)
                         : INIT_PID;
-        if (pid == INIT_PID)
+        if (pid == INIT_PID || is_among(pid, skipped, n_skipped))
             continue;
         int dir = openat(dirfd(proc), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (dir < 0)
@@ -97,14 +106,14 @@ static bool contains(const struct census *c, pid_t pid, uint64_t started)
     return false;
 }
 
-void census_take(pid_t init_pid, struct census *ret)
+void census_take(pid_t init_pid, const pid_t *leaders, size_t n_leaders, struct census *ret)
 {
     *ret = (struct census){0};
     DIR *proc = open_proc(init_pid);
     pid_t pid;
     struct facts facts;
     int dir;
-    while (proc != NULL && (dir = next_process(proc, &pid, &facts)) >= 0) {
+    while (proc != NULL && (dir = next_process(proc, leaders, n_leaders, &pid, &facts)) >= 0) {
         add(ret, pid, facts.started);
         close(dir);
     }
@@ -170,9 +179,8 @@ struct clearing {
 
 static bool is_spared(const struct clearing *c, int dir, pid_t pid, const struct facts *facts)
 {
-    for (size_t i = 0; i < c->n_leaders; i++)
-        if (pid == c->leaders[i] || facts->session == c->leaders[i])
-            return true;
+    if (is_among(facts->session, c->leaders, c->n_leaders))
+        return true;
     /* A namespace below ours is a jail of its own. Who does not show his is no such thing. */
     ino_t namespace = namespace_of(dir, "ns/pid");
     return contains(c->spared, pid, facts->started) ||
@@ -212,7 +220,7 @@ static bool make_pass(struct clearing *c, pid_t init_pid, struct pass *ret)
     pid_t pid;
     struct facts facts;
     int dir;
-    while ((dir = next_process(proc, &pid, &facts)) >= 0) {
+    while ((dir = next_process(proc, c->leaders, c->n_leaders, &pid, &facts)) >= 0) {
         visit(c, dir, pid, &facts, ret);
         close(dir);
     }

@@ -17,8 +17,9 @@ struct census {
     size_t count;
 };
 
-/* The jail is told by its init, as the warden's /proc numbers it. What cannot be read is empty. */
-void census_take(pid_t init_pid, struct census *ret);
+/* The jail is told by its init, as the warden's /proc numbers it. What cannot be read is empty.
+ * `leaders` are left out: census_clear spares them anyway, if they are still there. */
+void census_take(pid_t init_pid, const pid_t *leaders, size_t n_leaders, struct census *ret);
 void census_free(struct census *c);
 /* The number by which a process knows itself, 0 if it is gone. */
 pid_t census_inner_pid(pid_t pid);

@@ -513,9 +513,35 @@ static pid_t find_copy(const struct jail *j, int channel, const char **ret_why)
     return pid;
 }
 
-static void rank(const struct inmate *i, int score)
+static pid_t inner_pid(struct inmate *i)
+{
+    if (i->inner_pid == 0 && i->pid != 0)
+        i->inner_pid = census_inner_pid(i->pid);
+    return i->inner_pid;
+}
+
+/* Everybody of ours but one. */
+static size_t list_leaders(struct jail *j, const struct inmate *but, pid_t **ret)
+{
+    size_t n = 0;
+    pid_t *leaders = mem_alloc((j->n_inmates + 1) * sizeof(*leaders));
+    LIST_EACH(&j->inmates, at)
+    {
+        struct inmate *i = CONTAINER_OF(at, struct inmate, link);
+        pid_t pid = i == but ? 0 : inner_pid(i);
+        if (pid > 0)
+            leaders[n++] = pid;
+    }
+    *ret = leaders;
+    return n;
+}
+
+static void rank(struct inmate *i, int score)
 {
     char path[64], text[16];
+    if (i->rank == score)
+        return;
+    i->rank = score;
     snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)i->pid);
     snprintf(text, sizeof(text), "%d", score);
     fd_write_file(AT_FDCWD, path, text); /* gone meanwhile: nothing to rank */
@@ -527,7 +553,7 @@ static void rank_checkpoints(const struct jail *j)
 {
     bool is_newest = true;
     for (const struct list *at = j->inmates.prev; at != &j->inmates; at = at->prev) {
-        const struct inmate *i = CONTAINER_OF(at, struct inmate, link);
+        struct inmate *i = CONTAINER_OF(at, struct inmate, link);
         if (i->kind != WARDEN_CHECKPOINT)
             continue;
         rank(i, is_newest ? RANK_NEWEST : RANK_OLD);
@@ -539,7 +565,9 @@ static void welcome_checkpoint(struct inmate *i)
 {
     struct err e;
     struct jail *j = i->jail;
-    census_take(j->init_pid, &i->census);
+    _free_ pid_t *leaders = NULL;
+    size_t n_leaders = list_leaders(j, NULL, &leaders);
+    census_take(j->init_pid, leaders, n_leaders, &i->census);
     rank_checkpoints(j);
     if (j->has_checkpoints)
         return;
@@ -577,22 +605,6 @@ static void adopt(const struct request *r, int channel)
          "");
 }
 
-/* Everybody of ours but the one whose line ends. */
-static size_t list_leaders(const struct jail *j, const struct inmate *victim, pid_t **ret)
-{
-    size_t n = 0;
-    pid_t *leaders = mem_alloc((j->n_inmates + 1) * sizeof(*leaders));
-    LIST_EACH(&j->inmates, at)
-    {
-        const struct inmate *i = CONTAINER_OF(at, struct inmate, link);
-        pid_t pid = i == victim || i->pid == 0 ? 0 : census_inner_pid(i->pid);
-        if (pid > 0)
-            leaders[n++] = pid;
-    }
-    *ret = leaders;
-    return n;
-}
-
 static void clear(const struct request *r)
 {
     struct jail *j = find_jail(r->jail);
@@ -601,13 +613,13 @@ static void clear(const struct request *r)
         tell(&report, "");
         return;
     }
-    const struct inmate *victim = find_inmate(r->head);
+    struct inmate *victim = find_inmate(r->head);
     const struct inmate *since = find_inmate(r->since);
     if (victim != NULL && victim->jail != j)
         victim = NULL;
     _free_ pid_t *leaders = NULL;
     size_t n_leaders = list_leaders(j, victim, &leaders);
-    pid_t pid = victim != NULL && victim->pid > 0 ? census_inner_pid(victim->pid) : 0;
+    pid_t pid = victim != NULL ? inner_pid(victim) : 0;
     int ended = census_clear(j->init_pid, pid, leaders, n_leaders,
                              since != NULL && since->jail == j ? &since->census : NULL);
     report.bytes = (uint64_t)MAX(ended, 0);

@@ -62,7 +62,7 @@ static void lists_who_is_there(void **state)
     (void)state;
     pid_t pids[] = {sleeper(0, false), sleeper(0, false), sleeper(0, true)};
     struct census census;
-    census_take(1, &census);
+    census_take(1, NULL, 0, &census);
     assert_int_equal(census.count, 3);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(census.residents[i].pid, pids[i]);
@@ -73,9 +73,16 @@ static void lists_who_is_there(void **state)
     census_free(&census);
     assert_int_equal(census_inner_pid(pids[0]), 0);
     assert_false(census_is_same_jail(pids[0], 1));
-    census_take(1, &census);
+    census_take(1, NULL, 0, &census);
     assert_int_equal(census.count, 0);
-    census_take(4000, &census); /* no such jail */
+    pid_t skipped = sleeper(0, false), seen = sleeper(0, false);
+    census_take(1, &skipped, 1, &census);
+    assert_int_equal(census.count, 1);
+    assert_int_equal(census.residents[0].pid, seen);
+    bury(skipped);
+    bury(seen);
+    census_free(&census);
+    census_take(4000, NULL, 0, &census); /* no such jail */
     assert_int_equal(census.count, 0);
 }
 
@@ -84,7 +91,7 @@ static void ends_all_but_those_it_is_told_to_spare(void **state)
     (void)state;
     pid_t old = sleeper(0, false);
     struct census census;
-    census_take(1, &census);
+    census_take(1, NULL, 0, &census);
     pid_t leader = sleeper(0, true), fresh = sleeper(0, false), victim = sleeper(0, true);
     assert_int_equal(census_clear(1, victim, &leader, 1, &census), 1);
     assert_true(is_alive(old));
@@ -108,7 +115,7 @@ static void a_pid_that_came_back_is_a_stranger(void **state)
     (void)state;
     pid_t pid = sleeper(300, false);
     struct census census;
-    census_take(1, &census);
+    census_take(1, NULL, 0, &census);
     bury(pid);
     usleep(20000); /* start times are counted in hundredths of a second */
     assert_int_equal(sleeper(300, false), 300);
