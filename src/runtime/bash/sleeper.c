@@ -4,6 +4,7 @@
 
 #include "runtime/bash/sleeper.h"
 
+#include "jail/sibling.h"
 #include "runtime/bash/cell.h"
 #include "runtime/bash/children.h"
 #include "runtime/bash/descriptors.h"
@@ -11,36 +12,13 @@
 #include "runtime/bash/interrupts.h"
 #include "runtime/bash/request.h"
 
-#include <errno.h>
-#include <sched.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 
 static struct {
     struct channel *control; /* the shell's, or while asleep the checkpoint's own */
     sigset_t mask;           /* the shell's; while asleep no signal is taken */
     struct request request;
 } sleeper;
-
-/* A fork whose child belongs to our parent. libc's cannot do that; what else it would do is for
- * threads, except for the thread id that it keeps. */
-static pid_t fork_as_sibling(void)
-{
-    int *tid = NULL;
-    prctl(PR_GET_TID_ADDRESS, &tid, 0, 0, 0);
-    unsigned long flags = CLONE_PARENT | SIGCHLD;
-    if (tid != NULL)
-        flags |= CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
-    long pid = syscall(SYS_clone, flags, NULL, NULL, tid, 0);
-    return pid < 0 ? -errno : (pid_t)pid;
-}
-
-int sleeper_count_threads(void)
-{
-    struct stat st;
-    return stat("/proc/self/task", &st) < 0 ? 1 : (int)st.st_nlink - 2;
-}
 
 static bool is_own(int fd)
 {
@@ -89,7 +67,7 @@ static bool wake(void)
     int sock;
     if (!channel_take_fds(sleeper.control, &sock, 1))
         return false;
-    if (fork_as_sibling() == 0) {
+    if (sibling_fork() == 0) {
         become_shell(sock);
         return true;
     }
@@ -119,7 +97,7 @@ pid_t sleeper_fork(struct channel *control, int sock)
     descriptors_note_offsets();
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &sleeper.mask);
-    pid_t pid = fork_as_sibling();
+    pid_t pid = sibling_fork();
     if (pid != 0) {
         sigprocmask(SIG_SETMASK, &sleeper.mask, NULL);
         close(sock);

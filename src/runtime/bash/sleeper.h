@@ -15,7 +15,3 @@
  * the shell itself. Returns 0 in each copy that becomes the shell: then `control` is its own, on
  * which it has announced itself with one byte. */
 pid_t sleeper_fork(struct channel *control, int sock);
-
-/* More than one: someone loaded a builtin that has started them, and no copy of us would be whole.
- */
-int sleeper_count_threads(void);
