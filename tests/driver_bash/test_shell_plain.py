@@ -8,6 +8,7 @@ import time
 import pytest
 from copies import ask_for_checkpoint
 from shell import Shell
+from state_streams import State, load, save
 from test_shell_state import STATE
 
 
@@ -124,4 +125,12 @@ def test_it_is_not_copied(plain: Shell) -> None:
     answer = plain.receive()
     assert (answer["ev"], answer["id"], answer["forked"]) == ("checkpoint", 3, False)
     assert "cannot load the builtin" in answer["reason"]
+    assert plain.out("echo on") == "on\n"
+
+
+def test_its_state_is_not_saved(plain: Shell) -> None:
+    last = save(plain).last
+    assert last["rec"] == "failed" and "cannot load the builtin" in last["message"]
+    answer = load(plain, State([]))
+    assert answer["restored"] == 0 and "cannot load the builtin" in answer["message"]
     assert plain.out("echo on") == "on\n"

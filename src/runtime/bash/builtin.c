@@ -14,6 +14,7 @@
 #include "runtime/bash/imports.h"
 #include "runtime/bash/input.h"
 #include "runtime/bash/interrupts.h"
+#include "runtime/bash/load.h"
 #include "runtime/bash/messages.h"
 #include "runtime/bash/names.h"
 #include "runtime/bash/notes.h"
@@ -230,6 +231,20 @@ static void exec(void)
     answer_done(id, &verdict);
 }
 
+/* Until the first cell brings its pipes. */
+static int detach_output(void)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0)
+        return -errno;
+    for (int fd = 1; fd <= 2; fd++)
+        if (dup2(null, fd) < 0)
+            return -errno;
+    if (null > 2)
+        close(null);
+    return 0;
+}
+
 /* ---- copies ------------------------------------------------------------------------------------
  */
 
@@ -275,6 +290,32 @@ static void checkpoint(void)
         answer_checkpoint(id, pid, threads);
 }
 
+static void save(void)
+{
+    begin_names();
+    fflush(stdout);
+    fflush(stderr);
+    sleeper_save(&session.channel, &session.request);
+    close_reserve();
+}
+
+/* What it prints goes nowhere: the next cell brings its pipes. */
+static void load(void)
+{
+    int64_t id = session.request.id;
+    int sock;
+    if (!channel_take_fds(&session.channel, &sock, 1) || detach_output() < 0)
+        exit_shell(1);
+    close_reserve();
+    begin_names();
+    struct json_out json = begin_answer("loaded");
+    json_put_member_int(&json, "id", id);
+    load_read(sock, &json);
+    json_put_object_end(&json);
+    close(sock);
+    answer();
+}
+
 /* ---- its life ----------------------------------------------------------------------------------
  */
 
@@ -307,26 +348,18 @@ static void serve_one(void)
     case REQUEST_CHECKPOINT:
         checkpoint();
         break;
+    case REQUEST_SAVE:
+        save();
+        break;
+    case REQUEST_LOAD:
+        load();
+        break;
     case REQUEST_WAKE:  /* we are awake */
     case REQUEST_INPUT: /* its cell is over */
     case REQUEST_OTHER:
         close_reserve();
         break;
     }
-}
-
-/* Until the first cell brings its pipes. */
-static int detach_stdio(void)
-{
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null < 0)
-        return -errno;
-    for (int fd = 1; fd <= 2; fd++)
-        if (dup2(null, fd) < 0)
-            return -errno;
-    if (null > 2)
-        close(null);
-    return input_open();
 }
 
 static void hide_from_list(const char *name)
@@ -346,7 +379,7 @@ static int serve(WORD_LIST *args)
     (void)args;
     session.answer = BUF_INIT(ANSWER_MAX);
     channel_open(&session.channel, SESSION_FD);
-    if (detach_stdio() < 0)
+    if (detach_output() < 0 || input_open() < 0)
         exit_shell(1);
     keep_reserve();
     cell_prepare();

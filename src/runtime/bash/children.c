@@ -131,8 +131,18 @@ static int watch(pid_t pid)
     return moved;
 }
 
+static void note(const PROCESS *process)
+{
+    char subject[64];
+    snprintf(subject, sizeof(subject), "%d (%.40s)", (int)process->pid,
+             process->command == NULL ? "?" : process->command);
+    notes_add("process", subject,
+              "was started before and is no child of this shell now: kill works, wait gives 127");
+}
+
 static void adopt(PROCESS *process)
 {
+    note(process);
     if (is_adopted(process->pid))
         return;
     if (adopted.n == ADOPTED_MAX) { /* bash must not wait for what nobody watches */
@@ -141,10 +151,6 @@ static void adopt(PROCESS *process)
         return;
     }
     adopted.items[adopted.n++] = (struct adopted){process->pid, watch(process->pid)};
-    notes_add("process",
-              "%d (%s) was started before and is no child of this shell now: kill works, wait "
-              "gives 127",
-              (int)process->pid, process->command == NULL ? "?" : process->command);
 }
 
 static void part_from_job(JOB *job)
@@ -167,8 +173,8 @@ void children_part(void)
         if (jobs[i] != NULL && jobs[i]->state != JDEAD && jobs[i]->pipe != NULL)
             part_from_job(jobs[i]);
     if (sh_coproc.c_pid > 0 || sh_coproc.c_rfd >= 0 || sh_coproc.c_wfd >= 0) {
-        notes_add("coproc", "the coprocess %s has lost its pipes: start it again",
-                  sh_coproc.c_name == NULL ? "" : sh_coproc.c_name);
+        notes_add("coproc", sh_coproc.c_name == NULL ? "coproc" : sh_coproc.c_name,
+                  "has lost its pipes: start it again");
         coproc_flush();
     }
 }

@@ -26,6 +26,13 @@ static struct {
     size_t n;
 } files;
 
+static void note(const char *what, int fd, const char *detail)
+{
+    char subject[32];
+    snprintf(subject, sizeof(subject), "descriptor %d", fd);
+    notes_add(what, subject, "%s", detail);
+}
+
 /* ---- walking them ------------------------------------------------------------------------------
  */
 
@@ -108,11 +115,9 @@ static void part_from_file(struct open_file *file)
     file->lock = lock_on(file->fd);
     int r = open_again(file);
     if (r < 0)
-        notes_add(
-            "file",
-            "descriptor %d could not be opened again (%s): what is read or written there moves "
-            "it for every copy of this shell",
-            file->fd, strerror(-r));
+        note("file", file->fd,
+             "could not be opened again: what is read or written there moves it for every copy of "
+             "this shell");
 }
 
 /* ---- pipes and sockets -------------------------------------------------------------------------
@@ -124,9 +129,7 @@ static void part_from_stream(int fd, const struct stat *st, void *context)
     bool is_socket = S_ISSOCK(st->st_mode);
     if (is_own(fd) || !(is_socket || S_ISFIFO(st->st_mode)))
         return;
-    notes_add(is_socket ? "socket" : "pipe",
-              "descriptor %d was a %s and is closed: open it again if it is needed", fd,
-              is_socket ? "socket" : "pipe");
+    note(is_socket ? "socket" : "pipe", fd, "is closed: open it again if it is needed");
     close(fd);
     if (fd == STDIN_FILENO)
         input_open();
@@ -156,7 +159,12 @@ void descriptors_reopen(void)
     for (size_t i = 0; i < files.n; i++) {
         const struct open_file *file = &files.items[i];
         if (open_again(file) == 0 && file->lock != 0 && flock(file->fd, file->lock | LOCK_NB) < 0)
-            notes_add("lock", "the file of descriptor %d is locked by another process now",
-                      file->fd);
+            note("lock", file->fd, "is of a file that another process has locked now");
     }
+}
+
+void descriptors_note_files(void)
+{
+    for (size_t i = 0; i < files.n; i++)
+        note("file", files.items[i].fd, "is open");
 }

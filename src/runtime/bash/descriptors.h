@@ -12,5 +12,8 @@ void descriptors_note_offsets(void);
 /* In the copy that goes to sleep. `is_own` tells what is not the user's. */
 void descriptors_part(bool (*is_own)(int fd));
 
+/* In a copy that writes the state down: open files are not a part of that. */
+void descriptors_note_files(void);
+
 /* In a copy of the sleeping one that becomes the shell. */
 void descriptors_reopen(void);

@@ -93,16 +93,6 @@ static size_t count(void)
     return n;
 }
 
-void names_begin_session(void)
-{
-    names.given = hash_create(0);
-    names.changes = BUF_INIT(MANIFEST_BYTES_MAX);
-    HASH_TABLE *table = global_variables->table;
-    for (int i = 0; i < table->nbuckets; i++)
-        for (BUCKET_CONTENTS *b = table->bucket_array[i]; b != NULL; b = b->next)
-            hash_insert(savestring(b->key), names.given, HASH_NOSRCH);
-}
-
 /* ---- what is compared -------------------------------------------------------------------------
  */
 
@@ -155,6 +145,19 @@ static uint64_t hash_value(SHELL_VAR *variable)
     if (assoc_p(variable))
         return hash_map(hash, assoc_cell(variable));
     return mix_text(hash, variable->value);
+}
+
+void names_begin_session(void)
+{
+    names.given = hash_create(0);
+    names.changes = BUF_INIT(MANIFEST_BYTES_MAX);
+    HASH_TABLE *table = global_variables->table;
+    for (int i = 0; i < table->nbuckets; i++)
+        for (BUCKET_CONTENTS *b = table->bucket_array[i]; b != NULL; b = b->next) {
+            BUCKET_CONTENTS *given = hash_insert(savestring(b->key), names.given, HASH_NOSRCH);
+            uint64_t value = hash_value(b->data);
+            given->data = mem_copy(&value, sizeof(value));
+        }
 }
 
 /* A function that was defined again has another body, perhaps at the same address. So bodies that
@@ -250,6 +253,76 @@ void names_begin_cell(enum names_wish wish)
         names.is_fresh = false;
     else if (!names.is_fresh)
         names.is_fresh = look(&names.known);
+}
+
+/* ---- what there is to be saved -----------------------------------------------------------------
+ */
+
+/* What bash makes, or makes anew whenever it is asked. */
+static bool is_special(const SHELL_VAR *variable)
+{
+    static const char *const made[] = {"_",       "PWD",      "SHLVL", "PIPESTATUS",
+                                       "COLUMNS", "FUNCNAME", "LINES", "BASHPID"};
+    if (noassign_p(variable) || variable->dynamic_value != NULL ||
+        strncmp(variable->name, "BASH_", 5) == 0)
+        return true;
+    for (size_t i = 0; i < ARRAY_LEN(made); i++)
+        if (strcmp(made[i], variable->name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_to_be_saved(SHELL_VAR *variable)
+{
+    if (is_special(variable))
+        return false;
+    BUCKET_CONTENTS *given = hash_search(variable->name, names.given, 0);
+    if (given == NULL)
+        return true;
+    uint64_t before;
+    memcpy(&before, given->data, sizeof(before));
+    return !readonly_p(variable) && before != hash_value(variable);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const BUCKET_CONTENTS *const *x = a, *const *y = b;
+    return strcmp((*x)->key, (*y)->key);
+}
+
+/* The caller frees the list. */
+static BUCKET_CONTENTS **sorted(HASH_TABLE *table, size_t *ret_n)
+{
+    size_t n = 0;
+    BUCKET_CONTENTS **list =
+        mem_alloc(((size_t)HASH_ENTRIES(table) + 1) * sizeof(BUCKET_CONTENTS *));
+    for (int i = 0; table != NULL && i < table->nbuckets; i++)
+        for (BUCKET_CONTENTS *b = table->bucket_array[i]; b != NULL; b = b->next)
+            list[n++] = b;
+    qsort(list, n, sizeof(*list), by_key);
+    *ret_n = n;
+    return list;
+}
+
+void names_each_variable(void (*visit)(SHELL_VAR *variable), void (*visit_gone)(const char *name))
+{
+    size_t n;
+    _free_ BUCKET_CONTENTS **given = sorted(names.given, &n);
+    for (size_t i = 0; i < n; i++)
+        if (find_variable_noref(given[i]->key) == NULL)
+            visit_gone(given[i]->key);
+    _free_ BUCKET_CONTENTS **list = sorted(global_variables->table, &n);
+    for (size_t i = 0; i < n; i++)
+        if (is_to_be_saved(list[i]->data))
+            visit(list[i]->data);
+}
+
+void names_each_function(void (*visit)(SHELL_VAR *function))
+{
+    size_t n;
+    _free_ BUCKET_CONTENTS **list = sorted(shell_functions, &n);
+    for (size_t i = 0; i < n; i++)
+        visit(list[i]->data);
 }
 
 /* ---- the manifest ------------------------------------------------------------------------------

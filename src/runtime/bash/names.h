@@ -6,6 +6,8 @@
 
 #include "wire/json.h"
 
+struct variable; /* of bash */
+
 enum names_wish { NAMES_NONE, NAMES_CHANGES, NAMES_FULL };
 
 enum { NAMES_ITEMS_MAX = 1000 };
@@ -17,6 +19,12 @@ void names_begin_cell(enum names_wish wish);
 
 /* The manifest after a cell, as the member "names", if it was wished for. */
 void names_put_cell(struct json_out *json);
+
+/* What there is to be saved, in the order of names: variables that the user made or changed, and
+ * the names of those that were there in the beginning and are gone. */
+void names_each_variable(void (*visit)(struct variable *variable),
+                         void (*visit_gone)(const char *name));
+void names_each_function(void (*visit)(struct variable *function));
 
 /* The manifest as of now. */
 void names_put_all(struct json_out *json, int64_t max_items);

@@ -395,6 +395,32 @@ static void answer_checkpoint(void)
     end_answer(&json);
 }
 
+/* A stream of one record; a load is answered. */
+static void refuse_state(void)
+{
+    static const char why[] = "this bash cannot load the builtin that knows its state";
+    int sock;
+    if (!channel_take_fds(&relay.channel, &sock, 1))
+        _exit(1);
+    if (relay.request.op == REQUEST_SAVE) {
+        char text[128];
+        int n =
+            snprintf(text + 5, sizeof(text) - 5, "{\"rec\":\"failed\",\"message\":\"%s\"}", why);
+        memcpy(text, (char[]){'s', (char)n, 0, 0, 0}, 5);
+        write_all(sock, text, (size_t)n + 5);
+    } else {
+        struct json_out json = begin_answer("loaded");
+        json_put_member_int(&json, "id", relay.request.id);
+        json_put_member_int(&json, "restored", 0);
+        json_put_key(&json, "lost");
+        json_put_array(&json);
+        json_put_array_end(&json);
+        json_put_member_str(&json, "message", why);
+        end_answer(&json);
+    }
+    close(sock);
+}
+
 static void serve_one(void)
 {
     char *payload;
@@ -418,6 +444,10 @@ static void serve_one(void)
         break;
     case REQUEST_CHECKPOINT:
         answer_checkpoint();
+        break;
+    case REQUEST_SAVE:
+    case REQUEST_LOAD:
+        refuse_state();
         break;
     case REQUEST_WAKE:
     case REQUEST_INPUT:

@@ -210,9 +210,14 @@ static bool take_env(struct scanner *s, struct request *r)
 static enum request_op op_of(const struct request_text *name)
 {
     static const char *const names[] = {
-        [REQUEST_SETUP] = "setup",           [REQUEST_EXEC] = "exec",
-        [REQUEST_INPUT] = "input",           [REQUEST_NAMES] = "names",
-        [REQUEST_CHECKPOINT] = "checkpoint", [REQUEST_WAKE] = "wake",
+        [REQUEST_SETUP] = "setup",
+        [REQUEST_EXEC] = "exec",
+        [REQUEST_INPUT] = "input",
+        [REQUEST_NAMES] = "names",
+        [REQUEST_CHECKPOINT] = "checkpoint",
+        [REQUEST_WAKE] = "wake",
+        [REQUEST_SAVE] = "save",
+        [REQUEST_LOAD] = "load",
     };
     for (size_t i = 1; i < ARRAY_LEN(names); i++)
         if (strcmp(names[i], name->data) == 0)
@@ -237,18 +242,27 @@ static bool take_member(struct scanner *s, struct request *r)
     const struct {
         const char *name;
         struct request_text *text;
-    } texts[] = {{"code", &r->code}, {"names", &r->names}, {"text", &r->text}, {"cwd", &r->cwd}};
+    } texts[] = {
+        {"code", &r->code}, {"text", &r->text}, {"cwd", &r->cwd},   {"format", &r->format},
+        {"rec", &r->rec},   {"name", &r->name}, {"type", &r->type}, {"advice", &r->advice},
+    };
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         if (strcmp(texts[i].name, key.data) == 0)
             return take_text(s, texts[i].text);
+    if (strcmp(key.data, "names") == 0) /* of a record it is a list, which we do not need */
+        return take_text(s, &r->names) || skip_value(s, 0);
     if (strcmp(key.data, "op") == 0)
         return take_op(s, r);
     if (strcmp(key.data, "id") == 0)
         return take_int(s, &r->id);
     if (strcmp(key.data, "max") == 0)
         return take_int(s, &r->max);
+    if (strcmp(key.data, "max_bytes") == 0)
+        return take_int(s, &r->max_bytes);
     if (strcmp(key.data, "eof") == 0)
         return take_bool(s, &r->is_eof);
+    if (strcmp(key.data, "body") == 0)
+        return take_bool(s, &r->has_body);
     if (strcmp(key.data, "env") == 0)
         return take_env(s, r);
     return skip_value(s, 0);

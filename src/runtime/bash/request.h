@@ -1,5 +1,6 @@
-/* What the daemon says, read from its JSON. It is trusted, and its frames have few shapes; the
- * scanner is strict all the same, and nothing in it grows with what it reads. */
+/* What the daemon says, read from its JSON, and the headers of a saved state. It is trusted, and
+ * its frames have few shapes; the scanner is strict all the same, and nothing in it grows with what
+ * it reads. */
 #pragma once
 
 #include "base/base.h"
@@ -12,6 +13,8 @@ enum request_op {
     REQUEST_NAMES,
     REQUEST_CHECKPOINT,
     REQUEST_WAKE,
+    REQUEST_SAVE,
+    REQUEST_LOAD,
 };
 
 enum { REQUEST_ENV_MAX = 256 };
@@ -27,11 +30,18 @@ struct request {
     enum request_op op;
     int64_t id;
     int64_t max;
+    int64_t max_bytes;
     bool is_eof;
+    bool has_body; /* of a record */
     struct request_text code;
     struct request_text names; /* of exec: none, changes or full */
     struct request_text text;
     struct request_text cwd;
+    struct request_text format;
+    struct request_text rec; /* these are of the records of a saved state */
+    struct request_text name;
+    struct request_text type;
+    struct request_text advice;
     struct {
         struct request_text name;
         struct request_text value;

@@ -9,6 +9,7 @@
 #include <bashtypes.h>
 #include <builtins.h>
 #include <shell.h>
+#include <alias.h>
 #include <bashjmp.h>
 #include <builtins/common.h>
 #include <execute_cmd.h>

@@ -10,7 +10,9 @@
 #include "runtime/bash/descriptors.h"
 #include "runtime/bash/input.h"
 #include "runtime/bash/interrupts.h"
+#include "runtime/bash/notes.h"
 #include "runtime/bash/request.h"
+#include "runtime/bash/save.h"
 
 #include <sys/prctl.h>
 
@@ -52,12 +54,18 @@ static void become_shell(int sock)
     sigprocmask(SIG_SETMASK, &sleeper.mask, NULL);
 }
 
+static void part(void)
+{
+    notes_clear();
+    children_part();
+    descriptors_part(is_own);
+}
+
 static void fall_asleep(int sock)
 {
     move_to(sock);
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    children_part();
-    descriptors_part(is_own);
+    part();
     announce('c');
 }
 
@@ -75,6 +83,34 @@ static bool wake(void)
     return false;
 }
 
+static const struct request *order; /* of the saver under way */
+static bool is_awake;               /* the shell itself saves, and no checkpoint */
+
+/* In a copy of its own, which ends with it: what it calls of bash may change things. Signals are
+ * held back, and not ignored: those would show as traps. */
+static void save_and_exit(int sock)
+{
+    move_to(sock);
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    announce('s');
+    if (is_awake) /* else it has parted already */
+        part();
+    descriptors_note_files();
+    save_write(sleeper.control->fd, order);
+    _exit(0);
+}
+
+static void fork_saver(struct channel *c, const struct request *request)
+{
+    int sock;
+    if (!channel_take_fds(c, &sock, 1))
+        return;
+    order = request;
+    if (sibling_fork() == 0)
+        save_and_exit(sock);
+    close(sock); /* if there is no copy, that tells the daemon */
+}
+
 /* Until a copy is woken, in which it returns. */
 static void sleep_on(void)
 {
@@ -86,6 +122,8 @@ static void sleep_on(void)
             _exit(0);
         if (sleeper.request.op == REQUEST_WAKE && wake())
             return;
+        if (sleeper.request.op == REQUEST_SAVE)
+            fork_saver(sleeper.control, &sleeper.request);
         channel_close_fds(sleeper.control);
     }
 }
@@ -104,6 +142,19 @@ pid_t sleeper_fork(struct channel *control, int sock)
         return pid;
     }
     fall_asleep(sock);
+    is_awake = false;
     sleep_on();
     return 0;
+}
+
+void sleeper_save(struct channel *control, const struct request *request)
+{
+    sigset_t all;
+    sleeper.control = control;
+    descriptors_note_offsets();
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &sleeper.mask);
+    is_awake = true;
+    fork_saver(control, request);
+    sigprocmask(SIG_SETMASK, &sleeper.mask, NULL);
 }

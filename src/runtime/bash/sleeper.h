@@ -10,8 +10,12 @@
 #pragma once
 
 #include "runtime/bash/channel.h"
+#include "runtime/bash/request.h"
 
 /* Makes a checkpoint that sleeps on `sock`; the descriptor is taken. Returns its pid or -errno in
  * the shell itself. Returns 0 in each copy that becomes the shell: then `control` is its own, on
  * which it has announced itself with one byte. */
 pid_t sleeper_fork(struct channel *control, int sock);
+
+/* Lets a copy write the state (save.h) to the descriptor that came with the request. */
+void sleeper_save(struct channel *control, const struct request *request);

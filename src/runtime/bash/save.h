@@ -1,0 +1,21 @@
+/* The state of the shell as shell source: variables, functions, aliases, traps, options, where it
+ * is. Runs in a copy of the shell that ends afterwards. */
+#pragma once
+
+#include "runtime/bash/request.h"
+
+/* Kinds of items, which are the first character of their names. They are put back in this order:
+ * nothing that the user named after a builtin is there while builtins are needed. */
+enum save_kind {
+    SAVE_OPTION = 'o',   /* a command for builtins_run */
+    SAVE_VARIABLE = 'v', /* source */
+    SAVE_ARGUMENTS = 'p',
+    SAVE_FUNCTION = 'f',
+    SAVE_ALIAS = 'a',  /* its value */
+    SAVE_FOLDER = 'd', /* a path */
+    SAVE_TRAP = 't',
+    SAVE_SWITCH = 's', /* of `set`, for builtins_run: with them other things fail */
+    SAVE_STATUS = '?', /* $? */
+};
+
+void save_write(int fd, const struct request *order);
