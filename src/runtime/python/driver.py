@@ -15,7 +15,8 @@ from typing import Any, Dict, List, NoReturn, Optional
 
 from . import (
     cells, checkpoints, children, frames, handlers, inputs, interrupts, jsontext, library, loading,
-    names, outputs, plots, questions, rebuild, saver, saving, streams, surroundings, waking,
+    names, namespaces, outputs, plots, questions, rebuild, records, saver, saving, streams,
+    surroundings, waking,
 )  # fmt: skip
 
 _RESERVED_DESCRIPTORS = 8
@@ -81,6 +82,13 @@ class Session:
     def warm_up(self) -> None:
         """In the zygote: the hot path's memory is as a session will use it."""
         self._cells.warm_up()
+        self._warm_up_saving()
+
+    def _warm_up_saving(self) -> None:
+        null = os.open(os.devnull, os.O_WRONLY)
+        namespaces.warm_up()
+        saving.Saver(self._subject, records.Writer(null, 0), 0).run()
+        _close(null)
 
     def start(self, fd: int) -> NoReturn:
         """Turns this process into a session that speaks on `fd`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import _pickle
 import io
 import types
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 from . import (
     definitions, handlers, jsontext, packing, rebuild, records, reducing, saving,
@@ -32,12 +32,14 @@ def _cloudpickle() -> Any:
 
 
 def warm_up() -> None:
-    packing.warm_up()
-    _cloudpickle()
+    """In the zygote: the libraries, and their first use."""
+    parts: List[bytes] = []
+    _dump({"x": [1, "a"], "f": lambda: None}, parts.append)
+    parts.append(b"")
+    load(packing.Decompressor(iter(parts).__next__))
 
 
 def save(subject: saving.Subject, writer: records.Writer, max_bytes: int) -> None:
-    saving.prepare()
     saving.begin(writer, "namespace")
     values = {
         name: value
@@ -50,13 +52,13 @@ def save(subject: saving.Subject, writer: records.Writer, max_bytes: int) -> Non
     last_error: Optional[BaseException] = None if values else TypeError("nothing can be pickled")
     buffer = _Buffer(max_bytes)
     try:
-        _dump(values, buffer)
+        _dump(values, buffer.add)
     except BaseException as error:
         last_error = error
         values = _without_bad(values, losses)
         buffer = _Buffer(max_bytes)
         try:
-            _dump(values, buffer)
+            _dump(values, buffer.add)
         except BaseException as second_error:  # they cannot be saved together
             last_error = second_error
             values = {}
@@ -96,8 +98,8 @@ def _without_bad(values: Dict[str, Any], losses: saving.Losses) -> Dict[str, Any
     return good
 
 
-def _dump(values: Dict[str, Any], buffer: "_Buffer") -> None:
-    compressor = packing.Compressor(buffer.add)
+def _dump(values: Dict[str, Any], emit: Callable[[bytes], None]) -> None:
+    compressor = packing.Compressor(emit)
     _pickler(compressor).dump(values)
     compressor.close()
 

@@ -25,10 +25,6 @@ def _lz4_frame() -> Any:
     return lz4.frame
 
 
-def warm_up() -> None:
-    _lz4_frame()
-
-
 class Compressor:
     """`emit` takes what comes out, in pieces."""
 

@@ -5,16 +5,21 @@ of the session do not reach it, and the daemon ends it when it takes too long.""
 from __future__ import annotations
 
 import _signal
+import gc
 import os
+import sys
 from typing import Any, Dict, NoReturn
 
 from . import namespaces, records, saving
 
 _write = os.write
+_close = os.close
 _exit = os._exit
 _set_handler = _signal.signal
 _IGNORED = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT, _signal.SIGPIPE,
             _signal.SIGUSR1, _signal.SIGUSR2)  # fmt: skip
+
+_RECURSION_LIMIT = 9000  # a pickler takes two or three for each level, and 8 MiB of stack suffice
 
 
 def run(subject: saving.Subject, stream: int, order: Dict[str, Any]) -> NoReturn:
@@ -26,9 +31,19 @@ def run(subject: saving.Subject, stream: int, order: Dict[str, Any]) -> NoReturn
         max_bytes = int(order["max_bytes"])
         writer = records.Writer(stream, max_bytes)
         if order["format"] == "namespace":
+            _prepare()
             namespaces.save(subject, writer, max_bytes)
         else:
-            saving.Saver(subject, writer, max_bytes).run()
+            saver = saving.Saver(subject, writer, max_bytes)
+            _prepare()
+            saver.run()
+        _close(stream)  # the kernel would take its time: it dismantles the memory first
         _exit(0)
     except BaseException:  # the stream has no end, and so nothing of it counts
         _exit(1)
+
+
+def _prepare() -> None:
+    gc.disable()  # finalizers of the user's have nothing to do here
+    if sys.getrecursionlimit() < _RECURSION_LIMIT:
+        sys.setrecursionlimit(_RECURSION_LIMIT)

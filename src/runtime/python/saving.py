@@ -10,9 +10,7 @@ group has one to itself, whose length is not known while it flows: its length is
 
 from __future__ import annotations
 
-import gc
 import platform
-import sys
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 
 from . import (
@@ -28,10 +26,10 @@ _SPOOL_BYTES = 8 << 20  # compressed; more than this of a blob is sent before it
 _MAX_LOST = 1000
 _MAX_REASON_CHARS = 300
 _SHOWN_SIZES = 3
-_RECURSION_LIMIT = 9000  # a pickler takes two or three for each level, and 8 MiB of stack suffice
 
 _quote = jsontext.quote
 _MIB = 1 << 20
+_VERSION = platform.python_version()
 
 
 class Subject:
@@ -91,16 +89,10 @@ class Losses:
             writer.record(record)
 
 
-def prepare() -> None:
-    gc.disable()  # a finalizer of the user's has no business here
-    if sys.getrecursionlimit() < _RECURSION_LIMIT:
-        sys.setrecursionlimit(_RECURSION_LIMIT)
-
-
 def begin(writer: records.Writer, form: str) -> None:
     writer.record(
         f'{{"rec":"begin","format":"{form}","runtime":"python",'
-        f'"version":{_quote(platform.python_version())}}}'
+        f'"version":{_quote(_VERSION)}}}'
     )
 
 
@@ -129,14 +121,12 @@ class Saver:
         self._pack = _Pack(writer)
         self._needs: Set[int] = set()  # of the group at hand
         self._declared = subject.sources.find()
-        self._changes: Dict[str, Any] = {}
+        self._changes = subject.place.changes()
         self._variables: Dict[str, Any] = {}
         self._known = definitions.Definitions({})
 
     def run(self) -> None:
         """Whatever one variable does, the others are saved."""
-        self._changes = self._subject.place.changes()
-        prepare()
         begin(self._writer, "state")
         everything = self._subject.variables()
         self._save_declarations(everything)
