@@ -323,7 +323,12 @@ static void start_signals(struct daemon *d)
 /* The loop exists; from here on everything ends through stop(). */
 static int run(struct daemon *d, struct err *e)
 {
-    if (store_open(d->data.path, &d->loop, &d->store, e) < 0 || start_engine(d, e) < 0)
+    /* By descriptor: the way there by name may be closed to us since we dropped our rights. */
+    char dir[32];
+    snprintf(dir, sizeof(dir), "/proc/self/fd/%d", d->data.fd);
+    if (store_open(dir, &d->loop, &d->store, e) < 0)
+        return err_context(e, "opening the store in %s", d->data.path);
+    if (start_engine(d, e) < 0)
         return -1;
     if (engine_use_store(d->engine, d->store, &d->failure) < 0)
         d->has_failed = true;

@@ -211,13 +211,34 @@ static int set_up(struct db *db, struct err *e)
     return migrate(db, version, e) < 0 ? -1 : db_exec(db, "BEGIN EXCLUSIVE; COMMIT", e);
 }
 
+static int keep_name(sqlite3_vfs *vfs, const char *name, int size, char *out)
+{
+    (void)vfs;
+    return snprintf(out, (size_t)size, "%s", name) < size ? SQLITE_OK : SQLITE_CANTOPEN;
+}
+
+/* SQLite's own way to files, except that names are used as they are given. It would make them
+ * absolute, and so lead through directories that the daemon, once it has dropped its rights, may
+ * not enter: its own is reached by a descriptor. */
+static const char *register_plain_vfs(void)
+{
+    static sqlite3_vfs plain;
+    if (plain.zName == NULL) {
+        plain = *sqlite3_vfs_find(NULL);
+        plain.zName = "cella";
+        plain.xFullPathname = keep_name;
+        sqlite3_vfs_register(&plain, 0);
+    }
+    return plain.zName;
+}
+
 int db_open(const char *path, struct db *db, struct err *e)
 {
     *db = (struct db){.path = mem_strdup(path)};
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
                 SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOFOLLOW;
     mode_t mask = umask(077);
-    int rc = sqlite3_open_v2(path, &db->handle, flags, NULL);
+    int rc = sqlite3_open_v2(path, &db->handle, flags, register_plain_vfs());
     int done = rc == SQLITE_OK ? set_up(db, e) : db_explain(db, rc, e);
     umask(mask);
     if (done < 0)
