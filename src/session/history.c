@@ -214,8 +214,8 @@ static void give_up_surplus(struct session *session)
 
 struct archive_budget history_budget(const struct session *session)
 {
-    return (struct archive_budget){.files = FILES_MAX,
-                                   .bytes = (uint64_t)session->limits.disk_mb * MIB};
+    uint64_t bytes = (uint64_t)session->limits.disk_mb * MIB;
+    return (struct archive_budget){.files = FILES_MAX, .bytes = bytes, .new_bytes = bytes};
 }
 
 static void read_record(struct checkpoint *checkpoint, const char *text)
