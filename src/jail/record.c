@@ -146,11 +146,12 @@ static int find_stored(struct record *r, int fd, uint64_t limit, struct blob_put
     return e;
 }
 
-/* Most of what is read again because it was young has not changed. */
+/* Reading once is enough to find that nothing changed, and twice is too much where something did.
+ */
 static bool is_stored(const struct record *r, int fd, const struct manifest_entry *old,
                       struct blob_put *put)
 {
-    return old != NULL && old->type == MANIFEST_FILE && old->size == put->bytes &&
+    return old != NULL && old->size == put->bytes &&
            blob_hash_file(fd, old->size, &put->hash) == 0 && blob_is_same(&put->hash, &old->hash) &&
            (r->has_base || blob_touch(r->store, &old->hash) == 0);
 }
@@ -238,7 +239,10 @@ static int record_file(struct record *r, int dir, const char *name, const struct
         entry.hash = old->hash;
         return append(r, &entry, st, seen);
     }
-    return record_changed(r, dir, name, old);
+    /* Read because it was young, or only its permissions or its name changed. */
+    bool is_likely_same =
+        old != NULL && old->type == MANIFEST_FILE && seen->mtime_ns == tree_ns(&st->st_mtim);
+    return record_changed(r, dir, name, is_likely_same ? old : NULL);
 }
 
 /* ---- everything else ------------------------------------------------------------------------- */

@@ -133,6 +133,25 @@ static void what_cells_did_to_files_is_undone(void **state)
     leave(&h);
 }
 
+/* The archivist is another user than the jail's, and has to find out all the same. */
+static void a_store_into_mapped_memory_is_seen(void **state)
+{
+    (void)state;
+    struct head h = begin();
+    order(&h, "import mmap; put('m', 'x' * 8192); f = open('m', 'r+b')\n"
+              "m = mmap.mmap(f.fileno(), 8192); f.close(); m[5000] = 49");
+    /* Older than any tick of a clock. */
+    order(&h, "import time; time.sleep(0.03)");
+    struct manifest_name one = record(&h);
+    order(&h, "m[5000] = 50");
+    struct manifest_name two = record(&h);
+    assert_string_not_equal(one.hex, two.hex);
+    assert_string_equal(record(&h).hex, two.hex);
+    restore(&h, one, "{\"changed\":1,");
+    said(&h, "say(m[5000], open('m', 'rb').read()[5000])", "49 49");
+    leave(&h);
+}
+
 /* Its files are the other jail's then. */
 static void a_branch_gets_a_copy(void **state)
 {
@@ -248,6 +267,7 @@ static int run(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_cells_did_to_files_is_undone),
+        cmocka_unit_test(a_store_into_mapped_memory_is_seen),
         cmocka_unit_test(a_branch_gets_a_copy),
         cmocka_unit_test(orders_about_one_workspace_keep_their_order),
         cmocka_unit_test(a_workspace_that_is_not_there_is_told),
