@@ -1,6 +1,8 @@
+#include "base/clock.h"
 #include "ops/exec_call.h"
 #include "policy/policy.h"
 #include "session/oneshot.h"
+#include "store/store.h"
 #include "wire/json.h"
 
 enum {
@@ -8,7 +10,10 @@ enum {
     TIMEOUT_DEFAULT_MS = 30 * 1000,
     TIMEOUT_MAX_MS = 86400 * 1000,
     PICTURES_DEFAULT = 4 * 1024 * 1024,
+    TTL_MAX_SECS = 365 * 86400,
 };
+
+#define STATE_TEXT_MAX (120 * MIB) /* what fits into an answer */
 
 static const struct op_param params[] = {
     {.name = "code",
@@ -23,6 +28,27 @@ static const struct op_param params[] = {
      .min = 1,
      .max = 64,
      .doc = "What is already imported, by the name of a profile of the configuration."},
+    {.name = "state",
+     .type = OP_TEXT,
+     .is_nullable = true,
+     .max = STATE_TEXT_MAX,
+     .doc = "The variables to begin with: the state of an earlier answer. Python only."},
+    {.name = "capture_state",
+     .type = OP_BOOL,
+     .is_nullable = true,
+     .doc = "Whether the answer is to hold the variables, for another run to begin with."},
+    {.name = "state_name",
+     .type = OP_TEXT,
+     .is_nullable = true,
+     .min = 1,
+     .max = STORE_NAME_MAX,
+     .doc = "A name under which the state is kept here: loaded before, if there is one, and saved "
+            "after the code has succeeded."},
+    {.name = "state_ttl_secs",
+     .type = OP_INT,
+     .is_nullable = true,
+     .max = TTL_MAX_SECS,
+     .doc = "How long it is kept under its name; 0 is for ever. Default as configured."},
     {.name = "timeout_ms",
      .type = OP_INT,
      .min = 1,
@@ -44,6 +70,76 @@ static const struct op_param params[] = {
     {0},
 };
 
+/* ---- the answer --------------------------------------------------------------------------------
+ */
+
+static void put_url(struct json_out *json, const struct oneshot_file *file, const char *name)
+{
+    _buf_ struct buf url = BUF_INIT(4 * KIB);
+    buf_printf(&url, "/v1/files/%s/", file->token);
+    for (const char *c = name; *c != '\0'; c++) {
+        bool is_plain = (*c >= '0' && *c <= '9') || (*c >= 'A' && *c <= 'Z') ||
+                        (*c >= 'a' && *c <= 'z') || strchr("-._~", *c) != NULL;
+        if (is_plain)
+            buf_append_char(&url, *c);
+        else
+            buf_printf(&url, "%%%02X", (unsigned char)*c);
+    }
+    json_put_member_str(json, "url", buf_str(&url));
+}
+
+static void put_files(struct json_out *json, const struct oneshot_answer *answer)
+{
+    json_put_key(json, "files");
+    json_put_array(json);
+    for (size_t i = 0; i < answer->n_files; i++) {
+        const struct oneshot_file *file = &answer->files[i];
+        const char *slash = strrchr(file->path, '/');
+        const char *name = slash != NULL ? slash + 1 : file->path;
+        json_put_object(json);
+        json_put_member_str(json, "name", name);
+        json_put_member_str(json, "path", file->path);
+        json_put_member_int(json, "size", (int64_t)file->bytes);
+        put_url(json, file, name);
+        json_put_object_end(json);
+    }
+    json_put_array_end(json);
+}
+
+static void put_state(struct json_out *json, const struct oneshot_answer *answer)
+{
+    if (answer->state != NULL)
+        json_put_member_text(json, "state", answer->state, answer->state_len);
+    else
+        json_put_member_null(json, "state");
+}
+
+/* What is there only if there is something to say. */
+static void put_more(struct json_out *json, const struct oneshot_answer *answer)
+{
+    char time[CLOCK_RFC3339_SIZE];
+    if (answer->state_errors != NULL) {
+        json_put_key(json, "state_errors");
+        json_put_value(json, answer->state_errors);
+    }
+    if (answer->kept_bytes > 0) {
+        json_put_member_int(json, "state_bytes", (int64_t)answer->kept_bytes);
+        json_put_member_str(json, "state_expires_at",
+                            answer->kept_until_ms > 0 ? clock_rfc3339(answer->kept_until_ms, time)
+                                                      : NULL);
+    }
+    if (answer->n_files_omitted > 0)
+        json_put_member_int(json, "files_omitted", (int64_t)answer->n_files_omitted);
+    if (answer->files_reason[0] != '\0')
+        json_put_member_str(json, "files_error", answer->files_reason);
+    if (answer->outputs != NULL) {
+        json_put_key(json, "outputs");
+        json_put_value(json, answer->outputs);
+    }
+    if (answer->is_truncated)
+        json_put_member_bool(json, "truncated", true);
+}
+
 static void put_answer(struct json_out *json, const struct oneshot_answer *answer)
 {
     const struct buf *out = &answer->streams[OUTPUT_STDOUT];
@@ -52,21 +148,14 @@ static void put_answer(struct json_out *json, const struct oneshot_answer *answe
     json_put_member_text(json, "stdout", buf_str(out), out->len);
     json_put_member_text(json, "stderr", buf_str(err), err->len);
     json_put_member_int(json, "exit_code", answer->exit_code);
-    json_put_member_null(json, "state");
-    json_put_key(json, "files");
-    json_put_array(json);
-    json_put_array_end(json);
+    put_state(json, answer);
+    put_files(json, answer);
     if (answer->error.len > 0)
         json_put_member_text(json, "error", buf_str(&answer->error), answer->error.len);
     else
         json_put_member_null(json, "error");
     json_put_member_real(json, "execution_time_ms", answer->duration_ms, 3);
-    if (answer->outputs != NULL) {
-        json_put_key(json, "outputs");
-        json_put_value(json, answer->outputs);
-    }
-    if (answer->is_truncated)
-        json_put_member_bool(json, "truncated", true);
+    put_more(json, answer);
     json_put_object_end(json);
 }
 
@@ -85,6 +174,9 @@ static void on_failed(void *context, const struct err *e)
 
 static const struct oneshot_listener listener = {.on_done = on_done, .on_failed = on_failed};
 
+/* ---- the call ----------------------------------------------------------------------------------
+ */
+
 static void on_gone(struct call *call)
 {
     oneshot_abandon(call->op_state);
@@ -101,13 +193,29 @@ static int admit(struct call *call, struct session_request *request, struct err 
     return 0;
 }
 
+static int read_state(const struct call *call, struct oneshot_request *request, struct err *e)
+{
+    const struct config *config = call->policy->config;
+    request->state = call_text_len(call, "state") > 0 ? call_text(call, "state", NULL) : NULL;
+    request->state_len = call_text_len(call, "state");
+    request->state_name = call_text(call, "state_name", NULL);
+    request->captures = call_bool(call, "capture_state", false);
+    request->state_max_bytes = (uint64_t)config->state_max_size_mb * MIB;
+    request->state_ttl_ms =
+        (uint64_t)call_int(call, "state_ttl_secs", config->state_ttl_secs) * 1000;
+    bool is_asked_for = request->state != NULL || request->state_name != NULL || request->captures;
+    if (!is_asked_for || request->session.runtime == &runtime_python)
+        return 0;
+    err_set(e, ERR_INVALID, "only Python has a state that can be kept between runs");
+    return err_advise(e, "Leave state, state_name and capture_state out, or use a session.");
+}
+
 static void run(struct call *call)
 {
     struct err e;
     struct oneshot *oneshot;
     struct oneshot_request request = {
         .session = {.runtime = runtime_by_name(call_text(call, "runtime", "python")),
-                    .checkpoints = HISTORY_OFF,
                     .profile = call_text(call, "profile", NULL),
                     .agent = call_text(call, "agent", NULL),
                     .binding = call_text(call, "binding", NULL)},
@@ -116,10 +224,12 @@ static void run(struct call *call)
         .timeout_ms = (uint32_t)call_int(call, "timeout_ms", TIMEOUT_DEFAULT_MS),
         .budget = (size_t)call_int(call, "budget", EXEC_BUDGET_DEFAULT),
         .pictures = json_object_get(call->args, "budget") == NULL ? PICTURES_DEFAULT : 0,
+        .wants_files = true,
+        .files_ttl_ms = (uint64_t)call->policy->config->files_ttl_secs * 1000,
         .listener = &listener,
         .context = call,
     };
-    if (admit(call, &request.session, &e) < 0 ||
+    if (read_state(call, &request, &e) < 0 || admit(call, &request.session, &e) < 0 ||
         oneshot_start(call->engine, &request, &oneshot, &e) < 0) {
         call_fail(call, &e);
     } else if (oneshot != NULL) {

@@ -12,6 +12,7 @@ extern const struct op op_checkpoint_list;
 extern const struct op op_exec_continue;
 extern const struct op op_exec_oneshot;
 extern const struct op op_agent_list;
+extern const struct op op_file_get;
 extern const struct op op_health;
 extern const struct op op_health_detailed;
 extern const struct op op_plan_agent_enter;

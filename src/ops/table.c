@@ -15,6 +15,7 @@ const struct op *const op_table[] = {
     &op_session_list,
     &op_session_get,
     &op_session_delete,
+    &op_file_get,
     &op_health,
     &op_health_detailed,
     &op_agent_list,

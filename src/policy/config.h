@@ -56,6 +56,8 @@ struct config {
     uint32_t warmup_timeout_secs;       /* in which a profile must be loaded */
     uint32_t health_check_timeout_secs; /* in which a check must have run code */
     uint32_t state_max_size_mb;         /* of a state that is kept between runs */
+    uint32_t state_ttl_secs;            /* of one that is kept here under a name; 0: for ever */
+    uint32_t files_ttl_secs;            /* in which files that a run made can be had */
     uint32_t pool;                      /* ready sessions per warm profile */
     uint32_t max_sessions;
     uint64_t max_output_bytes;   /* per session and stream, the oldest are dropped */

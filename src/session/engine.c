@@ -268,6 +268,11 @@ void engine_stats(const struct engine *engine, struct engine_stats *ret)
     };
 }
 
+struct store *engine_store(const struct engine *engine)
+{
+    return engine->store;
+}
+
 const struct pool *engine_pool(const struct engine *engine)
 {
     return engine->pool;

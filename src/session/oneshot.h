@@ -1,8 +1,10 @@
 /* One run and nothing after it: an interpreter from the pool, the code, its answer, the end. It is
- * a session that nobody else finds. What it answers is what a program that was run would leave:
- * two streams, an exit code, one line about what failed.
+ * a session that nobody else finds. What it answers is what a program that was run would leave: two
+ * streams, an exit code, one line about what failed; and if that is asked for the files it made and
+ * its variables, for the next run to begin with.
  *
- *   STARTING --> RUNNING --> over
+ *   FETCHING the state --> STARTING --> LOADING it --> RUNNING --> SAVING --> RECORDING files -->
+ * over
  */
 #pragma once
 
@@ -12,9 +14,17 @@
 enum {
     ONESHOT_TIMED_OUT = 124, /* exit codes, as shells and timeout(1) have them */
     ONESHOT_FAILED = 1,
+    ONESHOT_FILES_MAX = 100, /* told in one answer */
 };
 
 struct oneshot;
+
+/* A file that it left, as it can be had for a time. */
+struct oneshot_file {
+    char *path; /* below the workspace; UTF-8 */
+    uint64_t bytes;
+    char token[TOKEN_SIZE];
+};
 
 /* Borrowed for the callback. */
 struct oneshot_answer {
@@ -24,6 +34,16 @@ struct oneshot_answer {
     json_t *outputs; /* an array of typed outputs; NULL: none */
     bool is_truncated;
     double duration_ms;
+
+    char *state; /* base64; NULL: none */
+    size_t state_len;
+    json_t *state_errors;   /* an array of texts: what could not be saved or loaded; NULL: none */
+    uint64_t kept_bytes;    /* of the state that was kept under its name; 0: none was */
+    uint64_t kept_until_ms; /* wall clock; 0: for ever */
+    struct oneshot_file *files;
+    size_t n_files;
+    size_t n_files_omitted;
+    char files_reason[256]; /* why they could not be had; "": they could */
 };
 
 /* Either of the two is the last that is said. */
@@ -34,12 +54,22 @@ struct oneshot_listener {
 
 struct oneshot_request {
     struct session_request session; /* its callbacks are ours */
-    const char *code;               /* borrowed until it is over */
+    const char *code;               /* borrowed until it is over, like all texts here */
     size_t code_len;
     uint32_t timeout_ms;
     uint32_t limit_ms; /* of all of it, with the wait for an interpreter; 0: none */
     size_t budget;     /* bytes of text in the answer */
     size_t pictures;   /* see struct exec_wait */
+
+    const char *state; /* base64 of what an earlier run left; NULL: none */
+    size_t state_len;
+    const char *state_name; /* or the name it was kept under, and is kept under again; NULL: none */
+    uint64_t state_ttl_ms;  /* how long it is kept under its name; 0: for ever */
+    bool captures;          /* the answer is to hold the state */
+    uint64_t state_max_bytes;
+    bool wants_files;
+    uint64_t files_ttl_ms; /* how long they can be had */
+
     const struct oneshot_listener *listener;
     void *context;
 };
@@ -49,3 +79,25 @@ int oneshot_start(struct engine *engine, const struct oneshot_request *request,
                   struct oneshot **ret_oneshot, struct err *e);
 /* Nobody wants it any more. */
 void oneshot_abandon(struct oneshot *oneshot);
+
+/* ---- for the rest of the room ------------------------------------------------------------------
+ */
+
+void oneshot_on_loaded(struct oneshot *oneshot, const json_t *report);
+/* Its session is dead; a cell that ran was told of it already. */
+void oneshot_on_death(struct oneshot *oneshot);
+
+void oneshot_take_result(struct oneshot_answer *answer, const struct oneshot_request *request,
+                         const struct exec_result *result);
+void oneshot_take_streams(struct oneshot_answer *answer, const struct exec_result *result);
+void oneshot_take_timeout(struct oneshot_answer *answer, uint32_t timeout_ms);
+void oneshot_add_state_error(struct oneshot_answer *answer, const char *text);
+void oneshot_free_answer(struct oneshot_answer *answer);
+
+/* Finds the files of a session's workspace for the answer. NULL: they cannot be had, and the answer
+ * says why; else `on_found` follows. */
+struct oneshot_files;
+struct oneshot_files *oneshot_files_find(struct session *session, uint64_t ttl_ms,
+                                         struct oneshot_answer *answer,
+                                         void (*on_found)(void *context), void *context);
+void oneshot_files_forget(struct oneshot_files *files); /* takes NULL */

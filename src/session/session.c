@@ -8,6 +8,7 @@
 #include "session/input.h"
 #include "session/lifespan.h"
 #include "session/manifest.h"
+#include "session/oneshot.h"
 #include "session/restore.h"
 #include "session/setup.h"
 #include "session/suspend.h"
@@ -174,6 +175,8 @@ void session_die(struct session *session)
     history_free(session);
     bury(session);
     tell_starter(session);
+    if (session->oneshot != NULL)
+        oneshot_on_death(session->oneshot);
     push_out_oldest(engine);
 }
 
@@ -256,7 +259,11 @@ static void on_forked(struct head *head, const struct head_fork *fork)
 
 static void on_loaded(struct head *head, const json_t *report)
 {
-    restore_on_loaded(head->owner, report);
+    struct session *session = head->owner;
+    if (session->oneshot != NULL)
+        oneshot_on_loaded(session->oneshot, report);
+    else
+        restore_on_loaded(session, report);
 }
 
 static void on_display(struct head *head, json_t *output)

@@ -25,6 +25,7 @@ enum { SESSION_CWD_SIZE = 256 };
 struct exec;
 struct head;
 struct loop_timer;
+struct oneshot;
 struct session;
 
 enum session_state {
@@ -78,6 +79,7 @@ struct session {
     struct room *room;          /* held as long as it lives */
     struct history history;
     struct saving saving;
+    struct oneshot *oneshot; /* it is there for this run alone; NULL: it is not */
     struct restore *restore; /* it is on its way to another checkpoint; NULL: it is not */
     bool wants_rest;         /* it is to be suspended when it is saved */
     bool is_beyond_rescue;   /* it could not be brought back from what `death` says */

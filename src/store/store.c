@@ -298,3 +298,8 @@ void store_on_trouble(struct store *store, void (*fn)(void *context, const struc
     store->on_trouble = fn;
     store->trouble_context = context;
 }
+
+int store_blobs(const struct store *store)
+{
+    return store->blobs;
+}

@@ -275,6 +275,9 @@ typedef void (*store_shared_fn)(void *context, const struct store_shared *file,
 struct store_call *store_get_shared(struct store *store, const char *token, store_shared_fn fn,
                                     void *context);
 
+/* The directory of blobs, for the calls of that room; it is the store's. */
+int store_blobs(const struct store *store);
+
 /* ---- blobs that nobody refers to any more ---------------------------------------------------- */
 
 /* What rows refer to is kept, and what live states refer to. A manifest that only memory knows (of

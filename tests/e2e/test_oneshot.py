@@ -2,10 +2,13 @@
 the texts of its errors are what clients of warm REPL servers were written against, so they are
 exact."""
 
+import base64
+import pickle
 import threading
 
 import pytest
 
+from harness import host
 from harness.client import ApiError
 
 pytestmark = [pytest.mark.one_mode, pytest.mark.brief]
@@ -146,3 +149,155 @@ def test_mistakes_in_the_request(client):
         with pytest.raises(ApiError) as refusal:
             client.call("POST", "/v1/exec", body)
         assert refusal.value.status == 400 and word in refusal.value.message
+
+
+# State.
+
+
+def test_state_goes_from_run_to_run(run):
+    code = """
+import json
+x = [1]
+y = x
+_private = 1
+def double(n): return n * 2
+class Point: z = 3
+"""
+    first = run(code, capture_state=True)
+    assert (first.exit_code, first.error) == (0, None)
+    code = "x.append(double(Point.z))\nprint(x, y is x, '_private' in globals())"
+    second = run(code, state=first.state, capture_state=True)
+    assert second.stdout == "[1, 6] True False\n"
+    assert run("print(y)", state=second.state).stdout == "[1, 6]\n"
+    assert run("print(x)").error == "NameError: name 'x' is not defined"
+
+
+def test_state_is_an_lz4_frame_of_a_cloudpickle(run):
+    """As other servers make and take it; here without lz4, which not every client has."""
+    frame = base64.b64decode(run("answer = 41", capture_state=True).state)
+    assert frame[:4] == b"\x04\x22\x4d\x18"
+    pickled = pickle.dumps({"answer": 41}, protocol=4)
+    plain = b"\x04\x22\x4d\x18\x60\x40\x82" + (len(pickled) | 1 << 31).to_bytes(4, "little")
+    given = base64.b64encode(plain + pickled + bytes(4)).decode()
+    assert run("print(answer + 1)", state=given).stdout == "42\n"
+
+
+def test_what_cannot_be_saved_is_skipped_and_listed(run):
+    answer = run("n = 1\ng = (i for i in range(3))", capture_state=True)
+    assert answer.state_errors == [
+        "Note: 'g' (generator) not persisted - recreate or convert to list"
+    ]
+    assert (answer.exit_code, answer.error) == (0, None)
+    assert run("print(n, 'g' in globals())", state=answer.state).stdout == "1 False\n"
+
+
+def test_if_nothing_can_be_saved_that_is_the_error(run):
+    answer = run("print('ran')\ng = (i for i in range(3))", capture_state=True)
+    assert (answer.stdout, answer.exit_code, answer.state) == ("ran\n", 0, None)
+    assert answer.error == "State serialization failed: cannot pickle 'generator' object"
+
+
+def test_a_failed_run_leaves_no_state(run):
+    assert run("x = 1\n1/0", capture_state=True).state is None
+
+
+@pytest.mark.parametrize("state", ["!", base64.b64encode(b"nonsense").decode()])
+def test_a_state_that_is_none(run, client, state):
+    reply = client.request("POST", "/v1/exec", {"code": "1", "profile": "min", "state": state})
+    if reply.status == 200:
+        assert reply.json["error"].startswith("State could not be loaded: "), reply.json
+        assert reply.json["exit_code"] == 1
+    else:
+        assert (reply.status, "base64" in reply.json["error"]["message"]) == (400, True)
+
+
+def test_a_state_that_never_ends_is_stopped(run):
+    class Loops:
+        def __reduce__(self):
+            return exec, ("while True: pass",)
+
+    pickled = pickle.dumps({"x": Loops()}, protocol=4)
+    plain = b"\x04\x22\x4d\x18\x60\x40\x82" + (len(pickled) | 1 << 31).to_bytes(4, "little")
+    state = base64.b64encode(plain + pickled + bytes(4)).decode()
+    answer = run("1", state=state, timeout_ms=500)
+    assert (answer.exit_code, answer.error) == (124, "Execution timed out after 0.5 seconds")
+
+
+def test_only_python_has_a_state(client):
+    body = {"code": "true", "runtime": "bash", "capture_state": True}
+    reply = client.request("POST", "/v1/exec", body)
+    assert (reply.status, "Python" in reply.json["error"]["message"]) == (400, True)
+
+
+def test_large_states(launch):
+    daemon = launch(config="default_profile: min\n", env={"STATE_MAX_SIZE_MB": "4"})
+
+    def run(code, **members):
+        return daemon.client.call("POST", "/v1/exec", {"code": code, **members})
+
+    fits = run("import os; x = os.urandom(3 << 20)", capture_state=True)
+    assert fits.error is None and len(fits.state) > 4 << 20
+    assert run("print(len(x))", state=fits.state).stdout == f"{3 << 20}\n"
+    over = run("import os; x = os.urandom(5 << 20)", capture_state=True)
+    assert (over.exit_code, over.state) == (0, None)
+    assert over.error.startswith("State serialization failed: ")
+    assert "STATE_MAX_SIZE_MB" in over.error
+
+
+# State that stays here under a name.
+
+
+def test_state_under_a_name(run):
+    count = "n = globals().get('n', 0) + 1\nprint(n)"
+    for n in (1, 2, 3):
+        answer = run(count, state_name="counter")
+        assert (answer.stdout, answer.state) == (f"{n}\n", None)
+        assert answer.state_bytes > 0 and answer.state_expires_at
+    assert run(count + "\n1/0", state_name="counter").exit_code == 1
+    assert run("print(n)", state_name="counter", state_ttl_secs=0).state_expires_at is None
+    assert run("print(n)", state_name="counter").stdout == "3\n"
+    assert run(count, state_name="another").stdout == "1\n"
+
+
+# Files.
+
+
+def test_files_can_be_had_for_a_time(run, client):
+    code = """
+import os
+os.makedirs("plots/.cache")
+open("plots/.cache/hidden", "w").close()
+open("plots/übersicht 1.csv", "w").write("1,2")
+open("big.bin", "wb").write(bytes(5 << 20))
+os.symlink("/etc/passwd", "link")
+"""
+    big, table = run(code).files
+    assert (big["name"], big["path"], big["size"]) == ("big.bin", "big.bin", 5 << 20)
+    assert (table["name"], table["path"]) == ("übersicht 1.csv", "plots/übersicht 1.csv")
+    reply = client.request("GET", table["url"])
+    assert (reply.status, reply.body) == (200, b"1,2")
+    assert reply.headers["Content-Type"] == "text/csv; charset=utf-8"
+    assert "filename*=UTF-8''%C3%BCbersicht%201.csv" in reply.headers["Content-Disposition"]
+    assert client.request("GET", big["url"]).body == bytes(5 << 20)
+    assert client.request("HEAD", big["url"]).headers["Content-Length"] == str(5 << 20)
+    assert client.request("GET", "/v1/files/nonsense/x").status == 404
+
+
+def test_who_stops_reading_a_file_disturbs_nobody(run, client):
+    (big,) = run("open('big.bin', 'wb').write(bytes(20 << 20))").files
+    socks = [client.connect() for _ in range(4)]
+    for sock in socks:
+        sock.sendall(client.head("GET", big["url"]) + b"\r\n")
+        sock.recv(10)
+    socks.pop().close()
+    assert len(client.request("GET", big["url"]).body) == 20 << 20
+    for sock in socks:
+        sock.close()
+    assert client.request("GET", "/health").status == 200
+
+
+def test_files_expire(launch):
+    daemon = launch(config="default_profile: min\nfiles_ttl_secs: 1\n")
+    body = {"code": "open('x', 'w').write('1')"}
+    (file,) = daemon.client.call("POST", "/v1/exec", body).files
+    host.eventually(lambda: daemon.client.request("GET", file["url"]).status == 404)

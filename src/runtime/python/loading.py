@@ -86,6 +86,7 @@ class Loader:
             self._load_namespace(packing.Decompressor(body.next_chunk))
             return
         names = [name for name in header.get("names") or () if type(name) is str]
+        kind = header.get("kind")
         try:
             file = packing.Decompressor(body.next_chunk)
             if kind == "declarations":
@@ -95,6 +96,8 @@ class Loader:
         except records.Broken:
             raise
         except BaseException as error:
+            if kind == "namespace":  # one pickle: all of it or nothing
+                self._message = f"The state cannot be read: {_describe(error)}"
             self._fail(names, error)
 
     # Declarations

@@ -1,0 +1,111 @@
+#include "blob/blob.h"
+#include "ops/ops.h"
+#include "session/engine.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <strings.h>
+
+static const struct op_param params[] = {
+    {.name = "token",
+     .type = OP_TEXT,
+     .place = OP_IN_PATH,
+     .is_required = true,
+     .min = 1,
+     .max = 64,
+     .doc = "Which file, as the answer that named it says."},
+    {.name = "name",
+     .type = OP_TEXT,
+     .place = OP_IN_PATH,
+     .is_required = true,
+     .min = 1,
+     .max = 1024,
+     .doc = "Its name; whatever it says, the token decides."},
+    {0},
+};
+
+/* What a browser or a client may want to know; everything else is bytes. */
+static const char *type_of(const char *name)
+{
+    static const struct {
+        const char *suffix, *type;
+    } types[] = {
+        {".csv", "text/csv; charset=utf-8"},
+        {".gif", "image/gif"},
+        {".html", "text/html; charset=utf-8"},
+        {".jpeg", "image/jpeg"},
+        {".jpg", "image/jpeg"},
+        {".json", "application/json"},
+        {".md", "text/markdown; charset=utf-8"},
+        {".mp3", "audio/mpeg"},
+        {".mp4", "video/mp4"},
+        {".pdf", "application/pdf"},
+        {".png", "image/png"},
+        {".svg", "image/svg+xml"},
+        {".txt", "text/plain; charset=utf-8"},
+        {".wav", "audio/wav"},
+        {".xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
+        {".zip", "application/zip"},
+    };
+    const char *suffix = strrchr(name, '.');
+    for (size_t i = 0; suffix != NULL && i < ARRAY_LEN(types); i++)
+        if (strcasecmp(suffix, types[i].suffix) == 0)
+            return types[i].type;
+    return "application/octet-stream";
+}
+
+static void refuse(struct call *call)
+{
+    struct err e;
+    err_set(&e, ERR_NOT_FOUND, "there is no such file, or not any more");
+    err_advise(&e, "Files of a run can be had for a time only: run the code again.");
+    call_fail(call, &e);
+}
+
+static void on_shared(void *context, const struct store_shared *file, const struct err *e)
+{
+    struct call *call = context;
+    struct blob_hash hash;
+    if (e != NULL && e->code != ERR_NOT_FOUND) {
+        call_fail(call, e);
+        return;
+    }
+    int fd = -ENOENT;
+    if (e == NULL && blob_parse_hex(file->hash, &hash) == 0)
+        fd = blob_open(store_blobs(engine_store(call->engine)), &hash);
+    if (fd < 0) {
+        refuse(call);
+        return;
+    }
+    call_send_file(call, &(struct call_file){.fd = fd,
+                                             .bytes = file->bytes,
+                                             .name = arena_strdup(&call->arena, file->name),
+                                             .type = type_of(file->name)});
+}
+
+static void on_gone(struct call *call)
+{
+    store_forget(call->op_state);
+}
+
+static void run(struct call *call)
+{
+    struct store *store = engine_store(call->engine);
+    if (store == NULL) {
+        refuse(call);
+        return;
+    }
+    call->op_state = store_get_shared(store, call_text(call, "token", ""), on_shared, call);
+    call->on_gone = on_gone;
+}
+
+/* Public: who knows the token was told it. */
+const struct op op_file_get = {
+    .name = "file.get",
+    .method = "GET",
+    .path = "/v1/files/{token}/{name}",
+    .flags = OP_READ_ONLY | OP_PUBLIC,
+    .params = params,
+    .doc = "A file that a run made, as long as it is kept.",
+    .run = run,
+};

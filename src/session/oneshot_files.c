@@ -1,0 +1,221 @@
+/* What a run left in its workspace: recorded by the archivist, listed by a worker thread, and put
+ * where it can be had for a time by whoever knows the token. */
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "jail/manifest.h"
+#include "jail/warden.h"
+#include "loop/loop.h"
+#include "runtime/pool.h"
+#include "session/engine_state.h"
+#include "session/oneshot.h"
+#include "session/tickets.h"
+#include "store/store.h"
+#include "wire/json.h"
+
+enum { RECORD_FILES = 20000, NAME_SHOWN_MAX = STORE_NAME_MAX };
+
+struct found {
+    char *path;
+    char hash[STORE_HASH_SIZE];
+    uint64_t bytes;
+};
+
+struct oneshot_files {
+    uv_work_t uv;
+    struct engine *engine;
+    struct oneshot_answer *answer; /* NULL: nobody waits any more */
+    void (*on_found)(void *context);
+    void *context;
+    uint64_t ttl_ms;
+    uint64_t ticket; /* of the record; 0: it is there */
+    int blobs;       /* a store of blobs; borrowed */
+    struct blob_hash manifest;
+    struct err err;
+    bool is_bad;
+    struct found found[ONESHOT_FILES_MAX];
+    size_t n_found, n_omitted;
+};
+
+static void files_free(struct oneshot_files *f)
+{
+    for (size_t i = 0; i < f->n_found; i++)
+        free(f->found[i].path);
+    free(f);
+}
+
+/* ---- listing, in a worker ----------------------------------------------------------------------
+ */
+
+/* Caches and what is hidden is nobody's result. */
+static bool is_of_interest(const char *path)
+{
+    static const char *const dull[] = {"__pycache__", "node_modules"};
+    for (const char *part = path; part != NULL;) {
+        size_t len = strcspn(part, "/");
+        if (part[0] == '.')
+            return false;
+        for (size_t i = 0; i < ARRAY_LEN(dull); i++)
+            if (strlen(dull[i]) == len && strncmp(part, dull[i], len) == 0)
+                return false;
+        part = part[len] == '/' ? part + len + 1 : NULL;
+    }
+    return true;
+}
+
+static void take_entry(struct oneshot_files *f, const struct manifest_entry *entry)
+{
+    if (entry->type != MANIFEST_FILE || !is_of_interest(entry->path))
+        return;
+    if (f->n_found == ONESHOT_FILES_MAX || !utf8_is_valid(entry->path, entry->path_len)) {
+        f->n_omitted++;
+        return;
+    }
+    struct found *found = &f->found[f->n_found++];
+    found->path = mem_strdup(entry->path);
+    found->bytes = entry->size;
+    blob_hex(&entry->hash, found->hash);
+}
+
+static void list_in_worker(uv_work_t *uv)
+{
+    struct oneshot_files *f = CONTAINER_OF(uv, struct oneshot_files, uv);
+    struct manifest *manifest;
+    if (manifest_load(f->blobs, &f->manifest, &manifest, &f->err) < 0) {
+        f->is_bad = true;
+        return;
+    }
+    for (size_t i = 0; i < manifest->n_entries; i++)
+        take_entry(f, &manifest->entries[i]);
+    manifest_free(manifest);
+}
+
+/* ---- sharing -----------------------------------------------------------------------------------
+ */
+
+/* The last part of a path, cut where a character begins. */
+static void name_of(const char *path, char out[NAME_SHOWN_MAX + 1])
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    size_t len = strlen(name);
+    const char *start = len > NAME_SHOWN_MAX ? name + len - NAME_SHOWN_MAX : name;
+    while ((*start & 0xc0) == 0x80)
+        start++; /* the end is kept: it says what kind of file it is */
+    snprintf(out, NAME_SHOWN_MAX + 1, "%s", start);
+}
+
+static void share(struct oneshot_files *f, struct found *found)
+{
+    struct err e;
+    char name[NAME_SHOWN_MAX + 1];
+    struct oneshot_answer *a = f->answer;
+    struct oneshot_file *file = &a->files[a->n_files];
+    ids_token(file->token);
+    name_of(found->path, name);
+    struct store_shared row = {.token = file->token,
+                               .name = name,
+                               .bytes = found->bytes,
+                               .expires_ms = clock_wall_ms() + f->ttl_ms};
+    memcpy(row.hash, found->hash, sizeof(row.hash));
+    if (store_put_shared(f->engine->store, &row, &e) < 0) {
+        snprintf(a->files_reason, sizeof(a->files_reason), "%.250s", e.message);
+        a->n_files_omitted++;
+        return;
+    }
+    file->path = take_ptr(found->path);
+    file->bytes = found->bytes;
+    a->n_files++;
+}
+
+static void end(struct oneshot_files *f, const char *problem)
+{
+    struct oneshot_answer *a = f->answer;
+    if (problem != NULL)
+        snprintf(a->files_reason, sizeof(a->files_reason), "%.250s", problem);
+    void (*on_found)(void *) = f->on_found;
+    void *context = f->context;
+    files_free(f);
+    on_found(context);
+}
+
+static void listed(uv_work_t *uv, int status)
+{
+    (void)status;
+    struct oneshot_files *f = CONTAINER_OF(uv, struct oneshot_files, uv);
+    f->engine->n_closing--;
+    if (f->answer == NULL) {
+        files_free(f);
+        return;
+    }
+    if (f->is_bad) {
+        end(f, f->err.message);
+        return;
+    }
+    f->answer->files = mem_alloc((f->n_found + 1) * sizeof(*f->answer->files));
+    f->answer->n_files_omitted = f->n_omitted;
+    for (size_t i = 0; i < f->n_found; i++)
+        share(f, &f->found[i]);
+    end(f, NULL);
+}
+
+/* ---- recording ---------------------------------------------------------------------------------
+ */
+
+static void on_recorded(void *context, const struct warden_event *event)
+{
+    struct oneshot_files *f = context;
+    struct err ignored;
+    _json_ json_t *report = NULL;
+    f->ticket = 0;
+    if (event->type != WARDEN_RECORDED ||
+        json_read_object(event->text, strlen(event->text), &report, &ignored) < 0) {
+        end(f, "the files could not be looked at");
+        return;
+    }
+    const char *manifest = json_string_value(json_object_get(report, "manifest"));
+    const char *reason = json_string_value(json_object_get(report, "reason"));
+    if (manifest == NULL || blob_parse_hex(manifest, &f->manifest) < 0)
+        end(f, reason != NULL ? reason : "the files could not be recorded");
+    else if (json_integer_value(json_object_get(report, "files")) == 0)
+        end(f, NULL);
+    else {
+        f->engine->n_closing++; /* the blobs' directory stays open meanwhile */
+        uv_queue_work(f->engine->loop, &f->uv, list_in_worker, listed);
+    }
+}
+
+struct oneshot_files *oneshot_files_find(struct session *session, uint64_t ttl_ms,
+                                         struct oneshot_answer *answer,
+                                         void (*on_found)(void *context), void *context)
+{
+    struct err e;
+    struct engine *engine = session->engine;
+    uint64_t bytes = (uint64_t)session->limits.disk_mb * MIB;
+    struct archive_budget budget = {.files = RECORD_FILES, .bytes = bytes, .new_bytes = bytes};
+    struct oneshot_files *f = mem_alloc(sizeof(*f));
+    f->engine = engine;
+    f->answer = answer;
+    f->on_found = on_found;
+    f->context = context;
+    f->ttl_ms = ttl_ms;
+    f->blobs = store_blobs(engine->store);
+    f->ticket = pool_new_number(engine->pool);
+    tickets_expect(engine, f->ticket, WARDEN_RECORDED, on_recorded, f);
+    if (warden_record(engine->warden, f->ticket, session->room->name, "", &budget, &e) == 0)
+        return f;
+    tickets_forget(engine, f->ticket);
+    snprintf(answer->files_reason, sizeof(answer->files_reason), "%.250s", e.message);
+    files_free(f);
+    return NULL;
+}
+
+void oneshot_files_forget(struct oneshot_files *f)
+{
+    if (f == NULL)
+        return;
+    f->answer = NULL;
+    if (f->ticket == 0)
+        return; /* a worker has it and will see */
+    tickets_forget(f->engine, f->ticket);
+    files_free(f);
+}
