@@ -27,6 +27,11 @@ enum bench_id {
     BENCH_SPAWN_PYTHON,
     BENCH_SPAWN_BWRAP,
     BENCH_SPAWN_IPYTHON,
+    BENCH_ONESHOT_PLAIN,
+    BENCH_ONESHOT_STATE,
+    BENCH_ONESHOT_PICKLE,
+    BENCH_ONESHOT_PYTHON,
+    BENCH_ONESHOT_IPYTHON,
     BENCH_CHURN,
     BENCH_LOAD,
     BENCH_MEMORY_PSS,
@@ -134,6 +139,7 @@ extern const size_t bench_n_sections;
 int bench_run_live(struct bench *b, struct err *e);
 int bench_run_think(struct bench *b, struct err *e);
 int bench_run_spawn(struct bench *b, struct err *e);
+int bench_run_oneshot(struct bench *b, struct err *e);
 int bench_run_churn(struct bench *b, struct err *e);
 int bench_run_load(struct bench *b, struct err *e);
 int bench_run_memory(struct bench *b, struct err *e);
@@ -241,7 +247,8 @@ void bench_ipython_stop(struct bench *b);
 /* Asks the peer for round trips of `1+1` with a pause before each; adds them as samples. */
 int bench_ipython_exec(struct bench *b, enum bench_id id, size_t n, unsigned pause_ms,
                        struct err *e);
-int bench_ipython_fresh(struct bench *b, struct err *e);
+/* Another kernel, with the imports of the data profile. */
+int bench_ipython_fresh(struct bench *b, enum bench_id id, struct err *e);
 /* Runs the imports in the kernel; the pid of the kernel. */
 int bench_ipython_import(struct bench *b, const char *code, pid_t *ret_kernel, struct err *e);
 
@@ -251,6 +258,9 @@ int bench_cold(struct bench *b, const char *const *argv, bool is_boxed, double *
                struct err *e);
 /* One start of python3 with the imports of the data profile until it has printed its result. */
 int bench_python_cold(struct bench *b, bool is_boxed, double *ret_ns, struct err *e);
+/* Runs a program of Python that prints {"ns":[...]}; what cannot be imported is noted and no error.
+ */
+int bench_python_times(struct bench *b, const char *program, enum bench_id id, struct err *e);
 /* The imports of the data profile as Python statements; the caller frees. */
 char *bench_data_imports(void);
 

@@ -3,6 +3,7 @@
 #define CELL "a cell, `1+1`"
 #define CELL_AFTER_PAUSE "a cell after 100 ms of thinking"
 #define NEW_SESSION "a new session with the data stack, to its first result"
+#define ONE_SHOT "code that runs once, with the data stack"
 #define IDLE_SESSION "memory of an idle session"
 #define IDLE_DAEMON "the idle daemon"
 
@@ -64,6 +65,17 @@ const struct bench_kind bench_kinds[BENCH_N_KINDS] = {
                            BENCH_NS},
     [BENCH_SPAWN_IPYTHON] = {"spawn.ipython", NEW_SESSION, "IPython kernel, no sandbox", false,
                              BENCH_SPAWN_POOL, BENCH_NS},
+    [BENCH_ONESHOT_PLAIN] = {"oneshot.plain", ONE_SHOT, "Cella, without state", true,
+                             BENCH_ONESHOT_PLAIN, BENCH_NS},
+    [BENCH_ONESHOT_STATE] = {"oneshot.state", ONE_SHOT, "Cella, 1 KB of state in and out", true,
+                             BENCH_ONESHOT_STATE, BENCH_NS},
+    [BENCH_ONESHOT_PICKLE] = {"oneshot.pickle", ONE_SHOT,
+                              "cloudpickle + lz4 of that state, both ways, alone", false,
+                              BENCH_ONESHOT_STATE, BENCH_NS},
+    [BENCH_ONESHOT_PYTHON] = {"oneshot.python", ONE_SHOT, "python3, no sandbox", false,
+                              BENCH_ONESHOT_PLAIN, BENCH_NS},
+    [BENCH_ONESHOT_IPYTHON] = {"oneshot.ipython", ONE_SHOT, "IPython kernel, restarted", false,
+                               BENCH_ONESHOT_PLAIN, BENCH_NS},
     [BENCH_CHURN] = {"churn", "create, run a cell, destroy (4 clients)", "Cella, TCP", true,
                      BENCH_CHURN, BENCH_PER_SECOND},
     [BENCH_LOAD] = {"load", "cells in 16 sessions at once", "Cella, TCP", true, BENCH_LOAD,
@@ -105,6 +117,7 @@ const struct bench_claim bench_claims[] = {
     {"a new sandboxed session to its first result, miss", SAME(BENCH_SPAWN_MISS), false, 8e6},
     {"... faster than python3 with the same imports", BENCH_SPAWN_MISS, BENCH_SPAWN_PYTHON, true,
      150},
+    {"code that runs once, 1 KB of state in and out", SAME(BENCH_ONESHOT_STATE), false, 3e6},
     {"create, run a cell, destroy", SAME(BENCH_CHURN), true, 100},
     {"cells per second, 16 sessions", SAME(BENCH_LOAD), true, 12000},
     {"memory of an idle data session, PSS", SAME(BENCH_MEMORY_PSS), false, 4e6},
@@ -125,6 +138,7 @@ const struct bench_section bench_sections[] = {
     {"live", "cells, back to back", bench_run_live},
     {"think", "cells, with pauses", bench_run_think},
     {"spawn", "new sessions", bench_run_spawn},
+    {"oneshot", "code that runs once", bench_run_oneshot},
     {"churn", "create, run, destroy", bench_run_churn},
     {"load", "cells in 16 sessions", bench_run_load},
     {"node", "Node.js sessions", bench_run_node},

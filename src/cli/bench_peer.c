@@ -162,13 +162,13 @@ static int ask_with_code(struct bench *b, const char *verb, const char *code, js
     return ask(&b->ipython, buf_str(&line), ret, e);
 }
 
-int bench_ipython_fresh(struct bench *b, struct err *e)
+int bench_ipython_fresh(struct bench *b, enum bench_id id, struct err *e)
 {
     _free_ char *imports = bench_data_imports();
     _json_ json_t *answer = NULL;
     if (ask_with_code(b, "fresh", imports, &answer, e) < 0)
         return -1;
-    return add_times(b, BENCH_SPAWN_IPYTHON, answer, e);
+    return add_times(b, id, answer, e);
 }
 
 int bench_ipython_import(struct bench *b, const char *code, pid_t *ret_kernel, struct err *e)
@@ -262,6 +262,28 @@ int bench_python_cold(struct bench *b, bool is_boxed, double *ret_ns, struct err
     buf_printf(&code, "%sprint(1+1, flush=True)\n", imports);
     const char *argv[] = {python_path, "-s", "-c", buf_str(&code), NULL};
     return bench_cold(b, argv, is_boxed, ret_ns, e);
+}
+
+int bench_python_times(struct bench *b, const char *program, enum bench_id id, struct err *e)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+        return err_errno(e, ERR_UNAVAILABLE, errno, "no socket");
+    _fd_ int ours = ends[0], theirs = ends[1];
+    const char *argv[] = {python_path, "-s", "-c", program, NULL};
+    struct bench_child child = {.argv = argv, .stdio = theirs, .third = -1};
+    struct bench_peer peer = {.fd = ours, .in = BUF_INIT(LINE_MAX_BYTES)};
+    if (bench_child_start(b, &child, &peer.pid, e) < 0)
+        return -1;
+    close(take_fd(&theirs));
+    _json_ json_t *answer = NULL;
+    int status = read_answer(&peer, &answer, e);
+    bench_child_end(peer.pid, END_WITHIN_MS);
+    buf_free(&peer.in);
+    if (status == 0)
+        return add_times(b, id, answer, e);
+    bench_note(b, "%s: %s (make bench installs it)", bench_kinds[id].who, e->message);
+    return 0;
 }
 
 bool bench_has_bwrap(struct bench *b)

@@ -23,7 +23,7 @@ static int spawn_round(struct bench *b, struct bench_http *pool, struct bench_ht
     if (bench_has_bwrap(b) && spawn_cold(b, BENCH_SPAWN_BWRAP, e) < 0)
         return -1;
     if (!b->is_quick && bench_need_ipython(b))
-        return bench_ipython_fresh(b, e);
+        return bench_ipython_fresh(b, BENCH_SPAWN_IPYTHON, e);
     return 0;
 }
 
