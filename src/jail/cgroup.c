@@ -460,6 +460,38 @@ int cgroup_open_join_fds(const struct cgroup_parent *p, struct cgroup *g)
     return 0;
 }
 
+void cgroup_refuse_forks(const struct cgroup_parent *p, const struct cgroup *g)
+{
+    if (p->has[CGROUP_PIDS] && g->name[0] != '\0')
+        write_value(p, g, CGROUP_PIDS, "pids.max", "0");
+}
+
+int cgroup_let_in(const struct cgroup_parent *p, const struct cgroup *g, uid_t user)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "%s/tasks", g->name);
+    for (int i = 0; p->version == 1 && i < CGROUP_CONTROLLERS; i++)
+        if (p->dirs[i] >= 0 && fchownat(p->dirs[i], path, user, user, 0) < 0)
+            return -errno;
+    return 0;
+}
+
+int cgroup_open_doors(const struct cgroup_parent *p, const struct cgroup *g, int *fds)
+{
+    int n = 0;
+    char path[64];
+    snprintf(path, sizeof(path), "%s/%s", g->name, p->version == 1 ? "tasks" : "cgroup.procs");
+    for (int i = 0; p->version != 0 && i < CGROUP_CONTROLLERS; i++) {
+        if (p->dirs[i] < 0)
+            continue;
+        fds[n] = openat(p->dirs[i], path, O_WRONLY | O_CLOEXEC);
+        if (fds[n] < 0)
+            return -errno;
+        n++;
+    }
+    return n;
+}
+
 int cgroup_make(const struct cgroup_parent *p, const char *name, const struct jail_limits *limits,
                 struct cgroup *ret, struct err *e)
 {

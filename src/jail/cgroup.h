@@ -43,6 +43,12 @@ int cgroup_set_limits(const struct cgroup_parent *p, const struct cgroup *g,
 /* Open from cgroup_make on, until somebody closes them. */
 int cgroup_open_join_fds(const struct cgroup_parent *p, struct cgroup *g); /* 0 or -errno */
 void cgroup_close_join_fds(struct cgroup *g);
+void cgroup_refuse_forks(const struct cgroup_parent *p, const struct cgroup *g); /* from now on */
+/* Files by which a process of a jail's user moves itself into the group with a "0", at most
+ * CGROUP_CONTROLLERS of them: the number, or -errno. The kernel asks who opened them: in v1 that
+ * has to be the user itself, who is let in first; in v2 the group's owner. */
+int cgroup_let_in(const struct cgroup_parent *p, const struct cgroup *g, uid_t user);
+int cgroup_open_doors(const struct cgroup_parent *p, const struct cgroup *g, int *fds);
 /* What the kernel has counted since the group was made; 0 where it does not. */
 uint32_t cgroup_oom_kills(const struct cgroup_parent *p, const struct cgroup *g);
 uint32_t cgroup_pids_refused(const struct cgroup_parent *p, const struct cgroup *g);

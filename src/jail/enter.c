@@ -1,12 +1,12 @@
 #include "jail/enter.h"
 
 #include "base/fd.h"
+#include "jail/capabilities.h"
 #include "jail/landlock.h"
 #include "jail/syscalls.h"
 
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 enum {
+    BRANCHES_COUNTED = 32,
     INIT_PIDS = 1, /* the jail's init counts as one of its user's processes */
     /* What node maps before its first line runs: the stacks of ten threads, hardly touched. */
     PROGRAM_DATA_BYTES = 96 * MIB
@@ -125,9 +126,10 @@ static int set_limits(const struct enter_args *a)
         {RLIMIT_SIGPENDING, 1024},
         /* Counted for each user namespace since Linux 5.14, so it holds without a cgroup too. Where
          * there is one, that refuses first, because it also counts what it refused; the dead count
-         * a little longer here than there. */
-        {RLIMIT_NPROC, a->limits.pids + INIT_PIDS + (a->has_pids_limit ? a->limits.pids : 0) +
-                           (a->limits.checkpoint_mb > 0 ? JAIL_CHECKPOINT_PIDS : 0)},
+         * a little longer here than there, and so do the branches of a session, with theirs. */
+        {RLIMIT_NPROC,
+         (a->limits.pids + INIT_PIDS + (a->limits.checkpoint_mb > 0 ? JAIL_CHECKPOINT_PIDS : 0)) *
+             (a->has_pids_limit ? BRANCHES_COUNTED : 1)},
         {RLIMIT_FSIZE, (rlim_t)a->limits.disk_mb * MIB},
     };
     int r = 0;
@@ -143,30 +145,6 @@ static int set_limits(const struct enter_args *a)
     if (r == 0 && a->limits.cpu_seconds > 0)
         r = limit_cpu(a->limits.cpu_seconds);
     return r;
-}
-
-int jail_drop_capabilities(void)
-{
-    /* The bounding set goes first: dropping it takes CAP_SETPCAP, which capset takes away. */
-    for (int cap = 0; cap <= 63; cap++)
-        if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 && errno != EINVAL)
-            return -errno;
-    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
-        return -errno;
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct sets[2] = {{0}};
-    if (syscall(SYS_capset, &header, sets) < 0)
-        return -errno;
-    /* Believe it only when the kernel says it. */
-    if (syscall(SYS_capget, &header, sets) < 0)
-        return -errno;
-    for (size_t i = 0; i < ARRAY_LEN(sets); i++)
-        if (sets[i].effective || sets[i].permitted || sets[i].inheritable)
-            return -EPERM;
-    for (int cap = 0; cap <= 63; cap++)
-        if (prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 1)
-            return -EPERM;
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
 
 static int become_prisoner(const struct enter_args *a)
@@ -190,8 +168,7 @@ static int reset_signals(const struct enter_args *a)
 
 static int restrict_files(const struct enter_args *a)
 {
-    (void)a;
-    return landlock_restrict_self();
+    return landlock_restrict_self(a->limits.checkpoint_mb > 0);
 }
 
 /* A frame like the driver's: the first byte carries the listener, if there is one. */

@@ -39,6 +39,3 @@ enum { ENTER_SESSION_FD = 3 }; /* where the session's socket is afterwards; 0-2 
  * their files, not their working directory. Where all is one user they may end or stop it, which is
  * their own loss. */
 int jail_enter(const struct enter_args *args, const char **ret_step);
-
-/* The last walls, also for the jail's own init: no capability in any set, no way to gain one. */
-int jail_drop_capabilities(void);

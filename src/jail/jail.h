@@ -3,6 +3,8 @@
  *   made --the first head walked in--> inhabited, for as long as the daemon likes: heads come and
  * go either of these --destroy--> ending --all reaped, workspace removed--> gone made --the first
  * head did not come--> ending
+ *
+ * With rooms below it, ending stops short of gone: hollow --the last room gone--> gone.
  */
 #pragma once
 
@@ -25,6 +27,7 @@ struct jail {
     struct list link;
     uint64_t id; /* the daemon's name for it */
     uint32_t slot;
+    uint32_t user_slot; /* the slot whose user it has: its own, or for a room its source's */
     struct jail_limits limits;
     char workspace[WORKSPACE_NAME_MAX];
     struct cgroup cgroup;
@@ -39,6 +42,12 @@ struct jail {
     bool was_refused; /* the daemon has been told and expects no more of it */
     bool keeps_workspace;
     bool is_removing; /* the keeper owes an answer */
+    /* Rooms, see jail/branch.h. */
+    struct jail *source; /* of which this is a room, else NULL */
+    uint32_t depth;      /* how many sources are above it */
+    uint32_t n_rooms;    /* below it, standing or being built */
+    bool is_being_built; /* nothing may be asked of it yet */
+    bool is_hollow;      /* the daemon has been told that it is gone; init waits for the rooms */
 };
 
 /* An interpreter that a zygote was asked for, or a copy that one made of itself; until it was
@@ -58,7 +67,15 @@ struct inmate {
 
 /* The slot whose user this is, by the warden's numbers; a slot that cannot be if there is none. */
 uint32_t jail_slot_of(const struct jail_factory *factory, unsigned owner);
-/* Makes the room: namespaces, file tree, cgroup, init. Blocks for about a millisecond. */
+/* The jail's user as the warden's namespace numbers it. */
+unsigned jail_outer_id(const struct jail_factory *factory, const struct jail *j);
+/* What every jail begins with: a workspace and a cgroup. Its user is that of `source`, unless that
+ * is NULL. */
+int jail_new(const struct jail_factory *factory, struct jail *source, uint64_t id, uint32_t slot,
+             const char *workspace, const struct jail_limits *limits, struct jail **ret,
+             struct err *e);
+void jail_discard(const struct jail_factory *factory, struct jail *j); /* one without an init */
+/* Makes the jail: namespaces, file tree, cgroup, init. Blocks for about a millisecond. */
 int jail_make(const struct jail_factory *factory, uint64_t id, uint32_t slot, const char *workspace,
               const struct jail_limits *limits, struct jail **ret, struct err *e);
 /* Makes one and takes it down again: the only proof that jails can be made here. */

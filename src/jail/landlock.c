@@ -56,7 +56,11 @@ static int allow(int ruleset, const char *path, uint64_t access)
     return 0;
 }
 
-static int add_rules(int ruleset, uint64_t fs)
+/* In a branch's room /workspace, /tmp, /dev/shm and /proc are other mounts, whose roots no rule
+ * made here can name, and above a mount's root the kernel goes on at the parent of its mount point.
+ * So who may have branches gets its rights to them at those parents. What else is below is mounted
+ * read-only, and belongs to somebody else. */
+static int add_rules(int ruleset, uint64_t fs, bool may_branch)
 {
     const uint64_t own = fs & ~(uint64_t)(FS_DEVICES | FS_IOCTL_DEV);
     const uint64_t use = (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR |
@@ -66,8 +70,12 @@ static int add_rules(int ruleset, uint64_t fs)
         const char *path;
         uint64_t access;
     } rules[] = {
-        {"/", FS_READ},    {JAIL_WORKSPACE, own}, {"/tmp", own},
-        {"/dev/shm", own}, {"/dev", use},         {"/proc", use},
+        {"/", may_branch ? own : FS_READ},
+        {JAIL_WORKSPACE, own},
+        {"/tmp", own},
+        {"/dev/shm", own},
+        {"/dev", use},
+        {"/proc", use},
     };
     for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
         int r = allow(ruleset, rules[i].path, rules[i].access);
@@ -77,7 +85,7 @@ static int add_rules(int ruleset, uint64_t fs)
     return 0;
 }
 
-int landlock_restrict_self(void)
+int landlock_restrict_self(bool may_branch)
 {
     int abi = landlock_abi();
     if (abi == 0)
@@ -91,7 +99,7 @@ int landlock_restrict_self(void)
     _fd_ int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
     if (ruleset < 0)
         return -errno;
-    int r = add_rules(ruleset, attr.handled_access_fs);
+    int r = add_rules(ruleset, attr.handled_access_fs, may_branch);
     if (r == 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
         r = -errno;
     return r;

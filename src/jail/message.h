@@ -24,6 +24,7 @@ enum request_type {
     REQUEST_CLEAR,   /* head, since */
     REQUEST_MEASURE, /* head */
     REQUEST_REMOVE,  /* workspace */
+    REQUEST_ROOM,    /* since: the source's jail; workspace, limits */
 };
 
 struct request {

@@ -136,6 +136,7 @@ static const char *const allowed[] = {
     "alarm",
     "arch_prctl",
     "capget",
+    "capset", /* can only take away; who enters a room drops what that gave it */
     "execve",
     "execveat",
     "exit",
@@ -316,7 +317,6 @@ static const char *const named[] = {
     "request_key",
     "setdomainname",
     "sethostname",
-    "setns",
     "settimeofday",
     "swapoff",
     "swapon",
@@ -328,10 +328,21 @@ static const char *const named[] = {
 
 /* Refused in silence: libraries try these to see what they may do, and do without. */
 static const char *const forbidden[] = {
-    "adjtimex",        "capset",        "clock_adjtime",  "inotify_add_watch",
-    "ioprio_set",      "kcmp",          "lookup_dcookie", "mbind",
-    "migrate_pages",   "modify_ldt",    "move_pages",     "name_to_handle_at",
-    "process_madvise", "sched_setattr", "seccomp",        "set_mempolicy",
+    "adjtimex",
+    "clock_adjtime",
+    "inotify_add_watch",
+    "ioprio_set",
+    "kcmp",
+    "lookup_dcookie",
+    "mbind",
+    "migrate_pages",
+    "modify_ldt",
+    "move_pages",
+    "name_to_handle_at",
+    "process_madvise",
+    "sched_setattr",
+    "seccomp",
+    "set_mempolicy",
     "syslog",
 };
 
@@ -374,10 +385,24 @@ static int add_clone(scmp_filter_ctx ctx, uint32_t refuse)
     return r;
 }
 
+/* For those who enter the room of a branch (jail/room.h), one namespace at a time. Anybody may try,
+ * and finds that nothing is below but the rooms that the warden made. */
+static int add_setns(scmp_filter_ctx ctx)
+{
+    int r = 0;
+    for (uint64_t flag = 1; r == 0 && flag <= NAMESPACE_FLAGS; flag <<= 1)
+        if (NAMESPACE_FLAGS & flag)
+            r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(setns), 1,
+                                 SCMP_A1(SCMP_CMP_EQ, flag, 0));
+    return r;
+}
+
 /* Calls whose arguments decide. */
 static int add_conditional(scmp_filter_ctx ctx, uint32_t refuse)
 {
     int r = add_clone(ctx, refuse);
+    if (r == 0)
+        r = add_setns(ctx);
     if (r == 0)
         r = add_sockets(ctx);
     if (r == 0)
@@ -438,6 +463,60 @@ static int deny_protocols(scmp_filter_ctx ctx)
     return r;
 }
 
+/* A branch that keeps the capabilities which entering its room gave it (jail/room.h) rules over a
+ * network namespace. It gains nothing by that but a way to parts of the kernel that nobody else in
+ * a jail can reach: packet filters, routes, interfaces, buffers without a limit. */
+static int deny_options(scmp_filter_ctx ctx)
+{
+    static const struct {
+        int level, option;
+    } options[] = {
+        {SOL_SOCKET, 32 /* SO_SNDBUFFORCE */},
+        {SOL_SOCKET, 33 /* SO_RCVBUFFORCE */},
+        {IPPROTO_TCP, 19 /* TCP_REPAIR */},
+        {IPPROTO_IPV6, 64 /* IP6T_SO_SET_REPLACE */},
+        {IPPROTO_IPV6, 65 /* ..ADD_COUNTERS */},
+        {IPPROTO_IPV6, 68 /* ..GET_REVISION_MATCH */},
+        {IPPROTO_IPV6, 69 /* ..GET_REVISION_TARGET */},
+    };
+    static const int calls[] = {SCMP_SYS(setsockopt), SCMP_SYS(getsockopt)};
+    int r = 0;
+    for (size_t c = 0; c < ARRAY_LEN(calls); c++) {
+        for (size_t i = 0; r == 0 && i < ARRAY_LEN(options); i++)
+            r = seccomp_rule_add(
+                ctx, SCMP_ACT_ERRNO(EPERM), calls[c], 2,
+                SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, (scmp_datum_t)options[i].level),
+                SCMP_A2(SCMP_CMP_MASKED_EQ, 0xffffffff, (scmp_datum_t)options[i].option));
+        /* From IPT_BASE_CTL on all are tables, of one kind or another. */
+        for (uint64_t bit = 64; r == 0 && bit <= 0x80000000; bit <<= 1)
+            r = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), calls[c], 2,
+                                 SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, IPPROTO_IP),
+                                 SCMP_A2(SCMP_CMP_MASKED_EQ, bit, bit));
+        for (uint64_t bit = 128; r == 0 && bit <= 0x80000000; bit <<= 1)
+            r = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), calls[c], 2,
+                                 SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, IPPROTO_IPV6),
+                                 SCMP_A2(SCMP_CMP_MASKED_EQ, bit, bit));
+    }
+    return r;
+}
+
+static int deny_interfaces(scmp_filter_ctx ctx)
+{
+    /* SIOCADDRT to SIOCRTMSG, and what sets or adds: SIOCSIFLINK to SIOCDELDLCI. */
+    static const int changes[] = {
+        0x890b, 0x890c, 0x890d, 0x8911, 0x8914, 0x8916, 0x8918, 0x891a, 0x891c, 0x891e, 0x8920,
+        0x8922, 0x8923, 0x8924, 0x8926, 0x8930, 0x8931, 0x8932, 0x8934, 0x8936, 0x8937, 0x8941,
+        0x8943, 0x8946, 0x8948, 0x8949, 0x894a, 0x8953, 0x8955, 0x8960, 0x8962, 0x8971,
+    };
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < ARRAY_LEN(changes); i++)
+        r = deny_masked(ctx, SCMP_SYS(ioctl), 1, (uint64_t)changes[i], EPERM);
+    if (r == 0) /* bridges, bonds, tunnels, whatever a driver likes */
+        r = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
+                             SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffff80, 0x8980));
+    return r;
+}
+
 static int build_deny_list(scmp_filter_ctx ctx)
 {
     int r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
@@ -461,6 +540,12 @@ static int build_deny_list(scmp_filter_ctx ctx)
         r = deny_masked(ctx, SCMP_SYS(prctl), 0, 62 /* PR_SCHED_CORE */, EPERM);
     if (r == 0)
         r = deny_masked(ctx, SCMP_SYS(prctl), 0, 22 /* PR_SET_SECCOMP */, EPERM);
+    if (r == 0)
+        r = deny_masked(ctx, SCMP_SYS(prctl), 0, 35 /* PR_SET_MM */, EPERM);
+    if (r == 0)
+        r = deny_options(ctx);
+    if (r == 0)
+        r = deny_interfaces(ctx);
     return r;
 }
 

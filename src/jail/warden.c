@@ -198,7 +198,7 @@ void warden_free(struct warden *w)
 static void tell(struct warden *w, enum warden_event_type type, bool is_final, const char *text)
 {
     w->on_event(w->context,
-                &(struct warden_event){.type = type, .is_final = is_final, .text = text});
+                &(struct warden_event){.type = type, .is_final = is_final, .fd = -1, .text = text});
 }
 
 static void hang_up(struct warden *w)
@@ -231,7 +231,7 @@ static void on_first_report(struct warden *w, int type)
     tell(w, WARDEN_BACK, false, "the process that keeps the sandboxes was started again");
 }
 
-static void deliver(struct warden *w, const char *message)
+static void deliver(struct warden *w, const char *message, int fd)
 {
     struct report report;
     memcpy(&report, message, sizeof(report));
@@ -250,6 +250,7 @@ static void deliver(struct warden *w, const char *message)
         .pids_refused = report.pids_refused,
         .peak_bytes = report.peak_bytes,
         .bytes = report.bytes,
+        .fd = fd,
         .text = message + sizeof(report),
     };
     w->on_event(w->context, &event);
@@ -259,15 +260,17 @@ static void read_events(struct warden *w)
 {
     static char message[sizeof(struct report) + MESSAGE_TEXT_MAX + 1];
     for (int i = 0; i < EVENTS_PER_TURN && w->control >= 0; i++) {
-        ssize_t n = recv(w->control, message, sizeof(message) - 1, MSG_DONTWAIT);
-        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        int fd = -1;
+        ssize_t n = fd_recv(w->control, message, sizeof(message) - 1, &fd, 1, NULL);
+        if (n == -EAGAIN || n == -EINTR)
             return;
         if (n < (ssize_t)sizeof(struct report)) {
+            cleanup_fd(&fd);
             lose(w);
             return;
         }
         message[n] = '\0';
-        deliver(w, message);
+        deliver(w, message, fd);
     }
 }
 
@@ -406,6 +409,13 @@ int warden_enter(struct warden *w, uint64_t jail, uint64_t head, uint32_t zygote
     if (name_workspace(&r, workspace, e) < 0)
         return -1;
     return send_bytes(w, &r, sizeof(r), session_sock, e);
+}
+
+int warden_make_room(struct warden *w, uint64_t source, uint64_t jail, const char *workspace,
+                     const struct jail_limits *limits, struct err *e)
+{
+    struct request r = {.type = REQUEST_ROOM, .jail = jail, .since = source, .limits = *limits};
+    return name_workspace(&r, workspace, e) < 0 ? -1 : send_request(w, &r, e);
 }
 
 int warden_set_limits(struct warden *w, uint64_t jail, const struct jail_limits *limits,

@@ -23,6 +23,7 @@ enum warden_event_type {
     WARDEN_ZYGOTE_EXITED, /* zygote, status, text: the end of what it wrote to stderr */
     WARDEN_ENTERED,       /* jail, head, pid: an interpreter walked in; it speaks on its socket.
                              After warden_adopt also bytes: the anonymous memory of the jail */
+    WARDEN_ROOM,          /* jail, fd: the key of a room that was asked for; yours to close */
     WARDEN_REFUSED,       /* jail, head, text: no interpreter, nothing of it is left; and no jail,
                              unless others have walked into it */
     WARDEN_EXITED,        /* jail, head, pid, status, oom_kills, peak_bytes, pids_refused */
@@ -51,6 +52,7 @@ struct warden_event {
     uint64_t peak_bytes;   /* the most memory that the jail has used; 0 if nobody counts */
     uint64_t bytes;
     bool is_final;    /* LOST: no code can run any more */
+    int fd;           /* ROOM; else -1 */
     const char *text; /* valid during the callback; never NULL */
 };
 
@@ -108,6 +110,15 @@ int warden_adopt(struct warden *w, uint64_t jail, uint64_t head, enum warden_kin
  * none of them runs code any more; their memory may take longer. */
 int warden_clear(struct warden *w, uint64_t head, uint64_t jail, uint64_t since, struct err *e);
 int warden_measure(struct warden *w, uint64_t head, struct err *e); /* WARDEN_MEASURED follows */
+
+/* Makes a jail for a branch of a session that lives in the jail `source`: a room, which a sleeping
+ * copy of that session enters by itself (jail/room.h). WARDEN_ROOM brings its key, which goes with
+ * the order to wake; what comes out of it is adopted with the room's number. Or WARDEN_REFUSED with
+ * head 0: there is no room. It is destroyed like any other jail, also if nobody came. It has its
+ * own workspace, as with warden_enter, and its own limits as far as cgroups set them; rlimits came
+ * with the copy. The source may be destroyed before it. */
+int warden_make_room(struct warden *w, uint64_t source, uint64_t jail, const char *workspace,
+                     const struct jail_limits *limits, struct err *e);
 
 /* A cell runs (true) or has ended (false): /workspace is measured often while one runs, and once
  * about a second after it, and on as long as anything of the jail does. Enough to call with false

@@ -1,7 +1,9 @@
 #include "jail/warden_main.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/map.h"
+#include "jail/branch.h"
 #include "jail/enter.h"
 #include "jail/image.h"
 #include "jail/keeper.h"
@@ -22,7 +24,7 @@
 
 enum {
     ZYGOTES_MAX = 32,
-    FIXED_WAITS = 4, /* besides the zygotes' sockets */
+    MAKINGS_MAX = 64, /* rooms that are being built at once */
     SLOTS_MAX = 60000,
     ERRORS_SHOWN = 4096,
     SPARES_MAX = 2,
@@ -50,6 +52,8 @@ static struct {
     bool can_make_spares; /* the last jail could be made */
     struct list zygotes;
     size_t n_zygotes;
+    struct list makings; /* rooms that are being built */
+    size_t n_makings;
     struct list owed;       /* inmates whose zygote has not answered yet */
     struct map early_exits; /* what ended meanwhile and may turn out to be one of those */
     uint32_t *free_slots;   /* a stack of slots that were used before */
@@ -59,7 +63,7 @@ static struct {
 
 /* ---- telling the daemon -------------------------------------------------------------------- */
 
-static void tell(const struct report *report, const char *text)
+static void tell_with(const struct report *report, const char *text, int fd)
 {
     char message[sizeof(*report) + MESSAGE_TEXT_MAX];
     struct report head = *report;
@@ -67,8 +71,13 @@ static void tell(const struct report *report, const char *text)
     head.text_len = (uint32_t)len;
     memcpy(message, &head, sizeof(head));
     memcpy(message + sizeof(head), text, len);
-    if (fd_send(warden.control, message, sizeof(head) + len, NULL, 0) < 0)
+    if (fd_send(warden.control, message, sizeof(head) + len, &fd, fd >= 0 ? 1 : 0) < 0)
         _exit(0); /* the daemon is gone, and with us goes all that it had */
+}
+
+static void tell(const struct report *report, const char *text)
+{
+    tell_with(report, text, -1);
 }
 
 static void tell_refused(uint64_t jail, uint64_t head, const char *why)
@@ -179,26 +188,53 @@ static void count_inmates(struct jail *j, int change)
         order_keeper(KEEPER_COUNT, j, false, NULL, 0);
 }
 
-static void bury(struct jail *j)
+/* All its processes, but none of the rooms below it if that can be avoided. */
+static void kill_all(struct jail *j)
 {
-    uint64_t id = j->id;
-    bool was_refused = j->was_refused;
-    map_remove(&warden.jails_by_id, key_of(id).text);
+    if (j->n_rooms == 0 || j->init_pid == 0 || branch_empty(warden.factory, j) < 0)
+        jail_kill(j);
+}
+
+static void lay_to_rest(struct jail *j)
+{
+    struct jail *source = j->source;
     give_slot(j->slot);
     jail_free(warden.factory, j);
-    if (!was_refused)
-        tell(&(struct report){.type = WARDEN_GONE, .jail = id}, "");
+    if (source == NULL || --source->n_rooms > 0 || !source->is_ending)
+        return;
+    jail_kill(source); /* nobody needs its init any more */
+    if (source->is_hollow && source->init_pid == 0)
+        lay_to_rest(source);
+}
+
+static void bury(struct jail *j)
+{
+    map_remove(&warden.jails_by_id, key_of(j->id).text);
+    if (!j->was_refused)
+        tell(&(struct report){.type = WARDEN_GONE, .jail = j->id}, "");
+    if (j->init_pid == 0 && j->n_rooms == 0) {
+        lay_to_rest(j);
+        return;
+    }
+    j->is_hollow = true;
+    j->workspace[0] = '\0'; /* a later jail's may have the same name */
 }
 
 /* Moves an ending jail on: when nobody owes an answer about it and all its processes are reaped,
- * its workspace goes, then the jail. */
+ * its workspace goes, then the jail. The init of one with rooms below it is the last to go. */
 static void settle(struct jail *j)
 {
-    if (!j->is_ending || j->is_removing || j->init_pid != 0 || !list_is_empty(&j->inmates))
+    bool is_empty = j->init_pid == 0 || j->n_rooms > 0;
+    if (!j->is_ending || j->is_being_built || j->is_removing || !is_empty ||
+        !list_is_empty(&j->inmates))
         return;
     /* Before the long part: a name of the group may be needed again. */
-    cgroup_remove(&warden.factory->cgroups, &j->cgroup);
-    if (j->keeps_workspace) {
+    if (j->init_pid == 0)
+        cgroup_remove(&warden.factory->cgroups, &j->cgroup);
+    if (j->is_hollow) {
+        if (j->n_rooms == 0)
+            lay_to_rest(j);
+    } else if (j->keeps_workspace) {
         order_keeper(KEEPER_FORGET, j, false, NULL, 0);
         bury(j);
     } else {
@@ -211,7 +247,7 @@ static void settle(struct jail *j)
 static void end_jail(struct jail *j)
 {
     j->is_ending = true;
-    jail_kill(j);
+    kill_all(j);
     settle(j);
 }
 
@@ -479,6 +515,104 @@ static void signal_inmate(const struct inmate *i, int sig)
     tell(&(struct report){.type = WARDEN_SIGNALED, .jail = i->jail->id, .head = i->head}, "");
 }
 
+/* ---- rooms for branches ---------------------------------------------------------------------- */
+
+static void make_room(const struct request *r)
+{
+    struct err e;
+    struct stat st;
+    struct jail *source = find_jail(r->since);
+    struct branch_making *m = NULL;
+    bool was_there =
+        fstatat(warden.factory->workspaces, r->workspace, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (source == NULL || source->is_ending || source->is_being_built || source->init_pid == 0)
+        err_set(&e, ERR_GONE, "the session to branch has ended");
+    else if (find_jail(r->jail) != NULL)
+        err_set(&e, ERR_CONFLICT, "there is such a jail already");
+    else if (warden.n_makings == MAKINGS_MAX || !has_slot())
+        err_set(&e, ERR_LIMIT, "too many jails are being made");
+    else {
+        uint32_t slot = take_slot();
+        if (branch_begin(warden.factory, source, r->jail, slot, r->workspace, &r->limits, &m, &e) <
+            0)
+            give_slot(slot);
+    }
+    if (m == NULL) {
+        tell_refused(r->jail, 0, e.message);
+        return;
+    }
+    list_append(&warden.makings, &m->link);
+    warden.n_makings++;
+    m->jail->keeps_workspace = was_there; /* whatever comes, unless the daemon says otherwise */
+    list_append(&warden.jails, &m->jail->link);
+    map_set(&warden.jails_by_id, key_of(r->jail).text, m->jail);
+}
+
+static void room_stands(struct branch_making *m)
+{
+    struct jail *j = m->jail;
+    j->is_being_built = false;
+    j->was_inhabited = true; /* the daemon decides what becomes of it */
+    int key = branch_make_key(m);
+    if (key < 0) {
+        j->was_refused = true;
+        tell_refused(j->id, 0, "cannot make the key of a room");
+        end_jail(j);
+        return;
+    }
+    tell_with(&(struct report){.type = WARDEN_ROOM, .jail = j->id, .pid = j->init_pid}, "", key);
+    close(key);
+}
+
+/* Who was stopped on the way by those in the source stays theirs, until the source ends. */
+static void room_failed(struct branch_making *m, const char *why)
+{
+    struct jail *j = m->jail;
+    j->is_being_built = false;
+    if (!j->is_ending) {
+        j->was_refused = true;
+        tell_refused(j->id, 0, why);
+    }
+    end_jail(j);
+}
+
+static void end_making(struct branch_making *m)
+{
+    list_remove(&m->link);
+    warden.n_makings--;
+    branch_free(m);
+}
+
+static void read_making(struct branch_making *m)
+{
+    struct err e;
+    struct jail *j = m->jail;
+    bool was_known = j->init_pid > 0;
+    int r = branch_read(m, &e);
+    if (!was_known && j->init_pid > 0)
+        map_set(&warden.jails_by_init, key_of((uint64_t)j->init_pid).text, j);
+    if (r == 0)
+        return;
+    if (r > 0 && !j->is_ending)
+        room_stands(m);
+    else
+        room_failed(m, r < 0 ? e.message : "it was not wanted any more");
+    end_making(m);
+}
+
+static void end_late_makings(void)
+{
+    uint64_t now_ms = clock_mono_ms();
+    LIST_EACH(&warden.makings, at)
+    {
+        struct branch_making *m = CONTAINER_OF(at, struct branch_making, link);
+        if (m->until_ms > now_ms)
+            continue;
+        room_failed(m, "a room was not built in time");
+        end_making(m);
+    }
+}
+
 /* ---- copies that inmates made of themselves -------------------------------------------------- */
 
 static bool is_known(pid_t pid)
@@ -704,7 +838,9 @@ static void inmate_entered(struct inmate *i, pid_t pid)
     map_set(&warden.inmates_by_pid, key_of((uint64_t)pid).text, i);
     int *early = map_remove(&warden.early_exits, key_of((uint64_t)pid).text);
     fork_answered(i);
-    if (!j->is_ending)
+    if (j->is_ending)
+        kill(pid, SIGKILL); /* its init may be alive, for the rooms below */
+    else
         tell(&(struct report){.type = WARDEN_ENTERED, .jail = j->id, .head = i->head, .pid = pid},
              "");
     if (early != NULL)
@@ -809,8 +945,8 @@ static void reap_all(void)
 static void obey_for_jail(const struct request *r)
 {
     struct jail *j = find_jail(r->jail);
-    if (j == NULL)
-        return; /* it ended by itself; the daemon's event is on its way */
+    if (j == NULL || (j->is_being_built && r->type != REQUEST_DESTROY))
+        return; /* it ended by itself, or is none yet; the daemon's event is on its way */
     if (r->type == REQUEST_LIMITS) {
         set_limits(j, &r->limits);
     } else if (r->type == REQUEST_WATCH) {
@@ -847,6 +983,8 @@ static void read_control(void)
             signal_inmate(i, r.number);
     } else if (r.type == REQUEST_ADOPT) {
         adopt(&r, session_sock);
+    } else if (r.type == REQUEST_ROOM) {
+        make_room(&r);
     } else if (r.type == REQUEST_CLEAR) {
         clear(&r);
     } else if (r.type == REQUEST_MEASURE) {
@@ -875,6 +1013,7 @@ static void read_keeper(void)
     if (j == NULL)
         return;
     if (word.type == KEEPER_SAYS_REMOVED) {
+        j->is_removing = false;
         bury(j);
         return;
     }
@@ -882,7 +1021,7 @@ static void read_keeper(void)
     if (word.type != KEEPER_SAYS_UNDER)
         tell(&report, "");
     if (word.type == KEEPER_SAYS_FAR_OVER)
-        jail_kill(j);
+        kill_all(j);
 }
 
 static void start_keeper(void)
@@ -915,6 +1054,69 @@ static void take_signals(void)
         _exit(1);
 }
 
+/* Until the next thing that has to be done without being asked. */
+static int patience_ms(void)
+{
+    int64_t left_ms = needs_spare() ? SPARE_AFTER_MS : -1;
+    struct list *oldest = list_first(&warden.makings);
+    if (oldest != NULL) {
+        uint64_t until = CONTAINER_OF(oldest, struct branch_making, link)->until_ms;
+        int64_t late_ms = (int64_t)(until - MIN(until, clock_mono_ms()));
+        left_ms = left_ms < 0 ? late_ms : MIN(left_ms, late_ms);
+    }
+    return (int)left_ms;
+}
+
+enum { CONTROL, SIGNALS, KEEPER, RELAY, FIRST_ZYGOTE };
+
+static void take_turn(void)
+{
+    struct pollfd waits[FIRST_ZYGOTE + ZYGOTES_MAX + MAKINGS_MAX] = {
+        [CONTROL] = {.fd = warden.control, .events = POLLIN},
+        [SIGNALS] = {.fd = warden.signals, .events = POLLIN},
+        [KEEPER] = {.fd = warden.keeper, .events = POLLIN},
+        [RELAY] = {.fd = warden.relay.sock, .events = POLLIN}, /* -1 is passed over */
+    };
+    struct zygote *zygotes[ZYGOTES_MAX];
+    struct branch_making *makings[MAKINGS_MAX];
+    nfds_t n_zygotes = 0, n_makings = 0;
+    LIST_EACH(&warden.zygotes, at)
+    {
+        zygotes[n_zygotes] = CONTAINER_OF(at, struct zygote, link);
+        waits[FIRST_ZYGOTE + n_zygotes] =
+            (struct pollfd){.fd = zygotes[n_zygotes]->sock, .events = POLLIN};
+        n_zygotes++;
+    }
+    struct pollfd *rooms = waits + FIRST_ZYGOTE + n_zygotes;
+    LIST_EACH(&warden.makings, at)
+    {
+        makings[n_makings] = CONTAINER_OF(at, struct branch_making, link);
+        rooms[n_makings] = (struct pollfd){.fd = makings[n_makings]->sync, .events = POLLIN};
+        n_makings++;
+    }
+    int ready = poll(waits, FIRST_ZYGOTE + n_zygotes + n_makings, patience_ms());
+    if (ready == 0 && needs_spare())
+        make_spare();
+    if (ready < 0)
+        return;
+    /* Zygotes and rooms before exits: a child's pid should be known before its end is. */
+    for (nfds_t i = 0; i < n_zygotes; i++)
+        if (waits[FIRST_ZYGOTE + i].revents & POLLIN)
+            read_zygote(zygotes[i]);
+    for (nfds_t i = 0; i < n_makings; i++)
+        if (rooms[i].revents)
+            read_making(makings[i]);
+    end_late_makings();
+    if (waits[SIGNALS].revents)
+        reap_all();
+    if (waits[KEEPER].revents)
+        read_keeper();
+    if (waits[RELAY].revents && warden.relay.sock >= 0)
+        relay_read(&warden.relay);
+    if (waits[CONTROL].revents)
+        read_control();
+}
+
 _Noreturn void warden_main(int control, struct jail_factory *factory)
 {
     prctl(PR_SET_NAME, "cella-warden");
@@ -923,6 +1125,7 @@ _Noreturn void warden_main(int control, struct jail_factory *factory)
     list_init(&warden.jails);
     list_init(&warden.spares);
     list_init(&warden.zygotes);
+    list_init(&warden.makings);
     list_init(&warden.owed);
     warden.free_slots = mem_alloc(SLOTS_MAX * sizeof(*warden.free_slots));
     take_signals();
@@ -931,37 +1134,6 @@ _Noreturn void warden_main(int control, struct jail_factory *factory)
     start_keeper();
     relay_init(&warden.relay, factory->workspaces, factory->blobs, tell);
     tell(&(struct report){.type = REPORT_STARTED}, "");
-    for (;;) {
-        struct pollfd waits[FIXED_WAITS + ZYGOTES_MAX] = {
-            {.fd = warden.control, .events = POLLIN},
-            {.fd = warden.signals, .events = POLLIN},
-            {.fd = warden.keeper, .events = POLLIN},
-            {.fd = warden.relay.sock, .events = POLLIN}, /* -1 is passed over */
-        };
-        struct zygote *zygotes[ZYGOTES_MAX];
-        nfds_t n = 0;
-        LIST_EACH(&warden.zygotes, at)
-        {
-            zygotes[n] = CONTAINER_OF(at, struct zygote, link);
-            waits[FIXED_WAITS + n] = (struct pollfd){.fd = zygotes[n]->sock, .events = POLLIN};
-            n++;
-        }
-        int ready = poll(waits, FIXED_WAITS + n, needs_spare() ? SPARE_AFTER_MS : -1);
-        if (ready == 0)
-            make_spare();
-        if (ready <= 0)
-            continue;
-        /* Zygotes before exits: a child's pid should be known before its end is. */
-        for (nfds_t i = 0; i < n; i++)
-            if (waits[FIXED_WAITS + i].revents & POLLIN)
-                read_zygote(zygotes[i]);
-        if (waits[1].revents)
-            reap_all();
-        if (waits[2].revents)
-            read_keeper();
-        if (waits[3].revents && warden.relay.sock >= 0)
-            relay_read(&warden.relay);
-        if (waits[0].revents)
-            read_control();
-    }
+    for (;;)
+        take_turn();
 }

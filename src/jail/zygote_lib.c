@@ -1,5 +1,6 @@
 /* libcella_enter.so: what a zygote needs of C. It is opened by ctypes in any CPython from 3.9 on,
  * so it names no Python header: the three fork hooks are looked up in the running interpreter. */
+#include "jail/room.h"
 #include "jail/sibling.h"
 #include "jail/sleeper.h"
 #include "jail/zygote_memory.h"
@@ -18,6 +19,7 @@ EXPORT int cella_count_threads(void);
 EXPORT int cella_fork_awake(int kept, const int *ours, int n_ours);
 EXPORT int cella_checkpoint(int channel, const int *ours, int n_ours, struct sleeper_order *ret);
 EXPORT struct descriptors *cella_wake(void);
+EXPORT int cella_enter_room(int key);
 
 EXPORT int cella_zygote_serve(int control)
 {
@@ -60,4 +62,9 @@ EXPORT int cella_checkpoint(int channel, const int *ours, int n_ours, struct sle
 EXPORT struct descriptors *cella_wake(void)
 {
     return sleeper_wake();
+}
+
+EXPORT int cella_enter_room(int key)
+{
+    return room_enter(key);
 }

@@ -895,6 +895,7 @@ void head_on_event(struct head *head, const struct warden_event *event)
         if (head->state == HEAD_WAKING)
             on_adopted(head);
         break;
+    case WARDEN_ROOM:
     case WARDEN_CLEARED:
     case WARDEN_MEASURED:
     case WARDEN_RECORDED:

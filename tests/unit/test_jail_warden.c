@@ -216,7 +216,7 @@ static void what_is_denied_is_told_by_name(void **state)
         PYTHON_CALL "say('up', os.read(3, 1))\n"
                     "say(call(272, 0x10000000), call(165, 0, 0, 0, 0, 0), call(101, 0))\n"
                     "say(call(56, 0x10000011, 0, 0, 0, 0))\n"
-                    "say(call(435, 0, 0), call(425, 1, 0), call(126, 0, 0), 'done')\n"
+                    "say(call(435, 0, 0), call(425, 1, 0), call(251, 1, 0, 0), 'done')\n"
                     "os.read(3, 1)\n"
                     "say('nobody', call(272, 0x10000000))\n");
     struct head h = enter_usual(z, 0);

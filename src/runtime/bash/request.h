@@ -33,6 +33,7 @@ struct request {
     int64_t max_bytes;
     bool is_eof;
     bool has_body; /* of a record */
+    bool has_room; /* of wake: the copy is a branch, with a room of its own to enter first */
     struct request_text code;
     struct request_text names; /* of exec: none, changes or full */
     struct request_text text;

@@ -4,6 +4,7 @@
 
 #include "runtime/bash/sleeper.h"
 
+#include "jail/room.h"
 #include "jail/sibling.h"
 #include "runtime/bash/cell.h"
 #include "runtime/bash/children.h"
@@ -72,14 +73,20 @@ static void fall_asleep(int sock)
 /* True in the copy that was woken. */
 static bool wake(void)
 {
-    int sock;
-    if (!channel_take_fds(sleeper.control, &sock, 1))
+    enum { SOCK, KEY };
+    int fds[2];
+    bool has_room = sleeper.request.has_room;
+    if (!channel_take_fds(sleeper.control, fds, has_room ? 2 : 1))
         return false;
     if (sibling_fork() == 0) {
-        become_shell(sock);
+        if (has_room && room_enter(fds[KEY]) < 0)
+            _exit(1);
+        become_shell(fds[SOCK]);
         return true;
     }
-    close(sock); /* if there is no copy, that tells the daemon */
+    close(fds[SOCK]); /* if there is no copy, that tells the daemon */
+    if (has_room)
+        close(fds[KEY]);
     return false;
 }
 

@@ -210,6 +210,8 @@ class Session:
                 self._rehearse()
         elif order["op"] == "wake" and len(copied.descriptors) == 1:
             self._wake(copied.descriptors[0])
+        elif order["op"] == "wake" and order.get("room") and len(copied.descriptors) == 2:
+            self._wake_in_a_room(*copied.descriptors)
         elif order["op"] == "save" and len(copied.descriptors) == 1:
             saver.run(self._subject, copied.descriptors[0], order)
         else:
@@ -235,6 +237,13 @@ class Session:
 
     def _own_descriptors(self) -> List[int]:
         return [*self._channel.numbers(), *self._streams.numbers()]
+
+    def _wake_in_a_room(self, fd: int, key: int) -> None:
+        """Likewise, as the head of a branch: in a jail of its own."""
+        errnum = self._checkpoints.enter_room(key)
+        if errnum != 0:
+            _fail(fd, OSError(errnum, "cannot enter the room of the branch"))
+        self._wake(fd)
 
     def _wake(self, fd: int) -> None:
         """This process is a copy that was asleep, and is the session's head from here on."""

@@ -110,6 +110,7 @@ class Forks:
         self._checkpoint = _LIBRARY.cella_checkpoint  # type: ignore[union-attr]
         self._wake = _LIBRARY.cella_wake  # type: ignore[union-attr]
         self._wake.restype = ctypes.POINTER(Descriptors)
+        self.enter_room = _LIBRARY.cella_enter_room  # type: ignore[union-attr]
         self._numbers = ctypes.c_int * _MAX_OURS
         self.order = Order()
         self._order_at = ctypes.byref(self.order)
