@@ -50,8 +50,11 @@ _OPAQUE = (
 _LIBRARY_ATOMS = {
     ("numpy", "generic"), ("numpy", "dtype"), ("numpy", "ufunc"), ("logging", "Logger"),
     ("dataclasses", "_MISSING_TYPE"), ("dataclasses", "_FIELD_BASE"),
-    ("pandas.core.indexes.base", "Index"), ("pandas.core.dtypes.base", "ExtensionDtype"),
+    ("pandas._libs.internals", "BlockPlacement"), ("pandas.core.indexes.base", "Index"),
+    ("pandas.core.dtypes.base", "ExtensionDtype"),
 }  # fmt: skip
+
+_MEMORIES_OF_TABLES = ("_item_cache", "_is_copy", "_cacher")
 
 Children = Callable[[Any], List[Any]]
 
@@ -219,6 +222,10 @@ class _Walk:
         names = {(definitions.module_of(base), base.__name__) for base in kind.__mro__}
         if not names.isdisjoint(_LIBRARY_ATOMS):
             return None
+        if ("pandas.core.generic", "NDFrame") in names:
+            return _children_of_table
+        if ("pandas.core.internals.managers", "BaseBlockManager") in names:
+            return _children_of_blocks
         if ("numpy", "ndarray") in names:
             return _children_of_array
         if definitions.module_of(kind).startswith("openpyxl."):
@@ -291,6 +298,17 @@ def _children_of_array(numbers: Any) -> List[Any]:
     if numbers.dtype.hasobject and not _ATOMS.issuperset(map(type, numbers.flat)):
         found += numbers.ravel().tolist()
     return found
+
+
+def _children_of_table(table: Any) -> List[Any]:
+    """Not what it remembers about others."""
+    members = object.__getattribute__(table, "__dict__")
+    return [value for name, value in members.items() if name not in _MEMORIES_OF_TABLES]
+
+
+def _children_of_blocks(manager: Any) -> List[Any]:
+    """Not what it has worked out about their places, which copies of a table share."""
+    return list(manager.blocks)
 
 
 def _children_of_workbook(part: Any) -> List[Any]:
