@@ -59,10 +59,10 @@ function describeNew(value) {
   }
   const isClass = /^class\b/.test(source);
   const hasPrivate = isClass && (tree === null ? source.includes('#') : hasPrivateNames(tree));
-  return { source, isClass, hasPrivate, name };
+  return { source, isClass, hasPrivate, name, declared: declaredBy(source, isClass) };
 }
 
-/* {source, isClass, hasPrivate, name}, or {problem} */
+/* {source, isClass, hasPrivate, name, declared}, or {problem} */
 function describe(value) {
   let description = described.get(value);
   if (description === undefined) {
@@ -72,10 +72,11 @@ function describe(value) {
   return description;
 }
 
-/* Is the text a declaration of that name? */
-function declares(source, name) {
-  return DECLARATION.test(source) &&
-    sources.parse(source)?.body[0]?.id?.name === name;
+/* What the text declares where a statement stands: "var f", "let K"; or null. */
+function declaredBy(source, isClass) {
+  if (!DECLARATION.test(source)) return null;
+  const name = sources.parse(source)?.body[0]?.id?.name;
+  return name === undefined ? null : `${isClass ? 'let' : 'var'} ${name}`;
 }
 
 /* The function again; throws what its evaluation does. Methods and accessors have a text that is no
@@ -95,4 +96,4 @@ function rebuild(source, name) {
   return made.value;
 }
 
-Object.assign(exports, { describe, declares, rebuild });
+Object.assign(exports, { describe, rebuild });

@@ -74,7 +74,7 @@ class Walk {
   meet(value, place) {
     if (!names.isObject(value)) {
       if (typeof value === 'symbol') return this.leafOfSymbol(value, place);
-      this.count(place.entry, typeof value === 'string' ? value.length + 8 : 8);
+      this.count(place.entry, sizeOf(value));
       return null;
     }
     const owner = this.seen.get(value);
@@ -91,7 +91,7 @@ class Walk {
     if (fix.problem) return this.reject(place, names.typeOf(value), fix.problem);
     this.seen.set(value, place.entry);
     this.count(place.entry, 16);
-    if (Object.keys(fix).length > 0) this.fixes.set(value, { entry: place.entry, ...fix });
+    if (fix !== NOTHING) this.fixes.set(value, { entry: place.entry, ...fix });
     this.stack.push({ object: value, brand, place });
     if (fix.proto) this.visit(fix.proto, { ...below(place, value, '__proto__'), how: 'proto' });
     return null;
@@ -167,12 +167,12 @@ class Walk {
   /* What is to be put right about an object's prototype; null if nothing can be. */
   fixOfPrototype(value, brand) {
     const proto = Object.getPrototypeOf(value);
-    if (prototypes[brand].includes(proto)) return {};
+    if (proto === plain || prototypes[brand].includes(proto)) return NOTHING;
     if (proto === null) return { isBare: true };
     const maker = ownDescriptor(proto, 'constructor')?.value;
     if (typeof maker === 'function') return this.fixOfInstance(proto, maker);
-    const isPlain = brand === 'Object' && brandOf(proto) === 'Object';
-    return isPlain && references.find(proto) === undefined ? { proto } : null;
+    const isData = brand === 'Object' && brandOf(proto) === 'Object';
+    return isData && references.find(proto) === undefined ? { proto } : null;
   }
 
   fixOfInstance(proto, maker) {
@@ -235,7 +235,8 @@ class Walk {
     for (let index = 0; index < array.length; index++) {
       const value = array[index];
       if (typeof value === 'number') continue;
-      this.visit(value, below(place, array, index));
+      if (typeof value === 'string') this.count(place.entry, value.length);
+      else this.visit(value, below(place, array, index));
       if (index % CHECK_EVERY === 0) this.checkTime();
     }
     this.count(place.entry, array.length * 4);
@@ -254,9 +255,13 @@ class Walk {
 
   scanProperty(object, brand, key, descriptor, isFrozen, place) {
     const { enumerable, writable, configurable } = descriptor;
+    const { value } = descriptor;
     const isWritten = enumerable && typeof key === 'string' && WRITTEN.has(brand);
+    if (isWritten && writable && configurable && !isLink(value)) {
+      this.count(place.entry, key.length + sizeOf(value));
+      return;
+    }
     const where = below(place, object, key);
-    if (typeof key === 'string') this.count(place.entry, key.length + 8);
     if (!('value' in descriptor)) {
       this.scanAccessor(object, key, descriptor, isWritten, where);
     } else if (!isWritten || (!isFrozen && !(writable && configurable))) {
@@ -323,6 +328,8 @@ class Walk {
   }
 }
 
+const NOTHING = {}; // to be put right
+const plain = prototypes.Object[0];
 const WRITTEN = new Set(['Object', 'Array']); // whose properties v8 writes
 const FIXED = 1;
 const SEALED = 2;
@@ -340,6 +347,15 @@ function collect(box, prefix, owner, { source }, isUsual) {
       source.includes(apply(host.functionText, value, []));
     if (!isOfSource) box[prefix + key] = value;
   }
+}
+
+function sizeOf(value) {
+  return typeof value === 'string' ? value.length + 8 : 8;
+}
+
+/* Is it more than itself? */
+function isLink(value) {
+  return names.isObject(value) || typeof value === 'symbol';
 }
 
 function below(place, container, key) {
@@ -382,6 +398,7 @@ function join(a, b) {
 /* What v8 can write, by how it does; null for all else. */
 function brandOf(value) {
   if (types.isProxy(value)) return null;
+  if (Object.getPrototypeOf(value) === plain) return 'Object'; // nearly all there are
   if (Array.isArray(value)) return 'Array';
   if (types.isMap(value)) return 'Map';
   if (types.isSet(value)) return 'Set';

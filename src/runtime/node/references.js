@@ -71,8 +71,14 @@ function addImports() {
   }
 }
 
+let lookedAt = ''; // what there was at the last look
+
 /* Before a save: what there is now. */
 function look() {
+  const files = Object.keys(host.Module._cache);
+  const there = `${host.loadedModules().length} ${globals.imported.size} ${files.join()}`;
+  if (there === lookedAt) return;
+  lookedAt = there;
   known = new Map();
   addGlobals();
   addBuiltins();
@@ -80,13 +86,9 @@ function look() {
   addImports();
 }
 
-function forget() {
-  known = new Map();
-}
-
 /* The expression, or undefined. */
 function find(value) {
   return known.get(value);
 }
 
-Object.assign(exports, { look, forget, find });
+Object.assign(exports, { look, find });

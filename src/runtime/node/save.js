@@ -6,7 +6,6 @@
 
 const advice = load('advice');
 const evaluator = load('evaluator');
-const functions = load('functions');
 const globals = load('globals');
 const graph = load('graph');
 const names = load('names');
@@ -35,9 +34,7 @@ function noteEnvironment() {
 /* ---- names ---- */
 
 /* Which of these names cannot be assigned to. The assignment changes nothing. */
-function findConstants(lexical) {
-  const isUsable = (name) => lexical.includes(name);
-  const wanted = evaluator.lexicalNames().filter(isUsable);
+function findConstants(wanted) {
   const code = `[${wanted.map((name) => `() => { ${name} = ${name} }`).join(',')}]`;
   const writers = wanted.length === 0 ? [] : evaluator.evaluateNow(code) ?? [];
   return new Set(wanted.filter((_, index) => {
@@ -96,18 +93,18 @@ function bind(walk, bindings, name, kind, value) {
 
 function declarations(walk, bindings) {
   const listed = [...walk.functions.values()].map(({ id, description }) => {
-    const { source, name } = description;
-    return { id, source, name };
+    const { source, name, declared } = description;
+    return { id, source, name, declared };
   });
+  const byLeaf = new Map(listed.map((one) => [`fn:${one.id}`, one]));
   for (const binding of bindings) {
-    const made = listed.find(({ id }) => binding.leaf === `fn:${id}`);
-    const isSame = made !== undefined && functions.declares(made.source, binding.name);
-    const isClass = isSame && made.source.startsWith('class');
-    if (isSame && binding.kind === (isClass ? 'let' : 'var')) {
+    const made = byLeaf.get(binding.leaf);
+    if (made !== undefined && made.declared === `${binding.kind} ${binding.name}`) {
       made.declares = binding.name;
       binding.isDeclared = true;
     }
   }
+  for (const one of listed) delete one.declared;
   const { env, unset } = changedEnvironment();
   return { cwd: globals.currentFolder(), env, unset, functions: listed, bindings };
 }
@@ -274,7 +271,6 @@ function save(frame) {
   } catch {
     // nobody reads it
   } finally {
-    references.forget();
     evaluator.release();
     addon.close(fd);
     addon.shield(false);
