@@ -37,6 +37,18 @@ static inline void list_remove(struct list *node)
     list_init(node);
 }
 
+/* Appends all of `from`, which is empty afterwards, in its order. */
+static inline void list_move_all(struct list *from, struct list *to)
+{
+    if (list_is_empty(from))
+        return;
+    from->next->prev = to->prev;
+    to->prev->next = from->next;
+    from->prev->next = to;
+    to->prev = from->prev;
+    list_init(from);
+}
+
 static inline struct list *list_first(struct list *l)
 {
     return list_is_empty(l) ? NULL : l->next;

@@ -1,12 +1,17 @@
+#include "base/fd.h"
 #include "jail/manifest.h"
 #include "store/internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 /* The catalogue of bodies that rows refer to. All of this runs on the store's thread, inside the
  * transaction of a group. */
 
-enum { SYNC_ALL_FROM = 24 }; /* blobs in one group, from which one sync for all is cheaper */
+/* Each fsync costs a flush of the disk, and a blob takes three (its bytes, its name, the folder's
+ * name): one syncfs is cheaper, unless others have much unwritten data on the same disk, for which
+ * it would wait too. */
+enum { SYNC_ALL_FROM_BUSY = 24, DIRTY_MUCH_KB = 64 * 1024 };
 
 int bodies_is_known(struct store *store, const struct blob_hash *hash, struct err *e)
 {
@@ -176,13 +181,31 @@ int bodies_load(struct store *store, struct store_state *state, struct err *e)
     return 0;
 }
 
-int bodies_sync(struct store *store, struct err *e)
+static bool is_disk_busy(void)
+{
+    _free_ char *text = NULL;
+    size_t len;
+    if (fd_read_file(AT_FDCWD, "/proc/meminfo", 16 * KIB, &text, &len) < 0)
+        return true;
+    const char *dirty = strstr(text, "\nDirty:");
+    return dirty == NULL || strtoull(dirty + strlen("\nDirty:"), NULL, 10) > DIRTY_MUCH_KB;
+}
+
+static int sync_blobs(struct store *store)
 {
     int rc = 0;
-    if (store->n_to_sync >= SYNC_ALL_FROM)
-        rc = blob_sync_all(store->blobs);
-    for (size_t i = 0; i < store->n_to_sync && store->n_to_sync < SYNC_ALL_FROM && rc == 0; i++)
+    if (store->n_to_sync == 0)
+        return 0;
+    if (store->n_to_sync >= SYNC_ALL_FROM_BUSY || !is_disk_busy())
+        return blob_sync_all(store->blobs);
+    for (size_t i = 0; i < store->n_to_sync && rc == 0; i++)
         rc = blob_sync(store->blobs, &store->to_sync[i]);
+    return rc;
+}
+
+int bodies_sync(struct store *store, struct err *e)
+{
+    int rc = sync_blobs(store);
     store->n_to_sync = 0;
     if (rc < 0) {
         err_errno(e, ERR_UNAVAILABLE, rc, "writing saved bytes to disk");

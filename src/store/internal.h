@@ -36,9 +36,8 @@ enum {
     FAILURES_MAX = 64, /* remembered for the next barrier */
 };
 #define ANY_AGE (-((time_t)1 << 40)) /* for blob_remove_idle: also by a clock that was wrong */
-#define INLINE_MAX                                                                                 \
-    (16 * KIB) /* bodies up to here live in the database: no file, no fsync of it                  \
-                */
+/* Bodies up to here live in the database: its log is synced anyway, a file would be synced too. */
+#define INLINE_MAX (64 * KIB)
 #define INLINE_TOTAL_MAX (4 * MIB) /* of one state: it is memory until it is saved */
 #define HEADERS_MAX (16 * MIB)     /* of all records of a state */
 #define PACKED_MAX (32 * MIB)

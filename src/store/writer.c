@@ -55,6 +55,16 @@ bool writer_take_failure(struct store *store, const char *scope, struct err *ret
 
 /* ---- one group ------------------------------------------------------------------------------- */
 
+static void look_at(struct group *g)
+{
+    LIST_EACH(&g->calls, it)
+    {
+        const struct store_call *call = CONTAINER_OF(it, struct store_call, node);
+        g->has_write |= call->type->is_write;
+        g->needs_disk |= call->is_awaited && call->type->needs_disk;
+    }
+}
+
 static int begin(struct store *store, const struct group *g, struct err *e)
 {
     store->db.is_broken = false;
@@ -184,17 +194,9 @@ static void put_back(struct store *store, struct group *g, const struct err *e)
         store->n_queued++;
         store->queued_bytes += call->bytes;
     }
-    /* Splice: `back` goes before what was queued meanwhile. */
-    LIST_EACH(&store->queue, it)
-    {
-        list_remove(it);
-        list_append(&back, it);
-    }
-    LIST_EACH(&back, it)
-    {
-        list_remove(it);
-        list_append(&store->queue, it);
-    }
+    /* `back` goes before what was queued meanwhile. */
+    list_move_all(&store->queue, &back);
+    list_move_all(&back, &store->queue);
 }
 
 static void set_trouble(struct store *store, const struct err *e)
@@ -213,11 +215,7 @@ static void finish_group(struct store *store, struct group *g, const struct err 
         put_back(store, g, failure);
     } else {
         store->groups++;
-        LIST_EACH(&g->calls, it)
-        {
-            list_remove(it);
-            list_append(&store->done, it);
-        }
+        list_move_all(&g->calls, &store->done);
     }
     set_trouble(store, failure);
     if (!list_is_empty(&store->done))
@@ -265,14 +263,7 @@ static void take_group(struct store *store, struct group *g)
 {
     *g = (struct group){0};
     list_init(&g->calls);
-    LIST_EACH(&store->queue, it)
-    {
-        struct store_call *call = CONTAINER_OF(it, struct store_call, node);
-        list_remove(it);
-        list_append(&g->calls, it);
-        g->has_write |= call->type->is_write;
-        g->needs_disk |= call->is_awaited && call->type->needs_disk;
-    }
+    list_move_all(&store->queue, &g->calls);
     map_free(&store->queued_rows);
     store->n_queued = store->queued_bytes = store->n_awaited = 0;
 }
@@ -283,6 +274,7 @@ static void run_group(struct store *store, struct clockwork *t)
     struct err e = {0};
     take_group(store, &g);
     pthread_mutex_unlock(&store->lock);
+    look_at(&g);
     pthread_mutex_lock(&store->db_lock);
     int rc = write_group(store, &g, t->sync_due_ms != 0, &e);
     pthread_mutex_unlock(&store->db_lock);

@@ -53,12 +53,30 @@ static void the_current_node_may_leave_during_a_walk(void **state)
     assert_true(list_is_empty(&l));
 }
 
+static void all_move_at_once(void **state)
+{
+    (void)state;
+    struct list from = LIST_INIT(from), to = LIST_INIT(to);
+    struct item items[] = {{.number = 1}, {.number = 2}, {.number = 3}};
+    list_move_all(&from, &to);
+    assert_true(list_is_empty(&to));
+    list_append(&to, &items[0].node);
+    list_append(&from, &items[1].node);
+    list_append(&from, &items[2].node);
+    list_move_all(&from, &to);
+    assert_int_equal(sum(&to), 123);
+    assert_true(list_is_empty(&from));
+    list_remove(&items[1].node);
+    assert_int_equal(sum(&to), 13);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_the_order_of_arrival),
         cmocka_unit_test(nodes_leave_once_or_twice),
         cmocka_unit_test(the_current_node_may_leave_during_a_walk),
+        cmocka_unit_test(all_move_at_once),
     };
     return cmocka_run_group_tests_name("base_list", tests, NULL, NULL);
 }

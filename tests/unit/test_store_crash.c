@@ -24,7 +24,7 @@ static size_t sizes_of(uint64_t n, size_t sizes[4])
 {
     sizes[0] = 10 + n % 50;
     sizes[1] = 3000;
-    sizes[2] = 17000 + n % 7 * 9000;
+    sizes[2] = (n % 2 ? 70000 : 5000) + n % 7 * 9000;
     sizes[3] = 0;
     return 4;
 }

@@ -15,7 +15,7 @@ static void put_state(struct world *w, uint64_t checkpoint, uint64_t through)
 static void comes_back_after_a_restart(void **state)
 {
     (void)state;
-    static const size_t sizes[] = {0, 1, 100, 16384, 16385, 700000};
+    static const size_t sizes[] = {0, 1, 100, 65536, 65537, 700000};
     struct world *w = world_new();
     _buf_ struct buf sent = BUF_INIT(8 * MIB);
     _buf_ struct buf got = BUF_INIT(8 * MIB);
@@ -31,7 +31,7 @@ static void comes_back_after_a_restart(void **state)
     world_ok(w);
     assert_int_equal(w->at.checkpoint, 3);
     assert_int_equal(w->at.through, 12);
-    assert_int_equal(w->at.bytes, 0 + 1 + 100 + 16384 + 16385 + 700000);
+    assert_int_equal(w->at.bytes, 0 + 1 + 100 + 65536 + 65537 + 700000);
     world_export(w, &got);
     world_ok(w);
     assert_int_equal(w->n_damaged, 0);

@@ -184,7 +184,7 @@ static void many_at_once(void **state)
     (void)state;
     enum { STREAMS = 20 };
     int pairs[STREAMS][2];
-    static const size_t sizes[] = {100, 30000};
+    static const size_t sizes[] = {100, 80000};
     struct world *w = world_new();
     struct store_limits limits;
     _buf_ struct buf b = BUF_INIT(MIB);

@@ -61,7 +61,7 @@ static void sweep(struct world *w)
 
 static void put(struct world *w, uint64_t checkpoint, unsigned seed, const char *files)
 {
-    static const size_t sizes[] = {100000, 50, 20000};
+    static const size_t sizes[] = {100000, 50, 80000};
     struct err e = {0};
     struct store_saved at = {.checkpoint = checkpoint, .through = checkpoint};
     snprintf(at.files, sizeof(at.files), "%s", files);
