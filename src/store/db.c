@@ -1,6 +1,8 @@
 #include "store/db.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <limits.h>
 #include <sys/stat.h>
 
 enum { BUSY_MS = 200 };
@@ -44,38 +46,59 @@ static int explain_damage(const struct db *db, struct err *e)
            "move cella.db, cella.db-wal and blobs aside (saved sessions are gone then).");
 }
 
-int db_explain(struct db *db, int code, struct err *e)
+static int explain_rights(const struct db *db, struct err *e)
 {
-    switch (code & 0xff) {
-    case SQLITE_FULL:
-        db->is_broken = true;
-        err_set(e, ERR_UNAVAILABLE, "the disk of %.200s is full", db->path);
-        return err_advise(e, "Free some space; what waits is written then by itself.");
-    case SQLITE_READONLY:
-    case SQLITE_CANTOPEN:
-    case SQLITE_PERM:
-        db->is_broken = true;
-        err_set(e, ERR_UNAVAILABLE, "the database %.200s cannot be written: %.120s", db->path,
-                sqlite3_errmsg(db->handle));
-        return err_advise(e,
-                          "Check that the data directory belongs to the daemon's user and is not "
-                          "mounted read-only.");
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-        db->is_broken = true;
-        return explain_damage(db, e);
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-        db->is_broken = true;
-        err_set(e, ERR_CONFLICT, "another program has the database %.200s open", db->path);
-        return err_advise(e, "Stop the other daemon or sqlite3, or name another --data DIR.");
-    case SQLITE_TOOBIG:
-        return err_set(e, ERR_TOO_LARGE, "the row is larger than the database can hold");
+    err_set(e, ERR_UNAVAILABLE, "the database %.200s cannot be written: %.120s", db->path,
+            sqlite3_errmsg(db->handle));
+    return err_advise(e, "Check that the data directory belongs to the daemon's user and is not "
+                         "mounted read-only.");
+}
+
+static int explain_full(const struct db *db, struct err *e)
+{
+    err_set(e, ERR_UNAVAILABLE, "the disk of %.200s is full", db->path);
+    return err_advise(e, "Free some space; what waits is written then by itself.");
+}
+
+/* SQLite calls most failures of the system an I/O error; the system's own number says more. */
+static int explain_system(const struct db *db, struct err *e)
+{
+    switch (sqlite3_system_errno(db->handle)) {
+    case ENOSPC:
+    case EDQUOT:
+        return explain_full(db, e);
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return explain_rights(db, e);
     default:
-        db->is_broken = true;
         err_set(e, ERR_UNAVAILABLE, "the database %.200s: %.160s", db->path,
                 sqlite3_errmsg(db->handle));
         return err_advise(e, "Check the disk and the kernel's log; it is tried again.");
+    }
+}
+
+int db_explain(struct db *db, int code, struct err *e)
+{
+    if ((code & 0xff) == SQLITE_TOOBIG)
+        return err_set(e, ERR_TOO_LARGE, "the row is larger than the database can hold");
+    db->is_broken = true;
+    switch (code & 0xff) {
+    case SQLITE_FULL:
+        return explain_full(db, e);
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+        return explain_rights(db, e);
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return explain_damage(db, e);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        err_set(e, ERR_CONFLICT, "another program has the database %.200s open", db->path);
+        return err_advise(e, "Stop the other daemon or sqlite3, or name another --data DIR.");
+    default:
+        return explain_system(db, e);
     }
 }
 
@@ -192,6 +215,8 @@ static int set_up(struct db *db, struct err *e)
 {
     int version = 0;
     sqlite3_busy_timeout(db->handle, BUSY_MS);
+    if (sqlite3_db_readonly(db->handle, "main") == 1)
+        return db_explain(db, SQLITE_READONLY, e);
     if (db_exec(db,
                 "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL;"
                 "PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=OFF; PRAGMA cache_size=-2048;"
@@ -232,9 +257,25 @@ static const char *register_plain_vfs(void)
     return plain.zName;
 }
 
+/* For messages: the name that people know it by. */
+static char *shown_path(const char *path)
+{
+    char dir[PATH_MAX], shown[PATH_MAX + 64];
+    const char *name = strrchr(path, '/');
+    _free_ char *parent = name == NULL ? NULL : mem_copy(path, (size_t)(name - path) + 1);
+    if (parent == NULL || strncmp(path, "/proc/self/fd/", strlen("/proc/self/fd/")) != 0)
+        return mem_strdup(path);
+    parent[name - path] = '\0';
+    ssize_t n = readlink(parent, dir, sizeof(dir) - 1);
+    if (n < 0)
+        return mem_strdup(path);
+    snprintf(shown, sizeof(shown), "%.*s%s", (int)n, dir, name);
+    return mem_strdup(shown);
+}
+
 int db_open(const char *path, struct db *db, struct err *e)
 {
-    *db = (struct db){.path = mem_strdup(path)};
+    *db = (struct db){.path = shown_path(path)};
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
                 SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOFOLLOW;
     mode_t mask = umask(077);

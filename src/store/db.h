@@ -21,7 +21,7 @@ struct db_prepared {
 
 struct db {
     sqlite3 *handle;
-    char *path;
+    char *path; /* for messages */
     struct db_prepared prepared[DB_STATEMENTS_MAX];
     size_t n_prepared;
     bool is_broken; /* the disk, not the row, is why something failed: the group must be undone */

@@ -146,6 +146,29 @@ static void a_damaged_database_is_not_touched(void **state)
     world_free(w);
 }
 
+/* A daemon that dropped its rights reaches its directory by a descriptor only. */
+static void messages_name_the_file_that_people_know(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    struct store *store;
+    char by_fd[64];
+    struct world *w = world_new();
+    world_close(w);
+    write_at(path_of(w, "cella.db"), 0, "damage", 6);
+    int fd = open(w->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    snprintf(by_fd, sizeof(by_fd), "/proc/self/fd/%d", fd);
+    assert_int_equal(store_open(by_fd, &w->loop, &store, &e), -1);
+    assert_non_null(strstr(e.message, path_of(w, "cella.db")));
+    assert_int_equal(unlink(path_of(w, "cella.db")), 0);
+    assert_int_equal(store_open(by_fd, &w->loop, &w->store, &e), 0);
+    world_put_session(w, SESSION);
+    world_barrier(w, NULL);
+    world_ok(w);
+    world_free(w);
+    close(fd);
+}
+
 static void a_newer_database_is_refused(void **state)
 {
     (void)state;
@@ -369,6 +392,7 @@ int main(void)
         cmocka_unit_test(a_damaged_blob_costs_its_names_only),
         cmocka_unit_test(a_damaged_row_costs_its_names_only),
         cmocka_unit_test(a_damaged_database_is_not_touched),
+        cmocka_unit_test(messages_name_the_file_that_people_know),
         cmocka_unit_test(a_newer_database_is_refused),
         cmocka_unit_test(one_store_at_a_time),
         cmocka_unit_test(files_that_cannot_grow),
