@@ -53,6 +53,7 @@ MODULES = (
     "saver",
     "loading",
     "checkpoints",
+    "rehearsal",
     "mappings",
     "renewing",
     "waking",

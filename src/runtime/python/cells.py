@@ -23,7 +23,6 @@ _make_room = interrupts.make_room
 
 NOTHING = "null"
 
-_REHEARSAL = ("1+1", "x = 1\ny = [x for x in (1, 2)]\nstr(y)")
 SCRIPT = "<string>"
 
 
@@ -151,17 +150,10 @@ class Cells:
         _builtins.pop("_", None)
 
 
-    def rehearse(self) -> None:
-        """Writes to the memory that every cell writes to, and changes nothing: after a checkpoint
-        the next cell would pay for a copy of each page of it."""
-        try:
-            self._gate.rehearse()
-            self._streams.rehearse()
-            for source in _REHEARSAL:
-                parts = self.compiler.compile("<rehearsal>", source)
-                Verdict("ok", _value_of(_run_parts(parts, {"__builtins__": _builtins})), NOTHING)
-        except (MemoryError, RecursionError):  # the next cell will tell
-            pass
+    def rehearse(self, source: str) -> None:
+        """As warm_up() does, for code that has no value: the user's `_` stays."""
+        self.run(0, source)
+        self._sources.forget_last()
 
 
 def _run_parts(parts: compiler.Parts, namespace: Dict[str, Any]) -> Any:

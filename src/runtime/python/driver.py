@@ -15,8 +15,8 @@ from typing import Any, Dict, List, NoReturn, Optional
 
 from . import (
     cells, checkpoints, children, frames, handlers, inputs, interrupts, jsontext, library, loading,
-    names, namespaces, outputs, plots, questions, rebuild, records, saver, saving, streams,
-    surroundings, waking,
+    names, namespaces, outputs, plots, questions, rebuild, records, rehearsal, saver, saving,
+    streams, surroundings, waking,
 )  # fmt: skip
 
 _RESERVED_DESCRIPTORS = 8
@@ -32,7 +32,6 @@ _value_of = outputs.value_of
 _text_of = outputs.text_of
 _quote = jsontext.quote
 
-_REHEARSAL = '{"op":"exec","id":0,"code":"1+1","names":"changes"}'
 _OUT_OF_TURN = "input was asked for within another question or display"
 _TOO_LATE = "input was asked for by what outlived its cell: nobody can answer it any more"
 
@@ -74,6 +73,7 @@ class Session:
         self._questions: questions.Questions
         self._reserve = _Reserve()
         self._checkpoints = checkpoints.Checkpoints()
+        self._rehearsal = rehearsal.Rehearsal()
         self._pid = 0
         self._cell_id = 0
         self._talker = 0  # the thread that holds the channel's lock
@@ -207,7 +207,7 @@ class Session:
         if order is None:
             self._channel.send(copied.answer(number))
             if not self._channel.has_unread():
-                self._rehearse()
+                self._rehearsal.run(self._channel, self._streams, self._names)
         elif order["op"] == "wake" and len(copied.descriptors) == 1:
             self._wake(copied.descriptors[0])
         elif order["op"] == "wake" and order.get("room") and len(copied.descriptors) == 2:
@@ -216,14 +216,6 @@ class Session:
             saver.run(self._subject, copied.descriptors[0], order)
         else:
             _exit(1)
-
-    def _rehearse(self) -> None:
-        """Every page is shared with the copy, and who writes to one first waits for a copy of it:
-        now, while nobody waits for us."""
-        with self._reserve:
-            frame = jsontext.read_object(_REHEARSAL)
-        jsontext.to_bytes(f"{frame}")
-        self._cells.rehearse()
 
     def _fork_saver(self, order: Dict[str, Any]) -> None:
         (stream,) = self._take_descriptors(1)

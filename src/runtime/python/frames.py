@@ -36,6 +36,9 @@ _read_object = jsontext.read_object
 _to_bytes = jsontext.to_bytes
 
 
+_REHEARSAL = b'\x24\0\0\0{"op":"exec","id":0,"code":"x = 1 "}'
+
+
 class Closed(Exception):
     """The daemon is gone, or what arrives is not its language."""
 
@@ -89,6 +92,12 @@ class Channel:
                 return self._send(data)
             except BlockingIOError:  # user code set O_NONBLOCK on every descriptor it found
                 self._wait(_POLLOUT)
+
+    def rehearse(self) -> None:
+        """What a cell does here, without effect."""
+        if not self._buffer:
+            self._buffer = _REHEARSAL
+            self.receive()
 
     def receive(self) -> Any:
         """The next frame, a dict."""

@@ -78,7 +78,7 @@ class Gate:
         """`outermost` is the code that handles whatever comes out of a cell."""
         self._outermost = outermost
         _set_handler(_SIGINT, self._handler)
-        self._baseline = list(map(_getsignal, _SIGNALS))
+        self.look()
 
     def _on_sigint(self, number: int, frame: Optional[FrameType]) -> None:
         if not self.is_running:
@@ -148,10 +148,9 @@ class Gate:
         """In a copy of the session: an interrupt of the other line is none of this one."""
         self.is_taken = self.is_pending = self._is_early = False
 
-    def rehearse(self) -> None:
-        """What a cell does here, without effect."""
-        handlers = list(map(_getsignal, _SIGNALS))
-        any(map(_is_not, handlers, self._baseline))
+    def look(self) -> None:
+        """From here on the handlers that are installed now are taken for ours."""
+        self._baseline = list(map(_getsignal, _SIGNALS))
 
     def _put_to_rest(self, handlers: list[Any]) -> None:
         for number, handler, ours in zip(_SIGNALS, handlers, self._baseline):

@@ -102,6 +102,11 @@ class Names:
         total = self._count() if self._picture is None else len(self._entries)
         return f'{{"total":{total}{self._changes}}}'
 
+    def rehearse(self) -> None:
+        """What a cell does here, without effect."""
+        if not self._is_large():
+            _Picture(self._namespace, list(self._namespace.values()))
+
     def manifest(self, max_items: int) -> str:
         """As of now, with what the last cell changed if that is known. Never raises."""
         try:

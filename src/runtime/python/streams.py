@@ -261,8 +261,9 @@ class Streams:
 
     def rehearse(self) -> None:
         """What a cell does here, without effect."""
+        Pipes(-1, -1)
+        _set_task_pipes(_get_task_pipes())
         self._repair()
-        _flush_stdio()
 
     def _repair(self) -> None:
         """A cell may have detached our streams."""
