@@ -9,6 +9,9 @@ enum {
     EXEC_YIELD_MAX_MS = 86400 * 1000,
     EXEC_BUDGET_DEFAULT = 64 * 1024,
     EXEC_BUDGET_MAX = 16 * 1024 * 1024,
+    EXEC_CODE_MAX = 1024 * 1024,
+    EXEC_TIMEOUT_DEFAULT_MS = 30 * 1000,
+    EXEC_TIMEOUT_MAX_MS = 86400 * 1000,
 };
 
 /* The members of a request that say how it wants to wait. */

@@ -31,6 +31,10 @@ extern const struct op op_session_names;
 extern const struct op op_session_output;
 extern const struct op op_session_redo;
 extern const struct op op_session_undo;
+extern const struct op op_session_cells;
+extern const struct op op_try_commit;
+extern const struct op op_try_discard;
+extern const struct op op_try_run;
 
 /* The session that the call names; NULL if the call was answered with the error. */
 struct session *call_session(struct call *call);

@@ -1,22 +1,16 @@
 #include "ops/exec_call.h"
 
-enum {
-    CODE_MAX = 1024 * 1024,
-    TIMEOUT_DEFAULT_MS = 30 * 1000,
-    TIMEOUT_MAX_MS = 86400 * 1000,
-};
-
 static const struct op_param params[] = {
     OP_PARAM_SESSION,
     {.name = "code",
      .type = OP_TEXT,
      .is_required = true,
-     .max = CODE_MAX,
+     .max = EXEC_CODE_MAX,
      .doc = "The cell: source code, at most 1 MiB."},
     {.name = "timeout_ms",
      .type = OP_INT,
      .min = 1,
-     .max = TIMEOUT_MAX_MS,
+     .max = EXEC_TIMEOUT_MAX_MS,
      .doc = "How long the cell may run before it is interrupted; default 30000."},
     EXEC_PARAM_BUDGET,
     EXEC_PARAM_YIELD,
@@ -50,7 +44,7 @@ static void run(struct call *call)
     struct exec_request request = {
         .code = call_text(call, "code", ""),
         .code_len = call_text_len(call, "code"),
-        .timeout_ms = (uint32_t)call_int(call, "timeout_ms", TIMEOUT_DEFAULT_MS),
+        .timeout_ms = (uint32_t)call_int(call, "timeout_ms", EXEC_TIMEOUT_DEFAULT_MS),
         .names = read_names(call),
         .is_durable = call_bool(call, "durable", false),
         .wait = exec_call_wait(call),

@@ -103,6 +103,11 @@ void head_free(struct head *head)
         free(head);
 }
 
+void head_disown(struct head *head)
+{
+    head->has_process = false;
+}
+
 /* A callback may free the head while a function of ours still has it in hand. */
 static void hold(struct head *head)
 {

@@ -146,6 +146,8 @@ struct head *head_new(struct room *room, uv_loop_t *loop, uint64_t number);
 int head_enter(struct head *head, uint32_t zygote, struct err *e);
 /* Ends its process if it has one, and leaves the room; the owner hears nothing more. */
 void head_free(struct head *head);
+/* Its process is somebody else's to end. */
+void head_disown(struct head *head);
 void head_on_event(struct head *head, const struct warden_event *event);
 
 /* Before the first cell: where it works (NULL: as it is) and what its environment holds besides

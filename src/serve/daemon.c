@@ -1,4 +1,5 @@
 #include "base/log.h"
+#include "blob/blob.h"
 #include "jail/warden.h"
 #include "loop/loop.h"
 #include "policy/config.h"
@@ -42,6 +43,7 @@ struct daemon {
 
     struct warden *warden;
     struct store *store;
+    int blobs;
     uv_loop_t loop;
     struct engine *engine;
     struct server *server;
@@ -328,9 +330,9 @@ static int run(struct daemon *d, struct err *e)
     snprintf(dir, sizeof(dir), "/proc/self/fd/%d", d->data.fd);
     if (store_open(dir, &d->loop, &d->store, e) < 0)
         return err_context(e, "opening the store in %s", d->data.path);
-    if (start_engine(d, e) < 0)
+    if (blob_open_store(dir, &d->blobs, e) < 0 || start_engine(d, e) < 0)
         return -1;
-    if (engine_use_store(d->engine, d->store, &d->failure) < 0)
+    if (engine_use_store(d->engine, d->store, d->blobs, &d->failure) < 0)
         d->has_failed = true;
     else
         remove_leftovers(d);
@@ -360,12 +362,14 @@ static void release(struct daemon *d)
     config_free(&d->config);
     cleanup_fd(&d->tcp_fd);
     cleanup_fd(&d->unix_fd);
+    cleanup_fd(&d->blobs);
     data_close(&d->data);
 }
 
 int serve_run(const struct serve_options *options, struct err *e)
 {
-    struct daemon d = {.options = options, .data = DATA_DIR_INIT, .tcp_fd = -1, .unix_fd = -1};
+    struct daemon d = {
+        .options = options, .data = DATA_DIR_INIT, .tcp_fd = -1, .unix_fd = -1, .blobs = -1};
     int status = prepare(&d, e);
     if (status == 0) {
         uv_loop_init(&d.loop);

@@ -321,13 +321,14 @@ void answer_send(struct exec *exec, const struct answer_facts *facts)
     json_t **outputs = exec->outputs;
     size_t n_outputs = exec->n_outputs;
     struct exec_denied *denied = exec->denied;
-    _json_ json_t *extra = json_incref(exec->extra);
+    json_t *extra = json_incref(exec->extra);
     wait_detach(exec);
     start_over(exec, rests);
     listener->on_result(context, &result);
     free_outputs(outputs, n_outputs);
     free_texts(&texts);
     free(denied);
+    json_decref(extra);
 }
 
 /* ---- an answer that nobody waits for -----------------------------------------------------------

@@ -118,6 +118,7 @@ int engine_new(const struct engine_config *config, const struct engine_events *e
     engine->events = *events;
     engine->warden = warden;
     engine->loop = loop;
+    engine->blobs = -1;
     if (engine->config.checkpoints_kept == 0)
         engine->config.checkpoints_kept = HISTORY_KEPT_DEFAULT;
     if (engine->config.state_mb == 0)
@@ -283,8 +284,9 @@ const struct engine_config *engine_config(const struct engine *engine)
     return &engine->config;
 }
 
-int engine_use_store(struct engine *engine, struct store *store, struct err *e)
+int engine_use_store(struct engine *engine, struct store *store, int blobs, struct err *e)
 {
     engine->store = store;
+    engine->blobs = blobs;
     return suspend_load_all(engine, e);
 }

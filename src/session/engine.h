@@ -48,8 +48,9 @@ struct engine_events {
 struct store;
 
 /* From now on sessions are kept there, and those that are there already can be brought back. To be
- * called before the first one is made. Borrowed: until engine_stop has called back. */
-int engine_use_store(struct engine *engine, struct store *store, struct err *e);
+ * called before the first one is made. `blobs` is where files and states lie. Borrowed: until
+ * engine_stop has called back. */
+int engine_use_store(struct engine *engine, struct store *store, int blobs, struct err *e);
 
 /* Attaches itself to the warden and starts the default profile's zygote. */
 int engine_new(const struct engine_config *config, const struct engine_events *events,

@@ -33,6 +33,7 @@ struct engine {
     struct loop_timer *lifespan; /* NULL before the first session; see lifespan.h */
     uint64_t lifespan_due_ms;    /* monotonic; UINT64_MAX: it is not set */
     struct store *store;         /* NULL: nothing outlives the daemon */
+    int blobs;                   /* descriptor of the blob store; -1: none */
     struct list to_save;         /* of struct saving, with a due time */
     struct loop_timer *saving;   /* NULL before the first of them */
     struct loop_timer *draining; /* it waits for sessions to be saved before it stops; or NULL */

@@ -7,6 +7,7 @@
 #include "session/manifest.h"
 #include "session/suspend.h"
 #include "session/timing.h"
+#include "session/trial.h"
 #include "session/wait.h"
 
 #include <assert.h>
@@ -38,6 +39,7 @@ static struct exec *new_exec(struct session *session, const struct exec_request 
     exec->timeout_ms = request->timeout_ms;
     exec->names = request->names;
     exec->is_durable = request->is_durable && saving_is_on(session);
+    exec->is_trial = request->is_trial;
     exec->echoes = request->echoes;
     exec->is_script = request->is_script;
     wait_attach(exec, &request->wait);
@@ -88,7 +90,8 @@ static int begin(struct session *session, struct exec *exec, const char *code, s
                  struct err *e)
 {
     int write_fds[OUTPUT_STREAMS];
-    if (open_pipes(exec, write_fds, e) < 0)
+    if ((exec->is_trial && trial_begin(session, exec->id, e) < 0) ||
+        open_pipes(exec, write_fds, e) < 0)
         return -1;
     session->running = exec;
     exec->extra = take_ptr(session->news);
@@ -148,6 +151,15 @@ int exec_refuse_if_dead(const struct session *session, struct err *e)
     return err_advise(e, "%s", session->death.advice);
 }
 
+static int refuse_trial_now(const struct session *session, struct err *e)
+{
+    if (session->state == SESSION_IDLE && session->n_queued == 0 && session->restore == NULL)
+        return 0;
+    err_set(e, ERR_CONFLICT, "the session is busy or suspended");
+    return err_advise(e,
+                      "Try when its cells have ended; a suspended one is brought back by a cell.");
+}
+
 int session_exec(struct session *session, const struct exec_request *request,
                  struct exec **ret_exec, struct err *e)
 {
@@ -159,14 +171,21 @@ int session_exec(struct session *session, const struct exec_request *request,
         return err_advise(e, "Wait for an answer before sending more, interrupt the running cell, "
                              "or use another session.");
     }
-    if (session->state == SESSION_SUSPENDED && suspend_wake(session, e) < 0)
+    if (trial_refuse_others(session, e) < 0 ||
+        (request->is_trial && refuse_trial_now(session, e) < 0) ||
+        (session->state == SESSION_SUSPENDED && suspend_wake(session, e) < 0))
         return -1;
     struct exec *exec = new_exec(session, request);
     *ret_exec = exec;
     exec->code = mem_copy(request->code, request->code_len);
     exec->code_len = request->code_len;
+    if (exec->is_trial) {
+        session->trial.id = exec->id;
+        history_take(session);
+    }
     if (can_begin(session)) {
         if (begin(session, exec, request->code, request->code_len, e) < 0) {
+            trial_forget(session);
             free_exec(exec);
             return -1;
         }
@@ -351,8 +370,9 @@ void exec_on_verdict(struct session *session, const struct head_verdict *verdict
     retire(exec);
     /* One interrupt ends a cell; whatever else was sent has not been heard yet. */
     timing_rest(session, exec->n_interrupts > (verdict->status == HEAD_INTERRUPTED));
-    bool has_to_be_kept = session->history.mode == HISTORY_EVERY || exec->is_durable;
-    if (exec->is_durable)
+    bool has_to_wait = exec->is_durable || exec->is_trial;
+    bool has_to_be_kept = session->history.mode == HISTORY_EVERY || has_to_wait;
+    if (has_to_wait)
         wait_hold(exec, &facts);
     else
         wait_end(exec, &facts);

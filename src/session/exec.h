@@ -121,6 +121,7 @@ struct exec_request {
     bool echoes;     /* value and error go to the streams too, as a terminal would show them */
     bool is_script;  /* see struct head_cell */
     bool is_durable; /* the answer waits until what the cell did is safe on disk */
+    bool is_trial;   /* see trial.h */
     struct exec_wait wait;
 };
 
@@ -137,6 +138,7 @@ struct exec {
     bool is_script;
 
     bool is_durable;
+    bool is_trial;
 
     /* Who waits for the next answer. */
     const struct exec_listener *listener; /* NULL: nobody */

@@ -9,6 +9,7 @@
 #include "session/restore.h"
 #include "session/saving.h"
 #include "session/tickets.h"
+#include "session/trial.h"
 #include "wire/json.h"
 
 enum {
@@ -65,7 +66,8 @@ static void prepend_cells(const struct history_cells *first, struct history_cell
 
 void history_init(struct session *session, enum history_mode mode)
 {
-    session->history = (struct history){.mode = mode};
+    session->history =
+        (struct history){.mode = mode, .cannot_fork = session->runtime == &runtime_node};
     list_init(&session->history.checkpoints);
     list_init(&session->history.censuses);
 }
@@ -86,6 +88,8 @@ static void free_checkpoint(struct checkpoint *checkpoint)
     struct session *session = checkpoint->session;
     if (checkpoint->ticket != 0)
         tickets_forget(session->engine, checkpoint->ticket);
+    if (checkpoint->manifest[0] != '\0' && session->engine->store != NULL)
+        store_unpin(session->engine->store, checkpoint->manifest);
     pool_forget(session->engine->pool, take_ptr(checkpoint->snapshot));
     history_cells_free(&checkpoint->cells);
     list_remove(&checkpoint->node);
@@ -235,7 +239,17 @@ static void read_record(struct checkpoint *checkpoint, const char *text)
     bool is_torn = checkpoint->files == FILES_TORN || json_is_true(json_object_get(answer, "torn"));
     memcpy(checkpoint->manifest, manifest, HISTORY_HASH_SIZE);
     memcpy(checkpoint->session->history.base, manifest, HISTORY_HASH_SIZE);
+    if (checkpoint->session->engine->store != NULL)
+        store_pin(checkpoint->session->engine->store, manifest);
     checkpoint->files = is_torn ? FILES_TORN : FILES_COVERED;
+}
+
+/* A checkpoint is complete, or will never be: somebody may have waited for that. */
+static void has_moved(struct session *session)
+{
+    restore_on_checkpoint(session);
+    saving_on_rest(session);
+    trial_on_checkpoint(session);
 }
 
 static void on_recorded(void *context, const struct warden_event *event)
@@ -249,8 +263,7 @@ static void on_recorded(void *context, const struct warden_event *event)
         checkpoint->files = FILES_NONE;
     if (was_awaited && session->history.patience != NULL)
         loop_timer_clear(session->history.patience);
-    restore_on_checkpoint(session);
-    saving_on_rest(session);
+    has_moved(session);
     exec_begin_next(session);
 }
 
@@ -287,6 +300,12 @@ static void on_impatience(void *context)
     exec_begin_next(session);
 }
 
+/* A try tells what it changed, and so has to know what there was. */
+static bool needs_files(const struct session *session)
+{
+    return session->history.mode == HISTORY_EVERY || session->trial.id != 0;
+}
+
 bool history_blocks(struct session *session)
 {
     struct history *history = &session->history;
@@ -296,7 +315,7 @@ bool history_blocks(struct session *session)
         history->patience = loop_timer_new(session->engine->loop, on_impatience, session);
     if (!loop_timer_is_set(history->patience))
         loop_timer_set(history->patience,
-                       history->mode == HISTORY_EVERY ? PATIENCE_EVERY_MS : PATIENCE_AUTO_MS);
+                       needs_files(session) ? PATIENCE_EVERY_MS : PATIENCE_AUTO_MS);
     return true;
 }
 
@@ -342,8 +361,7 @@ static void on_asleep(struct snapshot *snapshot)
     struct session *session = checkpoint->session;
     if (session->restore == NULL && is_memory_short(session, snapshot))
         give_up_oldest(session);
-    restore_on_checkpoint(session);
-    saving_on_rest(session);
+    has_moved(session);
 }
 
 static void lose_process(struct checkpoint *checkpoint, const char *why)
@@ -359,8 +377,7 @@ static void on_gone(struct snapshot *snapshot, const char *why)
     struct checkpoint *checkpoint = snapshot->owner;
     struct session *session = checkpoint->session;
     lose_process(checkpoint, why);
-    restore_on_checkpoint(session);
-    saving_on_rest(session);
+    has_moved(session);
 }
 
 /* ---- how much memory they take -----------------------------------------------------------------

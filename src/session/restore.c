@@ -9,6 +9,7 @@
 #include "session/suspend.h"
 #include "session/tickets.h"
 #include "session/timing.h"
+#include "session/trial.h"
 #include "wire/json.h"
 
 #include <assert.h>
@@ -47,8 +48,9 @@ struct restore {
 
 const char *restore_source_name(enum restore_source source)
 {
-    static const char *const names[] = {
-        [RESTORED_CHECKPOINT] = "checkpoint", [RESTORED_BEGINNING] = "beginning"};
+    static const char *const names[] = {[RESTORED_CHECKPOINT] = "checkpoint",
+                                        [RESTORED_DURABLE] = "durable",
+                                        [RESTORED_BEGINNING] = "beginning"};
     return names[source];
 }
 
@@ -165,6 +167,7 @@ static void finish(struct session *session)
     else if (report->source != RESTORED_DURABLE)
         saving_on_restored(session, &report->cells);
     session->restore = NULL;
+    trial_forget(session);
     json_decref(take_ptr(session->names));
     timing_rest(session, false);
     tell(session, restore);
@@ -177,6 +180,10 @@ static void finish(struct session *session)
 static void fail(struct session *session, const char *why)
 {
     struct restore *restore = session->restore;
+    struct engine *engine = session->engine;
+    char text[400];
+    snprintf(text, sizeof(text), "session %s: %.300s", session->id, why);
+    engine->events.on_notice(engine->events.context, "session_not_restored", text);
     if (restore->cause == RESTORE_RESUME) {
         suspend_again(session, why);
         return;
@@ -530,6 +537,7 @@ static void leave_line(struct session *session)
     session_move(session, SESSION_RESTORING);
     session->n_interrupts = 0;
     session->has_stray = false;
+    head_disown(session->head); /* what it started before the target stays: see clear */
     pool_release(session->engine->pool, take_ptr(session->head));
     if (is_durable_newer(session))
         fetch(session);
@@ -576,8 +584,8 @@ static bool is_crash(const struct session *session)
 bool restore_after_death(struct session *session)
 {
     bool was_alive = session->state == SESSION_IDLE || session->state == SESSION_BUSY;
-    if (!was_alive || session->history.mode == HISTORY_OFF || session->history.cannot_fork ||
-        !is_crash(session))
+    bool has_way_back = session->history.mode != HISTORY_OFF || session->saving.is_current;
+    if (!was_alive || !has_way_back || !is_crash(session))
         return false;
     struct restore *restore = session->restore;
     if (restore != NULL) { /* while its present state was being kept for an undo */
@@ -598,7 +606,7 @@ bool restore_after_death(struct session *session)
 
 static int refuse_unless_idle(const struct session *session, struct err *e)
 {
-    if (exec_refuse_if_dead(session, e) < 0)
+    if (exec_refuse_if_dead(session, e) < 0 || trial_refuse_others(session, e) < 0)
         return -1;
     if (session->history.mode == HISTORY_OFF || session->history.cannot_fork) {
         err_set(e, ERR_CONFLICT, "this session has no checkpoints");

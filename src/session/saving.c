@@ -72,7 +72,7 @@ static int put_row(struct session *session, struct err *e)
     return 0;
 }
 
-static void put_cells(struct session *session)
+void saving_put_cells(struct session *session)
 {
     struct err e; /* the store's trouble is told by the save that follows */
     struct saving *saving = &session->saving;
@@ -106,7 +106,7 @@ static void add_cell(struct session *session, const struct exec *exec, const cha
                              .duration_us = duration_us};
     saving->cells_bytes += exec->code_len + sizeof(*saving->cells);
     if (saving->cells_bytes > CELLS_BYTES_MAX)
-        put_cells(session);
+        saving_put_cells(session);
 }
 
 /* ---- when --------------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ static void on_ingested(void *context, struct store_state *state, const struct s
         end(session, e->message);
         return;
     }
-    put_cells(session);
+    saving_put_cells(session);
     struct store_saved place = {.checkpoint = saving->next_checkpoint,
                                 .through = saving->next_through};
     memcpy(place.files, saving->next_files, sizeof(place.files));

@@ -59,6 +59,8 @@ bool saving_is_on(const struct session *session);
 
 /* A cell has ended; `exec` may wait for its answer to be safe, and then is held. */
 void saving_add_cell(struct session *session, const struct exec *exec, const char *status);
+/* Tells the store of all cells that it does not know yet. */
+void saving_put_cells(struct session *session);
 /* A checkpoint is complete, or the session rests: a save that waited for that begins. */
 void saving_on_rest(struct session *session);
 /* The session went back: what is safe may be of another line now. */

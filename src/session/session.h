@@ -16,6 +16,7 @@
 #include "session/output.h"
 #include "session/plan.h"
 #include "session/saving.h"
+#include "session/trial.h"
 
 #include <jansson.h>
 
@@ -80,6 +81,7 @@ struct session {
     struct history history;
     struct saving saving;
     struct oneshot *oneshot; /* it is there for this run alone; NULL: it is not */
+    struct trial trial;
     struct restore *restore; /* it is on its way to another checkpoint; NULL: it is not */
     bool wants_rest;         /* it is to be suspended when it is saved */
     bool is_beyond_rescue;   /* it could not be brought back from what `death` says */

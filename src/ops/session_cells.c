@@ -1,0 +1,87 @@
+#include "base/clock.h"
+#include "ops/ops.h"
+#include "session/session.h"
+#include "store/store.h"
+#include "wire/json.h"
+
+enum { LIMIT_DEFAULT = 100 };
+
+static const struct op_param params[] = {
+    OP_PARAM_SESSION,
+    {.name = "offset",
+     .type = OP_INT,
+     .place = OP_IN_QUERY,
+     .max = INT64_MAX,
+     .doc = "How many cells to pass over; default 0."},
+    {.name = "limit",
+     .type = OP_INT,
+     .place = OP_IN_QUERY,
+     .min = 1,
+     .max = STORE_PAGE_MAX,
+     .doc = "How many cells at most; default 100."},
+    {0},
+};
+
+static void on_cells(void *context, const struct store_cell *list, size_t n, uint64_t count,
+                     const struct err *e)
+{
+    struct call *call = context;
+    char time[CLOCK_RFC3339_SIZE];
+    if (e != NULL) {
+        call_fail(call, e);
+        return;
+    }
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    json_put_key(&json, "cells");
+    json_put_array(&json);
+    for (size_t i = 0; i < n; i++) {
+        json_put_object(&json);
+        json_put_member_int(&json, "exec_id", (int64_t)list[i].exec_id);
+        json_put_member_text(&json, "code", list[i].code, list[i].code_len);
+        json_put_member_str(&json, "status", list[i].status);
+        json_put_member_str(&json, "at", clock_rfc3339(list[i].at_ms, time));
+        json_put_member_real(&json, "duration_ms", (double)list[i].duration_us / 1000, 3);
+        json_put_object_end(&json);
+    }
+    json_put_array_end(&json);
+    json_put_member_int(&json, "count", (int64_t)count);
+    json_put_object_end(&json);
+    call_reply(call, 200, &out);
+}
+
+static void on_gone(struct call *call)
+{
+    store_forget(call->op_state);
+}
+
+static void run(struct call *call)
+{
+    struct session *session = call_session(call);
+    struct store *store = engine_store(call->engine);
+    if (session == NULL)
+        return;
+    if (store == NULL || session->saving.mode == SAVING_OFF) {
+        struct err e;
+        err_set(&e, ERR_CONFLICT, "the cells of this session are not kept");
+        err_advise(&e, "Create a session with \"durable\": \"auto\".");
+        call_fail(call, &e);
+        return;
+    }
+    saving_put_cells(session);
+    call->op_state =
+        store_list_cells(store, session->id, (uint64_t)call_int(call, "offset", 0),
+                         (uint32_t)call_int(call, "limit", LIMIT_DEFAULT), false, on_cells, call);
+    call->on_gone = on_gone;
+}
+
+const struct op op_session_cells = {
+    .name = "session.cells",
+    .method = "GET",
+    .path = "/v1/sessions/{session_id}/cells",
+    .flags = OP_READ_ONLY,
+    .params = params,
+    .doc = "Lists the cells that a session has run, with their code.",
+    .run = run,
+};

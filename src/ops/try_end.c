@@ -1,0 +1,94 @@
+#include "ops/ops.h"
+#include "ops/restore_call.h"
+#include "session/session.h"
+#include "session/trial.h"
+#include "wire/json.h"
+
+static const struct op_param params[] = {
+    OP_PARAM_SESSION,
+    {.name = "try_id",
+     .type = OP_INT,
+     .place = OP_IN_PATH,
+     .is_required = true,
+     .min = 1,
+     .max = INT64_MAX,
+     .doc = "The try, by the number that its answer had."},
+    {0},
+};
+
+static void begin_answer(struct call *call, struct json_out *json, const char *outcome)
+{
+    json_put_object(json);
+    json_put_member_str(json, "session_id", call_text(call, "session_id", ""));
+    json_put_member_int(json, "try_id", call_int(call, "try_id", 0));
+    json_put_member_str(json, "outcome", outcome);
+}
+
+static void commit(struct call *call)
+{
+    struct session *session = call_session(call);
+    if (session == NULL)
+        return;
+    struct err e;
+    if (session_commit(session, (uint64_t)call_int(call, "try_id", 0), &e) < 0) {
+        call_fail(call, &e);
+        return;
+    }
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    begin_answer(call, &json, "committed");
+    json_put_object_end(&json);
+    call_reply(call, 200, &out);
+}
+
+static void on_discarded(void *context, const struct restore_report *report)
+{
+    struct call *call = context;
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    begin_answer(call, &json, "discarded");
+    put_restored(&json, report);
+    json_put_object_end(&json);
+    call_reply(call, 200, &out);
+}
+
+static void on_failed(void *context, const struct err *e)
+{
+    call_fail(context, e);
+}
+
+static const struct restore_listener listener = {.on_restored = on_discarded,
+                                                 .on_failed = on_failed};
+
+static void discard(struct call *call)
+{
+    struct session *session = call_session(call);
+    if (session == NULL)
+        return;
+    struct err e;
+    uint64_t id = (uint64_t)call_int(call, "try_id", 0);
+    if (session_discard(session, id, &listener, call, &e) < 0)
+        call_fail(call, &e);
+    else
+        restore_call_begun(call, session);
+}
+
+const struct op op_try_commit = {
+    .name = "try.commit",
+    .method = "POST",
+    .path = "/v1/sessions/{session_id}/tries/{try_id}/commit",
+    .flags = OP_MUTATING,
+    .params = params,
+    .doc = "Keeps what a try did.",
+    .run = commit,
+};
+
+const struct op op_try_discard = {
+    .name = "try.discard",
+    .method = "POST",
+    .path = "/v1/sessions/{session_id}/tries/{try_id}/discard",
+    .flags = OP_MUTATING,
+    .params = params,
+    .doc = "Takes back what a try did, with its variables, files and processes.",
+    .run = discard,
+};

@@ -1,0 +1,49 @@
+#include "ops/exec_call.h"
+#include "session/trial.h"
+
+static const struct op_param params[] = {
+    OP_PARAM_SESSION,
+    {.name = "code",
+     .type = OP_TEXT,
+     .is_required = true,
+     .max = EXEC_CODE_MAX,
+     .doc = "The cell: source code, at most 1 MiB."},
+    {.name = "timeout_ms",
+     .type = OP_INT,
+     .min = 1,
+     .max = EXEC_TIMEOUT_MAX_MS,
+     .doc = "How long the cell may run before it is interrupted; default 30000."},
+    EXEC_PARAM_BUDGET,
+    {0},
+};
+
+static void run(struct call *call)
+{
+    struct session *session = call_session(call);
+    if (session == NULL)
+        return;
+    struct err e;
+    struct exec *exec;
+    struct exec_request request = {
+        .code = call_text(call, "code", ""),
+        .code_len = call_text_len(call, "code"),
+        .timeout_ms = (uint32_t)call_int(call, "timeout_ms", EXEC_TIMEOUT_DEFAULT_MS),
+        .names = HEAD_NAMES_CHANGES,
+        .is_trial = true,
+        .wait = exec_call_wait(call),
+    };
+    if (session_exec(session, &request, &exec, &e) < 0)
+        call_fail(call, &e);
+    else
+        exec_call_begun(call, exec);
+}
+
+const struct op op_try_run = {
+    .name = "session.try",
+    .method = "POST",
+    .path = "/v1/sessions/{session_id}/try",
+    .flags = OP_MUTATING,
+    .params = params,
+    .doc = "Runs a cell and answers with what it changed; then it is kept or taken back.",
+    .run = run,
+};
