@@ -49,6 +49,17 @@ void call_send_file(struct call *call, const struct call_file *file)
     call->sink->send_file(call, file);
 }
 
+struct store *call_store(struct call *call)
+{
+    struct err e;
+    struct store *store = engine_store(call->engine);
+    if (store == NULL) {
+        err_set(&e, ERR_UNAVAILABLE, "this daemon keeps nothing beyond its own life");
+        call_fail(call, &e);
+    }
+    return store;
+}
+
 struct session *call_session(struct call *call)
 {
     struct err e;

@@ -90,11 +90,9 @@ static void on_gone(struct call *call)
 
 static void run(struct call *call)
 {
-    struct store *store = engine_store(call->engine);
-    if (store == NULL) {
-        refuse(call);
+    struct store *store = call_store(call);
+    if (store == NULL)
         return;
-    }
     call->op_state = store_get_shared(store, call_text(call, "token", ""), on_shared, call);
     call->on_gone = on_gone;
 }

@@ -3,6 +3,7 @@
 #include "policy/policy.h"
 #include "runtime/pool.h"
 #include "session/oneshot.h"
+#include "store/store.h"
 #include "wire/json.h"
 
 enum { CHECK_BUDGET = 4096 };
@@ -89,6 +90,23 @@ static void put_sandbox(struct json_out *json, const struct call *call)
     json_put_object_end(json);
 }
 
+static void put_store(struct json_out *json, const struct call *call)
+{
+    struct store *store = engine_store(call->engine);
+    if (store == NULL)
+        return;
+    struct store_health health;
+    store_health(store, &health);
+    json_put_key(json, "store");
+    json_put_object(json);
+    json_put_member_bool(json, "ok", !health.is_failing);
+    json_put_member_str(json, "error", health.is_failing ? health.error.message : NULL);
+    json_put_member_int(json, "queued", (int64_t)health.queued);
+    json_put_member_int(json, "groups_written", (int64_t)health.groups);
+    json_put_member_int(json, "database_bytes", (int64_t)health.db_bytes);
+    json_put_object_end(json);
+}
+
 static void put_check(struct json_out *json, const struct call *call, const struct check *check)
 {
     json_put_key(json, "check");
@@ -116,6 +134,7 @@ static void answer(const struct health *health, const struct check *check)
     json_put_member_int(&json, "pooled", stats->pooled);
     put_check(&json, call, check);
     put_sandbox(&json, call);
+    put_store(&json, call);
     json_put_object_end(&json);
     call_reply(call, 200, &out);
 }

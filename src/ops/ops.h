@@ -20,6 +20,9 @@ extern const struct op op_plan_agent_leave;
 extern const struct op op_plan_session_enter;
 extern const struct op op_plan_session_leave;
 extern const struct op op_repl;
+extern const struct op op_state_delete;
+extern const struct op op_state_get;
+extern const struct op op_state_list;
 extern const struct op op_session_create;
 extern const struct op op_session_delete;
 extern const struct op op_session_exec;
@@ -63,6 +66,18 @@ void call_send_file(struct call *call, const struct call_file *file);
         .name = "reason", .type = OP_TEXT, .max = 1024,                                            \
         .doc = "Why: told to whoever is refused meanwhile."                                        \
     }
+
+/* Of a state that is kept under a name. */
+#define OP_PARAM_STATE                                                                             \
+    {                                                                                              \
+        .name = "name", .type = OP_TEXT, .place = OP_IN_PATH, .is_required = true, .min = 1,       \
+        .max = 128, .doc = "The name that a run gave it as state_name."                            \
+    }
+
+struct store_named;
+void put_named(struct json_out *json, const struct store_named *state); /* the members */
+/* The store; NULL if the call was answered with the error. */
+struct store *call_store(struct call *call);
 
 /* "plan":null, or its reason and when it was entered. NULL is no plan. */
 void put_plan(struct json_out *json, const struct plan *plan);

@@ -27,6 +27,9 @@ const struct op *const op_table[] = {
     &op_plan_session_leave,
     &op_plan_agent_enter,
     &op_plan_agent_leave,
+    &op_state_list,
+    &op_state_get,
+    &op_state_delete,
     &op_repl,
     NULL,
 };

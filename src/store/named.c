@@ -149,3 +149,59 @@ int store_delete_named(struct store *store, const char *name, struct err *e)
         return -1;
     return call_queue(&named_new(store, &delete_type, name)->call, e);
 }
+
+/* ---- list ------------------------------------------------------------------------------------ */
+
+struct listed_call {
+    struct store_call call;
+    const char *name; /* NULL: all */
+    struct store_named list[STORE_PAGE_MAX];
+    size_t n;
+    uint64_t count;
+};
+
+static int apply_list(struct store *store, struct store_call *call, struct err *e)
+{
+    static const struct db_sql sql = {
+        "SELECT name, bytes, at_ms, expires_ms FROM named"
+        " WHERE (expires_ms=0 OR expires_ms>?1) AND (?2 IS NULL OR name=?2) ORDER BY name"};
+    struct listed_call *list = CONTAINER_OF(call, struct listed_call, call);
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, clock_wall_ms());
+    if (list->name != NULL)
+        db_bind_text(s, 2, list->name);
+    int got;
+    while ((got = db_step(&store->db, s, e)) > 0) {
+        list->count++;
+        if (list->n == STORE_PAGE_MAX)
+            continue;
+        const char *name = (const char *)sqlite3_column_text(s, 0);
+        list->list[list->n++] =
+            (struct store_named){.name = arena_strdup(&call->memory, name != NULL ? name : ""),
+                                 .bytes = (uint64_t)sqlite3_column_int64(s, 1),
+                                 .at_ms = (uint64_t)sqlite3_column_int64(s, 2),
+                                 .expires_ms = (uint64_t)sqlite3_column_int64(s, 3)};
+    }
+    return got;
+}
+
+static void deliver_list(struct store_call *call, const struct err *e)
+{
+    struct listed_call *list = CONTAINER_OF(call, struct listed_call, call);
+    ((store_named_fn)call->fn)(call->context, list->list, e == NULL ? list->n : 0,
+                               e == NULL ? list->count : 0, e);
+}
+
+static const struct call_type list_type = {.apply = apply_list, .deliver = deliver_list};
+
+struct store_call *store_list_named(struct store *store, const char *name, store_named_fn fn,
+                                    void *context)
+{
+    struct listed_call *list = call_new(store, &list_type, sizeof(*list), NULL);
+    list->name = name != NULL ? arena_strdup(&list->call.memory, name) : NULL;
+    list->call.fn = (void *)fn;
+    list->call.context = context;
+    return call_ask(&list->call);
+}

@@ -259,6 +259,20 @@ struct store_call *store_get_named(struct store *store, const char *name, store_
                                    void *context);
 int store_delete_named(struct store *store, const char *name, struct err *e);
 
+struct store_named {
+    const char *name;
+    uint64_t bytes;      /* of the bodies */
+    uint64_t at_ms;      /* wall clock: when it was saved */
+    uint64_t expires_ms; /* wall clock; 0: never */
+};
+
+/* Those that have not expired, by name, at most STORE_PAGE_MAX; or the one of that name alone
+ * (`name` NULL: all). `count` is how many there are. The views are valid during the call. */
+typedef void (*store_named_fn)(void *context, const struct store_named *list, size_t n,
+                               uint64_t count, const struct err *e);
+struct store_call *store_list_named(struct store *store, const char *name, store_named_fn fn,
+                                    void *context);
+
 struct store_shared {
     const char *token; /* whoever knows it may have the file: ids_token */
     const char *name;

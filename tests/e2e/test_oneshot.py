@@ -301,3 +301,17 @@ def test_files_expire(launch):
     body = {"code": "open('x', 'w').write('1')"}
     (file,) = daemon.client.call("POST", "/v1/exec", body).files
     host.eventually(lambda: daemon.client.request("GET", file["url"]).status == 404)
+
+
+def test_states_are_listed_fetched_and_deleted(run, client):
+    run("x = 1", state_name="kept/for ever", state_ttl_secs=0)
+    run("x = 2", state_name="kept")
+    listed = {s["name"]: s for s in client.call("GET", "/v1/states").states}
+    assert listed["kept/for ever"]["expires_at"] is None and listed["kept"]["expires_at"]
+    one = client.call("GET", "/v1/states/kept")
+    assert one == listed["kept"]
+    whole = client.call("GET", "/v1/states/kept?with_state=true")
+    assert run("print(x)", state=whole.state).stdout == "2\n"
+    assert client.call("DELETE", "/v1/states/kept%2Ffor%20ever").deleted
+    reply = client.request("GET", "/v1/states/kept%2Ffor%20ever")
+    assert (reply.status, "kept/for ever" in reply.json["error"]["message"]) == (404, True)
