@@ -3,6 +3,7 @@
 #include "jail/sibling.h"
 #include "jail/sleeper.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -81,4 +82,11 @@ int cella_checkpoint(int channel, const int *ours, int n_ours, struct sleeper_or
 struct descriptors *cella_wake(void)
 {
     return sleeper_wake();
+}
+
+/* There are no rooms without a jail. */
+int cella_enter_room(int key)
+{
+    (void)key;
+    return -ENOSYS;
 }

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import json
 import socket
+import sys
 import threading
 from typing import Any, Dict, List, Tuple
 
+import pytest
 from peer import Peer
 
 UNLIMITED = 1 << 40
 TIMEOUT_SECONDS = 60.0
+
+
+def only_here(python: str) -> None:
+    """For what takes long: one interpreter will do."""
+    if python != sys.executable:
+        pytest.skip("takes long; one interpreter will do")
 
 
 class Record:

@@ -8,7 +8,7 @@ from typing import Dict, Iterator, List, Tuple
 
 import pytest
 from peer import Peer
-from states import Record, load, lost, records_of, save, stream_from, stream_of
+from states import Record, load, lost, only_here, records_of, save, stream_from, stream_of
 
 SETUP = """
 import io, os, signal, socket, sqlite3, subprocess, sys, tempfile, threading
@@ -108,7 +108,8 @@ def test_what_shares_with_it_keeps_what_it_shares(session: Peer, other: Peer) ->
     assert other.value("a['s'] is shared and c[0] is shared") == "True"
 
 
-def test_it_fails_after_much_of_it_was_sent(session: Peer, other: Peer) -> None:
+def test_it_fails_after_much_of_it_was_sent(python: str, session: Peer, other: Peer) -> None:
+    only_here(python)
     session.run("big = [os.urandom(20 << 20), lock]\nafter = os.urandom(20 << 20)")
     stream = stream_of(session)
     assert set(lost(records_of(stream))) == {"big", "lock"}

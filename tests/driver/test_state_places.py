@@ -6,12 +6,11 @@ from __future__ import annotations
 import base64
 import pathlib
 import subprocess
-import sys
 from typing import Iterator, Tuple
 
 import pytest
 from peer import Peer
-from states import Record, load, lost, records_of, save, stream_from, stream_of
+from states import Record, load, lost, only_here, records_of, save, stream_from, stream_of
 
 FORGET = "[globals().pop(name) for name in list(globals()) if name[:2] != '__'];"
 
@@ -202,7 +201,8 @@ bound = Bound()
 """
 
 
-def test_large_values_pass_in_pieces(session: Peer, other: Peer) -> None:
+def test_large_values_pass_in_pieces(python: str, session: Peer, other: Peer) -> None:
+    only_here(python)
     session.run(BOUND + "raw = bytes(120 << 20)\nchanging = bytearray(120 << 20)")
     stream = stream_of(session)
     assert lost(records_of(stream)) == {}
@@ -238,9 +238,29 @@ def test_arrays_and_tables(session: Peer, other: Peer) -> None:
     )
 
 
+def test_views_of_arrays(session: Peer, other: Peer) -> None:
+    require(session, "pandas")
+    session.run(
+        "import numpy as np, pandas as pd\na = np.arange(5.)\nmid = a[1:4]\nback = a[::-1]\n"
+        "m = np.asfortranarray(np.eye(3))\nrow, col = m[0], m[:, 1]\nfixed = a[:2]\n"
+        "fixed.flags.writeable = False\nhalves = np.split(np.zeros(2000), 2)\n"
+        "large = np.zeros(1_000_000)\nsmall = large[:3]\ndel large\n"
+        "as_int = a.view('i8')\ndf = pd.DataFrame({'x': [1., 2.], 'y': [3., 4.]})\ns = df.y"
+    )
+    stream = stream_of(session)
+    assert len(stream) < 20_000
+    load(other, stream)
+    assert other.value("a[1] = 9; mid[0], back[3], as_int[1] == np.float64(9).view('i8')") == (
+        "(9.0, 9.0, True)"
+    )
+    assert other.value("m[0, 1] = 5; row[1], col[0], row.strides") == "(5.0, 5.0, (24,))"
+    assert other.value("fixed.flags.writeable, small.tolist()") == "(False, [0.0, 0.0, 0.0])"
+    assert other.value("halves[0].base is halves[1].base") == "True"
+    assert other.value("np.shares_memory(s.values, df.y.values)") == "True"
+
+
 def test_a_million_small_objects(python: str, session: Peer, other: Peer) -> None:
-    if python != sys.executable:
-        pytest.skip("takes long; one interpreter will do")
+    only_here(python)
     session.run(
         "class P:\n    __slots__ = ('n',)\n    def __init__(self, n): self.n = n\n"
         "many = [{'i': i, 's': str(i), 'l': [i]} for i in range(200_000)]\n"

@@ -83,6 +83,7 @@ class Groups:
         walk = _Walk(known)
         needed = [walk.look(place, name, value) for place, (name, value)
                   in enumerate(variables.items())]  # fmt: skip
+        self.kept_arrays = walk.join_views()
         self._names = list(variables)
         self._places = {name: place for place, name in enumerate(self._names)}
         self._parts = walk.parts
@@ -135,6 +136,18 @@ class _Parts:
         self._parents[other] = one
 
 
+class _Views:
+    """Arrays that show the memory of another one."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self.places: List[int] = []
+        self.seen_bytes = 0
+
+    def are_most_of_it(self) -> bool:
+        return len(self.places) > 1 and self._size <= 2 * self.seen_bytes
+
+
 class _Walk:
     def __init__(self, known: definitions.Definitions) -> None:
         self.parts = _Parts()
@@ -151,6 +164,9 @@ class _Walk:
             functools._lru_cache_wrapper: _children_of_cached,
         })  # fmt: skip
         self._name = ""  # of the variable that is looked at
+        self._place = 0
+        self._arrays: Dict[int, int] = {}  # where each was first seen
+        self._views: Dict[int, _Views] = {}  # by the array whose memory they show
         self._needs: Set[str] = set()
         self._left = _MAX_OBJECTS
         self._rest: Optional[int] = None  # the first of those that were not looked at
@@ -158,6 +174,7 @@ class _Walk:
     def look(self, place: int, name: str, value: Any) -> Set[str]:
         """The names of definitions that it needs."""
         self._name = name
+        self._place = place
         self._needs = set()
         self.parts.add()
         if self._left <= 0:
@@ -227,10 +244,34 @@ class _Walk:
         if ("pandas.core.internals.managers", "BaseBlockManager") in names:
             return _children_of_blocks
         if ("numpy", "ndarray") in names:
-            return _children_of_array
+            return self._children_of_array
         if definitions.module_of(kind).startswith("openpyxl."):
             return _children_of_workbook
         return _children_of_instance if _is_definition(kind) else _get_referents
+
+    def join_views(self) -> Set[int]:
+        """Arrays that show the same memory belong together. Returns those whose memory is saved,
+        by id; of the others only the part that is seen."""
+        kept = set()
+        for number, views in self._views.items():
+            place = self._arrays.get(number)
+            if place is None and not views.are_most_of_it():
+                continue
+            kept.add(number)
+            for other in views.places:
+                self.parts.join(views.places[0] if place is None else place, other)
+        return kept
+
+    def _children_of_array(self, numbers: Any) -> List[Any]:
+        self._arrays[id(numbers)] = self._place
+        base = numbers.base
+        if type(base) is type(numbers) and base.flags.forc and not base.dtype.hasobject:
+            views = self._views.setdefault(id(base), _Views(base.nbytes))
+            views.places.append(self._place)
+            views.seen_bytes += numbers.nbytes
+        if not numbers.dtype.hasobject or _ATOMS.issuperset(map(type, numbers.flat)):
+            return []
+        return numbers.ravel().tolist()  # type: ignore[no-any-return]
 
     def _children_of_code(self, value: Any) -> List[Any]:
         """Of a function or class."""
@@ -290,14 +331,6 @@ def _children_of_instance(instance: Any) -> List[Any]:
 
 def _children_of_reference(weak: Any) -> List[Any]:
     return [weakref.ref.__call__(weak)]
-
-
-def _children_of_array(numbers: Any) -> List[Any]:
-    """The collector does not see what is in an array of objects."""
-    found = _get_referents(numbers)
-    if numbers.dtype.hasobject and not _ATOMS.issuperset(map(type, numbers.flat)):
-        found += numbers.ravel().tolist()
-    return found
 
 
 def _children_of_table(table: Any) -> List[Any]:

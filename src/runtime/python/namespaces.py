@@ -108,7 +108,9 @@ def _pickler(file: Any) -> Any:
     """Without cloudpickle our own will do, for interpreters that have us."""
     cloudpickle = _cloudpickle()
     if cloudpickle is None:
-        return reducing.StatePickler(file, definitions.Definitions({}), _NO_HANDLERS, set())
+        return reducing.StatePickler(
+            file, definitions.Definitions({}), _NO_HANDLERS, set(), set()
+        )
     return cloudpickle.CloudPickler(file, protocol=_PROTOCOL)
 
 

@@ -233,6 +233,16 @@ def view(kind: str, mapping: Any) -> Any:
     return getattr(mapping, kind)()
 
 
+def array_view(
+    base: Any, dtype: Any, shape: Any, strides: Any, offset: int, is_writeable: bool
+) -> Any:
+    buffer = base if base.flags.c_contiguous else base.T
+    made = sys.modules["numpy"].ndarray(shape, dtype, buffer, offset, strides)
+    if not is_writeable:
+        made.flags.writeable = False
+    return made
+
+
 def by_handler(load: Any, data: bytes) -> Any:
     """What a registered handler saved to a file."""
     import os

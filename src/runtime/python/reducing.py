@@ -11,6 +11,7 @@ import _pickle
 import dataclasses
 import functools
 import gc
+import sys
 import types
 import typing
 import weakref
@@ -29,6 +30,7 @@ _is_definition = definitions.is_definition
 _is_static = definitions.is_static
 _FunctionType = types.FunctionType
 _get_referents = gc.get_referents
+_modules = sys.modules
 
 _STATIC_TYPES = {
     value: name for name, value in vars(types).items()
@@ -47,10 +49,16 @@ Reduced = Any  # what __reduce__ returns
 
 
 class StatePickler(_pickle.Pickler):
-    """`here` are the names whose values go into this pickle."""
+    """`here` are the names whose values go into this pickle, `kept_arrays` those, by id, which are
+    saved with all their memory: arrays that show it will show it again."""
 
     def __init__(
-        self, file: Any, known: definitions.Definitions, registry: handlers.Registry, here: Set[str]
+        self,
+        file: Any,
+        known: definitions.Definitions,
+        registry: handlers.Registry,
+        here: Set[str],
+        kept_arrays: Set[int],
     ) -> None:
         super().__init__(file, PROTOCOL)
         file.write(PREFIX)
@@ -59,6 +67,8 @@ class StatePickler(_pickle.Pickler):
         self._known = known
         self._registry = registry
         self._here = here
+        self._kept_arrays = kept_arrays
+        self._array_kind = _modules["numpy"].ndarray if kept_arrays else None
         self._cells: Set[int] = set()  # whose contents some function brings
         self._globals: Dict[int, "_Globals"] = {}
 
@@ -69,6 +79,8 @@ class StatePickler(_pickle.Pickler):
             return reduce(self, obj)
         if issubclass(kind, type):
             return self._reduce_class(obj)
+        if kind is self._array_kind and id(obj.base) in self._kept_arrays:
+            return _reduce_array_view(obj)
         handler = self._registry.find(kind)
         if handler is not None:
             return handler(obj)
@@ -270,6 +282,16 @@ def _reduce_view(kind: str) -> Callable[[StatePickler, Any], Reduced]:
         return rebuild.view, (kind, _get_referents(obj)[0])
 
     return reduce
+
+
+def _reduce_array_view(obj: Any) -> Reduced:
+    offset = _address(obj) - _address(obj.base)
+    layout = (obj.dtype, obj.shape, obj.strides, offset, obj.flags.writeable)
+    return rebuild.array_view, (obj.base, *layout)
+
+
+def _address(numbers: Any) -> int:
+    return numbers.__array_interface__["data"][0]  # type: ignore[no-any-return]
 
 
 def _reduce_memoryview(pickler: StatePickler, obj: Any) -> Reduced:

@@ -124,6 +124,7 @@ class Saver:
         self._changes = subject.place.changes()
         self._variables: Dict[str, Any] = {}
         self._known = definitions.Definitions({})
+        self._kept_arrays: Set[int] = set()
 
     def run(self) -> None:
         """Whatever one variable does, the others are saved."""
@@ -131,8 +132,9 @@ class Saver:
         everything = self._subject.variables()
         self._save_declarations(everything)
         self._known = definitions.Definitions(self._variables)
-        groups = grouping.Groups(self._variables, self._known).all
-        for place, group in enumerate(groups):
+        groups = grouping.Groups(self._variables, self._known)
+        self._kept_arrays = groups.kept_arrays
+        for place, group in enumerate(groups.all):
             self._save_group(place, group)
         self._save_handlers()
         self._pack.close()
@@ -217,8 +219,11 @@ class Saver:
         return None
 
     def _dump(self, sink: Any, names: Sequence[str]) -> None:
-        pickler = reducing.StatePickler(sink, self._known, self._subject.registry, set(names))
-        pickler.dump(tuple([self._variables[name] for name in names]))
+        self._pickler(sink, set(names)).dump(tuple([self._variables[name] for name in names]))
+
+    def _pickler(self, sink: Any, here: Set[str]) -> reducing.StatePickler:
+        registry = self._subject.registry
+        return reducing.StatePickler(sink, self._known, registry, here, self._kept_arrays)
 
     def _give_up(self, place: int, name: str, error: BaseException) -> None:
         """A definition is made again from its source; what refers to its name can go on so."""
@@ -234,9 +239,8 @@ class Saver:
         for kind, functions in self._subject.registry.users.items():
             content = [kind, *functions]
             sink = _Sink(self._writer, [], self._pack.close)
-            registry = self._subject.registry
             try:
-                reducing.StatePickler(sink, self._known, registry, set()).dump(content)
+                self._pickler(sink, set()).dump(content)
             except BaseException:
                 sink.abandon()
                 continue
