@@ -447,6 +447,23 @@ static int deny_masked(scmp_filter_ctx ctx, int number, unsigned arg, uint64_t v
                             SCMP_CMP(arg, SCMP_CMP_MASKED_EQ, 0xffffffff, value));
 }
 
+/* Streams and datagrams only. A branch that kept its capabilities could have raw ones, and one type
+ * is another name for the family of packets. */
+static int deny_socket_types(scmp_filter_ctx ctx)
+{
+    enum { TYPES = 16, PACKET = 10 }; /* above them are flags */
+    static const int families[] = {AF_INET, AF_INET6};
+    int r = 0;
+    for (int type = SOCK_RAW; type < TYPES; type++)
+        for (size_t i = 0; r == 0 && i < ARRAY_LEN(families); i++) {
+            uint16_t errnum = type == SOCK_RAW || type == PACKET ? EPERM : ESOCKTNOSUPPORT;
+            r = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(errnum), SCMP_SYS(socket), 2,
+                                 SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, (scmp_datum_t)families[i]),
+                                 SCMP_A1(SCMP_CMP_MASKED_EQ, TYPES - 1, (scmp_datum_t)type));
+        }
+    return r;
+}
+
 /* The same for a protocol: programs then try a common one. */
 static int deny_protocols(scmp_filter_ctx ctx)
 {
@@ -542,6 +559,8 @@ static int build_deny_list(scmp_filter_ctx ctx)
         r = deny_masked(ctx, SCMP_SYS(prctl), 0, 22 /* PR_SET_SECCOMP */, EPERM);
     if (r == 0)
         r = deny_masked(ctx, SCMP_SYS(prctl), 0, 35 /* PR_SET_MM */, EPERM);
+    if (r == 0)
+        r = deny_socket_types(ctx);
     if (r == 0)
         r = deny_options(ctx);
     if (r == 0)
