@@ -12,10 +12,10 @@ void archive_forget(struct archive *a)
 }
 
 void archive_know(struct archive *a, struct manifest *m, const struct blob_hash *hash,
-                  struct archive_seen *seen)
+                  struct archive_seen *seen, uint64_t touched_ms)
 {
     archive_forget(a);
-    *a = (struct archive){.manifest = m, .hash = *hash, .seen = seen};
+    *a = (struct archive){.manifest = m, .hash = *hash, .seen = seen, .touched_ms = touched_ms};
 }
 
 struct archive_seen archive_see(const struct stat *st, int64_t at_ns)

@@ -28,6 +28,7 @@ struct archive {
     struct manifest *manifest; /* NULL: nothing is known */
     struct blob_hash hash;     /* of the manifest */
     struct archive_seen *seen; /* as the entries of the manifest */
+    uint64_t touched_ms;       /* when all its blobs were last found in the store; 0: not known */
 };
 
 struct archive_seen {
@@ -41,7 +42,7 @@ struct archive_seen {
 void archive_forget(struct archive *a);
 /* Takes over both. */
 void archive_know(struct archive *a, struct manifest *m, const struct blob_hash *hash,
-                  struct archive_seen *seen);
+                  struct archive_seen *seen, uint64_t touched_ms);
 
 struct archive_seen archive_see(const struct stat *st, int64_t at_ns); /* looked at then */
 bool archive_is_same_stat(const struct archive_seen *seen, const struct stat *st);

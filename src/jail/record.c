@@ -3,6 +3,7 @@
  * Why a walk and not a watch (inotify, fanotify): it misses nothing, neither what was mapped nor
  * what overflowed a queue; it needs no watch for every directory, of which the kernel has few; and
  * it costs about a microsecond for each name, at the boundary of cells only. */
+#include "base/clock.h"
 #include "jail/archive.h"
 #include "jail/tree.h"
 
@@ -14,7 +15,10 @@
 #include <sys/vfs.h>
 #include <time.h>
 
-enum { READ_TRIES = 3 }; /* of a file that changes meanwhile */
+enum {
+    READ_TRIES = 3,             /* of a file that changes meanwhile */
+    TRUSTED_MS = 4 * 60 * 1000, /* well below the age at which a blob may be removed */
+};
 
 #ifndef XFS_SUPER_MAGIC
 #define XFS_SUPER_MAGIC 0x58465342
@@ -26,6 +30,7 @@ struct record {
     const struct archive_budget *budget;
     struct archive_recorded *out;
     bool has_base;         /* the blobs of what was known need not be looked for */
+    uint64_t touched_ms;   /* for the archive, once this is recorded */
     bool sees_clean_pages; /* a store into a clean page changes the ctime on this file system */
     size_t at;             /* in the known manifest: before the current path */
     char path[MANIFEST_PATH_MAX + 1];
@@ -362,7 +367,7 @@ static int finish(struct record *r)
         return give_up_store(r, failed);
     if (manifest_parse(r->manifest.data, r->manifest.len, &m, &e) < 0)
         return give_up(r, "%s", e.message);
-    archive_know(r->archive, m, &put.hash, take_ptr(r->seen));
+    archive_know(r->archive, m, &put.hash, take_ptr(r->seen), r->touched_ms);
     r->out->has_manifest = true;
     r->out->manifest = put.hash;
     r->out->files = r->n - 1;
@@ -373,12 +378,16 @@ void archive_record(struct archive *a, int workspace, int store, const struct bl
                     const struct archive_budget *budget, struct archive_recorded *ret)
 {
     *ret = (struct archive_recorded){0};
+    uint64_t now_ms = clock_mono_ms();
+    bool has_base = base != NULL && a->manifest != NULL && blob_is_same(base, &a->hash) &&
+                    a->touched_ms != 0 && now_ms - a->touched_ms < TRUSTED_MS;
     struct record r = {
         .archive = a,
         .store = store,
         .budget = budget,
         .out = ret,
-        .has_base = base != NULL && a->manifest != NULL && blob_is_same(base, &a->hash),
+        .has_base = has_base,
+        .touched_ms = has_base ? a->touched_ms : now_ms,
         .sees_clean_pages = sees_clean_pages(workspace),
         .manifest = BUF_INIT(MANIFEST_BYTES_MAX),
     };

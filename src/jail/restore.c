@@ -414,5 +414,5 @@ void archive_restore(struct archive *a, int workspace, int store, const struct b
     r.manifest = m;
     r.seen = mem_alloc(m->n_entries * sizeof(*r.seen));
     restore_dir(&r, workspace, &m->entries[0]);
-    archive_know(a, m, hash, r.seen);
+    archive_know(a, m, hash, r.seen, 0);
 }
