@@ -83,14 +83,25 @@ struct checkpoint *history_find(const struct session *session, uint64_t id)
     return NULL;
 }
 
+/* The store removes files that it knows nobody to need: it is told which ones memory alone knows.
+ * The new ones first, for most of them are the same. */
+static void hold_files(struct session *session, char held[HISTORY_HASH_SIZE], const char *manifest)
+{
+    struct store *store = session->engine->store;
+    if (store != NULL && manifest[0] != '\0')
+        store_pin(store, manifest);
+    if (store != NULL && held[0] != '\0')
+        store_unpin(store, held);
+    snprintf(held, HISTORY_HASH_SIZE, "%s", manifest);
+}
+
 static void free_checkpoint(struct checkpoint *checkpoint)
 {
     struct session *session = checkpoint->session;
     if (checkpoint->ticket != 0)
         tickets_forget(session->engine, checkpoint->ticket);
-    if (checkpoint->manifest[0] != '\0' && session->engine->store != NULL)
-        store_unpin(session->engine->store, checkpoint->manifest);
     pool_forget(session->engine->pool, take_ptr(checkpoint->snapshot));
+    hold_files(session, checkpoint->manifest, "");
     history_cells_free(&checkpoint->cells);
     list_remove(&checkpoint->node);
     session->history.n--;
@@ -124,6 +135,7 @@ void history_free(struct session *session)
     end_censuses(session);
     while (!list_is_empty(&history->checkpoints))
         free_checkpoint(CONTAINER_OF(list_first(&history->checkpoints), struct checkpoint, node));
+    hold_files(session, history->base, "");
     history->current = NULL;
     history_cells_free(&history->since);
     free(take_ptr(history->redo));
@@ -237,10 +249,8 @@ static void read_record(struct checkpoint *checkpoint, const char *text)
         return;
     }
     bool is_torn = checkpoint->files == FILES_TORN || json_is_true(json_object_get(answer, "torn"));
-    memcpy(checkpoint->manifest, manifest, HISTORY_HASH_SIZE);
-    memcpy(checkpoint->session->history.base, manifest, HISTORY_HASH_SIZE);
-    if (checkpoint->session->engine->store != NULL)
-        store_pin(checkpoint->session->engine->store, manifest);
+    hold_files(checkpoint->session, checkpoint->manifest, manifest);
+    hold_files(checkpoint->session, checkpoint->session->history.base, manifest);
     checkpoint->files = is_torn ? FILES_TORN : FILES_COVERED;
 }
 
