@@ -13,7 +13,8 @@
  *  2. A blob without a row in `bodies` may be incomplete after a power cut. At the first start
  * after the machine's, such blobs are removed before anybody can find and reuse them (sweep.c).
  *  3. A blob's row goes, committed, before the blob does.
- *  4. What failed because of the disk stays queued, before everything newer. */
+ *  4. What failed because of the disk stays queued, before everything newer, unless its caller was
+ *     told. */
 #pragma once
 
 #include "base/arena.h"
@@ -50,8 +51,7 @@ struct call_type {
      * db.is_broken says that the disk is to blame. */
     int (*apply)(struct store *store, struct store_call *call, struct err *e);
     /* On the loop: calls the caller's function. NULL: nobody waits. `e` is NULL on success. */
-    void (*deliver)(struct store_call *call,
-                    const struct err *e);     /* of writes: a store_done_fn's */
+    void (*deliver)(struct store_call *call, const struct err *e);
     void (*release)(struct store_call *call); /* what the call owns besides its memory; or NULL */
     bool is_write;
     bool needs_disk; /* it is delivered only when everything before it is on disk */
@@ -64,7 +64,6 @@ struct store_call {
     struct list node;      /* in the queue, the jobs, or what is done */
     struct arena memory;   /* of its arguments and results */
     char scope[UUID_SIZE]; /* the session that it belongs to; "": none */
-    size_t size;           /* of the struct that it is the first member of */
     size_t bytes;          /* counted against STORE_QUEUE_BYTES */
     bool is_awaited;       /* somebody waits for it: no lingering */
     bool is_forgotten;     /* read and written on the loop alone */
@@ -160,6 +159,7 @@ struct store_state *state_new(void);
 void state_publish(struct store *store, struct store_state *state);
 /* Appends a record; the header is copied. */
 struct store_record *state_add(struct store_state *state, const char *header, size_t len);
+size_t state_memory(const struct store_state *state); /* bytes that it keeps in use */
 /* Records as one value of a row, and back. */
 void state_pack(const struct store_state *state, struct buf *out);
 int state_unpack(struct store *store, const void *data, size_t len, struct store_state **ret,

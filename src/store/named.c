@@ -81,7 +81,7 @@ struct store_call *store_put_named(struct store *store, const char *name, struct
     put->call.fn = (void *)fn;
     put->call.context = context;
     put->call.is_awaited = fn != NULL;
-    put->call.bytes += state->n_records * sizeof(struct store_record);
+    put->call.bytes += state_memory(state);
     return call_queue(&put->call, e) < 0 ? NULL : &put->call;
 }
 

@@ -69,6 +69,16 @@ struct store_record *state_add(struct store_state *state, const char *header, si
     return r;
 }
 
+size_t state_memory(const struct store_state *state)
+{
+    size_t bytes = sizeof(*state) + state->n_records * sizeof(*state->records);
+    for (size_t i = 0; i < state->n_records; i++) {
+        const struct store_record *r = &state->records[i];
+        bytes += r->header_len + (r->data == NULL ? 0 : (size_t)r->bytes);
+    }
+    return bytes;
+}
+
 void store_state_put_lost(const struct store_state *state, size_t max, struct buf *out)
 {
     struct json_out o = JSON_OUT(out);

@@ -81,7 +81,7 @@ struct store_call *store_put_state(struct store *store, const char *session,
     if (put->at.at_ms == 0)
         put->at.at_ms = clock_wall_ms();
     put->state = store_state_ref(state);
-    put->call.bytes += state->n_records * sizeof(struct store_record);
+    put->call.bytes += state_memory(state);
     put->call.fn = (void *)fn;
     put->call.context = context;
     put->call.is_awaited = fn != NULL;

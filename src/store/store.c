@@ -16,7 +16,7 @@ void *call_new(struct store *store, const struct call_type *type, size_t size, c
     struct store_call *call = mem_alloc(size);
     call->type = type;
     call->store = store;
-    call->size = call->bytes = size;
+    call->bytes = size;
     list_init(&call->node);
     snprintf(call->scope, sizeof(call->scope), "%s", scope == NULL ? "" : scope);
     return call;

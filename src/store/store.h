@@ -14,9 +14,10 @@
  * callback, a barrier) is on disk when they hear of it; what nobody waits for is written within
  * STORE_LINGER_MS and on disk within about a second.
  *
- * When the disk is full or cannot be written, whoever waits is told, what was queued stays queued
- * (the newest row of a session replaces the older one), and it is tried again: nothing is given up
- * until the queue is full, and then the caller is told at once. */
+ * When the disk is full or cannot be written, whoever waits is told and may try again. What nobody
+ * waits for stays queued (the newest row of a session replaces the older one) and is tried again by
+ * itself: nothing of it is given up until the queue is full, and then the caller is told at once.
+ */
 #pragma once
 
 #include "base/err.h"
@@ -35,7 +36,7 @@ enum {
     STORE_PAGE_MAX = 1000,   /* cells in one answer */
     STORE_BLOB_AGE_MIN = 10, /* minutes that a blob nobody refers to is left alone */
 };
-#define STORE_QUEUE_BYTES (64 * MIB) /* waiting to be written, without the bodies of states */
+#define STORE_QUEUE_BYTES (64 * MIB) /* waiting to be written; blobs are on disk already */
 #define STORE_PAGE_BYTES (8 * MIB)   /* of cells in one answer */
 #define STORE_CELL_BYTES (4 * MIB)   /* of one cell: code and answer */
 #define STORE_ROW_BYTES (1 * MIB)    /* of what describes one session */

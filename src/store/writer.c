@@ -149,27 +149,8 @@ static bool is_superseded(struct store *store, const struct store_call *call)
     return call->type->is_row && map_get(&store->queued_rows, call->scope) != NULL;
 }
 
-static void deliver_done(struct store_call *call, const struct err *e)
-{
-    ((store_done_fn)call->fn)(call->context, e);
-}
-
-/* What is left of a call whose payload is tried again: only its caller. */
-static const struct call_type told_type = {.deliver = deliver_done};
-
-/* The call that the caller knows is delivered; a copy that nobody waits for takes over the work. */
-static struct store_call *split(struct store_call *call)
-{
-    struct store_call *rest = mem_copy(call, call->size);
-    list_init(&rest->node);
-    rest->fn = NULL;
-    rest->is_awaited = false;
-    call->memory = (struct arena){0};
-    call->type = &told_type;
-    return rest;
-}
-
-/* The disk failed. Who waits is told; what was to be written goes back to the front. */
+/* The disk failed. Who waits is told and may try again; what nobody waits for goes back to the
+ * front. */
 static void put_back(struct store *store, struct group *g, const struct err *e)
 {
     struct list back;
@@ -180,17 +161,14 @@ static void put_back(struct store *store, struct group *g, const struct err *e)
         list_remove(it);
         call->has_failed = true;
         call->error = *e;
-        if (!call->type->is_write || store->is_stopping || is_superseded(store, call)) {
+        if (!call->type->is_write || call->fn != NULL || store->is_stopping ||
+            is_superseded(store, call)) {
             list_append(&store->done, it);
             continue;
         }
-        if (call->fn != NULL) {
-            list_append(&store->done, it);
-            call = split(call);
-        }
         if (call->type->is_row)
             map_set(&store->queued_rows, call->scope, call);
-        list_append(&back, &call->node);
+        list_append(&back, it);
         store->n_queued++;
         store->queued_bytes += call->bytes;
     }
