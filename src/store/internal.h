@@ -55,6 +55,7 @@ struct call_type {
     void (*release)(struct store_call *call); /* what the call owns besides its memory; or NULL */
     bool is_write;
     bool needs_disk; /* it is delivered only when everything before it is on disk */
+    bool ends_row;   /* a row that comes after it must stay there */
     bool is_row;     /* the newest for the same session replaces one that is still queued */
 };
 

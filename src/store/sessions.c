@@ -92,7 +92,8 @@ static int apply_delete(struct store *store, struct store_call *call, struct err
     return 0;
 }
 
-static const struct call_type delete_type = {.apply = apply_delete, .is_write = true};
+static const struct call_type delete_type = {
+    .apply = apply_delete, .is_write = true, .ends_row = true};
 
 int store_delete_session(struct store *store, const char *id, struct err *e)
 {

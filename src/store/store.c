@@ -56,6 +56,8 @@ static void enqueue(struct store *store, struct store_call *call)
         return;
     if (call->type->is_row)
         map_set(&store->queued_rows, call->scope, call);
+    if (call->type->ends_row)
+        map_remove(&store->queued_rows, call->scope);
     list_append(&store->queue, &call->node);
     store->queued_bytes += call->bytes;
     /* The writer sleeps without a timer only while there is nothing to do: the first call wakes it,
