@@ -219,6 +219,43 @@ void descriptors_reopen(struct descriptors *d)
             d->list[i].error = -reopen(&d->list[i]);
 }
 
+static int open_by_name(const struct descriptors *d, const struct descriptor *one)
+{
+    const char *name = d->text + one->text_at;
+    struct stat st;
+    if (one->text_len == 0 || name[0] != '/')
+        return -ENOENT;
+    int fd = open(name, (one->flags & (REOPENED_FLAGS | O_PATH)) | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    bool is_same_kind =
+        fstat(fd, &st) == 0 && S_ISREG(st.st_mode) == (one->kind == DESCRIPTOR_FILE);
+    bool has_place = one->kind != DESCRIPTOR_FILE || lseek(fd, MAX(one->offset, 0), SEEK_SET) >= 0;
+    if (is_same_kind && has_place)
+        return fd;
+    close(fd);
+    return -ENOENT;
+}
+
+int descriptors_move(struct descriptors *d)
+{
+    int refusal = open_refusal();
+    int r = refusal < 0 ? refusal : 0;
+    for (uint32_t i = 0; r == 0 && i < d->count; i++) {
+        struct descriptor *one = &d->list[i];
+        if (one->kind != DESCRIPTOR_FILE && one->kind != DESCRIPTOR_PLAIN)
+            continue;
+        int fd = open_by_name(d, one);
+        one->error = fd < 0 ? -fd : 0;
+        r = put(fd < 0 ? refusal : fd, one);
+        if (fd >= 0)
+            close(fd);
+    }
+    if (refusal >= 0)
+        close(refusal);
+    return r;
+}
+
 static int replace(const struct descriptors *d, int null, int refusal)
 {
     int r = 0;

@@ -53,3 +53,6 @@ int descriptors_note(struct descriptors *d, const int *ours, size_t n_ours, int 
 int descriptors_part(struct descriptors *d);
 /* In every copy of that one: the files once more. Needs a process that may read its own /proc. */
 void descriptors_reopen(struct descriptors *d);
+/* Instead, in a copy that went into another jail: files, directories and devices of the same name
+ * there. What has none is replaced, so that nothing leads back. */
+int descriptors_move(struct descriptors *d);

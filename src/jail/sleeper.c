@@ -1,6 +1,7 @@
 #include "jail/sleeper.h"
 
 #include "base/fd.h"
+#include "jail/mappings.h"
 #include "jail/sibling.h"
 
 #include <errno.h>
@@ -142,9 +143,13 @@ pid_t sleeper_fork_awake(int kept, const int *ours, size_t n_ours)
     return pid;
 }
 
-struct descriptors *sleeper_wake(void)
+struct descriptors *sleeper_wake(bool has_moved)
 {
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-    descriptors_reopen(&descriptors);
+    setsid(); /* whoever moved was born anew */
+    if (!has_moved)
+        descriptors_reopen(&descriptors);
+    else if (descriptors_move(&descriptors) < 0 || mappings_move() < 0)
+        return NULL;
     return &descriptors;
 }

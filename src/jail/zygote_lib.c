@@ -18,7 +18,7 @@ EXPORT void cella_flush_stdio(void);
 EXPORT int cella_count_threads(void);
 EXPORT int cella_fork_awake(int kept, const int *ours, int n_ours);
 EXPORT int cella_checkpoint(int channel, const int *ours, int n_ours, struct sleeper_order *ret);
-EXPORT struct descriptors *cella_wake(void);
+EXPORT struct descriptors *cella_wake(bool has_moved);
 EXPORT int cella_enter_room(int key);
 
 EXPORT int cella_zygote_serve(int control)
@@ -59,9 +59,9 @@ EXPORT int cella_checkpoint(int channel, const int *ours, int n_ours, struct sle
     return sleeper_fork(channel, ours, (size_t)n_ours, ret);
 }
 
-EXPORT struct descriptors *cella_wake(void)
+EXPORT struct descriptors *cella_wake(bool has_moved)
 {
-    return sleeper_wake();
+    return sleeper_wake(has_moved);
 }
 
 EXPORT int cella_enter_room(int key)

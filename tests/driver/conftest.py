@@ -20,7 +20,10 @@ from peer import DRIVER, Peer  # noqa: E402
 
 SOURCES = DRIVER.parents[1]
 # What the library has besides the way into a jail.
-LIBRARY = ("base/fd.c", "base/mem.c", "jail/descriptors.c", "jail/sibling.c", "jail/sleeper.c")
+LIBRARY = (
+    "base/fd.c", "base/mem.c", "jail/descriptors.c", "jail/mappings.c", "jail/sibling.c",
+    "jail/sleeper.c",
+)  # fmt: skip
 
 
 def _pythons() -> List[str]:

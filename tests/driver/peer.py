@@ -214,17 +214,19 @@ class Checkpoint:
     def send(self, frame: Dict[str, Any], fds: tuple = ()) -> None:
         Peer.send(self, frame, fds)  # type: ignore[arg-type]
 
-    def wake(self) -> "Peer":
-        peer = self.begin_wake()
+    def wake(self, has_room: bool = False) -> "Peer":
+        """`has_room`: as the head of a branch, in what it takes for another jail."""
+        peer = self.begin_wake(has_room)
         peer.pid = read_greeting(peer.sock, b"h")
         woken = peer.receive()
         assert woken["ev"] == "woken"
         peer.notes = woken["notes"]
         return peer
 
-    def begin_wake(self) -> "Peer":
+    def begin_wake(self, has_room: bool = False) -> "Peer":
         ours, theirs = _credential_pair()
-        self.send({"op": "wake", "head": 7}, (theirs.fileno(),))
+        key = (theirs.fileno(),) if has_room else ()
+        self.send({"op": "wake", "head": 7, "room": has_room}, (theirs.fileno(), *key))
         theirs.close()
         return Peer(ours)
 

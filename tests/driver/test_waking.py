@@ -318,3 +318,33 @@ def test_a_session_may_have_more_threads(python: str, image: pathlib.Path) -> No
     checkpoint, answer = head.try_checkpoint()
     assert (answer["forked"], answer["threads"]) == (False, 2)
     finish(checkpoint, head)
+
+
+def test_a_branch_opens_by_name_what_it_had_open(head: Peer, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "big").write_bytes(b"b" * 8192)
+    (tmp_path / "d").mkdir()
+    head.run("import mmap, os, tempfile\nf = open('f', 'w+'); f.write('abcdef'); f.flush()\n"
+             "f.seek(2)\nt = tempfile.TemporaryFile(); t.write(b'unlinked'); t.flush()\n"
+             "d = os.open('d', os.O_RDONLY)\nb = open('big', 'r+b')\n"
+             "m = mmap.mmap(b.fileno(), 8192)\nn = mmap.mmap(-1, 4096); n[:3] = b'own'\n"
+             "s = open('short', 'w+b'); s.write(b's' * 4096); s.flush()\n"
+             "o = mmap.mmap(s.fileno(), 4096)\np = os.pidfd_open(os.getpid())")
+    checkpoint = head.checkpoint()
+    # The branch's own workspace, as it were: other files of the same names.
+    for name, content in (("f", "ABCDEF"), ("big", "B" * 8192)):
+        (tmp_path / name).rename(tmp_path / f"of source {name}")
+        (tmp_path / name).write_text(content)
+    (tmp_path / "short").rename(tmp_path / "of source short")
+    (tmp_path / "d").rename(tmp_path / "of source d")
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "mine").touch()
+    woken = checkpoint.wake(has_room=True)
+    assert what(woken) == {"file"} and len(woken.notes) == 4, woken.notes  # t, s, o's s, p
+    assert woken.value("f.read(), os.listdir(d), m[:2]") == "('CDEF', ['mine'], b'BB')"
+    for code in ("t.seek(0); t.read()", "s.seek(0); s.read()"):
+        assert woken.run(code).status == "error"
+    assert woken.value("o[:2], n[:3]") == "(b'ss', b'own')"
+    woken.run("m[:2] = b'xx'; n[:3] = b'new'; o[:2] = b'yy'")
+    assert head.value("m[:2], n[:3], o[:2]") == "(b'bb', b'own', b'ss')"
+    assert (tmp_path / "big").read_bytes()[:2] == b"xx"
+    finish(woken, checkpoint)

@@ -87,9 +87,10 @@ class Checkpoints:
             _python.PyOS_AfterFork_Parent()
         return pid
 
-    def wake(self) -> library.Descriptors:
-        """In a copy: it is an ordinary process again. Tells what it had open."""
-        return self._forks.wake()
+    def wake(self, has_moved: bool) -> library.Descriptors:
+        """In a copy: it is an ordinary process again, perhaps in another jail. Tells what it had
+        open."""
+        return self._forks.wake(has_moved)
 
     def enter_room(self, key: int) -> int:
         """In a copy: moves into another jail, as another process. 0 or what went wrong."""

@@ -235,16 +235,17 @@ class Session:
         errnum = self._checkpoints.enter_room(key)
         if errnum != 0:
             _fail(fd, OSError(errnum, "cannot enter the room of the branch"))
-        self._wake(fd)
+        self._wake(fd, True)
 
-    def _wake(self, fd: int) -> None:
+    def _wake(self, fd: int, has_moved: bool = False) -> None:
         """This process is a copy that was asleep, and is the session's head from here on."""
         try:
             self._channel.move(fd)
             self._pid = _getpid()
             self._gate.after_copy()
             self._streams.after_copy()
-            notes = waking.put_right(self._checkpoints.wake(), self._cells.event_loops())
+            found = self._checkpoints.wake(has_moved)
+            notes = waking.put_right(found, self._cells.event_loops(), has_moved)
             self._channel.greet(b"h")
             self._channel.send(waking.message(notes))
         except BaseException as error:

@@ -109,6 +109,7 @@ class Forks:
         self.count_threads = _LIBRARY.cella_count_threads  # type: ignore[union-attr]
         self._checkpoint = _LIBRARY.cella_checkpoint  # type: ignore[union-attr]
         self._wake = _LIBRARY.cella_wake  # type: ignore[union-attr]
+        self._wake.argtypes = [ctypes.c_bool]
         self._wake.restype = ctypes.POINTER(Descriptors)
         self.enter_room = _LIBRARY.cella_enter_room  # type: ignore[union-attr]
         self._numbers = ctypes.c_int * _MAX_OURS
@@ -127,8 +128,12 @@ class Forks:
         ours = ours[:_MAX_OURS]
         return int(self._fork_awake(kept, self._numbers(*ours), len(ours)))
 
-    def wake(self) -> Descriptors:
-        return self._wake().contents  # type: ignore[no-any-return]
+    def wake(self, has_moved: bool) -> Descriptors:
+        """`has_moved`: this process fell asleep in another jail."""
+        found = self._wake(has_moved)
+        if not found:
+            raise OSError("what is shared with the other jail cannot be given up")
+        return found.contents  # type: ignore[no-any-return]
 
 
 def unbuffer_stdio() -> None:

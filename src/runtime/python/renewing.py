@@ -22,6 +22,8 @@ from . import library
 
 PLAIN, FILE, PIPE, SOCKET, EVENT, OURS = range(6)  # enum descriptor_kind
 
+_MAX_NAME_CHARS = 200
+
 Note = Tuple[str, str]
 
 _dup2 = os.dup2
@@ -49,8 +51,11 @@ _pack = struct.pack
 class Renewal:
     """`loops` are the event loops that are known to be in use."""
 
-    def __init__(self, found: library.Descriptors, loops: Iterable[Any]) -> None:
+    def __init__(
+        self, found: library.Descriptors, loops: Iterable[Any], has_moved: bool
+    ) -> None:
         self._found = found
+        self._has_moved = has_moved  # into another jail, where files have other contents
         self._loops = [loop for loop in loops if loop is not None]
         self._items: Dict[int, library.Descriptor] = {}
         for one in found.list[: found.count]:
@@ -153,10 +158,15 @@ class Renewal:
     # files
 
     def _check_files(self) -> None:
-        for one in self._of_kind(FILE):
-            self._check_file(one)
+        for one in self._items.values():
+            if one.kind == FILE or (one.kind == PLAIN and one.error):
+                self._check_file(one)
 
     def _check_file(self, one: library.Descriptor) -> None:
+        if one.error and self._has_moved:
+            name = self._found.name_of(one)[:_MAX_NAME_CHARS]
+            self._note("file", f"descriptor {one.fd}: {name} is not in this branch, and is closed")
+            return
         if one.error:
             name = _strerror(one.error)
             self._note("file", f"descriptor {one.fd}: shares its position with others ({name})")

@@ -40,9 +40,11 @@ _IS_CHILD = os.WEXITED | os.WNOHANG | os.WNOWAIT
 _warn = warnings.warn
 
 
-def put_right(found: library.Descriptors, loops: Iterable[Any]) -> List[renewing.Note]:
-    """Returns what could not be."""
-    renewal = renewing.Renewal(found, loops)
+def put_right(
+    found: library.Descriptors, loops: Iterable[Any], has_moved: bool
+) -> List[renewing.Note]:
+    """Returns what could not be. `has_moved`: into another jail."""
+    renewal = renewing.Renewal(found, loops, has_moved)
     renewal.run()
     notes = renewal.notes
     for pid in found.children():
@@ -51,7 +53,7 @@ def put_right(found: library.Descriptors, loops: Iterable[Any]) -> List[renewing
     _forget_servers()
     if found.has_timer:
         notes.append(("timer", "an interval timer or an alarm does not run any more"))
-    for path in mappings.shared_paths():
+    for path in () if has_moved else mappings.shared_paths():
         notes.append(("mapping", f"{path}: memory shared with others is as it was left"))
     _correct_thread()
     return notes[:_MAX_NOTES]
