@@ -63,9 +63,13 @@ class Checkpoint:
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))]
         self.sock.sendmsg([data], rights)
 
-    def wake(self) -> Head:
+    def wake(self, key: int = -1) -> Head:
+        """With the key of a room, in it."""
         ours, theirs = pair()
-        self.send({"op": "wake", "head": 7}, (theirs.fileno(),))
+        if key < 0:
+            self.send({"op": "wake", "head": 7}, (theirs.fileno(),))
+        else:
+            self.send({"op": "wake", "head": 7, "room": True}, (theirs.fileno(), key))
         theirs.close()
         byte, pid = take_byte(ours)
         assert byte == b"h" and pid > 0

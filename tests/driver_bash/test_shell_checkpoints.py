@@ -9,6 +9,7 @@ import time
 from typing import Callable, Iterator, List
 
 import pytest
+import rooms
 from copies import Checkpoint, Head, ask_for_checkpoint, checkpoint
 from shell import Shell
 from test_shell_state import STATE
@@ -254,3 +255,42 @@ def test_few_descriptors(line: Line) -> None:
     line.shell.run("ulimit -n 40")
     line.checkpoint()
     assert line.undo().out("ulimit -n; echo on") == "40\non\n"
+
+
+def test_a_room_of_its_own(line: Line, tmp_path: pathlib.Path) -> None:
+    """A branch has files and processes of its own; those of its source it cannot reach."""
+    own = tmp_path / "own"
+    work = tmp_path / "work"
+    for folder in (own, work):
+        (folder / "sub").mkdir(parents=True)
+        (folder / "in").write_text("1\n2\n")
+    room = rooms.make(work, own)
+    if room is None:
+        pytest.skip("this user may not make namespaces")
+    line.shell.run(f"cd {work}/sub; exec 5<../in 6>../out 7<.; echo only >../mine; exec 8<../mine")
+    line.shell.run("read x <&5; printf ab >&6; sleep 100 & trap 'echo int' INT")
+    (own / "out").write_text("ab")
+    line.checkpoint()
+    key = room.key()
+    head = line.checkpoints[-1].wake(key)
+    os.close(key)
+    assert sorted(note["what"] for note in head.notes) == ["file", "process"]
+    assert "not in the branch" in [n for n in head.notes if n["what"] == "process"][0]["detail"]
+    assert head.out("pwd; echo $x; read x <&5; echo $x; printf cd >&6") == f"{work}/sub\n1\n2\n"
+    assert (own / "out").read_text() == "abcd" and (work / "out").read_text() == "ab"
+    code = "ls /proc/self/fd/7/.. >/dev/null; touch /proc/self/fd/7/new; echo >new2"
+    assert head.run(code).last_status == 0
+    assert (own / "sub" / "new").exists() and not (work / "sub" / "new").exists()
+    assert head.run("cat <&8").last_status == 1
+    assert head.out("jobs -r; wait $!; echo $?; ls /proc | grep -c '^[0-9]*$'") != ""
+    running = head.begin("echo on; sleep 100")
+    running.wait_for_output("on")
+    head.interrupt()
+    assert running.finish().stdout == "on\nint\n"
+    again = checkpoint(head)
+    other = again.wake()
+    assert other.out("pwd; echo $x") == f"{work}/sub\n2\n"
+    other.kill()
+    again.drop()
+    head.kill()  # a room ends when nobody is left in it
+    room.close()

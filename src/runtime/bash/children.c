@@ -187,6 +187,16 @@ bool children_is_watch(int fd)
     return false;
 }
 
+void children_leave(void)
+{
+    for (size_t i = 0; i < adopted.n; i++) {
+        if (adopted.items[i].watch >= 0)
+            close(adopted.items[i].watch);
+        adopted.items[i].watch = -1;
+    }
+    notes_change("process", "is not in the branch: wait gives 127");
+}
+
 /* Jobs without job control are in the shell's own group. bash signals them one by one because of
  * that, and must go on to do so. */
 void children_renew(void)

@@ -18,5 +18,8 @@ bool children_is_watch(int fd);
 /* In a copy of the sleeping one that becomes the shell, leader of its own process group. */
 void children_renew(void);
 
+/* In a copy that goes to a room of its own, where none of them is. */
+void children_leave(void);
+
 /* Before a cell: lets bash look at those that have ended since; no signal tells it. */
 void children_notice(void);

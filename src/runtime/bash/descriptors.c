@@ -10,15 +10,17 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
-enum { FILES_MAX = 256, FDINFO_BYTES = 2048 };
+enum { FILES_MAX = 256, DESCRIPTORS_MAX = 1100, FDINFO_BYTES = 2048 };
 
 struct open_file {
     int fd;
     int lock; /* LOCK_EX, LOCK_SH or 0 */
     off_t offset;
+    char *name; /* where it is looked for; NULL: it is that one, wherever it is now */
 };
 
 static struct {
@@ -38,7 +40,7 @@ static void note(const char *what, int fd, const char *detail)
 
 static void walk(void (*visit)(int fd, const struct stat *st, void *context), void *context)
 {
-    int numbers[FILES_MAX * 2];
+    int numbers[DESCRIPTORS_MAX];
     size_t n = 0;
     DIR *dir = opendir("/proc/self/fd");
     if (dir == NULL)
@@ -55,10 +57,15 @@ static void walk(void (*visit)(int fd, const struct stat *st, void *context), vo
     closedir(dir);
 }
 
+static bool is_output(int fd)
+{
+    return fd == STDOUT_FILENO || fd == STDERR_FILENO;
+}
+
 static void note_offset(int fd, const struct stat *st, void *context)
 {
     (void)context;
-    if (!S_ISREG(st->st_mode) || files.n == FILES_MAX || fd == STDOUT_FILENO || fd == STDERR_FILENO)
+    if (!S_ISREG(st->st_mode) || files.n == FILES_MAX || is_output(fd))
         return;
     off_t offset = lseek(fd, 0, SEEK_CUR);
     if (offset >= 0)
@@ -101,7 +108,8 @@ static int open_again(const struct open_file *file)
     if (flags < 0 || is_closed_on_exec < 0)
         return -errno;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    int again = open(path, (flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_NOCTTY | O_CLOEXEC);
+    int again = open(file->name != NULL ? file->name : path,
+                     (flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_NOCTTY | O_CLOEXEC);
     if (again < 0)
         return -errno;
     lseek(again, file->offset, SEEK_SET);
@@ -154,11 +162,56 @@ void descriptors_part(bool (*is_own)(int fd))
         part_from_file(&files.items[i]);
 }
 
+/* ---- in a room of its own ----------------------------------------------------------------------
+ */
+
+static void add_shared(int fd, const struct stat *st, void *context)
+{
+    bool (*is_own)(int) = *(bool (**)(int))context;
+    bool is_shared = S_ISDIR(st->st_mode) || S_ISCHR(st->st_mode);
+    if (is_shared && files.n < FILES_MAX && !is_output(fd) && !is_own(fd))
+        files.items[files.n++] = (struct open_file){.fd = fd};
+}
+
+void descriptors_note_names(bool (*is_own)(int fd))
+{
+    walk(add_shared, &is_own);
+    for (size_t i = 0; i < files.n; i++) {
+        char path[48], name[PATH_MAX];
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", files.items[i].fd);
+        ssize_t n = readlink(path, name, sizeof(name) - 1);
+        name[MAX(n, 0)] = '\0';
+        files.items[i].name = mem_strdup(name);
+    }
+}
+
+/* What it had open is of the room that it has left. */
+static void open_by_name(struct open_file *file)
+{
+    if (open_again(file) < 0) {
+        close(file->fd);
+        note("file", file->fd, "is closed: what it was open for is not there in the branch");
+    }
+    free(take_ptr(file->name));
+}
+
+static void reopen(struct open_file *file)
+{
+    if (file->name != NULL)
+        open_by_name(file);
+    else
+        open_again(file);
+}
+
 void descriptors_reopen(void)
 {
+    if (files.n > 0 && files.items[0].name != NULL)
+        detach_output();
     for (size_t i = 0; i < files.n; i++) {
-        const struct open_file *file = &files.items[i];
-        if (open_again(file) == 0 && file->lock != 0 && flock(file->fd, file->lock | LOCK_NB) < 0)
+        struct open_file *file = &files.items[i];
+        reopen(file);
+        if (file->lock != 0 && fcntl(file->fd, F_GETFD) >= 0 &&
+            flock(file->fd, file->lock | LOCK_NB) < 0)
             note("lock", file->fd, "is of a file that another process has locked now");
     }
 }

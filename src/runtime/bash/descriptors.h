@@ -15,5 +15,9 @@ void descriptors_part(bool (*is_own)(int fd));
 /* In a copy that writes the state down: open files are not a part of that. */
 void descriptors_note_files(void);
 
+/* In a copy that is about to leave for a room of its own: there its files are those of the same
+ * name. */
+void descriptors_note_names(bool (*is_own)(int fd));
+
 /* In a copy of the sleeping one that becomes the shell. */
 void descriptors_reopen(void);

@@ -32,6 +32,13 @@ void notes_add(const char *what, const char *subject, const char *format, ...)
     va_end(args);
 }
 
+void notes_change(const char *what, const char *detail)
+{
+    for (size_t i = 0; i < n_notes; i++)
+        if (strcmp(notes[i].what, what) == 0)
+            snprintf(notes[i].detail, sizeof(notes[i].detail), "%s", detail);
+}
+
 void notes_put(struct json_out *json)
 {
     json_put_key(json, "notes");

@@ -10,6 +10,9 @@ void notes_clear(void);
 void notes_add(const char *what, const char *subject, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Another detail for all that are of a kind. */
+void notes_change(const char *what, const char *detail);
+
 /* The member "notes". */
 void notes_put(struct json_out *json);
 

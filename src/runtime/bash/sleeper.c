@@ -15,6 +15,7 @@
 #include "runtime/bash/request.h"
 #include "runtime/bash/save.h"
 
+#include <limits.h>
 #include <sys/prctl.h>
 
 static struct {
@@ -70,6 +71,19 @@ static void fall_asleep(int sock)
     announce('c');
 }
 
+/* Files and processes that it knows are of the room that it leaves. */
+static void move_to_room(int key)
+{
+    char folder[PATH_MAX];
+    descriptors_note_names(is_own);
+    children_leave();
+    if (room_enter(key) < 0)
+        _exit(1);
+    if (getcwd(folder, sizeof(folder)) != NULL)
+        set_working_directory(folder);
+    set_pwd();
+}
+
 /* True in the copy that was woken. */
 static bool wake(void)
 {
@@ -79,8 +93,8 @@ static bool wake(void)
     if (!channel_take_fds(sleeper.control, fds, has_room ? 2 : 1))
         return false;
     if (sibling_fork() == 0) {
-        if (has_room && room_enter(fds[KEY]) < 0)
-            _exit(1);
+        if (has_room)
+            move_to_room(fds[KEY]);
         become_shell(fds[SOCK]);
         return true;
     }
