@@ -34,6 +34,7 @@ extern const struct op op_session_names;
 extern const struct op op_session_output;
 extern const struct op op_session_redo;
 extern const struct op op_session_undo;
+extern const struct op op_session_branch;
 extern const struct op op_session_cells;
 extern const struct op op_try_commit;
 extern const struct op op_try_discard;

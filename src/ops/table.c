@@ -12,6 +12,7 @@ const struct op *const op_table[] = {
     &op_session_undo,
     &op_session_redo,
     &op_session_cells,
+    &op_session_branch,
     &op_try_run,
     &op_try_commit,
     &op_try_discard,

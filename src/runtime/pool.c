@@ -133,16 +133,28 @@ void pool_forget(struct pool *pool, struct snapshot *snapshot)
     end_if_deserted(pool, room);
 }
 
+struct room *pool_make_room(struct pool *pool, const char *name, const struct jail_limits *limits)
+{
+    return make_room(pool, name, limits);
+}
+
 int pool_wake(struct pool *pool, struct snapshot *snapshot, const struct head_listener *listener,
               void *owner, struct head **ret_head, struct err *e)
 {
+    return pool_wake_in(pool, snapshot, snapshot->room, -1, listener, owner, ret_head, e);
+}
+
+int pool_wake_in(struct pool *pool, struct snapshot *snapshot, struct room *room, int room_key,
+                 const struct head_listener *listener, void *owner, struct head **ret_head,
+                 struct err *e)
+{
     char key[KEY_SIZE];
-    struct head *head = head_new(snapshot->room, pool->loop, pool_new_number(pool));
+    struct head *head = head_new(room, pool->loop, pool_new_number(pool));
     head->profile = snapshot->profile;
     head->listener = listener;
     head->owner = owner;
     map_set(&pool->heads, key_of(head->number, key), head);
-    if (snapshot_wake(snapshot, head, e) < 0) {
+    if (snapshot_wake(snapshot, head, room_key, e) < 0) {
         pool_release(pool, head);
         return -1;
     }

@@ -62,6 +62,12 @@ void pool_forget(struct pool *pool, struct snapshot *snapshot); /* ends it; take
  */
 int pool_wake(struct pool *pool, struct snapshot *snapshot, const struct head_listener *listener,
               void *owner, struct head **ret_head, struct err *e);
+/* The same, but the copy leaves for another room, whose `key` the warden gave; it is taken. */
+int pool_wake_in(struct pool *pool, struct snapshot *snapshot, struct room *room, int key,
+                 const struct head_listener *listener, void *owner, struct head **ret_head,
+                 struct err *e);
+/* A room that the warden is to be asked for, with a workspace of this name. Hold it. */
+struct room *pool_make_room(struct pool *pool, const char *name, const struct jail_limits *limits);
 /* A name for what the warden is asked to adopt, or a ticket for what it is asked to do. */
 uint64_t pool_new_number(struct pool *pool);
 

@@ -108,28 +108,31 @@ void snapshot_on_event(struct snapshot *snapshot, const struct warden_event *eve
  */
 
 /* So few bytes fit into a socket whose owner reads nothing else. */
-static int send_order(struct snapshot *snapshot, struct buf *frame, size_t mark, int fd,
-                      struct err *e)
+static int send_order(struct snapshot *snapshot, struct buf *frame, size_t mark, const int *fds,
+                      size_t n_fds, struct err *e)
 {
     if (snapshot->state != SNAPSHOT_ASLEEP)
         return err_set(e, ERR_GONE, "the checkpoint's process is gone");
     if (!frame_end(frame, mark))
         return err_set(e, ERR_INTERNAL, "an order is too long");
-    ssize_t n = fd_send(snapshot->sock, frame->data, frame->len, &fd, 1);
+    ssize_t n = fd_send(snapshot->sock, frame->data, frame->len, fds, n_fds);
     if (n != (ssize_t)frame->len)
         return err_set(e, ERR_GONE, "the checkpoint's process does not listen");
     return 0;
 }
 
-int snapshot_wake(struct snapshot *snapshot, struct head *head, struct err *e)
+int snapshot_wake(struct snapshot *snapshot, struct head *head, int key, struct err *e)
 {
+    _fd_ int room_key = key;
     _fd_ int theirs = head_await(head, snapshot->denied, e);
     if (theirs < 0)
         return -1;
     _buf_ struct buf frame = BUF_INIT(ORDER_MAX);
     size_t mark = frame_begin(&frame);
-    buf_printf(&frame, "{\"op\":\"wake\",\"head\":%llu}", (unsigned long long)head->number);
-    return send_order(snapshot, &frame, mark, theirs, e);
+    buf_printf(&frame, "{\"op\":\"wake\",\"head\":%llu%s}", (unsigned long long)head->number,
+               key >= 0 ? ",\"room\":true" : "");
+    const int fds[] = {theirs, room_key};
+    return send_order(snapshot, &frame, mark, fds, key >= 0 ? 2 : 1, e);
 }
 
 int snapshot_save(struct snapshot *snapshot, const struct head_save *save, int sock, struct err *e)
@@ -138,7 +141,7 @@ int snapshot_save(struct snapshot *snapshot, const struct head_save *save, int s
     _buf_ struct buf frame = BUF_INIT(ORDER_MAX);
     size_t mark = frame_begin(&frame);
     head_write_save(&frame, save);
-    return send_order(snapshot, &frame, mark, theirs, e);
+    return send_order(snapshot, &frame, mark, &theirs, 1, e);
 }
 
 void snapshot_measure(struct snapshot *snapshot)

@@ -46,8 +46,9 @@ void snapshot_on_event(struct snapshot *snapshot, const struct warden_event *eve
 /* The head says that it did not fork. */
 void snapshot_refused(struct snapshot *snapshot, const char *why);
 
-/* A copy of it becomes `head`, which waits in the same room (head_await). */
-int snapshot_wake(struct snapshot *snapshot, struct head *head, struct err *e);
+/* A copy of it becomes `head`, which waits in the same room (head_await); with a `key` (else -1),
+ * which is closed here, in the room that the key is to. */
+int snapshot_wake(struct snapshot *snapshot, struct head *head, int key, struct err *e);
 /* A copy of it writes the session's state to `sock`, which is closed here. */
 int snapshot_save(struct snapshot *snapshot, const struct head_save *save, int sock, struct err *e);
 /* How much memory is its own; on_measured follows. */

@@ -4,6 +4,7 @@
 #include "jail/warden.h"
 #include "loop/loop.h"
 #include "runtime/pool.h"
+#include "session/branch.h"
 #include "session/engine_state.h"
 #include "session/exec.h"
 #include "session/restore.h"
@@ -260,6 +261,7 @@ static void has_moved(struct session *session)
     restore_on_checkpoint(session);
     saving_on_rest(session);
     trial_on_checkpoint(session);
+    branch_on_checkpoint(session);
 }
 
 static void on_recorded(void *context, const struct warden_event *event)
@@ -352,7 +354,8 @@ bool history_is_settled(const struct checkpoint *checkpoint)
 
 bool history_is_due(const struct session *session)
 {
-    return history_has_checkpoints(session) && session->history.since.n > 0;
+    const struct history *history = &session->history;
+    return history_has_checkpoints(session) && (history->since.n > 0 || history->is_copy);
 }
 
 uint64_t history_next_id(const struct session *session)
@@ -500,6 +503,7 @@ static struct checkpoint *add_checkpoint(struct session *session)
                                       .at_ms = clock_wall_ms(),
                                       .memory_bytes = UINT64_MAX};
     history->since = (struct history_cells){0};
+    history->is_copy = false;
     history->current = checkpoint;
     list_append(&history->checkpoints, &checkpoint->node);
     history->n++;

@@ -64,7 +64,8 @@ struct checkpoint {
 
 struct history {
     enum history_mode mode;
-    bool cannot_fork;        /* this interpreter has no sleeping copies */
+    bool is_copy;     /* it began as a copy of another session: a checkpoint of that is due */
+    bool cannot_fork; /* this interpreter has no sleeping copies */
     struct list checkpoints; /* oldest first */
     size_t n;
     uint64_t last_id;

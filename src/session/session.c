@@ -4,6 +4,7 @@
 #include "loop/loop.h"
 #include "runtime/head.h"
 #include "runtime/pool.h"
+#include "session/branch.h"
 #include "session/engine_state.h"
 #include "session/input.h"
 #include "session/lifespan.h"
@@ -110,7 +111,10 @@ void session_kill(struct session *session, enum death_wish wish, const char *det
     if (session->ending.wish != DEATH_UNWISHED)
         return;
     note_ending(session, wish, detail);
-    kill_now(session);
+    if (session->head != NULL)
+        kill_now(session);
+    else
+        session_die(session);
 }
 
 void session_lose_channel(struct session *session, const char *detail)
@@ -171,6 +175,7 @@ void session_die(struct session *session)
     exec_end_all(session);
     manifest_end_all(session);
     restore_abandon(session);
+    branch_forget(session);
     saving_free(session);
     history_free(session);
     bury(session);
@@ -232,6 +237,8 @@ static void started(struct session *session)
     loop_timer_clear(session->timer);
     session->alarm = ALARM_NONE;
     session_move(session, SESSION_IDLE);
+    if (history_is_due(session))
+        history_take(session);
     tell_starter(session);
     exec_begin_next(session);
 }
@@ -239,7 +246,7 @@ static void started(struct session *session)
 /* It lives; it may have to be told where and how. */
 static void entered(struct session *session)
 {
-    if (!setup_begin(session))
+    if (session->is_copy || !setup_begin(session))
         started(session);
 }
 
@@ -436,6 +443,7 @@ static void init_lists(struct session *session)
     list_init(&session->kept);
     list_init(&session->held);
     list_init(&session->names_waits);
+    list_init(&session->branchings);
 }
 
 static void take_head(struct session *session, struct head *head)
@@ -490,6 +498,27 @@ int session_create(struct engine *engine, const struct session_request *request,
     *ret_session = session;
     if (head->state == HEAD_IDLE)
         entered(session);
+    return 0;
+}
+
+int session_make_branch(struct engine *engine, struct session *source,
+                        const struct session_request *request, struct session **ret_session,
+                        struct err *e)
+{
+    if (session_make_place(engine, e) < 0)
+        return -1;
+    struct session *session = mem_alloc(sizeof(*session));
+    session->engine = engine;
+    ids_uuid(session->id);
+    take_request(session, request, source->cwd);
+    session->profile = source->profile;
+    session->limits = source->limits;
+    session->is_copy = session->is_set_up = true;
+    session->history.is_copy = true;
+    session->room = pool_make_room(engine->pool, session->id, &session->limits);
+    pool_hold(session->room);
+    enlist(session);
+    *ret_session = session;
     return 0;
 }
 

@@ -23,6 +23,7 @@
 /* Of a working directory, with the NUL: what fits into the messages about it. */
 enum { SESSION_CWD_SIZE = 256 };
 
+struct branch;
 struct exec;
 struct head;
 struct loop_timer;
@@ -82,6 +83,9 @@ struct session {
     struct saving saving;
     struct oneshot *oneshot; /* it is there for this run alone; NULL: it is not */
     struct trial trial;
+    struct branch *branch;   /* it is being made, as a copy of another; NULL: it is not */
+    struct list branchings;  /* of struct branching: copies of it that wait for a checkpoint */
+    bool is_copy;            /* of another: it was set up there */
     struct restore *restore; /* it is on its way to another checkpoint; NULL: it is not */
     bool wants_rest;         /* it is to be suspended when it is saved */
     bool is_beyond_rescue;   /* it could not be brought back from what `death` says */
@@ -175,6 +179,11 @@ void session_free(struct session *session); /* a dead one */
 extern const struct head_listener *const session_head_listener;
 /* One more may live: another was suspended for it if need be. */
 int session_make_place(struct engine *engine, struct err *e);
+/* A copy of `source`, in a room that does not exist yet; its interpreter is its maker's business.
+ */
+int session_make_branch(struct engine *engine, struct session *source,
+                        const struct session_request *request, struct session **ret_session,
+                        struct err *e);
 /* One that only the store knew so far. NULL if its profile is no more. */
 struct session *session_make_suspended(struct engine *engine, const char *id,
                                        const struct session_request *request, struct err *e);

@@ -47,13 +47,14 @@ void tickets_forget(struct engine *engine, uint64_t number)
 
 bool tickets_on_event(struct engine *engine, const struct warden_event *event)
 {
-    const struct ticket *found =
-        event->head != 0 ? map_get(&engine->tickets, key_of(event->head).text) : NULL;
+    /* A room is known by its jail's number until somebody is in it. */
+    uint64_t number = event->head != 0 ? event->head : event->jail;
+    const struct ticket *found = map_get(&engine->tickets, key_of(number).text);
     if (found == NULL || (!found->is_for_all && found->type != event->type))
         return false;
     struct ticket ticket = *found;
     if (!ticket.is_for_all)
-        tickets_forget(engine, event->head);
+        tickets_forget(engine, number);
     ticket.on_event(ticket.context, event);
     return true;
 }

@@ -347,3 +347,15 @@ int warden_remove_workspace(struct warden *w, const char *name, struct err *e)
     snprintf(fake.removed[fake.n_removed++], sizeof(fake.removed[0]), "%s", name);
     return 0;
 }
+
+/* There are no rooms here. */
+int warden_make_room(struct warden *w, uint64_t source, uint64_t jail, const char *workspace,
+                     const struct jail_limits *limits, struct err *e)
+{
+    (void)w;
+    (void)source;
+    (void)jail;
+    (void)workspace;
+    (void)limits;
+    return err_set(e, ERR_UNAVAILABLE, "this warden has no rooms");
+}

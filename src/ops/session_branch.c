@@ -1,0 +1,75 @@
+#include "ops/ops.h"
+#include "session/branch.h"
+#include "wire/json.h"
+
+static const struct op_param params[] = {
+    OP_PARAM_SESSION,
+    {.name = "at",
+     .type = OP_INT,
+     .is_nullable = true,
+     .min = 1,
+     .max = INT64_MAX,
+     .doc = "The checkpoint to branch from; default: the present state."},
+    {.name = "count",
+     .type = OP_INT,
+     .min = 1,
+     .max = BRANCH_MAX,
+     .doc = "How many branches; default 1."},
+    {0},
+};
+
+static void on_branched(void *context, uint64_t at, struct session *const *sessions, size_t n,
+                        const char *why)
+{
+    struct call *call = context;
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    json_put_member_int(&json, "at", (int64_t)at);
+    json_put_key(&json, "sessions");
+    json_put_array(&json);
+    for (size_t i = 0; i < n; i++)
+        put_session(&json, sessions[i]);
+    json_put_array_end(&json);
+    json_put_member_int(&json, "count", (int64_t)n);
+    if (why != NULL)
+        json_put_member_str(&json, "trouble", why);
+    json_put_object_end(&json);
+    call_reply(call, 201, &out);
+}
+
+static void on_failed(void *context, const struct err *e)
+{
+    call_fail(context, e);
+}
+
+static const struct branch_listener listener = {.on_branched = on_branched, .on_failed = on_failed};
+
+static void on_gone(struct call *call)
+{
+    branching_leave(call->op_state);
+}
+
+static void run(struct call *call)
+{
+    struct session *session = call_session(call);
+    if (session == NULL)
+        return;
+    struct err e;
+    uint64_t at = (uint64_t)call_int(call, "at", 0);
+    call->op_state = NULL;
+    call->on_gone = on_gone;
+    if (session_branch(session, at > 0 ? &at : NULL, (unsigned)call_int(call, "count", 1),
+                       &listener, call, (struct branching **)&call->op_state, &e) < 0)
+        call_fail(call, &e);
+}
+
+const struct op op_session_branch = {
+    .name = "session.branch",
+    .method = "POST",
+    .path = "/v1/sessions/{session_id}/branch",
+    .flags = OP_MUTATING,
+    .params = params,
+    .doc = "Makes live copies of a session, each with its own sandbox, files and limits.",
+    .run = run,
+};

@@ -1,0 +1,305 @@
+#include "session/branch.h"
+
+#include "base/clock.h"
+#include "jail/warden.h"
+#include "loop/loop.h"
+#include "runtime/pool.h"
+#include "session/engine_state.h"
+#include "session/tickets.h"
+#include "session/trial.h"
+
+#include <errno.h>
+
+/* All that are made by one call. */
+struct branching {
+    struct list node;       /* of its source; empty once it has begun */
+    struct session *source; /* NULL: it is over */
+    uint64_t at;
+    char manifest[HISTORY_HASH_SIZE];
+    struct snapshot *snapshot; /* NULL: it is gone */
+    unsigned n_wanted, n_open;
+    struct session *sessions[BRANCH_MAX]; /* that live */
+    size_t n_sessions;
+    char trouble[256];
+    const struct branch_listener *listener; /* NULL: nobody waits */
+    void *context;
+};
+
+/* One of them while it is made. */
+struct branch {
+    struct branching *all;
+    struct session *session;
+    uint64_t ticket; /* of the order under way */
+    int key;         /* to its room; -1: none */
+};
+
+void branching_leave(struct branching *branching)
+{
+    branching->listener = NULL;
+}
+
+/* ---- the end -----------------------------------------------------------------------------------
+ */
+
+static void finish(struct branching *all)
+{
+    const struct branch_listener *listener = all->listener;
+    if (listener != NULL && all->n_sessions > 0) {
+        listener->on_branched(all->context, all->at, all->sessions, all->n_sessions,
+                              all->trouble[0] != '\0' ? all->trouble : NULL);
+    } else if (listener != NULL) {
+        struct err e;
+        err_set(&e, ERR_UNAVAILABLE, "no branch could be made: %s", all->trouble);
+        err_advise(&e, "Look at GET …/checkpoints for one that can be restored, or try again.");
+        listener->on_failed(all->context, &e);
+    }
+    list_remove(&all->node);
+    free(all);
+}
+
+static void free_branch(struct branch *branch)
+{
+    struct session *session = branch->session;
+    if (branch->ticket != 0)
+        tickets_forget(session->engine, branch->ticket);
+    if (branch->key >= 0)
+        close(branch->key);
+    session->branch = NULL;
+    free(branch);
+}
+
+/* One has started, or never will. */
+static void on_started(void *context, struct session *session)
+{
+    struct branching *all = context;
+    if (session->state == SESSION_DEAD) {
+        snprintf(all->trouble, sizeof(all->trouble), "%.250s", session->death.message);
+        session_delete(session); /* its id was never told to anybody */
+    } else {
+        all->sessions[all->n_sessions++] = session;
+    }
+    if (--all->n_open == 0)
+        finish(all);
+}
+
+static void give_up(struct branch *branch, const char *why)
+{
+    struct session *session = branch->session;
+    session->ending.wish = DEATH_BY_REFUSAL;
+    snprintf(session->ending_detail, sizeof(session->ending_detail), "%.250s", why);
+    session->ending.detail = session->ending_detail;
+    free_branch(branch);
+    session_die(session);
+}
+
+void branch_forget(struct session *session)
+{
+    if (session->branch != NULL)
+        free_branch(session->branch);
+    LIST_EACH(&session->branchings, node)
+    {
+        struct branching *all = CONTAINER_OF(node, struct branching, node);
+        all->source = NULL;
+        all->snapshot = NULL;
+        snprintf(all->trouble, sizeof(all->trouble), "the session ended meanwhile");
+        if (all->n_open == 0)
+            finish(all);
+        else
+            list_remove(&all->node);
+    }
+}
+
+/* ---- one branch --------------------------------------------------------------------------------
+ */
+
+static void wake(struct branch *branch)
+{
+    struct err e;
+    struct session *session = branch->session;
+    struct snapshot *snapshot = branch->all->snapshot;
+    if (snapshot == NULL || branch->all->source == NULL) {
+        give_up(branch, "the checkpoint was lost meanwhile");
+        return;
+    }
+    if (pool_wake_in(session->engine->pool, snapshot, session->room, take_fd(&branch->key),
+                     session_head_listener, session, &session->head, &e) < 0)
+        give_up(branch, e.message);
+    else
+        free_branch(branch); /* its interpreter tells the rest */
+}
+
+static void on_files(void *context, const struct warden_event *event)
+{
+    struct branch *branch = context;
+    (void)event; /* what could not be copied is missing there, as if it had been deleted */
+    branch->ticket = 0;
+    wake(branch);
+}
+
+static void copy_files(struct branch *branch)
+{
+    struct err e;
+    struct session *session = branch->session;
+    const char *manifest = branch->all->manifest;
+    if (manifest[0] == '\0') {
+        wake(branch);
+        return;
+    }
+    branch->ticket = pool_new_number(session->engine->pool);
+    tickets_expect(session->engine, branch->ticket, WARDEN_RESTORED, on_files, branch);
+    if (warden_restore(session->engine->warden, branch->ticket, session->room->name, manifest, &e) <
+        0)
+        give_up(branch, e.message);
+}
+
+static void on_room(void *context, const struct warden_event *event)
+{
+    struct branch *branch = context;
+    if (event->type == WARDEN_ROOM) {
+        branch->key = event->fd;
+        tickets_forget(branch->session->engine, branch->ticket);
+        branch->ticket = 0;
+        copy_files(branch);
+    } else if (event->type == WARDEN_REFUSED) {
+        branch->session->room->is_known = false;
+        give_up(branch, event->text);
+    }
+}
+
+static int begin_one(struct branching *all, struct err *e)
+{
+    struct session *source = all->source;
+    struct engine *engine = source->engine;
+    struct branch *branch = mem_alloc(sizeof(*branch));
+    *branch = (struct branch){.all = all, .key = -1};
+    struct session_request request = {.runtime = source->runtime,
+                                      .profile = source->profile,
+                                      .limits = &source->limits,
+                                      .agent = source->agent,
+                                      .binding = source->binding,
+                                      .cwd = source->cwd,
+                                      .env = source->env,
+                                      .max_output_bytes = source->rings[OUTPUT_STDOUT].max,
+                                      .idle_timeout_secs = &source->idle_timeout_secs,
+                                      .max_age_secs = &source->max_age_secs,
+                                      .checkpoints = source->history.mode,
+                                      .durable = source->saving.mode,
+                                      .on_started = on_started,
+                                      .context = all};
+    if (session_make_branch(engine, source, &request, &branch->session, e) < 0) {
+        free(branch);
+        return -1;
+    }
+    struct session *session = branch->session;
+    session->branch = branch;
+    all->n_open++;
+    branch->ticket = session->room->jail;
+    tickets_expect_all(engine, branch->ticket, on_room, branch);
+    if (warden_make_room(engine->warden, source->room->jail, session->room->jail,
+                         session->room->name, &session->limits, e) == 0) {
+        session->room->is_known = true;
+        return 0;
+    }
+    give_up(branch, e->message);
+    return 0;
+}
+
+/* ---- all of them -------------------------------------------------------------------------------
+ */
+
+static void begin_all(struct branching *all, const struct checkpoint *checkpoint)
+{
+    struct err e;
+    all->at = checkpoint->id;
+    all->snapshot = checkpoint->snapshot;
+    memcpy(all->manifest, checkpoint->manifest, sizeof(all->manifest));
+    all->n_open = 1; /* until all have begun */
+    for (unsigned i = 0; i < all->n_wanted; i++) {
+        if (begin_one(all, &e) == 0)
+            continue;
+        snprintf(all->trouble, sizeof(all->trouble), "%.250s", e.message);
+        break;
+    }
+    if (--all->n_open == 0)
+        finish(all);
+}
+
+static bool is_ready(const struct session *session)
+{
+    const struct checkpoint *tip = session->history.current;
+    return !history_is_due(session) && tip != NULL && history_is_settled(tip);
+}
+
+void branch_on_checkpoint(struct session *session)
+{
+    LIST_EACH(&session->branchings, node)
+    {
+        struct branching *all = CONTAINER_OF(node, struct branching, node);
+        struct checkpoint *tip = session->history.current;
+        if (all->n_open > 0 || all->n_sessions > 0)
+            continue;
+        if (!is_ready(session))
+            return;
+        if (tip->snapshot != NULL) {
+            begin_all(all, tip);
+        } else {
+            snprintf(all->trouble, sizeof(all->trouble), "%s", tip->reason);
+            finish(all);
+        }
+    }
+}
+
+static int find_checkpoint(struct session *session, uint64_t at, struct checkpoint **ret,
+                           struct err *e)
+{
+    *ret = history_find(session, at);
+    if (*ret == NULL) {
+        err_set(e, ERR_NOT_FOUND, "the session has no checkpoint %llu to branch from",
+                (unsigned long long)at);
+        return err_advise(e, "GET …/checkpoints lists those that are kept.");
+    }
+    if ((*ret)->snapshot != NULL && (*ret)->snapshot->state == SNAPSHOT_ASLEEP)
+        return 0;
+    err_set(e, ERR_CONFLICT, "checkpoint %llu cannot be branched: %s", (unsigned long long)at,
+            (*ret)->reason);
+    return err_advise(e, "GET …/checkpoints lists those that can be restored.");
+}
+
+static int refuse(const struct session *session, bool has_at, struct err *e)
+{
+    if (!history_has_checkpoints(session)) {
+        err_set(e, ERR_CONFLICT, "this session has no checkpoints");
+        return err_advise(e, "Create a Python or bash session with \"checkpoints\": \"auto\".");
+    }
+    if (has_at || (session->state == SESSION_IDLE && session->restore == NULL))
+        return 0;
+    err_set(e, ERR_CONFLICT, "the session is busy or suspended");
+    return err_advise(e, "Wait for its cell, or name a checkpoint to branch \"at\".");
+}
+
+int session_branch(struct session *session, const uint64_t *at, unsigned count,
+                   const struct branch_listener *listener, void *context,
+                   struct branching **ret_branching, struct err *e)
+{
+    struct checkpoint *checkpoint = NULL;
+    session_touch(session);
+    if (refuse(session, at != NULL, e) < 0 ||
+        (at != NULL && find_checkpoint(session, *at, &checkpoint, e) < 0))
+        return -1;
+    if (checkpoint == NULL)
+        history_take(session);
+    if (checkpoint == NULL && session->history.current == NULL) {
+        err_set(e, ERR_CONFLICT, "nothing has run yet: there is nothing to branch from");
+        return err_advise(e, "Create another session instead.");
+    }
+    struct branching *all = mem_alloc(sizeof(*all));
+    *all = (struct branching){
+        .source = session, .n_wanted = count, .listener = listener, .context = context};
+    list_append(&session->branchings, &all->node);
+    *ret_branching = all;
+    if (checkpoint != NULL)
+        begin_all(all, checkpoint);
+    else
+        branch_on_checkpoint(session);
+    return 0;
+}

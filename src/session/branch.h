@@ -1,0 +1,32 @@
+/* Branches: live copies of a session at one of its checkpoints, each a session of its own with a
+ * jail, files, output and limits of its own.
+ *
+ *   a room below the source's jail -> the checkpoint's files -> a copy of the checkpoint walks in
+ */
+#pragma once
+
+#include "session/session.h"
+
+enum { BRANCH_MAX = 64 }; /* at once */
+
+struct branching;
+
+struct branch_listener {
+    /* Those that live now; `why` is what kept the others from it, NULL if all live. */
+    void (*on_branched)(void *context, uint64_t at, struct session *const *sessions, size_t n,
+                        const char *why);
+    void (*on_failed)(void *context, const struct err *e); /* there is none */
+};
+
+/* `at` NULL: the present state. */
+int session_branch(struct session *session, const uint64_t *at, unsigned count,
+                   const struct branch_listener *listener, void *context,
+                   struct branching **ret_branching, struct err *e);
+/* The caller went away; the branches are made. */
+void branching_leave(struct branching *branching);
+
+/* ---- for the rest of the room ------------------------------------------------------------------
+ */
+
+void branch_on_checkpoint(struct session *session); /* of the source: one is complete */
+void branch_forget(struct session *session);        /* a branch or a source that is over */
