@@ -134,16 +134,23 @@ static void on_lost(void *context, const char *text)
     stop(d);
 }
 
+static bool is_wanted(const struct daemon *d, const char *workspace)
+{
+    struct err unknown;
+    const struct session *session = session_find(d->engine, workspace, &unknown);
+    return session != NULL && session->state != SESSION_DEAD;
+}
+
 /* What sessions of an earlier daemon, or of an earlier warden, left, unless they can be brought
  * back. */
 static void remove_leftovers(const struct daemon *d)
 {
-    struct err e, unknown;
+    struct err e;
     int fd = openat(d->data.fd, "workspaces", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL)
-        if (entry->d_name[0] != '.' && session_find(d->engine, entry->d_name, &unknown) == NULL &&
+        if (entry->d_name[0] != '.' && !is_wanted(d, entry->d_name) &&
             warden_remove_workspace(d->warden, entry->d_name, &e) < 0)
             log_error("leftover", LOG_TEXT("text", e.message));
     if (dir != NULL)

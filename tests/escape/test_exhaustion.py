@@ -133,7 +133,7 @@ def test_a_head_that_pretends_to_rest_is_held_to_its_quota(daemon, spawn, client
 
 
 def test_half_a_frame_is_not_kept_for_a_head_that_rests(daemon, spawn, client):
-    session = spawn("min")
+    session = spawn("min", checkpoints="off", durable="off")
     before = host.rss_kb(daemon.pid)
     session.exec(PRELUDE + textwrap.dedent("""
         import threading, time
