@@ -66,31 +66,6 @@ static bool says(struct head *h, const char *code, const char *words)
     return strstr(said, words) != NULL;
 }
 
-static const struct heard *find_room(enum warden_event_type type, uint64_t jail)
-{
-    for (size_t i = 0; i < here.n_events; i++)
-        if (here.events[i].event.type == type && here.events[i].event.jail == jail)
-            return &here.events[i];
-    return NULL;
-}
-
-static void ask_room(uint64_t source, uint64_t jail, const struct jail_limits *limits)
-{
-    struct err e;
-    char workspace[32];
-    snprintf(workspace, sizeof(workspace), "ws-%llu", (unsigned long long)jail);
-    assert_int_equal(warden_make_room(here.warden, source, jail, workspace, limits, &e), 0);
-}
-
-/* Its key, or -1 if there is none. */
-static int await_room(uint64_t jail)
-{
-    const struct heard *h;
-    while ((h = find_room(WARDEN_ROOM, jail)) == NULL && find_room(WARDEN_REFUSED, jail) == NULL)
-        turn(50);
-    return h != NULL ? h->event.fd : -1;
-}
-
 static struct head wake_in(struct head *of, uint64_t jail, int key)
 {
     struct head copy = {.number = ++here.last_number, .jail = jail, .listener = INT32_MAX};

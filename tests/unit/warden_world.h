@@ -265,6 +265,33 @@ static inline uint32_t python_zygote(const char *script)
     return z;
 }
 
+/* ---- rooms ----------------------------------------------------------------------------------- */
+
+static inline const struct heard *find_room(enum warden_event_type type, uint64_t jail)
+{
+    for (size_t i = 0; i < here.n_events; i++)
+        if (here.events[i].event.type == type && here.events[i].event.jail == jail)
+            return &here.events[i];
+    return NULL;
+}
+
+static inline void ask_room(uint64_t source, uint64_t jail, const struct jail_limits *limits)
+{
+    struct err e;
+    char workspace[32];
+    snprintf(workspace, sizeof(workspace), "ws-%llu", (unsigned long long)jail);
+    assert_int_equal(warden_make_room(here.warden, source, jail, workspace, limits, &e), 0);
+}
+
+/* Its key, or -1 if there is none. */
+static inline int await_room(uint64_t jail)
+{
+    const struct heard *h;
+    while ((h = find_room(WARDEN_ROOM, jail)) == NULL && find_room(WARDEN_REFUSED, jail) == NULL)
+        turn(50);
+    return h != NULL ? h->event.fd : -1;
+}
+
 static inline int run_as_ordinary_user(int (*run)(void))
 {
     pid_t pid = fork();

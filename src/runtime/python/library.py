@@ -111,7 +111,6 @@ class Forks:
         self._wake = _LIBRARY.cella_wake  # type: ignore[union-attr]
         self._wake.argtypes = [ctypes.c_bool]
         self._wake.restype = ctypes.POINTER(Descriptors)
-        self.enter_room = _LIBRARY.cella_enter_room  # type: ignore[union-attr]
         self._numbers = ctypes.c_int * _MAX_OURS
         self.order = Order()
         self._order_at = ctypes.byref(self.order)
@@ -134,6 +133,10 @@ class Forks:
         if not found:
             raise OSError("what is shared with the other jail cannot be given up")
         return found.contents  # type: ignore[no-any-return]
+
+    def enter_room(self, key: int) -> int:
+        """0 in the room, in another process; else -errno."""
+        return int(_LIBRARY.cella_enter_room(key))  # type: ignore[union-attr]
 
 
 def unbuffer_stdio() -> None:
