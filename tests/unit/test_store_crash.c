@@ -17,7 +17,7 @@
 
 #define SESSION "11111111-2222-4333-8444-555555555555"
 
-enum { KILLS = 25, CUTS = 5, ACK_FD = 9 };
+enum { KILLS = 15, CUTS = 3, ACK_FD = 9 };
 
 /* Sizes of the variables of state n: small ones, one that is a blob, one that never changes. */
 static size_t sizes_of(uint64_t n, size_t sizes[4])
