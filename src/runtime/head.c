@@ -691,9 +691,9 @@ void head_write_save(struct buf *out, const struct head_save *save)
 {
     static const char *const formats[] = {
         [HEAD_SAVE_STATE] = "state", [HEAD_SAVE_NAMESPACE] = "namespace"};
-    buf_printf(out, "{\"op\":\"save\",\"id\":%llu,\"format\":\"%s\",\"max_bytes\":%llu}",
+    buf_printf(out, "{\"op\":\"save\",\"id\":%llu,\"format\":\"%s\",\"max_bytes\":%llu%s}",
                (unsigned long long)save->id, formats[save->format],
-               (unsigned long long)save->max_bytes);
+               (unsigned long long)save->max_bytes, save->is_last ? ",\"last\":true" : "");
 }
 
 int head_save(struct head *head, const struct head_save *save, int sock, struct err *e)

@@ -186,6 +186,7 @@ struct head_save {
     uint64_t id;
     enum head_save_format format;
     uint64_t max_bytes;
+    bool is_last; /* nothing is asked of it afterwards: it may do without a copy */
 };
 
 /* An idle one, or a copy of it, writes its state to `sock`, which is closed here in any case. */

@@ -27,6 +27,7 @@ struct oneshot {
     int sock; /* that the state comes from, until the store has it; -1 */
     struct loop_poll *poll;
     struct oneshot_files *files; /* being found; NULL: they are not */
+    unsigned n_pending;          /* that the answer waits for: state, files */
     struct oneshot_answer answer;
     bool is_starting; /* somebody further up the stack has it in hand, and frees it if need be */
     bool is_over;
@@ -87,6 +88,12 @@ static void finish(struct oneshot *o)
     end(o);
 }
 
+static void one_less(struct oneshot *o)
+{
+    if (--o->n_pending == 0)
+        finish(o);
+}
+
 /* ---- files -------------------------------------------------------------------------------------
  */
 
@@ -94,19 +101,16 @@ static void on_files(void *context)
 {
     struct oneshot *o = context;
     o->files = NULL;
-    finish(o);
+    one_less(o);
 }
 
 static void find_files(struct oneshot *o)
 {
     bool can_look = o->session->state != SESSION_DEAD && o->engine->store != NULL;
-    if (!o->request.wants_files || !can_look) {
-        finish(o);
+    if (!o->request.wants_files || !can_look)
         return;
-    }
     o->files = oneshot_files_find(o->session, o->request.files_ttl_ms, &o->answer, on_files, o);
-    if (o->files == NULL)
-        finish(o);
+    o->n_pending += o->files != NULL;
 }
 
 /* ---- the state it leaves -----------------------------------------------------------------------
@@ -115,7 +119,7 @@ static void find_files(struct oneshot *o)
 static void saved(struct oneshot *o)
 {
     stop_saving(o);
-    find_files(o);
+    one_less(o);
 }
 
 /* The run itself succeeded; only that its state is not to be had. */
@@ -235,8 +239,10 @@ static void save(struct oneshot *o)
 {
     struct err e;
     int socks[2];
-    struct head_save order = {
-        .id = 1, .format = HEAD_SAVE_NAMESPACE, .max_bytes = o->request.state_max_bytes};
+    struct head_save order = {.id = 1,
+                              .format = HEAD_SAVE_NAMESPACE,
+                              .max_bytes = o->request.state_max_bytes,
+                              .is_last = true};
     if (head_socketpair(socks, &e) < 0) {
         not_saved(o, e.message);
         return;
@@ -292,10 +298,12 @@ static void on_result(void *context, const struct exec_result *result)
         return;
     }
     oneshot_take_result(&o->answer, &o->request, result);
+    o->n_pending = 1;
+    find_files(o);
     if (is_to_be_saved(o))
         save(o);
     else
-        find_files(o);
+        one_less(o);
 }
 
 static void on_failed(void *context, const struct err *e)
@@ -391,10 +399,21 @@ void oneshot_on_death(struct oneshot *o)
     const struct session *session = o->session;
     if (session == NULL || session->running != NULL || o->is_over)
         return;
-    if (o->is_loading)
+    if (o->is_loading) {
         not_loaded(o, session->death.message);
-    else if (o->step != NULL)
+        return;
+    }
+    if (o->n_pending == 0)
+        return;
+    o->n_pending++; /* until all that it waits for is given up */
+    if (o->files != NULL) {
+        oneshot_files_forget(take_ptr(o->files));
+        snprintf(o->answer.files_reason, sizeof(o->answer.files_reason), "the sandbox has ended");
+        o->n_pending--;
+    }
+    if (o->step != NULL)
         not_saved(o, session->death.message);
+    one_less(o);
 }
 
 /* ---- starting ----------------------------------------------------------------------------------

@@ -3,8 +3,7 @@
  * streams, an exit code, one line about what failed; and if that is asked for the files it made and
  * its variables, for the next run to begin with.
  *
- *   FETCHING the state --> STARTING --> LOADING it --> RUNNING --> SAVING --> RECORDING files -->
- * over
+ *   FETCHING a state --> STARTING --> LOADING it --> RUNNING --> SAVING it and its files --> over
  */
 #pragma once
 

@@ -72,6 +72,10 @@ class Checkpoints:
             copied.descriptors = order.descriptors()
         return copied
 
+    def is_alone(self) -> bool:
+        """Does only this thread run?"""
+        return self._forks.is_possible and self._forks.count_threads() == 1
+
     def fork_saver(self, stream: int, ours: List[int]) -> int:
         """Of the session itself, whatever threads it has: 0 in the copy, else nothing came of it
         if it is negative. With threads CPython's hooks run: its locks may be held by others."""

@@ -219,6 +219,8 @@ class Session:
 
     def _fork_saver(self, order: Dict[str, Any]) -> None:
         (stream,) = self._take_descriptors(1)
+        if order.get("last") and self._checkpoints.is_alone():
+            saver.run_last(self._subject, stream, order)
         self._subject.place.note_random()
         with self._reserve:
             pid = self._checkpoints.fork_saver(stream, self._own_descriptors())

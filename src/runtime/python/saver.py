@@ -16,6 +16,7 @@ _write = os.write
 _close = os.close
 _exit = os._exit
 _set_handler = _signal.signal
+_pause = _signal.pause
 _IGNORED = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT, _signal.SIGPIPE,
             _signal.SIGUSR1, _signal.SIGUSR2)  # fmt: skip
 
@@ -25,22 +26,36 @@ _RECURSION_LIMIT = 9000  # a pickler takes two or three for each level, and 8 Mi
 def run(subject: saving.Subject, stream: int, order: Dict[str, Any]) -> NoReturn:
     """`stream` is a socket. By the first byte the warden learns who speaks."""
     try:
-        for number in _IGNORED:
-            _set_handler(number, _signal.SIG_IGN)
-        _write(stream, b"s")
-        max_bytes = int(order["max_bytes"])
-        writer = records.Writer(stream, max_bytes)
-        if order["format"] == "namespace":
-            _prepare()
-            namespaces.save(subject, writer, max_bytes)
-        else:
-            saver = saving.Saver(subject, writer, max_bytes)
-            _prepare()
-            saver.run()
-        _close(stream)  # the kernel would take its time: it dismantles the memory first
+        _save(subject, stream, order)
         _exit(0)
     except BaseException:  # the stream has no end, and so nothing of it counts
         _exit(1)
+
+
+def run_last(subject: saving.Subject, stream: int, order: Dict[str, Any]) -> NoReturn:
+    """In the session itself, which is not needed any more: it waits for its end."""
+    try:
+        _save(subject, stream, order)
+    except BaseException:
+        _exit(1)
+    while True:
+        _pause()
+
+
+def _save(subject: saving.Subject, stream: int, order: Dict[str, Any]) -> None:
+    for number in _IGNORED:
+        _set_handler(number, _signal.SIG_IGN)
+    _write(stream, b"s")
+    max_bytes = int(order["max_bytes"])
+    writer = records.Writer(stream, max_bytes)
+    if order["format"] == "namespace":
+        _prepare()
+        namespaces.save(subject, writer, max_bytes)
+    else:
+        saver = saving.Saver(subject, writer, max_bytes)
+        _prepare()
+        saver.run()
+    _close(stream)  # the kernel would take its time: it dismantles the memory first
 
 
 def _prepare() -> None:
