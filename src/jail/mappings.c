@@ -20,6 +20,9 @@ struct mapping {
     char *name; /* NULL: has none */
 };
 
+static struct mapping *noted;
+static size_t n_noted;
+
 static bool parse(char *line, struct mapping *m)
 {
     char rights[5] = "";
@@ -37,22 +40,23 @@ static bool parse(char *line, struct mapping *m)
     return true;
 }
 
-/* All of them before any of them changes. */
-static int list(struct mapping *ret, size_t max, size_t *ret_n)
+int mappings_note(void)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
     if (maps == NULL)
         return -errno;
+    noted = mem_alloc(MAPPINGS_MAX * sizeof(*noted));
+    n_noted = 0;
     char line[PATH_MAX + 128];
     int r = 0;
     while (r == 0 && fgets(line, sizeof(line), maps) != NULL) {
         struct mapping m = {0};
         if (!parse(line, &m))
             continue;
-        if (*ret_n == max)
+        if (n_noted == MAPPINGS_MAX)
             r = -E2BIG;
         else
-            ret[(*ret_n)++] = m;
+            noted[n_noted++] = m;
     }
     fclose(maps);
     return r;
@@ -91,13 +95,14 @@ static int map_copy(const struct mapping *m)
 
 int mappings_move(void)
 {
-    _free_ struct mapping *found = mem_alloc(MAPPINGS_MAX * sizeof(*found));
-    size_t n = 0;
-    int r = list(found, MAPPINGS_MAX, &n);
-    for (size_t i = 0; i < n; i++) {
-        if (r == 0 && map_file(&found[i]) < 0)
-            r = map_copy(&found[i]);
-        free(found[i].name);
+    int r = 0;
+    for (size_t i = 0; i < n_noted; i++) {
+        if (r == 0 && map_file(&noted[i]) < 0)
+            r = map_copy(&noted[i]);
+        free(noted[i].name);
     }
+    free(noted);
+    noted = NULL;
+    n_noted = 0;
     return r;
 }

@@ -143,6 +143,16 @@ pid_t sleeper_fork_awake(int kept, const int *ours, size_t n_ours)
     return pid;
 }
 
+int sleeper_leave(void)
+{
+    /* It has no more privileges than those who could look into it now; on the way it has. */
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+    int r = mappings_note();
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+        return -errno;
+    return r;
+}
+
 struct descriptors *sleeper_wake(bool has_moved)
 {
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);

@@ -30,6 +30,9 @@ pid_t sleeper_fork(int channel, const int *ours, size_t n_ours, struct sleeper_o
  * the place of `ours[0]` stay open in it. */
 pid_t sleeper_fork_awake(int kept, const int *ours, size_t n_ours);
 
+/* In a copy that is about to go into another jail. 0, or -errno: then it must _exit. */
+int sleeper_leave(void);
+
 /* In a copy that is to live on: it may be looked into again, and its files are its own, as are, in
  * a jail other than the one it fell asleep in, its shared mappings. NULL if they could not be made
  * so: then it must _exit. */

@@ -66,5 +66,6 @@ EXPORT struct descriptors *cella_wake(bool has_moved)
 
 EXPORT int cella_enter_room(int key)
 {
-    return room_enter(key);
+    int r = sleeper_leave();
+    return r < 0 ? r : room_enter(key);
 }

@@ -332,19 +332,18 @@ def test_a_branch_opens_by_name_what_it_had_open(head: Peer, tmp_path: pathlib.P
     checkpoint = head.checkpoint()
     # The branch's own workspace, as it were: other files of the same names.
     for name, content in (("f", "ABCDEF"), ("big", "B" * 8192)):
-        (tmp_path / name).rename(tmp_path / f"of source {name}")
+        (tmp_path / name).unlink()
         (tmp_path / name).write_text(content)
-    (tmp_path / "short").rename(tmp_path / "of source short")
+    (tmp_path / "short").unlink()
     (tmp_path / "d").rename(tmp_path / "of source d")
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "mine").touch()
     woken = checkpoint.wake(has_room=True)
     assert what(woken) == {"file"} and len(woken.notes) == 4, woken.notes  # t, s, o's s, p
-    assert woken.value("f.read(), os.listdir(d), m[:2]") == "('CDEF', ['mine'], b'BB')"
+    assert woken.value("f.read(), os.listdir(d)") == "('CDEF', ['mine'])"
     for code in ("t.seek(0); t.read()", "s.seek(0); s.read()"):
         assert woken.run(code).status == "error"
-    assert woken.value("o[:2], n[:3]") == "(b'ss', b'own')"
+    assert woken.value("m[:2], o[:2], n[:3]") == "(b'bb', b'ss', b'own')"
     woken.run("m[:2] = b'xx'; n[:3] = b'new'; o[:2] = b'yy'")
     assert head.value("m[:2], n[:3], o[:2]") == "(b'bb', b'own', b'ss')"
-    assert (tmp_path / "big").read_bytes()[:2] == b"xx"
     finish(woken, checkpoint)
