@@ -89,10 +89,11 @@ static int write_at(int fd, const void *bytes, size_t len, off_t at)
  * that is -1. A file that ends sooner was cut meanwhile: -EAGAIN. */
 static int take_stretch(int fd, off_t start, off_t end, blake2b_state *hash, int to)
 {
-    _free_ unsigned char *piece = malloc(PIECE_BYTES);
+    size_t size = (size_t)MIN(end - start, (off_t)PIECE_BYTES);
+    _free_ unsigned char *piece = malloc(size);
     int r = piece == NULL ? -ENOMEM : 0;
     while (r == 0 && start < end) {
-        ssize_t n = read_at(fd, piece, (size_t)MIN(end - start, (off_t)PIECE_BYTES), start);
+        ssize_t n = read_at(fd, piece, MIN((size_t)(end - start), size), start);
         if (n <= 0)
             return n < 0 ? (int)n : -EAGAIN;
         if (hash != NULL)

@@ -58,7 +58,8 @@ static int set_up_in(const char *parent)
 static int set_up(void **state)
 {
     (void)state;
-    return set_up_in("/tmp");
+    const char *parent = getenv("CELLA_TEST_DISK"); /* to try another file system */
+    return set_up_in(parent == NULL ? "/tmp" : parent);
 }
 
 /* In memory: a disk's file system would take longer to make many files than we to record them, and

@@ -263,6 +263,25 @@ static void a_big_workspace_does_not_hold_up_the_others(void **state)
     leave(&small);
 }
 
+static void a_restore_that_was_cut_short_is_given_again(void **state)
+{
+    (void)state;
+    struct head h = begin();
+    order(&h, "for i in range(16):\n"
+              "    with open(f'f{i}', 'wb') as f: f.truncate(8 << 20); f.write(b'%d' % i)\n");
+    struct manifest_name before = record(&h);
+    order(&h, "for i in range(16): os.truncate(f'f{i}', i)\n"
+              "os.unlink('f3'); put('new', 'new')");
+    uint64_t cut = ask_restore(&h, before.hex);
+    pid_t pid = find_archivist();
+    assert_true(pid > 0);
+    kill(pid, SIGKILL);
+    await(WARDEN_RESTORED, cut); /* with an error, unless it was faster */
+    restore(&h, before, "{");
+    assert_string_equal(record(&h).hex, before.hex);
+    leave(&h);
+}
+
 static int run(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +291,7 @@ static int run(void)
         cmocka_unit_test(orders_about_one_workspace_keep_their_order),
         cmocka_unit_test(a_workspace_that_is_not_there_is_told),
         cmocka_unit_test(a_big_workspace_does_not_hold_up_the_others),
+        cmocka_unit_test(a_restore_that_was_cut_short_is_given_again),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }
