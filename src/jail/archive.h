@@ -80,5 +80,5 @@ struct archive_restored {
  * blob is read and checked, then the disk space is reserved, then bytes are replaced. A file that
  * does not exist, or whose inode has another name as well, is written beside and renamed into
  * place. */
-void archive_restore(struct archive *a, int workspace, int store, const struct blob_hash *manifest,
-                     struct archive_restored *ret);
+void archive_restore(struct archive *a, int workspace, int store, const struct blob_hash *wanted,
+                     struct archive_restored *ret); /* NULL: no files at all */

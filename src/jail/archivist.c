@@ -116,11 +116,13 @@ static void restore(struct place *p, const struct archivist_order *order, struct
     _free_ struct archive_restored *restored = mem_alloc(sizeof(*restored));
     struct blob_hash manifest;
     _fd_ int top = tree_open(archivist.workspaces, p->workspace, O_RDONLY | O_DIRECTORY, 0);
-    if (top < 0 || blob_parse_hex(order->manifest, &manifest) < 0)
+    bool has_manifest = blob_parse_hex(order->manifest, &manifest) == 0;
+    if (top < 0)
         snprintf(restored->errors[restored->n_errors++], ARCHIVE_ERROR_SIZE,
-                 "the workspace cannot be opened: %s", strerror(top < 0 ? -top : EINVAL));
+                 "the workspace cannot be opened: %s", strerror(-top));
     else
-        archive_restore(&p->archive, top, archivist.store, &manifest, restored);
+        archive_restore(&p->archive, top, archivist.store, has_manifest ? &manifest : NULL,
+                        restored);
     put_restored(out, restored);
 }
 

@@ -120,7 +120,7 @@ struct archivist_order {
     enum archivist_order_type type;
     uint64_t ticket;
     char workspace[WORKSPACE_NAME_MAX];
-    char manifest[BLOB_HEX_SIZE]; /* RECORD: the base or "" */
+    char manifest[BLOB_HEX_SIZE]; /* RECORD: the base or ""; RESTORE: "" for none */
     struct archive_budget budget;
 };
 

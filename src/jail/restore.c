@@ -393,26 +393,51 @@ static void restore_dir(struct restore *r, int dir, const struct manifest_entry 
         complain_entry(r, entry, e);
 }
 
-void archive_restore(struct archive *a, int workspace, int store, const struct blob_hash *hash,
+/* What a workspace begins as: nothing but itself. */
+static struct manifest *empty_manifest(const struct stat *top, struct blob_hash *ret_hash)
+{
+    _buf_ struct buf out = BUF_INIT(KIB);
+    struct manifest_entry entry = {.type = MANIFEST_DIR,
+                                   .mode = top->st_mode & 07777,
+                                   .mtime_ns = tree_ns(&top->st_mtim),
+                                   .path = "",
+                                   .target = ""};
+    struct manifest *m = NULL;
+    struct err e;
+    manifest_begin(&out);
+    manifest_append(&out, &entry);
+    manifest_end(&out, 1);
+    if (manifest_parse(out.data, out.len, &m, &e) < 0)
+        abort(); /* it is ours */
+    blob_hash_of(out.data, out.len, ret_hash);
+    return m;
+}
+
+void archive_restore(struct archive *a, int workspace, int store, const struct blob_hash *wanted,
                      struct archive_restored *ret)
 {
     *ret = (struct archive_restored){0};
     struct restore r = {.archive = a, .store = store, .out = ret};
-    struct manifest *m;
+    struct blob_hash hash;
+    struct manifest *m = NULL;
     struct stat st;
     struct err e;
     if (fstat(workspace, &st) < 0) {
         complain(&r, "the workspace cannot be looked at: %s", strerror(errno));
         return;
     }
-    if (manifest_load(store, hash, &m, &e) < 0) {
+    if (wanted == NULL) {
+        m = empty_manifest(&st, &hash);
+    } else if (manifest_load(store, wanted, &m, &e) < 0) {
         complain(&r, "%s", e.message);
         return;
+    } else {
+        hash = *wanted;
     }
     r.uid = st.st_uid;
     r.gid = st.st_gid;
     r.manifest = m;
     r.seen = mem_alloc(m->n_entries * sizeof(*r.seen));
     restore_dir(&r, workspace, &m->entries[0]);
-    archive_know(a, m, hash, r.seen, 0);
+    archive_know(a, m, &hash, r.seen, 0);
 }

@@ -484,8 +484,6 @@ int warden_restore(struct warden *w, uint64_t ticket, const char *workspace, con
                    struct err *e)
 {
     struct request r = {.type = REQUEST_RESTORE, .head = ticket};
-    if (manifest[0] == '\0')
-        return err_set(e, ERR_INVALID, "no manifest to restore is named");
     return send_archive(w, &r, workspace, manifest, e);
 }
 

@@ -151,7 +151,7 @@ struct archive_budget {
  * workspace changed meanwhile; manifest null: nothing was recorded, and reason says why. */
 int warden_record(struct warden *w, uint64_t ticket, const char *workspace, const char *base,
                   const struct archive_budget *budget, struct err *e);
-/* Makes the workspace, which has to exist, equal to a manifest. The answer:
+/* Makes the workspace, which has to exist, equal to a manifest, or empty for "". The answer:
  *   {"changed":n,"removed":n,"created":n,"errors":["..."...]}
  * errors: at most 20, each names the file or says why nothing could be done; what is not named is
  * restored. */
