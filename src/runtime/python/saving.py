@@ -66,9 +66,14 @@ def describe(error: BaseException) -> str:
     kind = type(error).__name__
     if type(error) is RecursionError:
         text = "it is nested too deeply"
-    elif type(error) not in (TypeError, ValueError, AttributeError) or not text:
+    elif type(error) not in _PLAIN or not text:
         text = f"{kind}: {text}" if text else kind
     return text[:_MAX_REASON_CHARS]
+
+
+# Their texts say it all.
+_PLAIN = (TypeError, ValueError, AttributeError, records.Broken, packing.Unreadable,
+          rebuild.Unusable)  # fmt: skip
 
 
 class Losses:
