@@ -26,6 +26,7 @@ struct adopted {
 
 static struct {
     pid_t session;
+    sh_builtin_func_t *kill; /* bash's own */
     struct adopted items[ADOPTED_MAX];
     size_t n;
 } adopted;
@@ -92,10 +93,31 @@ static pid_t waitpid_of_shell(pid_t pid, int *status, int options)
     return options & WNOHANG ? take_any(status, options) : wait_for_any(status, options);
 }
 
+/* `kill $$` means this shell, whatever its number is now. */
+static int kill_of_shell(WORD_LIST *args)
+{
+    char before[16], now[16];
+    snprintf(before, sizeof(before), "%d", (int)dollar_dollar_pid);
+    snprintf(now, sizeof(now), "%d", (int)adopted.session);
+    for (WORD_LIST *word = args; word != NULL && adopted.session != dollar_dollar_pid;
+         word = word->next)
+        if (strcmp(word->word->word, before) == 0) {
+            xfree(word->word->word);
+            word->word->word = savestring(now);
+        }
+    this_shell_builtin = adopted.kill;
+    return adopted.kill(args);
+}
+
 void children_install(void)
 {
     adopted.session = getpid();
     imports_replace("waitpid", waitpid_of_shell);
+    struct builtin *found = builtin_address_internal((char *)(uintptr_t) "kill", 1);
+    if (found != NULL) {
+        adopted.kill = found->function;
+        found->function = kill_of_shell;
+    }
 }
 
 void children_notice(void)

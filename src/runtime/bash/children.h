@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 
+/* The builtin `kill` takes the number `$$`, which stays what it was, for this shell's own. */
 void children_install(void);
 
 /* In the copy that goes to sleep: those that run become adopted ones. */

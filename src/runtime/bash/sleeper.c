@@ -16,7 +16,11 @@
 #include "runtime/bash/save.h"
 
 #include <limits.h>
+#include <poll.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+
+enum { READER_MS = 5000 };
 
 static struct {
     struct channel *control; /* the shell's, or while asleep the checkpoint's own */
@@ -107,6 +111,14 @@ static bool wake(void)
 static const struct request *order; /* of the saver under way */
 static bool is_awake;               /* the shell itself saves, and no checkpoint */
 
+/* Whoever wants to know who wrote must find us alive. */
+static void wait_for_reader(void)
+{
+    struct pollfd pfd = {.fd = sleeper.control->fd, .events = POLLIN};
+    shutdown(pfd.fd, SHUT_WR);
+    poll(&pfd, 1, READER_MS);
+}
+
 /* In a copy of its own, which ends with it: what it calls of bash may change things. Signals are
  * held back, and not ignored: those would show as traps. */
 static void save_and_exit(int sock)
@@ -118,6 +130,7 @@ static void save_and_exit(int sock)
         part();
     descriptors_note_files();
     save_write(sleeper.control->fd, order);
+    wait_for_reader();
     _exit(0);
 }
 

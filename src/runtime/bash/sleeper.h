@@ -6,7 +6,8 @@
  *
  * All are siblings: children of the shell's parent, so that the user's `wait` knows of none. What a
  * copy keeps, and what it cannot keep, stands in descriptors.h and children.h. `$$` stays what it
- * was, as in every subshell of bash; BASHPID is the process's own. */
+ * was, as in every subshell of bash, and `kill $$` means this shell; BASHPID is the process's own.
+ */
 #pragma once
 
 #include "runtime/bash/channel.h"
