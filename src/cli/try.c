@@ -93,14 +93,30 @@ static void tell_changes(const json_t *answer)
         cli_show_names(STDERR_FILENO, json_object_get(answer, "names"));
 }
 
+/* The answer comes as a whole: there is nothing to see before it. */
+static int show_answer(struct attempt *a, const json_t *answer)
+{
+    const json_t *outputs = json_object_get(answer, "outputs");
+    a->cell.show = &a->show;
+    for (int is_stderr = 0; is_stderr <= 1; is_stderr++) {
+        size_t len = 0;
+        const char *text = cli_json_text(answer, is_stderr ? "stderr" : "stdout", &len);
+        if (text != NULL)
+            cli_show_stream(&a->show, is_stderr, text, len);
+    }
+    for (size_t i = 0; i < json_array_size(outputs); i++)
+        cli_show_output(&a->show, json_array_get(outputs, i));
+    int status = cli_cell_finish(&a->cell, answer);
+    tell_changes(answer);
+    return status;
+}
+
 static int conclude(const struct cli_args *args, struct cli_client *c, struct attempt *a,
                     json_t *answer, struct err *e)
 {
     int64_t id = cli_json_int(answer, "try_id", -1);
     bool commits = cli_has(args, "commit"), discards = cli_has(args, "discard");
-    int status = a->is_json ? cli_cell_exit_status(answer) : cli_cell_finish(&a->cell, answer);
-    if (!a->is_json)
-        tell_changes(answer);
+    int status = a->is_json ? cli_cell_exit_status(answer) : show_answer(a, answer);
     if (!a->is_json && !commits && !discards && id >= 0)
         commits = ask_to_keep();
     bool is_decided = id >= 0 && (!a->is_json || commits || discards);
@@ -186,7 +202,6 @@ static int run(const struct cli_args *args, struct err *e)
         return -1;
     a.show = (struct cli_show){.image_dir = cli_value(args, "save-images"),
                                .is_coloured = cli_is_coloured(STDERR_FILENO)};
-    a.cell.show = a.is_json ? NULL : &a.show;
     cli_signals_take();
     return cli_client_with(args, false, attempt, &a, e);
 }

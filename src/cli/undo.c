@@ -41,26 +41,24 @@ static int move(const struct cli_args *args, struct cli_client *c, void *context
     return fd_write_all(STDOUT_FILENO, buf_str(&out), out.len) < 0 ? CLI_EXIT_PIPE : 0;
 }
 
-static int run(const struct cli_args *args, const char *name, struct err *e)
+static int run(const struct cli_args *args, struct move *m, struct err *e)
 {
-    struct move m = {.name = name, .to = -1};
     if (args->n_words != 1) {
         err_set(e, ERR_INVALID, "name one session");
         return err_advise(e, "list the sessions with: cella ps");
     }
-    if (cli_parse_number(args, "to", &m.to, e) < 0)
-        return -1;
-    return cli_client_with(args, false, move, &m, e);
+    return cli_client_with(args, false, move, m, e);
 }
 
 static int run_undo(const struct cli_args *args, struct err *e)
 {
-    return run(args, "undo", e);
+    struct move m = {.name = "undo", .to = -1};
+    return cli_parse_number(args, "to", &m.to, e) < 0 ? -1 : run(args, &m, e);
 }
 
 static int run_redo(const struct cli_args *args, struct err *e)
 {
-    return run(args, "redo", e);
+    return run(args, &(struct move){.name = "redo", .to = -1}, e);
 }
 
 const struct cli_verb cli_undo_verb = {
