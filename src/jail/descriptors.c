@@ -46,7 +46,9 @@ static enum descriptor_kind kind_of(int fd, const struct stat *st)
         return DESCRIPTOR_PIPE;
     if (S_ISSOCK(st->st_mode))
         return DESCRIPTOR_SOCKET;
-    if (S_ISDIR(st->st_mode) || S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode))
+    if (S_ISDIR(st->st_mode)) /* who lists it has an offset too */
+        return DESCRIPTOR_FILE;
+    if (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode))
         return DESCRIPTOR_PLAIN;
     if (is_event(fd))
         return DESCRIPTOR_EVENT;
@@ -219,19 +221,27 @@ void descriptors_reopen(struct descriptors *d)
             d->list[i].error = -reopen(&d->list[i]);
 }
 
+/* Offsets in a directory are the file system's own numbers, and mean nothing in another. */
+static bool find_place(int fd, const struct descriptor *one)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return false;
+    if (one->kind == DESCRIPTOR_PLAIN)
+        return !S_ISREG(st.st_mode);
+    return S_ISDIR(st.st_mode) ||
+           (S_ISREG(st.st_mode) && lseek(fd, MAX(one->offset, 0), SEEK_SET) >= 0);
+}
+
 static int open_by_name(const struct descriptors *d, const struct descriptor *one)
 {
     const char *name = d->text + one->text_at;
-    struct stat st;
     if (one->text_len == 0 || name[0] != '/')
         return -ENOENT;
     int fd = open(name, (one->flags & (REOPENED_FLAGS | O_PATH)) | O_NOCTTY | O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    bool is_same_kind =
-        fstat(fd, &st) == 0 && S_ISREG(st.st_mode) == (one->kind == DESCRIPTOR_FILE);
-    bool has_place = one->kind != DESCRIPTOR_FILE || lseek(fd, MAX(one->offset, 0), SEEK_SET) >= 0;
-    if (is_same_kind && has_place)
+    if (find_place(fd, one))
         return fd;
     close(fd);
     return -ENOENT;

@@ -14,8 +14,8 @@
 enum { DESCRIPTORS_MAX = 1024, DESCRIPTORS_TEXT_MAX = 64 * 1024 };
 
 enum descriptor_kind {
-    DESCRIPTOR_PLAIN,  /* a directory, a device: may be shared */
-    DESCRIPTOR_FILE,   /* opened again */
+    DESCRIPTOR_PLAIN,  /* a device: may be shared */
+    DESCRIPTOR_FILE,   /* or a directory: opened again */
     DESCRIPTOR_PIPE,   /* replaced */
     DESCRIPTOR_SOCKET, /* replaced */
     DESCRIPTOR_EVENT,  /* epoll, eventfd, timerfd, signalfd: replaced; its text tells what it was */

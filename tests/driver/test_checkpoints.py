@@ -23,6 +23,7 @@ def test_a_checkpoint_wakes_as_it_was(head: Peer) -> None:
     head.run("x = 1\nf = lambda: x\ng = (n for n in range(9))\nnext(g), next(g)")
     checkpoint = head.checkpoint()
     head.run("x = 2; next(g)")
+    assert head.run("import os\nos.wait()").error["name"] == "ChildProcessError"
     woken = checkpoint.wake()
     assert woken.notes == []
     assert woken.value("f(), next(g)") == "(1, 2)"

@@ -162,6 +162,28 @@ def test_event_loops_are_each_its_own(head: Peer) -> None:
     finish(woken, checkpoint)
 
 
+def test_signals_of_an_event_loop(head: Peer) -> None:
+    head.run("import asyncio, os, signal\nhits = []\nloop = asyncio.new_event_loop()\n"
+             "loop.add_signal_handler(signal.SIGUSR1, lambda: (hits.append(1), loop.stop()))")
+    checkpoint = head.checkpoint()
+    woken = checkpoint.wake()
+    assert woken.notes == []
+    for peer in (woken, head):
+        assert peer.value("os.kill(os.getpid(), signal.SIGUSR1); loop.run_forever(); hits") == "[1]"
+    finish(woken, checkpoint)
+
+
+def test_a_directory_that_is_being_listed(head: Peer, tmp_path: pathlib.Path) -> None:
+    for number in range(2000):
+        (tmp_path / f"a file with a long name {number:030}").touch()
+    head.run("import os\nentries = os.scandir('.'); next(entries)")
+    checkpoint = head.checkpoint()
+    assert head.value("len(list(entries))") == "1999"
+    woken = checkpoint.wake()
+    assert woken.value("len(list(entries))") == "1999"
+    finish(woken, checkpoint)
+
+
 def test_a_server_of_the_event_loop_ends(head: Peer) -> None:
     head.run("import asyncio\nseen = []\n"
              "async def serve(reader, writer):\n    try:\n        await reader.readline()\n"

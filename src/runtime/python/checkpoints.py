@@ -3,7 +3,9 @@ becomes a head; asked to save, one that writes the session's state and ends.
 
 CPython's fork hooks do not run. They would call the handlers that user code registered with
 os.register_at_fork, at moments that are none of its business, and seed `random` anew; what they
-repair are locks and states of other threads, and a session with more than one is not copied.
+repair are locks and states of other threads, and a session with more than one is not copied. Nor is
+the collector frozen: pages would stay shared that it otherwise writes to, and what is garbage now
+would never be found.
 """
 
 from __future__ import annotations
