@@ -122,6 +122,16 @@ static void on_notice(void *context, const char *event, const char *text)
     log_info(event, LOG_TEXT("text", text));
 }
 
+/* Of the store: said once when it begins and once when it is over. */
+static void on_trouble(void *context, const struct err *e)
+{
+    (void)context;
+    if (e == NULL)
+        log_info("store_works_again");
+    else
+        log_error("store_fails", LOG_TEXT("text", e->message), LOG_TEXT("advice", e->advice));
+}
+
 static void on_lost(void *context, const char *text)
 {
     struct daemon *d = context;
@@ -279,7 +289,8 @@ static int prepare(struct daemon *d, struct err *e)
     /* After the warden: what it starts must not inherit these. */
     raise_file_limit();
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGHUP, SIG_IGN); /* until the loop takes it */
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its writing, not our end */
+    signal(SIGHUP, SIG_IGN);  /* until the loop takes it */
     return warden_drop_privilege(d->warden, e);
 }
 
@@ -337,6 +348,7 @@ static int run(struct daemon *d, struct err *e)
     snprintf(dir, sizeof(dir), "/proc/self/fd/%d", d->data.fd);
     if (store_open(dir, &d->loop, &d->store, e) < 0)
         return err_context(e, "opening the store in %s", d->data.path);
+    store_on_trouble(d->store, on_trouble, NULL);
     if (blob_open_store(dir, &d->blobs, e) < 0 || start_engine(d, e) < 0)
         return -1;
     if (engine_use_store(d->engine, d->store, d->blobs, &d->failure) < 0)
