@@ -5,8 +5,10 @@ of the session do not reach it, and the daemon ends it when it takes too long.""
 from __future__ import annotations
 
 import _signal
+import _socket
 import gc
 import os
+import select
 import sys
 from typing import Any, Dict, NoReturn
 
@@ -17,9 +19,12 @@ _close = os.close
 _exit = os._exit
 _set_handler = _signal.signal
 _pause = _signal.pause
+_Socket = _socket.socket
+_poll = select.poll
 _IGNORED = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT, _signal.SIGPIPE,
             _signal.SIGUSR1, _signal.SIGUSR2)  # fmt: skip
 
+_READ_WITHIN_MS = 5000
 _RECURSION_LIMIT = 9000  # a pickler takes two or three for each level, and 8 MiB of stack suffice
 
 
@@ -27,6 +32,7 @@ def run(subject: saving.Subject, stream: int, order: Dict[str, Any]) -> NoReturn
     """`stream` is a socket. By the first byte the warden learns who speaks."""
     try:
         _save(subject, stream, order)
+        _outlive_reader(stream)
         _exit(0)
     except BaseException:  # the stream has no end, and so nothing of it counts
         _exit(1)
@@ -36,6 +42,7 @@ def run_last(subject: saving.Subject, stream: int, order: Dict[str, Any]) -> NoR
     """In the session itself, which is not needed any more: it waits for its end."""
     try:
         _save(subject, stream, order)
+        _close(stream)
     except BaseException:
         _exit(1)
     while True:
@@ -55,7 +62,17 @@ def _save(subject: saving.Subject, stream: int, order: Dict[str, Any]) -> None:
         saver = saving.Saver(subject, writer, max_bytes)
         _prepare()
         saver.run()
-    _close(stream)  # the kernel would take its time: it dismantles the memory first
+
+
+def _outlive_reader(stream: int) -> None:
+    """The end of the stream is told now: the kernel would dismantle the memory first. A copy that
+    has little to say must be there still when the warden asks who it is."""
+    other_end = _Socket(fileno=stream)
+    other_end.shutdown(_socket.SHUT_WR)
+    watch = _poll()
+    watch.register(stream, 0)  # POLLHUP: the reader has closed it
+    watch.poll(_READ_WITHIN_MS)
+    other_end.detach()
 
 
 def _prepare() -> None:
