@@ -503,13 +503,24 @@ static void set_limits(struct jail *j, const struct jail_limits *limits)
         order_keeper(KEEPER_WATCH, j, false, NULL, 0);
 }
 
+static bool has_checkpoint(const struct jail *j)
+{
+    for (const struct list *at = j->inmates.next; at != &j->inmates; at = at->next)
+        if (CONTAINER_OF(at, struct inmate, link)->kind == WARDEN_CHECKPOINT)
+            return true;
+    return false;
+}
+
 /* Everything that the head's group runs feels an interrupt; a head that left its group feels it
- * too. */
+ * too. Not so if it is killed and a checkpoint is there to come back to: whoever was there then
+ * goes on, and warden_clear ends the others. */
 static void signal_inmate(const struct inmate *i, int sig)
 {
     if (i->pid > 0 && sig > 0) {
-        kill(-i->pid, sig);
-        if (getpgid(i->pid) != i->pid)
+        bool is_alone = sig == SIGKILL && has_checkpoint(i->jail);
+        if (!is_alone)
+            kill(-i->pid, sig);
+        if (is_alone || getpgid(i->pid) != i->pid)
             kill(i->pid, sig);
     }
     tell(&(struct report){.type = WARDEN_SIGNALED, .jail = i->jail->id, .head = i->head}, "");

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 enum { ORDER_MAX = 1024 };
 
@@ -98,6 +99,10 @@ void snapshot_on_event(struct snapshot *snapshot, const struct warden_event *eve
     } else if (event->type == WARDEN_REFUSED) {
         gone(snapshot, event->text);
     } else if (event->type == WARDEN_EXITED) {
+        /* One of the kernel's kills was this one: it is not what ends the next head. */
+        if (WIFSIGNALED(event->status) && WTERMSIG(event->status) == SIGKILL &&
+            event->oom_kills > snapshot->room->oom_kills)
+            snapshot->room->oom_kills++;
         gone(snapshot, "its process was ended");
     } else if (event->type == WARDEN_GONE || event->type == WARDEN_LOST) {
         gone(snapshot, "its jail is gone");
