@@ -60,7 +60,8 @@ struct archive_recorded {
     char reason[1024];  /* why there is no manifest; any bytes, for a path may be in it */
 };
 
-/* `base`: a manifest whose blobs the caller keeps, or NULL. */
+/* `base`: the manifest of the last record, or NULL: if it is ours and we looked for its blobs not
+ * long ago, they are not looked for again. */
 void archive_record(struct archive *a, int workspace, int store, const struct blob_hash *base,
                     const struct archive_budget *budget, struct archive_recorded *ret);
 

@@ -5,6 +5,7 @@
 #include "base/list.h"
 #include "jail/measure.h"
 #include "jail/message.h"
+#include "jail/tree.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -19,7 +20,7 @@
 
 enum {
     ENTRY_COST_BYTES = 512,
-    REMOVED_DEPTH_MAX = 256, /* descriptors held while a tree is removed */
+    REMOVAL_PASSES = 100, /* of a directory that others still put something into */
     SET_ASIDE_TRIES = 5,
     PACE_MIN_MS = 25,
     PACE_MAX_MS = 1000,
@@ -173,53 +174,13 @@ static void check(struct ward *w)
 
 /* ---- removing ------------------------------------------------------------------------------ */
 
-/* A tree deeper than we hold descriptors: its lower part becomes a neighbour of the rest, for the
- * next pass. */
-static void move_up(int dir, const char *name, int top)
-{
-    static unsigned number;
-    char new_name[32];
-    snprintf(new_name, sizeof(new_name), ".deep-%u", number++);
-    renameat2(dir, name, top, new_name, RENAME_NOREPLACE);
-}
-
-static void remove_contents(int fd, int depth, int top)
-{
-    DIR *dir = fdopendir(fd);
-    if (dir == NULL) {
-        close(fd);
-        return;
-    }
-    /* The owner may have forbidden it to everybody, itself included. */
-    fchmod(dirfd(dir), 0700);
-    struct dirent *entry;
-    while ((entry = readdir(dir)) != NULL) {
-        if (fd_is_dots(entry->d_name))
-            continue;
-        if (unlinkat(dirfd(dir), entry->d_name, 0) == 0 || (errno != EISDIR && errno != EPERM))
-            continue;
-        int child = openat(dirfd(dir), entry->d_name,
-                           O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-        if (child >= 0 && depth > 0) {
-            remove_contents(child, depth - 1, top);
-        } else if (child >= 0) {
-            fchmod(child, 0700); /* or it could not be moved */
-            close(child);
-            move_up(dirfd(dir), entry->d_name, top);
-        }
-        unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
-    }
-    closedir(dir);
-}
-
 static void remove_workspace(int workspaces, const char *name)
 {
-    for (int pass = 0; pass < 1000; pass++) {
-        _fd_ int top = openat(workspaces, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        int fd = top < 0 ? -1 : reopen_dir(top);
-        if (fd < 0)
+    for (int pass = 0; pass < REMOVAL_PASSES; pass++) {
+        _fd_ int top = tree_open(workspaces, name, O_RDONLY | O_DIRECTORY, 0);
+        if (top < 0)
             return;
-        remove_contents(fd, REMOVED_DEPTH_MAX, top);
+        tree_empty(top);
         if (unlinkat(workspaces, name, AT_REMOVEDIR) == 0 || errno != ENOTEMPTY)
             return;
     }

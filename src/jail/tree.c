@@ -128,15 +128,28 @@ static void remove_contents(struct removal *r, int dir, int depth)
         closedir(stream);
 }
 
+static void remove_moved(struct removal *r)
+{
+    char moved[48];
+    for (unsigned i = 0; i < r->n_moved; i++)
+        remove_one(r, r->dir, moved_name(r, i, moved), 0);
+}
+
 int64_t tree_remove(int dir, const char *name)
 {
     struct removal r = {.dir = dir, .tag = clock_mono_ns()};
     struct stat st;
-    char moved[48];
     remove_one(&r, dir, name, 0);
-    for (unsigned i = 0; i < r.n_moved; i++)
-        remove_one(&r, dir, moved_name(&r, i, moved), 0);
+    remove_moved(&r);
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return r.n;
     return S_ISDIR(st.st_mode) ? -ENOTEMPTY : -EPERM;
+}
+
+void tree_empty(int dir)
+{
+    struct removal r = {.dir = dir, .tag = clock_mono_ns()};
+    fchmod(dir, 0700);
+    remove_contents(&r, dir, 0);
+    remove_moved(&r);
 }

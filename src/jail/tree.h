@@ -19,6 +19,8 @@ struct tree_names {
 int tree_list(int dir, size_t max, struct tree_names *ret);
 void tree_names_free(struct tree_names *names); /* of a zeroed one too */
 
+/* Removes all that is in a directory, however deep. */
+void tree_empty(int dir);
 /* Removes a name and all below it, however deep. Returns how many names are gone or, if the name
  * itself is not, -errno. */
 int64_t tree_remove(int dir, const char *name);

@@ -134,19 +134,20 @@ int warden_remove_workspace(struct warden *w, const char *name, struct err *e);
 
 /* What a record may cost. Beyond it there is none, and the answer says why. */
 struct archive_budget {
-    uint32_t files;     /* names of any kind in the workspace */
-    uint64_t bytes;     /* of all its files together; holes count */
-    uint64_t new_bytes; /* read in this one record because they may have changed */
+    uint32_t files; /* names of any kind in the workspace */
+    uint64_t bytes; /* of all its files together; holes count */
+    uint64_t
+        new_bytes; /* that the store has not seen; what was kept counts as seen the next time */
 };
 
 /* Orders about one workspace are carried out one after the other, in the order given; those about
  * different ones side by side. Each is answered exactly once with its ticket, with an error in
- * plain words if the archivist ended meanwhile; it may then simply be given again.
+ * plain words if the archivist ended meanwhile; it may then simply be given again. Only the end of
+ * the warden itself leaves them unanswered.
  *
- * Records the workspace data_dir/workspaces/NAME in the store of blobs. `base`: a manifest (hex)
- * whose blobs the caller keeps, from which unchanged files are taken without a look at the store,
- * or
- * "". The answer:
+ * Records the workspace data_dir/workspaces/NAME in the store of blobs. `base`: the manifest (hex)
+ * of the last record or "": a hint that saves a look at the store for each unchanged file. The
+ * answer:
  *   {"manifest":hex|null,"files":n,"bytes":n,"new_bytes":n,"skipped":n,"torn":bool,"reason":null|".."}
  * files: names recorded; skipped: those of them (sockets, pipes) that have no content; torn: the
  * workspace changed meanwhile; manifest null: nothing was recorded, and reason says why. */
