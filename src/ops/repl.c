@@ -194,6 +194,9 @@ static int spawn(struct repl_call *repl, struct err *e)
         .max_output_bytes = repl->grant.repl.max_output_bytes,
         .on_started = on_started,
         .context = repl,
+        /* The tool promises that an interpreter which ends stays ended. */
+        .checkpoints = HISTORY_OFF,
+        .durable = SAVING_OFF,
     };
     struct session *session;
     if (session_create(call->engine, &request, &session, e) < 0)

@@ -147,9 +147,13 @@ static enum death_cause find_cause(const struct death_facts *f)
 
 static void describe_memory(const struct death_facts *f, char *out, size_t size)
 {
-    unsigned long long limit = (unsigned long long)f->limits.memory_mb * MIB;
-    int n = snprintf(out, size, "used more than its %u MB (%llu bytes) of memory and was killed",
-                     f->limits.memory_mb, limit);
+    unsigned long long limit =
+        ((unsigned long long)f->limits.memory_mb + f->limits.checkpoint_mb) * MIB;
+    char also[64] = "";
+    if (f->limits.checkpoint_mb > 0)
+        snprintf(also, sizeof(also), ", with %u MB more for checkpoints", f->limits.checkpoint_mb);
+    int n = snprintf(out, size, "used more than its %u MB%s (%llu bytes) of memory and was killed",
+                     f->limits.memory_mb, also, limit);
     if (f->peak_bytes > 0)
         snprintf(out + n, size - (size_t)n, "; its highest use was %llu bytes",
                  (unsigned long long)f->peak_bytes);

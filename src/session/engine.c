@@ -110,6 +110,15 @@ static void on_zygote_ended(void *context, const struct template *zygote)
         engine->events.on_unstartable(engine->events.context, zygote->failure);
 }
 
+/* What the configuration does not say. */
+static void fill_in(struct engine_config *config)
+{
+    if (config->checkpoints_kept == 0)
+        config->checkpoints_kept = HISTORY_KEPT_DEFAULT;
+    if (config->state_mb == 0)
+        config->state_mb = SAVING_MB_DEFAULT;
+}
+
 int engine_new(const struct engine_config *config, const struct engine_events *events,
                struct warden *warden, uv_loop_t *loop, struct engine **ret_engine, struct err *e)
 {
@@ -119,10 +128,7 @@ int engine_new(const struct engine_config *config, const struct engine_events *e
     engine->warden = warden;
     engine->loop = loop;
     engine->blobs = -1;
-    if (engine->config.checkpoints_kept == 0)
-        engine->config.checkpoints_kept = HISTORY_KEPT_DEFAULT;
-    if (engine->config.state_mb == 0)
-        engine->config.state_mb = SAVING_MB_DEFAULT;
+    fill_in(&engine->config);
     engine->has_cores = uv_available_parallelism() > 1;
     list_init(&engine->live);
     list_init(&engine->suspended);
@@ -157,6 +163,7 @@ void engine_reconfigure(struct engine *engine, const struct engine_config *next)
     config.profiles = engine->config.profiles;
     config.n_profiles = engine->config.n_profiles;
     config.default_profile = engine->config.default_profile;
+    fill_in(&config);
     engine->config = config;
     pool_set_limits(engine->pool, &config.limits, config.pool_size);
 }

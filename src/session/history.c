@@ -213,17 +213,19 @@ static struct checkpoint *oldest_but_current(const struct history *history)
     return NULL;
 }
 
-static void give_up_oldest(struct session *session)
+/* False if only the current one is left. */
+static bool give_up_oldest(struct session *session)
 {
     struct checkpoint *oldest = oldest_but_current(&session->history);
     if (oldest != NULL)
         remove_checkpoint(oldest);
+    return oldest != NULL;
 }
 
 static void give_up_surplus(struct session *session)
 {
-    while (session->history.n > session->engine->config.checkpoints_kept)
-        give_up_oldest(session);
+    while (session->history.n > session->engine->config.checkpoints_kept && give_up_oldest(session))
+        ;
 }
 
 /* ---- files -------------------------------------------------------------------------------------

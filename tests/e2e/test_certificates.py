@@ -30,6 +30,16 @@ def runtime(request):
     return request.param
 
 
+@pytest.fixture
+def spawn_runtime(spawn_runtime):
+    """Of sessions without a way back: what ends their interpreter ends them."""
+
+    def spawn(runtime, **members):
+        return spawn_runtime(runtime, checkpoints="off", durable="off", **members)
+
+    return spawn
+
+
 def dies(session, code, name, *words, **members):
     """A cell that ends its session: the certificate of cell and session says these words."""
     result = session.exec(code, **members)
@@ -46,7 +56,7 @@ def dies(session, code, name, *words, **members):
 
 @pytest.mark.needs_root("an ordinary user may not limit memory")
 def test_out_of_memory(spawn_runtime, runtime):
-    session = spawn_runtime(runtime, limits={"memory_mb": 96})
+    session = spawn_runtime(runtime, limits={"memory_mb": 96, "checkpoint_mb": 0})
     dies(session, EATS_MEMORY[runtime], "OutOfMemory", "memory", "96", timeout_ms=25_000)
 
 

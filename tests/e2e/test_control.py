@@ -290,8 +290,9 @@ def test_joining_takes_no_limits_and_no_dead(client, session, spawn):
     body = {"join": session.id, "limits": {"memory_mb": 64}}
     assert "limits" in refused(400, client.call, "POST", "/v1/sessions", body).message
     refused(404, client.call, "POST", "/v1/sessions", {"join": "nobody"})
-    session.exec("import os; os._exit(0)")
-    refused(409, client.call, "POST", "/v1/sessions", {"join": session.id})
+    ended = spawn(checkpoints="off", durable="off")
+    ended.exec("import os; os._exit(0)")
+    refused(409, client.call, "POST", "/v1/sessions", {"join": ended.id})
 
 
 @pytest.mark.parametrize("program", ["node", "bash"])
@@ -349,7 +350,7 @@ def test_a_directory_that_is_a_file(client, session):
 
 
 def test_an_idle_session_ends(spawn):
-    session = spawn(idle_timeout_secs=1)
+    session = spawn(idle_timeout_secs=1, durable="off")
     assert session.info().idle_timeout_secs == 1
     assert session.exec("import time; time.sleep(1.5)").status == "ok"
     host.eventually(lambda: _listed(session).state == "dead", what="the end of an idle session")
@@ -440,14 +441,14 @@ def certificate(session, code, **options):
 
 @pytest.mark.needs_root("without a cgroup the limit is one of addresses, and Python notices it")
 def test_out_of_memory_with_the_bytes(spawn):
-    session = spawn(limits={"memory_mb": 64})
+    session = spawn(limits={"memory_mb": 64, "checkpoint_mb": 0})
     error, result = certificate(session, "x = bytearray(1)\nwhile True: x += bytes(1 << 20)")
     assert error.name == "OutOfMemory" and "67108864 bytes" in error.message, error
     assert result.exit_code == 137
 
 
 def test_processor_time(spawn):
-    session = spawn(limits={"cpu_seconds": 1})
+    session = spawn(limits={"cpu_seconds": 1}, checkpoints="off", durable="off")
     assert session.info().limits.cpu_seconds == 1
     error, _ = certificate(session, "while True: pass")
     assert error.name == "CpuLimit" and "1 s" in error.message
@@ -464,12 +465,14 @@ def test_processor_time(spawn):
         ("import os; os.closerange(3, 64); os._exit(5)", "Exited", "exit code 5"),
     ],
 )  # fmt: skip
-def test_ends_from_inside(session, code, name, words):
+def test_ends_from_inside(spawn, code, name, words):
+    session = spawn(checkpoints="off", durable="off")
     error, _ = certificate(session, code)
     assert error.name == name and words in error.message, error
 
 
-def test_a_cell_that_ignores_its_time_limit(session):
+def test_a_cell_that_ignores_its_time_limit(spawn):
+    session = spawn(checkpoints="off", durable="off")
     code = "import signal; signal.signal(2, signal.SIG_IGN)\nwhile True: pass"
     error, result = certificate(session, code, timeout_ms=200)
     assert (error.name, result.timed_out) == ("TimeLimit", True)

@@ -174,8 +174,8 @@ def test_an_agent_that_does_not_exist(client):
     assert client.call("DELETE", "/v1/agents/nobody/plan")["plan"] is None
 
 
-def test_a_dead_session_in_plan_mode_can_be_read(planned):
-    planned.client.call("DELETE", f"{planned.path}/plan")
+def test_a_dead_session_in_plan_mode_can_be_read(spawn):
+    planned = spawn(checkpoints="off", durable="off")
     planned.exec("import os; os._exit(3)")
     planned.client.call("PUT", f"{planned.path}/plan", {"reason": "too late"})
     assert planned.info().state == "dead"

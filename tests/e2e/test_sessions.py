@@ -105,7 +105,8 @@ def test_an_unknown_session_is_404(client, suffix):
     assert reply.json["error"]["advice"]
 
 
-def test_a_session_that_ends_itself_is_dead_and_says_why(session):
+def test_a_session_that_ends_itself_is_dead_and_says_why(spawn):
+    session = spawn(checkpoints="off", durable="off")
     result = session.exec("import os; os._exit(7)")
     assert result.status == "died"
     assert result.exit_code == 7
@@ -116,14 +117,16 @@ def test_a_session_that_ends_itself_is_dead_and_says_why(session):
     assert info.reason
 
 
-def test_a_session_ended_by_a_signal_is_dead_and_says_which(session):
+def test_a_session_ended_by_a_signal_is_dead_and_says_which(spawn):
+    session = spawn(checkpoints="off", durable="off")
     result = session.exec("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     assert result.status == "died"
     assert "SIGSEGV" in str(result["error"]) or "signal 11" in str(result["error"])
     assert session.info().state == "dead"
 
 
-def test_a_dead_session_can_be_killed(client, session):
+def test_a_dead_session_can_be_killed(spawn):
+    session = spawn(checkpoints="off", durable="off")
     session.exec("import os; os._exit(1)")
     assert session.kill()["killed"] is True
 

@@ -117,7 +117,7 @@ def test_the_quota_holds_while_the_workspace_of_another_is_removed(client, spawn
 
 @pytest.mark.one_mode  # the keeper's clock, whoever started it
 def test_a_head_that_pretends_to_rest_is_held_to_its_quota(daemon, spawn, client):
-    session = spawn("min", limits={"disk_mb": 8})
+    session = spawn("min", limits={"disk_mb": 8}, checkpoints="off", durable="off")
     result = run(
         session,
         """
