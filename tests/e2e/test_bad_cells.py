@@ -289,7 +289,8 @@ def test_a_thread_bomb(session):
     assert session.value("len(threads) < 130") == "True"
 
 
-def test_a_fork_bomb_of_shells_that_leave_their_group(daemon, session):
+def test_a_fork_bomb_of_shells_that_leave_their_group(daemon, spawn):
+    session = spawn(checkpoints="off")
     jail = daemon.jail(session)
     session.exec(
         "import os; os.system('bomb() { setsid sh -c \"sleep 1000 & sleep 1000\" & bomb; }; bomb')",

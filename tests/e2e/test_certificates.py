@@ -30,14 +30,9 @@ def runtime(request):
     return request.param
 
 
-@pytest.fixture
-def spawn_runtime(spawn_runtime):
-    """Of sessions without a way back: what ends their interpreter ends them."""
-
-    def spawn(runtime, **members):
-        return spawn_runtime(runtime, checkpoints="off", durable="off", **members)
-
-    return spawn
+def mortal(spawn_runtime, runtime, **members):
+    """A session without a way back: what ends its interpreter ends it."""
+    return spawn_runtime(runtime, checkpoints="off", durable="off", **members)
 
 
 def dies(session, code, name, *words, **members):
@@ -56,29 +51,31 @@ def dies(session, code, name, *words, **members):
 
 @pytest.mark.needs_root("an ordinary user may not limit memory")
 def test_out_of_memory(spawn_runtime, runtime):
-    session = spawn_runtime(runtime, limits={"memory_mb": 96, "checkpoint_mb": 0})
+    session = mortal(spawn_runtime, runtime, limits={"memory_mb": 96, "checkpoint_mb": 0})
     dies(session, EATS_MEMORY[runtime], "OutOfMemory", "memory", "96", timeout_ms=25_000)
 
 
 def test_processor_time(spawn_runtime, runtime):
-    session = spawn_runtime(runtime, limits={"cpu_seconds": 1})
+    session = mortal(spawn_runtime, runtime, limits={"cpu_seconds": 1})
     dies(session, LOOP[runtime], "CpuLimit", "1", timeout_ms=25_000)
 
 
 def test_an_interpreter_that_ends_itself(spawn_runtime, runtime):
-    assert dies(spawn_runtime(runtime), EXIT[runtime], "Exited", "3")["exit_code"] == 3
+    assert dies(mortal(spawn_runtime, runtime), EXIT[runtime], "Exited", "3")["exit_code"] == 3
 
 
 def test_an_interpreter_that_kills_itself(spawn_runtime, runtime):
-    assert dies(spawn_runtime(runtime), SUICIDE[runtime], "Killed", "SIGKILL")["exit_code"] == 137
+    result = dies(mortal(spawn_runtime, runtime), SUICIDE[runtime], "Killed", "SIGKILL")
+    assert result["exit_code"] == 137
 
 
 def test_a_crash_names_the_signal(spawn_runtime, runtime):
-    assert dies(spawn_runtime(runtime), CRASH[runtime], "Crashed", "SIGSEGV")["exit_code"] == 139
+    result = dies(mortal(spawn_runtime, runtime), CRASH[runtime], "Crashed", "SIGSEGV")
+    assert result["exit_code"] == 139
 
 
 def test_a_time_limit_that_was_kept(spawn_runtime, runtime):
-    session = spawn_runtime(runtime)
+    session = mortal(spawn_runtime, runtime)
     result = session.exec(LOOP[runtime], timeout_ms=100)
     assert (result.status, result["error"]["name"]) == ("timeout", "TimeLimit")
     assert "100 ms" in result["error"]["message"] and result["error"]["advice"]
@@ -86,7 +83,7 @@ def test_a_time_limit_that_was_kept(spawn_runtime, runtime):
 
 
 def test_a_session_that_its_caller_ends(spawn_runtime, runtime):
-    session = spawn_runtime(runtime)
+    session = mortal(spawn_runtime, runtime)
     early = session.exec(LOOP[runtime], yield_ms=20)
     session.kill()
     reply = session.client.request("POST", f"{session.path}/exec/{early.exec_id}/continue", {})
@@ -96,7 +93,7 @@ def test_a_session_that_its_caller_ends(spawn_runtime, runtime):
 
 
 def test_a_denied_call_is_named(spawn_runtime):
-    result = spawn_runtime("python").exec(
+    result = mortal(spawn_runtime, "python").exec(
         "import ctypes; ctypes.CDLL(None, use_errno=True).unshare(0x10000000)")
     assert result.status == "ok"
     assert {"call": "unshare", "count": 1} in result["denied"]
@@ -104,7 +101,7 @@ def test_a_denied_call_is_named(spawn_runtime):
 
 @pytest.mark.needs_root("an ordinary user may not limit processes")
 def test_a_process_limit_that_the_cell_survives_comes_with_advice(spawn_runtime):
-    session = spawn_runtime("python", limits={"pids": 8})
+    session = mortal(spawn_runtime, "python", limits={"pids": 8})
     result = session.exec("import subprocess\nall = [subprocess.Popen(['sleep', '9']) "
                           "for _ in range(20)]")
     assert (result.status, result["error"]["name"]) == ("error", "BlockingIOError")
@@ -113,14 +110,14 @@ def test_a_process_limit_that_the_cell_survives_comes_with_advice(spawn_runtime)
 
 
 def test_a_full_workspace_comes_with_advice(spawn_runtime):
-    session = spawn_runtime("python", limits={"disk_mb": 2})
+    session = mortal(spawn_runtime, "python", limits={"disk_mb": 2})
     result = session.exec("open('big', 'wb').write(bytes(100_000_000))")
     assert result.status in ("error", "died")
     assert "disk" in result["error"]["message"] + (result["error"].get("advice") or ""), result
 
 
 def test_what_ended_a_session_is_told_to_those_who_come_later(spawn_runtime, runtime):
-    session = spawn_runtime(runtime)
+    session = mortal(spawn_runtime, runtime)
     session.exec(EXIT[runtime])
     reply = session.client.request("POST", f"{session.path}/exec", {"code": ""})
     assert reply.status == 410
