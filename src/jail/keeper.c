@@ -68,9 +68,11 @@ static bool has_lingering(const struct ward *w)
         return false;
     int pids = 0;
     bool has_threads = false;
+    ino_t init = measure_init_namespace(w->proc);
     struct dirent *entry;
     while ((entry = readdir(dir)) != NULL) {
-        if (!isdigit((unsigned char)entry->d_name[0]))
+        if (!isdigit((unsigned char)entry->d_name[0]) ||
+            !measure_is_resident(dirfd(dir), entry->d_name, init))
             continue;
         pids++;
         char tasks[32];

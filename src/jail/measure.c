@@ -72,9 +72,28 @@ struct nameless {
 
 struct nameless_list {
     dev_t device;
+    ino_t init; /* the jail's pid namespace */
     struct nameless *items;
     size_t len, cap;
 };
+
+static ino_t namespace_of(int proc, const char *pid)
+{
+    char path[TASK_PATH];
+    struct stat st;
+    snprintf(path, sizeof(path), "%.10s/ns/pid", pid);
+    return fstatat(proc, path, &st, 0) == 0 ? st.st_ino : 0;
+}
+
+ino_t measure_init_namespace(int proc)
+{
+    return namespace_of(proc, "1");
+}
+
+bool measure_is_resident(int proc, const char *pid, ino_t init)
+{
+    return init == 0 || namespace_of(proc, pid) == init;
+}
 
 static void note(struct nameless_list *list, ino_t inode, uint64_t bytes)
 {
@@ -119,13 +138,16 @@ static void look_at_open(int dir, const char *pid, struct nameless_list *list)
 {
     char path[TASK_PATH];
     snprintf(path, sizeof(path), "%.10s/task", pid);
-    look_at_numbers(dir, path, look_at_thread, list);
+    if (measure_is_resident(dir, pid, list->init))
+        look_at_numbers(dir, path, look_at_thread, list);
 }
 
 /* The size of a mapping stands for that of its file, which cannot be looked at. */
 static void look_at_mapped(int dir, const char *pid, struct nameless_list *list)
 {
     char path[TASK_PATH];
+    if (!measure_is_resident(dir, pid, list->init))
+        return;
     snprintf(path, sizeof(path), "%.10s/maps", pid);
     int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
     FILE *maps = fd < 0 ? NULL : fdopen(fd, "r");
@@ -154,7 +176,7 @@ static int by_inode_largest_first(const void *a, const void *b)
 /* Many descriptors or mappings may lead to one file. */
 static uint64_t sum_nameless(int proc, dev_t device, look_fn look)
 {
-    struct nameless_list list = {.device = device};
+    struct nameless_list list = {.device = device, .init = measure_init_namespace(proc)};
     look_at_numbers(proc, ".", look, &list);
     if (list.len > 0)
         qsort(list.items, list.len, sizeof(*list.items), by_inode_largest_first);

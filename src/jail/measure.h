@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct measure {
     uint64_t bytes;
@@ -22,3 +23,8 @@ struct measure_mapped {
  * counts at least `entry_cost` bytes. */
 struct measure measure_workspace(int workspace, int proc, uint64_t entry_cost,
                                  struct measure_mapped *mapped);
+
+/* Whether a process that a jail's /proc lists lives in it, and not in a room below it. `init` is
+ * what the first gives, or 0 if that is not known: then all do. */
+ino_t measure_init_namespace(int proc);
+bool measure_is_resident(int proc, const char *pid, ino_t init);

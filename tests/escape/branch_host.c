@@ -42,7 +42,7 @@ static const char agent[] =
     "        os.close(sock); os.close(key); return\n"
     "    if kept: enter_hostile(key)\n"
     "    elif enter(key) != 0: os._exit(1)\n"
-    "    os.setsid()\n"
+    "    os.setsid(); libc.prctl(4, 1, 0, 0, 0)\n"
     "    os.write(sock, b'h')\n"
     "    out.close()\n"
     "    serve(sock)\n"

@@ -21,7 +21,7 @@
     "    if libc.syscall(56, 0x8000 | 17, 0, 0, 0, 0) == 0:\n"                                     \
     "        r = enter(fds[1])\n"                                                                  \
     "        if r != 0: os.write(fds[0], b'x%d' % -r); os._exit(1)\n"                              \
-    "        os.setsid()\n"                                                                        \
+    "        os.setsid(); libc.prctl(4, 1, 0, 0, 0)\n"                                             \
     "        os.write(fds[0], b'h')\n"                                                             \
     "        serve(fds[0])\n"                                                                      \
     "    for fd in fds: os.close(fd)\n"                                                            \
@@ -281,6 +281,34 @@ static void a_room_has_limits_of_its_own(void **state)
     drop(&h);
 }
 
+/* Files without a name are found in /proc, where a source sees its branches too. */
+static void a_branch_has_a_quota_of_its_own(void **state)
+{
+    (void)state;
+    struct err e;
+    struct jail_limits limits = JAIL_LIMITS_DEFAULT;
+    limits.disk_mb = 16;
+    struct head h = begin();
+    uint64_t jail = ++here.last_number;
+    ask_room(h.jail, jail, &limits);
+    struct head b = wake_in(&h, jail, await_room(jail));
+    assert_int_equal(warden_set_limits(here.warden, h.jail, &limits, &e), 0);
+    order(&b,
+          "files = [open(str(i), 'wb') for i in range(3)]\n"
+          "for i, f in enumerate(files): os.unlink(str(i)); f.write(bytes(10 << 20)); f.flush()");
+    assert_int_equal(warden_watch(here.warden, h.jail, true, &e), 0);
+    assert_int_equal(warden_watch(here.warden, b.jail, true, &e), 0);
+    while (find_room(WARDEN_OVER_QUOTA, b.jail) == NULL)
+        turn(20);
+    assert_true(find_room(WARDEN_OVER_QUOTA, b.jail)->event.bytes >= 30 * MIB);
+    assert_null(find_room(WARDEN_OVER_QUOTA, h.jail));
+    assert_true(says(&h, "say(open('/workspace/x', 'w').write('x'))", "1"));
+    destroy(b.jail);
+    destroy(h.jail);
+    drop(&b);
+    drop(&h);
+}
+
 static void rooms_that_nobody_enters_leave_nothing(void **state)
 {
     (void)state;
@@ -363,6 +391,7 @@ static int run(void)
         cmocka_unit_test(a_branch_outlives_its_source),
         cmocka_unit_test(clearing_a_source_spares_its_branches),
         cmocka_unit_test(a_room_has_limits_of_its_own),
+        cmocka_unit_test(a_branch_has_a_quota_of_its_own),
         cmocka_unit_test(rooms_that_nobody_enters_leave_nothing),
         cmocka_unit_test(branches_of_branches_have_an_end),
         cmocka_unit_test(when_all_are_destroyed_nothing_is_left),
