@@ -142,6 +142,34 @@ def test_depth_is_bounded(session: Peer) -> None:
     assert "it is nested too deeply" in found["abyss"][1]
 
 
+def test_classes_that_hide_what_they_are(session: Peer, other: Peer) -> None:
+    session.run(
+        "class Meta(type):\n    def __getattribute__(cls, name): raise RuntimeError(name)\n"
+        "class Hidden(metaclass=Meta): pass\nhidden = Hidden()\nx = [1]\nclass Odd:\n"
+        "    __module__ = 5\n    def __getattribute__(self, name): raise KeyError(name)\n"
+        "odd = [Odd()]"
+    )
+    stream = stream_of(session)
+    assert set(lost(records_of(stream))) >= {"hidden", "odd", "lock"}
+    load(other, stream)
+    assert other.value("x, good") == "([1], [1, 2])"
+
+
+def test_what_cells_declare_is_found_among_much_else(session: Peer, other: Peer) -> None:
+    session.run(
+        "if good:\n    try:\n        import json as j, os.path\n    except ImportError:\n"
+        "        j = None\nwith open('/dev/null'):\n"
+        "    def é(v, held=threading.Lock()): return '''\n  ü''' + v  # öö\n"
+    )
+    session.run("def é2(v, held=threading.Lock()):\n    return 1; x = 2\n" * 3)
+    session.run("def é2(v, held=threading.Lock()):\n    return 'newer'\nraise KeyError('after it')")
+    session.run("class Broken:\n    held = threading.Lock()\n    raise KeyError")
+    session.checkpoint().close()
+    load(other, stream_of(session))
+    assert other.value("é('a'), é2(1), j.dumps(1), os.sep") == r"('\n  üa', 'newer', '1', '/')"
+    assert other.run("Broken").error["name"] == "NameError"
+
+
 @pytest.mark.parametrize(
     "how",
     [

@@ -1,5 +1,6 @@
 """Imports and definitions as they were written, so that they can be made again where a value cannot
-be saved. Cells are only kept here while they run; they are looked into when a state is saved.
+be saved. A cell is only noted when it runs; what it declares is found while nobody waits, or when a
+state is saved.
 """
 
 from __future__ import annotations
@@ -7,7 +8,9 @@ from __future__ import annotations
 import ast
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
-_MAX_CHARS = 4 << 20  # of all cells; the oldest go first
+_MAX_CHARS = 4 << 20  # of all statements that are kept; the oldest go first
+_MAX_PENDING_CHARS = 1 << 20
+_IDLE_CHARS = 4096
 _WORDS = ("import", "def ", "class ")
 
 _parse = ast.parse
@@ -15,11 +18,12 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 class Sources:
-    """Of cells that may declare something, each text once, the newest last."""
+    """Of cells that may declare something."""
 
     def __init__(self) -> None:
-        self._kept: Dict[str, None] = {}
-        self._chars = 0
+        self._declared = Declared()
+        self._pending: List[str] = []  # the oldest first
+        self._pending_chars = 0
 
     def note(self, source: str) -> None:
         for word in _WORDS:
@@ -27,21 +31,26 @@ class Sources:
                 break
         else:
             return
-        if source in self._kept:
-            del self._kept[source]
-        else:
-            self._chars += len(source)
-        self._kept[source] = None
-        while self._chars > _MAX_CHARS:
-            oldest = next(iter(self._kept))
-            del self._kept[oldest]
-            self._chars -= len(oldest)
+        self._pending.append(source)
+        self._pending_chars += len(source)
+        if self._pending_chars > _MAX_PENDING_CHARS:
+            self.find()
+
+    def look_into_some(self) -> None:
+        """For a moment of idleness: no more than it takes a few milliseconds to parse."""
+        left = _IDLE_CHARS
+        while self._pending and len(self._pending[0]) <= left:
+            left -= len(self._pending[0])
+            self._look_into(self._pending.pop(0))
 
     def find(self) -> "Declared":
-        declared = Declared()
-        for source in list(self._kept):
-            declared.add(source)
-        return declared
+        while self._pending:
+            self._look_into(self._pending.pop(0))
+        return self._declared
+
+    def _look_into(self, source: str) -> None:
+        self._pending_chars -= len(source)
+        self._declared.add(source)
 
 
 class Declared:
@@ -51,6 +60,7 @@ class Declared:
     def __init__(self) -> None:
         self.imports: Dict[str, str] = {}
         self.definitions: Dict[str, str] = {}
+        self._chars = 0
 
     def add(self, source: str) -> None:
         try:
@@ -68,9 +78,12 @@ class Declared:
                 self._put(self.definitions, self.imports, statement.name, text)
 
     def _put(self, mine: Dict[str, str], other: Dict[str, str], name: str, text: str) -> None:
-        mine.pop(name, None)
-        other.pop(name, None)
+        self._chars -= len(mine.pop(name, "")) + len(other.pop(name, ""))
         mine[name] = text
+        self._chars += len(text)
+        while self._chars > _MAX_CHARS and self.definitions:
+            oldest = next(iter(self.definitions))
+            self._chars -= len(self.definitions.pop(oldest))
 
 
 def _top_level(body: List[Any]) -> Iterator[Any]:

@@ -14,6 +14,7 @@ REFERENCES = (types.FunctionType, types.BuiltinFunctionType)  # and classes
 _FunctionType = types.FunctionType
 _modules = sys.modules
 _MISSING = object()
+_flags_of = vars(type)["__flags__"].__get__
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 Path = Tuple[str, ...]  # a name of the session, and attributes from there
@@ -29,12 +30,20 @@ def is_definition(value: Any) -> bool:
 
 def is_static(value: Any) -> bool:
     """A type that is made in C once and for all, whatever its name says."""
-    return issubclass(type(value), type) and not value.__flags__ & _HEAP_TYPE
+    return issubclass(type(value), type) and not _flags_of(value) & _HEAP_TYPE
+
+
+def text_of(value: Any, attribute: str) -> str:
+    """"" if it has none: classes may have a say in what they tell."""
+    try:
+        text = getattr(value, attribute)
+    except Exception:
+        return ""
+    return text if type(text) is str else ""
 
 
 def module_of(value: Any) -> str:
-    name = getattr(value, "__module__", None)
-    return name if type(name) is str else ""
+    return text_of(value, "__module__")
 
 
 def is_importable(value: Any) -> bool:
@@ -42,7 +51,7 @@ def is_importable(value: Any) -> bool:
     module_name = module_of(value)
     if module_name in ("", "__main__"):
         return False
-    return look_up(module_name, getattr(value, "__qualname__", None)) is value
+    return look_up(module_name, text_of(value, "__qualname__")) is value
 
 
 def is_module(name: Any, value: Any) -> bool:
@@ -59,10 +68,8 @@ def module_with(names: Any) -> Optional[str]:
     return None
 
 
-def look_up(module_name: str, qualname: Any) -> Any:
+def look_up(module_name: str, qualname: str) -> Any:
     found: Any = _modules.get(module_name, _MISSING)
-    if found is _MISSING or type(qualname) is not str:
-        return _MISSING
     for part in qualname.split("."):
         try:
             found = getattr(found, part)
@@ -88,7 +95,7 @@ class Definitions:
         self._names: Dict[int, str] = {}
         for name, value in variables.items():
             if is_definition(value):
-                is_own_name = getattr(value, "__name__", None) == name
+                is_own_name = text_of(value, "__name__") == name
                 if is_own_name or id(value) not in self._names:
                     self._names[id(value)] = name
 
@@ -104,8 +111,8 @@ class Definitions:
         name = self._names.get(id(value))
         if name is not None:
             return (name,)
-        qualname = getattr(value, "__qualname__", None)
-        if type(qualname) is not str or "." not in qualname or "<" in qualname:
+        qualname = text_of(value, "__qualname__")
+        if "." not in qualname or "<" in qualname:
             return None
         path = tuple(qualname.split("."))
         found = self._variables.get(path[0], _MISSING)

@@ -208,6 +208,7 @@ class Session:
             self._channel.send(copied.answer(number))
             if not self._channel.has_unread():
                 self._rehearsal.run(self._channel, self._streams, self._names)
+                self._subject.sources.look_into_some()
         elif order["op"] == "wake" and len(copied.descriptors) == 1:
             self._wake(copied.descriptors[0])
         elif order["op"] == "wake" and order.get("room") and len(copied.descriptors) == 2:

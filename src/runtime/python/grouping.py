@@ -180,13 +180,19 @@ class _Walk:
         if self._left <= 0:
             self._rest = place if self._rest is None else self._rest
             self.parts.join(self._rest, place)
+        try:
+            self._look_into(value)
+        except Exception:  # a class that hides what it is: whoever shares with it keeps a copy
+            pass
+        return self._needs
+
+    def _look_into(self, value: Any) -> None:
         children = [value]
-        if self._known.name_of(value) == name:
+        if self._known.name_of(value) == self._name:
             children = self._children_of_definition(value)
         elif type(value) in _ATOMS and _getsizeof(value) > _LARGE_BYTES:
-            self._meet(place, value)
-        self._descend(place, children)
-        return self._needs
+            self._meet(self._place, value)
+        self._descend(self._place, children)
 
     def _descend(self, place: int, children: List[Any]) -> None:
         kinds = self._kinds

@@ -21,7 +21,10 @@ _GENERATORS = (types.GeneratorType, types.AsyncGeneratorType, types.CoroutineTyp
 def describe(name: str, value: Any, reason: str) -> Tuple[str, str]:
     """Its type and the advice. Nothing of the value's own code runs."""
     shown = name[:_MAX_NAME_CHARS]
-    label, hint = _kind_and_hint(shown, type(value), value, reason)
+    try:
+        label, hint = _kind_and_hint(shown, type(value), value, reason)
+    except Exception:  # a class that hides what it is
+        label, hint = "object", f" - recreate in next cell: {reason[:_MAX_REASON_CHARS]}"
     return label, f"Note: '{shown}' ({label}) not persisted{hint}"
 
 

@@ -337,10 +337,10 @@ def _reduce_new_type(pickler: StatePickler, obj: Any) -> Reduced:
 
 
 def _is_importable_by_name(obj: Any) -> bool:
-    module_name = getattr(obj, "__module__", None)
-    if type(module_name) is not str or module_name == "__main__":
+    module_name = definitions.module_of(obj)
+    if module_name in ("", "__main__"):
         return False
-    return definitions.look_up(module_name, getattr(obj, "__name__", None)) is obj
+    return definitions.look_up(module_name, definitions.text_of(obj, "__name__")) is obj
 
 
 def _reduce_constant(pickler: StatePickler, obj: Any) -> Reduced:
