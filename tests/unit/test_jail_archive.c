@@ -285,7 +285,8 @@ static void modes_and_times_are_restored_alone(void **state)
     struct blob_hash before = record();
     const struct timespec long_ago[2] = {{.tv_sec = 5, .tv_nsec = 7}, {.tv_sec = 5, .tv_nsec = 7}};
     assert_int_equal(fchmodat(here.workspace, "f", 0600, 0), 0);
-    assert_int_equal(fchmodat(here.workspace, "d", 0, 0), 0);
+    /* Root may look into what is closed to everybody. */
+    assert_int_equal(fchmodat(here.workspace, "d", geteuid() == 0 ? 0 : 0500, 0), 0);
     assert_int_equal(utimensat(here.workspace, "d", long_ago, 0), 0);
     assert_int_equal(utimensat(here.workspace, "f", long_ago, 0), 0);
     struct blob_hash after = record();
@@ -296,6 +297,77 @@ static void modes_and_times_are_restored_alone(void **state)
     assert_int_equal(stat_of("f").st_mtim.tv_sec, 5);
     assert_int_equal(stat_of("f").st_mtim.tv_nsec, 7);
     same(record_anew(), after);
+}
+
+/* ---- anything at all --------------------------------------------------------------------------
+ */
+
+static unsigned chance(unsigned n)
+{
+    static uint64_t seed = 4;
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(seed >> 33) % n;
+}
+
+static const char *any_name(char out[32])
+{
+    static const char *const dirs[] = {"", "", "d/", "d/e/", "d-/", "g/"};
+    snprintf(out, 32, "%s%c", dirs[chance(ARRAY_LEN(dirs))], "abdeg"[chance(5)]);
+    return out;
+}
+
+/* Many of these fail, as they would for a program that does not look. */
+static int do_anything(void)
+{
+    char a[32], b[32], text[16];
+    any_name(a);
+    any_name(b);
+    snprintf(text, sizeof(text), "%u", chance(100));
+    const struct timespec times[2] = {{.tv_sec = chance(9)}, {.tv_sec = chance(9)}};
+    switch (chance(11)) {
+    case 0:
+    case 1:
+        return mkdirat(here.workspace, a, 0700 + chance(64));
+    case 2:
+        return renameat2(here.workspace, a, here.workspace, b, RENAME_EXCHANGE);
+    case 3:
+        return renameat(here.workspace, a, here.workspace, b);
+    case 4:
+        return linkat(here.workspace, a, here.workspace, b, 0);
+    case 5:
+        return symlinkat(b, here.workspace, a);
+    case 6:
+        return fchmodat(here.workspace, a, 0700 + chance(64), 0);
+    case 7:
+        return utimensat(here.workspace, a, times, AT_SYMLINK_NOFOLLOW);
+    case 8:
+        return tree_remove(here.workspace, a) < 0;
+    default:
+        return fd_create_file(here.workspace, a, text, strlen(text), 0644);
+    }
+}
+
+static void whatever_was_done_is_undone(void **state)
+{
+    (void)state;
+    struct blob_hash kept[40];
+    for (size_t round = 0; round < 200; round++) {
+        int n_failed = 0;
+        for (int i = 0; i < 6; i++)
+            n_failed += do_anything() != 0;
+        (void)n_failed;
+        size_t at = round % ARRAY_LEN(kept);
+        kept[at] = record();
+        same(kept[at], record_anew());
+        if (chance(3) != 0)
+            continue;
+        struct blob_hash wanted = kept[chance((unsigned)MIN(round + 1, ARRAY_LEN(kept)))];
+        if (chance(4) == 0)
+            archive_forget(&here.archive);
+        restore(wanted);
+        same(record(), wanted);
+        same(record_anew(), wanted);
+    }
 }
 
 /* ---- changes that try to hide ---------------------------------------------------------------- */
@@ -785,6 +857,7 @@ int main(void)
         TEST(a_whole_tree_comes_back),
         TEST(a_rename_is_undone),
         TEST(modes_and_times_are_restored_alone),
+        IN_MEMORY(whatever_was_done_is_undone),
         TEST(a_change_with_its_time_set_back_is_seen),
         TEST(a_change_right_after_a_record_is_seen),
         TEST(a_store_into_mapped_memory_is_seen),
