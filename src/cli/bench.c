@@ -121,7 +121,7 @@ static int run(const struct cli_args *args, struct err *e)
 
 static const struct cli_flag flags[] = {
     {"quick", 0, NULL, "fewer samples: about 45 s instead of 3 minutes"},
-    {"only", 0, "NAME", "idle, memory, live, think, spawn, oneshot, churn, load, node, bash"},
+    {"only", 0, "NAME", "idle, memory, live, think, spawn, oneshot, past, churn, load, node, bash"},
     {"output", 'o', "DIR", "also write BENCHMARKS.md and benchmarks.svg there"},
     {0},
 };

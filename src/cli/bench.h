@@ -32,6 +32,28 @@ enum bench_id {
     BENCH_ONESHOT_PICKLE,
     BENCH_ONESHOT_PYTHON,
     BENCH_ONESHOT_IPYTHON,
+    BENCH_PAST_CELL_OFF,
+    BENCH_PAST_CELL_AUTO,
+    BENCH_PAST_CELL20_OFF,
+    BENCH_PAST_CELL20_AUTO,
+    BENCH_PAST_CELL100_OFF,
+    BENCH_PAST_CELL100_AUTO,
+    BENCH_PAST_1MB_UNDO,
+    BENCH_PAST_1MB_REWRITTEN,
+    BENCH_PAST_1MB_PICKLE,
+    BENCH_PAST_100MB_UNDO,
+    BENCH_PAST_100MB_REWRITTEN,
+    BENCH_PAST_100MB_PICKLE,
+    BENCH_PAST_1GB_UNDO,
+    BENCH_PAST_1GB_REWRITTEN,
+    BENCH_PAST_1GB_PICKLE,
+    BENCH_PAST_OBJECTS_UNDO,
+    BENCH_PAST_OBJECTS_REWRITTEN,
+    BENCH_PAST_OBJECTS_PICKLE,
+    BENCH_PAST_CRASH,
+    BENCH_PAST_CRASH_IPYTHON,
+    BENCH_PAST_BRANCH,
+    BENCH_PAST_MEMORY,
     BENCH_CHURN,
     BENCH_LOAD,
     BENCH_MEMORY_PSS,
@@ -140,6 +162,7 @@ int bench_run_live(struct bench *b, struct err *e);
 int bench_run_think(struct bench *b, struct err *e);
 int bench_run_spawn(struct bench *b, struct err *e);
 int bench_run_oneshot(struct bench *b, struct err *e);
+int bench_run_past(struct bench *b, struct err *e);
 int bench_run_churn(struct bench *b, struct err *e);
 int bench_run_load(struct bench *b, struct err *e);
 int bench_run_memory(struct bench *b, struct err *e);

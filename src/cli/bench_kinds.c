@@ -40,6 +40,30 @@
                           program ", no sandbox (PSS)", false,                                     \
                           BENCH_##ID##_MEMORY,          BENCH_BYTES}
 
+/* A cell with checkpoints and without. */
+#define PAST_CELL_KINDS(ID, name, label)                                                           \
+    [BENCH_PAST_##ID##_OFF] = {"past." name "_off",   label,   "Cella, checkpoints off", true,     \
+                               BENCH_PAST_##ID##_OFF, BENCH_NS},                                   \
+    [BENCH_PAST_##ID##_AUTO] = {"past." name "_auto",   label,   "Cella, checkpoints auto", true,  \
+                                BENCH_PAST_##ID##_AUTO, BENCH_NS}
+
+/* Back to a state, beside packing and unpacking it. */
+#define PAST_UNDO_KINDS(ID, name, label)                                                           \
+    [BENCH_PAST_##ID##_UNDO] = {"past." name "_undo",        "undo, with " label " of state",      \
+                                "Cella, to the next result", true,                                 \
+                                BENCH_PAST_##ID##_UNDO,      BENCH_NS},                            \
+    [BENCH_PAST_##ID##_REWRITTEN] = {"past." name "_rewritten",                                    \
+                                     "undo, with " label " of state",                              \
+                                     "Cella, after all of it was rewritten",                       \
+                                     true,                                                         \
+                                     BENCH_PAST_##ID##_REWRITTEN,                                  \
+                                     BENCH_NS},                                                    \
+    [BENCH_PAST_##ID##_PICKLE] = {"past." name "_pickle",         "undo, with " label " of state", \
+                                  "cloudpickle + lz4, both ways", false,                           \
+                                  BENCH_PAST_##ID##_UNDO,         BENCH_NS}
+
+#define CRASH "a crash, to the next result"
+
 const struct bench_kind bench_kinds[BENCH_N_KINDS] = {
     [BENCH_LIVE_UNIX] = {"live.unix", CELL, "Cella, UNIX socket", true, BENCH_LIVE_UNIX, BENCH_NS},
     [BENCH_LIVE_TCP] = {"live.tcp", CELL, "Cella, TCP", true, BENCH_LIVE_TCP, BENCH_NS},
@@ -76,6 +100,22 @@ const struct bench_kind bench_kinds[BENCH_N_KINDS] = {
                               BENCH_ONESHOT_PLAIN, BENCH_NS},
     [BENCH_ONESHOT_IPYTHON] = {"oneshot.ipython", ONE_SHOT, "IPython kernel, restarted", false,
                                BENCH_ONESHOT_PLAIN, BENCH_NS},
+    PAST_CELL_KINDS(CELL, "cell", "what checkpoints cost: a cell, back to back"),
+    PAST_CELL_KINDS(CELL20, "cell20", "... after 20 ms of thinking"),
+    PAST_CELL_KINDS(CELL100, "cell100", "... after 100 ms of thinking"),
+    PAST_UNDO_KINDS(1MB, "1mb", "1 MB of numpy"),
+    PAST_UNDO_KINDS(100MB, "100mb", "100 MB of numpy"),
+    PAST_UNDO_KINDS(1GB, "1gb", "1 GB of numpy"),
+    PAST_UNDO_KINDS(OBJECTS, "objects", "a million small objects"),
+    [BENCH_PAST_CRASH] = {"past.crash", CRASH, "Cella, 100 MB of state kept", true,
+                          BENCH_PAST_CRASH, BENCH_NS},
+    [BENCH_PAST_CRASH_IPYTHON] = {"past.crash_ipython", CRASH,
+                                  "IPython kernel, restarted, state lost", false, BENCH_PAST_CRASH,
+                                  BENCH_NS},
+    [BENCH_PAST_BRANCH] = {"past.branch", "16 live copies of a session", "Cella", true,
+                           BENCH_PAST_BRANCH, BENCH_NS},
+    [BENCH_PAST_MEMORY] = {"past.memory", "memory of a checkpoint of an idle session", "Cella",
+                           true, BENCH_PAST_MEMORY, BENCH_BYTES},
     [BENCH_CHURN] = {"churn", "create, run a cell, destroy (4 clients)", "Cella, TCP", true,
                      BENCH_CHURN, BENCH_PER_SECOND},
     [BENCH_LOAD] = {"load", "cells in 16 sessions at once", "Cella, TCP", true, BENCH_LOAD,
@@ -118,6 +158,11 @@ const struct bench_claim bench_claims[] = {
     {"... faster than python3 with the same imports", BENCH_SPAWN_MISS, BENCH_SPAWN_PYTHON, true,
      150},
     {"code that runs once, 1 KB of state in and out", SAME(BENCH_ONESHOT_STATE), false, 3e6},
+    {"undo, 100 MB of numpy", SAME(BENCH_PAST_100MB_UNDO), false, 5e6},
+    {"... after a full rewrite", SAME(BENCH_PAST_100MB_REWRITTEN), false, 10e6},
+    {"undo, 1 GB of numpy", SAME(BENCH_PAST_1GB_UNDO), false, 20e6},
+    {"... after a full rewrite", SAME(BENCH_PAST_1GB_REWRITTEN), false, 80e6},
+    {"crash to the next result, 100 MB of state", SAME(BENCH_PAST_CRASH), false, 10e6},
     {"create, run a cell, destroy", SAME(BENCH_CHURN), true, 100},
     {"cells per second, 16 sessions", SAME(BENCH_LOAD), true, 12000},
     {"memory of an idle data session, PSS", SAME(BENCH_MEMORY_PSS), false, 4e6},
@@ -139,6 +184,7 @@ const struct bench_section bench_sections[] = {
     {"think", "cells, with pauses", bench_run_think},
     {"spawn", "new sessions", bench_run_spawn},
     {"oneshot", "code that runs once", bench_run_oneshot},
+    {"past", "checkpoints, undo, branches", bench_run_past},
     {"churn", "create, run, destroy", bench_run_churn},
     {"load", "cells in 16 sessions", bench_run_load},
     {"node", "Node.js sessions", bench_run_node},
