@@ -350,7 +350,8 @@ def test_a_branch_opens_by_name_what_it_had_open(head: Peer, tmp_path: pathlib.P
              "d = os.open('d', os.O_RDONLY)\nb = open('big', 'r+b')\n"
              "m = mmap.mmap(b.fileno(), 8192)\nn = mmap.mmap(-1, 4096); n[:3] = b'own'\n"
              "s = open('short', 'w+b'); s.write(b's' * 4096); s.flush()\n"
-             "o = mmap.mmap(s.fileno(), 4096)\np = os.pidfd_open(os.getpid())")
+             "o = mmap.mmap(s.fileno(), 4096)\np = os.pidfd_open(os.getpid())\n"
+             "import subprocess\nchild = subprocess.Popen(['sleep', '1000'])")
     checkpoint = head.checkpoint()
     # The branch's own workspace, as it were: other files of the same names.
     for name, content in (("f", "ABCDEF"), ("big", "B" * 8192)):
@@ -361,7 +362,10 @@ def test_a_branch_opens_by_name_what_it_had_open(head: Peer, tmp_path: pathlib.P
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "mine").touch()
     woken = checkpoint.wake(has_room=True)
-    assert what(woken) == {"file"} and len(woken.notes) == 4, woken.notes  # t, s, o's s, p
+    assert what(woken) == {"file", "process"} and len(woken.notes) == 5  # t, s, o's s, p; child
+    # Its number means another process there, if any.
+    assert woken.value("child.poll(), child.wait()") == "(255, 255)"
+    assert head.value("child.kill(); child.wait()") == "-9"
     assert woken.value("f.read(), os.listdir(d)") == "('CDEF', ['mine'])"
     for code in ("t.seek(0); t.read()", "s.seek(0); s.read()"):
         assert woken.run(code).status == "error"

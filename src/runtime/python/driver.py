@@ -166,7 +166,10 @@ class Session:
     def _exec(self, frame: Dict[str, Any]) -> None:
         cell_id: int = frame["id"]
         wanted: Optional[str] = frame.get("names")  # of the names: "changes" or "full"
-        self._streams.begin_cell(*self._take_descriptors(2))
+        descriptors = self._channel.take_descriptors(2)
+        if len(descriptors) != 2:
+            raise frames.Closed(f"a cell came with {len(descriptors)} descriptors")
+        self._streams.begin_cell(*descriptors)
         self._inputs.forget()
         has_names = wanted == "changes" or wanted == "full"
         self._names.begin_cell(has_names)

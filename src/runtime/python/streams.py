@@ -61,8 +61,7 @@ class Pipes:
         _open_pipes[out] = err
 
     def __del__(self) -> None:
-        if _open_pipes.get(self.out) == self.err:
-            del _open_pipes[self.out]
+        _open_pipes.pop(self.out, None)
         for fd in (self.out, self.err):
             try:
                 _close(fd)

@@ -9,6 +9,7 @@ are not its children.
 from __future__ import annotations
 
 import _thread
+import functools
 import os
 import select
 import subprocess
@@ -30,14 +31,13 @@ _quote = jsontext.quote
 _Popen = subprocess.Popen
 _main_thread = threading.main_thread
 _get_native_id = _thread.get_native_id
-_waitid = os.waitid
 _kill = os.kill
 _pidfd_open = os.pidfd_open
 _poll, _POLLIN = select.poll, select.POLLIN
 _close = os.close
-_P_PID, _WNOHANG = os.P_PID, os.WNOHANG
-_IS_CHILD = os.WEXITED | os.WNOHANG | os.WNOWAIT
+_WNOHANG = os.WNOHANG
 _warn = warnings.warn
+_wraps = functools.wraps
 
 
 def put_right(
@@ -49,7 +49,7 @@ def put_right(
     notes = renewal.notes
     for pid in found.children():
         notes.append(("process", f"{pid} is not a child of this interpreter any more"))
-    _teach_popen()
+    _lines.begin(has_moved)
     _forget_servers()
     if found.has_timer:
         notes.append(("timer", "an interval timer or an alarm does not run any more"))
@@ -82,46 +82,67 @@ def _correct_thread() -> None:
         main_thread._native_id = _get_native_id()
 
 
-# Children of the line that was left: waiting for one fails, and Popen takes that for an exit with
-# status 0.
+# Children of the line that was left. Waiting for one fails, and Popen takes that for an exit with
+# status 0; or it succeeds, because the number is another process's by now.
 
-_is_taught = False
+_ATTRIBUTE = "_line_of_cella"
+
+
+class _Lines:
+    """How often this session has woken up, and when it last did so in another jail, where the
+    numbers of processes mean others."""
+
+    def __init__(self) -> None:
+        self.now = 0
+        self.moved = 0
+
+    def begin(self, has_moved: bool) -> None:
+        self.now += 1
+        if has_moved:
+            self.moved = self.now
+        if self.now == 1:
+            _teach_popen()
+
+    def is_left(self, popen: Any) -> bool:
+        return getattr(popen, _ATTRIBUTE, 0) != self.now
+
+    def is_gone(self, popen: Any) -> bool:
+        """Of a child of another line."""
+        return getattr(popen, _ATTRIBUTE, 0) < self.moved or not _is_alive(popen.pid)
+
+
+_lines = _Lines()
 
 
 def _teach_popen() -> None:
-    global _is_taught
-    if _is_taught:
-        return
-    _is_taught = True
+    original_init = _Popen.__init__
     original_poll = _Popen._internal_poll  # type: ignore[attr-defined]
     original_wait = _Popen._try_wait  # type: ignore[attr-defined]
 
+    @_wraps(original_init)
+    def __init__(self: Any, *args: Any, **options: Any) -> None:
+        setattr(self, _ATTRIBUTE, _lines.now)
+        original_init(self, *args, **options)
+
     def _internal_poll(self: Any, _deadstate: Any = None, **options: Any) -> Any:
-        if self.returncode is None and not _is_child(self.pid):
-            if not _is_alive(self.pid):
+        if self.returncode is None and _lines.is_left(self):
+            if _lines.is_gone(self):
                 self.returncode = _unknown(self.pid)
             return self.returncode
         return original_poll(self, _deadstate, **options)
 
     def _try_wait(self: Any, wait_flags: int) -> Tuple[int, int]:
-        if _is_child(self.pid):
+        if not _lines.is_left(self):
             return original_wait(self, wait_flags)  # type: ignore[no-any-return]
-        if not wait_flags & _WNOHANG:
+        if not wait_flags & _WNOHANG and not _lines.is_gone(self):
             _wait_until_gone(self.pid)
-        if _is_alive(self.pid):
-            return 0, 0
-        return self.pid, _unknown(self.pid) << 8
+        if _lines.is_gone(self):
+            return self.pid, _unknown(self.pid) << 8
+        return 0, 0
 
+    _Popen.__init__ = __init__  # type: ignore[method-assign]
     _Popen._internal_poll = _internal_poll  # type: ignore[attr-defined]
     _Popen._try_wait = _try_wait  # type: ignore[attr-defined]
-
-
-def _is_child(pid: int) -> bool:
-    try:
-        _waitid(_P_PID, pid, _IS_CHILD)
-    except ChildProcessError:
-        return False
-    return True
 
 
 def _is_alive(pid: int) -> bool:
