@@ -142,6 +142,7 @@ static const struct reader_field limit_fields[] = {
     {"pids", reader_u32, offsetof(struct jail_limits, pids), 4, 1024 * 1024},
     {"disk_mb", reader_u32, offsetof(struct jail_limits, disk_mb), 1, 1024 * 1024},
     {"cpu_seconds", reader_u32, offsetof(struct jail_limits, cpu_seconds), 0, SECS_MAX},
+    {"checkpoint_mb", reader_u32, offsetof(struct jail_limits, checkpoint_mb), 0, 1024 * 1024},
     {NULL, NULL, 0, 0, 0},
 };
 

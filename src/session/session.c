@@ -430,8 +430,8 @@ static void take_request(struct session *session, const struct session_request *
     size_t ring_max = request->max_output_bytes;
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         output_ring_init(&session->rings[i], ring_max > 0 ? ring_max : config->max_output_bytes);
-    bool has_room = request->limits == NULL || request->limits->checkpoint_mb > 0;
-    history_init(session, has_room ? request->checkpoints : HISTORY_OFF);
+    const struct jail_limits *limits = request->limits != NULL ? request->limits : &config->limits;
+    history_init(session, limits->checkpoint_mb > 0 ? request->checkpoints : HISTORY_OFF);
     saving_init(session, request->durable);
     session->on_started = request->on_started;
     session->start_context = request->context;

@@ -84,7 +84,7 @@ static void every_field_is_read(void **state)
                             "  bare: {}\n"
                             "pool: 0\n"
                             "limits: {memory_mb: 64, cpu_percent: 250, pids: 32, disk_mb: 10,\n"
-                            "  cpu_seconds: 90}\n"
+                            "  cpu_seconds: 90, checkpoint_mb: 70}\n"
                             "max_sessions: 5\n"
                             "max_output_bytes: 1000000\n"
                             "idle_timeout_secs: 0\n"
@@ -107,6 +107,7 @@ static void every_field_is_read(void **state)
     assert_int_equal(c.limits.pids, 32);
     assert_int_equal(c.limits.disk_mb, 10);
     assert_int_equal(c.limits.cpu_seconds, 90);
+    assert_int_equal(c.limits.checkpoint_mb, 70);
     assert_int_equal(c.max_sessions, 5);
     assert_int_equal(c.max_output_bytes, 1000000);
     assert_int_equal(c.idle_timeout_secs, 0);
