@@ -239,3 +239,32 @@ def test_it_is_not_forked(fresh: NodePeer) -> None:
     assert running.finish().stdout == "1\n"
     theirs.close()
     assert ours.recv(1) == b""
+
+
+def test_no_code_of_the_user_runs(fresh: NodePeer, start: Callable[..., NodePeer]) -> None:
+    fresh.run(
+        "let calls = 0; const count = () => { calls++; return undefined };"
+        "const trap = new Proxy({}, { get: count, getPrototypeOf() { calls++; return null },"
+        " ownKeys() { calls++; return [] }, getOwnPropertyDescriptor: count });"
+        "const heir = Object.create(trap), list = [1]; const fn = new Proxy(function () {}, {"
+        " get: count, getOwnPropertyDescriptor: count });"
+        "Object.defineProperty(list, 0, { get: count, enumerable: true, configurable: true });"
+        "class Odd {} Odd.prototype = trap; const o = { get x() { calls++; return 1 }, y: 2 };"
+        "Object.defineProperty(globalThis, 'g', { get: count, configurable: true })"
+    )
+    fresh.run(
+        "for (const [type, name] of [[Array, 'reduce'], [Array, 'includes'],"
+        " [Set, 'has'], [Object, 'toString'], [Function, 'toString'], [Buffer, 'writeUInt32LE'],"
+        " [Uint8Array, 'subarray']]) Object.defineProperty(type.prototype, name, { value: count });"
+        "calls = 0"
+    )
+    state = save(fresh)
+    assert state.last == {"rec": "end"}, state.last
+    assert fresh.value("calls") == "0"
+    other = start()
+    answer = load(other, state)
+    assert answer["message"] is None
+    assert other.value("[o.x, o.y, typeof heir, typeof trap]") == (
+        "[ 1, 2, 'undefined', 'undefined' ]"
+    )
+    other.close()

@@ -277,6 +277,7 @@ static void checkpoint(void)
     int sock;
     if (!channel_take_fds(&session.channel, &sock, 1))
         exit_shell(1);
+    begin_names();
     fflush(stdout);
     fflush(stderr);
     int threads = MAX(sibling_count_threads(), 1); /* of a builtin that somebody loaded */

@@ -48,6 +48,7 @@ function ownName(value) {
 }
 
 function describeNew(value) {
+  if (host.types.isProxy(value)) return { problem: 'Proxy' };
   const source = apply(host.functionText, value, []);
   if (NATIVE.test(source) || source.length > MAX_CHARS) return { problem: 'function' };
   const name = ownName(value);

@@ -15,12 +15,14 @@ const names = load('names');
 const references = load('references');
 
 const apply = Reflect.apply;
-const { ownDescriptor, types, prototypes } = host;
+const { ownDescriptor, types } = host;
+const { isProxy } = types;
 
 const MAX_PATH_CHARS = 100;
 const CHECK_EVERY = 1 << 12;
 const MAX_ARRAY_FOR_KEYS = 1000;
 const HIDDEN_OF_ERRORS = new Set(['stack', 'message', 'cause']);
+const OF_PROTOTYPES = new Set(['constructor']);
 const OF_FUNCTIONS = new Set(['length', 'name', 'prototype', 'arguments', 'caller']);
 
 class TooMuch extends Error {}
@@ -152,7 +154,7 @@ class Walk {
   /* Classes come after those that they extend. */
   addFunction(value, description, place) {
     const above = Object.getPrototypeOf(value);
-    if (typeof above === 'function' && above !== host.functionPrototype) {
+    if (typeof above === 'function' && above !== host.functionPrototype && !isProxy(above)) {
       if (!this.functions.has(above) && functions.describe(above).problem === undefined) {
         this.addFunction(above, functions.describe(above), below(place, value, 'super'));
       }
@@ -167,8 +169,9 @@ class Walk {
   /* What is to be put right about an object's prototype; null if nothing can be. */
   fixOfPrototype(value, brand) {
     const proto = Object.getPrototypeOf(value);
-    if (proto === plain || prototypes[brand].includes(proto)) return NOTHING;
+    if (proto === plain || usualPrototypes[brand].has(proto)) return NOTHING;
     if (proto === null) return { isBare: true };
+    if (isProxy(proto)) return null;
     const maker = ownDescriptor(proto, 'constructor')?.value;
     if (typeof maker === 'function') return this.fixOfInstance(proto, maker);
     const isData = brand === 'Object' && brandOf(proto) === 'Object';
@@ -232,6 +235,10 @@ class Walk {
   }
 
   scanArray(array, place) {
+    if (array.length <= MAX_ARRAY_FOR_KEYS) {
+      this.scanProperties(array, 'Array', place);
+      return;
+    }
     for (let index = 0; index < array.length; index++) {
       const value = array[index];
       if (typeof value === 'number') continue;
@@ -240,13 +247,12 @@ class Walk {
       if (index % CHECK_EVERY === 0) this.checkTime();
     }
     this.count(place.entry, array.length * 4);
-    if (array.length <= MAX_ARRAY_FOR_KEYS) this.scanProperties(array, 'Array', place);
   }
 
   scanProperties(object, brand, place) {
     const isFrozen = this.fixes.get(object)?.frozen === FROZEN;
     for (const key of Reflect.ownKeys(object)) {
-      if (brand === 'Array' && (key === 'length' || INDEX.test(String(key)))) continue;
+      if (brand === 'Array' && key === 'length') continue;
       if (brand === 'Error' && HIDDEN_OF_ERRORS.has(key)) continue;
       const descriptor = ownDescriptor(object, key);
       this.scanProperty(object, brand, key, descriptor, isFrozen, place);
@@ -279,7 +285,7 @@ class Walk {
     const leaf = this.meet(descriptor.value, { ...where, how: 'extra' });
     const flags = flagsOf(descriptor);
     const value = leaf === null ? descriptor.value : undefined;
-    this.addTo(object, where, host.newArray(code, flags, value, leafCode(leaf)));
+    this.addTo(object, where, [code, flags, value, leafCode(leaf)]);
   }
 
   scanAccessor(object, key, descriptor, isWritten, where) {
@@ -289,13 +295,13 @@ class Walk {
     if (isWritten) this.leaveEmpty(where, { gone: true });
     if (code === null || leaves.some((leaf) => leaf?.gone)) return;
     const flags = flagsOf(descriptor);
-    const extra = host.newArray(code, flags, undefined, null, ...leaves.map(leafCode));
+    const extra = [code, flags, undefined, null, ...leaves.map(leafCode)];
     this.addTo(object, where, extra);
   }
 
   addTo(object, where, extra) {
     const fix = this.fix(object, where);
-    fix.extras ??= host.newArray();
+    fix.extras ??= [];
     fix.extras.push(extra);
   }
 
@@ -319,17 +325,23 @@ class Walk {
     for (const [value, { id, description }] of this.functions) { // grows meanwhile
       if (done.has(id)) continue;
       done.add(id);
-      const box = host.newObject();
+      const box = Object.create(null);
       collect(box, 'f:', value, description, OF_FUNCTIONS);
       const proto = ownDescriptor(value, 'prototype')?.value;
-      if (names.isObject(proto)) collect(box, 'p:', proto, description, new Set(['constructor']));
+      if (names.isObject(proto) && !isProxy(proto)) {
+        collect(box, 'p:', proto, description, OF_PROTOTYPES);
+      }
       if (Object.keys(box).length > 0) this.add(id, 'properties', box);
     }
   }
 }
 
 const NOTHING = {}; // to be put right
-const plain = prototypes.Object[0];
+const plain = host.prototypes.Object[0];
+/* As lists of ours, whose methods are ours too. */
+const usualPrototypes = Object.fromEntries(
+  Object.entries(host.prototypes).map(([brand, list]) => [brand, new Set(list)]),
+);
 const WRITTEN = new Set(['Object', 'Array']); // whose properties v8 writes
 const FIXED = 1;
 const SEALED = 2;
@@ -397,7 +409,7 @@ function join(a, b) {
 
 /* What v8 can write, by how it does; null for all else. */
 function brandOf(value) {
-  if (types.isProxy(value)) return null;
+  if (isProxy(value)) return null;
   if (Object.getPrototypeOf(value) === plain) return 'Object'; // nearly all there are
   if (Array.isArray(value)) return 'Array';
   if (types.isMap(value)) return 'Map';
@@ -418,13 +430,14 @@ function isShared(view) {
 function isExotic(value) {
   return types.isPromise(value) || types.isGeneratorObject(value) || types.isWeakMap(value) ||
     types.isWeakSet(value) || types.isSharedArrayBuffer(value) || types.isExternal(value) ||
-    types.isMapIterator(value) || types.isSetIterator(value) || value instanceof WeakRef ||
+    types.isMapIterator(value) || types.isSetIterator(value) ||
     types.isModuleNamespaceObject(value);
 }
 
 /* Also of what it extends. */
 function hasPrivateFields(maker) {
   for (let at = maker; typeof at === 'function'; at = Object.getPrototypeOf(at)) {
+    if (isProxy(at)) return true; // who knows
     if (functions.describe(at).hasPrivate) return true;
   }
   return false;

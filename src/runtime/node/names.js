@@ -205,11 +205,6 @@ function report(wanted) {
   return undefined;
 }
 
-/* Names of the global object that are not the user's. */
-function originals() {
-  return original;
-}
-
 Object.assign(exports, {
-  UNSET, ACCESSOR, begin, all, originals, typeOf, isObject, manifest, report,
+  UNSET, ACCESSOR, begin, all, typeOf, isObject, manifest, report,
 });

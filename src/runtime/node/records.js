@@ -3,6 +3,7 @@
 'use strict';
 
 const { addon } = host;
+const apply = Reflect.apply;
 
 const MAX_HEADER = 64 << 10;
 const MAX_PIECE = 1 << 20;
@@ -13,9 +14,10 @@ function write(fd, bytes) {
   if (addon.write(fd, bytes) < 0) throw new Gone('nobody reads the state');
 }
 
+/* Without a method of the user's realm: user code may have put its own there. */
 function writeLength(fd, length) {
-  const bytes = host.bufferAlloc(4);
-  bytes.writeUInt32LE(length);
+  const bytes = host.newBytes(4);
+  for (let i = 0; i < 4; i++) bytes[i] = (length >>> (8 * i)) & 255;
   write(fd, bytes);
 }
 
@@ -26,7 +28,7 @@ function put(fd, header, body) {
   write(fd, text);
   if (body === undefined) return;
   for (let at = 0; at < body.length; at += MAX_PIECE) {
-    const piece = body.subarray(at, at + MAX_PIECE);
+    const piece = apply(host.subarray, body, [at, at + MAX_PIECE]);
     writeLength(fd, piece.length);
     write(fd, piece);
   }
@@ -46,7 +48,7 @@ function readLength(fd, limit) {
 }
 
 function readBody(fd) {
-  const pieces = host.newArray();
+  const pieces = [];
   for (;;) {
     const length = readLength(fd, MAX_PIECE);
     if (length === 0) return host.Buffer.concat(pieces);

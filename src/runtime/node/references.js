@@ -7,7 +7,16 @@ const names = load('names');
 const { IMPORT } = load('sources');
 
 const { ownDescriptor } = host;
+const builtinModules = Array.from(host.builtinModules);
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
+
+/* Those of the language, which are in our realm too, and the usual ones of Node.js. To look at some
+   of the others would load half of it. */
+const GLOBALS = [
+  ...Object.getOwnPropertyNames(globalThis).filter((name) => name !== 'globalThis'),
+  'console', 'require', 'setTimeout', 'setInterval', 'setImmediate', 'clearTimeout',
+  'clearInterval', 'clearImmediate', 'queueMicrotask',
+];
 
 let known = new Map(); // value -> the expression that gives it
 
@@ -15,11 +24,20 @@ function add(value, expression) {
   if (names.isObject(value) && !known.has(value)) known.set(value, expression);
 }
 
-/* Without a call of a getter. */
+/* Without a call of a getter. Some values are made at the first look, by code of Node.js that may
+   find the language changed. */
+function ownValue(owner, key) {
+  try {
+    return ownDescriptor(owner, key)?.value;
+  } catch {
+    return undefined;
+  }
+}
+
 function addMembers(owner, expression, isWanted) {
   if (!names.isObject(owner) || host.types.isProxy(owner)) return;
   for (const key of Object.getOwnPropertyNames(owner)) {
-    const value = ownDescriptor(owner, key)?.value;
+    const value = ownValue(owner, key);
     if (IDENTIFIER.test(key) && isWanted(value)) add(value, `${expression}.${key}`);
   }
 }
@@ -32,9 +50,8 @@ function addGlobals() {
   add(host.process, 'process');
   add(host.env, 'process.env');
   add(host.Buffer, 'Buffer');
-  for (const name of names.originals()) {
-    const value = ownDescriptor(host.global, name)?.value;
-    if (!IDENTIFIER.test(name) || name === 'module' || name === 'exports') continue;
+  for (const name of GLOBALS) {
+    const value = ownValue(host.global, name);
     add(value, name);
     addMembers(value, name, isFunction);
   }
@@ -42,11 +59,25 @@ function addGlobals() {
   addMembers(host.Buffer, 'Buffer', isFunction);
 }
 
+/* Node.js makes the list with methods that user code may have replaced. */
+function loadedModules() {
+  const list = host.loadedModules();
+  return Array.isArray(list) ? list : [];
+}
+
+function exportsOf(name) {
+  try {
+    return host.requireBuiltin(`node:${name}`);
+  } catch {
+    return undefined;
+  }
+}
+
 function addBuiltins() {
-  const isLoaded = new Set(Array.from(host.loadedModules(), (entry) => entry.split(' ')[1]));
-  for (const name of host.builtinModules) {
+  const isLoaded = new Set(Array.from(loadedModules(), (entry) => entry.split(' ')[1]));
+  for (const name of builtinModules) {
     if (!isLoaded.has(name)) continue;
-    const exported = host.requireBuiltin(`node:${name}`);
+    const exported = exportsOf(name);
     const expression = `require(${JSON.stringify(name)})`;
     add(exported, expression);
     addMembers(exported, expression, isAny);
@@ -56,7 +87,7 @@ function addBuiltins() {
 /* Data that a module exports is the user's to change, and saved by what it is now. */
 function addFiles() {
   for (const file of Object.keys(host.Module._cache)) {
-    const exported = ownDescriptor(host.Module._cache[file], 'exports')?.value;
+    const exported = ownValue(host.Module._cache[file], 'exports');
     const expression = `require(${JSON.stringify(file)})`;
     add(exported, expression);
     addMembers(exported, expression, isFunction);
@@ -76,7 +107,7 @@ let lookedAt = ''; // what there was at the last look
 /* Before a save: what there is now. */
 function look() {
   const files = Object.keys(host.Module._cache);
-  const there = `${host.loadedModules().length} ${globals.imported.size} ${files.join()}`;
+  const there = `${loadedModules().length} ${globals.imported.size} ${files.join()}`;
   if (there === lookedAt) return;
   lookedAt = there;
   known = new Map();

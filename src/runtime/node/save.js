@@ -146,19 +146,18 @@ function ofGroup(walk, group) {
 
 function bodyOf(walk, group) {
   const { holes, fixes } = ofGroup(walk, group);
-  const { newArray } = host;
-  const root = newArray(
-    newArray(...group.map(({ name, kind }) => newArray(name, kind))),
-    newArray(...group.map(({ value }) => value)),
-    newArray(...fixes.map(([object, fix]) => newArray(object, encodeFix(fix)))),
-    newArray(...holes.map(({ place: { container, how, key }, leaf }) =>
-      newArray(container, how, key, graph.leafCode(leaf)))),
-  );
+  const root = [
+    group.map(({ name, kind }) => [name, kind]),
+    group.map(({ value }) => value),
+    fixes.map(([object, fix]) => [object, encodeFix(fix)]),
+    holes.map(({ place: { container, how, key }, leaf }) =>
+      [container, how, key, graph.leafCode(leaf)]),
+  ];
   return withHoles(holes, () => host.serialize(root));
 }
 
 function encodeFix({ isBare, maker, proto, extras, frozen, lastIndex }) {
-  return host.newArray(isBare ?? false, maker, proto, extras, frozen ?? 0, lastIndex);
+  return [isBare ?? false, maker, proto, extras, frozen ?? 0, lastIndex];
 }
 
 /* While v8 writes, what it could not write is not there. */
