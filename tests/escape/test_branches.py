@@ -5,6 +5,7 @@ And those in a session who lie in wait for whoever builds the room."""
 import os
 import pathlib
 import shutil
+import signal
 import struct
 import subprocess
 import tempfile
@@ -110,7 +111,7 @@ HOSTILE = {
 # warden's, and it has the warden's descriptors and mounts, until it has become init.
 ATTACK = PRELUDE + r"""
 import re, time
-breaches, seen, inits, end = [], 0, 0, time.monotonic() + 1.5
+breaches, seen, inits, end = [], 0, 0, time.monotonic() + 0.7
 def attempt(act):
     global seen
     try: result = act()
@@ -137,6 +138,23 @@ while time.monotonic() < end:
     os.waitpid(mine, 0)
     for pid in range(mine + 1, mine + 12): attack(pid)
 print('seen', seen, 'inits', inits, 'breaches', breaches[:9])
+"""
+
+
+# Who is one user with the builder may end or stop it, where Landlock does not keep them apart.
+SHOOT = PRELUDE + r"""
+import time
+end = time.monotonic() + 0.5
+hits = 0
+while time.monotonic() < end:
+    mine = os.fork()
+    if mine == 0: os._exit(0)
+    os.waitpid(mine, 0)
+    for pid in range(mine + 1, mine + 12):
+        try: os.kill(pid, %d)
+        except OSError: continue
+        hits += 1
+print('hits', hits > 0)
 """
 
 
@@ -226,3 +244,11 @@ def test_who_builds_a_room_is_out_of_reach(start, has_landlock):
     assert "breaches []" in said, said
     inits = int(said.split("inits")[1].split()[0])
     assert (inits == 0) == has_landlock, said
+
+
+@pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGSTOP])
+def test_who_ends_or_stops_the_builder_gains_nothing(start, sig):
+    """The warden does not wait for it: the session goes on, and all ends in order."""
+    host = start("source", failing(LANDLOCK_CREATE_RULESET, ENOSYS))
+    assert host.run(SHOOT % sig) == "hits True\n"
+    assert host.run("print(6 * 7)") == "42\n"
