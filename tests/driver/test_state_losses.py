@@ -135,7 +135,7 @@ def test_a_definition_is_made_again_from_its_source(session: Peer, other: Peer) 
 
 
 def test_depth_is_bounded(session: Peer) -> None:
-    session.run("deep = []\nfor _ in range(2000): deep = [deep]")
+    session.run("deep = []\nfor _ in range(450): deep = [deep]")
     session.run("abyss = []\nfor _ in range(100_000): abyss = [abyss]")
     found = lost(save(session))
     assert set(found) == {"lock", "abyss"}

@@ -17,6 +17,8 @@ from . import namespaces, records, saving
 _write = os.write
 _close = os.close
 _exit = os._exit
+_be_nice = os.nice
+_NICENESS = 5
 _set_handler = _signal.signal
 _pause = _signal.pause
 _Socket = _socket.socket
