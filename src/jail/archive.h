@@ -52,12 +52,13 @@ bool archive_is_unchanged(const struct archive_seen *seen, const struct stat *st
 struct archive_recorded {
     bool has_manifest;
     struct blob_hash manifest;
-    uint64_t files;     /* names of any kind, the workspace itself not counted */
-    uint64_t skipped;   /* those of them without content: pipes, sockets, devices */
-    uint64_t bytes;     /* of all files */
-    uint64_t new_bytes; /* that the store did not have */
-    bool is_torn;       /* something changed meanwhile */
-    char reason[1024];  /* why there is no manifest; any bytes, for a path may be in it */
+    uint64_t files;      /* names of any kind, the workspace itself not counted */
+    uint64_t skipped;    /* those of them without content: pipes, sockets, devices */
+    uint64_t bytes;      /* of all files */
+    uint64_t new_bytes;  /* that the store did not have */
+    bool is_torn;        /* something changed meanwhile */
+    bool is_over_budget; /* there is no manifest, and will not be as long as the files are these */
+    char reason[1024];   /* why there is no manifest; any bytes, for a path may be in it */
 };
 
 /* `base`: the manifest of the last record, or NULL: if it is ours and we looked for its blobs not

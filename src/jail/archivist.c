@@ -74,6 +74,7 @@ static void put_recorded(struct buf *out, const struct archive_recorded *recorde
     json_put_member_int(&o, "new_bytes", (int64_t)recorded->new_bytes);
     json_put_member_int(&o, "skipped", (int64_t)recorded->skipped);
     json_put_member_bool(&o, "torn", recorded->is_torn);
+    json_put_member_bool(&o, "over_budget", recorded->is_over_budget);
     json_put_member_str(&o, "reason", recorded->has_manifest ? NULL : recorded->reason);
     json_put_object_end(&o);
 }

@@ -53,6 +53,13 @@ static int give_up(struct record *r, const char *fmt, ...)
     return -1;
 }
 
+/* Because of what the workspace is: trying again does not help. */
+static int over_budget(struct record *r, int given_up)
+{
+    r->out->is_over_budget = true;
+    return given_up;
+}
+
 static int give_up_store(struct record *r, int errnum)
 {
     if (errnum == -ENOSPC || errnum == -EDQUOT || errnum == -EFBIG)
@@ -93,7 +100,7 @@ static int append(struct record *r, struct manifest_entry *entry, const struct s
                   const struct archive_seen *seen)
 {
     if (r->n > r->budget->files || r->n >= MANIFEST_ENTRIES_MAX)
-        return give_up(r, "there are more than %u files", r->budget->files);
+        return over_budget(r, give_up(r, "there are more than %u files", r->budget->files));
     entry->path = r->path;
     entry->path_len = r->path_len;
     entry->mode = entry->type == MANIFEST_LINK ? 0777 : st->st_mode & 07777;
@@ -102,7 +109,7 @@ static int append(struct record *r, struct manifest_entry *entry, const struct s
         entry->target = "";
     manifest_append(&r->manifest, entry);
     if (r->manifest.overflowed)
-        return give_up(r, "the names of the files are too long");
+        return over_budget(r, give_up(r, "the names of the files are too long"));
     if (r->n == r->cap) {
         r->cap = MAX(2 * r->cap, (size_t)64);
         r->seen = mem_realloc(r->seen, r->cap * sizeof(*r->seen));
@@ -235,8 +242,8 @@ static int record_file(struct record *r, int dir, const char *name, const struct
     const struct archive_seen *seen = NULL;
     struct manifest_entry entry = {.type = MANIFEST_FILE, .size = (uint64_t)st->st_size};
     if (r->out->bytes + (uint64_t)st->st_size > r->budget->bytes)
-        return give_up(r, "the files have more than %llu MB",
-                       (unsigned long long)(r->budget->bytes >> 20));
+        return over_budget(r, give_up(r, "the files have more than %llu MB",
+                                      (unsigned long long)(r->budget->bytes >> 20)));
     r->out->bytes += (uint64_t)st->st_size;
     const struct manifest_entry *old = known(r, &seen);
     if (old != NULL && old->type == MANIFEST_FILE && archive_is_unchanged(seen, st) &&
@@ -278,14 +285,15 @@ static int record_dir(struct record *r, int dir, int depth);
 static int record_subdir(struct record *r, int dir, const char *name, int depth)
 {
     if (depth >= MANIFEST_DEPTH_MAX)
-        return give_up(r, "directories lie more than %d deep: %.300s", MANIFEST_DEPTH_MAX, r->path);
+        return over_budget(r, give_up(r, "directories lie more than %d deep: %.300s",
+                                      MANIFEST_DEPTH_MAX, r->path));
     _fd_ int child = tree_open(dir, name, O_RDONLY | O_DIRECTORY, 0);
     if (child == -ENOENT || child == -ELOOP || child == -ENOTDIR) {
         r->out->is_torn = true;
         return 0;
     }
     if (child == -EXDEV) /* nobody in a jail can mount, so it is the administrator's */
-        return give_up(r, "another file system is mounted on %.300s", r->path);
+        return over_budget(r, give_up(r, "another file system is mounted on %.300s", r->path));
     if (child < 0)
         return give_up(r, "the directory %.300s cannot be read: %s", r->path, strerror(-child));
     return record_dir(r, child, depth + 1);
@@ -311,7 +319,7 @@ static int record_names(struct record *r, int dir, const struct tree_names *name
     for (size_t i = 0; i < names->n; i++) {
         size_t len = strlen(names->names[i]);
         if (parent_len + len + 1 > MANIFEST_PATH_MAX)
-            return give_up(r, "a path has more than %d bytes", MANIFEST_PATH_MAX);
+            return over_budget(r, give_up(r, "a path has more than %d bytes", MANIFEST_PATH_MAX));
         if (parent_len > 0)
             r->path[r->path_len++] = '/';
         memcpy(r->path + r->path_len, names->names[i], len + 1);
@@ -335,7 +343,7 @@ static int record_dir(struct record *r, int dir, int depth)
         return -1;
     int e = tree_list(dir, r->budget->files, &names);
     if (e == -E2BIG)
-        return give_up(r, "there are more than %u files", r->budget->files);
+        return over_budget(r, give_up(r, "there are more than %u files", r->budget->files));
     if (e < 0)
         return give_up(r, "the directory %.300s cannot be read: %s", r->path, strerror(-e));
     e = record_names(r, dir, &names, depth);

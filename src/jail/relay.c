@@ -77,7 +77,7 @@ static void tell_failed(struct relay *r, enum archivist_order_type type, uint64_
     if (type == ARCHIVIST_RECORD)
         snprintf(text, sizeof(text),
                  "{\"manifest\":null,\"files\":0,\"bytes\":0,\"new_bytes\":0,\"skipped\":0,"
-                 "\"torn\":false,\"reason\":\"%s\"}",
+                 "\"torn\":false,\"over_budget\":false,\"reason\":\"%s\"}",
                  why);
     else
         snprintf(text, sizeof(text),

@@ -148,9 +148,11 @@ struct archive_budget {
  * Records the workspace data_dir/workspaces/NAME in the store of blobs. `base`: the manifest (hex)
  * of the last record or "": a hint that saves a look at the store for each unchanged file. The
  * answer:
- *   {"manifest":hex|null,"files":n,"bytes":n,"new_bytes":n,"skipped":n,"torn":bool,"reason":null|".."}
+ *   {"manifest":hex|null,"files":n,"bytes":n,"new_bytes":n,"skipped":n,"torn":bool,
+ *    "over_budget":bool,"reason":null|".."}
  * files: names recorded; skipped: those of them (sockets, pipes) that have no content; torn: the
- * workspace changed meanwhile; manifest null: nothing was recorded, and reason says why. */
+ * workspace changed meanwhile; manifest null: nothing was recorded, and reason says why; it can be
+ * tried again unless it is over_budget, which includes paths too long and directories too deep. */
 int warden_record(struct warden *w, uint64_t ticket, const char *workspace, const char *base,
                   const struct archive_budget *budget, struct err *e);
 /* Makes the workspace, which has to exist, equal to a manifest, or empty for "". The answer:

@@ -83,7 +83,9 @@ static void fake_tell_archived(void)
 {
     static const char recorded[] =
         "{\"manifest\":\"0e5751c026e543b2e8ab2eb06099daa1d1e5df47778f7787faab45cdf12fe3a8\","
-        "\"files\":1,\"bytes\":0,\"new_bytes\":0,\"skipped\":0,\"torn\":false,\"reason\":null}";
+        "\"files\":1,\"bytes\":0,\"new_bytes\":0,\"skipped\":0,\"torn\":false,\"over_budget\":"
+        "false,"
+        "\"reason\":null}";
     static const char restored[] = "{\"changed\":0,\"removed\":0,\"created\":0,\"errors\":[]}";
     for (size_t i = 0; i < fake.n_archived; i++) {
         struct warden_event event = {

@@ -586,6 +586,7 @@ static void a_budget_is_kept(void **state)
     put_bytes("1", MIB);
     put_bytes("2", MIB + 1);
     refused(&b, "more than 2 MB changed at once");
+    assert_false(here.recorded.is_over_budget);
     /* What was kept already is not new, so the next one gets further. */
     archive_record(&here.archive, here.workspace, here.store, NULL, &b, &here.recorded);
     assert_true(here.recorded.has_manifest);
@@ -595,6 +596,7 @@ static void a_budget_is_kept(void **state)
     record();
     put("4", "");
     refused(&b, "more than 3 files");
+    assert_true(here.recorded.is_over_budget);
     assert_int_equal(unlinkat(here.workspace, "4", 0), 0);
     /* A terabyte of nothing costs nothing. */
     _fd_ int fd = openat(here.workspace, "3", O_RDWR | O_CLOEXEC);
@@ -790,6 +792,7 @@ static void a_full_disk_loses_nothing(void **state)
     put_bytes("other", MIB + 5);
     limit_file_size(64 << 10);
     refused(&plenty, "full");
+    assert_false(here.recorded.is_over_budget);
     limit_file_size(RLIM_INFINITY);
     record();
 }
