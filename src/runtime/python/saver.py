@@ -33,6 +33,7 @@ _RECURSION_LIMIT = 9000  # a pickler takes two or three for each level, and 8 Mi
 def run(subject: saving.Subject, stream: int, order: Dict[str, Any]) -> NoReturn:
     """`stream` is a socket. By the first byte the warden learns who speaks."""
     try:
+        _be_nice(_NICENESS)  # the session's next cell comes first
         _save(subject, stream, order)
         _outlive_reader(stream)
         _exit(0)
