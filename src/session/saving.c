@@ -370,7 +370,7 @@ static void on_recorded(void *context, const struct warden_event *event)
         end(session, "the session went on before it could be saved");
 }
 
-/* Without a checkpoint that has looked at the files, that is done now. */
+/* Without a checkpoint that has seen the files as they are, that is done now. */
 static void record(struct session *session)
 {
     struct err e;
@@ -392,13 +392,16 @@ static void begin(struct session *session)
     saving->began_ms = clock_mono_ms();
     saving->next_through = session->ended_exec;
     saving->next_files[0] = '\0';
-    if (history_has_checkpoints(session)) {
-        saving->next_checkpoint = current != NULL ? current->id : 0;
-        if (current != NULL)
-            memcpy(saving->next_files, current->manifest, sizeof(saving->next_files));
+    bool has_checkpoints = history_has_checkpoints(session);
+    saving->next_checkpoint = !has_checkpoints  ? saving->next_through
+                              : current != NULL ? current->id
+                                                : 0;
+    /* What the checkpoint could not see of the files, or saw while they changed, is looked at
+     * again: the session rests. */
+    if (has_checkpoints && current != NULL && current->files == FILES_COVERED) {
+        memcpy(saving->next_files, current->manifest, sizeof(saving->next_files));
         open_stream(session);
     } else {
-        saving->next_checkpoint = saving->next_through;
         record(session);
     }
 }
