@@ -151,10 +151,14 @@ def main():
         soak = Soak(lambda: daemons.Daemon(daemons.find_binary(), data,
                                            config="default_profile: min\n"),
                     options.sessions, options.seed)
-        for n in range(1, options.kills + 1):
-            soak.round()
-            if n % max(options.kills // 10, 1) == 0:
-                print(n, soak.kills, [c.acknowledged for c in soak.counters], flush=True)
+        try:
+            for n in range(1, options.kills + 1):
+                soak.round()
+                if n % max(options.kills // 10, 1) == 0:
+                    print(n, soak.kills, [c.acknowledged for c in soak.counters], flush=True)
+        except AssertionError:
+            soak.daemon.kill()
+            raise
         soak.daemon.stop()
 
 

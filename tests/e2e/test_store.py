@@ -5,7 +5,6 @@ import os
 import subprocess
 
 import pytest
-from soak_kill import Soak
 
 from harness import host
 from harness.client import Session
@@ -118,14 +117,3 @@ def test_a_damaged_database_is_left_for_the_administrator(launch):
         launch(data=data, config=MIN)
     assert str(database) in caught.value.stderr and "move cella.db" in caught.value.stderr
     assert database.read_bytes().startswith(b"not a database")
-
-
-@pytest.mark.one_mode
-def test_random_kills_cost_nothing_that_was_acknowledged(launch):
-    """A short form of soak_kill.py."""
-    data = launch.new_data()
-    soak = Soak(lambda: launch(data=data, config=MIN), sessions=2,
-                seed=os.environ.get("CELLA_SEED", "5"))
-    for _ in range(6):
-        soak.round()
-    assert all(counter.acknowledged > 0 for counter in soak.counters)
