@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "loop/loop.h"
 #include "runtime/pool.h"
+#include "session/branch.h"
 #include "session/engine_state.h"
 #include "session/exec.h"
 #include "session/manifest.h"
@@ -49,6 +50,7 @@ void suspend_after_loss(struct session *session, const char *why)
     if (session->restore != NULL)
         restore_abandon_for(session, why);
     saving_abort(session, why);
+    branch_forget(session); /* who waits for branches gets none */
     session->state = SESSION_SUSPENDED;
     suspend(session);
     exec_answer_crash(session, session->saving.checkpoint,
