@@ -3,7 +3,7 @@
 import pytest
 
 from harness import host
-from harness.client import Session
+from harness.client import Result, Session
 
 MIN = "default_profile: min\n"
 KILLED = {"bash": "kill -9 $BASHPID", "node": "process.kill(process.pid, 'SIGKILL')"}
@@ -36,6 +36,21 @@ def test_bash_is_undone(spawn_runtime):
     assert session.out("jobs -r; kill -USR1 $$; kill %1; wait %1; echo $?").splitlines() == [
         "[1]+  Running                 sleep 1000 &", "usr", "127",
     ]  # fmt: skip
+
+
+@pytest.mark.one_mode
+def test_branches_of_bash_share_nothing(spawn_runtime, client):
+    session = spawn_runtime("bash", checkpoints="every")
+    session.exec("x=1; printf '1\\n2\\n' >in; exec 5<in 6>>out; echo a >&6; sleep 1000 & :")
+    made = client.call("POST", f"{session.path}/branch", {"count": 2})["sessions"]
+    branches = [Session(client, Result(one)) for one in made]
+    for number, branch in enumerate(branches):
+        code = f"x=$((x + {number + 1})); read y <&5; echo {number} >&6"
+        out = branch.out(f"{code}; echo $x $y; cat out; jobs -r")
+        assert out == f"{number + 2} 1\na\n{number}\n"
+    assert session.out("echo $x; read y <&5; echo $y; cat out; jobs -r | wc -l") == "1\n1\na\n1\n"
+    for branch in branches:
+        branch.kill()
 
 
 @pytest.mark.one_mode
