@@ -87,6 +87,11 @@ static const struct op_param params[] = {
      .type = OP_CHOICE,
      .choices = saving_modes,
      .doc = "Whether its state is kept on disk, to outlive the daemon: auto (the default) or off."},
+    {.name = "isolation",
+     .type = OP_CHOICE,
+     .choices = saving_isolations,
+     .doc = "shared (the default): its cells run in one process; per_cell: each has a fresh one, "
+            "with the state that could be saved after the one before."},
     {0},
 };
 
@@ -162,6 +167,15 @@ static int read_join(struct call *call, struct session_request *request, struct 
     return request->join != NULL ? 0 : -1;
 }
 
+static int check_isolation(const struct session_request *request, struct err *e)
+{
+    if (request->isolation == ISOLATION_SHARED ||
+        (request->durable == SAVING_AUTO && request->join == NULL))
+        return 0;
+    err_set(e, ERR_INVALID, "\"isolation\": \"per_cell\" needs a state that is saved");
+    return err_advise(e, "Leave out \"durable\" and \"join\".");
+}
+
 /* Whether the agent may, and what is kept of the session's output. */
 static int admit(struct call *call, struct session_request *request, struct err *e)
 {
@@ -197,6 +211,9 @@ static void run(struct call *call)
         .agent = call_text(call, "agent", NULL),
         .binding = call_text(call, "binding", NULL),
         .checkpoints = read_checkpoints(call),
+        .isolation = strcmp(call_text(call, "isolation", "shared"), "per_cell") == 0
+                         ? ISOLATION_PER_CELL
+                         : ISOLATION_SHARED,
         .durable =
             strcmp(call_text(call, "durable", "auto"), "off") == 0 ? SAVING_OFF : SAVING_AUTO,
         .idle_timeout_secs = read_seconds(call, "idle_timeout_secs"),
@@ -205,6 +222,7 @@ static void run(struct call *call)
         .context = call,
     };
     if (admit(call, &request, &e) < 0 || read_join(call, &request, &e) < 0 ||
+        check_isolation(&request, &e) < 0 ||
         session_create(call->engine, &request, &session, &e) < 0)
         call_fail(call, &e);
     else if (session->on_started != NULL) {

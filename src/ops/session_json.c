@@ -45,6 +45,7 @@ void put_session(struct json_out *json, const struct session *session)
     json_put_member_int(json, "max_age_secs", session->max_age_secs);
     json_put_member_str(json, "checkpoints", history_mode_name(session->history.mode));
     json_put_member_int(json, "checkpoint", (int64_t)history_next_id(session));
+    json_put_member_str(json, "isolation", saving_isolations[session->saving.isolation]);
     json_put_member_str(json, "durable", saving_modes[session->saving.mode]);
     json_put_member_int(json, "saved_through", (int64_t)session->saving.through);
     if (session->saving.trouble[0] != '\0')

@@ -63,6 +63,8 @@ struct config {
     uint64_t max_output_bytes;   /* per session and stream, the oldest are dropped */
     uint32_t idle_timeout_secs;  /* of a session that asks for none; 0: never */
     uint32_t max_age_secs;       /* likewise */
+    uint32_t checkpoints_kept;   /* of each session */
+    uint32_t session_state_mb;   /* of one session's durable copy */
     struct config_agent *agents; /* CONFIG_DEFAULT_AGENT is always one of them */
     size_t n_agents;
     struct config_binding *bindings;

@@ -174,6 +174,8 @@ static const struct reader_field config_fields[] = {
     {"inbound_bindings", config_read_bindings, 0, 0, 0},
     {"idle_timeout_secs", reader_u32, offsetof(struct config, idle_timeout_secs), 0, SECS_MAX},
     {"max_age_secs", reader_u32, offsetof(struct config, max_age_secs), 0, SECS_MAX},
+    {"checkpoints_kept", reader_u32, offsetof(struct config, checkpoints_kept), 1, 64},
+    {"session_state_mb", reader_u32, offsetof(struct config, session_state_mb), 1, 1024 * 1024},
     {NULL, NULL, 0, 0, 0},
 };
 
@@ -218,6 +220,8 @@ static void set_defaults(struct config *c, const char *file)
         .max_output_bytes = 4 * MIB,
         .idle_timeout_secs = 600,
         .max_age_secs = 86400,
+        .checkpoints_kept = 8,
+        .session_state_mb = 1024,
         .limits = JAIL_LIMITS_DEFAULT,
     };
     if (file != NULL)

@@ -12,6 +12,8 @@ struct engine_config reload_engine_config(const struct config *config)
         .max_output_bytes = config->max_output_bytes,
         .idle_timeout_secs = config->idle_timeout_secs,
         .max_age_secs = config->max_age_secs,
+        .checkpoints_kept = config->checkpoints_kept,
+        .state_mb = config->session_state_mb,
     };
 }
 

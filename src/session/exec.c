@@ -38,7 +38,8 @@ static struct exec *new_exec(struct session *session, const struct exec_request 
     exec->id = ++session->n_execs;
     exec->timeout_ms = request->timeout_ms;
     exec->names = request->names;
-    exec->is_durable = request->is_durable && saving_is_on(session);
+    bool has_to_be_safe = request->is_durable || session->saving.isolation == ISOLATION_PER_CELL;
+    exec->is_durable = has_to_be_safe && saving_is_on(session);
     exec->is_trial = request->is_trial;
     exec->echoes = request->echoes;
     exec->is_script = request->is_script;

@@ -127,6 +127,8 @@ static void tell(struct session *session, struct restore *restore)
     struct restore_report *report = &restore->report;
     if (restore->cause == RESTORE_CRASH)
         exec_answer_crash(session, report->to, describe_rollback(report));
+    else if (restore->cause == RESTORE_RESUME && session->saving.isolation == ISOLATION_PER_CELL)
+        return; /* that is how it always goes on; what could not be saved was told then */
     else if (restore->cause == RESTORE_RESUME)
         exec_add_news(session, describe_resumption(session, report));
     else if (restore->listener != NULL)
@@ -152,6 +154,18 @@ static void read_loaded(struct restore *restore)
         report->lost = lost;
 }
 
+/* What is undone is what came after the durable copy, whether its checkpoint is kept or not. */
+static void count_from_durable(const struct session *session, struct restore_report *report)
+{
+    struct history_cells *cells = &report->cells;
+    size_t n = 0;
+    for (size_t i = 0; i < cells->n; i++)
+        if (cells->ids[i] > session->saving.through)
+            cells->ids[n++] = cells->ids[i];
+    cells->n = n;
+    report->to = session->saving.checkpoint;
+}
+
 static void finish(struct session *session)
 {
     struct restore *restore = session->restore;
@@ -159,6 +173,8 @@ static void finish(struct session *session)
     report->to = id_of(restore->target);
     report->cells = history_undone(session, restore->target);
     report->notes = restore->notes;
+    if (report->source == RESTORED_DURABLE)
+        count_from_durable(session, report);
     read_loaded(restore);
     leave_way_back(session, restore);
     history_go_to(session, restore->target);

@@ -19,11 +19,13 @@ enum {
     DEADLINE_MS = 120 * 1000, /* of one save */
     PAUSE_FACTOR = 4,         /* a save that took long is not repeated before that much more */
     STATES_KEPT = 2,
+    LOST_MAX = 100, /* in one answer */
 };
 
 #define CELLS_BYTES_MAX (1 * MIB)
 
 const char *const saving_modes[] = {"auto", "off", NULL};
+const char *const saving_isolations[] = {"shared", "per_cell", NULL};
 
 /* What the store is told of a cell. */
 struct saving_cell {
@@ -186,11 +188,13 @@ static void release_held(struct session *session, uint64_t through, const char *
         struct exec *exec = CONTAINER_OF(node, struct exec, kept);
         if (!exec->is_durable || exec->certificate != NULL || exec->id > through)
             continue;
-        if (trouble != NULL) {
-            if (exec->extra == NULL)
-                exec->extra = json_object();
+        json_t *lost = session->saving.next_lost;
+        if (exec->extra == NULL)
+            exec->extra = json_object();
+        if (trouble != NULL)
             json_object_set_new(exec->extra, "durable_error", json_string(trouble));
-        }
+        else if (lost != NULL)
+            json_object_set(exec->extra, "not_saved", lost);
         wait_release(exec);
     }
 }
@@ -222,6 +226,8 @@ static void end(struct session *session, const char *trouble)
     saving->took_ms = clock_mono_ms() - saving->began_ms;
     snprintf(saving->trouble, sizeof(saving->trouble), "%s", trouble != NULL ? trouble : "");
     release_held(session, saving->next_through, trouble);
+    json_decref(take_ptr(saving->next_lost));
+    session->wants_rest |= trouble == NULL && saving->isolation == ISOLATION_PER_CELL;
     if (trouble == NULL && saving->is_due)
         saving_on_rest(session);
     else if (trouble == NULL)
@@ -244,6 +250,15 @@ static void on_stored(void *context, const struct err *e)
     end(session, e != NULL ? e->message : NULL);
 }
 
+static json_t *read_lost(const struct store_state *state)
+{
+    _buf_ struct buf text = BUF_INIT(MIB);
+    if (state->n_lost == 0)
+        return NULL;
+    store_state_put_lost(state, LOST_MAX, &text);
+    return json_loadb(buf_str(&text), text.len, 0, NULL);
+}
+
 static void on_ingested(void *context, struct store_state *state, const struct store_saved *at,
                         const struct err *e)
 {
@@ -257,6 +272,7 @@ static void on_ingested(void *context, struct store_state *state, const struct s
         return;
     }
     saving_put_cells(session);
+    saving->next_lost = read_lost(state);
     struct store_saved place = {.checkpoint = saving->next_checkpoint,
                                 .through = saving->next_through};
     memcpy(place.files, saving->next_files, sizeof(place.files));
@@ -483,5 +499,6 @@ void saving_free(struct session *session)
         let_go(session);
     saving->is_under_way = saving->is_due = false;
     release_held(session, UINT64_MAX, "the session ended before its state was safe");
+    json_decref(take_ptr(saving->next_lost));
     drop_cells(saving);
 }

@@ -12,6 +12,8 @@
 #include "session/history.h"
 #include "store/store.h"
 
+#include <jansson.h>
+
 struct engine;
 struct exec;
 struct loop_poll;
@@ -21,6 +23,10 @@ struct session;
 enum saving_mode { SAVING_AUTO, SAVING_OFF };
 extern const char *const saving_modes[]; /* NULL-terminated, for choices */
 
+/* Whether cells share a process, or each has a fresh one with the state that was saved. */
+enum saving_isolation { ISOLATION_SHARED, ISOLATION_PER_CELL };
+extern const char *const saving_isolations[]; /* likewise */
+
 enum {
     SAVING_AFTER_MS = 1000, /* the first cell that is not safe */
     SAVING_MB_DEFAULT = 1024,
@@ -28,6 +34,7 @@ enum {
 
 struct saving {
     enum saving_mode mode;
+    enum saving_isolation isolation;
     struct list node;            /* among the engine's sessions that are to be saved */
     uint64_t due_ms;             /* monotonic */
     bool is_due;                 /* as soon as the session rests */
@@ -48,7 +55,8 @@ struct saving {
     int sock;        /* until the store has it; -1: none */
     struct loop_poll *poll;
     struct store_call *call;
-    uint64_t ticket; /* its files are being recorded; 0: they are not */
+    json_t *next_lost; /* what cannot be saved: a list of {"name","type","advice"}; NULL: nothing */
+    uint64_t ticket;   /* its files are being recorded; 0: they are not */
     uint64_t began_ms;
     uint64_t took_ms; /* the last one */
 };

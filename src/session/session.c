@@ -433,6 +433,7 @@ static void take_request(struct session *session, const struct session_request *
     const struct jail_limits *limits = request->limits != NULL ? request->limits : &config->limits;
     history_init(session, limits->checkpoint_mb > 0 ? request->checkpoints : HISTORY_OFF);
     saving_init(session, request->durable);
+    session->saving.isolation = request->isolation;
     session->on_started = request->on_started;
     session->start_context = request->context;
 }

@@ -142,6 +142,7 @@ struct session_request {
     const uint32_t *max_age_secs;      /* likewise */
     enum history_mode checkpoints;
     enum saving_mode durable;
+    enum saving_isolation isolation;
     void (*on_started)(void *context, struct session *session); /* idle or dead by then */
     void *context;
 };

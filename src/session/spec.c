@@ -31,6 +31,7 @@ char *spec_write(const struct session *session)
     json_put_member_str(&json, "binding", session->binding);
     json_put_member_str(&json, "cwd", session->cwd);
     json_put_member_str(&json, "checkpoints", history_mode_name(session->history.mode));
+    json_put_member_str(&json, "isolation", saving_isolations[session->saving.isolation]);
     json_put_member_int(&json, "idle_timeout_secs", session->idle_timeout_secs);
     json_put_member_int(&json, "max_age_secs", session->max_age_secs);
     json_put_member_int(&json, "max_output_bytes", (int64_t)session->rings[OUTPUT_STDOUT].max);
@@ -45,6 +46,12 @@ char *spec_write(const struct session *session)
     }
     json_put_object_end(&json);
     return mem_strdup(buf_str(&out));
+}
+
+static enum saving_isolation isolation_of(const char *name)
+{
+    bool is_per_cell = name != NULL && strcmp(name, saving_isolations[ISOLATION_PER_CELL]) == 0;
+    return is_per_cell ? ISOLATION_PER_CELL : ISOLATION_SHARED;
 }
 
 static enum history_mode mode_of(const char *name)
@@ -69,6 +76,7 @@ int spec_read(const char *text, struct session_request *ret_request, struct jail
         .binding = json_string_value(json_object_get(spec, "binding")),
         .cwd = json_string_value(json_object_get(spec, "cwd")),
         .env = json_object_get(spec, "env"),
+        .isolation = isolation_of(json_string_value(json_object_get(spec, "isolation"))),
         .checkpoints = mode_of(json_string_value(json_object_get(spec, "checkpoints"))),
         .max_output_bytes = (size_t)json_integer_value(json_object_get(spec, "max_output_bytes")),
         .limits = ret_limits,
