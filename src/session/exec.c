@@ -458,6 +458,34 @@ void exec_answer_crash(struct session *session, uint64_t checkpoint, json_t *ext
     wait_release(exec);
 }
 
+static bool is_among(const struct history_cells *cells, uint64_t id)
+{
+    for (size_t i = 0; i < cells->n; i++)
+        if (cells->ids[i] == id)
+            return true;
+    return false;
+}
+
+void exec_answer_undone(struct session *session, const struct history_cells *undone,
+                        uint64_t checkpoint)
+{
+    LIST_EACH(&session->held, node)
+    {
+        struct exec *exec = CONTAINER_OF(node, struct exec, kept);
+        if (exec->certificate != NULL || !is_among(undone, exec->id))
+            continue;
+        if (exec->extra == NULL)
+            exec->extra = json_object();
+        if (exec->is_durable)
+            json_object_set_new(exec->extra, "durable_error",
+                                json_string("the interpreter ended before the state was safe, and "
+                                            "the session went back"));
+        exec->is_rolled_back = true;
+        exec->rolled_back_to = checkpoint;
+        wait_release(exec);
+    }
+}
+
 /* Nothing came back in the end. */
 static void answer_held(struct session *session)
 {

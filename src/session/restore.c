@@ -183,6 +183,7 @@ static void finish(struct session *session)
     else if (report->source != RESTORED_DURABLE)
         saving_on_restored(session, &report->cells);
     session->restore = NULL;
+    exec_answer_undone(session, &report->cells, report->to);
     trial_forget(session);
     json_decref(take_ptr(session->names));
     timing_rest(session, false);
@@ -202,6 +203,10 @@ static void fail(struct session *session, const char *why)
     engine->events.on_notice(engine->events.context, "session_not_restored", text);
     if (restore->cause == RESTORE_RESUME) {
         suspend_again(session, why);
+        return;
+    }
+    if (restore->cause == RESTORE_CRASH && saving_is_resumable(session)) {
+        suspend_instead(session);
         return;
     }
     session->is_beyond_rescue = restore->cause == RESTORE_CRASH;
@@ -331,8 +336,12 @@ static void load(struct session *session)
 
 void restore_on_loaded(struct session *session, const json_t *report)
 {
+    const char *trouble = json_string_value(json_object_get(report, "message"));
     session->restore->loaded = json_incref((json_t *)(uintptr_t)report);
-    finish(session);
+    if (trouble != NULL)
+        fail(session, trouble);
+    else
+        finish(session);
 }
 
 static void set_up(struct session *session)

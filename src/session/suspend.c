@@ -41,6 +41,22 @@ static void suspend(struct session *session)
     }
 }
 
+/* What its cell is told that was running: the session lives, on disk. */
+static void answer_crash(struct session *session)
+{
+    exec_answer_crash(session, session->saving.checkpoint,
+                      json_pack("{ss}", "restored_from", "durable"));
+}
+
+void suspend_instead(struct session *session)
+{
+    restore_drop(session);
+    saving_abort(session, "the interpreter ended");
+    session->state = SESSION_SUSPENDED;
+    suspend(session);
+    answer_crash(session);
+}
+
 void suspend_after_loss(struct session *session, const char *why)
 {
     session->ending = (struct death_facts){.wish = DEATH_BY_WARDEN, .detail = why};
@@ -53,8 +69,7 @@ void suspend_after_loss(struct session *session, const char *why)
     branch_forget(session); /* who waits for branches gets none */
     session->state = SESSION_SUSPENDED;
     suspend(session);
-    exec_answer_crash(session, session->saving.checkpoint,
-                      json_pack("{ss}", "restored_from", "durable"));
+    answer_crash(session);
 }
 
 void suspend_wake_waiting(struct engine *engine)

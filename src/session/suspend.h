@@ -13,6 +13,8 @@ bool suspend_soon(struct session *session);
 void suspend_if_wanted(struct session *session);
 /* All its processes were lost; what is on disk is not. */
 void suspend_after_loss(struct session *session, const char *why);
+/* Its interpreter ended and none could take its place: the durable copy has to wait. */
+void suspend_instead(struct session *session);
 /* Those that have cells to run come back, now that they can. */
 void suspend_wake_waiting(struct engine *engine);
 /* Makes room for another live session; false if there is none that can give way. */
