@@ -172,14 +172,16 @@ static int read_all(struct filter *f, struct err *e)
 /* ---- being ready -------------------------------------------------------------------------------
  */
 
+/* The one of that name, or the default one. */
 static const json_t *find_profile(const json_t *health, const char *name)
 {
-    const json_t *profiles = json_object_get(json_object_get(health, "sandbox"), "profiles");
-    for (size_t i = 0; i < json_array_size(profiles); i++) {
+    const json_t *sandbox = json_object_get(health, "sandbox");
+    const json_t *profiles = json_object_get(sandbox, "profiles");
+    const char *wanted = name != NULL ? name : cli_json_text(sandbox, "default_profile", NULL);
+    for (size_t i = 0; wanted != NULL && i < json_array_size(profiles); i++) {
         const json_t *profile = json_array_get(profiles, i);
         const char *own = cli_json_text(profile, "profile", NULL);
-        bool is_loaded = json_is_array(json_object_get(profile, "preloaded_modules"));
-        if (own != NULL && (name != NULL ? strcmp(own, name) == 0 : is_loaded))
+        if (own != NULL && strcmp(own, wanted) == 0)
             return profile;
     }
     return NULL;
