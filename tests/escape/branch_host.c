@@ -278,5 +278,7 @@ int main(int argc, char **argv)
     }
     denied_free(host.denied);
     warden_free(host.warden);
+    uv_run(&host.loop, UV_RUN_DEFAULT);
+    uv_loop_close(&host.loop);
     return 0;
 }
