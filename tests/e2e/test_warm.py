@@ -39,6 +39,8 @@ def test_without_the_repl_each_run_is_a_cold_python(launch):
     assert run(daemon, "d.Decimal(1)").stdout == "Decimal('1')\n"
     assert run(daemon, "1/0").error == "ZeroDivisionError: division by zero"
     assert daemon.client.spawn("p").value("d.__name__") == "'decimal'"
+    state = run(daemon, "n = d.Decimal(41)", capture_state=True).state
+    assert run(daemon, "n + 1", state=state).stdout == "Decimal('42')\n"
     sandbox = daemon.client.call("GET", "/health/detailed").sandbox
     (profile,) = [p for p in sandbox.profiles if p["profile"] == "p"]
     assert (sandbox.repl_enabled, profile["size"], profile["hits"]) == (False, 0, 0)
