@@ -121,6 +121,24 @@ void census_take(pid_t init_pid, const pid_t *leaders, size_t n_leaders, struct 
         closedir(proc);
 }
 
+void census_forget_younger(struct census *c, pid_t init_pid, pid_t pid)
+{
+    char path[64];
+    struct facts facts;
+    snprintf(path, sizeof(path), "/proc/%d/root/proc/%d", (int)init_pid, (int)pid);
+    _fd_ int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0 || !read_facts(dir, &facts))
+        return;
+    size_t n = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct resident *r = &c->residents[i];
+        /* Within one tick of the clock the number decides: they are given out in order. */
+        if (r->started < facts.started || (r->started == facts.started && r->pid < pid))
+            c->residents[n++] = *r;
+    }
+    c->count = n;
+}
+
 void census_free(struct census *c)
 {
     free(c->residents);

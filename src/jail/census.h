@@ -20,6 +20,8 @@ struct census {
 /* The jail is told by its init, as the warden's /proc numbers it. What cannot be read is empty.
  * `leaders` are left out: census_clear spares them anyway, if they are still there. */
 void census_take(pid_t init_pid, const pid_t *leaders, size_t n_leaders, struct census *ret);
+/* Without those that were born after `pid`, a process of that jail: the census came late. */
+void census_forget_younger(struct census *c, pid_t init_pid, pid_t pid);
 void census_free(struct census *c);
 /* The number by which a process knows itself, 0 if it is gone. */
 pid_t census_inner_pid(pid_t pid);

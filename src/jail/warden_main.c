@@ -713,6 +713,8 @@ static void welcome_checkpoint(struct inmate *i)
     _free_ pid_t *leaders = NULL;
     size_t n_leaders = list_leaders(j, NULL, &leaders);
     census_take(j->init_pid, leaders, n_leaders, &i->census);
+    /* The head may have begun its next cell meanwhile. */
+    census_forget_younger(&i->census, j->init_pid, census_inner_pid(i->pid));
     rank_checkpoints(j);
     if (j->has_checkpoints)
         return;

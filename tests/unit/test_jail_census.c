@@ -86,6 +86,21 @@ static void lists_who_is_there(void **state)
     assert_int_equal(census.count, 0);
 }
 
+static void forgets_those_who_came_later(void **state)
+{
+    (void)state;
+    pid_t pids[] = {sleeper(0, false), sleeper(0, true), sleeper(0, false)};
+    struct census census;
+    census_take(1, &pids[1], 1, &census);
+    assert_int_equal(census.count, 2);
+    census_forget_younger(&census, 1, pids[1]);
+    assert_int_equal(census.count, 1);
+    assert_int_equal(census.residents[0].pid, pids[0]);
+    census_free(&census);
+    for (size_t i = 0; i < 3; i++)
+        bury(pids[i]);
+}
+
 static void ends_all_but_those_it_is_told_to_spare(void **state)
 {
     (void)state;
@@ -196,6 +211,7 @@ static int run(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_who_is_there),
+        cmocka_unit_test(forgets_those_who_came_later),
         cmocka_unit_test(ends_all_but_those_it_is_told_to_spare),
         cmocka_unit_test(a_pid_that_came_back_is_a_stranger),
         cmocka_unit_test(a_thread_does_not_outlive_the_clearing),
