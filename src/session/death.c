@@ -30,7 +30,7 @@ static const struct {
     const char *advice;
     bool costs_state; /* variables that nobody wanted to lose */
 } causes[] = {
-    [CAUSE_CALLER] = {"Killed", "Create a new session to go on."},
+    [CAUSE_CALLER] = {"Killed", "Create a new session to go on.", false},
     [CAUSE_TIME] = {"TimeLimit",
                     "Split the work into shorter cells, or give the cell a larger "
                     "timeout_ms.",
@@ -39,20 +39,28 @@ static const struct {
                          "Wait for a cell to end, or interrupt it, before sending the "
                          "next one.",
                          true},
-    [CAUSE_IDLE] = {"IdleLimit", "Create a new session to go on; with a larger idle_timeout_secs "
-                                 "(0: none) it waits longer for the next cell."},
+    [CAUSE_IDLE] = {"IdleLimit",
+                    "Create a new session to go on; with a larger idle_timeout_secs "
+                    "(0: none) it waits longer for the next cell.",
+                    false},
     [CAUSE_AGE] = {"AgeLimit",
                    "Create a new session to go on; with a larger max_age_secs (0: none) "
-                   "it may live longer."},
+                   "it may live longer.",
+                   false},
     [CAUSE_CHANNEL] = {"ControlChannel",
                        "Do not close or write to file descriptors that the cell did not open "
                        "itself.",
                        true},
-    [CAUSE_STOP] = {"DaemonStop", "Wait until the daemon runs again and create a new session."},
-    [CAUSE_SETUP] = {"NotStarted", "Give a cwd that is or can be a directory inside /workspace or "
-                                   "/tmp, and an env that the interpreter can use."},
-    [CAUSE_REFUSED] = {"NotStarted", "Try again in a moment; if it stays so, `cella doctor` says "
-                                     "what the machine lacks."},
+    [CAUSE_STOP] = {"DaemonStop", "Wait until the daemon runs again and create a new session.",
+                    false},
+    [CAUSE_SETUP] = {"NotStarted",
+                     "Give a cwd that is or can be a directory inside /workspace or "
+                     "/tmp, and an env that the interpreter can use.",
+                     false},
+    [CAUSE_REFUSED] = {"NotStarted",
+                       "Try again in a moment; if it stays so, `cella doctor` says "
+                       "what the machine lacks.",
+                       false},
     [CAUSE_WARDEN] = {"SandboxLost",
                       "Wait a moment: what keeps the sandboxes is being started "
                       "again.",
