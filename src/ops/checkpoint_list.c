@@ -42,8 +42,10 @@ static void put_checkpoint(struct json_out *json, const struct checkpoint *check
     else
         json_put_member_null(json, "memory_bytes");
     put_files(json, checkpoint);
-    json_put_member_str(json, "restore", is_awake ? "no" : "process");
+    const char *without = checkpoint->is_saved ? "durable" : "no";
+    json_put_member_str(json, "restore", is_awake ? without : "process");
     json_put_member_str(json, "reason", is_awake ? checkpoint->reason : NULL);
+    json_put_member_bool(json, "saved", checkpoint->is_saved);
     if (checkpoint->threads > 1)
         json_put_member_int(json, "threads", checkpoint->threads);
     json_put_object_end(json);

@@ -65,6 +65,7 @@ struct config {
     uint32_t max_age_secs;       /* likewise */
     uint32_t checkpoints_kept;   /* of each session */
     uint32_t session_state_mb;   /* of one session's durable copy */
+    uint32_t suspended_ttl_secs; /* of a suspended session; 0: for ever */
     struct config_agent *agents; /* CONFIG_DEFAULT_AGENT is always one of them */
     size_t n_agents;
     struct config_binding *bindings;

@@ -175,6 +175,7 @@ static const struct reader_field config_fields[] = {
     {"idle_timeout_secs", reader_u32, offsetof(struct config, idle_timeout_secs), 0, SECS_MAX},
     {"max_age_secs", reader_u32, offsetof(struct config, max_age_secs), 0, SECS_MAX},
     {"checkpoints_kept", reader_u32, offsetof(struct config, checkpoints_kept), 1, 64},
+    {"suspended_ttl_secs", reader_u32, offsetof(struct config, suspended_ttl_secs), 0, SECS_MAX},
     {"session_state_mb", reader_u32, offsetof(struct config, session_state_mb), 1, 1024 * 1024},
     {NULL, NULL, 0, 0, 0},
 };
@@ -222,6 +223,7 @@ static void set_defaults(struct config *c, const char *file)
         .max_age_secs = 86400,
         .checkpoints_kept = 8,
         .session_state_mb = 1024,
+        .suspended_ttl_secs = 7 * 86400,
         .limits = JAIL_LIMITS_DEFAULT,
     };
     if (file != NULL)

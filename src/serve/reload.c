@@ -14,6 +14,7 @@ struct engine_config reload_engine_config(const struct config *config)
         .max_age_secs = config->max_age_secs,
         .checkpoints_kept = config->checkpoints_kept,
         .state_mb = config->session_state_mb,
+        .suspended_ttl_secs = config->suspended_ttl_secs,
     };
 }
 

@@ -28,6 +28,7 @@ struct engine_config {
     uint32_t max_age_secs;       /* likewise */
     uint32_t checkpoints_kept;   /* of each session */
     uint32_t state_mb;           /* of one session's durable state */
+    uint32_t suspended_ttl_secs; /* in which a suspended session is wanted again; 0: for ever */
 };
 
 /* What the daemon around the engine wants to know. Rooms below do not log; they tell. */

@@ -37,6 +37,7 @@ struct engine {
     struct list to_save;         /* of struct saving, with a due time */
     struct loop_timer *saving;   /* NULL before the first of them */
     struct loop_timer *draining; /* it waits for sessions to be saved before it stops; or NULL */
+    uint64_t pressure_ms;        /* monotonic: when the machine's memory is looked at again */
     uint64_t drain_until_ms;     /* monotonic */
     bool is_ready;
     bool is_stopping;

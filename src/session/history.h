@@ -54,6 +54,7 @@ struct checkpoint {
     uint64_t at_ms;            /* wall clock */
     struct snapshot *snapshot; /* NULL: there is no process to wake */
     char reason[200];          /* why not */
+    bool is_saved;             /* the store has its state */
     unsigned threads;          /* of the interpreter then; 0: not told */
     uint64_t memory_bytes;     /* of its own; UINT64_MAX: not measured */
     enum history_files files;

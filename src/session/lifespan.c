@@ -39,6 +39,32 @@ static void set_timer(struct engine *engine, uint64_t due_ms, uint64_t now_ms)
         loop_timer_set(engine->lifespan, due_ms - MIN(now_ms, due_ms) + 1);
 }
 
+/* Of a suspended one: when it is given up, by the clock that goes on while the daemon does not. */
+static uint64_t forgotten_due_ms(const struct session *session, uint64_t now_ms)
+{
+    uint64_t ttl_ms = (uint64_t)session->engine->config.suspended_ttl_secs * 1000;
+    uint64_t wall_ms = clock_wall_ms(), end_ms = session->suspended_at_ms + ttl_ms;
+    if (ttl_ms == 0)
+        return UINT64_MAX;
+    return now_ms + (end_ms > wall_ms ? end_ms - wall_ms : 0);
+}
+
+/* Returns when to look again. */
+static uint64_t end_forgotten(struct engine *engine, uint64_t now_ms)
+{
+    uint64_t next_ms = UINT64_MAX;
+    LIST_EACH(&engine->suspended, node)
+    {
+        struct session *session = CONTAINER_OF(node, struct session, node);
+        uint64_t due_ms = forgotten_due_ms(session, now_ms);
+        if (due_ms <= now_ms)
+            session_delete(session);
+        else
+            next_ms = MIN(next_ms, due_ms);
+    }
+    return next_ms;
+}
+
 static void on_due(void *context)
 {
     struct engine *engine = context;
@@ -57,6 +83,7 @@ static void on_due(void *context)
         else
             next_ms = MIN(next_ms, MIN(idle_ms, age_ms));
     }
+    next_ms = MIN(next_ms, end_forgotten(engine, now_ms));
     set_timer(engine, next_ms, now_ms);
 }
 
@@ -64,7 +91,9 @@ void lifespan_watch(struct session *session)
 {
     struct engine *engine = session->engine;
     uint64_t now_ms = clock_mono_ms();
-    uint64_t due_ms = MIN(idle_due_ms(session, now_ms), age_due_ms(session));
+    uint64_t due_ms = session->state == SESSION_SUSPENDED
+                          ? forgotten_due_ms(session, now_ms)
+                          : MIN(idle_due_ms(session, now_ms), age_due_ms(session));
     if (engine->lifespan == NULL) {
         engine->lifespan = loop_timer_new(engine->loop, on_due, engine);
         engine->lifespan_due_ms = UINT64_MAX;

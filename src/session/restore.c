@@ -173,14 +173,14 @@ static void finish(struct session *session)
     report->to = id_of(restore->target);
     report->cells = history_undone(session, restore->target);
     report->notes = restore->notes;
-    if (report->source == RESTORED_DURABLE)
+    if (report->source == RESTORED_DURABLE && restore->cause == RESTORE_CRASH)
         count_from_durable(session, report);
     read_loaded(restore);
     leave_way_back(session, restore);
     history_go_to(session, restore->target);
     if (restore->cause == RESTORE_RESUME)
         history_resume(session);
-    else if (report->source != RESTORED_DURABLE)
+    else if (report->source != RESTORED_DURABLE || restore->cause != RESTORE_CRASH)
         saving_on_restored(session, &report->cells);
     session->restore = NULL;
     exec_answer_undone(session, &report->cells, report->to);
@@ -549,11 +549,17 @@ static void on_fetched(void *context, struct store_state *state, const struct st
         await_target(session);
 }
 
-static void fetch(struct session *session)
+static void fetch(struct session *session, uint64_t checkpoint)
 {
     take_step(session, STEP_FETCH);
     session->restore->call =
-        store_get_state(session->engine->store, session->id, STORE_RESUME, on_fetched, session);
+        store_get_state(session->engine->store, session->id, checkpoint, on_fetched, session);
+}
+
+/* It can be gone back to: its process sleeps, or the store has its state. NULL is the beginning. */
+static bool is_restorable(const struct checkpoint *checkpoint)
+{
+    return checkpoint == NULL || checkpoint->snapshot != NULL || checkpoint->is_saved;
 }
 
 /* From here on the session has no interpreter. */
@@ -564,8 +570,12 @@ static void leave_line(struct session *session)
     session->has_stray = false;
     head_disown(session->head); /* what it started before the target stays: see clear */
     pool_release(session->engine->pool, take_ptr(session->head));
+    const struct restore *restore = session->restore;
+    const struct checkpoint *target = restore->target;
     if (is_durable_newer(session))
-        fetch(session);
+        fetch(session, STORE_RESUME);
+    else if (restore->cause != RESTORE_CRASH && target != NULL && target->snapshot == NULL)
+        fetch(session, target->id);
     else
         await_target(session);
 }
@@ -574,7 +584,7 @@ void restore_resume(struct session *session)
 {
     begin(session, RESTORE_RESUME);
     session_move(session, SESSION_RESTORING);
-    fetch(session);
+    fetch(session, STORE_RESUME);
 }
 
 /* ---- after a crash -----------------------------------------------------------------------------
@@ -714,7 +724,7 @@ int session_undo(struct session *session, const uint64_t *to,
         err_set(e, ERR_CONFLICT, "there is nothing to undo");
         return err_advise(e, "This is the beginning of the session.");
     }
-    if (target != NULL && target->snapshot == NULL)
+    if (!is_restorable(target))
         return refuse_lost(target, e);
     begin_move(session, RESTORE_UNDO, target, listener, context);
     return 0;
@@ -730,7 +740,7 @@ int session_redo(struct session *session, const struct restore_listener *listene
     struct checkpoint *target = NULL;
     while (history->n_redo > 0 && target == NULL)
         target = history_find(session, history->redo[--history->n_redo]);
-    if (target == NULL || target->snapshot == NULL) {
+    if (target == NULL || !is_restorable(target)) {
         err_set(e, ERR_CONFLICT, "there is nothing to redo");
         return err_advise(e, "Only what was undone can be redone, and only until another cell "
                              "runs.");

@@ -20,6 +20,7 @@ enum {
     PAUSE_FACTOR = 4,         /* a save that took long is not repeated before that much more */
     STATES_KEPT = 2,
     LOST_MAX = 100, /* in one answer */
+    KEPT_MAX = 64,
 };
 
 #define CELLS_BYTES_MAX (1 * MIB)
@@ -236,6 +237,23 @@ static void end(struct session *session, const char *trouble)
         schedule(session, SAVING_AFTER_MS + saving->took_ms * PAUSE_FACTOR);
 }
 
+/* The newest, and those of checkpoints that have no process to wake. */
+static void keep_states(struct session *session)
+{
+    struct err ignored;
+    uint64_t kept[KEPT_MAX];
+    size_t n = 0;
+    LIST_EACH(&session->history.checkpoints, node)
+    {
+        struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
+        if (checkpoint->is_saved && checkpoint->snapshot == NULL && n < KEPT_MAX)
+            kept[n++] = checkpoint->id;
+        else if (checkpoint->id != session->saving.checkpoint)
+            checkpoint->is_saved = false; /* its process serves better */
+    }
+    store_keep_states(session->engine->store, session->id, kept, n, STATES_KEPT, &ignored);
+}
+
 static void on_stored(void *context, const struct err *e)
 {
     struct session *session = context;
@@ -246,6 +264,10 @@ static void on_stored(void *context, const struct err *e)
         saving->checkpoint = saving->next_checkpoint;
         memcpy(saving->files, saving->next_files, sizeof(saving->files));
         saving->is_current = true;
+        struct checkpoint *saved = history_find(session, saving->checkpoint);
+        if (saved != NULL)
+            saved->is_saved = true;
+        keep_states(session);
     }
     end(session, e != NULL ? e->message : NULL);
 }
@@ -282,8 +304,6 @@ static void on_ingested(void *context, struct store_state *state, const struct s
     store_state_unref(state);
     if (saving->call == NULL)
         end(session, refused.message);
-    else
-        store_keep_states(session->engine->store, session->id, NULL, 0, STATES_KEPT, &refused);
 }
 
 /* ---- the stream --------------------------------------------------------------------------------

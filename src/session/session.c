@@ -387,6 +387,7 @@ int session_make_place(struct engine *engine, struct err *e)
 {
     if (engine->is_stopping || engine->draining != NULL)
         return err_set(e, ERR_UNAVAILABLE, "the daemon is stopping");
+    suspend_under_pressure(engine);
     if (engine->n_live < engine->config.max_sessions || suspend_longest_idle(engine))
         return 0;
     err_set(e, ERR_LIMIT, "%u sessions are running, as many as the configuration allows",

@@ -77,6 +77,7 @@ struct session {
     uint32_t max_age_secs;      /* likewise */
     uint64_t spawned_at_ms;     /* wall clock */
     uint64_t born_ms;           /* monotonic */
+    uint64_t suspended_at_ms;   /* wall clock: since when it is, or last was */
     struct head *head;          /* NULL once dead, and while another takes its place */
     struct room *room;          /* held as long as it lives */
     struct history history;

@@ -32,6 +32,9 @@ char *spec_write(const struct session *session)
     json_put_member_str(&json, "cwd", session->cwd);
     json_put_member_str(&json, "checkpoints", history_mode_name(session->history.mode));
     json_put_member_str(&json, "isolation", saving_isolations[session->saving.isolation]);
+    if (plan_is_on(&session->plan))
+        json_put_member_str(&json, "plan",
+                            session->plan.reason != NULL ? session->plan.reason : "");
     json_put_member_int(&json, "idle_timeout_secs", session->idle_timeout_secs);
     json_put_member_int(&json, "max_age_secs", session->max_age_secs);
     json_put_member_int(&json, "max_output_bytes", (int64_t)session->rings[OUTPUT_STDOUT].max);
@@ -60,6 +63,13 @@ static enum history_mode mode_of(const char *name)
     while (name != NULL && mode < HISTORY_OFF && strcmp(history_modes[mode], name) != 0)
         mode++;
     return mode;
+}
+
+void spec_read_plan(const json_t *spec, struct plan *plan)
+{
+    const char *reason = json_string_value(json_object_get(spec, "plan"));
+    if (reason != NULL)
+        plan_enter(plan, reason);
 }
 
 int spec_read(const char *text, struct session_request *ret_request, struct jail_limits *ret_limits,

@@ -5,6 +5,9 @@
 
 char *spec_write(const struct session *session); /* the caller frees it */
 
+/* Plan mode outlives the daemon, too. */
+void spec_read_plan(const json_t *spec, struct plan *plan);
+
 /* Fills in what the text says; its strings live in `*ret_json`, which the caller drops. */
 int spec_read(const char *text, struct session_request *ret_request, struct jail_limits *ret_limits,
               uint32_t ret_seconds[2], json_t **ret_json, struct err *e);

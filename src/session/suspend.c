@@ -1,16 +1,22 @@
 #include "session/suspend.h"
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "loop/loop.h"
 #include "runtime/pool.h"
 #include "session/branch.h"
 #include "session/engine_state.h"
 #include "session/exec.h"
+#include "session/lifespan.h"
 #include "session/manifest.h"
 #include "session/restore.h"
 #include "session/setup.h"
 #include "session/spec.h"
 #include "wire/json.h"
+
+#include <fcntl.h>
+
+enum { LOOK_EVERY_MS = 200 };
 
 bool suspend_is_possible(const struct session *session)
 {
@@ -32,6 +38,7 @@ static void suspend(struct session *session)
     loop_timer_clear(session->timer);
     session->alarm = ALARM_NONE;
     session->wants_rest = false;
+    session->suspended_at_ms = clock_wall_ms();
     history_forget(session);
     json_decref(take_ptr(session->names));
     pool_release(engine->pool, take_ptr(session->head));
@@ -39,6 +46,7 @@ static void suspend(struct session *session)
         session->room->keeps_workspace = true;
         pool_let_go(engine->pool, take_ptr(session->room));
     }
+    lifespan_watch(session);
 }
 
 /* What its cell is told that was running: the session lives, on disk. */
@@ -86,7 +94,8 @@ void suspend_wake_waiting(struct engine *engine)
 static bool is_resting(const struct session *session)
 {
     return session->state == SESSION_IDLE && session->restore == NULL && session->n_queued == 0 &&
-           list_is_empty(&session->held) && list_is_empty(&session->names_waits);
+           list_is_empty(&session->held) && list_is_empty(&session->names_waits) &&
+           session->trial.id == 0;
 }
 
 void suspend_if_wanted(struct session *session)
@@ -120,6 +129,29 @@ bool suspend_longest_idle(struct engine *engine)
         return false;
     suspend(longest);
     return true;
+}
+
+/* Less than a twentieth of the machine's memory is left. */
+static bool is_memory_short(void)
+{
+    _free_ char *text = NULL;
+    if (fd_read_file(AT_FDCWD, "/proc/meminfo", 64 * KIB, &text, NULL) < 0)
+        return false;
+    const char *total = strstr(text, "MemTotal:"), *left = strstr(text, "MemAvailable:");
+    if (total == NULL || left == NULL)
+        return false;
+    return strtoull(left + strlen("MemAvailable:"), NULL, 10) <
+           strtoull(total + strlen("MemTotal:"), NULL, 10) / 20;
+}
+
+void suspend_under_pressure(struct engine *engine)
+{
+    uint64_t now_ms = clock_mono_ms();
+    if (now_ms < engine->pressure_ms)
+        return;
+    engine->pressure_ms = now_ms + LOOK_EVERY_MS;
+    if (is_memory_short() && suspend_longest_idle(engine))
+        engine->pressure_ms = now_ms; /* maybe more of them */
 }
 
 /* ---- coming back -------------------------------------------------------------------------------
@@ -172,6 +204,7 @@ static void load_one(void *context, const struct store_session *row)
         return;
     }
     session->spawned_at_ms = row->created_ms;
+    session->suspended_at_ms = row->used_ms;
     session->n_execs = session->ended_exec = row->n_execs;
     session->forgotten_exec = row->n_execs;
     session->history.last_id = row->n_checkpoints;
@@ -179,6 +212,8 @@ static void load_one(void *context, const struct store_session *row)
     session->saving.through = row->saved_through;
     session->saving.checkpoint = row->resume;
     session->saving.is_current = true;
+    spec_read_plan(spec, &session->plan);
+    lifespan_watch(session);
 }
 
 int suspend_load_all(struct engine *engine, struct err *e)

@@ -20,6 +20,9 @@ void suspend_wake_waiting(struct engine *engine);
 /* Makes room for another live session; false if there is none that can give way. */
 bool suspend_longest_idle(struct engine *engine);
 
+/* One idle session gives way if the machine is short of memory; looks now and then. */
+void suspend_under_pressure(struct engine *engine);
+
 /* A cell came for it. */
 int suspend_wake(struct session *session, struct err *e);
 /* It could not be brought back now: it stays as it is, and whoever waits is told. */

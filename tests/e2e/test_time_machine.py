@@ -171,10 +171,14 @@ def test_threads_mark_a_checkpoint_and_the_durable_copy_serves(spawn):
         durable=True,
     )
     listed = session.client.call("GET", f"{session.path}/checkpoints")["checkpoints"]
-    assert listed[-1]["restore"] != "process" and "thread" in listed[-1]["reason"], listed
+    assert listed[-1]["restore"] == "durable" and "thread" in listed[-1]["reason"], listed
     result = session.exec(CRASH)
     assert result["restored_from"] == "durable" and result["rolled_back_to"] == 1, result
     assert session.value("kept") == "[1, 2]"
+    session.exec("kept.append(3)")
+    rest(session)
+    answer = undo(session, 1)
+    assert answer["restored_from"] == "durable" and session.value("kept") == "[1, 2]", answer
 
 
 @pytest.mark.parametrize("mode", ["every", "off"])

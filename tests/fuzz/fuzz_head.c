@@ -1,11 +1,13 @@
 /* A hostile driver: whatever it says, the head's owner hears only what makes sense, and the end at
- * most once. Each line of the input is the payload of a frame. */
+ * most once. Each line of the input is the payload of a frame; a first line "woken" makes it a copy
+ * of a checkpoint. */
 #include "base/fd.h"
 #include "runtime/display.h"
 #include "runtime/head.h"
 #include "runtime/names.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <uv.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -63,15 +65,35 @@ int warden_destroy(struct warden *w, uint64_t jail, bool keep_workspace, struct 
     return 0;
 }
 
+int warden_adopt(struct warden *w, uint64_t jail, uint64_t head, enum warden_kind kind, int channel,
+                 struct err *e)
+{
+    char byte;
+    (void)w;
+    (void)jail;
+    (void)head;
+    (void)e;
+    require(kind == WARDEN_HEAD && recv(channel, &byte, 1, 0) == 1);
+    return 0;
+}
+
+int warden_measure(struct warden *w, uint64_t head, struct err *e)
+{
+    (void)w;
+    (void)head;
+    (void)e;
+    return 0;
+}
+
 /* ---- an owner that believes nothing -----------------------------------------------------------
  */
 
-static unsigned n_ends;
+static unsigned n_ends, n_done;
 
-static void on_ready(struct head *head)
+static void on_ready(struct head *head, const json_t *notes)
 {
     struct err e;
-    require(head->state == HEAD_IDLE && n_ends == 0);
+    require(head->state == HEAD_IDLE && n_ends == 0 && head->is_copy == (notes != NULL));
     require(head_setup(head, "/workspace/x", NULL, &e) == 0);
 }
 
@@ -103,8 +125,36 @@ static void on_done(struct head *head, const struct head_verdict *verdict)
     require(head->state == HEAD_IDLE && !head->awaits_input);
     require(verdict->names == NULL || names_check(verdict->names, &e) == 0);
     require(!verdict->has_last_status || (verdict->last_status >= 0 && verdict->last_status < 256));
-    if (head_ask_names(head, 10, &e) == 0)
-        run_cell(head);
+    switch (n_done++ % 4) {
+    case 0:
+        if (head_ask_names(head, 10, &e) == 0)
+            run_cell(head);
+        break;
+    case 1:
+        if (head_checkpoint(head, 7, open("/dev/null", O_RDWR | O_CLOEXEC), &e) == 0)
+            run_cell(head);
+        break;
+    case 2:
+        head_load(head, 8, open("/dev/null", O_RDONLY | O_CLOEXEC), &e);
+        break;
+    default:
+        if (head_save(head, &(struct head_save){.max_bytes = 9},
+                      open("/dev/null", O_RDWR | O_CLOEXEC), &e) == 0)
+            run_cell(head);
+    }
+}
+
+static void on_forked(struct head *head, const struct head_fork *fork)
+{
+    require(head->state != HEAD_ENDED && fork->threads < 1000000);
+    require(fork->reason == NULL || strlen(fork->reason) <= 512);
+}
+
+static void on_loaded(struct head *head, const json_t *report)
+{
+    require(head->state == HEAD_IDLE && json_is_integer(json_object_get(report, "restored")));
+    require(json_is_array(json_object_get(report, "lost")));
+    run_cell(head);
 }
 
 static void on_input(struct head *head, const struct head_prompt *prompt)
@@ -143,6 +193,8 @@ static void on_end(struct head *head, const struct head_end_facts *facts)
 
 static const struct head_listener listener = {
     .on_ready = on_ready,
+    .on_forked = on_forked,
+    .on_loaded = on_loaded,
     .on_set = on_set,
     .on_display = on_display,
     .on_done = on_done,
@@ -167,18 +219,34 @@ static void say(uv_loop_t *loop, const char *payload, size_t len)
     uv_run(loop, UV_RUN_NOWAIT);
 }
 
+/* As the warden and a snapshot would. */
+static void wake(struct head *head, uv_loop_t *loop)
+{
+    struct err e;
+    driver = head_await(head, NULL, &e);
+    require(driver >= 0 && write(driver, "h", 1) == 1);
+    uv_run(loop, UV_RUN_NOWAIT);
+    head_on_event(head, &(struct warden_event){.type = WARDEN_ENTERED, .text = ""});
+    require(head->state == HEAD_ENTERING);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct err e;
     uv_loop_t loop;
     json_object_seed(1);
-    n_ends = 0;
+    n_ends = n_done = 0;
     uv_loop_init(&loop);
     struct room *room = room_new(NULL, 1, "room", &JAIL_LIMITS_DEFAULT);
     struct head *head = head_new(room, &loop, 2);
     head->listener = &listener;
-    require(head_enter(head, 1, &e) == 0);
+    static const char copy[] = "woken\n";
     const char *at = (const char *)data, *end = at + size;
+    bool is_copy = size >= sizeof(copy) - 1 && memcmp(at, copy, sizeof(copy) - 1) == 0;
+    if (is_copy)
+        wake(head, &loop);
+    else
+        require(head_enter(head, 1, &e) == 0);
     while (at < end && n_ends == 0) {
         const char *line_end = memchr(at, '\n', (size_t)(end - at));
         if (line_end == NULL)

@@ -257,10 +257,11 @@ static void a_big_workspace_does_not_hold_up_the_others(void **state)
     uint64_t behind = ask_restore(&big, record(&small).hex);
     assert_int_equal(kill(first, SIGKILL), 0);
     assert_non_null(strstr(await(WARDEN_RECORDED, slow)->text, "ended meanwhile"));
-    assert_non_null(strstr(await(WARDEN_RESTORED, behind)->text, "ended meanwhile"));
+    /* The next archivist may have got that order: it was not begun. */
+    bool was_lost = strstr(await(WARDEN_RESTORED, behind)->text, "ended meanwhile") != NULL;
     record(&small);
     assert_true(find_archivist() > 0 && find_archivist() != first);
-    said(&big, "say(sorted(os.listdir()))", "['x', 'y', 'z']");
+    said(&big, "say(sorted(os.listdir()))", was_lost ? "['x', 'y', 'z']" : "['f']");
     leave(&big);
     leave(&small);
 }

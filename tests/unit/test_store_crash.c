@@ -292,9 +292,15 @@ static int run(const char *const *argv)
     return waitpid(pid, &status, 0) == pid ? status : -1;
 }
 
+/* Others on this machine may want a loop device at the same moment, and only one gets the next. */
 static bool attach(const char *image, const char *dir)
 {
-    return run((const char *const[]){"mount", "-o", "loop", image, dir, NULL}) == 0;
+    for (int i = 0; i < 20; i++) {
+        if (run((const char *const[]){"mount", "-o", "loop", image, dir, NULL}) == 0)
+            return true;
+        sleep_ms(50);
+    }
+    return false;
 }
 
 /* From now on nothing reaches the disk, as if its cable were pulled. */
