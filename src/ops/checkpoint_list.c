@@ -6,7 +6,7 @@
 
 static const struct op_param params[] = {OP_PARAM_SESSION, {0}};
 
-static void put_cells(struct json_out *json, const struct history_cells *cells)
+static void put_cells(struct json_out *json, const struct timeline_cells *cells)
 {
     json_put_key(json, "cells");
     json_put_array(json);
@@ -57,26 +57,26 @@ static void reply(void *context)
     struct session *session = call_session(call);
     if (session == NULL)
         return;
-    const struct history *history = &session->history;
+    const struct timeline *timeline = &session->timeline;
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
     struct json_out json = JSON_OUT(&out);
     json_put_object(&json);
     json_put_key(&json, "checkpoints");
     json_put_array(&json);
-    LIST_EACH(&history->checkpoints, node)
+    LIST_EACH(&timeline->checkpoints, node)
     put_checkpoint(&json, CONTAINER_OF(node, struct checkpoint, node));
     json_put_array_end(&json);
     json_put_member_int(&json, "current",
-                        history->current != NULL ? (int64_t)history->current->id : 0);
-    json_put_member_int(&json, "cells_since", (int64_t)history->since.n);
-    json_put_member_int(&json, "count", (int64_t)history->n);
+                        timeline->current != NULL ? (int64_t)timeline->current->id : 0);
+    json_put_member_int(&json, "cells_since", (int64_t)timeline->since.n);
+    json_put_member_int(&json, "count", (int64_t)timeline->n);
     json_put_object_end(&json);
     call_reply(call, 200, &out);
 }
 
 static void on_gone(struct call *call)
 {
-    history_census_leave(call->op_state);
+    timeline_census_leave(call->op_state);
 }
 
 static void run(struct call *call)
@@ -84,7 +84,7 @@ static void run(struct call *call)
     struct session *session = call_session(call);
     if (session == NULL)
         return;
-    struct history_census *census = history_measure(session, reply, call);
+    struct timeline_census *census = timeline_measure(session, reply, call);
     if (census == NULL)
         return; /* and the call is over */
     call->op_state = census;

@@ -195,7 +195,7 @@ static int spawn(struct repl_call *repl, struct err *e)
         .on_started = on_started,
         .context = repl,
         /* The tool promises that an interpreter which ends stays ended. */
-        .checkpoints = HISTORY_OFF,
+        .checkpoints = TIMELINE_OFF,
         .durable = SAVING_OFF,
     };
     struct session *session;

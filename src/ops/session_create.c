@@ -80,7 +80,7 @@ static const struct op_param params[] = {
      .doc = "It ends at this age; 0 is never. Default as configured."},
     {.name = "checkpoints",
      .type = OP_CHOICE,
-     .choices = history_modes,
+     .choices = timeline_modes,
      .doc = "When its state is kept to come back to: after a moment of rest (auto, the default), "
             "after every cell, or never."},
     {.name = "durable",
@@ -187,11 +187,11 @@ static int admit(struct call *call, struct session_request *request, struct err 
     return 0;
 }
 
-static enum history_mode read_checkpoints(const struct call *call)
+static enum timeline_mode read_checkpoints(const struct call *call)
 {
-    const char *wanted = call_text(call, "checkpoints", history_modes[HISTORY_AUTO]);
-    enum history_mode mode = HISTORY_AUTO;
-    while (mode < HISTORY_OFF && strcmp(history_modes[mode], wanted) != 0)
+    const char *wanted = call_text(call, "checkpoints", timeline_modes[TIMELINE_AUTO]);
+    enum timeline_mode mode = TIMELINE_AUTO;
+    while (mode < TIMELINE_OFF && strcmp(timeline_modes[mode], wanted) != 0)
         mode++;
     return mode;
 }

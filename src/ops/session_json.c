@@ -43,8 +43,8 @@ void put_session(struct json_out *json, const struct session *session)
     put_limits(json, &session->limits);
     json_put_member_int(json, "idle_timeout_secs", session->idle_timeout_secs);
     json_put_member_int(json, "max_age_secs", session->max_age_secs);
-    json_put_member_str(json, "checkpoints", history_mode_name(session->history.mode));
-    json_put_member_int(json, "checkpoint", (int64_t)history_next_id(session));
+    json_put_member_str(json, "checkpoints", timeline_mode_name(session->timeline.mode));
+    json_put_member_int(json, "checkpoint", (int64_t)timeline_next_id(session));
     json_put_member_str(json, "isolation", saving_isolations[session->saving.isolation]);
     json_put_member_str(json, "durable", saving_modes[session->saving.mode]);
     json_put_member_int(json, "saved_through", (int64_t)session->saving.through);

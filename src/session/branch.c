@@ -15,7 +15,7 @@ struct branching {
     struct list node;       /* of its source; empty once it has begun */
     struct session *source; /* NULL: it is over */
     uint64_t at;
-    char manifest[HISTORY_HASH_SIZE];
+    char manifest[TIMELINE_HASH_SIZE];
     struct snapshot *snapshot; /* NULL: it is gone */
     unsigned n_wanted, n_open;
     struct session *sessions[BRANCH_MAX]; /* that live */
@@ -182,7 +182,7 @@ static int begin_one(struct branching *all, struct err *e)
                                       .max_output_bytes = source->rings[OUTPUT_STDOUT].max,
                                       .idle_timeout_secs = &source->idle_timeout_secs,
                                       .max_age_secs = &source->max_age_secs,
-                                      .checkpoints = source->history.mode,
+                                      .checkpoints = source->timeline.mode,
                                       .durable = source->saving.mode,
                                       .on_started = on_started,
                                       .context = all};
@@ -226,8 +226,8 @@ static void begin_all(struct branching *all, const struct checkpoint *checkpoint
 
 static bool is_ready(const struct session *session)
 {
-    const struct checkpoint *tip = session->history.current;
-    return !history_is_due(session) && tip != NULL && history_is_settled(tip);
+    const struct checkpoint *tip = session->timeline.current;
+    return !timeline_is_due(session) && tip != NULL && timeline_is_settled(tip);
 }
 
 void branch_on_checkpoint(struct session *session)
@@ -235,7 +235,7 @@ void branch_on_checkpoint(struct session *session)
     LIST_EACH(&session->branchings, node)
     {
         struct branching *all = CONTAINER_OF(node, struct branching, node);
-        struct checkpoint *tip = session->history.current;
+        struct checkpoint *tip = session->timeline.current;
         if (all->n_open > 0 || all->n_sessions > 0)
             continue;
         if (!is_ready(session))
@@ -252,7 +252,7 @@ void branch_on_checkpoint(struct session *session)
 static int find_checkpoint(struct session *session, uint64_t at, struct checkpoint **ret,
                            struct err *e)
 {
-    *ret = history_find(session, at);
+    *ret = timeline_find(session, at);
     if (*ret == NULL) {
         err_set(e, ERR_NOT_FOUND, "the session has no checkpoint %llu to branch from",
                 (unsigned long long)at);
@@ -267,7 +267,7 @@ static int find_checkpoint(struct session *session, uint64_t at, struct checkpoi
 
 static int refuse(const struct session *session, bool has_at, struct err *e)
 {
-    if (!history_has_checkpoints(session)) {
+    if (!timeline_has_checkpoints(session)) {
         err_set(e, ERR_CONFLICT, "this session has no checkpoints");
         return err_advise(e, "Create a Python or bash session with \"checkpoints\": \"auto\".");
     }
@@ -287,8 +287,8 @@ int session_branch(struct session *session, const uint64_t *at, unsigned count,
         (at != NULL && find_checkpoint(session, *at, &checkpoint, e) < 0))
         return -1;
     if (checkpoint == NULL)
-        history_take(session);
-    if (checkpoint == NULL && session->history.current == NULL) {
+        timeline_take(session);
+    if (checkpoint == NULL && session->timeline.current == NULL) {
         err_set(e, ERR_CONFLICT, "nothing has run yet: there is nothing to branch from");
         return err_advise(e, "Create another session instead.");
     }

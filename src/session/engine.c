@@ -114,7 +114,7 @@ static void on_zygote_ended(void *context, const struct template *zygote)
 static void fill_in(struct engine_config *config)
 {
     if (config->checkpoints_kept == 0)
-        config->checkpoints_kept = HISTORY_KEPT_DEFAULT;
+        config->checkpoints_kept = TIMELINE_KEPT_DEFAULT;
     if (config->state_mb == 0)
         config->state_mb = SAVING_MB_DEFAULT;
 }

@@ -118,7 +118,7 @@ static int begin(struct session *session, struct exec *exec, const char *code, s
 static bool can_begin(struct session *session)
 {
     return session->state == SESSION_IDLE && session->ending.wish == DEATH_UNWISHED &&
-           session->restore == NULL && !history_blocks(session);
+           session->restore == NULL && !timeline_blocks(session);
 }
 
 static void leave_queue(struct exec *exec)
@@ -182,7 +182,7 @@ int session_exec(struct session *session, const struct exec_request *request,
     exec->code_len = request->code_len;
     if (exec->is_trial) {
         session->trial.id = exec->id;
-        history_take(session);
+        timeline_take(session);
     }
     if (can_begin(session)) {
         if (begin(session, exec, request->code, request->code_len, e) < 0) {
@@ -365,21 +365,21 @@ void exec_on_verdict(struct session *session, const struct head_verdict *verdict
     echo(exec, OUTPUT_STDOUT, text_of(facts.value));
     echo_error(exec, facts.error);
     manifest_on_verdict(exec, verdict->names);
-    history_add_cell(session, exec->id);
-    exec->checkpoint = history_next_id(session);
+    timeline_add_cell(session, exec->id);
+    exec->checkpoint = timeline_next_id(session);
     saving_add_cell(session, exec, exec_status_name(facts.status));
     retire(exec);
     /* One interrupt ends a cell; whatever else was sent has not been heard yet. */
     timing_rest(session, exec->n_interrupts > (verdict->status == HEAD_INTERRUPTED));
     bool has_to_wait = exec->is_durable || exec->is_trial;
-    bool has_to_be_kept = session->history.mode == HISTORY_EVERY || has_to_wait;
+    bool has_to_be_kept = session->timeline.mode == TIMELINE_EVERY || has_to_wait;
     if (has_to_wait)
         wait_hold(exec, &facts);
     else
         wait_end(exec, &facts);
     late_tidy(session);
     if (has_to_be_kept)
-        history_take(session);
+        timeline_take(session);
     saving_on_rest(session);
     exec_begin_next(session);
 }
@@ -409,7 +409,7 @@ void exec_hold_crash(struct session *session)
     struct exec *exec = session->running;
     if (exec == NULL)
         return;
-    history_add_cell(session, exec->id);
+    timeline_add_cell(session, exec->id);
     session->ended_exec = exec->id;
     exec->certificate = mem_copy(&session->death, sizeof(session->death));
     struct answer_facts facts = die(exec, exec->certificate);
@@ -458,7 +458,7 @@ void exec_answer_crash(struct session *session, uint64_t checkpoint, json_t *ext
     wait_release(exec);
 }
 
-static bool is_among(const struct history_cells *cells, uint64_t id)
+static bool is_among(const struct timeline_cells *cells, uint64_t id)
 {
     for (size_t i = 0; i < cells->n; i++)
         if (cells->ids[i] == id)
@@ -466,7 +466,7 @@ static bool is_among(const struct history_cells *cells, uint64_t id)
     return false;
 }
 
-void exec_answer_undone(struct session *session, const struct history_cells *undone,
+void exec_answer_undone(struct session *session, const struct timeline_cells *undone,
                         uint64_t checkpoint)
 {
     LIST_EACH(&session->held, node)

@@ -215,7 +215,7 @@ void exec_hold_crash(struct session *session);
  * ran; the reference is taken. */
 void exec_answer_crash(struct session *session, uint64_t checkpoint, json_t *extra);
 /* The session went back before these cells, whose answers were held: they are told so. */
-void exec_answer_undone(struct session *session, const struct history_cells *undone,
+void exec_answer_undone(struct session *session, const struct timeline_cells *undone,
                         uint64_t checkpoint);
 /* For the next answer. The reference is taken. */
 void exec_add_news(struct session *session, json_t *news);

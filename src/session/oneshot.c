@@ -504,7 +504,7 @@ static struct oneshot *oneshot_new(struct engine *engine, const struct oneshot_r
     o->sock = -1;
     o->request = *request;
     o->request.session.is_unlisted = true;
-    o->request.session.checkpoints = HISTORY_OFF;
+    o->request.session.checkpoints = TIMELINE_OFF;
     o->request.session.durable = SAVING_OFF;
     o->request.session.on_started = on_started;
     o->request.session.context = o;

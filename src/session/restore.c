@@ -70,14 +70,14 @@ static void free_restore(struct session *session)
     store_state_unref(restore->state);
     json_decref(restore->notes);
     json_decref(restore->loaded);
-    history_cells_free(&restore->report.cells);
+    timeline_cells_free(&restore->report.cells);
     free(restore);
 }
 
 static struct restore *begin(struct session *session, enum restore_cause cause)
 {
     struct restore *restore = mem_alloc(sizeof(*restore));
-    const struct checkpoint *current = session->history.current;
+    const struct checkpoint *current = session->timeline.current;
     *restore = (struct restore){.cause = cause,
                                 .old_head = session->head != NULL ? session->head->number : 0,
                                 .report = {.from = current != NULL ? current->id : 0}};
@@ -138,11 +138,11 @@ static void tell(struct session *session, struct restore *restore)
 /* An undo leaves a way back to where it came from. */
 static void leave_way_back(struct session *session, const struct restore *restore)
 {
-    struct history *history = &session->history;
+    struct timeline *timeline = &session->timeline;
     if (restore->cause != RESTORE_UNDO || restore->report.from == 0)
         return;
-    history->redo = mem_realloc(history->redo, (history->n_redo + 1) * sizeof(*history->redo));
-    history->redo[history->n_redo++] = restore->report.from;
+    timeline->redo = mem_realloc(timeline->redo, (timeline->n_redo + 1) * sizeof(*timeline->redo));
+    timeline->redo[timeline->n_redo++] = restore->report.from;
 }
 
 static void read_loaded(struct restore *restore)
@@ -157,7 +157,7 @@ static void read_loaded(struct restore *restore)
 /* What is undone is what came after the durable copy, whether its checkpoint is kept or not. */
 static void count_from_durable(const struct session *session, struct restore_report *report)
 {
-    struct history_cells *cells = &report->cells;
+    struct timeline_cells *cells = &report->cells;
     size_t n = 0;
     for (size_t i = 0; i < cells->n; i++)
         if (cells->ids[i] > session->saving.through)
@@ -171,15 +171,15 @@ static void finish(struct session *session)
     struct restore *restore = session->restore;
     struct restore_report *report = &restore->report;
     report->to = id_of(restore->target);
-    report->cells = history_undone(session, restore->target);
+    report->cells = timeline_undone(session, restore->target);
     report->notes = restore->notes;
     if (report->source == RESTORED_DURABLE && restore->cause == RESTORE_CRASH)
         count_from_durable(session, report);
     read_loaded(restore);
     leave_way_back(session, restore);
-    history_go_to(session, restore->target);
+    timeline_go_to(session, restore->target);
     if (restore->cause == RESTORE_RESUME)
-        history_resume(session);
+        timeline_resume(session);
     else if (report->source != RESTORED_DURABLE || restore->cause != RESTORE_CRASH)
         saving_on_restored(session, &report->cells);
     session->restore = NULL;
@@ -275,7 +275,7 @@ static void wake(struct session *session)
     if (pool_wake(session->engine->pool, target->snapshot, session_head_listener, session,
                   &session->head, &e) == 0)
         return;
-    restore->target = history_wakeable(target->parent);
+    restore->target = timeline_wakeable(target->parent);
     wake(session);
 }
 
@@ -377,7 +377,7 @@ static void try_older(struct session *session, const char *why)
         fail(session, why);
         return;
     }
-    restore->target = history_wakeable(restore->target->parent);
+    restore->target = timeline_wakeable(restore->target->parent);
     wake(session);
 }
 
@@ -510,7 +510,7 @@ static bool is_asleep(const struct checkpoint *checkpoint)
 static void await_target(struct session *session)
 {
     struct restore *restore = session->restore;
-    restore->target = history_wakeable(restore->target);
+    restore->target = timeline_wakeable(restore->target);
     if (is_asleep(restore->target))
         clear(session);
     else
@@ -521,7 +521,7 @@ static void await_target(struct session *session)
  * be forked, or all were lost. */
 static bool is_durable_newer(const struct session *session)
 {
-    const struct checkpoint *target = history_wakeable(session->restore->target);
+    const struct checkpoint *target = timeline_wakeable(session->restore->target);
     const struct saving *saving = &session->saving;
     return session->restore->cause == RESTORE_CRASH && saving->is_current &&
            saving->through > (target != NULL ? target->last_cell : 0);
@@ -536,7 +536,7 @@ static void on_fetched(void *context, struct store_state *state, const struct st
     restore->state = state;
     if (e == NULL) {
         memcpy(restore->files, at->files, sizeof(restore->files));
-        restore->target = history_find(session, at->checkpoint);
+        restore->target = timeline_find(session, at->checkpoint);
     } else if (restore->cause == RESTORE_RESUME && e->code != ERR_NOT_FOUND) {
         fail(session, e->message);
         return;
@@ -619,7 +619,7 @@ static bool is_crash(const struct session *session)
 bool restore_after_death(struct session *session)
 {
     bool was_alive = session->state == SESSION_IDLE || session->state == SESSION_BUSY;
-    bool has_way_back = session->history.mode != HISTORY_OFF || session->saving.is_current;
+    bool has_way_back = session->timeline.mode != TIMELINE_OFF || session->saving.is_current;
     if (!was_alive || !has_way_back || !is_crash(session))
         return false;
     struct restore *restore = session->restore;
@@ -630,7 +630,7 @@ bool restore_after_death(struct session *session)
         exec_hold_crash(session);
     }
     if (restore->cause == RESTORE_CRASH)
-        restore->target = session->history.current;
+        restore->target = session->timeline.current;
     session->ending = (struct death_facts){0};
     leave_line(session);
     return true;
@@ -643,9 +643,9 @@ static int refuse_unless_idle(const struct session *session, struct err *e)
 {
     if (exec_refuse_if_dead(session, e) < 0 || trial_refuse_others(session, e) < 0)
         return -1;
-    if (session->history.mode == HISTORY_OFF || session->history.cannot_fork) {
+    if (session->timeline.mode == TIMELINE_OFF || session->timeline.cannot_fork) {
         err_set(e, ERR_CONFLICT, "this session has no checkpoints");
-        return err_advise(e, session->history.cannot_fork
+        return err_advise(e, session->timeline.cannot_fork
                                  ? "Its interpreter cannot be copied; use Python or bash."
                                  : "Create a session with \"checkpoints\": \"auto\".");
     }
@@ -677,8 +677,8 @@ static void go(struct session *session)
 
 static bool is_tip_ready(const struct session *session)
 {
-    const struct checkpoint *tip = session->history.current;
-    return tip == NULL || history_is_settled(tip);
+    const struct checkpoint *tip = session->timeline.current;
+    return tip == NULL || timeline_is_settled(tip);
 }
 
 void restore_on_checkpoint(struct session *session)
@@ -710,17 +710,17 @@ int session_undo(struct session *session, const uint64_t *to,
     session_touch(session);
     if (refuse_unless_idle(session, e) < 0)
         return -1;
-    struct history *history = &session->history;
-    history_take(session);
-    struct checkpoint *target = history->current != NULL ? history->current->parent : NULL;
+    struct timeline *timeline = &session->timeline;
+    timeline_take(session);
+    struct checkpoint *target = timeline->current != NULL ? timeline->current->parent : NULL;
     if (to != NULL)
-        target = history_find(session, *to);
+        target = timeline_find(session, *to);
     if (to != NULL && *to != 0 && target == NULL) {
         err_set(e, ERR_NOT_FOUND, "the session has no checkpoint %llu", (unsigned long long)*to);
         return err_advise(e, "GET …/checkpoints lists those that are kept; the oldest are given up "
                              "first.");
     }
-    if (to == NULL && history->current == NULL) {
+    if (to == NULL && timeline->current == NULL) {
         err_set(e, ERR_CONFLICT, "there is nothing to undo");
         return err_advise(e, "This is the beginning of the session.");
     }
@@ -736,10 +736,10 @@ int session_redo(struct session *session, const struct restore_listener *listene
     session_touch(session);
     if (refuse_unless_idle(session, e) < 0)
         return -1;
-    struct history *history = &session->history;
+    struct timeline *timeline = &session->timeline;
     struct checkpoint *target = NULL;
-    while (history->n_redo > 0 && target == NULL)
-        target = history_find(session, history->redo[--history->n_redo]);
+    while (timeline->n_redo > 0 && target == NULL)
+        target = timeline_find(session, timeline->redo[--timeline->n_redo]);
     if (target == NULL || !is_restorable(target)) {
         err_set(e, ERR_CONFLICT, "there is nothing to redo");
         return err_advise(e, "Only what was undone can be redone, and only until another cell "

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "session/history.h"
+#include "session/timeline.h"
 
 #include <jansson.h>
 
@@ -31,7 +31,7 @@ enum restore_files { RESTORED_FILES, RESTORED_FILES_SAME, RESTORED_FILES_UNKNOWN
 struct restore_report {
     uint64_t from, to; /* checkpoints */
     enum restore_source source;
-    struct history_cells cells; /* that were undone */
+    struct timeline_cells cells; /* that were undone */
     enum restore_files files;
     uint64_t files_changed;
     char files_reason[200]; /* RESTORED_FILES_UNKNOWN, or what could not be put back; "": nothing */

@@ -68,7 +68,7 @@ static int put_row(struct session *session, struct err *e)
                                 .created_ms = session->spawned_at_ms,
                                 .used_ms = clock_wall_ms(),
                                 .n_execs = session->n_execs,
-                                .n_checkpoints = session->history.last_id};
+                                .n_checkpoints = session->timeline.last_id};
     if (store_put_session(session->engine->store, &row, e) < 0)
         return -1;
     session->saving.has_row = true;
@@ -231,7 +231,7 @@ static void end(struct session *session, const char *trouble)
     session->wants_rest |= trouble == NULL && saving->isolation == ISOLATION_PER_CELL;
     if (trouble == NULL && saving->is_due)
         saving_on_rest(session);
-    else if (trouble == NULL)
+    if (trouble == NULL && !saving->is_under_way)
         suspend_if_wanted(session);
     else if (trouble != NULL && !saving_is_complete(session))
         schedule(session, SAVING_AFTER_MS + saving->took_ms * PAUSE_FACTOR);
@@ -243,7 +243,7 @@ static void keep_states(struct session *session)
     struct err ignored;
     uint64_t kept[KEPT_MAX];
     size_t n = 0;
-    LIST_EACH(&session->history.checkpoints, node)
+    LIST_EACH(&session->timeline.checkpoints, node)
     {
         struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
         if (checkpoint->is_saved && checkpoint->snapshot == NULL && n < KEPT_MAX)
@@ -264,7 +264,7 @@ static void on_stored(void *context, const struct err *e)
         saving->checkpoint = saving->next_checkpoint;
         memcpy(saving->files, saving->next_files, sizeof(saving->files));
         saving->is_current = true;
-        struct checkpoint *saved = history_find(session, saving->checkpoint);
+        struct checkpoint *saved = timeline_find(session, saving->checkpoint);
         if (saved != NULL)
             saved->is_saved = true;
         keep_states(session);
@@ -355,7 +355,7 @@ static void on_first_byte(void *context, int events)
 static int order(struct session *session, int theirs, struct err *e)
 {
     struct saving *saving = &session->saving;
-    struct checkpoint *current = session->history.current;
+    struct checkpoint *current = session->timeline.current;
     struct head_save save = {.id = saving->next_through,
                              .format = HEAD_SAVE_STATE,
                              .max_bytes = (uint64_t)session->engine->config.state_mb * MIB};
@@ -413,22 +413,22 @@ static void record(struct session *session)
     struct saving *saving = &session->saving;
     saving->ticket = pool_new_number(session->engine->pool);
     tickets_expect(session->engine, saving->ticket, WARDEN_RECORDED, on_recorded, session);
-    struct archive_budget budget = history_budget(session);
+    struct archive_budget budget = timeline_budget(session);
     if (warden_record(session->engine->warden, saving->ticket, session->room->name,
-                      session->history.base, &budget, &e) < 0)
+                      session->timeline.base, &budget, &e) < 0)
         end(session, e.message);
 }
 
 static void begin(struct session *session)
 {
     struct saving *saving = &session->saving;
-    const struct checkpoint *current = session->history.current;
+    const struct checkpoint *current = session->timeline.current;
     saving->is_due = false;
     saving->is_under_way = true;
     saving->began_ms = clock_mono_ms();
     saving->next_through = session->ended_exec;
     saving->next_files[0] = '\0';
-    bool has_checkpoints = history_has_checkpoints(session);
+    bool has_checkpoints = timeline_has_checkpoints(session);
     saving->next_checkpoint = !has_checkpoints  ? saving->next_through
                               : current != NULL ? current->id
                                                 : 0;
@@ -445,13 +445,13 @@ static void begin(struct session *session)
 /* The checkpoint of the present state is complete, or there are none. */
 static bool is_ready(const struct session *session)
 {
-    const struct checkpoint *current = session->history.current;
+    const struct checkpoint *current = session->timeline.current;
     if (session->state != SESSION_IDLE || session->restore != NULL ||
         session->head->state != HEAD_IDLE)
         return false;
-    if (!history_has_checkpoints(session))
+    if (!timeline_has_checkpoints(session))
         return true;
-    return !history_is_due(session) && current != NULL && history_is_settled(current);
+    return !timeline_is_due(session) && current != NULL && timeline_is_settled(current);
 }
 
 void saving_on_rest(struct session *session)
@@ -465,11 +465,11 @@ void saving_on_rest(struct session *session)
         begin(session);
 }
 
-void saving_on_restored(struct session *session, const struct history_cells *undone)
+void saving_on_restored(struct session *session, const struct timeline_cells *undone)
 {
     struct err ignored;
     struct saving *saving = &session->saving;
-    const struct checkpoint *current = session->history.current;
+    const struct checkpoint *current = session->timeline.current;
     if (saving->is_under_way)
         end(session, "the session went back to an earlier checkpoint meanwhile");
     for (size_t i = 0; i < undone->n; i++)

@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "base/list.h"
-#include "session/history.h"
+#include "session/timeline.h"
 #include "store/store.h"
 
 #include <jansson.h>
@@ -72,7 +72,7 @@ void saving_put_cells(struct session *session);
 /* A checkpoint is complete, or the session rests: a save that waited for that begins. */
 void saving_on_rest(struct session *session);
 /* The session went back: what is safe may be of another line now. */
-void saving_on_restored(struct session *session, const struct history_cells *undone);
+void saving_on_restored(struct session *session, const struct timeline_cells *undone);
 /* There is something on disk that it can be brought back from. */
 bool saving_is_resumable(const struct session *session);
 /* Its processes are gone: what was under way is not. */

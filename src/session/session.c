@@ -177,7 +177,7 @@ void session_die(struct session *session)
     restore_abandon(session);
     branch_forget(session);
     saving_free(session);
-    history_free(session);
+    timeline_free(session);
     bury(session);
     tell_starter(session);
     if (session->oneshot != NULL)
@@ -237,8 +237,8 @@ static void started(struct session *session)
     loop_timer_clear(session->timer);
     session->alarm = ALARM_NONE;
     session_move(session, SESSION_IDLE);
-    if (history_is_due(session))
-        history_take(session);
+    if (timeline_is_due(session))
+        timeline_take(session);
     tell_starter(session);
     exec_begin_next(session);
 }
@@ -261,7 +261,7 @@ static void on_ready(struct head *head, const json_t *notes)
 
 static void on_forked(struct head *head, const struct head_fork *fork)
 {
-    history_on_forked(head->owner, fork);
+    timeline_on_forked(head->owner, fork);
 }
 
 static void on_loaded(struct head *head, const json_t *report)
@@ -432,7 +432,7 @@ static void take_request(struct session *session, const struct session_request *
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         output_ring_init(&session->rings[i], ring_max > 0 ? ring_max : config->max_output_bytes);
     const struct jail_limits *limits = request->limits != NULL ? request->limits : &config->limits;
-    history_init(session, limits->checkpoint_mb > 0 ? request->checkpoints : HISTORY_OFF);
+    timeline_init(session, limits->checkpoint_mb > 0 ? request->checkpoints : TIMELINE_OFF);
     saving_init(session, request->durable);
     session->saving.isolation = request->isolation;
     session->on_started = request->on_started;
@@ -517,7 +517,7 @@ int session_make_branch(struct engine *engine, struct session *source,
     session->profile = source->profile;
     session->limits = source->limits;
     session->is_copy = session->is_set_up = true;
-    session->history.is_copy = true;
+    session->timeline.is_copy = true;
     session->room = pool_make_room(engine->pool, session->id, &session->limits);
     pool_hold(session->room);
     enlist(session);

@@ -12,10 +12,10 @@
 #include "jail/spec.h"
 #include "session/death.h"
 #include "session/engine.h"
-#include "session/history.h"
 #include "session/output.h"
 #include "session/plan.h"
 #include "session/saving.h"
+#include "session/timeline.h"
 #include "session/trial.h"
 
 #include <jansson.h>
@@ -80,7 +80,7 @@ struct session {
     uint64_t suspended_at_ms;   /* wall clock: since when it is, or last was */
     struct head *head;          /* NULL once dead, and while another takes its place */
     struct room *room;          /* held as long as it lives */
-    struct history history;
+    struct timeline timeline;
     struct saving saving;
     struct oneshot *oneshot; /* it is there for this run alone; NULL: it is not */
     struct trial trial;
@@ -141,7 +141,7 @@ struct session_request {
     struct session *join; /* shares the jail of this one, and its limits; NULL: its own */
     const uint32_t *idle_timeout_secs; /* NULL: the usual; 0: never */
     const uint32_t *max_age_secs;      /* likewise */
-    enum history_mode checkpoints;
+    enum timeline_mode checkpoints;
     enum saving_mode durable;
     enum saving_isolation isolation;
     void (*on_started)(void *context, struct session *session); /* idle or dead by then */

@@ -30,7 +30,7 @@ char *spec_write(const struct session *session)
     json_put_member_str(&json, "agent", session->agent);
     json_put_member_str(&json, "binding", session->binding);
     json_put_member_str(&json, "cwd", session->cwd);
-    json_put_member_str(&json, "checkpoints", history_mode_name(session->history.mode));
+    json_put_member_str(&json, "checkpoints", timeline_mode_name(session->timeline.mode));
     json_put_member_str(&json, "isolation", saving_isolations[session->saving.isolation]);
     if (plan_is_on(&session->plan))
         json_put_member_str(&json, "plan",
@@ -57,10 +57,10 @@ static enum saving_isolation isolation_of(const char *name)
     return is_per_cell ? ISOLATION_PER_CELL : ISOLATION_SHARED;
 }
 
-static enum history_mode mode_of(const char *name)
+static enum timeline_mode mode_of(const char *name)
 {
-    enum history_mode mode = HISTORY_AUTO;
-    while (name != NULL && mode < HISTORY_OFF && strcmp(history_modes[mode], name) != 0)
+    enum timeline_mode mode = TIMELINE_AUTO;
+    while (name != NULL && mode < TIMELINE_OFF && strcmp(timeline_modes[mode], name) != 0)
         mode++;
     return mode;
 }

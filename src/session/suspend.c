@@ -39,7 +39,7 @@ static void suspend(struct session *session)
     session->alarm = ALARM_NONE;
     session->wants_rest = false;
     session->suspended_at_ms = clock_wall_ms();
-    history_forget(session);
+    timeline_forget(session);
     json_decref(take_ptr(session->names));
     pool_release(engine->pool, take_ptr(session->head));
     if (session->room != NULL) {
@@ -207,7 +207,7 @@ static void load_one(void *context, const struct store_session *row)
     session->suspended_at_ms = row->used_ms;
     session->n_execs = session->ended_exec = row->n_execs;
     session->forgotten_exec = row->n_execs;
-    session->history.last_id = row->n_checkpoints;
+    session->timeline.last_id = row->n_checkpoints;
     session->saving.has_row = true;
     session->saving.through = row->saved_through;
     session->saving.checkpoint = row->resume;

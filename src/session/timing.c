@@ -72,7 +72,7 @@ static bool ask_stray(struct session *session)
 static void become_idle(struct session *session)
 {
     session_move(session, SESSION_IDLE);
-    if (history_is_due(session))
+    if (timeline_is_due(session))
         session_set_alarm(session, ALARM_REST, REST_MS);
     else
         session_set_alarm(session, ALARM_QUIET, QUIET_MS);
@@ -81,7 +81,7 @@ static void become_idle(struct session *session)
 static void on_rest(struct session *session)
 {
     session_set_alarm(session, ALARM_QUIET, QUIET_MS - REST_MS);
-    history_take(session);
+    timeline_take(session);
 }
 
 /* An interrupt that was sent too late must arrive between cells, where the driver ignores it: the

@@ -20,8 +20,8 @@ int trial_refuse_others(const struct session *session, struct err *e)
 
 int trial_begin(struct session *session, uint64_t exec_id, struct err *e)
 {
-    const struct checkpoint *current = session->history.current;
-    if (!history_has_checkpoints(session)) {
+    const struct checkpoint *current = session->timeline.current;
+    if (!timeline_has_checkpoints(session)) {
         err_set(e, ERR_CONFLICT, "a session without checkpoints cannot try");
         return err_advise(e, "Create a Python or bash session with \"checkpoints\": \"auto\".");
     }
@@ -104,9 +104,9 @@ static struct exec *find_held(const struct session *session)
 
 void trial_on_checkpoint(struct session *session)
 {
-    const struct checkpoint *tip = session->history.current;
+    const struct checkpoint *tip = session->timeline.current;
     if (session->trial.id == 0 || session->restore != NULL || tip == NULL ||
-        history_is_due(session) || !history_is_settled(tip))
+        timeline_is_due(session) || !timeline_is_settled(tip))
         return;
     struct exec *exec = find_held(session);
     if (exec == NULL)

@@ -3,17 +3,17 @@
 #pragma once
 
 #include "base/err.h"
-#include "session/history.h"
+#include "session/timeline.h"
 
 struct exec;
 struct restore_listener;
 struct session;
 
 struct trial {
-    uint64_t id;                   /* that of its cell; 0: there is none */
-    uint64_t before;               /* the checkpoint to go back to */
-    char files[HISTORY_HASH_SIZE]; /* as they were; "": none, or not known */
-    bool has_files;                /* they are known */
+    uint64_t id;                    /* that of its cell; 0: there is none */
+    uint64_t before;                /* the checkpoint to go back to */
+    char files[TIMELINE_HASH_SIZE]; /* as they were; "": none, or not known */
+    bool has_files;                 /* they are known */
 };
 
 /* A cell of this kind may begin: notes what there is before it. */

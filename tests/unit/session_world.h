@@ -202,7 +202,7 @@ static struct session *create(struct world *w, const char *profile)
     struct err e;
     struct session *session, *started = NULL;
     struct session_request request = {.runtime = &runtime_python,
-                                      .checkpoints = HISTORY_OFF,
+                                      .checkpoints = TIMELINE_OFF,
                                       .profile = profile,
                                       .on_started = note_started,
                                       .context = &started};

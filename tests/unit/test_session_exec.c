@@ -307,7 +307,7 @@ static void test_session_limit(void **state)
     struct world *w = *state;
     struct err e;
     struct session *s;
-    struct session_request request = {.runtime = &runtime_python, .checkpoints = HISTORY_OFF};
+    struct session_request request = {.runtime = &runtime_python, .checkpoints = TIMELINE_OFF};
     for (int i = 0; i < 8; i++)
         create(w, NULL);
     assert_int_equal(session_create(w->engine, &request, &s, &e), -1);
@@ -333,7 +333,7 @@ static void test_pool_fills_and_refills(void **state)
     WAIT_FOR(w, pooled(w) == 2);
     struct err e;
     struct session *s;
-    struct session_request request = {.runtime = &runtime_python, .checkpoints = HISTORY_OFF};
+    struct session_request request = {.runtime = &runtime_python, .checkpoints = TIMELINE_OFF};
     assert_int_equal(session_create(w->engine, &request, &s, &e), 0);
     assert_int_equal(s->state, SESSION_IDLE);
     assert_int_equal(pooled(w), 1);
@@ -353,7 +353,7 @@ static void test_other_limits_do_not_come_from_the_pool(void **state)
     struct jail_limits limits = JAIL_LIMITS_DEFAULT;
     limits.memory_mb = 64;
     struct session_request request = {
-        .runtime = &runtime_python, .checkpoints = HISTORY_OFF, .limits = &limits};
+        .runtime = &runtime_python, .checkpoints = TIMELINE_OFF, .limits = &limits};
     assert_int_equal(session_create(w->engine, &request, &s, &e), 0);
     assert_int_equal(s->state, SESSION_STARTING);
     assert_int_equal(pooled(w), 2);
@@ -392,7 +392,7 @@ static void test_broken_profile_is_tried_again_and_then_rests(void **state)
     assert_non_null(strstr(s->death.message, "ImportError: broken"));
     struct err e;
     struct session_request request = {
-        .runtime = &runtime_python, .checkpoints = HISTORY_OFF, .profile = "other"};
+        .runtime = &runtime_python, .checkpoints = TIMELINE_OFF, .profile = "other"};
     assert_int_equal(session_create(w->engine, &request, &s, &e), -1);
     assert_int_equal(e.code, ERR_UNAVAILABLE);
     WAIT_FOR(w, fake.n_started == before + 3);

@@ -3,7 +3,7 @@
 
 static struct session *create_with(struct world *w, struct session_request request)
 {
-    request.checkpoints = HISTORY_OFF;
+    request.checkpoints = TIMELINE_OFF;
     struct err e;
     struct session *session, *started = NULL;
     if (request.runtime == NULL)

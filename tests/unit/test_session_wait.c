@@ -357,7 +357,7 @@ static void test_take_new_counts_what_was_dropped(void **state)
     struct session *session, *s = NULL;
     struct err e;
     struct session_request request = {.runtime = &runtime_python,
-                                      .checkpoints = HISTORY_OFF,
+                                      .checkpoints = TIMELINE_OFF,
                                       .agent = "a",
                                       .binding = "b",
                                       .max_output_bytes = 1000,

@@ -15,19 +15,19 @@ struct session;
 struct snapshot;
 
 enum {
-    HISTORY_KEPT_DEFAULT = 8,      /* checkpoints of a session */
-    HISTORY_CELLS_MAX = 1000,      /* whose numbers a checkpoint remembers; the last ones */
-    HISTORY_HASH_SIZE = 2 * 32 + 1 /* of a manifest's name, with the NUL */
+    TIMELINE_KEPT_DEFAULT = 8,      /* checkpoints of a session */
+    TIMELINE_CELLS_MAX = 1000,      /* whose numbers a checkpoint remembers; the last ones */
+    TIMELINE_HASH_SIZE = 2 * 32 + 1 /* of a manifest's name, with the NUL */
 };
 
-enum history_mode {
-    HISTORY_AUTO,  /* after a moment of rest */
-    HISTORY_EVERY, /* after every cell; the next one waits for it */
-    HISTORY_OFF,
+enum timeline_mode {
+    TIMELINE_AUTO,  /* after a moment of rest */
+    TIMELINE_EVERY, /* after every cell; the next one waits for it */
+    TIMELINE_OFF,
 };
 
 /* What a checkpoint knows of /workspace. */
-enum history_files {
+enum timeline_files {
     FILES_NONE,      /* nothing, see files_reason */
     FILES_RECORDING, /* it is being looked at */
     FILES_COVERED,
@@ -35,21 +35,21 @@ enum history_files {
 };
 
 /* Numbers of cells, in the order in which they ran. */
-struct history_cells {
+struct timeline_cells {
     uint64_t *ids;
     size_t n;
     uint64_t n_more; /* before these, and forgotten */
 };
 
 /* Somebody who wants to know how much memory each checkpoint has of its own. */
-struct history_census;
+struct timeline_census;
 
 struct checkpoint {
     struct list node; /* in the history, oldest first */
     struct session *session;
     uint64_t id;
     struct checkpoint *parent; /* NULL: the beginning */
-    struct history_cells cells;
+    struct timeline_cells cells;
     uint64_t last_cell;        /* the last one of its line; 0: none */
     uint64_t at_ms;            /* wall clock */
     struct snapshot *snapshot; /* NULL: there is no process to wake */
@@ -57,66 +57,66 @@ struct checkpoint {
     bool is_saved;             /* the store has its state */
     unsigned threads;          /* of the interpreter then; 0: not told */
     uint64_t memory_bytes;     /* of its own; UINT64_MAX: not measured */
-    enum history_files files;
-    char manifest[HISTORY_HASH_SIZE]; /* of /workspace; "": not known */
+    enum timeline_files files;
+    char manifest[TIMELINE_HASH_SIZE]; /* of /workspace; "": not known */
     char files_reason[200];
     uint64_t ticket; /* FILES_RECORDING: the order; 0: none is under way */
 };
 
-struct history {
-    enum history_mode mode;
+struct timeline {
+    enum timeline_mode mode;
     bool is_copy;     /* it began as a copy of another session: a checkpoint of that is due */
     bool cannot_fork; /* this interpreter has no sleeping copies */
     struct list checkpoints; /* oldest first */
     size_t n;
     uint64_t last_id;
-    struct checkpoint *current; /* the present line descends from it; NULL: from the beginning */
-    struct history_cells since; /* cells that ran after it */
-    uint64_t *redo;             /* what was left by undoing, the last one last */
+    struct checkpoint *current;  /* the present line descends from it; NULL: from the beginning */
+    struct timeline_cells since; /* cells that ran after it */
+    uint64_t *redo;              /* what was left by undoing, the last one last */
     size_t n_redo;
-    char
-        base[HISTORY_HASH_SIZE]; /* the last manifest of /workspace that was recorded or restored */
+    char base[TIMELINE_HASH_SIZE]; /* the last manifest of /workspace that was recorded or restored
+                                    */
     struct loop_timer *patience; /* a cell waits for the files to be recorded; NULL: none did yet */
-    struct list censuses;        /* of struct history_census, that wait */
+    struct list censuses;        /* of struct timeline_census, that wait */
 };
 
-void history_init(struct session *session, enum history_mode mode);
-void history_free(struct session *session); /* ends every checkpoint */
+void timeline_init(struct session *session, enum timeline_mode mode);
+void timeline_free(struct session *session); /* ends every checkpoint */
 
-void history_forget(struct session *session); /* likewise, and begins anew */
+void timeline_forget(struct session *session); /* likewise, and begins anew */
 
 /* A cell has ended: it belongs to the next checkpoint. */
-void history_add_cell(struct session *session, uint64_t exec_id);
-bool history_has_checkpoints(const struct session *session); /* or can have them */
-bool history_is_due(const struct session *session); /* cells ran since the last checkpoint */
-bool history_is_settled(const struct checkpoint *checkpoint); /* nothing about it is under way */
-struct archive_budget history_budget(const struct session *session);
+void timeline_add_cell(struct session *session, uint64_t exec_id);
+bool timeline_has_checkpoints(const struct session *session); /* or can have them */
+bool timeline_is_due(const struct session *session); /* cells ran since the last checkpoint */
+bool timeline_is_settled(const struct checkpoint *checkpoint); /* nothing about it is under way */
+struct archive_budget timeline_budget(const struct session *session);
 /* The number of the checkpoint that holds, or will hold, what just ran; 0: none will. */
-uint64_t history_next_id(const struct session *session);
+uint64_t timeline_next_id(const struct session *session);
 /* Of an idle session: makes one of the present state, if that is due and can be done. */
-void history_take(struct session *session);
+void timeline_take(struct session *session);
 /* The files are being looked at: the next cell waits a moment. */
-bool history_blocks(struct session *session);
-void history_on_forked(struct session *session, const struct head_fork *fork);
+bool timeline_blocks(struct session *session);
+void timeline_on_forked(struct session *session, const struct head_fork *fork);
 
-struct checkpoint *history_find(const struct session *session, uint64_t id);
+struct checkpoint *timeline_find(const struct session *session, uint64_t id);
 /* The newest one, from `from` towards the beginning, that a process can be woken from; NULL: only
  * the beginning is left. */
-struct checkpoint *history_wakeable(struct checkpoint *from);
+struct checkpoint *timeline_wakeable(struct checkpoint *from);
 /* The session goes on from there; the cells since are forgotten. NULL: from the beginning. */
-void history_go_to(struct session *session, struct checkpoint *checkpoint);
+void timeline_go_to(struct session *session, struct checkpoint *checkpoint);
 /* The numbers of all cells that lie between `from`, with those that came after it in the present
  * line, and `to`. The caller frees them. */
-struct history_cells history_undone(const struct session *session, const struct checkpoint *to);
+struct timeline_cells timeline_undone(const struct session *session, const struct checkpoint *to);
 /* It came back from the durable copy: a checkpoint of that is due. */
-void history_resume(struct session *session);
-void history_cells_free(struct history_cells *cells);
+void timeline_resume(struct session *session);
+void timeline_cells_free(struct timeline_cells *cells);
 
 /* Measures every checkpoint, then calls; soon, whatever is known by then. NULL if it has called
  * already. */
-struct history_census *history_measure(struct session *session, void (*on_measured)(void *context),
-                                       void *context);
-void history_census_leave(struct history_census *census);
+struct timeline_census *timeline_measure(struct session *session,
+                                         void (*on_measured)(void *context), void *context);
+void timeline_census_leave(struct timeline_census *census);
 
-const char *history_mode_name(enum history_mode mode);
-extern const char *const history_modes[]; /* NULL-terminated, for choices */
+const char *timeline_mode_name(enum timeline_mode mode);
+extern const char *const timeline_modes[]; /* NULL-terminated, for choices */

@@ -1,4 +1,4 @@
-#include "session/history.h"
+#include "session/timeline.h"
 
 #include "base/clock.h"
 #include "jail/warden.h"
@@ -20,62 +20,62 @@ enum {
     CENSUS_MS = 500,
 };
 
-const char *const history_modes[] = {"auto", "every", "off", NULL};
+const char *const timeline_modes[] = {"auto", "every", "off", NULL};
 
-const char *history_mode_name(enum history_mode mode)
+const char *timeline_mode_name(enum timeline_mode mode)
 {
-    return history_modes[mode];
+    return timeline_modes[mode];
 }
 
 /* ---- lists of cells ----------------------------------------------------------------------------
  */
 
-static void add_cells(struct history_cells *cells, const uint64_t *ids, size_t n)
+static void add_cells(struct timeline_cells *cells, const uint64_t *ids, size_t n)
 {
     if (n == 0)
         return;
     cells->ids = mem_realloc(cells->ids, (cells->n + n) * sizeof(*cells->ids));
     memcpy(cells->ids + cells->n, ids, n * sizeof(*ids));
     cells->n += n;
-    if (cells->n <= HISTORY_CELLS_MAX)
+    if (cells->n <= TIMELINE_CELLS_MAX)
         return;
-    size_t surplus = cells->n - HISTORY_CELLS_MAX;
-    memmove(cells->ids, cells->ids + surplus, HISTORY_CELLS_MAX * sizeof(*ids));
-    cells->n = HISTORY_CELLS_MAX;
+    size_t surplus = cells->n - TIMELINE_CELLS_MAX;
+    memmove(cells->ids, cells->ids + surplus, TIMELINE_CELLS_MAX * sizeof(*ids));
+    cells->n = TIMELINE_CELLS_MAX;
     cells->n_more += surplus;
 }
 
-void history_cells_free(struct history_cells *cells)
+void timeline_cells_free(struct timeline_cells *cells)
 {
     free(cells->ids);
-    *cells = (struct history_cells){0};
+    *cells = (struct timeline_cells){0};
 }
 
 /* `first` and then `second`, in `second`. */
-static void prepend_cells(const struct history_cells *first, struct history_cells *second)
+static void prepend_cells(const struct timeline_cells *first, struct timeline_cells *second)
 {
-    struct history_cells all = {.n_more = first->n_more};
+    struct timeline_cells all = {.n_more = first->n_more};
     add_cells(&all, first->ids, first->n);
     add_cells(&all, second->ids, second->n);
     all.n_more += second->n_more;
-    history_cells_free(second);
+    timeline_cells_free(second);
     *second = all;
 }
 
 /* ---- the tree ----------------------------------------------------------------------------------
  */
 
-void history_init(struct session *session, enum history_mode mode)
+void timeline_init(struct session *session, enum timeline_mode mode)
 {
-    session->history =
-        (struct history){.mode = mode, .cannot_fork = session->runtime == &runtime_node};
-    list_init(&session->history.checkpoints);
-    list_init(&session->history.censuses);
+    session->timeline =
+        (struct timeline){.mode = mode, .cannot_fork = session->runtime == &runtime_node};
+    list_init(&session->timeline.checkpoints);
+    list_init(&session->timeline.censuses);
 }
 
-struct checkpoint *history_find(const struct session *session, uint64_t id)
+struct checkpoint *timeline_find(const struct session *session, uint64_t id)
 {
-    LIST_EACH(&session->history.checkpoints, node)
+    LIST_EACH(&session->timeline.checkpoints, node)
     {
         struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
         if (checkpoint->id == id)
@@ -86,14 +86,14 @@ struct checkpoint *history_find(const struct session *session, uint64_t id)
 
 /* The store removes files that it knows nobody to need: it is told which ones memory alone knows.
  * The new ones first, for most of them are the same. */
-static void hold_files(struct session *session, char held[HISTORY_HASH_SIZE], const char *manifest)
+static void hold_files(struct session *session, char held[TIMELINE_HASH_SIZE], const char *manifest)
 {
     struct store *store = session->engine->store;
     if (store != NULL && manifest[0] != '\0')
         store_pin(store, manifest);
     if (store != NULL && held[0] != '\0')
         store_unpin(store, held);
-    snprintf(held, HISTORY_HASH_SIZE, "%s", manifest);
+    snprintf(held, TIMELINE_HASH_SIZE, "%s", manifest);
 }
 
 static void free_checkpoint(struct checkpoint *checkpoint)
@@ -103,17 +103,17 @@ static void free_checkpoint(struct checkpoint *checkpoint)
         tickets_forget(session->engine, checkpoint->ticket);
     pool_forget(session->engine->pool, take_ptr(checkpoint->snapshot));
     hold_files(session, checkpoint->manifest, "");
-    history_cells_free(&checkpoint->cells);
+    timeline_cells_free(&checkpoint->cells);
     list_remove(&checkpoint->node);
-    session->history.n--;
+    session->timeline.n--;
     free(checkpoint);
 }
 
 /* Its children become those of its parent, and its cells theirs. */
 static void remove_checkpoint(struct checkpoint *checkpoint)
 {
-    struct history *history = &checkpoint->session->history;
-    LIST_EACH(&history->checkpoints, node)
+    struct timeline *timeline = &checkpoint->session->timeline;
+    LIST_EACH(&timeline->checkpoints, node)
     {
         struct checkpoint *child = CONTAINER_OF(node, struct checkpoint, node);
         if (child->parent != checkpoint)
@@ -121,39 +121,39 @@ static void remove_checkpoint(struct checkpoint *checkpoint)
         prepend_cells(&checkpoint->cells, &child->cells);
         child->parent = checkpoint->parent;
     }
-    if (history->current == checkpoint) {
-        prepend_cells(&checkpoint->cells, &history->since);
-        history->current = checkpoint->parent;
+    if (timeline->current == checkpoint) {
+        prepend_cells(&checkpoint->cells, &timeline->since);
+        timeline->current = checkpoint->parent;
     }
     free_checkpoint(checkpoint);
 }
 
 static void end_censuses(struct session *session);
 
-void history_free(struct session *session)
+void timeline_free(struct session *session)
 {
-    struct history *history = &session->history;
+    struct timeline *timeline = &session->timeline;
     end_censuses(session);
-    while (!list_is_empty(&history->checkpoints))
-        free_checkpoint(CONTAINER_OF(list_first(&history->checkpoints), struct checkpoint, node));
-    hold_files(session, history->base, "");
-    history->current = NULL;
-    history_cells_free(&history->since);
-    free(take_ptr(history->redo));
-    history->n_redo = 0;
-    loop_timer_close(take_ptr(history->patience), NULL);
+    while (!list_is_empty(&timeline->checkpoints))
+        free_checkpoint(CONTAINER_OF(list_first(&timeline->checkpoints), struct checkpoint, node));
+    hold_files(session, timeline->base, "");
+    timeline->current = NULL;
+    timeline_cells_free(&timeline->since);
+    free(take_ptr(timeline->redo));
+    timeline->n_redo = 0;
+    loop_timer_close(take_ptr(timeline->patience), NULL);
 }
 
-void history_forget(struct session *session)
+void timeline_forget(struct session *session)
 {
-    struct history before = session->history;
-    history_free(session);
-    history_init(session, before.mode);
-    session->history.last_id = before.last_id;
-    session->history.cannot_fork = before.cannot_fork;
+    struct timeline before = session->timeline;
+    timeline_free(session);
+    timeline_init(session, before.mode);
+    session->timeline.last_id = before.last_id;
+    session->timeline.cannot_fork = before.cannot_fork;
 }
 
-struct checkpoint *history_wakeable(struct checkpoint *from)
+struct checkpoint *timeline_wakeable(struct checkpoint *from)
 {
     while (from != NULL && from->snapshot == NULL)
         from = from->parent;
@@ -167,28 +167,28 @@ static bool is_ancestor(const struct checkpoint *of, const struct checkpoint *an
     return of == ancestor;
 }
 
-struct history_cells history_undone(const struct session *session, const struct checkpoint *to)
+struct timeline_cells timeline_undone(const struct session *session, const struct checkpoint *to)
 {
-    struct history_cells undone = {0};
-    const struct history *history = &session->history;
-    add_cells(&undone, history->since.ids, history->since.n);
-    for (const struct checkpoint *at = history->current; at != NULL && !is_ancestor(to, at);
+    struct timeline_cells undone = {0};
+    const struct timeline *timeline = &session->timeline;
+    add_cells(&undone, timeline->since.ids, timeline->since.n);
+    for (const struct checkpoint *at = timeline->current; at != NULL && !is_ancestor(to, at);
          at = at->parent)
         prepend_cells(&at->cells, &undone);
     return undone;
 }
 
-void history_go_to(struct session *session, struct checkpoint *checkpoint)
+void timeline_go_to(struct session *session, struct checkpoint *checkpoint)
 {
-    session->history.current = checkpoint;
-    history_cells_free(&session->history.since);
+    session->timeline.current = checkpoint;
+    timeline_cells_free(&session->timeline.since);
 }
 
-void history_resume(struct session *session)
+void timeline_resume(struct session *session)
 {
-    history_cells_free(&session->history.since);
+    timeline_cells_free(&session->timeline.since);
     if (session->saving.through > 0)
-        add_cells(&session->history.since, &session->saving.through, 1);
+        add_cells(&session->timeline.since, &session->saving.through, 1);
 }
 
 /* ---- giving up old ones ------------------------------------------------------------------------
@@ -202,12 +202,12 @@ static bool is_memory_short(const struct session *session, const struct snapshot
     return newest->jail_bytes > most;
 }
 
-static struct checkpoint *oldest_but_current(const struct history *history)
+static struct checkpoint *oldest_but_current(const struct timeline *timeline)
 {
-    LIST_EACH(&history->checkpoints, node)
+    LIST_EACH(&timeline->checkpoints, node)
     {
         struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
-        if (checkpoint != history->current)
+        if (checkpoint != timeline->current)
             return checkpoint;
     }
     return NULL;
@@ -216,7 +216,7 @@ static struct checkpoint *oldest_but_current(const struct history *history)
 /* False if only the current one is left. */
 static bool give_up_oldest(struct session *session)
 {
-    struct checkpoint *oldest = oldest_but_current(&session->history);
+    struct checkpoint *oldest = oldest_but_current(&session->timeline);
     if (oldest != NULL)
         remove_checkpoint(oldest);
     return oldest != NULL;
@@ -224,14 +224,15 @@ static bool give_up_oldest(struct session *session)
 
 static void give_up_surplus(struct session *session)
 {
-    while (session->history.n > session->engine->config.checkpoints_kept && give_up_oldest(session))
+    while (session->timeline.n > session->engine->config.checkpoints_kept &&
+           give_up_oldest(session))
         ;
 }
 
 /* ---- files -------------------------------------------------------------------------------------
  */
 
-struct archive_budget history_budget(const struct session *session)
+struct archive_budget timeline_budget(const struct session *session)
 {
     uint64_t bytes = (uint64_t)session->limits.disk_mb * MIB;
     return (struct archive_budget){.files = FILES_MAX, .bytes = bytes, .new_bytes = bytes};
@@ -247,13 +248,13 @@ static void read_record(struct checkpoint *checkpoint, const char *text)
     const char *reason = json_string_value(json_object_get(answer, "reason"));
     if (reason != NULL)
         snprintf(checkpoint->files_reason, sizeof(checkpoint->files_reason), "%s", reason);
-    if (manifest == NULL || strlen(manifest) != HISTORY_HASH_SIZE - 1) {
+    if (manifest == NULL || strlen(manifest) != TIMELINE_HASH_SIZE - 1) {
         checkpoint->files = FILES_NONE;
         return;
     }
     bool is_torn = checkpoint->files == FILES_TORN || json_is_true(json_object_get(answer, "torn"));
     hold_files(checkpoint->session, checkpoint->manifest, manifest);
-    hold_files(checkpoint->session, checkpoint->session->history.base, manifest);
+    hold_files(checkpoint->session, checkpoint->session->timeline.base, manifest);
     checkpoint->files = is_torn ? FILES_TORN : FILES_COVERED;
 }
 
@@ -275,8 +276,8 @@ static void on_recorded(void *context, const struct warden_event *event)
     read_record(checkpoint, event->text);
     if (checkpoint->files == FILES_RECORDING)
         checkpoint->files = FILES_NONE;
-    if (was_awaited && session->history.patience != NULL)
-        loop_timer_clear(session->history.patience);
+    if (was_awaited && session->timeline.patience != NULL)
+        loop_timer_clear(session->timeline.patience);
     has_moved(session);
     exec_begin_next(session);
 }
@@ -287,7 +288,7 @@ static void record_files(struct checkpoint *checkpoint)
     struct err e;
     struct session *session = checkpoint->session;
     const struct room *room = session->room;
-    struct archive_budget budget = history_budget(session);
+    struct archive_budget budget = timeline_budget(session);
     if (room->heads.next->next != &room->heads) {
         snprintf(checkpoint->files_reason, sizeof(checkpoint->files_reason),
                  "other sessions share the sandbox and its files");
@@ -297,7 +298,7 @@ static void record_files(struct checkpoint *checkpoint)
     tickets_expect(session->engine, checkpoint->ticket, WARDEN_RECORDED, on_recorded, checkpoint);
     checkpoint->files = FILES_RECORDING;
     if (warden_record(session->engine->warden, checkpoint->ticket, room->name,
-                      session->history.base, &budget, &e) == 0)
+                      session->timeline.base, &budget, &e) == 0)
         return;
     tickets_forget(session->engine, checkpoint->ticket);
     checkpoint->ticket = 0;
@@ -308,7 +309,7 @@ static void record_files(struct checkpoint *checkpoint)
 static void on_impatience(void *context)
 {
     struct session *session = context;
-    struct checkpoint *current = session->history.current;
+    struct checkpoint *current = session->timeline.current;
     if (current != NULL && current->files == FILES_RECORDING)
         current->files = FILES_TORN; /* what is being read may be the next cell's */
     exec_begin_next(session);
@@ -317,18 +318,18 @@ static void on_impatience(void *context)
 /* A try tells what it changed, and so has to know what there was. */
 static bool needs_files(const struct session *session)
 {
-    return session->history.mode == HISTORY_EVERY || session->trial.id != 0;
+    return session->timeline.mode == TIMELINE_EVERY || session->trial.id != 0;
 }
 
-bool history_blocks(struct session *session)
+bool timeline_blocks(struct session *session)
 {
-    struct history *history = &session->history;
-    if (history->current == NULL || history->current->files != FILES_RECORDING)
+    struct timeline *timeline = &session->timeline;
+    if (timeline->current == NULL || timeline->current->files != FILES_RECORDING)
         return false;
-    if (history->patience == NULL)
-        history->patience = loop_timer_new(session->engine->loop, on_impatience, session);
-    if (!loop_timer_is_set(history->patience))
-        loop_timer_set(history->patience,
+    if (timeline->patience == NULL)
+        timeline->patience = loop_timer_new(session->engine->loop, on_impatience, session);
+    if (!loop_timer_is_set(timeline->patience))
+        loop_timer_set(timeline->patience,
                        needs_files(session) ? PATIENCE_EVERY_MS : PATIENCE_AUTO_MS);
     return true;
 }
@@ -336,38 +337,38 @@ bool history_blocks(struct session *session)
 /* ---- making one --------------------------------------------------------------------------------
  */
 
-void history_add_cell(struct session *session, uint64_t exec_id)
+void timeline_add_cell(struct session *session, uint64_t exec_id)
 {
-    struct history *history = &session->history;
-    add_cells(&history->since, &exec_id, 1);
-    history->n_redo = 0; /* another future has begun */
+    struct timeline *timeline = &session->timeline;
+    add_cells(&timeline->since, &exec_id, 1);
+    timeline->n_redo = 0; /* another future has begun */
 }
 
-bool history_has_checkpoints(const struct session *session)
+bool timeline_has_checkpoints(const struct session *session)
 {
-    return session->history.mode != HISTORY_OFF && !session->history.cannot_fork;
+    return session->timeline.mode != TIMELINE_OFF && !session->timeline.cannot_fork;
 }
 
-bool history_is_settled(const struct checkpoint *checkpoint)
+bool timeline_is_settled(const struct checkpoint *checkpoint)
 {
     bool is_asleep = checkpoint->snapshot == NULL || checkpoint->snapshot->state == SNAPSHOT_ASLEEP;
     return is_asleep && checkpoint->files != FILES_RECORDING;
 }
 
-bool history_is_due(const struct session *session)
+bool timeline_is_due(const struct session *session)
 {
-    const struct history *history = &session->history;
-    return history_has_checkpoints(session) && (history->since.n > 0 || history->is_copy);
+    const struct timeline *timeline = &session->timeline;
+    return timeline_has_checkpoints(session) && (timeline->since.n > 0 || timeline->is_copy);
 }
 
-uint64_t history_next_id(const struct session *session)
+uint64_t timeline_next_id(const struct session *session)
 {
-    const struct history *history = &session->history;
-    if (history->mode == HISTORY_OFF || history->cannot_fork)
+    const struct timeline *timeline = &session->timeline;
+    if (timeline->mode == TIMELINE_OFF || timeline->cannot_fork)
         return 0;
-    if (history->since.n > 0)
-        return history->last_id + 1;
-    return history->current != NULL ? history->current->id : 0;
+    if (timeline->since.n > 0)
+        return timeline->last_id + 1;
+    return timeline->current != NULL ? timeline->current->id : 0;
 }
 
 static void on_asleep(struct snapshot *snapshot)
@@ -398,7 +399,7 @@ static void on_gone(struct snapshot *snapshot, const char *why)
 /* ---- how much memory they take -----------------------------------------------------------------
  */
 
-struct history_census {
+struct timeline_census {
     struct list node;
     struct session *session;
     struct loop_timer *timer;
@@ -406,7 +407,7 @@ struct history_census {
     void *context;
 };
 
-void history_census_leave(struct history_census *census)
+void timeline_census_leave(struct timeline_census *census)
 {
     list_remove(&census->node);
     loop_timer_close(take_ptr(census->timer), NULL);
@@ -415,16 +416,16 @@ void history_census_leave(struct history_census *census)
 
 static void end_census(void *context)
 {
-    struct history_census *census = context;
+    struct timeline_census *census = context;
     void (*on_measured)(void *) = census->on_measured;
     void *caller = census->context;
-    history_census_leave(census);
+    timeline_census_leave(census);
     on_measured(caller);
 }
 
-static bool is_all_measured(const struct history *history)
+static bool is_all_measured(const struct timeline *timeline)
 {
-    LIST_EACH(&history->checkpoints, node)
+    LIST_EACH(&timeline->checkpoints, node)
     {
         const struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
         if (checkpoint->snapshot != NULL && checkpoint->memory_bytes == UINT64_MAX)
@@ -435,49 +436,49 @@ static bool is_all_measured(const struct history *history)
 
 static void end_censuses(struct session *session)
 {
-    struct history *history = &session->history;
-    while (!list_is_empty(&history->censuses))
-        end_census(CONTAINER_OF(list_first(&history->censuses), struct history_census, node));
+    struct timeline *timeline = &session->timeline;
+    while (!list_is_empty(&timeline->censuses))
+        end_census(CONTAINER_OF(list_first(&timeline->censuses), struct timeline_census, node));
 }
 
 static void on_measured(struct snapshot *snapshot, uint64_t bytes)
 {
     struct checkpoint *checkpoint = snapshot->owner;
     checkpoint->memory_bytes = bytes;
-    if (is_all_measured(&checkpoint->session->history))
+    if (is_all_measured(&checkpoint->session->timeline))
         end_censuses(checkpoint->session);
 }
 
-struct history_census *history_measure(struct session *session, void (*on_done)(void *context),
-                                       void *context)
+struct timeline_census *timeline_measure(struct session *session, void (*on_done)(void *context),
+                                         void *context)
 {
-    struct history *history = &session->history;
-    LIST_EACH(&history->checkpoints, node)
+    struct timeline *timeline = &session->timeline;
+    LIST_EACH(&timeline->checkpoints, node)
     {
         struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
         checkpoint->memory_bytes = UINT64_MAX;
         if (checkpoint->snapshot != NULL)
             snapshot_measure(checkpoint->snapshot);
     }
-    if (is_all_measured(history)) {
+    if (is_all_measured(timeline)) {
         on_done(context);
         return NULL;
     }
-    struct history_census *census = mem_alloc(sizeof(*census));
+    struct timeline_census *census = mem_alloc(sizeof(*census));
     *census =
-        (struct history_census){.session = session, .on_measured = on_done, .context = context};
+        (struct timeline_census){.session = session, .on_measured = on_done, .context = context};
     census->timer = loop_timer_new(session->engine->loop, end_census, census);
     loop_timer_set(census->timer, CENSUS_MS);
-    list_append(&history->censuses, &census->node);
+    list_append(&timeline->censuses, &census->node);
     return census;
 }
 
 static const struct snapshot_listener snapshot_listener = {
     .on_asleep = on_asleep, .on_gone = on_gone, .on_measured = on_measured};
 
-void history_on_forked(struct session *session, const struct head_fork *fork)
+void timeline_on_forked(struct session *session, const struct head_fork *fork)
 {
-    struct checkpoint *checkpoint = history_find(session, fork->id);
+    struct checkpoint *checkpoint = timeline_find(session, fork->id);
     if (checkpoint == NULL)
         return;
     checkpoint->threads = fork->threads;
@@ -489,33 +490,33 @@ void history_on_forked(struct session *session, const struct head_fork *fork)
         snapshot_refused(checkpoint->snapshot, checkpoint->reason);
     if (fork->threads > 1)
         return;
-    session->history.cannot_fork = true;
+    session->timeline.cannot_fork = true;
     remove_checkpoint(checkpoint);
 }
 
 static struct checkpoint *add_checkpoint(struct session *session)
 {
-    struct history *history = &session->history;
+    struct timeline *timeline = &session->timeline;
     struct checkpoint *checkpoint = mem_alloc(sizeof(*checkpoint));
     *checkpoint = (struct checkpoint){.session = session,
-                                      .id = ++history->last_id,
-                                      .parent = history->current,
-                                      .cells = history->since,
+                                      .id = ++timeline->last_id,
+                                      .parent = timeline->current,
+                                      .cells = timeline->since,
                                       .last_cell = session->ended_exec,
                                       .at_ms = clock_wall_ms(),
                                       .memory_bytes = UINT64_MAX};
-    history->since = (struct history_cells){0};
-    history->is_copy = false;
-    history->current = checkpoint;
-    list_append(&history->checkpoints, &checkpoint->node);
-    history->n++;
+    timeline->since = (struct timeline_cells){0};
+    timeline->is_copy = false;
+    timeline->current = checkpoint;
+    list_append(&timeline->checkpoints, &checkpoint->node);
+    timeline->n++;
     return checkpoint;
 }
 
-void history_take(struct session *session)
+void timeline_take(struct session *session)
 {
     struct err e;
-    if (!history_is_due(session) || session->state != SESSION_IDLE ||
+    if (!timeline_is_due(session) || session->state != SESSION_IDLE ||
         session->head->state != HEAD_IDLE)
         return;
     struct checkpoint *checkpoint = add_checkpoint(session);
