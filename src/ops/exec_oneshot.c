@@ -235,6 +235,7 @@ static void run(struct call *call)
     } else if (oneshot != NULL) {
         call->op_state = oneshot;
         call->on_gone = on_gone;
+        call->must_notice_end = true; /* nobody else can ask for the answer */
     }
 }
 
