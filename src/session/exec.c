@@ -110,6 +110,8 @@ static int begin(struct session *session, struct exec *exec, const char *code, s
     if (head_run(session->head, &cell, write_fds[OUTPUT_STDOUT], write_fds[OUTPUT_STDERR],
                  &broken) < 0)
         session_lose_channel(session, broken.message);
+    else if (exec->is_interrupted)
+        exec_interrupt(session);
     return 0;
 }
 

@@ -158,6 +158,7 @@ struct exec {
     unsigned n_interrupts; /* sent while it ran */
     bool is_watched;       /* the warden looks after its files */
     bool is_unwanted;      /* its caller cancelled it: the end is not kept */
+    bool is_interrupted;   /* before it could begin: as soon as it does */
     struct exec_pipe pipes[OUTPUT_STREAMS];
     json_t **outputs; /* typed outputs since the last answer, cut to the budget */
     size_t n_outputs;

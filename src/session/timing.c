@@ -123,8 +123,20 @@ static void repeat_later(struct session *session)
     session_set_alarm(session, ALARM_REPEAT, REPEAT_MS);
 }
 
+/* None runs, but one would if the session did not have something to finish first. */
+static bool interrupt_next(struct session *session)
+{
+    struct list *first = list_first(&session->queue);
+    if (first == NULL || session->state == SESSION_STARTING)
+        return false;
+    CONTAINER_OF(first, struct exec, node)->is_interrupted = true;
+    return true;
+}
+
 bool exec_interrupt(struct session *session)
 {
+    if (session->running == NULL && session->ending.wish == DEATH_UNWISHED)
+        return interrupt_next(session);
     if (session->running == NULL || session->ending.wish != DEATH_UNWISHED)
         return false;
     exec_resume(session->running); /* what waited for a line does so no more */

@@ -68,7 +68,8 @@ def test_an_interrupt_outside_a_cell_is_ignored(shell: Shell) -> None:
 
 
 def test_background_jobs_survive_an_interrupt(shell: Shell) -> None:
-    shell.run("sleep 50 & job=$!")
+    # A job that has not become its program yet may still be as interruptible as the shell.
+    shell.run("sleep 50 & job=$!; until grep -q sleep /proc/$job/comm; do :; done")
     running = shell.begin("echo on; sleep 100")
     running.wait_for_output("on")
     shell.interrupt()

@@ -1,6 +1,6 @@
 """Node.js sessions, case by case. See harness/cases.py for how to read them."""
 
-from harness.cases import ANYTHING, case, cell, gone, has, lacks, late, like, long_text
+from harness.cases import ANYTHING, back, case, cell, gone, has, lacks, late, like, long_text
 
 # State: what one cell makes is there in the next, because the process lives on.
 
@@ -398,7 +398,7 @@ INTERRUPTS = [
     case("a cell that cannot be interrupted is killed after a grace, and the session goes back",
          cell("console.log('on'); require('crypto').pbkdf2Sync('a', 'b', 2 ** 30, 64, 'sha512')",
               timeout_ms=100, out="on\n", status="timeout", exit_code=137),
-         cell("1", value="1")),
+         back("1", "137", value="1")),
     case("an early answer, then the rest",
          cell("console.log('first'); await new Promise(r => setTimeout(r, 200))\n"
               "console.log('second'); 7",
@@ -419,11 +419,11 @@ EXITS = [
          cell("process.exit(2)", out="bye 2\n", status="died", exit_code=2)),
     case("process.abort is a crash",
          cell("process.abort()", status="died", exit_code=134, err=ANYTHING),
-         cell("1", value="1")),
+         back("1", "134", value="1")),
     case("a signal from inside",
          cell("process.kill(process.pid, 'SIGKILL'); while (true) {}", status="died",
               exit_code=137),
-         cell("1", value="1")),
+         back("1", "137", value="1")),
 ]
 
 CASES = (STATE + VALUES + ERRORS + OUTPUT + LATE + ASYNC + WORLD + PROCESSES + INPUT + INTERRUPTS

@@ -1,6 +1,6 @@
 """Python sessions, case by case. See harness/cases.py for how to read them."""
 
-from harness.cases import ANYTHING, case, cell, gone, has, lacks, late, like, long_text
+from harness.cases import ANYTHING, back, case, cell, gone, has, lacks, late, like, long_text
 
 # State: what one cell makes is there in the next, because the process lives on.
 
@@ -406,7 +406,7 @@ INTERRUPTS = [
          cell("import signal; print('on', flush=True)\n"
               "signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass", timeout_ms=100,
               out="on\n", status="timeout", exit_code=137),
-         cell("1", value="1")),
+         back("1", "137", value="1")),
     case("an early answer, then the rest",
          cell("import time; print('first', flush=True); time.sleep(0.2); print('second'); 7",
               yield_ms=50, out="first\nsecond\n", value="7")),
@@ -426,10 +426,10 @@ EXITS = [
     case("os._exit ends the cell, and the session goes back",
          cell("import os; print('last words', flush=True); os._exit(7)", out="last words\n",
               status="died", exit_code=7),
-         cell("1", value="1")),
+         back("1", "7", value="1")),
     case("a crash ends the cell, and the session goes back",
          cell("import ctypes; ctypes.string_at(0)", status="died", err=ANYTHING, exit_code=139),
-         cell("1", value="1")),
+         back("1", "139", value="1")),
     case("atexit functions do not run between cells",
          "import atexit; n = atexit.register(print, 'bye')",
          cell("1", value="1")),

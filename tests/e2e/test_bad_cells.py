@@ -255,7 +255,8 @@ def test_descriptors_sent_to_the_daemon_do_not_stay_there(daemon, session):
 # Bombs.
 
 
-def test_a_fork_bomb(daemon, session):
+def test_a_fork_bomb(daemon, spawn):
+    session = spawn(limits={"checkpoint_mb": 0})
     jail = daemon.jail(session)
     session.exec(
         """
@@ -290,7 +291,7 @@ def test_a_thread_bomb(session):
 
 
 def test_a_fork_bomb_of_shells_that_leave_their_group(daemon, spawn):
-    session = spawn(checkpoints="off")
+    session = spawn(limits={"checkpoint_mb": 0})
     jail = daemon.jail(session)
     session.exec(
         "import os; os.system('bomb() { setsid sh -c \"sleep 1000 & sleep 1000\" & bomb; }; bomb')",

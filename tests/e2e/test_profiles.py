@@ -134,7 +134,7 @@ def test_max_sessions_from_the_configuration(launch):
 def test_dead_sessions_do_not_count_towards_max_sessions(launch):
     client = launch(config=MIN + "max_sessions: 2\n").client
     for _ in range(5):
-        client.spawn("min").exec("import os; os._exit(1)")
+        client.spawn("min", checkpoints="off", durable="off").exec("import os; os._exit(1)")
     assert client.spawn("min").value("1") == "1"
 
 

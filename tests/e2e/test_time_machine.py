@@ -181,15 +181,15 @@ def test_threads_mark_a_checkpoint_and_the_durable_copy_serves(spawn):
     assert answer["restored_from"] == "durable" and session.value("kept") == "[1, 2]", answer
 
 
-@pytest.mark.parametrize("mode", ["every", "off"])
-def test_other_modes(spawn, mode):
-    session = spawn(checkpoints=mode, durable="off")
+@pytest.mark.parametrize("when", ["every", "off"])
+def test_other_modes(spawn, when):
+    session = spawn(checkpoints=when, durable="off")
     result = session.exec("x = 1")
-    assert result["checkpoint"] == (1 if mode == "every" else None)
+    assert result["checkpoint"] == (1 if when == "every" else None)
     session.exec("x = 2")
     session.exec("x = 3")
     count = session.client.call("GET", f"{session.path}/checkpoints")["count"]
-    assert count == (3 if mode == "every" else 0)
+    assert count == (3 if when == "every" else 0)
 
 
 def test_old_checkpoints_are_given_up_first(spawn):

@@ -136,6 +136,18 @@ def gone(*says):
     return Gone(has(*says))
 
 
+@dataclass
+class Back:
+    """Its interpreter ended: the session went back, and the cell runs; the repl tool's ended."""
+
+    cell: object
+    says: object
+
+
+def back(text, says, **members):
+    return Back(cell(text, **members), has(says))
+
+
 def case(name, *steps, **options):
     """Text among the steps is a cell that must run well."""
     made = [Cell(block(s), out=ANYTHING, err=ANYTHING, value=ANYTHING) if isinstance(s, str) else s

@@ -11,7 +11,7 @@ import signal
 import threading
 
 from . import host
-from .cases import ANYTHING, Gone, Late, Like, LongText
+from .cases import ANYTHING, Back, Gone, Late, Like, LongText
 from .client import ApiError, Result
 from .shell import Shell
 
@@ -44,6 +44,8 @@ def same(expected, seen, what):
 class Surface:
     """A session, and how to run the steps of a case in it."""
 
+    goes_back = True  # instead of ending with its interpreter
+
     def __init__(self, daemon, runtime, case):
         self.daemon, self.client, self.case = daemon, daemon.client, case
         self.runtime = runtime
@@ -61,8 +63,10 @@ class Surface:
     def step(self, step):
         if isinstance(step, Late):
             self.check_late(step)
-        elif isinstance(step, Gone):
+        elif isinstance(step, Gone) or isinstance(step, Back) and not self.goes_back:
             same(step.says, self.refusal(), "the refusal")
+        elif isinstance(step, Back):
+            self.step(step.cell)
         else:
             self.exec_ids.append(len(self.exec_ids) + 1)
             self.run(step)
@@ -183,6 +187,8 @@ def check_errors(cell, text):
 
 class Tool(Surface):
     """The repl tool: value and traceback are in the streams, as interpreters show them."""
+
+    goes_back = False
 
     def __init__(self, *args):
         self.seen = {"stdout": "", "stderr": ""}  # of the whole session
