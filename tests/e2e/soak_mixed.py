@@ -225,6 +225,8 @@ class Worker(threading.Thread):
         self.let_late_come(room)
         code, owner, t, _ = room.write(LOOP)
         answer = room.session.exec(code, yield_ms=self.random.choice([0, 1, 20]))
+        # One that another client left may wait before it, and would get the interrupt.
+        host.eventually(lambda: room.session.info().queued == 0)
         room.session.interrupt()
         rest = self.go_on(room, answer)
         room.look(rest, owner)

@@ -10,6 +10,9 @@ def test_sessions_and_cells_leave_no_memory_and_no_descriptors(launch):
     daemon = launch(config="default_profile: min\n")
     scale = 4 if daemon.is_sanitized else 1
     soak = Soak(daemon)
+    session = daemon.client.spawn("min")
+    session.exec("1", durable=True)  # what the store opens once is open
+    session.kill()
     soak.sessions(40)
     soak.cells(400)
     before = soak.measure()
