@@ -281,10 +281,11 @@ GROUPS = [
 # the daemons of each build, so that each can tell what is left of its own. What measures is alone.
 STAGES = [
     [["lint"], ["build gcc", "build asan", "build fuzz"]],
-    [
-        ["unit gcc", "driver bash", "driver node", "e2e gcc", "escape gcc"],
-        ["unit asan", "driver", "e2e asan", "escape asan", "fuzz"],
-    ],
+    [["unit gcc", "driver bash", "driver node"], ["unit asan", "driver"]],
+    # Daemons, their forks and their clients fill two cores by themselves.
+    [["e2e gcc"]],
+    [["e2e asan"]],
+    [["escape gcc"], ["escape asan", "fuzz"]],
     [["bench"]],
 ]
 

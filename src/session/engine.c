@@ -23,7 +23,8 @@ static void end_all(struct list *sessions, enum death_wish wish, const char *det
     /* From the front each time: an answer may make its caller do something. */
     while (!list_is_empty(sessions)) {
         struct session *session = CONTAINER_OF(sessions->next, struct session, node);
-        if (session->ending.wish == DEATH_UNWISHED) {
+        /* A channel that closed may have been the first sign of it. */
+        if (session->ending.wish == DEATH_UNWISHED || session->ending.wish == DEATH_BY_CLOSING) {
             session->ending.wish = wish;
             session->ending.detail = detail;
         }

@@ -193,7 +193,8 @@ def test_a_cell_is_cancelled_with_its_client(client, session):
 
 
 def test_a_queued_cell_is_taken_back_with_its_client(client, session):
-    session.exec("import time; ran = False; time.sleep(60)", yield_ms=0)
+    session.exec("import time; ran = False; print('on', flush=True); time.sleep(60)", yield_ms=0)
+    host.eventually(lambda: session.info().output_len > 0)
     with client.connect() as sock:
         body = {"code": "ran = True", "on_disconnect": "cancel"}
         sock.sendall(client.post_bytes(session.path + "/exec", body))
