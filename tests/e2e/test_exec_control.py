@@ -208,7 +208,8 @@ def test_cells_that_end_just_at_their_limit(session):
 
 def test_an_interrupt_ends_the_cell_and_keeps_the_state(session):
     session.exec("kept = 1")
-    cell = occupy(session, "reached = True\n" + FOREVER)
+    cell = occupy(session, "reached = True; print('on', flush=True)\n" + FOREVER)
+    host.eventually(lambda: session.info().output_len > 0)
     assert session.interrupt() is True
     result = cell.join()
     assert (result.status, result.timed_out) == ("interrupted", False)

@@ -568,6 +568,7 @@ def test_a_client_that_leaves_loses_nothing(tool, daemon, client, eventually):
         eventually(lambda: client.call("GET", f"/v1/sessions/{session}").state == "busy", 10, "run")
         sock.close()
         seen = []
-        eventually(lambda: seen.append(tool("read", session_id=session).stdout) or "".join(seen),
-                   10, "the output")
+        # print writes the end of the line apart.
+        eventually(lambda: seen.append(tool("read", session_id=session).stdout) or "\n" in
+                   "".join(seen), 10, "the output")
         assert "".join(seen) == "done\n"
