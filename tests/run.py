@@ -300,6 +300,13 @@ def report_group(name, result, seconds):
     print(f"{state:7}{name:13}{counts}  ({seconds:.1f} s)", flush=True)
 
 
+def reason(text):
+    """The line of a failure that says most."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or [""]
+    told = [line[1:].strip() for line in lines if line.startswith("E ")] or lines
+    return told[0][:120]
+
+
 class Run:
     """The chosen groups, and what they came to."""
 
@@ -350,6 +357,8 @@ def main(chosen):
     whole = Run(chosen)
     for lanes in STAGES:
         whole.stage(lanes)
+    for name, text in whole.total.failures:
+        print(f"not ok {name}: {reason(text)}")
     for name, text in whole.total.failures:
         print(f"\n---- {name}\n{text.rstrip()}")
     if whole.total.failures:
