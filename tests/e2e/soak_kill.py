@@ -81,6 +81,9 @@ class Soak:
         self.counters = [Counter(self.daemon.client.spawn("min")) for _ in range(sessions)]
         self.kills = dict.fromkeys(VICTIMS, 0)
 
+    def n_kills(self):
+        return sum(self.kills.values())
+
     def victim(self, kind):
         """A process of that kind, if there is one at this moment."""
         if kind == "daemon":
@@ -137,7 +140,8 @@ class Soak:
             except AssertionError as error:
                 # The daemon may have ended while it was asked.
                 if self.daemon.is_running() or attempt > 0:
-                    raise AssertionError(f"after the end of a {kind}: {error}") from error
+                    raise AssertionError(f"after the end of a {kind}: {error}\n"
+                                         f"{self.daemon.errors()[-4000:]}") from error
 
 
 def main():
@@ -152,10 +156,12 @@ def main():
                                            config="default_profile: min\n"),
                     options.sessions, options.seed)
         try:
-            for n in range(1, options.kills + 1):
+            told, every = 0, max(options.kills // 10, 1)
+            while soak.n_kills() < options.kills:
                 soak.round()
-                if n % max(options.kills // 10, 1) == 0:
-                    print(n, soak.kills, [c.acknowledged for c in soak.counters], flush=True)
+                if soak.n_kills() >= told + every:
+                    told = soak.n_kills()
+                    print(told, soak.kills, [c.acknowledged for c in soak.counters], flush=True)
         except AssertionError:
             soak.daemon.kill()
             raise
