@@ -83,12 +83,13 @@ class Soak:
         }
 
     def settle(self, warden):
-        last = None
-        for _ in range(200):
+        """Nothing changes for longer than the store takes to sync what nobody waits for."""
+        last, since = None, time.monotonic()
+        deadline = since + 30
+        while time.monotonic() < min(since + 1.5, deadline):
             now = (host.fd_count(self.daemon.pid), host.fd_count(warden), len(host.tree(warden)))
-            if now == last:
-                return
-            last = now
+            if now != last:
+                last, since = now, time.monotonic()
             time.sleep(0.1)
 
 
