@@ -57,7 +57,7 @@ class Cells:
 
     def install(self) -> None:
         """In the process that becomes the session."""
-        self._gate.install(Cells._settled.__code__)
+        self._gate.install(Cells._settled.__code__, Cells.settle.__code__)
         self._sources.teach_inspect()
         debuggers.install()
 

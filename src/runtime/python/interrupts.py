@@ -5,8 +5,8 @@
   (The daemon sends a cell only after every interrupt of the one before has been delivered.)
 - `is_shielded`: the cell called the driver (a write, a display) in the main thread, which must not
   stop half-way. The interrupt is kept and raised by `unshield`.
-- Interrupts never raise in the driver's outermost frame around a cell: it handles what comes out of
-  the cell, and a second interrupt must not tear it apart while it handles the first.
+- Interrupts never raise in the driver's outermost frames around a cell: they handle what comes out
+  of the cell, and a second interrupt must not tear them apart while they handle the first.
 - Signal handlers that a cell installed run only while a cell runs: between cells they could raise
   in the middle of a frame. Masking the signals would not do: another thread may take a signal, and
   its Python handler still runs here, in the main thread.
@@ -18,7 +18,7 @@ import _signal
 import operator
 import sys
 from types import CodeType, FrameType
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, FrozenSet, Optional
 
 from . import debuggers
 
@@ -67,16 +67,16 @@ class Gate:
         self.is_taken = False
         self._is_early = False
         self._has_cell: Callable[[], bool] = bool
-        self._outermost: Optional[CodeType] = None
+        self._outermost: FrozenSet[CodeType] = frozenset()
         self._handler = self._on_sigint
         self._users: Dict[int, Callable[..., Any]] = {}
         self._baseline: list[Any] = []
         self._trace: Any = None
         self._profile: Any = None
 
-    def install(self, outermost: CodeType) -> None:
+    def install(self, *outermost: CodeType) -> None:
         """`outermost` is the code that handles whatever comes out of a cell."""
-        self._outermost = outermost
+        self._outermost = frozenset(outermost)
         _set_handler(_SIGINT, self._handler)
         self.look()
 
@@ -88,7 +88,7 @@ class Gate:
         if self.is_shielded:
             self.is_pending = True
             return
-        if frame is not None and frame.f_code is self._outermost:
+        if frame is not None and frame.f_code in self._outermost:
             self._is_early = True
             return
         raise KeyboardInterrupt
