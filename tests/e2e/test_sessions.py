@@ -79,7 +79,7 @@ def test_a_running_cell_makes_the_session_busy(session, eventually):
     eventually(lambda: session.info().state == "busy")
     eventually(session.interrupt)
     cell.join()
-    assert session.info().state == "idle"
+    eventually(lambda: session.info().state == "idle")
 
 
 def test_exec_ids_count_from_one(session):
