@@ -83,7 +83,7 @@ struct head_prompt {
 struct head_fork {
     uint64_t id;
     bool is_forked;
-    unsigned threads;   /* of the head at that moment; 0: it did not say */
+    unsigned threads;   /* of the head at that moment; 0: it can never be copied */
     const char *reason; /* why not; NULL: it forked, or it did not say */
 };
 

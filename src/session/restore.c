@@ -37,6 +37,7 @@ struct restore {
     uint64_t ticket;           /* of the order under way; 0: none */
     json_t *notes;
     struct store_call *call;     /* of the store's, under way; NULL: none */
+    bool has_asked;              /* the store for the durable copy */
     struct store_state *state;   /* the durable copy, if it is used; NULL: it is not */
     char files[STORE_HASH_SIZE]; /* the manifest that goes with it; "": none */
     bool has_files;              /* /workspace was seen to */
@@ -260,6 +261,8 @@ void restore_leave(struct restore *restore)
 
 static void enter_fresh(struct session *session);
 static void restore_files(struct session *session);
+static void await_target(struct session *session);
+static void try_older(struct session *session, struct checkpoint *failed);
 
 static void wake(struct session *session)
 {
@@ -273,10 +276,8 @@ static void wake(struct session *session)
     take_step(session, STEP_WAKE);
     restore->report.source = RESTORED_CHECKPOINT;
     if (pool_wake(session->engine->pool, target->snapshot, session_head_listener, session,
-                  &session->head, &e) == 0)
-        return;
-    restore->target = timeline_wakeable(target->parent);
-    wake(session);
+                  &session->head, &e) < 0)
+        try_older(session, target);
 }
 
 static void enter_fresh(struct session *session)
@@ -369,23 +370,21 @@ void restore_on_set(struct session *session)
 }
 
 /* The new interpreter is none. */
-static void try_older(struct session *session, const char *why)
+static void lose_head(struct session *session, const char *why)
 {
     struct restore *restore = session->restore;
     pool_release(session->engine->pool, take_ptr(session->head));
-    if (restore->step != STEP_WAKE) {
+    if (restore->step == STEP_WAKE)
+        try_older(session, restore->target);
+    else
         fail(session, why);
-        return;
-    }
-    restore->target = timeline_wakeable(restore->target->parent);
-    wake(session);
 }
 
 void restore_on_end(struct session *session, const struct head_end_facts *facts)
 {
     char why[320];
     head_describe_end(facts, why, sizeof(why));
-    try_older(session, why);
+    lose_head(session, why);
 }
 
 /* ---- files -------------------------------------------------------------------------------------
@@ -506,17 +505,6 @@ static bool is_asleep(const struct checkpoint *checkpoint)
            (checkpoint->snapshot != NULL && checkpoint->snapshot->state == SNAPSHOT_ASLEEP);
 }
 
-/* One that is still falling asleep was forked before whatever came after it. */
-static void await_target(struct session *session)
-{
-    struct restore *restore = session->restore;
-    restore->target = timeline_wakeable(restore->target);
-    if (is_asleep(restore->target))
-        clear(session);
-    else
-        take_step(session, STEP_SLEEP);
-}
-
 /* The durable copy is newer than any checkpoint that sleeps: threads ran, or the interpreter cannot
  * be forked, or all were lost. */
 static bool is_durable_newer(const struct session *session)
@@ -552,8 +540,29 @@ static void on_fetched(void *context, struct store_state *state, const struct st
 static void fetch(struct session *session, uint64_t checkpoint)
 {
     take_step(session, STEP_FETCH);
+    session->restore->has_asked = true;
     session->restore->call =
         store_get_state(session->engine->store, session->id, checkpoint, on_fetched, session);
+}
+
+/* One that is still falling asleep was forked before whatever came after it. */
+static void await_target(struct session *session)
+{
+    struct restore *restore = session->restore;
+    restore->target = timeline_wakeable(restore->target);
+    if (!restore->has_asked && is_durable_newer(session))
+        fetch(session, STORE_RESUME);
+    else if (is_asleep(restore->target))
+        clear(session);
+    else
+        take_step(session, STEP_SLEEP);
+}
+
+/* It cannot be woken. Its files may have been restored by now: another's take their place. */
+static void try_older(struct session *session, struct checkpoint *failed)
+{
+    session->restore->target = failed->parent;
+    await_target(session);
 }
 
 /* It can be gone back to: its process sleeps, or the store has its state. NULL is the beginning. */
@@ -572,9 +581,7 @@ static void leave_line(struct session *session)
     pool_release(session->engine->pool, take_ptr(session->head));
     const struct restore *restore = session->restore;
     const struct checkpoint *target = restore->target;
-    if (is_durable_newer(session))
-        fetch(session, STORE_RESUME);
-    else if (restore->cause != RESTORE_CRASH && target != NULL && target->snapshot == NULL)
+    if (restore->cause != RESTORE_CRASH && target != NULL && target->snapshot == NULL)
         fetch(session, target->id);
     else
         await_target(session);
@@ -755,10 +762,9 @@ void restore_on_alarm(struct session *session)
     if (restore->step == STEP_TIP) {
         go(session);
     } else if (restore->step == STEP_SLEEP) {
-        restore->target = restore->target->parent;
-        await_target(session);
+        try_older(session, restore->target);
     } else if (restore->step == STEP_WAKE) {
-        try_older(session, "the checkpoint did not wake in time");
+        lose_head(session, "the checkpoint did not wake in time");
     } else {
         fail(session, "bringing it back took too long");
     }

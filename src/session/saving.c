@@ -359,7 +359,7 @@ static int order(struct session *session, int theirs, struct err *e)
     struct head_save save = {.id = saving->next_through,
                              .format = HEAD_SAVE_STATE,
                              .max_bytes = (uint64_t)session->engine->config.state_mb * MIB};
-    if (current != NULL && current->snapshot != NULL)
+    if (timeline_has_checkpoints(session) && current != NULL && current->snapshot != NULL)
         return snapshot_save(current->snapshot, &save, theirs, e);
     return head_save(session->head, &save, theirs, e);
 }

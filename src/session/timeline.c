@@ -488,7 +488,7 @@ void timeline_on_forked(struct session *session, const struct head_fork *fork)
              fork->reason != NULL ? fork->reason : "the interpreter did not fork");
     if (checkpoint->snapshot != NULL)
         snapshot_refused(checkpoint->snapshot, checkpoint->reason);
-    if (fork->threads > 1)
+    if (fork->threads > 0) /* for now: the next may succeed */
         return;
     session->timeline.cannot_fork = true;
     remove_checkpoint(checkpoint);

@@ -181,6 +181,28 @@ def test_threads_mark_a_checkpoint_and_the_durable_copy_serves(spawn):
     assert answer["restored_from"] == "durable" and session.value("kept") == "[1, 2]", answer
 
 
+@pytest.mark.needs_root("an ordinary user's processes are not counted by jail")
+def test_a_copy_that_could_not_be_made_is_not_the_last(spawn):
+    session = spawn(limits={"pids": 32})
+    session.exec("kept = 1\nimport subprocess")
+    rest(session)
+    session.exec("""
+        children = []
+        try:
+            while True: children.append(subprocess.Popen(['sleep', '1000']))
+        except BlockingIOError:
+            pass
+    """)
+    full = rest(session)
+    listed = session.client.call("GET", f"{session.path}/checkpoints")["checkpoints"]
+    assert "cannot fork" in listed[-1]["reason"], listed
+    session.exec("for child in children: child.kill(); child.wait()\nkept = 2")
+    last = rest(session)
+    assert last > full
+    assert session.exec(CRASH)["rolled_back_to"] == last
+    assert session.value("kept") == "2"
+
+
 @pytest.mark.parametrize("when", ["every", "off"])
 def test_other_modes(spawn, when):
     session = spawn(checkpoints=when, durable="off")

@@ -388,7 +388,7 @@ static void answer_checkpoint(void)
     struct json_out json = begin_answer("checkpoint");
     json_put_member_int(&json, "id", relay.request.id);
     json_put_member_bool(&json, "forked", false);
-    json_put_member_int(&json, "threads", 1);
+    json_put_member_int(&json, "threads", 0); /* not now, and never */
     json_put_member_str(&json, "reason",
                         "this bash cannot load the builtin that copies it: install the version of "
                         "bash that Cella was built for");
