@@ -57,14 +57,14 @@ class Counter:
             return (0, 0)
         return eval(answer["value"]["text"]) if answer.status == "ok" else None
 
-    def check(self):
+    def check(self, is_alive):
         """Its count, once it answers again."""
         deadline, seen = time.monotonic() + BACK_WITHIN, None
         while seen is None:
             try:
                 seen = self.look()
             except (ApiError, OSError, http.client.HTTPException) as error:
-                if time.monotonic() > deadline:
+                if time.monotonic() > deadline or not is_alive():
                     raise AssertionError(f"{self.spawned.session_id} does not answer") from error
                 time.sleep(0.05)
         variable, file = seen
@@ -135,7 +135,7 @@ class Soak:
             self.revive()
             try:
                 for counter in self.counters:
-                    counter.check()
+                    counter.check(self.daemon.is_running)
                 return
             except AssertionError as error:
                 # The daemon may have ended while it was asked.
