@@ -108,6 +108,7 @@ struct session {
     uint64_t looked_after_ns; /* when the warden was last asked to look at its files */
     unsigned n_interrupts;    /* sent that have not reached the interpreter yet */
     bool has_stray;           /* of the last cell: one that it did not hear */
+    unsigned n_crowded;       /* times that its checkpoint made way for the cells of others */
     struct output_ring rings[OUTPUT_STREAMS];
     uint64_t taken[OUTPUT_STREAMS]; /* bytes of the stream, see session_take_new */
     uint64_t used_ms;               /* monotonic: when somebody last wanted something of it */

@@ -16,6 +16,8 @@ enum {
     GRACE_MS = 1000,  /* from the first one to the end */
     SETTLE_MS = 2000, /* for a report that never comes */
     REST_MS = 2,      /* then a cell is not one of a burst */
+    CROWDED_MS = 10,  /* between two looks whether the machine has time for a checkpoint */
+    CROWDED_MAX_MS = 100,
     QUIET_MS = 25,
     AWAKE_FOR_ANSWER_NS = 200000, /* a short cell's */
     AWAKE_FOR_NEXT_NS = 150000,   /* the next cell of a caller that does not think */
@@ -72,14 +74,24 @@ static bool ask_stray(struct session *session)
 static void become_idle(struct session *session)
 {
     session_move(session, SESSION_IDLE);
+    session->n_crowded = 0;
     if (timeline_is_due(session))
         session_set_alarm(session, ALARM_REST, REST_MS);
     else
         session_set_alarm(session, ALARM_QUIET, QUIET_MS);
 }
 
+/* A checkpoint that is made while others run cells is paid for by them, and by the next cell of this
+ * session, which comes the later for it: with a few busy sessions every cell would be followed by
+ * one. So it waits for a quiet moment, though not for long. */
 static void on_rest(struct session *session)
 {
+    if (session->engine->n_running > 0 && session->n_crowded * CROWDED_MS < CROWDED_MAX_MS) {
+        if (++session->n_crowded * CROWDED_MS > QUIET_MS)
+            late_watch(session);
+        session_set_alarm(session, ALARM_REST, CROWDED_MS);
+        return;
+    }
     session_set_alarm(session, ALARM_QUIET, QUIET_MS - REST_MS);
     timeline_take(session);
 }
