@@ -81,9 +81,9 @@ static void become_idle(struct session *session)
         session_set_alarm(session, ALARM_QUIET, QUIET_MS);
 }
 
-/* A checkpoint that is made while others run cells is paid for by them, and by the next cell of this
- * session, which comes the later for it: with a few busy sessions every cell would be followed by
- * one. So it waits for a quiet moment, though not for long. */
+/* A checkpoint that is made while others run cells is paid for by them, and by the next cell of
+ * this session, which comes the later for it: with a few busy sessions every cell would be followed
+ * by one. So it waits for a quiet moment, though not for long. */
 static void on_rest(struct session *session)
 {
     if (session->engine->n_running > 0 && session->n_crowded * CROWDED_MS < CROWDED_MAX_MS) {

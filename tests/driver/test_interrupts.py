@@ -153,6 +153,13 @@ def test_a_users_handler_runs_only_in_cells(fresh: Peer) -> None:
     assert fresh.value("1+1") == "2"
 
 
+def test_a_handler_is_found_as_it_was_installed(fresh: Peer) -> None:
+    fresh.run("import signal\ndef handler(n, f): pass\nsignal.signal(signal.SIGUSR1, handler)")
+    assert fresh.value("signal.getsignal(signal.SIGUSR1) is handler") == "True"
+    assert fresh.value("signal.signal(signal.SIGUSR1, signal.SIG_DFL) is handler") == "True"
+    assert fresh.value("signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL") == "True"
+
+
 def test_interrupt_main_from_a_thread(fresh: Peer) -> None:
     code = (
         "import _thread, threading, time\n"

@@ -9,13 +9,17 @@
   of the cell, and a second interrupt must not tear them apart while they handle the first.
 - Signal handlers that a cell installed run only while a cell runs: between cells they could raise
   in the middle of a frame. Masking the signals would not do: another thread may take a signal, and
-  its Python handler still runs here, in the main thread.
+  its Python handler still runs here, in the main thread. They do not run in the outermost frames
+  either: signal.signal() is taught to install them with a guard, and signal.getsignal() to show
+  them without.
 """
 
 from __future__ import annotations
 
 import _signal
+import functools
 import operator
+import signal
 import sys
 from types import CodeType, FrameType
 from typing import Any, Callable, Dict, FrozenSet, Optional
@@ -54,6 +58,24 @@ def make_room() -> None:
         _setrecursionlimit(_MIN_RECURSION_LIMIT)
 
 
+class _Guarded:
+    """A user's handler, as it is installed."""
+
+    __slots__ = ("handler", "_forbidden")
+
+    def __init__(self, handler: Callable[..., Any], forbidden: FrozenSet[CodeType]) -> None:
+        self.handler = handler
+        self._forbidden = forbidden
+
+    def __call__(self, number: int, frame: Optional[FrameType]) -> None:
+        if frame is None or frame.f_code not in self._forbidden:
+            self.handler(number, frame)
+
+
+def _bare(handler: Any) -> Any:
+    return handler.handler if type(handler) is _Guarded else handler
+
+
 class Gate:
     __slots__ = (
         "is_running", "is_shielded", "is_pending", "is_taken", "_is_early", "_has_cell",
@@ -75,10 +97,33 @@ class Gate:
         self._profile: Any = None
 
     def install(self, *outermost: CodeType) -> None:
-        """`outermost` is the code that handles whatever comes out of a cell."""
-        self._outermost = frozenset(outermost)
+        """`outermost` is the code that handles whatever comes out of a cell. What is called from
+        there when a signal comes must not be torn by another one either."""
+        self._outermost = frozenset(
+            (*outermost, Gate._on_sigint.__code__, _Guarded.__call__.__code__, _ignore.__code__)
+        )
         _set_handler(_SIGINT, self._handler)
+        self._teach_signal()
         self.look()
+
+    def _teach_signal(self) -> None:
+        install, look_up = signal.signal, signal.getsignal
+        guard = self._guard
+
+        @functools.wraps(install)
+        def install_guarded(signalnum: Any, handler: Any) -> Any:
+            return _bare(install(signalnum, guard(handler)))
+
+        @functools.wraps(look_up)
+        def look_up_bare(signalnum: Any) -> Any:
+            return _bare(look_up(signalnum))
+
+        signal.signal, signal.getsignal = install_guarded, look_up_bare
+
+    def _guard(self, handler: Any) -> Any:
+        is_users = callable(handler) and type(handler) is not _Guarded
+        is_ours = handler is self._handler or handler is _ignore
+        return _Guarded(handler, self._outermost) if is_users and not is_ours else handler
 
     def _on_sigint(self, number: int, frame: Optional[FrameType]) -> None:
         if not self.is_running:
@@ -157,7 +202,7 @@ class Gate:
             if number == _SIGINT:
                 _set_handler(_SIGINT, self._handler)
             elif handler is not ours and handler is not _ignore and callable(handler):
-                self._users[number] = handler
+                self._users[number] = self._guard(handler)
                 _set_handler(number, _ignore)
 
 
