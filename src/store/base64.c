@@ -2,7 +2,7 @@
 
 #include "store/internal.h"
 
-/* A state that travels as text: one "namespace" blob. On a worker, because it may be large. */
+/* A state that travels as text: one "namespace" blob. On a worker, unless it is small. */
 
 struct text_call {
     struct store_call call;
@@ -85,7 +85,7 @@ struct store_call *store_decode(struct store *store, const char *text, size_t le
     c->max_bytes = max_bytes;
     c->call.fn = (void *)fn;
     c->call.context = context;
-    return call_job(&c->call);
+    return len <= SMALL_MAX ? call_now(&c->call) : call_job(&c->call);
 }
 
 /* ---- out ------------------------------------------------------------------------------------- */
@@ -149,5 +149,7 @@ struct store_call *store_encode(struct store *store, struct store_state *state, 
     c->state = store_state_ref(state);
     c->call.fn = (void *)fn;
     c->call.context = context;
-    return call_job(&c->call);
+    const struct store_record *r = only_body(state);
+    bool is_small = r != NULL && r->data != NULL && r->bytes <= SMALL_MAX;
+    return is_small ? call_now(&c->call) : call_job(&c->call);
 }

@@ -4,14 +4,16 @@
 #include "store/stream.h"
 #include "wire/json.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 
-/* A state written back as a stream, on a worker. A body is checked as a whole before its first byte
+/* A state written back as a stream, on a worker or, if it is small and the socket takes it without
+ * waiting, on the loop. A body is checked as a whole before its first byte
  * is sent: what is read must never be half of something else. One that is damaged becomes "lost"
  * records for its names, so that the rest still comes back. */
 
-enum { LOOK_MS = 100, DAMAGED_MAX = 100 };
+enum { LOOK_MS = 100, DAMAGED_MAX = 100, RECORD_LENGTHS = 3 * 4 };
 #define SEND_CHUNK (256 * KIB)
 #define DAMAGED_BYTES (256 * KIB)
 
@@ -22,6 +24,7 @@ struct outgoing {
     uint32_t limit_ms;
     uint64_t deadline_ms; /* monotonic */
     struct buf out;       /* what is not sent yet: small records go together */
+    bool is_written;      /* all of it is in there or was sent */
     uint64_t bytes;
     size_t n_damaged;
     struct buf damaged; /* JSON, of the first ones */
@@ -206,20 +209,31 @@ static int put_record(struct outgoing *ex, const struct store_record *r, struct 
 
 /* ---- the job --------------------------------------------------------------------------------- */
 
-static int apply(struct store *store, struct store_call *call, struct err *e)
+static void begin(struct outgoing *ex)
 {
-    struct outgoing *ex = CONTAINER_OF(call, struct outgoing, call);
-    (void)store;
     ex->out = BUF_INIT(2 * SEND_CHUNK);
     ex->damaged = BUF_INIT(DAMAGED_BYTES);
     ex->damaged_json = JSON_OUT(&ex->damaged);
     json_put_array(&ex->damaged_json);
+}
+
+static int write_records(struct outgoing *ex, struct err *e)
+{
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < ex->state->n_records; i++)
         rc = put_record(ex, &ex->state->records[i], e);
+    json_put_array_end(&ex->damaged_json);
+    ex->is_written = true;
+    return rc;
+}
+
+static int apply(struct store *store, struct store_call *call, struct err *e)
+{
+    struct outgoing *ex = CONTAINER_OF(call, struct outgoing, call);
+    (void)store;
+    int rc = ex->is_written ? 0 : write_records(ex, e);
     if (rc == 0)
         rc = flush(ex, e);
-    json_put_array_end(&ex->damaged_json);
     buf_free(&ex->out);
     close(take_fd(&ex->fd)); /* the reader sees the end now */
     return rc;
@@ -248,6 +262,32 @@ static void release(struct store_call *call)
 static const struct call_type export_type = {
     .apply = apply, .deliver = deliver, .release = release};
 
+/* Nothing has to be read or replaced, and it is less than goes out in one piece. */
+static bool is_small(const struct store_state *state)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < state->n_records && bytes <= SMALL_MAX; i++) {
+        const struct store_record *r = &state->records[i];
+        if (r->has_body && (r->data == NULL || !is_intact(r)))
+            return false;
+        bytes += r->header_len + (size_t)r->bytes + RECORD_LENGTHS;
+    }
+    return bytes <= SMALL_MAX;
+}
+
+/* Whether all of it is on its way. What the socket did not take is left for a worker. */
+static bool send_at_once(struct outgoing *ex)
+{
+    struct err e;
+    int rc = write_records(ex, &e);
+    assert(rc == 0 && ex->bytes == 0); /* see is_small() */
+    (void)rc;
+    ssize_t n = write(ex->fd, ex->out.data, ex->out.len);
+    ex->bytes = n > 0 ? (uint64_t)n : 0; /* an error is the worker's to meet */
+    buf_consume(&ex->out, (size_t)ex->bytes);
+    return ex->out.len == 0;
+}
+
 struct store_call *store_export(struct store *store, struct store_state *state, int fd,
                                 uint32_t deadline_ms, store_exported_fn fn, void *context)
 {
@@ -259,5 +299,7 @@ struct store_call *store_export(struct store *store, struct store_state *state, 
     ex->call.fn = (void *)fn;
     ex->call.context = context;
     fd_set_nonblocking(fd, true);
-    return call_job(&ex->call);
+    begin(ex);
+    bool is_sent = is_small(state) && send_at_once(ex);
+    return is_sent ? call_now(&ex->call) : call_job(&ex->call);
 }

@@ -5,9 +5,11 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/socket.h>
 
-/* A state stream from a sandbox, read on a worker. Bodies go to the blob room as they arrive; small
- * ones stay in memory until they are saved in the database. */
+/* A state stream from a sandbox, read on a worker; one that is small and has arrived as a whole, on
+ * the loop. Bodies go to the blob room as they arrive; small ones stay in memory until they are
+ * saved in the database. */
 
 enum { LOOK_MS = 100 }; /* how soon a job that was cut ends */
 
@@ -117,18 +119,25 @@ static int end_body(void *context, struct store_record *record, struct err *e)
 
 /* ---- the job --------------------------------------------------------------------------------- */
 
+static int take_stream(struct incoming *in, const struct stream_source *source, struct err *e)
+{
+    struct stream_sink sink = {.add = add_bytes, .end = end_body, .context = in};
+    in->state = state_new();
+    in->inline_bytes = 0;
+    in->small = BUF_INIT(INLINE_MAX);
+    int rc = stream_read(source, &sink, &in->limits, in->state, e);
+    blob_writer_free(take_ptr(in->writer));
+    buf_free(&in->small);
+    return rc;
+}
+
 static int apply(struct store *store, struct store_call *call, struct err *e)
 {
     struct incoming *in = CONTAINER_OF(call, struct incoming, call);
     struct stream_source source = {.read = read_some, .context = in};
-    struct stream_sink sink = {.add = add_bytes, .end = end_body, .context = in};
-    in->state = state_new();
-    in->small = BUF_INIT(INLINE_MAX);
-    int rc = stream_read(&source, &sink, &in->limits, in->state, e);
+    int rc = in->state != NULL ? 0 : take_stream(in, &source, e);
     if (rc == 0)
         state_publish(store, in->state);
-    blob_writer_free(take_ptr(in->writer));
-    buf_free(&in->small);
     close(take_fd(&in->fd)); /* now: whoever writes must not wait for the loop */
     return rc;
 }
@@ -150,6 +159,37 @@ static void release(struct store_call *call)
 static const struct call_type ingest_type = {
     .apply = apply, .deliver = deliver, .release = release};
 
+struct arrived {
+    char data[SMALL_MAX];
+    size_t len;
+};
+
+static ssize_t read_arrived(void *context, void *out, size_t len, struct err *e)
+{
+    struct arrived *arrived = context;
+    size_t n = MIN(len, arrived->len);
+    if (n == 0)
+        return err_set(e, ERR_UNAVAILABLE, "the rest has not arrived yet");
+    memcpy(out, arrived->data, n);
+    arrived->len = 0; /* the reader takes more at a time than this has */
+    return (ssize_t)n;
+}
+
+/* Whether it could be read at once. What is only looked at stays where it is: a worker reads it
+ * from the beginning, and says what is wrong with it. */
+static bool take_at_once(struct incoming *in)
+{
+    struct err ignored;
+    struct arrived arrived;
+    ssize_t n = recv(in->fd, arrived.data, sizeof(arrived.data), MSG_PEEK | MSG_DONTWAIT);
+    arrived.len = n > 0 ? (size_t)n : 0;
+    struct stream_source source = {.read = read_arrived, .context = &arrived};
+    if (n > 0 && take_stream(in, &source, &ignored) == 0)
+        return true;
+    store_state_unref(take_ptr(in->state));
+    return false;
+}
+
 struct store_call *store_ingest(struct store *store, int fd, const struct store_limits *limits,
                                 store_state_fn fn, void *context)
 {
@@ -163,5 +203,5 @@ struct store_call *store_ingest(struct store *store, int fd, const struct store_
     in->call.fn = (void *)fn;
     in->call.context = context;
     fd_set_nonblocking(fd, true);
-    return call_job(&in->call);
+    return take_at_once(in) ? call_now(&in->call) : call_job(&in->call);
 }

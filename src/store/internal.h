@@ -40,6 +40,7 @@ enum {
 /* Bodies up to here live in the database: its log is synced anyway, a file would be synced too. */
 #define INLINE_MAX (64 * KIB)
 #define INLINE_TOTAL_MAX (4 * MIB) /* of one state: it is memory until it is saved */
+#define SMALL_MAX (16 * KIB)       /* what is done on the loop instead of on a worker */
 #define HEADERS_MAX (16 * MIB)     /* of all records of a state */
 #define PACKED_MAX (32 * MIB)
 
@@ -139,6 +140,9 @@ int call_queue(struct store_call *call, struct err *e);
 /* For calls that have a callback for their errors: never refused. */
 struct store_call *call_ask(struct store_call *call);
 struct store_call *call_job(struct store_call *call);
+/* Applied at once, on the loop: for what takes less than waking a thread does, and never waits. It
+ * is delivered later like any other. */
+struct store_call *call_now(struct store_call *call);
 void call_finish(struct store_call *call); /* by a thread: to the loop with it */
 
 /* ---- the writer (writer.c) ------------------------------------------------------------------- */

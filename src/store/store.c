@@ -115,6 +115,14 @@ struct store_call *call_job(struct store_call *call)
     return call;
 }
 
+struct store_call *call_now(struct store_call *call)
+{
+    assert(!call->store->is_stopping);
+    call->has_failed = call->type->apply(call->store, call, &call->error) < 0;
+    call_finish(call);
+    return call;
+}
+
 void call_finish(struct store_call *call)
 {
     struct store *store = call->store;

@@ -178,6 +178,71 @@ static void silence_has_a_deadline(void **state)
     world_free(w);
 }
 
+static const size_t small_sizes[] = {1000, 500};
+
+/* What is there as a whole is taken at once, and given away at once. */
+static void small_ones_wait_for_nobody(void **state)
+{
+    (void)state;
+    int in[2], out[2];
+    struct world *w = world_new();
+    struct store_limits limits;
+    _buf_ struct buf b = BUF_INIT(MIB);
+    put_stream(&b, 1, small_sizes, ARRAY_LEN(small_sizes));
+    world_limits(&limits);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, in), 0);
+    assert_int_equal(fd_write_all(in[1], b.data, b.len), 0);
+    store_ingest(w->store, in[0], &limits, on_state, w);
+    assert_int_equal(w->calls, 0); /* but told later, like all that is asked of a store */
+    world_wait(w);
+    world_ok(w);
+    close(in[1]);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, out), 0);
+    store_export(w->store, w->state, out[0], 5000, on_exported, w);
+    char bytes[4096];
+    assert_int_equal(recv(out[1], bytes, sizeof(bytes), MSG_DONTWAIT), b.len);
+    assert_memory_equal(bytes, b.data, b.len);
+    world_wait(w);
+    world_ok(w);
+    close(out[1]);
+    world_free(w);
+}
+
+/* One whose end is still missing, and a reader whose socket is full: neither stops the loop. */
+static void small_ones_may_take_long(void **state)
+{
+    (void)state;
+    int in[2], out[2];
+    struct world *w = world_new();
+    struct store_limits limits;
+    _buf_ struct buf b = BUF_INIT(MIB);
+    put_stream(&b, 1, small_sizes, ARRAY_LEN(small_sizes));
+    world_limits(&limits);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, in), 0);
+    assert_int_equal(fd_write_all(in[1], b.data, b.len - 3), 0);
+    store_ingest(w->store, in[0], &limits, on_state, w);
+    assert_int_equal(fd_write_all(in[1], b.data + b.len - 3, 3), 0);
+    world_wait(w);
+    world_ok(w);
+    close(in[1]);
+    static const char filler[1024];
+    size_t filled = 0;
+    ssize_t n;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, out), 0);
+    while ((n = send(out[0], filler, sizeof(filler), MSG_DONTWAIT)) > 0)
+        filled += (size_t)n;
+    store_export(w->store, w->state, out[0], 5000, on_exported, w);
+    for (char byte; filled > 0; filled--)
+        assert_int_equal(read(out[1], &byte, 1), 1);
+    _free_ char *bytes = mem_alloc(b.len + 1);
+    assert_int_equal(recv(out[1], bytes, b.len + 1, MSG_WAITALL), b.len);
+    assert_memory_equal(bytes, b.data, b.len);
+    world_wait(w);
+    world_ok(w);
+    close(out[1]);
+    world_free(w);
+}
+
 /* More streams than workers; those that say nothing are cut when the store is closed. */
 static void many_at_once(void **state)
 {
@@ -258,6 +323,8 @@ int main(void)
         cmocka_unit_test(lengths_are_claims),
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(silence_has_a_deadline),
+        cmocka_unit_test(small_ones_wait_for_nobody),
+        cmocka_unit_test(small_ones_may_take_long),
         cmocka_unit_test(many_at_once),
         cmocka_unit_test(travels_as_text),
     };
