@@ -17,6 +17,7 @@ _MAX_HEADER_BYTES = 64 << 10
 _MAX_NAMES_BYTES = 40 << 10
 _MAX_NAME_CHARS = 200
 _LENGTH_BYTES = 4
+_PIECE_BYTES = 32 << 10
 
 _read = os.read
 _write = os.write
@@ -34,12 +35,14 @@ class Broken(Exception):
 
 
 class Writer:
-    """Bodies count towards `max_bytes`. What goes beyond is counted and not sent."""
+    """Bodies count towards `max_bytes`. What goes beyond is counted and not sent. Small pieces go
+    together, the last ones with flush()."""
 
-    def __init__(self, fd: int, max_bytes: int) -> None:
+    def __init__(self, fd: int, max_bytes: int, first: bytes = b"") -> None:
         self._fd = fd
         self._pid = _getpid()
         self._max_bytes = max_bytes
+        self._pending = bytearray(first)
         self.body_bytes = 0
 
     @property
@@ -63,11 +66,24 @@ class Writer:
     def end_blob(self) -> None:
         self._send((0).to_bytes(_LENGTH_BYTES, "little"))
 
+    def flush(self) -> None:
+        pending = self._pending
+        self._pending = bytearray()
+        self._send_now(pending)
+
     def _send_framed(self, payload: Any) -> None:
         self._send(len(payload).to_bytes(_LENGTH_BYTES, "little"))
         self._send(payload)
 
     def _send(self, data: Any) -> None:
+        if len(self._pending) + len(data) > _PIECE_BYTES:
+            self.flush()
+        if len(data) > _PIECE_BYTES:
+            self._send_now(data)
+        else:
+            self._pending += data
+
+    def _send_now(self, data: Any) -> None:
         if _getpid() != self._pid:  # what is saved forked, and this is the child
             _exit(0)
         view = memoryview(data)

@@ -26,6 +26,7 @@ _poll = select.poll
 _IGNORED = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT, _signal.SIGPIPE,
             _signal.SIGUSR1, _signal.SIGUSR2)  # fmt: skip
 
+_GREETING = b"s"
 _READ_WITHIN_MS = 5000
 _RECURSION_LIMIT = 9000  # a pickler takes two or three for each level, and 8 MiB of stack suffice
 
@@ -34,7 +35,9 @@ def run(subject: saving.Subject, stream: int, order: Dict[str, Any]) -> NoReturn
     """`stream` is a socket. By the first byte the warden learns who speaks."""
     try:
         _be_nice(_NICENESS)  # the session's next cell comes first
-        _save(subject, stream, order)
+        _ignore_signals()
+        _write(stream, _GREETING)
+        _save(subject, records.Writer(stream, int(order["max_bytes"])), order)
         _outlive_reader(stream)
         _exit(0)
     except BaseException:  # the stream has no end, and so nothing of it counts
@@ -44,7 +47,8 @@ def run(subject: saving.Subject, stream: int, order: Dict[str, Any]) -> NoReturn
 def run_last(subject: saving.Subject, stream: int, order: Dict[str, Any]) -> NoReturn:
     """In the session itself, which is not needed any more: it waits for its end."""
     try:
-        _save(subject, stream, order)
+        _ignore_signals()
+        _save(subject, records.Writer(stream, int(order["max_bytes"]), _GREETING), order)
         _close(stream)
     except BaseException:
         _exit(1)
@@ -52,12 +56,13 @@ def run_last(subject: saving.Subject, stream: int, order: Dict[str, Any]) -> NoR
         _pause()
 
 
-def _save(subject: saving.Subject, stream: int, order: Dict[str, Any]) -> None:
+def _ignore_signals() -> None:
     for number in _IGNORED:
         _set_handler(number, _signal.SIG_IGN)
-    _write(stream, b"s")
+
+
+def _save(subject: saving.Subject, writer: records.Writer, order: Dict[str, Any]) -> None:
     max_bytes = int(order["max_bytes"])
-    writer = records.Writer(stream, max_bytes)
     if order["format"] == "namespace":
         _prepare()
         namespaces.save(subject, writer, max_bytes)
@@ -65,6 +70,7 @@ def _save(subject: saving.Subject, stream: int, order: Dict[str, Any]) -> None:
         saver = saving.Saver(subject, writer, max_bytes)
         _prepare()
         saver.run()
+    writer.flush()
 
 
 def _outlive_reader(stream: int) -> None:
