@@ -9,6 +9,9 @@
 
 enum {
     REFILL_MS = 2, /* after a head was taken: its session's first cell goes first */
+    /* After one was taken for a moment, unless it is over before: forking takes a core for longer
+     * than all that is done with such a head. */
+    BRIEF_MS = 10,
     FIRST_PAUSE_MS = 100,
     FAILURES_MAX = 8, /* then nothing more is tried until somebody asks for a session */
     ENTER_MS = 30 * 1000,
@@ -26,6 +29,7 @@ struct shelf {
     uint64_t hits, misses;    /* see struct pool_stats */
     unsigned failures;        /* of entering, in a row */
     struct loop_timer *timer; /* filling: its deadline; else the next refill */
+    bool is_patient;          /* the next refill waits for the end of a head */
 };
 
 struct pool {
@@ -82,12 +86,15 @@ static void end_if_deserted(struct pool *pool, struct room *room)
     room_free(room);
 }
 
+static void stop_waiting(struct pool *pool, const struct runtime_profile *profile);
+
 void pool_release(struct pool *pool, struct head *head)
 {
     if (head == NULL)
         return;
     char key[KEY_SIZE];
     struct room *room = head->room;
+    stop_waiting(pool, head->profile);
     map_remove(&pool->heads, key_of(head->number, key));
     head_free(head);
     end_if_deserted(pool, room);
@@ -181,6 +188,16 @@ static void refill_soon(struct shelf *shelf, uint64_t in_ms)
         loop_timer_is_set(shelf->timer))
         return;
     loop_timer_set(shelf->timer, in_ms);
+    shelf->is_patient = in_ms == BRIEF_MS;
+}
+
+static void stop_waiting(struct pool *pool, const struct runtime_profile *profile)
+{
+    struct shelf *shelf = &pool->shelves[profile - pool->config.profiles];
+    if (!shelf->is_patient || shelf->filling != NULL || !loop_timer_is_set(shelf->timer))
+        return;
+    shelf->is_patient = false;
+    loop_timer_set(shelf->timer, REFILL_MS);
 }
 
 static void filling_failed(struct shelf *shelf, const char *why)
@@ -441,7 +458,7 @@ int pool_warm(struct pool *pool, const char *profile, struct err *e)
 }
 
 /* One that waits, else the one that is being made for the shelf anyway. */
-static struct head *take_from_shelf(struct shelf *shelf)
+static struct head *take_from_shelf(struct shelf *shelf, bool is_brief)
 {
     struct head *head;
     if (shelf->n_ready > 0) {
@@ -453,7 +470,7 @@ static struct head *take_from_shelf(struct shelf *shelf)
         if (head != NULL)
             loop_timer_clear(shelf->timer);
     }
-    refill_soon(shelf, REFILL_MS);
+    refill_soon(shelf, is_brief ? BRIEF_MS : REFILL_MS);
     return head;
 }
 
@@ -517,7 +534,7 @@ int pool_take(struct pool *pool, const struct pool_request *request, struct head
         shelf->hits++;
     else
         shelf->misses++;
-    struct head *head = is_usual(pool, request) ? take_from_shelf(shelf) : NULL;
+    struct head *head = is_usual(pool, request) ? take_from_shelf(shelf, request->is_brief) : NULL;
     if (head == NULL)
         return make_for(shelf, request, ret_head, e);
     head->listener = request->listener;

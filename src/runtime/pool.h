@@ -39,6 +39,7 @@ struct pool_request {
     const struct jail_limits *limits; /* NULL: the usual ones */
     struct room *join;                /* walks into this room; NULL: one of its own */
     const char *workspace;            /* of the own room: one that exists; NULL: a new one */
+    bool is_brief;                    /* it is for a moment only: its replacement can wait for it */
     const struct head_listener *listener;
     void *owner;
 };

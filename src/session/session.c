@@ -488,6 +488,7 @@ int session_create(struct engine *engine, const struct session_request *request,
                                   .profile = request->profile,
                                   .limits = request->limits,
                                   .join = request->join != NULL ? request->join->room : NULL,
+                                  .is_brief = request->is_unlisted,
                                   .listener = &head_listener,
                                   .owner = session};
     if (pool_take(engine->pool, &wanted, &head, e) < 0) {
