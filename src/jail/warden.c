@@ -40,9 +40,10 @@ struct unsent {
 enum warden_state { WARDEN_UP, WARDEN_DOWN, WARDEN_STARTING, WARDEN_OVER };
 
 struct warden {
-    int control;  /* -1 while DOWN and OVER */
-    int lifeline; /* its end tells the guardian that we are gone; new control sockets come from it
-                   */
+    int control;    /* -1 while DOWN and OVER */
+    int lifeline;   /* its end tells the guardian that we are gone; new control sockets come from it
+                     */
+    int workspaces; /* directory */
     pid_t guardian;
     bool is_root;
     enum warden_state state;
@@ -136,6 +137,7 @@ int warden_start(const struct warden_config *config, struct warden **ret_warden,
         guardian_main(&args);
     close(control[1]);
     close(lifeline[0]);
+    w->workspaces = open(workspaces, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (w->guardian < 0)
         err_errno(e, ERR_UNAVAILABLE, errno, "cannot fork");
     if (w->guardian < 0 || await_start(w, e) < 0) {
@@ -186,6 +188,7 @@ void warden_free(struct warden *w)
     loop_poll_close(w->guardian_poll, NULL);
     close(w->lifeline); /* first: the warden's end is then no reason for another one */
     cleanup_fd(&w->control);
+    cleanup_fd(&w->workspaces);
     if (w->guardian > 0)
         await_guardian(w->guardian);
     LIST_EACH(&w->unsent, at)
@@ -447,6 +450,15 @@ int warden_clear(struct warden *w, uint64_t head, uint64_t jail, uint64_t since,
 int warden_measure(struct warden *w, uint64_t head, struct err *e)
 {
     return send_request(w, &(struct request){.type = REQUEST_MEASURE, .head = head}, e);
+}
+
+int warden_changed_at(const struct warden *w, const char *workspace, struct timespec *ret)
+{
+    struct stat st;
+    if (fstatat(w->workspaces, workspace, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    *ret = st.st_ctim;
+    return 0;
 }
 
 int warden_watch(struct warden *w, uint64_t jail, bool is_busy, struct err *e)

@@ -14,6 +14,7 @@
 #include "jail/spec.h"
 
 #include <sys/types.h>
+#include <time.h>
 
 typedef struct uv_loop_s uv_loop_t;
 struct warden;
@@ -120,6 +121,10 @@ int warden_measure(struct warden *w, uint64_t head, struct err *e); /* WARDEN_ME
  * with the copy. The source may be destroyed before it. */
 int warden_make_room(struct warden *w, uint64_t source, uint64_t jail, const char *workspace,
                      const struct jail_limits *limits, struct err *e);
+
+/* When names of its topmost directory last came or went. Nobody can set that time, other than by
+ * setting the clock. -errno if it cannot be told. */
+int warden_changed_at(const struct warden *w, const char *workspace, struct timespec *ret);
 
 /* A cell runs (true) or has ended (false): /workspace is measured often while one runs, and once
  * about a second after it, and on as long as anything of the jail does. Enough to call with false

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-enum { ERROR_MAX = 64 * 1024, SAVE_MS = 60 * 1000, MESSAGE_MAX = 300 };
+enum { ERROR_MAX = 64 * 1024, SAVE_MS = 60 * 1000, LOOK_MS = 1000, MESSAGE_MAX = 300 };
 
 #define SERIALIZATION_FAILED "State serialization failed"
 
@@ -26,6 +26,8 @@ struct oneshot {
     bool is_loading;
     int sock; /* that the state comes from, until the store has it; -1 */
     struct loop_poll *poll;
+    bool is_watched;             /* while it saves: the warden looks after its files */
+    struct timespec untouched;   /* see oneshot_files_expect() */
     struct oneshot_files *files; /* being found; NULL: they are not */
     unsigned n_pending;          /* that the answer waits for: state, files */
     struct oneshot_answer answer;
@@ -107,7 +109,7 @@ static void on_files(void *context)
 static void find_files(struct oneshot *o)
 {
     bool can_look = o->session->state != SESSION_DEAD && o->engine->store != NULL;
-    if (!o->request.wants_files || !can_look)
+    if (!o->request.wants_files || !can_look || oneshot_files_are_none(o->session, &o->untouched))
         return;
     o->files = oneshot_files_find(o->session, o->request.files_ttl_ms, &o->answer, on_files, o);
     o->n_pending += o->files != NULL;
@@ -230,9 +232,18 @@ static void on_first_byte(void *context, int events)
     o->call = store_ingest(o->engine->store, take_fd(&o->sock), &limits, on_ingested, o);
 }
 
-static void on_save_limit(void *context)
+/* What takes that long may fill the disk. */
+static void on_slow_save(void *context)
 {
-    not_saved(context, "it took longer than a minute");
+    struct oneshot *o = context;
+    if (o->is_watched) {
+        not_saved(o, "it took longer than a minute");
+        return;
+    }
+    o->is_watched = true;
+    if (o->session->head != NULL)
+        head_watch(o->session->head, true);
+    loop_timer_set(o->step, SAVE_MS - LOOK_MS);
 }
 
 static void save(struct oneshot *o)
@@ -252,8 +263,8 @@ static void save(struct oneshot *o)
         not_saved(o, e.message);
         return;
     }
-    o->step = loop_timer_new(o->engine->loop, on_save_limit, o);
-    loop_timer_set(o->step, SAVE_MS);
+    o->step = loop_timer_new(o->engine->loop, on_slow_save, o);
+    loop_timer_set(o->step, LOOK_MS);
     o->poll = loop_poll_new(o->engine->loop, o->sock, on_first_byte, o);
     loop_poll_want(o->poll, LOOP_READ);
 }
@@ -426,6 +437,7 @@ static void on_started(void *context, struct session *session)
     o->session = session;
     session->oneshot = o;
     if (session->state != SESSION_DEAD) {
+        oneshot_files_expect(session, &o->untouched);
         if (o->state != NULL)
             load(o);
         else

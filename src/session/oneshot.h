@@ -10,6 +10,8 @@
 #include "base/buf.h"
 #include "session/exec.h"
 
+#include <time.h>
+
 enum {
     ONESHOT_TIMED_OUT = 124, /* exit codes, as shells and timeout(1) have them */
     ONESHOT_FAILED = 1,
@@ -92,6 +94,12 @@ void oneshot_take_streams(struct oneshot_answer *answer, const struct exec_resul
 void oneshot_take_timeout(struct oneshot_answer *answer, uint32_t timeout_ms);
 void oneshot_add_state_error(struct oneshot_answer *answer, const char *text);
 void oneshot_free_answer(struct oneshot_answer *answer);
+
+/* Of a session in a new room, before its code begins; {0}: that cannot tell whether there will be
+ * files. */
+void oneshot_files_expect(const struct session *session, struct timespec *ret_untouched);
+/* Whether nothing came into the workspace since. */
+bool oneshot_files_are_none(const struct session *session, const struct timespec *untouched);
 
 /* Finds the files of a session's workspace for the answer. NULL: they cannot be had, and the answer
  * says why; else `on_found` follows. */

@@ -1,5 +1,6 @@
 /* What a run left in its workspace: recorded by the archivist, listed by a worker thread, and put
- * where it can be had for a time by whoever knows the token. */
+ * where it can be had for a time by whoever knows the token. Most runs leave nothing, and are not
+ * kept waiting for that. */
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "jail/manifest.h"
@@ -13,6 +14,9 @@
 #include "wire/json.h"
 
 enum { RECORD_FILES = 20000, NAME_SHOWN_MAX = STORE_NAME_MAX };
+
+/* What is that old has another time after the next change: clocks of filesystems tick. */
+enum { SETTLED_MS = 100 };
 
 struct found {
     char *path;
@@ -156,6 +160,27 @@ static void listed(uv_work_t *uv, int status)
     for (size_t i = 0; i < f->n_found; i++)
         share(f, &f->found[i]);
     end(f, NULL);
+}
+
+/* ---- whether there is anything -----------------------------------------------------------------
+ */
+
+void oneshot_files_expect(const struct session *session, struct timespec *ret_untouched)
+{
+    struct timespec at;
+    bool is_known = warden_changed_at(session->engine->warden, session->room->name, &at) == 0 &&
+                    at.tv_nsec != 0; /* 0: it counts in seconds */
+    uint64_t at_ms = (uint64_t)at.tv_sec * 1000 + (uint64_t)at.tv_nsec / 1000000;
+    bool is_settled = is_known && at_ms + SETTLED_MS < clock_wall_ms();
+    *ret_untouched = is_settled ? at : (struct timespec){0};
+}
+
+bool oneshot_files_are_none(const struct session *session, const struct timespec *untouched)
+{
+    struct timespec at;
+    return untouched->tv_sec != 0 &&
+           warden_changed_at(session->engine->warden, session->room->name, &at) == 0 &&
+           at.tv_sec == untouched->tv_sec && at.tv_nsec == untouched->tv_nsec;
 }
 
 /* ---- recording ---------------------------------------------------------------------------------

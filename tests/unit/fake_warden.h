@@ -243,6 +243,14 @@ int warden_signal(struct warden *w, uint64_t head, int sig, struct err *e)
     return 0;
 }
 
+int warden_changed_at(const struct warden *w, const char *workspace, struct timespec *ret)
+{
+    (void)w;
+    (void)workspace;
+    (void)ret;
+    return -ENOENT;
+}
+
 int warden_watch(struct warden *w, uint64_t jail, bool is_busy, struct err *e)
 {
     (void)w;
