@@ -264,11 +264,12 @@ void exec_on_display(struct session *session, json_t *output)
 }
 
 /* A short cell may leave a process behind that fills the disk: the warden is asked to look, but
- * once a second is enough, since it looks a second later. */
+ * once a second is enough, since it looks a second later. What runs once ends before that. */
 static void look_after(struct session *session, const struct exec *exec)
 {
     uint64_t now_ns = clock_mono_ns();
-    if (!exec->is_watched && now_ns - session->looked_after_ns < LOOK_EVERY_NS)
+    bool is_recent = session->oneshot != NULL || now_ns - session->looked_after_ns < LOOK_EVERY_NS;
+    if (!exec->is_watched && is_recent)
         return;
     session->looked_after_ns = now_ns;
     head_watch(session->head, false);
