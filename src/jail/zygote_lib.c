@@ -12,6 +12,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+EXPORT void cella_place_arenas(void);
 EXPORT int cella_zygote_serve(int control);
 EXPORT void cella_unbuffer_stdio(void);
 EXPORT void cella_flush_stdio(void);
@@ -20,6 +21,11 @@ EXPORT int cella_fork_awake(int kept, const int *ours, int n_ours);
 EXPORT int cella_checkpoint(int channel, const int *ours, int n_ours, struct sleeper_order *ret);
 EXPORT struct descriptors *cella_wake(bool has_moved);
 EXPORT int cella_enter_room(int key);
+
+EXPORT void cella_place_arenas(void)
+{
+    zygote_place_arenas();
+}
 
 EXPORT int cella_zygote_serve(int control)
 {

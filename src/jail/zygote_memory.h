@@ -1,6 +1,11 @@
 /* A zygote's memory before its first fork. */
 #pragma once
 
+/* CPython takes memory for its objects in arenas of a megabyte or less, which the kernel puts
+ * between the libraries, wherever there is room. From here on they lie side by side, where huge
+ * pages fit; from zygote_gather_memory on they are where the kernel puts them again. */
+void zygote_place_arenas(void);
+
 /* Puts the libraries' objects into huge pages, where the kernel can (Linux 6.1): a fork then copies
  * one entry for 2 MiB instead of 512, and a child that writes still copies 4 KiB at a time. Only
  * this once and only here: huge pages that the kernel made later in a session would be its own

@@ -21,6 +21,12 @@ def _load() -> Optional[ctypes.PyDLL]:
 _LIBRARY = _load()
 
 
+def place_arenas() -> None:
+    """Before the libraries are imported: their objects will lie side by side."""
+    if _LIBRARY is not None:
+        _LIBRARY.cella_place_arenas()
+
+
 def zygote_serve(control_fd: int) -> int:
     """Returns only in a child that stands in its jail, with its session's socket."""
     if _LIBRARY is None:

@@ -73,6 +73,7 @@ def _end_limit() -> None:
 def main() -> NoReturn:
     os.environ.setdefault("MPLBACKEND", "Agg")
     cella = boot.load()
+    cella.library.place_arenas()
     wanted = json.loads(sys.argv[1])
     _limit_warm_up(cella.preload.Profile, wanted.get("warmup_secs", 0))
     profile = cella.preload.Profile(wanted["preload"])
