@@ -117,7 +117,7 @@ static int set_limits(const struct enter_args *a)
         __rlimit_resource_t resource;
         rlim_t value;
     } limits[] = {
-        {RLIMIT_CORE, 0},
+        {RLIMIT_CORE, 1}, /* at 0 the machine may still have a program that is given each core */
         {RLIMIT_NOFILE, 1024},
         {RLIMIT_MEMLOCK, 64 * KIB},
         {RLIMIT_MSGQUEUE, 0},

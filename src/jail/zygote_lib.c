@@ -3,6 +3,7 @@
 #include "jail/room.h"
 #include "jail/sibling.h"
 #include "jail/sleeper.h"
+#include "jail/zygote_crash.h"
 #include "jail/zygote_memory.h"
 #include "jail/zygote_serve.h"
 
@@ -13,6 +14,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 EXPORT void cella_place_arenas(void);
+EXPORT bool cella_explain_crashes(void);
 EXPORT int cella_zygote_serve(int control);
 EXPORT void cella_unbuffer_stdio(void);
 EXPORT void cella_flush_stdio(void);
@@ -25,6 +27,11 @@ EXPORT int cella_enter_room(int key);
 EXPORT void cella_place_arenas(void)
 {
     zygote_place_arenas();
+}
+
+EXPORT bool cella_explain_crashes(void)
+{
+    return zygote_explain_crashes();
 }
 
 EXPORT int cella_zygote_serve(int control)

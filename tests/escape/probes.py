@@ -428,7 +428,8 @@ PROBES = {
     "48 a higher limit of processes": "return raise_limit('RLIMIT_NPROC')",
     "48 core dumps": """
         import resource
-        return resource.getrlimit(resource.RLIMIT_CORE)[1] or None
+        limit = resource.getrlimit(resource.RLIMIT_CORE)[1]
+        return None if limit in (0, 1) else limit  # 1: not even for a program
     """,
     "52 a read-only file reopened to write": """
         fd = os.open('/etc/passwd', os.O_RDONLY)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import os
 from typing import Callable, List, Optional
 
@@ -25,6 +26,13 @@ def place_arenas() -> None:
     """Before the libraries are imported: their objects will lie side by side."""
     if _LIBRARY is not None:
         _LIBRARY.cella_place_arenas()
+
+
+def explain_crashes() -> None:
+    """What a crash leaves in the cell's stderr."""
+    explain = getattr(_LIBRARY, "cella_explain_crashes", None)
+    if explain is None or not explain() & 0xFF:
+        faulthandler.enable(2, all_threads=False)
 
 
 def zygote_serve(control_fd: int) -> int:

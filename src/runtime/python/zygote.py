@@ -12,7 +12,6 @@ import boot
 del sys.path[0]  # our directory: its names are not for the user's `import`
 del sys.modules["boot"]
 
-import faulthandler
 import gc
 import json
 import os
@@ -81,7 +80,7 @@ def main() -> NoReturn:
     plots.install()
     cella.preload.warm_up()
     _end_limit()
-    faulthandler.enable(2, all_threads=False)  # what a crash leaves in the cell's stderr
+    cella.library.explain_crashes()
     os.write(_CONTROL_FD, _report(profile, cella.preload.count_threads()))
     session = cella.driver.Session(profile.names, plots)
     _settle(session)
