@@ -125,3 +125,12 @@ def test_what_ended_a_session_is_told_to_those_who_come_later(spawn_runtime, run
     listed = [s for s in session.client.sessions() if s.session_id == session.id]
     assert [s.exit_code for s in listed] == [3]
     host.eventually(lambda: session.info().state == "dead")
+
+
+@pytest.mark.one_mode
+def test_a_crash_leaves_the_stack_and_no_list_of_libraries(spawn):
+    result = spawn("data").exec("import ctypes\ndef deep(): ctypes.string_at(0)\ndeep()")
+    assert result.status == "died"
+    assert result.stderr.startswith("Fatal Python error: Segmentation fault\n")
+    assert 'File "<cell 1>", line 2 in deep' in result.stderr
+    assert "Extension modules" not in result.stderr
