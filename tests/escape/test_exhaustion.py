@@ -129,7 +129,7 @@ def test_a_head_that_pretends_to_rest_is_held_to_its_quota(daemon, spawn, client
         """,
     )
     assert result.status == "ok"
-    host.eventually(lambda: client.call("GET", session.path)["state"] == "dead", 45, "its end")
+    host.eventually(lambda: client.call("GET", session.path)["state"] == "dead", 60, "its end")
 
 
 def test_half_a_frame_is_not_kept_for_a_head_that_rests(daemon, spawn, client):
