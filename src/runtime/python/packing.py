@@ -8,6 +8,7 @@ import zlib
 from typing import Any, Callable
 
 _PIECE_BYTES = 256 << 10  # what is compressed at a time
+_SMALL_BYTES = 32 << 10
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
 _ZLIB_LEVEL = 1
 
@@ -26,26 +27,51 @@ def _lz4_frame() -> Any:
 
 
 class Compressor:
-    """`emit` takes what comes out, in pieces."""
+    """`emit` takes what comes out, in pieces. What is small is compressed at the end and at once,
+    without the buffers of a stream, which are large and zeroed."""
 
     def __init__(self, emit: Callable[[bytes], None]) -> None:
         self._emit = emit
-        lz4_frame = _lz4_frame()
-        if lz4_frame is not None:
-            self._codec = lz4_frame.LZ4FrameCompressor(content_checksum=True)
-            self._emit(self._codec.begin())
-        else:
-            self._codec = zlib.compressobj(_ZLIB_LEVEL)
+        self._lz4_frame = _lz4_frame()
+        self._codec: Any = None  # once there is too much to wait for the end
+        self._pending = bytearray()
 
     def write(self, data: Any) -> None:
         view = memoryview(data).cast("B")
+        if self._codec is None and len(self._pending) + len(view) <= _SMALL_BYTES:
+            self._pending += view
+            return
+        if self._codec is None:
+            self._begin()
         for start in range(0, len(view), _PIECE_BYTES):
-            compressed = self._codec.compress(view[start : start + _PIECE_BYTES])
-            if compressed:
-                self._emit(compressed)
+            self._compress(view[start : start + _PIECE_BYTES])
 
     def close(self) -> None:
+        if self._codec is None and self._lz4_frame is not None:
+            self._emit(
+                self._lz4_frame.compress(
+                    self._pending, content_checksum=True, store_size=False
+                )
+            )
+            return
+        if self._codec is None:
+            self._begin()
         self._emit(self._codec.flush())
+
+    def _begin(self) -> None:
+        if self._lz4_frame is not None:
+            self._codec = self._lz4_frame.LZ4FrameCompressor(content_checksum=True)
+            self._emit(self._codec.begin())
+        else:
+            self._codec = zlib.compressobj(_ZLIB_LEVEL)
+        if self._pending:
+            self._compress(self._pending)
+            self._pending = bytearray()
+
+    def _compress(self, data: Any) -> None:
+        compressed = self._codec.compress(data)
+        if compressed:
+            self._emit(compressed)
 
 
 class Decompressor:
