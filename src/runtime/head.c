@@ -717,6 +717,16 @@ int head_load(struct head *head, uint64_t id, int fd, struct err *e)
     return 0;
 }
 
+void head_rehearse(struct head *head)
+{
+    struct err ignored; /* who takes it will see */
+    if (begin_request(head, &ignored) < 0)
+        return;
+    size_t mark = frame_begin(&head->out);
+    buf_append_str(&head->out, "{\"op\":\"rehearse\"}");
+    send_frame(head, mark);
+}
+
 void head_ack(struct head *head)
 {
     if (head->state != HEAD_RUNNING)

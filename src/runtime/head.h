@@ -195,6 +195,10 @@ void head_write_save(struct buf *out, const struct head_save *save);
 /* An idle one takes over the state that it reads from `fd`, which is closed here in any case. */
 int head_load(struct head *head, uint64_t id, int fd, struct err *e);
 
+/* A Python that has run nothing yet gets ready for head_load and head_save; it says nothing, and
+ * takes whatever follows after that. */
+void head_rehearse(struct head *head);
+
 /* A pair for what the warden has to adopt: the kernel tells who writes to socks[0]. */
 int head_socketpair(int socks[2], struct err *e);
 

@@ -30,6 +30,7 @@ struct shelf {
     unsigned failures;        /* of entering, in a row */
     struct loop_timer *timer; /* filling: its deadline; else the next refill */
     bool is_patient;          /* the next refill waits for the end of a head */
+    bool has_states;          /* heads of it were taken to begin or end with a state */
 };
 
 struct pool {
@@ -241,6 +242,8 @@ static void on_filled(struct head *head, const json_t *notes)
     list_append(&shelf->ready, &head->node);
     shelf->n_ready++;
     loop_timer_clear(shelf->timer);
+    if (shelf->has_states)
+        head_rehearse(head);
     refill_soon(shelf, 0);
 }
 
@@ -534,6 +537,7 @@ int pool_take(struct pool *pool, const struct pool_request *request, struct head
         shelf->hits++;
     else
         shelf->misses++;
+    shelf->has_states |= request->has_state;
     struct head *head = is_usual(pool, request) ? take_from_shelf(shelf, request->is_brief) : NULL;
     if (head == NULL)
         return make_for(shelf, request, ret_head, e);

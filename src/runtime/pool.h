@@ -40,6 +40,8 @@ struct pool_request {
     struct room *join;                /* walks into this room; NULL: one of its own */
     const char *workspace;            /* of the own room: one that exists; NULL: a new one */
     bool is_brief;                    /* it is for a moment only: its replacement can wait for it */
+    bool has_state; /* it begins or ends with one: later ones should be prepared for that, which
+                       takes memory. Of Python */
     const struct head_listener *listener;
     void *owner;
 };

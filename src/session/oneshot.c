@@ -516,6 +516,8 @@ static struct oneshot *oneshot_new(struct engine *engine, const struct oneshot_r
     o->sock = -1;
     o->request = *request;
     o->request.session.is_unlisted = true;
+    o->request.session.has_state =
+        request->state != NULL || request->state_name != NULL || request->captures;
     o->request.session.checkpoints = TIMELINE_OFF;
     o->request.session.durable = SAVING_OFF;
     o->request.session.on_started = on_started;

@@ -489,6 +489,7 @@ int session_create(struct engine *engine, const struct session_request *request,
                                   .limits = request->limits,
                                   .join = request->join != NULL ? request->join->room : NULL,
                                   .is_brief = request->is_unlisted,
+                                  .has_state = request->has_state,
                                   .listener = &head_listener,
                                   .owner = session};
     if (pool_take(engine->pool, &wanted, &head, e) < 0) {

@@ -137,6 +137,7 @@ struct session_request {
     const char *binding;              /* likewise */
     size_t max_output_bytes;          /* kept for each stream; 0: the usual */
     bool is_unlisted;                 /* nobody but the requester is to find it */
+    bool has_state;                   /* see struct pool_request */
     const char *cwd;                  /* NULL: /workspace */
     const json_t *env;                /* an object of strings; NULL: nothing besides the usual */
     struct session *join; /* shares the jail of this one, and its limits; NULL: its own */

@@ -20,6 +20,7 @@ from . import (
 )  # fmt: skip
 
 _RESERVED_DESCRIPTORS = 8
+_REHEARSAL_BYTES = 32 << 10  # of a state that is nothing: a pipe takes it without waiting
 _NOFILE = resource.RLIMIT_NOFILE
 _getrlimit = resource.getrlimit
 _setrlimit = resource.setrlimit
@@ -29,6 +30,7 @@ _exit = os._exit
 _Exception = Exception
 _close = os.close
 _write = os.write
+_pipe = os.pipe
 _value_of = outputs.value_of
 _text_of = outputs.text_of
 _quote = jsontext.quote
@@ -142,6 +144,8 @@ class Session:
                         self._fork_saver(frame)
                     elif frame["op"] == "load":
                         self._load(frame["id"])
+                    elif frame["op"] == "rehearse":
+                        self._rehearse_states()
         except BaseException as error:
             self._end(error)
 
@@ -158,11 +162,25 @@ class Session:
     def _load(self, number: int) -> None:
         """Into a session that has just begun."""
         (stream,) = self._take_descriptors(1)
-        loader = loading.Loader(self._subject, self._registry, self._cells.compiler.set_futures)
-        result = loader.run(stream)
+        result = self._make_loader().run(stream)
         _close(stream)
         self._names.begin_cell(False)  # what it knows of them is not true any more
         self._channel.send(f'{{"ev":"loaded","id":{number},{result}}}')
+
+    def _rehearse_states(self) -> None:
+        """Before anything of the user's is here: a state leaves and comes back, so that the memory
+        which that takes is this process's own when somebody waits for it."""
+        reader, writer = _pipe()
+        records_out = records.Writer(writer, _REHEARSAL_BYTES)
+        namespaces.save(self._subject, records_out, _REHEARSAL_BYTES)
+        records_out.flush()
+        _close(writer)
+        self._make_loader().run(reader)
+        _close(reader)
+        namespaces.rehearse()
+
+    def _make_loader(self) -> loading.Loader:
+        return loading.Loader(self._subject, self._registry, self._cells.compiler.set_futures)
 
     def _exec(self, frame: Dict[str, Any]) -> None:
         cell_id: int = frame["id"]

@@ -33,8 +33,17 @@ def _cloudpickle() -> Any:
 
 def warm_up() -> None:
     """In the zygote: the libraries, and their first use."""
+    _go_and_return({"x": [1, "a"], "f": lambda: None})
+
+
+def rehearse() -> None:
+    """In a session: what all states need."""
+    _go_and_return({"x": [1, "a"], "b": b"b"})
+
+
+def _go_and_return(values: Dict[str, Any]) -> None:
     parts: List[bytes] = []
-    _dump({"x": [1, "a"], "f": lambda: None}, parts.append)
+    _dump(values, parts.append)
     parts.append(b"")
     load(packing.Decompressor(iter(parts).__next__))
 
