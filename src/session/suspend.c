@@ -147,7 +147,7 @@ static bool is_memory_short(void)
 void suspend_under_pressure(struct engine *engine)
 {
     uint64_t now_ms = clock_mono_ms();
-    if (now_ms < engine->pressure_ms)
+    if (now_ms < engine->pressure_ms || list_is_empty(&engine->live))
         return;
     engine->pressure_ms = now_ms + LOOK_EVERY_MS;
     if (is_memory_short() && suspend_longest_idle(engine))
