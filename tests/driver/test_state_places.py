@@ -300,6 +300,26 @@ def test_the_portable_form(session: Peer, other: Peer) -> None:
     assert other.value("'_hidden' in globals(), 'math' in globals()") == "(False, False)"
 
 
+def test_a_rehearsal_leaves_no_trace(session: Peer, other: Peer) -> None:
+    session.send({"op": "rehearse"})
+    assert session.value("sorted(n for n in globals() if not n.startswith('__'))") == "[]"
+    session.run("x = [1]\ndef f(): return x")
+    other.send({"op": "rehearse"})
+    assert load(other, stream_from(save(session, format="namespace")))["restored"] == 2
+    assert other.value("f()") == "[1]"
+
+
+def test_small_and_large_are_compressed_alike(session: Peer, other: Peer) -> None:
+    for size in (0, 1000, 40_000, 1_000_000):
+        session.run(f"import os\nb = os.urandom({size})")
+        other.run("b = None")
+        load(other, stream_from(save(session, format="namespace")))
+        assert other.value("len(b)") == str(size)
+        assert other.value("import hashlib\nhashlib.md5(b).hexdigest()") == session.value(
+            "import hashlib\nhashlib.md5(b).hexdigest()"
+        )
+
+
 def test_the_portable_form_is_that_of_others(session: Peer, other: Peer) -> None:
     """Made and read with cloudpickle and lz4 alone, as a server of that kind does."""
     require(session, "cloudpickle, lz4.frame")

@@ -303,6 +303,15 @@ def test_who_stops_reading_a_file_disturbs_nobody(run, client):
     assert client.request("GET", "/health").status == 200
 
 
+def test_files_are_found_in_a_directory_that_looks_untouched(run):
+    code = (
+        "import os\nbefore = os.stat('.').st_mtime_ns\nos.mkdir('deep')\n"
+        "open('deep/a.txt', 'w').write('a')\nos.utime('.', ns=(before, before))"
+    )
+    for _ in range(3):
+        assert [file.path for file in run(code).files] == ["deep/a.txt"]
+
+
 def test_files_expire(launch):
     daemon = launch(config="default_profile: min\nfiles_ttl_secs: 1\n")
     body = {"code": "open('x', 'w').write('1')"}

@@ -344,6 +344,29 @@ static void test_pool_fills_and_refills(void **state)
     assert_int_equal(fake.n_heads, 3);
 }
 
+/* Its replacement comes after its end, or without that a little later; and is ready for states. */
+static void test_pool_refills_after_what_is_brief(void **state)
+{
+    struct world *w = *state;
+    WAIT_FOR(w, pooled(w) == 2);
+    struct err e;
+    struct session *s;
+    struct session_request request = {.runtime = &runtime_python,
+                                      .checkpoints = TIMELINE_OFF,
+                                      .is_unlisted = true,
+                                      .has_state = true};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(session_create(w->engine, &request, &s, &e), 0);
+        assert_int_equal(s->state, SESSION_IDLE);
+        struct heard h;
+        run(w, s, "1+1", &h);
+        assert_string_equal(h.value, "2");
+        if (i > 0)
+            session_delete(s);
+        WAIT_FOR(w, pooled(w) == 2);
+    }
+}
+
 static void test_other_limits_do_not_come_from_the_pool(void **state)
 {
     struct world *w = *state;
@@ -432,6 +455,7 @@ int main(void)
         TEST(test_stop_answers_everybody),
         TEST(test_session_limit),
         TEST_POOL(test_pool_fills_and_refills),
+        TEST_POOL(test_pool_refills_after_what_is_brief),
         TEST_POOL(test_other_limits_do_not_come_from_the_pool),
         TEST_POOL(test_dead_head_in_the_pool_is_replaced),
         TEST(test_refused_session_says_why),
