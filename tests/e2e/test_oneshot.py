@@ -309,7 +309,7 @@ def test_files_are_found_in_a_directory_that_looks_untouched(run):
         "open('deep/a.txt', 'w').write('a')\nos.utime('.', ns=(before, before))"
     )
     for _ in range(3):
-        assert [file.path for file in run(code).files] == ["deep/a.txt"]
+        assert [file["path"] for file in run(code).files] == ["deep/a.txt"]
 
 
 def test_files_expire(launch):
