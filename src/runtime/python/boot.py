@@ -54,11 +54,12 @@ MODULES = (
     "loading",
     "checkpoints",
     "rehearsal",
+    "practice",
     "mappings",
     "renewing",
     "waking",
-    "driver",
     "preload",
+    "driver",
 )
 
 

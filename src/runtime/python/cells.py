@@ -146,9 +146,12 @@ class Cells:
         """Touches the memory that the first cell needs, and leaves no trace."""
         for source in ("1+1", "print()", "pass"):
             self.run(0, source)
-            self._sources.forget_last()
-        _builtins.pop("_", None)
+            self.forget_last()
 
+    def forget_last(self) -> None:
+        """The cell that was run last was nobody's."""
+        self._sources.forget_last()
+        _builtins.pop("_", None)
 
     def rehearse(self, source: str) -> None:
         """As warm_up() does, for code that has no value: the user's `_` stays."""

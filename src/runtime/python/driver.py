@@ -15,8 +15,8 @@ from typing import Any, Dict, List, NoReturn, Optional
 
 from . import (
     cells, checkpoints, children, frames, handlers, inputs, interrupts, jsontext, library, loading,
-    names, namespaces, outputs, plots, questions, rebuild, records, rehearsal, saver, saving,
-    streams, surroundings, waking,
+    names, namespaces, outputs, plots, practice, preload, questions, rebuild, records, rehearsal,
+    saver, saving, streams, surroundings, waking,
 )  # fmt: skip
 
 _RESERVED_DESCRIPTORS = 8
@@ -78,14 +78,38 @@ class Session:
         self._checkpoints = checkpoints.Checkpoints()
         self._rehearsal = rehearsal.Rehearsal()
         self._pid = 0
+        self._is_installed = False
         self._cell_id = 0
         self._talker = 0  # the thread that holds the channel's lock
         session_plots.connect(self._display)
 
     def warm_up(self) -> None:
-        """In the zygote: the hot path's memory is as a session will use it."""
-        self._cells.warm_up()
+        """In the zygote: what every session would otherwise do for itself."""
         self._warm_up_saving()
+        self._install()
+
+    def practise(self) -> None:
+        """In the zygote, at last: the hot path's memory is as a session will use it. Leaves no
+        trace but what the interpreter itself has learnt."""
+        for _ in range(practice.SESSIONS):
+            if self._checkpoints.is_alone():
+                practice.pretend_to_fork()
+            preload.reseed()
+            with practice.Stage() as stage:
+                self._open(stage.fd)
+                self._cells.warm_up()
+                self._run_cells(stage)
+                self._channel.close()
+                self._streams.forget_cell()
+        self._names = names.Names(vars(self._main))
+
+    def _run_cells(self, stage: practice.Stage) -> None:
+        for source in practice.SOURCES:
+            stage.send(source)
+            self._step()
+            stage.take_answer()
+            self._cells.forget_last()
+            self._rehearsal.run(self._channel, self._streams, self._names)
 
     def _warm_up_saving(self) -> None:
         null = os.open(os.devnull, os.O_WRONLY)
@@ -96,58 +120,71 @@ class Session:
     def start(self, fd: int) -> NoReturn:
         """Turns this process into a session that speaks on `fd`."""
         try:
-            self._channel = frames.Channel(fd)
-            self._questions = questions.Questions(self._channel, self._gate)
+            self._open(fd)
             self._take_over()
             self._cells.warm_up()
         except BaseException as error:
             _fail(fd, error)
         self._serve()
 
-    def _take_over(self) -> None:
+    def _open(self, fd: int) -> None:
+        self._channel = frames.Channel(fd)
+        self._questions = questions.Questions(self._channel, self._gate)
+        self._gate.connect(self._channel.has_unread)
         self._pid = _getpid()
+
+    def _take_over(self) -> None:
         self._reserve.keep()
         _detach_stdio()
+        if not self._is_installed:
+            self._install()
+        os.register_at_fork(before=self._streams.flush, after_in_child=self._after_fork_in_child)
+
+    def _install(self) -> None:
+        """What is a session's, whichever process it will be."""
+        self._is_installed = True
         sys.argv = [""]
         sys.path.insert(0, "")
+        self._subject.place.begin()
         sys.modules["__main__"] = self._main
         sys.modules["cella"] = handlers.make_module(self._registry)
-        self._subject.place.begin()
         self._cells.install()
-        self._gate.connect(self._channel.has_unread)
         self._streams.install()
         self._inputs.install()
         children.teach_subprocess(self._streams)
         builtins.display = self._display_function  # type: ignore[attr-defined]
-        os.register_at_fork(before=self._streams.flush, after_in_child=self._after_fork_in_child)
 
     def _serve(self) -> NoReturn:
         try:
             self._channel.send('{"ev":"ready"}')
             while True:
-                self._channel.wait_unread()
-                self._gate.is_taken = True
-                with self._reserve:
-                    frame = self._channel.receive()
-                if frame["op"] == "exec":
-                    self._exec(frame)
-                else:
-                    self._gate.forget_early()  # no cell: an interrupt meant none
-                    if frame["op"] == "setup":
-                        self._setup(frame)
-                    elif frame["op"] == "names":
-                        manifest = self._names.manifest(frame.get("max", 1000))
-                        self._channel.send(f'{{"ev":"names","names":{manifest}}}')
-                    elif frame["op"] == "checkpoint":
-                        self._checkpoint(frame["id"])
-                    elif frame["op"] == "save":
-                        self._fork_saver(frame)
-                    elif frame["op"] == "load":
-                        self._load(frame["id"])
-                    elif frame["op"] == "rehearse":
-                        self._rehearse_states()
+                self._step()
         except BaseException as error:
             self._end(error)
+
+    def _step(self) -> None:
+        """Does what one frame asks for."""
+        self._channel.wait_unread()
+        self._gate.is_taken = True
+        with self._reserve:
+            frame = self._channel.receive()
+        if frame["op"] == "exec":
+            self._exec(frame)
+            return
+        self._gate.forget_early()  # no cell: an interrupt meant none
+        if frame["op"] == "setup":
+            self._setup(frame)
+        elif frame["op"] == "names":
+            manifest = self._names.manifest(frame.get("max", 1000))
+            self._channel.send(f'{{"ev":"names","names":{manifest}}}')
+        elif frame["op"] == "checkpoint":
+            self._checkpoint(frame["id"])
+        elif frame["op"] == "save":
+            self._fork_saver(frame)
+        elif frame["op"] == "load":
+            self._load(frame["id"])
+        elif frame["op"] == "rehearse":
+            self._rehearse_states()
 
     def _setup(self, frame: Dict[str, Any]) -> None:
         """Where the session works, and its environment: before the first cell."""

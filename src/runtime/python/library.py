@@ -153,10 +153,15 @@ class Forks:
         return int(_LIBRARY.cella_enter_room(key))  # type: ignore[union-attr]
 
 
-def unbuffer_stdio() -> None:
-    if _LIBRARY is not None:
-        _LIBRARY.cella_unbuffer_stdio.restype = None
-        _LIBRARY.cella_unbuffer_stdio()
+def _unbufferer() -> Callable[[], object]:
+    if _LIBRARY is None:
+        return lambda: None
+    unbuffer = _LIBRARY.cella_unbuffer_stdio
+    unbuffer.restype = None
+    return unbuffer
+
+
+unbuffer_stdio = _unbufferer()
 
 
 def _flusher() -> Callable[[], object]:

@@ -13,7 +13,7 @@ from typing import Any, Dict
 
 from . import cells, frames, interrupts, library, names, outputs, plots, streams
 
-_CODE = "x = [n for n in (1, 2)]\ny = str(x)"
+_CODE = "x = 1"
 _value_of = outputs.value_of
 _flush_stdio = library.flush_stdio
 

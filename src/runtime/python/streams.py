@@ -258,6 +258,11 @@ class Streams:
         self.pipes = None
         self._late.clear()
 
+    def forget_cell(self) -> None:
+        """The last cell was nobody's."""
+        self.pipes = None
+        _set_task_pipes(None)
+
     def rehearse(self) -> None:
         """What a cell does here, without effect."""
         Pipes(-1, -1)

@@ -42,11 +42,12 @@ def _report(profile: Any, threads: int) -> bytes:
 
 def _settle(session: Any) -> None:
     """Makes the memory ready to be shared: what a child would change is changed here, once."""
+    session.warm_up()
     gc.collect()
     # Filled with the names of a thousand imports, this cache would touch a page of each when a
     # session's own look-ups push them out.
     getattr(sys, "_clear_internal_caches", sys._clear_type_cache)()
-    session.warm_up()
+    session.practise()
     gc.freeze()
 
 
