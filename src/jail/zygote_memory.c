@@ -76,15 +76,40 @@ void zygote_place_arenas(void)
     set_allocator(&(struct arena_allocator){.alloc = alloc_arena, .free = free_arena});
 }
 
-/* ---- huge pages --------------------------------------------------------------------------------
+/* ---- mappings
+ * ------------------------------------------------------------------------------------
  */
 
-/* The interpreter's own memory: private, writable, without a file. */
-static bool parse_range(const char *line, uintptr_t *from, uintptr_t *to)
+struct range {
+    uintptr_t from, to;
+    uint64_t offset; /* in its file */
+    uint64_t inode;  /* 0: no file */
+    char rights[5];
+    char path[8]; /* how it begins */
+};
+
+static size_t read_ranges(struct range *ranges, size_t max)
 {
-    char rights[5] = "", path[16] = "";
-    int n = sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %*s %*s %*s %15s", from, to, rights, path);
-    return n >= 3 && strcmp(rights, "rw-p") == 0 && (n == 3 || strcmp(path, "[heap]") == 0);
+    FILE *maps = fopen("/proc/self/maps", "re");
+    if (maps == NULL)
+        return 0;
+    size_t n = 0;
+    char line[512];
+    while (n < max && fgets(line, sizeof(line), maps) != NULL) {
+        struct range *r = &ranges[n];
+        r->path[0] = '\0';
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %" SCNx64 " %*s %" SCNu64 " %7s", &r->from,
+                   &r->to, r->rights, &r->offset, &r->inode, r->path) >= 5)
+            n++;
+    }
+    fclose(maps);
+    return n;
+}
+
+/* The interpreter's own memory: private, writable, without a file. */
+static bool is_own(const struct range *r)
+{
+    return strcmp(r->rights, "rw-p") == 0 && (r->path[0] == '\0' || strcmp(r->path, "[heap]") == 0);
 }
 
 /* Piece by piece: one that cannot be collapsed (nothing in it) must not stop the others. */
@@ -95,25 +120,45 @@ static void collapse(uintptr_t from, uintptr_t to, uint64_t deadline_ms)
         madvise((void *)from, HUGE_BYTES, MADV_COLLAPSE);
 }
 
+/* Does `b` go on where `a` ends, in memory and in the file? */
+static bool is_continued(const struct range *a, const struct range *b)
+{
+    return a->inode != 0 && a->inode == b->inode && a->to == b->from &&
+           a->offset + (a->to - a->from) == b->offset;
+}
+
+static bool has_rights(const struct range *r, const char *rights)
+{
+    return strcmp(r->rights, rights) == 0;
+}
+
+/* The kernel joins neighbours of one file with the same rights. Constants take those of the code
+ * beside them, and what the linker protected after it had written it those of the data behind. */
+static void join(const struct range *r, bool has_before, bool has_after)
+{
+    if (!has_rights(r, "r--p"))
+        return;
+    bool is_before = has_before && is_continued(r - 1, r);
+    bool is_after = has_after && is_continued(r, r + 1);
+    bool at_code =
+        (is_before && has_rights(r - 1, "r-xp")) || (is_after && has_rights(r + 1, "r-xp"));
+    bool at_data = is_after && has_rights(r + 1, "rw-p");
+    if (at_code != at_data)
+        mprotect((void *)r->from, r->to - r->from, PROT_READ | (at_code ? PROT_EXEC : PROT_WRITE));
+}
+
 void zygote_gather_memory(void)
 {
     if (arenas.next != 0)
         munmap((void *)arenas.usable, arenas.end - arenas.usable);
     arenas.next = 0;
-    FILE *maps = fopen("/proc/self/maps", "re");
-    if (maps == NULL)
-        return;
     /* Read whole before anything changes: collapsing may take memory for the stream's buffer. */
-    static struct {
-        uintptr_t from, to;
-    } ranges[1024];
-    size_t n = 0;
-    char line[512];
-    while (n < ARRAY_LEN(ranges) && fgets(line, sizeof(line), maps) != NULL)
-        if (parse_range(line, &ranges[n].from, &ranges[n].to))
-            n++;
-    fclose(maps);
+    static struct range ranges[8192];
+    size_t n = read_ranges(ranges, ARRAY_LEN(ranges));
+    for (size_t i = 0; i < n; i++)
+        join(&ranges[i], i > 0, i + 1 < n);
     uint64_t deadline_ms = clock_mono_ms() + BUDGET_MS;
     for (size_t i = 0; i < n; i++)
-        collapse(ranges[i].from, ranges[i].to, deadline_ms);
+        if (is_own(&ranges[i]))
+            collapse(ranges[i].from, ranges[i].to, deadline_ms);
 }

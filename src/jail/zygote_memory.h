@@ -9,5 +9,9 @@ void zygote_place_arenas(void);
 /* Puts the libraries' objects into huge pages, where the kernel can (Linux 6.1): a fork then copies
  * one entry for 2 MiB instead of 512, and a child that writes still copies 4 KiB at a time. Only
  * this once and only here: huge pages that the kernel made later in a session would be its own
- * copies. What does not work changes nothing but the time a fork takes. */
+ * copies. What does not work changes nothing but the time a fork takes.
+ *
+ * And makes of the five mappings that a library has two, because each takes a process half a
+ * kilobyte of the kernel's memory and its fork time: constants may be executed then, and tables of
+ * the linker written. Whoever runs in a session could ask for both himself. */
 void zygote_gather_memory(void);

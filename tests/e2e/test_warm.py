@@ -33,6 +33,16 @@ def test_detailed_health_tells_what_is_ready(daemon):
     assert data["python_version"].startswith("3.")
 
 
+def test_a_library_takes_few_mappings(daemon):
+    code = """
+import collections
+lines = [line.split() for line in open("/proc/self/maps")]
+files = collections.Counter(line[5] for line in lines if len(line) > 5 and ".so" in line[5])
+print(sum(files.values()) / len(files))
+"""
+    assert float(run(daemon, code).stdout) < 3  # five, as the linker makes them
+
+
 def test_without_the_repl_each_run_is_a_cold_python(launch):
     config = "default_profile: p\nprofiles: {p: {preload: [import decimal as d]}}\n"
     daemon = launch(config=config + "repl_enabled: true\n", env={"REPL_ENABLED": "false"})
