@@ -74,6 +74,14 @@ def test_sessions_have_the_names_of_the_profile(zygote: Zygote) -> None:
     peer.close()
 
 
+def test_practice_leaves_nothing_behind(zygote: Zygote) -> None:
+    peer = zygote.spawn()
+    assert peer.value("__import__('sys').path.count('')") == "1"
+    assert peer.value("__import__('threading').active_count()") == "1"
+    assert int(peer.value("len(__import__('os').listdir('/proc/self/fd'))")) == 8
+    peer.close()
+
+
 def test_sessions_are_apart_and_draw_different_numbers(zygote: Zygote) -> None:
     first, second = zygote.spawn(), zygote.spawn()
     first.run("x = 1")

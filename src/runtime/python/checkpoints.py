@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Any, Dict, List, Optional
+from typing import Any, ContextManager, Dict, List, Optional
 
 from . import jsontext, library
 
@@ -73,6 +73,10 @@ class Checkpoints:
             copied.order = jsontext.read_object(order.text())
             copied.descriptors = order.descriptors()
         return copied
+
+    def without_forks(self) -> ContextManager[None]:
+        """`with` it make() does all but fork."""
+        return self._forks.pretended()
 
     def is_alone(self) -> bool:
         """Does only this thread run?"""

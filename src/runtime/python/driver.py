@@ -98,18 +98,23 @@ class Session:
             with practice.Stage() as stage:
                 self._open(stage.fd)
                 self._cells.warm_up()
-                self._run_cells(stage)
-                self._channel.close()
-                self._streams.forget_cell()
+                try:
+                    self._run_cells(stage)
+                finally:
+                    self._channel.close()
+                    self._streams.forget_cell()
         self._names = names.Names(vars(self._main))
 
     def _run_cells(self, stage: practice.Stage) -> None:
         for source in practice.SOURCES:
-            stage.send(source)
+            stage.send_cell(source)
             self._step()
             stage.take_answer()
             self._cells.forget_last()
-            self._rehearsal.run(self._channel, self._streams, self._names)
+            stage.send_checkpoint()
+            with self._checkpoints.without_forks():
+                self._step()
+            stage.take_answer()
 
     def _warm_up_saving(self) -> None:
         null = os.open(os.devnull, os.O_WRONLY)

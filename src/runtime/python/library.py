@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import faulthandler
 import os
-from typing import Callable, List, Optional
+from typing import Any, Callable, Iterator, List, Optional
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 PATH = os.path.join(os.path.dirname(_HERE), "libcella_enter.so")
@@ -121,7 +122,7 @@ class Forks:
             return
         self._fork_awake = _LIBRARY.cella_fork_awake  # type: ignore[union-attr]
         self.count_threads = _LIBRARY.cella_count_threads  # type: ignore[union-attr]
-        self._checkpoint = _LIBRARY.cella_checkpoint  # type: ignore[union-attr]
+        self._checkpoint: Any = _LIBRARY.cella_checkpoint  # type: ignore[union-attr]
         self._wake = _LIBRARY.cella_wake  # type: ignore[union-attr]
         self._wake.argtypes = [ctypes.c_bool]
         self._wake.restype = ctypes.POINTER(Descriptors)
@@ -134,6 +135,18 @@ class Forks:
         `ours` are descriptors of the driver's, the session's own socket first."""
         ours = ours[:_MAX_OURS]
         return int(self._checkpoint(channel, self._numbers(*ours), len(ours), self._order_at))
+
+    @contextlib.contextmanager
+    def pretended(self) -> Iterator[None]:
+        """`with` it checkpoint() tells of a copy and makes none."""
+        if not self.is_possible:
+            yield
+            return
+        checkpoint, self._checkpoint = self._checkpoint, lambda *_: 1
+        try:
+            yield
+        finally:
+            self._checkpoint = checkpoint
 
     def fork_awake(self, kept: int, ours: List[int]) -> int:
         """The pid of a copy, or -errno; 0 in the copy, where `kept` is open, and nothing else that

@@ -49,14 +49,20 @@ class Stage:
             os.close(kept)
         self._daemon.close()
 
-    def send(self, source: str) -> None:
-        document = f'{{"op":"exec","id":0,"code":{jsontext.quote(source)},"names":"changes"}}'
-        payload = jsontext.to_bytes(document)
-        pipes = [os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC) for _ in range(2)]
-        rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", pipes))
-        self._daemon.sendmsg([len(payload).to_bytes(4, "little") + payload], [rights])
-        for fd in pipes:
-            os.close(fd)
+    def send_cell(self, source: str) -> None:
+        text = jsontext.quote(source)
+        self._send(f'{{"op":"exec","id":0,"code":{text},"names":"changes"}}', 2)
+
+    def send_checkpoint(self) -> None:
+        self._send('{"op":"checkpoint","id":0}', 1)
 
     def take_answer(self) -> None:
         self._daemon.recv(_MAX_ANSWER_BYTES)
+
+    def _send(self, document: str, n_descriptors: int) -> None:
+        payload = jsontext.to_bytes(document)
+        sent = [os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC) for _ in range(n_descriptors)]
+        rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", sent))
+        self._daemon.sendmsg([len(payload).to_bytes(4, "little") + payload], [rights])
+        for fd in sent:
+            os.close(fd)
