@@ -76,8 +76,7 @@ void zygote_place_arenas(void)
     set_allocator(&(struct arena_allocator){.alloc = alloc_arena, .free = free_arena});
 }
 
-/* ---- mappings
- * ------------------------------------------------------------------------------------
+/* ---- mappings and huge pages ------------------------------------------------------------------
  */
 
 struct range {
