@@ -33,6 +33,10 @@ static int receive_descriptor(int control_fd)
     return fd;
 }
 
+void cella_place_arenas(void)
+{
+}
+
 int cella_zygote_serve(int control_fd)
 {
     for (;;) {
