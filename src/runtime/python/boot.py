@@ -29,6 +29,7 @@ MODULES = (
     "inputs",
     "sources",
     "tracebacks",
+    "pretty",
     "outputs",
     "plots",
     "awaits",

@@ -4,12 +4,11 @@ an object whose own methods fail is shown with that failure."""
 from __future__ import annotations
 
 import binascii
-import itertools
 import json
 import sys
 from typing import Any, Callable, Optional, Tuple
 
-from . import jsontext
+from . import jsontext, pretty
 
 MAX_TEXT_CHARS = 1 << 20
 MAX_IMAGE_BYTES = 24 << 20
@@ -19,16 +18,14 @@ _SHORT_TABLE_ROWS = 20
 
 _quote = jsontext.quote
 _is_plain = jsontext.is_plain
-_islice = itertools.islice
+_pretty = pretty.text_of
+_failure_of = pretty.failure_of
 _to_base64 = binascii.b2a_base64
 _dumps = json.dumps
 _modules = sys.modules
 
 _PLAIN = frozenset((int, float, complex, bool, type(None)))
-_MAX_ITEMS = {
-    **dict.fromkeys((str, bytes, bytearray), MAX_TEXT_CHARS),
-    **dict.fromkeys((list, tuple, dict, set, frozenset), 20_000),
-}
+_LONG = frozenset((str, bytes, bytearray))
 
 
 def value_of(obj: Any) -> str:
@@ -66,40 +63,40 @@ def png_size(png: bytes) -> Tuple[int, int]:
 
 
 def text_of(obj: Any) -> str:
-    """repr(), never longer than MAX_TEXT_CHARS and a note."""
+    """As IPython writes it (pretty.py), never longer than MAX_TEXT_CHARS and a note."""
+    kind = type(obj)
     try:
-        text, note = _bounded_repr(obj)
-        text = "".join((text,))  # a plain str, whatever __repr__ returned
+        if kind in _PLAIN:
+            return repr(obj)
+        if kind in _LONG:
+            return _long_text(obj)
+        return _pretty_text(obj)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        return f"<{type(obj).__name__} object; its __repr__ failed: {_short(error)}>"
-    if len(text) > MAX_TEXT_CHARS:
-        note = note or f"... ({len(text) - MAX_TEXT_CHARS} characters more)"
-        text = text[:MAX_TEXT_CHARS]
-    return text + note if note else text
+        return _failure_of(obj, error)
 
 
-def _bounded_repr(obj: Any) -> Tuple[str, str]:
-    """The text, and a note if it is not all. Large built-in containers are cut before they are
-    written out: a list of 10**8 numbers would otherwise need gigabytes to be shown."""
-    kind = type(obj)
-    limit = _MAX_ITEMS.get(kind)
-    if limit is None or len(obj) <= limit:
-        return repr(obj), ""
-    note = f"... ({len(obj) - limit} of {len(obj)} items not shown)"
-    if kind is dict:
-        return repr(dict(_islice(obj.items(), limit))), note
-    if kind is set or kind is frozenset:
-        return repr(kind(_islice(obj, limit))), note
-    return repr(obj[:limit]), note
-
-
-def _short(error: BaseException) -> str:
+def _pretty_text(obj: Any) -> str:
     try:
-        return f"{type(error).__name__}: {error}"[:500]
-    except Exception:
-        return type(error).__name__
+        text, is_whole = _pretty(obj, MAX_TEXT_CHARS)
+        return text if is_whole else text + "... (the rest is not shown)"
+    except RecursionError:  # repr() goes deeper
+        text = "".join((repr(obj),))
+        return text[:MAX_TEXT_CHARS]
+
+
+def _long_text(obj: Any) -> str:
+    """Cut before it is written out, which may take ten times the memory."""
+    left_out = len(obj) - MAX_TEXT_CHARS
+    if left_out <= 0:
+        text = repr(obj)
+        if len(text) <= MAX_TEXT_CHARS:
+            return text
+    else:
+        text = repr(obj[:MAX_TEXT_CHARS])
+    note = f"... ({max(left_out, 0) or 'some'} of {len(obj)} items not shown)"
+    return text[:MAX_TEXT_CHARS] + note
 
 
 def _call(obj: Any, name: str) -> Any:
