@@ -148,7 +148,7 @@ static bool take_event(void *context, const char *name, const char *data, size_t
     bool goes_on = true;
     if (strcmp(name, "output") == 0)
         goes_on = take_output(run, event);
-    else if (strcmp(name, "display") == 0)
+    else if (strcmp(name, "display") == 0 || strcmp(name, "update") == 0)
         cli_show_output(run->cell->show, event);
     else if (strcmp(name, "result") == 0 && run->answer == NULL)
         run->answer = json_incref(event);

@@ -187,7 +187,7 @@ static void on_output(void *context, enum output_stream stream, const char *byte
         waiting->dropped_bytes += len;
 }
 
-static void on_display(void *context, const json_t *output)
+static void on_display(void *context, const json_t *output, bool is_update)
 {
     struct exec_call *waiting = context;
     size_t size = display_size(output);
@@ -198,8 +198,16 @@ static void on_display(void *context, const json_t *output)
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
     struct json_out json = JSON_OUT(&out);
     json_put_value(&json, output);
-    if (!waiting->call->sink->event(waiting->call, "display", buf_str(&out), out.len))
+    const char *name = is_update ? "update" : "display";
+    if (!waiting->call->sink->event(waiting->call, name, buf_str(&out), out.len))
         waiting->dropped_bytes += out.len;
+}
+
+static void on_clear(void *context, bool waits)
+{
+    struct exec_call *waiting = context;
+    const char *text = waits ? "{\"wait\":true}" : "{\"wait\":false}";
+    waiting->call->sink->event(waiting->call, "clear", text, strlen(text));
 }
 
 /* ---- the call ----------------------------------------------------------------------------------
@@ -208,6 +216,7 @@ static void on_display(void *context, const json_t *output)
 static const struct exec_listener plain_listener = {.on_result = on_result, .on_failed = on_failed};
 static const struct exec_listener stream_listener = {.on_output = on_output,
                                                      .on_display = on_display,
+                                                     .on_clear = on_clear,
                                                      .on_result = on_result,
                                                      .on_failed = on_failed};
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* What a member must be. */
-enum member_type { MEMBER_TEXT, MEMBER_COUNT, MEMBER_ANY };
+enum member_type { MEMBER_TEXT, MEMBER_COUNT, MEMBER_ANY, MEMBER_DTYPES, MEMBER_HEAD };
 
 struct member {
     const char *name;
@@ -11,7 +11,13 @@ struct member {
     bool is_required;
 };
 
-enum { MEMBERS_MAX = 6 };
+enum {
+    MEMBERS_MAX = 6,
+    COLUMNS_MAX = 200, /* of a table, described */
+    HEAD_ROWS_MAX = 5,
+    CELL_MAX = 1024, /* bytes of a name, a type or a cell of a table */
+    DISPLAY_ID_MAX = 200,
+};
 
 static const struct {
     const char *type;
@@ -33,7 +39,9 @@ static const struct {
      {{"text", MEMBER_TEXT, true},
       {"html", MEMBER_TEXT, false},
       {"rows", MEMBER_COUNT, false},
-      {"columns", MEMBER_COUNT, false}}},
+      {"columns", MEMBER_COUNT, false},
+      {"dtypes", MEMBER_DTYPES, false},
+      {"head", MEMBER_HEAD, false}}},
 };
 
 /* Index into types, or -1. */
@@ -46,6 +54,57 @@ static int find_type(const json_t *output)
     return -1;
 }
 
+static bool is_short_text(const json_t *value, size_t max)
+{
+    return json_is_string(value) && json_string_length(value) <= max;
+}
+
+/* [{"name": "a", "dtype": "int64"}, ...] */
+static bool is_dtypes(const json_t *list)
+{
+    size_t i;
+    json_t *column;
+    if (!json_is_array(list) || json_array_size(list) > COLUMNS_MAX)
+        return false;
+    json_array_foreach(list, i, column)
+    {
+        if (json_object_size(column) != 2 ||
+            !is_short_text(json_object_get(column, "name"), CELL_MAX) ||
+            !is_short_text(json_object_get(column, "dtype"), CELL_MAX))
+            return false;
+    }
+    return true;
+}
+
+static bool is_row(const json_t *row)
+{
+    size_t i;
+    json_t *cell;
+    if (!json_is_array(row) || json_array_size(row) > COLUMNS_MAX)
+        return false;
+    json_array_foreach(row, i, cell)
+    {
+        if (!is_short_text(cell, CELL_MAX))
+            return false;
+    }
+    return true;
+}
+
+/* [["1", "x"], ...] */
+static bool is_head(const json_t *list)
+{
+    size_t i;
+    json_t *row;
+    if (!json_is_array(list) || json_array_size(list) > HEAD_ROWS_MAX)
+        return false;
+    json_array_foreach(list, i, row)
+    {
+        if (!is_row(row))
+            return false;
+    }
+    return true;
+}
+
 static bool has_type(const json_t *value, enum member_type type)
 {
     switch (type) {
@@ -55,6 +114,10 @@ static bool has_type(const json_t *value, enum member_type type)
         return json_is_integer(value) && json_integer_value(value) >= 0;
     case MEMBER_ANY:
         return true;
+    case MEMBER_DTYPES:
+        return is_dtypes(value);
+    case MEMBER_HEAD:
+        return is_head(value);
     }
     return false;
 }
@@ -81,12 +144,16 @@ int display_check(json_t *output, struct err *e)
             return err_set(e, ERR_INVALID, "a %s output whose %s is missing or of the wrong type",
                            types[type].type, members[i].name);
     }
+    const json_t *id = json_object_get(output, "display_id");
+    if (id != NULL && !is_short_text(id, DISPLAY_ID_MAX))
+        return err_set(e, ERR_INVALID, "an output whose display_id is no short text");
     const char *name;
     json_t *value;
     void *next;
     json_object_foreach_safe(output, next, name, value)
     {
-        if (strcmp(name, "type") != 0 && find_member(members, name) == NULL)
+        if (strcmp(name, "type") != 0 && strcmp(name, "display_id") != 0 &&
+            find_member(members, name) == NULL)
             json_object_del(output, name);
     }
     return 0;

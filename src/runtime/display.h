@@ -6,7 +6,8 @@
 #include <jansson.h>
 
 /* Checks that `output` is a typed output: a known type, its members present and of the right JSON
- * type. Members that this version does not know are removed. */
+ * type; `display_id`, by which a later output may replace it, is short. Members that this version
+ * does not know are removed. */
 int display_check(json_t *output, struct err *e);
 
 /* Bytes of all its strings: what counts against a budget. */

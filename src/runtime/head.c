@@ -282,12 +282,26 @@ static void on_display(struct head *head, json_t *frame)
 {
     struct err e;
     json_t *output = json_object_get(frame, "output");
+    bool is_update = json_is_true(json_object_get(frame, "update"));
     if (!is_running(head, frame))
         break_head(head, "an output for a cell that does not run");
     else if (display_check(output, &e) < 0)
         break_head(head, e.message);
+    else if (is_update && json_object_get(output, "display_id") == NULL)
+        break_head(head, "an update of an output without a display_id");
     else
-        head->listener->on_display(head, output);
+        head->listener->on_display(head, output, is_update);
+}
+
+static void on_clear(struct head *head, json_t *frame)
+{
+    const json_t *waits = json_object_get(frame, "wait");
+    if (!is_running(head, frame))
+        break_head(head, "it cleared the outputs of a cell that does not run");
+    else if (waits != NULL && !json_is_boolean(waits))
+        break_head(head, "it cleared outputs, and whether at once is unclear");
+    else
+        head->listener->on_clear(head, json_is_true(waits));
 }
 
 static void on_input(struct head *head, json_t *frame)
@@ -398,7 +412,7 @@ static void on_frame(struct head *head, json_t *frame)
         {"done", on_done},   {"checkpoint", on_forked}, {"display", on_display},
         {"input", on_input}, {"names", on_names},       {"ready", on_ready},
         {"set", on_set},     {"entered", on_entered},   {"woken", on_woken},
-        {"fatal", on_fatal}, {"loaded", on_loaded},
+        {"fatal", on_fatal}, {"loaded", on_loaded},     {"clear", on_clear},
     };
     const char *ev = json_string_value(json_object_get(frame, "ev"));
     for (size_t i = 0; ev != NULL && i < ARRAY_LEN(events); i++) {

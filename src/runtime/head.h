@@ -95,7 +95,10 @@ struct head_listener {
     /* What head_load brought back, and what not. */
     void (*on_loaded)(struct head *head, const json_t *report);
     void (*on_set)(struct head *head); /* what head_setup asked for is in place */
-    void (*on_display)(struct head *head, json_t *output); /* answer with head_ack */
+    /* Answer both with head_ack. An update has a display_id. */
+    void (*on_display)(struct head *head, json_t *output, bool is_update);
+    /* What was shown so far is to be dropped: now, or once there is something in its place. */
+    void (*on_clear)(struct head *head, bool waits);
     void (*on_done)(struct head *head, const struct head_verdict *verdict);
     /* The cell waits for a line: answer with head_input. A second one replaces the first. */
     void (*on_input)(struct head *head, const struct head_prompt *prompt);

@@ -267,10 +267,11 @@ static void on_lost_head(struct head *head, const struct head_end_facts *facts)
 }
 
 /* A head on the shelf runs no cell: it has nothing else to say. */
-static void unexpected_display(struct head *head, json_t *output)
+static void unexpected_display(struct head *head, json_t *output, bool is_update)
 {
     (void)head;
     (void)output;
+    (void)is_update;
 }
 
 static void unexpected_done(struct head *head, const struct head_verdict *verdict)
@@ -282,6 +283,12 @@ static void unexpected_done(struct head *head, const struct head_verdict *verdic
 static void unexpected_set(struct head *head)
 {
     (void)head;
+}
+
+static void unexpected_clear(struct head *head, bool waits)
+{
+    (void)head;
+    (void)waits;
 }
 
 static void unexpected_input(struct head *head, const struct head_prompt *prompt)
@@ -320,6 +327,7 @@ static const struct head_listener shelf_listener = {
     .on_names = unexpected_names,
     .on_denied = ignore_denied,
     .on_display = unexpected_display,
+    .on_clear = unexpected_clear,
     .on_done = unexpected_done,
     .on_signaled = ignore_signal,
     .on_over_quota = ignore_quota,

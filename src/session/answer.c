@@ -69,6 +69,9 @@ static json_t *fit_output(json_t *output, size_t room, uint64_t *omitted)
         return output;
     if (is_picture(output) || !json_is_string(json_object_get(output, "text"))) {
         json_t *note = make_note(output, size);
+        json_t *id = json_object_get(output, "display_id");
+        if (id != NULL) /* an update may be shorter */
+            json_object_set(note, "display_id", id);
         json_decref(output);
         *omitted += size;
         return note;
@@ -78,10 +81,36 @@ static json_t *fit_output(json_t *output, size_t room, uint64_t *omitted)
         if (json_object_get(output, "rows") == NULL)
             json_object_set_new(output, "type", json_string("text"));
     size_t left = display_size(output);
+    if (left > room && json_object_del(output, "head") == 0)
+        left = display_size(output);
+    if (left > room && json_object_del(output, "dtypes") == 0)
+        left = display_size(output);
     if (left > room)
         cut_text_member(output, room);
     *omitted += size - MIN(size, MIN(left, room));
     return output;
+}
+
+/* Takes the reference; the caller keeps what it gets. */
+static json_t *admit(struct exec *exec, json_t *output)
+{
+    if (goes_beside_budget(exec, output))
+        return output;
+    size_t room = exec->budget - MIN(exec->budget, exec->outputs_size);
+    output = fit_output(output, room, &exec->omitted_output_bytes);
+    exec->outputs_size += display_size(output);
+    return output;
+}
+
+/* What it took is free for others. */
+static void release(struct exec *exec, json_t *output)
+{
+    size_t size = display_size(output);
+    if (is_picture(output))
+        exec->pictures_left += size;
+    else
+        exec->outputs_size -= MIN(exec->outputs_size, size);
+    json_decref(output);
 }
 
 void answer_add_output(struct exec *exec, json_t *output)
@@ -93,13 +122,72 @@ void answer_add_output(struct exec *exec, json_t *output)
     if (exec->n_outputs % OUTPUTS_STEP == 0)
         exec->outputs =
             mem_realloc(exec->outputs, (exec->n_outputs + OUTPUTS_STEP) * sizeof(*exec->outputs));
-    json_incref(output);
-    if (!goes_beside_budget(exec, output)) {
-        size_t room = exec->budget - MIN(exec->budget, exec->outputs_size);
-        output = fit_output(output, room, &exec->omitted_output_bytes);
-        exec->outputs_size += display_size(output);
+    exec->outputs[exec->n_outputs++] = admit(exec, json_incref(output));
+}
+
+bool answer_update_output(struct exec *exec, const json_t *output)
+{
+    const char *id = string_of(output, "display_id");
+    bool is_found = false;
+    for (size_t i = 0; i < exec->n_outputs; i++) {
+        const json_t *theirs = json_object_get(exec->outputs[i], "display_id");
+        if (theirs == NULL || strcmp(json_string_value(theirs), id) != 0)
+            continue;
+        release(exec, exec->outputs[i]);
+        exec->outputs[i] = admit(exec, json_copy((json_t *)(uintptr_t)output));
+        is_found = true;
     }
-    exec->outputs[exec->n_outputs++] = output;
+    return is_found;
+}
+
+/* ---- clearing ----------------------------------------------------------------------------------
+ */
+
+static bool has_more(const struct exec *exec)
+{
+    bool has = exec->n_outputs > exec->clear.n_outputs;
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        has = has || exec->pipes[i].capture.total > exec->clear.totals[i];
+    return has;
+}
+
+static void drop_shown(struct exec *exec)
+{
+    size_t n = MIN(exec->clear.n_outputs, exec->n_outputs);
+    exec->clear.is_pending = false;
+    for (size_t i = 0; i < n; i++)
+        release(exec, exec->outputs[i]);
+    exec->n_outputs -= n;
+    for (size_t i = 0; i < exec->n_outputs; i++)
+        exec->outputs[i] = exec->outputs[i + n];
+    if (exec->n_outputs == 0) { /* so that there is a place for every OUTPUTS_STEP-th */
+        free(exec->outputs);
+        exec->outputs = NULL;
+        exec->outputs_size = 0;
+    } else {
+        size_t room = (exec->n_outputs + OUTPUTS_STEP - 1) / OUTPUTS_STEP * OUTPUTS_STEP;
+        exec->outputs = mem_realloc(exec->outputs, room * sizeof(*exec->outputs));
+    }
+    exec->omitted_output_bytes = 0;
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        output_capture_forget(&exec->pipes[i].capture, &exec->session->rings[i], exec->id,
+                              exec->clear.totals[i]);
+}
+
+void answer_clear_pending(struct exec *exec)
+{
+    if (exec->clear.is_pending && has_more(exec))
+        drop_shown(exec);
+}
+
+void answer_clear(struct exec *exec, bool waits)
+{
+    answer_clear_pending(exec);
+    exec->clear = (struct exec_clear){.is_pending = true, .n_outputs = exec->n_outputs};
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        exec->clear.totals[i] = exec->pipes[i].capture.total;
+    if (!waits)
+        drop_shown(exec);
 }
 
 /* ---- texts -------------------------------------------------------------------------------------
@@ -273,7 +361,7 @@ static void free_outputs(json_t **outputs, size_t n)
 static void start_over(struct exec *exec, const struct output_rest rests[OUTPUT_STREAMS])
 {
     exec->outputs = NULL;
-    exec->n_outputs = exec->outputs_size = 0;
+    exec->n_outputs = exec->outputs_size = exec->clear.n_outputs = 0;
     exec->omitted_output_bytes = 0;
     exec->denied = NULL;
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
@@ -302,6 +390,9 @@ static void make_texts(struct exec *exec, const struct answer_facts *facts, stru
 void answer_send(struct exec *exec, const struct answer_facts *facts)
 {
     bool is_last = facts->status != EXEC_RUNNING && facts->status != EXEC_INPUT;
+    if (exec->clear.is_pending && (facts->value != NULL || facts->error != NULL))
+        drop_shown(exec);
+    answer_clear_pending(exec);
     struct output_rest rests[OUTPUT_STREAMS] = {0};
     for (size_t i = 0; i < OUTPUT_STREAMS && !is_last; i++)
         output_capture_set_aside(&exec->pipes[i].capture, &exec->session->rings[i], exec->id,

@@ -6,6 +6,11 @@
 
 /* Keeps a typed output for the answer, within the budget. */
 void answer_add_output(struct exec *exec, json_t *output);
+/* Puts it in the place of those with its display_id; false if there is none. */
+bool answer_update_output(struct exec *exec, const json_t *output);
+/* Drops what the answer has so far, typed outputs and text; if it `waits`, once there is more. */
+void answer_clear(struct exec *exec, bool waits);
+void answer_clear_pending(struct exec *exec);
 
 /* What becomes of a cell, before it is cut. */
 struct answer_facts {

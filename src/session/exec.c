@@ -252,14 +252,26 @@ static void echo_error(struct exec *exec, const json_t *error)
     echo(exec, OUTPUT_STDERR, buf_str(&text));
 }
 
-void exec_on_display(struct session *session, json_t *output)
+void exec_on_display(struct session *session, json_t *output, bool is_update)
 {
     struct exec *exec = session->running;
     exec_drain(exec);
     echo(exec, OUTPUT_STDOUT, text_of(output));
     if (exec->listener != NULL && exec->listener->on_display != NULL)
-        exec->listener->on_display(exec->context, output);
-    answer_add_output(exec, output);
+        exec->listener->on_display(exec->context, output, is_update);
+    if (!is_update || !answer_update_output(exec, output))
+        answer_add_output(exec, output);
+    answer_clear_pending(exec);
+    head_ack(session->head);
+}
+
+void exec_on_clear(struct session *session, bool waits)
+{
+    struct exec *exec = session->running;
+    exec_drain(exec);
+    if (exec->listener != NULL && exec->listener->on_clear != NULL)
+        exec->listener->on_clear(exec->context, waits);
+    answer_clear(exec, waits);
     head_ack(session->head);
 }
 

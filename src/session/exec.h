@@ -93,11 +93,13 @@ struct exec_result {
     const json_t *extra; /* an object whose members belong to the answer; NULL: none */
 };
 
-/* on_output and on_display may be NULL. on_result or on_failed is the last that is said. */
+/* on_output, on_display and on_clear may be NULL. on_result or on_failed is the last that is said.
+ */
 struct exec_listener {
     /* Whole characters, as far as the bytes are text. */
     void (*on_output)(void *context, enum output_stream stream, const char *bytes, size_t len);
-    void (*on_display)(void *context, const json_t *output);
+    void (*on_display)(void *context, const json_t *output, bool is_update);
+    void (*on_clear)(void *context, bool waits);
     void (*on_result)(void *context, const struct exec_result *result);
     void (*on_failed)(void *context, const struct err *e); /* it never ran */
 };
@@ -123,6 +125,13 @@ struct exec_request {
     bool is_durable; /* the answer waits until what the cell did is safe on disk */
     bool is_trial;   /* see trial.h */
     struct exec_wait wait;
+};
+
+/* What was shown up to here goes once something follows it. */
+struct exec_clear {
+    bool is_pending;
+    size_t n_outputs;
+    uint64_t totals[OUTPUT_STREAMS]; /* bytes written by then */
 };
 
 struct exec {
@@ -164,6 +173,7 @@ struct exec {
     size_t n_outputs;
     size_t outputs_size; /* bytes within the budget, see display_size */
     uint64_t omitted_output_bytes;
+    struct exec_clear clear;
     struct exec_denied *denied;   /* NULL: none */
     struct exec_outcome *outcome; /* how it ended, if that is kept for somebody */
     bool is_held;                 /* the outcome is not to be told yet */
@@ -201,7 +211,8 @@ bool session_supersede(struct session *session);
  */
 
 void exec_begin_next(struct session *session); /* if it is idle and a cell waits */
-void exec_on_display(struct session *session, json_t *output);
+void exec_on_display(struct session *session, json_t *output, bool is_update);
+void exec_on_clear(struct session *session, bool waits);
 void exec_on_denied(struct session *session, const char *call);
 void exec_on_verdict(struct session *session, const struct head_verdict *verdict);
 /* The session's timer, for the alarms that concern cells. */

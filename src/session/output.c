@@ -259,6 +259,23 @@ void output_capture_append(struct output_capture *capture, const char *data, siz
     buf_append(&capture->head, data, MIN(len, room));
 }
 
+void output_capture_forget(struct output_capture *capture, const struct output_ring *ring,
+                           uint64_t exec_id, uint64_t offset)
+{
+    if (offset <= capture->told)
+        return;
+    capture->told = MIN(offset, capture->total);
+    buf_clear(&capture->head);
+    if (capture->told == capture->total)
+        return;
+    struct output_range range;
+    output_ring_read(ring, exec_id, capture->told, capture->head_max, &capture->head, &range);
+    capture->told = MIN(capture->told + range.dropped, capture->total);
+    /* What comes is behind what the head did not get: it takes no more. */
+    if (output_capture_new(capture) > capture->head.len)
+        capture->head_max = capture->head.len;
+}
+
 size_t output_whole_prefix(const char *text, size_t len)
 {
     for (size_t back = 1; back < UTF8_MAX && back <= len; back++) {

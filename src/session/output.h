@@ -85,6 +85,10 @@ void output_capture_set_aside(struct output_capture *capture, const struct outpu
                               uint64_t exec_id, struct output_rest *ret);
 void output_capture_restart(struct output_capture *capture, const struct output_rest *rest);
 
+/* The next answer begins `offset` bytes into the stream, if that is later than it would. */
+void output_capture_forget(struct output_capture *capture, const struct output_ring *ring,
+                           uint64_t exec_id, uint64_t offset);
+
 /* Cuts text to `share` bytes, head and tail, as above. */
 uint64_t output_cut_text(const char *text, size_t len, size_t share, struct buf *out);
 

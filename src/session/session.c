@@ -273,10 +273,14 @@ static void on_loaded(struct head *head, const json_t *report)
         restore_on_loaded(session, report);
 }
 
-static void on_display(struct head *head, json_t *output)
+static void on_display(struct head *head, json_t *output, bool is_update)
 {
-    struct session *session = head->owner;
-    exec_on_display(session, output);
+    exec_on_display(head->owner, output, is_update);
+}
+
+static void on_clear(struct head *head, bool waits)
+{
+    exec_on_clear(head->owner, waits);
 }
 
 static void on_done(struct head *head, const struct head_verdict *verdict)
@@ -372,6 +376,7 @@ static const struct head_listener head_listener = {
     .on_names = on_names,
     .on_denied = on_denied,
     .on_display = on_display,
+    .on_clear = on_clear,
     .on_done = on_done,
     .on_signaled = on_signaled,
     .on_over_quota = on_over_quota,

@@ -193,7 +193,7 @@ static void replay(struct exec *exec)
             exec_pipe_replay(&exec->pipes[i]);
     if (exec->listener->on_display != NULL)
         for (size_t i = 0; i < exec->n_outputs; i++)
-            exec->listener->on_display(exec->context, exec->outputs[i]);
+            exec->listener->on_display(exec->context, exec->outputs[i], false);
 }
 
 static void answer_now(struct exec *exec, struct exec_outcome *outcome)

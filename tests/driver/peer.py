@@ -38,6 +38,7 @@ class Answer:
         self.stderr = stderr
         self.events = events  # texts of stdout and display outputs, in order
         self.displays = [event for event in events if isinstance(event, dict)]
+        self.frames: List[Dict[str, Any]] = []  # that brought displays and clears
 
     @property
     def text(self) -> Optional[str]:
@@ -247,6 +248,7 @@ class Running:
         self._out, self._err = out, err
         self._events: List[Any] = []
         self._told = 0
+        self.frames: List[Dict[str, Any]] = []  # displays and clears
         self.questions: List[Dict[str, Any]] = []
 
     def wait_for_output(self, wanted: str) -> None:
@@ -266,14 +268,18 @@ class Running:
                 self._drain(0)
                 continue
             frame = self._receive()
-            if frame["ev"] == "display":
+            if frame["ev"] in ("display", "clear"):
                 assert frame["id"] == self.cell_id
-                self._events.append(frame["output"])
+                self.frames.append(frame)
+                if frame["ev"] == "display":
+                    self._events.append(frame["output"])
                 self.peer.send({"op": "ack", "id": self.cell_id})
                 continue
             assert frame["ev"] == "done" and frame["id"] == self.cell_id, frame
             texts = [_text(self._fds[fd]) for fd in (self._out, self._err)]
-            return Answer(frame, *texts, self._events)
+            answer = Answer(frame, *texts, self._events)
+            answer.frames = self.frames
+            return answer
 
     def rest(self) -> List[str]:
         """Both streams of a cell without a verdict, to their end."""

@@ -112,10 +112,19 @@ static void on_set(struct head *head)
     run_cell(head);
 }
 
-static void on_display(struct head *head, json_t *output)
+static void on_display(struct head *head, json_t *output, bool is_update)
 {
     struct err e;
     require(head->state == HEAD_RUNNING && display_check(output, &e) == 0);
+    const json_t *id = json_object_get(output, "display_id");
+    require(id == NULL ? !is_update : json_string_length(id) <= 200);
+    head_ack(head);
+}
+
+static void on_clear(struct head *head, bool waits)
+{
+    (void)waits;
+    require(head->state == HEAD_RUNNING);
     head_ack(head);
 }
 
@@ -197,6 +206,7 @@ static const struct head_listener listener = {
     .on_loaded = on_loaded,
     .on_set = on_set,
     .on_display = on_display,
+    .on_clear = on_clear,
     .on_done = on_done,
     .on_input = on_input,
     .on_names = on_names,

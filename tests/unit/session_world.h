@@ -138,12 +138,12 @@ static void hear_output(void *context, enum output_stream stream, const char *by
              (int)MIN(len, (size_t)100), bytes);
 }
 
-static void hear_display(void *context, const json_t *output)
+static void hear_display(void *context, const json_t *output, bool is_update)
 {
     struct heard *h = context;
     size_t used = strlen(h->streamed);
-    snprintf(h->streamed + used, sizeof(h->streamed) - used, "display:%s;",
-             json_string_value(json_object_get(output, "text")));
+    snprintf(h->streamed + used, sizeof(h->streamed) - used, "%s:%s;",
+             is_update ? "update" : "display", json_string_value(json_object_get(output, "text")));
 }
 
 static void hear_result(void *context, const struct exec_result *r)

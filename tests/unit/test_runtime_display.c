@@ -19,6 +19,9 @@ static void test_good_ones(void **state)
         "{\"type\":\"svg\",\"svg\":\"<svg/>\"}",
         "{\"type\":\"json\",\"json\":[1,{\"a\":null}],\"text\":\"x\"}",
         "{\"type\":\"dataframe\",\"text\":\"t\",\"html\":\"h\",\"rows\":3,\"columns\":2}",
+        "{\"type\":\"dataframe\",\"text\":\"t\",\"dtypes\":[{\"name\":\"a\",\"dtype\":\"int64\"}],"
+        "\"head\":[[\"1\"],[]]}",
+        "{\"type\":\"text\",\"text\":\"\",\"display_id\":\"x\"}",
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(good); i++) {
@@ -40,6 +43,15 @@ static void test_bad_ones(void **state)
         "{\"type\":\"image\",\"format\":\"png\",\"width\":-1,\"data\":\"\"}",
         "{\"type\":\"image\",\"format\":\"png\",\"width\":1.5,\"data\":\"\"}",
         "{\"type\":\"dataframe\",\"text\":\"\",\"rows\":\"3\"}",
+        "{\"type\":\"dataframe\",\"text\":\"\",\"dtypes\":{}}",
+        "{\"type\":\"dataframe\",\"text\":\"\",\"dtypes\":[5]}",
+        "{\"type\":\"dataframe\",\"text\":\"\",\"dtypes\":[{\"name\":\"a\",\"dtype\":5}]}",
+        "{\"type\":\"dataframe\",\"text\":\"\",\"dtypes\":[{\"name\":\"a\",\"dtype\":\"b\",\"c\":"
+        "\"\"}]}",
+        "{\"type\":\"dataframe\",\"text\":\"\",\"head\":[\"x\"]}",
+        "{\"type\":\"dataframe\",\"text\":\"\",\"head\":[[1]]}",
+        "{\"type\":\"dataframe\",\"text\":\"\",\"head\":[[],[],[],[],[],[]]}",
+        "{\"type\":\"text\",\"text\":\"\",\"display_id\":5}",
     };
     struct err e;
     (void)state;
@@ -62,12 +74,48 @@ static void test_unknown_members_are_removed(void **state)
     assert_int_equal(json_object_size(output), 2);
 }
 
+/* A list of `n` equal items. */
+static json_t *many(json_t *item, size_t n)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append(list, item);
+    json_decref(item);
+    return list;
+}
+
+static int check_with(const char *type, const char *name, json_t *value)
+{
+    struct err e;
+    _json_ json_t *output = json_pack("{ssss}", "type", type, "text", "");
+    json_object_set_new(output, name, value);
+    return display_check(output, &e);
+}
+
+static void test_sizes_are_bounded(void **state)
+{
+    (void)state;
+    char text[2048];
+    memset(text, 'x', sizeof(text));
+    for (size_t n = 200; n <= 201; n++) {
+        int expected = n == 200 ? 0 : -1;
+        json_t *column = json_pack("{ssss}", "name", "a", "dtype", "b");
+        assert_int_equal(check_with("dataframe", "dtypes", many(column, n)), expected);
+        json_t *row = many(json_string("x"), n);
+        assert_int_equal(check_with("dataframe", "head", many(row, 1)), expected);
+        assert_int_equal(check_with("text", "display_id", json_stringn(text, n)), expected);
+    }
+    json_t *row = many(json_stringn(text, 1025), 1);
+    assert_int_equal(check_with("dataframe", "head", many(row, 1)), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good_ones),
         cmocka_unit_test(test_bad_ones),
         cmocka_unit_test(test_unknown_members_are_removed),
+        cmocka_unit_test(test_sizes_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

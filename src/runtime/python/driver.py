@@ -14,9 +14,9 @@ import types
 from typing import Any, Dict, List, NoReturn, Optional
 
 from . import (
-    cells, checkpoints, children, frames, handlers, inputs, interrupts, jsontext, library, loading,
-    names, namespaces, outputs, plots, practice, preload, questions, rebuild, records, rehearsal,
-    saver, saving, streams, surroundings, waking,
+    cells, checkpoints, children, displays, frames, handlers, inputs, interrupts, ipython, jsontext,
+    library, loading, names, namespaces, plots, practice, preload, questions, rebuild, records,
+    rehearsal, saver, saving, streams, surroundings, waking,
 )  # fmt: skip
 
 _RESERVED_DESCRIPTORS = 8
@@ -31,8 +31,6 @@ _Exception = Exception
 _close = os.close
 _write = os.write
 _pipe = os.pipe
-_value_of = outputs.value_of
-_text_of = outputs.text_of
 _quote = jsontext.quote
 
 _OUT_OF_TURN = "input was asked for within another question or display"
@@ -71,7 +69,7 @@ class Session:
         rebuild.main, rebuild.namespace = self._main, vars(self._main)
         self._cells = cells.Cells(self._main, self._gate, self._streams, session_plots)
         self._subject.futures = self._cells.compiler.futures
-        self._display_function = self._make_display()
+        self._displays = displays.Displays(self._tell)
         self._channel: frames.Channel
         self._questions: questions.Questions
         self._reserve = _Reserve()
@@ -81,7 +79,8 @@ class Session:
         self._is_installed = False
         self._cell_id = 0
         self._talker = 0  # the thread that holds the channel's lock
-        session_plots.connect(self._display)
+        session_plots.connect(self._show_figure)
+        ipython.install(self._displays)
 
     def warm_up(self) -> None:
         """In the zygote: what every session would otherwise do for itself."""
@@ -157,7 +156,8 @@ class Session:
         self._streams.install()
         self._inputs.install()
         children.teach_subprocess(self._streams)
-        builtins.display = self._display_function  # type: ignore[attr-defined]
+        builtins.display = self._displays.display  # type: ignore[attr-defined]
+        displays.current["session"] = self._displays
 
     def _serve(self) -> NoReturn:
         try:
@@ -325,22 +325,27 @@ class Session:
         except BaseException as error:
             _fail(fd, error)
 
-    def _display(self, output: str) -> None:
-        """Sends a typed output and waits until the daemon has taken it."""
+    def _tell(self, event: str, members: str) -> bool:
+        """Sends what the cell shows or drops, and waits until the daemon has taken it. False if
+        there is nobody to tell."""
         if not self._is_connected():
-            return
+            return False
         with self._channel.lock, interrupts.Shield(self._gate, self._streams.is_main_thread()):
             if self._is_connected():  # still: the cell may have ended while a thread waited
                 self._talker = _get_ident()
                 try:
-                    self._send_display(output)
+                    self._send_and_wait(event, members)
                 finally:
                     self._talker = 0
+        return True
 
-    def _send_display(self, output: str) -> None:
-        self._channel.send(f'{{"ev":"display","id":{self._cell_id},"output":{output}}}')
+    def _send_and_wait(self, event: str, members: str) -> None:
+        self._channel.send(f'{{"ev":"{event}","id":{self._cell_id},{members}}}')
         while self._channel.receive()["op"] != "ack":
             pass
+
+    def _show_figure(self, output: str) -> None:
+        self._tell("display", f'"output":{output}')
 
     def _ask(self, prompt: str, is_secret: bool) -> Optional[str]:
         """Asks the caller for a line. None is the end of the input."""
@@ -362,23 +367,6 @@ class Session:
             raise RuntimeError(_OUT_OF_TURN)
         if not self._is_connected():
             raise RuntimeError(_TOO_LATE)
-
-    def _make_display(self) -> Any:
-        session = self
-
-        def display(*objects: Any, **options: Any) -> None:
-            """Show objects as outputs of this cell, richly where they can be."""
-            for obj in objects:
-                session._show(obj)
-
-        display.__module__ = "builtins"
-        return display
-
-    def _show(self, obj: Any) -> None:
-        if self._is_connected():
-            self._display(_value_of(obj))
-        else:
-            print(_text_of(obj))
 
     def _is_connected(self) -> bool:
         """False in a forked child, for what outlived its cell, and for a signal handler or a

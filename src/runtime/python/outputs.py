@@ -6,60 +6,102 @@ from __future__ import annotations
 import binascii
 import json
 import sys
-from typing import Any, Callable, Optional, Tuple
+from typing import Any, Callable, Container, Dict, List, Optional
 
-from . import jsontext, pretty
+from . import jsontext, pictures, pretty
 
 MAX_TEXT_CHARS = 1 << 20
 MAX_IMAGE_BYTES = 24 << 20
 _MAX_RICH_CHARS = 4 << 20
-_MAX_TABLE_CHARS = 1 << 20
-_SHORT_TABLE_ROWS = 20
+
+NOTHING = "null"
+Wanted = Optional[Container[str]]
 
 _quote = jsontext.quote
 _is_plain = jsontext.is_plain
 _pretty = pretty.text_of
 _failure_of = pretty.failure_of
 _to_base64 = binascii.b2a_base64
+_from_base64 = binascii.a2b_base64
 _dumps = json.dumps
 _modules = sys.modules
 
 _PLAIN = frozenset((int, float, complex, bool, type(None)))
 _LONG = frozenset((str, bytes, bytearray))
+_UNADORNED = frozenset((*_PLAIN, *_LONG, list, tuple, dict, set, frozenset, type))
+
+_PLAIN_TEXT = "text/plain"
+_JAVASCRIPT = "application/javascript"
+_SHOW_YOURSELF = "_ipython_display_"
+
+# What is shown of an object that offers several: as notebooks choose.
+_TEXTS = {
+    "text/html": ("html", "html"),
+    "text/markdown": ("markdown", "text"),
+    "text/latex": ("latex", "text"),
+    "image/svg+xml": ("svg", "svg"),
+    _JAVASCRIPT: ("html", "html"),
+}
+_IMAGES = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif"}
+_ORDER = (
+    "text/html", "text/markdown", "text/latex", "image/svg+xml", *_IMAGES, _JAVASCRIPT,
+    "application/json",
+)  # fmt: skip
+_METHODS = {
+    "text/html": "_repr_html_",
+    "text/markdown": "_repr_markdown_",
+    "text/latex": "_repr_latex_",
+    "image/svg+xml": "_repr_svg_",
+    "image/png": "_repr_png_",
+    "image/jpeg": "_repr_jpeg_",
+    _JAVASCRIPT: "_repr_javascript_",
+    "application/json": "_repr_json_",
+}
 
 
-def value_of(obj: Any) -> str:
-    """The typed output of an object, as JSON."""
-    if type(obj) in _PLAIN:
-        return text_output(text_of(obj))
-    for make in _MAKERS:
-        try:
-            made = make(obj)
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # SystemExit too: an object being shown does not end the cell
-            continue
+def value_of(obj: Any, include: Wanted = None, exclude: Wanted = None) -> str:
+    """The typed output of an object, as JSON; NOTHING if it showed itself, or if nothing of it is
+    wanted. `include` and `exclude` are MIME types."""
+    if type(obj) not in _UNADORNED:
+        for make in _MAKERS:
+            try:
+                made = make(obj) if include is None and exclude is None else None
+            except KeyboardInterrupt:
+                raise
+            except BaseException:  # SystemExit too: an object being shown does not end the cell
+                continue
+            if made is not None:
+                return made
+        return _by_protocol(obj, include, exclude)
+    return text_output(text_of(obj)) if _is_wanted(_PLAIN_TEXT, include, exclude) else NOTHING
+
+
+def output_of_bundle(bundle: Any) -> str:
+    """The best of what a dictionary by MIME types offers."""
+    if not isinstance(bundle, dict):
+        raise TypeError(f"data must be a dict, got: {type(bundle).__name__}")
+    text = bundle.get(_PLAIN_TEXT)
+    if not isinstance(text, str):
+        text = text_of(bundle) if bundle and text is None else ""
+    for mime in _ORDER:
+        made = _typed(mime, bundle.get(mime), lambda: text) if mime in bundle else None
         if made is not None:
             return made
-    return text_output(text_of(obj))
+    return text_output("".join((text,))[:MAX_TEXT_CHARS])
 
 
 def text_output(text: str) -> str:
     return f'{{"type":"text","text":{_quote(text)}}}'
 
 
-def image_output(png: bytes) -> str:
-    if len(png) > MAX_IMAGE_BYTES:
-        return text_output(f"<an image of {len(png)} bytes: too large to show; save it to a file>")
-    width, height = png_size(png)
-    data = _to_base64(png, newline=False).decode()
-    return (
-        f'{{"type":"image","format":"png","width":{width},"height":{height},"data":"{data}"}}'
-    )
-
-
-def png_size(png: bytes) -> Tuple[int, int]:
-    return int.from_bytes(png[16:20], "big"), int.from_bytes(png[20:24], "big")
+def image_output(data: bytes, form: str = "png", text: str = "") -> str:
+    if len(data) > MAX_IMAGE_BYTES:
+        return text_output(f"<an image of {len(data)} bytes: too large to show; save it to a file>")
+    size = pictures.size_of(data, form)
+    shape = f'"width":{size[0]},"height":{size[1]},' if size is not None else ""
+    said = f',"text":{_quote(text)}' if text else ""
+    encoded = _to_base64(data, newline=False).decode()
+    return f'{{"type":"image","format":"{form}",{shape}"data":"{encoded}"{said}}}'
 
 
 def text_of(obj: Any) -> str:
@@ -99,88 +141,145 @@ def _long_text(obj: Any) -> str:
     return text[:MAX_TEXT_CHARS] + note
 
 
-def _call(obj: Any, name: str) -> Any:
+def _pil_image(obj: Any) -> Optional[str]:
+    module = _modules.get("PIL.Image")
+    if module is None or not isinstance(obj, module.Image):
+        return None
+    return image_output(pictures.png_of(obj), "png", text_of(obj))
+
+
+def _short_failure(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"[:500]
+    except Exception:
+        return type(error).__name__
+
+
+def _call(obj: Any, name: str, options: Dict[str, Any]) -> Any:
     """What a method of IPython's display protocol gives. Asked of the class first: objects that
     answer to every name (mocks, proxies) are not meant."""
     if isinstance(obj, type) or getattr(type(obj), name, None) is None:
         return None
     method = getattr(obj, name, None)
-    return method() if callable(method) else None
+    return method(**options) if callable(method) else None
 
 
-def _rich(obj: Any, name: str) -> Optional[str]:
-    made = _call(obj, name)
-    if isinstance(made, tuple) and made:  # (data, metadata)
-        made = made[0]
-    if isinstance(made, str) and len(made) <= _MAX_RICH_CHARS:
-        return "".join((made,))
-    return None
+def _is_wanted(mime: str, include: Wanted, exclude: Wanted) -> bool:
+    return (include is None or mime in include) and (exclude is None or mime not in exclude)
 
 
-def _dataframe(obj: Any) -> Optional[str]:
-    pandas = _modules.get("pandas")
-    if pandas is None or not isinstance(obj, pandas.DataFrame):
+class _Protocol:
+    """IPython's, for one object. What fails is left out, and told if nothing but text is left."""
+
+    def __init__(self, obj: Any) -> None:
+        self._obj = obj
+        self._bundle: Dict[Any, Any] = {}
+        self.failures: List[str] = []
+
+    def ask(self, name: str, **options: Any) -> Any:
+        """None: it has no such method, or that gave nothing or failed."""
+        try:
+            return _call(self._obj, name, options)
+        except KeyboardInterrupt:
+            raise
+        except NotImplementedError:
+            return None
+        except BaseException as error:
+            self.failures.append(f"\n<its {name} failed: {_short_failure(error)}>")
+            return None
+
+    def has_shown_itself(self) -> bool:
+        if getattr(type(self._obj), _SHOW_YOURSELF, None) is None or isinstance(self._obj, type):
+            return False
+        try:
+            _call(self._obj, _SHOW_YOURSELF, {})
+            return True
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            if not isinstance(error, NotImplementedError):
+                self.failures.append(f"\n<its {_SHOW_YOURSELF} failed: {_short_failure(error)}>")
+            return False
+
+    def fill(self, include: Wanted, exclude: Wanted) -> None:
+        made = self.ask("_repr_mimebundle_", include=include, exclude=exclude)
+        if isinstance(made, tuple) and made:  # (data, metadata)
+            made = made[0]
+        if isinstance(made, dict):
+            self._bundle = made
+
+    def typed(self, mime: str) -> Optional[str]:
+        data = self._bundle.get(mime)
+        if data is None and mime in _METHODS:
+            data = self.ask(_METHODS[mime])
+        try:
+            return None if data is None else _typed(mime, data, self.text)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            return None
+
+    def text(self) -> str:
+        text = self._bundle.get(_PLAIN_TEXT)
+        if isinstance(text, str):
+            return "".join((text,))[:MAX_TEXT_CHARS]
+        return text_of(self._obj)
+
+
+def _by_protocol(obj: Any, include: Wanted, exclude: Wanted) -> str:
+    protocol = _Protocol(obj)
+    if protocol.has_shown_itself():
+        return NOTHING
+    protocol.fill(include, exclude)
+    for mime in _ORDER:
+        if _is_wanted(mime, include, exclude):
+            made = protocol.typed(mime)
+            if made is not None:
+                return made
+    if not _is_wanted(_PLAIN_TEXT, include, exclude):
+        return NOTHING
+    return text_output(protocol.text() + "".join(protocol.failures))
+
+
+def _typed(mime: str, data: Any, text: Callable[[], str]) -> Optional[str]:
+    """None if the data is not what the MIME type says, or too long."""
+    if isinstance(data, tuple) and data:  # (data, metadata)
+        data = data[0]
+    form = _IMAGES.get(mime)
+    if form is not None:
+        return _image(data, form, text)
+    if mime == "application/json":
+        return _json(data, text)
+    if isinstance(data, bytes):
+        data = data.decode()
+    if not isinstance(data, str) or len(data) > _MAX_RICH_CHARS:
         return None
-    html = obj._repr_html_() or ""
-    if len(html) > _MAX_TABLE_CHARS:
-        html = obj.head(_SHORT_TABLE_ROWS).to_html()
-    if len(html) > _MAX_TABLE_CHARS:
-        html = ""
-    rows, columns = obj.shape
-    return (
-        f'{{"type":"dataframe","text":{_quote(text_of(obj))},"html":{_quote(html)},'
-        f'"rows":{int(rows)},"columns":{int(columns)}}}'
-    )
+    kind, member = _TEXTS[mime]
+    content = "".join((data,))
+    if mime == _JAVASCRIPT:
+        content = f'<script type="text/javascript">{content}</script>'
+    said = f',"text":{_quote(text())}' if member != "text" else ""
+    return f'{{"type":"{kind}","{member}":{_quote(content)}{said}}}'
 
 
-def _html(obj: Any) -> Optional[str]:
-    html = _rich(obj, "_repr_html_")
-    if html is None:
+def _image(data: Any, form: str, text: Callable[[], str]) -> Optional[str]:
+    if isinstance(data, str):
+        data = _from_base64(data) if len(data) <= 2 * MAX_IMAGE_BYTES else b""
+    if not isinstance(data, (bytes, bytearray)) or not pictures.is_a(bytes(data[:16]), form):
         return None
-    return f'{{"type":"html","html":{_quote(html)},"text":{_quote(text_of(obj))}}}'
+    return image_output(bytes(data), form, text())
 
 
-def _svg(obj: Any) -> Optional[str]:
-    svg = _rich(obj, "_repr_svg_")
-    if svg is None:
+def _json(data: Any, text: Callable[[], str]) -> Optional[str]:
+    if not _is_plain(data):
         return None
-    return f'{{"type":"svg","svg":{_quote(svg)},"text":{_quote(text_of(obj))}}}'
-
-
-def _png(obj: Any) -> Optional[str]:
-    made = _call(obj, "_repr_png_")
-    if isinstance(made, tuple) and made:
-        made = made[0]
-    if isinstance(made, bytes) and made.startswith(b"\x89PNG"):
-        return image_output(made)
-    return None
-
-
-def _markdown(obj: Any) -> Optional[str]:
-    text = _rich(obj, "_repr_markdown_")
-    return None if text is None else f'{{"type":"markdown","text":{_quote(text)}}}'
-
-
-def _latex(obj: Any) -> Optional[str]:
-    text = _rich(obj, "_repr_latex_")
-    return None if text is None else f'{{"type":"latex","text":{_quote(text)}}}'
-
-
-def _json(obj: Any) -> Optional[str]:
-    made = _call(obj, "_repr_json_")
-    if isinstance(made, tuple) and made:
-        made = made[0]
-    if made is None or not _is_plain(made):
-        return None
-    document = _dumps(made, ensure_ascii=False)
+    document = _dumps(data, ensure_ascii=False)
     if len(document) > _MAX_RICH_CHARS:
         return None
-    return f'{{"type":"json","json":{document},"text":{_quote(text_of(obj))}}}'
+    return f'{{"type":"json","json":{document},"text":{_quote(text())}}}'
 
 
-_MAKERS: list[Callable[[Any], Optional[str]]] = [
-    _dataframe, _html, _svg, _png, _markdown, _latex, _json,
-]  # fmt: skip
+_MAKERS: List[Callable[[Any], Optional[str]]] = [_pil_image]
 
 
 def add_maker(make: Callable[[Any], Optional[str]]) -> None:

@@ -4,15 +4,11 @@ taught, at the moment it is imported; nothing is imported for those who do not p
 
 from __future__ import annotations
 
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import io
-import sys
 from types import ModuleType
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, Optional
 
-from . import outputs
+from . import imports, outputs
 
 _PYPLOT = "matplotlib.pyplot"
 _BytesIO = io.BytesIO
@@ -33,11 +29,7 @@ class Plots:
 
     def install(self) -> None:
         outputs.add_maker(self._figure_value)
-        pyplot = sys.modules.get(_PYPLOT)
-        if pyplot is not None:
-            self.teach(pyplot)
-        else:
-            sys.meta_path.insert(0, _PyplotFinder(self))
+        imports.teach(_PYPLOT, self.teach)
 
     def teach(self, pyplot: ModuleType) -> None:
         from matplotlib import _pylab_helpers, figure
@@ -93,40 +85,3 @@ def _render(figure: Any) -> str:
     except Exception as error:
         return _text_output(f"<a figure that cannot be drawn: {type(error).__name__}: {error}>")
     return _image_output(buffer.getvalue())
-
-
-class _PyplotFinder(importlib.abc.MetaPathFinder):
-    """Finds matplotlib.pyplot where everyone finds it, and teaches it once it is loaded."""
-
-    def __init__(self, plots: Plots) -> None:
-        self._plots = plots
-
-    def find_spec(
-        self, name: str, path: Optional[Sequence[str]], target: Optional[ModuleType] = None
-    ) -> Optional[importlib.machinery.ModuleSpec]:
-        if name != _PYPLOT:
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
-        if spec is not None and spec.loader is not None:
-            spec.loader = _TeachingLoader(spec.loader, self._plots)
-        return spec
-
-
-class _TeachingLoader(importlib.abc.Loader):
-    def __init__(self, loader: Any, plots: Plots) -> None:
-        self._loader = loader
-        self._plots = plots
-
-    def __getattr__(self, name: str) -> Any:  # get_source and whatever else the loader offers
-        return getattr(self._loader, name)
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> Optional[ModuleType]:
-        return self._loader.create_module(spec)  # type: ignore[no-any-return]
-
-    def exec_module(self, module: ModuleType) -> None:
-        module.__loader__ = self._loader
-        if module.__spec__ is not None:
-            module.__spec__.loader = self._loader
-        self._loader.exec_module(module)
-        self._plots.teach(module)

@@ -1,0 +1,84 @@
+"""`IPython.display` in a session: the real one, whose functions are led to the session's outputs,
+or where there is no IPython the names of shim.py."""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import sys
+from types import ModuleType
+from typing import Any, Callable, Dict, Optional, Sequence
+
+from . import displays, imports, shim
+
+# Newer and older versions keep the functions in different places; importers have copies.
+_REAL = ("IPython.core.display_functions", "IPython.core.display")
+_COPIES = ("IPython.display", "IPython")
+_FUNCTIONS = ("display", "update_display", "clear_output", "publish_display_data")
+
+
+def install(session_displays: displays.Displays) -> None:
+    def teach(module: ModuleType) -> None:
+        for name in _FUNCTIONS:
+            if name in vars(module):
+                setattr(module, name, getattr(session_displays, name))
+        handle = vars(module).get("DisplayHandle")
+        if handle is not None:
+            session_displays.handle_class = handle
+
+    for name in _REAL:
+        imports.teach(name, teach)
+    for name in _COPIES:
+        if name in sys.modules:
+            teach(sys.modules[name])
+    sys.meta_path.append(_ShimFinder(session_displays))
+
+
+class _ShimFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Asked last: whatever else knows these names comes first."""
+
+    def __init__(self, session_displays: displays.Displays) -> None:
+        self._displays = session_displays
+        self._fill: Dict[str, Callable[[ModuleType], None]] = {
+            "IPython": self._fill_package,
+            "IPython.core": lambda module: None,
+            "IPython.display": self._fill_display,
+            "IPython.core.display": self._fill_display,
+        }
+
+    def find_spec(
+        self, name: str, path: Optional[Sequence[str]], target: Optional[ModuleType] = None
+    ) -> Optional[importlib.machinery.ModuleSpec]:
+        if name not in self._fill:
+            return None
+        if name != "IPython" and not getattr(sys.modules.get("IPython"), "is_shim", False):
+            return None
+        is_package = name in ("IPython", "IPython.core")
+        return importlib.machinery.ModuleSpec(name, self, is_package=is_package)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> Optional[ModuleType]:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        self._fill[module.__name__](module)
+
+    def _fill_package(self, module: ModuleType) -> None:
+        members: Dict[str, Any] = vars(module)
+        members.update(
+            __doc__="The names of IPython.display for sessions without IPython.",
+            __version__="8.12.0",
+            version_info=(8, 12, 0, ""),
+            is_shim=True,
+            get_ipython=_get_ipython,
+            display=self._displays.display,
+        )
+
+    def _fill_display(self, module: ModuleType) -> None:
+        members: Dict[str, Any] = {name: getattr(self._displays, name) for name in _FUNCTIONS}
+        members["DisplayHandle"] = displays.DisplayHandle
+        members.update(shim.names(self._displays.display))
+        vars(module).update(members, __all__=sorted(members))
+
+
+def _get_ipython() -> None:
+    """There is no shell of IPython's here."""

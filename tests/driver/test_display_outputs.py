@@ -1,0 +1,284 @@
+"""Typed outputs by IPython's protocols, display() with its handles, and IPython.display itself: the
+real one where the interpreter has it, else the session's own names."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any, Dict
+
+import pytest
+from peer import Peer
+
+PNG = (
+    "import binascii, struct, zlib\n"
+    "def chunk(kind, data):\n"
+    "    crc = struct.pack('>I', binascii.crc32(kind + data))\n"
+    "    return struct.pack('>I', len(data)) + kind + data + crc\n"
+    "png = (b'\\x89PNG\\r\\n\\x1a\\n'\n"
+    "       + chunk(b'IHDR', struct.pack('>IIBBBBB', 3, 2, 8, 0, 0, 0, 0))\n"
+    "       + chunk(b'IDAT', zlib.compress(bytes(8))) + chunk(b'IEND', b''))\n"
+    "jpeg = bytes.fromhex('ffd8ffe000104a46494600010100000100010000ffc0000b080005000701011100')\n"
+    "gif = b'GIF89a' + bytes([9, 0, 4, 0]) + bytes(20)\n"
+)
+
+
+def shown(peer: Peer, body: str, tail: str = "X()") -> Dict[str, Any]:
+    """The value of an object with these methods."""
+    code = f"class X:\n    def __repr__(self): return 'X!'\n    {body}\n{tail}"
+    answer = peer.run(code)
+    assert answer.status == "ok", answer
+    assert answer.value is not None, answer
+    return answer.value
+
+
+def test_methods_by_precedence(shared: Peer) -> None:
+    methods = [
+        ("html", "html", "html"), ("markdown", "markdown", "text"), ("latex", "latex", "text"),
+        ("svg", "svg", "svg"), ("javascript", "html", "html"),
+    ]  # fmt: skip
+    for at, (method, kind, member) in enumerate(methods):
+        body = "; ".join(f"_repr_{name}_ = lambda self: '{name}'" for name, _, _ in methods[at:])
+        value = shown(shared, body)
+        assert value["type"] == kind and method in value[member]
+        assert member == "text" or value["text"] == "X!"
+    assert shown(shared, "def _repr_html_(self): return ('x', {'meta': 1})")["html"] == "x"
+    assert shown(shared, "def _repr_html_(self): return None") == {"type": "text", "text": "X!"}
+    assert shown(shared, "def _repr_html_(self): return 'x' * (5 << 20)")["type"] == "text"
+
+
+def test_images(shared: Peer) -> None:
+    shared.run(PNG)
+    value = shown(shared, "def _repr_png_(self): return png")
+    assert (value["type"], value["format"]) == ("image", "png")
+    assert (value["width"], value["height"], value["text"]) == (3, 2, "X!")
+    value = shown(shared, "def _repr_jpeg_(self): return jpeg")
+    assert (value["format"], value["width"], value["height"]) == ("jpeg", 7, 5)
+    bundle = "def _repr_mimebundle_(self, **k): return {'image/gif': gif, 'text/plain': 'moves'}"
+    value = shown(shared, bundle)
+    assert (value["format"], value["width"], value["text"]) == ("gif", 9, "moves")
+    encoded = "def _repr_png_(self): return binascii.b2a_base64(png).decode()"
+    assert shown(shared, encoded)["width"] == 3
+    for odd in ("b'no image'", "'%%%'", "5", "b''", "png[:18]"):
+        assert shown(shared, f"def _repr_png_(self): return {odd}")["type"] in ("text", "image")
+    assert shown(shared, "def _repr_jpeg_(self): return b'\\xff\\xd8\\xff' * 9")["type"] == "image"
+
+
+def test_bundles(shared: Peer) -> None:
+    both = "def _repr_mimebundle_(self, include=None, exclude=None): return {}".format
+    value = shown(shared, both("{'text/html': '<b>', 'text/plain': 'own'}"))
+    assert value == {"type": "html", "html": "<b>", "text": "own"}
+    value = shown(shared, both("({'application/json': {'a': 1}}, {})"))
+    assert value == {"type": "json", "json": {"a": 1}, "text": "X!"}
+    assert shown(shared, both("{'application/x-odd': 'x'}")) == {"type": "text", "text": "X!"}
+    assert shown(shared, both("{'text/html': 5}")) == {"type": "text", "text": "X!"}
+    assert shown(shared, both("5")) == {"type": "text", "text": "X!"}
+
+
+def test_failures_are_told(shared: Peer) -> None:
+    value = shown(shared, "def _repr_html_(self): 1/0")
+    assert value["type"] == "text"
+    assert value["text"] == "X!\n<its _repr_html_ failed: ZeroDivisionError: division by zero>"
+    assert shown(shared, "def _repr_html_(self): raise NotImplementedError")["text"] == "X!"
+    assert "_repr_mimebundle_ failed" in shown(shared, "def _repr_mimebundle_(self): pass")["text"]
+    assert "SystemExit" in shown(shared, "def _ipython_display_(self): raise SystemExit")["text"]
+    value = shown(shared, "def _ipython_display_(self): raise NotImplementedError")
+    assert value["text"] == "X!"
+
+
+def test_an_object_that_shows_itself(shared: Peer) -> None:
+    own = "class Y:\n    def _ipython_display_(self): print('a'); display('b')\n"
+    answer = shared.run(own + "Y()")
+    assert answer.value is None and answer.events == ["a\n", {"type": "text", "text": "'b'"}]
+    assert shared.run("display(Y())").events == ["a\n", {"type": "text", "text": "'b'"}]
+
+
+def test_interrupts_while_an_object_is_shown(fresh: Peer) -> None:
+    for name in ("_repr_html_", "_ipython_display_", "_repr_mimebundle_", "_repr_pretty_"):
+        running = fresh.begin(
+            f"class Slow:\n    def {name}(self, *a, **k):\n        print('on', flush=True)\n"
+            "        while True: pass\nSlow()"
+        )
+        running.wait_for_output("on")
+        fresh.interrupt()
+        assert running.finish().status == "interrupted"
+
+
+def test_include_exclude_raw(shared: Peer) -> None:
+    both = (
+        "class B:\n    def __repr__(self): return 'B!'\n    def _repr_html_(self): return '<b>'\n"
+        "    def _repr_latex_(self): return '$b$'\n"
+    )
+    code = (
+        "display(B(), include=['text/latex'])\ndisplay(B(), exclude=['text/html'])\n"
+        "display(B(), include=['text/plain'])\ndisplay(B(), include=['image/png'])\n"
+        "display({'text/markdown': '*m*', 'text/plain': 'm'}, raw=True)\n"
+        "display({'text/plain': 'only'}, raw=True, metadata={'x': 1})\n"
+    )
+    latex = {"type": "latex", "text": "$b$"}
+    assert shared.run(both + code).displays == [
+        latex, latex, {"type": "text", "text": "B!"}, {"type": "markdown", "text": "*m*"},
+        {"type": "text", "text": "only"},
+    ]  # fmt: skip
+    assert shared.run("display(5, raw=True)").error["name"] == "TypeError"
+
+
+def test_handles(shared: Peer) -> None:
+    answer = shared.run(
+        "h = display('one', display_id='n')\nh.update('two')\nh.display('three')\n"
+        "made = display('x', display_id=True)\nmade.update('y')\ndisplay(display_id='empty')\n"
+        "len(made.display_id), repr(h)"
+    )
+    assert answer.text == "(32, '<DisplayHandle display_id=n>')"
+    outputs = [(frame["output"], frame.get("update")) for frame in answer.frames]
+    told = [(output["text"], output["display_id"], update) for output, update in outputs]
+    made = told[3][1]
+    assert told == [
+        ("'one'", "n", None), ("'two'", "n", True), ("'three'", "n", None),
+        ("'x'", made, None), ("'y'", made, True), ("", "empty", None),
+    ]  # fmt: skip
+    assert shared.run("display(1, update=True)").error["name"] == "TypeError"
+    assert shared.run("display(1, display_id='x' * 300)").error["name"] == "ValueError"
+    assert shared.run("display(1, display_id=5)").displays[0]["display_id"] == "5"
+    odd = shared.run("display(1, display_id='\\0\\ud800\"')").displays[0]["display_id"]
+    assert odd == "\\x00\\ud800\""
+
+
+def test_ipython_display(shared: Peer) -> None:
+    shared.run(PNG)
+    answer = shared.run(
+        "from IPython.display import *\nfrom IPython.display import display, HTML, Image, SVG, "
+        "Markdown, Math, Latex, JSON, Pretty, Code, IFrame, Audio, Video, Javascript, DisplayHandle"
+        ", update_display, clear_output, display_html, display_png, publish_display_data\n"
+        "display(HTML('<b>'), Markdown('*m*'), Math('x'), Latex('$y$'), JSON({'a': [1]}))\n"
+        "display(SVG('<?xml version=\"1.0\"?><svg xmlns=\"a\"/>'), Javascript('f()'))\n"
+        "display(Pretty('pretty'), Image(png), Image(url='http://x/y.png'))\n"
+        "display(IFrame('http://x', 1, 2), Audio(b'RIFF'), Video('http://x/y.mp4'))"
+    )
+    assert answer.status == "ok", answer
+    kinds = [output["type"] for output in answer.displays]
+    assert kinds == ["html", "markdown", "latex", "latex", "json", "svg", "html", "text", "image",
+                     "html", "html", "html", "html"]  # fmt: skip
+    html, markdown, math, latex, json, svg, script, text, image, url = answer.displays[:10]
+    assert (html["html"], html["text"]) == ("<b>", "<IPython.core.display.HTML object>") or (
+        html["text"] == "<IPython.display.HTML object>"
+    )
+    assert (markdown["text"], math["text"], latex["text"]) == ("*m*", "$\\displaystyle x$", "$y$")
+    assert json["json"] == {"a": [1]} and svg["svg"].startswith("<svg") and "f()" in script["html"]
+    assert text["text"] == "pretty" and (image["width"], image["height"]) == (3, 2)
+    assert base64.b64decode(image["data"]).startswith(b"\x89PNG")
+    assert "http://x/y.png" in url["html"]
+    value = shared.run("HTML('<i>')").value
+    assert value["type"] == "html" and value["html"] == "<i>"
+    assert "x = 1" in shared.run("Code('x = 1', language='python')").value["text"]
+
+
+def test_functions_of_ipython_display(shared: Peer) -> None:
+    answer = shared.run(
+        "from IPython.display import *\n"
+        "h = display(HTML('1'), display_id='k')\nh.update(HTML('2'))\n"
+        "update_display(HTML('3'), display_id='k')\nprint('t')\nclear_output(wait=True)\n"
+        "clear_output()\ndisplay_html('<u>', raw=True)\n"
+        "publish_display_data({'text/plain': 'p'}, transient={'display_id': 'q'})\n"
+        "DisplayHandle('k').update(4)\nisinstance(h, DisplayHandle)"
+    )
+    assert answer.text == "True", answer
+    told = [
+        (f["ev"], f["output"].get("html") or f["output"]["text"], f.get("update"))
+        if f["ev"] == "display" else (f["ev"], f["wait"]) for f in answer.frames
+    ]  # fmt: skip
+    assert told == [
+        ("display", "1", None), ("display", "2", True), ("display", "3", True), ("clear", True),
+        ("clear", False), ("display", "<u>", None), ("display", "p", None), ("display", "4", True),
+    ]  # fmt: skip
+    assert answer.displays[4]["display_id"] == "q"
+    assert shared.run("import IPython\nIPython.get_ipython()").status == "ok"
+    assert shared.value("from IPython.core.display import HTML\nHTML('x').data") == "'x'"
+
+
+def test_nothing_is_imported_for_it(fresh: Peer) -> None:
+    code = "import sys\n[n for n in ('IPython', 'html', 'PIL', 'pandas') if n in sys.modules]"
+    assert fresh.value(code) == "[]"
+    assert fresh.run("import IPython.nothing").error["name"] == "ModuleNotFoundError"
+
+
+def test_builtins_that_were_replaced(fresh: Peer) -> None:
+    fresh.run(
+        "import builtins\nshow = display\nclass A:\n    def _repr_html_(self): return '<b>'\n"
+        "for n in ('len', 'str', 'isinstance', 'getattr', 'print', 'display', 'dict', 'type'):\n"
+        "    setattr(builtins, n, None)"
+    )
+    answer = fresh.run("show(A(), display_id='x').update(2)\nA()")
+    assert answer.status == "ok" and [o["type"] for o in answer.displays] == ["html", "text"]
+    assert answer.value["type"] == "html"
+
+
+def test_displays_of_threads_and_children(fresh: Peer) -> None:
+    answer = fresh.run(
+        "import os, threading\nfrom IPython.display import clear_output, HTML\n"
+        "def work(): display(HTML('x'), display_id='t'); clear_output()\n"
+        "t = threading.Thread(target=work)\nt.start(); t.join()\n"
+        "if os.fork() == 0: work()\nelse: os.wait()"
+    )
+    assert [frame["ev"] for frame in answer.frames] == ["display", "clear"]
+    assert "HTML object" in answer.stdout
+
+
+class TestTables:
+    @pytest.fixture(scope="class")
+    def data(self, python: str):
+        peer = Peer.start(python)
+        if peer.run("import numpy as np, pandas as pd").status != "ok":
+            peer.close()
+            pytest.skip("no data libraries in this interpreter")
+        yield peer
+        peer.close()
+
+    def test_types_and_first_rows(self, data: Peer) -> None:
+        value = data.run(
+            "pd.DataFrame({'a': range(9), 'b': ['x' * 900] * 9, 3: [1.5, None] * 4 + [0]})"
+        ).value
+        assert value["dtypes"] == [
+            {"name": "a", "dtype": "int64"}, {"name": "b", "dtype": "object"},
+            {"name": "3", "dtype": "float64"},
+        ]  # fmt: skip
+        assert len(value["head"]) == 5
+        assert value["head"][0] == ["0", "x" * 200, "1.5"] and value["head"][1][2] == "nan"
+
+    def test_wide_and_empty(self, data: Peer) -> None:
+        value = data.run("pd.DataFrame(np.zeros((10, 3000)))").value
+        assert value["columns"] == 3000 and len(value["dtypes"]) == 200
+        assert len(value["head"]) == 5 and len(value["head"][0]) == 200
+        value = data.run("pd.DataFrame()").value
+        assert (value["rows"], value["dtypes"], value["head"]) == (0, [], [])
+        index = "pd.MultiIndex.from_tuples([('a', 'b'), ('a', 'c')])"
+        value = data.run(f"pd.DataFrame([[1, 2]], columns={index})").value
+        assert value["dtypes"][0]["name"] == "('a', 'b')"
+
+    def test_cells_that_fail(self, data: Peer) -> None:
+        bad = "class Bad:\n    def __str__(self): 1/0\n    __repr__ = lambda s: 'bad'\n"
+        value = data.run(bad + "pd.DataFrame({'a': pd.Series([Bad()], dtype=object)})").value
+        assert value is not None and "text" in value
+
+    def test_a_series_is_text(self, data: Peer) -> None:
+        value = data.run("pd.Series([1, 2])").value
+        assert value == {"type": "text", "text": "0    1\n1    2\ndtype: int64"}
+
+    def test_pil_images(self, data: Peer) -> None:
+        if data.run("from PIL import Image").status != "ok":
+            pytest.skip("no PIL")
+        for mode in ("RGB", "L", "RGBA", "1", "CMYK", "P"):
+            value = data.run(f"Image.new('{mode}', (4, 3))").value
+            assert (value["type"], value["width"], value["height"]) == ("image", 4, 3), mode
+
+    def test_polars_by_its_shape(self, fresh: Peer) -> None:
+        code = (
+            "import sys, types\nclass DataFrame:\n    shape = (2, 1)\n    schema = {'a': 'Int64'}\n"
+            "    def _repr_html_(self): return '<table/>'\n    def head(self, n): return self\n"
+            "    def rows(self): return [(1,), (2,)]\n"
+            "    def __repr__(self): return 'shape: (2, 1)'\n"
+            "sys.modules['polars'] = types.SimpleNamespace(DataFrame=DataFrame)\nDataFrame()"
+        )
+        assert fresh.run(code).value == {
+            "type": "dataframe", "text": "shape: (2, 1)", "html": "<table/>", "rows": 2,
+            "columns": 1, "dtypes": [{"name": "a", "dtype": "Int64"}], "head": [["1"], ["2"]],
+        }  # fmt: skip
