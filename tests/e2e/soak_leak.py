@@ -83,14 +83,10 @@ class Soak:
         }
 
     def settle(self, warden):
-        """Nothing changes for longer than the store takes to sync what nobody waits for."""
-        last, since = None, time.monotonic()
-        deadline = since + 30
-        while time.monotonic() < min(since + 1.5, deadline):
-            now = (host.fd_count(self.daemon.pid), host.fd_count(warden), len(host.tree(warden)))
-            if now != last:
-                last, since = now, time.monotonic()
-            time.sleep(0.1)
+        """For longer than the store takes to sync what nobody waits for."""
+        pid = self.daemon.pid
+        host.at_rest(lambda: (host.fd_count(pid), host.fd_count(warden), len(host.tree(warden))),
+                     quiet=1.5, within=30)
 
 
 def main():

@@ -146,7 +146,7 @@ def test_a_cell_that_asks_for_signals_on_every_descriptor(session):
 
 
 def test_children_that_keep_their_pipes_do_not_use_up_the_daemons_descriptors(daemon, session):
-    before = host.fd_count(daemon.pid)
+    before = host.at_rest(lambda: host.fd_count(daemon.pid))
     for _ in range(60):
         assert session.exec("import subprocess; subprocess.Popen(['sleep', '1000'])").status == "ok"
     assert host.fd_count(daemon.pid) - before < 30
@@ -239,7 +239,7 @@ def test_an_unfinished_frame_of_the_greatest_size_is_not_believed_before_it_came
 
 
 def test_descriptors_sent_to_the_daemon_do_not_stay_there(daemon, session):
-    before = host.fd_count(daemon.pid)
+    before = host.at_rest(lambda: host.fd_count(daemon.pid))
     session.exec(
         FRAMES + "import array\n"
         "rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [0] * 100))]\n"

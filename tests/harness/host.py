@@ -18,6 +18,18 @@ def eventually(check, within=10.0, what="the condition"):
         time.sleep(0.01)
 
 
+def at_rest(measure, quiet=1.0, within=20.0):
+    """What `measure` gives once it has not changed for a while: pools are full then."""
+    last, since = measure(), time.monotonic()
+    deadline = since + within
+    while time.monotonic() < min(since + quiet, deadline):
+        time.sleep(0.05)
+        now = measure()
+        if now != last:
+            last, since = now, time.monotonic()
+    return last
+
+
 def read(path):
     """A file of /proc, or "" when the process is gone or not ours to look at."""
     try:
