@@ -74,7 +74,7 @@ CASES: Dict[str, Tuple[str, str, str]] = {
         "def full(a, b=[1], *c, d: int = 3, **e) -> str:\n    'doc'\n    return a\n"
         "full.mark = 'm'",
         "full.__defaults__, full.__kwdefaults__, full.mark, full.__doc__, full.__annotations__",
-        "(([1],), {'d': 3}, 'm', 'doc', {'d': <class 'int'>, 'return': <class 'str'>})"),
+        "(([1],), {'d': 3}, 'm', 'doc', {'d': int, 'return': str})"),
     "a default that is shared": (
         "seen = []\ndef see(v, into=seen):\n    into.append(v)",
         "see(4) or seen", "[4]"),
@@ -177,7 +177,7 @@ CASES: Dict[str, Tuple[str, str, str]] = {
         "V = typing.TypeVar('V')\nclass Stack(typing.Generic[V]):\n"
         "    def __init__(self): self.items: typing.List[V] = []\nstack = Stack[int]()",
         "type(stack) is Stack, Stack[str].__args__, Stack.__parameters__ == (V,)",
-        "(True, (<class 'str'>,), True)"),
+        "(True, (str,), True)"),
     "a protocol": (
         "@typing.runtime_checkable\nclass Quacks(typing.Protocol):\n    def quack(self): ...\n"
         "class Duck:\n    def quack(self): return 1",
@@ -235,6 +235,11 @@ CASES: Dict[str, Tuple[str, str, str]] = {
     "imports": (
         "import os.path as osp, json\nfrom collections import OrderedDict as OD",
         "osp.basename('a/b'), json.dumps(1), OD is collections.OrderedDict", "('b', '1', True)"),
+    "what was shown": (
+        "from IPython.display import HTML, DisplayHandle, clear_output\n"
+        "handle = display(1, display_id='k'); page = HTML('<b>')",
+        "handle.update(2) or (handle.display_id, page.data, type(page) is HTML)",
+        "('k', '<b>', True)"),
     "private names": ("_private = [1]; __dunder__ = 2", "_private, __dunder__", "([1], 2)"),
     "annotations of variables": ("counted: int = 1", "counted", "1"),
 }

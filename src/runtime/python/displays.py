@@ -26,10 +26,10 @@ class Displays:
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
         self.handle_class: Any = DisplayHandle
-        self.display = self._make_display()
-        self.update_display = self._make_update_display()
-        self.clear_output = self._make_clear_output()
-        self.publish_display_data = self._make_publish()
+        self.display = _placed("builtins", self._make_display())
+        self.update_display = _placed("IPython.display", self._make_update_display())
+        self.clear_output = _placed("IPython.display", self._make_clear_output())
+        self.publish_display_data = _placed("IPython.display", self._make_publish())
 
     def _make_display(self) -> Callable[..., Any]:
         displays = self
@@ -62,7 +62,6 @@ class Displays:
                 displays._show(obj, number, update, raw, include, exclude)
             return None if number is None or not display_id else displays.handle_class(number)
 
-        display.__module__ = "builtins"
         return display
 
     def _make_update_display(self) -> Callable[..., None]:
@@ -73,7 +72,6 @@ class Displays:
             kwargs["update"] = True
             displays.display(obj, display_id=display_id, **kwargs)
 
-        update_display.__module__ = "IPython.display"
         return update_display
 
     def _make_clear_output(self) -> Callable[..., None]:
@@ -83,7 +81,6 @@ class Displays:
             """Drop what this cell has shown so far; with `wait` once there is more to show."""
             displays._tell("clear", '"wait":true' if wait else '"wait":false')
 
-        clear_output.__module__ = "IPython.display"
         return clear_output
 
     def _make_publish(self) -> Callable[..., None]:
@@ -96,7 +93,6 @@ class Displays:
             """Show a dictionary by MIME types."""
             displays._show(data, displays._id_of(None, transient), update, True, None, None)
 
-        publish_display_data.__module__ = "IPython.display"
         return publish_display_data
 
     def _id_of(self, display_id: Any, transient: Any) -> Optional[str]:
@@ -122,6 +118,13 @@ class Displays:
         members = f'"output":{output},"update":true' if update else f'"output":{output}'
         if not self._tell("display", members):
             print(_text_of(obj))
+
+
+def _placed(module: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Who saves a reference to it finds it there again."""
+    function.__module__ = module
+    function.__qualname__ = function.__name__
+    return function
 
 
 def new_id() -> str:
