@@ -117,6 +117,10 @@ def test_the_quota_holds_while_the_workspace_of_another_is_removed(client, spawn
 
 @pytest.mark.one_mode  # the keeper's clock, whoever started it
 def test_a_head_that_pretends_to_rest_is_held_to_its_quota(daemon, spawn, client):
+    """Also while somebody else leaves more room on the disk than it takes."""
+    ballast = daemon.data / "ballast"
+    with ballast.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, 600 << 20)
     session = spawn("min", limits={"disk_mb": 8}, checkpoints="off", durable="off")
     result = run(
         session,
@@ -129,6 +133,7 @@ def test_a_head_that_pretends_to_rest_is_held_to_its_quota(daemon, spawn, client
         """,
     )
     assert result.status == "ok"
+    ballast.unlink()
     host.eventually(lambda: client.call("GET", session.path)["state"] == "dead", 60, "its end")
 
 
