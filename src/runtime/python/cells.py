@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import builtins
 import inspect
-from types import ModuleType
-from typing import Any, Dict, List, Optional
+from types import FrameType, ModuleType
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import (
     awaits, compiler, debuggers, interrupts, outputs, plots, sources, streams, tracebacks,
@@ -53,6 +53,7 @@ class Cells:
         self._sources = sources.Sources()
         self._event_loop = awaits.EventLoop()
         self.compiler = compiler.Compiler()
+        self.before_cell: Optional[Callable[[], None]] = None
         self._verdict: Optional[Verdict] = None  # of the running cell, once it is known
 
     def install(self) -> None:
@@ -108,6 +109,8 @@ class Cells:
         self._gate.raise_early()
         if name != SCRIPT:
             self._sources.add(name, source)
+        if self.before_cell is not None:
+            self.before_cell()
         parts = self.compiler.compile(name, source)
         if parts.needs_loop:
             value = self._event_loop.run(_run_in_loop(parts, self._namespace))
@@ -122,6 +125,26 @@ class Cells:
         self._finish_figures("ok")
         self._streams.flush()
         return shown
+
+    def run_within(self, frame: FrameType, source: str, columns: int = 0) -> Any:
+        """For code of the running cell: more code, with the names that it has; returns the value.
+        It begins so many bytes behind the beginning of its line."""
+        name = frame.f_code.co_filename
+        if columns:
+            parts = self.compiler.compile_further_right(name, source, columns)
+        else:
+            parts = self.compiler.compile(name, source)
+        if parts.needs_loop:
+            return self._event_loop.run(_run_in_loop(parts, self._namespace))
+        if frame.f_locals is frame.f_globals:
+            return _run_parts(parts, frame.f_globals)
+        for code in parts.body:
+            _eval(code, frame.f_globals, frame.f_locals)
+        return None if parts.tail is None else _eval(parts.tail, frame.f_globals, frame.f_locals)
+
+    def history(self) -> List[Tuple[int, str]]:
+        """The cells that were run, by number, as far as they are kept."""
+        return [(int(name[6:-1]), text) for name, text in self._sources.kept()]
 
     def _failure(self, name: str, error: BaseException) -> Verdict:
         exit_code = _exit_code(error)

@@ -11,7 +11,9 @@ from __future__ import annotations
 import ast
 import inspect
 from types import CodeType
-from typing import Any, Optional, Set, Tuple
+from typing import Any, Callable, Optional, Set, Tuple
+
+from . import magics_syntax
 
 _compile = compile
 _Expr = ast.Expr
@@ -19,6 +21,9 @@ _Expression = ast.Expression
 _ONLY_AST = ast.PyCF_ONLY_AST
 _TOP_LEVEL_AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _FUTURES = 0x1FF0000  # the CO_FUTURE_* bits of co_flags
+
+_SyntaxError = SyntaxError
+_rewrite = magics_syntax.rewrite
 
 _CO_COROUTINE = inspect.CO_COROUTINE
 
@@ -65,6 +70,7 @@ class Parts:
 class Compiler:
     def __init__(self) -> None:
         self._flags = _TOP_LEVEL_AWAIT  # and the __future__ imports of earlier cells
+        self.before_magics: Optional[Callable[[], None]] = None
 
     def futures(self) -> int:
         """The __future__ imports that are in force, as flags."""
@@ -85,6 +91,11 @@ class Compiler:
         if "create_task" in source or "_future" in source or "get_running_loop" in source:
             parts.needs_loop = parts.needs_loop or parts.starts_tasks()
         return parts
+
+    def compile_further_right(self, name: str, source: str, columns: int) -> Parts:
+        """What begins so many bytes behind the beginning of its line."""
+        tree = self.parse(name, source, columns)
+        return self._parts_of(tree, name, source)
 
     def is_expression(self, source: str) -> bool:
         """Is that all there is?"""
@@ -111,7 +122,42 @@ class Compiler:
         return Parts(body, _compile(tail, name, "eval", self._flags, True))
 
     def _compile_tree(self, name: str, source: str) -> Parts:
-        tree: Any = _compile(source, name, "exec", self._flags | _ONLY_AST, True)
+        return self._parts_of(self.parse(name, source), name, source)
+
+    def parse(self, name: str, source: str, columns: int = 0) -> Any:
+        """Python, or what IPython makes of it."""
+        try:
+            tree = _compile(source, name, "exec", self._flags | _ONLY_AST, True)
+        except _SyntaxError as error:
+            failure = error
+        else:
+            if columns:
+                magics_syntax.shift(tree, columns)
+            return tree
+        return self._parse_magics(name, source, failure)
+
+    def _parse_magics(self, name: str, source: str, failure: SyntaxError) -> Any:
+        try:
+            rewritten = _rewrite(source)
+        except magics_syntax.Misplaced as error:
+            line = source.split("\n")[error.line - 1]
+            details = (name, error.line, len(line) - len(line.lstrip()) + 1, line)
+            raise _SyntaxError(str(error), details) from None
+        if rewritten is None:
+            raise failure
+        if self.before_magics is not None:
+            self.before_magics()
+        try:
+            tree = _compile(rewritten.text, name, "exec", self._flags | _ONLY_AST, True)
+        except _SyntaxError as error:
+            error.text = source.split("\n")[(error.lineno or 1) - 1]
+            if error.lineno in rewritten.places:
+                error.offset = error.end_offset = None
+            raise error from None
+        rewritten.put_in_place(tree)
+        return tree
+
+    def _parts_of(self, tree: Any, name: str, source: str) -> Parts:
         statements = tree.body
         last: Any = statements[-1] if statements else None
         if type(last) is not _Expr:

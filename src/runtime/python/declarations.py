@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
+from . import magics_syntax
+
 _MAX_CHARS = 4 << 20  # of all statements that are kept; the oldest go first
 _MAX_PENDING_CHARS = 1 << 20
 _IDLE_CHARS = 4096
@@ -65,8 +67,24 @@ class Declared:
     def add(self, source: str) -> None:
         try:
             tree = _parse(source)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+        except SyntaxError:
+            self._add_with_magics(source)
+            return
+        except (ValueError, RecursionError, MemoryError):
             return  # nothing of it ran, or it is too deep to look into
+        self._add_tree(source, tree)
+
+    def _add_with_magics(self, source: str) -> None:
+        plain = magics_syntax.plain(source)
+        if plain is None:
+            return  # nothing of it ran
+        try:
+            tree = _parse(plain)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return
+        self._add_tree(plain, tree)
+
+    def _add_tree(self, source: str, tree: Any) -> None:
         lines: Optional[List[str]] = None
         for statement in _top_level(tree.body):
             if isinstance(statement, (ast.Import, ast.ImportFrom)):

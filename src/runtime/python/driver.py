@@ -15,8 +15,8 @@ from typing import Any, Dict, List, NoReturn, Optional
 
 from . import (
     cells, checkpoints, children, displays, frames, handlers, inputs, interrupts, ipython, jsontext,
-    library, loading, names, namespaces, plots, practice, preload, questions, rebuild, records,
-    rehearsal, saver, saving, streams, surroundings, waking,
+    library, loading, magics, names, namespaces, plots, practice, preload, questions, rebuild,
+    records, rehearsal, saver, saving, streams, surroundings, waking,
 )  # fmt: skip
 
 _RESERVED_DESCRIPTORS = 8
@@ -69,7 +69,8 @@ class Session:
         rebuild.main, rebuild.namespace = self._main, vars(self._main)
         self._cells = cells.Cells(self._main, self._gate, self._streams, session_plots)
         self._subject.futures = self._cells.compiler.futures
-        self._displays = displays.Displays(self._tell)
+        self._tap = magics.Tap(self._tell)
+        self._displays = displays.Displays(self._tap)
         self._channel: frames.Channel
         self._questions: questions.Questions
         self._reserve = _Reserve()
@@ -81,6 +82,11 @@ class Session:
         self._talker = 0  # the thread that holds the channel's lock
         session_plots.connect(self._show_figure)
         ipython.install(self._displays)
+        self._shell = magics.CellaShell(
+            vars(self._main), self._cells, self._streams, session_plots, self._displays, self._tap,
+            self._inputs.line,
+        )  # fmt: skip
+        self._cells.compiler.before_magics = self._shell.offer
 
     def warm_up(self) -> None:
         """In the zygote: what every session would otherwise do for itself."""
@@ -152,6 +158,7 @@ class Session:
         self._subject.place.begin()
         sys.modules["__main__"] = self._main
         sys.modules["cella"] = handlers.make_module(self._registry)
+        magics.install(self._shell, sys.modules["cella"])
         self._cells.install()
         self._streams.install()
         self._inputs.install()
@@ -236,6 +243,7 @@ class Session:
         self._names.begin_cell(has_names)
         self._cell_id = cell_id
         self._talker = 0
+        self._tap.held = None
         self._subject.sources.note(frame["code"])
         try:
             if frame.get("script"):
@@ -345,7 +353,7 @@ class Session:
             pass
 
     def _show_figure(self, output: str) -> None:
-        self._tell("display", f'"output":{output}')
+        self._tap("display", f'"output":{output}')
 
     def _ask(self, prompt: str, is_secret: bool) -> Optional[str]:
         """Asks the caller for a line. None is the end of the input."""

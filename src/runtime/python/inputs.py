@@ -64,6 +64,10 @@ class Inputs:
         self._rest = data[end:]
         return data[:end]
 
+    def line(self, prompt: str) -> str:
+        """As input() asks for it, whatever the user made of that."""
+        return self._line(prompt, False)
+
     def _line(self, prompt: object, is_secret: bool) -> str:
         data = self.take(-1, _fit(str(prompt)), is_secret)
         if not data:

@@ -7,7 +7,7 @@ import collections
 import inspect
 import linecache
 import re
-from typing import Any, Deque, Optional, Tuple
+from typing import Any, Deque, List, Optional, Tuple
 
 _MAX_CELLS = 4096
 _MAX_CHARS = 16 << 20
@@ -43,6 +43,11 @@ class Sources:
         name, size = self._kept.pop()
         self._chars -= size
         _cache.pop(name, None)
+
+    def kept(self) -> List[Tuple[str, str]]:
+        """Names and texts, the oldest first."""
+        cells = [(name, _cache[name][2]) for name, _ in self._kept if name in _cache]
+        return [(name, "".join(lines)[:-1]) for name, lines in cells]
 
     def teach_inspect(self) -> None:
         """A class knows its module but not its file, and __main__ has none: without help

@@ -232,6 +232,10 @@ class Streams:
     def is_main_thread(self) -> bool:
         return _get_ident() == self.main_thread
 
+    def are_own(self, out: Any, err: Any) -> bool:
+        """Are these what the session began with, and lead to descriptors 1 and 2?"""
+        return out is self._stdout and err is self._stderr
+
     def is_late(self) -> bool:
         """Does the calling thread or task belong to a cell that is over?"""
         return self.late_pipes() is not None
