@@ -55,6 +55,14 @@ enum { JSON_DEPTH_MAX = 64, JSON_VALUES_MAX = 200000 };
  * line and column, the advice what to do. The caller owns the result (json_decref). */
 int json_read_object(const char *text, size_t len, json_t **ret_object, struct err *e);
 
+/* For files, which may hold more than a request: the same behind other limits (depth below
+ * jansson's own 2048), and strings may hold NUL characters, so their lengths count. */
+struct json_limits {
+    size_t depth, values;
+};
+int json_read_file_object(const char *text, size_t len, const struct json_limits *limits,
+                          json_t **ret_object, struct err *e);
+
 static inline void cleanup_json(json_t **value)
 {
     json_decref(*value);

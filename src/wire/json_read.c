@@ -46,15 +46,16 @@ static struct shape measure(const char *text, size_t len)
     return shape;
 }
 
-static int check_shape(const char *text, size_t len, struct err *e)
+static int check_shape(const char *text, size_t len, const struct json_limits *limits,
+                       struct err *e)
 {
     struct shape shape = measure(text, len);
-    if (shape.depth > JSON_DEPTH_MAX) {
-        err_set(e, ERR_INVALID, "the JSON is nested deeper than %d levels", JSON_DEPTH_MAX);
+    if (shape.depth > limits->depth) {
+        err_set(e, ERR_INVALID, "the JSON is nested deeper than %zu levels", limits->depth);
         return err_advise(e, "Send a flatter structure, or the data as text.");
     }
-    if (shape.values > JSON_VALUES_MAX) {
-        err_set(e, ERR_TOO_LARGE, "the JSON holds more than %d values", JSON_VALUES_MAX);
+    if (shape.values > limits->values) {
+        err_set(e, ERR_TOO_LARGE, "the JSON holds more than %zu values", limits->values);
         return err_advise(e, "Send the data as one text, or in several requests.");
     }
     return 0;
@@ -124,12 +125,14 @@ static int explain(const json_error_t *error, const char *text, size_t len, stru
     return err_advise(e, "%s", advice_for(json_error_code(error)));
 }
 
-int json_read_object(const char *text, size_t len, json_t **ret_object, struct err *e)
+static int read_object(const char *text, size_t len, const struct json_limits *limits, size_t flags,
+                       json_t **ret_object, struct err *e)
 {
-    if (check_shape(text, len, e) < 0)
+    if (check_shape(text, len, limits, e) < 0)
         return -1;
     json_error_t error;
-    _json_ json_t *value = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    flags |= JSON_REJECT_DUPLICATES | JSON_DECODE_ANY;
+    _json_ json_t *value = json_loadb(text, len, flags, &error);
     if (value == NULL)
         return explain(&error, text, len, e);
     if (!json_is_object(value)) {
@@ -138,4 +141,16 @@ int json_read_object(const char *text, size_t len, json_t **ret_object, struct e
     }
     *ret_object = take_ptr(value);
     return 0;
+}
+
+int json_read_object(const char *text, size_t len, json_t **ret_object, struct err *e)
+{
+    static const struct json_limits limits = {JSON_DEPTH_MAX, JSON_VALUES_MAX};
+    return read_object(text, len, &limits, 0, ret_object, e);
+}
+
+int json_read_file_object(const char *text, size_t len, const struct json_limits *limits,
+                          json_t **ret_object, struct err *e)
+{
+    return read_object(text, len, limits, JSON_ALLOW_NUL, ret_object, e);
 }
