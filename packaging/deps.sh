@@ -7,13 +7,15 @@ set -eu
 packages_of() {
     case $1 in
     build) echo gcc libc6-dev meson ninja-build pkgconf libuv1-dev node-llhttp libjansson-dev \
-        libb2-dev libyaml-dev libseccomp-dev libsqlite3-dev libedit-dev bash-builtins ;;
+        libb2-dev libyaml-dev libseccomp-dev libsqlite3-dev libedit-dev bash-builtins \
+        libmd4c-dev libmd4c-html0-dev ;;
     data) echo bash nodejs python3 python3-numpy python3-pandas python3-scipy python3-sklearn \
         python3-statsmodels python3-matplotlib python3-seaborn \
         python3-cloudpickle python3-lz4 python3-openpyxl \
         'libopenblas-dev|libopenblas0-pthread' ;;
     test) echo clang 'libclang-rt-14-dev|libclang-rt-dev' clang-format libcmocka-dev \
-        python3-pytest util-linux e2fsprogs curl bash ;;
+        python3-pytest util-linux e2fsprogs curl bash \
+        python3-nbformat jupyter-nbconvert ;;
     bench) echo python3-ipykernel python3-jupyter-client bubblewrap ;;
     *)
         echo "deps.sh: no group \"$1\" (build, data, test, bench)" >&2

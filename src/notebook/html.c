@@ -1,0 +1,442 @@
+/* One page that needs nothing else. Whose notebook it is does not matter: its policy lets no script
+ * run and nothing be fetched, text is escaped, Markdown cannot bring HTML, links are of known
+ * schemes, and HTML of outputs sits in frames that may do nothing but show it. */
+#include "notebook/formats.h"
+#include "notebook/output.h"
+#include "notebook/text.h"
+#include "wire/base64.h"
+
+#include <ctype.h>
+#include <md4c-html.h>
+#include <strings.h>
+
+enum {
+    MARKDOWN_MAX = 1 << 20, /* more is shown as it is */
+    FRAME_HEIGHT_MIN = 64,  /* pixels */
+    FRAME_HEIGHT_MAX = 640,
+    ROW_HEIGHT = 28,
+    LINE_HEIGHT = 22,
+};
+
+static const char style[] =
+    ":root{color-scheme:light dark}"
+    "body{font:16px/1.55 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
+    "color:#1b1f24;background:#fff}"
+    ".cell{margin:1.2rem 0}"
+    ".code{display:grid;grid-template-columns:4rem minmax(0,1fr);column-gap:.6rem}"
+    ".code>*{grid-column:2}"
+    ".prompt{grid-column:1;text-align:right;color:#6a737d;font:13px/1.7 ui-monospace,monospace}"
+    "pre{font:13px/1.5 ui-monospace,monospace;margin:.3rem 0;padding:.6rem .8rem;overflow-x:auto;"
+    "border-radius:6px;white-space:pre-wrap;overflow-wrap:anywhere}"
+    ".source,.text pre{background:#f4f6f8}"
+    ".output pre{padding:.2rem .8rem}"
+    ".stderr{background:#fff3e0}"
+    ".error{background:#fdecea;color:#8c1d18}"
+    ".note{color:#6a737d;font-size:13px}"
+    "img{max-width:100%;height:auto}"
+    "iframe{width:100%;border:1px solid #d8dee4;border-radius:6px;background:#fff;resize:vertical}"
+    "table{border-collapse:collapse}th,td{border:1px solid #d8dee4;padding:.25rem .6rem}"
+    "blockquote{border-left:4px solid #d8dee4;margin-left:0;padding-left:1rem;color:#57606a}"
+    "x-equation{font-family:ui-serif,serif;font-style:italic}"
+    "x-equation[type=display]{display:block;text-align:center}"
+    "@media(prefers-color-scheme:dark){body{color:#d6dbe1;background:#14171b}"
+    ".source,.text pre{background:#1e2329}.stderr{background:#33270f}"
+    ".error{background:#3a1a18;color:#ffb4ab}}";
+
+static const char frame_head[] =
+    "<!DOCTYPE html><meta charset=\"utf-8\"><style>"
+    "body{font:14px/1.4 system-ui,sans-serif;margin:8px;color:#1b1f24;background:#fff}"
+    "table{border-collapse:collapse}th,td{padding:3px 10px;text-align:right;"
+    "border-bottom:1px solid #e4e8ec}</style>";
+
+static void put_text(struct buf *out, const char *text, size_t len)
+{
+    text_append_html(out, text != NULL ? text : "", text != NULL ? len : 0);
+}
+
+/* ---- Markdown ----------------------------------------------------------------------------------
+ */
+
+static void collect(const MD_CHAR *text, MD_SIZE len, void *out)
+{
+    buf_append(out, text, len);
+}
+
+/* Relative, or of a scheme that fetches or runs nothing by itself. */
+static bool is_harmless(const char *url, size_t len)
+{
+    static const char *const schemes[] = {"http", "https", "mailto"};
+    size_t n = 0;
+    while (n < len && strchr(":/?#", url[n]) == NULL)
+        n++;
+    if (n == len || url[n] != ':')
+        return true;
+    for (size_t i = 0; i < ARRAY_LEN(schemes); i++)
+        if (strlen(schemes[i]) == n && strncasecmp(schemes[i], url, n) == 0)
+            return true;
+    return false;
+}
+
+static bool is_image_mime(const char *mime)
+{
+    if (strncmp(mime, "image/", 6) != 0 || mime[6] == '\0')
+        return false;
+    for (const char *c = mime + 6; *c != '\0'; c++)
+        if (!isalnum((unsigned char)*c) && *c != '-' && *c != '.' && *c != '+')
+            return false;
+    return true;
+}
+
+/* The name in an address as md4c writes it: %XX and &amp;. */
+static void append_decoded(struct buf *name, const char *url, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        char hex[3] = {i + 2 < len ? url[i + 1] : '\0', i + 2 < len ? url[i + 2] : '\0', '\0'};
+        if (url[i] == '%' && isxdigit((unsigned char)hex[0]) && isxdigit((unsigned char)hex[1])) {
+            buf_append_char(name, (char)strtol(hex, NULL, 16));
+            i += 2;
+        } else if (len - i >= 5 && memcmp(url + i, "&amp;", 5) == 0) {
+            buf_append_char(name, '&');
+            i += 4;
+        } else {
+            buf_append_char(name, url[i]);
+        }
+    }
+}
+
+static bool put_attachment(struct buf *out, const struct notebook_cell *cell, const char *url,
+                           size_t len)
+{
+    static const char scheme[] = "attachment:";
+    size_t n = sizeof(scheme) - 1;
+    if (cell == NULL || cell->attachments == NULL || len <= n || memcmp(url, scheme, n) != 0)
+        return false;
+    _buf_ struct buf name = BUF_INIT(len);
+    append_decoded(&name, url + n, len - n);
+    json_t *bundle = json_object_get(cell->attachments, buf_str(&name)), *data;
+    const char *mime;
+    json_object_foreach(bundle, mime, data)
+    {
+        size_t start = out->len;
+        if (!is_image_mime(mime) || !json_is_string(data))
+            continue;
+        buf_printf(out, "data:%s;base64,", mime);
+        if (text_append_base64(out, json_string_value(data), json_string_length(data)))
+            return true;
+        out->len = start;
+    }
+    return false;
+}
+
+static bool is_inline_image(const char *url, size_t len)
+{
+    static const char start[] = "data:image/";
+    return len >= sizeof(start) - 1 && memcmp(url, start, sizeof(start) - 1) == 0;
+}
+
+static void put_address(struct buf *out, const struct notebook_cell *cell, const char *url,
+                        size_t len, bool is_image)
+{
+    if (is_image && put_attachment(out, cell, url, len))
+        return;
+    if (is_harmless(url, len) || (is_image && is_inline_image(url, len)))
+        buf_append(out, url, len);
+    else
+        buf_append_char(out, '#');
+}
+
+/* Rendered without raw HTML, every tag is md4c's and a "<" begins one; addresses are looked at
+ * where they are written. */
+static void put_checked(struct buf *out, const struct notebook_cell *cell, const char *html,
+                        size_t len)
+{
+    static const char link[] = "<a href=\"", image[] = "<img src=\"";
+    while (len > 0) {
+        const char *tag = memchr(html, '<', len);
+        size_t n = tag != NULL ? (size_t)(tag - html) : len;
+        buf_append(out, html, n);
+        html += n;
+        len -= n;
+        if (len == 0)
+            return;
+        bool is_image = len > sizeof(image) && memcmp(html, image, sizeof(image) - 1) == 0;
+        bool is_link = len > sizeof(link) && memcmp(html, link, sizeof(link) - 1) == 0;
+        n = is_image ? sizeof(image) - 1 : is_link ? sizeof(link) - 1 : 1;
+        buf_append(out, html, n);
+        html += n;
+        len -= n;
+        const char *end = is_image || is_link ? memchr(html, '"', len) : NULL;
+        if (end == NULL)
+            continue;
+        put_address(out, cell, html, (size_t)(end - html), is_image);
+        len -= (size_t)(end - html);
+        html = end;
+    }
+}
+
+static void put_markdown(struct buf *out, const struct notebook_cell *cell, const char *text,
+                         size_t len)
+{
+    const unsigned flags = MD_DIALECT_GITHUB | MD_FLAG_NOHTML | MD_FLAG_LATEXMATHSPANS;
+    _buf_ struct buf html = BUF_INIT(out->max);
+    if (len > MARKDOWN_MAX || md_html(text, (MD_SIZE)len, collect, &html, flags, 0) != 0) {
+        buf_append_str(out, "<pre>");
+        put_text(out, text, len);
+        buf_append_str(out, "</pre>\n");
+        return;
+    }
+    put_checked(out, cell, buf_str(&html), html.len);
+}
+
+/* ---- outputs -----------------------------------------------------------------------------------
+ */
+
+static void put_settled(struct buf *out, const char *class, const char *text, size_t len)
+{
+    _buf_ struct buf settled = BUF_INIT(out->max);
+    text_append_settled(&settled, text != NULL ? text : "", text != NULL ? len : 0);
+    buf_printf(out, "<pre class=\"%s\">", class);
+    put_text(out, buf_str(&settled), settled.len);
+    buf_append_str(out, "</pre>\n");
+}
+
+static size_t count_rows(const char *html, size_t len)
+{
+    size_t n = 0;
+    for (size_t i = 0; i + 3 < len; i++)
+        n += html[i] == '<' && tolower((unsigned char)html[i + 1]) == 't' &&
+             tolower((unsigned char)html[i + 2]) == 'r' && !isalpha((unsigned char)html[i + 3]);
+    return n;
+}
+
+/* No script tells the height of what is in a frame: rows of a table or lines give a guess, and the
+ * reader can pull the frame's corner. */
+static size_t guess_height(const char *html, size_t len)
+{
+    size_t rows = count_rows(html, len), lines = 1;
+    for (size_t i = 0; i < len; i++)
+        lines += html[i] == '\n';
+    size_t height = rows > 0 ? (rows + 1) * ROW_HEIGHT : (lines + 1) * LINE_HEIGHT;
+    return MIN(MAX(height, (size_t)FRAME_HEIGHT_MIN), (size_t)FRAME_HEIGHT_MAX);
+}
+
+static void put_frame(struct buf *out, const char *html, size_t len)
+{
+    buf_printf(out,
+               "<iframe sandbox=\"\" title=\"HTML output\" loading=\"lazy\" height=\"%zu\" "
+               "srcdoc=\"",
+               guess_height(html, len));
+    put_text(out, frame_head, sizeof(frame_head) - 1);
+    put_text(out, html, len);
+    buf_append_str(out, "\"></iframe>\n");
+}
+
+static void put_size(struct buf *out, const json_t *typed, const char *name)
+{
+    const json_t *value = json_object_get(typed, name);
+    if (json_is_integer(value) && json_integer_value(value) > 0)
+        buf_printf(out, " %s=\"%lld\"", name, (long long)json_integer_value(value));
+}
+
+static void put_described(struct buf *out, const json_t *typed)
+{
+    _buf_ struct buf text = BUF_INIT(out->max);
+    output_describe(&text, typed);
+    buf_append_str(out, "<p class=\"note\">");
+    put_text(out, buf_str(&text), text.len);
+    buf_append_str(out, "</p>\n");
+}
+
+static void put_image(struct buf *out, const json_t *typed, const char *mime, const char *data,
+                      size_t len)
+{
+    size_t start = out->len, text_len;
+    buf_printf(out, "<img src=\"data:%s;base64,", mime);
+    if (!text_append_base64(out, data, len)) {
+        out->len = start;
+        put_described(out, typed);
+        return;
+    }
+    const char *text = output_text(typed, "text", &text_len);
+    buf_append_str(out, "\" alt=\"");
+    put_text(out, text_len > 0 ? text : "image", text_len > 0 ? text_len : 5);
+    buf_append_str(out, "\"");
+    put_size(out, typed, "width");
+    put_size(out, typed, "height");
+    buf_append_str(out, ">\n");
+}
+
+static void put_picture(struct buf *out, const json_t *typed)
+{
+    char buffer[48];
+    size_t len;
+    const char *mime = output_image_mime(typed, buffer), *data = output_text(typed, "data", &len);
+    if (mime != NULL && data != NULL)
+        put_image(out, typed, mime, data, len);
+    else
+        put_described(out, typed);
+}
+
+/* As an image, in which no script runs. */
+static void put_svg(struct buf *out, const json_t *typed)
+{
+    size_t len;
+    const char *svg = output_text(typed, "svg", &len);
+    _buf_ struct buf data = BUF_INIT(out->max);
+    base64_encode(&data, svg != NULL ? svg : "", len);
+    put_image(out, typed, "image/svg+xml", buf_str(&data), data.len);
+}
+
+static void put_json(struct buf *out, const json_t *typed)
+{
+    const json_t *value = json_object_get(typed, "json");
+    _free_ char *text = value != NULL ? json_dumps(value, JSON_INDENT(2) | JSON_ENCODE_ANY) : NULL;
+    put_settled(out, "json", text != NULL ? text : "", text != NULL ? strlen(text) : 0);
+}
+
+static void put_error(struct buf *out, const json_t *typed)
+{
+    _buf_ struct buf text = BUF_INIT(out->max);
+    output_describe_error(&text, typed);
+    put_settled(out, "error", buf_str(&text), text.len);
+}
+
+static void put_plain(struct buf *out, const json_t *typed)
+{
+    size_t len;
+    const char *text = output_text(typed, "text", &len);
+    const char *stream = json_string_value(json_object_get(typed, "stream"));
+    bool is_stderr = stream != NULL && strcmp(stream, "stderr") == 0;
+    if (text == NULL)
+        put_described(out, typed);
+    else
+        put_settled(out, is_stderr ? "stderr" : "plain", text, len);
+}
+
+static void put_output(struct buf *out, const json_t *typed)
+{
+    size_t len, html_len;
+    const char *text = output_text(typed, "text", &len);
+    const char *html = output_text(typed, "html", &html_len);
+    buf_append_str(out, "<div class=\"output\">\n");
+    switch (output_type(typed)) {
+    case OUTPUT_TEXT:
+        put_plain(out, typed);
+        break;
+    case OUTPUT_ERROR:
+        put_error(out, typed);
+        break;
+    case OUTPUT_HTML:
+    case OUTPUT_DATAFRAME:
+        if (html_len > 0)
+            put_frame(out, html, html_len);
+        else
+            put_plain(out, typed);
+        break;
+    case OUTPUT_MARKDOWN:
+        put_markdown(out, NULL, text != NULL ? text : "", len);
+        break;
+    case OUTPUT_LATEX:
+        put_settled(out, "latex", text, len);
+        break;
+    case OUTPUT_JSON:
+        put_json(out, typed);
+        break;
+    case OUTPUT_IMAGE:
+        put_picture(out, typed);
+        break;
+    case OUTPUT_SVG:
+        put_svg(out, typed);
+        break;
+    }
+    buf_append_str(out, "</div>\n");
+}
+
+/* ---- cells -------------------------------------------------------------------------------------
+ */
+
+static void put_prompt(struct buf *out, const struct notebook_cell *cell)
+{
+    buf_append_str(out, "<div class=\"prompt\">[");
+    if (cell->execution_count > 0)
+        buf_printf(out, "%lld", (long long)cell->execution_count);
+    else
+        buf_append_str(out, "&nbsp;");
+    buf_append_str(out, "]</div>\n");
+}
+
+/* What the outputs do not tell. */
+static void put_fate(struct buf *out, const struct notebook_cell *cell)
+{
+    static const char *const fates[] = {[CELL_TIMEOUT] = "stopped by its time limit",
+                                        [CELL_INTERRUPTED] = "interrupted",
+                                        [CELL_DIED] = "its interpreter died",
+                                        [CELL_RUNNING] = "was running when this was written"};
+    const char *fate = cell->state < ARRAY_LEN(fates) ? fates[cell->state] : NULL;
+    if (fate != NULL)
+        buf_printf(out, "<p class=\"note\">%s</p>\n", fate);
+}
+
+static void put_code_cell(struct buf *out, const struct document *doc,
+                          const struct notebook_cell *cell)
+{
+    const char *language = notebook_language_name(doc);
+    buf_append_str(out, "<section class=\"cell code\" id=\"");
+    put_text(out, cell->id, strlen(cell->id));
+    buf_append_str(out, "\">\n");
+    put_prompt(out, cell);
+    buf_append_str(out, "<pre class=\"source\"><code class=\"language-");
+    put_text(out, language, strlen(language));
+    buf_append_str(out, "\">");
+    put_text(out, cell->source, cell->source_len);
+    buf_append_str(out, "</code></pre>\n");
+    size_t i;
+    const json_t *output;
+    json_array_foreach(cell->outputs, i, output)
+    {
+        put_output(out, output);
+    }
+    put_fate(out, cell);
+    buf_append_str(out, "</section>\n");
+}
+
+static void put_cell(struct buf *out, const struct document *doc, const struct notebook_cell *cell)
+{
+    if (cell->kind == CELL_CODE) {
+        put_code_cell(out, doc, cell);
+        return;
+    }
+    buf_append_str(out, "<section class=\"cell text\" id=\"");
+    put_text(out, cell->id, strlen(cell->id));
+    buf_append_str(out, "\">\n");
+    if (cell->kind == CELL_MARKDOWN)
+        put_markdown(out, cell, cell->source, cell->source_len);
+    else
+        put_settled(out, "raw", cell->source, cell->source_len);
+    buf_append_str(out, "</section>\n");
+}
+
+/* ---- the page ----------------------------------------------------------------------------------
+ */
+
+void notebook_write_html(const struct document *doc, struct buf *out)
+{
+    const char *title = doc->title != NULL ? doc->title : "Notebook";
+    buf_append_str(out,
+                   "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                   "style-src 'unsafe-inline'; img-src data:; form-action 'none'; "
+                   "base-uri 'none'\">\n"
+                   "<meta name=\"viewport\" content=\"width=device-width\">\n"
+                   "<meta name=\"referrer\" content=\"no-referrer\">\n<title>");
+    put_text(out, title, strlen(title));
+    buf_printf(out, "</title>\n<style>%s</style>\n</head>\n<body>\n<main>\n", style);
+    if (doc->title != NULL) {
+        buf_append_str(out, "<h1>");
+        put_text(out, title, strlen(title));
+        buf_append_str(out, "</h1>\n");
+    }
+    for (size_t i = 0; i < doc->n_cells && !out->overflowed; i++)
+        put_cell(out, doc, &doc->cells[i]);
+    buf_append_str(out, "</main>\n</body>\n</html>\n");
+}

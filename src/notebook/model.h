@@ -1,0 +1,109 @@
+/* notebook: cells with their typed outputs as a document, and the formats that it is read from and
+ * written to. Promises: whatever bytes are read, the answer is a document that keeps the invariants
+ * below or an error that names the cell; memory is bounded by the limits below; nothing of a
+ * document can run scripts in a page that is made of it. Owns no files and no sessions: bytes in,
+ * bytes out. May call wire, blob and base. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "wire/json.h"
+
+#define NOTEBOOK_BYTES_MAX (256 * MIB) /* of a file, read or written */
+enum {
+    NOTEBOOK_DEPTH_MAX = 512,
+    NOTEBOOK_VALUES_MAX = 4000000, /* JSON values of a file */
+    NOTEBOOK_CELLS_MAX = 100000,
+    NOTEBOOK_ID_MAX = 64, /* nbformat's */
+};
+
+enum cell_kind { CELL_CODE, CELL_MARKDOWN, CELL_RAW };
+
+enum cell_state {
+    CELL_IDLE,
+    CELL_RUNNING,
+    CELL_COMPLETED,
+    CELL_ERROR,
+    CELL_TIMEOUT,
+    CELL_INTERRUPTED,
+    CELL_DIED,
+};
+
+/* Outputs are an array of objects, each with a "type":
+ *   text      "text", and "stream" (stdout, stderr) if it was written to one
+ *   error     "name", "message", "traceback" (text)
+ *   html      "html"      svg  "svg"      json  "json"
+ *   markdown  "text"      latex  "text"
+ *   dataframe "text", "html", "rows", "columns"
+ *   image     "format", "width", "height", "data" (base64) or "resource_uri"
+ * Those that can carry their plain text in "text" too. What is no stream and no error may have
+ * "value" (true: of the last expression), "display_id", "mime" (other representations by media
+ * type) and "metadata" (by media type, as nbformat has it). A text without "text" is known by its
+ * "mime" alone. */
+struct notebook_cell {
+    char *id; /* 1..NOTEBOOK_ID_MAX of A-Z a-z 0-9 - _, unique, once the ids were settled */
+    enum cell_kind kind;
+    char *source; /* UTF-8; NUL characters count */
+    size_t source_len;
+    enum cell_state state;
+    int64_t execution_count;        /* 0: not run */
+    char *created_at, *executed_at; /* RFC 3339; NULL: not known */
+    double execution_time;          /* seconds; negative: not known */
+    json_t *outputs;                /* array; of code cells */
+    json_t *metadata;               /* object; without what has a field here */
+    json_t *attachments;            /* object, name -> media type -> base64; NULL: none */
+};
+
+struct document {
+    char *title;   /* NULL: none */
+    char *runtime; /* "python", "node", "bash", or the name of a language that Cella does not run */
+    char *user_id, *session_id, *created_at, *updated_at; /* NULL: not known */
+    int64_t execution_count;
+    json_t *metadata; /* object; without what has a field here */
+    struct notebook_cell *cells;
+    size_t n_cells, cells_cap;
+    size_t n_renamed; /* cells whose id was missing, malformed or taken */
+};
+
+struct document *notebook_new(void);
+void notebook_free(struct document *doc);
+
+/* The new cell is idle and empty; the pointer holds until the next one is added. */
+struct notebook_cell *notebook_add_cell(struct document *doc, enum cell_kind kind);
+void notebook_set_source(struct notebook_cell *cell, const char *source, size_t len);
+void notebook_set_text(char **field, const char *text); /* replaces an owned string; NULL empties */
+
+/* Gives every cell an id that keeps the invariant. Ids that do keep it stay as they are. */
+void notebook_settle_ids(struct document *doc);
+
+/* True if it is a notebook of Cella's and not one that only passes through. */
+bool notebook_is_ours(const struct document *doc);
+size_t notebook_count(const struct document *doc, enum cell_kind kind);
+size_t notebook_count_outputs(const struct document *doc);
+
+const char *notebook_kind_name(enum cell_kind kind);    /* "code", as in nbformat */
+const char *notebook_state_name(enum cell_state state); /* "COMPLETED" */
+/* In upper or lower case. False if there is no such state. */
+bool notebook_find_state(const char *name, enum cell_state *ret);
+
+/* What a language is called and written like. Unknown ones are written as comments of "#". */
+struct notebook_language {
+    const char *runtime;      /* "node" */
+    const char *name;         /* "javascript", as in language_info and after a fence */
+    const char *display_name; /* of its kernelspec */
+    const char *kernel;       /* "javascript" */
+    const char *suffix;       /* ".js" */
+    const char *mime;
+    const char *lexer;
+    const char *comment; /* "//" */
+};
+const struct notebook_language *notebook_language(const struct document *doc); /* never NULL */
+const char *notebook_language_name(const struct document *doc); /* also of unknown ones */
+const char *notebook_runtime_of(const char *language);          /* NULL: Cella does not run it */
+
+static inline void cleanup_document(struct document **doc)
+{
+    notebook_free(*doc);
+}
+
+#define _document_ __attribute__((cleanup(cleanup_document)))

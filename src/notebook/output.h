@@ -1,0 +1,36 @@
+/* One output of a cell: typed, as model.h describes it, and as nbformat has it. */
+#pragma once
+
+#include "notebook/model.h"
+
+/* What nbformat has, typed. `execution_count` is that of the cell. */
+int output_from_nbformat(const json_t *output, int64_t execution_count, json_t **ret,
+                         struct err *e);
+/* Always valid by nbformat's schema. The caller owns the result. */
+json_t *output_to_nbformat(const json_t *typed, int64_t execution_count);
+
+enum output_type {
+    OUTPUT_TEXT,
+    OUTPUT_ERROR,
+    OUTPUT_HTML,
+    OUTPUT_MARKDOWN,
+    OUTPUT_LATEX,
+    OUTPUT_JSON,
+    OUTPUT_DATAFRAME,
+    OUTPUT_IMAGE,
+    OUTPUT_SVG,
+};
+enum output_type output_type(const json_t *typed); /* what is not known is a text */
+
+/* A member that is a string; NULL, and a length of 0, if there is none. */
+const char *output_text(const json_t *typed, const char *member, size_t *ret_len);
+bool output_is_stream(const json_t *typed);
+/* "image/png" of an image, or NULL if its format is no word. */
+const char *output_image_mime(const json_t *typed, char out[48]);
+
+/* What stands for an output where only text can: its text, or a note between brackets. */
+void output_describe(struct buf *out, const json_t *typed);
+/* "Name: message", and the traceback unless it says that itself. */
+void output_describe_error(struct buf *out, const json_t *typed);
+
+bool output_is_json_mime(const char *mime); /* holds any JSON, not only text */

@@ -1,0 +1,232 @@
+#include "notebook/text.h"
+
+#include <ctype.h>
+
+json_t *text_join(const json_t *multiline)
+{
+    if (json_is_string(multiline))
+        return json_incref((json_t *)(uintptr_t)multiline);
+    if (!json_is_array(multiline))
+        return NULL;
+    _buf_ struct buf whole = BUF_INIT(SIZE_MAX / 4);
+    size_t i;
+    const json_t *line;
+    json_array_foreach(multiline, i, line)
+    {
+        if (!json_is_string(line))
+            return NULL;
+        buf_append(&whole, json_string_value(line), json_string_length(line));
+    }
+    return json_stringn_nocheck(buf_str(&whole), whole.len);
+}
+
+json_t *text_lines(const char *text, size_t len)
+{
+    json_t *lines = json_array();
+    while (len > 0) {
+        const char *end = memchr(text, '\n', len);
+        size_t n = end != NULL ? (size_t)(end - text) + 1 : len;
+        json_array_append_new(lines, json_stringn_nocheck(text, n));
+        text += n;
+        len -= n;
+    }
+    return lines;
+}
+
+/* Length of what stands before the next white space. */
+static size_t word_len(const char *text, size_t len)
+{
+    size_t n = 0;
+    while (n < len && !isspace((unsigned char)text[n]))
+        n++;
+    return n;
+}
+
+json_t *text_without_spaces(const json_t *text)
+{
+    const char *s = json_string_value(text);
+    size_t len = json_string_length(text);
+    if (word_len(s, len) == len)
+        return json_incref((json_t *)(uintptr_t)text);
+    _buf_ struct buf kept = BUF_INIT(len + 1);
+    for (size_t at = 0; at < len; at++) {
+        size_t n = word_len(s + at, len - at);
+        buf_append(&kept, s + at, n);
+        at += n;
+    }
+    return json_stringn_nocheck(buf_str(&kept), kept.len);
+}
+
+/* ---- HTML --------------------------------------------------------------------------------------
+ */
+
+/* What HTML refuses of ASCII: controls but tab and newline. */
+static bool is_refused(unsigned char c)
+{
+    return (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
+}
+
+static const char *reference_of(char c)
+{
+    switch (c) {
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '"':
+        return "&quot;";
+    case '\'':
+        return "&#39;";
+    case '\r':
+        return "&#13;";
+    default:
+        return is_refused((unsigned char)c) ? "\xef\xbf\xbd" : NULL;
+    }
+}
+
+void text_append_html(struct buf *out, const char *text, size_t len)
+{
+    size_t start = 0;
+    for (size_t i = 0; i < len; i++) {
+        const char *reference = reference_of(text[i]);
+        if (reference == NULL)
+            continue;
+        buf_append(out, text + start, i - start);
+        buf_append_str(out, reference);
+        start = i + 1;
+    }
+    buf_append(out, text + start, len - start);
+}
+
+/* ---- terminals ---------------------------------------------------------------------------------
+ */
+
+/* Length of the escape sequence at text[0] == ESC: CSI, OSC or two characters. */
+static size_t escape_len(const char *text, size_t len)
+{
+    if (len < 2)
+        return len;
+    size_t at = 2;
+    if (text[1] == '[') {
+        while (at < len && (unsigned char)text[at] >= 0x20 && (unsigned char)text[at] < 0x40)
+            at++;
+        return at < len && (unsigned char)text[at] < 0x7f ? at + 1 : at;
+    }
+    if (text[1] == ']') {
+        while (at < len && text[at] != '\a' && text[at] != '\x1b' && text[at] != '\n')
+            at++;
+        if (at + 1 < len && text[at] == '\x1b' && text[at + 1] == '\\')
+            return at + 2;
+        return at < len && text[at] == '\a' ? at + 1 : at;
+    }
+    return (unsigned char)text[1] < 0x80 && text[1] != '\n' ? 2 : 1;
+}
+
+static void append_without_escapes(struct buf *out, const char *text, size_t len)
+{
+    while (len > 0) {
+        const char *escape = memchr(text, '\x1b', len);
+        size_t n = escape != NULL ? (size_t)(escape - text) : len;
+        buf_append(out, text, n);
+        if (escape != NULL)
+            n += escape_len(escape, len - n);
+        text += n;
+        len -= n;
+    }
+}
+
+static void append_settled_line(struct buf *out, const char *line, size_t len)
+{
+    while (len > 0 && line[len - 1] == '\r')
+        len--;
+    const char *last = len > 0 ? memrchr(line, '\r', len) : NULL;
+    if (last != NULL) {
+        len -= (size_t)(last + 1 - line);
+        line = last + 1;
+    }
+    append_without_escapes(out, line, len);
+}
+
+void text_append_settled(struct buf *out, const char *text, size_t len)
+{
+    while (len > 0) {
+        const char *end = memchr(text, '\n', len);
+        size_t n = end != NULL ? (size_t)(end - text) : len;
+        append_settled_line(out, text, n);
+        if (end != NULL) {
+            buf_append_char(out, '\n');
+            n++;
+        }
+        text += n;
+        len -= n;
+    }
+}
+
+/* ---- comments ----------------------------------------------------------------------------------
+ */
+
+void text_append_prefixed(struct buf *out, const char *prefix, const char *text, size_t len)
+{
+    while (len > 0) {
+        const char *end = memchr(text, '\n', len);
+        size_t n = end != NULL ? (size_t)(end - text) : len;
+        size_t prefix_len = strlen(prefix);
+        while (n == 0 && prefix_len > 0 && prefix[prefix_len - 1] == ' ')
+            prefix_len--;
+        buf_append(out, prefix, prefix_len);
+        buf_append(out, text, n);
+        buf_append_char(out, '\n');
+        n += end != NULL;
+        text += n;
+        len -= n;
+    }
+}
+
+bool text_append_unprefixed(struct buf *out, const char *prefix, const char *text, size_t len)
+{
+    while (len > 0) {
+        const char *end = memchr(text, '\n', len);
+        size_t n = end != NULL ? (size_t)(end - text) : len, skipped = strlen(prefix);
+        while (skipped > 0 && prefix[skipped - 1] == ' ' && n < skipped)
+            skipped--;
+        if (n < skipped || memcmp(text, prefix, skipped) != 0)
+            return false;
+        buf_append(out, text + skipped, n - skipped);
+        if (end != NULL)
+            buf_append_char(out, '\n');
+        n += end != NULL;
+        text += n;
+        len -= n;
+    }
+    return true;
+}
+
+size_t text_longest_run(const char *text, size_t len, char c)
+{
+    size_t longest = 0, run = 0;
+    for (size_t i = 0; i < len; i++) {
+        run = text[i] == c ? run + 1 : 0;
+        longest = MAX(longest, run);
+    }
+    return longest;
+}
+
+static bool is_base64_digit(unsigned char c)
+{
+    return isalnum(c) || c == '+' || c == '/' || c == '=';
+}
+
+bool text_append_base64(struct buf *out, const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (!is_base64_digit((unsigned char)text[i]) && !isspace((unsigned char)text[i]))
+            return false;
+    for (size_t at = 0; at < len; at++) {
+        size_t n = word_len(text + at, len - at);
+        buf_append(out, text + at, n);
+        at += n;
+    }
+    return true;
+}
