@@ -7,13 +7,28 @@ _cella_sessions() {
 _cella() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     local verbs="exec repl continue input interrupt names undo redo try branch tree checkpoints"
-    verbs+=" ps kill plan pipe serve stop config doctor bench demo help --help --version"
+    verbs+=" ps kill plan pipe convert serve stop config doctor bench demo help --help --version"
     local sections="idle live think spawn oneshot past churn load memory node bash"
     local common="--json --help" client="--data --url --key"
     local spec="--runtime --profile --cwd --env --join --agent --binding --idle-timeout"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$current")
+        return
+    fi
+    if [[ ${COMP_WORDS[1]} == convert ]]; then
+        local formats="ipynb html markdown script cells-json"
+        [[ $previous == --from || $previous == -f ]] && formats="ipynb cells-json"
+        case $previous in
+        -t | --to | -f | --from)
+            mapfile -t COMPREPLY < <(compgen -W "$formats" -- "$current")
+            ;;
+        *)
+            mapfile -t COMPREPLY < <(compgen -f -- "$current")
+            [[ $current == -* && $previous != -o && $previous != --output ]] &&
+                mapfile -t COMPREPLY < <(compgen -W "--output --to --from $common" -- "$current")
+            ;;
+        esac
         return
     fi
     case $previous in

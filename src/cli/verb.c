@@ -8,6 +8,8 @@
 
 #include <signal.h>
 
+/* One on each line. */
+/* clang-format off */
 const struct cli_verb *const cli_verbs[] = {
     &cli_exec_verb,
     &cli_repl_verb,
@@ -25,6 +27,7 @@ const struct cli_verb *const cli_verbs[] = {
     &cli_kill_verb,
     &cli_plan_verb,
     &cli_pipe_verb,
+    &cli_convert_verb,
     &cli_serve_verb,
     &cli_stop_verb,
     &cli_config_verb,
@@ -33,6 +36,7 @@ const struct cli_verb *const cli_verbs[] = {
     &cli_demo_verb,
     NULL,
 };
+/* clang-format on */
 
 const struct cli_verb *cli_verb_find(const char *name)
 {

@@ -41,6 +41,7 @@ extern const struct cli_verb *const cli_verbs[]; /* NULL-terminated, in the orde
 extern const struct cli_flag cli_common_flags[]; /* of every verb */
 extern const struct cli_flag cli_client_flags[]; /* where the daemon is */
 
+extern const struct cli_verb cli_convert_verb;
 extern const struct cli_verb cli_serve_verb;
 extern const struct cli_verb cli_stop_verb;
 extern const struct cli_verb cli_exec_verb;
