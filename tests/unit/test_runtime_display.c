@@ -19,8 +19,8 @@ static void test_good_ones(void **state)
         "{\"type\":\"svg\",\"svg\":\"<svg/>\"}",
         "{\"type\":\"json\",\"json\":[1,{\"a\":null}],\"text\":\"x\"}",
         "{\"type\":\"dataframe\",\"text\":\"t\",\"html\":\"h\",\"rows\":3,\"columns\":2}",
-        "{\"type\":\"dataframe\",\"text\":\"t\",\"dtypes\":[{\"name\":\"a\",\"dtype\":\"int64\"}],"
-        "\"head\":[[\"1\"],[]]}",
+        "{\"type\":\"dataframe\",\"text\":\"t\",\"dtypes\":[{\"name\":\"a\",\"dtype\":\"b\"}]}",
+        "{\"type\":\"dataframe\",\"text\":\"t\",\"head\":[[\"1\"],[]]}",
         "{\"type\":\"text\",\"text\":\"\",\"display_id\":\"x\"}",
     };
     (void)state;
@@ -46,8 +46,8 @@ static void test_bad_ones(void **state)
         "{\"type\":\"dataframe\",\"text\":\"\",\"dtypes\":{}}",
         "{\"type\":\"dataframe\",\"text\":\"\",\"dtypes\":[5]}",
         "{\"type\":\"dataframe\",\"text\":\"\",\"dtypes\":[{\"name\":\"a\",\"dtype\":5}]}",
-        "{\"type\":\"dataframe\",\"text\":\"\",\"dtypes\":[{\"name\":\"a\",\"dtype\":\"b\",\"c\":"
-        "\"\"}]}",
+        "{\"type\":\"dataframe\",\"text\":\"\",\"dtypes\":[{\"name\":\"a\",\"dtype\":\"b\",\"c\":1}"
+        "]}",
         "{\"type\":\"dataframe\",\"text\":\"\",\"head\":[\"x\"]}",
         "{\"type\":\"dataframe\",\"text\":\"\",\"head\":[[1]]}",
         "{\"type\":\"dataframe\",\"text\":\"\",\"head\":[[],[],[],[],[],[]]}",
