@@ -46,8 +46,7 @@ static void test_bad_ones(void **state)
         "{\"type\":\"dataframe\",\"text\":\"\",\"dtypes\":{}}",
         "{\"type\":\"dataframe\",\"text\":\"\",\"dtypes\":[5]}",
         "{\"type\":\"dataframe\",\"text\":\"\",\"dtypes\":[{\"name\":\"a\",\"dtype\":5}]}",
-        "{\"type\":\"dataframe\",\"text\":\"\",\"dtypes\":[{\"name\":\"\",\"dtype\":\"\",\"c\":1}]"
-        "}",
+        "{\"type\":\"dataframe\",\"text\":\"\",\"dtypes\":[{\"name\":\"\",\"c\":\"\"}]}",
         "{\"type\":\"dataframe\",\"text\":\"\",\"head\":[\"x\"]}",
         "{\"type\":\"dataframe\",\"text\":\"\",\"head\":[[1]]}",
         "{\"type\":\"dataframe\",\"text\":\"\",\"head\":[[],[],[],[],[],[]]}",
