@@ -265,6 +265,7 @@ void output_capture_forget(struct output_capture *capture, const struct output_r
     if (offset <= capture->told)
         return;
     capture->told = MIN(offset, capture->total);
+    capture->head_max = capture->head.max;
     buf_clear(&capture->head);
     if (capture->told == capture->total)
         return;

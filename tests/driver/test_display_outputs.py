@@ -85,6 +85,25 @@ def test_failures_are_told(shared: Peer) -> None:
     assert value["text"] == "X!"
 
 
+def test_objects_that_lie(shared: Peer) -> None:
+    meta = "class M(type):\n    def __getattr__(c, n): raise ValueError(n)\n"
+    assert shared.run(meta + "class A(metaclass=M): pass\nA()").status == "ok"
+    assert shared.run("A").status == "ok"
+    assert shared.run("[A(), A]").status == "ok"
+    lying = "class L:\n    @property\n    def __class__(self): raise ValueError\nL()"
+    assert shared.run(lying).status == "ok"
+    odd = (
+        "class D(dict):\n    def get(self, *a): raise ValueError\n    __iter__ = items = get\n"
+        "class S(str):\n    def __len__(self): return -5\n    __getitem__ = None\n"
+    )
+    assert shared.run(odd).status == "ok"
+    bundle = "def _repr_mimebundle_(self, **k): return D({'text/html': S('<b>'), 5: 6})"
+    assert shown(shared, bundle)["text"]
+    assert shown(shared, "def _repr_html_(self): return S('<b>')")["text"] == "X!"
+    mock = "import unittest.mock\nunittest.mock.MagicMock()"
+    assert shared.run(mock).value["text"].startswith("<MagicMock id=")
+
+
 def test_an_object_that_shows_itself(shared: Peer) -> None:
     own = "class Y:\n    def _ipython_display_(self): print('a'); display('b')\n"
     answer = shared.run(own + "Y()")

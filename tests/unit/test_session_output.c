@@ -245,6 +245,53 @@ static void test_bytes_that_are_no_text(void **state)
     cell_free(&c);
 }
 
+/* Text that is dropped, then more: what is left is what was written behind it, whatever the head
+ * had room for. */
+static void test_a_capture_forgets(void **state)
+{
+    (void)state;
+    for (size_t budget = 10; budget <= 200; budget += 19) {
+        struct cell c;
+        char all[400];
+        cell_init(&c, budget, 1000);
+        for (size_t n = 0; n < sizeof(all); n++)
+            all[n] = (char)('a' + n % 26);
+        cell_write(&c, all, 150);
+        output_capture_forget(&c.capture, &c.ring, 1, 120);
+        cell_write(&c, all + 150, 50);
+        output_capture_forget(&c.capture, &c.ring, 1, 100); /* earlier: nothing */
+        _buf_ struct buf out = BUF_INIT(1000);
+        assert_int_equal(output_capture_write(&c.capture, &c.ring, 1, 1000, &out), 0);
+        assert_int_equal(out.len, 80);
+        assert_memory_equal(buf_str(&out), all + 120, 80);
+
+        output_capture_forget(&c.capture, &c.ring, 1, 5000); /* later: all there is */
+        assert_int_equal(output_capture_new(&c.capture), 0);
+        cell_write(&c, all + 200, 30);
+        _buf_ struct buf rest = BUF_INIT(1000);
+        assert_int_equal(output_capture_write(&c.capture, &c.ring, 1, 1000, &rest), 0);
+        assert_int_equal(rest.len, 30);
+        assert_memory_equal(buf_str(&rest), all + 200, 30);
+        cell_free(&c);
+    }
+}
+
+/* The ring may have lost what is to be told. */
+static void test_a_capture_forgets_what_was_dropped_too(void **state)
+{
+    (void)state;
+    struct cell c;
+    char all[100];
+    memset(all, 'x', sizeof(all));
+    cell_init(&c, 20, 16);
+    cell_write(&c, all, sizeof(all));
+    output_capture_forget(&c.capture, &c.ring, 1, 10);
+    _buf_ struct buf out = BUF_INIT(1000);
+    output_capture_write(&c.capture, &c.ring, 1, 20, &out);
+    assert_true(out.len > 0 && output_capture_new(&c.capture) <= 90);
+    cell_free(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +307,8 @@ int main(void)
         cmocka_unit_test(test_budget_may_be_larger_than_the_ring),
         cmocka_unit_test(test_a_share_smaller_than_the_budget),
         cmocka_unit_test(test_bytes_that_are_no_text),
+        cmocka_unit_test(test_a_capture_forgets),
+        cmocka_unit_test(test_a_capture_forgets_what_was_dropped_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -189,9 +189,10 @@ class _Protocol:
             return None
 
     def has_shown_itself(self) -> bool:
-        if getattr(type(self._obj), _SHOW_YOURSELF, None) is None or isinstance(self._obj, type):
-            return False
         try:
+            kind = type(self._obj)
+            if issubclass(kind, type) or getattr(kind, _SHOW_YOURSELF, None) is None:
+                return False
             _call(self._obj, _SHOW_YOURSELF, {})
             return True
         except KeyboardInterrupt:
@@ -203,10 +204,10 @@ class _Protocol:
 
     def fill(self, include: Wanted, exclude: Wanted) -> None:
         made = self.ask("_repr_mimebundle_", include=include, exclude=exclude)
-        if isinstance(made, tuple) and made:  # (data, metadata)
+        if type(made) is tuple and made:  # (data, metadata)
             made = made[0]
-        if isinstance(made, dict):
-            self._bundle = made
+        if issubclass(type(made), dict):
+            self._bundle = {k: v for k, v in dict.items(made) if type(k) is str}
 
     def typed(self, mime: str) -> Optional[str]:
         data = self._bundle.get(mime)
@@ -221,7 +222,7 @@ class _Protocol:
 
     def text(self) -> str:
         text = self._bundle.get(_PLAIN_TEXT)
-        if isinstance(text, str):
+        if issubclass(type(text), str):
             return "".join((text,))[:MAX_TEXT_CHARS]
         return text_of(self._obj)
 
