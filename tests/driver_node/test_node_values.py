@@ -206,6 +206,19 @@ def test_typed_displays(shared: NodePeer) -> None:
     assert circular["type"] == "text"
 
 
+def test_tables_of_any_rows(shared: NodePeer) -> None:
+    table = shared.run("display.table([[1, 'x<'], [2, 'y']])").displays[0]
+    assert table["type"] == "html" and "<td>x&lt;</td>" in table["html"]
+    table = shared.run("display.table(new Set([1, { value: 2 }]))").displays[0]
+    assert "<th>value</th>" in table["html"] and "<td>2</td>" in table["html"]
+    assert shared.run("display.table([])").displays[0] == {"type": "text", "text": "[]"}
+    table = shared.run("display.table(Array(5000).fill({ a: 1 }))").displays[0]
+    assert "<caption>4000 rows more</caption>" in table["html"]
+    image = shared.run(f"display.image(Buffer.from('{PNG}', 'base64'))").displays[0]
+    assert image["type"] == "image" and image["format"] == "png"
+    assert shared.run("display.image('no image')").displays[0]["type"] == "text"
+
+
 def test_a_late_display_is_printed(fresh: NodePeer) -> None:
     answer = fresh.run("setTimeout(() => display(41 + 1), 5)")
     assert fresh.everything(answer, "42") == "42\n"

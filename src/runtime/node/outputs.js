@@ -102,7 +102,7 @@ function tableCell(value) {
   return `<td>${escapeHtml(text.bound(shown, MAX_CELL_CHARS))}</td>`;
 }
 
-function tableOf(rows) {
+function tableOf(rows, total = rows.length) {
   const shown = [];
   const columns = new Set();
   for (let i = 0; i < rows.length && i < MAX_TABLE_ROWS; i++) {
@@ -121,9 +121,22 @@ function tableOf(rows) {
     if (size > MAX_TEXT_CHARS) break;
     body.push(line);
   }
-  const left = rows.length - body.length;
+  const left = total - body.length;
   const note = left > 0 ? `<caption>${left} rows more</caption>` : '';
   return `<table>${note}<thead><tr>${head}</tr></thead><tbody>${body.join('')}</tbody></table>`;
+}
+
+/* Rows may be objects, arrays or single values. */
+function asRow(row) {
+  if (row === null || typeof row !== 'object' || host.types.isProxy(row)) return { value: row };
+  return Array.isArray(row) ? { ...row.slice(0, MAX_TABLE_COLUMNS) } : row;
+}
+
+function tableFrom(rows) {
+  const all = Array.isArray(rows) ? rows : Array.from(rows);
+  if (all.length === 0) return valueOf(all);
+  const html = tableOf(all.slice(0, MAX_TABLE_ROWS).map(asRow), all.length);
+  return { type: 'html', html, text: textOf(all) };
 }
 
 /* display.html(…) and its like: the caller says what it is. */
@@ -154,7 +167,7 @@ const KINDS = {
   markdown: rich('markdown', 'text'),
   latex: rich('latex', 'text'),
   json: jsonOf,
-  table: (rows) => displayOf(Array.from(rows)),
+  table: tableFrom,
   image: (bytes) => (isUint8Array(bytes) && imageOf(bytes)) || valueOf(bytes),
 };
 
