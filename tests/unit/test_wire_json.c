@@ -176,6 +176,32 @@ static void writes_errors(void **state)
                                        "\"no \\\"such\\\" thing\",\"advice\":\"Look.\"}}");
 }
 
+static void files_have_limits_of_their_own(void **state)
+{
+    (void)state;
+    static const struct json_limits limits = {.depth = 3, .values = 12};
+    static const char with_nul[] = "{\"a\":\"x\\u0000y\"}";
+    struct err e = {0};
+    _json_ json_t *value = NULL;
+    assert_int_equal(json_read_file_object(with_nul, strlen(with_nul), &limits, &value, &e), 0);
+    assert_int_equal(json_string_length(json_object_get(value, "a")), 3);
+    static const struct {
+        const char *text;
+        enum err_code code;
+    } cases[] = {{"{\"a\":[[[1]]]}", ERR_INVALID},
+                 {"{\"a\":[1,1,1,1,1,1,1,1,1,1,1,1]}", ERR_TOO_LARGE},
+                 {"[]", ERR_INVALID},
+                 {"{\"a\\u0000\":1}", ERR_INVALID}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        json_t *refused = NULL;
+        e = (struct err){0};
+        assert_int_equal(
+            json_read_file_object(cases[i].text, strlen(cases[i].text), &limits, &refused, &e), -1);
+        assert_int_equal(e.code, cases[i].code);
+        assert_null(refused);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -187,6 +213,7 @@ int main(void)
         cmocka_unit_test(refuses_bad_json),
         cmocka_unit_test(limits_depth_and_values),
         cmocka_unit_test(writes_errors),
+        cmocka_unit_test(files_have_limits_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
