@@ -234,6 +234,7 @@ def test_scripts(shared: Peer) -> None:
     assert answer.error["name"] == "CalledProcessError"
     assert shared.value("_exit_code") == "4"
     assert shared.run("%%bash --no-raise-error\nexit 4").status == "ok"
+    assert shared.run("%%script bash --no-raise-error\nexit 4").status == "ok"
     assert "no program" in shared.run("%%script no-such-program\nx").error["message"]
     long = "echo " + "x" * 300_000
     assert len(shared.run("%%bash\n" + long).stdout) == 300_001

@@ -24,6 +24,7 @@ _Module = type(sys)
 _users_builtins = vars(builtins)
 _cache = linecache.cache
 _MAX_EXTENSIONS = 1000
+_MAX_DEPTH = 20
 
 # Modules with magics, which have registered themselves.
 _PROVIDERS = (magics_code, magics_names, magics_world)
@@ -65,6 +66,7 @@ class CellaShell:
         self.directories: List[str] = []  # where the session was before
         self.ask = ask
         self._given = dict(namespace)
+        self._depth = 0  # of magics that run code with magics
         self._cells = session_cells
         self._plots = session_plots
         self._display = session_displays.display
@@ -199,8 +201,14 @@ class CellaShell:
 
     def run_python(self, line: str, cell: Optional[str]) -> Any:
         """The code of a magic: `cell`, or `line` if there is none. Returns its value."""
+        if self._depth >= _MAX_DEPTH:
+            raise magics_table.UsageError("magics are nested too deep")
         frame = self.caller()
-        return self._cells.run_within(frame, *_placed(frame, line, cell))
+        self._depth += 1
+        try:
+            return self._cells.run_within(frame, *_placed(frame, line, cell))
+        finally:
+            self._depth -= 1
 
     def parse_python(self, line: str, cell: Optional[str]) -> List[Any]:
         """Likewise, as statements."""

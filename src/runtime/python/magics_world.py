@@ -135,18 +135,20 @@ def _run_script(shell: Any, argv: List[str], line: str, body: str) -> None:
     into: Dict[str, str] = {}
     is_raised = True
     words = _words(line)
-    while words and words[0].startswith("--"):
+    argv = list(argv)
+    while words:
         word = words.pop(0)
         name, equals, value = word.partition("=")
-        if name in ("--out", "--err", "--proc"):
+        if name in ("--out", "--err"):
             if not equals and not words:
                 raise _UsageError(f"{name} wants the name of a variable")
             into[name] = value if equals else words.pop(0)
+        elif name in ("--bg", "--proc"):
+            raise _UsageError(f"there is no {name} here; end a command with & instead")
         elif name in ("--no-raise-error", "--raise-error"):
             is_raised = name == "--raise-error"
         else:
-            raise _UsageError(f"there is no option {name} here")
-    argv = [*argv, *words]
+            argv.append(word)
     if not argv:
         raise _UsageError("%%script wants the name of a program")
     body = body if body.endswith("\n") or not body else body + "\n"
