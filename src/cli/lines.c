@@ -132,6 +132,9 @@ static enum cli_line read_edited(struct cli_lines *l, struct buf *ret_line)
 {
     int len = 0;
     el_resize(l->editor);
+    /* Before the prompt is shown: libedit would take the terminal over only after that, and a
+     * Ctrl-D that comes in between would be a character. */
+    el_set(l->editor, EL_PREP_TERM, 1);
     const char *text = el_gets(l->editor, &len);
     int signo = cli_signal_taken();
     if (signo != 0) {
