@@ -131,6 +131,7 @@ static void leave_queue(struct exec *exec)
 
 void exec_begin_next(struct session *session)
 {
+    saving_on_rest(session);
     while (can_begin(session) && !list_is_empty(&session->queue)) {
         struct exec *exec = CONTAINER_OF(list_first(&session->queue), struct exec, node);
         leave_queue(exec);
@@ -395,7 +396,6 @@ void exec_on_verdict(struct session *session, const struct head_verdict *verdict
     late_tidy(session);
     if (has_to_be_kept)
         timeline_take(session);
-    saving_on_rest(session);
     exec_begin_next(session);
 }
 

@@ -210,7 +210,8 @@ bool session_supersede(struct session *session);
 /* ---- for the rest of the room ------------------------------------------------------------------
  */
 
-void exec_begin_next(struct session *session); /* if it is idle and a cell waits */
+/* The session may be at rest: a save that is due begins, and a cell that waits. */
+void exec_begin_next(struct session *session);
 void exec_on_display(struct session *session, json_t *output, bool is_update);
 void exec_on_clear(struct session *session, bool waits);
 void exec_on_denied(struct session *session, const char *call);

@@ -229,8 +229,7 @@ static void end(struct session *session, const char *trouble)
     release_held(session, saving->next_through, trouble);
     json_decref(take_ptr(saving->next_lost));
     session->wants_rest |= trouble == NULL && saving->isolation == ISOLATION_PER_CELL;
-    if (trouble == NULL && saving->is_due)
-        saving_on_rest(session);
+    saving_on_rest(session); /* somebody may have asked for another meanwhile */
     if (trouble == NULL && !saving->is_under_way)
         suspend_if_wanted(session);
     else if (trouble != NULL && !saving_is_complete(session))
@@ -442,16 +441,19 @@ static void begin(struct session *session)
     }
 }
 
-/* The checkpoint of the present state is complete, or there are none. */
+/* The checkpoint of the present state is complete, or there are none. While a cell runs, the one
+ * before it can be saved from its sleeping copy. */
 static bool is_ready(const struct session *session)
 {
     const struct checkpoint *current = session->timeline.current;
-    if (session->state != SESSION_IDLE || session->restore != NULL ||
-        session->head->state != HEAD_IDLE)
+    bool is_idle = session->state == SESSION_IDLE && session->head->state == HEAD_IDLE;
+    if ((!is_idle && session->state != SESSION_BUSY) || session->restore != NULL)
         return false;
     if (!timeline_has_checkpoints(session))
-        return true;
-    return !timeline_is_due(session) && current != NULL && timeline_is_settled(current);
+        return is_idle;
+    if (timeline_is_due(session) || current == NULL || !timeline_is_settled(current))
+        return false;
+    return is_idle || (current->snapshot != NULL && current->files == FILES_COVERED);
 }
 
 void saving_on_rest(struct session *session)
@@ -490,10 +492,10 @@ bool saving_is_resumable(const struct session *session)
 
 void saving_abort(struct session *session, const char *why)
 {
+    session->saving.is_due = false; /* none begins where one ends */
     if (session->saving.is_under_way)
         end(session, why);
     list_remove(&session->saving.node);
-    session->saving.is_due = false;
     release_held(session, UINT64_MAX, why);
     /* What ran since is gone with its processes. */
     session->ended_exec = session->saving.through;

@@ -1,8 +1,10 @@
 """What outlives the daemon: its sudden end, disks that refuse, bytes that changed on disk."""
 
+import concurrent.futures
 import contextlib
 import os
 import subprocess
+import time
 
 import pytest
 
@@ -42,6 +44,38 @@ def test_what_was_acknowledged_as_durable_outlives_kill_9(launch):
     assert answer.resumed["restored_from"] == "durable"
     assert answer.exec_id > 2
     daemon.stop()
+
+
+@pytest.mark.one_mode
+def test_who_waits_for_safety_is_answered_when_the_interpreter_ends_meanwhile(spawn):
+    """Its end may fall into any step: the fork of the checkpoint, its falling asleep, the save."""
+    session = spawn("min")
+    session.exec("import subprocess, os; n = -1", durable=True)
+    session.client.timeout = 20
+    for i in range(40):
+        killer = f"sleep {i / 5000}; kill -9 $PPID"
+        answer = session.exec(f"n = {i}; p = subprocess.Popen({killer!r}, shell=True)",
+                              durable=True)
+        is_safe = answer.status == "ok" and answer.saved_through >= answer.exec_id
+        assert is_safe or answer.get("durable_error") or answer.status == "died", answer
+        looks = []
+        host.eventually(lambda: looks.append(session.exec("n")) or looks[-1].status == "ok", 5)
+        assert not is_safe or looks[-1]["value"]["text"] == str(i), (answer, looks)
+
+
+@pytest.mark.one_mode
+def test_a_save_does_not_wait_for_the_next_cell(spawn):
+    session = spawn("min")
+    session.exec("x = 1", durable=True)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        begun = time.monotonic()
+        safe = pool.submit(session.exec, "import time; time.sleep(0.1); y = 2", durable=True)
+        host.eventually(lambda: session.info().exec_count == 2, 5)
+        long = pool.submit(session.exec, "time.sleep(8)")
+        answer = safe.result()
+        assert answer.saved_through == answer.exec_id, answer
+        assert time.monotonic() - begun < 7
+        assert long.result().status == "ok"
 
 
 @contextlib.contextmanager
