@@ -2,6 +2,7 @@
 
 import os
 import textwrap
+import time
 
 import pytest
 from probes import PRELUDE
@@ -118,23 +119,27 @@ def test_the_quota_holds_while_the_workspace_of_another_is_removed(client, spawn
 @pytest.mark.one_mode  # the keeper's clock, whoever started it
 def test_a_head_that_pretends_to_rest_is_held_to_its_quota(daemon, spawn, client):
     """Also while somebody else leaves more room on the disk than it takes."""
-    ballast = daemon.data / "ballast"
-    with ballast.open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, 600 << 20)
-    session = spawn("min", limits={"disk_mb": 8}, checkpoints="off", durable="off")
-    result = run(
-        session,
-        """
-        verdict = b'{"ev":"done","id":1,"status":"ok","value":null,"error":null}'
-        os.write(3, struct.pack('<I', len(verdict)) + verdict)
-        time.sleep(4)
-        for n in range(60): os.close(write(f'f{n}', 7))
-        time.sleep(60)
-        """,
-    )
-    assert result.status == "ok"
-    ballast.unlink()
-    host.eventually(lambda: client.call("GET", session.path)["state"] == "dead", 60, "its end")
+    left = 1200 << 20
+    with (daemon.data / "ballast").open("wb") as ballast:
+        os.posix_fallocate(ballast.fileno(), 0, left)
+        session = spawn("min", limits={"disk_mb": 8}, checkpoints="off", durable="off")
+        result = run(
+            session,
+            """
+            verdict = b'{"ev":"done","id":1,"status":"ok","value":null,"error":null}'
+            os.write(3, struct.pack('<I', len(verdict)) + verdict)
+            for n in range(16):
+                time.sleep(1)
+                os.close(write(f'f{n}', 7))
+            time.sleep(60)
+            """,
+        )
+        assert result.status == "ok"
+        while client.call("GET", session.path)["state"] != "dead":
+            assert left > 0, "it was not found in a minute"
+            time.sleep(0.5)
+            left -= 10 << 20
+            ballast.truncate(left)
 
 
 def test_half_a_frame_is_not_kept_for_a_head_that_rests(daemon, spawn, client):
