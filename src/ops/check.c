@@ -94,6 +94,29 @@ static int check_texts(const struct place *place, json_t *value, struct err *e)
 static int check_members(const char *parent, const struct op_param *params, json_t *object,
                          struct err *e);
 
+static int check_list(const struct place *place, json_t *list, struct err *e)
+{
+    char what[96], name[2 * NAME_MAX_SHOWN], entry[2 * NAME_MAX_SHOWN + 24];
+    size_t i;
+    json_t *value;
+    if (!json_is_array(list))
+        return wrong(place, ERR_INVALID, "must be a list of objects", e);
+    if ((int64_t)json_array_size(list) > place->param->max) {
+        snprintf(what, sizeof(what), "has %zu entries; at most %lld are taken",
+                 json_array_size(list), (long long)place->param->max);
+        return wrong(place, ERR_TOO_LARGE, what, e);
+    }
+    json_array_foreach(list, i, value)
+    {
+        if (!json_is_object(value))
+            return wrong(place, ERR_INVALID, "must be a list of objects", e);
+        snprintf(entry, sizeof(entry), "%s[%zu]", full_name(place, name, sizeof(name)), i);
+        if (check_members(entry, place->param->members, value, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int check_value(const struct place *place, json_t *value, struct err *e)
 {
     char name[2 * NAME_MAX_SHOWN];
@@ -112,6 +135,12 @@ static int check_value(const struct place *place, json_t *value, struct err *e)
         return check_members(full_name(place, name, sizeof(name)), place->param->members, value, e);
     case OP_TEXTS:
         return check_texts(place, value, e);
+    case OP_LIST:
+        return check_list(place, value, e);
+    case OP_FREE:
+        return json_is_object(value) ? 0 : wrong(place, ERR_INVALID, "must be an object", e);
+    case OP_FILE:
+        return json_is_object(value) ? 0 : check_text(place, value, e);
     }
     return 0;
 }

@@ -242,6 +242,24 @@ struct exec_wait exec_call_wait(struct call *call)
     };
 }
 
+static enum head_names read_names(const struct call *call)
+{
+    const json_t *names = json_object_get(call->args, "names");
+    if (json_is_boolean(names))
+        return json_is_true(names) ? HEAD_NAMES_FULL : HEAD_NAMES_NONE;
+    return HEAD_NAMES_CHANGES;
+}
+
+struct exec_request exec_call_request(struct call *call)
+{
+    return (struct exec_request){
+        .timeout_ms = (uint32_t)call_int(call, "timeout_ms", EXEC_TIMEOUT_DEFAULT_MS),
+        .names = read_names(call),
+        .is_durable = call_bool(call, "durable", false),
+        .wait = exec_call_wait(call),
+    };
+}
+
 void exec_call_begun(struct call *call, struct exec *exec)
 {
     if (exec == NULL)

@@ -34,8 +34,26 @@ enum {
                "(default; the answer is kept) or cancel. If it is given, a client that closes "    \
                "only its own side counts as gone too."                                             \
     }
+#define EXEC_PARAM_TIMEOUT                                                                         \
+    {                                                                                              \
+        .name = "timeout_ms", .type = OP_INT, .min = 1, .max = EXEC_TIMEOUT_MAX_MS,                \
+        .doc = "How long the cell may run before it is interrupted; default 30000."                \
+    }
+#define EXEC_PARAM_NAMES                                                                           \
+    {                                                                                              \
+        .name = "names", .type = OP_BOOL, .is_nullable = true,                                     \
+        .doc = "true: the answer lists the session's names; false: it says nothing about them; "   \
+               "without it, which ones the cell added, changed or removed."                        \
+    }
+#define EXEC_PARAM_DURABLE                                                                         \
+    {                                                                                              \
+        .name = "durable", .type = OP_BOOL,                                                        \
+        .doc = "The answer comes when what the cell did is safe on disk."                          \
+    }
 extern const char *const exec_disconnects[];
 
+/* What the members above say, for session_exec and its relatives: all but the code. */
+struct exec_request exec_call_request(struct call *call);
 /* How this call waits; for session_exec and its relatives. */
 struct exec_wait exec_call_wait(struct call *call);
 /* It waits for this cell, or was answered already (NULL). */

@@ -12,7 +12,17 @@
 struct engine;
 struct policy;
 
-enum op_param_type { OP_TEXT, OP_INT, OP_BOOL, OP_CHOICE, OP_OBJECT, OP_TEXTS };
+enum op_param_type {
+    OP_TEXT,
+    OP_INT,
+    OP_BOOL,
+    OP_CHOICE,
+    OP_OBJECT,
+    OP_TEXTS,
+    OP_LIST, /* an array of objects, each with `members` */
+    OP_FREE, /* an object of the caller's own; the operation bounds what it keeps of it */
+    OP_FILE, /* a text, or an object that such a text would hold */
+};
 enum op_param_place { OP_IN_BODY, OP_IN_PATH, OP_IN_QUERY };
 
 struct op_param {
@@ -20,20 +30,21 @@ struct op_param {
     enum op_param_type type;
     enum op_param_place place;
     bool is_required;
-    bool is_nullable;               /* null says the same as leaving it out */
-    int64_t min, max;               /* INT: the range. TEXT: length in bytes. TEXTS: entries */
+    bool is_nullable; /* null says the same as leaving it out */
+    int64_t min, max; /* INT: the range. TEXT, FILE: length in bytes. TEXTS, LIST: entries */
     const char *const *choices;     /* CHOICE: NULL-terminated */
-    const struct op_param *members; /* OBJECT */
+    const struct op_param *members; /* OBJECT, LIST */
     const char *doc;
 };
 
 enum op_flags {
     OP_READ_ONLY = 1 << 0, /* exactly one of READ_ONLY and MUTATING */
     OP_MUTATING = 1 << 1,
-    OP_STREAMS = 1 << 2, /* offers events when the caller asks for a stream */
-    OP_PUBLIC = 1 << 3,  /* needs no key */
-    OP_PLANS = 1 << 4,   /* enters or leaves plan mode, and so is possible in it */
-    OP_LARGE = 1 << 5,   /* its arguments may be large: a state */
+    OP_STREAMS = 1 << 2,      /* offers events when the caller asks for a stream */
+    OP_PUBLIC = 1 << 3,       /* needs no key */
+    OP_PLANS = 1 << 4,        /* enters or leaves plan mode, and so is possible in it */
+    OP_LARGE = 1 << 5,        /* its arguments may be large: a state, a notebook */
+    OP_ONLY_STREAMS = 1 << 6, /* with OP_STREAMS: it has nothing but events to offer */
 };
 
 struct call;

@@ -8,11 +8,7 @@ static const struct op_param params[] = {
      .is_required = true,
      .max = EXEC_CODE_MAX,
      .doc = "The cell: source code, at most 1 MiB."},
-    {.name = "timeout_ms",
-     .type = OP_INT,
-     .min = 1,
-     .max = EXEC_TIMEOUT_MAX_MS,
-     .doc = "How long the cell may run before it is interrupted; default 30000."},
+    EXEC_PARAM_TIMEOUT,
     EXEC_PARAM_BUDGET,
     {0},
 };

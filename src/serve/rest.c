@@ -17,6 +17,8 @@ bool rest_wants_stream(const struct op *op, const struct http1_parser *request)
 {
     if (!(op->flags & OP_STREAMS))
         return false;
+    if (op->flags & OP_ONLY_STREAMS)
+        return true;
     const char *accept = http1_header(request, "accept", NULL);
     return accept != NULL && strcasestr(accept, SSE_CONTENT_TYPE) != NULL;
 }

@@ -1,0 +1,86 @@
+/* What the operations share that make a session: the members of the request, and what they say. */
+#pragma once
+
+#include "ops/ops.h"
+#include "policy/config.h"
+#include "session/setup.h"
+
+enum { SESSION_SECONDS_MAX = 365 * 86400 };
+
+extern const struct op_param session_limits[];
+
+#define SESSION_PARAMS                                                                             \
+    {.name = "runtime", .type = OP_CHOICE, .choices = runtime_names, .doc = "The interpreter."},   \
+        {.name = "profile",                                                                        \
+         .type = OP_TEXT,                                                                          \
+         .min = 1,                                                                                 \
+         .max = 64,                                                                                \
+         .doc = "What is already imported, by the name of a profile of the configuration."},       \
+        {.name = "limits",                                                                         \
+         .type = OP_OBJECT,                                                                        \
+         .members = session_limits,                                                                \
+         .doc = "Limits of this session; what is not given is as the configuration says."},        \
+        {.name = "cwd",                                                                            \
+         .type = OP_TEXT,                                                                          \
+         .is_nullable = true,                                                                      \
+         .min = 1,                                                                                 \
+         .max = SESSION_CWD_SIZE - 1,                                                              \
+         .doc = "Where it works: a directory inside /workspace (also relative to it) or /tmp, "    \
+                "made if it does not exist."},                                                     \
+        {.name = "env",                                                                            \
+         .type = OP_TEXTS,                                                                         \
+         .is_nullable = true,                                                                      \
+         .max = SETUP_ENV_MAX,                                                                     \
+         .doc = "Environment variables besides the usual ones, by name; up to 64 KiB in all."},    \
+        {.name = "join",                                                                           \
+         .type = OP_TEXT,                                                                          \
+         .is_nullable = true,                                                                      \
+         .min = 1,                                                                                 \
+         .max = 64,                                                                                \
+         .doc = "A session whose sandbox it shares: files, processes and limits."},                \
+        {.name = "agent",                                                                          \
+         .type = OP_TEXT,                                                                          \
+         .is_nullable = true,                                                                      \
+         .min = 1,                                                                                 \
+         .max = CONFIG_AGENT_BYTES,                                                                \
+         .doc = "On whose behalf, by a name of the configuration; without it the agent "           \
+                "\"default\"."},                                                                   \
+        {.name = "binding",                                                                        \
+         .type = OP_TEXT,                                                                          \
+         .is_nullable = true,                                                                      \
+         .min = 1,                                                                                 \
+         .max = CONFIG_AGENT_BYTES,                                                                \
+         .doc = "The inbound binding through which the agent was asked."},                         \
+        {.name = "idle_timeout_secs",                                                              \
+         .type = OP_INT,                                                                           \
+         .is_nullable = true,                                                                      \
+         .max = SESSION_SECONDS_MAX,                                                               \
+         .doc = "It ends when nobody used it for this long; 0 is never. Default as configured."},  \
+        {.name = "max_age_secs",                                                                   \
+         .type = OP_INT,                                                                           \
+         .is_nullable = true,                                                                      \
+         .max = SESSION_SECONDS_MAX,                                                               \
+         .doc = "It ends at this age; 0 is never. Default as configured."},                        \
+        {.name = "checkpoints",                                                                    \
+         .type = OP_CHOICE,                                                                        \
+         .choices = timeline_modes,                                                                \
+         .doc = "When its state is kept to come back to: after a moment of rest (auto, the "       \
+                "default), "                                                                       \
+                "after every cell, or never."},                                                    \
+        {.name = "durable",                                                                        \
+         .type = OP_CHOICE,                                                                        \
+         .choices = saving_modes,                                                                  \
+         .doc = "Whether its state is kept on disk, to outlive the daemon: auto (the default) or " \
+                "off."},                                                                           \
+    {                                                                                              \
+        .name = "isolation", .type = OP_CHOICE, .choices = saving_isolations,                      \
+        .doc =                                                                                     \
+            "shared (the default): its cells run in one process; per_cell: each has a fresh one, " \
+            "with the state that could be saved after the one before."                             \
+    }
+
+/* All but who is told of the start. What it points to lives in the call's arena, or in its
+ * arguments. */
+int create_call_read(struct call *call, struct session_request *ret_request, struct err *e);
+/* Why a session did not start. It is deleted: its id was never told to anybody. */
+void create_call_explain(struct session *session, struct err *ret);
