@@ -19,9 +19,10 @@ LEVELS = {
     "runtime": 3, "store": 3,
     "session": 4,
     "notebook": 5, "explore": 5, "policy": 5,
-    "ops": 6,
-    "serve": 7,
-    "cli": 8,
+    "book": 6,
+    "ops": 7,
+    "serve": 8,
+    "cli": 9,
 }
 
 BANNED = {

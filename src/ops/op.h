@@ -1,6 +1,6 @@
 /* ops: one file for each operation, written once and offered by every surface (REST, MCP, CLI) from
  * the table below. Promises: arguments have passed their schema before run() sees them. May call
- * notebook, explore, policy, session and what lies below them. */
+ * book, notebook, explore, policy, session and what lies below them. */
 #pragma once
 
 #include "base/arena.h"
@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+struct books;
 struct engine;
 struct policy;
 
@@ -88,8 +89,9 @@ struct call {
     const struct op *op;
     struct engine *engine;
     struct policy *policy;
-    struct arena arena; /* lives as long as the call */
-    json_t *args;       /* path, query and body in one checked object */
+    struct books *books; /* NULL: nothing is recorded */
+    struct arena arena;  /* lives as long as the call */
+    json_t *args;        /* path, query and body in one checked object */
     bool wants_stream;
     const struct call_sink *sink;
     void (*on_gone)(struct call *call); /* set by the operation: the client went away */

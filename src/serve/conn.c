@@ -394,6 +394,7 @@ static void call(struct conn *c, json_t *args)
     c->has_call = true;
     c->call.op = c->route->op;
     c->call.engine = c->server->config.engine;
+    c->call.books = c->server->config.books;
     c->call.policy = c->server->config.policy;
     c->call.args = args;
     c->call.wants_stream = rest_wants_stream(c->route->op, &c->http) && !c->is_head_only;
