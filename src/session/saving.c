@@ -196,6 +196,9 @@ static void release_held(struct session *session, uint64_t through, const char *
             json_object_set_new(exec->extra, "durable_error", json_string(trouble));
         else if (lost != NULL)
             json_object_set(exec->extra, "not_saved", lost);
+        if (trouble == NULL && session->saving.next_files_reason[0] != '\0')
+            json_object_set_new(exec->extra, "files_not_saved",
+                                json_string(session->saving.next_files_reason));
         wait_release(exec);
     }
 }
@@ -397,8 +400,12 @@ static void on_recorded(void *context, const struct warden_event *event)
     const char *manifest = NULL;
     if (json_read_object(event->text, strlen(event->text), &answer, &e) == 0)
         manifest = json_string_value(json_object_get(answer, "manifest"));
+    const char *reason = json_string_value(json_object_get(answer, "reason"));
     if (manifest != NULL && strlen(manifest) == STORE_HASH_SIZE - 1)
         memcpy(session->saving.next_files, manifest, STORE_HASH_SIZE);
+    else
+        snprintf(session->saving.next_files_reason, sizeof(session->saving.next_files_reason), "%s",
+                 reason != NULL ? reason : "the files could not be read");
     if (session->head != NULL && session->head->state == HEAD_IDLE)
         open_stream(session);
     else
@@ -426,7 +433,7 @@ static void begin(struct session *session)
     saving->is_under_way = true;
     saving->began_ms = clock_mono_ms();
     saving->next_through = session->ended_exec;
-    saving->next_files[0] = '\0';
+    saving->next_files[0] = saving->next_files_reason[0] = '\0';
     bool has_checkpoints = timeline_has_checkpoints(session);
     saving->next_checkpoint = !has_checkpoints  ? saving->next_through
                               : current != NULL ? current->id

@@ -51,8 +51,9 @@ struct saving {
     bool is_under_way;
     uint64_t next_through, next_checkpoint;
     char next_files[STORE_HASH_SIZE];
-    uint64_t number; /* of the saver; 0: the interpreter itself saves */
-    int sock;        /* until the store has it; -1: none */
+    char next_files_reason[200]; /* why there are none; "": there are */
+    uint64_t number;             /* of the saver; 0: the interpreter itself saves */
+    int sock;                    /* until the store has it; -1: none */
     struct loop_poll *poll;
     struct store_call *call;
     json_t *next_lost; /* what cannot be saved: a list of {"name","type","advice"}; NULL: nothing */

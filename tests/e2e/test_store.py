@@ -78,6 +78,17 @@ def test_a_save_does_not_wait_for_the_next_cell(spawn):
         assert long.result().status == "ok"
 
 
+@pytest.mark.one_mode
+def test_files_beyond_the_budget_are_said_not_to_be_safe(spawn):
+    session = spawn("min")
+    assert "files_not_saved" not in session.exec("open('f', 'w').close(); x = 1", durable=True)
+    answer = session.exec("for i in range(20_001): open(f'f{i}', 'w').close()", durable=True)
+    assert answer.saved_through == answer.exec_id, answer
+    assert "20000" in answer.files_not_saved, answer
+    answer = session.exec("import os\nfor i in range(20_001): os.unlink(f'f{i}')", durable=True)
+    assert "files_not_saved" not in answer
+
+
 @contextlib.contextmanager
 def small_disk(launch):
     """A data directory on a file system of 16 MB, and a file that takes all that is left of it."""
