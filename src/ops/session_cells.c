@@ -39,9 +39,10 @@ static void on_cells(void *context, const struct store_cell *list, size_t n, uin
     for (size_t i = 0; i < n; i++) {
         json_put_object(&json);
         json_put_member_int(&json, "exec_id", (int64_t)list[i].exec_id);
-        json_put_member_text(&json, "code", list[i].code, list[i].code_len);
-        json_put_member_str(&json, "status", list[i].status);
-        json_put_member_str(&json, "at", clock_rfc3339(list[i].at_ms, time));
+        json_put_member_text(&json, "code", list[i].source, list[i].source_len);
+        bool is_ok = strcmp(list[i].state, "completed") == 0;
+        json_put_member_str(&json, "status", is_ok ? "ok" : list[i].state);
+        json_put_member_str(&json, "at", clock_rfc3339(list[i].executed_ms, time));
         json_put_member_real(&json, "duration_ms", (double)list[i].duration_us / 1000, 3);
         json_put_object_end(&json);
     }
@@ -72,7 +73,7 @@ static void run(struct call *call)
     saving_put_cells(session);
     call->op_state =
         store_list_cells(store, session->id, (uint64_t)call_int(call, "offset", 0),
-                         (uint32_t)call_int(call, "limit", LIMIT_DEFAULT), false, on_cells, call);
+                         (uint32_t)call_int(call, "limit", LIMIT_DEFAULT), on_cells, call);
     call->on_gone = on_gone;
 }
 

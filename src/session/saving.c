@@ -75,23 +75,44 @@ static int put_row(struct session *session, struct err *e)
     return 0;
 }
 
+static int put_notebook(struct session *session, struct err *e)
+{
+    _free_ char *spec = spec_write(session);
+    struct store_notebook row = {.id = session->id,
+                                 .runtime = session->runtime->name,
+                                 .spec = spec,
+                                 .created_ms = session->spawned_at_ms,
+                                 .count = session->n_execs};
+    return store_put_notebook(session->engine->store, &row, e);
+}
+
+static void put_cell(struct session *session, const struct saving_cell *cell)
+{
+    struct err ignored; /* the store's trouble is told by the save that follows */
+    char id[24];
+    bool is_ok = strcmp(cell->status, "ok") == 0;
+    snprintf(id, sizeof(id), "%08llx", (unsigned long long)cell->exec_id);
+    store_put_cell(session->engine->store, session->id,
+                   &(struct store_cell){.id = id,
+                                        .exec_id = cell->exec_id,
+                                        .count = cell->exec_id,
+                                        .source = cell->code,
+                                        .source_len = cell->code_len,
+                                        .state = is_ok ? "completed" : cell->status,
+                                        .created_ms = cell->at_ms,
+                                        .executed_ms = cell->at_ms,
+                                        .duration_us = cell->duration_us},
+                   &ignored);
+}
+
 void saving_put_cells(struct session *session)
 {
     struct err e; /* the store's trouble is told by the save that follows */
     struct saving *saving = &session->saving;
-    if (saving->n_cells == 0 || put_row(session, &e) < 0)
+    if (saving->n_cells == 0 || put_row(session, &e) < 0 || put_notebook(session, &e) < 0)
         return;
-    for (size_t i = 0; i < saving->n_cells; i++) {
-        const struct saving_cell *cell = &saving->cells[i];
-        store_put_cell(session->engine->store, session->id,
-                       &(struct store_cell){.exec_id = cell->exec_id,
-                                            .code = cell->code,
-                                            .code_len = cell->code_len,
-                                            .status = cell->status,
-                                            .at_ms = cell->at_ms,
-                                            .duration_us = cell->duration_us},
-                       &e);
-    }
+    for (size_t i = 0; i < saving->n_cells; i++)
+        put_cell(session, &saving->cells[i]);
     drop_cells(saving);
 }
 
@@ -515,6 +536,7 @@ void saving_forget(struct session *session)
     if (!session->saving.has_row || session->engine->store == NULL)
         return;
     store_delete_session(session->engine->store, session->id, &ignored);
+    store_delete_notebook(session->engine->store, session->id, NULL, NULL, &ignored);
     if (session->room == NULL) /* else the files go with the jail */
         warden_remove_workspace(session->engine->warden, session->id, &ignored);
     session->saving.has_row = false;

@@ -1,157 +1,319 @@
 #include "base/buf.h"
-#include "base/utf8.h"
 #include "store/internal.h"
+#include "store/record.h"
 
-/* What a session ran: one row for each cell, found by (session, exec_id), so that the
- * ten-thousandth costs what the first did. */
+/* Rows of cells, found by (notebook, id) and by (notebook, place), so that the ten-thousandth costs
+ * what the first did. Their texts lie in tables of their own. */
 
-struct put_call {
-    struct store_call call;
-    struct store_cell cell; /* its texts in the call's memory */
-};
+/* ---- finding --------------------------------------------------------------------------------- */
 
-static int apply_put(struct store *store, struct store_call *call, struct err *e)
+int cell_find_id(struct store *store, uint64_t notebook, const char *id, struct cell_at *ret,
+                 struct err *e)
 {
-    static const struct db_sql sql = {
-        "INSERT OR REPLACE INTO cells(session, exec_id, at_ms, duration_us, status, code, answer)"
-        " VALUES(?1,?2,?3,?4,?5,?6,?7)"};
-    const struct store_cell *cell = &CONTAINER_OF(call, struct put_call, call)->cell;
-    uint64_t key;
-    if (session_key(store, call->scope, &key, e) < 0)
-        return -1;
+    static const struct db_sql sql = {"SELECT key, place FROM cells WHERE notebook=?1 AND id=?2"};
     sqlite3_stmt *s = db_statement(&store->db, &sql, e);
     if (s == NULL)
         return -1;
-    db_bind_number(s, 1, key);
-    db_bind_number(s, 2, cell->exec_id);
-    db_bind_number(s, 3, cell->at_ms);
-    db_bind_number(s, 4, cell->duration_us);
-    db_bind_text(s, 5, cell->status);
-    sqlite3_bind_text64(s, 6, cell->code, cell->code_len, SQLITE_STATIC, SQLITE_UTF8);
-    if (cell->answer != NULL)
-        sqlite3_bind_text64(s, 7, cell->answer, cell->answer_len, SQLITE_STATIC, SQLITE_UTF8);
-    return db_run(&store->db, s, e);
-}
-
-static const struct call_type put_type = {.apply = apply_put, .is_write = true};
-
-int store_put_cell(struct store *store, const char *session, const struct store_cell *cell,
-                   struct err *e)
-{
-    size_t bytes = cell->code_len + (cell->answer == NULL ? 0 : cell->answer_len);
-    if (bytes > STORE_CELL_BYTES)
-        return err_set(e, ERR_TOO_LARGE, "the cell has %zu bytes with its answer, %zu can be saved",
-                       bytes, (size_t)STORE_CELL_BYTES);
-    struct put_call *put = call_new(store, &put_type, sizeof(*put), session);
-    struct arena *memory = &put->call.memory;
-    put->call.bytes += bytes;
-    put->cell = *cell;
-    put->cell.code = arena_copy(memory, cell->code, cell->code_len);
-    put->cell.status = arena_strdup(memory, cell->status);
-    if (cell->answer != NULL)
-        put->cell.answer = arena_copy(memory, cell->answer, cell->answer_len);
-    return call_queue(&put->call, e);
-}
-
-/* ---- listing --------------------------------------------------------------------------------- */
-
-struct list_call {
-    struct store_call call;
-    uint64_t offset;
-    uint32_t limit;
-    bool with_answers;
-    struct store_cell *list;
-    size_t n;
-    size_t text_bytes;
-    uint64_t count;
-};
-
-static int count_cells(struct store *store, uint64_t key, uint64_t *ret_count, struct err *e)
-{
-    static const struct db_sql sql = {"SELECT count(*) FROM cells WHERE session=?1"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, key);
-    if (db_step(&store->db, s, e) < 0)
-        return -1;
-    *ret_count = db_number(s, 0);
-    sqlite3_reset(s);
-    return 0;
-}
-
-static const char *copy_text(struct list_call *list, sqlite3_stmt *s, int column, size_t *ret_len)
-{
-    const char *text = db_text(s, column);
-    *ret_len = (size_t)sqlite3_column_bytes(s, column);
-    list->text_bytes += *ret_len;
-    return text == NULL ? NULL : arena_copy(&list->call.memory, text, *ret_len);
-}
-
-static void read_cell(struct list_call *list, sqlite3_stmt *s)
-{
-    struct store_cell *cell = &list->list[list->n++];
-    size_t status_len;
-    cell->exec_id = db_number(s, 0);
-    cell->at_ms = db_number(s, 1);
-    cell->duration_us = db_number(s, 2);
-    cell->status = copy_text(list, s, 3, &status_len);
-    cell->code = copy_text(list, s, 4, &cell->code_len);
-    cell->answer = copy_text(list, s, 5, &cell->answer_len);
-}
-
-static int apply_list(struct store *store, struct store_call *call, struct err *e)
-{
-    static const struct db_sql sql = {
-        "SELECT exec_id, at_ms, duration_us, status, code, CASE WHEN ?4 THEN answer END FROM cells"
-        " WHERE session=?1 ORDER BY exec_id LIMIT ?3 OFFSET ?2"};
-    struct list_call *list = CONTAINER_OF(call, struct list_call, call);
-    uint64_t key;
-    if (session_key(store, call->scope, &key, e) < 0 ||
-        count_cells(store, key, &list->count, e) < 0)
-        return -1;
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    list->list = mem_alloc(MAX(list->limit, 1U) * sizeof(*list->list));
-    db_bind_number(s, 1, key);
-    db_bind_number(s, 2, list->offset);
-    db_bind_number(s, 3, list->limit);
-    db_bind_number(s, 4, list->with_answers);
-    int got;
-    while ((got = db_step(&store->db, s, e)) > 0) {
-        read_cell(list, s);
-        if (list->text_bytes >= STORE_PAGE_BYTES) {
-            sqlite3_reset(s);
-            return 0;
-        }
+    db_bind_number(s, 1, notebook);
+    db_bind_text(s, 2, id);
+    int got = db_step(&store->db, s, e);
+    if (got > 0) {
+        *ret = (struct cell_at){.key = db_number(s, 0), .place = sqlite3_column_int64(s, 1)};
+        sqlite3_reset(s);
     }
     return got;
 }
 
-static void deliver_list(struct store_call *call, const struct err *e)
+/* From the nearer end: places are about evenly spread. */
+int cell_number(struct store *store, const struct notebook_at *book, int64_t place,
+                uint64_t *ret_number, struct err *e)
 {
-    struct list_call *list = CONTAINER_OF(call, struct list_call, call);
-    ((store_cells_fn)call->fn)(call->context, list->list, e == NULL ? list->n : 0, list->count, e);
+    static const struct db_sql
+        before = {"SELECT count(*) FROM cells WHERE notebook=?1 AND place<?2"},
+        after = {"SELECT count(*) FROM cells WHERE notebook=?1 AND place>=?2"};
+    bool is_late = place > book->last_place / 2;
+    sqlite3_stmt *s = db_statement(&store->db, is_late ? &after : &before, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, book->key);
+    db_bind_place(s, 2, place);
+    if (db_step(&store->db, s, e) < 0)
+        return -1;
+    uint64_t n = db_number(s, 0);
+    sqlite3_reset(s);
+    *ret_number = !is_late ? n : book->n_cells > n ? book->n_cells - n : 0;
+    return 0;
 }
 
-static void release_list(struct store_call *call)
+int cell_place(struct store *store, const struct notebook_at *book, uint64_t number,
+               int64_t *ret_place, struct err *e)
 {
-    free(CONTAINER_OF(call, struct list_call, call)->list);
+    static const struct db_sql up = {"SELECT place FROM cells WHERE notebook=?1 ORDER BY place"
+                                     " LIMIT 1 OFFSET ?2"},
+                               down = {"SELECT place FROM cells WHERE notebook=?1"
+                                       " ORDER BY place DESC LIMIT 1 OFFSET ?2"};
+    bool is_late = number > book->n_cells / 2 && number < book->n_cells;
+    sqlite3_stmt *s = db_statement(&store->db, is_late ? &down : &up, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, book->key);
+    db_bind_number(s, 2, is_late ? book->n_cells - 1 - number : number);
+    int got = db_step(&store->db, s, e);
+    if (got > 0)
+        *ret_place = sqlite3_column_int64(s, 0);
+    sqlite3_reset(s);
+    if (got == 0)
+        return err_set(e, ERR_NOT_FOUND, "the notebook has no cell %" PRIu64, number);
+    return got < 0 ? -1 : 0;
 }
 
-static const struct call_type list_type = {
-    .apply = apply_list, .deliver = deliver_list, .release = release_list};
-
-struct store_call *store_list_cells(struct store *store, const char *session, uint64_t offset,
-                                    uint32_t limit, bool with_answers, store_cells_fn fn,
-                                    void *context)
+static bool parse_number(const char *name, uint64_t n_cells, uint64_t *ret_number)
 {
-    struct list_call *list = call_new(store, &list_type, sizeof(*list), session);
-    list->offset = offset;
-    list->limit = MIN(limit, (uint32_t)STORE_PAGE_MAX);
-    list->with_answers = with_answers;
-    list->call.fn = (void *)fn;
-    list->call.context = context;
-    return call_ask(&list->call);
+    char *end;
+    const char *digits = name[0] == '-' ? name + 1 : name;
+    if (digits[0] < '0' || digits[0] > '9' || strlen(digits) > 18)
+        return false;
+    uint64_t n = strtoull(digits, &end, 10);
+    if (*end != '\0' || (name[0] == '-' && (n == 0 || n > n_cells)))
+        return false;
+    *ret_number = name[0] == '-' ? n_cells - n : n;
+    return *ret_number < n_cells;
+}
+
+static int explain_missing(const struct notebook_at *book, const char *name, struct err *e)
+{
+    err_set(e, ERR_NOT_FOUND, "the notebook has no cell \"%.64s\"", name);
+    if (book->n_cells == 0)
+        return err_advise(e, "It has no cells.");
+    return err_advise(e, "Name its id, or a number from 0 to %" PRIu64 "; -1 is the last.",
+                      book->n_cells - 1);
+}
+
+int cell_find(struct store *store, const struct notebook_at *book, const char *name,
+              struct cell_at *ret, struct err *e)
+{
+    static const struct db_sql sql = {"SELECT key FROM cells WHERE notebook=?1 AND place=?2"};
+    int got = cell_find_id(store, book->key, name, ret, e);
+    if (got != 0)
+        return got < 0 ? -1 : cell_number(store, book, ret->place, &ret->number, e);
+    if (!parse_number(name, book->n_cells, &ret->number))
+        return explain_missing(book, name, e);
+    if (cell_place(store, book, ret->number, &ret->place, e) < 0)
+        return -1;
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, book->key);
+    db_bind_place(s, 2, ret->place);
+    got = db_step(&store->db, s, e);
+    ret->key = got > 0 ? db_number(s, 0) : 0;
+    sqlite3_reset(s);
+    return got < 0 ? -1 : 0;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+int cell_set_source(struct store *store, uint64_t key, const struct store_cell *cell, struct err *e)
+{
+    static const struct db_sql sql = {
+        "INSERT OR REPLACE INTO sources(cell, source, metadata) VALUES(?1,?2,?3)"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, key);
+    db_bind_text_n(s, 2, cell->source, cell->source_len);
+    db_bind_text_n(s, 3, cell->metadata, cell->metadata_len);
+    return db_run(&store->db, s, e);
+}
+
+int cell_set_outputs(struct store *store, uint64_t key, const struct store_cell *cell,
+                     struct err *e)
+{
+    static const struct db_sql put =
+                                   {"INSERT OR REPLACE INTO outputs(cell, outputs) VALUES(?1,?2)"},
+                               drop = {"DELETE FROM outputs WHERE cell=?1"};
+    bool is_empty = cell->outputs == NULL || cell->outputs_len <= 2; /* "[]" */
+    sqlite3_stmt *s = db_statement(&store->db, is_empty ? &drop : &put, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, key);
+    if (!is_empty)
+        db_bind_text_n(s, 2, cell->outputs, cell->outputs_len);
+    return db_run(&store->db, s, e);
+}
+
+int cell_insert(struct store *store, const struct notebook_at *book, const struct store_cell *cell,
+                int64_t place, struct err *e)
+{
+    static const struct db_sql sql = {
+        "INSERT INTO cells(notebook, id, place, kind, state, exec_id, count, revision, created_ms,"
+        " executed_ms, duration_us) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, book->key);
+    db_bind_text(s, 2, cell->id);
+    db_bind_place(s, 3, place);
+    db_bind_number(s, 4, (uint64_t)MAX(cell->kind, 0));
+    db_bind_text(s, 5, cell->state == NULL ? "idle" : cell->state);
+    db_bind_number(s, 6, cell->exec_id);
+    db_bind_number(s, 7, cell->count);
+    db_bind_number(s, 8, MAX(cell->revision, 1U));
+    db_bind_number(s, 9, cell->created_ms);
+    db_bind_number(s, 10, cell->executed_ms);
+    db_bind_number(s, 11, cell->duration_us);
+    if (db_run(&store->db, s, e) < 0)
+        return -1;
+    uint64_t key = (uint64_t)sqlite3_last_insert_rowid(store->db.handle);
+    if (cell_set_source(store, key, cell, e) < 0)
+        return -1;
+    return cell->outputs == NULL ? 0 : cell_set_outputs(store, key, cell, e);
+}
+
+static int set_run(struct store *store, uint64_t key, const struct store_cell *cell, struct err *e)
+{
+    static const struct db_sql sql = {"UPDATE cells SET state=?2, exec_id=?3, count=?4,"
+                                      " executed_ms=?5, duration_us=?6 WHERE key=?1"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, key);
+    db_bind_text(s, 2, cell->state == NULL ? "idle" : cell->state);
+    db_bind_number(s, 3, cell->exec_id);
+    db_bind_number(s, 4, cell->count);
+    db_bind_number(s, 5, cell->executed_ms);
+    db_bind_number(s, 6, cell->duration_us);
+    return db_run(&store->db, s, e) < 0 ? -1 : cell_set_outputs(store, key, cell, e);
+}
+
+/* What the caller knows of the text counts unless somebody edited it since. */
+static int set_text(struct store *store, uint64_t key, const struct store_cell *cell, struct err *e)
+{
+    static const struct db_sql sql = {
+        "UPDATE cells SET kind=?2, revision=?3 WHERE key=?1 AND revision<=?3"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, key);
+    db_bind_number(s, 2, (uint64_t)MAX(cell->kind, 0));
+    db_bind_number(s, 3, MAX(cell->revision, 1U));
+    if (db_run(&store->db, s, e) < 0)
+        return -1;
+    bool is_newer = sqlite3_changes(store->db.handle) == 0;
+    return is_newer ? 0 : cell_set_source(store, key, cell, e);
+}
+
+static int is_taken(struct store *store, uint64_t notebook, int64_t place, struct err *e)
+{
+    static const struct db_sql sql = {"SELECT 1 FROM cells WHERE notebook=?1 AND place=?2"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, notebook);
+    db_bind_place(s, 2, place);
+    int got = db_step(&store->db, s, e);
+    sqlite3_reset(s);
+    return got;
+}
+
+static int put_new(struct store *store, const struct notebook_at *book,
+                   const struct store_cell *cell, struct err *e)
+{
+    int64_t place = cell->place;
+    int taken = place == 0 ? 1 : is_taken(store, book->key, place, e);
+    if (taken < 0)
+        return -1;
+    if (taken > 0)
+        place = book->last_place + STORE_PLACE_GAP;
+    return cell_insert(store, book, cell, place, e);
+}
+
+int cell_apply_put(struct store *store, const char *notebook, const struct store_cell *cell,
+                   struct err *e)
+{
+    struct notebook_at book;
+    struct cell_at at;
+    int64_t more = 0;
+    if (notebook_find(store, notebook, &book, e) < 0)
+        return -1;
+    int got = cell_find_id(store, book.key, cell->id, &at, e);
+    if (got < 0)
+        return -1;
+    if (got == 0 && cell->source == NULL)
+        return 0; /* it was removed while it ran */
+    if (got == 0) {
+        more = 1;
+        got = put_new(store, &book, cell, e);
+    } else {
+        got = set_run(store, at.key, cell, e);
+        if (got == 0 && cell->source != NULL)
+            got = set_text(store, at.key, cell, e);
+    }
+    return got < 0 ? -1 : notebook_note(store, book.key, more, cell->count, cell->exec_id, e);
+}
+
+/* ---- put ------------------------------------------------------------------------------------- */
+
+static bool is_id(const char *id)
+{
+    size_t len = id == NULL ? 0 : strlen(id);
+    return len > 0 && len <= STORE_CELL_ID_MAX &&
+           strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == len;
+}
+
+int cell_check(const char *notebook, const struct store_cell *cell, struct err *e)
+{
+    size_t bytes = (cell->source == NULL ? 0 : cell->source_len) +
+                   (cell->outputs == NULL ? 0 : cell->outputs_len) +
+                   (cell->metadata == NULL ? 0 : cell->metadata_len);
+    if (!ids_is_uuid(notebook, strlen(notebook)))
+        return err_set(e, ERR_INVALID, "\"%.40s\" is not the id of a notebook", notebook);
+    if (cell->id != NULL && !is_id(cell->id)) {
+        err_set(e, ERR_INVALID, "\"%.70s\" cannot be the id of a cell", cell->id);
+        return err_advise(e, "Use 1 to %d letters, digits, \"-\" and \"_\".", STORE_CELL_ID_MAX);
+    }
+    if (bytes > STORE_CELL_BYTES) {
+        err_set(e, ERR_TOO_LARGE, "the cell has %zu bytes with its outputs, %zu can be saved",
+                bytes, (size_t)STORE_CELL_BYTES);
+        return err_advise(e, "Split it, or let it write less.");
+    }
+    return 0;
+}
+
+struct put_call {
+    struct store_call call;
+    struct buf record;
+};
+
+static int apply_put(struct store *store, struct store_call *call, struct err *e)
+{
+    const struct put_call *put = CONTAINER_OF(call, struct put_call, call);
+    struct record record;
+    if (!record_unpack(put->record.data, put->record.len, &record))
+        return err_set(e, ERR_INTERNAL, "the cell is damaged in memory");
+    return cell_apply_put(store, call->scope, &record.cell, e);
+}
+
+static void release_put(struct store_call *call)
+{
+    buf_free(&CONTAINER_OF(call, struct put_call, call)->record);
+}
+
+static const struct call_type put_type = {
+    .apply = apply_put, .release = release_put, .is_write = true};
+
+int store_put_cell(struct store *store, const char *notebook, const struct store_cell *cell,
+                   struct err *e)
+{
+    if (cell_check(notebook, cell, e) < 0)
+        return -1;
+    if (cell->id == NULL)
+        return err_set(e, ERR_INVALID, "the cell has no id to be saved under");
+    struct put_call *put = call_new(store, &put_type, sizeof(*put), notebook);
+    put->record = BUF_INIT(RECORD_BYTES_MAX);
+    record_pack_cell(&put->record, notebook, cell);
+    put->call.bytes += put->record.cap;
+    put->call.row = arena_printf(&put->call.memory, "%s/%s", notebook, cell->id);
+    put->call.is_partial = cell->source == NULL;
+    return call_queue(&put->call, e);
 }

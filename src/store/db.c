@@ -33,6 +33,44 @@ static const char *const migrations[DB_VERSION] = {
 
     "CREATE TABLE shared(token TEXT NOT NULL UNIQUE, name TEXT NOT NULL, hash TEXT NOT NULL,"
     " bytes INTEGER NOT NULL, expires_ms INTEGER NOT NULL);",
+
+    /* A cell's row is small, so that moving and counting cells touches no text. */
+    "ALTER TABLE cells RENAME TO old_cells;"
+
+    "CREATE TABLE notebooks(key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, user TEXT,"
+    " title TEXT, runtime TEXT, metadata TEXT, spec TEXT, created_ms INTEGER NOT NULL,"
+    " updated_ms INTEGER NOT NULL, count INTEGER NOT NULL DEFAULT 0,"
+    " last_exec INTEGER NOT NULL DEFAULT 0, n_cells INTEGER NOT NULL DEFAULT 0);"
+    "CREATE INDEX notebooks_by_user ON notebooks(user);"
+
+    "CREATE TABLE cells(key INTEGER PRIMARY KEY, notebook INTEGER NOT NULL, id TEXT NOT NULL,"
+    " place INTEGER NOT NULL, kind INTEGER NOT NULL, state TEXT NOT NULL, exec_id INTEGER NOT NULL,"
+    " count INTEGER NOT NULL, revision INTEGER NOT NULL, created_ms INTEGER NOT NULL,"
+    " executed_ms INTEGER NOT NULL, duration_us INTEGER NOT NULL, UNIQUE(notebook, id));"
+    "CREATE INDEX cells_by_place ON cells(notebook, place);"
+    "CREATE INDEX cells_by_run ON cells(notebook, exec_id)"
+    " WHERE exec_id>0 AND state NOT IN ('idle', 'queued', 'running');"
+    "CREATE INDEX cells_under_way ON cells(state) WHERE state IN ('queued', 'running');"
+    "CREATE TABLE sources(cell INTEGER PRIMARY KEY, source TEXT NOT NULL, metadata TEXT);"
+    "CREATE TABLE outputs(cell INTEGER PRIMARY KEY, outputs TEXT NOT NULL);"
+    "CREATE TABLE images(cell INTEGER NOT NULL, n INTEGER NOT NULL, hash BLOB NOT NULL,"
+    " format TEXT, width INTEGER NOT NULL, height INTEGER NOT NULL, bytes INTEGER NOT NULL,"
+    " UNIQUE(cell, n));"
+
+    "INSERT INTO notebooks(id, runtime, spec, created_ms, updated_ms, count, last_exec, n_cells)"
+    " SELECT id, CASE WHEN json_valid(spec) THEN json_extract(spec, '$.runtime') END, spec,"
+    " created_ms, used_ms, c.n, c.last, c.n FROM sessions JOIN (SELECT session, count(*) AS n,"
+    " max(exec_id) AS last FROM old_cells GROUP BY session) AS c ON c.session=sessions.key;"
+    "INSERT INTO cells(key, notebook, id, place, kind, state, exec_id, count, revision, created_ms,"
+    " executed_ms, duration_us) SELECT o.rowid, n.key, printf('%08x', o.exec_id),"
+    " row_number() OVER (PARTITION BY o.session ORDER BY o.exec_id) << 20, 0,"
+    " CASE o.status WHEN 'ok' THEN 'completed' ELSE o.status END, o.exec_id,"
+    " row_number() OVER (PARTITION BY o.session ORDER BY o.exec_id), 1, o.at_ms, o.at_ms,"
+    " o.duration_us FROM old_cells AS o JOIN sessions AS s ON s.key=o.session"
+    " JOIN notebooks AS n ON n.id=s.id;"
+    "INSERT INTO sources(cell, source) SELECT rowid, code FROM old_cells"
+    " WHERE rowid IN (SELECT key FROM cells);"
+    "DROP TABLE old_cells;",
 };
 
 /* ---- errors ---------------------------------------------------------------------------------- */
@@ -155,6 +193,19 @@ void db_bind_text(sqlite3_stmt *s, int at, const char *text)
         sqlite3_bind_null(s, at);
     else
         sqlite3_bind_text64(s, at, text, strlen(text), SQLITE_STATIC, SQLITE_UTF8);
+}
+
+void db_bind_text_n(sqlite3_stmt *s, int at, const char *text, size_t len)
+{
+    if (text == NULL)
+        sqlite3_bind_null(s, at);
+    else
+        sqlite3_bind_text64(s, at, text, len, SQLITE_STATIC, SQLITE_UTF8);
+}
+
+void db_bind_place(sqlite3_stmt *s, int at, int64_t value)
+{
+    sqlite3_bind_int64(s, at, value);
 }
 
 void db_bind_bytes(sqlite3_stmt *s, int at, const void *data, size_t len)

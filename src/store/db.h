@@ -7,7 +7,7 @@
 
 #include <sqlite3.h>
 
-enum { DB_VERSION = 1, DB_STATEMENTS_MAX = 64 };
+enum { DB_VERSION = 2, DB_STATEMENTS_MAX = 160 };
 
 /* A statement of ours, by its place in the program: `static const struct db_sql put = {...}`. */
 struct db_sql {
@@ -40,6 +40,8 @@ int db_run(struct db *db, sqlite3_stmt *s, struct err *e);
 int db_exec(struct db *db, const char *sql, struct err *e);
 
 void db_bind_text(sqlite3_stmt *s, int at, const char *text); /* NULL gives NULL */
+void db_bind_text_n(sqlite3_stmt *s, int at, const char *text, size_t len);
+void db_bind_place(sqlite3_stmt *s, int at, int64_t value);
 void db_bind_bytes(sqlite3_stmt *s, int at, const void *data, size_t len);
 void db_bind_number(sqlite3_stmt *s, int at, uint64_t value);
 uint64_t db_number(sqlite3_stmt *s, int column);

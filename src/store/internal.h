@@ -25,6 +25,7 @@
 #include "store/db.h"
 #include "store/store.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <uv.h>
@@ -56,8 +57,7 @@ struct call_type {
     void (*release)(struct store_call *call); /* what the call owns besides its memory; or NULL */
     bool is_write;
     bool needs_disk; /* it is delivered only when everything before it is on disk */
-    bool ends_row;   /* a row that comes after it must stay there */
-    bool is_row;     /* the newest for the same session replaces one that is still queued */
+    bool ends_rows;  /* a row that comes after it must stay there */
 };
 
 struct store_call {
@@ -67,8 +67,13 @@ struct store_call {
     struct arena memory;   /* of its arguments and results */
     char scope[UUID_SIZE]; /* the session that it belongs to; "": none */
     size_t bytes;          /* counted against STORE_QUEUE_BYTES */
-    bool is_awaited;       /* somebody waits for it: no lingering */
-    bool is_forgotten;     /* read and written on the loop alone */
+    /* Of a row: its name. The newest replaces one that is still queued, unless it is partial and
+     * that one is not, or a call with ends_rows came between. */
+    const char *row;
+    bool is_partial;
+    uint64_t generation;
+    bool is_awaited;   /* somebody waits for it: no lingering */
+    bool is_forgotten; /* read and written on the loop alone */
     bool has_failed;
     atomic_bool is_cut; /* of a job: stop at the next look */
     struct err error;
@@ -105,7 +110,8 @@ struct store {
     size_t n_queued;
     size_t queued_bytes;
     size_t n_awaited;       /* queued calls that somebody waits for */
-    struct map queued_rows; /* session -> its queued row */
+    struct map queued_rows; /* name of a row -> the newest queued call for it */
+    uint64_t generation;    /* how many calls with ends_rows were queued */
     struct list done;
     bool is_stopping;
     bool is_failing;
@@ -190,6 +196,53 @@ void bodies_drop_damaged(struct store *store, const char *hex);
 
 /* The key of a session's row; ERR_NOT_FOUND if there is none. */
 int session_key(struct store *store, const char *id, uint64_t *ret_key, struct err *e);
+
+/* ---- notebooks and cells: on the store's thread ---------------------------------------------- */
+
+struct record;
+
+struct notebook_at {
+    uint64_t key;
+    uint64_t n_cells;
+    int64_t last_place;
+};
+
+struct cell_at {
+    uint64_t key;
+    int64_t place;
+    uint64_t number;
+};
+
+/* ERR_NOT_FOUND if there is none. */
+int notebook_find(struct store *store, const char *id, struct notebook_at *ret, struct err *e);
+/* After a change: cells more or less, and what its row keeps of the run. */
+int notebook_note(struct store *store, uint64_t key, int64_t more, uint64_t count, uint64_t exec_id,
+                  struct err *e);
+int notebook_apply_put(struct store *store, const struct store_notebook *row, struct err *e);
+
+/* By id, or else by number. */
+int cell_find(struct store *store, const struct notebook_at *book, const char *name,
+              struct cell_at *ret, struct err *e);
+int cell_find_id(struct store *store, uint64_t notebook, const char *id, struct cell_at *ret,
+                 struct err *e); /* 1: found, without its number */
+int cell_number(struct store *store, const struct notebook_at *book, int64_t place,
+                uint64_t *ret_number, struct err *e);
+/* The place of the number-th cell, which there is. */
+int cell_place(struct store *store, const struct notebook_at *book, uint64_t number,
+               int64_t *ret_place, struct err *e);
+/* Its row without texts other than id and state, which go to the memory. */
+int cell_read_head(struct store *store, const struct cell_at *at, struct arena *memory,
+                   struct store_cell *ret, struct err *e);
+/* A new one; source and state are given. */
+int cell_insert(struct store *store, const struct notebook_at *book, const struct store_cell *cell,
+                int64_t place, struct err *e);
+int cell_set_source(struct store *store, uint64_t key, const struct store_cell *cell,
+                    struct err *e);
+int cell_set_outputs(struct store *store, uint64_t key, const struct store_cell *cell,
+                     struct err *e);
+int cell_apply_put(struct store *store, const char *notebook, const struct store_cell *cell,
+                   struct err *e);
+int cell_check(const char *notebook, const struct store_cell *cell, struct err *e);
 
 /* ---- removing what nobody refers to (sweep.c) ------------------------------------------------ */
 

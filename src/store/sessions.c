@@ -28,7 +28,7 @@ static int apply_put(struct store *store, struct store_call *call, struct err *e
     return db_run(&store->db, s, e);
 }
 
-static const struct call_type put_type = {.apply = apply_put, .is_write = true, .is_row = true};
+static const struct call_type put_type = {.apply = apply_put, .is_write = true};
 
 int store_put_session(struct store *store, const struct store_session *row, struct err *e)
 {
@@ -45,6 +45,7 @@ int store_put_session(struct store *store, const struct store_session *row, stru
     put->row.id = arena_strdup(memory, row->id);
     put->row.spec = arena_strdup(memory, row->spec);
     put->row.line = row->line == NULL ? NULL : arena_strdup(memory, row->line);
+    put->call.row = put->row.id;
     return call_queue(&put->call, e);
 }
 
@@ -71,7 +72,6 @@ static int apply_delete(struct store *store, struct store_call *call, struct err
 {
     static const struct db_sql steps[] = {
         {"DELETE FROM states WHERE session=?1"},
-        {"DELETE FROM cells WHERE session=?1"},
         {"DELETE FROM sessions WHERE key=?1"},
     };
     uint64_t key;
@@ -93,7 +93,7 @@ static int apply_delete(struct store *store, struct store_call *call, struct err
 }
 
 static const struct call_type delete_type = {
-    .apply = apply_delete, .is_write = true, .ends_row = true};
+    .apply = apply_delete, .is_write = true, .ends_rows = true};
 
 int store_delete_session(struct store *store, const char *id, struct err *e)
 {
@@ -126,13 +126,14 @@ int store_each_session(struct store *store,
 {
     /* Each lookup below reads one index; none reads a state or a cell. */
     static const struct db_sql sql = {
-        "SELECT id, spec, line, created_ms, used_ms, n_execs, n_checkpoints, resume,"
+        "SELECT s.id, s.spec, s.line, s.created_ms, s.used_ms, s.n_execs, s.n_checkpoints, "
+        "s.resume,"
         " (SELECT through FROM states WHERE session=s.key AND checkpoint=s.resume),"
-        " (SELECT max(exec_id) FROM cells WHERE session=s.key),"
+        " n.last_exec,"
         " (SELECT max(checkpoint) FROM states WHERE session=s.key),"
-        " (SELECT count(*) FROM cells WHERE session=s.key),"
+        " n.n_cells,"
         " (SELECT count(*) FROM states WHERE session=s.key)"
-        " FROM sessions AS s ORDER BY key"};
+        " FROM sessions AS s LEFT JOIN notebooks AS n ON n.id=s.id ORDER BY s.key"};
     pthread_mutex_lock(&store->db_lock);
     sqlite3_stmt *s = db_statement(&store->db, &sql, e);
     int got = s == NULL ? -1 : 0;

@@ -30,18 +30,22 @@ void call_free(struct store_call *call)
     free(call);
 }
 
-/* A session's newer row takes the place of the one that waits. */
-static bool replace_row(struct store *store, struct store_call *call)
+/* The queued call whose place this one takes. */
+static struct store_call *replaceable(const struct store *store, const struct store_call *call)
 {
-    struct store_call *old = map_get(&store->queued_rows, call->scope);
-    if (old == NULL)
-        return false;
+    struct store_call *old = call->row == NULL ? NULL : map_get(&store->queued_rows, call->row);
+    bool is_covered = old != NULL && old->generation == store->generation &&
+                      (old->is_partial || !call->is_partial);
+    return is_covered ? old : NULL;
+}
+
+static void replace_row(struct store *store, struct store_call *old, struct store_call *call)
+{
     list_append(&old->node, &call->node); /* before it: the list is a ring */
     list_remove(&old->node);
     store->queued_bytes += call->bytes - old->bytes;
-    map_set(&store->queued_rows, call->scope, call);
+    map_set(&store->queued_rows, call->row, call);
     call_free(old);
-    return true;
 }
 
 static bool has_room(const struct store *store, const struct store_call *call)
@@ -52,12 +56,15 @@ static bool has_room(const struct store *store, const struct store_call *call)
 
 static void enqueue(struct store *store, struct store_call *call)
 {
-    if (call->type->is_row && replace_row(store, call))
+    struct store_call *old = replaceable(store, call);
+    store->generation += call->type->ends_rows;
+    call->generation = store->generation;
+    if (old != NULL) {
+        replace_row(store, old, call);
         return;
-    if (call->type->is_row)
-        map_set(&store->queued_rows, call->scope, call);
-    if (call->type->ends_row)
-        map_remove(&store->queued_rows, call->scope);
+    }
+    if (call->row != NULL)
+        map_set(&store->queued_rows, call->row, call);
     list_append(&store->queue, &call->node);
     store->queued_bytes += call->bytes;
     /* The writer sleeps without a timer only while there is nothing to do: the first call wakes it,
@@ -81,8 +88,7 @@ int call_queue(struct store_call *call, struct err *e)
 {
     struct store *store = call->store;
     pthread_mutex_lock(&store->lock);
-    bool is_accepted = has_room(store, call) ||
-                       (call->type->is_row && map_get(&store->queued_rows, call->scope) != NULL);
+    bool is_accepted = has_room(store, call) || replaceable(store, call) != NULL;
     is_accepted &= !store->is_stopping; /* a worker may still find damage */
     if (is_accepted)
         enqueue(store, call);

@@ -38,7 +38,7 @@ enum {
 };
 #define STORE_QUEUE_BYTES (64 * MIB) /* waiting to be written; blobs are on disk already */
 #define STORE_PAGE_BYTES (8 * MIB)   /* of cells in one answer */
-#define STORE_CELL_BYTES (4 * MIB)   /* of one cell: code and answer */
+#define STORE_CELL_BYTES (8 * MIB)   /* of one cell: source, outputs, metadata */
 #define STORE_ROW_BYTES (1 * MIB)    /* of what describes one session */
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -104,7 +104,7 @@ struct store_session {
 /* Makes or replaces the row; one that is still queued is replaced there. */
 int store_put_session(struct store *store, const struct store_session *row, struct err *e);
 
-/* With all its states and cells. What is put for it later is refused. */
+/* With all its states; its notebook stays. What is put for it later is refused. */
 int store_delete_session(struct store *store, const char *id, struct err *e);
 
 /* All sessions, oldest first. For the start of the daemon: it reads on the caller's thread, about
@@ -225,30 +225,172 @@ typedef void (*store_text_fn)(void *context, const char *text, size_t len, const
 struct store_call *store_encode(struct store *store, struct store_state *state, store_text_fn fn,
                                 void *context);
 
+/* ---- notebooks ------------------------------------------------------------------------------- */
+
+enum {
+    STORE_PLACE_GAP = 1 << 20, /* between the places of neighbours, at first */
+    STORE_CELL_ID_MAX = 64,    /* bytes of a cell's id: letters, digits, "-" and "_" */
+    STORE_CELL_ID_SIZE = STORE_CELL_ID_MAX + 1,
+};
+
+/* A notebook has the id of its session and outlives it. */
+struct store_notebook {
+    const char *id;       /* a UUID */
+    const char *user;     /* NULL: nobody's */
+    const char *title;    /* NULL: none */
+    const char *runtime;  /* "python" */
+    const char *metadata; /* JSON; NULL: none */
+    const char *spec;     /* JSON: what its session is made of; NULL: not known */
+    uint64_t created_ms;  /* wall clock; 0 when put: now */
+    uint64_t updated_ms;  /* wall clock: of the last change; only when read */
+    uint64_t count;       /* the last execution count; grows only */
+
+    /* Only when read. */
+    uint64_t n_cells;
+    int64_t last_place;
+    uint64_t last_exec; /* the largest exec_id that any of its cells ever had */
+    bool has_session;   /* a row of a session with this id is there */
+};
+
+/* Makes the row or replaces what it says; one that is still queued is replaced there. */
+int store_put_notebook(struct store *store, const struct store_notebook *row, struct err *e);
+
+/* With its cells and what only they referred to. What is put for it later is refused, until there
+ * is a row again. `fn` (may be NULL) is called after the commit. NULL: refused, the queue is full.
+ */
+struct store_call *store_delete_notebook(struct store *store, const char *id, store_done_fn fn,
+                                         void *context, struct err *e);
+
+/* Those of all sessions that have a row. Like store_each_session: for the start of the daemon. */
+int store_each_notebook_head(struct store *store,
+                             void (*fn)(void *context, const struct store_notebook *row),
+                             void *context, struct err *e);
+
+/* The newest first, without metadata and spec; `user` NULL: everybody's. `count` is how many there
+ * are in all. The views are valid during the call. */
+typedef void (*store_notebooks_fn)(void *context, const struct store_notebook *list, size_t n,
+                                   uint64_t count, const struct err *e);
+struct store_call *store_list_notebooks(struct store *store, const char *user, uint64_t offset,
+                                        uint32_t limit, store_notebooks_fn fn, void *context);
+
+/* `row` is NULL on error. */
+typedef void (*store_notebook_fn)(void *context, const struct store_notebook *row,
+                                  const struct err *e);
+struct store_call *store_get_notebook(struct store *store, const char *id, store_notebook_fn fn,
+                                      void *context);
+
 /* ---- cells ----------------------------------------------------------------------------------- */
 
 struct store_cell {
-    uint64_t exec_id;
-    const char *code;
-    size_t code_len;
-    const char *status; /* a word of the API, "ok" */
-    const char *answer; /* JSON; NULL: none */
-    size_t answer_len;
-    uint64_t at_ms; /* wall clock: when it began */
+    const char *id;
+    int64_t place;      /* in the order of the notebook. When put, of a new cell: 0 is the end */
+    int kind;           /* 0 code, 1 markdown, 2 raw; when edited: -1 stays */
+    const char *state;  /* "idle", "queued", "running", "completed", "error", ...; NULL: "idle" */
+    const char *source; /* NULL: see store_put_cell */
+    size_t source_len;
+    uint64_t exec_id;                 /* of its last run; 0: none */
+    uint64_t count;                   /* execution count; 0: none */
+    uint64_t revision;                /* from 1 on; when put, 0 is 1 */
+    uint64_t created_ms, executed_ms; /* wall clock; 0: not known */
     uint64_t duration_us;
+    const char *outputs; /* JSON array; NULL: none */
+    size_t outputs_len;
+    const char *metadata; /* JSON; NULL: none */
+    size_t metadata_len;
+    uint64_t number; /* how many are before it; only when read */
 };
 
-/* Replaces an earlier one of that exec_id. A cell beyond STORE_CELL_BYTES is refused. */
-int store_put_cell(struct store *store, const char *session, const struct store_cell *cell,
+/* Puts a whole cell by its id: a new one at its place, or over the one that is there, which stays
+ * where it is and, if its revision is larger, keeps source, kind and metadata. Without a source it
+ * tells of a run alone: state, exec_id, count, executed_ms, duration_us and outputs replace those
+ * of the cell; if that was removed meanwhile, it stays so. A queued put of the same cell is
+ * replaced.
+ *
+ * Nobody is told when it is safe, but once this has returned a killed daemon does not lose it: it
+ * is in the journal. More than STORE_CELL_BYTES are refused. */
+int store_put_cell(struct store *store, const char *notebook, const struct store_cell *cell,
                    struct err *e);
 
-/* `list` has at most `limit` cells from the offset-th on, by exec_id, and fewer if they are large;
- * `count` is how many there are in all. The views are valid during the call. */
+enum store_change_kind {
+    CHANGE_INSERT,
+    CHANGE_EDIT,
+    CHANGE_REMOVE,
+    CHANGE_MOVE,
+    CHANGE_CLEAR_OUTPUTS, /* the cell is idle again, unless it is queued or runs */
+    CHANGE_CLEAR_ALL,     /* removes all cells */
+};
+
+#define STORE_AT_END UINT64_MAX
+
+struct store_change {
+    enum store_change_kind what;
+    const char *cell;  /* its id, or its number, "-1" being the last; NULL: all (clear outputs) */
+    uint64_t at;       /* insert, move: the number that it is to have; too large: the last */
+    uint64_t revision; /* edit: the one that it must have; 0: any */
+    const struct store_cell *to; /* insert: whole (id NULL: one is made); edit: NULL members stay */
+    uint64_t max_cells;          /* insert; 0: any number */
+};
+
+/* The cell as it is now, or was when it was removed, without source and outputs; NULL if all were
+ * meant. An edit that expected another revision fails with ERR_CONFLICT, and `now` is the cell. */
+typedef void (*store_changed_fn)(void *context, const struct store_cell *now, uint64_t n_cells,
+                                 int64_t last_place, const struct err *e);
+
+/* Changes are applied in the order of the calls, each as a whole or not at all, and told after
+ * their commit: a killed daemon does not lose them, a power cut may within a second. */
+struct store_call *store_change_cells(struct store *store, const char *notebook,
+                                      const struct store_change *change, store_changed_fn fn,
+                                      void *context);
+
+/* `list` has at most `limit` cells from the offset-th on, and fewer if they are large, but one at
+ * least; `count` is how many there are in all. The views are valid during the call. */
 typedef void (*store_cells_fn)(void *context, const struct store_cell *list, size_t n,
                                uint64_t count, const struct err *e);
+struct store_call *store_get_cells(struct store *store, const char *notebook, uint64_t offset,
+                                   uint32_t limit, bool with_outputs, store_cells_fn fn,
+                                   void *context);
+
+/* `name`: an id or a number, as in store_change. `cell` is NULL on error. */
+typedef void (*store_cell_fn)(void *context, const struct store_cell *cell, const struct err *e);
+struct store_call *store_get_cell(struct store *store, const char *notebook, const char *name,
+                                  store_cell_fn fn, void *context);
+
+/* Those that have run, by exec_id, without outputs and numbers; none if there is no notebook. */
 struct store_call *store_list_cells(struct store *store, const char *session, uint64_t offset,
-                                    uint32_t limit, bool with_answers, store_cells_fn fn,
-                                    void *context);
+                                    uint32_t limit, store_cells_fn fn, void *context);
+
+/* ---- images ---------------------------------------------------------------------------------- */
+
+/* Whoever lets a cell's outputs have a member "hash" (of an object in the array itself) keeps that
+ * blob alive as long as the cell has it. Images of a cell are numbered by the end of their "ref"
+ * (".../image/N") or, without, in order from 0. */
+
+struct store_picture {
+    const char *text;
+    size_t len;
+    bool is_base64; /* else the text itself is what is kept */
+    /* Called from the loop when the text is not needed any more; NULL: it is copied. */
+    void (*release)(void *owner);
+    void *owner;
+};
+
+/* Keeps the bytes as a blob, on a worker. A cell that names the hash must be put within
+ * STORE_BLOB_AGE_MIN minutes. */
+typedef void (*store_put_image_fn)(void *context, const char *hash, uint64_t bytes,
+                                   const struct err *e);
+struct store_call *store_put_image(struct store *store, const struct store_picture *picture,
+                                   store_put_image_fn fn, void *context);
+
+struct store_image {
+    char hash[STORE_HASH_SIZE]; /* the blob room opens it */
+    const char *format;         /* "png" */
+    uint64_t width, height;     /* pixels; 0: not known */
+    uint64_t bytes;
+};
+
+typedef void (*store_image_fn)(void *context, const struct store_image *image, const struct err *e);
+struct store_call *store_get_image(struct store *store, const char *notebook, const char *cell,
+                                   uint64_t n, store_image_fn fn, void *context);
 
 /* ---- named states and shared files ----------------------------------------------------------- */
 

@@ -146,35 +146,38 @@ static int write_group(struct store *store, struct group *g, bool has_unsynced, 
 /* A queued row that is newer makes the one that failed superfluous. */
 static bool is_superseded(struct store *store, const struct store_call *call)
 {
-    return call->type->is_row && map_get(&store->queued_rows, call->scope) != NULL;
+    const struct store_call *newer =
+        call->row == NULL ? NULL : map_get(&store->queued_rows, call->row);
+    return newer != NULL && (call->is_partial || !newer->is_partial);
+}
+
+static void put_back_one(struct store *store, struct store_call *call)
+{
+    if (call->row != NULL && map_get(&store->queued_rows, call->row) == NULL)
+        map_set(&store->queued_rows, call->row, call);
+    list_append(store->queue.next, &call->node); /* before the first: the list is a ring */
+    store->n_queued++;
+    store->queued_bytes += call->bytes;
 }
 
 /* The disk failed. Who waits is told and may try again; what nobody waits for goes back to the
- * front. */
+ * front, the last of it first. */
 static void put_back(struct store *store, struct group *g, const struct err *e)
 {
-    struct list back;
-    list_init(&back);
-    LIST_EACH(&g->calls, it)
-    {
-        struct store_call *call = CONTAINER_OF(it, struct store_call, node);
-        list_remove(it);
+    struct list told;
+    list_init(&told);
+    while (!list_is_empty(&g->calls)) {
+        struct store_call *call = CONTAINER_OF(g->calls.prev, struct store_call, node);
+        list_remove(&call->node);
         call->has_failed = true;
         call->error = *e;
         if (!call->type->is_write || call->fn != NULL || store->is_stopping ||
-            is_superseded(store, call)) {
-            list_append(&store->done, it);
-            continue;
-        }
-        if (call->type->is_row)
-            map_set(&store->queued_rows, call->scope, call);
-        list_append(&back, it);
-        store->n_queued++;
-        store->queued_bytes += call->bytes;
+            is_superseded(store, call))
+            list_append(told.next, &call->node);
+        else
+            put_back_one(store, call);
     }
-    /* `back` goes before what was queued meanwhile. */
-    list_move_all(&store->queue, &back);
-    list_move_all(&back, &store->queue);
+    list_move_all(&told, &store->done);
 }
 
 static void set_trouble(struct store *store, const struct err *e)

@@ -137,6 +137,31 @@ static inline void world_put_session(struct world *w, const char *id)
         fail_msg("put_session: %s", e.message);
 }
 
+static inline void world_put_notebook(struct world *w, const char *id)
+{
+    struct err e = {0};
+    struct store_notebook row = {.id = id, .runtime = "python", .spec = "{}", .created_ms = 1};
+    if (store_put_notebook(w->store, &row, &e) < 0)
+        fail_msg("put_notebook: %s", e.message);
+}
+
+/* One that has run; its id follows from the exec_id. */
+static inline int world_put_cell(struct world *w, const char *notebook, uint64_t exec_id,
+                                 const char *source, struct err *e)
+{
+    char id[24];
+    snprintf(id, sizeof(id), "cell-%d", (int)exec_id);
+    struct store_cell cell = {.id = id,
+                              .exec_id = exec_id,
+                              .count = exec_id,
+                              .source = source,
+                              .source_len = strlen(source),
+                              .state = "completed",
+                              .executed_ms = 5,
+                              .duration_us = 7};
+    return store_put_cell(w->store, notebook, &cell, e);
+}
+
 /* ---- streams --------------------------------------------------------------------------------- */
 
 static inline void put_u32(struct buf *b, size_t n)

@@ -84,13 +84,12 @@ static void save_one(struct world *w, uint64_t n, int ack_fd)
     size_t sizes[4];
     char code[32];
     struct store_saved at = {.checkpoint = n, .through = n};
-    struct store_cell cell = {.exec_id = n, .code = code, .status = "ok"};
     struct ack *ack = mem_alloc(sizeof(*ack));
     *ack = (struct ack){.fd = ack_fd, .n = n};
-    cell.code_len = (size_t)snprintf(code, sizeof(code), "cell %d", (int)n);
+    snprintf(code, sizeof(code), "cell %d", (int)n);
     make_files(w, n, at.files);
     world_make_state(w, (unsigned)n, sizes, sizes_of(n, sizes));
-    store_put_cell(w->store, SESSION, &cell, &e);
+    world_put_cell(w, SESSION, n, code, &e);
     if (store_put_state(w->store, SESSION, &at, w->state, on_safe, ack, &e) == NULL)
         _exit(1);
     store_keep_states(w->store, SESSION, NULL, 0, 3, &e);
@@ -127,6 +126,7 @@ static _Noreturn void save_for_ever(const char *dir, uint64_t n, int ack_fd)
     uv_loop_init(&w->loop);
     world_open(w);
     world_put_session(w, SESSION);
+    world_put_notebook(w, SESSION);
     for (;; n++) {
         save_one(w, n, ack_fd);
         if (n % 13 == 0)
@@ -217,7 +217,7 @@ static uint64_t check(const char *dir, uint64_t acked)
         w->at = at;
         check_bodies(w);
         check_files(w, at.files);
-        store_list_cells(w->store, SESSION, 0, 1, false, on_cells, w);
+        store_list_cells(w->store, SESSION, 0, 1, on_cells, w);
         world_wait(w);
         assert_true(w->count >= found); /* each state came after its cell */
     }

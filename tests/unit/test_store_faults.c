@@ -213,8 +213,7 @@ static void on_trouble(void *context, const struct err *e)
 static void put_cell(struct world *w, uint64_t exec_id)
 {
     struct err e = {0};
-    struct store_cell cell = {.exec_id = exec_id, .code = "x", .code_len = 1, .status = "ok"};
-    assert_int_equal(store_put_cell(w->store, SESSION, &cell, &e), 0);
+    assert_int_equal(world_put_cell(w, SESSION, exec_id, "x", &e), 0);
 }
 
 static void on_cells(void *context, const struct store_cell *list, size_t n, uint64_t count,
@@ -229,7 +228,7 @@ static void on_cells(void *context, const struct store_cell *list, size_t n, uin
 
 static uint64_t count_cells(struct world *w)
 {
-    store_list_cells(w->store, SESSION, 0, 1, false, on_cells, w);
+    store_list_cells(w->store, SESSION, 0, 1, on_cells, w);
     world_wait(w);
     return w->has_failed ? UINT64_MAX : w->at.through;
 }
@@ -242,6 +241,7 @@ static void survive(struct world *w, void (*spoil)(struct world *w), void (*mend
     static const size_t sizes[] = {100, 80000}, large[] = {3 * MIB};
     store_on_trouble(w->store, on_trouble, w);
     world_put_session(w, SESSION);
+    world_put_notebook(w, SESSION);
     save(w, 1, 1, sizes, ARRAY_LEN(sizes));
     put_cell(w, 1);
     world_barrier(w, SESSION);

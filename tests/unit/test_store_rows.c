@@ -6,15 +6,7 @@
 static void put_cell(struct world *w, const char *session, uint64_t exec_id, const char *code)
 {
     struct err e = {0};
-    struct store_cell cell = {.exec_id = exec_id,
-                              .code = code,
-                              .code_len = strlen(code),
-                              .status = "ok",
-                              .answer = "{}",
-                              .answer_len = 2,
-                              .at_ms = 5,
-                              .duration_us = 7};
-    if (store_put_cell(w->store, session, &cell, &e) < 0)
+    if (world_put_cell(w, session, exec_id, code, &e) < 0)
         fail_msg("put_cell: %s", e.message);
 }
 
@@ -45,14 +37,13 @@ static void on_cells(void *context, const struct store_cell *list, size_t n, uin
     w->count = count;
     buf_clear(&w->text);
     for (size_t i = 0; i < n; i++)
-        buf_printf(&w->text, "%d:%.*s:%s ", (int)list[i].exec_id, (int)MIN(list[i].code_len, 20UL),
-                   list[i].code, list[i].answer == NULL ? "-" : list[i].answer);
+        buf_printf(&w->text, "%d:%.*s ", (int)list[i].exec_id, (int)MIN(list[i].source_len, 20UL),
+                   list[i].source);
 }
 
-static const char *list_cells(struct world *w, const char *session, uint64_t offset, uint32_t limit,
-                              bool with_answers)
+static const char *list_cells(struct world *w, const char *session, uint64_t offset, uint32_t limit)
 {
-    store_list_cells(w->store, session, offset, limit, with_answers, on_cells, w);
+    store_list_cells(w->store, session, offset, limit, on_cells, w);
     world_wait(w);
     return buf_str(&w->text);
 }
@@ -73,6 +64,7 @@ static void sessions_come_back(void **state)
     struct world *w = world_new();
     world_put_session(w, ONE);
     world_put_session(w, TWO);
+    world_put_notebook(w, TWO);
     put_cell(w, TWO, 4, "x");
     put_cell(w, TWO, 5, "y");
     put_state(w, TWO, 2, 5);
@@ -91,6 +83,7 @@ static void a_deleted_session_is_gone(void **state)
     struct err e = {0};
     struct world *w = world_new();
     world_put_session(w, ONE);
+    world_put_notebook(w, ONE);
     put_cell(w, ONE, 1, "x");
     put_state(w, ONE, 1, 1);
     assert_int_equal(store_delete_session(w->store, ONE, &e), 0);
@@ -98,6 +91,11 @@ static void a_deleted_session_is_gone(void **state)
     world_barrier(w, NULL);
     world_ok(w);
     assert_string_equal(list_sessions(w), "");
+    put_cell(w, ONE, 2, "the notebook stays");
+    world_barrier(w, ONE);
+    world_ok(w);
+    assert_string_equal(list_cells(w, ONE, 1, 1), "2:the notebook stays ");
+    assert_non_null(store_delete_notebook(w->store, ONE, NULL, NULL, &e));
     put_cell(w, ONE, 2, "late");
     world_barrier(w, TWO); /* not this one's trouble */
     world_ok(w);
@@ -120,17 +118,17 @@ static void cells_are_listed_by_pages(void **state)
 {
     (void)state;
     struct world *w = world_new();
-    world_put_session(w, ONE);
+    world_put_notebook(w, ONE);
     put_cell(w, ONE, 3, "c");
     put_cell(w, ONE, 1, "a");
     put_cell(w, ONE, 2, "b");
     put_cell(w, ONE, 3, "C"); /* again */
-    assert_string_equal(list_cells(w, ONE, 0, 2, false), "1:a:- 2:b:- ");
+    assert_string_equal(list_cells(w, ONE, 0, 2), "1:a 2:b ");
     assert_int_equal(w->count, 3);
-    assert_string_equal(list_cells(w, ONE, 2, 5, true), "3:C:{} ");
-    assert_string_equal(list_cells(w, ONE, 9, 5, true), "");
-    list_cells(w, TWO, 0, 1, false);
-    assert_int_equal(w->error.code, ERR_NOT_FOUND);
+    assert_string_equal(list_cells(w, ONE, 2, 5), "3:C ");
+    assert_string_equal(list_cells(w, ONE, 9, 5), "");
+    assert_string_equal(list_cells(w, TWO, 0, 1), "");
+    world_ok(w);
     world_free(w);
 }
 
@@ -141,15 +139,15 @@ static void large_cells_make_small_pages(void **state)
     struct world *w = world_new();
     _free_ char *code = mem_alloc(3 * MIB + 1);
     memset(code, 'x', 3 * MIB);
-    world_put_session(w, ONE);
+    world_put_notebook(w, ONE);
     for (uint64_t i = 1; i <= 5; i++)
         put_cell(w, ONE, i, code);
-    list_cells(w, ONE, 0, 5, false);
+    list_cells(w, ONE, 0, 5);
     assert_int_equal(w->count, 5);
     assert_non_null(strstr(buf_str(&w->text), "3:xx"));
     assert_null(strstr(buf_str(&w->text), "4:xx"));
     struct err e;
-    struct store_cell cell = {.exec_id = 6, .code = code, .code_len = 5 * MIB, .status = "ok"};
+    struct store_cell cell = {.id = "x", .source = code, .source_len = 9 * MIB};
     assert_int_equal(store_put_cell(w->store, ONE, &cell, &e), -1);
     assert_int_equal(e.code, ERR_TOO_LARGE);
     world_free(w);
@@ -276,9 +274,8 @@ static void shared_files_expire(void **state)
 static void fill_queue(void *context, const struct store_session *row)
 {
     struct world *w = context;
-    struct store_cell cell = {.exec_id = 1, .code = "x", .code_len = 1, .status = "ok"};
     (void)row;
-    for (w->count = 0; store_put_cell(w->store, ONE, &cell, &w->error) == 0; w->count++)
+    for (w->count = 0; world_put_cell(w, ONE, w->count + 1, "x", &w->error) == 0; w->count++)
         assert_true(w->count <= 2 * STORE_QUEUE_MAX);
 }
 
@@ -289,6 +286,7 @@ static void the_queue_is_bounded(void **state)
     struct err e = {0};
     struct world *w = world_new();
     struct store_health health;
+    world_put_notebook(w, ONE);
     for (int i = 0; i < 10000; i++)
         world_put_session(w, ONE);
     store_health(w->store, &health);
@@ -300,7 +298,7 @@ static void the_queue_is_bounded(void **state)
     world_barrier(w, NULL);
     world_ok(w);
     put_cell(w, ONE, 2, "room again");
-    assert_string_equal(list_cells(w, ONE, 1, 1, false), "2:room again:- ");
+    assert_string_equal(list_cells(w, ONE, 1, 1), "2:room again ");
     world_free(w);
 }
 
@@ -311,7 +309,7 @@ static void a_forgotten_call_is_silent(void **state)
     struct world *w = world_new();
     world_put_session(w, ONE);
     store_forget(store_barrier(w->store, NULL, on_done, w));
-    store_forget(store_list_cells(w->store, ONE, 0, 1, false, on_cells, w));
+    store_forget(store_list_cells(w->store, ONE, 0, 1, on_cells, w));
     world_barrier(w, NULL);
     assert_int_equal(w->calls, 1);
     store_barrier(w->store, NULL, on_done, w);

@@ -1,0 +1,363 @@
+#include "base/clock.h"
+#include "store/internal.h"
+
+/* Changes of the order and the text of cells. Each looks at everything that could refuse it before
+ * it writes, because one that fails does not undo the others of its group. */
+
+enum { IDS_TRIED = 32 };
+
+struct change_call {
+    struct store_call call;
+    struct store_change change; /* its texts in the call's memory */
+    struct store_cell to;
+    struct store_cell now;
+    bool has_now;
+    struct notebook_at book; /* when it is delivered: afterwards */
+};
+
+/* For statements that need a key alone. */
+static int run_keyed(struct store *store, const struct db_sql *sql, uint64_t key, struct err *e)
+{
+    sqlite3_stmt *s = db_statement(&store->db, sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, key);
+    return db_run(&store->db, s, e);
+}
+
+static int run_all(struct store *store, const struct db_sql *steps, size_t n, uint64_t key,
+                   struct err *e)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (run_keyed(store, &steps[i], key, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+static int place_before(struct store *store, uint64_t notebook, int64_t place, int64_t *ret_place,
+                        struct err *e)
+{
+    static const struct db_sql sql = {
+        "SELECT max(place) FROM cells WHERE notebook=?1 AND place<?2"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, notebook);
+    db_bind_place(s, 2, place);
+    if (db_step(&store->db, s, e) < 0)
+        return -1;
+    *ret_place = sqlite3_column_int64(s, 0);
+    sqlite3_reset(s);
+    return 0;
+}
+
+static int renumber(struct store *store, uint64_t notebook, struct err *e)
+{
+    static const struct db_sql sql = {
+        "UPDATE cells SET place=r.n<<20 FROM (SELECT key AS k, row_number() OVER (ORDER BY place)"
+        " AS n FROM cells WHERE notebook=?1) AS r WHERE cells.key=r.k"};
+    _Static_assert(STORE_PLACE_GAP == 1 << 20, "the statement has it too");
+    return run_keyed(store, &sql, notebook, e);
+}
+
+/* A free place before the cell that is number `at` now. */
+static int make_place(struct store *store, const struct notebook_at *book, uint64_t at,
+                      int64_t *ret_place, struct err *e)
+{
+    int64_t before, after;
+    if (at >= book->n_cells) {
+        *ret_place = book->n_cells == 0 ? STORE_PLACE_GAP : book->last_place + STORE_PLACE_GAP;
+        return 0;
+    }
+    if (cell_place(store, book, at, &after, e) < 0)
+        return -1;
+    if (at == 0) {
+        *ret_place = after - STORE_PLACE_GAP;
+        return 0;
+    }
+    if (place_before(store, book->key, after, &before, e) < 0)
+        return -1;
+    if (after - before < 2) {
+        if (renumber(store, book->key, e) < 0)
+            return -1;
+        before = (int64_t)at * STORE_PLACE_GAP;
+        after = before + STORE_PLACE_GAP;
+    }
+    *ret_place = before + (after - before) / 2;
+    return 0;
+}
+
+/* ---- insert ---------------------------------------------------------------------------------- */
+
+static int choose_id(struct store *store, struct change_call *c, struct err *e)
+{
+    struct cell_at at;
+    int got = 1;
+    if (c->to.id != NULL) {
+        got = cell_find_id(store, c->book.key, c->to.id, &at, e);
+        if (got <= 0)
+            return got;
+        err_set(e, ERR_CONFLICT, "the notebook has a cell \"%.64s\" already", c->to.id);
+        return err_advise(e, "Leave the id out, and it gets one.");
+    }
+    for (int i = 0; i < IDS_TRIED && got > 0; i++) {
+        uint32_t bits;
+        ids_random(&bits, sizeof(bits));
+        c->to.id = arena_printf(&c->call.memory, "%08x", bits);
+        got = cell_find_id(store, c->book.key, c->to.id, &at, e);
+    }
+    return got <= 0 ? got : err_set(e, ERR_INTERNAL, "no free id was found for the cell");
+}
+
+static int insert(struct store *store, struct change_call *c, struct err *e)
+{
+    const struct store_change *change = &c->change;
+    struct cell_at at = {.number = MIN(change->at, c->book.n_cells)};
+    if (change->max_cells > 0 && c->book.n_cells >= change->max_cells) {
+        err_set(e, ERR_LIMIT, "the notebook has its %" PRIu64 " cells", change->max_cells);
+        return err_advise(e, "Remove some, or raise notebook.max_cells.");
+    }
+    if (choose_id(store, c, e) < 0 || make_place(store, &c->book, at.number, &at.place, e) < 0 ||
+        cell_insert(store, &c->book, &c->to, at.place, e) < 0)
+        return -1;
+    if (cell_find_id(store, c->book.key, c->to.id, &at, e) < 0)
+        return -1;
+    at.number = MIN(change->at, c->book.n_cells);
+    c->has_now = true;
+    return cell_read_head(store, &at, &c->call.memory, &c->now, e) < 0
+               ? -1
+               : notebook_note(store, c->book.key, 1, c->to.count, c->to.exec_id, e);
+}
+
+/* ---- edit ------------------------------------------------------------------------------------ */
+
+static int find(struct store *store, struct change_call *c, struct cell_at *ret, struct err *e)
+{
+    if (c->change.cell == NULL)
+        return err_set(e, ERR_INVALID, "no cell is named");
+    if (cell_find(store, &c->book, c->change.cell, ret, e) < 0 ||
+        cell_read_head(store, ret, &c->call.memory, &c->now, e) < 0)
+        return -1;
+    c->has_now = true;
+    return 0;
+}
+
+/* What the edit leaves as it is. 1: the source changes. */
+static int fill_texts(struct store *store, struct change_call *c, uint64_t key, struct err *e)
+{
+    static const struct db_sql sql = {"SELECT source, metadata FROM sources WHERE cell=?1"};
+    struct arena *memory = &c->call.memory;
+    struct store_cell *to = &c->to;
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, key);
+    int got = db_step(&store->db, s, e);
+    if (got < 0)
+        return -1;
+    const char *source = got > 0 ? db_text(s, 0) : "", *metadata = got > 0 ? db_text(s, 1) : NULL;
+    size_t len = got > 0 ? (size_t)sqlite3_column_bytes(s, 0) : 0;
+    bool is_other =
+        to->source != NULL && (to->source_len != len || memcmp(to->source, source, len) != 0);
+    if (to->source == NULL) {
+        to->source = arena_copy(memory, source, len);
+        to->source_len = len;
+    }
+    if (to->metadata == NULL && metadata != NULL) {
+        to->metadata_len = (size_t)sqlite3_column_bytes(s, 1);
+        to->metadata = arena_copy(memory, metadata, to->metadata_len);
+    }
+    sqlite3_reset(s);
+    return is_other;
+}
+
+static int set_kind(struct store *store, uint64_t key, int kind, struct err *e)
+{
+    static const struct db_sql sql = {"UPDATE cells SET kind=?2, revision=revision+1 WHERE key=?1"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, key);
+    db_bind_number(s, 2, (uint64_t)kind);
+    return db_run(&store->db, s, e);
+}
+
+static int edit(struct store *store, struct change_call *c, struct err *e)
+{
+    struct cell_at at;
+    if (find(store, c, &at, e) < 0)
+        return -1;
+    if (c->change.revision != 0 && c->change.revision != c->now.revision) {
+        err_set(e, ERR_CONFLICT, "the cell was changed meanwhile: its revision is %" PRIu64,
+                c->now.revision);
+        return err_advise(e, "Read it again, then edit what it is now.");
+    }
+    int kind = c->to.kind < 0 ? c->now.kind : c->to.kind;
+    int is_other = fill_texts(store, c, at.key, e);
+    if (is_other < 0 || cell_set_source(store, at.key, &c->to, e) < 0)
+        return -1;
+    if ((is_other > 0 || kind != c->now.kind) && set_kind(store, at.key, kind, e) < 0)
+        return -1;
+    return cell_read_head(store, &at, &c->call.memory, &c->now, e) < 0
+               ? -1
+               : notebook_note(store, c->book.key, 0, 0, 0, e);
+}
+
+/* ---- remove, move, clear --------------------------------------------------------------------- */
+
+static int remove_one(struct store *store, struct change_call *c, struct err *e)
+{
+    static const struct db_sql steps[] = {
+        {"DELETE FROM images WHERE cell=?1"},
+        {"DELETE FROM outputs WHERE cell=?1"},
+        {"DELETE FROM sources WHERE cell=?1"},
+        {"DELETE FROM cells WHERE key=?1"},
+    };
+    struct cell_at at;
+    if (find(store, c, &at, e) < 0 || run_all(store, steps, ARRAY_LEN(steps), at.key, e) < 0)
+        return -1;
+    sweep_want(store);
+    return notebook_note(store, c->book.key, -1, 0, 0, e);
+}
+
+static int move(struct store *store, struct change_call *c, struct err *e)
+{
+    static const struct db_sql sql = {"UPDATE cells SET place=?2 WHERE key=?1"};
+    struct cell_at at;
+    if (find(store, c, &at, e) < 0)
+        return -1;
+    uint64_t to = MIN(c->change.at, c->book.n_cells - 1);
+    if (to == at.number)
+        return 0;
+    /* Downwards, those between move up by one: it goes behind the one that has the number. */
+    if (make_place(store, &c->book, to > at.number ? to + 1 : to, &at.place, e) < 0)
+        return -1;
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, at.key);
+    db_bind_place(s, 2, at.place);
+    if (db_run(&store->db, s, e) < 0)
+        return -1;
+    c->now.number = to;
+    c->now.place = at.place;
+    return notebook_note(store, c->book.key, 0, 0, 0, e);
+}
+
+static int clear_outputs(struct store *store, struct change_call *c, struct err *e)
+{
+    static const struct db_sql one[] = {
+        {"DELETE FROM images WHERE cell=?1"},
+        {"DELETE FROM outputs WHERE cell=?1"},
+        {"UPDATE cells SET state='idle', count=0, executed_ms=0, duration_us=0 WHERE key=?1"
+         " AND state NOT IN ('queued', 'running')"},
+    };
+    static const struct db_sql all[] = {
+        {"DELETE FROM images WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
+        {"DELETE FROM outputs WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
+        {"UPDATE cells SET state='idle', count=0, executed_ms=0, duration_us=0 WHERE notebook=?1"
+         " AND state NOT IN ('idle', 'queued', 'running')"},
+    };
+    struct cell_at at = {0};
+    int rc;
+    if (c->change.cell == NULL)
+        rc = run_all(store, all, ARRAY_LEN(all), c->book.key, e);
+    else
+        rc = find(store, c, &at, e) < 0 ? -1 : run_all(store, one, ARRAY_LEN(one), at.key, e);
+    if (rc < 0 || (c->has_now && cell_read_head(store, &at, &c->call.memory, &c->now, e) < 0))
+        return -1;
+    sweep_want(store);
+    return notebook_note(store, c->book.key, 0, 0, 0, e);
+}
+
+static int clear_all(struct store *store, struct change_call *c, struct err *e)
+{
+    static const struct db_sql steps[] = {
+        {"DELETE FROM images WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
+        {"DELETE FROM outputs WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
+        {"DELETE FROM sources WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
+        {"DELETE FROM cells WHERE notebook=?1"},
+    };
+    if (run_all(store, steps, ARRAY_LEN(steps), c->book.key, e) < 0)
+        return -1;
+    sweep_want(store);
+    return notebook_note(store, c->book.key, -(int64_t)c->book.n_cells, 0, 0, e);
+}
+
+/* ---- the call -------------------------------------------------------------------------------- */
+
+static int apply(struct store *store, struct store_call *call, struct err *e)
+{
+    static int (*const kinds[])(struct store * store, struct change_call * c, struct err * e) = {
+        [CHANGE_INSERT] = insert,
+        [CHANGE_EDIT] = edit,
+        [CHANGE_REMOVE] = remove_one,
+        [CHANGE_MOVE] = move,
+        [CHANGE_CLEAR_OUTPUTS] = clear_outputs,
+        [CHANGE_CLEAR_ALL] = clear_all,
+    };
+    struct change_call *c = CONTAINER_OF(call, struct change_call, call);
+    if (notebook_find(store, call->scope, &c->book, e) < 0 ||
+        kinds[c->change.what](store, c, e) < 0)
+        return -1;
+    return notebook_find(store, call->scope, &c->book, e);
+}
+
+/* One that cannot be: it goes through the queue all the same, because nobody is called back from
+ * within a call. */
+static int apply_refusal(struct store *store, struct store_call *call, struct err *e)
+{
+    (void)store;
+    *e = call->error;
+    return -1;
+}
+
+static void deliver(struct store_call *call, const struct err *e)
+{
+    const struct change_call *c = CONTAINER_OF(call, struct change_call, call);
+    ((store_changed_fn)call->fn)(call->context, c->has_now ? &c->now : NULL, c->book.n_cells,
+                                 c->book.last_place, e);
+}
+
+static const struct call_type change_type = {
+    .apply = apply, .deliver = deliver, .is_write = true, .ends_rows = true};
+static const struct call_type refusal_type = {.apply = apply_refusal, .deliver = deliver};
+
+static void copy_cell(struct arena *memory, const struct store_cell *from, struct store_cell *to)
+{
+    *to = *from;
+    to->id = from->id == NULL ? NULL : arena_strdup(memory, from->id);
+    to->state = from->state == NULL ? NULL : arena_strdup(memory, from->state);
+    if (from->source != NULL)
+        to->source = arena_copy(memory, from->source, from->source_len);
+    if (from->outputs != NULL)
+        to->outputs = arena_copy(memory, from->outputs, from->outputs_len);
+    if (from->metadata != NULL)
+        to->metadata = arena_copy(memory, from->metadata, from->metadata_len);
+}
+
+struct store_call *store_change_cells(struct store *store, const char *notebook,
+                                      const struct store_change *change, store_changed_fn fn,
+                                      void *context)
+{
+    struct change_call *c = call_new(store, &change_type, sizeof(*c), notebook);
+    struct arena *memory = &c->call.memory;
+    const char *cell = change->cell;
+    c->change = *change;
+    c->change.cell = cell == NULL ? NULL : arena_strdup(memory, cell);
+    c->call.fn = (void *)fn;
+    c->call.context = context;
+    if (change->to != NULL && cell_check(notebook, change->to, &c->call.error) < 0)
+        c->call.type = &refusal_type;
+    else if (change->to != NULL)
+        copy_cell(memory, change->to, &c->to);
+    if (change->what == CHANGE_INSERT && c->to.source == NULL)
+        c->to.source = "";
+    if (change->what == CHANGE_INSERT && c->to.created_ms == 0)
+        c->to.created_ms = clock_wall_ms();
+    c->call.bytes += c->to.source_len + c->to.outputs_len + c->to.metadata_len;
+    return call_ask(&c->call);
+}

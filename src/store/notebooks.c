@@ -1,0 +1,331 @@
+#include "base/clock.h"
+#include "store/internal.h"
+#include "store/record.h"
+
+/* Rows of notebooks. What they keep of their cells (how many, the last counts) is maintained with
+ * each change, so that nobody has to count. */
+
+int notebook_find(struct store *store, const char *id, struct notebook_at *ret, struct err *e)
+{
+    static const struct db_sql sql = {
+        "SELECT key, n_cells, (SELECT max(place) FROM cells WHERE notebook=n.key)"
+        " FROM notebooks AS n WHERE id=?1"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_text(s, 1, id);
+    int got = db_step(&store->db, s, e);
+    if (got < 0)
+        return -1;
+    if (got == 0) {
+        err_set(e, ERR_NOT_FOUND, "there is no notebook %.40s", id);
+        return err_advise(e, "It was never made, or it was deleted.");
+    }
+    *ret = (struct notebook_at){.key = db_number(s, 0),
+                                .n_cells = db_number(s, 1),
+                                .last_place = sqlite3_column_int64(s, 2)};
+    sqlite3_reset(s);
+    return 0;
+}
+
+int notebook_note(struct store *store, uint64_t key, int64_t more, uint64_t count, uint64_t exec_id,
+                  struct err *e)
+{
+    static const struct db_sql sql = {
+        "UPDATE notebooks SET n_cells=n_cells+?2, updated_ms=?3, count=max(count,?4),"
+        " last_exec=max(last_exec,?5) WHERE key=?1"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, key);
+    db_bind_place(s, 2, more);
+    db_bind_number(s, 3, clock_wall_ms());
+    db_bind_number(s, 4, count);
+    db_bind_number(s, 5, exec_id);
+    return db_run(&store->db, s, e);
+}
+
+/* ---- put ------------------------------------------------------------------------------------- */
+
+int notebook_apply_put(struct store *store, const struct store_notebook *row, struct err *e)
+{
+    static const struct db_sql sql = {
+        "INSERT INTO notebooks(id, user, title, runtime, metadata, spec, created_ms, updated_ms,"
+        " count) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9) ON CONFLICT(id) DO UPDATE SET"
+        " user=excluded.user, title=excluded.title, runtime=excluded.runtime,"
+        " metadata=excluded.metadata, spec=excluded.spec, updated_ms=excluded.updated_ms,"
+        " count=max(count, excluded.count)"};
+    uint64_t now_ms = clock_wall_ms();
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_text(s, 1, row->id);
+    db_bind_text(s, 2, row->user);
+    db_bind_text(s, 3, row->title);
+    db_bind_text(s, 4, row->runtime);
+    db_bind_text(s, 5, row->metadata);
+    db_bind_text(s, 6, row->spec);
+    db_bind_number(s, 7, row->created_ms == 0 ? now_ms : row->created_ms);
+    db_bind_number(s, 8, now_ms);
+    db_bind_number(s, 9, row->count);
+    return db_run(&store->db, s, e);
+}
+
+struct put_call {
+    struct store_call call;
+    struct buf record;
+};
+
+static int apply_put(struct store *store, struct store_call *call, struct err *e)
+{
+    const struct put_call *put = CONTAINER_OF(call, struct put_call, call);
+    struct record record;
+    if (!record_unpack(put->record.data, put->record.len, &record))
+        return err_set(e, ERR_INTERNAL, "the notebook's row is damaged in memory");
+    return notebook_apply_put(store, &record.row, e);
+}
+
+static void release_put(struct store_call *call)
+{
+    buf_free(&CONTAINER_OF(call, struct put_call, call)->record);
+}
+
+static const struct call_type put_type = {
+    .apply = apply_put, .release = release_put, .is_write = true};
+
+int store_put_notebook(struct store *store, const struct store_notebook *row, struct err *e)
+{
+    if (!ids_is_uuid(row->id, strlen(row->id)))
+        return err_set(e, ERR_INVALID, "the notebook has no id to be saved under");
+    struct put_call *put = call_new(store, &put_type, sizeof(*put), row->id);
+    put->record = BUF_INIT(STORE_ROW_BYTES);
+    record_pack_notebook(&put->record, row);
+    if (put->record.overflowed) {
+        call_free(&put->call);
+        err_set(e, ERR_TOO_LARGE, "what describes the notebook has more than %zu bytes",
+                (size_t)STORE_ROW_BYTES);
+        return err_advise(e, "Keep less in its metadata.");
+    }
+    put->call.bytes += put->record.cap;
+    put->call.row = arena_printf(&put->call.memory, "notebook/%s", row->id);
+    return call_queue(&put->call, e);
+}
+
+/* ---- delete ---------------------------------------------------------------------------------- */
+
+static int apply_delete(struct store *store, struct store_call *call, struct err *e)
+{
+    static const struct db_sql steps[] = {
+        {"DELETE FROM images WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
+        {"DELETE FROM outputs WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
+        {"DELETE FROM sources WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
+        {"DELETE FROM cells WHERE notebook=?1"},
+        {"DELETE FROM notebooks WHERE key=?1"},
+    };
+    struct notebook_at book;
+    struct err missing;
+    if (notebook_find(store, call->scope, &book, &missing) < 0) {
+        *e = missing;
+        return store->db.is_broken ? -1 : 0; /* it is gone: that was the wish */
+    }
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        sqlite3_stmt *s = db_statement(&store->db, &steps[i], e);
+        if (s == NULL)
+            return -1;
+        db_bind_number(s, 1, book.key);
+        if (db_run(&store->db, s, e) < 0)
+            return -1;
+    }
+    sweep_want(store);
+    return 0;
+}
+
+static void deliver_delete(struct store_call *call, const struct err *e)
+{
+    ((store_done_fn)call->fn)(call->context, e);
+}
+
+static const struct call_type delete_type = {
+    .apply = apply_delete, .deliver = deliver_delete, .is_write = true, .ends_rows = true};
+
+struct store_call *store_delete_notebook(struct store *store, const char *id, store_done_fn fn,
+                                         void *context, struct err *e)
+{
+    struct store_call *call = call_new(store, &delete_type, sizeof(*call), id);
+    call->fn = (void *)fn;
+    call->context = context;
+    call->is_awaited = fn != NULL;
+    return call_queue(call, e) < 0 ? NULL : call;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+#define COLUMNS                                                                                    \
+    "n.id, n.user, n.title, n.runtime, n.created_ms, n.updated_ms, n.count, n.last_exec, "         \
+    "n.n_cells, (SELECT max(place) FROM cells WHERE notebook=n.key), "                             \
+    "EXISTS(SELECT 1 FROM sessions WHERE id=n.id)"
+enum { METADATA_COLUMN = 11, SPEC_COLUMN };
+
+static void read_row(sqlite3_stmt *s, struct store_notebook *row)
+{
+    *row = (struct store_notebook){
+        .id = db_text(s, 0),
+        .user = db_text(s, 1),
+        .title = db_text(s, 2),
+        .runtime = db_text(s, 3),
+        .created_ms = db_number(s, 4),
+        .updated_ms = db_number(s, 5),
+        .count = db_number(s, 6),
+        .last_exec = db_number(s, 7),
+        .n_cells = db_number(s, 8),
+        .last_place = sqlite3_column_int64(s, 9),
+        .has_session = db_number(s, 10) != 0,
+    };
+}
+
+static const char *copy(struct arena *memory, const char *text)
+{
+    return text == NULL ? NULL : arena_strdup(memory, text);
+}
+
+static void copy_row(struct arena *memory, struct store_notebook *row)
+{
+    row->id = copy(memory, row->id);
+    row->user = copy(memory, row->user);
+    row->title = copy(memory, row->title);
+    row->runtime = copy(memory, row->runtime);
+    row->metadata = copy(memory, row->metadata);
+    row->spec = copy(memory, row->spec);
+}
+
+int store_each_notebook_head(struct store *store,
+                             void (*fn)(void *context, const struct store_notebook *row),
+                             void *context, struct err *e)
+{
+    static const struct db_sql sql = {
+        "SELECT " COLUMNS ", n.metadata, n.spec FROM sessions AS s JOIN notebooks AS n ON n.id=s.id"
+        " ORDER BY s.key"};
+    pthread_mutex_lock(&store->db_lock);
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    int got = s == NULL ? -1 : 0;
+    while (s != NULL && (got = db_step(&store->db, s, e)) > 0) {
+        struct store_notebook row;
+        read_row(s, &row);
+        row.metadata = db_text(s, METADATA_COLUMN);
+        row.spec = db_text(s, SPEC_COLUMN);
+        fn(context, &row);
+    }
+    pthread_mutex_unlock(&store->db_lock);
+    return got;
+}
+
+struct get_call {
+    struct store_call call;
+    struct store_notebook row;
+};
+
+static int apply_get(struct store *store, struct store_call *call, struct err *e)
+{
+    static const struct db_sql sql = {"SELECT " COLUMNS
+                                      ", n.metadata, n.spec FROM notebooks AS n WHERE n.id=?1"};
+    struct get_call *get = CONTAINER_OF(call, struct get_call, call);
+    struct notebook_at book;
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL || notebook_find(store, call->scope, &book, e) < 0)
+        return -1;
+    db_bind_text(s, 1, call->scope);
+    int got = db_step(&store->db, s, e);
+    if (got <= 0)
+        return -1;
+    read_row(s, &get->row);
+    get->row.metadata = db_text(s, METADATA_COLUMN);
+    get->row.spec = db_text(s, SPEC_COLUMN);
+    copy_row(&call->memory, &get->row);
+    sqlite3_reset(s);
+    return 0;
+}
+
+static void deliver_get(struct store_call *call, const struct err *e)
+{
+    const struct get_call *get = CONTAINER_OF(call, struct get_call, call);
+    ((store_notebook_fn)call->fn)(call->context, e == NULL ? &get->row : NULL, e);
+}
+
+static const struct call_type get_type = {.apply = apply_get, .deliver = deliver_get};
+
+struct store_call *store_get_notebook(struct store *store, const char *id, store_notebook_fn fn,
+                                      void *context)
+{
+    struct get_call *get = call_new(store, &get_type, sizeof(*get), id);
+    get->call.fn = (void *)fn;
+    get->call.context = context;
+    return call_ask(&get->call);
+}
+
+struct list_call {
+    struct store_call call;
+    const char *user; /* NULL: all */
+    uint64_t offset, count;
+    uint32_t limit;
+    struct store_notebook *list;
+    size_t n;
+};
+
+static int count_rows(struct store *store, struct list_call *list, struct err *e)
+{
+    static const struct db_sql all = {"SELECT count(*) FROM notebooks"},
+                               theirs = {"SELECT count(*) FROM notebooks WHERE user=?1"};
+    sqlite3_stmt *s = db_statement(&store->db, list->user == NULL ? &all : &theirs, e);
+    if (s == NULL)
+        return -1;
+    if (list->user != NULL)
+        db_bind_text(s, 1, list->user);
+    int got = db_step(&store->db, s, e);
+    list->count = got > 0 ? db_number(s, 0) : 0;
+    sqlite3_reset(s);
+    return got < 0 ? -1 : 0;
+}
+
+static int apply_list(struct store *store, struct store_call *call, struct err *e)
+{
+    static const struct db_sql all = {"SELECT " COLUMNS " FROM notebooks AS n ORDER BY n.key DESC"
+                                      " LIMIT ?2 OFFSET ?1"},
+                               theirs = {"SELECT " COLUMNS " FROM notebooks AS n WHERE n.user=?3"
+                                         " ORDER BY n.key DESC LIMIT ?2 OFFSET ?1"};
+    struct list_call *list = CONTAINER_OF(call, struct list_call, call);
+    sqlite3_stmt *s = db_statement(&store->db, list->user == NULL ? &all : &theirs, e);
+    if (s == NULL || count_rows(store, list, e) < 0)
+        return -1;
+    list->list = arena_alloc(&call->memory, MAX(list->limit, 1U) * sizeof(*list->list));
+    db_bind_number(s, 1, list->offset);
+    db_bind_number(s, 2, list->limit);
+    if (list->user != NULL)
+        db_bind_text(s, 3, list->user);
+    int got;
+    while ((got = db_step(&store->db, s, e)) > 0) {
+        read_row(s, &list->list[list->n]);
+        copy_row(&call->memory, &list->list[list->n++]);
+    }
+    return got;
+}
+
+static void deliver_list(struct store_call *call, const struct err *e)
+{
+    const struct list_call *list = CONTAINER_OF(call, struct list_call, call);
+    ((store_notebooks_fn)call->fn)(call->context, list->list, e == NULL ? list->n : 0, list->count,
+                                   e);
+}
+
+static const struct call_type list_type = {.apply = apply_list, .deliver = deliver_list};
+
+struct store_call *store_list_notebooks(struct store *store, const char *user, uint64_t offset,
+                                        uint32_t limit, store_notebooks_fn fn, void *context)
+{
+    struct list_call *list = call_new(store, &list_type, sizeof(*list), NULL);
+    list->user = copy(&list->call.memory, user);
+    list->offset = offset;
+    list->limit = MIN(limit, (uint32_t)STORE_PAGE_MAX);
+    list->call.fn = (void *)fn;
+    list->call.context = context;
+    return call_ask(&list->call);
+}

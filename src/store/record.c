@@ -1,0 +1,147 @@
+#include "store/record.h"
+
+#include <string.h>
+
+/* The header, N_NUMBERS numbers, then texts: the length plus one (0: NULL), the bytes, a NUL. */
+
+enum { N_NUMBERS = 8, N_TEXTS = 6 };
+
+struct text {
+    const char *data; /* NULL: none */
+    size_t len;
+};
+
+struct fields {
+    uint64_t numbers[N_NUMBERS];
+    struct text texts[N_TEXTS];
+};
+
+static struct text text_of(const char *s)
+{
+    return (struct text){.data = s, .len = s == NULL ? 0 : strlen(s)};
+}
+
+static void pack(struct buf *out, enum record_type type, const struct fields *fields)
+{
+    size_t bytes = sizeof(struct record_header) + sizeof(fields->numbers);
+    for (size_t i = 0; i < N_TEXTS; i++)
+        bytes += sizeof(uint32_t) + (fields->texts[i].data == NULL ? 0 : fields->texts[i].len + 1);
+    struct record_header header = {.bytes = (uint32_t)bytes, .type = type};
+    if (bytes > UINT32_MAX || !buf_reserve(out, bytes)) {
+        out->overflowed = true;
+        return;
+    }
+    buf_append(out, &header, sizeof(header));
+    buf_append(out, fields->numbers, sizeof(fields->numbers));
+    for (size_t i = 0; i < N_TEXTS; i++) {
+        const struct text *text = &fields->texts[i];
+        uint32_t len = text->data == NULL ? 0 : (uint32_t)text->len + 1;
+        buf_append(out, &len, sizeof(len));
+        if (len > 0) {
+            buf_append(out, text->data, text->len);
+            buf_append_char(out, '\0');
+        }
+    }
+}
+
+void record_pack_notebook(struct buf *out, const struct store_notebook *row)
+{
+    const struct fields fields = {
+        .numbers = {row->created_ms, row->count},
+        .texts = {text_of(row->id), text_of(row->user), text_of(row->title), text_of(row->runtime),
+                  text_of(row->metadata), text_of(row->spec)},
+    };
+    pack(out, RECORD_NOTEBOOK, &fields);
+}
+
+void record_pack_cell(struct buf *out, const char *notebook, const struct store_cell *cell)
+{
+    const struct fields fields = {
+        .numbers = {(uint64_t)cell->place, (uint64_t)cell->kind, cell->exec_id, cell->count,
+                    cell->revision, cell->created_ms, cell->executed_ms, cell->duration_us},
+        .texts = {text_of(notebook),
+                  text_of(cell->id),
+                  text_of(cell->state),
+                  {cell->source, cell->source_len},
+                  {cell->outputs, cell->outputs_len},
+                  {cell->metadata, cell->metadata_len}},
+    };
+    pack(out, RECORD_CELL, &fields);
+}
+
+/* ---- back ------------------------------------------------------------------------------------ */
+
+static bool read_text(const char *data, size_t len, size_t *at, struct text *ret)
+{
+    uint32_t n;
+    if (len - *at < sizeof(n))
+        return false;
+    memcpy(&n, data + *at, sizeof(n));
+    *at += sizeof(n);
+    *ret = (struct text){0};
+    if (n == 0)
+        return true;
+    if (len - *at < n || data[*at + n - 1] != '\0')
+        return false;
+    *ret = (struct text){.data = data + *at, .len = n - 1};
+    *at += n;
+    return true;
+}
+
+static void read_notebook(const struct fields *f, struct record *ret)
+{
+    ret->row = (struct store_notebook){.id = f->texts[0].data,
+                                       .user = f->texts[1].data,
+                                       .title = f->texts[2].data,
+                                       .runtime = f->texts[3].data,
+                                       .metadata = f->texts[4].data,
+                                       .spec = f->texts[5].data,
+                                       .created_ms = f->numbers[0],
+                                       .count = f->numbers[1]};
+}
+
+static void read_cell(const struct fields *f, struct record *ret)
+{
+    ret->cell = (struct store_cell){.place = (int64_t)f->numbers[0],
+                                    .kind = (int)f->numbers[1],
+                                    .exec_id = f->numbers[2],
+                                    .count = f->numbers[3],
+                                    .revision = f->numbers[4],
+                                    .created_ms = f->numbers[5],
+                                    .executed_ms = f->numbers[6],
+                                    .duration_us = f->numbers[7],
+                                    .id = f->texts[1].data,
+                                    .state = f->texts[2].data,
+                                    .source = f->texts[3].data,
+                                    .source_len = f->texts[3].len,
+                                    .outputs = f->texts[4].data,
+                                    .outputs_len = f->texts[4].len,
+                                    .metadata = f->texts[5].data,
+                                    .metadata_len = f->texts[5].len};
+}
+
+bool record_unpack(const char *data, size_t len, struct record *ret)
+{
+    struct record_header header;
+    struct fields fields;
+    size_t at = sizeof(header) + sizeof(fields.numbers);
+    if (len < at)
+        return false;
+    memcpy(&header, data, sizeof(header));
+    memcpy(fields.numbers, data + sizeof(header), sizeof(fields.numbers));
+    for (size_t i = 0; i < N_TEXTS; i++) {
+        if (!read_text(data, len, &at, &fields.texts[i]))
+            return false;
+    }
+    *ret =
+        (struct record){.type = header.type, .seq = header.seq, .notebook = fields.texts[0].data};
+    if (at != len || ret->notebook == NULL || header.bytes != len)
+        return false;
+    if (header.type == RECORD_NOTEBOOK)
+        read_notebook(&fields, ret);
+    else if (header.type == RECORD_CELL && fields.texts[1].data != NULL)
+        read_cell(&fields, ret);
+    else
+        return false;
+    return true;
+}
