@@ -36,6 +36,8 @@ static const char style[] =
     "img{max-width:100%;height:auto}"
     "iframe{width:100%;border:1px solid #d8dee4;border-radius:6px;background:#fff;resize:vertical}"
     "table{border-collapse:collapse}th,td{border:1px solid #d8dee4;padding:.25rem .6rem}"
+    ":not(pre)>code{font:.9em ui-monospace,monospace;background:#8881;padding:.1em .3em;"
+    "border-radius:4px}"
     "blockquote{border-left:4px solid #d8dee4;margin-left:0;padding-left:1rem;color:#57606a}"
     "x-equation{font-family:ui-serif,serif;font-style:italic}"
     "x-equation[type=display]{display:block;text-align:center}"
@@ -46,7 +48,7 @@ static const char style[] =
 static const char frame_head[] =
     "<!DOCTYPE html><meta charset=\"utf-8\"><style>"
     "body{font:14px/1.4 system-ui,sans-serif;margin:8px;color:#1b1f24;background:#fff}"
-    "table{border-collapse:collapse}th,td{padding:3px 10px;text-align:right;"
+    "table{border-collapse:collapse;border:0}th,td{padding:3px 10px;text-align:right;border:0;"
     "border-bottom:1px solid #e4e8ec}</style>";
 
 static void put_text(struct buf *out, const char *text, size_t len)
