@@ -10,6 +10,7 @@ enum {
 };
 
 const char *const exec_disconnects[] = {"continue", "cancel", NULL};
+const char *const exec_images[] = {"reference", "inline", NULL};
 
 /* Lives in the call's arena. */
 struct exec_call {

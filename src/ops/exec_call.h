@@ -50,7 +50,13 @@ enum {
         .name = "durable", .type = OP_BOOL,                                                        \
         .doc = "The answer comes when what the cell did is safe on disk."                          \
     }
+#define EXEC_PARAM_IMAGES                                                                          \
+    {                                                                                              \
+        .name = "images", .type = OP_CHOICE, .choices = exec_images,                               \
+        .doc = "Pictures in the answer: reference (the default; where they can be had) or inline." \
+    }
 extern const char *const exec_disconnects[];
+extern const char *const exec_images[];
 
 /* What the members above say, for session_exec and its relatives: all but the code. */
 struct exec_request exec_call_request(struct call *call);

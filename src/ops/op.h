@@ -94,8 +94,9 @@ struct call {
     json_t *args;        /* path, query and body in one checked object */
     bool wants_stream;
     const struct call_sink *sink;
-    void (*on_gone)(struct call *call); /* set by the operation: the client went away */
-    void *op_state;                     /* the operation's own */
+    void (*on_gone)(struct call *call);    /* set by the operation: the client went away */
+    void (*on_drained)(struct call *call); /* likewise: it has taken all events so far */
+    void *op_state;                        /* the operation's own */
     bool must_notice_end; /* set by the operation: who has ended its side of the connection is gone,
                              also if it might still read */
 };

@@ -400,6 +400,7 @@ static void call(struct conn *c, json_t *args)
     c->call.wants_stream = rest_wants_stream(c->route->op, &c->http) && !c->is_head_only;
     c->call.sink = &rest_sink;
     c->call.on_gone = NULL;
+    c->call.on_drained = NULL;
     c->call.op_state = NULL;
     c->call.must_notice_end = false;
     op_run(&c->call);
@@ -451,6 +452,8 @@ static void run_later(struct conn *c)
     c->has_call = true;
     c->call.args = NULL;
     c->call.on_gone = NULL;
+    c->call.on_drained = NULL;
+    c->call.wants_stream = false;
     c->call.must_notice_end = false;
     uv_queue_work(c->server->config.loop, &work->uv, build_in_worker, built);
 }
@@ -536,6 +539,8 @@ static void on_drained(void *context)
         download_go_on(c->download);
     else
         settle(c);
+    if (c->state == CONN_CALLING && c->has_call && c->call.on_drained != NULL)
+        c->call.on_drained(&c->call);
 }
 
 static const struct loop_stream_events stream_events = {
@@ -566,7 +571,8 @@ void conn_resume(struct conn *c)
 void conn_drain(struct conn *c)
 {
     c->is_keep_alive = false;
-    if (c->state == CONN_READING || c->state == CONN_LINGERING)
+    bool is_endless = c->has_call && c->call.wants_stream && c->route->op->flags & OP_ONLY_STREAMS;
+    if (c->state == CONN_READING || c->state == CONN_LINGERING || is_endless)
         conn_close(c);
 }
 

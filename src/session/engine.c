@@ -287,6 +287,11 @@ const struct pool *engine_pool(const struct engine *engine)
     return engine->pool;
 }
 
+uv_loop_t *engine_loop(const struct engine *engine)
+{
+    return engine->loop;
+}
+
 const struct engine_config *engine_config(const struct engine *engine)
 {
     return &engine->config;

@@ -40,6 +40,7 @@ struct restore {
     bool has_asked;              /* the store for the durable copy */
     struct store_state *state;   /* the durable copy, if it is used; NULL: it is not */
     char files[STORE_HASH_SIZE]; /* the manifest that goes with it; "": none */
+    bool keeps_files;            /* /workspace stays as it is */
     bool has_files;              /* /workspace was seen to */
     json_t *loaded;
     struct restore_report report;
@@ -454,9 +455,9 @@ static void restore_files(struct session *session)
     struct err e;
     struct restore *restore = session->restore;
     struct restore_report *report = &restore->report;
-    const char *manifest = wanted_files(session);
+    const char *manifest = restore->keeps_files ? NULL : wanted_files(session);
     if (manifest == NULL) {
-        report->files = RESTORED_FILES_UNKNOWN;
+        report->files = restore->keeps_files ? RESTORED_FILES_SAME : RESTORED_FILES_UNKNOWN;
         go_on(session);
         return;
     }
@@ -753,6 +754,41 @@ int session_redo(struct session *session, const struct restore_listener *listene
                              "runs.");
     }
     begin_move(session, RESTORE_REDO, target, listener, context);
+    return 0;
+}
+
+/* It has no processes: all there is to change is what it would come back with. */
+static void reset_suspended(struct session *session, const struct restore_listener *listener,
+                            void *context)
+{
+    struct err ignored;
+    session->saving.through = 0;
+    timeline_go_to(session, NULL);
+    store_resume_from(session->engine->store, session->id, 0, &ignored);
+    struct restore_report report = {.source = RESTORED_BEGINNING, .files = RESTORED_FILES_SAME};
+    listener->on_restored(context, &report);
+}
+
+int session_reset(struct session *session, const struct restore_listener *listener, void *context,
+                  struct err *e)
+{
+    session_touch(session);
+    if (exec_refuse_if_dead(session, e) < 0 || trial_refuse_others(session, e) < 0)
+        return -1;
+    if (session->state == SESSION_SUSPENDED) {
+        reset_suspended(session, listener, context);
+        return 0;
+    }
+    if (session->state != SESSION_IDLE || session->restore != NULL) {
+        err_set(e, ERR_CONFLICT, "the session is busy");
+        return err_advise(e, "Wait for the cell that runs, or interrupt it first.");
+    }
+    bool has_checkpoints = session->timeline.mode != TIMELINE_OFF && !session->timeline.cannot_fork;
+    if (has_checkpoints)
+        timeline_take(session);
+    begin_move(session, RESTORE_UNDO, NULL, listener, context);
+    if (session->restore != NULL)
+        session->restore->keeps_files = true;
     return 0;
 }
 

@@ -56,6 +56,10 @@ int session_undo(struct session *session, const uint64_t *to,
 /* To where the last undo came from. */
 int session_redo(struct session *session, const struct restore_listener *listener, void *context,
                  struct err *e);
+/* A fresh interpreter, as after an undo to the beginning, but the files stay. Also for sessions
+ * that have no checkpoints, and for suspended ones. */
+int session_reset(struct session *session, const struct restore_listener *listener, void *context,
+                  struct err *e);
 /* The caller went away; the session goes on to where it was sent. */
 void restore_leave(struct restore *restore);
 

@@ -19,9 +19,18 @@ static uint32_t *limit_of(struct jail_limits *limits, size_t i)
     return (uint32_t *)(void *)((char *)limits + limit_members[i].offset);
 }
 
+static void put_limits(struct json_out *json, const struct jail_limits *given)
+{
+    struct jail_limits limits = *given;
+    json_put_key(json, "limits");
+    json_put_object(json);
+    for (size_t i = 0; i < ARRAY_LEN(limit_members); i++)
+        json_put_member_int(json, limit_members[i].name, *limit_of(&limits, i));
+    json_put_object_end(json);
+}
+
 char *spec_write(const struct session *session)
 {
-    struct jail_limits limits = session->limits;
     _buf_ struct buf out = BUF_INIT(STORE_ROW_BYTES);
     struct json_out json = JSON_OUT(&out);
     json_put_object(&json);
@@ -38,17 +47,62 @@ char *spec_write(const struct session *session)
     json_put_member_int(&json, "idle_timeout_secs", session->idle_timeout_secs);
     json_put_member_int(&json, "max_age_secs", session->max_age_secs);
     json_put_member_int(&json, "max_output_bytes", (int64_t)session->rings[OUTPUT_STDOUT].max);
-    json_put_key(&json, "limits");
-    json_put_object(&json);
-    for (size_t i = 0; i < ARRAY_LEN(limit_members); i++)
-        json_put_member_int(&json, limit_members[i].name, *limit_of(&limits, i));
-    json_put_object_end(&json);
+    put_limits(&json, &session->limits);
     if (session->env != NULL) {
         json_put_key(&json, "env");
         json_put_value(&json, session->env);
     }
     json_put_object_end(&json);
     return mem_strdup(buf_str(&out));
+}
+
+static uint32_t given_or(const uint32_t *given, uint32_t usual)
+{
+    return given != NULL ? *given : usual;
+}
+
+/* The profile that a session of this request would have; NULL with the error. */
+static const char *profile_of(const struct engine_config *config,
+                              const struct session_request *request, struct err *e)
+{
+    bool is_python = request->runtime == &runtime_python;
+    const char *usual = is_python ? config->default_profile : request->runtime->name;
+    const char *name = request->profile != NULL ? request->profile : usual;
+    for (size_t i = 0; i < config->n_profiles; i++)
+        if (strcmp(config->profiles[i].name, name) == 0 &&
+            config->profiles[i].runtime == request->runtime)
+            return config->profiles[i].name;
+    err_set(e, ERR_INVALID, "there is no profile \"%.64s\" of %s", name, request->runtime->name);
+    err_advise(e, "Leave it out, or name one that the configuration has.");
+    return NULL;
+}
+
+int spec_write_request(const struct engine_config *config, const struct session_request *request,
+                       char **ret_text, struct err *e)
+{
+    const char *profile = profile_of(config, request, e);
+    if (profile == NULL)
+        return -1;
+    _buf_ struct buf out = BUF_INIT(STORE_ROW_BYTES);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    json_put_member_str(&json, "runtime", request->runtime->name);
+    json_put_member_str(&json, "profile", profile);
+    json_put_member_str(&json, "agent", request->agent);
+    json_put_member_str(&json, "binding", request->binding);
+    json_put_member_str(&json, "checkpoints", timeline_mode_name(request->checkpoints));
+    json_put_member_str(&json, "isolation", saving_isolations[request->isolation]);
+    json_put_member_int(&json, "idle_timeout_secs",
+                        given_or(request->idle_timeout_secs, config->idle_timeout_secs));
+    json_put_member_int(&json, "max_age_secs",
+                        given_or(request->max_age_secs, config->max_age_secs));
+    json_put_member_int(&json, "max_output_bytes",
+                        (int64_t)(request->max_output_bytes > 0 ? request->max_output_bytes
+                                                                : config->max_output_bytes));
+    put_limits(&json, request->limits != NULL ? request->limits : &config->limits);
+    json_put_object_end(&json);
+    *ret_text = mem_strdup(buf_str(&out));
+    return 0;
 }
 
 static enum saving_isolation isolation_of(const char *name)

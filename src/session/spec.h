@@ -5,6 +5,10 @@
 
 char *spec_write(const struct session *session); /* the caller frees it */
 
+/* The same for a session that nobody has made yet, without cwd and env. */
+int spec_write_request(const struct engine_config *config, const struct session_request *request,
+                       char **ret_text, struct err *e);
+
 /* Plan mode outlives the daemon, too. */
 void spec_read_plan(const json_t *spec, struct plan *plan);
 

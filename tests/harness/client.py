@@ -107,13 +107,15 @@ class Client:
             raise ApiError(reply)
         return Result(reply.json)
 
-    def events(self, path, body):
+    def events(self, path, body=None, method="POST"):
         """Yields (name, data) of a stream of server-sent events, as they arrive."""
         connection = self.new_connection()
         headers = {**self.headers(), "Accept": "text/event-stream"}
-        headers["Content-Type"] = "application/json"
+        data = None
+        if body is not None:
+            data, headers["Content-Type"] = json.dumps(body).encode(), "application/json"
         try:
-            connection.request("POST", path, json.dumps(body).encode(), headers)
+            connection.request(method, path, data, headers)
             response = connection.getresponse()
             if response.status != 200:
                 raise ApiError(Reply(response.status, response.headers, response.read()))

@@ -1,0 +1,135 @@
+#include "ops/exec_call.h"
+#include "ops/notebook_call.h"
+
+static const struct op_param params[] = {
+    OP_PARAM_NOTEBOOK,
+    {.name = "source",
+     .type = OP_TEXT,
+     .is_required = true,
+     .max = NOTEBOOK_SOURCE_MAX,
+     .doc = "What it says, at most 1 MiB."},
+    OP_PARAM_KIND,
+    {.name = "at",
+     .type = OP_INT,
+     .is_nullable = true,
+     .min = -1,
+     .max = INT64_MAX,
+     .doc = "The number that it is to have; without it, or with -1, it comes last."},
+    {.name = "id",
+     .type = OP_TEXT,
+     .min = 1,
+     .max = BOOK_CELL_ID_MAX,
+     .doc = "Its id: letters, digits, - and _, and not only digits; one is made if none is "
+            "given."},
+    OP_PARAM_METADATA,
+    {.name = "run",
+     .type = OP_BOOL,
+     .doc = "Whether it is run at once; then the answer is that of cell.run."},
+    EXEC_PARAM_TIMEOUT,
+    EXEC_PARAM_BUDGET,
+    EXEC_PARAM_YIELD,
+    EXEC_PARAM_DISCONNECT,
+    EXEC_PARAM_NAMES,
+    EXEC_PARAM_DURABLE,
+    EXEC_PARAM_IMAGES,
+    {0},
+};
+
+static bool is_number(const char *id)
+{
+    return id[0] == '-' || id[strspn(id, "0123456789")] == '\0';
+}
+
+static int check_id(const char *id, struct err *e)
+{
+    if (id == NULL || (book_is_cell_id(id, strlen(id)) && !is_number(id)))
+        return 0;
+    err_set(e, ERR_INVALID, "\"%.64s\" cannot be the id of a cell", id);
+    return err_advise(e, "Use letters, digits, - and _, up to %d of them, and not only digits.",
+                      BOOK_CELL_ID_MAX);
+}
+
+static int read_cell(struct call *call, struct store_cell *ret, struct err *e)
+{
+    const char *metadata;
+    *ret = (struct store_cell){
+        .id = call_text(call, "id", NULL),
+        .kind = notebook_kind(call, CELL_CODE),
+        .source = call_text(call, "source", ""),
+        .source_len = call_text_len(call, "source"),
+    };
+    if (check_id(ret->id, e) < 0 || notebook_metadata(call, &metadata, e) < 0)
+        return -1;
+    ret->metadata = metadata;
+    ret->metadata_len = metadata != NULL ? strlen(metadata) : 0;
+    if (ret->kind == CELL_CODE || !call_bool(call, "run", false))
+        return 0;
+    err_set(e, ERR_INVALID, "only code can be run");
+    return err_advise(e, "Leave out \"run\", or \"kind\".");
+}
+
+static struct store_change change_of(const struct call *call, const struct store_cell *cell)
+{
+    int64_t at = call_int(call, "at", -1);
+    return (struct store_change){
+        .what = CHANGE_INSERT, .at = at < 0 ? STORE_AT_END : (uint64_t)at, .to = cell};
+}
+
+/* ---- added, then run ---------------------------------------------------------------------------
+ */
+
+static void on_added(void *context, const struct store_cell *now, uint64_t n_cells,
+                     const struct err *e)
+{
+    struct call *call = context;
+    (void)n_cells;
+    if (e != NULL)
+        call_fail(call, e);
+    else
+        run_call_begin(call, arena_strdup(&call->arena, now->id));
+}
+
+static void on_gone(struct call *call)
+{
+    book_forget(call->op_state);
+}
+
+static void add_and_run(struct call *call)
+{
+    struct err e;
+    struct store_cell cell;
+    if (read_cell(call, &cell, &e) < 0) {
+        call_fail(call, &e);
+        return;
+    }
+    struct store_change change = change_of(call, &cell);
+    call->on_gone = on_gone;
+    call->op_state =
+        book_change(call->books, call_text(call, "session_id", ""), &change, on_added, call);
+}
+
+static void run(struct call *call)
+{
+    struct err e;
+    struct store_cell cell;
+    if (call_books(call) == NULL)
+        return;
+    if (read_cell(call, &cell, &e) < 0) {
+        call_fail(call, &e);
+    } else if (call_bool(call, "run", false)) {
+        run_call_admit(call, add_and_run);
+    } else {
+        struct store_change change = change_of(call, &cell);
+        change_call(call, &change, 201);
+    }
+}
+
+const struct op op_cell_add = {
+    .name = "cell.add",
+    .method = "POST",
+    .path = "/v1/notebooks/{session_id}/cells",
+    .flags = OP_MUTATING | OP_STREAMS,
+    .params = params,
+    .doc = "Puts a cell into a notebook, and runs it if that is wanted.",
+    .run = run,
+};

@@ -1,0 +1,52 @@
+#include "ops/notebook_call.h"
+#include "session/session.h"
+#include "wire/json.h"
+
+static const struct op_param params[] = {
+    OP_PARAM_NOTEBOOK,
+    OP_PARAM_CELL,
+    {.name = "outputs",
+     .type = OP_BOOL,
+     .place = OP_IN_QUERY,
+     .doc = "Whether it comes with its outputs; default true."},
+    {0},
+};
+
+static void on_cell(void *context, const struct store_cell *cell, const struct err *e)
+{
+    struct call *call = context;
+    if (e != NULL) {
+        call_fail(call, e);
+        return;
+    }
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    book_put_cell(&json, call_text(call, "session_id", ""), cell, call_bool(call, "outputs", true));
+    call_reply(call, 200, &out);
+}
+
+static void on_gone(struct call *call)
+{
+    store_forget(call->op_state);
+}
+
+static void run(struct call *call)
+{
+    if (call_books(call) == NULL)
+        return;
+    const char *id = call_text(call, "session_id", "");
+    book_flush(call->books, id);
+    call->on_gone = on_gone;
+    call->op_state =
+        store_get_cell(engine_store(call->engine), id, call_text(call, "cell", ""), on_cell, call);
+}
+
+const struct op op_cell_get = {
+    .name = "cell.get",
+    .method = "GET",
+    .path = "/v1/notebooks/{session_id}/cells/{cell}",
+    .flags = OP_READ_ONLY,
+    .params = params,
+    .doc = "Shows one cell of a notebook with its outputs.",
+    .run = run,
+};

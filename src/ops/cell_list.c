@@ -1,0 +1,67 @@
+#include "ops/notebook_call.h"
+#include "session/session.h"
+#include "wire/json.h"
+
+static const struct op_param params[] = {
+    OP_PARAM_NOTEBOOK,
+    OP_PARAM_OFFSET,
+    OP_PARAM_LIMIT,
+    {.name = "outputs",
+     .type = OP_BOOL,
+     .place = OP_IN_QUERY,
+     .doc = "Whether they come with their outputs; default false."},
+    {0},
+};
+
+static void on_cells(void *context, const struct store_cell *list, size_t n, uint64_t count,
+                     const struct err *e)
+{
+    struct call *call = context;
+    const char *id = call_text(call, "session_id", "");
+    bool is_unwritten = e != NULL && e->code == ERR_NOT_FOUND && notebook_session(call, id) != NULL;
+    if (e != NULL && !is_unwritten) {
+        call_fail(call, e);
+        return;
+    }
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    json_put_member_str(&json, "notebook_id", id);
+    json_put_key(&json, "cells");
+    json_put_array(&json);
+    for (size_t i = 0; !is_unwritten && i < n; i++)
+        book_put_cell(&json, id, &list[i], call_bool(call, "outputs", false));
+    json_put_array_end(&json);
+    json_put_member_int(&json, "offset", call_int(call, "offset", 0));
+    json_put_member_int(&json, "count", is_unwritten ? 0 : (int64_t)count);
+    json_put_object_end(&json);
+    call_reply(call, 200, &out);
+}
+
+static void on_gone(struct call *call)
+{
+    store_forget(call->op_state);
+}
+
+static void run(struct call *call)
+{
+    if (call_books(call) == NULL)
+        return;
+    const char *id = call_text(call, "session_id", "");
+    book_flush(call->books, id);
+    call->on_gone = on_gone;
+    call->op_state =
+        store_get_cells(engine_store(call->engine), id, (uint64_t)call_int(call, "offset", 0),
+                        (uint32_t)call_int(call, "limit", NOTEBOOK_PAGE_DEFAULT),
+                        call_bool(call, "outputs", false), on_cells, call);
+}
+
+const struct op op_cell_list = {
+    .name = "cell.list",
+    .method = "GET",
+    .path = "/v1/notebooks/{session_id}/cells",
+    .flags = OP_READ_ONLY,
+    .params = params,
+    .doc = "Lists the cells of a notebook in their order, page by page.",
+    .run = run,
+};

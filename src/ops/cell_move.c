@@ -1,0 +1,34 @@
+#include "ops/notebook_call.h"
+
+static const struct op_param params[] = {
+    OP_PARAM_NOTEBOOK,
+    OP_PARAM_CELL,
+    {.name = "to",
+     .type = OP_INT,
+     .is_required = true,
+     .min = -1,
+     .max = INT64_MAX,
+     .doc = "The number that it is to have; -1, or one too large: the last."},
+    {0},
+};
+
+static void run(struct call *call)
+{
+    if (call_books(call) == NULL)
+        return;
+    int64_t to = call_int(call, "to", -1);
+    struct store_change change = {.what = CHANGE_MOVE,
+                                  .cell = call_text(call, "cell", ""),
+                                  .at = to < 0 ? STORE_AT_END : (uint64_t)to};
+    change_call(call, &change, 200);
+}
+
+const struct op op_cell_move = {
+    .name = "cell.move",
+    .method = "POST",
+    .path = "/v1/notebooks/{session_id}/cells/{cell}/move",
+    .flags = OP_MUTATING,
+    .params = params,
+    .doc = "Puts a cell at another place of its notebook.",
+    .run = run,
+};

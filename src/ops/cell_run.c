@@ -1,0 +1,32 @@
+#include "ops/exec_call.h"
+#include "ops/notebook_call.h"
+
+static const struct op_param params[] = {
+    OP_PARAM_NOTEBOOK,  OP_PARAM_CELL,
+    EXEC_PARAM_TIMEOUT, EXEC_PARAM_BUDGET,
+    EXEC_PARAM_YIELD,   EXEC_PARAM_DISCONNECT,
+    EXEC_PARAM_NAMES,   EXEC_PARAM_DURABLE,
+    EXEC_PARAM_IMAGES,  {0},
+};
+
+static void begin(struct call *call)
+{
+    run_call_begin(call, call_text(call, "cell", ""));
+}
+
+static void run(struct call *call)
+{
+    if (call_books(call) != NULL)
+        run_call_admit(call, begin);
+}
+
+const struct op op_cell_run = {
+    .name = "cell.run",
+    .method = "POST",
+    .path = "/v1/notebooks/{session_id}/cells/{cell}/run",
+    .flags = OP_MUTATING | OP_STREAMS,
+    .params = params,
+    .doc = "Runs a cell of a notebook, again or for the first time, and answers as session.exec "
+           "does.",
+    .run = run,
+};

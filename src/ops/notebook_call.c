@@ -1,0 +1,148 @@
+#include "ops/notebook_call.h"
+
+#include "policy/policy.h"
+#include "wire/json.h"
+
+const char *const notebook_kinds[] = {"code", "markdown", "raw", NULL};
+
+struct books *call_books(struct call *call)
+{
+    struct err e;
+    if (call->books == NULL) {
+        err_set(&e, ERR_UNAVAILABLE, "this daemon keeps nothing beyond its own life");
+        call_fail(call, &e);
+    }
+    return call->books;
+}
+
+struct session *notebook_session(const struct call *call, const char *id)
+{
+    struct err ignored;
+    struct session *session = session_find(call->engine, id, &ignored);
+    return session != NULL && !session->is_unlisted ? session : NULL;
+}
+
+struct store_notebook notebook_unwritten(const struct session *session)
+{
+    return (struct store_notebook){
+        .id = session->id,
+        .user = policy_agent_of(session),
+        .runtime = session->runtime->name,
+        .created_ms = session->spawned_at_ms,
+        .updated_ms = session->spawned_at_ms,
+    };
+}
+
+int notebook_kind_of(const char *given, int fallback)
+{
+    for (int i = 0; given != NULL && notebook_kinds[i] != NULL; i++)
+        if (strcmp(notebook_kinds[i], given) == 0)
+            return i;
+    return fallback;
+}
+
+int notebook_kind(const struct call *call, int fallback)
+{
+    return notebook_kind_of(call_text(call, "kind", NULL), fallback);
+}
+
+int notebook_metadata_of(struct call *call, const json_t *object, const char **ret_text,
+                         struct err *e)
+{
+    const json_t *metadata = json_object_get(object, "metadata");
+    *ret_text = NULL;
+    if (metadata == NULL)
+        return 0;
+    _buf_ struct buf text = BUF_INIT(NOTEBOOK_METADATA_MAX);
+    struct json_out json = JSON_OUT(&text);
+    json_put_value(&json, metadata);
+    if (text.overflowed) {
+        err_set(e, ERR_TOO_LARGE, "\"metadata\" has more than %d bytes", NOTEBOOK_METADATA_MAX);
+        return err_advise(e, "Keep large things in files, and their names here.");
+    }
+    *ret_text = arena_copy(&call->arena, buf_str(&text), text.len);
+    return 0;
+}
+
+int notebook_metadata(struct call *call, const char **ret_text, struct err *e)
+{
+    return notebook_metadata_of(call, call->args, ret_text, e);
+}
+
+void reply_notebook(struct call *call, int http_status, const struct store_notebook *row)
+{
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    book_put_notebook(&json, row, notebook_session(call, row->id));
+    json_put_object_end(&json);
+    call_reply(call, http_status, &out);
+}
+
+/* ---- changes -----------------------------------------------------------------------------------
+ */
+
+struct changing {
+    struct call *call;
+    struct book_call *under_way;
+    int http_status;
+    bool is_removal;
+};
+
+/* Whoever edited a cell that is not what they think it is needs to know what it is. */
+static void fail_change(struct call *call, const struct store_cell *now, const struct err *e)
+{
+    if (now == NULL || e->code != ERR_CONFLICT) {
+        call_fail(call, e);
+        return;
+    }
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    json_put_member_error(&json, e);
+    json_put_member_int(&json, "revision", (int64_t)now->revision);
+    json_put_object_end(&json);
+    call_reply(call, err_http_status(e->code), &out);
+}
+
+static void on_changed(void *context, const struct store_cell *now, uint64_t n_cells,
+                       const struct err *e)
+{
+    struct changing *changing = context;
+    struct call *call = changing->call;
+    const char *id = call_text(call, "session_id", "");
+    if (e != NULL) {
+        fail_change(call, now, e);
+        return;
+    }
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    json_put_member_str(&json, "notebook_id", id);
+    if (now != NULL && changing->is_removal) {
+        json_put_member_str(&json, "deleted", now->id);
+    } else if (now != NULL) {
+        json_put_key(&json, "cell");
+        book_put_cell(&json, id, now, false);
+    }
+    json_put_member_int(&json, "cell_count", (int64_t)n_cells);
+    json_put_object_end(&json);
+    call_reply(call, changing->http_status, &out);
+}
+
+static void on_gone(struct call *call)
+{
+    struct changing *changing = call->op_state;
+    book_forget(changing->under_way);
+}
+
+void change_call(struct call *call, const struct store_change *change, int http_status)
+{
+    struct changing *changing = arena_alloc(&call->arena, sizeof(*changing));
+    *changing = (struct changing){
+        .call = call, .http_status = http_status, .is_removal = change->what == CHANGE_REMOVE};
+    call->op_state = changing;
+    call->on_gone = on_gone;
+    changing->under_way =
+        book_change(call->books, call_text(call, "session_id", ""), change, on_changed, changing);
+}

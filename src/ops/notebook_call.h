@@ -1,0 +1,82 @@
+/* What the operations on notebooks share. A notebook has the id of its session, which may be gone.
+ */
+#pragma once
+
+#include "book/book.h"
+#include "ops/ops.h"
+
+struct session;
+
+enum {
+    NOTEBOOK_PAGE_DEFAULT = 100,
+    NOTEBOOK_TITLE_MAX = 1024,
+    NOTEBOOK_METADATA_MAX = 256 * 1024, /* bytes, written as JSON; of a notebook or a cell */
+    NOTEBOOK_SOURCE_MAX = 1024 * 1024,
+};
+
+#define OP_PARAM_NOTEBOOK                                                                          \
+    {                                                                                              \
+        .name = "session_id", .type = OP_TEXT, .place = OP_IN_PATH, .is_required = true, .min = 1, \
+        .max = 64, .doc = "The notebook, by the id that it shares with its session."               \
+    }
+#define OP_PARAM_CELL                                                                              \
+    {                                                                                              \
+        .name = "cell", .type = OP_TEXT, .place = OP_IN_PATH, .is_required = true, .min = 1,       \
+        .max = BOOK_CELL_ID_MAX,                                                                   \
+        .doc = "The cell: its id, or its number from 0 on; -1 is the last."                        \
+    }
+#define OP_PARAM_OFFSET                                                                            \
+    {                                                                                              \
+        .name = "offset", .type = OP_INT, .place = OP_IN_QUERY, .max = INT64_MAX,                  \
+        .doc = "How many to pass over; default 0."                                                 \
+    }
+#define OP_PARAM_LIMIT                                                                             \
+    {                                                                                              \
+        .name = "limit", .type = OP_INT, .place = OP_IN_QUERY, .min = 1, .max = STORE_PAGE_MAX,    \
+        .doc = "How many at most; default 100. Fewer come if they are large."                      \
+    }
+#define OP_PARAM_TITLE                                                                             \
+    {                                                                                              \
+        .name = "title", .type = OP_TEXT, .max = NOTEBOOK_TITLE_MAX, .doc = "What to call it."     \
+    }
+#define OP_PARAM_METADATA                                                                          \
+    {                                                                                              \
+        .name = "metadata", .type = OP_FREE,                                                       \
+        .doc = "An object of the caller's own, up to 256 KiB; it replaces the one before."         \
+    }
+#define OP_PARAM_KIND                                                                              \
+    {                                                                                              \
+        .name = "kind", .type = OP_CHOICE, .choices = notebook_kinds,                              \
+        .doc = "code (the default), markdown or raw."                                              \
+    }
+extern const char *const notebook_kinds[]; /* by enum cell_kind */
+
+/* NULL if the call was answered with the error: nothing is kept here. */
+struct books *call_books(struct call *call);
+/* Its session if it has one that may be known, dead or alive; else NULL. */
+struct session *notebook_session(const struct call *call, const char *id);
+/* The row that a notebook will have, whose session has not written anything into it yet. */
+struct store_notebook notebook_unwritten(const struct session *session);
+
+int notebook_kind(const struct call *call, int fallback);
+int notebook_kind_of(const char *given, int fallback); /* NULL is the fallback */
+/* The text of "metadata", in the call's arena; NULL with no error: it was not given. */
+int notebook_metadata(struct call *call, const char **ret_text, struct err *e);
+/* The same for a list of cells. */
+int notebook_metadata_of(struct call *call, const json_t *object, const char **ret_text,
+                         struct err *e);
+
+/* Answers with the notebook, as far as it is known without its cells; members may follow. */
+void reply_notebook(struct call *call, int http_status, const struct store_notebook *row);
+/* Applies the change and answers with the cell and how many there are. */
+void change_call(struct call *call, const struct store_change *change, int http_status);
+
+/* ---- running -----------------------------------------------------------------------------------
+ */
+
+/* Whether the notebook may run now. One without a session will get one: that is as good as making
+ * it, so its agent must be allowed to, and must not plan. `fn` may be called before this returns;
+ * if it is not called, the call has been answered or its client is gone. */
+void run_call_admit(struct call *call, void (*fn)(struct call *call));
+/* Runs the cell as the call's arguments say (EXEC_PARAM_...), and answers as session.exec does. */
+void run_call_begin(struct call *call, const char *cell);

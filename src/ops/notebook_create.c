@@ -1,0 +1,178 @@
+#include "ops/create_call.h"
+#include "ops/notebook_call.h"
+#include "wire/json.h"
+
+enum { CELLS_MAX = 1000 };
+
+static const struct op_param cell_members[] = {
+    {.name = "source",
+     .type = OP_TEXT,
+     .is_required = true,
+     .max = NOTEBOOK_SOURCE_MAX,
+     .doc = "What it says, at most 1 MiB."},
+    OP_PARAM_KIND,
+    OP_PARAM_METADATA,
+    {0},
+};
+
+static const struct op_param params[] = {
+    OP_PARAM_TITLE,
+    OP_PARAM_METADATA,
+    {.name = "cells",
+     .type = OP_LIST,
+     .members = cell_members,
+     .max = CELLS_MAX,
+     .doc = "The cells that it begins with; none of them is run."},
+    SESSION_PARAMS,
+    {0},
+};
+
+/* In the call's arena: first the session, then the row, then one cell after another. */
+struct creating {
+    struct call *call;
+    struct session *session;     /* NULL once it has started: then it is found by its id */
+    struct book_call *under_way; /* NULL: none */
+    struct store_call *look;     /* likewise */
+    char id[UUID_SIZE];
+    const char *metadata;
+    size_t n_added;
+};
+
+/* Nobody will know its id. */
+static void abandon(struct creating *c)
+{
+    struct session *session = notebook_session(c->call, c->id);
+    if (session != NULL)
+        session_delete(session);
+    book_delete(c->call->books, c->id, NULL, NULL);
+}
+
+static void fail(struct creating *c, const struct err *e)
+{
+    abandon(c);
+    call_fail(c->call, e);
+}
+
+static void on_row(void *context, const struct store_notebook *row, const struct err *e)
+{
+    struct creating *c = context;
+    c->look = NULL;
+    if (e != NULL)
+        fail(c, e);
+    else
+        reply_notebook(c->call, 201, row);
+}
+
+static void add_next(struct creating *c);
+
+static void on_added(void *context, const struct store_cell *now, uint64_t n_cells,
+                     const struct err *e)
+{
+    struct creating *c = context;
+    (void)now, (void)n_cells;
+    c->under_way = NULL;
+    if (e != NULL) {
+        fail(c, e);
+        return;
+    }
+    c->n_added++;
+    add_next(c);
+}
+
+static void add_next(struct creating *c)
+{
+    struct err e;
+    struct call *call = c->call;
+    const json_t *cell = json_array_get(json_object_get(call->args, "cells"), c->n_added);
+    if (cell == NULL) {
+        c->look = store_get_notebook(engine_store(call->engine), c->id, on_row, c);
+        return;
+    }
+    const char *metadata;
+    if (notebook_metadata_of(call, cell, &metadata, &e) < 0) {
+        fail(c, &e);
+        return;
+    }
+    const json_t *source = json_object_get(cell, "source");
+    struct store_cell to = {
+        .kind = notebook_kind_of(json_string_value(json_object_get(cell, "kind")), CELL_CODE),
+        .source = json_string_value(source),
+        .source_len = json_string_length(source),
+        .metadata = metadata,
+        .metadata_len = metadata != NULL ? strlen(metadata) : 0,
+    };
+    struct store_change change = {.what = CHANGE_INSERT, .at = STORE_AT_END, .to = &to};
+    c->under_way = book_change(call->books, c->id, &change, on_added, c);
+}
+
+static void on_described(void *context, const struct err *e)
+{
+    struct creating *c = context;
+    c->under_way = NULL;
+    if (e != NULL)
+        fail(c, e);
+    else
+        add_next(c);
+}
+
+static void on_started(void *context, struct session *session)
+{
+    struct creating *c = context;
+    c->session = NULL;
+    memcpy(c->id, session->id, sizeof(c->id));
+    if (session->state == SESSION_DEAD) {
+        struct err e;
+        create_call_explain(session, &e);
+        call_fail(c->call, &e);
+        return;
+    }
+    c->under_way = book_describe(c->call->books, c->id, call_text(c->call, "title", NULL),
+                                 c->metadata, on_described, c);
+}
+
+static void on_gone(struct call *call)
+{
+    struct creating *c = call->op_state;
+    book_forget(c->under_way);
+    if (c->look != NULL)
+        store_forget(c->look);
+    if (c->session != NULL) {
+        session_forget_starter(c->session);
+        session_delete(c->session);
+    } else {
+        abandon(c);
+    }
+}
+
+static void run(struct call *call)
+{
+    struct err e;
+    struct session *session;
+    struct session_request request;
+    if (call_books(call) == NULL)
+        return;
+    struct creating *c = arena_alloc(&call->arena, sizeof(*c));
+    c->call = call;
+    call->op_state = c;
+    if (notebook_metadata(call, &c->metadata, &e) < 0 || create_call_read(call, &request, &e) < 0) {
+        call_fail(call, &e);
+        return;
+    }
+    request.on_started = on_started;
+    request.context = c;
+    call->on_gone = on_gone;
+    if (session_create(call->engine, &request, &session, &e) < 0)
+        call_fail(call, &e);
+    else if (session->on_started != NULL)
+        c->session = session; /* else it has started, or the call is over */
+}
+
+const struct op op_notebook_create = {
+    .name = "notebook.create",
+    .method = "POST",
+    .path = "/v1/notebooks",
+    .flags = OP_MUTATING,
+    .params = params,
+    .doc = "Makes a notebook and the session that runs it.",
+    .run = run,
+};

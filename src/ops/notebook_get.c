@@ -1,0 +1,112 @@
+#include "ops/notebook_call.h"
+#include "session/session.h"
+#include "wire/json.h"
+
+static const struct op_param params[] = {
+    OP_PARAM_NOTEBOOK,
+    {.name = "outputs",
+     .type = OP_BOOL,
+     .place = OP_IN_QUERY,
+     .doc = "Whether the cells come with their outputs; default false."},
+    OP_PARAM_OFFSET,
+    OP_PARAM_LIMIT,
+    {0},
+};
+
+/* In the call's arena. */
+struct getting {
+    struct call *call;
+    struct store_call *under_way;
+    struct buf out;
+    struct json_out json;
+};
+
+static void fail(struct getting *g, const struct err *e)
+{
+    buf_free(&g->out);
+    call_fail(g->call, e);
+}
+
+static void finish(struct getting *g, const struct store_cell *list, size_t n, uint64_t count)
+{
+    struct call *call = g->call;
+    bool with_outputs = call_bool(call, "outputs", false);
+    json_put_key(&g->json, "cells");
+    json_put_array(&g->json);
+    for (size_t i = 0; i < n; i++)
+        book_put_cell(&g->json, call_text(call, "session_id", ""), &list[i], with_outputs);
+    json_put_array_end(&g->json);
+    json_put_member_int(&g->json, "offset", call_int(call, "offset", 0));
+    json_put_member_int(&g->json, "count", (int64_t)count);
+    json_put_object_end(&g->json);
+    _buf_ struct buf out = g->out;
+    call_reply(call, 200, &out);
+}
+
+static void on_cells(void *context, const struct store_cell *list, size_t n, uint64_t count,
+                     const struct err *e)
+{
+    struct getting *g = context;
+    if (e != NULL && e->code != ERR_NOT_FOUND)
+        fail(g, e);
+    else
+        finish(g, list, e == NULL ? n : 0, e == NULL ? count : 0);
+}
+
+static void on_row(void *context, const struct store_notebook *row, const struct err *e)
+{
+    struct getting *g = context;
+    struct call *call = g->call;
+    const char *id = call_text(call, "session_id", "");
+    struct session *session = notebook_session(call, id);
+    struct store_notebook unwritten;
+    if (e != NULL && e->code == ERR_NOT_FOUND && session != NULL) {
+        unwritten = notebook_unwritten(session);
+        row = &unwritten;
+    } else if (e != NULL) {
+        fail(g, e);
+        return;
+    }
+    json_put_object(&g->json);
+    book_put_notebook(&g->json, row, session);
+    if (row == &unwritten) {
+        finish(g, NULL, 0, 0);
+        return;
+    }
+    g->under_way =
+        store_get_cells(engine_store(call->engine), id, (uint64_t)call_int(call, "offset", 0),
+                        (uint32_t)call_int(call, "limit", NOTEBOOK_PAGE_DEFAULT),
+                        call_bool(call, "outputs", false), on_cells, g);
+}
+
+static void on_gone(struct call *call)
+{
+    struct getting *g = call->op_state;
+    store_forget(g->under_way);
+    buf_free(&g->out);
+}
+
+static void run(struct call *call)
+{
+    if (call_books(call) == NULL)
+        return;
+    const char *id = call_text(call, "session_id", "");
+    struct getting *g = arena_alloc(&call->arena, sizeof(*g));
+    g->call = call;
+    g->out = BUF_INIT(CALL_REPLY_MAX);
+    g->json = JSON_OUT(&g->out);
+    call->op_state = g;
+    call->on_gone = on_gone;
+    book_flush(call->books, id);
+    g->under_way = store_get_notebook(engine_store(call->engine), id, on_row, g);
+}
+
+const struct op op_notebook_get = {
+    .name = "notebook.get",
+    .method = "GET",
+    .path = "/v1/notebooks/{session_id}",
+    .flags = OP_READ_ONLY,
+    .params = params,
+    .doc = "Shows a notebook and its cells, page by page.",
+    .run = run,
+};

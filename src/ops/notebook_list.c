@@ -1,0 +1,66 @@
+#include "ops/notebook_call.h"
+#include "session/session.h"
+#include "wire/json.h"
+
+static const struct op_param params[] = {
+    {.name = "user",
+     .type = OP_TEXT,
+     .place = OP_IN_QUERY,
+     .min = 1,
+     .max = 64,
+     .doc = "Only those of this agent; default: everybody's."},
+    OP_PARAM_OFFSET,
+    OP_PARAM_LIMIT,
+    {0},
+};
+
+static void on_listed(void *context, const struct store_notebook *list, size_t n, uint64_t count,
+                      const struct err *e)
+{
+    struct call *call = context;
+    if (e != NULL) {
+        call_fail(call, e);
+        return;
+    }
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    json_put_key(&json, "notebooks");
+    json_put_array(&json);
+    for (size_t i = 0; i < n; i++) {
+        json_put_object(&json);
+        book_put_notebook(&json, &list[i], notebook_session(call, list[i].id));
+        json_put_object_end(&json);
+    }
+    json_put_array_end(&json);
+    json_put_member_int(&json, "count", (int64_t)count);
+    json_put_object_end(&json);
+    call_reply(call, 200, &out);
+}
+
+static void on_gone(struct call *call)
+{
+    store_forget(call->op_state);
+}
+
+static void run(struct call *call)
+{
+    if (call_books(call) == NULL)
+        return;
+    call->on_gone = on_gone;
+    call->op_state = store_list_notebooks(engine_store(call->engine), call_text(call, "user", NULL),
+                                          (uint64_t)call_int(call, "offset", 0),
+                                          (uint32_t)call_int(call, "limit", NOTEBOOK_PAGE_DEFAULT),
+                                          on_listed, call);
+}
+
+const struct op op_notebook_list = {
+    .name = "notebook.list",
+    .method = "GET",
+    .path = "/v1/notebooks",
+    .flags = OP_READ_ONLY,
+    .params = params,
+    .doc = "Lists the notebooks, the one that changed last first, also those whose session is "
+           "gone.",
+    .run = run,
+};

@@ -1,0 +1,75 @@
+#include "ops/notebook_call.h"
+#include "ops/restore_call.h"
+#include "session/session.h"
+#include "wire/json.h"
+
+static const struct op_param params[] = {OP_PARAM_NOTEBOOK, {0}};
+
+static void answer(struct call *call, bool was_live, uint64_t n_ended)
+{
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    json_put_member_str(&json, "notebook_id", call_text(call, "session_id", ""));
+    json_put_member_bool(&json, "reset", was_live);
+    json_put_member_int(&json, "ended_processes", (int64_t)n_ended);
+    json_put_object_end(&json);
+    call_reply(call, 200, &out);
+}
+
+static void on_restored(void *context, const struct restore_report *report)
+{
+    answer(context, true, report->ended_processes);
+}
+
+static void on_failed(void *context, const struct err *e)
+{
+    call_fail(context, e);
+}
+
+static const struct restore_listener listener = {.on_restored = on_restored,
+                                                 .on_failed = on_failed};
+
+/* Without a session there is nothing to forget. */
+static void on_row(void *context, const struct store_notebook *row, const struct err *e)
+{
+    (void)row;
+    if (e != NULL)
+        call_fail(context, e);
+    else
+        answer(context, false, 0);
+}
+
+static void on_gone(struct call *call)
+{
+    store_forget(call->op_state);
+}
+
+static void run(struct call *call)
+{
+    struct err e;
+    if (call_books(call) == NULL)
+        return;
+    const char *id = call_text(call, "session_id", "");
+    struct session *session = notebook_session(call, id);
+    if (session == NULL || session->state == SESSION_DEAD) {
+        call->on_gone = on_gone;
+        call->op_state = store_get_notebook(engine_store(call->engine), id, on_row, call);
+    } else if (session->state == SESSION_SUSPENDED) {
+        session_reset(session, &listener, call, &e);
+    } else if (session_reset(session, &listener, call, &e) < 0) {
+        call_fail(call, &e);
+    } else {
+        restore_call_begun(call, session);
+    }
+}
+
+const struct op op_notebook_reset = {
+    .name = "notebook.reset",
+    .method = "POST",
+    .path = "/v1/notebooks/{session_id}/reset",
+    .flags = OP_MUTATING,
+    .params = params,
+    .doc = "Gives a notebook a fresh interpreter; cells and files stay as they are.",
+    .run = run,
+};

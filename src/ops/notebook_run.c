@@ -1,0 +1,117 @@
+#include "ops/exec_call.h"
+#include "ops/notebook_call.h"
+#include "wire/json.h"
+
+static const struct op_param params[] = {
+    OP_PARAM_NOTEBOOK,
+    {.name = "from",
+     .type = OP_TEXT,
+     .is_nullable = true,
+     .min = 1,
+     .max = BOOK_CELL_ID_MAX,
+     .doc = "The first cell, by id or number; default: the first there is."},
+    {.name = "to",
+     .type = OP_TEXT,
+     .is_nullable = true,
+     .min = 1,
+     .max = BOOK_CELL_ID_MAX,
+     .doc = "The last cell, by id or number; default: the last there is."},
+    {.name = "stop_on_error",
+     .type = OP_BOOL,
+     .doc = "Whether a cell that fails is the last one that runs; default true."},
+    EXEC_PARAM_TIMEOUT,
+    {0},
+};
+
+/* In the call's arena. */
+struct running {
+    struct call *call;
+    struct book_call *under_way;
+    struct buf out; /* the answer so far: the cells */
+    struct json_out json;
+};
+
+static void put_ran(struct json_out *json, const char *cell, uint64_t number, const char *state)
+{
+    json_put_object(json);
+    json_put_member_str(json, "id", cell);
+    json_put_member_int(json, "number", (int64_t)number);
+    json_put_member_str(json, "state", state);
+    json_put_object_end(json);
+}
+
+static void on_cell(void *context, const char *cell, uint64_t number, const char *state)
+{
+    struct running *r = context;
+    struct call *call = r->call;
+    put_ran(&r->json, cell, number, state);
+    if (!call->wants_stream)
+        return;
+    _buf_ struct buf event = BUF_INIT(4 * KIB);
+    struct json_out json = JSON_OUT(&event);
+    put_ran(&json, cell, number, state);
+    call->sink->event(call, "cell", buf_str(&event), event.len);
+}
+
+static void on_end(void *context, uint64_t n_ran, const char *failed, const struct err *e)
+{
+    struct running *r = context;
+    _buf_ struct buf out = r->out;
+    struct json_out json = {.buf = &out, .needs_comma = r->json.needs_comma};
+    if (e != NULL) {
+        call_fail(r->call, e);
+        return;
+    }
+    json_put_array_end(&json);
+    json_put_member_int(&json, "ran", (int64_t)n_ran);
+    json_put_member_str(&json, "failed", failed);
+    json_put_object_end(&json);
+    call_reply(r->call, 200, &out);
+}
+
+static const struct book_range_listener listener = {.on_cell = on_cell, .on_end = on_end};
+
+static void on_gone(struct call *call)
+{
+    struct running *r = call->op_state;
+    book_forget(r->under_way);
+    buf_free(&r->out);
+}
+
+static void begin(struct call *call)
+{
+    const char *id = call_text(call, "session_id", "");
+    struct book_range range = {
+        .from = call_text(call, "from", NULL),
+        .to = call_text(call, "to", NULL),
+        .goes_on = !call_bool(call, "stop_on_error", true),
+        .timeout_ms = (uint32_t)call_int(call, "timeout_ms", EXEC_TIMEOUT_DEFAULT_MS),
+    };
+    struct running *r = arena_alloc(&call->arena, sizeof(*r));
+    r->call = call;
+    r->out = BUF_INIT(CALL_REPLY_MAX);
+    r->json = JSON_OUT(&r->out);
+    json_put_object(&r->json);
+    json_put_member_str(&r->json, "notebook_id", id);
+    json_put_key(&r->json, "cells");
+    json_put_array(&r->json);
+    call->op_state = r;
+    call->on_gone = on_gone;
+    r->under_way = book_run_range(call->books, id, &range, &listener, r);
+}
+
+static void run(struct call *call)
+{
+    if (call_books(call) != NULL)
+        run_call_admit(call, begin);
+}
+
+const struct op op_notebook_run = {
+    .name = "notebook.run",
+    .method = "POST",
+    .path = "/v1/notebooks/{session_id}/run",
+    .flags = OP_MUTATING | OP_STREAMS,
+    .params = params,
+    .doc = "Runs the code of a notebook from one cell to another, one after the other.",
+    .run = run,
+};
