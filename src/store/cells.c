@@ -139,7 +139,9 @@ int cell_set_outputs(struct store *store, uint64_t key, const struct store_cell 
     db_bind_number(s, 1, key);
     if (!is_empty)
         db_bind_text_n(s, 2, cell->outputs, cell->outputs_len);
-    return db_run(&store->db, s, e);
+    return db_run(&store->db, s, e) < 0
+               ? -1
+               : images_keep(store, key, cell->outputs, cell->outputs_len, e);
 }
 
 int cell_insert(struct store *store, const struct notebook_at *book, const struct store_cell *cell,
@@ -280,27 +282,15 @@ int cell_check(const char *notebook, const struct store_cell *cell, struct err *
     return 0;
 }
 
-struct put_call {
-    struct store_call call;
-    struct buf record;
-};
-
 static int apply_put(struct store *store, struct store_call *call, struct err *e)
 {
-    const struct put_call *put = CONTAINER_OF(call, struct put_call, call);
     struct record record;
-    if (!record_unpack(put->record.data, put->record.len, &record))
+    if (!record_unpack(call->record.data, call->record.len, &record))
         return err_set(e, ERR_INTERNAL, "the cell is damaged in memory");
     return cell_apply_put(store, call->scope, &record.cell, e);
 }
 
-static void release_put(struct store_call *call)
-{
-    buf_free(&CONTAINER_OF(call, struct put_call, call)->record);
-}
-
-static const struct call_type put_type = {
-    .apply = apply_put, .release = release_put, .is_write = true};
+static const struct call_type put_type = {.apply = apply_put, .is_write = true};
 
 int store_put_cell(struct store *store, const char *notebook, const struct store_cell *cell,
                    struct err *e)
@@ -309,11 +299,10 @@ int store_put_cell(struct store *store, const char *notebook, const struct store
         return -1;
     if (cell->id == NULL)
         return err_set(e, ERR_INVALID, "the cell has no id to be saved under");
-    struct put_call *put = call_new(store, &put_type, sizeof(*put), notebook);
-    put->record = BUF_INIT(RECORD_BYTES_MAX);
-    record_pack_cell(&put->record, notebook, cell);
-    put->call.bytes += put->record.cap;
-    put->call.row = arena_printf(&put->call.memory, "%s/%s", notebook, cell->id);
-    put->call.is_partial = cell->source == NULL;
-    return call_queue(&put->call, e);
+    struct store_call *call = call_new(store, &put_type, sizeof(*call), notebook);
+    call->record = BUF_INIT(RECORD_BYTES_MAX);
+    record_pack_cell(&call->record, notebook, cell);
+    call->row = arena_printf(&call->memory, "%s/%s", notebook, cell->id);
+    call->is_partial = cell->source == NULL;
+    return call_put(call, e);
 }

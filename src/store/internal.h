@@ -23,6 +23,7 @@
 #include "base/map.h"
 #include "blob/blob.h"
 #include "store/db.h"
+#include "store/journal.h"
 #include "store/store.h"
 
 #include <inttypes.h>
@@ -72,6 +73,7 @@ struct store_call {
     const char *row;
     bool is_partial;
     uint64_t generation;
+    struct buf record; /* of a put that the journal holds, too */
     bool is_awaited;   /* somebody waits for it: no lingering */
     bool is_forgotten; /* read and written on the loop alone */
     bool has_failed;
@@ -112,6 +114,7 @@ struct store {
     size_t n_awaited;       /* queued calls that somebody waits for */
     struct map queued_rows; /* name of a row -> the newest queued call for it */
     uint64_t generation;    /* how many calls with ends_rows were queued */
+    uint64_t journalled;    /* number of the last record whose call was queued */
     struct list done;
     bool is_stopping;
     bool is_failing;
@@ -129,6 +132,8 @@ struct store {
     struct list running; /* jobs in the hands of a worker */
     pthread_t workers[WORKERS_MAX];
     pthread_t writer;
+
+    struct journal journal;
 
     bool was_failing; /* as last told to on_trouble; loop only */
     void (*on_trouble)(void *context, const struct err *e);
@@ -150,6 +155,9 @@ struct store_call *call_job(struct store_call *call);
  * is delivered later like any other. */
 struct store_call *call_now(struct store_call *call);
 void call_finish(struct store_call *call); /* by a thread: to the loop with it */
+
+/* A put: journalled, then queued. The record is in the call. */
+int call_put(struct store_call *call, struct err *e);
 
 /* ---- the writer (writer.c) ------------------------------------------------------------------- */
 
@@ -199,8 +207,6 @@ int session_key(struct store *store, const char *id, uint64_t *ret_key, struct e
 
 /* ---- notebooks and cells: on the store's thread ---------------------------------------------- */
 
-struct record;
-
 struct notebook_at {
     uint64_t key;
     uint64_t n_cells;
@@ -243,6 +249,9 @@ int cell_set_outputs(struct store *store, uint64_t key, const struct store_cell 
 int cell_apply_put(struct store *store, const char *notebook, const struct store_cell *cell,
                    struct err *e);
 int cell_check(const char *notebook, const struct store_cell *cell, struct err *e);
+
+/* The rows of a cell's pictures become those that its outputs name (images.c). */
+int images_keep(struct store *store, uint64_t key, const char *outputs, size_t len, struct err *e);
 
 /* ---- removing what nobody refers to (sweep.c) ------------------------------------------------ */
 

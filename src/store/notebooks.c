@@ -71,44 +71,31 @@ int notebook_apply_put(struct store *store, const struct store_notebook *row, st
     return db_run(&store->db, s, e);
 }
 
-struct put_call {
-    struct store_call call;
-    struct buf record;
-};
-
 static int apply_put(struct store *store, struct store_call *call, struct err *e)
 {
-    const struct put_call *put = CONTAINER_OF(call, struct put_call, call);
     struct record record;
-    if (!record_unpack(put->record.data, put->record.len, &record))
+    if (!record_unpack(call->record.data, call->record.len, &record))
         return err_set(e, ERR_INTERNAL, "the notebook's row is damaged in memory");
     return notebook_apply_put(store, &record.row, e);
 }
 
-static void release_put(struct store_call *call)
-{
-    buf_free(&CONTAINER_OF(call, struct put_call, call)->record);
-}
-
-static const struct call_type put_type = {
-    .apply = apply_put, .release = release_put, .is_write = true};
+static const struct call_type put_type = {.apply = apply_put, .is_write = true};
 
 int store_put_notebook(struct store *store, const struct store_notebook *row, struct err *e)
 {
     if (!ids_is_uuid(row->id, strlen(row->id)))
         return err_set(e, ERR_INVALID, "the notebook has no id to be saved under");
-    struct put_call *put = call_new(store, &put_type, sizeof(*put), row->id);
-    put->record = BUF_INIT(STORE_ROW_BYTES);
-    record_pack_notebook(&put->record, row);
-    if (put->record.overflowed) {
-        call_free(&put->call);
+    struct store_call *call = call_new(store, &put_type, sizeof(*call), row->id);
+    call->record = BUF_INIT(STORE_ROW_BYTES);
+    record_pack_notebook(&call->record, row);
+    if (call->record.overflowed) {
+        call_free(call);
         err_set(e, ERR_TOO_LARGE, "what describes the notebook has more than %zu bytes",
                 (size_t)STORE_ROW_BYTES);
         return err_advise(e, "Keep less in its metadata.");
     }
-    put->call.bytes += put->record.cap;
-    put->call.row = arena_printf(&put->call.memory, "notebook/%s", row->id);
-    return call_queue(&put->call, e);
+    call->row = arena_printf(&call->memory, "notebook/%s", row->id);
+    return call_put(call, e);
 }
 
 /* ---- delete ---------------------------------------------------------------------------------- */

@@ -26,6 +26,7 @@ void call_free(struct store_call *call)
 {
     if (call->type->release != NULL)
         call->type->release(call);
+    buf_free(&call->record);
     arena_free(&call->memory);
     free(call);
 }
@@ -84,12 +85,18 @@ static int refuse(struct store *store, struct err *e)
     return err_advise(e, "Try again in a moment; a faster disk for the data directory helps.");
 }
 
+/* store.lock is held. */
+static bool is_welcome(const struct store *store, const struct store_call *call)
+{
+    /* A worker may still find damage while the store is closed. */
+    return !store->is_stopping && (has_room(store, call) || replaceable(store, call) != NULL);
+}
+
 int call_queue(struct store_call *call, struct err *e)
 {
     struct store *store = call->store;
     pthread_mutex_lock(&store->lock);
-    bool is_accepted = has_room(store, call) || replaceable(store, call) != NULL;
-    is_accepted &= !store->is_stopping; /* a worker may still find damage */
+    bool is_accepted = is_welcome(store, call);
     if (is_accepted)
         enqueue(store, call);
     else
@@ -98,6 +105,29 @@ int call_queue(struct store_call *call, struct err *e)
     if (!is_accepted)
         call_free(call);
     return is_accepted ? 0 : -1;
+}
+
+/* The record is on its way to the disk before the call may be in a group, and the group that has it
+ * says so: else a record could be called committed that is not. */
+int call_put(struct store_call *call, struct err *e)
+{
+    struct store *store = call->store;
+    pthread_mutex_lock(&store->lock);
+    bool is_accepted = is_welcome(store, call);
+    if (!is_accepted)
+        refuse(store, e);
+    pthread_mutex_unlock(&store->lock);
+    if (!is_accepted) {
+        call_free(call);
+        return -1;
+    }
+    call->bytes += call->record.cap;
+    uint64_t seq = journal_append(&store->journal, &call->record);
+    pthread_mutex_lock(&store->lock);
+    store->journalled = seq;
+    enqueue(store, call);
+    pthread_mutex_unlock(&store->lock);
+    return 0;
 }
 
 struct store_call *call_ask(struct store_call *call)
@@ -214,6 +244,7 @@ static void free_store(struct store *store)
     const char *key;
     void *count;
     size_t at = 0;
+    journal_close(store);
     db_close(&store->db);
     cleanup_fd(&store->blobs);
     cleanup_fd(&store->wal_fd);
@@ -234,7 +265,8 @@ static int open_files(struct store *store, struct err *e)
         return err_set(e, ERR_INVALID, "the path of the data directory is too long");
     if (blob_open_store(store->path, &store->blobs, e) < 0 || db_open(path, &store->db, e) < 0)
         return -1;
-    return sweep_after_boot(store, e);
+    /* First what may be half there is removed, then the journal is asked. */
+    return sweep_after_boot(store, e) < 0 ? -1 : journal_open(store, e);
 }
 
 int store_open(const char *data_dir, uv_loop_t *loop, struct store **ret_store, struct err *e)
@@ -243,6 +275,8 @@ int store_open(const char *data_dir, uv_loop_t *loop, struct store **ret_store, 
     store->loop = loop;
     store->path = mem_strdup(data_dir);
     store->blobs = store->wal_fd = -1;
+    for (unsigned i = 0; i < JOURNAL_FILES; i++)
+        store->journal.files[i].fd = -1;
     list_init(&store->queue);
     list_init(&store->done);
     list_init(&store->jobs);

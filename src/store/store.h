@@ -39,6 +39,7 @@ enum {
 #define STORE_QUEUE_BYTES (64 * MIB) /* waiting to be written; blobs are on disk already */
 #define STORE_PAGE_BYTES (8 * MIB)   /* of cells in one answer */
 #define STORE_CELL_BYTES (8 * MIB)   /* of one cell: source, outputs, metadata */
+#define STORE_IMAGE_BYTES (64 * MIB) /* of one picture, as text */
 #define STORE_ROW_BYTES (1 * MIB)    /* of what describes one session */
 
 /* ---- opening --------------------------------------------------------------------------------- */

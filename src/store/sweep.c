@@ -32,6 +32,7 @@ enum phase {
     SWEEP_STATES, /* marking ... */
     SWEEP_NAMED,
     SWEEP_SHARED,
+    SWEEP_IMAGES,
     SWEEP_PINS,
     SWEEP_LIVE,
     SWEEP_ROWS,  /* removing ... */
@@ -202,6 +203,28 @@ static int mark_shared(struct store *store, struct err *e)
     return got;
 }
 
+static int mark_images(struct store *store, struct err *e)
+{
+    static const struct db_sql sql = {
+        "SELECT rowid, hash FROM images WHERE rowid>?1 ORDER BY rowid LIMIT ?2"};
+    struct sweep *sw = store->sweep;
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, sw->cursor);
+    db_bind_number(s, 2, BODIES_A_STEP);
+    int got, n = 0;
+    while ((got = db_step(&store->db, s, e)) > 0) {
+        struct blob_hash hash = {0};
+        n++;
+        sw->cursor = db_number(s, 0);
+        if (sqlite3_column_bytes(s, 1) == BLOB_HASH_BYTES)
+            memcpy(hash.bytes, sqlite3_column_blob(s, 1), BLOB_HASH_BYTES);
+        mark(sw, &hash);
+    }
+    return got < 0 ? -1 : n == BODIES_A_STEP;
+}
+
 static void copy_pins(struct store *store)
 {
     struct sweep *sw = store->sweep;
@@ -289,8 +312,8 @@ static int remove_files(struct store *store, struct err *e)
 
 static int (*const phases[])(struct store *store, struct err *e) = {
     [SWEEP_EXPIRE] = expire,      [SWEEP_STATES] = mark_states, [SWEEP_NAMED] = mark_named,
-    [SWEEP_SHARED] = mark_shared, [SWEEP_PINS] = mark_pins,     [SWEEP_LIVE] = mark_live,
-    [SWEEP_ROWS] = remove_rows,   [SWEEP_FILES] = remove_files,
+    [SWEEP_SHARED] = mark_shared, [SWEEP_IMAGES] = mark_images, [SWEEP_PINS] = mark_pins,
+    [SWEEP_LIVE] = mark_live,     [SWEEP_ROWS] = remove_rows,   [SWEEP_FILES] = remove_files,
 };
 
 /* ---- a sweep --------------------------------------------------------------------------------- */

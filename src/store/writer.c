@@ -13,6 +13,7 @@ struct group {
     struct list calls;
     bool has_write;
     bool needs_disk; /* somebody is to be told that it is safe */
+    uint64_t seq;    /* the journal's records up to here are in it, or were in an earlier one */
 };
 
 struct clockwork {
@@ -127,16 +128,23 @@ static int renew_log(struct store *store, struct err *e)
     return 0;
 }
 
+static int note_journal(struct store *store, const struct group *g, struct err *e)
+{
+    bool is_new = g->seq > atomic_load(&store->journal.committed);
+    return g->has_write && is_new ? journal_note(store, g->seq, e) : 0;
+}
+
 static int write_group(struct store *store, struct group *g, bool has_unsynced, struct err *e)
 {
     if (renew_log(store, e) < 0 || begin(store, g, e) < 0)
         return -1;
-    if (apply_all(store, g, e) < 0 || (g->has_write && bodies_sync(store, e) < 0) ||
-        db_exec(&store->db, "COMMIT", e) < 0) {
+    if (apply_all(store, g, e) < 0 || note_journal(store, g, e) < 0 ||
+        (g->has_write && bodies_sync(store, e) < 0) || db_exec(&store->db, "COMMIT", e) < 0) {
         sqlite3_exec(store->db.handle, "ROLLBACK", NULL, NULL, NULL);
         store->is_log_doubtful = true;
         return -1;
     }
+    atomic_store(&store->journal.committed, g->seq);
     /* A commit that changed nothing writes nothing, so it did not sync what came before it. */
     return g->needs_disk && has_unsynced ? sync_log(store, e) : 0;
 }
@@ -242,7 +250,7 @@ static uint64_t next_due(const struct store *store, const struct clockwork *t)
 
 static void take_group(struct store *store, struct group *g)
 {
-    *g = (struct group){0};
+    *g = (struct group){.seq = store->journalled};
     list_init(&g->calls);
     list_move_all(&store->queue, &g->calls);
     map_free(&store->queued_rows);

@@ -1,0 +1,393 @@
+#include "base/buf.h"
+#include "store/internal.h"
+#include "wire/base64.h"
+
+#include <ctype.h>
+
+/* Pictures of cells: their bytes are blobs, their rows follow from the outputs that name them, and
+ * are roots of the sweep. */
+
+enum { FORMAT_SIZE = 16 };
+
+struct image_row {
+    uint64_t n;
+    struct blob_hash hash;
+    bool has_hash;
+    char format[FORMAT_SIZE];
+    uint64_t width, height, bytes;
+};
+
+struct image_list {
+    struct image_row *rows;
+    size_t n, cap;
+};
+
+/* ---- the members that matter, without making values of all the others ------------------------ */
+
+struct text {
+    const char *data;
+    size_t len;
+};
+
+/* From behind the quote to the one that ends it. */
+static const char *string_end(const char *at, const char *end)
+{
+    while (at < end && *at != '"')
+        at += *at == '\\' && end - at > 1 ? 2 : 1;
+    return at;
+}
+
+static const char *word_end(const char *at, const char *end)
+{
+    while (at < end && strchr(",]}\" \t\r\n", *at) == NULL)
+        at++;
+    return at;
+}
+
+static bool is_name(struct text t, const char *name)
+{
+    return t.len == strlen(name) && memcmp(t.data, name, t.len) == 0;
+}
+
+static uint64_t number_of(struct text t)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < t.len && isdigit((unsigned char)t.data[i]) && n < UINT32_MAX; i++)
+        n = 10 * n + (uint64_t)(t.data[i] - '0');
+    return n;
+}
+
+/* "notebook://SESSION/cell/CELL/image/N" */
+static void read_ref(struct image_row *row, struct text ref)
+{
+    size_t digits = 0;
+    while (digits < ref.len && isdigit((unsigned char)ref.data[ref.len - 1 - digits]))
+        digits++;
+    if (digits > 0)
+        row->n = number_of((struct text){ref.data + ref.len - digits, digits});
+}
+
+static void read_member(struct image_row *row, struct text name, struct text value)
+{
+    char hex[BLOB_HEX_SIZE] = "";
+    if (is_name(name, "hash") && value.len == BLOB_HEX_SIZE - 1) {
+        memcpy(hex, value.data, value.len);
+        row->has_hash = blob_parse_hex(hex, &row->hash) == 0;
+    } else if (is_name(name, "format") && value.len < FORMAT_SIZE) {
+        memcpy(row->format, value.data, value.len);
+        row->format[value.len] = '\0';
+    } else if (is_name(name, "width")) {
+        row->width = number_of(value);
+    } else if (is_name(name, "height")) {
+        row->height = number_of(value);
+    } else if (is_name(name, "bytes")) {
+        row->bytes = number_of(value);
+    } else if (is_name(name, "ref")) {
+        read_ref(row, value);
+    }
+}
+
+static void add_image(struct image_list *list, const struct image_row *row)
+{
+    if (list->n == list->cap) {
+        list->cap = list->cap == 0 ? 8 : 2 * list->cap;
+        list->rows = mem_realloc(list->rows, list->cap * sizeof(*list->rows));
+    }
+    list->rows[list->n++] = *row;
+}
+
+struct scan {
+    const char *at, *end;
+    unsigned depth;   /* 2: within an output */
+    struct text name; /* of the member whose value comes */
+    struct image_row row;
+};
+
+static void open_level(struct scan *s, const struct image_list *list)
+{
+    s->name = (struct text){0};
+    if (++s->depth == 2)
+        s->row = (struct image_row){.n = list->n};
+}
+
+static void close_level(struct scan *s, struct image_list *list)
+{
+    if (s->depth == 2 && s->row.has_hash)
+        add_image(list, &s->row);
+    s->depth -= s->depth > 0;
+}
+
+/* A string or a word: the name of a member, or its value. */
+static void take_scalar(struct scan *s, struct text t)
+{
+    const char *next = s->at;
+    while (next < s->end && isspace((unsigned char)*next))
+        next++;
+    if (s->depth != 2)
+        return;
+    if (next < s->end && *next == ':') {
+        s->name = t;
+        return;
+    }
+    if (s->name.data != NULL)
+        read_member(&s->row, s->name, t);
+    s->name = (struct text){0};
+}
+
+static void scan_outputs(const char *outputs, size_t len, struct image_list *list)
+{
+    struct scan s = {.at = outputs, .end = outputs + len};
+    while (s.at < s.end) {
+        char c = *s.at++;
+        if (c == '{' || c == '[') {
+            open_level(&s, list);
+        } else if (c == '}' || c == ']') {
+            close_level(&s, list);
+        } else if (c == '"') {
+            const char *start = s.at, *stop = string_end(s.at, s.end);
+            s.at = MIN(stop + 1, s.end);
+            take_scalar(&s, (struct text){start, (size_t)(stop - start)});
+        } else if (isalnum((unsigned char)c) || c == '-') {
+            const char *start = s.at - 1;
+            s.at = word_end(s.at, s.end);
+            take_scalar(&s, (struct text){start, (size_t)(s.at - start)});
+        }
+    }
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = ((const struct image_row *)a)->n, y = ((const struct image_row *)b)->n;
+    return x < y ? -1 : x > y;
+}
+
+/* How many of them are rows already, from the first on. */
+static int count_same(struct store *store, uint64_t key, const struct image_list *list,
+                      size_t *ret_same, struct err *e)
+{
+    static const struct db_sql sql = {"SELECT n, hash FROM images WHERE cell=?1 ORDER BY n"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    size_t same = 0;
+    int got = 0;
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, key);
+    while (same < list->n && (got = db_step(&store->db, s, e)) > 0) {
+        const struct image_row *row = &list->rows[same];
+        if (db_number(s, 0) != row->n || sqlite3_column_bytes(s, 1) != BLOB_HASH_BYTES ||
+            memcmp(sqlite3_column_blob(s, 1), row->hash.bytes, BLOB_HASH_BYTES) != 0)
+            break;
+        same++;
+    }
+    sqlite3_reset(s);
+    *ret_same = same;
+    return got < 0 ? -1 : 0;
+}
+
+static int drop_from(struct store *store, uint64_t key, uint64_t n, struct err *e)
+{
+    static const struct db_sql sql = {"DELETE FROM images WHERE cell=?1 AND n>=?2"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, key);
+    db_bind_number(s, 2, n);
+    if (db_run(&store->db, s, e) < 0)
+        return -1;
+    if (sqlite3_changes(store->db.handle) > 0)
+        sweep_want(store);
+    return 0;
+}
+
+static int add_row(struct store *store, uint64_t key, const struct image_row *row, struct err *e)
+{
+    static const struct db_sql sql = {
+        "INSERT OR REPLACE INTO images(cell, n, hash, format, width, height, bytes)"
+        " VALUES(?1,?2,?3,?4,?5,?6,?7)"};
+    struct err lost;
+    /* A picture whose bytes are not there (a power cut before they were on disk) costs itself, not
+     * its cell. */
+    if (bodies_keep_blob(store, &row->hash, row->bytes, &lost) < 0) {
+        *e = lost;
+        return store->db.is_broken ? -1 : 0;
+    }
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, key);
+    db_bind_number(s, 2, row->n);
+    db_bind_bytes(s, 3, row->hash.bytes, BLOB_HASH_BYTES);
+    db_bind_text(s, 4, row->format);
+    db_bind_number(s, 5, row->width);
+    db_bind_number(s, 6, row->height);
+    db_bind_number(s, 7, row->bytes);
+    return db_run(&store->db, s, e);
+}
+
+/* Those that stay are left alone: a cell that shows one picture after another costs each once. */
+static int set_rows(struct store *store, uint64_t key, struct image_list *list, struct err *e)
+{
+    size_t same;
+    if (list->n > 0)
+        qsort(list->rows, list->n, sizeof(*list->rows), by_number);
+    if (count_same(store, key, list, &same, e) < 0 ||
+        drop_from(store, key, same == 0 ? 0 : list->rows[same - 1].n + 1, e) < 0)
+        return -1;
+    for (size_t i = same; i < list->n; i++) {
+        if (add_row(store, key, &list->rows[i], e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int images_keep(struct store *store, uint64_t key, const char *outputs, size_t len, struct err *e)
+{
+    static const char mark[] = "\"hash\"";
+    struct image_list list = {0};
+    if (outputs == NULL || memmem(outputs, len, mark, sizeof(mark) - 1) == NULL)
+        return drop_from(store, key, 0, e);
+    scan_outputs(outputs, len, &list);
+    int rc = set_rows(store, key, &list, e);
+    free(list.rows);
+    return rc;
+}
+
+/* ---- put ------------------------------------------------------------------------------------- */
+
+struct put_call {
+    struct store_call call;
+    struct store_picture picture;
+    char hash[STORE_HASH_SIZE];
+    uint64_t bytes;
+};
+
+static int put_bytes(struct store *store, struct put_call *put, const void *data, size_t len,
+                     struct err *e)
+{
+    struct blob_put done;
+    int rc = blob_put_bytes(store->blobs, data, len, &done);
+    if (rc < 0) {
+        err_errno(e, ERR_UNAVAILABLE, rc, "writing a picture to the data directory");
+        return err_advise(e, "Check the disk of the data directory.");
+    }
+    blob_hex(&done.hash, put->hash);
+    put->bytes = len;
+    return 0;
+}
+
+static int apply_put(struct store *store, struct store_call *call, struct err *e)
+{
+    struct put_call *put = CONTAINER_OF(call, struct put_call, call);
+    const struct store_picture *picture = &put->picture;
+    if (picture->len > STORE_IMAGE_BYTES) {
+        err_set(e, ERR_TOO_LARGE, "the picture has %zu bytes, %zu can be kept", picture->len,
+                (size_t)STORE_IMAGE_BYTES);
+        return err_advise(e, "Make it smaller.");
+    }
+    if (!picture->is_base64)
+        return put_bytes(store, put, picture->text, picture->len, e);
+    _buf_ struct buf bytes = BUF_INIT(base64_decoded_max(picture->len));
+    if (!base64_decode(&bytes, picture->text, picture->len)) {
+        err_set(e, ERR_INVALID, "the picture is not base64");
+        return err_advise(e, "Show it again.");
+    }
+    return put_bytes(store, put, buf_str(&bytes), bytes.len, e);
+}
+
+static void deliver_put(struct store_call *call, const struct err *e)
+{
+    const struct put_call *put = CONTAINER_OF(call, struct put_call, call);
+    ((store_put_image_fn)call->fn)(call->context, e == NULL ? put->hash : NULL, put->bytes, e);
+}
+
+static void release_put(struct store_call *call)
+{
+    const struct store_picture *picture = &CONTAINER_OF(call, struct put_call, call)->picture;
+    if (picture->release != NULL)
+        picture->release(picture->owner);
+}
+
+static const struct call_type put_type = {
+    .apply = apply_put, .deliver = deliver_put, .release = release_put};
+
+struct store_call *store_put_image(struct store *store, const struct store_picture *picture,
+                                   store_put_image_fn fn, void *context)
+{
+    struct put_call *put = call_new(store, &put_type, sizeof(*put), NULL);
+    put->picture = *picture;
+    if (picture->release == NULL && picture->len <= STORE_IMAGE_BYTES)
+        put->picture.text = arena_copy(&put->call.memory, picture->text, picture->len);
+    put->call.fn = (void *)fn;
+    put->call.context = context;
+    return call_job(&put->call);
+}
+
+/* ---- get ------------------------------------------------------------------------------------- */
+
+struct get_call {
+    struct store_call call;
+    const char *cell;
+    uint64_t n;
+    struct store_image image;
+};
+
+static void read_image(struct get_call *get, sqlite3_stmt *s)
+{
+    struct blob_hash hash = {0};
+    const char *format = db_text(s, 1);
+    if (sqlite3_column_bytes(s, 0) == BLOB_HASH_BYTES)
+        memcpy(hash.bytes, sqlite3_column_blob(s, 0), BLOB_HASH_BYTES);
+    blob_hex(&hash, get->image.hash);
+    get->image.format = arena_strdup(&get->call.memory, format == NULL ? "" : format);
+    get->image.width = db_number(s, 2);
+    get->image.height = db_number(s, 3);
+    get->image.bytes = db_number(s, 4);
+}
+
+static int apply_get(struct store *store, struct store_call *call, struct err *e)
+{
+    static const struct db_sql sql = {
+        "SELECT hash, format, width, height, bytes FROM images WHERE cell=?1 AND n=?2"};
+    struct get_call *get = CONTAINER_OF(call, struct get_call, call);
+    struct notebook_at book;
+    struct cell_at at;
+    if (notebook_find(store, call->scope, &book, e) < 0 ||
+        cell_find(store, &book, get->cell, &at, e) < 0)
+        return -1;
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, at.key);
+    db_bind_number(s, 2, get->n);
+    int got = db_step(&store->db, s, e);
+    if (got > 0) {
+        read_image(get, s);
+        sqlite3_reset(s);
+        return 0;
+    }
+    if (got < 0)
+        return -1;
+    err_set(e, ERR_NOT_FOUND, "the cell has no picture %" PRIu64, get->n);
+    return err_advise(e, "Its outputs were cleared, or it ran again.");
+}
+
+static void deliver_get(struct store_call *call, const struct err *e)
+{
+    const struct get_call *get = CONTAINER_OF(call, struct get_call, call);
+    ((store_image_fn)call->fn)(call->context, e == NULL ? &get->image : NULL, e);
+}
+
+static const struct call_type get_type = {.apply = apply_get, .deliver = deliver_get};
+
+struct store_call *store_get_image(struct store *store, const char *notebook, const char *cell,
+                                   uint64_t n, store_image_fn fn, void *context)
+{
+    struct get_call *get = call_new(store, &get_type, sizeof(*get), notebook);
+    get->cell = arena_strdup(&get->call.memory, cell);
+    get->n = n;
+    get->call.fn = (void *)fn;
+    get->call.context = context;
+    return call_ask(&get->call);
+}

@@ -1,0 +1,143 @@
+#include "store/internal.h"
+#include "store/journal.h"
+
+#include <errno.h>
+
+/* What a daemon that was killed had put and not committed, and the cells that it was running. */
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+struct reader {
+    const struct journal *journal;
+    int fd;
+    size_t at;
+    struct buf bytes; /* of the present record */
+    struct record record;
+    bool has_record;
+};
+
+static bool read_exactly(int fd, size_t at, void *out, size_t len)
+{
+    for (size_t done = 0; done < len;) {
+        ssize_t n = pread(fd, (char *)out + done, len - done, (off_t)(at + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        done += (size_t)n;
+    }
+    return true;
+}
+
+/* The next record, if there is one that is whole. */
+static void read_next(struct reader *r)
+{
+    struct record_header header;
+    r->has_record = false;
+    buf_clear(&r->bytes);
+    if (!read_exactly(r->fd, r->at, &header, sizeof(header)) || header.bytes < sizeof(header) ||
+        header.bytes > RECORD_BYTES_MAX || !buf_reserve(&r->bytes, header.bytes) ||
+        !read_exactly(r->fd, r->at, r->bytes.data, header.bytes))
+        return;
+    memcpy(&header, r->bytes.data, sizeof(header));
+    if (journal_sum(r->journal->seed, r->bytes.data, header.bytes) != header.sum ||
+        !record_unpack(r->bytes.data, header.bytes, &r->record))
+        return;
+    r->at += header.bytes;
+    r->has_record = true;
+}
+
+/* ---- applying -------------------------------------------------------------------------------- */
+
+static int apply_record(struct store *store, const struct record *record, struct err *e)
+{
+    struct err refused;
+    int rc = record->type == RECORD_NOTEBOOK
+                 ? notebook_apply_put(store, &record->row, &refused)
+                 : cell_apply_put(store, record->notebook, &record->cell, &refused);
+    if (rc < 0 && store->db.is_broken) {
+        *e = refused;
+        return -1;
+    }
+    return 0; /* refused for its own sake, as it would have been in its turn */
+}
+
+/* By their numbers, whichever file they are in. */
+static int apply_later(struct store *store, struct reader readers[JOURNAL_FILES], struct err *e)
+{
+    struct journal *journal = &store->journal;
+    while (readers[0].has_record || readers[1].has_record) {
+        bool is_second = !readers[0].has_record ||
+                         (readers[1].has_record && readers[1].record.seq < readers[0].record.seq);
+        struct reader *r = &readers[is_second];
+        if (r->record.seq > journal->seq) {
+            if (apply_record(store, &r->record, e) < 0)
+                return -1;
+            journal->seq = r->record.seq;
+        }
+        read_next(r);
+    }
+    return 0;
+}
+
+static int replay(struct store *store, struct err *e)
+{
+    struct journal *journal = &store->journal;
+    struct reader readers[JOURNAL_FILES];
+    for (unsigned i = 0; i < JOURNAL_FILES; i++) {
+        readers[i] = (struct reader){.journal = journal,
+                                     .fd = journal->files[i].fd,
+                                     .bytes = BUF_INIT(RECORD_BYTES_MAX + 1)};
+        read_next(&readers[i]);
+    }
+    int rc = apply_later(store, readers, e);
+    for (unsigned i = 0; i < JOURNAL_FILES; i++)
+        buf_free(&readers[i].bytes);
+    return rc < 0 ? -1 : journal_note(store, journal->seq, e);
+}
+
+/* ---- lost cells ------------------------------------------------------------------------------ */
+
+#define LOST                                                                                       \
+    "[{\"type\":\"error\",\"name\":\"Lost\",\"message\":\"the daemon ended while the cell ran\"}]"
+
+static int mark_lost(struct store *store, struct err *e)
+{
+    return db_exec(&store->db,
+                   "INSERT INTO outputs(cell, outputs) SELECT key, '" LOST "' FROM cells"
+                   " WHERE state IN ('queued', 'running') ON CONFLICT(cell) DO UPDATE SET"
+                   " outputs=CASE WHEN outputs.outputs LIKE '[%]' THEN"
+                   " substr(outputs.outputs, 1, length(outputs.outputs)-1) || ',' ||"
+                   " substr(excluded.outputs, 2) ELSE excluded.outputs END;"
+                   "UPDATE cells SET state='died' WHERE state IN ('queued', 'running')",
+                   e);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static int recover(struct store *store, struct err *e)
+{
+    if (replay(store, e) < 0 || mark_lost(store, e) < 0 || bodies_sync(store, e) < 0)
+        return -1;
+    return db_exec(&store->db, "COMMIT", e);
+}
+
+int journal_recover(struct store *store, struct err *e)
+{
+    struct journal *journal = &store->journal;
+    store->db.is_broken = false;
+    if (db_exec(&store->db, "PRAGMA synchronous=FULL; BEGIN IMMEDIATE", e) < 0)
+        return -1;
+    if (recover(store, e) < 0) {
+        sqlite3_exec(store->db.handle, "ROLLBACK", NULL, NULL, NULL);
+        return err_context(e, "saving what the last daemon had left in its journal");
+    }
+    store->journalled = journal->seq;
+    atomic_store(&journal->committed, journal->seq);
+    for (unsigned i = 0; i < JOURNAL_FILES; i++) {
+        struct journal_file *file = &journal->files[i];
+        file->is_torn = file->bytes > 0 && ftruncate(file->fd, 0) < 0;
+        file->bytes = file->is_torn ? file->bytes : 0;
+    }
+    return 0;
+}
