@@ -76,8 +76,9 @@ void book_put_notebook(struct json_out *json, const struct store_notebook *noteb
 typedef void (*book_changed_fn)(void *context, const struct store_cell *now, uint64_t n_cells,
                                 const struct err *e);
 
-/* As store_change_cells; an inserted cell without an id gets one. Watchers are told. A cell that
- * runs or waits to run cannot be edited or removed (ERR_CONFLICT). */
+/* As store_change_cells, with the configured number of cells. Watchers are told. A cell that runs
+ * may be changed too: its run goes on, and what that brings is added to whatever the cell is then;
+ * nothing, if it was removed. */
 struct book_call *book_change(struct books *books, const char *id,
                               const struct store_change *change, book_changed_fn fn, void *context);
 
@@ -85,14 +86,14 @@ struct book_call *book_change(struct books *books, const char *id,
 struct book_call *book_describe(struct books *books, const char *id, const char *title,
                                 const char *metadata, store_done_fn fn, void *context);
 /* With all its cells. Its session, if it has one, lives on and begins a new notebook with its next
- * cell. */
+ * cell. `fn` may be NULL. */
 struct book_call *book_delete(struct books *books, const char *id, store_done_fn fn, void *context);
 
 /* ---- running -----------------------------------------------------------------------------------
  */
 
 /* The cell was handed to its session, or `e` says why not. `exec` is what the request's waiter
- * waits for; its listener may have been answered before. */
+ * waits for; NULL if its listener was answered already. */
 typedef void (*book_run_fn)(void *context, struct exec *exec, const struct err *e);
 
 /* Runs a cell by its id or number. Code and cell of the request are set here. A notebook without a

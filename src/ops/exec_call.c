@@ -119,6 +119,12 @@ static void put_result(struct json_out *json, const struct exec_result *result)
     const struct exec_text *out = &result->streams[OUTPUT_STDOUT];
     const struct exec_text *err = &result->streams[OUTPUT_STDERR];
     json_put_member_int(json, "exec_id", (int64_t)result->exec_id);
+    if (result->cell != NULL) {
+        json_put_member_str(json, "cell_id", result->cell);
+        json_put_member_int(json, "cell_number", (int64_t)result->cell_number);
+    } else if (result->unrecorded != NULL) {
+        json_put_member_str(json, "unrecorded", result->unrecorded);
+    }
     json_put_member_str(json, "status", exec_status_name(result->status));
     if (result->status == EXEC_RUNNING && result->is_queued)
         json_put_member_bool(json, "queued", true);
@@ -257,6 +263,7 @@ struct exec_request exec_call_request(struct call *call)
         .timeout_ms = (uint32_t)call_int(call, "timeout_ms", EXEC_TIMEOUT_DEFAULT_MS),
         .names = read_names(call),
         .is_durable = call_bool(call, "durable", false),
+        .has_inline_images = strcmp(call_text(call, "images", "reference"), "inline") == 0,
         .wait = exec_call_wait(call),
     };
 }

@@ -53,7 +53,8 @@ enum {
 #define EXEC_PARAM_IMAGES                                                                          \
     {                                                                                              \
         .name = "images", .type = OP_CHOICE, .choices = exec_images,                               \
-        .doc = "Pictures in the answer: reference (the default; where they can be had) or inline." \
+        .doc = "reference (default): the answer says where images are kept, what they are and "    \
+               "how large; inline: it has their data, too, within the budget."                     \
     }
 extern const char *const exec_disconnects[];
 extern const char *const exec_images[];

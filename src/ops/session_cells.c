@@ -70,7 +70,6 @@ static void run(struct call *call)
         call_fail(call, &e);
         return;
     }
-    saving_put_cells(session);
     call->op_state =
         store_list_cells(store, session->id, (uint64_t)call_int(call, "offset", 0),
                          (uint32_t)call_int(call, "limit", LIMIT_DEFAULT), on_cells, call);

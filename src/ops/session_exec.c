@@ -13,6 +13,7 @@ static const struct op_param params[] = {
     EXEC_PARAM_DISCONNECT,
     EXEC_PARAM_NAMES,
     EXEC_PARAM_DURABLE,
+    EXEC_PARAM_IMAGES,
     {0},
 };
 

@@ -10,6 +10,7 @@ static const struct op_param params[] = {
      .doc = "The cell: source code, at most 1 MiB."},
     EXEC_PARAM_TIMEOUT,
     EXEC_PARAM_BUDGET,
+    EXEC_PARAM_IMAGES,
     {0},
 };
 
@@ -26,6 +27,7 @@ static void run(struct call *call)
         .timeout_ms = (uint32_t)call_int(call, "timeout_ms", EXEC_TIMEOUT_DEFAULT_MS),
         .names = HEAD_NAMES_CHANGES,
         .is_trial = true,
+        .has_inline_images = strcmp(call_text(call, "images", "reference"), "inline") == 0,
         .wait = exec_call_wait(call),
     };
     if (session_exec(session, &request, &exec, &e) < 0)

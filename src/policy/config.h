@@ -42,6 +42,14 @@ struct config_binding {
     struct config_repl repl;
 };
 
+/* What is kept of what sessions do. */
+struct config_notebook {
+    uint32_t max_cells;     /* of one; what runs beyond that is not recorded */
+    uint32_t max_output_kb; /* of text that one cell wrote */
+    uint32_t ttl_days;      /* of those whose session is gone; 0: for ever */
+    bool has_cells_json;    /* each is also a file that the tools of mcp_repl read */
+};
+
 #define CONFIG_DEFAULT_AGENT "default" /* of requests that name none */
 
 struct config {
@@ -71,7 +79,8 @@ struct config {
     struct config_binding *bindings;
     size_t n_bindings;
     struct jail_limits limits; /* of a session that asks for none */
-    struct arena arena;        /* owns all of the above */
+    struct config_notebook notebook;
+    struct arena arena; /* owns all of the above */
 };
 
 enum {

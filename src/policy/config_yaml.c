@@ -151,6 +151,19 @@ static int read_limits(struct reader *r, const struct reader_field *f, void *obj
     return reader_mapping(r, f->name, limit_fields, (char *)object + f->offset);
 }
 
+static const struct reader_field notebook_fields[] = {
+    {"max_cells", reader_u32, offsetof(struct config_notebook, max_cells), 0, 1000000},
+    {"max_output_kb", reader_u32, offsetof(struct config_notebook, max_output_kb), 1, 2048},
+    {"ttl_days", reader_u32, offsetof(struct config_notebook, ttl_days), 0, 36500},
+    {"cells_json", reader_bool, offsetof(struct config_notebook, has_cells_json), 0, 0},
+    {NULL, NULL, 0, 0, 0},
+};
+
+static int read_notebook(struct reader *r, const struct reader_field *f, void *object)
+{
+    return reader_mapping(r, f->name, notebook_fields, (char *)object + f->offset);
+}
+
 static const struct reader_field config_fields[] = {
     {"python", reader_path, offsetof(struct config, python), 0, 0},
     {"node", reader_path, offsetof(struct config, node), 0, 0},
@@ -177,6 +190,7 @@ static const struct reader_field config_fields[] = {
     {"checkpoints_kept", reader_u32, offsetof(struct config, checkpoints_kept), 1, 64},
     {"suspended_ttl_secs", reader_u32, offsetof(struct config, suspended_ttl_secs), 0, SECS_MAX},
     {"session_state_mb", reader_u32, offsetof(struct config, session_state_mb), 1, 1024 * 1024},
+    {"notebook", read_notebook, offsetof(struct config, notebook), 0, 0},
     {NULL, NULL, 0, 0, 0},
 };
 
@@ -225,6 +239,7 @@ static void set_defaults(struct config *c, const char *file)
         .session_state_mb = 1024,
         .suspended_ttl_secs = 7 * 86400,
         .limits = JAIL_LIMITS_DEFAULT,
+        .notebook = {.max_cells = 10000, .max_output_kb = 1024, .ttl_days = 30},
     };
     if (file != NULL)
         c->file = arena_strdup(&c->arena, file);

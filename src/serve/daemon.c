@@ -1,5 +1,6 @@
 #include "base/log.h"
 #include "blob/blob.h"
+#include "book/book.h"
 #include "jail/warden.h"
 #include "loop/loop.h"
 #include "policy/config.h"
@@ -46,6 +47,7 @@ struct daemon {
     int blobs;
     uv_loop_t loop;
     struct engine *engine;
+    struct books *books;
     struct server *server;
     uv_signal_t signals[3];
     struct loop_timer *giving_up; /* NULL unless the default profile cannot be loaded */
@@ -103,7 +105,7 @@ static void on_hangup(uv_signal_t *handle, int number)
     struct daemon *d = handle->data;
     (void)number;
     if (!d->is_stopping)
-        reload(d->options->config_file, &d->config, &d->policy, d->engine);
+        reload(d->options->config_file, &d->config, &d->policy, d->engine, d->books);
 }
 
 /* ---- what the engine tells ------------------------------------------------------------------- */
@@ -311,12 +313,20 @@ static int start_engine(struct daemon *d, struct err *e)
     return engine_new(&config, &events, d->warden, &d->loop, &d->engine, e);
 }
 
+static int start_books(struct daemon *d, struct err *e)
+{
+    struct books_config config = reload_books_config(&d->config);
+    config.data_dir = d->data.fd;
+    return books_new(d->engine, &config, &d->loop, &d->books, e);
+}
+
 static int start_server(struct daemon *d, struct err *e)
 {
     struct server_config config = SERVER_CONFIG_DEFAULT;
     config.loop = &d->loop;
     config.ops = op_table;
     config.engine = d->engine;
+    config.books = d->books;
     config.policy = &d->policy;
     config.key = d->options->no_auth ? NULL : d->key;
     config.owner = d->owner;
@@ -353,6 +363,8 @@ static int run(struct daemon *d, struct err *e)
         return -1;
     if (engine_use_store(d->engine, d->store, d->blobs, &d->failure) < 0)
         d->has_failed = true;
+    else if (start_books(d, &d->failure) < 0)
+        d->has_failed = true;
     else
         remove_leftovers(d);
     d->parts_running = 2;
@@ -363,6 +375,7 @@ static int run(struct daemon *d, struct err *e)
         stop(d);
     loop_run(&d->loop, &d->is_over, engine_awake_until_ns, d->engine);
     server_free(d->server);
+    books_free(d->books);
     engine_free(d->engine);
     if (!d->has_failed)
         return 0;

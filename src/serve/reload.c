@@ -18,6 +18,16 @@ struct engine_config reload_engine_config(const struct config *config)
     };
 }
 
+struct books_config reload_books_config(const struct config *config)
+{
+    return (struct books_config){
+        .max_cells = config->notebook.max_cells,
+        .max_output_kb = config->notebook.max_output_kb,
+        .ttl_days = config->notebook.ttl_days,
+        .has_cells_json = config->notebook.has_cells_json,
+    };
+}
+
 /* ---- what waits for the next start -------------------------------------------------------------
  */
 
@@ -88,7 +98,7 @@ static int read_again(const char *path, const struct config *now, struct config 
 }
 
 void reload(const char *path, const struct config *started, struct policy *policy,
-            struct engine *engine)
+            struct engine *engine, struct books *books)
 {
     struct config next;
     struct err e;
@@ -99,6 +109,8 @@ void reload(const char *path, const struct config *started, struct policy *polic
     report_frozen(started, &next);
     struct engine_config config = reload_engine_config(&next);
     engine_reconfigure(engine, &config);
+    struct books_config notebooks = reload_books_config(&next);
+    books_reconfigure(books, &notebooks);
     policy_replace(policy, &next);
     log_info("reloaded", LOG_TEXT("file", policy->config->file ? policy->config->file : ""),
              LOG_NUM("agents", policy->config->n_agents),

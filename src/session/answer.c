@@ -67,6 +67,12 @@ static json_t *fit_output(json_t *output, size_t room, uint64_t *omitted)
     size_t size = display_size(output);
     if (size <= room)
         return output;
+    if (json_object_get(output, "ref") != NULL) { /* where it can be had is answer enough */
+        json_object_del(output, "data");
+        json_object_del(output, "svg");
+        *omitted += size - display_size(output);
+        return output;
+    }
     if (is_picture(output) || !json_is_string(json_object_get(output, "text"))) {
         json_t *note = make_note(output, size);
         json_t *id = json_object_get(output, "display_id");
@@ -261,9 +267,11 @@ static void free_texts(struct texts *texts)
 /* ---- the answer --------------------------------------------------------------------------------
  */
 
-static void describe_error(const struct answer_facts *facts, struct exec_error *error)
+bool answer_error(const struct answer_facts *facts, struct exec_error *error)
 {
     const json_t *driver = facts->error;
+    if (driver == NULL && facts->death == NULL && facts->own_name == NULL)
+        return false;
     *error = (struct exec_error){
         .name = string_of(driver, "name"),
         .message = {.text = string_of(driver, "message")},
@@ -285,6 +293,7 @@ static void describe_error(const struct answer_facts *facts, struct exec_error *
     error->message.len = strlen(error->message.text);
     if (error->traceback.text != NULL)
         error->traceback.len = strlen(error->traceback.text);
+    return true;
 }
 
 /* Returns the bytes that it takes of the budget. */
@@ -347,6 +356,9 @@ static struct exec_result begin_result(const struct exec *exec, const struct ans
         .is_rolled_back = exec->is_rolled_back,
         .rolled_back_to = exec->rolled_back_to,
         .extra = exec->extra,
+        .cell = exec->cell[0] != '\0' ? exec->cell : NULL,
+        .cell_number = exec->cell_number,
+        .unrecorded = exec->unrecorded,
     };
 }
 
@@ -399,10 +411,8 @@ void answer_send(struct exec *exec, const struct answer_facts *facts)
                                  &rests[i]);
     struct exec_result result = begin_result(exec, facts);
     struct exec_error error = {0};
-    if (facts->error != NULL || facts->death != NULL || facts->own_name != NULL) {
-        describe_error(facts, &error);
+    if (answer_error(facts, &error))
         result.error = &error;
-    }
     struct texts texts = {0};
     make_texts(exec, facts, &texts, &result, &error);
 

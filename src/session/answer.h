@@ -27,6 +27,8 @@ struct answer_facts {
     double duration_ms;
 };
 
+/* What went wrong, borrowed from the facts; false if nothing did. */
+bool answer_error(const struct answer_facts *facts, struct exec_error *error);
 /* Tells the listener, who has to be there and waits no more afterwards. */
 void answer_send(struct exec *exec, const struct answer_facts *facts);
 

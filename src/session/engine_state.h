@@ -7,6 +7,7 @@
 
 struct loop_timer;
 struct pool;
+struct recorder;
 
 enum {
     ENGINE_READ_BYTES = 64 * 1024, /* of a pipe in one turn of the loop */
@@ -39,6 +40,8 @@ struct engine {
     struct loop_timer *draining; /* it waits for sessions to be saved before it stops; or NULL */
     uint64_t pressure_ms;        /* monotonic: when the machine's memory is looked at again */
     uint64_t drain_until_ms;     /* monotonic */
+    const struct recorder *recorder; /* NULL: nobody writes down what happens */
+    void *recorder_context;
     bool is_ready;
     bool is_stopping;
     size_t n_closing; /* sessions whose memory the loop still needs */

@@ -5,6 +5,8 @@
 #include "session/engine_state.h"
 #include "session/late.h"
 #include "session/manifest.h"
+#include "session/recorder.h"
+#include "session/showing.h"
 #include "session/suspend.h"
 #include "session/timing.h"
 #include "session/trial.h"
@@ -43,6 +45,12 @@ static struct exec *new_exec(struct session *session, const struct exec_request 
     exec->is_trial = request->is_trial;
     exec->echoes = request->echoes;
     exec->is_script = request->is_script;
+    exec->has_inline_images = request->has_inline_images;
+    if (request->cell != NULL) {
+        snprintf(exec->cell, sizeof(exec->cell), "%s", request->cell);
+        exec->cell_number = request->cell_number;
+        exec->runs_given_cell = true;
+    }
     wait_attach(exec, &request->wait);
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         exec->pipes[i].fd = -1;
@@ -51,6 +59,8 @@ static struct exec *new_exec(struct session *session, const struct exec_request 
 
 static void free_exec(struct exec *exec)
 {
+    recorder_dropped(exec, "the session ended");
+    showing_abandon(exec);
     list_remove(&exec->node);
     wait_detach(exec);
     answer_drop(exec);
@@ -59,6 +69,7 @@ static void free_exec(struct exec *exec)
     free(exec->question);
     free(exec->denied);
     free(exec->certificate);
+    free(exec->unrecorded);
     json_decref(exec->extra);
     free(exec->code);
     free(exec);
@@ -101,6 +112,7 @@ static int begin(struct session *session, struct exec *exec, const char *code, s
     session->was_rolled_back = false;
     session_move(session, SESSION_BUSY);
     timing_begin(exec);
+    recorder_begun(exec);
     struct err broken;
     struct head_cell cell = {.id = exec->id,
                              .code = code,
@@ -138,6 +150,7 @@ void exec_begin_next(struct session *session)
         struct err e;
         if (begin(session, exec, exec->code, exec->code_len, &e) == 0)
             return;
+        recorder_dropped(exec, e.message);
         if (exec->listener != NULL)
             exec->listener->on_failed(exec->context, &e);
         free_exec(exec);
@@ -187,9 +200,11 @@ int session_exec(struct session *session, const struct exec_request *request,
         session->trial.id = exec->id;
         timeline_take(session);
     }
+    recorder_queued(exec);
     if (can_begin(session)) {
         if (begin(session, exec, request->code, request->code_len, e) < 0) {
             trial_forget(session);
+            recorder_dropped(exec, e->message);
             free_exec(exec);
             return -1;
         }
@@ -211,6 +226,7 @@ void exec_cancel(struct exec *exec)
     } else if (exec->started_ns == 0) {
         leave_queue(exec);
         session->forgotten_exec = exec->id;
+        recorder_dropped(exec, "it was taken from the queue");
         free_exec(exec);
     }
 }
@@ -224,8 +240,7 @@ void exec_drain(struct exec *exec)
         exec_pipe_drain(&exec->pipes[i]);
 }
 
-/* What a terminal would show of a value, an output or an error. */
-static void echo(struct exec *exec, enum output_stream stream, const char *text)
+void exec_echo(struct exec *exec, enum output_stream stream, const char *text)
 {
     size_t len = text != NULL ? strlen(text) : 0;
     if (!exec->echoes || len == 0)
@@ -235,45 +250,17 @@ static void echo(struct exec *exec, enum output_stream stream, const char *text)
         exec_pipe_echo(&exec->pipes[stream], "\n", 1);
 }
 
-static const char *text_of(const json_t *output)
-{
-    return json_string_value(json_object_get(output, "text"));
-}
-
 static void echo_error(struct exec *exec, const json_t *error)
 {
     const char *traceback = json_string_value(json_object_get(error, "traceback"));
     if (traceback != NULL || error == NULL || !exec->echoes) {
-        echo(exec, OUTPUT_STDERR, traceback);
+        exec_echo(exec, OUTPUT_STDERR, traceback);
         return;
     }
     _buf_ struct buf text = BUF_INIT(MIB);
     buf_printf(&text, "%s: %s", json_string_value(json_object_get(error, "name")),
                json_string_value(json_object_get(error, "message")));
-    echo(exec, OUTPUT_STDERR, buf_str(&text));
-}
-
-void exec_on_display(struct session *session, json_t *output, bool is_update)
-{
-    struct exec *exec = session->running;
-    exec_drain(exec);
-    echo(exec, OUTPUT_STDOUT, text_of(output));
-    if (exec->listener != NULL && exec->listener->on_display != NULL)
-        exec->listener->on_display(exec->context, output, is_update);
-    if (!is_update || !answer_update_output(exec, output))
-        answer_add_output(exec, output);
-    answer_clear_pending(exec);
-    head_ack(session->head);
-}
-
-void exec_on_clear(struct session *session, bool waits)
-{
-    struct exec *exec = session->running;
-    exec_drain(exec);
-    if (exec->listener != NULL && exec->listener->on_clear != NULL)
-        exec->listener->on_clear(exec->context, waits);
-    answer_clear(exec, waits);
-    head_ack(session->head);
+    exec_echo(exec, OUTPUT_STDERR, buf_str(&text));
 }
 
 /* A short cell may leave a process behind that fills the disk: the warden is asked to look, but
@@ -370,20 +357,19 @@ static struct answer_facts judge(const struct exec *exec, const struct head_verd
     return facts;
 }
 
-void exec_on_verdict(struct session *session, const struct head_verdict *verdict)
+void exec_conclude(struct session *session, const struct head_verdict *verdict)
 {
-    if (session->ending.wish != DEATH_UNWISHED)
-        return; /* it was killed meanwhile: its end is the answer */
     struct exec *exec = session->running;
     char message[96];
     struct answer_facts facts = judge(exec, verdict, message, sizeof(message));
     exec_drain(exec);
-    echo(exec, OUTPUT_STDOUT, text_of(facts.value));
+    exec_echo(exec, OUTPUT_STDOUT, json_string_value(json_object_get(facts.value, "text")));
     echo_error(exec, facts.error);
     manifest_on_verdict(exec, verdict->names);
     timeline_add_cell(session, exec->id);
     exec->checkpoint = timeline_next_id(session);
-    saving_add_cell(session, exec, exec_status_name(facts.status));
+    saving_add_cell(session, exec);
+    recorder_ended(exec, &facts);
     retire(exec);
     /* One interrupt ends a cell; whatever else was sent has not been heard yet. */
     timing_rest(session, exec->n_interrupts > (verdict->status == HEAD_INTERRUPTED));
@@ -406,10 +392,13 @@ static struct answer_facts die(struct exec *exec, const struct death *death)
 {
     bool is_time = exec->session->ending.wish == DEATH_BY_LIMIT;
     exec_drain(exec);
-    retire(exec);
-    return (struct answer_facts){.status = is_time ? EXEC_TIMEOUT : EXEC_DIED,
+    struct answer_facts facts = {.status = is_time ? EXEC_TIMEOUT : EXEC_DIED,
                                  .death = death,
                                  .duration_ms = exec_elapsed_ms(exec)};
+    recorder_ended(exec, &facts);
+    showing_abandon(exec);
+    retire(exec);
+    return facts;
 }
 
 static void answer_death(struct session *session)
@@ -428,7 +417,7 @@ void exec_hold_crash(struct session *session)
     session->ended_exec = exec->id;
     exec->certificate = mem_copy(&session->death, sizeof(session->death));
     struct answer_facts facts = die(exec, exec->certificate);
-    saving_add_cell(session, exec, exec_status_name(facts.status));
+    saving_add_cell(session, exec);
     wait_hold(exec, &facts);
 }
 
@@ -521,6 +510,7 @@ void exec_fail_waiting(struct session *session, const struct err *e)
         void *context = exec->context;
         if (listener == NULL)
             session->forgotten_exec = exec->id;
+        recorder_dropped(exec, e->message);
         free_exec(exec);
         if (listener != NULL)
             listener->on_failed(context, e);

@@ -12,6 +12,7 @@
 #include "session/session.h"
 
 struct exec_outcome;
+struct exec_pending;
 
 enum {
     EXEC_QUEUE_MAX = 16,
@@ -19,6 +20,7 @@ enum {
     EXEC_LINE_MAX = 64 * 1024, /* bytes of a line for a cell that waits for one */
     EXEC_DENIED_MAX = 16,      /* different system calls in one answer */
     EXEC_KEPT_MAX = 16,        /* ended cells of a session whose answer nobody has fetched */
+    EXEC_CELL_SIZE = 65,       /* of the id of a notebook's cell, with the NUL */
 };
 
 enum exec_status {
@@ -91,6 +93,9 @@ struct exec_result {
     bool is_rolled_back;    /* its interpreter ended, and the session went back */
     uint64_t rolled_back_to;
     const json_t *extra; /* an object whose members belong to the answer; NULL: none */
+    const char *cell;    /* the notebook's, by its id; NULL: it is in none */
+    uint64_t cell_number;
+    const char *unrecorded; /* why it is in none, if it should be; NULL: it is or need not be */
 };
 
 /* on_output, on_display and on_clear may be NULL. on_result or on_failed is the last that is said.
@@ -124,6 +129,10 @@ struct exec_request {
     bool is_script;  /* see struct head_cell */
     bool is_durable; /* the answer waits until what the cell did is safe on disk */
     bool is_trial;   /* see trial.h */
+    /* The notebook's cell that it runs, whose code this is; NULL: it becomes a new one. */
+    const char *cell;
+    uint64_t cell_number;
+    bool has_inline_images; /* the answers have pictures in them, not only where they are */
     struct exec_wait wait;
 };
 
@@ -182,6 +191,14 @@ struct exec {
     bool is_rolled_back;
     uint64_t rolled_back_to;
     json_t *extra;
+
+    void *record;              /* the recorder's; NULL: it is not recorded, or not any more */
+    char cell[EXEC_CELL_SIZE]; /* "": none */
+    uint64_t cell_number;
+    bool runs_given_cell; /* one that the notebook had before */
+    bool has_inline_images;
+    char *unrecorded;             /* see exec_result */
+    struct exec_pending *pending; /* the recorder keeps what it showed; NULL: it does not */
 };
 
 /* Runs the cell now or queues it. A failure to begin ends the session and is told to the listener,
@@ -212,10 +229,11 @@ bool session_supersede(struct session *session);
 
 /* The session may be at rest: a save that is due begins, and a cell that waits. */
 void exec_begin_next(struct session *session);
-void exec_on_display(struct session *session, json_t *output, bool is_update);
-void exec_on_clear(struct session *session, bool waits);
 void exec_on_denied(struct session *session, const char *call);
-void exec_on_verdict(struct session *session, const struct head_verdict *verdict);
+/* The running cell has ended, and all that it showed was taken. */
+void exec_conclude(struct session *session, const struct head_verdict *verdict);
+/* What a terminal would show of a value, an output or an error. */
+void exec_echo(struct exec *exec, enum output_stream stream, const char *text);
 /* The session's timer, for the alarms that concern cells. */
 void exec_on_alarm(struct session *session, enum session_alarm alarm);
 bool exec_interrupt(struct session *session);

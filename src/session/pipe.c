@@ -4,6 +4,7 @@
 #include "loop/loop.h"
 #include "session/engine_state.h"
 #include "session/exec.h"
+#include "session/recorder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -111,8 +112,10 @@ static ssize_t read_once(struct exec_pipe *pipe)
     do
         n = read(pipe->fd, bytes, ENGINE_READ_BYTES);
     while (n < 0 && errno == EINTR);
-    if (n > 0)
+    if (n > 0) {
+        recorder_output(pipe->exec, pipe->stream, bytes, (size_t)n);
         take_bytes(pipe, bytes, (size_t)n);
+    }
     return n < 0 ? -errno : n;
 }
 

@@ -23,19 +23,8 @@ enum {
     KEPT_MAX = 64,
 };
 
-#define CELLS_BYTES_MAX (1 * MIB)
-
 const char *const saving_modes[] = {"auto", "off", NULL};
 const char *const saving_isolations[] = {"shared", "per_cell", NULL};
-
-/* What the store is told of a cell. */
-struct saving_cell {
-    uint64_t exec_id;
-    char *code;
-    size_t code_len;
-    const char *status;
-    uint64_t at_ms, duration_us;
-};
 
 void saving_init(struct session *session, enum saving_mode mode)
 {
@@ -48,16 +37,8 @@ bool saving_is_on(const struct session *session)
     return session->saving.mode == SAVING_AUTO && session->engine->store != NULL;
 }
 
-/* ---- cells -------------------------------------------------------------------------------------
+/* ---- the row ----------------------------------------------------------------------------------
  */
-
-static void drop_cells(struct saving *saving)
-{
-    for (size_t i = 0; i < saving->n_cells; i++)
-        free(saving->cells[i].code);
-    free(take_ptr(saving->cells));
-    saving->n_cells = saving->cells_bytes = 0;
-}
 
 /* The row that says how to make the session again. */
 static int put_row(struct session *session, struct err *e)
@@ -75,62 +56,11 @@ static int put_row(struct session *session, struct err *e)
     return 0;
 }
 
-static int put_notebook(struct session *session, struct err *e)
-{
-    _free_ char *spec = spec_write(session);
-    struct store_notebook row = {.id = session->id,
-                                 .runtime = session->runtime->name,
-                                 .spec = spec,
-                                 .created_ms = session->spawned_at_ms,
-                                 .count = session->n_execs};
-    return store_put_notebook(session->engine->store, &row, e);
-}
-
-static void put_cell(struct session *session, const struct saving_cell *cell)
-{
-    struct err ignored; /* the store's trouble is told by the save that follows */
-    char id[24];
-    bool is_ok = strcmp(cell->status, "ok") == 0;
-    snprintf(id, sizeof(id), "%08llx", (unsigned long long)cell->exec_id);
-    store_put_cell(session->engine->store, session->id,
-                   &(struct store_cell){.id = id,
-                                        .exec_id = cell->exec_id,
-                                        .count = cell->exec_id,
-                                        .source = cell->code,
-                                        .source_len = cell->code_len,
-                                        .state = is_ok ? "completed" : cell->status,
-                                        .created_ms = cell->at_ms,
-                                        .executed_ms = cell->at_ms,
-                                        .duration_us = cell->duration_us},
-                   &ignored);
-}
-
-void saving_put_cells(struct session *session)
+void saving_put_row(struct session *session)
 {
     struct err e; /* the store's trouble is told by the save that follows */
-    struct saving *saving = &session->saving;
-    if (saving->n_cells == 0 || put_row(session, &e) < 0 || put_notebook(session, &e) < 0)
-        return;
-    for (size_t i = 0; i < saving->n_cells; i++)
-        put_cell(session, &saving->cells[i]);
-    drop_cells(saving);
-}
-
-static void add_cell(struct session *session, const struct exec *exec, const char *status)
-{
-    struct saving *saving = &session->saving;
-    uint64_t duration_us = (uint64_t)(exec_elapsed_ms(exec) * 1000);
-    saving->cells = mem_realloc(saving->cells, (saving->n_cells + 1) * sizeof(*saving->cells));
-    saving->cells[saving->n_cells++] =
-        (struct saving_cell){.exec_id = exec->id,
-                             .code = mem_copy(exec->code, exec->code_len),
-                             .code_len = exec->code_len,
-                             .status = status,
-                             .at_ms = clock_wall_ms() - duration_us / 1000,
-                             .duration_us = duration_us};
-    saving->cells_bytes += exec->code_len + sizeof(*saving->cells);
-    if (saving->cells_bytes > CELLS_BYTES_MAX)
-        saving_put_cells(session);
+    if (session->saving.has_news && put_row(session, &e) == 0)
+        session->saving.has_news = false;
 }
 
 /* ---- when --------------------------------------------------------------------------------------
@@ -170,11 +100,11 @@ static void schedule(struct session *session, uint64_t in_ms)
         loop_timer_set(engine->saving, in_ms);
 }
 
-void saving_add_cell(struct session *session, const struct exec *exec, const char *status)
+void saving_add_cell(struct session *session, const struct exec *exec)
 {
     if (!saving_is_on(session))
         return;
-    add_cell(session, exec, status);
+    session->saving.has_news = true;
     if (exec->is_durable)
         saving_hurry(session);
     else
@@ -191,7 +121,7 @@ void saving_hurry(struct session *session)
 
 bool saving_is_complete(const struct session *session)
 {
-    return session->saving.through >= session->ended_exec && session->saving.n_cells == 0;
+    return session->saving.through >= session->ended_exec && !session->saving.has_news;
 }
 
 void saving_stop(struct engine *engine)
@@ -316,7 +246,7 @@ static void on_ingested(void *context, struct store_state *state, const struct s
         end(session, e->message);
         return;
     }
-    saving_put_cells(session);
+    saving_put_row(session);
     saving->next_lost = read_lost(state);
     struct store_saved place = {.checkpoint = saving->next_checkpoint,
                                 .through = saving->next_through};
@@ -527,7 +457,7 @@ void saving_abort(struct session *session, const char *why)
     release_held(session, UINT64_MAX, why);
     /* What ran since is gone with its processes. */
     session->ended_exec = session->saving.through;
-    drop_cells(&session->saving);
+    session->saving.has_news = false;
 }
 
 void saving_forget(struct session *session)
@@ -536,7 +466,6 @@ void saving_forget(struct session *session)
     if (!session->saving.has_row || session->engine->store == NULL)
         return;
     store_delete_session(session->engine->store, session->id, &ignored);
-    store_delete_notebook(session->engine->store, session->id, NULL, NULL, &ignored);
     if (session->room == NULL) /* else the files go with the jail */
         warden_remove_workspace(session->engine->warden, session->id, &ignored);
     session->saving.has_row = false;
@@ -551,5 +480,5 @@ void saving_free(struct session *session)
     saving->is_under_way = saving->is_due = false;
     release_held(session, UINT64_MAX, "the session ended before its state was safe");
     json_decref(take_ptr(saving->next_lost));
-    drop_cells(saving);
+    saving->has_news = false;
 }

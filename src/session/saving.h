@@ -17,7 +17,6 @@
 struct engine;
 struct exec;
 struct loop_poll;
-struct saving_cell;
 struct session;
 
 enum saving_mode { SAVING_AUTO, SAVING_OFF };
@@ -44,8 +43,7 @@ struct saving {
     bool has_row;                /* the store knows the session */
     char files[STORE_HASH_SIZE]; /* the manifest that is safe; "": none */
     char trouble[256];           /* why the last one failed; "": it did not */
-    struct saving_cell *cells;   /* that ran and are not told to the store */
-    size_t n_cells, cells_bytes;
+    bool has_news;               /* cells ended since the store was told of the session */
 
     /* The one under way. */
     bool is_under_way;
@@ -67,9 +65,9 @@ void saving_free(struct session *session);
 bool saving_is_on(const struct session *session);
 
 /* A cell has ended; `exec` may wait for its answer to be safe, and then is held. */
-void saving_add_cell(struct session *session, const struct exec *exec, const char *status);
-/* Tells the store of all cells that it does not know yet. */
-void saving_put_cells(struct session *session);
+void saving_add_cell(struct session *session, const struct exec *exec);
+/* Tells the store of the session, if it has to. */
+void saving_put_row(struct session *session);
 /* A checkpoint is complete, or the session rests: a save that waited for that begins. */
 void saving_on_rest(struct session *session);
 /* The session went back: what is safe may be of another line now. */

@@ -10,8 +10,10 @@
 #include "session/lifespan.h"
 #include "session/manifest.h"
 #include "session/oneshot.h"
+#include "session/recorder.h"
 #include "session/restore.h"
 #include "session/setup.h"
+#include "session/showing.h"
 #include "session/suspend.h"
 
 #include <assert.h>
@@ -179,6 +181,7 @@ void session_die(struct session *session)
     saving_free(session);
     timeline_free(session);
     bury(session);
+    recorder_tell(session, RECORDER_GONE);
     tell_starter(session);
     if (session->oneshot != NULL)
         oneshot_on_death(session->oneshot);
@@ -275,17 +278,17 @@ static void on_loaded(struct head *head, const json_t *report)
 
 static void on_display(struct head *head, json_t *output, bool is_update)
 {
-    exec_on_display(head->owner, output, is_update);
+    showing_on_display(head->owner, output, is_update);
 }
 
 static void on_clear(struct head *head, bool waits)
 {
-    exec_on_clear(head->owner, waits);
+    showing_on_clear(head->owner, waits);
 }
 
 static void on_done(struct head *head, const struct head_verdict *verdict)
 {
-    exec_on_verdict(head->owner, verdict);
+    showing_on_verdict(head->owner, verdict);
 }
 
 static void on_set(struct head *head)
@@ -478,6 +481,7 @@ static void enlist(struct session *session)
         map_set(&engine->sessions, session->id, session);
     session_set_alarm(session, ALARM_START, START_MS);
     lifespan_watch(session);
+    recorder_tell(session, RECORDER_BORN);
 }
 
 int session_create(struct engine *engine, const struct session_request *request,
@@ -524,6 +528,7 @@ int session_make_branch(struct engine *engine, struct session *source,
     session->profile = source->profile;
     session->limits = source->limits;
     session->is_copy = session->is_set_up = true;
+    memcpy(session->branched_from, source->id, sizeof(session->branched_from));
     session->timeline.is_copy = true;
     session->room = pool_make_room(engine->pool, session->id, &session->limits);
     pool_hold(session->room);
@@ -564,6 +569,7 @@ struct session *session_make_suspended(struct engine *engine, const char *id,
     list_append(&engine->suspended, &session->node);
     engine->n_suspended++;
     map_set(&engine->sessions, session->id, session);
+    recorder_tell(session, RECORDER_BORN);
     return session;
 }
 

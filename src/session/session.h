@@ -84,14 +84,15 @@ struct session {
     struct saving saving;
     struct oneshot *oneshot; /* it is there for this run alone; NULL: it is not */
     struct trial trial;
-    struct branch *branch;   /* it is being made, as a copy of another; NULL: it is not */
-    struct list branchings;  /* of struct branching: copies of it that wait for a checkpoint */
-    bool is_copy;            /* of another: it was set up there */
-    struct restore *restore; /* it is on its way to another checkpoint; NULL: it is not */
-    bool wants_rest;         /* it is to be suspended when it is saved */
-    bool is_beyond_rescue;   /* it could not be brought back from what `death` says */
-    json_t *news;            /* for the next answer: what happened meanwhile; NULL: nothing */
-    bool was_rolled_back;    /* while no cell ran: for the next answer, too */
+    struct branch *branch;  /* it is being made, as a copy of another; NULL: it is not */
+    struct list branchings; /* of struct branching: copies of it that wait for a checkpoint */
+    bool is_copy;           /* of another: it was set up there */
+    char branched_from[UUID_SIZE]; /* the other; "": it is none, or that was before a suspension */
+    struct restore *restore;       /* it is on its way to another checkpoint; NULL: it is not */
+    bool wants_rest;               /* it is to be suspended when it is saved */
+    bool is_beyond_rescue;         /* it could not be brought back from what `death` says */
+    json_t *news;                  /* for the next answer: what happened meanwhile; NULL: nothing */
+    bool was_rolled_back;          /* while no cell ran: for the next answer, too */
     uint64_t rolled_back_to;
 
     struct exec *running;
@@ -155,6 +156,10 @@ int session_create(struct engine *engine, const struct session_request *request,
                    struct session **ret_session, struct err *e);
 /* Nobody waits for on_started any more. */
 void session_forget_starter(struct session *session);
+/* One that is gone comes back under its id, without what it knew: with its first cell, which has a
+ * number above `n_execs`. `spec` is what spec.h wrote of it. NULL with the error. */
+struct session *session_revive(struct engine *engine, const char *id, const char *spec,
+                               uint64_t n_execs, struct err *e);
 
 /* Ends it and forgets it; cells that run or wait are answered first. */
 void session_delete(struct session *session);

@@ -216,6 +216,25 @@ static void load_one(void *context, const struct store_session *row)
     lifespan_watch(session);
 }
 
+struct session *session_revive(struct engine *engine, const char *id, const char *spec_text,
+                               uint64_t n_execs, struct err *e)
+{
+    struct session_request request;
+    struct jail_limits limits;
+    uint32_t seconds[2];
+    _json_ json_t *spec = NULL;
+    if (spec_read(spec_text, &request, &limits, seconds, &spec, e) < 0)
+        return NULL;
+    struct session *session = session_make_suspended(engine, id, &request, e);
+    if (session == NULL)
+        return NULL;
+    session->spawned_at_ms = session->suspended_at_ms = clock_wall_ms();
+    session->n_execs = session->ended_exec = session->forgotten_exec = n_execs;
+    session->saving.is_current = true;
+    lifespan_watch(session);
+    return session;
+}
+
 int suspend_load_all(struct engine *engine, struct err *e)
 {
     return store_each_session(engine->store, load_one, engine, e);

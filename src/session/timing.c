@@ -4,6 +4,7 @@
 #include "runtime/names.h"
 #include "session/engine_state.h"
 #include "session/late.h"
+#include "session/recorder.h"
 
 #include <signal.h>
 
@@ -193,6 +194,7 @@ void exec_watch_pipes(struct session *session)
 {
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         exec_pipe_watch(&session->running->pipes[i]);
+    recorder_lasting(session->running);
 }
 
 bool session_supersede(struct session *session)

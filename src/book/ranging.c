@@ -1,0 +1,198 @@
+/* Running several cells of a notebook, one after another. */
+#include "book/state.h"
+#include "session/session.h"
+
+enum { PAGE = 500, ANSWER_BYTES = 1024 };
+
+struct range_call {
+    struct book_call call;
+    char id[UUID_SIZE];
+    char *from, *to; /* NULL: the first, the last */
+    uint64_t first, last;
+    bool goes_on;
+    uint32_t timeout_ms;
+    char (*cells)[BOOK_CELL_ID_SIZE]; /* to be run */
+    size_t n_cells, at;
+    struct book_call *running; /* until its session has it */
+    uint64_t number;
+    uint64_t n_ran;
+    char failed[BOOK_CELL_ID_SIZE]; /* "": none */
+    const struct book_range_listener *listener;
+    void *context;
+};
+
+static void end_range(struct book_call *call)
+{
+    struct range_call *range = (struct range_call *)call;
+    free(range->from);
+    free(range->to);
+    free(range->cells);
+}
+
+static void finish(struct range_call *range, const struct err *e)
+{
+    const char *failed = range->failed[0] != '\0' ? range->failed : NULL;
+    if (!range->call.is_forgotten)
+        range->listener->on_end(range->context, range->n_ran, failed, e);
+    book_call_end(&range->call);
+}
+
+/* ---- one after another -------------------------------------------------------------------------
+ */
+
+static void run_next(struct book_call *call);
+static const struct exec_listener exec_listener;
+
+static struct exec_wait make_wait(struct range_call *range)
+{
+    return (struct exec_wait){.listener = &exec_listener, .context = range, .budget = ANSWER_BYTES};
+}
+
+static void tell(struct range_call *range, const char *state, bool is_failure)
+{
+    const char *cell = range->cells[range->at];
+    if (is_failure && range->failed[0] == '\0')
+        memcpy(range->failed, cell, sizeof(range->failed));
+    if (!range->call.is_forgotten)
+        range->listener->on_cell(range->context, cell, range->number, state);
+    range->at++;
+    if (is_failure && !range->goes_on)
+        range->at = range->n_cells;
+    book_call_later(&range->call, run_next); /* the session is in the middle of its own affairs */
+}
+
+/* Nobody is there to type: the line that it waits for is the end of input. */
+static void refuse_input(struct range_call *range, uint64_t exec_id)
+{
+    struct err e;
+    struct exec *exec;
+    struct exec_wait wait = make_wait(range);
+    struct session *session = session_find(range->call.books->engine, range->id, &e);
+    if (session == NULL || session_input(session, exec_id, NULL, 0, &wait, &exec, &e) < 0)
+        tell(range, "error", true);
+}
+
+static void on_result(void *context, const struct exec_result *result)
+{
+    static const char *const states[] = {[EXEC_OK] = "completed",
+                                         [EXEC_ERROR] = "error",
+                                         [EXEC_TIMEOUT] = "timeout",
+                                         [EXEC_INTERRUPTED] = "interrupted",
+                                         [EXEC_DIED] = "died"};
+    struct range_call *range = context;
+    if (result->status == EXEC_INPUT) {
+        refuse_input(range, result->exec_id);
+        return;
+    }
+    range->n_ran++;
+    range->number = result->cell_number;
+    if (result->status == EXEC_DIED && !result->is_rolled_back)
+        range->goes_on = false; /* there is nothing left to go on with */
+    tell(range, states[result->status], result->status != EXEC_OK);
+}
+
+static void on_failed(void *context, const struct err *e)
+{
+    (void)e;
+    struct range_call *range = context;
+    range->goes_on = false;
+    tell(range, "died", true);
+}
+
+static const struct exec_listener exec_listener = {.on_result = on_result, .on_failed = on_failed};
+
+static void on_run(void *context, struct exec *exec, const struct err *e)
+{
+    struct range_call *range = context;
+    (void)exec;
+    range->running = NULL;
+    if (e == NULL)
+        return;
+    if (e->code == ERR_NOT_FOUND && range->at + 1 < range->n_cells) { /* removed meanwhile */
+        range->at++;
+        book_call_later(&range->call, run_next);
+        return;
+    }
+    memcpy(range->failed, range->cells[range->at], sizeof(range->failed));
+    finish(range, e->code == ERR_NOT_FOUND ? NULL : e);
+}
+
+static void run_next(struct book_call *call)
+{
+    struct range_call *range = (struct range_call *)call;
+    if (range->at >= range->n_cells || call->is_forgotten) {
+        finish(range, NULL);
+        return;
+    }
+    struct exec_request request = {.timeout_ms = range->timeout_ms, .wait = make_wait(range)};
+    range->running =
+        book_run(call->books, range->id, range->cells[range->at], &request, on_run, range);
+}
+
+/* ---- which ones --------------------------------------------------------------------------------
+ */
+
+static void on_page(void *context, const struct store_cell *list, size_t n, uint64_t count,
+                    const struct err *e)
+{
+    struct range_call *range = context;
+    range->call.asked = NULL;
+    if (e != NULL || range->call.is_forgotten) {
+        finish(range, e);
+        return;
+    }
+    range->cells = mem_realloc(range->cells, (range->n_cells + n + 1) * sizeof(*range->cells));
+    for (size_t i = 0; i < n && range->first <= range->last; i++, range->first++)
+        if (list[i].kind == CELL_CODE)
+            snprintf(range->cells[range->n_cells++], sizeof(*range->cells), "%s", list[i].id);
+    if (n == 0 || range->first > range->last || range->first >= count)
+        run_next(&range->call);
+    else
+        range->call.asked = store_get_cells(range->call.books->store, range->id, range->first, PAGE,
+                                            false, on_page, range);
+}
+
+static void find_bounds(struct range_call *range);
+
+static void on_bound(void *context, const struct store_cell *cell, const struct err *e)
+{
+    struct range_call *range = context;
+    range->call.asked = NULL;
+    if (e != NULL || range->call.is_forgotten) {
+        finish(range, e);
+        return;
+    }
+    if (range->from != NULL)
+        range->first = cell->number;
+    else
+        range->last = cell->number;
+    free(range->from != NULL ? take_ptr(range->from) : take_ptr(range->to));
+    find_bounds(range);
+}
+
+static void find_bounds(struct range_call *range)
+{
+    struct store *store = range->call.books->store;
+    const char *name = range->from != NULL ? range->from : range->to;
+    range->call.asked =
+        name != NULL ? store_get_cell(store, range->id, name, on_bound, range)
+                     : store_get_cells(store, range->id, range->first, PAGE, false, on_page, range);
+}
+
+struct book_call *book_run_range(struct books *books, const char *id,
+                                 const struct book_range *wanted,
+                                 const struct book_range_listener *listener, void *context)
+{
+    struct range_call *range = book_call_new(books, sizeof(*range), end_range);
+    snprintf(range->id, sizeof(range->id), "%s", id);
+    range->from = wanted->from != NULL ? mem_strdup(wanted->from) : NULL;
+    range->to = wanted->to != NULL ? mem_strdup(wanted->to) : NULL;
+    range->last = UINT64_MAX - 1;
+    range->goes_on = wanted->goes_on;
+    range->timeout_ms = wanted->timeout_ms;
+    range->listener = listener;
+    range->context = context;
+    book_flush(books, id);
+    find_bounds(range);
+    return &range->call;
+}

@@ -1,0 +1,265 @@
+/* Cells while they run: what the session room tells becomes rows. */
+#include "base/clock.h"
+#include "book/state.h"
+#include "loop/loop.h"
+#include "session/session.h"
+
+#define OUTPUTS_BYTES_MAX (4 * MIB) /* of one cell, as JSON */
+#define TRACEBACK_BYTES_MAX (1 * MIB)
+
+/* ---- rows --------------------------------------------------------------------------------------
+ */
+
+void record_put(struct record *record)
+{
+    struct err ignored; /* the store tells of its trouble itself */
+    const struct exec *exec = record->exec;
+    _buf_ struct buf outputs = BUF_INIT(STORE_CELL_BYTES);
+    transcript_put(&record->transcript, &outputs);
+    bool is_new = !record->is_put && exec != NULL;
+    bool has_run = record->executed_ms > 0;
+    struct store_cell cell = {
+        .id = record->id,
+        .place = record->place,
+        .state = record->state,
+        .source = is_new ? exec->code : NULL,
+        .source_len = is_new ? exec->code_len : 0,
+        .exec_id = record->exec_id,
+        .count = has_run ? record->exec_id : 0,
+        .created_ms = record->created_ms,
+        .executed_ms = record->executed_ms,
+        .duration_us = record->duration_us,
+        .outputs = outputs.len > 0 ? buf_str(&outputs) : NULL,
+        .outputs_len = outputs.len,
+    };
+    if (store_put_cell(record->book->books->store, record->book->id, &cell, &ignored) == 0)
+        record->is_put = true;
+}
+
+void record_free(struct record *record)
+{
+    if (record->exec != NULL)
+        record->exec->record = NULL;
+    list_remove(&record->node);
+    transcript_free(&record->transcript);
+    free(record);
+}
+
+struct record *book_find_record(struct book *book, const char *cell)
+{
+    LIST_EACH(&book->records, node)
+    {
+        struct record *record = CONTAINER_OF(node, struct record, node);
+        if (record->exec != NULL && strcmp(record->id, cell) == 0)
+            return record;
+    }
+    return NULL;
+}
+
+/* ---- beginning ---------------------------------------------------------------------------------
+ */
+
+/* Eight hex digits, different for every cell that a session ever runs, without a list of those that
+ * are taken: exec ids are used once, multiplying by an odd number maps no two of them to one. The
+ * first bit sets them apart from those that are made for cells which somebody inserts. */
+static void make_id(const char *notebook, uint64_t exec_id, char *out, size_t size)
+{
+    uint32_t salt = 2166136261u;
+    for (const char *c = notebook; *c != '\0'; c++)
+        salt = (salt ^ (unsigned char)*c) * 16777619u;
+    uint32_t id = (uint32_t)exec_id * 0x9e3779b1u + salt;
+    snprintf(out, size, "%08x", id | 0x80000000u);
+}
+
+static bool refuse(struct exec *exec, const char *why)
+{
+    exec->unrecorded = mem_strdup(why);
+    return false;
+}
+
+static bool may_record(struct book *book, struct exec *exec)
+{
+    struct err e;
+    char text[200];
+    unsigned long long max = book->books->config.max_cells;
+    if (!exec->runs_given_cell && book->n_cells >= max) {
+        snprintf(text, sizeof(text),
+                 "the notebook has its %llu cells: remove some, or raise notebook.max_cells", max);
+        return refuse(exec, text);
+    }
+    if (book_put_row(book, exec->session, &e) < 0)
+        return refuse(exec, e.message);
+    return true;
+}
+
+static void on_queued(void *context, struct exec *exec)
+{
+    struct books *books = context;
+    struct book *book = book_ensure(books, exec->session->id);
+    if (!may_record(book, exec)) {
+        exec->cell[0] = '\0';
+        return;
+    }
+    struct record *record = mem_alloc(sizeof(*record));
+    record->book = book;
+    record->exec = exec;
+    record->exec_id = exec->id;
+    record->state = "queued";
+    record->created_ms = clock_wall_ms();
+    transcript_init(&record->transcript, (size_t)books->config.max_output_kb * KIB,
+                    OUTPUTS_BYTES_MAX);
+    if (exec->runs_given_cell) {
+        record->is_put = true;
+    } else {
+        make_id(book->id, exec->id, exec->cell, sizeof(exec->cell));
+        exec->cell_number = book->n_cells++;
+        record->place = book->last_place += STORE_PLACE_GAP;
+        book->n_appended++;
+    }
+    memcpy(record->id, exec->cell, sizeof(record->id));
+    record->number = exec->cell_number;
+    list_append(&book->records, &record->node);
+    exec->record = record;
+    book_emit_record(record, exec->runs_given_cell ? "cell_changed" : "cell_added");
+}
+
+static void on_begun(void *context, struct exec *exec)
+{
+    (void)context;
+    struct record *record = exec->record;
+    record->state = "running";
+    record->executed_ms = clock_wall_ms();
+    book_emit_record(record, "cell_changed");
+}
+
+static void on_lasting(void *context, struct exec *exec)
+{
+    (void)context;
+    struct record *record = exec->record;
+    if (!record->is_lasting)
+        record_put(record);
+    record->is_lasting = true;
+}
+
+/* ---- while it runs -----------------------------------------------------------------------------
+ */
+
+static void on_output(void *context, struct exec *exec, enum output_stream stream,
+                      const char *bytes, size_t len)
+{
+    (void)context;
+    struct record *record = exec->record;
+    transcript_write(&record->transcript, (unsigned)stream, bytes, len);
+    book_emit_text(record, (unsigned)stream, bytes, len);
+}
+
+static bool on_display(void *context, struct exec *exec, json_t *output, enum recorder_place place)
+{
+    (void)context;
+    struct record *record = exec->record;
+    if (place == RECORDER_VALUE)
+        transcript_conclude(&record->transcript, output, true);
+    else
+        transcript_show(&record->transcript, output, place == RECORDER_UPDATED);
+    book_emit_output(record, output, place);
+    return false;
+}
+
+static void on_clear(void *context, struct exec *exec, bool waits)
+{
+    (void)context;
+    struct record *record = exec->record;
+    transcript_clear(&record->transcript, waits);
+    book_emit_clear(record, waits);
+}
+
+/* ---- its end -----------------------------------------------------------------------------------
+ */
+
+static void add_error(struct record *record, const struct exec_error *error)
+{
+    _json_ json_t *output = json_pack("{ss ss}", "type", "error", "name", error->name);
+    json_object_set_new(output, "message",
+                        json_stringn_nocheck(error->message.text, error->message.len));
+    if (error->traceback.text != NULL && error->traceback.len <= TRACEBACK_BYTES_MAX)
+        json_object_set_new(output, "traceback",
+                            json_stringn_nocheck(error->traceback.text, error->traceback.len));
+    if (error->advice != NULL)
+        json_object_set_new(output, "advice", json_string(error->advice));
+    transcript_conclude(&record->transcript, output, false);
+    book_emit_output(record, output, RECORDER_SHOWN);
+}
+
+/* What is left are images that are being kept. */
+static void leave_exec(struct record *record)
+{
+    struct book *book = record->book;
+    record->exec->record = NULL;
+    record->exec = NULL;
+    if (record->n_storing > 0)
+        return;
+    book_hold(book);
+    record_free(record);
+    book_let_go(book);
+}
+
+static void on_ended(void *context, struct exec *exec, const struct answer_facts *facts)
+{
+    static const char *const states[] = {[EXEC_OK] = "completed",
+                                         [EXEC_ERROR] = "error",
+                                         [EXEC_TIMEOUT] = "timeout",
+                                         [EXEC_INTERRUPTED] = "interrupted",
+                                         [EXEC_DIED] = "died"};
+    (void)context;
+    struct record *record = exec->record;
+    struct exec_error error;
+    record->state = states[facts->status];
+    record->duration_us = (uint64_t)(facts->duration_ms * 1000);
+    if (answer_error(facts, &error))
+        add_error(record, &error);
+    record_put(record);
+    book_emit_record(record, "cell_changed");
+    mirror_changed(record->book);
+    leave_exec(record);
+}
+
+static void on_dropped(void *context, struct exec *exec, const char *why)
+{
+    (void)context;
+    struct record *record = exec->record;
+    struct book *book = record->book;
+    bool is_last = !exec->runs_given_cell && record->number + 1 == book->n_cells;
+    if (!record->is_put && is_last) {
+        book->n_cells--;
+        book->last_place = record->place - STORE_PLACE_GAP;
+        book_emit_record(record, "cell_removed");
+    } else if (!exec->runs_given_cell || record->is_lasting) {
+        record->state = "interrupted";
+        add_error(record, &(struct exec_error){.name = "NotRun",
+                                               .message = {.text = why, .len = strlen(why)}});
+        record_put(record);
+        book_emit_record(record, "cell_changed");
+    }
+    leave_exec(record);
+}
+
+static void on_session(void *context, struct session *session, enum recorder_news news)
+{
+    struct books *books = context;
+    struct book *book = book_ensure(books, session->id);
+    book_hold(book);
+    book->has_session = news == RECORDER_BORN;
+    book_let_go(book);
+}
+
+const struct recorder book_recorder = {
+    .on_session = on_session,
+    .on_queued = on_queued,
+    .on_begun = on_begun,
+    .on_lasting = on_lasting,
+    .on_output = on_output,
+    .on_display = on_display,
+    .on_clear = on_clear,
+    .on_ended = on_ended,
+    .on_dropped = on_dropped,
+};

@@ -1,0 +1,133 @@
+/* What is in memory of live notebooks, for this room. */
+#pragma once
+
+#include "base/ids.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "book/book.h"
+#include "book/transcript.h"
+#include "session/recorder.h"
+
+struct loop_timer;
+
+struct books {
+    struct engine *engine;
+    struct store *store;
+    uv_loop_t *loop;
+    struct books_config config;
+    struct map books;        /* by id: those with a session, and those that somebody watches */
+    struct list calls;       /* of struct book_call: those under way */
+    struct loop_timer *tidy; /* looks for notebooks whose time is over */
+    bool is_closing;
+};
+
+/* A notebook. Its cells are rows of the store; this is what the next one needs to know. */
+struct book {
+    struct books *books;
+    char id[UUID_SIZE];
+    bool has_session;
+    bool has_row;
+    uint64_t n_cells;    /* with those that are not put yet */
+    int64_t last_place;  /* of the last of them */
+    uint64_t n_appended; /* ever: what a change that was asked for before did not count */
+    struct list records; /* of struct record: cells that wait or run, and whose images are kept */
+    struct list watchers;
+    size_t n_watchers;
+    uint64_t seq;
+    unsigned n_holds;          /* functions that are using it */
+    struct loop_timer *mirror; /* cells.json is to be written; NULL: never was */
+};
+
+/* One run of one cell. */
+struct record {
+    struct list node;
+    struct book *book;
+    struct exec *exec; /* NULL once it has ended */
+    char id[BOOK_CELL_ID_SIZE];
+    uint64_t number;
+    int64_t place;
+    bool is_put;     /* its row was there, or has been put */
+    bool is_lasting; /* it was put while it ran */
+    const char *state;
+    uint64_t exec_id;
+    uint64_t created_ms, executed_ms; /* wall clock */
+    uint64_t duration_us;
+    struct transcript transcript;
+    uint64_t n_images;
+    unsigned n_storing; /* images that are on their way to the store */
+    char held[2][4];    /* beginnings of characters, for watchers */
+    uint8_t n_held[2];
+};
+
+/* What somebody asked for and waits for. Embedded at the beginning of the real thing. */
+struct book_call {
+    struct list node; /* in the list of calls under way */
+    struct books *books;
+    bool is_forgotten;                   /* nobody is to be told */
+    struct store_call *asked;            /* NULL: none */
+    struct loop_timer *later;            /* NULL: nothing is to be done later */
+    void (*fn)(struct book_call *call);  /* what */
+    void (*end)(struct book_call *call); /* frees what it has beside itself; may be NULL */
+};
+
+/* ---- books.c -----------------------------------------------------------------------------------
+ */
+
+struct book *book_find(struct books *books, const char *id); /* NULL: nobody has to do with it */
+struct book *book_ensure(struct books *books, const char *id);
+void book_hold(struct book *book);
+void book_let_go(struct book *book); /* it may be gone afterwards */
+/* The store knows the notebook from now on, if it did not before. */
+int book_put_row(struct book *book, const struct session *session, struct err *e);
+/* Tells that there is no such notebook. */
+int book_refuse_missing(const char *id, struct err *e);
+
+void *book_call_new(struct books *books, size_t size, void (*end)(struct book_call *call));
+void book_call_end(struct book_call *call);
+/* From the loop, soon. */
+void book_call_later(struct book_call *call, void (*fn)(struct book_call *call));
+
+/* ---- recording.c -------------------------------------------------------------------------------
+ */
+
+extern const struct recorder book_recorder; /* its context is the struct books */
+void record_put(struct record *record);     /* what there is of it so far */
+void record_free(struct record *record);
+struct record *book_find_record(struct book *book, const char *cell); /* that has not ended */
+
+/* ---- picture.c ---------------------------------------------------------------------------------
+ */
+
+bool picture_is(const json_t *output);
+/* Sends it to the store; false if that is not possible. */
+bool picture_keep(struct record *record, json_t *output, enum recorder_place place);
+
+/* ---- cell_json.c -------------------------------------------------------------------------------
+ */
+
+/* Without what is internal: the names of blobs. */
+void book_put_outputs(struct json_out *json, const char *outputs, size_t len);
+
+/* ---- watching.c --------------------------------------------------------------------------------
+ */
+
+static inline bool book_is_watched(const struct book *book)
+{
+    return book->n_watchers > 0;
+}
+
+/* They hear nothing more. */
+void book_drop_watchers(struct book *book);
+/* `members` is the inside of an object; may be empty. */
+void book_emit(struct book *book, const char *name, const struct buf *members);
+void book_emit_cell(struct book *book, const char *name, const struct store_cell *cell);
+void book_emit_record(struct record *record, const char *name);
+void book_emit_text(struct record *record, unsigned stream, const char *bytes, size_t len);
+void book_emit_output(struct record *record, const json_t *output, enum recorder_place place);
+void book_emit_clear(struct record *record, bool waits);
+
+/* ---- mirror.c ----------------------------------------------------------------------------------
+ */
+
+void mirror_changed(struct book *book); /* cells.json is to be written soon */
+void mirror_stop(struct book *book);

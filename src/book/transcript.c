@@ -1,0 +1,323 @@
+#include "book/transcript.h"
+
+#include "runtime/display.h"
+#include "session/output.h"
+
+enum {
+    ITEMS_STEP = 8,
+    TEXT_MIN = 1024,
+    ESCAPED_MAX = 6, /* bytes of JSON that one byte may take */
+};
+
+void transcript_init(struct transcript *t, size_t text_max, size_t max)
+{
+    *t = (struct transcript){.text_max = MAX(text_max, (size_t)TEXT_MIN), .max = max};
+    t->head_left = t->text_max / 4 * 3;
+}
+
+static void free_item(struct transcript_item *item)
+{
+    buf_free(&item->text);
+    buf_free(&item->tail);
+    free(item->display_id);
+}
+
+/* Nothing is there; serials go on. */
+static void empty(struct transcript *t)
+{
+    for (size_t i = 0; i < t->n_items; i++)
+        free_item(&t->items[i]);
+    t->n_items = t->tail_len = t->typed_len = 0;
+    t->n_left_out = 0;
+    t->head_left = t->text_max / 4 * 3;
+    t->clears = false;
+}
+
+void transcript_free(struct transcript *t)
+{
+    empty(t);
+    free(take_ptr(t->items));
+    t->cap = 0;
+}
+
+void transcript_clear(struct transcript *t, bool waits)
+{
+    if (waits)
+        t->clears = true;
+    else
+        empty(t);
+}
+
+static void clear_if_due(struct transcript *t)
+{
+    if (t->clears)
+        empty(t);
+}
+
+static struct transcript_item *add_item(struct transcript *t)
+{
+    if (t->n_items == t->cap) {
+        t->cap += ITEMS_STEP;
+        t->items = mem_realloc(t->items, t->cap * sizeof(*t->items));
+    }
+    struct transcript_item *item = &t->items[t->n_items++];
+    *item =
+        (struct transcript_item){.text = BUF_INIT(SIZE_MAX / 4), .tail = BUF_INIT(SIZE_MAX / 4)};
+    return item;
+}
+
+/* ---- text --------------------------------------------------------------------------------------
+ */
+
+static size_t tail_of(const struct transcript_item *item)
+{
+    return item->tail.len - item->tail_skip;
+}
+
+/* Takes the oldest bytes from the tails until they are within their quarter. */
+static void trim_tails(struct transcript *t)
+{
+    size_t tail_max = t->text_max / 4;
+    for (size_t i = 0; i < t->n_items && t->tail_len > tail_max; i++) {
+        struct transcript_item *item = &t->items[i];
+        size_t part = MIN(tail_of(item), t->tail_len - tail_max);
+        item->tail_skip += part;
+        item->omitted += part;
+        t->tail_len -= part;
+        if (item->tail_skip > tail_max) { /* so that each byte is moved once */
+            buf_consume(&item->tail, item->tail_skip);
+            item->tail_skip = 0;
+        }
+    }
+}
+
+/* Where text of the stream goes. Without room for more outputs it is the last of that stream. */
+static struct transcript_item *item_for(struct transcript *t, unsigned stream)
+{
+    struct transcript_item *last = t->n_items > 0 ? &t->items[t->n_items - 1] : NULL;
+    if (last != NULL && last->is_stream && last->stream == stream)
+        return last;
+    for (size_t i = t->n_items; t->n_items >= TRANSCRIPT_OUTPUTS_MAX && i-- > 0;)
+        if (t->items[i].is_stream && t->items[i].stream == stream)
+            return &t->items[i];
+    if (t->n_items >= TRANSCRIPT_OUTPUTS_MAX)
+        return NULL;
+    struct transcript_item *item = add_item(t);
+    item->is_stream = true;
+    item->stream = stream;
+    return item;
+}
+
+void transcript_write(struct transcript *t, unsigned stream, const char *bytes, size_t len)
+{
+    if (len == 0)
+        return;
+    clear_if_due(t);
+    struct transcript_item *item = item_for(t, stream);
+    if (item == NULL) {
+        t->n_left_out++;
+        return;
+    }
+    size_t head = item->tail.len == 0 ? MIN(len, t->head_left) : 0;
+    buf_append(&item->text, bytes, head);
+    t->head_left -= head;
+    if (head == len)
+        return;
+    buf_append(&item->tail, bytes + head, len - head);
+    t->tail_len += len - head;
+    trim_tails(t);
+}
+
+/* ---- typed outputs -----------------------------------------------------------------------------
+ */
+
+static void set_typed(struct transcript *t, struct transcript_item *item, const json_t *output,
+                      uint64_t serial)
+{
+    struct json_out json = JSON_OUT(&item->text);
+    t->typed_len -= item->text.len;
+    buf_clear(&item->text);
+    json_put_value(&json, output);
+    item->text.data[--item->text.len] = '\0'; /* the closing brace */
+    t->typed_len += item->text.len;
+    item->serial = serial;
+    item->hash[0] = '\0';
+}
+
+/* What stands for an output for which there is no room. */
+static json_t *note_of(const json_t *output, const char *text)
+{
+    json_t *note = json_pack("{ss ss}", "type", "text", "text", text);
+    json_t *id = json_object_get(output, "display_id");
+    if (id != NULL)
+        json_object_set(note, "display_id", id);
+    return note;
+}
+
+static bool fits(const struct transcript *t, const json_t *output)
+{
+    return display_size(output) + t->typed_len + t->text_max <= t->max;
+}
+
+static bool replace(struct transcript *t, const char *id, const json_t *output, uint64_t serial)
+{
+    bool is_found = false;
+    for (size_t i = 0; i < t->n_items; i++) {
+        struct transcript_item *item = &t->items[i];
+        if (item->display_id == NULL || strcmp(item->display_id, id) != 0)
+            continue;
+        set_typed(t, item, output, serial);
+        is_found = true;
+    }
+    return is_found;
+}
+
+static uint64_t add_typed(struct transcript *t, const json_t *output, const char *id)
+{
+    struct transcript_item *item = add_item(t);
+    item->display_id = id != NULL ? mem_strdup(id) : NULL;
+    set_typed(t, item, output, ++t->last_serial);
+    return item->serial;
+}
+
+uint64_t transcript_show(struct transcript *t, const json_t *output, bool is_update)
+{
+    clear_if_due(t);
+    const char *id = json_string_value(json_object_get(output, "display_id"));
+    _json_ json_t *note = NULL;
+    if (!fits(t, output)) {
+        note = note_of(output, "[an output is left out: the cell has as much as a notebook keeps]");
+        output = note;
+        t->n_left_out++;
+    }
+    if (is_update && id != NULL && replace(t, id, output, t->last_serial + 1))
+        return ++t->last_serial;
+    if (t->n_items >= TRANSCRIPT_OUTPUTS_MAX) {
+        t->n_left_out++;
+        return 0;
+    }
+    return add_typed(t, output, id);
+}
+
+uint64_t transcript_conclude(struct transcript *t, const json_t *output, bool is_value)
+{
+    clear_if_due(t);
+    _json_ json_t *note = NULL;
+    if (!fits(t, output)) {
+        note = note_of(output, "[left out: it is larger than what a notebook keeps]");
+        output = note;
+    }
+    uint64_t serial = add_typed(t, output, NULL);
+    if (is_value)
+        buf_append_str(&t->items[t->n_items - 1].text, ",\"value\":true");
+    return serial;
+}
+
+void transcript_name_blob(struct transcript *t, uint64_t serial, const char *hash)
+{
+    for (size_t i = 0; i < t->n_items; i++)
+        if (!t->items[i].is_stream && t->items[i].serial == serial)
+            snprintf(t->items[i].hash, sizeof(t->items[i].hash), "%s", hash);
+}
+
+void transcript_lose_blob(struct transcript *t, uint64_t serial, const char *why)
+{
+    char text[300];
+    snprintf(text, sizeof(text), "[an image could not be kept: %.240s]", why);
+    _json_ json_t *note = json_pack("{ss ss}", "type", "text", "text", text);
+    for (size_t i = 0; i < t->n_items; i++)
+        if (!t->items[i].is_stream && t->items[i].serial == serial)
+            set_typed(t, &t->items[i], note, serial);
+}
+
+/* ---- as JSON -----------------------------------------------------------------------------------
+ */
+
+/* Bytes at the beginning that are what is left of a character. */
+static size_t skip_cut(const char *text, size_t len)
+{
+    size_t n = 0;
+    while (n < len && n < 3 && ((unsigned char)text[n] & 0xc0) == 0x80)
+        n++;
+    return n;
+}
+
+/* The text of a stream within `share` bytes, which may be less than what is held. */
+static uint64_t join_text(const struct transcript_item *item, size_t share, struct buf *out)
+{
+    const char *tail = buf_str(&item->tail) + item->tail_skip;
+    size_t tail_len = tail_of(item), head_len = item->text.len;
+    uint64_t omitted = item->omitted;
+    if (omitted == 0 && head_len + tail_len <= share) {
+        buf_append(out, buf_str(&item->text), head_len);
+        buf_append(out, tail, tail_len);
+        return 0;
+    }
+    size_t head = output_whole_prefix(buf_str(&item->text), MIN(head_len, share / 4 * 3));
+    size_t skip = tail_len - MIN(tail_len, share / 4);
+    if (tail_len == 0) { /* all of it came while there was room: the end is in the head, too */
+        size_t rest = MIN(head_len - head, share / 4);
+        tail = buf_str(&item->text) + head_len - rest;
+        tail_len = rest;
+        skip = 0;
+    }
+    skip += skip_cut(tail + skip, tail_len - skip);
+    uint64_t total = item->omitted + head_len + tail_of(item);
+    omitted = total - head - (tail_len - skip);
+    buf_append(out, buf_str(&item->text), head);
+    buf_printf(out, "\n[... %llu bytes left out ...]\n", (unsigned long long)omitted);
+    buf_append(out, tail + skip, tail_len - skip);
+    return omitted;
+}
+
+static void put_stream(struct json_out *json, const struct transcript_item *item, size_t share)
+{
+    _buf_ struct buf text = BUF_INIT(SIZE_MAX / 4);
+    uint64_t omitted = join_text(item, share, &text);
+    json_put_object(json);
+    json_put_member_str(json, "type", "text");
+    json_put_member_str(json, "stream", item->stream == 0 ? "stdout" : "stderr");
+    json_put_member_text(json, "text", buf_str(&text), text.len);
+    if (omitted > 0)
+        json_put_member_int(json, "omitted", (int64_t)omitted);
+    json_put_object_end(json);
+}
+
+static void put_typed(struct json_out *json, const struct transcript_item *item)
+{
+    if (item->hash[0] == '\0') {
+        buf_append_str(json->buf, json->needs_comma ? "," : "");
+        buf_append(json->buf, buf_str(&item->text), item->text.len);
+        buf_append_char(json->buf, '}');
+    } else {
+        buf_printf(json->buf, "%s%s,\"hash\":\"%s\"}", json->needs_comma ? "," : "",
+                   buf_str(&item->text), item->hash);
+    }
+    json->needs_comma = true;
+}
+
+static void put_items(const struct transcript *t, size_t share, struct buf *out)
+{
+    struct json_out json = JSON_OUT(out);
+    json_put_array(&json);
+    for (size_t i = 0; i < t->n_items; i++)
+        if (t->items[i].is_stream)
+            put_stream(&json, &t->items[i], share);
+        else
+            put_typed(&json, &t->items[i]);
+    json_put_array_end(&json);
+}
+
+void transcript_put(const struct transcript *t, struct buf *out)
+{
+    if (t->n_items == 0)
+        return;
+    size_t from = out->len;
+    put_items(t, SIZE_MAX, out);
+    if (out->len - from <= t->max)
+        return;
+    /* Bytes that are no text take more room as JSON. */
+    out->len = from;
+    put_items(t, MAX((t->max - MIN(t->max, t->typed_len)) / ESCAPED_MAX / t->n_items, (size_t)64),
+              out);
+}

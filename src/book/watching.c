@@ -1,0 +1,160 @@
+/* Whoever watches a notebook hears of every change, in order. */
+#include "book/state.h"
+#include "session/output.h"
+
+#define EVENT_BYTES_MAX (8 * MIB)
+
+struct book_watcher {
+    struct list node;
+    struct book *book;
+    book_event_fn fn;
+    void *context;
+};
+
+struct book_watcher *book_watch(struct books *books, const char *id, book_event_fn fn,
+                                void *context, struct err *e)
+{
+    struct book *book = book_ensure(books, id);
+    if (book->n_watchers >= BOOK_WATCHERS_MAX) {
+        err_set(e, ERR_LIMIT, "%d callers watch this notebook already", BOOK_WATCHERS_MAX);
+        err_advise(e, "Close streams of events that nobody reads.");
+        return NULL;
+    }
+    struct book_watcher *watcher = mem_alloc(sizeof(*watcher));
+    watcher->book = book;
+    watcher->fn = fn;
+    watcher->context = context;
+    list_append(&book->watchers, &watcher->node);
+    book->n_watchers++;
+    return watcher;
+}
+
+void book_unwatch(struct book_watcher *watcher)
+{
+    if (watcher == NULL)
+        return;
+    struct book *book = watcher->book;
+    list_remove(&watcher->node);
+    free(watcher);
+    if (book == NULL)
+        return; /* it went before its watchers did */
+    book_hold(book);
+    book->n_watchers--;
+    book_let_go(book);
+}
+
+void book_drop_watchers(struct book *book)
+{
+    LIST_EACH(&book->watchers, node)
+    {
+        struct book_watcher *watcher = CONTAINER_OF(node, struct book_watcher, node);
+        list_remove(&watcher->node);
+        watcher->book = NULL;
+    }
+    book->n_watchers = 0;
+}
+
+void book_emit(struct book *book, const char *name, const struct buf *members)
+{
+    if (!book_is_watched(book))
+        return;
+    _buf_ struct buf json = BUF_INIT(EVENT_BYTES_MAX);
+    buf_printf(&json, "{\"seq\":%llu%s", (unsigned long long)++book->seq,
+               members->len > 0 ? "," : "");
+    buf_append(&json, buf_str(members), members->len);
+    buf_append_char(&json, '}');
+    struct book_event event = {
+        .seq = book->seq, .name = name, .json = buf_str(&json), .len = json.len};
+    book_hold(book);
+    LIST_EACH(&book->watchers, node)
+    {
+        const struct book_watcher *watcher = CONTAINER_OF(node, struct book_watcher, node);
+        watcher->fn(watcher->context, &event);
+    }
+    book_let_go(book);
+}
+
+void book_emit_cell(struct book *book, const char *name, const struct store_cell *cell)
+{
+    if (!book_is_watched(book))
+        return;
+    _buf_ struct buf members = BUF_INIT(EVENT_BYTES_MAX);
+    struct json_out json = JSON_OUT(&members);
+    json_put_key(&json, "cell");
+    book_put_cell(&json, book->id, cell, false);
+    book_emit(book, name, &members);
+}
+
+static void emit_id(struct record *record, const char *name, const char *more)
+{
+    _buf_ struct buf members = BUF_INIT(KIB);
+    buf_printf(&members, "\"id\":\"%s\"%s", record->id, more);
+    book_emit(record->book, name, &members);
+}
+
+void book_emit_record(struct record *record, const char *name)
+{
+    const struct exec *exec = record->exec;
+    if (!book_is_watched(record->book))
+        return;
+    if (strcmp(name, "cell_removed") == 0) {
+        emit_id(record, name, "");
+        return;
+    }
+    bool is_new = strcmp(name, "cell_added") == 0;
+    struct store_cell cell = {.id = record->id,
+                              .number = record->number,
+                              .state = record->state,
+                              .source = is_new ? exec->code : NULL,
+                              .source_len = is_new ? exec->code_len : 0,
+                              .exec_id = record->exec_id,
+                              .count = record->executed_ms > 0 ? record->exec_id : 0,
+                              .revision = is_new ? 1 : 0,
+                              .created_ms = record->created_ms,
+                              .executed_ms = record->executed_ms,
+                              .duration_us = record->duration_us};
+    book_emit_cell(record->book, name, &cell);
+}
+
+void book_emit_text(struct record *record, unsigned stream, const char *bytes, size_t len)
+{
+    if (!book_is_watched(record->book)) {
+        record->n_held[stream] = 0;
+        return;
+    }
+    _buf_ struct buf text = BUF_INIT(EVENT_BYTES_MAX);
+    buf_append(&text, record->held[stream], record->n_held[stream]);
+    buf_append(&text, bytes, len);
+    size_t whole = output_whole_prefix(buf_str(&text), text.len);
+    record->n_held[stream] = (uint8_t)(text.len - whole);
+    memcpy(record->held[stream], buf_str(&text) + whole, text.len - whole);
+    if (whole == 0)
+        return;
+    _buf_ struct buf members = BUF_INIT(EVENT_BYTES_MAX);
+    struct json_out json = JSON_OUT(&members);
+    json_put_member_str(&json, "id", record->id);
+    json_put_member_str(&json, "stream", stream == 0 ? "stdout" : "stderr");
+    json_put_member_text(&json, "text", buf_str(&text), whole);
+    book_emit(record->book, "output", &members);
+}
+
+void book_emit_output(struct record *record, const json_t *output, enum recorder_place place)
+{
+    if (!book_is_watched(record->book))
+        return;
+    _buf_ struct buf members = BUF_INIT(EVENT_BYTES_MAX);
+    struct json_out json = JSON_OUT(&members);
+    json_put_member_str(&json, "id", record->id);
+    if (place != RECORDER_SHOWN)
+        json_put_member_bool(&json, place == RECORDER_VALUE ? "value" : "update", true);
+    json_put_key(&json, "output");
+    json_put_value(&json, output);
+    if (!members.overflowed)
+        book_emit(record->book, "output", &members);
+}
+
+void book_emit_clear(struct record *record, bool waits)
+{
+    if (book_is_watched(record->book))
+        emit_id(record, "output_cleared", waits ? ",\"wait\":true" : ",\"wait\":false");
+}

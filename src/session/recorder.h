@@ -1,0 +1,56 @@
+/* Who writes down what sessions do: the room above this one. It hears of every cell of a listed
+ * session, from the moment it is accepted to its end, and of the sessions themselves.
+ *
+ *   on_queued -> on_begun -> (on_lasting, on_output, on_display, on_clear)... -> on_ended
+ *   on_queued -> on_dropped, if it never began
+ *
+ * A recorder that has nothing to do with a cell leaves its `record` NULL and hears no more of it.
+ */
+#pragma once
+
+#include "session/answer.h"
+
+enum recorder_news {
+    RECORDER_BORN, /* it exists, maybe only in the store */
+    RECORDER_GONE, /* it ended */
+};
+
+enum recorder_place {
+    RECORDER_SHOWN,
+    RECORDER_UPDATED, /* in the place of those with its display_id, if there are any */
+    RECORDER_VALUE,   /* of the last expression */
+};
+
+struct recorder {
+    void (*on_session)(void *context, struct session *session, enum recorder_news news);
+    void (*on_queued)(void *context, struct exec *exec);
+    void (*on_begun)(void *context, struct exec *exec);
+    void (*on_lasting)(void *context, struct exec *exec); /* it is no short cell */
+    void (*on_output)(void *context, struct exec *exec, enum output_stream stream,
+                      const char *bytes, size_t len);
+    /* True: it goes on when exec_displayed was called, which must not be from within. Whoever ends
+     * before is told by on_ended, and not to be called any more. */
+    bool (*on_display)(void *context, struct exec *exec, json_t *output, enum recorder_place place);
+    void (*on_clear)(void *context, struct exec *exec, bool waits);
+    void (*on_ended)(void *context, struct exec *exec, const struct answer_facts *facts);
+    void (*on_dropped)(void *context, struct exec *exec, const char *why);
+};
+
+/* From now on; NULL: nobody. Both are borrowed. */
+void engine_use_recorder(struct engine *engine, const struct recorder *recorder, void *context);
+
+/* What the cell showed is kept; `output` takes its place in the answer. */
+void exec_displayed(struct exec *exec, json_t *output);
+
+/* ---- for the rest of the room ------------------------------------------------------------------
+ */
+
+void recorder_tell(struct session *session, enum recorder_news news);
+void recorder_queued(struct exec *exec);
+void recorder_begun(struct exec *exec);
+void recorder_lasting(struct exec *exec);
+void recorder_output(struct exec *exec, enum output_stream stream, const char *bytes, size_t len);
+bool recorder_display(struct exec *exec, json_t *output, enum recorder_place place);
+void recorder_clear(struct exec *exec, bool waits);
+void recorder_ended(struct exec *exec, const struct answer_facts *facts);
+void recorder_dropped(struct exec *exec, const char *why);

@@ -1,0 +1,118 @@
+#include "session/showing.h"
+
+#include "loop/loop.h"
+#include "session/recorder.h"
+
+/* What the recorder is keeping. */
+struct exec_pending {
+    json_t *output;
+    bool is_update;
+    bool is_value; /* then the verdict waits, and its values are ours */
+    struct head_verdict verdict;
+};
+
+void showing_abandon(struct exec *exec)
+{
+    struct exec_pending *pending = take_ptr(exec->pending);
+    if (pending == NULL)
+        return;
+    json_decref(pending->output);
+    json_decref(pending->verdict.error);
+    json_decref(pending->verdict.names);
+    free(pending);
+}
+
+static void wait_for_recorder(struct exec *exec, json_t *output, bool is_update,
+                              const struct head_verdict *verdict)
+{
+    struct exec_pending *pending = mem_alloc(sizeof(*pending));
+    pending->output = json_incref(output);
+    pending->is_update = is_update;
+    if (verdict != NULL) {
+        pending->is_value = true;
+        pending->verdict = *verdict;
+        json_incref(verdict->error);
+        json_incref(verdict->names);
+    }
+    exec->pending = pending;
+}
+
+static void show(struct exec *exec, json_t *output, bool is_update)
+{
+    if (exec->listener != NULL && exec->listener->on_display != NULL)
+        exec->listener->on_display(exec->context, output, is_update);
+    if (!is_update || !answer_update_output(exec, output))
+        answer_add_output(exec, output);
+    answer_clear_pending(exec);
+}
+
+/* An interpreter that does not wait for the acknowledgement: then neither do we. */
+static void hurry(struct exec *exec)
+{
+    if (exec->pending == NULL)
+        return;
+    show(exec, exec->pending->output, exec->pending->is_update);
+    showing_abandon(exec);
+}
+
+void showing_on_display(struct session *session, json_t *output, bool is_update)
+{
+    struct exec *exec = session->running;
+    hurry(exec);
+    exec_drain(exec);
+    exec_echo(exec, OUTPUT_STDOUT, json_string_value(json_object_get(output, "text")));
+    if (recorder_display(exec, output, is_update ? RECORDER_UPDATED : RECORDER_SHOWN)) {
+        wait_for_recorder(exec, output, is_update, NULL);
+        return;
+    }
+    show(exec, output, is_update);
+    head_ack(session->head);
+}
+
+void showing_on_clear(struct session *session, bool waits)
+{
+    struct exec *exec = session->running;
+    hurry(exec);
+    exec_drain(exec);
+    recorder_clear(exec, waits);
+    if (exec->listener != NULL && exec->listener->on_clear != NULL)
+        exec->listener->on_clear(exec->context, waits);
+    answer_clear(exec, waits);
+    head_ack(session->head);
+}
+
+void showing_on_verdict(struct session *session, const struct head_verdict *verdict)
+{
+    if (session->ending.wish != DEATH_UNWISHED)
+        return; /* it was killed meanwhile: its end is the answer */
+    struct exec *exec = session->running;
+    hurry(exec);
+    exec_drain(exec);
+    if (verdict->value != NULL && recorder_display(exec, verdict->value, RECORDER_VALUE)) {
+        wait_for_recorder(exec, verdict->value, false, verdict);
+        /* It has ended: its time is not to end it once more. */
+        session->alarm = ALARM_NONE;
+        loop_timer_clear(session->timer);
+        return;
+    }
+    exec_conclude(session, verdict);
+}
+
+void exec_displayed(struct exec *exec, json_t *output)
+{
+    struct exec_pending *pending = take_ptr(exec->pending);
+    struct session *session = exec->session;
+    if (pending == NULL)
+        return;
+    if (!pending->is_value) {
+        show(exec, output, pending->is_update);
+        head_ack(session->head);
+    } else if (session->ending.wish == DEATH_UNWISHED) {
+        pending->verdict.value = output;
+        exec_conclude(session, &pending->verdict);
+    }
+    json_decref(pending->output);
+    json_decref(pending->verdict.error);
+    json_decref(pending->verdict.names);
+    free(pending);
+}
