@@ -19,6 +19,9 @@ enum {
     REST_MS = 2,      /* then a cell is not one of a burst */
     CROWDED_MS = 10,  /* between two looks whether the machine has time for a checkpoint */
     CROWDED_MAX_MS = 100,
+    HURRIED_NS = 25000000,      /* a cell that follows a checkpoint so soon goes on with a burst */
+    HURRIED_REST_MS = 20,       /* then a burst is over that a checkpoint was made within */
+    HURRIED_MAX_NS = 500000000, /* from such a checkpoint to the next moment that will do */
     QUIET_MS = 25,
     AWAKE_FOR_ANSWER_NS = 200000, /* a short cell's */
     AWAKE_FOR_NEXT_NS = 150000,   /* the next cell of a caller that does not think */
@@ -55,10 +58,18 @@ void timing_count(struct engine *engine, int change, uint64_t now_ns)
             now_ns + (engine->n_running == 1 ? AWAKE_FOR_ANSWER_NS : AWAKE_FOR_NEXT_NS);
 }
 
+static void note_pace(struct session *session, uint64_t now_ns)
+{
+    if (session->has_rested)
+        session->is_hurried = now_ns - session->rested_ns < HURRIED_NS;
+    session->has_rested = false;
+}
+
 void timing_begin(struct exec *exec)
 {
     exec->started_ns = clock_mono_ns();
     timing_count(exec->session->engine, 1, exec->started_ns);
+    note_pace(exec->session, exec->started_ns);
     arm(exec->session, ALARM_POLL, POLL_AFTER_MS);
 }
 
@@ -72,12 +83,20 @@ static bool ask_stray(struct session *session)
     return !session->head->is_asked && head_ask_names(session->head, NAMES_MAX, &e) == 0;
 }
 
+/* Where a caller's pauses are longer than it meant, because the machine is busy, each would be
+ * taken for a rest, and every few cells would pay for a checkpoint that they do not need. */
+static uint64_t rest_ms(const struct session *session)
+{
+    bool is_burst = session->is_hurried && clock_mono_ns() - session->rested_ns < HURRIED_MAX_NS;
+    return is_burst ? HURRIED_REST_MS : REST_MS;
+}
+
 static void become_idle(struct session *session)
 {
     session_move(session, SESSION_IDLE);
     session->n_crowded = 0;
     if (timeline_is_due(session))
-        session_set_alarm(session, ALARM_REST, REST_MS);
+        session_set_alarm(session, ALARM_REST, rest_ms(session));
     else
         session_set_alarm(session, ALARM_QUIET, QUIET_MS);
 }
@@ -93,7 +112,9 @@ static void on_rest(struct session *session)
         session_set_alarm(session, ALARM_REST, CROWDED_MS);
         return;
     }
-    session_set_alarm(session, ALARM_QUIET, QUIET_MS - REST_MS);
+    session_set_alarm(session, ALARM_QUIET, QUIET_MS - rest_ms(session));
+    session->has_rested = true;
+    session->rested_ns = clock_mono_ns();
     timeline_take(session);
 }
 

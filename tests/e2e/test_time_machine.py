@@ -1,5 +1,7 @@
 """Sessions go back: after crashes by themselves, by undo and redo, in branches and tries."""
 
+import time
+
 import pytest
 
 from harness import host
@@ -139,6 +141,20 @@ def test_undo_and_redo(spawn):
     with pytest.raises(ApiError) as refused:
         session.client.call("POST", f"{session.path}/redo", {})
     assert refused.value.status == 409 and refused.value.advice
+
+
+def test_a_burst_with_pauses_shares_its_checkpoints(spawn):
+    """Whose pauses are no longer than those that a busy machine makes."""
+    session = spawn()
+    session.exec("n = 0")
+    before, began, pauses = rest(session), time.monotonic(), []
+    for _ in range(60):
+        session.exec("n += 1")
+        ended = time.monotonic()
+        time.sleep(0.005)
+        pauses.append(time.monotonic() - ended)
+    took, rests = time.monotonic() - began, sum(pause > 0.015 for pause in pauses)
+    assert rest(session) - before <= 3 + 2 * rests + took / 0.4, (took, pauses)
 
 
 def test_undone_cells_leave_no_process(daemon, spawn):
