@@ -7,7 +7,7 @@ _cella_sessions() {
 _cella() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     local verbs="exec repl continue input interrupt names undo redo try branch tree checkpoints"
-    verbs+=" ps kill plan pipe convert serve stop config doctor bench demo help --help --version"
+    verbs+=" ps kill plan pipe run convert serve stop config doctor bench demo help --help --version"
     local sections="idle live think spawn oneshot past churn load memory node bash"
     local common="--json --help" client="--data --url --key"
     local spec="--runtime --profile --cwd --env --join --agent --binding --idle-timeout"
@@ -18,7 +18,7 @@ _cella() {
     fi
     if [[ ${COMP_WORDS[1]} == convert ]]; then
         local formats="ipynb html markdown script cells-json"
-        [[ $previous == --from || $previous == -f ]] && formats="ipynb cells-json"
+        [[ $previous == --from || $previous == -f ]] && formats="ipynb cells-json script"
         case $previous in
         -t | --to | -f | --from)
             mapfile -t COMPREPLY < <(compgen -W "$formats" -- "$current")
@@ -30,6 +30,16 @@ _cella() {
             ;;
         esac
         return
+    fi
+    if [[ ${COMP_WORDS[1]} == run ]]; then
+        case $previous in
+        -p | --parameter | -r | --raw) return ;;
+        --kernel) mapfile -t COMPREPLY < <(compgen -W "python3 javascript bash" -- "$current") ;;
+        -f | --from) mapfile -t COMPREPLY < <(compgen -W "ipynb cells-json script" -- "$current") ;;
+        -o | --output) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
+        *) [[ $current == -* ]] || mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
+        esac
+        ((${#COMPREPLY[@]} == 0)) || return
     fi
     case $previous in
     -f | --file | -c | --config)
@@ -94,6 +104,10 @@ _cella() {
     tree) words="--ascii $client" ;;
     plan) words="--agent --leave $client" ;;
     pipe) words="--runtime --profile --timeout $client" ;;
+    run)
+        words="--output --parameter --raw --allow-errors --timeout --kernel $spec --from --keep"
+        words+=" $client"
+        ;;
     kill) words="--all $client" ;;
     ps | stop | interrupt | redo | checkpoints) words=$client ;;
     serve) words="--listen --data --config --no-auth --log-format --log-level" ;;

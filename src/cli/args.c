@@ -116,6 +116,23 @@ static int take_flag(struct cli_args *args, const struct cli_flag *flag, const c
     return n_words;
 }
 
+/* "NAME VALUE" asks for two words. They are two entries in `given`, in that order. */
+static int take_values(struct cli_args *args, const struct cli_flag *flag, const char *inlined,
+                       size_t argc, char **argv, struct err *e)
+{
+    size_t at = 1, n_values = strchr(flag->value, ' ') != NULL ? 2 : 1;
+    for (size_t i = 0; i < n_values; i++) {
+        const char *value = i == 0 && inlined != NULL ? inlined : at < argc ? argv[at++] : NULL;
+        if (value == NULL) {
+            err_set(e, ERR_INVALID, "--%s needs %s: %s", flag->name,
+                    n_values > 1 ? "two values" : "a value", flag->value);
+            return err_advise(e, "see: cella %s --help", args->verb->name);
+        }
+        take_flag(args, flag, value, 1);
+    }
+    return (int)at;
+}
+
 /* Parses the flag at argv[0]; returns how many of argv it took, or -1. */
 static int parse_flag(struct cli_args *args, size_t argc, char **argv, struct err *e)
 {
@@ -132,13 +149,9 @@ static int parse_flag(struct cli_args *args, size_t argc, char **argv, struct er
             return err_set(e, ERR_INVALID, "--%s takes no value", flag->name);
         return take_flag(args, flag, "", 1);
     }
-    if (inlined != NULL)
-        return take_flag(args, flag, inlined + (is_long ? 1 : 0), 1);
-    if (argc < 2) {
-        err_set(e, ERR_INVALID, "--%s needs a value: %s", flag->name, flag->value);
-        return err_advise(e, "see: cella %s --help", args->verb->name);
-    }
-    return take_flag(args, flag, argv[1], 2);
+    if (inlined != NULL && is_long)
+        inlined++;
+    return take_values(args, flag, inlined, argc, argv, e);
 }
 
 int cli_args_parse(const struct cli_verb *verb, size_t argc, char **argv, struct cli_args *ret,

@@ -24,7 +24,7 @@ void cli_args_free(struct cli_args *args);
 bool cli_has(const struct cli_args *args, const char *name);
 const char *cli_value(const struct cli_args *args, const char *name); /* NULL if not given */
 /* The values of a flag that may be given again and again, one by one: *at counts them from 0; NULL
- * behind the last. */
+ * behind the last. Of a flag with two values both come, one after the other. */
 const char *cli_value_next(const struct cli_args *args, const char *name, size_t *at);
 
 int cli_parse_duration(const char *text, int64_t *ret_ms, struct err *e); /* 30, 30s, 500ms, 2m */

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-enum { READ_STEP = 64 << 10, HEAD_MAX = 8 << 10 };
+enum { READ_STEP = 64 << 10, HEAD_MAX = 8 << 10, TICK_MS = 250 };
 
 /* --- connecting ------------------------------------------------------------------------------- */
 
@@ -162,11 +162,27 @@ static void write_head(const struct cli_endpoint *p, const struct cli_request *r
     buf_append_str(out, "\r\n");
 }
 
+/* As cli_wait; somebody may want to hear the clock meanwhile. */
+static int wait_ticking(struct exchange *x, short events)
+{
+    const struct cli_request *r = x->request;
+    while (r->on_tick != NULL) {
+        uint64_t tick = clock_mono_ms() + TICK_MS;
+        if (r->deadline_ms != 0 && r->deadline_ms <= tick)
+            break;
+        int ready = cli_wait(x->client->fd, events, tick);
+        if (ready != 0)
+            return ready;
+        r->on_tick(r->context);
+    }
+    return cli_wait(x->client->fd, events, r->deadline_ms);
+}
+
 /* Waits for the connection; a signal is the request's business. */
 static int wait_ready(struct exchange *x, short events, struct err *e)
 {
     for (;;) {
-        int ready = cli_wait(x->client->fd, events, x->request->deadline_ms);
+        int ready = wait_ticking(x, events);
         if (ready > 0)
             return 0;
         if (ready == 0)

@@ -33,7 +33,9 @@ struct cli_request {
     cli_on_event on_event; /* if set a stream is asked for, and its events come here */
     /* A signal arrived while waiting. False gives up. NULL: every signal does. */
     bool (*on_signal)(void *context, int signo);
-    void *context; /* of both */
+    /* Called about four times a second while nothing arrives. May be NULL. */
+    void (*on_tick)(void *context);
+    void *context; /* of all three */
 };
 
 struct cli_reply {

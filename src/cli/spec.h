@@ -9,7 +9,11 @@
 #define CLI_FLAGS_SPEC                                                                             \
     {"runtime", 'r', "NAME", "the new session's language: python (the default), node or bash"},    \
         {"profile", 'p', "NAME", "its libraries, for Python: 'min' or 'data' (the default)"},      \
-        {"cwd", 'C', "DIR", "where it starts, below /workspace; made if it is not there"},         \
+        CLI_FLAGS_SPEC_REST
+
+/* For verbs to which -r and -p mean something else. */
+#define CLI_FLAGS_SPEC_REST                                                                        \
+    {"cwd", 'C', "DIR", "where it starts, below /workspace; made if it is not there"},             \
         {"env", 'e', "NAME=VALUE", "a variable of its environment; NAME alone: as it is here"},    \
         {"join", 'j', "ID", "share the sandbox and the files of this session"},                    \
         {"agent", 0, "NAME", "make it on behalf of this agent of the configuration"},              \

@@ -13,7 +13,7 @@ struct cli_args;
 struct cli_flag {
     const char *name;  /* "timeout", given as --timeout; NULL ends the list */
     char letter;       /* 'f', given as -f; 0 if there is none */
-    const char *value; /* what follows it, "DURATION"; NULL: a switch */
+    const char *value; /* what follows it, "DURATION" or "NAME VALUE"; NULL: a switch */
     const char *doc;
 };
 
@@ -46,6 +46,7 @@ extern const struct cli_verb cli_serve_verb;
 extern const struct cli_verb cli_stop_verb;
 extern const struct cli_verb cli_exec_verb;
 extern const struct cli_verb cli_repl_verb;
+extern const struct cli_verb cli_run_verb;
 extern const struct cli_verb cli_continue_verb;
 extern const struct cli_verb cli_input_verb;
 extern const struct cli_verb cli_interrupt_verb;

@@ -17,6 +17,9 @@ enum notebook_format {
 int notebook_read(const char *text, size_t len, struct document **ret, struct err *e);
 int notebook_read_ipynb(const char *text, size_t len, struct document **ret, struct err *e);
 int notebook_read_cells_json(const char *text, size_t len, struct document **ret, struct err *e);
+/* A program of a language that Cella runs; cells begin at "# %%". */
+int notebook_read_script(const char *text, size_t len, const char *runtime, struct document **ret,
+                         struct err *e);
 
 int notebook_write(const struct document *doc, enum notebook_format format, struct buf *out,
                    struct err *e);

@@ -597,7 +597,7 @@ def test_mistakes_are_told(convert, tmp_path):
         ([], 64, "name one notebook"), (["missing.ipynb", "-o", "x.html"], 66, "missing.ipynb"),
         (["in.ipynb"], 64, "does not say its format"), (["in.ipynb", "-o", "x.zip"], 64, "suffix"),
         (["in.ipynb", "--to", "pdf"], 64, "pdf"),
-        (["in.ipynb", "--from", "html", "--to", "ipynb"], 64, "ipynb or cells-json"),
+        (["in.ipynb", "--from", "html", "--to", "ipynb"], 64, "cells-json or script"),
         (["in.ipynb", "--to", "html", "--json"], 64, "standard output"),
         (["in.ipynb", "--from", "cells-json", "-o", "x.html"], 64, "code"),
         (["in.ipynb", "-o", "no/such/folder/x.html"], 64, "cannot be written"),

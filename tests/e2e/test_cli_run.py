@@ -1,0 +1,390 @@
+"""`cella run`: a notebook from beginning to end, its outputs checked by Jupyter's own tools."""
+
+import json
+import os
+import pty
+import select
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from harness.shell import Shell
+
+nbformat = pytest.importorskip("nbformat")
+v4 = nbformat.v4
+
+pytestmark = [pytest.mark.one_mode, pytest.mark.brief]
+
+
+class Runner(Shell):
+    """Runs notebooks of one folder."""
+
+    def __init__(self, daemon, folder):
+        super().__init__(daemon.binary, daemon.user, daemon.data)
+        self.folder = folder
+
+    def options(self):
+        return {**super().options(), "cwd": self.folder}
+
+    def write(self, cells, name="in.ipynb", **metadata):
+        notebook = v4.new_notebook(cells=[c if isinstance(c, dict) else v4.new_code_cell(c)
+                                          for c in cells], metadata=metadata)
+        (self.folder / name).write_text(nbformat.writes(notebook))
+        return name
+
+    def read(self, name="out.ipynb"):
+        notebook = nbformat.reads((self.folder / name).read_text(), 4)
+        nbformat.validate(notebook)
+        return notebook
+
+    def run(self, cells, *options, check=0, **metadata):
+        """The notebook that came out of it."""
+        self.done = self("run", self.write(cells, **metadata), "-o", "out.ipynb", *options)
+        assert self.done.returncode == check, self.done
+        return self.read()
+
+
+@pytest.fixture
+def runner(daemon, tmp_path):
+    return Runner(daemon, tmp_path)
+
+
+def tagged(source, *tags):
+    return v4.new_code_cell(source, metadata={"tags": list(tags)})
+
+
+def kinds(cell):
+    return [o["output_type"] for o in cell.outputs]
+
+
+def text(cell):
+    return "".join(o.get("text", "") for o in cell.outputs)
+
+
+# what is collected
+
+
+def test_every_output_is_in_its_place(runner):
+    made = runner.run([
+        v4.new_markdown_cell("# Title"),
+        "import sys\nprint('a')\nprint('b')\ndisplay('shown')\nprint('c')\n"
+        "plt.plot([1]); plt.show()\nprint('w', file=sys.stderr)\n6 * 7",
+        "pd.DataFrame({'x': [1, 2]})",
+        "x = 1",
+    ])
+    markdown, first, second, third = made.cells
+    assert markdown.source == "# Title"
+    assert [(c.execution_count, kinds(c)) for c in (second, third)] == [
+        (2, ["execute_result"]), (3, [])]
+    assert kinds(first) == ["stream", "display_data", "stream", "display_data", "stream",
+                            "execute_result"]
+    assert [o.text for o in first.outputs if "text" in o] == ["a\nb\n", "c\n", "w\n"]
+    assert first.outputs[1].data["text/plain"] == "'shown'"
+    assert first.outputs[3].data["image/png"].startswith("iVBOR")
+    assert first.outputs[5].data["text/plain"] == "42"
+    assert "<table" in second.outputs[0].data["text/html"]
+    own = first.metadata["mcp_repl"]
+    assert own["state"] == "COMPLETED" and own["execution_time"] > 0 and own["executed_at"]
+    assert first.metadata["execution"]["shell.execute_reply"] >= own["executed_at"]
+    assert "4 of 4" not in runner.done.stdout and "3 of 3 code cells" in runner.done.stdout
+
+
+def test_displays_are_updated_also_in_earlier_cells_and_cleared(runner):
+    made = runner.run([
+        "handle = display('one', display_id='k')\nprint('x')",
+        "handle.update('two')",
+        "from IPython.display import clear_output\n"
+        "for i in range(3):\n    clear_output(wait=True)\n    print(i)",
+        "print('x')\nclear_output()",
+        "print('kept')\nclear_output(wait=True)",
+    ])
+    assert made.cells[0].outputs[0].data["text/plain"] == "'two'"
+    assert kinds(made.cells[1]) == []
+    assert [text(c) for c in made.cells[2:]] == ["2\n", "", "kept\n"]
+
+
+def test_an_output_that_no_event_can_hold_is_not_lost(runner):
+    made = runner.run(["from IPython.display import HTML\nprint('before')\n"
+                       "import os, base64\nfrom PIL import Image\n"
+                       "display(Image.frombytes('RGB', (1300, 1300), os.urandom(1300 * 1300 * 3)))"
+                       "\n'value'"])
+    by_kind = {o["output_type"]: o for o in made.cells[0].outputs}
+    assert by_kind["stream"]["text"] == "before\n"
+    assert len(by_kind["display_data"]["data"]["image/png"]) > 4 << 20
+    assert by_kind["execute_result"]["data"]["text/plain"] == "'value'"
+
+
+def test_old_outputs_do_not_pretend_to_be_of_this_run(runner):
+    def old():
+        return v4.new_code_cell("print('new')", execution_count=40, outputs=[
+            v4.new_output("stream", name="stdout", text="old")])
+    made = runner.run([old(), "1/0", old(), v4.new_code_cell("  \n")], check=1)
+    assert [(c.execution_count, text(c)) for c in made.cells] == [
+        (1, "new\n"), (2, ""), (None, ""), (None, "")]
+    assert [c.metadata["mcp_repl"]["state"] for c in made.cells] == [
+        "COMPLETED", "ERROR", "IDLE", "IDLE"]
+
+
+def test_cells_tagged_skip_execution_stay_as_they_are(runner):
+    skipped = tagged("1/0", "skip-execution")
+    skipped.outputs = [v4.new_output("stream", name="stdout", text="old")]
+    made = runner.run([skipped, "1"])
+    assert (text(made.cells[0]), made.cells[1].execution_count) == ("old", 1)
+
+
+def test_input_is_at_its_end(runner):
+    made = runner.run(["try:\n    input('?')\nexcept EOFError:\n    print('none')"])
+    assert text(made.cells[0]) == "none\n"
+
+
+# errors
+
+
+def test_a_failure_ends_the_run_and_is_told(runner):
+    made = runner.run(["x = 1", "def f():\n    return 1 / 0\nf()", "x = 2"], check=1)
+    error = made.cells[1].outputs[-1]
+    assert (error.ename, error.evalue) == ("ZeroDivisionError", "division by zero")
+    assert error.traceback[-1].startswith("ZeroDivisionError")
+    assert made.cells[2].execution_count is None
+    assert "In [2], cell 1 (counted from 0), failed" in runner.done.stderr
+    assert "return 1 / 0" in runner.done.stderr
+    assert "2 of 3 code cells ran" in runner.done.stderr and runner.done.stdout == ""
+
+
+def test_errors_can_be_allowed(runner):
+    made = runner.run(["1/0", "print('on')"], "--allow-errors")
+    assert text(made.cells[1]) == "on\n" and "1 failed" in runner.done.stdout
+    made = runner.run([tagged("1/0", "raises-exception"), "print('on')"])
+    assert text(made.cells[1]) == "on\n"
+
+
+def test_a_cell_has_its_time(runner):
+    began = time.monotonic()
+    made = runner.run(["print('x')\nwhile True: pass", "1"], "--timeout", "500ms", check=1)
+    assert time.monotonic() - began < 20
+    assert made.cells[0].metadata["mcp_repl"]["state"] == "TIMEOUT"
+    assert text(made.cells[0]) == "x\n" and kinds(made.cells[0])[-1] == "error"
+
+
+def test_a_cell_that_ends_its_interpreter(runner):
+    made = runner.run(["x = 5", "import os; os._exit(3)", "6 * 7"], "--allow-errors")
+    assert made.cells[1].metadata["mcp_repl"]["state"] == "DIED"
+    assert made.cells[1].outputs[-1].traceback
+    assert made.cells[2].outputs[0].data["text/plain"] == "42"
+
+
+def test_json_for_programs(runner):
+    runner.write(["1", "1/0"])
+    done = runner("run", "in.ipynb", "-o", "out.ipynb", "--json", check=1)
+    told = json.loads(done.stdout)
+    assert (told["status"], told["code_cells"], told["ran"], told["failed"]) == ("failed", 2, 2, 1)
+    assert told["failed_cell"]["number"] == 1
+    assert told["failed_cell"]["error"]["name"] == "ZeroDivisionError"
+    assert [c["state"] for c in told["cells"]] == ["COMPLETED", "ERROR"]
+    assert told["session_id"] is None
+
+
+@pytest.mark.parametrize("args, words", [
+    ([], "name one notebook"),
+    (["in.ipynb", "again.ipynb"], "name one notebook"),
+    (["in.ipynb", "-p", "x"], "two values"),
+    (["in.ipynb", "-p", "1x", "2"], "no name of a parameter"),
+    (["in.ipynb", "-p", "x", "[1,"], "looks like JSON"),
+    (["in.ipynb", "--timeout", "soon"], "no"),
+    (["in.ipynb", "--kernel", "ir"], "no runtime for the kernel"),
+    (["in.ipynb", "-o", "out.py"], "no place for outputs"),
+    (["in.ipynb", "-o", "-", "--json"], "standard output"),
+    (["-"], "-o out.ipynb"),
+    (["in.ipynb", "-o", "no/such/folder.ipynb"], "cannot be written"),
+])
+def test_mistakes_are_told_before_anything_runs(runner, args, words):
+    runner.write(["open('/workspace/ran', 'w')"])
+    done = runner("run", *args)
+    assert done.returncode not in (0, 1) and words in done.stderr + done.stdout, done
+
+
+def test_a_language_that_cella_does_not_run(runner):
+    runner.write(["1"], kernelspec={"name": "ir", "display_name": "R", "language": "R"})
+    done = runner("run", "in.ipynb")
+    assert done.returncode == 64 and "language is R" in done.stderr
+
+
+# parameters
+
+
+def test_parameters_go_behind_the_defaults(runner):
+    cells = ["first = 1", tagged("a = 1\nb = 2\nc = 'x'", "parameters"), "print([a, b, c])"]
+    options = ["-p", "a", "-2.5", "-p", "b", "[1, null, true, {\"k\": 0.1}]", "-r", "c", "007"]
+    made = runner.run(cells, *options)
+    assert made.cells[2].metadata["tags"] == ["injected-parameters"]
+    assert text(made.cells[3]) == "[-2.5, [1, None, True, {'k': 0.1}], '007']\n"
+    # The result of a run can be run again: its parameters are replaced.
+    runner("run", "out.ipynb", "-o", "again.ipynb", "-p", "a", "5", check=0)
+    again = runner.read("again.ipynb")
+    assert len(again.cells) == 4 and text(again.cells[3]) == "[5, 2, 'x']\n"
+
+
+@pytest.mark.parametrize("given, seen", [
+    ("12", "12"), ("-0.5", "-0.5"), ("+.5", "0.5"), ("1e3", "1000.0"), ("true", "True"),
+    ("False", "False"), ("None", "None"), ("null", "None"), ("~", "None"), ("007", "'007'"),
+    ("123456789012345678901234567890", "123456789012345678901234567890"), ("", "''"),
+    ("it's \"quoted\" \\ {x}\n\t", "'it\\'s \"quoted\" \\\\ {x}\\n\\t'"), ("[]", "[]"),
+    ("\"12\"", "'12'"), ("1.2.3", "'1.2.3'"), ("ünï 🎉", "'ünï 🎉'"), ("-", "'-'"),
+    ("{\"__proto__\": {\"a\": []}}", "{'__proto__': {'a': []}}"), ("\"\\u0000\"", "'\\x00'"),
+])
+def test_what_a_value_is(runner, given, seen):
+    made = runner.run(["print(repr(x))"], "-p", "x", given)
+    assert text(made.cells[1]) == seen + "\n"
+
+
+JAVASCRIPT = {"kernelspec": {"name": "javascript", "display_name": "JS", "language": "javascript"}}
+BASH = {"kernelspec": {"name": "bash", "display_name": "Bash", "language": "bash"}}
+
+
+def test_node(runner):
+    value = {"k": [1, None, True, "it's \u2028\n"], "__proto__": 5}
+    made = runner.run([tagged("let x = 1;", "parameters"), "console.log(JSON.stringify(x))",
+                       "x.k.length"], "-p", "x", json.dumps(value), **JAVASCRIPT)
+    assert json.loads(text(made.cells[2])) == value
+    assert made.cells[3].outputs[0].data["text/plain"] == "4"
+    assert made.metadata.kernelspec.name == "javascript"
+
+
+def test_bash(runner):
+    made = runner.run([tagged("x=1", "parameters"), "echo \"$x|${l[1]}|${m[b c]}|$n|$z|\""],
+                      "-p", "x", "it's $HOME `id`", "-p", "l", "[1, \"a b\"]",
+                      "-p", "m", "{\"b c\": false}", "-p", "n", "1.50", "-p", "z", "null", **BASH)
+    assert text(made.cells[2]) == "it's $HOME `id`|a b|false|1.50||\n"
+    made = runner.run(["echo x; (exit 3)", "echo y"], check=1, **BASH)
+    assert made.cells[0].outputs[-1].ename == "ExitStatus"
+
+
+# where it comes from and goes to
+
+
+def test_a_script_with_cells(runner):
+    (runner.folder / "code.py").write_text(
+        "import math\n\n# %% [markdown]\n# # Title\n#\n# text\n\n"
+        "# %% tags=[\"parameters\"]\nx = 1\n\n#%% named\nprint(x)\n# %%%% no mark\n")
+    runner("run", "code.py", "-p", "x", "2", check=0)
+    made = runner.read("code.out.ipynb")
+    assert [c.cell_type for c in made.cells] == ["code", "markdown", "code", "code", "code"]
+    assert made.cells[1].source == "# Title\n\ntext"
+    assert made.cells[4].source == "print(x)\n# %%%% no mark" and text(made.cells[4]) == "2\n"
+    (runner.folder / "code.sh").write_text("echo $((6 * 7))\n")
+    runner("run", "code.sh", "-o", "sh.ipynb", check=0)
+    assert text(runner.read("sh.ipynb").cells[0]) == "42\n"
+
+
+def test_standard_streams_pages_and_its_own_place(runner):
+    name = runner.write(["print('hello')"])
+    source = (runner.folder / name).read_text()
+    done = runner("run", "-", "-o", "-", stdin=source, check=0)
+    assert nbformat.reads(done.stdout, 4).cells[0].outputs[0].text == "hello\n"
+    runner("run", name, "-o", "page.html", check=0)
+    assert "hello" in (runner.folder / "page.html").read_text()
+    runner("run", name, "-o", name, check=0)
+    assert text(runner.read(name).cells[0]) == "hello\n"
+    assert json.loads(runner("run", name, "-o", "/dev/null", "--json", check=0).stdout)["ran"] == 1
+
+
+def test_another_language_than_the_notebook_says(runner):
+    made = runner.run(["console.log(1 + 1)"], "--kernel", "node")
+    assert text(made.cells[0]) == "2\n" and made.metadata.kernelspec.name == "javascript"
+
+
+def test_the_session_ends_unless_it_is_kept(runner, client):
+    before = {s.session_id for s in client.sessions()}
+    runner.run(["x = 41"])
+    assert {s.session_id for s in client.sessions()} <= before
+    runner.run(["x = 41"], "--keep")
+    session_id = runner.done.stderr.split()[1]
+    assert runner("exec", "-s", session_id, "x + 1", check=0).stdout == "42\n"
+    runner("kill", session_id, check=0)
+
+
+@pytest.mark.skipif(not shutil.which("jupyter"), reason="jupyter-nbconvert is not installed")
+def test_nbconvert_opens_what_came_out(runner):
+    runner.run([v4.new_markdown_cell("# T"), "print('there it is')\nplt.plot([1]); plt.show()",
+                "pd.DataFrame({'x': [1]})", "1/0"], "--allow-errors")
+    subprocess.run(["jupyter", "nbconvert", "--to", "html", "out.ipynb"], check=True,
+                   capture_output=True, timeout=120, cwd=runner.folder,
+                   env={**os.environ, "HOME": str(runner.folder)})
+    page = (runner.folder / "out.html").read_text()
+    assert "there it is" in page and "data:image/png" in page and "ZeroDivisionError" in page
+
+
+# while it runs
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def has_run(runner, n, name="out.ipynb"):
+    path = runner.folder / name
+    if not path.exists():
+        return False
+    cells = json.loads(path.read_text())["cells"]  # never half of one
+    return sum(c["execution_count"] is not None for c in cells) >= n
+
+
+SLOW = ["print('first')", "print('second')", "import time\ntime.sleep(60)"]
+
+
+def test_a_kill_leaves_what_ran(runner):
+    runner.write(SLOW)
+    process = runner.start("run", "in.ipynb", "-o", "out.ipynb")
+    wait_for(lambda: has_run(runner, 2))
+    process.kill()
+    process.communicate()
+    assert [text(c) for c in runner.read().cells] == ["first\n", "second\n", ""]
+    assert not list(runner.folder.glob("*~"))
+
+
+def test_ctrl_c_interrupts_the_cell_and_ends_the_run(runner):
+    runner.write(SLOW)
+    process = runner.start("run", "in.ipynb", "-o", "out.ipynb")
+    wait_for(lambda: has_run(runner, 2))
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130 and b"KeyboardInterrupt" in errors, errors
+    assert runner.read().cells[2].metadata["mcp_repl"]["state"] == "INTERRUPTED"
+
+
+def test_a_termination_leaves_no_session(runner, client):
+    before = {s.session_id for s in client.sessions()}
+    runner.write(SLOW)
+    process = runner.start("run", "in.ipynb", "-o", "out.ipynb")
+    wait_for(lambda: has_run(runner, 2))
+    process.terminate()
+    process.communicate(timeout=30)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert {s.session_id for s in client.sessions() if s.state != "dead"} <= before
+    assert text(runner.read().cells[1]) == "second\n"
+
+
+def test_progress_is_shown_to_people(runner):
+    runner.write(["x = 1", "# a comment\x1b[2J\nimport time\ntime.sleep(1.5)"])
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([runner.binary, "run", "in.ipynb"], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=theirs, **runner.options())
+    os.close(theirs)
+    seen = b""
+    while select.select([ours], [], [], 30)[0]:
+        try:
+            seen += os.read(ours, 4096)
+        except OSError:
+            break
+    os.close(ours)
+    assert process.communicate(timeout=30)[0] and process.returncode == 0
+    assert b"cell 1 of 2: x = 1" in seen and b"cell 2 of 2: # a comment" in seen
+    assert b"\x1b[2J" not in seen and b"  1s" in seen
+    assert seen.endswith(b"\r\x1b[K")
