@@ -69,10 +69,10 @@ static int set_filter(void)
     if (filter == NULL)
         return -ENOMEM;
     int error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(read), 1,
-                                 SCMP_A0(SCMP_CMP_EQ, STDIN_FILENO));
+                                 SCMP_A0(SCMP_CMP_EQ, STDIN_FILENO, 0));
     if (error == 0)
         error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(write), 1,
-                                 SCMP_A0(SCMP_CMP_EQ, STDOUT_FILENO));
+                                 SCMP_A0(SCMP_CMP_EQ, STDOUT_FILENO, 0));
     if (error == 0)
         error = allow_memory(filter);
     if (error == 0)
