@@ -126,12 +126,12 @@ static void on_later(void *context)
     call->fn(call);
 }
 
-void book_call_later(struct book_call *call, void (*fn)(struct book_call *call))
+void book_call_later(struct book_call *call, void (*fn)(struct book_call *call), uint64_t in_ms)
 {
     call->fn = fn;
     if (call->later == NULL)
         call->later = loop_timer_new(call->books->loop, on_later, call);
-    loop_timer_set(call->later, 0);
+    loop_timer_set(call->later, in_ms);
 }
 
 /* ---- notebooks whose time is over --------------------------------------------------------------
@@ -249,7 +249,12 @@ void books_free(struct books *books)
         struct book_call *call = CONTAINER_OF(list_first(&books->calls), struct book_call, node);
         if (call->asked != NULL)
             store_forget(call->asked);
-        book_call_end(call);
+        if (call->is_busy) {
+            call->is_forgotten = true;
+            list_remove(&call->node);
+        } else {
+            book_call_end(call);
+        }
     }
     size_t at = 0;
     const char *id;

@@ -122,7 +122,7 @@ struct book_call *book_change(struct books *books, const char *id, const struct 
         change->source_len = asked->to->source_len;
     }
     if (book != NULL && book->has_session && begin_row(books, book, &change->refusal) < 0) {
-        book_call_later(&change->call, on_refused);
+        book_call_later(&change->call, on_refused, 0);
         return &change->call;
     }
     if (book != NULL) {
@@ -257,6 +257,6 @@ struct book_call *book_delete(struct books *books, const char *id, store_done_fn
     delete->call.asked =
         store_delete_notebook(books->store, id, on_deleted, delete, &delete->refusal);
     if (delete->call.asked == NULL)
-        book_call_later(&delete->call, on_not_deleted);
+        book_call_later(&delete->call, on_not_deleted, 0);
     return &delete->call;
 }

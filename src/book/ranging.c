@@ -58,7 +58,8 @@ static void tell(struct range_call *range, const char *state, bool is_failure)
     range->at++;
     if (is_failure && !range->goes_on)
         range->at = range->n_cells;
-    book_call_later(&range->call, run_next); /* the session is in the middle of its own affairs */
+    book_call_later(&range->call, run_next,
+                    0); /* the session is in the middle of its own affairs */
 }
 
 /* Nobody is there to type: the line that it waits for is the end of input. */
@@ -110,7 +111,7 @@ static void on_run(void *context, struct exec *exec, const struct err *e)
         return;
     if (e->code == ERR_NOT_FOUND && range->at + 1 < range->n_cells) { /* removed meanwhile */
         range->at++;
-        book_call_later(&range->call, run_next);
+        book_call_later(&range->call, run_next, 0);
         return;
     }
     memcpy(range->failed, range->cells[range->at], sizeof(range->failed));

@@ -157,6 +157,8 @@ static bool on_display(void *context, struct exec *exec, json_t *output, enum re
 {
     (void)context;
     struct record *record = exec->record;
+    if (picture_is(output) && picture_keep(record, output, place))
+        return true;
     if (place == RECORDER_VALUE)
         transcript_conclude(&record->transcript, output, true);
     else
@@ -247,6 +249,11 @@ static void on_session(void *context, struct session *session, enum recorder_new
 {
     struct books *books = context;
     struct book *book = book_ensure(books, session->id);
+    if (news == RECORDER_GONE) {
+        struct book_gone *gone = &books->gone[books->n_gone++ % BOOK_GONE_MAX];
+        memcpy(gone->id, session->id, sizeof(gone->id));
+        gone->at_ms = clock_mono_ms();
+    }
     book_hold(book);
     book->has_session = news == RECORDER_BORN;
     book_let_go(book);

@@ -1,4 +1,5 @@
 /* Running cells that a notebook has. */
+#include "base/clock.h"
 #include "book/state.h"
 #include "session/session.h"
 
@@ -43,6 +44,19 @@ static void start(struct run_call *run, struct session *session)
     book_call_end(&run->call);
 }
 
+/* Milliseconds until what the last session of this id left is removed: a new one's would go, too.
+ */
+static uint64_t time_to_wait(const struct books *books, const char *id)
+{
+    uint64_t now_ms = clock_mono_ms(), wait_ms = 0;
+    for (size_t i = 0; i < BOOK_GONE_MAX; i++) {
+        const struct book_gone *gone = &books->gone[i];
+        if (gone->at_ms > 0 && gone->at_ms + BOOK_GONE_MS > now_ms && strcmp(gone->id, id) == 0)
+            wait_ms = MAX(wait_ms, gone->at_ms + BOOK_GONE_MS - now_ms);
+    }
+    return wait_ms;
+}
+
 /* There is no session any more: one of the same id takes its place. */
 static void on_notebook(void *context, const struct store_notebook *row, const struct err *e)
 {
@@ -81,6 +95,12 @@ static void on_notebook(void *context, const struct store_notebook *row, const s
         start(run, session);
 }
 
+static void bring_back(struct book_call *call)
+{
+    struct run_call *run = (struct run_call *)call;
+    call->asked = store_get_notebook(call->books->store, run->id, on_notebook, run);
+}
+
 static void on_cell(void *context, const struct store_cell *cell, const struct err *e)
 {
     struct run_call *run = context;
@@ -107,7 +127,7 @@ static void on_cell(void *context, const struct store_cell *cell, const struct e
     if (session != NULL && session->state != SESSION_DEAD)
         start(run, session);
     else
-        run->call.asked = store_get_notebook(books->store, run->id, on_notebook, run);
+        book_call_later(&run->call, bring_back, time_to_wait(books, run->id));
 }
 
 struct book_call *book_run(struct books *books, const char *id, const char *cell,

@@ -10,13 +10,25 @@
 
 struct loop_timer;
 
+enum {
+    BOOK_GONE_MAX = 64,  /* sessions of which is known when they ended */
+    BOOK_GONE_MS = 1000, /* after which nothing of an ended one is being removed any more */
+};
+
+struct book_gone {
+    char id[UUID_SIZE];
+    uint64_t at_ms; /* monotonic; 0: none */
+};
+
 struct books {
     struct engine *engine;
     struct store *store;
     uv_loop_t *loop;
     struct books_config config;
-    struct map books;        /* by id: those with a session, and those that somebody watches */
-    struct list calls;       /* of struct book_call: those under way */
+    struct map books;  /* by id: those with a session, and those that somebody watches */
+    struct list calls; /* of struct book_call: those under way */
+    struct book_gone gone[BOOK_GONE_MAX];
+    size_t n_gone;           /* ever: the next takes the place of the oldest */
     struct loop_timer *tidy; /* looks for notebooks whose time is over */
     bool is_closing;
 };
@@ -63,6 +75,7 @@ struct record {
 struct book_call {
     struct list node; /* in the list of calls under way */
     struct books *books;
+    bool is_busy;                        /* a worker has it in hand: it ends itself */
     bool is_forgotten;                   /* nobody is to be told */
     struct store_call *asked;            /* NULL: none */
     struct loop_timer *later;            /* NULL: nothing is to be done later */
@@ -84,8 +97,8 @@ int book_refuse_missing(const char *id, struct err *e);
 
 void *book_call_new(struct books *books, size_t size, void (*end)(struct book_call *call));
 void book_call_end(struct book_call *call);
-/* From the loop, soon. */
-void book_call_later(struct book_call *call, void (*fn)(struct book_call *call));
+/* From the loop. */
+void book_call_later(struct book_call *call, void (*fn)(struct book_call *call), uint64_t in_ms);
 
 /* ---- recording.c -------------------------------------------------------------------------------
  */

@@ -247,7 +247,7 @@ def png_size(output):
 
 
 def test_plt_show_gives_an_image(data_session):
-    result = data_session.exec("plt.plot([1, 2, 3]); plt.show()")
+    result = data_session.exec("plt.plot([1, 2, 3]); plt.show()", images="inline")
     (image,) = result["outputs"]
     assert (image["type"], image["format"]) == ("image", "png")
     assert png_size(image) == (image["width"], image["height"])
@@ -397,11 +397,12 @@ NOISE = "_ = plt.imshow(np.random.rand(300, 300), interpolation='nearest'); plt.
 
 def test_a_picture_larger_than_the_default_budget_arrives(spawn):
     session = spawn("data")
-    (image,) = session.exec(NOISE)["outputs"]
+    (image,) = session.exec(NOISE, images="inline")["outputs"]
     assert image["type"] == "image" and len(image["data"]) > 65536
 
 
 def test_a_budget_that_the_caller_sets_counts_pictures_too(spawn):
     session = spawn("data")
-    result = session.exec(NOISE, budget=4096)
-    assert result["truncated"] and "left out" in result["outputs"][0]["text"]
+    result = session.exec(NOISE, budget=4096, images="inline")
+    assert result["truncated"] and "data" not in result["outputs"][0]
+    assert result["outputs"][0]["ref"].startswith("notebook://")

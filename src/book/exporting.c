@@ -1,0 +1,246 @@
+/* A notebook as a document: its rows are collected page by page, then a worker parses what they
+ * hold and fetches the images. */
+#include "base/clock.h"
+#include "blob/blob.h"
+#include "book/state.h"
+#include "notebook/output.h"
+#include "wire/base64.h"
+
+#include <uv.h>
+
+enum { PAGE = 200 };
+#define IMAGE_BYTES_MAX (64 * MIB)
+
+/* JSON of a cell, until the worker has parsed it. */
+struct raw_cell {
+    char *outputs, *metadata; /* NULL: none */
+    size_t outputs_len, metadata_len;
+};
+
+struct export_call {
+    struct book_call call;
+    char id[UUID_SIZE];
+    uv_work_t work;
+    struct document *doc;
+    char *metadata; /* JSON; NULL: none */
+    struct raw_cell *raw;
+    size_t n_raw;
+    uint64_t n_read; /* cells */
+    uint64_t bytes;  /* of what was collected, then of the images as well */
+    int blobs;
+    book_document_fn fn;
+    void *context;
+};
+
+static void end_export(struct book_call *call)
+{
+    struct export_call *x = (struct export_call *)call;
+    for (size_t i = 0; i < x->n_raw; i++) {
+        free(x->raw[i].outputs);
+        free(x->raw[i].metadata);
+    }
+    free(x->raw);
+    free(x->metadata);
+    notebook_free(x->doc);
+}
+
+static void finish(struct export_call *x, const struct err *e)
+{
+    if (!x->call.is_forgotten)
+        x->fn(x->context, e == NULL ? take_ptr(x->doc) : NULL, e);
+    book_call_end(&x->call);
+}
+
+/* ---- the worker --------------------------------------------------------------------------------
+ */
+
+/* One JSON value of ours. NULL if it is none. */
+static json_t *parse(const char *text, size_t len)
+{
+    static const struct json_limits limits = {.depth = NOTEBOOK_DEPTH_MAX,
+                                              .values = NOTEBOOK_VALUES_MAX};
+    struct err ignored;
+    _buf_ struct buf wrapped = BUF_INIT(NOTEBOOK_BYTES_MAX);
+    _json_ json_t *object = NULL;
+    buf_append_str(&wrapped, "{\"v\":");
+    buf_append(&wrapped, text, len);
+    buf_append_char(&wrapped, '}');
+    if (json_read_file_object(buf_str(&wrapped), wrapped.len, &limits, &object, &ignored) < 0)
+        return NULL;
+    return json_incref(json_object_get(object, "v"));
+}
+
+static json_t *read_image(struct export_call *x, const char *hex, bool is_svg)
+{
+    struct blob_hash hash;
+    _free_ char *data = NULL;
+    size_t len;
+    if (blob_parse_hex(hex, &hash) < 0 ||
+        blob_read(x->blobs, &hash, IMAGE_BYTES_MAX, &data, &len) < 0 ||
+        x->bytes + len > NOTEBOOK_BYTES_MAX)
+        return NULL;
+    x->bytes += len / 3 * 4;
+    if (is_svg)
+        return json_stringn(data, len);
+    _buf_ struct buf text = BUF_INIT(2 * IMAGE_BYTES_MAX);
+    base64_encode(&text, data, len);
+    return json_stringn_nocheck(buf_str(&text), text.len);
+}
+
+static void fill_in(struct export_call *x, json_t *output)
+{
+    const char *hash = json_string_value(json_object_get(output, "hash"));
+    bool is_svg = output_type(output) == OUTPUT_SVG;
+    const char *member = is_svg ? "svg" : "data";
+    json_t *data = hash != NULL ? read_image(x, hash, is_svg) : NULL;
+    if (data != NULL)
+        json_object_set_new(output, member, data);
+    else if (json_object_get(output, "ref") != NULL && json_object_get(output, member) == NULL) {
+        json_object_set_new(output, "type", json_string("text"));
+        if (json_object_get(output, "text") == NULL)
+            json_object_set_new(output, "text", json_string("[an image that is not kept]"));
+    }
+    static const char *const internal[] = {"hash", "ref", "url", "bytes"};
+    for (size_t i = 0; i < ARRAY_LEN(internal); i++)
+        json_object_del(output, internal[i]);
+}
+
+static void parse_cell(struct export_call *x, size_t i)
+{
+    struct notebook_cell *cell = &x->doc->cells[i];
+    const struct raw_cell *raw = &x->raw[i];
+    json_t *outputs = raw->outputs != NULL ? parse(raw->outputs, raw->outputs_len) : NULL;
+    json_t *metadata = raw->metadata != NULL ? parse(raw->metadata, raw->metadata_len) : NULL;
+    size_t at;
+    json_t *output;
+    if (json_is_array(outputs) && cell->kind == CELL_CODE) {
+        json_array_foreach(outputs, at, output)
+        {
+            fill_in(x, output);
+        }
+        json_decref(cell->outputs);
+        cell->outputs = json_incref(outputs);
+    }
+    if (json_is_object(metadata)) {
+        json_t *attachments = json_object_get(metadata, "attachments");
+        if (json_is_object(attachments) && cell->kind != CELL_CODE)
+            cell->attachments = json_incref(attachments);
+        if (cell->attachments != NULL)
+            json_object_del(metadata, "attachments");
+        json_decref(cell->metadata);
+        cell->metadata = json_incref(metadata);
+    }
+    json_decref(outputs);
+    json_decref(metadata);
+}
+
+static void work(uv_work_t *request)
+{
+    struct export_call *x = request->data;
+    for (size_t i = 0; i < x->doc->n_cells; i++)
+        parse_cell(x, i);
+    json_t *metadata = x->metadata != NULL ? parse(x->metadata, strlen(x->metadata)) : NULL;
+    if (json_is_object(metadata)) {
+        json_decref(x->doc->metadata);
+        x->doc->metadata = json_incref(metadata);
+    }
+    json_decref(metadata);
+}
+
+static void after_work(uv_work_t *request, int status)
+{
+    (void)status;
+    struct export_call *x = request->data;
+    finish(x, NULL);
+}
+
+/* ---- collecting --------------------------------------------------------------------------------
+ */
+
+static void set_time(char **field, uint64_t at_ms)
+{
+    char time[CLOCK_RFC3339_SIZE];
+    notebook_set_text(field, at_ms > 0 ? clock_rfc3339(at_ms, time) : NULL);
+}
+
+static void add_cell(struct export_call *x, const struct store_cell *row)
+{
+    struct notebook_cell *cell = notebook_add_cell(x->doc, (enum cell_kind)row->kind);
+    struct raw_cell *raw = &x->raw[x->n_raw++];
+    notebook_set_text(&cell->id, row->id);
+    notebook_set_source(cell, row->source != NULL ? row->source : "", row->source_len);
+    if (!notebook_find_state(row->state, &cell->state))
+        cell->state = CELL_IDLE; /* it waits */
+    cell->execution_count = (int64_t)row->count;
+    set_time(&cell->created_at, row->created_ms);
+    set_time(&cell->executed_at, row->executed_ms);
+    cell->execution_time = row->executed_ms > 0 ? (double)row->duration_us / 1e6 : -1;
+    *raw = (struct raw_cell){.outputs_len = row->outputs_len, .metadata_len = row->metadata_len};
+    if (row->outputs != NULL)
+        raw->outputs = mem_copy(row->outputs, row->outputs_len);
+    if (row->metadata != NULL)
+        raw->metadata = mem_copy(row->metadata, row->metadata_len);
+    x->bytes += row->source_len + row->outputs_len + row->metadata_len;
+}
+
+static void on_page(void *context, const struct store_cell *list, size_t n, uint64_t count,
+                    const struct err *e)
+{
+    struct export_call *x = context;
+    struct err refusal;
+    x->call.asked = NULL;
+    if (e == NULL && x->bytes > NOTEBOOK_BYTES_MAX) {
+        err_set(&refusal, ERR_TOO_LARGE, "the notebook has more than a document may hold");
+        err_advise(&refusal, "Clear outputs that nobody needs.");
+        e = &refusal;
+    }
+    if (e != NULL || x->call.is_forgotten) {
+        finish(x, e);
+        return;
+    }
+    x->raw = mem_realloc(x->raw, (x->n_raw + n + 1) * sizeof(*x->raw));
+    for (size_t i = 0; i < n; i++)
+        add_cell(x, &list[i]);
+    x->n_read += n;
+    if (n > 0 && x->n_read < count) {
+        x->call.asked =
+            store_get_cells(x->call.books->store, x->id, x->n_read, PAGE, true, on_page, x);
+        return;
+    }
+    x->work.data = x;
+    x->call.is_busy = true;
+    uv_queue_work(x->call.books->loop, &x->work, work, after_work);
+}
+
+static void on_notebook(void *context, const struct store_notebook *row, const struct err *e)
+{
+    struct export_call *x = context;
+    x->call.asked = NULL;
+    if (e != NULL || x->call.is_forgotten) {
+        finish(x, e);
+        return;
+    }
+    notebook_set_text(&x->doc->title, row->title);
+    notebook_set_text(&x->doc->runtime, row->runtime != NULL ? row->runtime : "python");
+    notebook_set_text(&x->doc->user_id, row->user);
+    notebook_set_text(&x->doc->session_id, row->id);
+    set_time(&x->doc->created_at, row->created_ms);
+    set_time(&x->doc->updated_at, row->updated_ms);
+    x->doc->execution_count = (int64_t)row->count;
+    x->metadata = row->metadata != NULL ? mem_strdup(row->metadata) : NULL;
+    x->call.asked = store_get_cells(x->call.books->store, x->id, 0, PAGE, true, on_page, x);
+}
+
+struct book_call *book_document(struct books *books, const char *id, book_document_fn fn,
+                                void *context)
+{
+    struct export_call *x = book_call_new(books, sizeof(*x), end_export);
+    snprintf(x->id, sizeof(x->id), "%s", id);
+    x->doc = notebook_new();
+    x->blobs = store_blobs(books->store);
+    x->fn = fn;
+    x->context = context;
+    book_flush(books, id);
+    x->call.asked = store_get_notebook(books->store, id, on_notebook, x);
+    return &x->call;
+}

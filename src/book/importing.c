@@ -1,0 +1,307 @@
+/* A document becomes a notebook: cell by cell, each image to the store before its cell. */
+#include "base/clock.h"
+#include "book/state.h"
+#include "image/image.h"
+#include "notebook/output.h"
+#include "runtime/display.h"
+
+#include <time.h>
+
+enum { CELLS_AT_ONCE = 200 };
+#define BYTES_AT_ONCE (4 * MIB)
+#define OUTPUTS_BYTES_MAX (4 * MIB)
+
+struct import_call {
+    struct book_call call;
+    char id[UUID_SIZE];
+    struct document *doc; /* ours: sources copied, JSON shared */
+    size_t at;            /* the cell */
+    size_t output;        /* of it */
+    uint64_t n_images;    /* of it */
+    json_t *outputs;      /* of it, as they will be; NULL: not begun */
+    json_t *shown;        /* the image that is on its way */
+    size_t n_put;         /* since the store was last waited for */
+    uint64_t bytes_put;
+    struct err refusal;
+    book_imported_fn fn;
+    void *context;
+};
+
+static void end_import(struct book_call *call)
+{
+    struct import_call *i = (struct import_call *)call;
+    json_decref(i->outputs);
+    json_decref(i->shown);
+    notebook_free(i->doc);
+}
+
+static void finish(struct import_call *i, const struct err *e)
+{
+    struct err ignored;
+    if (e != NULL)
+        store_delete_notebook(i->call.books->store, i->id, NULL, NULL, &ignored);
+    if (!i->call.is_forgotten)
+        i->fn(i->context, e == NULL ? i->id : NULL, i->at, e);
+    book_call_end(&i->call);
+}
+
+static uint64_t time_of(const char *text)
+{
+    struct tm tm = {0};
+    const char *rest = text != NULL ? strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
+    time_t at = rest != NULL ? timegm(&tm) : 0;
+    double fraction = rest != NULL && *rest == '.' ? strtod(rest, NULL) : 0;
+    return at > 0 ? (uint64_t)at * 1000 + (uint64_t)(fraction * 1000 + 0.5) : 0;
+}
+
+static const char *state_of(const struct notebook_cell *cell)
+{
+    static const char *const names[] = {
+        [CELL_IDLE] = "idle",   [CELL_RUNNING] = "idle",    [CELL_COMPLETED] = "completed",
+        [CELL_ERROR] = "error", [CELL_TIMEOUT] = "timeout", [CELL_INTERRUPTED] = "interrupted",
+        [CELL_DIED] = "died"};
+    return names[cell->state];
+}
+
+/* ---- a cell ------------------------------------------------------------------------------------
+ */
+
+static void put_outputs(const struct import_call *i, struct buf *out)
+{
+    struct json_out json = JSON_OUT(out);
+    if (json_array_size(i->outputs) == 0)
+        return;
+    if (display_size(i->outputs) <= OUTPUTS_BYTES_MAX)
+        json_put_value(&json, i->outputs);
+    if (out->len > 0 && out->len <= OUTPUTS_BYTES_MAX && !out->overflowed)
+        return;
+    buf_clear(out);
+    buf_append_str(out,
+                   "[{\"type\":\"text\",\"text\":\"[outputs are left out: they are larger than "
+                   "what a notebook keeps]\"}]");
+}
+
+static void put_metadata(const struct notebook_cell *cell, struct buf *out)
+{
+    struct json_out json = JSON_OUT(out);
+    _json_ json_t *metadata = json_object();
+    if (cell->metadata != NULL)
+        json_object_update(metadata, cell->metadata);
+    if (cell->attachments != NULL)
+        json_object_set(metadata, "attachments", cell->attachments);
+    if (json_object_size(metadata) > 0)
+        json_put_value(&json, metadata);
+}
+
+static int put_cell(struct import_call *i, struct err *e)
+{
+    const struct notebook_cell *cell = &i->doc->cells[i->at];
+    _buf_ struct buf outputs = BUF_INIT(STORE_CELL_BYTES);
+    _buf_ struct buf metadata = BUF_INIT(STORE_CELL_BYTES);
+    put_outputs(i, &outputs);
+    put_metadata(cell, &metadata);
+    uint64_t created_ms = time_of(cell->created_at);
+    struct store_cell row = {
+        .id = cell->id,
+        .place = (int64_t)(i->at + 1) * STORE_PLACE_GAP,
+        .kind = (int)cell->kind,
+        .state = state_of(cell),
+        .source = cell->source,
+        .source_len = cell->source_len,
+        .count = cell->execution_count > 0 ? (uint64_t)cell->execution_count : 0,
+        .created_ms = created_ms > 0 ? created_ms : clock_wall_ms(),
+        .executed_ms = time_of(cell->executed_at),
+        .duration_us = cell->execution_time > 0 ? (uint64_t)(cell->execution_time * 1e6) : 0,
+        .outputs = outputs.len > 0 ? buf_str(&outputs) : NULL,
+        .outputs_len = outputs.len,
+        .metadata = metadata.len > 0 ? buf_str(&metadata) : NULL,
+        .metadata_len = metadata.len,
+    };
+    i->n_put++;
+    i->bytes_put += cell->source_len + outputs.len + metadata.len;
+    return store_put_cell(i->call.books->store, i->id, &row, e) < 0
+               ? err_context(e, "cell %zu", i->at)
+               : 0;
+}
+
+/* ---- images ------------------------------------------------------------------------------------
+ */
+
+static void go_on(struct book_call *call);
+
+static void describe(json_t *output, const char *data, size_t len)
+{
+    enum image_format format;
+    uint32_t width, height;
+    json_object_del(output, "width");
+    json_object_del(output, "height");
+    if (!image_probe_base64(data, len, &format, &width, &height))
+        return;
+    json_object_set_new(output, "format", json_string(image_format_name(format)));
+    json_object_set_new(output, "width", json_integer(width));
+    json_object_set_new(output, "height", json_integer(height));
+}
+
+static void on_kept(void *context, const char *hash, uint64_t bytes, const struct err *e)
+{
+    struct import_call *i = context;
+    json_t *output = i->shown;
+    const char *cell = i->doc->cells[i->at].id;
+    bool is_svg = output_type(output) == OUTPUT_SVG;
+    unsigned long long n = i->n_images;
+    i->call.asked = NULL;
+    if (e == NULL) {
+        i->n_images++;
+        json_object_del(output, is_svg ? "svg" : "data");
+        if (is_svg)
+            json_object_set_new(output, "format", json_string("svg"));
+        json_object_set_new(output, "bytes", json_integer((json_int_t)bytes));
+        json_object_set_new(output, "ref",
+                            json_sprintf("notebook://%s/cell/%s/image/%llu", i->id, cell, n));
+        json_object_set_new(output, "url",
+                            json_sprintf("/v1/notebooks/%s/cells/%s/images/%llu", i->id, cell, n));
+        json_object_set_new(output, "hash", json_string(hash));
+    } /* else it stays as it is: what is no base64 is nobody's image */
+    json_array_append_new(i->outputs, take_ptr(i->shown));
+    go_on(&i->call);
+}
+
+/* True if it is on its way; else it is among the outputs. */
+static bool take_output(struct import_call *i, const json_t *given)
+{
+    json_t *output = json_copy((json_t *)(uintptr_t)given);
+    enum output_type type = output_type(output);
+    json_object_del(output, "hash");
+    json_object_del(output, "ref");
+    json_object_del(output, "url");
+    size_t len;
+    const char *data = output_text(output, type == OUTPUT_SVG ? "svg" : "data", &len);
+    if ((type != OUTPUT_IMAGE && type != OUTPUT_SVG) || data == NULL) {
+        json_array_append_new(i->outputs, output);
+        return false;
+    }
+    if (type == OUTPUT_IMAGE)
+        describe(output, data, len);
+    i->shown = output;
+    struct store_picture picture = {.text = data, .len = len, .is_base64 = type == OUTPUT_IMAGE};
+    i->call.asked = store_put_image(i->call.books->store, &picture, on_kept, i);
+    return true;
+}
+
+/* False if an image is on its way. */
+static bool take_outputs(struct import_call *i)
+{
+    const struct notebook_cell *cell = &i->doc->cells[i->at];
+    if (i->outputs == NULL)
+        i->outputs = json_array();
+    while (i->output < json_array_size(cell->outputs)) {
+        const json_t *output = json_array_get(cell->outputs, i->output++);
+        if (json_is_object(output) && take_output(i, output))
+            return false;
+    }
+    return true;
+}
+
+/* ---- one after another -------------------------------------------------------------------------
+ */
+
+/* The store has written what came before. */
+static void on_written(void *context, const struct store_notebook *row, const struct err *e)
+{
+    struct import_call *i = context;
+    (void)row;
+    i->call.asked = NULL;
+    i->n_put = 0;
+    i->bytes_put = 0;
+    if (e != NULL || i->at == i->doc->n_cells)
+        finish(i, e);
+    else
+        go_on(&i->call);
+}
+
+static void go_on(struct book_call *call)
+{
+    struct import_call *i = (struct import_call *)call;
+    struct err e;
+    while (i->at < i->doc->n_cells && i->n_put < CELLS_AT_ONCE && i->bytes_put < BYTES_AT_ONCE) {
+        if (!take_outputs(i))
+            return;
+        if (put_cell(i, &e) < 0) {
+            finish(i, &e);
+            return;
+        }
+        i->at++;
+        i->output = 0;
+        i->n_images = 0;
+        json_decref(take_ptr(i->outputs));
+    }
+    i->call.asked = store_get_notebook(i->call.books->store, i->id, on_written, i);
+}
+
+static struct document *share(const struct document *doc)
+{
+    struct document *copy = notebook_new();
+    for (size_t i = 0; i < doc->n_cells; i++) {
+        const struct notebook_cell *from = &doc->cells[i];
+        struct notebook_cell *to = notebook_add_cell(copy, from->kind);
+        notebook_set_text(&to->id, from->id);
+        notebook_set_source(to, from->source, from->source_len);
+        notebook_set_text(&to->created_at, from->created_at);
+        notebook_set_text(&to->executed_at, from->executed_at);
+        to->state = from->state;
+        to->execution_count = from->execution_count;
+        to->execution_time = from->execution_time;
+        json_decref(to->outputs);
+        json_decref(to->metadata);
+        to->outputs = json_incref(from->outputs);
+        to->metadata = json_incref(from->metadata);
+        to->attachments = json_incref(from->attachments);
+    }
+    notebook_settle_ids(copy);
+    return copy;
+}
+
+static int put_row(struct import_call *i, const struct document *doc, const char *spec,
+                   const char *user, struct err *e)
+{
+    _buf_ struct buf metadata = BUF_INIT(STORE_ROW_BYTES);
+    struct json_out json = JSON_OUT(&metadata);
+    if (doc->metadata != NULL)
+        json_put_value(&json, doc->metadata);
+    int64_t count = MAX(doc->execution_count, (int64_t)0);
+    for (size_t c = 0; c < doc->n_cells; c++)
+        count = MAX(count, doc->cells[c].execution_count);
+    struct store_notebook row = {.id = i->id,
+                                 .user = user,
+                                 .title = doc->title,
+                                 .runtime = doc->runtime,
+                                 .metadata = metadata.len > 0 ? buf_str(&metadata) : NULL,
+                                 .spec = spec,
+                                 .count = (uint64_t)count};
+    uint64_t max_cells = i->call.books->config.max_cells;
+    if (doc->n_cells > max_cells) {
+        err_set(e, ERR_TOO_LARGE, "the document has %zu cells, a notebook has at most %llu",
+                doc->n_cells, (unsigned long long)max_cells);
+        return err_advise(e, "Split it, or raise notebook.max_cells.");
+    }
+    return store_put_notebook(i->call.books->store, &row, e);
+}
+
+static void on_refused(struct book_call *call)
+{
+    struct import_call *i = (struct import_call *)call;
+    finish(i, &i->refusal);
+}
+
+struct book_call *book_import(struct books *books, const struct document *doc, const char *spec,
+                              const char *user, book_imported_fn fn, void *context)
+{
+    struct import_call *i = book_call_new(books, sizeof(*i), end_import);
+    ids_uuid(i->id);
+    i->fn = fn;
+    i->context = context;
+    i->doc = share(doc);
+    bool is_refused = put_row(i, doc, spec, user, &i->refusal) < 0;
+    book_call_later(&i->call, is_refused ? on_refused : go_on, 0);
+    return &i->call;
+}

@@ -1,0 +1,151 @@
+/* Pictures that cells show: their bytes become blobs, what stays in the cell is where to find them.
+ */
+#include "book/state.h"
+#include "image/image.h"
+
+enum { STORING_MAX = 4 }; /* of one cell: more come only from those that do not wait */
+
+/* One on its way to the store. */
+struct picture {
+    struct book_call call;
+    struct record *record;
+    uint64_t serial;
+    json_t *data;   /* a string */
+    json_t *output; /* with its reference instead of the data */
+    bool is_svg;
+};
+
+bool picture_is(const json_t *output)
+{
+    const char *type = json_string_value(json_object_get(output, "type"));
+    return type != NULL && (strcmp(type, "image") == 0 || strcmp(type, "svg") == 0);
+}
+
+static void end_picture(struct book_call *call)
+{
+    struct picture *picture = (struct picture *)call;
+    json_decref(picture->data);
+    json_decref(picture->output);
+}
+
+static void release(void *owner)
+{
+    json_decref(owner);
+}
+
+static uint64_t decoded_size(const char *text, size_t len)
+{
+    uint64_t bytes = (uint64_t)len / 4 * 3;
+    for (size_t i = 0; i < 2 && i < len && text[len - 1 - i] == '='; i++)
+        bytes--;
+    return bytes;
+}
+
+static void copy_member(json_t *to, const json_t *from, const char *name)
+{
+    json_t *value = json_object_get(from, name);
+    if (value != NULL)
+        json_object_set(to, name, value);
+}
+
+/* What its bytes say it is goes before what the sandbox says. */
+static void describe(json_t *output, const json_t *shown, const char *data, size_t len)
+{
+    enum image_format format;
+    uint32_t width, height;
+    copy_member(output, shown, "format");
+    if (!image_probe_base64(data, len, &format, &width, &height))
+        return;
+    json_object_set_new(output, "format", json_string(image_format_name(format)));
+    json_object_set_new(output, "width", json_integer(width));
+    json_object_set_new(output, "height", json_integer(height));
+}
+
+static json_t *make_reference(struct record *record, const json_t *shown, const json_t *data,
+                              bool is_svg)
+{
+    const char *text = json_string_value(data);
+    size_t len = json_string_length(data);
+    unsigned long long n = record->n_images++;
+    json_t *output = json_object();
+    copy_member(output, shown, "type");
+    if (is_svg)
+        json_object_set_new(output, "format", json_string("svg"));
+    else
+        describe(output, shown, text, len);
+    uint64_t bytes = is_svg ? len : decoded_size(text, len);
+    json_object_set_new(output, "bytes", json_integer((json_int_t)bytes));
+    json_object_set_new(
+        output, "ref",
+        json_sprintf("notebook://%s/cell/%s/image/%llu", record->book->id, record->id, n));
+    json_object_set_new(
+        output, "url",
+        json_sprintf("/v1/notebooks/%s/cells/%s/images/%llu", record->book->id, record->id, n));
+    copy_member(output, shown, "text");
+    copy_member(output, shown, "display_id");
+    return output;
+}
+
+static void tell_exec(struct picture *picture, bool is_kept)
+{
+    struct exec *exec = picture->record->exec;
+    if (exec->has_inline_images || !is_kept)
+        json_object_set(picture->output, picture->is_svg ? "svg" : "data", picture->data);
+    if (!is_kept) { /* as if there were no notebook */
+        json_object_del(picture->output, "ref");
+        json_object_del(picture->output, "url");
+        json_object_del(picture->output, "bytes");
+    }
+    exec_displayed(exec, picture->output);
+}
+
+static void on_kept(void *context, const char *hash, uint64_t bytes, const struct err *e)
+{
+    (void)bytes;
+    struct picture *picture = context;
+    struct record *record = picture->record;
+    struct book *book = record->book;
+    picture->call.asked = NULL;
+    if (e == NULL)
+        transcript_name_blob(&record->transcript, picture->serial, hash);
+    else
+        transcript_lose_blob(&record->transcript, picture->serial, e->message);
+    record->n_storing--;
+    book_hold(book);
+    if (record->exec != NULL) {
+        tell_exec(picture, e == NULL); /* the cell may end by it, and the record with it */
+    } else {
+        record_put(record);
+        if (record->n_storing == 0)
+            record_free(record);
+    }
+    book_call_end(&picture->call);
+    book_let_go(book);
+}
+
+bool picture_keep(struct record *record, json_t *output, enum recorder_place place)
+{
+    bool is_svg = strcmp(json_string_value(json_object_get(output, "type")), "svg") == 0;
+    json_t *data = json_object_get(output, is_svg ? "svg" : "data");
+    if (record->n_storing >= STORING_MAX || !json_is_string(data))
+        return false;
+    struct books *books = record->book->books;
+    struct picture *picture = book_call_new(books, sizeof(*picture), end_picture);
+    picture->record = record;
+    picture->is_svg = is_svg;
+    picture->data = json_incref(data);
+    picture->output = make_reference(record, output, data, is_svg);
+    picture->serial =
+        place == RECORDER_VALUE
+            ? transcript_conclude(&record->transcript, picture->output, true)
+            : transcript_show(&record->transcript, picture->output, place == RECORDER_UPDATED);
+    book_emit_output(record, picture->output, place);
+    record->n_storing++;
+    struct store_picture kept = {.text = json_string_value(data),
+                                 .len = json_string_length(data),
+                                 .is_base64 = !is_svg,
+                                 .release = release,
+                                 .owner = json_incref(data)};
+    picture->call.asked = store_put_image(books->store, &kept, on_kept, picture);
+    return true;
+}

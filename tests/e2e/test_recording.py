@@ -1,0 +1,334 @@
+"""What sessions run becomes cells of the notebook that has their id."""
+
+import base64
+import threading
+import time
+
+import pytest
+
+from harness.client import ApiError
+from harness.notebooks import Notebook
+
+pytestmark = pytest.mark.one_mode
+
+PNG = """
+import base64, random
+def png(n, size=2):
+    import struct, zlib
+    row = b"\\0" + bytes((n * 7 + i) % 256 for i in range(3 * size))
+    def chunk(kind, data):
+        body = kind + data
+        return struct.pack(">I", len(data)) + body + struct.pack(">I", zlib.crc32(body))
+    head = struct.pack(">IIBBBBB", size, size, 8, 2, 0, 0, 0)
+    return (b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", head)
+            + chunk(b"IDAT", zlib.compress(row * size, 0)) + chunk(b"IEND", b""))
+class Picture:
+    def __init__(self, n, size=2): self.n, self.size = n, size
+    def _repr_png_(self): return png(self.n, self.size)
+"""
+
+
+@pytest.fixture
+def session(spawn):
+    return spawn()
+
+
+@pytest.fixture
+def book(client, session):
+    return Notebook(client, session.id)
+
+
+def kinds(cell):
+    return [output.get("stream") or output["type"] for output in cell["outputs"]]
+
+
+# Cells.
+
+
+def test_each_exec_is_a_cell_and_its_answer_says_which(session, book):
+    answers = [session.exec(code) for code in ("a = 1", "a + 1", "1 / 0")]
+    assert [answer.cell_number for answer in answers] == [0, 1, 2]
+    cells = book.cells(outputs=True)
+    assert [cell.id for cell in cells] == [answer.cell_id for answer in answers]
+    assert [cell.state for cell in cells] == ["completed", "completed", "error"]
+    assert [cell.execution_count for cell in cells] == [1, 2, 3]
+    assert cells[1]["outputs"] == [{"type": "text", "text": "2", "value": True}]
+    assert cells[2]["outputs"][0]["name"] == "ZeroDivisionError"
+
+
+def test_outputs_stand_in_the_order_in_which_they_came(session, book):
+    session.exec(
+        """
+        import sys, time
+        print("one"); display("shown"); print("two"); print("three")
+        time.sleep(0.05)
+        print("four", file=sys.stderr); time.sleep(0.05); print("five")
+        "value"
+        """)
+    (cell,) = book.cells(outputs=True)
+    assert kinds(cell) == ["stdout", "text", "stdout", "stderr", "stdout", "text"]
+    texts = [output["text"] for output in cell["outputs"]]
+    assert texts == ["one\n", "'shown'", "two\nthree\n", "four\n", "five\n", "'value'"]
+    assert cell["outputs"][-1]["value"] is True
+
+
+def test_much_text_is_kept_by_its_beginning_and_its_end(session, book):
+    session.exec("print('a' * 2_000_000 + 'end')", budget=100)
+    (cell,) = book.cells(outputs=True)
+    (text,) = cell["outputs"]
+    assert text["omitted"] > 900_000 and len(text["text"]) < 1024 * 1024 + 100
+    assert text["text"].startswith("aaa") and text["text"].endswith("aend\n")
+    assert f"{text['omitted']} bytes left out" in text["text"]
+
+
+def test_cleared_outputs_are_not_recorded(session, book):
+    session.exec(
+        """
+        from IPython.display import clear_output
+        for n in range(5):
+            print("round", n); display(n); clear_output(wait=True)
+        print("last")
+        """)
+    (cell,) = book.cells(outputs=True)
+    assert cell["outputs"] == [{"type": "text", "stream": "stdout", "text": "last\n"}]
+
+
+def test_updated_displays_are_recorded_once(session, book):
+    session.exec("h = display('first', display_id='x'); display('other'); h.update('second')")
+    (cell,) = book.cells(outputs=True)
+    assert [output["text"] for output in cell["outputs"]] == ["'second'", "'other'"]
+
+
+def test_a_running_cell_is_seen_with_what_it_wrote_so_far(session, book):
+    session.exec("import time; print('begun', flush=True); time.sleep(30)", yield_ms=200)
+    (cell,) = book.cells(outputs=True)
+    assert cell.state == "running" and cell["outputs"][0]["text"] == "begun\n"
+    session.client.call("POST", f"{session.path}/interrupt")
+    wait_for(lambda: book.cells()[0].state == "interrupted")
+
+
+def test_a_cell_that_ends_its_interpreter_is_recorded(session, book):
+    session.exec("print('words', flush=True); import os; os._exit(3)")
+    (cell,) = book.cells(outputs=True)
+    assert cell.state == "died" and kinds(cell) == ["stdout", "error"]
+
+
+def test_time_limits_are_recorded(session, book):
+    session.exec("while True: pass", timeout_ms=200)
+    assert book.cells()[0].state == "timeout"
+
+
+def test_what_the_repl_tool_runs_is_recorded_without_its_echo(client):
+    spawned = client.call("POST", "/v1/repl", {"action": "spawn", "runtime": "python"})
+    answer = client.call("POST", "/v1/repl", {"action": "exec", "session_id": spawned.session_id,
+                                              "code": "print(1); 2"})
+    assert answer.stdout == "1\n2\n"
+    (cell,) = Notebook(client, spawned.session_id).cells(outputs=True)
+    assert [output["text"] for output in cell["outputs"]] == ["1\n", "2"]
+    client.call("POST", "/v1/repl", {"action": "kill", "session_id": spawned.session_id})
+
+
+def wait_for(condition, seconds=10):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.02)
+
+
+# Running cells again.
+
+
+def test_a_cell_runs_again_in_its_place(session, book):
+    session.exec("n = 0")
+    session.exec("n += 1; n")
+    answer = book.call("POST", "/cells/1/run", {})
+    assert (answer.exec_id, answer.cell_number, answer["value"]["text"]) == (3, 1, "2")
+    assert len(book.cells()) == 2 and book.cells()[1].execution_count == 3
+
+
+def test_an_edit_while_a_cell_runs_stays(session, book):
+    session.exec("import time; time.sleep(0.5); 'done'", yield_ms=50)
+    book.edit(0, source="edited")
+    wait_for(lambda: book.cells()[0].state == "completed")
+    (cell,) = book.cells(outputs=True)
+    assert cell.source == "edited" and cell["outputs"][0]["text"] == "'done'"
+
+
+def test_a_cell_that_is_removed_while_it_runs_does_not_come_back(session, book):
+    answer = session.exec("import time; time.sleep(0.3)", yield_ms=50)
+    book.delete(answer.cell_id)
+    session.exec("'next'")
+    assert book.sources() == ["'next'"]
+
+
+def test_many_callers_append_and_insert_at_once(session, book):
+    session.exec("0")
+
+    def work(n):
+        for i in range(10):
+            if n % 2:
+                session.exec(f"'{n}.{i}'")
+            else:
+                book.add(f"# {n}.{i}", at=1)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    cells = book.cells()
+    assert len(cells) == 61 and [cell.number for cell in cells] == list(range(61))
+    assert len({cell.id for cell in cells}) == 61
+    answer = session.exec("'last'")
+    assert answer.cell_number == 61 and book.cells()[61].source == "'last'"
+
+
+# The life of a notebook.
+
+
+def test_it_goes_with_its_session_unless_it_is_to_stay(client):
+    for keeps in (False, True):
+        session = client.spawn()
+        session.exec("x = 1")
+        client.call("DELETE", f"{session.path}?keep_notebook={str(keeps).lower()}")
+        if keeps:
+            assert Notebook(client, session.id).sources() == ["x = 1"]
+        else:
+            with pytest.raises(ApiError):
+                Notebook(client, session.id).cells()
+
+
+def test_a_notebook_without_a_session_gets_one_when_a_cell_runs(client):
+    session = client.spawn()
+    session.exec("y = 5; open('f', 'w').write('x'); y")
+    client.call("DELETE", f"{session.path}?keep_notebook=true")
+    book = Notebook(client, session.id)
+    answer = book.call("POST", "/cells/0/run", {})
+    assert answer["value"]["text"] == "5" and answer.exec_id == 2
+    assert session.exec("y", durable=True)["value"]["text"] == "5"
+    assert session.value("open('f').read()") == "'x'"
+    client.call("DELETE", session.path)
+
+
+def test_branches_have_notebooks_of_their_own(session, client, book):
+    session.exec("z = 1")
+    made = client.call("POST", f"{session.path}/branch", {})
+    (branch,) = [b["session_id"] for b in made["sessions"]]
+    client.call("POST", f"/v1/sessions/{branch}/exec", {"code": "z"})
+    theirs = Notebook(client, branch)
+    assert theirs.sources() == ["z"] and book.sources() == ["z = 1"]
+    assert theirs.info()["metadata"] == {"branched_from": session.id}
+    client.request("DELETE", f"/v1/sessions/{branch}")
+
+
+def test_beyond_its_limit_cells_run_unrecorded(launch):
+    daemon = launch(config="notebook: {max_cells: 3, max_output_kb: 1}\n")
+    session = daemon.client.spawn()
+    answers = [session.exec(f"print('x' * 3000); {n}") for n in range(5)]
+    assert [a.get("cell_number") for a in answers] == [0, 1, 2, None, None]
+    assert "has its 3 cells" in answers[3]["unrecorded"] and answers[4].status == "ok"
+    cells = Notebook(daemon.client, session.id).cells(outputs=True)
+    assert len(cells) == 3 and cells[0]["outputs"][0]["omitted"] > 1500
+
+
+def test_what_was_answered_is_there_after_kill_9(launch):
+    daemon = launch()
+    session = daemon.client.spawn()
+    for n in range(20):
+        session.exec(f"print({n})")
+    session.exec("import time; time.sleep(60)", yield_ms=100)
+    daemon.kill()
+    again = launch(data=daemon.data)
+    cells = Notebook(again.client, session.id).cells(outputs=True)
+    assert [c["outputs"][0]["text"] for c in cells[:20]] == [f"{n}\n" for n in range(20)]
+    assert cells[20].state == "died" and cells[20]["outputs"][-1]["name"] == "Lost"
+
+
+# Images.
+
+
+def test_images_are_references_and_their_data_can_be_had(session, client, book):
+    session.exec(PNG)
+    answer = session.exec("display(Picture(1)); Picture(2)")
+    (shown,) = answer["outputs"]
+    assert (shown["width"], shown["height"], shown["format"]) == (2, 2, "png")
+    assert "data" not in shown and "hash" not in shown
+    assert shown["ref"] == f"notebook://{session.id}/cell/{answer.cell_id}/image/0"
+    assert answer["value"]["ref"].endswith("/image/1")
+    for output in (shown, answer["value"]):
+        reply = client.request("GET", output["url"])
+        assert reply.status == 200 and len(reply.body) == output["bytes"]
+        assert reply.body.startswith(b"\x89PNG")
+    cell = book.cell(answer.cell_id)
+    assert [output["ref"] for output in cell["outputs"]] == [shown["ref"], answer["value"]["ref"]]
+
+
+def test_images_can_be_asked_for_inline(session):
+    session.exec(PNG)
+    answer = session.exec("display(Picture(1)); Picture(2)", images="inline")
+    for output in (answer["outputs"][0], answer["value"]):
+        assert base64.b64decode(output["data"]).startswith(b"\x89PNG") and output["ref"]
+
+
+def test_a_loop_of_images_leaves_memory_as_it_is(session, daemon):
+    session.exec(PNG)
+    session.exec("for n in range(10): display(Picture(n, 600))")
+    before = rss_kb(daemon)
+    answer = session.exec("for n in range(100): display(Picture(n, 600))", timeout_ms=120_000)
+    assert answer.status == "ok" and len(answer["outputs"]) == 100
+    assert rss_kb(daemon) - before < 30_000
+
+
+def rss_kb(daemon):
+    status = open(f"/proc/{daemon.process.pid}/status").read()
+    return int(status.split("VmRSS:")[1].split()[0])
+
+
+def test_a_session_that_ends_while_an_image_is_kept(client):
+    for _ in range(5):
+        session = client.spawn()
+        session.exec(PNG)
+        session.exec("while True: display(Picture(1, 500))", yield_ms=30)
+        client.call("DELETE", session.path)
+    assert client.call("GET", "/health")
+
+
+def test_svg_is_kept_like_images(session, client):
+    answer = session.exec(
+        """
+        class S:
+            def _repr_svg_(self): return '<svg xmlns="http://www.w3.org/2000/svg"/>'
+        S()
+        """)
+    assert answer["value"]["format"] == "svg" and "svg" not in answer["value"]
+    assert client.request("GET", answer["value"]["url"]).body.startswith(b"<svg")
+
+
+# Watching.
+
+
+def test_watchers_hear_of_cells_in_order(session, client, book):
+    session.exec("0")
+    heard, ready = [], threading.Event()
+
+    def listen():
+        for name, data in client.events(f"{book.path}/events", method="GET"):
+            heard.append((name, data))
+            ready.set()
+            if name == "cell_removed":
+                return
+
+    thread = threading.Thread(target=listen, daemon=True)
+    thread.start()
+    assert ready.wait(10)
+    answer = session.exec("print('hé'); 1")
+    book.edit(0, source="changed")
+    book.move(1, to=0)
+    book.delete(answer.cell_id)
+    thread.join(10)
+    names = [name for name, _ in heard if name != "watching"]
+    assert names[0] == "cell_added" and names[-3:] == ["cell_changed", "cell_moved", "cell_removed"]
+    outputs = [data for name, data in heard if name == "output"]
+    assert outputs[0]["text"] == "hé\n" and outputs[1]["output"]["text"] == "1"
+    seqs = [data["seq"] for name, data in heard if name != "watching"]
+    assert seqs == sorted(seqs) and len(set(seqs)) == len(seqs)
