@@ -4,7 +4,11 @@
 /* Changes of the order and the text of cells. Each looks at everything that could refuse it before
  * it writes, because one that fails does not undo the others of its group. */
 
-enum { IDS_TRIED = 32 };
+enum {
+    IDS_TRIED = 32,
+    SPREAD_FIRST = 64,  /* cells that make room where a gap is used up */
+    STEP_MIN = 1 << 10, /* between their new places */
+};
 
 struct change_call {
     struct store_call call;
@@ -54,13 +58,58 @@ static int place_before(struct store *store, uint64_t notebook, int64_t place, i
     return 0;
 }
 
-static int renumber(struct store *store, uint64_t notebook, struct err *e)
+/* The place behind the next n cells from this one on, which the nth of them must stay before. */
+static int place_behind(struct store *store, const struct notebook_at *book, int64_t from,
+                        uint64_t n, int64_t *ret_place, struct err *e)
+{
+    static const struct db_sql sql = {"SELECT place FROM cells WHERE notebook=?1 AND place>=?2"
+                                      " ORDER BY place LIMIT 1 OFFSET ?3"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, book->key);
+    db_bind_place(s, 2, from);
+    db_bind_number(s, 3, n);
+    int got = db_step(&store->db, s, e);
+    *ret_place = got > 0 ? sqlite3_column_int64(s, 0)
+                         : book->last_place + (int64_t)(n + 1) * STORE_PLACE_GAP;
+    sqlite3_reset(s);
+    return got < 0 ? -1 : 0;
+}
+
+/* The next n cells get new places, `step` apart, the first two steps from where it begins. */
+static int spread(struct store *store, uint64_t notebook, int64_t from, uint64_t n, int64_t before,
+                  int64_t step, struct err *e)
 {
     static const struct db_sql sql = {
-        "UPDATE cells SET place=r.n<<20 FROM (SELECT key AS k, row_number() OVER (ORDER BY place)"
-        " AS n FROM cells WHERE notebook=?1) AS r WHERE cells.key=r.k"};
-    _Static_assert(STORE_PLACE_GAP == 1 << 20, "the statement has it too");
-    return run_keyed(store, &sql, notebook, e);
+        "UPDATE cells SET place=?4+?5*(r.n+1) FROM (SELECT k, row_number() OVER (ORDER BY p) AS n"
+        " FROM (SELECT key AS k, place AS p FROM cells WHERE notebook=?1 AND place>=?2"
+        " ORDER BY place LIMIT ?3)) AS r WHERE cells.key=r.k"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, notebook);
+    db_bind_place(s, 2, from);
+    db_bind_number(s, 3, n);
+    db_bind_place(s, 4, before);
+    db_bind_place(s, 5, step);
+    return db_run(&store->db, s, e);
+}
+
+/* The gap before `after` is used up: some cells behind it make room, more if those are as close. So
+ * whoever inserts at one point for ever does not move all cells every twenty times. */
+static int make_room(struct store *store, const struct notebook_at *book, int64_t before,
+                     int64_t after, int64_t *ret_place, struct err *e)
+{
+    int64_t end, step;
+    uint64_t n = SPREAD_FIRST;
+    do {
+        if (place_behind(store, book, after, n, &end, e) < 0)
+            return -1;
+        step = (end - before) / (int64_t)(n + 2);
+    } while (step < STEP_MIN && n < book->n_cells && (n *= 4) != 0);
+    *ret_place = before + step;
+    return spread(store, book->key, after, n, before, step, e);
 }
 
 /* A free place before the cell that is number `at` now. */
@@ -80,12 +129,8 @@ static int make_place(struct store *store, const struct notebook_at *book, uint6
     }
     if (place_before(store, book->key, after, &before, e) < 0)
         return -1;
-    if (after - before < 2) {
-        if (renumber(store, book->key, e) < 0)
-            return -1;
-        before = (int64_t)at * STORE_PLACE_GAP;
-        after = before + STORE_PLACE_GAP;
-    }
+    if (after - before < 2)
+        return make_room(store, book, before, after, ret_place, e);
     *ret_place = before + (after - before) / 2;
     return 0;
 }

@@ -397,7 +397,7 @@ static void gaps_are_renewed(void **state)
     world_put_notebook(w, ONE);
     insert(w, 0, "first", "");
     insert(w, 1, "last", "");
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 800; i++) {
         snprintf(id, sizeof(id), "c%d", i);
         insert(w, 1, id, "");
         world_ok(w);
@@ -405,8 +405,8 @@ static void gaps_are_renewed(void **state)
     for (int i = 0; i < 100; i++) /* and at both ends */
         insert(w, i % 2 == 0 ? 0 : STORE_AT_END, NULL, "");
     list(w);
-    assert_int_equal(w->count, 302);
-    for (int i = 1; i < 200; i++) {
+    assert_int_equal(w->count, 902);
+    for (int i = 1; i < 800; i++) {
         snprintf(first, sizeof(first), ":c%d:", i);
         snprintf(second, sizeof(second), ":c%d:", i - 1);
         assert_true(strstr(buf_str(&w->text), first) < strstr(buf_str(&w->text), second));
