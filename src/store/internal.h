@@ -6,6 +6,8 @@
  *   loop: store_x() --queue--> writer: type->apply --done--> loop: type->deliver, type->release
  *   loop: store_x() --jobs---> worker: type->apply --done--> loop: the same
  *
+ * A put of a cell or of a notebook's row is written to the journal on its way to the queue.
+ *
  * Invariants
  *  1. A committed row refers only to bodies that have a row in `bodies`; such a row is committed
  * only after its bytes are safe: in the same transaction if they are in the row, else after
@@ -14,7 +16,10 @@
  * after the machine's, such blobs are removed before anybody can find and reuse them (sweep.c).
  *  3. A blob's row goes, committed, before the blob does.
  *  4. What failed because of the disk stays queued, before everything newer, unless its caller was
- *     told. */
+ *     told or a newer row makes it superfluous.
+ *  5. A group takes the whole queue. So what is committed comes before what is not, in the order of
+ *     the calls, and one number says how far the journal is committed.
+ *  6. Places of cells are unique in their notebook, and notebooks.n_cells is how many there are. */
 #pragma once
 
 #include "base/arena.h"

@@ -1,22 +1,29 @@
 /* store: what outlives the daemon. Promises: what a callback or a barrier called safe is there
  * after kill -9 and after a power cut; what was being written when the lights went out is there as
- * a whole or not at all; a row never names bytes that are not on disk. Owns DATA_DIR/cella.db and,
- * by the blob room, what lies under DATA_DIR/blobs. May call jail (to read manifests), blob, wire,
- * loop and base.
+ * a whole or not at all; a row never names bytes that are not on disk. Changes of notebooks that
+ * were told, and cells that were put, are there after kill -9, and after a power cut unless it came
+ * within about a second. Owns DATA_DIR/cella.db, DATA_DIR/cells.journal* and, by the blob room,
+ * what lies under DATA_DIR/blobs. May call jail (to read manifests), blob, wire, loop and base.
  *
  * One thread owns the database. Calls copy what they are given, queue it and return at once;
  * callbacks come from the loop, never from within the call, and in the order of the calls that they
- * belong to (ingest and export, which run beside the queue, come when they are done). Reading calls
- * go through the same queue, so they see whatever was put before them. A store that has nothing to
+ * belong to (ingest, export and pictures, which run beside the queue, come when they are done).
+ * Reading calls go through the same queue, so they see whatever was put before them; changes of a
+ * notebook are applied in the order of the calls, whoever makes them. A store that has nothing to
  * do sleeps without a timer.
  *
  * Everything queued is written in groups, one transaction each. A group that somebody waits for (a
- * callback, a barrier) is on disk when they hear of it; what nobody waits for is written within
- * STORE_LINGER_MS and on disk within about a second.
+ * callback, a barrier) is on disk when they hear of it, or committed if that is all they were
+ * promised; what nobody waits for is written within STORE_LINGER_MS and on disk within about a
+ * second. Until then rows of notebooks and cells are in the journal (store/journal.h).
  *
  * When the disk is full or cannot be written, whoever waits is told and may try again. What nobody
- * waits for stays queued (the newest row of a session replaces the older one) and is tried again by
- * itself: nothing of it is given up until the queue is full, and then the caller is told at once.
+ * waits for stays queued (the newest row of a session, a notebook or a cell replaces the older one)
+ * and is tried again by itself: nothing of it is given up until the queue is full, and then the
+ * caller is told at once.
+ *
+ * When it is opened, cells that were queued or running are marked: their state is "died", and the
+ * last of their outputs is an error named "Lost".
  */
 #pragma once
 

@@ -13,6 +13,7 @@
 /* Real trouble: a full disk, files that cannot grow, bytes that changed, other programs. */
 
 #define SESSION "11111111-2222-4333-8444-555555555555"
+#define OTHER "99999999-2222-4333-8444-555555555555"
 
 static void put_state(struct world *w, uint64_t checkpoint)
 {
@@ -233,6 +234,31 @@ static uint64_t count_cells(struct world *w)
     return w->has_failed ? UINT64_MAX : w->at.through;
 }
 
+static void on_changed(void *context, const struct store_cell *now, uint64_t n_cells,
+                       int64_t last_place, const struct err *e)
+{
+    (void)now;
+    (void)n_cells;
+    (void)last_place;
+    world_note(context, e);
+}
+
+/* Somebody waits for a change: it is done, or they are told. */
+static void insert_cell(struct world *w, const char *id)
+{
+    struct store_cell cell = {.id = id, .source = "x", .source_len = 1};
+    struct store_change change = {.what = CHANGE_INSERT, .to = &cell};
+    store_change_cells(w->store, SESSION, &change, on_changed, w);
+    world_wait(w);
+}
+
+static void count_row(void *context, const struct store_session *row)
+{
+    struct world *w = context;
+    (void)row;
+    w->n_damaged++;
+}
+
 /* What could not be written stays queued; who waits is told; it is written once that is possible,
  * and what was safe before is there all the time. `spoil` and `mend` make the trouble. */
 static void survive(struct world *w, void (*spoil)(struct world *w), void (*mend)(struct world *w),
@@ -250,6 +276,12 @@ static void survive(struct world *w, void (*spoil)(struct world *w), void (*mend
     spoil(w);
     for (uint64_t i = 2; i < 2000; i++)
         put_cell(w, i);
+    world_put_session(w, OTHER); /* in the same group as its end and its new beginning */
+    store_delete_session(w->store, OTHER, &w->error);
+    world_put_session(w, OTHER);
+    insert_cell(w, "told");
+    assert_true(w->has_failed);
+    assert_int_equal(w->error.code, ERR_UNAVAILABLE);
     world_barrier(w, SESSION);
     assert_true(w->has_failed);
     assert_int_equal(w->error.code, ERR_UNAVAILABLE);
@@ -272,6 +304,11 @@ static void survive(struct world *w, void (*spoil)(struct world *w), void (*mend
     world_ok(w);
     assert_int_equal(w->count, 101);
     assert_int_equal(count_cells(w), 1999);
+    w->n_damaged = 0;
+    assert_int_equal(store_each_session(w->store, count_row, w, &w->error), 0);
+    assert_int_equal(w->n_damaged, 2);
+    insert_cell(w, "told");
+    world_ok(w);
     get_state(w, 1);
     world_ok(w);
     _buf_ struct buf out = BUF_INIT(MIB);
