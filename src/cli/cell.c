@@ -193,6 +193,7 @@ static void put_wait(struct json_out *out, const struct cli_cell *cell)
 static void put_code(struct json_out *out, const struct cli_cell *cell)
 {
     json_put_member_text(out, "code", cell->code, cell->code_len);
+    json_put_member_str(out, "images", "inline"); /* shown, written to files or passed on */
     if (cell->timeout_ms > 0)
         json_put_member_int(out, "timeout_ms", cell->timeout_ms);
 }
