@@ -406,3 +406,13 @@ def test_a_budget_that_the_caller_sets_counts_pictures_too(spawn):
     result = session.exec(NOISE, budget=4096, images="inline")
     assert result["truncated"] and "data" not in result["outputs"][0]
     assert result["outputs"][0]["ref"].startswith("notebook://")
+
+
+def test_what_fortran_prints_comes_with_its_cell(spawn):
+    session = spawn("data")
+    out = session.out("""
+        from scipy.optimize import fmin_l_bfgs_b
+        x = fmin_l_bfgs_b(lambda x: (x ** 2).sum(), [1.], approx_grad=True, iprint=1)
+    """)
+    assert "RUNNING THE L-BFGS-B CODE" in out
+    assert session.value("[n for n in __import__('os').environ if 'GFORTRAN' in n]") == "[]"

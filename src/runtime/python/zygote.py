@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 _CONTROL_FD = 3
 _MAX_REPORT_BYTES = 30_000
 _EXIT_TOO_LATE = 3
+_UNBUFFERED = "GFORTRAN_UNBUFFERED_PRECONNECTED"
 
 
 def _report(profile: Any, threads: int) -> bytes:
@@ -70,13 +71,22 @@ def _end_limit() -> None:
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
+def _preload(cella: Any, names: Any) -> Any:
+    """Fortran's library looks at standard output once, when it is loaded. Here that is a file, to
+    which it would write in blocks: what a cell prints from Fortran would come with a later one."""
+    os.environ[_UNBUFFERED] = "y"
+    profile = cella.preload.Profile(names)
+    del os.environ[_UNBUFFERED]
+    return profile
+
+
 def main() -> NoReturn:
     os.environ.setdefault("MPLBACKEND", "Agg")
     cella = boot.load()
     cella.library.place_arenas()
     wanted = json.loads(sys.argv[1])
     _limit_warm_up(cella.preload.Profile, wanted.get("warmup_secs", 0))
-    profile = cella.preload.Profile(wanted["preload"])
+    profile = _preload(cella, wanted["preload"])
     plots = cella.plots.Plots()
     plots.install()
     cella.preload.warm_up()
