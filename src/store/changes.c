@@ -151,7 +151,8 @@ static int choose_id(struct store *store, struct change_call *c, struct err *e)
     for (int i = 0; i < IDS_TRIED && got > 0; i++) {
         uint32_t bits;
         ids_random(&bits, sizeof(bits));
-        c->to.id = arena_printf(&c->call.memory, "%08x", bits);
+        /* The first bit is for ids that were made elsewhere, of cells that are put. */
+        c->to.id = arena_printf(&c->call.memory, "%08x", bits & 0x7fffffff);
         got = cell_find_id(store, c->book.key, c->to.id, &at, e);
     }
     return got <= 0 ? got : err_set(e, ERR_INTERNAL, "no free id was found for the cell");

@@ -34,13 +34,14 @@ static const char *const migrations[DB_VERSION] = {
     "CREATE TABLE shared(token TEXT NOT NULL UNIQUE, name TEXT NOT NULL, hash TEXT NOT NULL,"
     " bytes INTEGER NOT NULL, expires_ms INTEGER NOT NULL);",
 
-    /* A cell's row is small, so that moving and counting cells touches no text. */
+    /* Rows that change often are small: counting, moving and running cells touches no long text. */
     "ALTER TABLE cells RENAME TO old_cells;"
 
     "CREATE TABLE notebooks(key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, user TEXT,"
-    " title TEXT, runtime TEXT, metadata TEXT, spec TEXT, created_ms INTEGER NOT NULL,"
-    " updated_ms INTEGER NOT NULL, count INTEGER NOT NULL DEFAULT 0,"
-    " last_exec INTEGER NOT NULL DEFAULT 0, n_cells INTEGER NOT NULL DEFAULT 0);"
+    " title TEXT, runtime TEXT, created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL,"
+    " count INTEGER NOT NULL DEFAULT 0, last_exec INTEGER NOT NULL DEFAULT 0,"
+    " n_cells INTEGER NOT NULL DEFAULT 0);"
+    "CREATE TABLE descriptions(notebook INTEGER PRIMARY KEY, metadata TEXT, spec TEXT);"
     "CREATE INDEX notebooks_by_user ON notebooks(user);"
 
     "CREATE TABLE cells(key INTEGER PRIMARY KEY, notebook INTEGER NOT NULL, id TEXT NOT NULL,"
@@ -57,10 +58,12 @@ static const char *const migrations[DB_VERSION] = {
     " format TEXT, width INTEGER NOT NULL, height INTEGER NOT NULL, bytes INTEGER NOT NULL,"
     " UNIQUE(cell, n));"
 
-    "INSERT INTO notebooks(id, runtime, spec, created_ms, updated_ms, count, last_exec, n_cells)"
-    " SELECT id, CASE WHEN json_valid(spec) THEN json_extract(spec, '$.runtime') END, spec,"
+    "INSERT INTO notebooks(id, runtime, created_ms, updated_ms, count, last_exec, n_cells)"
+    " SELECT id, CASE WHEN json_valid(spec) THEN json_extract(spec, '$.runtime') END,"
     " created_ms, used_ms, c.n, c.last, c.n FROM sessions JOIN (SELECT session, count(*) AS n,"
     " max(exec_id) AS last FROM old_cells GROUP BY session) AS c ON c.session=sessions.key;"
+    "INSERT INTO descriptions(notebook, spec) SELECT n.key, s.spec FROM notebooks AS n"
+    " JOIN sessions AS s ON s.id=n.id;"
     "INSERT INTO cells(key, notebook, id, place, kind, state, exec_id, count, revision, created_ms,"
     " executed_ms, duration_us) SELECT o.rowid, n.key, printf('%08x', o.exec_id),"
     " row_number() OVER (PARTITION BY o.session ORDER BY o.exec_id) << 20, 0,"

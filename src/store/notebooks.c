@@ -47,13 +47,27 @@ int notebook_note(struct store *store, uint64_t key, int64_t more, uint64_t coun
 
 /* ---- put ------------------------------------------------------------------------------------- */
 
+static int put_description(struct store *store, const struct store_notebook *row, struct err *e)
+{
+    static const struct db_sql sql = {
+        "INSERT INTO descriptions(notebook, metadata, spec) SELECT key, ?2, ?3 FROM notebooks"
+        " WHERE id=?1 ON CONFLICT(notebook) DO UPDATE SET metadata=excluded.metadata,"
+        " spec=excluded.spec"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_text(s, 1, row->id);
+    db_bind_text(s, 2, row->metadata);
+    db_bind_text(s, 3, row->spec);
+    return db_run(&store->db, s, e);
+}
+
 int notebook_apply_put(struct store *store, const struct store_notebook *row, struct err *e)
 {
     static const struct db_sql sql = {
-        "INSERT INTO notebooks(id, user, title, runtime, metadata, spec, created_ms, updated_ms,"
-        " count) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9) ON CONFLICT(id) DO UPDATE SET"
-        " user=excluded.user, title=excluded.title, runtime=excluded.runtime,"
-        " metadata=excluded.metadata, spec=excluded.spec, updated_ms=excluded.updated_ms,"
+        "INSERT INTO notebooks(id, user, title, runtime, created_ms, updated_ms, count)"
+        " VALUES(?1,?2,?3,?4,?5,?6,?7) ON CONFLICT(id) DO UPDATE SET user=excluded.user,"
+        " title=excluded.title, runtime=excluded.runtime, updated_ms=excluded.updated_ms,"
         " count=max(count, excluded.count)"};
     uint64_t now_ms = clock_wall_ms();
     sqlite3_stmt *s = db_statement(&store->db, &sql, e);
@@ -63,12 +77,10 @@ int notebook_apply_put(struct store *store, const struct store_notebook *row, st
     db_bind_text(s, 2, row->user);
     db_bind_text(s, 3, row->title);
     db_bind_text(s, 4, row->runtime);
-    db_bind_text(s, 5, row->metadata);
-    db_bind_text(s, 6, row->spec);
-    db_bind_number(s, 7, row->created_ms == 0 ? now_ms : row->created_ms);
-    db_bind_number(s, 8, now_ms);
-    db_bind_number(s, 9, row->count);
-    return db_run(&store->db, s, e);
+    db_bind_number(s, 5, row->created_ms == 0 ? now_ms : row->created_ms);
+    db_bind_number(s, 6, now_ms);
+    db_bind_number(s, 7, row->count);
+    return db_run(&store->db, s, e) < 0 ? -1 : put_description(store, row, e);
 }
 
 static int apply_put(struct store *store, struct store_call *call, struct err *e)
@@ -107,6 +119,7 @@ static int apply_delete(struct store *store, struct store_call *call, struct err
         {"DELETE FROM outputs WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
         {"DELETE FROM sources WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
         {"DELETE FROM cells WHERE notebook=?1"},
+        {"DELETE FROM descriptions WHERE notebook=?1"},
         {"DELETE FROM notebooks WHERE key=?1"},
     };
     struct notebook_at book;
@@ -190,8 +203,8 @@ int store_each_notebook_head(struct store *store,
                              void *context, struct err *e)
 {
     static const struct db_sql sql = {
-        "SELECT " COLUMNS ", n.metadata, n.spec FROM sessions AS s JOIN notebooks AS n ON n.id=s.id"
-        " ORDER BY s.key"};
+        "SELECT " COLUMNS ", d.metadata, d.spec FROM sessions AS s JOIN notebooks AS n ON n.id=s.id"
+        " LEFT JOIN descriptions AS d ON d.notebook=n.key ORDER BY s.key"};
     pthread_mutex_lock(&store->db_lock);
     sqlite3_stmt *s = db_statement(&store->db, &sql, e);
     int got = s == NULL ? -1 : 0;
@@ -213,8 +226,9 @@ struct get_call {
 
 static int apply_get(struct store *store, struct store_call *call, struct err *e)
 {
-    static const struct db_sql sql = {"SELECT " COLUMNS
-                                      ", n.metadata, n.spec FROM notebooks AS n WHERE n.id=?1"};
+    static const struct db_sql sql = {
+        "SELECT " COLUMNS ", d.metadata, d.spec FROM notebooks AS n"
+        " LEFT JOIN descriptions AS d ON d.notebook=n.key WHERE n.id=?1"};
     struct get_call *get = CONTAINER_OF(call, struct get_call, call);
     struct notebook_at book;
     sqlite3_stmt *s = db_statement(&store->db, &sql, e);

@@ -93,7 +93,8 @@ static int replay(struct store *store, struct err *e)
     int rc = apply_later(store, readers, e);
     for (unsigned i = 0; i < JOURNAL_FILES; i++)
         buf_free(&readers[i].bytes);
-    return rc < 0 ? -1 : journal_note(store, journal->seq, e);
+    bool is_news = journal->seq > atomic_load(&journal->committed);
+    return rc == 0 && is_news ? journal_note(store, journal->seq, e) : rc;
 }
 
 /* ---- lost cells ------------------------------------------------------------------------------ */

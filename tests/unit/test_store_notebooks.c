@@ -763,14 +763,16 @@ static void cells_of_the_first_version_become_notebooks(void **state)
     world_put_session(w, ONE);
     world_put_session(w, TWO);
     world_close(w);
-    exec_sql(w, "DROP TABLE notebooks; DROP TABLE cells; DROP TABLE sources; DROP TABLE outputs;"
-                "DROP TABLE images; DELETE FROM about WHERE key LIKE 'journal%';"
-                "CREATE TABLE cells(session INTEGER NOT NULL, exec_id INTEGER NOT NULL,"
-                " at_ms INTEGER NOT NULL, duration_us INTEGER NOT NULL, status TEXT NOT NULL,"
-                " code TEXT NOT NULL, answer TEXT, UNIQUE(session, exec_id));"
-                "INSERT INTO cells VALUES(2, 1, 10, 5, 'ok', 'two', NULL),"
-                " (1, 9, 30, 7, 'error', 'late', NULL), (1, 3, 20, 6, 'ok', 'early', NULL),"
-                " (77, 1, 1, 1, 'ok', 'of nobody', NULL); PRAGMA user_version=1");
+    exec_sql(
+        w,
+        "DROP TABLE notebooks; DROP TABLE cells; DROP TABLE sources; DROP TABLE outputs;"
+        "DROP TABLE images; DROP TABLE descriptions; DELETE FROM about WHERE key LIKE 'journal%';"
+        "CREATE TABLE cells(session INTEGER NOT NULL, exec_id INTEGER NOT NULL,"
+        " at_ms INTEGER NOT NULL, duration_us INTEGER NOT NULL, status TEXT NOT NULL,"
+        " code TEXT NOT NULL, answer TEXT, UNIQUE(session, exec_id));"
+        "INSERT INTO cells VALUES(2, 1, 10, 5, 'ok', 'two', NULL),"
+        " (1, 9, 30, 7, 'error', 'late', NULL), (1, 3, 20, 6, 'ok', 'early', NULL),"
+        " (77, 1, 1, 1, 'ok', 'of nobody', NULL); PRAGMA user_version=1");
     world_open(w);
     assert_string_equal(list(w), "0:00000003:completed:early 1:00000009:error:late ");
     assert_string_equal(describe(w, ONE), "11 - - python - {\"runtime\":\"python\"} cells=2 "
