@@ -1,6 +1,7 @@
 #include "session/answer.h"
 
 #include "runtime/display.h"
+#include "session/recorder.h"
 #include "session/wait.h"
 #include "wire/json.h"
 
@@ -402,6 +403,8 @@ static void make_texts(struct exec *exec, const struct answer_facts *facts, stru
 void answer_send(struct exec *exec, const struct answer_facts *facts)
 {
     bool is_last = facts->status != EXEC_RUNNING && facts->status != EXEC_INPUT;
+    if (!is_last)
+        recorder_lasting(exec); /* the answer names its cell */
     if (exec->clear.is_pending && (facts->value != NULL || facts->error != NULL))
         drop_shown(exec);
     answer_clear_pending(exec);

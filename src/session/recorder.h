@@ -25,7 +25,8 @@ struct recorder {
     void (*on_session)(void *context, struct session *session, enum recorder_news news);
     void (*on_queued)(void *context, struct exec *exec);
     void (*on_begun)(void *context, struct exec *exec);
-    void (*on_lasting)(void *context, struct exec *exec); /* it is no short cell */
+    /* It is no short cell, or somebody is told of it before its end. */
+    void (*on_lasting)(void *context, struct exec *exec);
     void (*on_output)(void *context, struct exec *exec, enum output_stream stream,
                       const char *bytes, size_t len);
     /* True: it goes on when exec_displayed was called, which must not be from within. Whoever ends

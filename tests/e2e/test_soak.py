@@ -1,9 +1,12 @@
-"""Short forms of soak_mixed.py, random calls to sessions of all runtimes, and of soak_kill.py."""
+"""Short forms of soak_mixed.py, random calls to sessions of all runtimes, of soak_kill.py and of
+soak_notebook.py."""
 
 import os
+import statistics
 
 import pytest
 import soak_kill
+import soak_notebook
 from soak_mixed import Soak, complaints, grown
 
 pytestmark = pytest.mark.one_mode
@@ -26,3 +29,23 @@ def test_random_kills_lose_nothing_that_was_safe(launch):
                           seed=os.environ.get("CELLA_SEED", "1"))
     while soak.n_kills() < 12:
         soak.round()
+
+
+def test_the_last_cell_of_a_notebook_costs_what_the_first_did(launch):
+    daemon = launch(config=soak_notebook.CONFIG)
+    seen = soak_notebook.many_cells(daemon, 1500)
+    for what in ("run", "add"):
+        first, last = (statistics.median(times) for times in seen[what])
+        assert last < 2 * first + 0.001, (what, first, last)
+    if not daemon.is_sanitized:
+        assert seen["memory"][-1] - seen["memory"][1] < 8 * 1024, seen["memory"]
+    daemon.stop()
+
+
+def test_images_are_kept_and_not_remembered(launch):
+    daemon = launch(config=soak_notebook.CONFIG)
+    seen = soak_notebook.many_images(daemon, 60)
+    assert seen["largest"] < 16 * 1024
+    if not daemon.is_sanitized:
+        assert max(seen["memory"][2:]) - seen["memory"][1] < 24 * 1024, seen["memory"]
+    daemon.stop()

@@ -1,0 +1,135 @@
+#!/usr/bin/python3
+"""Notebooks at length: many cells, and many large images.
+
+    tests/e2e/soak_notebook.py [--cells 10000] [--images 1000]
+
+The first counts what it costs to record a cell, of the first tenth and of the last; both look at
+the daemon's memory while they run."""
+
+import argparse
+import http.client
+import json
+import pathlib
+import statistics
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from harness import daemon as daemons  # noqa: E402
+from harness import host  # noqa: E402
+from harness.notebooks import Notebook  # noqa: E402
+
+CONFIG = "default_profile: min\nnotebook:\n  max_cells: 20000\n"
+
+# A picture of about a megabyte that no two cells share: noise does not compress.
+PICTURE = """
+import os, struct, zlib
+def chunk(kind, data):
+    check = struct.pack('>I', zlib.crc32(kind + data))
+    return struct.pack('>I', len(data)) + kind + data + check
+def picture(side=512):
+    rows = b''.join(b'\\0' + os.urandom(4 * side) for _ in range(side))
+    head = struct.pack('>IIBBBBB', side, side, 8, 6, 0, 0, 0)
+    body = chunk(b'IHDR', head) + chunk(b'IDAT', zlib.compress(rows, 0)) + chunk(b'IEND', b'')
+    return b'\\x89PNG\\r\\n\\x1a\\n' + body
+class Picture:
+    def _repr_png_(self): return picture()
+"""
+
+
+def rss_kb(pid):
+    with open(f"/proc/{pid}/status") as file:
+        (line,) = [line for line in file if line.startswith("VmRSS")]
+    return int(line.split()[1])
+
+
+class Wire:
+    """One connection, as little in the way as can be."""
+
+    def __init__(self, client):
+        self.connection = http.client.HTTPConnection(*client.address, timeout=120)
+        self.headers = {**client.headers(), "Content-Type": "application/json"}
+
+    def post(self, path, body):
+        """The answer's bytes, and the seconds it took."""
+        data = json.dumps(body)
+        begun = time.perf_counter()
+        self.connection.request("POST", path, data, self.headers)
+        reply = self.connection.getresponse()
+        answer = reply.read()
+        assert reply.status in (200, 201), answer[:300]
+        return answer, time.perf_counter() - begun
+
+
+def ms(seconds):
+    return f"{statistics.median(seconds) * 1000:.3f} ms"
+
+
+def many_cells(daemon, n):
+    """Runs n cells and adds a tenth as many; (first, last) seconds of each, and memory."""
+    session = daemon.client.spawn("min", checkpoints="off")
+    notebook, wire = Notebook(daemon.client, session.id), Wire(daemon.client)
+    part, run, add, memory = max(n // 10, 1), [], [], []
+    for i in range(n):
+        run.append(wire.post(f"{session.path}/exec", {"code": f"{i}"})[1])
+        if i % 10 == 0:
+            add.append(wire.post(f"{notebook.path}/cells", {"source": "idle", "at": i // 2})[1])
+        if i % part == 0:
+            memory.append(rss_kb(daemon.pid))
+    memory.append(rss_kb(daemon.pid))
+    assert notebook.info().cell_count == n + len(add)
+    assert notebook.cell(-1).state == "completed"
+    tenth = max(len(add) // 10, 1)
+    return {"run": (run[:part], run[-part:]), "add": (add[:tenth], add[-tenth:]),
+            "memory": memory, "notebook": notebook}
+
+
+def many_images(daemon, n, each=10):
+    """n images of a megabyte, some to a cell: (bytes of the largest answer, memory)."""
+    session = daemon.client.spawn("min", checkpoints="off", limits={"memory_mb": 512})
+    session.exec(PICTURE)
+    wire, largest, memory, seconds = Wire(daemon.client), 0, [rss_kb(daemon.pid)], []
+    for _ in range(n // each):
+        code = f"for _ in range({each}): display(Picture())"
+        answer, took = wire.post(f"{session.path}/exec", {"code": code, "timeout_ms": 60_000})
+        largest = max(largest, len(answer))
+        seconds.append(took / each)
+        outputs = json.loads(answer)["outputs"]
+        is_small = all("data" not in o and o.get("bytes", 0) > 1_000_000 for o in outputs)
+        assert is_small and len(outputs) == each, answer[:500]
+        memory.append(rss_kb(daemon.pid))
+    return {"largest": largest, "memory": memory, "seconds": seconds,
+            "notebook": Notebook(daemon.client, session.id)}
+
+
+def show(label, *columns):
+    print(f"{label:<34}" + "".join(f"{column:>16}" for column in columns), flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cells", type=int, default=10_000)
+    parser.add_argument("--images", type=int, default=1000)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as top:
+        daemon = daemons.Daemon(daemons.find_binary(), pathlib.Path(top) / "data", config=CONFIG)
+        host.eventually(daemon.is_running, 5)
+        cells = many_cells(daemon, options.cells)
+        show(f"{options.cells} cells", "first tenth", "last tenth")
+        show("run a cell, median", ms(cells["run"][0]), ms(cells["run"][1]))
+        show("add a cell in the middle, median", ms(cells["add"][0]), ms(cells["add"][1]))
+        show("daemon's memory", f"{cells['memory'][1]} kB", f"{cells['memory'][-1]} kB")
+        cells["notebook"].call("DELETE")
+        images = many_images(daemon, options.images)
+        part = max(len(images["seconds"]) // 10, 1)
+        show(f"{options.images} images of 1 MB", "first tenth", "last tenth")
+        show("an image, median", ms(images["seconds"][:part]), ms(images["seconds"][-part:]))
+        show("daemon's memory", f"{images['memory'][1]} kB", f"{images['memory'][-1]} kB")
+        show("largest answer of ten images", "", f"{images['largest']} bytes")
+        daemon.stop()
+
+
+if __name__ == "__main__":
+    main()
