@@ -146,6 +146,8 @@ static void on_read(uv_work_t *uv, int status)
     _free_ char *spec = NULL;
     struct err e = i->err;
     if (i->doc == NULL || write_spec(call, i->doc, &spec, &e) < 0) {
+        if (e.advice[0] == '\0')
+            err_advise(&e, "Save it with Jupyter, or export it again, and send that.");
         importing_free(i);
         call_fail(call, &e);
         return;

@@ -18,6 +18,11 @@ static int check_agent(const struct call *call, const char *agent, const char *r
 {
     struct agents_grant grant;
     struct agents_claim claim = {.agent = agent};
+    if (runtime_by_name(runtime) == NULL) {
+        err_set(e, ERR_CONFLICT, "the notebook's language is %.64s, which cannot be run here",
+                runtime);
+        return err_advise(e, "Export it, and import it with a \"runtime\".");
+    }
     if (agent == NULL)
         agent = CONFIG_DEFAULT_AGENT;
     if (policy_plan_of(call->policy, agent) != NULL) {
