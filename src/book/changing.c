@@ -85,9 +85,10 @@ static void on_changed(void *context, const struct store_cell *now, uint64_t n_c
         if (change->what == CHANGE_CLEAR_OUTPUTS)
             clear_running(book, now);
         tell_watchers(book, change, now);
-        mirror_changed(book);
         book_let_go(book);
     }
+    if (e == NULL)
+        mirror_changed_id(change->call.books, change->id);
     if (!change->call.is_forgotten)
         change->fn(change->context, now, n_cells, e);
     book_call_end(&change->call);
@@ -227,6 +228,8 @@ static void on_deleted(void *context, const struct err *e)
     struct delete_call *delete = context;
     struct book *book = book_find(delete->call.books, delete->id);
     delete->call.asked = NULL;
+    if (e == NULL)
+        mirror_remove(delete->call.books, delete->id);
     if (book != NULL && e == NULL) {
         _buf_ struct buf nothing = BUF_INIT(KIB);
         book_emit(book, "deleted", &nothing);

@@ -40,6 +40,8 @@ static void finish(struct import_call *i, const struct err *e)
     struct err ignored;
     if (e != NULL)
         store_delete_notebook(i->call.books->store, i->id, NULL, NULL, &ignored);
+    else
+        mirror_changed_id(i->call.books, i->id);
     if (!i->call.is_forgotten)
         i->fn(i->context, e == NULL ? i->id : NULL, i->at, e);
     book_call_end(&i->call);

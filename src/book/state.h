@@ -9,6 +9,7 @@
 #include "session/recorder.h"
 
 struct loop_timer;
+struct mirror;
 
 enum {
     BOOK_GONE_MAX = 64,  /* sessions of which is known when they ended */
@@ -46,8 +47,8 @@ struct book {
     struct list watchers;
     size_t n_watchers;
     uint64_t seq;
-    unsigned n_holds;          /* functions that are using it */
-    struct loop_timer *mirror; /* cells.json is to be written; NULL: never was */
+    unsigned n_holds;      /* functions that are using it */
+    struct mirror *mirror; /* cells.json is to be written; NULL: it is not */
 };
 
 /* One run of one cell. */
@@ -143,4 +144,6 @@ void book_emit_clear(struct record *record, bool waits);
  */
 
 void mirror_changed(struct book *book); /* cells.json is to be written soon */
+void mirror_changed_id(struct books *books, const char *id);
+void mirror_remove(struct books *books, const char *id); /* the notebook was deleted */
 void mirror_stop(struct book *book);

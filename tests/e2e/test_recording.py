@@ -1,6 +1,7 @@
 """What sessions run becomes cells of the notebook that has their id."""
 
 import base64
+import json
 import threading
 import time
 
@@ -242,6 +243,21 @@ def test_what_was_answered_is_there_after_kill_9(launch):
     cells = Notebook(again.client, session.id).cells(outputs=True)
     assert [c["outputs"][0]["text"] for c in cells[:20]] == [f"{n}\n" for n in range(20)]
     assert cells[20].state == "died" and cells[20]["outputs"][-1]["name"] == "Lost"
+
+
+def test_cells_json_is_kept_current(launch):
+    daemon = launch(config="notebook: {cells_json: true}\n")
+    session = daemon.client.spawn()
+    session.exec("print('first')")
+    session.exec("2")
+    path = daemon.data / "notebooks" / "default" / session.id / "mcp_repl" / "cells.json"
+    wait_for(lambda: path.exists() and len(json.loads(path.read_text())["cells"]) == 2)
+    first = json.loads(path.read_text())["cells"][0]
+    assert first["code"] == "print('first')" and first["state"] == "COMPLETED"
+    Notebook(daemon.client, session.id).delete(0)
+    wait_for(lambda: len(json.loads(path.read_text())["cells"]) == 1)
+    daemon.client.call("DELETE", session.path)
+    wait_for(lambda: not path.exists())
 
 
 # Images.
