@@ -2,6 +2,7 @@
 
 #include "base/fd.h"
 #include "loop/loop.h"
+#include "runtime/declarations.h"
 #include "runtime/display.h"
 #include "runtime/names.h"
 #include "wire/json.h"
@@ -126,7 +127,7 @@ static void end(struct head *head, const struct head_end_facts *facts)
         return;
     head->state = HEAD_ENDED;
     head->running_id = 0;
-    head->awaits_input = head->is_asked = false;
+    head->awaits_input = head->is_asked = head->is_asked_declared = false;
     head->n_forks = 0;
     close_channel(head);
     head->listener->on_end(head, facts);
@@ -334,6 +335,19 @@ static void on_names(struct head *head, json_t *frame)
     }
 }
 
+static void on_declared(struct head *head, json_t *frame)
+{
+    struct err e;
+    if (!head->is_asked_declared) {
+        break_head(head, "declarations that nobody asked for");
+    } else if (declarations_check(frame, &e) < 0) {
+        break_head(head, e.message);
+    } else {
+        head->is_asked_declared = false;
+        head->listener->on_declared(head, frame);
+    }
+}
+
 static bool is_error(const json_t *error)
 {
     const json_t *traceback = json_object_get(error, "traceback");
@@ -409,10 +423,19 @@ static void on_frame(struct head *head, json_t *frame)
         const char *ev;
         void (*take)(struct head *head, json_t *frame);
     } events[] = {
-        {"done", on_done},   {"checkpoint", on_forked}, {"display", on_display},
-        {"input", on_input}, {"names", on_names},       {"ready", on_ready},
-        {"set", on_set},     {"entered", on_entered},   {"woken", on_woken},
-        {"fatal", on_fatal}, {"loaded", on_loaded},     {"clear", on_clear},
+        {"done", on_done},
+        {"checkpoint", on_forked},
+        {"display", on_display},
+        {"input", on_input},
+        {"names", on_names},
+        {"ready", on_ready},
+        {"set", on_set},
+        {"entered", on_entered},
+        {"woken", on_woken},
+        {"fatal", on_fatal},
+        {"loaded", on_loaded},
+        {"clear", on_clear},
+        {"declarations", on_declared},
     };
     const char *ev = json_string_value(json_object_get(frame, "ev"));
     for (size_t i = 0; ev != NULL && i < ARRAY_LEN(events); i++) {
@@ -531,7 +554,8 @@ static bool flush(struct head *head)
 /* What arrives while no cell runs would be kept without a limit of time. */
 static void refuse_idle_talk(struct head *head)
 {
-    bool is_silent = head->state == HEAD_IDLE && !head->is_asked && head->n_forks == 0;
+    bool is_silent = head->state == HEAD_IDLE && !head->is_asked && !head->is_asked_declared &&
+                     head->n_forks == 0;
     if (is_silent && head->work == NULL && frame_is_partial(&head->in))
         break_head(head, "it spoke while no cell ran");
 }
@@ -782,6 +806,18 @@ int head_ask_names(struct head *head, unsigned max, struct err *e)
     if (!send_frame(head, mark))
         return err_set(e, ERR_INVALID, "%s", unread);
     head->is_asked = true;
+    return 0;
+}
+
+int head_ask_declarations(struct head *head, struct err *e)
+{
+    if (begin_request(head, e) < 0)
+        return -1;
+    size_t mark = frame_begin(&head->out);
+    buf_append_str(&head->out, "{\"op\":\"declarations\"}");
+    if (!send_frame(head, mark))
+        return err_set(e, ERR_INVALID, "%s", unread);
+    head->is_asked_declared = true;
     return 0;
 }
 

@@ -103,6 +103,7 @@ struct head_listener {
     /* The cell waits for a line: answer with head_input. A second one replaces the first. */
     void (*on_input)(struct head *head, const struct head_prompt *prompt);
     void (*on_names)(struct head *head, json_t *names);     /* the answer to head_ask_names */
+    void (*on_declared)(struct head *head, json_t *told);   /* to head_ask_declarations */
     void (*on_denied)(struct head *head, const char *call); /* a system call, by its name */
     void (*on_signaled)(struct head *head); /* one head_signal reached the process */
     void (*on_over_quota)(struct head *head, uint64_t bytes);
@@ -124,6 +125,7 @@ struct head {
     bool is_watched;          /* the warden looks after the files of its running cell */
     bool awaits_input;        /* its cell waits for head_input */
     bool is_asked;            /* for its names */
+    bool is_asked_declared;   /* for its declarations */
     unsigned n_forks;         /* that it was asked for and has not answered */
     bool is_copy;             /* of a snapshot */
     int given;                /* the descriptor that came along with its first frame; -1 if none */
@@ -175,6 +177,8 @@ void head_ack(struct head *head);
 bool head_input(struct head *head, const char *text, size_t len);
 /* Of an idle one; at most `max` names. */
 int head_ask_names(struct head *head, unsigned max, struct err *e);
+/* Of an idle one: declarations.h. */
+int head_ask_declarations(struct head *head, struct err *e);
 
 /* Lets an idle one fork: the copy sleeps and speaks on `sock`, which is closed here in any case.
  * A cell may follow at once, and begins after the fork. */

@@ -217,6 +217,8 @@ static void on_stored(void *context, const struct err *e)
         saving->checkpoint = saving->next_checkpoint;
         memcpy(saving->files, saving->next_files, sizeof(saving->files));
         saving->is_current = true;
+        json_decref(saving->lost);
+        saving->lost = saving->next_lost != NULL ? json_incref(saving->next_lost) : json_array();
         struct checkpoint *saved = timeline_find(session, saving->checkpoint);
         if (saved != NULL)
             saved->is_saved = true;
@@ -480,5 +482,6 @@ void saving_free(struct session *session)
     saving->is_under_way = saving->is_due = false;
     release_held(session, UINT64_MAX, "the session ended before its state was safe");
     json_decref(take_ptr(saving->next_lost));
+    json_decref(take_ptr(saving->lost));
     saving->has_news = false;
 }

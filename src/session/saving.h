@@ -55,6 +55,7 @@ struct saving {
     struct loop_poll *poll;
     struct store_call *call;
     json_t *next_lost; /* what cannot be saved: a list of {"name","type","advice"}; NULL: nothing */
+    json_t *lost;      /* the same of the last one that is safe; never NULL once there was one */
     uint64_t ticket;   /* its files are being recorded; 0: they are not */
     uint64_t began_ms;
     uint64_t took_ms; /* the last one */

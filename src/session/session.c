@@ -5,6 +5,7 @@
 #include "runtime/head.h"
 #include "runtime/pool.h"
 #include "session/branch.h"
+#include "session/declared.h"
 #include "session/engine_state.h"
 #include "session/input.h"
 #include "session/lifespan.h"
@@ -176,6 +177,7 @@ void session_die(struct session *session)
     loop_timer_clear(session->timer);
     exec_end_all(session);
     manifest_end_all(session);
+    declared_end_all(session);
     restore_abandon(session);
     branch_forget(session);
     saving_free(session);
@@ -310,6 +312,11 @@ static void on_names(struct head *head, json_t *names)
     manifest_on_names(head->owner, names);
 }
 
+static void on_declared(struct head *head, json_t *told)
+{
+    declared_on_told(head->owner, told);
+}
+
 static void on_denied(struct head *head, const char *call)
 {
     exec_on_denied(head->owner, call);
@@ -377,6 +384,7 @@ static const struct head_listener head_listener = {
     .on_set = on_set,
     .on_input = on_input,
     .on_names = on_names,
+    .on_declared = on_declared,
     .on_denied = on_denied,
     .on_display = on_display,
     .on_clear = on_clear,
@@ -454,6 +462,7 @@ static void init_lists(struct session *session)
     list_init(&session->kept);
     list_init(&session->held);
     list_init(&session->names_waits);
+    list_init(&session->declared_waits);
     list_init(&session->branchings);
 }
 

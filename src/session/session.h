@@ -117,10 +117,11 @@ struct session {
     uint64_t taken[OUTPUT_STREAMS]; /* bytes of the stream, see session_take_new */
     uint64_t used_ms;               /* monotonic: when somebody last wanted something of it */
 
-    uint64_t ended_exec;     /* the last cell that ended; 0: none */
-    json_t *names;           /* as last told, see manifest.h; NULL: never */
-    uint64_t names_as_of;    /* the last cell that had ended by then */
-    struct list names_waits; /* of struct manifest_wait */
+    uint64_t ended_exec;        /* the last cell that ended; 0: none */
+    json_t *names;              /* as last told, see manifest.h; NULL: never */
+    uint64_t names_as_of;       /* the last cell that had ended by then */
+    struct list names_waits;    /* of struct manifest_wait */
+    struct list declared_waits; /* of struct declared_wait */
 
     struct loop_timer *timer;
     enum session_alarm alarm;

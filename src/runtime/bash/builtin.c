@@ -19,6 +19,7 @@
 #include "runtime/bash/names.h"
 #include "runtime/bash/notes.h"
 #include "runtime/bash/request.h"
+#include "runtime/bash/save.h"
 #include "runtime/bash/sleeper.h"
 #include "wire/json.h"
 
@@ -214,6 +215,15 @@ static void answer_names(void)
     answer();
 }
 
+static void answer_declarations(void)
+{
+    begin_names();
+    struct json_out json = begin_answer("declarations");
+    save_put_functions(&json);
+    json_put_object_end(&json);
+    answer();
+}
+
 static void exec(void)
 {
     struct cell_verdict verdict;
@@ -345,6 +355,10 @@ static void serve_one(void)
     case REQUEST_NAMES:
         close_reserve();
         answer_names();
+        break;
+    case REQUEST_DECLARATIONS:
+        close_reserve();
+        answer_declarations();
         break;
     case REQUEST_CHECKPOINT:
         checkpoint();

@@ -379,6 +379,18 @@ static void answer_names(void)
     end_answer(&json);
 }
 
+static void answer_declarations(void)
+{
+    static const char *const lists[] = {"imports", "definitions", "lost"};
+    struct json_out json = begin_answer("declarations");
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        json_put_key(&json, lists[i]);
+        json_put_array(&json);
+        json_put_array_end(&json);
+    }
+    end_answer(&json);
+}
+
 static void answer_checkpoint(void)
 {
     int sock;
@@ -441,6 +453,9 @@ static void serve_one(void)
         break;
     case REQUEST_NAMES:
         answer_names();
+        break;
+    case REQUEST_DECLARATIONS:
+        answer_declarations();
         break;
     case REQUEST_CHECKPOINT:
         answer_checkpoint();

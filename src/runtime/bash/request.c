@@ -214,6 +214,7 @@ static enum request_op op_of(const struct request_text *name)
         [REQUEST_EXEC] = "exec",
         [REQUEST_INPUT] = "input",
         [REQUEST_NAMES] = "names",
+        [REQUEST_DECLARATIONS] = "declarations",
         [REQUEST_CHECKPOINT] = "checkpoint",
         [REQUEST_WAKE] = "wake",
         [REQUEST_SAVE] = "save",

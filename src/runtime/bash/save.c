@@ -15,6 +15,7 @@ enum {
     SMALL_BYTES = 1024, /* such variables share one body */
     LISTED_MAX = 500,   /* names in a header */
     NAME_BYTES_MAX = 100,
+    TOLD_BYTES_MAX = 30 * 1024, /* of sources that people read; escaped they are longer */
 };
 
 #define ITEM_MAX ((size_t)1 << 31)
@@ -283,6 +284,58 @@ static void put_lost_stack(void)
     if (folders != NULL && folders->next != NULL)
         put_lost("directory stack", "DIRSTACK", NULL);
     dispose_words(folders);
+}
+
+/* ---- for people ------------------------------------------------------------------------------ */
+
+static struct {
+    struct json_out *json;
+    size_t left; /* bytes of sources */
+    size_t n;
+    bool has_more;
+} listed;
+
+static void list_function(SHELL_VAR *function)
+{
+    const char *source = source_of(function);
+    size_t len = save.item.len;
+    if (save.item.overflowed || len > listed.left || listed.n == LISTED_MAX ||
+        strlen(function->name) > NAME_BYTES_MAX) {
+        listed.has_more = true;
+        return;
+    }
+    listed.left -= len;
+    listed.n++;
+    json_put_object(listed.json);
+    json_put_member_text(listed.json, "name", function->name, strlen(function->name));
+    json_put_member_str(listed.json, "kind", "function");
+    json_put_member_text(listed.json, "source", source, len);
+    json_put_object_end(listed.json);
+}
+
+static void put_no(struct json_out *json, const char *list)
+{
+    json_put_key(json, list);
+    json_put_array(json);
+    json_put_array_end(json);
+}
+
+void save_put_functions(struct json_out *json)
+{
+    listed.json = json;
+    listed.left = TOLD_BYTES_MAX;
+    listed.n = 0;
+    listed.has_more = false;
+    save.item = BUF_INIT(TOLD_BYTES_MAX + 1);
+    put_no(json, "imports");
+    json_put_key(json, "definitions");
+    json_put_array(json);
+    names_each_function(list_function);
+    json_put_array_end(json);
+    put_no(json, "lost");
+    if (listed.has_more)
+        json_put_member_bool(json, "more", true);
+    buf_free(&save.item);
 }
 
 void save_write(int fd, const struct request *order)

@@ -19,3 +19,8 @@ enum save_kind {
 };
 
 void save_write(int fd, const struct request *order);
+
+/* The user's functions as "definitions", in the shell itself; imports and losses are lists of
+ * nothing. */
+struct json_out;
+void save_put_functions(struct json_out *json);

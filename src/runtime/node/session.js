@@ -13,6 +13,7 @@ const evaluator = load('evaluator');
 const failures = load('failures');
 const globals = load('globals');
 const names = load('names');
+const overview = load('overview');
 const restoring = load('restore');
 const saving = load('save');
 const signals = load('signals');
@@ -43,6 +44,7 @@ const OPERATIONS = {
   exec: (frame) => cells.run(frame, done),
   input: (frame) => stdin.answer(frame),
   names: (frame) => send({ ev: 'names', names: names.manifest(frame.max ?? DEFAULT_NAMES) }),
+  declarations: () => send({ ev: 'declarations', ...overview.describe() }),
   setup,
   checkpoint,
   save: (frame) => saving.save(frame),

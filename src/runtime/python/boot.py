@@ -56,6 +56,7 @@ MODULES = (
     "grouping",
     "declarations",
     "hints",
+    "overview",
     "saving",
     "namespaces",
     "saver",

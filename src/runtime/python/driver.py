@@ -15,8 +15,8 @@ from typing import Any, Dict, List, NoReturn, Optional
 
 from . import (
     cells, checkpoints, children, displays, frames, handlers, inputs, interrupts, ipython, jsontext,
-    library, loading, magics, names, namespaces, plots, practice, preload, questions, rebuild,
-    records, rehearsal, saver, saving, streams, surroundings, waking,
+    library, loading, magics, names, namespaces, overview, plots, practice, preload, questions,
+    rebuild, records, rehearsal, saver, saving, streams, surroundings, waking,
 )  # fmt: skip
 
 _RESERVED_DESCRIPTORS = 8
@@ -189,6 +189,9 @@ class Session:
         elif frame["op"] == "names":
             manifest = self._names.manifest(frame.get("max", 1000))
             self._channel.send(f'{{"ev":"names","names":{manifest}}}')
+        elif frame["op"] == "declarations":
+            told = overview.describe(self._subject.sources, self._subject.variables())
+            self._channel.send(f'{{"ev":"declarations",{told}}}')
         elif frame["op"] == "checkpoint":
             self._checkpoint(frame["id"])
         elif frame["op"] == "save":

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import types
-from typing import Any, Tuple
+from typing import Any, Optional, Tuple
 
 _MAX_REASON_CHARS = 200
-_MAX_NAME_CHARS = 200
+MAX_NAME_CHARS = 200
 
 # By class name, in any module.
 _NOT_ACROSS_CELLS = {
@@ -15,12 +15,16 @@ _NOT_ACROSS_CELLS = {
     "ThreadPoolExecutor", "ProcessPoolExecutor",
 }  # fmt: skip
 _LABELS = {"lock": "Lock"}
+_THEIR_MODULES = {
+    "threading", "_thread", "subprocess", "multiprocessing", "queue", "_queue", "asyncio",
+    "concurrent",
+}  # fmt: skip
 _GENERATORS = (types.GeneratorType, types.AsyncGeneratorType, types.CoroutineType)
 
 
 def describe(name: str, value: Any, reason: str) -> Tuple[str, str]:
     """Its type and the advice. Nothing of the value's own code runs."""
-    shown = name[:_MAX_NAME_CHARS]
+    shown = name[:MAX_NAME_CHARS]
     try:
         label, hint = _kind_and_hint(shown, type(value), value, reason)
     except Exception:  # a class that hides what it is
@@ -28,10 +32,33 @@ def describe(name: str, value: Any, reason: str) -> Tuple[str, str]:
     return label, f"Note: '{shown}' ({label}) not persisted{hint}"
 
 
+def foresee(name: str, value: Any) -> Optional[Tuple[str, str]]:
+    """The same of a value that no attempt to save is needed for; None of all others."""
+    try:
+        kind = type(value)
+        bases = [(_module_of(base), base.__name__) for base in kind.__mro__]
+    except Exception:
+        return None
+    is_never_saved = (
+        issubclass(kind, _GENERATORS)
+        or ("socket", "socket") in bases
+        or (_is_file(bases) and not _is_in_memory(bases))
+        or any(
+            base in _NOT_ACROSS_CELLS and module.partition(".")[0] in _THEIR_MODULES
+            for module, base in bases
+        )
+    )
+    return describe(name, value, "") if is_never_saved else None
+
+
+def _is_in_memory(bases: Any) -> bool:
+    return any(name in ("StringIO", "BytesIO") for _, name in bases)
+
+
 def _kind_and_hint(name: str, kind: type, value: Any, reason: str) -> Tuple[str, str]:
     bases = [(_module_of(base), base.__name__) for base in kind.__mro__]
     names = {base_name for _, base_name in bases}
-    label = kind.__name__[:_MAX_NAME_CHARS]
+    label = kind.__name__[:MAX_NAME_CHARS]
     if kind is types.FunctionType and value.__name__ == "<lambda>":
         return "lambda", f" - use 'def {name}(...)' instead"
     if _is_file(bases):
@@ -74,4 +101,4 @@ def _module_of(kind: type) -> str:
 
 
 def not_loaded(name: str, reason: str) -> str:
-    return f"Note: '{name[:_MAX_NAME_CHARS]}' was saved but not restored - recreate it: {reason}"
+    return f"Note: '{name[:MAX_NAME_CHARS]}' was saved but not restored - recreate it: {reason}"

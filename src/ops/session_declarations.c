@@ -1,0 +1,104 @@
+#include "ops/notebook_call.h"
+#include "session/declared.h"
+#include "session/session.h"
+#include "wire/json.h"
+
+static const struct op_param session_params[] = {OP_PARAM_SESSION, {0}};
+
+static const struct op_param notebook_params[] = {OP_PARAM_NOTEBOOK, {0}};
+
+static void put_member(struct json_out *json, const char *name, const json_t *value)
+{
+    json_put_key(json, name);
+    json_put_value(json, value);
+}
+
+static void on_declared(void *context, const struct declared *declared)
+{
+    struct call *call = context;
+    const json_t *told = declared->told;
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    put_member(&json, "imports", json_object_get(told, "imports"));
+    put_member(&json, "definitions", json_object_get(told, "definitions"));
+    put_member(&json, "lost",
+               declared->lost != NULL ? declared->lost : json_object_get(told, "lost"));
+    json_put_member_bool(&json, "saved", declared->lost != NULL);
+    if (json_is_true(json_object_get(told, "more")))
+        json_put_member_bool(&json, "more", true);
+    if (declared->as_of > 0)
+        json_put_member_int(&json, "as_of", (int64_t)declared->as_of);
+    else
+        json_put_member_null(&json, "as_of");
+    json_put_object_end(&json);
+    call_reply(call, 200, &out);
+}
+
+static void on_failed(void *context, const struct err *e)
+{
+    call_fail(context, e);
+}
+
+static const struct declared_listener listener = {.on_declared = on_declared,
+                                                  .on_failed = on_failed};
+
+static void on_gone(struct call *call)
+{
+    declared_leave(call->op_state);
+}
+
+static void ask(struct call *call, struct session *session)
+{
+    struct err e;
+    call->op_state = session_declared(session, &listener, call, &e);
+    if (call->op_state == NULL)
+        call_fail(call, &e);
+    else
+        call->on_gone = on_gone;
+}
+
+static void run(struct call *call)
+{
+    struct session *session = call_session(call);
+    if (session != NULL)
+        ask(call, session);
+}
+
+/* A notebook has the id of its session. */
+static void run_for_notebook(struct call *call)
+{
+    struct err e;
+    struct session *session = notebook_session(call, call_text(call, "session_id", ""));
+    if (session != NULL && session->state != SESSION_DEAD) {
+        ask(call, session);
+        return;
+    }
+    err_set(&e, ERR_CONFLICT, "no session runs with the id of this notebook");
+    err_advise(&e, "Run one of its cells: that makes one.");
+    call_fail(call, &e);
+}
+
+#define ABOUT                                                                                      \
+    "What the code has imported and defined, as source that can be run again, and what could not " \
+    "be saved, with advice."
+
+const struct op op_session_declarations = {
+    .name = "session.declarations",
+    .method = "GET",
+    .path = "/v1/sessions/{session_id}/declarations",
+    .flags = OP_READ_ONLY,
+    .params = session_params,
+    .doc = ABOUT,
+    .run = run,
+};
+
+const struct op op_notebook_declarations = {
+    .name = "notebook.declarations",
+    .method = "GET",
+    .path = "/v1/notebooks/{session_id}/declarations",
+    .flags = OP_READ_ONLY,
+    .params = notebook_params,
+    .doc = ABOUT,
+    .run = run_for_notebook,
+};

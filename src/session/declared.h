@@ -1,0 +1,32 @@
+/* What a session's code imported and defined, and what of it could not be saved: asked of an idle
+ * interpreter. */
+#pragma once
+
+#include "session/exec.h"
+
+struct declared_wait;
+
+struct declared {
+    const json_t *told; /* see runtime/declarations.h */
+    /* What the last save lost: a list of {"name","type","advice"}. NULL: there was none of what the
+     * session is now, and `told` has what can be foreseen. */
+    const json_t *lost;
+    uint64_t as_of; /* the last cell that had ended; 0: none */
+};
+
+struct declared_listener {
+    void (*on_declared)(void *context, const struct declared *declared);
+    void (*on_failed)(void *context, const struct err *e);
+};
+
+/* One of them is called once, later. ERR_CONFLICT while a cell runs or the session is suspended. */
+struct declared_wait *session_declared(struct session *session,
+                                       const struct declared_listener *listener, void *context,
+                                       struct err *e);
+void declared_leave(struct declared_wait *wait); /* the caller went away */
+
+/* ---- for the rest of the room ------------------------------------------------------------------
+ */
+
+void declared_on_told(struct session *session, const json_t *told);
+void declared_end_all(struct session *session); /* the session is dead */

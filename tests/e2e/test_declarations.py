@@ -1,0 +1,101 @@
+"""What a session's code declared: GET …/declarations, and what of it would not survive."""
+
+import pytest
+from harness.client import ApiError
+
+pytestmark = pytest.mark.brief
+
+DEFINE = {
+    "python": "import math\nfrom json import dumps as d\ndef twice(x):\n    return 2 * x",
+    "node": "function twice(x) { return 2 * x }",
+    "bash": "twice() { echo $((2 * $1)); }",
+}
+CALL = {"python": "twice(21)", "node": "twice(21)", "bash": "twice 21"}
+
+
+@pytest.fixture(params=["python", "node", "bash"])
+def runtime(request):
+    return request.param
+
+
+def declarations(session):
+    return session.client.call("GET", f"{session.path}/declarations")
+
+
+def refusal(client, path):
+    with pytest.raises(ApiError) as caught:
+        client.call("GET", path)
+    return caught.value
+
+
+def test_a_fresh_session_has_declared_nothing(spawn_runtime, runtime):
+    told = declarations(spawn_runtime(runtime))
+    assert (told["imports"], told["definitions"], told["lost"]) == ([], [], [])
+    assert told["as_of"] is None and told["saved"] is False
+
+
+def test_a_definition_can_be_replayed_in_another_session(spawn_runtime, runtime):
+    session = spawn_runtime(runtime)
+    session.exec(DEFINE[runtime])
+    told = declarations(session)
+    (twice,) = told["definitions"]
+    assert (twice["name"], twice["kind"]) == ("twice", "function")
+    assert told["as_of"] == 1
+    other = spawn_runtime(runtime)
+    assert other.exec("\n".join([*told["imports"], twice["source"]]))["status"] == "ok"
+    answer = other.exec(CALL[runtime])
+    assert "42" in answer["stdout"] + (answer["value"] or {}).get("text", "")
+
+
+@pytest.mark.one_mode
+def test_imports_are_told_with_the_names_that_they_bind(spawn):
+    session = spawn()
+    session.exec(DEFINE["python"])
+    assert declarations(session)["imports"] == ["import math", "from json import dumps as d"]
+
+
+@pytest.mark.one_mode
+def test_what_a_save_lost_is_told_with_advice(spawn):
+    session = spawn()
+    session.exec("import threading\nbox = {'lock': threading.Lock()}\nf = open('/dev/null')")
+    foreseen = declarations(session)
+    assert {"f"} <= {one["name"] for one in foreseen["lost"]}
+    session.exec("x = 1", durable=True)
+    told = declarations(session)
+    assert told["saved"] is True and told["as_of"] == 2
+    assert {one["name"] for one in told["lost"]} == {"box", "f"}
+    assert all(one["type"] and one["name"] in one["advice"] for one in told["lost"])
+
+
+@pytest.mark.one_mode
+def test_a_busy_session_is_not_asked(spawn):
+    session = spawn()
+    session.exec("input()", yield_ms=50)
+    refused = refusal(session.client, f"{session.path}/declarations")
+    assert refused.status == 409 and "busy" in refused.message
+    session.interrupt()
+
+
+@pytest.mark.one_mode
+def test_a_notebook_tells_what_its_session_declared(spawn):
+    session = spawn()
+    session.exec(DEFINE["python"])
+    told = session.client.call("GET", f"/v1/notebooks/{session.id}/declarations")
+    assert told == declarations(session)
+    unknown = "00000000-0000-4000-8000-000000000000"
+    refused = refusal(session.client, f"/v1/notebooks/{unknown}/declarations")
+    assert refused.status == 409 and "no session runs" in refused.message
+
+
+@pytest.mark.one_mode
+def test_code_that_hides_its_types_breaks_nothing(spawn):
+    session = spawn()
+    session.exec(
+        "class Meta(type):\n"
+        "    def __getattribute__(cls, name): raise RuntimeError(name)\n"
+        "class Liar(metaclass=Meta): pass\n"
+        "liar = object.__new__(Liar)\n"
+        "import builtins\nbuiltins.len = None\nbuiltins.callable = None"
+    )
+    assert declarations(session)["as_of"] == 1
+    assert session.exec("1 + 1")["value"]["text"] == "2"
