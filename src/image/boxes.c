@@ -53,6 +53,11 @@ struct image_boxes *image_boxes_new(uv_loop_t *loop)
     return boxes;
 }
 
+uv_loop_t *image_boxes_loop(const struct image_boxes *boxes)
+{
+    return boxes->loop;
+}
+
 static void leave(struct image_job *job)
 {
     size_t *count = job->pid == 0 ? &job->boxes->n_waiting : &job->boxes->n_working;

@@ -52,8 +52,8 @@ static void encoded(uv_work_t *uv, int status)
     free(encoding);
 }
 
-struct image_encoding *image_encode(uv_loop_t *loop, int fd, uint64_t bytes, image_encoded_fn fn,
-                                    void *context)
+struct image_encoding *image_encode(struct image_boxes *boxes, int fd, uint64_t bytes,
+                                    image_encoded_fn fn, void *context)
 {
     struct image_encoding *encoding = mem_alloc(sizeof(*encoding));
     encoding->fd = fd;
@@ -61,7 +61,7 @@ struct image_encoding *image_encode(uv_loop_t *loop, int fd, uint64_t bytes, ima
     encoding->text = BUF_INIT(base64_encoded_len(IMAGE_RESULT_MAX));
     encoding->fn = fn;
     encoding->context = context;
-    uv_queue_work(loop, &encoding->uv, encode, encoded);
+    uv_queue_work(image_boxes_loop(boxes), &encoding->uv, encode, encoded);
     return encoding;
 }
 

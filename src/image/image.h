@@ -51,6 +51,7 @@ struct image_boxes;
 struct image_job;
 
 struct image_boxes *image_boxes_new(uv_loop_t *loop);
+uv_loop_t *image_boxes_loop(const struct image_boxes *boxes);
 /* Kills those at work, without calling anybody back. NULL is fine. */
 void image_boxes_free(struct image_boxes *boxes);
 
@@ -82,8 +83,8 @@ struct image_encoding;
 typedef void (*image_encoded_fn)(void *context, const char *text, size_t len, const struct err *e);
 
 /* The file as base64, made by a worker. `fd` is closed here in any case. */
-struct image_encoding *image_encode(uv_loop_t *loop, int fd, uint64_t bytes, image_encoded_fn fn,
-                                    void *context);
+struct image_encoding *image_encode(struct image_boxes *boxes, int fd, uint64_t bytes,
+                                    image_encoded_fn fn, void *context);
 void image_encode_forget(struct image_encoding *encoding);
 
 /* ---- the box --------------------------------------------------------------------------------- */

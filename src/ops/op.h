@@ -11,6 +11,7 @@
 
 struct books;
 struct engine;
+struct image_boxes;
 struct policy;
 
 enum op_param_type {
@@ -67,10 +68,13 @@ extern const struct op *const op_table[]; /* NULL-terminated */
 
 /* A file to be sent. */
 struct call_file {
-    int fd; /* the surface's from now on; at its beginning */
+    int fd; /* the surface's from now on; at its beginning. -1: the client has it, by its tag */
     uint64_t bytes;
     const char *name; /* UTF-8 */
     const char *type; /* of its content */
+    /* Changes with the bytes, in quotes: then it is a picture that a page may show, and that the
+     * client may keep if it asks again. NULL: it is to be saved, and not kept. */
+    const char *tag;
 };
 
 /* How a surface takes what an operation has to say. reply, fail and send_file end the call:
@@ -89,9 +93,11 @@ struct call {
     const struct op *op;
     struct engine *engine;
     struct policy *policy;
-    struct books *books; /* NULL: nothing is recorded */
-    struct arena arena;  /* lives as long as the call */
-    json_t *args;        /* path, query and body in one checked object */
+    struct books *books;       /* NULL: nothing is recorded */
+    struct image_boxes *boxes; /* make pictures smaller; NULL: there are none */
+    const char *known_tags; /* what the client has already, as If-None-Match tells it; NULL: none */
+    struct arena arena;     /* lives as long as the call */
+    json_t *args;           /* path, query and body in one checked object */
     bool wants_stream;
     const struct call_sink *sink;
     void (*on_gone)(struct call *call);    /* set by the operation: the client went away */

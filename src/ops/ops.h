@@ -44,6 +44,8 @@ extern const struct op op_state_get;
 extern const struct op op_state_list;
 extern const struct op op_session_create;
 extern const struct op op_notebook_declarations;
+extern const struct op op_notebook_image;
+extern const struct op op_notebook_reference;
 extern const struct op op_session_declarations;
 extern const struct op op_session_delete;
 extern const struct op op_session_exec;

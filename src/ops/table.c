@@ -10,6 +10,8 @@ const struct op *const op_table[] = {
     &op_session_names,
     &op_session_declarations,
     &op_notebook_declarations,
+    &op_notebook_image,
+    &op_notebook_reference,
     &op_checkpoint_list,
     &op_session_undo,
     &op_session_redo,

@@ -396,6 +396,8 @@ static void call(struct conn *c, json_t *args)
     c->call.engine = c->server->config.engine;
     c->call.books = c->server->config.books;
     c->call.policy = c->server->config.policy;
+    c->call.boxes = c->server->config.boxes;
+    c->call.known_tags = http1_header(&c->http, "if-none-match", NULL);
     c->call.args = args;
     c->call.wants_stream = rest_wants_stream(c->route->op, &c->http) && !c->is_head_only;
     c->call.sink = &rest_sink;

@@ -1,6 +1,7 @@
 #include "base/log.h"
 #include "blob/blob.h"
 #include "book/book.h"
+#include "image/image.h"
 #include "jail/warden.h"
 #include "loop/loop.h"
 #include "policy/config.h"
@@ -49,6 +50,7 @@ struct daemon {
     struct engine *engine;
     struct books *books;
     struct server *server;
+    struct image_boxes *boxes;
     uv_signal_t signals[3];
     struct loop_timer *giving_up; /* NULL unless the default profile cannot be loaded */
     int parts_running;            /* of engine and server */
@@ -328,6 +330,8 @@ static int start_server(struct daemon *d, struct err *e)
     config.engine = d->engine;
     config.books = d->books;
     config.policy = &d->policy;
+    d->boxes = image_boxes_new(&d->loop);
+    config.boxes = d->boxes;
     config.key = d->options->no_auth ? NULL : d->key;
     config.owner = d->owner;
     d->server = server_new(&config);
@@ -376,6 +380,7 @@ static int run(struct daemon *d, struct err *e)
     loop_run(&d->loop, &d->is_over, engine_awake_until_ns, d->engine);
     server_free(d->server);
     books_free(d->books);
+    image_boxes_free(d->boxes);
     engine_free(d->engine);
     if (!d->has_failed)
         return 0;

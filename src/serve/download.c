@@ -82,12 +82,20 @@ void download_start(struct conn *c, const struct call_file *file)
 {
     struct buf *head = &c->server->head;
     buf_clear(head);
-    http1_write_head(head, &(struct http1_response){.status = 200,
-                                                    .content_type = file->type,
-                                                    .content_length = (int64_t)file->bytes,
-                                                    .is_keep_alive = c->is_keep_alive,
-                                                    .file_name = file->name});
+    bool is_known = file->fd < 0;
+    http1_write_head(head,
+                     &(struct http1_response){.status = is_known ? 304 : 200,
+                                              .content_type = file->type,
+                                              .content_length = is_known ? HTTP1_LENGTH_UNTIL_CLOSE
+                                                                         : (int64_t)file->bytes,
+                                              .is_keep_alive = c->is_keep_alive,
+                                              .file_name = file->name,
+                                              .tag = file->tag});
     conn_write(c, &(struct iovec){head->data, head->len}, 1);
+    if (is_known) {
+        conn_answered(c);
+        return;
+    }
     struct download *d = mem_alloc(sizeof(*d));
     d->conn = c;
     d->fd = file->fd;

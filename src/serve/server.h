@@ -15,6 +15,7 @@ struct server_config {
     struct engine *engine;       /* handed to every call */
     struct books *books;         /* likewise; NULL: none */
     struct policy *policy;       /* likewise */
+    struct image_boxes *boxes;   /* likewise; NULL: none */
     const char *key;             /* of TCP connections; NULL: none is asked for */
     uid_t owner;                 /* who may use UNIX sockets, besides root */
 

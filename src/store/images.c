@@ -344,12 +344,14 @@ static void read_image(struct get_call *get, sqlite3_stmt *s)
     get->image.width = db_number(s, 2);
     get->image.height = db_number(s, 3);
     get->image.bytes = db_number(s, 4);
+    get->image.cell = arena_strdup(&get->call.memory, db_text(s, 5));
 }
 
 static int apply_get(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql sql = {
-        "SELECT hash, format, width, height, bytes FROM images WHERE cell=?1 AND n=?2"};
+        "SELECT i.hash, i.format, i.width, i.height, i.bytes, c.id"
+        " FROM images i JOIN cells c ON c.key=i.cell WHERE i.cell=?1 AND i.n=?2"};
     struct get_call *get = CONTAINER_OF(call, struct get_call, call);
     struct notebook_at book;
     struct cell_at at;

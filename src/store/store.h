@@ -394,8 +394,10 @@ struct store_image {
     const char *format;         /* "png" */
     uint64_t width, height;     /* pixels; 0: not known */
     uint64_t bytes;
+    const char *cell; /* the id of its cell */
 };
 
+/* The views are valid during the call. */
 typedef void (*store_image_fn)(void *context, const struct store_image *image, const struct err *e);
 struct store_call *store_get_image(struct store *store, const char *notebook, const char *cell,
                                    uint64_t n, store_image_fn fn, void *context);

@@ -97,6 +97,7 @@ struct http1_response {
     bool asks_for_key;     /* WWW-Authenticate */
     const char *allow;     /* the methods of this path; NULL to leave out */
     const char *file_name; /* to be saved under this name; NULL: it is no file */
+    const char *tag;       /* of a file that may be shown and kept, in quotes; NULL: neither */
 };
 
 void http1_write_head(struct buf *out, const struct http1_response *response);

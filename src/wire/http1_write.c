@@ -8,6 +8,7 @@ static const struct {
     {201, "HTTP/1.1 201 Created\r\n"},
     {202, "HTTP/1.1 202 Accepted\r\n"},
     {204, "HTTP/1.1 204 No Content\r\n"},
+    {304, "HTTP/1.1 304 Not Modified\r\n"},
     {400, "HTTP/1.1 400 Bad Request\r\n"},
     {401, "HTTP/1.1 401 Unauthorized\r\n"},
     {403, "HTTP/1.1 403 Forbidden\r\n"},
@@ -52,11 +53,12 @@ static bool is_plain(unsigned char c)
            (c != '\0' && strchr("!#$&+-.^_`|~", c) != NULL);
 }
 
-/* Never shown in a browser as part of a page of ours: what is in it is a stranger's. The name comes
+/* Never shown in a browser as part of a page of ours, unless it is a picture: what is in it is a
+ * stranger's, and no script of it may run. The name comes
  * twice, for those who know RFC 5987 and for those who do not. */
-static void write_disposition(struct buf *out, const char *name)
+static void write_disposition(struct buf *out, const char *name, bool is_shown)
 {
-    buf_append_str(out, "Content-Disposition: attachment; filename=\"");
+    buf_printf(out, "Content-Disposition: %s; filename=\"", is_shown ? "inline" : "attachment");
     for (const char *c = name; *c != '\0'; c++)
         buf_append_char(out, is_plain((unsigned char)*c) || *c == ' ' ? *c : '_');
     buf_append_str(out, "\"; filename*=UTF-8''");
@@ -66,7 +68,8 @@ static void write_disposition(struct buf *out, const char *name)
         else
             buf_printf(out, "%%%02X", (unsigned char)*c);
     }
-    buf_append_str(out, "\r\nContent-Security-Policy: sandbox\r\n");
+    buf_printf(out, "\r\nContent-Security-Policy: sandbox%s\r\n",
+               is_shown ? "; default-src 'none'; style-src 'unsafe-inline'; img-src data:" : "");
 }
 
 void http1_write_head(struct buf *out, const struct http1_response *response)
@@ -83,7 +86,12 @@ void http1_write_head(struct buf *out, const struct http1_response *response)
     if (response->allow != NULL)
         buf_printf(out, "Allow: %s\r\n", response->allow);
     if (response->file_name != NULL)
-        write_disposition(out, response->file_name);
-    /* Answers are data of one caller: no cache may keep them, no browser may guess their type. */
-    buf_append_str(out, "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n\r\n");
+        write_disposition(out, response->file_name, response->tag != NULL);
+    /* Answers are data of one caller: no cache may keep them, no browser may guess their type. What
+     * has a tag its own client may keep, and ask whether it is still the same. */
+    if (response->tag != NULL)
+        buf_printf(out, "ETag: %s\r\nCache-Control: private, no-cache\r\n", response->tag);
+    else
+        buf_append_str(out, "Cache-Control: no-store\r\n");
+    buf_append_str(out, "X-Content-Type-Options: nosniff\r\n\r\n");
 }

@@ -342,7 +342,7 @@ static void files_become_text(void **state)
     for (int i = 0; i < 2; i++) {
         int fd = memfd_create("pixel", MFD_CLOEXEC);
         assert_int_equal(write(fd, "pixel", 5), 5);
-        struct image_encoding *encoding = image_encode(&w->loop, fd, 5, encoded, &n);
+        struct image_encoding *encoding = image_encode(w->boxes, fd, 5, encoded, &n);
         if (i == 1)
             image_encode_forget(encoding);
     }
