@@ -1,3 +1,4 @@
+#include "base/buf.h"
 #include "image/image.h"
 #include "image/scale.h"
 
@@ -43,7 +44,7 @@ static void check_scaling(const uint8_t *data, size_t size, uint32_t max_width, 
     enum scale_end end = scale_png(&io, &limits);
     if (end == SCALE_DONE) {
         enum image_format format;
-        uint32_t width, height, was_width, was_height, to_width, to_height;
+        uint32_t width = 0, height = 0, was_width = 0, was_height = 0, to_width, to_height;
         require(image_probe(files.out.data, files.out.len, &format, &width, &height));
         require(format == IMAGE_PNG && image_probe(data, size, &format, &was_width, &was_height));
         image_fit(was_width, was_height, max_width, max_height, &to_width, &to_height);

@@ -255,6 +255,23 @@ static void names_a_file(void **state)
                                           "filename*=UTF-8''a%20%22b%22%0D%0A%C3%A4.csv\r\n"));
 }
 
+static void pictures_may_be_shown_and_kept(void **state)
+{
+    (void)state;
+    _buf_ struct buf out = BUF_INIT(KIB);
+    http1_write_head(&out, &(struct http1_response){.status = 200,
+                                                    .content_type = "image/svg+xml",
+                                                    .content_length = 3,
+                                                    .is_keep_alive = true,
+                                                    .file_name = "image-0.svg",
+                                                    .tag = "\"abc\""});
+    assert_non_null(strstr(buf_str(&out), "\r\nETag: \"abc\"\r\n"));
+    assert_non_null(strstr(buf_str(&out), "\r\nCache-Control: private, no-cache\r\n"));
+    assert_non_null(strstr(buf_str(&out), "Content-Disposition: inline; "));
+    assert_non_null(strstr(buf_str(&out), "Content-Security-Policy: sandbox; default-src 'none'"));
+    assert_null(strstr(buf_str(&out), "no-store"));
+}
+
 static void knows_expect_and_versions(void **state)
 {
     (void)state;
@@ -312,6 +329,7 @@ int main(void)
         cmocka_unit_test(limits_the_body),
         cmocka_unit_test(limits_the_body_by_what_it_is_for),
         cmocka_unit_test(names_a_file),
+        cmocka_unit_test(pictures_may_be_shown_and_kept),
         cmocka_unit_test(knows_expect_and_versions),
         cmocka_unit_test(writes_heads),
     };
