@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "notebook/formats.h"
-#include "notebook/output.h"
+#include "notebook/outputs.h"
 #include "notebook/text.h"
 #include "wire/base64.h"
 
@@ -93,11 +93,12 @@ static int read_image(const json_t *content, json_t **ret, struct err *e)
     return 0;
 }
 
-static int read_output(const json_t *from, json_t **ret, struct err *e)
+static int read_output(const json_t *from, int64_t execution_count, json_t **ret, struct err *e)
 {
     const char *type = json_string_value(json_object_get(from, "output_type"));
     const json_t *content = json_object_get(from, "content");
     json_t *timestamp = json_object_get(from, "timestamp");
+    (void)execution_count;
     if (type == NULL)
         return err_set(e, ERR_INVALID, "it has no \"output_type\"");
     if (strcasecmp(type, "IMAGE") == 0) {
@@ -143,22 +144,6 @@ static bool read_comment(struct notebook_cell *cell, enum cell_kind kind)
     return true;
 }
 
-static int read_outputs(const json_t *from, struct notebook_cell *cell, struct err *e)
-{
-    const json_t *outputs = json_object_get(from, "outputs"), *output;
-    if (outputs != NULL && !json_is_array(outputs))
-        return err_set(e, ERR_INVALID, "its \"outputs\" are no list");
-    size_t i;
-    json_array_foreach(outputs, i, output)
-    {
-        json_t *typed = NULL;
-        if (read_output(output, &typed, e) < 0)
-            return err_context(e, "output %zu", i);
-        json_array_append_new(cell->outputs, typed);
-    }
-    return 0;
-}
-
 static int read_cell(const json_t *from, struct document *doc, struct err *e)
 {
     const json_t *code = json_object_get(from, "code"), *id = json_object_get(from, "id");
@@ -176,7 +161,7 @@ static int read_cell(const json_t *from, struct document *doc, struct err *e)
         cell->execution_count = json_integer_value(count);
     if (json_is_number(time) && json_number_value(time) >= 0)
         cell->execution_time = json_number_value(time);
-    if (read_outputs(from, cell, e) < 0)
+    if (outputs_read(from, read_output, cell, e) < 0)
         return -1;
     if (json_array_size(cell->outputs) == 0 && !read_comment(cell, CELL_MARKDOWN))
         read_comment(cell, CELL_RAW);

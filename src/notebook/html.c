@@ -2,9 +2,8 @@
  * run and nothing be fetched, text is escaped, Markdown cannot bring HTML, links are of known
  * schemes, and HTML of outputs sits in frames that may do nothing but show it. */
 #include "notebook/formats.h"
-#include "notebook/output.h"
+#include "notebook/outputs.h"
 #include "notebook/text.h"
-#include "wire/base64.h"
 
 #include <ctype.h>
 #include <md4c-html.h>
@@ -249,15 +248,14 @@ static void put_described(struct buf *out, const json_t *typed)
     buf_append_str(out, "</p>\n");
 }
 
-static void put_image(struct buf *out, const json_t *typed, const char *mime, const char *data,
-                      size_t len)
+static bool put_picture(struct buf *out, const json_t *typed, const char *mime, const char *base64,
+                        size_t len)
 {
     size_t start = out->len, text_len;
     buf_printf(out, "<img src=\"data:%s;base64,", mime);
-    if (!text_append_base64(out, data, len)) {
+    if (!text_append_base64(out, base64, len)) {
         out->len = start;
-        put_described(out, typed);
-        return;
+        return false;
     }
     const char *text = output_text(typed, "text", &text_len);
     buf_append_str(out, "\" alt=\"");
@@ -266,34 +264,28 @@ static void put_image(struct buf *out, const json_t *typed, const char *mime, co
     put_size(out, typed, "width");
     put_size(out, typed, "height");
     buf_append_str(out, ">\n");
+    return true;
 }
 
-static void put_picture(struct buf *out, const json_t *typed)
+static void put_html(struct buf *out, const json_t *typed, const char *html, size_t len)
 {
-    char buffer[48];
-    size_t len;
-    const char *mime = output_image_mime(typed, buffer), *data = output_text(typed, "data", &len);
-    if (mime != NULL && data != NULL)
-        put_image(out, typed, mime, data, len);
-    else
-        put_described(out, typed);
+    (void)typed;
+    put_frame(out, html, len);
 }
 
-/* As an image, in which no script runs. */
-static void put_svg(struct buf *out, const json_t *typed)
+static void put_markdown_output(struct buf *out, const char *text, size_t len)
 {
-    size_t len;
-    const char *svg = output_text(typed, "svg", &len);
-    _buf_ struct buf data = BUF_INIT(out->max);
-    base64_encode(&data, svg != NULL ? svg : "", len);
-    put_image(out, typed, "image/svg+xml", buf_str(&data), data.len);
+    put_markdown(out, NULL, text, len);
 }
 
-static void put_json(struct buf *out, const json_t *typed)
+static void put_latex(struct buf *out, const char *text, size_t len)
 {
-    const json_t *value = json_object_get(typed, "json");
-    _free_ char *text = value != NULL ? json_dumps(value, JSON_INDENT(2) | JSON_ENCODE_ANY) : NULL;
-    put_settled(out, "json", text != NULL ? text : "", text != NULL ? strlen(text) : 0);
+    put_settled(out, "latex", text, len);
+}
+
+static void put_json(struct buf *out, const char *text, size_t len)
+{
+    put_settled(out, "json", text, len);
 }
 
 static void put_error(struct buf *out, const json_t *typed)
@@ -315,42 +307,21 @@ static void put_plain(struct buf *out, const json_t *typed)
         put_settled(out, is_stderr ? "stderr" : "plain", text, len);
 }
 
+static const struct outputs_writer writer = {
+    .put_plain = put_plain,
+    .put_error = put_error,
+    .put_html = put_html,
+    .put_markdown = put_markdown_output,
+    .put_latex = put_latex,
+    .put_json = put_json,
+    .put_picture = put_picture,
+    .put_described = put_described,
+};
+
 static void put_output(struct buf *out, const json_t *typed)
 {
-    size_t len, html_len;
-    const char *text = output_text(typed, "text", &len);
-    const char *html = output_text(typed, "html", &html_len);
     buf_append_str(out, "<div class=\"output\">\n");
-    switch (output_type(typed)) {
-    case OUTPUT_TEXT:
-        put_plain(out, typed);
-        break;
-    case OUTPUT_ERROR:
-        put_error(out, typed);
-        break;
-    case OUTPUT_HTML:
-    case OUTPUT_DATAFRAME:
-        if (html_len > 0)
-            put_frame(out, html, html_len);
-        else
-            put_plain(out, typed);
-        break;
-    case OUTPUT_MARKDOWN:
-        put_markdown(out, NULL, text != NULL ? text : "", len);
-        break;
-    case OUTPUT_LATEX:
-        put_settled(out, "latex", text, len);
-        break;
-    case OUTPUT_JSON:
-        put_json(out, typed);
-        break;
-    case OUTPUT_IMAGE:
-        put_picture(out, typed);
-        break;
-    case OUTPUT_SVG:
-        put_svg(out, typed);
-        break;
-    }
+    outputs_write(out, typed, &writer);
     buf_append_str(out, "</div>\n");
 }
 

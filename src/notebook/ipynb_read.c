@@ -1,5 +1,5 @@
 #include "notebook/formats.h"
-#include "notebook/output.h"
+#include "notebook/outputs.h"
 #include "notebook/text.h"
 
 /* ---- what Cella wrote there --------------------------------------------------------------------
@@ -102,22 +102,6 @@ static int read_attachments(const json_t *from, struct notebook_cell *cell, stru
     return 0;
 }
 
-static int read_outputs(const json_t *from, struct notebook_cell *cell, struct err *e)
-{
-    const json_t *outputs = json_object_get(from, "outputs"), *output;
-    if (outputs != NULL && !json_is_array(outputs))
-        return err_set(e, ERR_INVALID, "its \"outputs\" are no list");
-    size_t i;
-    json_array_foreach(outputs, i, output)
-    {
-        json_t *typed = NULL;
-        if (output_from_nbformat(output, cell->execution_count, &typed, e) < 0)
-            return err_context(e, "output %zu", i);
-        json_array_append_new(cell->outputs, typed);
-    }
-    return 0;
-}
-
 /* What a cell of another program went through, as far as its outputs tell. */
 static enum cell_state guess_state(const struct notebook_cell *cell)
 {
@@ -137,7 +121,7 @@ static int read_code(const json_t *from, struct notebook_cell *cell, struct err 
     const json_t *count = json_object_get(from, "execution_count");
     if (json_is_integer(count) && json_integer_value(count) > 0)
         cell->execution_count = json_integer_value(count);
-    if (read_outputs(from, cell, e) < 0)
+    if (outputs_read(from, output_from_nbformat, cell, e) < 0)
         return -1;
     cell->state = guess_state(cell);
     return 0;

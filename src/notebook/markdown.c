@@ -1,7 +1,6 @@
 #include "notebook/formats.h"
-#include "notebook/output.h"
+#include "notebook/outputs.h"
 #include "notebook/text.h"
-#include "wire/base64.h"
 
 /* ---- blocks ------------------------------------------------------------------------------------
  */
@@ -48,15 +47,19 @@ static void put_plain(struct buf *out, const char *text, size_t len)
 /* ---- outputs -----------------------------------------------------------------------------------
  */
 
-static void put_picture(struct buf *out, const char *mime, const char *data, size_t len)
+static bool put_picture(struct buf *out, const json_t *typed, const char *mime, const char *base64,
+                        size_t len)
 {
     size_t start = out->len;
+    (void)typed;
     begin_block(out);
     buf_printf(out, "![output](data:%s;base64,", mime);
-    if (text_append_base64(out, data, len))
+    if (text_append_base64(out, base64, len)) {
         buf_append_str(out, ")\n");
-    else
-        out->len = start;
+        return true;
+    }
+    out->len = start;
+    return false;
 }
 
 static void put_described(struct buf *out, const json_t *typed)
@@ -67,69 +70,33 @@ static void put_described(struct buf *out, const json_t *typed)
         put_fenced(out, "text", text.data, text.len);
 }
 
-static void put_image(struct buf *out, const json_t *typed)
+/* Text is what reads well in a text file; HTML is shown as source, and not handed to whoever
+ * renders the file. */
+static void put_html(struct buf *out, const json_t *typed, const char *html, size_t len)
 {
-    char buffer[48];
-    size_t len;
-    const char *mime = output_image_mime(typed, buffer), *data = output_text(typed, "data", &len);
-    if (mime != NULL && data != NULL)
-        put_picture(out, mime, data, len);
+    size_t text_len;
+    output_text(typed, "text", &text_len);
+    if (text_len == 0)
+        put_fenced(out, "html", html, len);
     else
         put_described(out, typed);
 }
 
-static void put_svg(struct buf *out, const json_t *typed)
+static void put_json(struct buf *out, const char *text, size_t len)
 {
-    size_t len;
-    const char *svg = output_text(typed, "svg", &len);
-    _buf_ struct buf data = BUF_INIT(out->max);
-    base64_encode(&data, svg != NULL ? svg : "", len);
-    put_picture(out, "image/svg+xml", buf_str(&data), data.len);
+    put_fenced(out, "json", text, len);
 }
 
-static void put_json(struct buf *out, const json_t *typed)
-{
-    const json_t *value = json_object_get(typed, "json");
-    _free_ char *text = value != NULL ? json_dumps(value, JSON_INDENT(2) | JSON_ENCODE_ANY) : NULL;
-    if (text != NULL)
-        put_fenced(out, "json", text, strlen(text));
-}
-
-/* Text is what reads well in a text file; HTML is shown as source, and not handed to whoever
- * renders the file. */
-static void put_output(struct buf *out, const json_t *typed)
-{
-    size_t len, html_len;
-    const char *text = output_text(typed, "text", &len);
-    const char *html = output_text(typed, "html", &html_len);
-    switch (output_type(typed)) {
-    case OUTPUT_IMAGE:
-        put_image(out, typed);
-        break;
-    case OUTPUT_SVG:
-        put_svg(out, typed);
-        break;
-    case OUTPUT_JSON:
-        put_json(out, typed);
-        break;
-    case OUTPUT_MARKDOWN:
-    case OUTPUT_LATEX:
-        if (text != NULL)
-            put_plain(out, text, len);
-        break;
-    case OUTPUT_HTML:
-    case OUTPUT_DATAFRAME:
-        if (len == 0 && html_len > 0)
-            put_fenced(out, "html", html, html_len);
-        else
-            put_described(out, typed);
-        break;
-    case OUTPUT_TEXT:
-    case OUTPUT_ERROR:
-        put_described(out, typed);
-        break;
-    }
-}
+static const struct outputs_writer writer = {
+    .put_plain = put_described,
+    .put_error = put_described,
+    .put_html = put_html,
+    .put_markdown = put_plain,
+    .put_latex = put_plain,
+    .put_json = put_json,
+    .put_picture = put_picture,
+    .put_described = put_described,
+};
 
 /* ---- cells -------------------------------------------------------------------------------------
  */
@@ -189,7 +156,7 @@ static void put_cell(struct buf *out, const struct document *doc, const struct n
     const json_t *output;
     json_array_foreach(cell->outputs, i, output)
     {
-        put_output(out, output);
+        outputs_write(out, output, &writer);
     }
 }
 
