@@ -138,8 +138,11 @@ bool image_call_fits(const struct image_call *ic, uint32_t *ret_width, uint32_t 
 static int refuse_format(const struct image_call *ic, struct err *e)
 {
     const char *name = image_format_name(ic->facts.format);
-    err_set(e, ERR_INVALID, "only PNG is scaled, and this picture is %s",
-            name[0] != '\0' ? name : "of an unknown format");
+    if (ic->facts.format == IMAGE_PNG)
+        err_set(e, ERR_CONFLICT, "the picture is damaged, and cannot be scaled");
+    else
+        err_set(e, ERR_INVALID, "only PNG is scaled, and this picture is %s",
+                name[0] != '\0' ? name : "of an unknown format");
     return err_advise(e, "Ask without width and height: then it is sent as it is.");
 }
 
@@ -174,7 +177,7 @@ void image_call_open(struct image_call *ic, image_opened_fn fn)
     bool is_scaled = image_call_fits(ic, &width, &height);
     bool is_unclear = is_size_asked(ic) && (facts->width == 0 || facts->height == 0);
     ic->on_opened = fn;
-    if ((is_scaled || is_unclear) && facts->format != IMAGE_PNG) {
+    if (is_unclear || (is_scaled && facts->format != IMAGE_PNG)) {
         refuse_format(ic, &e);
         fail(ic, &e);
     } else if (is_scaled) {
