@@ -45,6 +45,14 @@ def rss_kb(pid):
     return int(line.split()[1])
 
 
+def cpu_seconds(pid):
+    """Processor time of all threads: what a busy machine does not change."""
+    total = 0
+    for path in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        total += int(path.read_text().split()[0])
+    return total / 1e9
+
+
 class Wire:
     """One connection, as little in the way as can be."""
 
@@ -64,26 +72,30 @@ class Wire:
 
 
 def ms(seconds):
-    return f"{statistics.median(seconds) * 1000:.3f} ms"
+    return f"{seconds * 1000:.3f} ms"
 
 
 def many_cells(daemon, n):
-    """Runs n cells and adds a tenth as many; (first, last) seconds of each, and memory."""
+    """Runs n cells, and adds a tenth as many in the middle, in ten parts; for both the medians of
+    seconds and the daemon's processor time for each cell, part by part."""
     session = daemon.client.spawn("min", checkpoints="off")
     notebook, wire = Notebook(daemon.client, session.id), Wire(daemon.client)
-    part, run, add, memory = max(n // 10, 1), [], [], []
-    for i in range(n):
-        run.append(wire.post(f"{session.path}/exec", {"code": f"{i}"})[1])
-        if i % 10 == 0:
-            add.append(wire.post(f"{notebook.path}/cells", {"source": "idle", "at": i // 2})[1])
-        if i % part == 0:
-            memory.append(rss_kb(daemon.pid))
-    memory.append(rss_kb(daemon.pid))
-    assert notebook.info().cell_count == n + len(add)
+    seen = {"run": [], "run cpu": [], "add": [], "add cpu": [], "memory": [], "notebook": notebook}
+    part = max(n // 10, 1)
+    for i in range(10):
+        begun = cpu_seconds(daemon.pid)
+        times = [wire.post(f"{session.path}/exec", {"code": str(k)})[1] for k in range(part)]
+        seen["run"].append(statistics.median(times))
+        seen["run cpu"].append((cpu_seconds(daemon.pid) - begun) / part)
+        begun, few = cpu_seconds(daemon.pid), max(part // 10, 1)
+        times = [wire.post(f"{notebook.path}/cells", {"source": "x", "at": i * part // 2})[1]
+                 for _ in range(few)]
+        seen["add"].append(statistics.median(times))
+        seen["add cpu"].append((cpu_seconds(daemon.pid) - begun) / few)
+        seen["memory"].append(rss_kb(daemon.pid))
+    assert notebook.info().cell_count == 10 * part + 10 * few
     assert notebook.cell(-1).state == "completed"
-    tenth = max(len(add) // 10, 1)
-    return {"run": (run[:part], run[-part:]), "add": (add[:tenth], add[-tenth:]),
-            "memory": memory, "notebook": notebook}
+    return seen
 
 
 def many_images(daemon, n, each=10):
@@ -105,7 +117,7 @@ def many_images(daemon, n, each=10):
 
 
 def show(label, *columns):
-    print(f"{label:<34}" + "".join(f"{column:>16}" for column in columns), flush=True)
+    print(f"{label:<38}" + "".join(f"{column:>16}" for column in columns), flush=True)
 
 
 def main():
@@ -118,14 +130,17 @@ def main():
         host.eventually(daemon.is_running, 5)
         cells = many_cells(daemon, options.cells)
         show(f"{options.cells} cells", "first tenth", "last tenth")
-        show("run a cell, median", ms(cells["run"][0]), ms(cells["run"][1]))
-        show("add a cell in the middle, median", ms(cells["add"][0]), ms(cells["add"][1]))
-        show("daemon's memory", f"{cells['memory'][1]} kB", f"{cells['memory'][-1]} kB")
+        for what, label in (("run", "run a cell"), ("add", "add one in the middle")):
+            show(f"{label}, median", ms(cells[what][0]), ms(cells[what][-1]))
+            cpu = cells[f"{what} cpu"]
+            show(f"{label}, daemon's cpu", ms(cpu[0]), ms(cpu[-1]))
+        show("daemon's memory", f"{cells['memory'][0]} kB", f"{cells['memory'][-1]} kB")
         cells["notebook"].call("DELETE")
         images = many_images(daemon, options.images)
         part = max(len(images["seconds"]) // 10, 1)
         show(f"{options.images} images of 1 MB", "first tenth", "last tenth")
-        show("an image, median", ms(images["seconds"][:part]), ms(images["seconds"][-part:]))
+        first, last = images["seconds"][:part], images["seconds"][-part:]
+        show("an image, median", ms(statistics.median(first)), ms(statistics.median(last)))
         show("daemon's memory", f"{images['memory'][1]} kB", f"{images['memory'][-1]} kB")
         show("largest answer of ten images", "", f"{images['largest']} bytes")
         daemon.stop()

@@ -2,8 +2,10 @@
 by number or id."""
 
 import concurrent.futures
+import pathlib
 import random
 import re
+import subprocess
 
 import pytest
 
@@ -789,3 +791,21 @@ def test_cells_and_execs_of_many_come_in_one_order(notebook):
     for cell in cells:
         assert cell.state == "completed" and value_of(cell) == cell.source
     assert sorted(c.execution_count for c in cells) == list(range(1, 17))
+
+
+# The documentation.
+
+
+def test_what_the_documentation_says_to_type(daemon, tmp_path):
+    text = (pathlib.Path(__file__).parents[2] / "docs" / "NOTEBOOKS.md").read_text()
+    (script,) = [block for block in re.findall(r"^```sh\n(.*?)^```$", text, re.M | re.S)
+                 if "api()" in block]
+    env = {"PATH": "/usr/bin:/bin", "key": daemon.key(), "url": f"{daemon.url}/v1/notebooks"}
+    done = subprocess.run(["sh", "-eu", "-c", script + "echo; echo $id"], env=env, cwd=tmp_path,
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done
+    notebook = Notebook(daemon.client, done.stdout.split()[-1])
+    assert [c.source for c in notebook.cells()] == ["# Sums", "x = 41", "x + 1", "x * 2"]
+    assert value_of(notebook.cell(-1)) == "82"
+    assert "82" in (tmp_path / "sums.html").read_text()
+    daemon.client.call("DELETE", f"/v1/sessions/{notebook.id}")
