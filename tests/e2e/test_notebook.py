@@ -2,10 +2,12 @@
 by number or id."""
 
 import concurrent.futures
+import json
 import pathlib
 import random
 import re
 import subprocess
+import time
 
 import pytest
 
@@ -791,6 +793,46 @@ def test_cells_and_execs_of_many_come_in_one_order(notebook):
     for cell in cells:
         assert cell.state == "completed" and value_of(cell) == cell.source
     assert sorted(c.execution_count for c in cells) == list(range(1, 17))
+
+
+def test_clients_that_go_away_leave_it_whole(notebook):
+    """Each call is sent and its answer not waited for, whichever step it is in by then."""
+    client, chance = notebook.client, random.Random(5)
+    for _ in range(3):
+        notebook.add("import time; time.sleep(0.01); print('x' * 1000)")
+    content = json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [
+        {"cell_type": "code", "id": f"c{i}", "metadata": {}, "outputs": [], "source": "1",
+         "execution_count": None} for i in range(200)]})
+    calls = [("GET", ""), ("GET", "/cells?outputs=true"), ("GET", "/cells/0"), ("GET", "/events"),
+             ("GET", "/export?format=html"), ("POST", "/run", {}), ("POST", "/cells/1/run", {}),
+             ("POST", "/cells", {"source": "2", "run": True}), ("POST", "/cells", {"source": "3"}),
+             ("PATCH", "/cells/0", {"metadata": {"a": 1}}), ("POST", "/cells/0/move", {"to": 2}),
+             ("PATCH", "", {"title": "left"}), ("POST", "/clear", {"what": "outputs"}),
+             ("DELETE", "/cells/-1"), ("POST", "/reset", {})]
+    before = client.call("GET", "/v1/notebooks?limit=1").count
+    for method, path, *body in calls * 4:
+        send_and_leave(client, chance, method, notebook.path + path, *body)
+    for _ in range(8):
+        body = {"content": content, "title": "left behind"}
+        send_and_leave(client, chance, "POST", "/v1/notebooks/import", body)
+    for _ in range(4):
+        body = {"profile": "min", "cells": [{"source": "1"}] * 20, "title": "left behind"}
+        send_and_leave(client, chance, "POST", "/v1/notebooks", body)
+    host.eventually(lambda: notebook.info().state == "idle", 20)
+    assert [c.number for c in notebook.cells()] == list(range(notebook.info().cell_count))
+    assert notebook.run_range().failed is None
+    left = client.call("GET", "/v1/notebooks?limit=100").notebooks[:20]
+    assert client.call("GET", "/v1/notebooks?limit=1").count <= before + 12
+    for other in left:
+        if other["title"] == "left behind":
+            client.request("DELETE", f"/v1/notebooks/{other['notebook_id']}")
+
+
+def send_and_leave(client, chance, method, path, body=None):
+    data = json.dumps(body).encode() if body is not None else b""
+    with client.connect() as sock:
+        sock.sendall(client.head(method, path, Content_Length=len(data)) + b"\r\n" + data)
+        time.sleep(chance.choice([0, 0.001, 0.003, 0.01]))
 
 
 # The documentation.

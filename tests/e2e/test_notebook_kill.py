@@ -57,6 +57,26 @@ def test_old_notebooks_open_again_with_their_outputs(place):
     daemon.stop()
 
 
+def test_an_old_notebook_is_reset_before_it_runs(place):
+    daemon = place()
+    session = daemon.client.spawn("min")
+    session.exec("x = 1; open('kept', 'w').write('file')", durable=True)
+    daemon.stop()
+    daemon = place()
+    notebook = Notebook(daemon.client, session.id)
+    assert notebook.info().state == "suspended"
+    assert notebook.call("POST", "/reset", {}).reset is True
+    answer = notebook.add("globals().get('x'), open('kept').read()", run=True)
+    assert answer.value.text == "(None, 'file')"
+    assert notebook.run(0).status == "ok"
+    assert notebook.add("x", run=True, durable=True).value.text == "1"
+    daemon.stop()
+    daemon = place()
+    notebook = Notebook(daemon.client, session.id)
+    assert notebook.add("x", run=True).value.text == "1"
+    daemon.stop()
+
+
 def test_a_notebook_without_a_session_runs_again_after_a_restart(place):
     daemon = place()
     session = daemon.client.spawn("min", env={"GIVEN": "yes"})

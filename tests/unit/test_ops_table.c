@@ -92,6 +92,12 @@ static void test_good_arguments(void **state)
     assert_int_equal(
         check(&op_session_create, "{\"runtime\":\"python\",\"limits\":{\"memory_mb\":64}}", &e),
         ERR_NONE);
+    assert_int_equal(
+        check(&op_notebook_create,
+              "{\"cells\":[{\"source\":\"\"},{\"source\":\"x\",\"metadata\":{\"any\":[1]}}]}", &e),
+        ERR_NONE);
+    assert_int_equal(check(&op_notebook_import, "{\"content\":{\"nbformat\":4}}", &e), ERR_NONE);
+    assert_int_equal(check(&op_notebook_import, "{\"content\":\"{}\"}", &e), ERR_NONE);
 }
 
 static void test_bad_arguments_are_named(void **state)
@@ -124,6 +130,15 @@ static void test_bad_arguments_are_named(void **state)
         {&op_session_names, "{\"session_id\":\"x\",\"max\":1001}", "\"max\""},
         {&op_session_list, "{\"x\":1}", "unknown member \"x\""},
         {&op_session_output, "{\"session_id\":\"x\",\"stream\":\"both\"}", "\"stream\""},
+        {&op_notebook_create, "{\"cells\":{}}", "\"cells\" must be a list of objects"},
+        {&op_notebook_create, "{\"cells\":[1]}", "\"cells\" must be a list of objects"},
+        {&op_notebook_create, "{\"cells\":[{\"source\":\"\"},{}]}",
+         "\"cells[1].source\" is missing"},
+        {&op_notebook_create, "{\"cells\":[{\"source\":\"\",\"x\":1}]}",
+         "unknown member \"cells[0].x\""},
+        {&op_notebook_create, "{\"metadata\":[]}", "\"metadata\" must be an object"},
+        {&op_notebook_import, "{\"content\":[]}", "\"content\" must be a string"},
+        {&op_notebook_import, "{\"content\":\"\"}", "\"content\" must have at least 1 bytes"},
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
