@@ -729,6 +729,41 @@ def test_an_agent_that_plans_does_not_wake_an_old_notebook(client, spawn):
     assert of(session).run(0).status == "ok"
 
 
+AGENTS = """
+default_profile: min
+agents:
+  - id: ana
+    repl: {enabled: true, max_sessions: 1}
+  - id: bob
+    repl: {enabled: true, allowed_runtimes: [bash]}
+  - id: off
+"""
+
+
+def test_notebooks_belong_to_agents(launch):
+    daemon = launch(config=AGENTS)
+    client = daemon.client
+    first = Notebook(client, client.call("POST", "/v1/notebooks", {"agent": "ana"}).notebook_id)
+    first.add("1", run=True)
+    assert first.info().user == "ana"
+    assert client.request("POST", "/v1/notebooks", {"agent": "ana"}).status == 429
+    for body, status in (({"agent": "off"}, 403), ({"agent": "nobody"}, 403),
+                         ({"agent": "bob", "runtime": "python"}, 403)):
+        assert client.request("POST", "/v1/notebooks", body).status == status, body
+    client.call("DELETE", f"/v1/sessions/{first.id}?keep_notebook=true")
+    second = client.call("POST", "/v1/notebooks", {"agent": "ana", "title": "second"})
+    assert refusal(first.run, 0).status == 429  # its session would be one too many
+    assert refusal(first.run_range).status == 429
+    assert refusal(first.add, "2", run=True).status == 429
+    assert first.sources() == ["1"]
+    client.call("DELETE", f"/v1/sessions/{second.notebook_id}")
+    assert first.run(0).value.text == "1"
+    mine = client.call("GET", "/v1/notebooks?user=ana")
+    assert [n["notebook_id"] for n in mine.notebooks] == [first.id] and mine.count == 1
+    assert client.call("GET", "/v1/notebooks?user=bob").count == 0
+    daemon.stop()
+
+
 # Limits.
 
 
