@@ -235,9 +235,12 @@ int cell_apply_put(struct store *store, const char *notebook, const struct store
 {
     struct notebook_at book;
     struct cell_at at;
+    struct err missing;
     int64_t more = 0;
-    if (notebook_find(store, notebook, &book, e) < 0)
-        return -1;
+    if (notebook_find(store, notebook, &book, &missing) < 0) {
+        *e = missing;
+        return store->db.is_broken ? -1 : 0; /* it was deleted while the cell ran */
+    }
     int got = cell_find_id(store, book.key, cell->id, &at, e);
     if (got < 0)
         return -1;

@@ -112,6 +112,7 @@ int call_queue(struct store_call *call, struct err *e)
 int call_put(struct store_call *call, struct err *e)
 {
     struct store *store = call->store;
+    call->bytes += call->record.cap;
     pthread_mutex_lock(&store->lock);
     bool is_accepted = is_welcome(store, call);
     if (!is_accepted)
@@ -121,7 +122,6 @@ int call_put(struct store_call *call, struct err *e)
         call_free(call);
         return -1;
     }
-    call->bytes += call->record.cap;
     uint64_t seq = journal_append(&store->journal, &call->record);
     pthread_mutex_lock(&store->lock);
     store->journalled = seq;

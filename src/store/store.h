@@ -263,9 +263,9 @@ struct store_notebook {
 /* Makes the row or replaces what it says; one that is still queued is replaced there. */
 int store_put_notebook(struct store *store, const struct store_notebook *row, struct err *e);
 
-/* With its cells and what only they referred to. What is put for it later is refused, until there
- * is a row again. `fn` (may be NULL) is called after the commit. NULL: refused, the queue is full.
- */
+/* With its cells and what only they referred to. Cells that are put for it later are dropped, until
+ * there is a row again: they may have run. `fn` (may be NULL) is called after the commit.
+ * NULL: refused, the queue is full. */
 struct store_call *store_delete_notebook(struct store *store, const char *id, store_done_fn fn,
                                          void *context, struct err *e);
 

@@ -96,7 +96,10 @@ static void a_deleted_session_is_gone(void **state)
     world_ok(w);
     assert_string_equal(list_cells(w, ONE, 1, 1), "2:the notebook stays ");
     assert_non_null(store_delete_notebook(w->store, ONE, NULL, NULL, &e));
-    put_cell(w, ONE, 2, "late");
+    put_cell(w, ONE, 2, "late"); /* nobody's trouble: a cell may run when its notebook goes */
+    world_barrier(w, NULL);
+    world_ok(w);
+    put_state(w, ONE, 3, 3);
     world_barrier(w, TWO); /* not this one's trouble */
     world_ok(w);
     world_barrier(w, ONE);
