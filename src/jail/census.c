@@ -188,7 +188,8 @@ bool census_is_same_jail(pid_t pid, pid_t init_pid)
 struct clearing {
     ino_t namespace;
     pid_t victim; /* is never spared */
-    bool was_victim_ended;
+    bool holds_victim;
+    bool was_victim_hit;
     const pid_t *leaders;
     size_t n_leaders;
     const struct census *spared;
@@ -210,22 +211,35 @@ struct pass {
     bool has_running; /* somebody who was hit has not felt it yet */
 };
 
+/* One that was to be stopped and has become two is ended: who knows whether both heard of it. */
+static void look_after_hit(struct clearing *c, int dir, bool is_held, const struct facts *facts,
+                           struct pass *pass)
+{
+    if (is_held && facts->threads == 1 && facts->state == 'T')
+        return;
+    if (is_held && facts->threads > 1) {
+        c->holds_victim = false;
+        pidfd_send_signal(dir, SIGKILL, NULL, 0);
+    }
+    pass->has_running = true;
+}
+
 static void visit(struct clearing *c, int dir, pid_t pid, const struct facts *facts,
                   struct pass *pass)
 {
     bool is_leaving = facts->state == 'Z' || facts->state == 'X' || (facts->flags & EXITING);
     if (is_leaving && facts->threads <= 1)
         return;
+    bool is_victim = pid == c->victim, is_held = is_victim && c->holds_victim;
     if (contains(&c->ended, pid, facts->started)) {
-        pass->has_running = true;
+        look_after_hit(c, dir, is_held, facts, pass);
         return;
     }
-    bool is_victim = pid == c->victim;
-    if ((!is_victim && is_spared(c, dir, pid, facts)) ||
-        pidfd_send_signal(dir, SIGKILL, NULL, 0) < 0)
+    int sig = is_held && facts->threads == 1 ? SIGSTOP : SIGKILL;
+    if ((!is_victim && is_spared(c, dir, pid, facts)) || pidfd_send_signal(dir, sig, NULL, 0) < 0)
         return;
     add(&c->ended, pid, facts->started);
-    c->was_victim_ended |= is_victim;
+    c->was_victim_hit |= is_victim;
     pass->has_new = true;
 }
 
@@ -246,14 +260,8 @@ static bool make_pass(struct clearing *c, pid_t init_pid, struct pass *ret)
     return true;
 }
 
-int census_clear(pid_t init_pid, pid_t victim, const pid_t *leaders, size_t n_leaders,
-                 const struct census *spared)
+static int clear(struct clearing c, pid_t init_pid)
 {
-    struct clearing c = {.namespace = namespace_of_pid(init_pid),
-                         .victim = victim,
-                         .leaders = leaders,
-                         .n_leaders = n_leaders,
-                         .spared = spared};
     struct pass pass = {.has_new = true};
     uint64_t quiet_since_ms = 0;
     int n_tries = 0;
@@ -269,7 +277,30 @@ int census_clear(pid_t init_pid, pid_t victim, const pid_t *leaders, size_t n_le
             break;
         nanosleep(&(struct timespec){.tv_nsec = PAUSE_US * 1000L}, NULL);
     }
-    int count = (int)c.ended.count - (c.was_victim_ended ? 1 : 0);
+    int count = (int)c.ended.count - (c.was_victim_hit ? 1 : 0);
     census_free(&c.ended);
     return n_tries < TRIES_MAX ? count : -EAGAIN;
+}
+
+int census_clear(pid_t init_pid, pid_t victim, const pid_t *leaders, size_t n_leaders,
+                 const struct census *spared)
+{
+    return clear((struct clearing){.namespace = namespace_of_pid(init_pid),
+                                   .victim = victim,
+                                   .leaders = leaders,
+                                   .n_leaders = n_leaders,
+                                   .spared = spared},
+                 init_pid);
+}
+
+int census_clear_holding(pid_t init_pid, pid_t victim, const pid_t *leaders, size_t n_leaders,
+                         const struct census *spared)
+{
+    return clear((struct clearing){.namespace = namespace_of_pid(init_pid),
+                                   .victim = victim,
+                                   .holds_victim = true,
+                                   .leaders = leaders,
+                                   .n_leaders = n_leaders,
+                                   .spared = spared},
+                 init_pid);
 }

@@ -34,3 +34,6 @@ bool census_is_same_jail(pid_t pid, pid_t init_pid);
  * came faster than they could be ended. */
 int census_clear(pid_t init_pid, pid_t victim, const pid_t *leaders, size_t n_leaders,
                  const struct census *spared);
+/* Likewise, but a victim of one thread is stopped, not ended. */
+int census_clear_holding(pid_t init_pid, pid_t victim, const pid_t *leaders, size_t n_leaders,
+                         const struct census *spared);

@@ -61,6 +61,7 @@ struct inmate {
     pid_t pid; /* 0 until the zygote has answered */
     enum warden_kind kind;
     pid_t inner_pid;      /* in the jail; 0 until somebody asked */
+    bool is_held;         /* stopped: another takes its place, and then it is ended */
     int rank;             /* its oom_score_adj, if it was set by the warden */
     struct census census; /* a checkpoint: who lived in the jail when it was adopted */
 };

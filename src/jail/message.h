@@ -27,6 +27,8 @@ enum request_type {
     REQUEST_ROOM,    /* since: the source's jail; workspace, limits */
 };
 
+enum { CLEAR_HOLDING = 1 }; /* `number` of a REQUEST_CLEAR whose head is only to be stopped */
+
 struct request {
     enum request_type type;
     uint32_t zygote;

@@ -447,6 +447,14 @@ int warden_clear(struct warden *w, uint64_t head, uint64_t jail, uint64_t since,
     return send_request(w, &r, e);
 }
 
+int warden_clear_holding(struct warden *w, uint64_t head, uint64_t jail, uint64_t since,
+                         struct err *e)
+{
+    struct request r = {
+        .type = REQUEST_CLEAR, .jail = jail, .head = head, .since = since, .number = CLEAR_HOLDING};
+    return send_request(w, &r, e);
+}
+
 int warden_measure(struct warden *w, uint64_t head, struct err *e)
 {
     return send_request(w, &(struct request){.type = REQUEST_MEASURE, .head = head}, e);

@@ -111,6 +111,10 @@ int warden_adopt(struct warden *w, uint64_t jail, uint64_t head, enum warden_kin
  * there when the checkpoint `since` was adopted (0: none is spared). WARDEN_CLEARED follows when
  * none of them runs code any more; their memory may take longer. */
 int warden_clear(struct warden *w, uint64_t head, uint64_t jail, uint64_t since, struct err *e);
+/* Likewise, but the head, if it has one thread, is only stopped: its end takes as long as a fork,
+ * and the processor and locks from one that is woken meanwhile. End it by SIGKILL afterwards. */
+int warden_clear_holding(struct warden *w, uint64_t head, uint64_t jail, uint64_t since,
+                         struct err *e);
 int warden_measure(struct warden *w, uint64_t head, struct err *e); /* WARDEN_MEASURED follows */
 
 /* Makes a jail for a branch of a session that lives in the jail `source`: a room, which a sleeping

@@ -517,7 +517,7 @@ static bool has_checkpoint(const struct jail *j)
 static void signal_inmate(const struct inmate *i, int sig)
 {
     if (i->pid > 0 && sig > 0) {
-        bool is_alone = sig == SIGKILL && has_checkpoint(i->jail);
+        bool is_alone = sig == SIGKILL && (i->is_held || has_checkpoint(i->jail));
         if (!is_alone)
             kill(-i->pid, sig);
         if (is_alone || getpgid(i->pid) != i->pid)
@@ -767,8 +767,12 @@ static void clear(const struct request *r)
     _free_ pid_t *leaders = NULL;
     size_t n_leaders = list_leaders(j, victim, &leaders);
     pid_t pid = victim != NULL ? inner_pid(victim) : 0;
-    int ended = census_clear(j->init_pid, pid, leaders, n_leaders,
-                             since != NULL && since->jail == j ? &since->census : NULL);
+    const struct census *spared = since != NULL && since->jail == j ? &since->census : NULL;
+    if (victim != NULL)
+        victim->is_held = r->number == CLEAR_HOLDING;
+    int ended = r->number == CLEAR_HOLDING
+                    ? census_clear_holding(j->init_pid, pid, leaders, n_leaders, spared)
+                    : census_clear(j->init_pid, pid, leaders, n_leaders, spared);
     report.bytes = (uint64_t)MAX(ended, 0);
     if (ended < 0)
         jail_kill(j);

@@ -109,6 +109,11 @@ void head_disown(struct head *head)
     head->has_process = false;
 }
 
+int head_keep_channel(const struct head *head)
+{
+    return head->sock >= 0 ? fcntl(head->sock, F_DUPFD_CLOEXEC, 0) : -1;
+}
+
 /* A callback may free the head while a function of ours still has it in hand. */
 static void hold(struct head *head)
 {

@@ -6,6 +6,7 @@
 #include "session/late.h"
 #include "session/manifest.h"
 #include "session/recorder.h"
+#include "session/restore.h"
 #include "session/showing.h"
 #include "session/suspend.h"
 #include "session/timing.h"
@@ -380,6 +381,7 @@ void exec_conclude(struct session *session, const struct head_verdict *verdict)
     else
         wait_end(exec, &facts);
     late_tidy(session);
+    restore_end_left(session);
     if (has_to_be_kept)
         timeline_take(session);
     exec_begin_next(session);

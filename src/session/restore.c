@@ -13,6 +13,7 @@
 #include "wire/json.h"
 
 #include <assert.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 enum { STEP_MS = 20 * 1000 }; /* for any step, on the busiest machine */
@@ -78,6 +79,7 @@ static void free_restore(struct session *session)
 
 static struct restore *begin(struct session *session, enum restore_cause cause)
 {
+    restore_end_left(session);
     struct restore *restore = mem_alloc(sizeof(*restore));
     const struct checkpoint *current = session->timeline.current;
     *restore = (struct restore){.cause = cause,
@@ -495,8 +497,9 @@ static void clear(struct session *session)
     take_step(session, STEP_CLEAR);
     restore->ticket = restore->old_head;
     tickets_expect(session->engine, restore->ticket, WARDEN_CLEARED, on_cleared, session);
-    if (warden_clear(session->engine->warden, restore->old_head, session->room->jail, since, &e) <
-        0)
+    int r = (session->left_head != 0 ? warden_clear_holding : warden_clear)(
+        session->engine->warden, restore->old_head, session->room->jail, since, &e);
+    if (r < 0)
         fail(session, e.message);
 }
 
@@ -559,10 +562,12 @@ static void await_target(struct session *session)
         take_step(session, STEP_SLEEP);
 }
 
-/* It cannot be woken. Its files may have been restored by now: another's take their place. */
+/* It cannot be woken. Its files may have been restored by now: another's take their place. If the
+ * old head is still there, that may be why: the number of processes is limited. */
 static void try_older(struct session *session, struct checkpoint *failed)
 {
-    session->restore->target = failed->parent;
+    struct restore *restore = session->restore;
+    restore->target = restore_end_left(session) ? failed : failed->parent;
     await_target(session);
 }
 
@@ -572,9 +577,33 @@ static bool is_restorable(const struct checkpoint *checkpoint)
     return checkpoint == NULL || checkpoint->snapshot != NULL || checkpoint->is_saved;
 }
 
+/* The end of an interpreter takes as long as waking another, and the processor and locks from that
+ * one. If it is at rest, it can wait: stopped, and with its channel open, which would end it. */
+static void put_end_off(struct session *session)
+{
+    const struct restore *restore = session->restore;
+    if (restore->cause == RESTORE_CRASH || session->head->state != HEAD_IDLE ||
+        restore->target == NULL || restore->target->snapshot == NULL)
+        return;
+    session->left_channel = head_keep_channel(session->head);
+    session->left_head = session->left_channel >= 0 ? session->head->number : 0;
+}
+
+bool restore_end_left(struct session *session)
+{
+    struct err ignored; /* a lost warden is told to everybody in its own way */
+    if (session->left_head == 0)
+        return false;
+    warden_signal(session->engine->warden, session->left_head, SIGKILL, &ignored);
+    close(session->left_channel);
+    session->left_head = 0;
+    return true;
+}
+
 /* From here on the session has no interpreter. */
 static void leave_line(struct session *session)
 {
+    put_end_off(session);
     session_move(session, SESSION_RESTORING);
     session->n_interrupts = 0;
     session->has_stray = false;

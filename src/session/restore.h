@@ -70,6 +70,9 @@ void restore_leave(struct restore *restore);
 void restore_resume(struct session *session);
 /* Its interpreter has ended, and `death` says how. False if that is the session's end too. */
 bool restore_after_death(struct session *session);
+/* Whoever waits for the session has been served, or it ends: the interpreter that another took the
+ * place of ends, too. False if there is none. */
+bool restore_end_left(struct session *session);
 /* The session is over: whoever waits for a restoration is told. */
 void restore_abandon(struct session *session);
 /* It leads nowhere any more: whoever waits for it is told why. */

@@ -179,6 +179,7 @@ void session_die(struct session *session)
     manifest_end_all(session);
     declared_end_all(session);
     restore_abandon(session);
+    restore_end_left(session);
     branch_forget(session);
     saving_free(session);
     timeline_free(session);

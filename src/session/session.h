@@ -80,6 +80,8 @@ struct session {
     uint64_t suspended_at_ms;   /* wall clock: since when it is, or last was */
     struct head *head;          /* NULL once dead, and while another takes its place */
     struct room *room;          /* held as long as it lives */
+    uint64_t left_head;         /* the number of one before it that is still to be ended; 0: none */
+    int left_channel;           /* its */
     struct timeline timeline;
     struct saving saving;
     struct oneshot *oneshot; /* it is there for this run alone; NULL: it is not */

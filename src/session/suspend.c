@@ -39,6 +39,7 @@ static void suspend(struct session *session)
     session->alarm = ALARM_NONE;
     session->wants_rest = false;
     session->suspended_at_ms = clock_wall_ms();
+    restore_end_left(session);
     timeline_forget(session);
     json_decref(take_ptr(session->names));
     pool_release(engine->pool, take_ptr(session->head));

@@ -5,6 +5,7 @@
 #include "session/engine_state.h"
 #include "session/late.h"
 #include "session/recorder.h"
+#include "session/restore.h"
 
 #include <signal.h>
 
@@ -302,6 +303,7 @@ static void on_grace_over(struct session *session)
 
 void exec_on_alarm(struct session *session, enum session_alarm alarm)
 {
+    restore_end_left(session);
     if (alarm == ALARM_POLL)
         on_poll(session);
     else if (alarm == ALARM_WATCH)

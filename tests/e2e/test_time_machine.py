@@ -168,6 +168,27 @@ def test_undone_cells_leave_no_process(daemon, spawn):
     assert session.fails("late").name == "NameError"
 
 
+def test_the_interpreter_that_was_left_ends(daemon, spawn):
+    """Not before another has woken, but soon."""
+    session = spawn()
+    session.exec("x = 1")
+    rest(session)
+    for way in ("nothing", "cells", "a crash", "another undo"):
+        head = daemon.head(session)
+        rest(session)
+        undo(session)
+        if way == "cells":
+            for _ in range(20):
+                session.exec("x")
+        elif way == "a crash":
+            assert session.exec(CRASH).status == "died"
+        elif way == "another undo":
+            session.exec("x = 2")
+            undo(session)
+        host.eventually(lambda head=head: not host.start_time(head))
+        assert session.value("x") == "1"
+
+
 def test_seeded_generators_go_on_as_they_would_have(spawn):
     session = spawn("data")
     session.exec("import random; random.seed(1); np.random.seed(1)")

@@ -101,6 +101,30 @@ static void forgets_those_who_came_later(void **state)
         bury(pids[i]);
 }
 
+static char state_of(pid_t pid)
+{
+    char path[32], state = '?';
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    FILE *stat = fopen(path, "re");
+    assert_non_null(stat);
+    assert_int_equal(fscanf(stat, "%*d (%*[^)]) %c", &state), 1);
+    fclose(stat);
+    return state;
+}
+
+static void a_victim_is_held_if_it_is_to_be(void **state)
+{
+    (void)state;
+    pid_t victim = sleeper(0, true), fresh = sleeper(0, false);
+    assert_int_equal(census_clear_holding(1, victim, NULL, 0, NULL), 1);
+    assert_int_equal(state_of(victim), 'T');
+    expect_ended(fresh);
+    assert_int_equal(census_clear(1, victim, NULL, 0, NULL), 0);
+    expect_ended(victim);
+    bury(victim);
+    bury(fresh);
+}
+
 static void ends_all_but_those_it_is_told_to_spare(void **state)
 {
     (void)state;
@@ -212,6 +236,7 @@ static int run(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_who_is_there),
         cmocka_unit_test(forgets_those_who_came_later),
+        cmocka_unit_test(a_victim_is_held_if_it_is_to_be),
         cmocka_unit_test(ends_all_but_those_it_is_told_to_spare),
         cmocka_unit_test(a_pid_that_came_back_is_a_stranger),
         cmocka_unit_test(a_thread_does_not_outlive_the_clearing),
