@@ -4,10 +4,14 @@ _cella_sessions() {
     cella ps --json 2>/dev/null | grep -o '"session_id":"[0-9a-f-]*"' | cut -d'"' -f4
 }
 
+_cella_notebooks() {
+    cella notebook list --json 2>/dev/null | grep -o '"notebook_id":"[0-9a-f-]*"' | cut -d'"' -f4
+}
+
 _cella() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     local verbs="exec repl continue input interrupt names undo redo try branch tree checkpoints"
-    verbs+=" ps kill plan pipe run convert serve stop config doctor bench demo help --help --version"
+    verbs+=" ps kill plan pipe run notebook convert serve stop config doctor bench demo help --help --version"
     local sections="idle live think spawn oneshot past churn load memory node bash"
     local common="--json --help" client="--data --url --key"
     local spec="--runtime --profile --cwd --env --join --agent --binding --idle-timeout"
@@ -40,6 +44,22 @@ _cella() {
         *) [[ $current == -* ]] || mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
         esac
         ((${#COMPREPLY[@]} == 0)) || return
+    fi
+    if [[ ${COMP_WORDS[1]} == notebook && $current != -* && $previous != -* ]]; then
+        case $COMP_CWORD in
+        2)
+            local actions="list new show add run edit rm move clear export import watch delete"
+            mapfile -t COMPREPLY < <(compgen -W "$actions" -- "$current")
+            ;;
+        3)
+            if [[ $previous == import ]]; then
+                mapfile -t COMPREPLY < <(compgen -f -- "$current")
+            else
+                mapfile -t COMPREPLY < <(compgen -W "$(_cella_notebooks)" -- "$current")
+            fi
+            ;;
+        esac
+        return
     fi
     case $previous in
     -f | --file | -c | --config)
@@ -108,7 +128,11 @@ _cella() {
         words="--output --parameter --raw --allow-errors --timeout --kernel $spec --from --keep"
         words+=" $client"
         ;;
-    kill) words="--all $client" ;;
+    notebook)
+        words="--user --title --runtime --profile --file --kind --at --run --revision --from --to"
+        words+=" --allow-errors --timeout --cells --output --format --save-images $client"
+        ;;
+    kill) words="--all --keep-notebook $client" ;;
     ps | stop | interrupt | redo | checkpoints) words=$client ;;
     serve) words="--listen --data --config --no-auth --log-format --log-level" ;;
     config) words=check ;;

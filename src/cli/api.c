@@ -121,6 +121,24 @@ int cli_api_call(struct cli_client *c, struct cli_request *request, json_t **ret
     return status;
 }
 
+int cli_api_fetch(struct cli_client *c, struct cli_request *request, struct buf *ret_body,
+                  struct err *e)
+{
+    struct cli_reply reply;
+    if (cli_client_ask(c, request, &reply, e) < 0)
+        return -1;
+    if (reply.status >= 200 && reply.status <= 299) {
+        *ret_body = reply.body;
+        return 0;
+    }
+    struct err ignored;
+    _json_ json_t *object = NULL;
+    cli_api_read(buf_str(&reply.body), reply.body.len, &object, &ignored);
+    int status = take_error(reply.status, object, e);
+    cli_reply_free(&reply);
+    return status;
+}
+
 int cli_api_get(struct cli_client *c, const char *method, const char *path, json_t **ret_object,
                 struct err *e)
 {

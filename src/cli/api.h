@@ -11,6 +11,10 @@ int cli_api_call(struct cli_client *c, struct cli_request *request, json_t **ret
                  struct err *e);
 int cli_api_read(const char *text, size_t len, json_t **ret_object, struct err *e);
 
+/* Asks for what is no JSON: its bytes. */
+int cli_api_fetch(struct cli_client *c, struct cli_request *request, struct buf *ret_body,
+                  struct err *e);
+
 /* GET, DELETE or an empty POST with the usual deadline. */
 int cli_api_get(struct cli_client *c, const char *method, const char *path, json_t **ret_object,
                 struct err *e);

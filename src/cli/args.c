@@ -163,7 +163,8 @@ int cli_args_parse(const struct cli_verb *verb, size_t argc, char **argv, struct
     bool is_flags_over = false;
     for (size_t i = 0; i < argc;) {
         const char *word = argv[i];
-        if (is_flags_over || word[0] != '-' || word[1] == '\0') {
+        /* -1 is a number: no flag is a digit. */
+        if (is_flags_over || word[0] != '-' || word[1] == '\0' || isdigit((unsigned char)word[1])) {
             ret->words[ret->n_words++] = word;
             i++;
         } else if (strcmp(word, "--") == 0) {

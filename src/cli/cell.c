@@ -192,7 +192,8 @@ static void put_wait(struct json_out *out, const struct cli_cell *cell)
 
 static void put_code(struct json_out *out, const struct cli_cell *cell)
 {
-    json_put_member_text(out, "code", cell->code, cell->code_len);
+    if (cell->path == NULL)
+        json_put_member_text(out, "code", cell->code, cell->code_len);
     json_put_member_str(out, "images", "inline"); /* shown, written to files or passed on */
     if (cell->timeout_ms > 0)
         json_put_member_int(out, "timeout_ms", cell->timeout_ms);
@@ -259,7 +260,7 @@ static int ask_to_run(struct run *run, json_t **ret_answer, struct err *e)
     put_code(&out, run->cell);
     put_wait(&out, run->cell);
     json_put_object_end(&out);
-    return ask(run, path, &body, ret_answer, e);
+    return ask(run, run->cell->path != NULL ? run->cell->path : path, &body, ret_answer, e);
 }
 
 static int ask_to_continue(struct run *run, json_t **ret_answer, struct err *e)

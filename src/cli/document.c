@@ -82,7 +82,7 @@ static int read_stdin(struct buf *text)
     }
 }
 
-static int read_bytes(const char *path, struct buf *text, struct err *e)
+int cli_document_read_bytes(const char *path, struct buf *text, struct err *e)
 {
     int r;
     if (strcmp(path, "-") == 0) {
@@ -111,7 +111,7 @@ int cli_document_read(const struct cli_document_source *source, struct document 
     if (runtime == NULL)
         runtime = source->runtime != NULL ? source->runtime : "python";
     _buf_ struct buf text = BUF_INIT(NOTEBOOK_BYTES_MAX);
-    if (read_bytes(source->path, &text, e) < 0)
+    if (cli_document_read_bytes(source->path, &text, e) < 0)
         return -1;
     if (is_script)
         return notebook_read_script(buf_str(&text), text.len, runtime, ret, e);

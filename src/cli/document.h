@@ -17,6 +17,7 @@ struct cli_document_source {
     enum notebook_format format;
     const char *runtime; /* of a script whose name does not say it; NULL: python */
 };
+int cli_document_read_bytes(const char *path, struct buf *text, struct err *e);
 int cli_document_read(const struct cli_document_source *source, struct document **ret,
                       struct err *e);
 

@@ -4,6 +4,7 @@
 
 static const struct cli_flag flags[] = {
     {"all", 'a', NULL, "every session"},
+    {"keep-notebook", 'k', NULL, "what they ran stays: see cella notebook"},
     {0},
 };
 
@@ -27,12 +28,23 @@ static int find_all(const struct cli_args *args, struct cli_client *c, json_t *i
     return 0;
 }
 
-static int kill_all(struct cli_client *c, json_t *ids, bool is_json, struct err *e)
+static int kill_one(struct cli_client *c, const char *id, bool keeps_notebook, struct err *e)
 {
+    if (!keeps_notebook)
+        return cli_session_kill(c, id, e);
+    char path[128];
+    _json_ json_t *object = NULL;
+    snprintf(path, sizeof(path), "/v1/sessions/%s?keep_notebook=true", id);
+    return cli_api_get(c, "DELETE", path, &object, e);
+}
+
+static int kill_all(const struct cli_args *args, struct cli_client *c, json_t *ids, struct err *e)
+{
+    bool is_json = cli_has(args, "json"), keeps = cli_has(args, "keep-notebook");
     for (size_t i = 0; i < json_array_size(ids); i++) {
         const char *id = json_string_value(json_array_get(ids, i));
         /* Gone meanwhile is what was asked for. */
-        if (cli_session_kill(c, id, e) < 0 && e->code != ERR_NOT_FOUND && e->code != ERR_GONE)
+        if (kill_one(c, id, keeps, e) < 0 && e->code != ERR_NOT_FOUND && e->code != ERR_GONE)
             return err_context(e, "killing %s", id);
         if (!is_json)
             cli_say(STDOUT_FILENO, "killed %s\n", id);
@@ -51,7 +63,7 @@ static int find_and_kill(const struct cli_args *args, struct cli_client *c, void
     _json_ json_t *ids = json_array();
     if (find_all(args, c, ids, e) < 0)
         return -1;
-    return kill_all(c, ids, cli_has(args, "json"), e);
+    return kill_all(args, c, ids, e);
 }
 
 static int run(const struct cli_args *args, struct err *e)
@@ -67,8 +79,9 @@ const struct cli_verb cli_kill_verb = {
     .name = "kill",
     .summary = "end sessions and everything they started",
     .usage = "[OPTION...] ID... | --all",
-    .about = "Ends the sessions named by their ids or the beginnings of them. If one of the names\n"
-             "is wrong none is killed.",
+    .about =
+        "Ends the sessions named by their ids or the beginnings of them. If one of the names\n"
+        "is wrong none is killed. Their notebooks go with them unless --keep-notebook is given.",
     .flags = flags,
     .is_client = true,
     .examples = "cella kill 0b9c\n"

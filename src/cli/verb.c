@@ -28,6 +28,7 @@ const struct cli_verb *const cli_verbs[] = {
     &cli_plan_verb,
     &cli_pipe_verb,
     &cli_run_verb,
+    &cli_notebook_verb,
     &cli_convert_verb,
     &cli_serve_verb,
     &cli_stop_verb,

@@ -1,0 +1,40 @@
+/* What the commands of `cella notebook` share. */
+#pragma once
+
+#include "cli/api.h"
+#include "cli/args.h"
+
+enum { CLI_NOTEBOOK_PATH_SIZE = 256, CLI_NOTEBOOK_ID_SIZE = 65 };
+
+/* One command: "show" and what follows it. */
+struct cli_notebook_command {
+    const char *name;
+    const char *usage;
+    size_t min_words, max_words; /* behind the name */
+    /* `words` are those. The exit status, or -1 with the error. */
+    int (*run)(const struct cli_args *args, struct cli_client *c, const char *const *words,
+               size_t n_words, struct err *e);
+};
+
+/* By its whole id or the beginning of it, if only one starts so. */
+int cli_notebook_find(struct cli_client *c, const char *prefix, char ret_id[CLI_NOTEBOOK_ID_SIZE],
+                      struct err *e);
+/* /v1/notebooks/ID/cells/CELL and `more`; the cell is an id or a number. */
+int cli_notebook_cell_path(const char *id, const char *cell, const char *more,
+                           char ret_path[CLI_NOTEBOOK_PATH_SIZE], struct err *e);
+/* Sends a JSON object (NULL: an empty one) and prints what comes back with --json, else what `say`
+ * makes of it (NULL: nothing). */
+int cli_notebook_send(const struct cli_args *args, struct cli_client *c, const char *method,
+                      const char *path, json_t *body, void (*say)(const json_t *answer),
+                      struct err *e);
+
+typedef int cli_notebook_run(const struct cli_args *args, struct cli_client *c,
+                             const char *const *words, size_t n_words, struct err *e);
+cli_notebook_run cli_notebook_list, cli_notebook_show;                        /* notebook_show.c */
+cli_notebook_run cli_notebook_add, cli_notebook_edit, cli_notebook_run_cells; /* notebook_cells.c */
+cli_notebook_run cli_notebook_rm, cli_notebook_move, cli_notebook_clear;
+cli_notebook_run cli_notebook_new, cli_notebook_export, cli_notebook_import; /* notebook_files.c */
+cli_notebook_run cli_notebook_delete, cli_notebook_watch;
+
+/* The first line of a source that says something, made safe and short. */
+void cli_notebook_append_title(struct buf *out, const char *source, size_t len);

@@ -1,0 +1,275 @@
+/* Notebooks as text: a table of them, and the cells of one as people know them. */
+#include "base/fd.h"
+#include "cli/notebook.h"
+#include "cli/show.h"
+#include "cli/terminal.h"
+#include "notebook/text.h"
+
+enum { PAGE = 1000, TEXT_MAX = 256 << 20, COLUMN_MAX = 40 };
+
+/* ---- the table ---------------------------------------------------------------------------------
+ */
+
+static void append_text(struct buf *line, const json_t *object, const char *name, int width)
+{
+    size_t len = 0;
+    const char *text = cli_json_text(object, name, &len);
+    _buf_ struct buf safe = BUF_INIT(KIB);
+    if (text != NULL)
+        cli_append_safe(&safe, text, MIN(len, (size_t)COLUMN_MAX), false);
+    buf_printf(line, " %-*s", width, safe.len > 0 ? buf_str(&safe) : "-");
+}
+
+static void print_table(const json_t *notebooks)
+{
+    _buf_ struct buf table = BUF_INIT(TEXT_MAX);
+    size_t i;
+    const json_t *notebook;
+    buf_printf(&table, "%-36s %5s %-9s %-7s %7s %s\n", "NOTEBOOK", "CELLS", "SESSION", "RUNTIME",
+               "CHANGED", "TITLE");
+    json_array_foreach(notebooks, i, notebook)
+    {
+        const char *id = cli_json_text(notebook, "notebook_id", NULL);
+        _buf_ struct buf age = BUF_INIT(64);
+        cli_describe_age(&age, cli_json_text(notebook, "updated_at", NULL));
+        buf_printf(&table, "%-36.64s %5lld", id != NULL ? id : "?",
+                   (long long)cli_json_int(notebook, "cell_count", 0));
+        append_text(&table, notebook, "state", 9);
+        append_text(&table, notebook, "runtime", 7);
+        buf_printf(&table, " %7s", buf_str(&age));
+        append_text(&table, notebook, "title", 0);
+        buf_append_char(&table, '\n');
+    }
+    fd_write_all(STDOUT_FILENO, buf_str(&table), table.len);
+}
+
+/* For a query: what is no letter or digit as %XX. */
+static void append_escaped(struct buf *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+        bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        buf_printf(out, is_plain ? "%c" : "%%%02X", c);
+    }
+}
+
+int cli_notebook_list(const struct cli_args *args, struct cli_client *c, const char *const *words,
+                      size_t n_words, struct err *e)
+{
+    (void)words;
+    (void)n_words;
+    const char *user = cli_value(args, "user");
+    _json_ json_t *all = json_array();
+    size_t n_page;
+    do {
+        _buf_ struct buf path = BUF_INIT(KIB);
+        _json_ json_t *answer = NULL;
+        buf_printf(&path, "/v1/notebooks?offset=%zu&limit=%d", json_array_size(all), PAGE);
+        if (user != NULL) {
+            buf_append_str(&path, "&user=");
+            append_escaped(&path, user);
+        }
+        if (path.overflowed)
+            return err_set(e, ERR_INVALID, "the name of the user is too long");
+        if (cli_api_get(c, "GET", buf_str(&path), &answer, e) < 0)
+            return -1;
+        n_page = json_array_size(json_object_get(answer, "notebooks"));
+        json_array_extend(all, json_object_get(answer, "notebooks"));
+    } while (n_page > 0 && json_array_size(all) < 100 * PAGE);
+    if (!cli_has(args, "json")) {
+        print_table(all);
+        return 0;
+    }
+    _json_ json_t *object =
+        json_pack("{s:O, s:I}", "notebooks", all, "count", (json_int_t)json_array_size(all));
+    return cli_print_json(object) ? 0 : CLI_EXIT_PIPE;
+}
+
+/* ---- a cell ------------------------------------------------------------------------------------
+ */
+
+/* Lines behind a margin, the first of them behind the prompt. */
+static void append_block(struct buf *out, const char *prompt, const char *text, size_t len)
+{
+    _buf_ struct buf settled = BUF_INIT(TEXT_MAX), safe = BUF_INIT(TEXT_MAX);
+    text_append_settled(&settled, text, len);
+    while (settled.len > 0 && settled.data[settled.len - 1] == '\n')
+        settled.len--;
+    cli_append_safe(&safe, buf_str(&settled), settled.len, true);
+    int margin = (int)strlen(prompt);
+    const char *at = buf_str(&safe), *end = at + safe.len;
+    do {
+        const char *newline = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
+        const char *line_end = newline != NULL ? newline : end;
+        if (at == line_end && prompt[0] == '\0')
+            buf_append_char(out, '\n');
+        else
+            buf_printf(out, "%-*s%.*s\n", margin, prompt, (int)(line_end - at), at);
+        prompt = "";
+        at = line_end + 1;
+    } while (at < end);
+}
+
+static bool is_type(const json_t *output, const char *type)
+{
+    const char *text = cli_json_text(output, "type", NULL);
+    return text != NULL && strcmp(text, type) == 0;
+}
+
+/* "[image png 640x480, 23.4 KB: notebook://...]" */
+static void describe_reference(struct buf *out, const json_t *output)
+{
+    int64_t width = cli_json_int(output, "width", 0), height = cli_json_int(output, "height", 0);
+    size_t len = 0;
+    const char *ref = cli_json_text(output, "ref", &len);
+    const char *format = cli_json_text(output, "format", NULL);
+    buf_printf(out, "[image %.16s", format != NULL ? format : "");
+    if (width > 0 && height > 0)
+        buf_printf(out, " %lldx%lld", (long long)width, (long long)height);
+    buf_append_str(out, ", ");
+    cli_describe_size(out, (uint64_t)MAX(cli_json_int(output, "bytes", 0), (int64_t)0));
+    buf_append_str(out, ": ");
+    buf_append(out, ref, len);
+    buf_append_char(out, ']');
+}
+
+static void append_error(struct buf *out, const json_t *output)
+{
+    size_t len = 0, name_len = 0, message_len = 0;
+    const char *trace = cli_json_text(output, "traceback", &len);
+    const char *name = cli_json_text(output, "name", &name_len);
+    const char *message = cli_json_text(output, "message", &message_len);
+    if (len > 0) {
+        append_block(out, "    ", trace, len);
+        return;
+    }
+    _buf_ struct buf text = BUF_INIT(TEXT_MAX);
+    buf_append(&text, name != NULL ? name : "Error", name != NULL ? name_len : 5);
+    buf_append_str(&text, ": ");
+    buf_append(&text, message != NULL ? message : "", message_len);
+    append_block(out, "    ", buf_str(&text), text.len);
+}
+
+static void append_output(struct buf *out, const json_t *output, int64_t count)
+{
+    char prompt[48] = "    ";
+    _buf_ struct buf text = BUF_INIT(TEXT_MAX);
+    if (is_type(output, "error")) {
+        append_error(out, output);
+        return;
+    }
+    if (json_is_true(json_object_get(output, "value")))
+        snprintf(prompt, sizeof(prompt), "Out[%lld]: ", (long long)count);
+    if (cli_json_text(output, "ref", NULL) != NULL)
+        describe_reference(&text, output);
+    else
+        cli_describe_output(&text, output);
+    append_block(out, prompt, buf_str(&text), text.len);
+    int64_t omitted = cli_json_int(output, "omitted", 0);
+    if (omitted > 0)
+        buf_printf(out, "    [%lld bytes were left out]\n", (long long)omitted);
+}
+
+static void append_head(struct buf *out, const json_t *cell)
+{
+    const char *id = cli_json_text(cell, "id", NULL), *state = cli_json_text(cell, "state", NULL);
+    double ms = cli_json_number(cell, "duration_ms", -1);
+    const char *kind = cli_json_text(cell, "kind", NULL);
+    bool is_code = kind != NULL && strcmp(kind, "code") == 0;
+    buf_printf(out, "-- %lld  %.64s", (long long)cli_json_int(cell, "number", 0),
+               id != NULL ? id : "?");
+    buf_printf(out, "  %.16s", is_code ? state != NULL ? state : "?" : kind != NULL ? kind : "?");
+    if (is_code && ms >= 0)
+        buf_printf(out, ms < 1000 ? "  %.1f ms" : "  %.0f ms", ms);
+    buf_append_char(out, '\n');
+}
+
+static void append_cell(struct buf *out, const json_t *cell)
+{
+    int64_t count = cli_json_int(cell, "execution_count", 0);
+    size_t len = 0, i;
+    const char *source = cli_json_text(cell, "source", &len);
+    const char *kind = cli_json_text(cell, "kind", NULL);
+    char prompt[48] = "";
+    if (kind != NULL && strcmp(kind, "code") == 0)
+        snprintf(prompt, sizeof(prompt), count > 0 ? "In [%lld]: " : "In [ ]: ", (long long)count);
+    append_head(out, cell);
+    append_block(out, prompt, source != NULL ? source : "", len);
+    const json_t *outputs = json_object_get(cell, "outputs"), *output;
+    json_array_foreach(outputs, i, output)
+    {
+        append_output(out, output, count);
+    }
+    buf_append_char(out, '\n');
+}
+
+/* ---- the notebook ------------------------------------------------------------------------------
+ */
+
+static void append_notebook(struct buf *out, const json_t *notebook)
+{
+    const char *id = cli_json_text(notebook, "notebook_id", NULL);
+    buf_printf(out, "%.64s", id != NULL ? id : "?");
+    append_text(out, notebook, "title", 0);
+    append_text(out, notebook, "runtime", 0);
+    buf_printf(out, " %lld cells, session:", (long long)cli_json_int(notebook, "cell_count", 0));
+    append_text(out, notebook, "state", 0);
+    buf_append_str(out, "\n\n");
+}
+
+static int show_cell(const struct cli_args *args, struct cli_client *c, const char *id,
+                     const char *name, struct err *e)
+{
+    char path[CLI_NOTEBOOK_PATH_SIZE];
+    _json_ json_t *answer = NULL;
+    if (cli_notebook_cell_path(id, name, "?outputs=true", path, e) < 0 ||
+        cli_api_get(c, "GET", path, &answer, e) < 0)
+        return -1;
+    if (cli_has(args, "json"))
+        return cli_print_json(answer) ? 0 : CLI_EXIT_PIPE;
+    const json_t *cell = json_object_get(answer, "cell");
+    _buf_ struct buf text = BUF_INIT(TEXT_MAX);
+    append_cell(&text, cell != NULL ? cell : answer);
+    return fd_write_all(STDOUT_FILENO, buf_str(&text), text.len) == 0 ? 0 : CLI_EXIT_PIPE;
+}
+
+/* Page by page: each is drawn when it is there. */
+static int show_pages(struct cli_client *c, const char *id, bool is_json, struct err *e)
+{
+    _json_ json_t *whole = NULL;
+    size_t seen = 0, n_page = 0;
+    do {
+        char path[CLI_NOTEBOOK_PATH_SIZE];
+        _json_ json_t *answer = NULL;
+        snprintf(path, sizeof(path), "/v1/notebooks/%s?outputs=true&offset=%zu&limit=%d", id, seen,
+                 PAGE);
+        if (cli_api_get(c, "GET", path, &answer, e) < 0)
+            return -1;
+        const json_t *cells = json_object_get(answer, "cells");
+        n_page = json_array_size(cells);
+        _buf_ struct buf text = BUF_INIT(TEXT_MAX);
+        if (seen == 0 && !is_json)
+            append_notebook(&text, answer);
+        for (size_t i = 0; i < n_page && !is_json; i++)
+            append_cell(&text, json_array_get(cells, i));
+        seen += n_page;
+        if (whole == NULL)
+            whole = take_ptr(answer);
+        else if (is_json)
+            json_array_extend(json_object_get(whole, "cells"), (json_t *)(uintptr_t)cells);
+        if (fd_write_all(STDOUT_FILENO, buf_str(&text), text.len) < 0)
+            return CLI_EXIT_PIPE;
+    } while (n_page > 0 && (int64_t)seen < cli_json_int(whole, "count", 0));
+    return !is_json || cli_print_json(whole) ? 0 : CLI_EXIT_PIPE;
+}
+
+int cli_notebook_show(const struct cli_args *args, struct cli_client *c, const char *const *words,
+                      size_t n_words, struct err *e)
+{
+    char id[CLI_NOTEBOOK_ID_SIZE];
+    if (cli_notebook_find(c, words[0], id, e) < 0)
+        return -1;
+    if (n_words > 1)
+        return show_cell(args, c, id, words[1], e);
+    return show_pages(c, id, cli_has(args, "json"), e);
+}
