@@ -12,8 +12,8 @@
 
 void record_put(struct record *record)
 {
-    struct err ignored; /* the store tells of its trouble itself */
-    const struct exec *exec = record->exec;
+    struct err e;
+    struct exec *exec = record->exec;
     _buf_ struct buf outputs = BUF_INIT(STORE_CELL_BYTES);
     transcript_put(&record->transcript, &outputs);
     bool is_new = !record->is_put && exec != NULL;
@@ -32,8 +32,10 @@ void record_put(struct record *record)
         .outputs = outputs.len > 0 ? buf_str(&outputs) : NULL,
         .outputs_len = outputs.len,
     };
-    if (store_put_cell(record->book->books->store, record->book->id, &cell, &ignored) == 0)
+    if (store_put_cell(record->book->books->store, record->book->id, &cell, &e) == 0)
         record->is_put = true;
+    else if (is_new && exec->unrecorded == NULL) /* the store is full: its caller is told */
+        exec->unrecorded = mem_strdup(e.message);
 }
 
 void record_free(struct record *record)
@@ -136,8 +138,7 @@ static void on_lasting(void *context, struct exec *exec)
 {
     (void)context;
     struct record *record = exec->record;
-    if (!record->is_lasting)
-        record_put(record);
+    record_put(record);
     record->is_lasting = true;
 }
 
@@ -220,6 +221,8 @@ static void on_ended(void *context, struct exec *exec, const struct answer_facts
     if (answer_error(facts, &error))
         add_error(record, &error);
     record_put(record);
+    if (!record->is_put)
+        exec->cell[0] = '\0';
     book_emit_record(record, "cell_changed");
     mirror_changed(record->book);
     leave_exec(record);
@@ -233,6 +236,7 @@ static void on_dropped(void *context, struct exec *exec, const char *why)
     bool is_last = !exec->runs_given_cell && record->number + 1 == book->n_cells;
     if (!record->is_put && is_last) {
         book->n_cells--;
+        book->n_appended--;
         book->last_place = record->place - STORE_PLACE_GAP;
         book_emit_record(record, "cell_removed");
     } else if (!exec->runs_given_cell || record->is_lasting) {

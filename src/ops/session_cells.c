@@ -1,4 +1,5 @@
 #include "base/clock.h"
+#include "book/book.h"
 #include "ops/ops.h"
 #include "session/session.h"
 #include "store/store.h"
@@ -63,13 +64,14 @@ static void run(struct call *call)
     struct store *store = engine_store(call->engine);
     if (session == NULL)
         return;
-    if (store == NULL || session->saving.mode == SAVING_OFF) {
+    if (store == NULL || call->books == NULL) {
         struct err e;
-        err_set(&e, ERR_CONFLICT, "the cells of this session are not kept");
-        err_advise(&e, "Create a session with \"durable\": \"auto\".");
+        err_set(&e, ERR_UNAVAILABLE, "the cells of sessions are not kept here");
+        err_advise(&e, "Ask whoever runs the daemon.");
         call_fail(call, &e);
         return;
     }
+    book_flush(call->books, session->id);
     call->op_state =
         store_list_cells(store, session->id, (uint64_t)call_int(call, "offset", 0),
                          (uint32_t)call_int(call, "limit", LIMIT_DEFAULT), on_cells, call);
