@@ -245,6 +245,7 @@ void books_free(struct books *books)
     books->is_closing = true;
     engine_use_recorder(books->engine, NULL, NULL);
     loop_timer_close(take_ptr(books->tidy), NULL);
+    loop_timer_close(take_ptr(books->keeping), NULL);
     while (!list_is_empty(&books->calls)) {
         struct book_call *call = CONTAINER_OF(list_first(&books->calls), struct book_call, node);
         if (call->asked != NULL)

@@ -106,6 +106,7 @@ static void on_kept(void *context, const char *hash, uint64_t bytes, const struc
     struct record *record = picture->record;
     struct book *book = record->book;
     picture->call.asked = NULL;
+    record->is_dirty = true;
     if (e == NULL)
         transcript_name_blob(&record->transcript, picture->serial, hash);
     else

@@ -4,6 +4,7 @@
 #include "loop/loop.h"
 #include "session/session.h"
 
+enum { KEEPING_MS = 30 * 1000 };
 #define OUTPUTS_BYTES_MAX (4 * MIB) /* of one cell, as JSON */
 #define TRACEBACK_BYTES_MAX (1 * MIB)
 
@@ -32,6 +33,7 @@ void record_put(struct record *record)
         .outputs = outputs.len > 0 ? buf_str(&outputs) : NULL,
         .outputs_len = outputs.len,
     };
+    record->is_dirty = false;
     if (store_put_cell(record->book->books->store, record->book->id, &cell, &e) == 0)
         record->is_put = true;
     else if (is_new && exec->unrecorded == NULL) /* the store is full: its caller is told */
@@ -134,12 +136,45 @@ static void on_begun(void *context, struct exec *exec)
     book_emit_record(record, "cell_changed");
 }
 
+/* True if it will have to be looked at again. */
+static bool keep_records(const struct book *book)
+{
+    bool is_lasting = false;
+    LIST_EACH(&book->records, node)
+    {
+        struct record *record = CONTAINER_OF(node, struct record, node);
+        if (record->is_lasting && record->is_dirty && record->exec != NULL)
+            record_put(record);
+        is_lasting = is_lasting || record->is_lasting;
+    }
+    return is_lasting;
+}
+
+/* What a cell has shown is safe while it runs, too; and the blob of an image is nobody's before a
+ * row names it, which must not take the minutes after which such a blob is removed. */
+static void on_keeping(void *context)
+{
+    struct books *books = context;
+    size_t at = 0;
+    const char *id;
+    void *book;
+    bool is_lasting = false;
+    while (map_next(&books->books, &at, &id, &book))
+        is_lasting = keep_records(book) || is_lasting;
+    if (is_lasting)
+        loop_timer_set(books->keeping, KEEPING_MS);
+}
+
 static void on_lasting(void *context, struct exec *exec)
 {
-    (void)context;
+    struct books *books = context;
     struct record *record = exec->record;
     record_put(record);
     record->is_lasting = true;
+    if (books->keeping == NULL)
+        books->keeping = loop_timer_new(books->loop, on_keeping, books);
+    if (!loop_timer_is_set(books->keeping))
+        loop_timer_set(books->keeping, KEEPING_MS);
 }
 
 /* ---- while it runs -----------------------------------------------------------------------------
@@ -150,6 +185,7 @@ static void on_output(void *context, struct exec *exec, enum output_stream strea
 {
     (void)context;
     struct record *record = exec->record;
+    record->is_dirty = true;
     transcript_write(&record->transcript, (unsigned)stream, bytes, len);
     book_emit_text(record, (unsigned)stream, bytes, len);
 }
@@ -158,6 +194,7 @@ static bool on_display(void *context, struct exec *exec, json_t *output, enum re
 {
     (void)context;
     struct record *record = exec->record;
+    record->is_dirty = true;
     if (picture_is(output) && picture_keep(record, output, place))
         return true;
     if (place == RECORDER_VALUE)
@@ -172,6 +209,7 @@ static void on_clear(void *context, struct exec *exec, bool waits)
 {
     (void)context;
     struct record *record = exec->record;
+    record->is_dirty = true;
     transcript_clear(&record->transcript, waits);
     book_emit_clear(record, waits);
 }

@@ -29,8 +29,9 @@ struct books {
     struct map books;  /* by id: those with a session, and those that somebody watches */
     struct list calls; /* of struct book_call: those under way */
     struct book_gone gone[BOOK_GONE_MAX];
-    size_t n_gone;           /* ever: the next takes the place of the oldest */
-    struct loop_timer *tidy; /* looks for notebooks whose time is over */
+    size_t n_gone;              /* ever: the next takes the place of the oldest */
+    struct loop_timer *keeping; /* puts what long cells have shown; NULL before the first */
+    struct loop_timer *tidy;    /* looks for notebooks whose time is over */
     bool is_closing;
 };
 
@@ -61,6 +62,7 @@ struct record {
     int64_t place;
     bool is_put;     /* its row was there, or has been put */
     bool is_lasting; /* it was put while it ran */
+    bool is_dirty;   /* it has shown something since */
     const char *state;
     uint64_t exec_id;
     uint64_t created_ms, executed_ms; /* wall clock */
