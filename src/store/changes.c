@@ -400,6 +400,8 @@ struct store_call *store_change_cells(struct store *store, const char *notebook,
         c->call.type = &refusal_type;
     else if (change->to != NULL)
         copy_cell(memory, change->to, &c->to);
+    else
+        c->to.kind = -1;
     if (change->what == CHANGE_INSERT && c->to.source == NULL)
         c->to.source = "";
     if (change->what == CHANGE_INSERT && c->to.created_ms == 0)

@@ -315,7 +315,8 @@ struct store_cell {
  * replaced.
  *
  * Nobody is told when it is safe, but once this has returned a killed daemon does not lose it: it
- * is in the journal. More than STORE_CELL_BYTES are refused. */
+ * is in the journal (unless the disk refuses that, too: then it waits in the queue). More than
+ * STORE_CELL_BYTES are refused. */
 int store_put_cell(struct store *store, const char *notebook, const struct store_cell *cell,
                    struct err *e);
 

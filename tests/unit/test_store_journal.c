@@ -459,6 +459,7 @@ struct found {
     struct world *w;
     const struct answered *a;
     unsigned n_seen;
+    uint64_t n_read, count;
 };
 
 static void check_cells(void *context, const struct store_cell *list, size_t n, uint64_t count,
@@ -468,10 +469,11 @@ static void check_cells(void *context, const struct store_cell *list, size_t n, 
     f->w->calls++;
     if (e != NULL)
         fail_msg("%s", e->message);
-    assert_int_equal(n, count);
+    f->count = count;
+    assert_true(n > 0 || count == 0);
     for (size_t i = 0; i < n; i++) {
         const struct store_cell *cell = &list[i];
-        assert_int_equal(cell->number, i);
+        assert_int_equal(cell->number, f->n_read++);
         uint64_t number = strtoull(cell->id + (cell->id[0] == 'c'), NULL, 10);
         if (strcmp(cell->id, "edited") == 0) {
             assert_true(strtoull(cell->source, NULL, 10) >= f->a->edited);
@@ -495,8 +497,10 @@ static void check(const char *dir, const struct answered *a)
     unsigned n_put = 0;
     for (unsigned i = 0; i < CELLS; i++)
         n_put += a->put[i] != 0;
-    store_get_cells(w->store, ONE, 0, STORE_PAGE_MAX, true, check_cells, &f);
-    world_wait(w);
+    do { /* removals that were not answered leave more than a page of cells, in the end */
+        store_get_cells(w->store, ONE, f.n_read, STORE_PAGE_MAX, true, check_cells, &f);
+        world_wait(w);
+    } while (f.n_read < f.count);
     assert_true(f.n_seen >= n_put);
     leave_dir(w);
 }
