@@ -20,12 +20,17 @@ static const struct op_param params[] = {
      .type = OP_BOOL,
      .doc = "Whether a cell that fails is the last one that runs; default true."},
     EXEC_PARAM_TIMEOUT,
+    {.name = "on_disconnect",
+     .type = OP_CHOICE,
+     .choices = exec_disconnects,
+     .doc = "What becomes of it if the client goes away: continue (default), or cancel: the cell "
+            "that runs then is the last one."},
     {0},
 };
 
-/* In the call's arena. */
+/* It outlives its call if it goes on without it. */
 struct running {
-    struct call *call;
+    struct call *call; /* NULL: nobody waits any more */
     struct book_call *under_way;
     struct buf out; /* the answer so far: the cells */
     struct json_out json;
@@ -44,6 +49,8 @@ static void on_cell(void *context, const char *cell, uint64_t number, const char
 {
     struct running *r = context;
     struct call *call = r->call;
+    if (call == NULL)
+        return;
     put_ran(&r->json, cell, number, state);
     if (!call->wants_stream)
         return;
@@ -56,26 +63,39 @@ static void on_cell(void *context, const char *cell, uint64_t number, const char
 static void on_end(void *context, uint64_t n_ran, const char *failed, const struct err *e)
 {
     struct running *r = context;
+    struct call *call = r->call;
     _buf_ struct buf out = r->out;
     struct json_out json = {.buf = &out, .needs_comma = r->json.needs_comma};
+    free(r);
+    if (call == NULL)
+        return;
     if (e != NULL) {
-        call_fail(r->call, e);
+        call_fail(call, e);
         return;
     }
     json_put_array_end(&json);
     json_put_member_int(&json, "ran", (int64_t)n_ran);
     json_put_member_str(&json, "failed", failed);
     json_put_object_end(&json);
-    call_reply(r->call, 200, &out);
+    call_reply(call, 200, &out);
 }
 
 static const struct book_range_listener listener = {.on_cell = on_cell, .on_end = on_end};
 
+static bool cancels(const struct call *call)
+{
+    return strcmp(call_text(call, "on_disconnect", "continue"), "cancel") == 0;
+}
+
 static void on_gone(struct call *call)
 {
     struct running *r = call->op_state;
-    book_forget(r->under_way);
     buf_free(&r->out);
+    r->call = NULL;
+    if (!cancels(call))
+        return;
+    book_forget(r->under_way);
+    free(r);
 }
 
 static void begin(struct call *call)
@@ -87,7 +107,7 @@ static void begin(struct call *call)
         .goes_on = !call_bool(call, "stop_on_error", true),
         .timeout_ms = (uint32_t)call_int(call, "timeout_ms", EXEC_TIMEOUT_DEFAULT_MS),
     };
-    struct running *r = arena_alloc(&call->arena, sizeof(*r));
+    struct running *r = mem_alloc(sizeof(*r));
     r->call = call;
     r->out = BUF_INIT(CALL_REPLY_MAX);
     r->json = JSON_OUT(&r->out);
@@ -97,6 +117,7 @@ static void begin(struct call *call)
     json_put_array(&r->json);
     call->op_state = r;
     call->on_gone = on_gone;
+    call->must_notice_end = json_object_get(call->args, "on_disconnect") != NULL;
     r->under_way = book_run_range(call->books, id, &range, &listener, r);
 }
 

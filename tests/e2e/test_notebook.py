@@ -447,6 +447,20 @@ def test_a_range_can_be_streamed(notebook):
     assert events[-1][0] == "result" and events[-1][1]["ran"] == 3
 
 
+@pytest.mark.parametrize("what, state", [("cancel", "idle"), ("continue", "completed")])
+def test_a_range_without_its_client(notebook, what, state):
+    """The cell that runs goes on to its end; whether others follow is the caller's choice."""
+    fill(notebook, "import time; time.sleep(0.5)", "2", "3")
+    client = notebook.client
+    with client.connect() as sock:
+        sock.sendall(client.post_bytes(f"{notebook.path}/run", {"on_disconnect": what}))
+        host.eventually(lambda: notebook.cell(0).state == "running", 5)
+    host.eventually(lambda: notebook.cell(0).state == "completed", 5)
+    host.eventually(lambda: notebook.cell(2).state == state, 5)
+    notebook.add("4", run=True)
+    assert [c.state for c in notebook.cells()] == ["completed", state, state, "completed"]
+
+
 @pytest.mark.parametrize("members", [{"from": "9"}, {"to": "nobody"}, {"from": "2", "to": "1"}])
 def test_ranges_that_cannot_be(notebook, members):
     fill(notebook, "1", "2", "3")
