@@ -7,6 +7,8 @@ enum {
     ITEMS_STEP = 8,
     TEXT_MIN = 1024,
     ESCAPED_MAX = 6, /* bytes of JSON that one byte may take */
+    NOTE_MAX = 4 * 1024,
+    CONCLUSION_MAX = 256 * 1024, /* for which there is room whatever came before */
 };
 
 void transcript_init(struct transcript *t, size_t text_max, size_t max)
@@ -131,52 +133,74 @@ void transcript_write(struct transcript *t, unsigned stream, const char *bytes, 
 /* ---- typed outputs -----------------------------------------------------------------------------
  */
 
-static void set_typed(struct transcript *t, struct transcript_item *item, const json_t *output,
+/* The output as JSON; false if that takes more than `max` bytes. */
+static bool write_typed(const json_t *output, size_t max, struct buf *out)
+{
+    struct json_out json = JSON_OUT(out);
+    *out = BUF_INIT(max);
+    if (display_size(output) <= max)
+        json_put_value(&json, output);
+    return out->len > 0 && !out->overflowed;
+}
+
+/* The item has this JSON, which ends with a brace, from now on. */
+static void set_typed(struct transcript *t, struct transcript_item *item, const struct buf *text,
                       uint64_t serial)
 {
-    struct json_out json = JSON_OUT(&item->text);
     t->typed_len -= item->text.len;
     buf_clear(&item->text);
-    json_put_value(&json, output);
-    item->text.data[--item->text.len] = '\0'; /* the closing brace */
+    buf_append(&item->text, buf_str(text), text->len - 1);
     t->typed_len += item->text.len;
     item->serial = serial;
     item->hash[0] = '\0';
 }
 
 /* What stands for an output for which there is no room. */
-static json_t *note_of(const json_t *output, const char *text)
+static void write_note(const json_t *output, const char *text, struct buf *out)
 {
-    json_t *note = json_pack("{ss ss}", "type", "text", "text", text);
+    _json_ json_t *note = json_pack("{ss ss}", "type", "text", "text", text);
     json_t *id = json_object_get(output, "display_id");
     if (id != NULL)
         json_object_set(note, "display_id", id);
-    return note;
+    buf_free(out);
+    write_typed(note, NOTE_MAX, out);
 }
 
-static bool fits(const struct transcript *t, const json_t *output)
+static bool has_id(const struct transcript_item *item, const char *id)
 {
-    return display_size(output) + t->typed_len + t->text_max <= t->max;
+    return item->display_id != NULL && strcmp(item->display_id, id) == 0;
 }
 
-static bool replace(struct transcript *t, const char *id, const json_t *output, uint64_t serial)
+/* Bytes that an output may have, which takes the place of each that has the id. NULL: of none. */
+static size_t room_of(const struct transcript *t, const char *id)
+{
+    size_t taken = t->typed_len + t->text_max, n = 0;
+    for (size_t i = 0; i < t->n_items && id != NULL; i++)
+        if (has_id(&t->items[i], id)) {
+            taken -= t->items[i].text.len;
+            n++;
+        }
+    return (t->max - MIN(t->max, taken)) / MAX(n, (size_t)1);
+}
+
+static bool replace(struct transcript *t, const char *id, const struct buf *text, uint64_t serial)
 {
     bool is_found = false;
     for (size_t i = 0; i < t->n_items; i++) {
         struct transcript_item *item = &t->items[i];
-        if (item->display_id == NULL || strcmp(item->display_id, id) != 0)
+        if (!has_id(item, id))
             continue;
-        set_typed(t, item, output, serial);
+        set_typed(t, item, text, serial);
         is_found = true;
     }
     return is_found;
 }
 
-static uint64_t add_typed(struct transcript *t, const json_t *output, const char *id)
+static uint64_t add_typed(struct transcript *t, const struct buf *text, const char *id)
 {
     struct transcript_item *item = add_item(t);
     item->display_id = id != NULL ? mem_strdup(id) : NULL;
-    set_typed(t, item, output, ++t->last_serial);
+    set_typed(t, item, text, ++t->last_serial);
     return item->serial;
 }
 
@@ -184,33 +208,36 @@ uint64_t transcript_show(struct transcript *t, const json_t *output, bool is_upd
 {
     clear_if_due(t);
     const char *id = json_string_value(json_object_get(output, "display_id"));
-    _json_ json_t *note = NULL;
-    if (!fits(t, output)) {
-        note = note_of(output, "[an output is left out: the cell has as much as a notebook keeps]");
-        output = note;
+    _buf_ struct buf text = BUF_INIT(0);
+    bool fits = write_typed(output, room_of(t, is_update ? id : NULL), &text);
+    if (!fits) {
+        write_note(output, "[an output is left out: the cell has as much as a notebook keeps]",
+                   &text);
         t->n_left_out++;
     }
-    if (is_update && id != NULL && replace(t, id, output, t->last_serial + 1))
-        return ++t->last_serial;
+    if (is_update && id != NULL && replace(t, id, &text, t->last_serial + 1)) {
+        t->last_serial++;
+        return fits ? t->last_serial : 0;
+    }
     if (t->n_items >= TRANSCRIPT_OUTPUTS_MAX) {
         t->n_left_out++;
         return 0;
     }
-    return add_typed(t, output, id);
+    uint64_t serial = add_typed(t, &text, id);
+    return fits ? serial : 0;
 }
 
 uint64_t transcript_conclude(struct transcript *t, const json_t *output, bool is_value)
 {
     clear_if_due(t);
-    _json_ json_t *note = NULL;
-    if (!fits(t, output)) {
-        note = note_of(output, "[left out: it is larger than what a notebook keeps]");
-        output = note;
-    }
-    uint64_t serial = add_typed(t, output, NULL);
+    _buf_ struct buf text = BUF_INIT(0);
+    bool fits = write_typed(output, MAX(room_of(t, NULL), (size_t)CONCLUSION_MAX), &text);
+    if (!fits)
+        write_note(output, "[left out: it is larger than what a notebook keeps]", &text);
+    uint64_t serial = add_typed(t, &text, NULL);
     if (is_value)
         buf_append_str(&t->items[t->n_items - 1].text, ",\"value\":true");
-    return serial;
+    return fits ? serial : 0;
 }
 
 void transcript_name_blob(struct transcript *t, uint64_t serial, const char *hash)
@@ -225,9 +252,12 @@ void transcript_lose_blob(struct transcript *t, uint64_t serial, const char *why
     char text[300];
     snprintf(text, sizeof(text), "[an image could not be kept: %.240s]", why);
     _json_ json_t *note = json_pack("{ss ss}", "type", "text", "text", text);
+    _buf_ struct buf json = BUF_INIT(0);
+    if (note == NULL || !write_typed(note, NOTE_MAX, &json))
+        return;
     for (size_t i = 0; i < t->n_items; i++)
         if (!t->items[i].is_stream && t->items[i].serial == serial)
-            set_typed(t, &t->items[i], note, serial);
+            set_typed(t, &t->items[i], &json, serial);
 }
 
 /* ---- as JSON -----------------------------------------------------------------------------------

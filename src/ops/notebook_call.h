@@ -17,7 +17,7 @@ enum {
 #define OP_PARAM_NOTEBOOK                                                                          \
     {                                                                                              \
         .name = "session_id", .type = OP_TEXT, .place = OP_IN_PATH, .is_required = true, .min = 1, \
-        .max = 64, .doc = "The notebook, by the id that it shares with its session."               \
+        .max = UUID_SIZE - 1, .doc = "The notebook, by the id that it shares with its session."    \
     }
 #define OP_PARAM_CELL                                                                              \
     {                                                                                              \

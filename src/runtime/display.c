@@ -173,7 +173,7 @@ size_t display_size(const json_t *output)
     } else if (json_is_object(output)) {
         json_object_foreach((json_t *)(uintptr_t)output, name, value)
         {
-            size += display_size(value) + 1;
+            size += strlen(name) + display_size(value) + 1;
         }
     } else if (!json_is_string(output)) {
         size += 8; /* a number or a word */

@@ -10,5 +10,5 @@
  * does not know are removed. */
 int display_check(json_t *output, struct err *e);
 
-/* Bytes of all its strings: what counts against a budget. */
+/* Bytes of all its strings and names: what counts against a budget. */
 size_t display_size(const json_t *output);

@@ -18,6 +18,9 @@ void *call_new(struct store *store, const struct call_type *type, size_t size, c
     call->store = store;
     call->bytes = size;
     list_init(&call->node);
+    /* What is longer than an id must not become one by being cut. */
+    if (scope != NULL && strlen(scope) >= sizeof(call->scope))
+        scope = "?";
     snprintf(call->scope, sizeof(call->scope), "%s", scope == NULL ? "" : scope);
     return call;
 }

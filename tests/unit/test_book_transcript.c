@@ -247,6 +247,89 @@ static void test_bytes_that_grow_as_json_stay_within_the_limit(void **state)
     transcript_free(&t);
 }
 
+/* 64 KiB that are six times that as JSON. */
+static char *make_large(void)
+{
+    char *large = mem_alloc(64 * KIB + 1);
+    memset(large, 1, 64 * KIB);
+    return large;
+}
+
+static void test_typed_outputs_count_as_the_json_that_they_are(void **state)
+{
+    (void)state;
+    struct transcript t;
+    _buf_ struct buf out = BUF_INIT(128 * KIB);
+    transcript_init(&t, 1024, 128 * KIB);
+    _free_ char *large = make_large();
+    show(&t, large, NULL, false);
+    _json_ json_t *value = json_pack("{ss ss}", "type", "text", "text", large);
+    transcript_conclude(&t, value, true);
+    transcript_put(&t, &out);
+    assert_false(out.overflowed);
+    _json_ json_t *list = json_loadb(out.data, out.len, 0, NULL);
+    assert_int_equal(json_array_size(list), 2);
+    transcript_free(&t);
+}
+
+static void test_an_update_of_many_takes_no_more_room_than_there_is(void **state)
+{
+    (void)state;
+    struct transcript t;
+    transcript_init(&t, 1024, MIB);
+    _free_ char *large = make_large();
+    for (int i = 0; i < 100; i++)
+        show(&t, "x", "id", false);
+    show(&t, large, "id", true);
+    assert_true(t.typed_len < MIB);
+    show(&t, "small", "id", true);
+    _json_ json_t *list = outputs_of(&t);
+    const json_t *last = json_array_get(list, 99);
+    assert_string_equal(json_string_value(json_object_get(last, "text")), "small");
+    transcript_free(&t);
+}
+
+static void test_an_update_has_the_room_of_what_it_replaces(void **state)
+{
+    (void)state;
+    struct transcript t;
+    transcript_init(&t, 1024, 500 * KIB);
+    _free_ char *large = make_large();
+    show(&t, large, "id", false);
+    show(&t, large, "id", true);
+    _json_ json_t *list = outputs_of(&t);
+    const json_t *only = json_array_get(list, 0);
+    assert_int_equal(json_string_length(json_object_get(only, "text")), 64 * KIB);
+    transcript_free(&t);
+}
+
+static void test_an_error_has_room_whatever_was_shown(void **state)
+{
+    (void)state;
+    struct transcript t;
+    transcript_init(&t, 1024, 400 * KIB);
+    _free_ char *large = make_large();
+    show(&t, large, NULL, false);
+    large[5 * KIB] = '\0';
+    _json_ json_t *error = json_pack("{ss ss}", "type", "error", "message", large);
+    transcript_conclude(&t, error, false);
+    _json_ json_t *list = outputs_of(&t);
+    const json_t *last = json_array_get(list, 1);
+    assert_string_equal(json_string_value(json_object_get(last, "type")), "error");
+    transcript_free(&t);
+}
+
+static void test_a_note_has_no_blob(void **state)
+{
+    (void)state;
+    struct transcript t;
+    transcript_init(&t, 1024, 64 * KIB);
+    _free_ char *large = make_large();
+    _json_ json_t *image = json_pack("{ss ss}", "type", "image", "text", large);
+    assert_int_equal(transcript_show(&t, image, false), 0);
+    transcript_free(&t);
+}
+
 static void test_blobs_are_named_when_they_are_known(void **state)
 {
     (void)state;
@@ -282,6 +365,11 @@ int main(void)
         cmocka_unit_test(test_outputs_have_a_limit_and_the_value_comes_all_the_same),
         cmocka_unit_test(test_what_is_too_large_is_a_note),
         cmocka_unit_test(test_bytes_that_grow_as_json_stay_within_the_limit),
+        cmocka_unit_test(test_typed_outputs_count_as_the_json_that_they_are),
+        cmocka_unit_test(test_an_update_of_many_takes_no_more_room_than_there_is),
+        cmocka_unit_test(test_an_update_has_the_room_of_what_it_replaces),
+        cmocka_unit_test(test_an_error_has_room_whatever_was_shown),
+        cmocka_unit_test(test_a_note_has_no_blob),
         cmocka_unit_test(test_blobs_are_named_when_they_are_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,89 @@
+"""Notebooks under attack: by the code that is recorded, and by callers."""
+
+import pytest
+
+from harness.notebooks import Notebook
+
+pytestmark = pytest.mark.one_mode
+
+# Sends what a driver would not.
+FRAMES = """
+import json, os, stat, struct
+def send(value):
+    data = json.dumps(value).encode()
+    for name in os.listdir('/proc/self/fd'):
+        try:
+            if stat.S_ISSOCK(os.fstat(int(name)).st_mode):
+                os.set_blocking(int(name), True)
+                os.write(int(name), struct.pack('<I', len(data)) + data)
+        except OSError:
+            pass
+def show(n, output, **more):
+    send({'ev': 'display', 'id': n, 'output': output, **more})
+"""
+
+
+@pytest.fixture
+def session(spawn):
+    return spawn()
+
+
+@pytest.fixture
+def book(client, session):
+    return Notebook(client, session.id)
+
+
+# Callers.
+
+
+@pytest.mark.parametrize("more", ["x", "-1", "%20"])
+def test_a_longer_id_is_not_that_of_the_notebook_that_it_begins_with(client, session, book, more):
+    session.exec("x = 1")
+    alias = book.path + more
+    attempts = [("GET", "", None), ("PATCH", "", {"title": "t"}), ("DELETE", "", None),
+                ("POST", "/run", {}), ("POST", "/clear", {"what": "cells"}),
+                ("POST", "/reset", {}), ("GET", "/export", None), ("GET", "/cells", None),
+                ("GET", "/cells/0", None), ("DELETE", "/cells/0", None),
+                ("POST", "/cells", {"source": "y"}), ("POST", "/cells/0/run", {}),
+                ("POST", "/cells/0/clear", {}), ("PATCH", "/cells/0", {"source": "y"})]
+    session.client.call("PUT", f"{session.path}/plan", {})
+    for method, path, body in attempts:
+        assert client.request(method, alias + path, body).status in (400, 404), (method, path)
+    assert client.request("GET", f"{session.path}{more}/cells").status in (400, 404)
+    session.client.call("DELETE", f"{session.path}/plan")
+    assert book.sources() == ["x = 1"] and session.value("x") == "1"
+
+
+# Code.
+
+
+def test_what_grows_as_json_can_be_read_back(session, book):
+    session.exec(
+        """
+        class Rude:
+            def _repr_markdown_(self): return chr(1) * 2_900_000
+        display(Rude())
+        Rude()
+        """)
+    session.exec("display(Rude()); 1 / 0")
+    first, second = book.cells(outputs=True)
+    assert [o["type"] for o in first["outputs"]] == ["text", "text"]
+    assert second["outputs"][-1]["name"] == "ZeroDivisionError"
+
+
+def test_names_of_members_count_against_the_budget(session):
+    session.exec(FRAMES)
+    result = session.exec("show(2, {'type': 'json', 'json': {'k' * 5_000_000: 1}})",
+                          budget=1000)
+    assert len(str(result)) < 100_000
+
+
+def test_an_update_of_many_displays_stays_bounded(session, book):
+    session.exec(FRAMES)
+    session.exec(
+        """
+        for _ in range(500): show(2, {'type': 'text', 'text': 'x', 'display_id': 'a'})
+        show(2, {'type': 'text', 'text': 'y' * 2_000_000, 'display_id': 'a'}, update=True)
+        """)
+    cell = book.cell(-1)
+    assert len(str(cell["outputs"])) < 1 << 20
