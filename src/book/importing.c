@@ -7,7 +7,7 @@
 
 #include <time.h>
 
-enum { CELLS_AT_ONCE = 200 };
+enum { CELLS_AT_ONCE = 200, COUNT_MAX = 1 << 30, SECONDS_MAX = 1 << 30 };
 #define BYTES_AT_ONCE (4 * MIB)
 #define OUTPUTS_BYTES_MAX (4 * MIB)
 
@@ -52,8 +52,24 @@ static uint64_t time_of(const char *text)
     struct tm tm = {0};
     const char *rest = text != NULL ? strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
     time_t at = rest != NULL ? timegm(&tm) : 0;
-    double fraction = rest != NULL && *rest == '.' ? strtod(rest, NULL) : 0;
-    return at > 0 ? (uint64_t)at * 1000 + (uint64_t)(fraction * 1000 + 0.5) : 0;
+    uint64_t ms = 0;
+    if (rest != NULL && *rest == '.') {
+        rest++;
+        for (unsigned unit = 100; unit > 0 && *rest >= '0' && *rest <= '9'; unit /= 10)
+            ms += unit * (unsigned)(*rest++ - '0');
+    }
+    return at > 0 ? (uint64_t)at * 1000 + ms : 0;
+}
+
+/* Numbers that no run can have had are none: execution counts go on from here. */
+static uint64_t count_of(int64_t count)
+{
+    return count > 0 && count <= COUNT_MAX ? (uint64_t)count : 0;
+}
+
+static uint64_t duration_of(double seconds)
+{
+    return seconds > 0 && seconds <= SECONDS_MAX ? (uint64_t)(seconds * 1e6) : 0;
 }
 
 static const char *state_of(const struct notebook_cell *cell)
@@ -95,6 +111,12 @@ static void put_metadata(const struct notebook_cell *cell, struct buf *out)
         json_put_value(&json, metadata);
 }
 
+static int refuse_metadata(struct err *e)
+{
+    err_set(e, ERR_TOO_LARGE, "there are more metadata than can be saved");
+    return err_advise(e, "Remove what is large from them.");
+}
+
 static int put_cell(struct import_call *i, struct err *e)
 {
     const struct notebook_cell *cell = &i->doc->cells[i->at];
@@ -102,6 +124,8 @@ static int put_cell(struct import_call *i, struct err *e)
     _buf_ struct buf metadata = BUF_INIT(STORE_CELL_BYTES);
     put_outputs(i, &outputs);
     put_metadata(cell, &metadata);
+    if (metadata.overflowed)
+        return refuse_metadata(e);
     uint64_t created_ms = time_of(cell->created_at);
     struct store_cell row = {
         .id = cell->id,
@@ -110,10 +134,10 @@ static int put_cell(struct import_call *i, struct err *e)
         .state = state_of(cell),
         .source = cell->source,
         .source_len = cell->source_len,
-        .count = cell->execution_count > 0 ? (uint64_t)cell->execution_count : 0,
+        .count = count_of(cell->execution_count),
         .created_ms = created_ms > 0 ? created_ms : clock_wall_ms(),
         .executed_ms = time_of(cell->executed_at),
-        .duration_us = cell->execution_time > 0 ? (uint64_t)(cell->execution_time * 1e6) : 0,
+        .duration_us = duration_of(cell->execution_time),
         .outputs = outputs.len > 0 ? buf_str(&outputs) : NULL,
         .outputs_len = outputs.len,
         .metadata = metadata.len > 0 ? buf_str(&metadata) : NULL,
@@ -270,17 +294,19 @@ static int put_row(struct import_call *i, const struct document *doc, const char
     struct json_out json = JSON_OUT(&metadata);
     if (doc->metadata != NULL)
         json_put_value(&json, doc->metadata);
-    int64_t count = MAX(doc->execution_count, (int64_t)0);
+    uint64_t count = count_of(doc->execution_count);
     for (size_t c = 0; c < doc->n_cells; c++)
-        count = MAX(count, doc->cells[c].execution_count);
+        count = MAX(count, count_of(doc->cells[c].execution_count));
     struct store_notebook row = {.id = i->id,
                                  .user = user,
                                  .title = doc->title,
                                  .runtime = doc->runtime,
                                  .metadata = metadata.len > 0 ? buf_str(&metadata) : NULL,
                                  .spec = spec,
-                                 .count = (uint64_t)count};
+                                 .count = count};
     uint64_t max_cells = i->call.books->config.max_cells;
+    if (metadata.overflowed)
+        return refuse_metadata(e);
     if (doc->n_cells > max_cells) {
         err_set(e, ERR_TOO_LARGE, "the document has %zu cells, a notebook has at most %llu",
                 doc->n_cells, (unsigned long long)max_cells);

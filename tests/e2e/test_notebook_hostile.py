@@ -54,6 +54,35 @@ def test_a_longer_id_is_not_that_of_the_notebook_that_it_begins_with(client, ses
     assert book.sources() == ["x = 1"] and session.value("x") == "1"
 
 
+def import_cell(client, **members):
+    cell = {"id": "a", "code": "1", "type": "code", "status": "completed", **members}
+    made = client.call("POST", "/v1/notebooks/import",
+                       {"format": "cells-json", "content": {"cells": [cell]}})
+    return Notebook(client, made.notebook_id)
+
+
+@pytest.mark.parametrize("members", [
+    {"created_at": "2020-01-01T00:00:00.5e300"}, {"created_at": "2020-01-01T00:00:00.nan"},
+    {"executed_at": "99999999-01-01T00:00:00"}, {"execution_time": 1e300},
+    {"execution_time": 1e18, "executed_at": "2020-01-01T00:00:00"},
+    {"execution_count": 2**63 - 1}])
+def test_an_import_of_numbers_that_cannot_be(client, members):
+    book = import_cell(client, **members)
+    cell = book.cell(0)
+    assert cell.execution_count is None and not cell.duration_ms
+    assert book.run(0).exec_id == 1
+    client.request("DELETE", f"/v1/sessions/{book.id}")
+
+
+def test_an_import_of_metadata_that_are_too_large_is_refused(client):
+    for metadata, of_cell in (({"a": "q" * 2_000_000}, {}), ({}, {"a": "q" * 9_000_000})):
+        cell = {"cell_type": "code", "source": "", "metadata": of_cell, "outputs": [],
+                "execution_count": None}
+        content = {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": [cell]}
+        reply = client.request("POST", "/v1/notebooks/import", {"content": content})
+        assert reply.status == 413 and "metadata" in reply.json["error"]["message"]
+
+
 # Code.
 
 
