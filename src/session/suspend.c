@@ -224,6 +224,10 @@ struct session *session_revive(struct engine *engine, const char *id, const char
     struct jail_limits limits;
     uint32_t seconds[2];
     _json_ json_t *spec = NULL;
+    if (engine->is_stopping || engine->draining != NULL) {
+        err_set(e, ERR_UNAVAILABLE, "the daemon is stopping"); /* nobody would end it */
+        return NULL;
+    }
     if (spec_read(spec_text, &request, &limits, seconds, &spec, e) < 0)
         return NULL;
     struct session *session = session_make_suspended(engine, id, &request, e);

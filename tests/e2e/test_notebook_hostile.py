@@ -1,5 +1,9 @@
 """Notebooks under attack: by the code that is recorded, and by callers."""
 
+import http.client
+import threading
+import time
+
 import pytest
 
 from harness.notebooks import Notebook
@@ -81,6 +85,28 @@ def test_an_import_of_metadata_that_are_too_large_is_refused(client):
         content = {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": [cell]}
         reply = client.request("POST", "/v1/notebooks/import", {"content": content})
         assert reply.status == 413 and "metadata" in reply.json["error"]["message"]
+
+
+def test_a_run_that_would_bring_a_session_back_does_not_keep_the_daemon_from_ending(launch):
+    daemon = launch()
+    session = daemon.client.spawn()
+    session.exec("1")
+    daemon.client.call("DELETE", f"{session.path}?keep_notebook=true")
+    replies = []
+
+    def run():
+        try:
+            path = f"/v1/notebooks/{session.id}/cells/0/run"
+            replies.append(daemon.client.request("POST", path, {}))
+        except (OSError, http.client.HTTPException):
+            pass  # the daemon is gone
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    time.sleep(0.3)  # it waits until nothing of the old session is left
+    daemon.stop()
+    thread.join()
+    assert all(reply.status == 503 for reply in replies)
 
 
 # Code.
