@@ -56,6 +56,11 @@ static void on_gone(struct call *call)
         close(ic->fd);
 }
 
+static bool is_size_asked(const struct image_call *ic)
+{
+    return call_int(ic->call, "width", 0) > 0 || call_int(ic->call, "height", 0) > 0;
+}
+
 /* ---- finding --------------------------------------------------------------------------------- */
 
 /* What the bytes are is believed to them alone, and of what cannot be told (SVG, or a JPEG with a
@@ -110,6 +115,7 @@ void image_call_find(struct call *call, const struct image_place *place, image_f
     *ic = (struct image_call){.call = call, .place = *place, .fd = -1, .on_found = fn};
     call->op_state = ic;
     call->on_gone = on_gone;
+    call->must_notice_end = is_size_asked(ic); /* nobody should wait for those who went */
     if (call->books != NULL)
         book_flush(call->books, place->notebook);
     ic->asked = store_get_image(engine_store(call->engine), place->notebook, place->cell, place->n,
@@ -117,11 +123,6 @@ void image_call_find(struct call *call, const struct image_place *place, image_f
 }
 
 /* ---- its size -------------------------------------------------------------------------------- */
-
-static bool is_size_asked(const struct image_call *ic)
-{
-    return call_int(ic->call, "width", 0) > 0 || call_int(ic->call, "height", 0) > 0;
-}
 
 bool image_call_fits(const struct image_call *ic, uint32_t *ret_width, uint32_t *ret_height)
 {

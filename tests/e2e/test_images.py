@@ -198,6 +198,19 @@ def test_many_ask_at_once(artist):
 
 
 @pytest.mark.one_mode
+def test_nobody_waits_for_those_who_went_away(artist):
+    (image,) = shown(artist, "display(Image(png(4000, 4000)))")
+    for n in range(60):
+        connection = artist.client.new_connection()
+        connection.request("GET", f"{image['url']}?width={n + 10}",
+                           headers=artist.client.headers())  # fmt: skip
+        connection.close()
+    while (reply := fetch(artist, f"{image['url']}?width=9")).status == 429:
+        pass  # the last of them is not noticed yet
+    assert reply.status == 200
+
+
+@pytest.mark.one_mode
 def test_images_go_with_their_cell(artist):
     (image,) = shown(artist, "display(Image(png(30, 30)))")
     artist.client.call("DELETE", image["url"].rpartition("/images/")[0])
