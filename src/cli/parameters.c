@@ -288,13 +288,46 @@ static void put_bash(struct buf *out, const char *name, const json_t *value)
 /* ---- the cell ----------------------------------------------------------------------------------
  */
 
-static void put_parameter(struct buf *out, const struct cli_parameter *p, const char *runtime)
+/* "const NAME" anywhere in it. */
+static bool declares(const struct notebook_cell *cell, const char *keyword, const char *name)
 {
-    bool is_bash = strcmp(runtime, "bash") == 0, is_node = strcmp(runtime, "node") == 0;
+    const char *at = cell->source, *end = at + cell->source_len;
+    size_t n = strlen(keyword);
+    while (at < end && (at = memmem(at, (size_t)(end - at), keyword, n)) != NULL) {
+        at += n;
+        while (at < end && *at == ' ')
+            at++;
+        size_t len = strlen(name);
+        bool is_it = (size_t)(end - at) >= len && memcmp(at, name, len) == 0;
+        if (is_it && (at + len == end || (!isalnum((unsigned char)at[len]) && at[len] != '_')))
+            return true;
+    }
+    return false;
+}
+
+/* As the notebook does it, because that is what can be declared again; a `var` is assigned. */
+static const char *node_keyword(const struct document *doc, const char *name)
+{
+    for (size_t i = 0; i < doc->n_cells; i++) {
+        if (doc->cells[i].kind != CELL_CODE)
+            continue;
+        if (declares(&doc->cells[i], "const ", name))
+            return "const ";
+        if (declares(&doc->cells[i], "var ", name))
+            return "";
+    }
+    return "let ";
+}
+
+static void put_parameter(struct buf *out, const struct cli_parameter *p,
+                          const struct document *doc)
+{
+    bool is_bash = strcmp(doc->runtime, "bash") == 0, is_node = strcmp(doc->runtime, "node") == 0;
     if (is_bash && p->number == NULL) {
         put_bash(out, p->name, p->value);
     } else {
-        buf_printf(out, is_bash ? "%s=" : is_node ? "let %s = " : "%s = ", p->name);
+        buf_append_str(out, is_node ? node_keyword(doc, p->name) : "");
+        buf_printf(out, is_bash ? "%s=" : "%s = ", p->name);
         if (p->number != NULL)
             buf_append_str(out, p->number);
         else
@@ -308,7 +341,7 @@ int cli_parameters_write(const struct cli_parameters *p, const struct document *
 {
     buf_printf(out, "%s Parameters\n", notebook_language(doc)->comment);
     for (size_t i = 0; i < p->n; i++)
-        put_parameter(out, &p->all[i], doc->runtime);
+        put_parameter(out, &p->all[i], doc);
     if (out->overflowed)
         return err_set(e, ERR_TOO_LARGE, "the parameters are longer than a cell may be");
     if (memchr(out->data, '\0', out->len) != NULL)

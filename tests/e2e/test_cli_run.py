@@ -253,6 +253,13 @@ def test_node(runner):
     assert made.metadata.kernelspec.name == "javascript"
 
 
+@pytest.mark.parametrize("keyword", ["let", "const", "var"])
+def test_a_parameter_of_node_is_declared_again(runner, keyword):
+    made = runner.run([tagged(f"{keyword} x = 1;", "parameters"), "x"], "-p", "x", "2",
+                      **JAVASCRIPT)
+    assert made.cells[2].outputs[0].data["text/plain"] == "2"
+
+
 def test_bash(runner):
     made = runner.run([tagged("x=1", "parameters"), "echo \"$x|${l[1]}|${m[b c]}|$n|$z|\""],
                       "-p", "x", "it's $HOME `id`", "-p", "l", "[1, \"a b\"]",
