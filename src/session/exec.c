@@ -212,6 +212,7 @@ int session_exec(struct session *session, const struct exec_request *request,
         wait_start_clock(exec, &request->wait);
         return 0;
     }
+    timing_wait(session);
     list_append(&session->queue, &exec->node);
     session->n_queued++;
     wait_start_clock(exec, &request->wait);

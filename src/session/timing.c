@@ -20,8 +20,8 @@ enum {
     REST_MS = 2,      /* then a cell is not one of a burst */
     CROWDED_MS = 10,  /* between two looks whether the machine has time for a checkpoint */
     CROWDED_MAX_MS = 100,
-    HURRIED_NS = 25000000,      /* a cell that follows a checkpoint so soon goes on with a burst */
-    HURRIED_REST_MS = 20,       /* then a burst is over that a checkpoint was made within */
+    HURRIED_NS = 10000000,      /* a cell that follows a checkpoint so soon goes on with a burst */
+    HURRIED_REST_MS = 24,       /* then a burst is over that a checkpoint was made within */
     HURRIED_MAX_NS = 500000000, /* from such a checkpoint to the next moment that will do */
     QUIET_MS = 25,
     AWAKE_FOR_ANSWER_NS = 200000, /* a short cell's */
@@ -59,10 +59,18 @@ void timing_count(struct engine *engine, int change, uint64_t now_ns)
             now_ns + (engine->n_running == 1 ? AWAKE_FOR_ANSWER_NS : AWAKE_FOR_NEXT_NS);
 }
 
+void timing_wait(struct session *session)
+{
+    session->is_hurried |= session->has_rested;
+    session->has_rested = false;
+}
+
 static void note_pace(struct session *session, uint64_t now_ns)
 {
+    const struct checkpoint *current = session->timeline.current;
     if (session->has_rested)
-        session->is_hurried = now_ns - session->rested_ns < HURRIED_NS;
+        session->is_hurried = now_ns - session->rested_ns < HURRIED_NS ||
+                              (current != NULL && !timeline_is_settled(current));
     session->has_rested = false;
 }
 

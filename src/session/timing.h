@@ -7,6 +7,8 @@
 #include "session/exec.h"
 
 void timing_begin(struct exec *exec); /* it runs from now on */
+/* A cell has come that cannot begin yet: a checkpoint that is being made came too early. */
+void timing_wait(struct session *session);
 /* Counts the cells that run, and decides how long the loop stays awake. */
 void timing_count(struct engine *engine, int change, uint64_t now_ns);
 /* A cell has ended. `has_stray`: not every interrupt that was sent has been heard. */
