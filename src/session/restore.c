@@ -729,10 +729,10 @@ void restore_on_checkpoint(struct session *session)
         await_target(session);
 }
 
-static void begin_move(struct session *session, enum restore_cause cause, struct checkpoint *target,
-                       const struct restore_listener *listener, void *context)
+static void move_on(struct session *session, struct checkpoint *target,
+                    const struct restore_listener *listener, void *context)
 {
-    struct restore *restore = begin(session, cause);
+    struct restore *restore = session->restore;
     restore->target = target;
     restore->listener = listener;
     restore->context = context;
@@ -763,7 +763,8 @@ int session_undo(struct session *session, const uint64_t *to,
     }
     if (!is_restorable(target))
         return refuse_lost(target, e);
-    begin_move(session, RESTORE_UNDO, target, listener, context);
+    begin(session, RESTORE_UNDO);
+    move_on(session, target, listener, context);
     return 0;
 }
 
@@ -782,7 +783,8 @@ int session_redo(struct session *session, const struct restore_listener *listene
         return err_advise(e, "Only what was undone can be redone, and only until another cell "
                              "runs.");
     }
-    begin_move(session, RESTORE_REDO, target, listener, context);
+    begin(session, RESTORE_REDO);
+    move_on(session, target, listener, context);
     return 0;
 }
 
@@ -815,9 +817,9 @@ int session_reset(struct session *session, const struct restore_listener *listen
     bool has_checkpoints = session->timeline.mode != TIMELINE_OFF && !session->timeline.cannot_fork;
     if (has_checkpoints)
         timeline_take(session);
-    begin_move(session, RESTORE_UNDO, NULL, listener, context);
-    if (session->restore != NULL)
-        session->restore->keeps_files = true;
+    struct restore *restore = begin(session, RESTORE_UNDO);
+    restore->keeps_files = true;
+    move_on(session, NULL, listener, context);
     return 0;
 }
 
