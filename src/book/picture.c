@@ -116,7 +116,8 @@ static void on_kept(void *context, const char *hash, uint64_t bytes, const struc
     if (record->exec != NULL) {
         tell_exec(picture, e == NULL); /* the cell may end by it, and the record with it */
     } else {
-        record_put(record);
+        if (!record->is_outrun)
+            record_put(record);
         if (record->n_storing == 0)
             record_free(record);
     }

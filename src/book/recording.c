@@ -96,6 +96,16 @@ static bool may_record(struct book *book, struct exec *exec)
     return true;
 }
 
+/* Runs that have ended and wait for their images. */
+static void outrun_earlier(struct book *book, const char *cell)
+{
+    LIST_EACH(&book->records, node)
+    {
+        struct record *earlier = CONTAINER_OF(node, struct record, node);
+        earlier->is_outrun |= strcmp(earlier->id, cell) == 0;
+    }
+}
+
 static void on_queued(void *context, struct exec *exec)
 {
     struct books *books = context;
@@ -114,6 +124,7 @@ static void on_queued(void *context, struct exec *exec)
                     OUTPUTS_BYTES_MAX);
     if (exec->runs_given_cell) {
         record->is_put = true;
+        outrun_earlier(book, exec->cell);
     } else {
         make_id(book->id, exec->id, exec->cell, sizeof(exec->cell));
         exec->cell_number = book->n_cells++;

@@ -70,6 +70,7 @@ struct record {
     struct transcript transcript;
     uint64_t n_images;
     unsigned n_storing; /* images that are on their way to the store */
+    bool is_outrun;     /* its cell runs again: what it shows is not the cell's any more */
     char held[2][4];    /* beginnings of characters, for watchers */
     uint8_t n_held[2];
 };

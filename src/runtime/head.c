@@ -1,6 +1,7 @@
 #include "runtime/head.h"
 
 #include "base/fd.h"
+#include "base/utf8.h"
 #include "loop/loop.h"
 #include "runtime/declarations.h"
 #include "runtime/display.h"
@@ -23,6 +24,7 @@ enum {
     NOTE_MAX = 512, /* bytes of one text about what was lost */
     NOTES_MAX = 64,
     LOST_MAX = 128,
+    ERROR_NAME_MAX = 256,
 };
 
 #define OUT_MAX (16 * MIB) /* a cell's code, escaped, is far below it */
@@ -353,6 +355,17 @@ static void on_declared(struct head *head, json_t *frame)
     }
 }
 
+/* A name is shown as it is, whatever the answer's budget. */
+static void cut_name(json_t *error)
+{
+    const json_t *name = json_object_get(error, "name");
+    if (json_string_length(name) <= ERROR_NAME_MAX)
+        return;
+    const char *text = json_string_value(name);
+    size_t len = utf8_valid_prefix(text, ERROR_NAME_MAX);
+    json_object_set_new(error, "name", json_stringn_nocheck(text, len));
+}
+
 static bool is_error(const json_t *error)
 {
     const json_t *traceback = json_object_get(error, "traceback");
@@ -400,6 +413,7 @@ static int read_verdict(json_t *frame, struct head_verdict *verdict, struct err 
         verdict->error = NULL;
     if (verdict->error != NULL && !is_error(verdict->error))
         return err_set(e, ERR_INVALID, "an error whose members have the wrong types");
+    cut_name(verdict->error);
     verdict->names = json_object_get(frame, "names");
     if (verdict->names != NULL && names_check(verdict->names, e) < 0)
         return -1;

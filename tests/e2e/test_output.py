@@ -28,6 +28,12 @@ def whole_output(session, exec_id, stream="stdout", limit=100_000):
 # The budget.
 
 
+def test_the_name_of_an_error_is_no_way_around_the_budget(session):
+    answer = session.exec("raise type('Ä' * 1_000_000, (Exception,), {})('x')", budget=2000)
+    assert answer.status == "error" and set(answer.error["name"]) == {"Ä"}
+    assert len(json.dumps(answer, ensure_ascii=False)) < 20_000
+
+
 def test_output_within_the_budget_is_whole(session):
     result = session.exec("print('x' * 65_000)")
     assert len(result["stdout"]) == 65_001
