@@ -352,6 +352,7 @@ def main(chosen):
               + ", ".join(names), file=sys.stderr)
         return 2
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that run() cleans up
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background of a shell
     shutil.rmtree(LOGS, ignore_errors=True)
     LOGS.mkdir(parents=True)
     whole = Run(chosen)
