@@ -7,6 +7,7 @@
 enum { KEEPING_MS = 30 * 1000 };
 #define OUTPUTS_BYTES_MAX (4 * MIB) /* of one cell, as JSON */
 #define TRACEBACK_BYTES_MAX (1 * MIB)
+#define LISTING_BYTES_MAX (64 * KIB) /* of the code that an error goes with */
 
 /* ---- rows --------------------------------------------------------------------------------------
  */
@@ -228,6 +229,24 @@ static void on_clear(void *context, struct exec *exec, bool waits)
 /* ---- its end -----------------------------------------------------------------------------------
  */
 
+/* The code that failed, with the numbers that tracebacks have for its lines: it may be edited
+ * later.
+ */
+static json_t *list_code(const struct exec *exec)
+{
+    _buf_ struct buf listing = BUF_INIT(LISTING_BYTES_MAX);
+    const char *at = exec->code, *end = exec->code + exec->code_len;
+    for (unsigned line = 1; at < end; line++) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        const char *stop = newline != NULL ? newline : end;
+        buf_printf(&listing, "%4u  ", line);
+        buf_append(&listing, at, (size_t)(stop - at));
+        buf_append(&listing, "\n", 1);
+        at = stop + 1;
+    }
+    return listing.overflowed ? NULL : json_stringn_nocheck(buf_str(&listing), listing.len);
+}
+
 static void add_error(struct record *record, const struct exec_error *error)
 {
     _json_ json_t *output = json_pack("{ss ss}", "type", "error", "name", error->name);
@@ -238,6 +257,9 @@ static void add_error(struct record *record, const struct exec_error *error)
                             json_stringn_nocheck(error->traceback.text, error->traceback.len));
     if (error->advice != NULL)
         json_object_set_new(output, "advice", json_string(error->advice));
+    json_t *code = list_code(record->exec);
+    if (code != NULL)
+        json_object_set_new(output, "code", code);
     transcript_conclude(&record->transcript, output, false);
     book_emit_output(record, output, RECORDER_SHOWN);
 }

@@ -92,6 +92,7 @@ def test_errors_are_kept_with_their_traceback(session):
     assert cell.state == "error"
     error = cell.outputs[-1]
     assert (error["type"], error["name"]) == ("error", "ZeroDivisionError")
+    assert error["code"] == "   1  def f():\n   2      return 1 / 0\n   3  f()\n"
     assert "division by zero" in error["message"] and "line 2" in error["traceback"]
 
 
