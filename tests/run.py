@@ -352,7 +352,10 @@ def main(chosen):
               + ", ".join(names), file=sys.stderr)
         return 2
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that run() cleans up
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background of a shell
+    # A shell's background and nohup leave these ignored, which the interpreters would inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
     shutil.rmtree(LOGS, ignore_errors=True)
     LOGS.mkdir(parents=True)
     whole = Run(chosen)
