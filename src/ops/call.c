@@ -1,5 +1,9 @@
 #include "ops/ops.h"
 #include "session/session.h"
+#include "store/store.h"
+#include "wire/json.h"
+
+enum { PAGE_DEFAULT = 100 };
 
 const char *call_text(const struct call *call, const char *name, const char *fallback)
 {
@@ -22,6 +26,16 @@ bool call_bool(const struct call *call, const char *name, bool fallback)
 {
     const json_t *value = json_object_get(call->args, name);
     return json_is_boolean(value) ? json_is_true(value) : fallback;
+}
+
+uint64_t call_offset(const struct call *call)
+{
+    return (uint64_t)call_int(call, "offset", 0);
+}
+
+uint32_t call_limit(const struct call *call)
+{
+    return (uint32_t)call_int(call, "limit", PAGE_DEFAULT);
 }
 
 void call_reply(struct call *call, int http_status, const struct buf *json)
@@ -58,6 +72,32 @@ struct store *call_store(struct call *call)
         call_fail(call, &e);
     }
     return store;
+}
+
+static void forget_asked(struct call *call)
+{
+    store_forget(call->op_state);
+}
+
+void call_await(struct call *call, struct store_call *asked)
+{
+    call->op_state = asked;
+    call->on_gone = forget_asked;
+}
+
+void reply_deleted(struct call *call, const char *member, const char *name, const struct err *e)
+{
+    if (e != NULL) {
+        call_fail(call, e);
+        return;
+    }
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    json_put_member_str(&json, member, name);
+    json_put_member_bool(&json, "deleted", true);
+    json_put_object_end(&json);
+    call_reply(call, 200, &out);
 }
 
 struct session *call_session(struct call *call)

@@ -25,20 +25,14 @@ static void on_cell(void *context, const struct store_cell *cell, const struct e
     call_reply(call, 200, &out);
 }
 
-static void on_gone(struct call *call)
-{
-    store_forget(call->op_state);
-}
-
 static void run(struct call *call)
 {
     if (call_books(call) == NULL)
         return;
     const char *id = call_text(call, "session_id", "");
     book_flush(call->books, id);
-    call->on_gone = on_gone;
-    call->op_state =
-        store_get_cell(engine_store(call->engine), id, call_text(call, "cell", ""), on_cell, call);
+    call_await(call, store_get_cell(engine_store(call->engine), id, call_text(call, "cell", ""),
+                                    on_cell, call));
 }
 
 const struct op op_cell_get = {

@@ -38,22 +38,15 @@ static void on_cells(void *context, const struct store_cell *list, size_t n, uin
     call_reply(call, 200, &out);
 }
 
-static void on_gone(struct call *call)
-{
-    store_forget(call->op_state);
-}
-
 static void run(struct call *call)
 {
     if (call_books(call) == NULL)
         return;
     const char *id = call_text(call, "session_id", "");
     book_flush(call->books, id);
-    call->on_gone = on_gone;
-    call->op_state =
-        store_get_cells(engine_store(call->engine), id, (uint64_t)call_int(call, "offset", 0),
-                        (uint32_t)call_int(call, "limit", NOTEBOOK_PAGE_DEFAULT),
-                        call_bool(call, "outputs", false), on_cells, call);
+    call_await(call,
+               store_get_cells(engine_store(call->engine), id, call_offset(call), call_limit(call),
+                               call_bool(call, "outputs", false), on_cells, call));
 }
 
 const struct op op_cell_list = {

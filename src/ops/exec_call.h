@@ -14,6 +14,11 @@ enum {
     EXEC_TIMEOUT_MAX_MS = 86400 * 1000,
 };
 
+#define EXEC_PARAM_CODE                                                                            \
+    {                                                                                              \
+        .name = "code", .type = OP_TEXT, .is_required = true, .max = EXEC_CODE_MAX,                \
+        .doc = "The cell: source code, at most 1 MiB."                                             \
+    }
 /* The members of a request that say how it wants to wait. */
 #define EXEC_PARAM_YIELD                                                                           \
     {                                                                                              \

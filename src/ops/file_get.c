@@ -83,18 +83,12 @@ static void on_shared(void *context, const struct store_shared *file, const stru
                                              .type = type_of(file->name)});
 }
 
-static void on_gone(struct call *call)
-{
-    store_forget(call->op_state);
-}
-
 static void run(struct call *call)
 {
     struct store *store = call_store(call);
     if (store == NULL)
         return;
-    call->op_state = store_get_shared(store, call_text(call, "token", ""), on_shared, call);
-    call->on_gone = on_gone;
+    call_await(call, store_get_shared(store, call_text(call, "token", ""), on_shared, call));
 }
 
 /* Public: who knows the token was told it. */

@@ -8,7 +8,6 @@
 struct session;
 
 enum {
-    NOTEBOOK_PAGE_DEFAULT = 100,
     NOTEBOOK_TITLE_MAX = 1024,
     NOTEBOOK_METADATA_MAX = 256 * 1024, /* bytes, written as JSON; of a notebook or a cell */
     NOTEBOOK_SOURCE_MAX = 1024 * 1024,
@@ -24,16 +23,6 @@ enum {
         .name = "cell", .type = OP_TEXT, .place = OP_IN_PATH, .is_required = true, .min = 1,       \
         .max = BOOK_CELL_ID_MAX,                                                                   \
         .doc = "The cell: its id, or its number from 0 on; -1 is the last."                        \
-    }
-#define OP_PARAM_OFFSET                                                                            \
-    {                                                                                              \
-        .name = "offset", .type = OP_INT, .place = OP_IN_QUERY, .max = INT64_MAX,                  \
-        .doc = "How many to pass over; default 0."                                                 \
-    }
-#define OP_PARAM_LIMIT                                                                             \
-    {                                                                                              \
-        .name = "limit", .type = OP_INT, .place = OP_IN_QUERY, .min = 1, .max = STORE_PAGE_MAX,    \
-        .doc = "How many at most; default 100. Fewer come if they are large."                      \
     }
 #define OP_PARAM_TITLE                                                                             \
     {                                                                                              \

@@ -74,8 +74,7 @@ static void on_row(void *context, const struct store_notebook *row, const struct
         return;
     }
     g->under_way =
-        store_get_cells(engine_store(call->engine), id, (uint64_t)call_int(call, "offset", 0),
-                        (uint32_t)call_int(call, "limit", NOTEBOOK_PAGE_DEFAULT),
+        store_get_cells(engine_store(call->engine), id, call_offset(call), call_limit(call),
                         call_bool(call, "outputs", false), on_cells, g);
 }
 

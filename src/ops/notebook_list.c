@@ -38,20 +38,12 @@ static void on_listed(void *context, const struct store_notebook *list, size_t n
     call_reply(call, 200, &out);
 }
 
-static void on_gone(struct call *call)
-{
-    store_forget(call->op_state);
-}
-
 static void run(struct call *call)
 {
     if (call_books(call) == NULL)
         return;
-    call->on_gone = on_gone;
-    call->op_state = store_list_notebooks(engine_store(call->engine), call_text(call, "user", NULL),
-                                          (uint64_t)call_int(call, "offset", 0),
-                                          (uint32_t)call_int(call, "limit", NOTEBOOK_PAGE_DEFAULT),
-                                          on_listed, call);
+    call_await(call, store_list_notebooks(engine_store(call->engine), call_text(call, "user", NULL),
+                                          call_offset(call), call_limit(call), on_listed, call));
 }
 
 const struct op op_notebook_list = {

@@ -40,11 +40,6 @@ static void on_row(void *context, const struct store_notebook *row, const struct
         answer(context, false, 0);
 }
 
-static void on_gone(struct call *call)
-{
-    store_forget(call->op_state);
-}
-
 static void run(struct call *call)
 {
     struct err e;
@@ -53,8 +48,7 @@ static void run(struct call *call)
     const char *id = call_text(call, "session_id", "");
     struct session *session = notebook_session(call, id);
     if (session == NULL || session->state == SESSION_DEAD) {
-        call->on_gone = on_gone;
-        call->op_state = store_get_notebook(engine_store(call->engine), id, on_row, call);
+        call_await(call, store_get_notebook(engine_store(call->engine), id, on_row, call));
     } else if (session->state == SESSION_SUSPENDED) {
         session_reset(session, &listener, call, &e);
     } else if (session_reset(session, &listener, call, &e) < 0) {

@@ -1,6 +1,6 @@
 /* ops: one file for each operation, written once and offered by every surface (REST, MCP, CLI) from
  * the table below. Promises: arguments have passed their schema before run() sees them. May call
- * book, notebook, explore, policy, session and what lies below them. */
+ * book, notebook, policy, session and what lies below them. */
 #pragma once
 
 #include "base/arena.h"

@@ -7,6 +7,7 @@ struct config_repl;
 struct json_out;
 struct plan;
 struct session;
+struct store_call;
 
 extern const struct op op_cell_add;
 extern const struct op op_cell_clear;
@@ -98,10 +99,28 @@ void call_send_file(struct call *call, const struct call_file *file);
         .max = 128, .doc = "The name that a run gave it as state_name."                            \
     }
 
+/* Of lists that are told page by page. */
+#define OP_PARAM_OFFSET                                                                            \
+    {                                                                                              \
+        .name = "offset", .type = OP_INT, .place = OP_IN_QUERY, .max = INT64_MAX,                  \
+        .doc = "How many to pass over; default 0."                                                 \
+    }
+#define OP_PARAM_LIMIT                                                                             \
+    {                                                                                              \
+        .name = "limit", .type = OP_INT, .place = OP_IN_QUERY, .min = 1, .max = STORE_PAGE_MAX,    \
+        .doc = "How many at most; default 100. Fewer come if they are large."                      \
+    }
+uint64_t call_offset(const struct call *call);
+uint32_t call_limit(const struct call *call);
+
 struct store_named;
 void put_named(struct json_out *json, const struct store_named *state); /* the members */
 /* The store; NULL if the call was answered with the error. */
 struct store *call_store(struct call *call);
+/* All that the call waits for is this; the store forgets a caller that goes away. */
+void call_await(struct call *call, struct store_call *asked);
+/* Answers that what has this name is deleted, or with the error. */
+void reply_deleted(struct call *call, const char *member, const char *name, const struct err *e);
 
 /* "plan":null, or its reason and when it was entered. NULL is no plan. */
 void put_plan(struct json_out *json, const struct plan *plan);

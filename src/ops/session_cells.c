@@ -5,21 +5,10 @@
 #include "store/store.h"
 #include "wire/json.h"
 
-enum { LIMIT_DEFAULT = 100 };
-
 static const struct op_param params[] = {
     OP_PARAM_SESSION,
-    {.name = "offset",
-     .type = OP_INT,
-     .place = OP_IN_QUERY,
-     .max = INT64_MAX,
-     .doc = "How many cells to pass over; default 0."},
-    {.name = "limit",
-     .type = OP_INT,
-     .place = OP_IN_QUERY,
-     .min = 1,
-     .max = STORE_PAGE_MAX,
-     .doc = "How many cells at most; default 100."},
+    OP_PARAM_OFFSET,
+    OP_PARAM_LIMIT,
     {0},
 };
 
@@ -53,11 +42,6 @@ static void on_cells(void *context, const struct store_cell *list, size_t n, uin
     call_reply(call, 200, &out);
 }
 
-static void on_gone(struct call *call)
-{
-    store_forget(call->op_state);
-}
-
 static void run(struct call *call)
 {
     struct session *session = call_session(call);
@@ -72,10 +56,8 @@ static void run(struct call *call)
         return;
     }
     book_flush(call->books, session->id);
-    call->op_state =
-        store_list_cells(store, session->id, (uint64_t)call_int(call, "offset", 0),
-                         (uint32_t)call_int(call, "limit", LIMIT_DEFAULT), on_cells, call);
-    call->on_gone = on_gone;
+    call_await(call, store_list_cells(store, session->id, call_offset(call), call_limit(call),
+                                      on_cells, call));
 }
 
 const struct op op_session_cells = {

@@ -1,20 +1,11 @@
 #include "ops/exec_call.h"
 
 static const struct op_param params[] = {
-    OP_PARAM_SESSION,
-    {.name = "code",
-     .type = OP_TEXT,
-     .is_required = true,
-     .max = EXEC_CODE_MAX,
-     .doc = "The cell: source code, at most 1 MiB."},
-    EXEC_PARAM_TIMEOUT,
-    EXEC_PARAM_BUDGET,
-    EXEC_PARAM_YIELD,
-    EXEC_PARAM_DISCONNECT,
-    EXEC_PARAM_NAMES,
-    EXEC_PARAM_DURABLE,
-    EXEC_PARAM_IMAGES,
-    {0},
+    OP_PARAM_SESSION,   EXEC_PARAM_CODE,
+    EXEC_PARAM_TIMEOUT, EXEC_PARAM_BUDGET,
+    EXEC_PARAM_YIELD,   EXEC_PARAM_DISCONNECT,
+    EXEC_PARAM_NAMES,   EXEC_PARAM_DURABLE,
+    EXEC_PARAM_IMAGES,  {0},
 };
 
 static void run(struct call *call)

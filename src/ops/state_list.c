@@ -40,18 +40,12 @@ static void on_listed(void *context, const struct store_named *list, size_t n, u
     call_reply(call, 200, &out);
 }
 
-static void on_gone(struct call *call)
-{
-    store_forget(call->op_state);
-}
-
 static void run(struct call *call)
 {
     struct store *store = call_store(call);
     if (store == NULL)
         return;
-    call->op_state = store_list_named(store, NULL, on_listed, call);
-    call->on_gone = on_gone;
+    call_await(call, store_list_named(store, NULL, on_listed, call));
 }
 
 const struct op op_state_list = {

@@ -2,16 +2,8 @@
 #include "session/trial.h"
 
 static const struct op_param params[] = {
-    OP_PARAM_SESSION,
-    {.name = "code",
-     .type = OP_TEXT,
-     .is_required = true,
-     .max = EXEC_CODE_MAX,
-     .doc = "The cell: source code, at most 1 MiB."},
-    EXEC_PARAM_TIMEOUT,
-    EXEC_PARAM_BUDGET,
-    EXEC_PARAM_IMAGES,
-    {0},
+    OP_PARAM_SESSION,  EXEC_PARAM_CODE,   EXEC_PARAM_TIMEOUT,
+    EXEC_PARAM_BUDGET, EXEC_PARAM_IMAGES, {0},
 };
 
 static void run(struct call *call)
