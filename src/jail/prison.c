@@ -1,0 +1,101 @@
+#include "jail/prison.h"
+
+#include "base/fd.h"
+#include "jail/image.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+struct prison prison;
+
+void prison_tell_with(const struct report *report, const char *text, int fd)
+{
+    char message[sizeof(*report) + MESSAGE_TEXT_MAX];
+    struct report head = *report;
+    size_t len = MIN(strlen(text), (size_t)MESSAGE_TEXT_MAX);
+    head.text_len = (uint32_t)len;
+    memcpy(message, &head, sizeof(head));
+    memcpy(message + sizeof(head), text, len);
+    if (fd_send(prison.control, message, sizeof(head) + len, &fd, fd >= 0 ? 1 : 0) < 0)
+        _exit(0); /* the daemon is gone, and with us goes all that it had */
+}
+
+void prison_tell(const struct report *report, const char *text)
+{
+    prison_tell_with(report, text, -1);
+}
+
+void prison_tell_refused(uint64_t jail, uint64_t head, const char *why)
+{
+    prison_tell(&(struct report){.type = WARDEN_REFUSED, .jail = jail, .head = head}, why);
+}
+
+struct prison_key prison_key(uint64_t number)
+{
+    struct prison_key key;
+    snprintf(key.text, sizeof(key.text), "%llu", (unsigned long long)number);
+    return key;
+}
+
+struct jail *prison_find_jail(uint64_t id)
+{
+    return map_get(&prison.jails_by_id, prison_key(id).text);
+}
+
+struct inmate *prison_find_inmate(uint64_t head)
+{
+    return map_get(&prison.inmates_by_head, prison_key(head).text);
+}
+
+/* New ones first: the files of a workspace that was kept belong to the user of its slot. */
+uint32_t prison_take_slot(void)
+{
+    return prison.next_slot < SLOTS_MAX ? prison.next_slot++
+                                        : prison.free_slots[--prison.n_free_slots];
+}
+
+bool prison_has_slot(void)
+{
+    return prison.n_free_slots > 0 || prison.next_slot < SLOTS_MAX;
+}
+
+/* That one, if nobody has it. */
+bool prison_take_this_slot(uint32_t slot)
+{
+    if (slot >= SLOTS_MAX)
+        return false;
+    for (; prison.next_slot <= slot; prison.next_slot++)
+        prison.free_slots[prison.n_free_slots++] = prison.next_slot;
+    for (size_t i = prison.n_free_slots; i-- > 0;) {
+        if (prison.free_slots[i] != slot)
+            continue;
+        prison.free_slots[i] = prison.free_slots[--prison.n_free_slots];
+        return true;
+    }
+    return false;
+}
+
+void prison_give_slot(uint32_t slot)
+{
+    prison.free_slots[prison.n_free_slots++] = slot;
+}
+
+/* Workspaces that were kept have their slots' users: new jails begin above them all. */
+void prison_pass_over_kept_slots(void)
+{
+    int fd = openat(prison.factory->workspaces, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+    struct stat st;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        if (entry->d_name[0] == '.' ||
+            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+            continue;
+        uint32_t slot = jail_slot_of(prison.factory, st.st_uid);
+        if (slot >= prison.next_slot && prison_take_this_slot(slot))
+            prison_give_slot(slot);
+    }
+    if (dir != NULL)
+        closedir(dir);
+}

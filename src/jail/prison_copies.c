@@ -1,0 +1,170 @@
+/* Copies that inmates made of themselves: who they are, whom they outlive, who goes first. */
+#include "base/fd.h"
+#include "jail/enter.h"
+#include "jail/prison.h"
+#include "jail/witness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+
+enum {
+    RANK_NEWEST = 100, /* oom_score_adj; JAIL_HEAD_RANK is between this and the next */
+    RANK_OLD = 300,
+    RANK_SAVER = 400,
+};
+
+static bool is_known(pid_t pid)
+{
+    struct prison_key key = prison_key((uint64_t)pid);
+    return map_get(&prison.inmates_by_pid, key.text) != NULL ||
+           map_get(&prison.jails_by_init, key.text) != NULL;
+}
+
+/* A child that has not ended. One that has is left for reap_all. */
+static bool is_living_child(pid_t pid)
+{
+    siginfo_t info = {0};
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+}
+
+/* Anybody in any jail may have written the byte; what counts is who it was. */
+static pid_t find_copy(const struct jail *j, int channel, const char **ret_why)
+{
+    pid_t pid = channel >= 0 ? witness_byte(channel) : -EBADF;
+    *ret_why = NULL;
+    if (pid == -EPIPE)
+        *ret_why = "the copy ended before it was known";
+    else if (pid < 0)
+        *ret_why = "the copy has not said anything";
+    else if (is_known(pid))
+        *ret_why = "somebody else spoke in place of the copy";
+    else if (!is_living_child(pid))
+        *ret_why = "the copy ended before it was known, or is none";
+    else if (!census_is_same_jail(pid, j->init_pid))
+        *ret_why = "the copy lives in another jail";
+    return pid;
+}
+
+static pid_t inner_pid(struct inmate *i)
+{
+    if (i->inner_pid == 0 && i->pid != 0)
+        i->inner_pid = census_inner_pid(i->pid);
+    return i->inner_pid;
+}
+
+/* Everybody of ours but one. */
+static size_t list_leaders(struct jail *j, const struct inmate *but, pid_t **ret)
+{
+    size_t n = 0;
+    pid_t *leaders = mem_alloc((j->n_inmates + 1) * sizeof(*leaders));
+    LIST_EACH(&j->inmates, at)
+    {
+        struct inmate *i = CONTAINER_OF(at, struct inmate, link);
+        pid_t pid = i == but ? 0 : inner_pid(i);
+        if (pid > 0)
+            leaders[n++] = pid;
+    }
+    *ret = leaders;
+    return n;
+}
+
+static void rank(struct inmate *i, int score)
+{
+    char path[64], text[16];
+    if (i->rank == score)
+        return;
+    i->rank = score;
+    snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)i->pid);
+    snprintf(text, sizeof(text), "%d", score);
+    fd_write_file(AT_FDCWD, path, text); /* gone meanwhile: nothing to rank */
+}
+
+/* Whom the kernel ends first when memory runs out: whoever saves, old checkpoints, the head, and
+ * the newest checkpoint last, because it is what the session comes back from. */
+void prison_rank_checkpoints(const struct jail *j)
+{
+    bool is_newest = true;
+    for (const struct list *at = j->inmates.prev; at != &j->inmates; at = at->prev) {
+        struct inmate *i = CONTAINER_OF(at, struct inmate, link);
+        if (i->kind != WARDEN_CHECKPOINT)
+            continue;
+        rank(i, is_newest ? RANK_NEWEST : RANK_OLD);
+        is_newest = false;
+    }
+}
+
+static void welcome_checkpoint(struct inmate *i)
+{
+    struct err e;
+    struct jail *j = i->jail;
+    _free_ pid_t *leaders = NULL;
+    size_t n_leaders = list_leaders(j, NULL, &leaders);
+    census_take(j->init_pid, leaders, n_leaders, &i->census);
+    /* The head may have begun its next cell meanwhile. */
+    census_forget_younger(&i->census, j->init_pid, census_inner_pid(i->pid));
+    prison_rank_checkpoints(j);
+    if (j->has_checkpoints)
+        return;
+    j->has_checkpoints = true;
+    if (prison_apply_limits(j, &e) < 0)
+        j->has_checkpoints = false; /* the next one tries again; until then it is tight */
+}
+
+void prison_adopt(const struct request *r, int channel)
+{
+    struct jail *j = prison_find_jail(r->jail);
+    const char *why = "the jail has ended";
+    pid_t pid = 0;
+    if (j != NULL && !j->is_ending && j->init_pid > 0)
+        pid = find_copy(j, channel, &why);
+    if (why != NULL) {
+        prison_tell_refused(r->jail, r->head, why);
+        return;
+    }
+    struct inmate *i = prison_add_inmate(j, r);
+    i->pid = pid;
+    i->kind = (enum warden_kind)r->number;
+    map_set(&prison.inmates_by_pid, prison_key((uint64_t)pid).text, i);
+    if (i->kind == WARDEN_CHECKPOINT)
+        welcome_checkpoint(i);
+    else if (i->kind == WARDEN_SAVER)
+        rank(i, RANK_SAVER);
+    else
+        rank(i, JAIL_HEAD_RANK);
+    prison_tell(
+        &(struct report){.type = WARDEN_ENTERED,
+                         .jail = j->id,
+                         .head = i->head,
+                         .pid = pid,
+                         .bytes = cgroup_anonymous_bytes(&prison.factory->cgroups, &j->cgroup)},
+        "");
+}
+
+void prison_clear(const struct request *r)
+{
+    struct jail *j = prison_find_jail(r->jail);
+    struct report report = {.type = WARDEN_CLEARED, .jail = r->jail, .head = r->head};
+    if (j == NULL || j->is_ending || j->init_pid == 0) {
+        prison_tell(&report, "");
+        return;
+    }
+    struct inmate *victim = prison_find_inmate(r->head);
+    const struct inmate *since = prison_find_inmate(r->since);
+    if (victim != NULL && victim->jail != j)
+        victim = NULL;
+    _free_ pid_t *leaders = NULL;
+    size_t n_leaders = list_leaders(j, victim, &leaders);
+    pid_t pid = victim != NULL ? inner_pid(victim) : 0;
+    const struct census *spared = since != NULL && since->jail == j ? &since->census : NULL;
+    if (victim != NULL)
+        victim->is_held = r->number == CLEAR_HOLDING;
+    int ended = r->number == CLEAR_HOLDING
+                    ? census_clear_holding(j->init_pid, pid, leaders, n_leaders, spared)
+                    : census_clear(j->init_pid, pid, leaders, n_leaders, spared);
+    report.bytes = (uint64_t)MAX(ended, 0);
+    if (ended < 0)
+        jail_kill(j);
+    prison_tell(&report,
+                ended < 0 ? "its processes multiplied faster than they could be ended" : "");
+}
