@@ -151,17 +151,53 @@ class TestDataStack:
         shown = data.run(code).displays[0]
         assert shown["rows"] == 20000 and len(shown["html"]) < 1 << 20
 
+    def test_wide_tables_are_shown_as_in_notebooks(self, data: Peer) -> None:
+        """Twenty columns, and none left out of the text to fit into a terminal."""
+        code = "import pandas as pd\npd.DataFrame([range(10**9, 10**9 + 12)])"
+        text = data.run(code).value["text"]
+        assert [str(10**9 + n) in text for n in range(12)] == [True] * 12 and "..." not in text
+        wide = data.run("pd.DataFrame([range(30)])").value
+        assert wide["html"].count("<th>") == 1 + 21 + 1 and "..." in wide["text"]
+        options = "display.max_columns"
+        data.run(f"pd.set_option('{options}', 5); pd.reset_option('{options}')")
+        assert data.value(f"pd.get_option('{options}')") == "20"
+        categories = "pd.Categorical(['category %d' % n for n in range(40)])"
+        last = data.value(categories).splitlines()[-1]
+        assert last.startswith("Categories (40") and last.endswith("'category 9']")
+
     def test_show_sends_figures_in_order(self, data: Peer) -> None:
         code = (
             "import matplotlib.pyplot as plt\n"
-            "print('before')\nplt.plot([1, 2])\nplt.figure()\nplt.show()\nprint('after')"
+            "print('before')\nplt.plot([1, 2])\nplt.figure(figsize=(9, 2))\nplt.plot([1])\n"
+            "plt.show()\nprint('after')"
         )
         before, first, second, after = data.run(code).events
         assert (before, after) == ("before\n", "after\n")
         for image in (first, second):
             assert image["type"] == "image" and image["format"] == "png"
-            assert (image["width"], image["height"]) == (640, 480)
             assert base64.b64decode(image["data"]).startswith(b"\x89PNG")
+
+        assert first["text"] == "<Figure size 640x480 with 1 Axes>"
+        assert second["text"] == "<Figure size 900x200 with 1 Axes>"
+
+    def test_figures_are_cut_to_what_is_in_them(self, data: Peer) -> None:
+        code = (
+            "import matplotlib.pyplot as plt\nplt.rcParams['savefig.dpi'] = 30\n"
+            "ax = plt.figure().add_axes([0.4, 0.4, 0.2, 0.2])\n"
+        )
+        (small,) = data.run(code).displays
+        assert small["width"] < 300 and small["height"] < 250
+        beside = "ax.text({}, 0.5, 'beside the axes')\nNone"
+        (wide,) = data.run(code + beside.format(10)).displays
+        assert wide["width"] > 1000  # with what stands outside of the figure
+        (plain,) = data.run(code + beside.format(10**6)).displays
+        assert (plain["width"], plain["height"]) == (640, 480)  # but not as far as that
+        data.run("plt.rcdefaults()")
+
+    def test_an_empty_figure_is_its_text(self, data: Peer) -> None:
+        empty = {"type": "text", "text": "<Figure size 640x480 with 0 Axes>"}
+        assert data.run("import matplotlib.pyplot as plt\nplt.figure();").displays == [empty]
+        assert data.run("plt.figure()").value == empty
 
     def test_figures_left_open_are_shown_once(self, data: Peer) -> None:
         answer = data.run("plt.plot([3, 1]);\nprint('x')")
@@ -170,7 +206,8 @@ class TestDataStack:
 
     def test_a_figure_as_value(self, data: Peer) -> None:
         answer = data.run("fig, ax = plt.subplots(figsize=(2, 1))\nfig")
-        assert answer.value["type"] == "image" and answer.value["width"] == 200
+        assert answer.value["type"] == "image"
+        assert answer.value["text"] == "<Figure size 200x100 with 1 Axes>"
         assert answer.displays == []
 
     def test_show_whatever_the_backend(self, data: Peer) -> None:
@@ -187,7 +224,7 @@ class TestDataStack:
         assert answer.status == "error" and len(answer.displays) == 1
 
     def test_a_figure_that_cannot_be_drawn(self, data: Peer) -> None:
-        answer = data.run("plt.figure(figsize=(10000, 10000))\nplt.show()")
+        answer = data.run("plt.figure(figsize=(10000, 10000)); plt.plot([1])\nplt.show()")
         assert answer.status == "ok" and "cannot be drawn" in answer.displays[0]["text"]
 
     def test_library_frames_are_folded(self, data: Peer) -> None:

@@ -280,9 +280,14 @@ def test_savefig_writes_a_file(data_session):
 
 
 def test_a_figure_that_cannot_be_drawn_is_told(data_session):
-    result = data_session.exec("fig = plt.figure(figsize=(10**6, 10**6)); plt.show()")
+    result = data_session.exec("plt.figure(figsize=(10**6, 10**6)); plt.plot([1]); plt.show()")
     assert "cannot be drawn" in result["outputs"][0]["text"]
     assert data_session.exec("1 + 1")["outputs"] == []
+
+
+def test_pandas_leaves_no_columns_out_to_fit_into_a_terminal(data_session):
+    """Loaded before the session began, it is in a notebook all the same."""
+    assert data_session.value("pd.get_option('display.max_columns')") == "20"
 
 
 def test_seaborn_and_pandas_plots(data_session):

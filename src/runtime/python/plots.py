@@ -14,6 +14,7 @@ _PYPLOT = "matplotlib.pyplot"
 _BytesIO = io.BytesIO
 _image_output = outputs.image_output
 _text_output = outputs.text_output
+_text_of = outputs.text_of
 
 Send = Callable[[str], None]  # takes a typed output as JSON
 
@@ -79,9 +80,22 @@ class Plots:
 
 
 def _render(figure: Any) -> str:
-    buffer = _BytesIO()
+    """As notebooks show it: cut to what was drawn, so that a legend beside the axes is there. Of a
+    figure without anything in it there is only its text."""
+    text = _text_of(figure)
+    if not figure.axes and not figure.lines:
+        return _text_output(text)
     try:
-        figure.savefig(buffer, format="png")
+        return _image_output(_draw(figure), "png", text)
     except Exception as error:
         return _text_output(f"<a figure that cannot be drawn: {type(error).__name__}: {error}>")
-    return _image_output(buffer.getvalue())
+
+
+def _draw(figure: Any) -> bytes:
+    buffer = _BytesIO()
+    try:
+        figure.savefig(buffer, format="png", dpi=figure.dpi, bbox_inches="tight")
+    except Exception:  # something far outside: then without that
+        buffer = _BytesIO()
+        figure.savefig(buffer, format="png", dpi=figure.dpi)
+    return buffer.getvalue()

@@ -20,6 +20,7 @@ from typing import NoReturn
 def main() -> NoReturn:
     os.environ.setdefault("MPLBACKEND", "Agg")
     cella = boot.load()
+    cella.tables.install()
     profile = cella.preload.Profile(json.loads(sys.argv[2])["preload"])
     plots = cella.plots.Plots()
     plots.install()

@@ -3,10 +3,13 @@ reading either: shape, types, the first rows."""
 
 from __future__ import annotations
 
+import builtins
+import contextlib
 import sys
-from typing import Any, Callable, Iterable, List, Optional, Tuple
+from types import ModuleType, SimpleNamespace
+from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
 
-from . import jsontext, outputs
+from . import imports, jsontext, outputs
 
 _MAX_HTML_CHARS = 1 << 20
 _SHORT_ROWS = 20
@@ -19,6 +22,33 @@ _quote = jsontext.quote
 _text_of = outputs.text_of
 
 Described = Tuple[Iterable[Tuple[Any, Any]], Iterable[Iterable[Any]]]  # columns, rows
+
+
+def install() -> None:
+    """Before pandas is imported. It asks once whether it runs in a terminal, and would leave out
+    columns to fit into that; and whenever it breaks lines, whether it runs in a notebook."""
+    imports.surround("pandas.core.config_init", _in_a_kernel)
+    imports.teach("pandas.io.formats.console", _say_notebook)
+
+
+@contextlib.contextmanager
+def _in_a_kernel() -> Iterator[None]:
+    """What pandas looks for. The session's own shell does not have it: others take it as a promise
+    of messages to a page."""
+    names = vars(builtins)
+    before = names.get("get_ipython")
+    names["get_ipython"] = lambda: SimpleNamespace(kernel=None)
+    try:
+        yield
+    finally:
+        del names["get_ipython"]
+        if before is not None:
+            names["get_ipython"] = before
+
+
+def _say_notebook(console: ModuleType) -> None:
+    if hasattr(console, "in_ipython_frontend"):
+        console.in_ipython_frontend = lambda: True
 
 
 def of_pandas(obj: Any) -> Optional[str]:

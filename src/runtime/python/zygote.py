@@ -86,6 +86,7 @@ def main() -> NoReturn:
     cella.library.place_arenas()
     wanted = json.loads(sys.argv[1])
     _limit_warm_up(cella.preload.Profile, wanted.get("warmup_secs", 0))
+    cella.tables.install()
     profile = _preload(cella, wanted["preload"])
     plots = cella.plots.Plots()
     plots.install()
