@@ -83,6 +83,7 @@ static json_t *make_reference(struct record *record, const json_t *shown, const 
         json_sprintf("/v1/notebooks/%s/cells/%s/images/%llu", record->book->id, record->id, n));
     copy_member(output, shown, "text");
     copy_member(output, shown, "display_id");
+    copy_member(output, shown, "mime");
     return output;
 }
 

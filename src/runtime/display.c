@@ -17,6 +17,9 @@ enum {
     HEAD_ROWS_MAX = 5,
     CELL_MAX = 1024, /* bytes of a name, a type or a cell of a table */
     DISPLAY_ID_MAX = 200,
+    FORMS_MAX = 32,
+    FORM_NAME_MAX = 200,
+    FORMS_BYTES_MAX = 2 * 1024 * 1024,
 };
 
 static const struct {
@@ -130,6 +133,28 @@ static const struct member *find_member(const struct member *members, const char
     return NULL;
 }
 
+/* {"text/plain": "...", "application/vnd.vega.v5+json": {...}}: what else there is of it. */
+static bool is_forms(const json_t *mime)
+{
+    const char *name;
+    json_t *value;
+    if (!json_is_object(mime) || json_object_size(mime) > FORMS_MAX ||
+        display_size(mime) > FORMS_BYTES_MAX)
+        return false;
+    json_object_foreach((json_t *)(uintptr_t)mime, name, value)
+    {
+        if (strchr(name, '/') == NULL || strlen(name) > FORM_NAME_MAX)
+            return false;
+    }
+    return true;
+}
+
+static bool is_common(const char *name, const json_t *value)
+{
+    return strcmp(name, "type") == 0 || strcmp(name, "display_id") == 0 ||
+           (strcmp(name, "mime") == 0 && is_forms(value));
+}
+
 int display_check(json_t *output, struct err *e)
 {
     int type = find_type(output);
@@ -152,8 +177,7 @@ int display_check(json_t *output, struct err *e)
     void *next;
     json_object_foreach_safe(output, next, name, value)
     {
-        if (strcmp(name, "type") != 0 && strcmp(name, "display_id") != 0 &&
-            find_member(members, name) == NULL)
+        if (!is_common(name, value) && find_member(members, name) == NULL)
             json_object_del(output, name);
     }
     return 0;

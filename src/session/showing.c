@@ -37,8 +37,17 @@ static void wait_for_recorder(struct exec *exec, json_t *output, bool is_update,
     exec->pending = pending;
 }
 
+/* The notebook has all forms of an output; an answer one, unless it is to have all that is shown in
+ * it. */
+static void leave_one_form(const struct exec *exec, json_t *output)
+{
+    if (!exec->has_inline_images)
+        json_object_del(output, "mime");
+}
+
 static void show(struct exec *exec, json_t *output, bool is_update)
 {
+    leave_one_form(exec, output);
     if (exec->listener != NULL && exec->listener->on_display != NULL)
         exec->listener->on_display(exec->context, output, is_update);
     if (!is_update || !answer_update_output(exec, output))
@@ -95,6 +104,7 @@ void showing_on_verdict(struct session *session, const struct head_verdict *verd
         loop_timer_clear(session->timer);
         return;
     }
+    leave_one_form(exec, verdict->value);
     exec_conclude(session, verdict);
 }
 
@@ -108,6 +118,7 @@ void exec_displayed(struct exec *exec, json_t *output)
         show(exec, output, pending->is_update);
         head_ack(session->head);
     } else if (session->ending.wish == DEATH_UNWISHED) {
+        leave_one_form(exec, output);
         pending->verdict.value = output;
         exec_conclude(session, &pending->verdict);
     }

@@ -69,9 +69,37 @@ def test_bundles(shared: Peer) -> None:
     assert value == {"type": "html", "html": "<b>", "text": "own"}
     value = shown(shared, both("({'application/json': {'a': 1}}, {})"))
     assert value == {"type": "json", "json": {"a": 1}, "text": "X!"}
-    assert shown(shared, both("{'application/x-odd': 'x'}")) == {"type": "text", "text": "X!"}
+    odd = {"type": "text", "text": "X!", "mime": {"application/x-odd": "x"}}
+    assert shown(shared, both("{'application/x-odd': 'x'}")) == odd
     assert shown(shared, both("{'text/html': 5}")) == {"type": "text", "text": "X!"}
     assert shown(shared, both("5")) == {"type": "text", "text": "X!"}
+
+
+def test_other_forms_go_along(shared: Peer) -> None:
+    bundle = "def _repr_mimebundle_(self, **k): return {}".format
+    chart = "{'application/vnd.vega.v5+json': {'mark': 'bar', 'd': [1, None]}, 'text/plain': 'c'}"
+    value = shown(shared, bundle(chart))
+    vega = {"application/vnd.vega.v5+json": {"mark": "bar", "d": [1, None]}}
+    assert value == {"type": "text", "text": "c", "mime": vega}
+    value = shown(shared, bundle("{'text/html': '<b>', 'text/latex': '$b$', 'image/png': b'p'}"))
+    assert value["mime"] == {"text/latex": "$b$", "image/png": "cA=="} and value["text"] == "X!"
+    value = shown(shared, "def _repr_latex_(self): return '$x$'")
+    assert value == {"type": "latex", "text": "$x$", "mime": {"text/plain": "X!"}}
+    shared.run("formula = X()")
+    only = shared.run("display(formula, include=['text/latex'])").events
+    assert only == [{"type": "latex", "text": "$x$"}]
+    raw = shared.run("display({'text/markdown': '*a*', 'text/plain': 'a'}, raw=True)").events
+    assert raw == [{"type": "markdown", "text": "*a*", "mime": {"text/plain": "a"}}]
+
+
+def test_other_forms_are_bounded(shared: Peer) -> None:
+    bundle = "def _repr_mimebundle_(self, **k): return {}".format
+    many = shown(shared, bundle("{f'a/{i}': 'x' for i in range(1000)}"))["mime"]
+    assert len(many) == 32
+    large = "{'a/b': 'x' * (2 << 20), 'a/c': 'y', 'd/e+json': {'f': float('nan')}}"
+    assert shown(shared, bundle(large))["mime"] == {"a/c": "y"}
+    for odd in ("{'a/b': 5}", "{'a/b': object()}", "{5: 'x'}", "{'a+json': {1: 2}}", "{'a/b': ()}"):
+        assert shown(shared, bundle(odd)) == {"type": "text", "text": "X!"}
 
 
 def test_failures_are_told(shared: Peer) -> None:
@@ -135,7 +163,8 @@ def test_include_exclude_raw(shared: Peer) -> None:
     )
     latex = {"type": "latex", "text": "$b$"}
     assert shared.run(both + code).displays == [
-        latex, latex, {"type": "text", "text": "B!"}, {"type": "markdown", "text": "*m*"},
+        latex, {**latex, "mime": {"text/plain": "B!"}}, {"type": "text", "text": "B!"},
+        {"type": "markdown", "text": "*m*", "mime": {"text/plain": "m"}},
         {"type": "text", "text": "only"},
     ]  # fmt: skip
     assert shared.run("display(5, raw=True)").error["name"] == "TypeError"

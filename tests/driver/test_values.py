@@ -96,7 +96,7 @@ def test_rich_values(shared: Peer) -> None:
     assert svg == {"type": "svg", "svg": "<svg/>", "text": "H"}
     for kind in ("markdown", "latex"):
         made = shared.run(f"class C(H):\n    def _repr_{kind}_(self): return '*x*'\nC()").value
-        assert made == {"type": kind, "text": "*x*"}
+        assert made == {"type": kind, "text": "*x*", "mime": {"text/plain": "H"}}
     made = shared.run("class D(H):\n    def _repr_json_(self): return {'a': [1]}\nD()").value
     assert made == {"type": "json", "json": {"a": [1]}, "text": "H"}
     for odd in ("10**30", "[[]] * 2", "{1: 2, '1': 3}", "float('nan')", "'\\0'", "deep"):
@@ -109,7 +109,8 @@ def test_rich_values(shared: Peer) -> None:
         "class E(H):\n    def _repr_html_(self): 1/0\n"
         "    def _repr_markdown_(self): return 'm'\nE()"
     )
-    assert shared.run(failing).value == {"type": "markdown", "text": "m"}
+    forms = {"text/plain": "H"}
+    assert shared.run(failing).value == {"type": "markdown", "text": "m", "mime": forms}
     every = "class F(H):\n    def __getattr__(self, n): return lambda: 'yes'\nF()"
     assert shared.run(every).value == {"type": "text", "text": "H"}
 

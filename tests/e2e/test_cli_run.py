@@ -395,3 +395,13 @@ def test_progress_is_shown_to_people(runner):
     assert b"cell 1 of 2: x = 1" in seen and b"cell 2 of 2: # a comment" in seen
     assert b"\x1b[2J" not in seen and b"  1s" in seen
     assert seen.endswith(b"\r\x1b[K")
+
+
+def test_all_forms_of_an_output_come_along(runner):
+    chart = ("class Chart:\n    def _repr_mimebundle_(self, **options):\n        return {"
+             "'application/vnd.vega.v5+json': {'mark': 'bar'}, 'text/plain': 'a chart'}\nChart()")
+    image = ("from IPython.display import display\ndisplay({'image/png': 'iVBORw0KGgo=', "
+             "'text/latex': '$p$', 'text/plain': 'p'}, raw=True)")
+    value, display = [cell.outputs[0].data for cell in runner.run([chart, image]).cells]
+    assert value == {"application/vnd.vega.v5+json": {"mark": "bar"}, "text/plain": "a chart"}
+    assert display == {"image/png": "iVBORw0KGgo=", "text/latex": "$p$", "text/plain": "p"}

@@ -355,3 +355,27 @@ def test_head_of_an_export(full):
     reply = full.client.request("HEAD", f"{full.path}/export?format=html")
     assert reply.status == 200 and reply.body == b""
     assert int(reply.headers["Content-Length"]) > 1000
+
+
+CHART = """
+class Chart:
+    def __repr__(self): return 'a chart'
+    def _repr_mimebundle_(self, **options):
+        return {'application/vnd.vegalite.v5+json': {'mark': 'bar'}, 'text/html': '<b>chart</b>'}
+"""
+
+
+def test_all_forms_of_an_output_are_kept_and_one_is_answered(session):
+    session.exec(CHART)
+    answer = session.exec("display(Chart())\nChart()")
+    assert set(answer.value) == set(answer.outputs[0]) == {"type", "html", "text"}
+    notebook = Notebook(session.client, session.id)
+    for output in notebook.cell(-1).outputs:
+        assert output["mime"] == {"application/vnd.vegalite.v5+json": {"mark": "bar"}}
+    for output in ipynb(notebook).cells[-1].outputs:
+        assert output.data == {"application/vnd.vegalite.v5+json": {"mark": "bar"},
+                               "text/html": "<b>chart</b>", "text/plain": "a chart"}
+    session.exec("class F:\n    def _repr_latex_(self): return '$x$'\n    __repr__ = lambda s: 'x'")
+    assert session.exec("F()").value == {"type": "latex", "text": "$x$"}
+    (formula,) = ipynb(notebook).cells[-1].outputs
+    assert formula.data == {"text/latex": "$x$", "text/plain": "x"}

@@ -73,6 +73,39 @@ static void test_unknown_members_are_removed(void **state)
     assert_int_equal(json_object_size(output), 2);
 }
 
+static bool keeps_forms(json_t *mime)
+{
+    struct err e;
+    _json_ json_t *output = json_pack("{ss ss so}", "type", "text", "text", "", "mime", mime);
+    assert_int_equal(display_check(output, &e), 0);
+    return json_object_get(output, "mime") != NULL;
+}
+
+/* What is wrong with them costs the forms, not the output. */
+static void test_other_forms(void **state)
+{
+    (void)state;
+    assert_true(keeps_forms(parse("{\"text/plain\":\"x\",\"a/b+json\":{\"c\":[1]}}")));
+    assert_false(keeps_forms(json_string("x")));
+    assert_false(keeps_forms(parse("{\"hash\":\"x\"}")));
+    json_t *forms = json_object();
+    char name[300] = "a/";
+    for (int i = 0; i < 32; i++) {
+        snprintf(name, sizeof(name), "a/%d", i);
+        json_object_set_new(forms, name, json_null());
+    }
+    assert_true(keeps_forms(json_copy(forms)));
+    json_object_set_new(forms, "a/more", json_null());
+    assert_false(keeps_forms(forms));
+    memset(name + 2, 'x', sizeof(name) - 3);
+    name[sizeof(name) - 1] = '\0';
+    assert_false(keeps_forms(json_pack("{ss}", name, "")));
+    _buf_ struct buf large = BUF_INIT(SIZE_MAX);
+    for (int i = 0; i < 3 << 20; i++)
+        buf_append_char(&large, 'x');
+    assert_false(keeps_forms(json_pack("{ss}", "a/b", buf_str(&large))));
+}
+
 /* A list of `n` equal items. */
 static json_t *many(json_t *item, size_t n)
 {
@@ -114,6 +147,7 @@ int main(void)
         cmocka_unit_test(test_good_ones),
         cmocka_unit_test(test_bad_ones),
         cmocka_unit_test(test_unknown_members_are_removed),
+        cmocka_unit_test(test_other_forms),
         cmocka_unit_test(test_sizes_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

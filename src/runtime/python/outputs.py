@@ -13,6 +13,8 @@ from . import jsontext, pictures, pretty
 MAX_TEXT_CHARS = 1 << 20
 MAX_IMAGE_BYTES = 24 << 20
 _MAX_RICH_CHARS = 4 << 20
+_MAX_FORMS = 32
+_MAX_FORMS_CHARS = 1 << 20
 
 NOTHING = "null"
 Wanted = Optional[Container[str]]
@@ -47,6 +49,7 @@ _ORDER = (
     "text/html", "text/markdown", "text/latex", "image/svg+xml", *_IMAGES, _JAVASCRIPT,
     "application/json",
 )  # fmt: skip
+_WORDLESS = ("text/markdown", "text/latex")  # as typed outputs they have no plain text beside them
 _METHODS = {
     "text/html": "_repr_html_",
     "text/markdown": "_repr_markdown_",
@@ -83,11 +86,12 @@ def output_of_bundle(bundle: Any) -> str:
     text = bundle.get(_PLAIN_TEXT)
     if not isinstance(text, str):
         text = text_of(bundle) if bundle and text is None else ""
+    text = "".join((text,))[:MAX_TEXT_CHARS]
     for mime in _ORDER:
         made = _typed(mime, bundle.get(mime), lambda: text) if mime in bundle else None
         if made is not None:
-            return made
-    return text_output("".join((text,))[:MAX_TEXT_CHARS])
+            return _with_forms(made, mime, bundle, text)
+    return _with_forms(text_output(text), _PLAIN_TEXT, bundle, text)
 
 
 def text_output(text: str) -> str:
@@ -174,6 +178,7 @@ class _Protocol:
     def __init__(self, obj: Any) -> None:
         self._obj = obj
         self._bundle: Dict[Any, Any] = {}
+        self._is_text_wanted = True
         self.failures: List[str] = []
 
     def ask(self, name: str, **options: Any) -> Any:
@@ -203,22 +208,32 @@ class _Protocol:
             return False
 
     def fill(self, include: Wanted, exclude: Wanted) -> None:
+        self._is_text_wanted = _is_wanted(_PLAIN_TEXT, include, exclude)
         made = self.ask("_repr_mimebundle_", include=include, exclude=exclude)
         if type(made) is tuple and made:  # (data, metadata)
             made = made[0]
         if issubclass(type(made), dict):
-            self._bundle = {k: v for k, v in dict.items(made) if type(k) is str}
+            self._bundle = {
+                mime: data
+                for mime, data in dict.items(made)
+                if type(mime) is str and _is_wanted(mime, include, exclude)
+            }
 
     def typed(self, mime: str) -> Optional[str]:
         data = self._bundle.get(mime)
         if data is None and mime in _METHODS:
             data = self.ask(_METHODS[mime])
         try:
-            return None if data is None else _typed(mime, data, self.text)
+            made = None if data is None else _typed(mime, data, self.text)
+            return None if made is None else self.with_forms(made, mime)
         except KeyboardInterrupt:
             raise
         except BaseException:
             return None
+
+    def with_forms(self, made: str, shown: str) -> str:
+        is_silent = shown in _WORDLESS and self._is_text_wanted
+        return _with_forms(made, shown, self._bundle, self.text() if is_silent else "")
 
     def text(self) -> str:
         text = self._bundle.get(_PLAIN_TEXT)
@@ -239,7 +254,37 @@ def _by_protocol(obj: Any, include: Wanted, exclude: Wanted) -> str:
                 return made
     if not _is_wanted(_PLAIN_TEXT, include, exclude):
         return NOTHING
-    return text_output(protocol.text() + "".join(protocol.failures))
+    text = text_output(protocol.text() + "".join(protocol.failures))
+    return protocol.with_forms(text, _PLAIN_TEXT)
+
+
+def _with_forms(made: str, shown: str, bundle: Dict[Any, Any], text: str) -> str:
+    """With the other forms there are: a chart as its library's page draws it, the plain text
+    beside a formula. Notebooks keep them for those who can show them."""
+    forms: List[str] = []
+    left = _MAX_FORMS_CHARS
+    if shown in _WORDLESS and text:
+        bundle = {**bundle, _PLAIN_TEXT: text}
+    for mime, data in dict.items(bundle):
+        is_said = mime == _PLAIN_TEXT and shown not in _WORDLESS
+        if type(mime) is not str or mime == shown or is_said or len(forms) == _MAX_FORMS:
+            continue
+        written = _form(mime, data)
+        if written is not None and len(written) <= left:
+            left -= len(written)
+            forms.append(f"{_quote(mime)}:{written}")
+    return f'{made[:-1]},"mime":{{{",".join(forms)}}}}}' if forms else made
+
+
+def _form(mime: str, data: Any) -> Optional[str]:
+    """As JSON; None if that cannot be."""
+    if type(data) is tuple and data:  # (data, metadata)
+        data = data[0]
+    if mime == "application/json" or mime.endswith("+json"):
+        return _dumps(data, ensure_ascii=False) if _is_plain(data) else None
+    if mime in _IMAGES and isinstance(data, (bytes, bytearray)):
+        return f'"{_to_base64(data, newline=False).decode()}"'
+    return _quote("".join((data,))) if issubclass(type(data), str) else None
 
 
 def _typed(mime: str, data: Any, text: Callable[[], str]) -> Optional[str]:
