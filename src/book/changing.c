@@ -142,18 +142,9 @@ struct book_call *book_change(struct books *books, const char *id, const struct 
 struct describe_call {
     struct book_call call;
     char id[UUID_SIZE];
-    char *title, *metadata;
-    bool is_put;
     store_done_fn fn;
     void *context;
 };
-
-static void end_describe(struct book_call *call)
-{
-    struct describe_call *describe = (struct describe_call *)call;
-    free(describe->title);
-    free(describe->metadata);
-}
 
 static void emit_description(struct book *book, const struct store_notebook *row)
 {
@@ -167,51 +158,48 @@ static void emit_description(struct book *book, const struct store_notebook *row
     book_emit(book, "notebook_changed", &members);
 }
 
-static void on_row(void *context, const struct store_notebook *row, const struct err *e)
+static void finish_describing(struct describe_call *describe, const struct err *e)
 {
-    struct describe_call *describe = context;
-    struct books *books = describe->call.books;
-    struct err trouble;
-    describe->call.asked = NULL;
-    if (e == NULL && !describe->is_put) {
-        struct store_notebook news = {.id = describe->id,
-                                      .user = row->user,
-                                      .runtime = row->runtime,
-                                      .spec = row->spec,
-                                      .created_ms = row->created_ms,
-                                      .title = describe->title ? describe->title : row->title,
-                                      .metadata =
-                                          describe->metadata ? describe->metadata : row->metadata};
-        describe->is_put = true;
-        if (store_put_notebook(books->store, &news, &trouble) == 0) {
-            /* Reading waits for what was put before. */
-            describe->call.asked = store_get_notebook(books->store, describe->id, on_row, describe);
-            return;
-        }
-        e = &trouble;
-    }
-    struct book *book = book_find(books, describe->id);
-    if (e == NULL && book != NULL)
-        emit_description(book, row);
     if (!describe->call.is_forgotten)
         describe->fn(describe->context, e);
     book_call_end(&describe->call);
 }
 
+static void on_row(void *context, const struct store_notebook *row, const struct err *e)
+{
+    struct describe_call *describe = context;
+    struct book *book = book_find(describe->call.books, describe->id);
+    describe->call.asked = NULL;
+    if (e == NULL && book != NULL)
+        emit_description(book, row);
+    finish_describing(describe, e);
+}
+
+/* Watchers are told how it is now. */
+static void on_described(void *context, const struct err *e)
+{
+    struct describe_call *describe = context;
+    struct books *books = describe->call.books;
+    describe->call.asked = NULL;
+    if (e == NULL && book_find(books, describe->id) != NULL)
+        describe->call.asked = store_get_notebook(books->store, describe->id, on_row, describe);
+    else
+        finish_describing(describe, e);
+}
+
 struct book_call *book_describe(struct books *books, const char *id, const char *title,
                                 const char *metadata, store_done_fn fn, void *context)
 {
-    struct describe_call *describe = book_call_new(books, sizeof(*describe), end_describe);
+    struct describe_call *describe = book_call_new(books, sizeof(*describe), NULL);
     struct book *book = book_find(books, id);
     struct err ignored; /* then the row is missing, and that is told */
     snprintf(describe->id, sizeof(describe->id), "%s", id);
-    describe->title = title != NULL ? mem_strdup(title) : NULL;
-    describe->metadata = metadata != NULL ? mem_strdup(metadata) : NULL;
     describe->fn = fn;
     describe->context = context;
     if (book != NULL && book->has_session)
         begin_row(books, book, &ignored);
-    describe->call.asked = store_get_notebook(books->store, id, on_row, describe);
+    describe->call.asked =
+        store_describe_notebook(books->store, id, title, metadata, on_described, describe);
     return &describe->call;
 }
 
@@ -253,6 +241,7 @@ struct book_call *book_delete(struct books *books, const char *id, store_done_fn
     delete->fn = fn;
     delete->context = context;
     if (book != NULL) {
+        book_flush(books, id); /* so that cells which wait or run are deleted, too */
         book->has_row = false;
         book->n_cells = 0;
         book->last_place = 0;

@@ -35,6 +35,7 @@ void record_put(struct record *record)
         .outputs_len = outputs.len,
     };
     record->is_dirty = false;
+    record->is_known = true;
     if (store_put_cell(record->book->books->store, record->book->id, &cell, &e) == 0)
         record->is_put = true;
     else if (is_new && exec->unrecorded == NULL) /* the store is full: its caller is told */
@@ -136,6 +137,7 @@ static void on_queued(void *context, struct exec *exec)
     record->number = exec->cell_number;
     list_append(&book->records, &record->node);
     exec->record = record;
+    record->is_known = book_is_watched(book);
     book_emit_record(record, exec->runs_given_cell ? "cell_changed" : "cell_added");
 }
 
@@ -310,7 +312,7 @@ static void on_dropped(void *context, struct exec *exec, const char *why)
         book->n_appended--;
         book->last_place = record->place - STORE_PLACE_GAP;
         book_emit_record(record, "cell_removed");
-    } else if (!exec->runs_given_cell || record->is_lasting) {
+    } else if (!exec->runs_given_cell || record->is_known) {
         record->state = "interrupted";
         add_error(record, &(struct exec_error){.name = "NotRun",
                                                .message = {.text = why, .len = strlen(why)}});

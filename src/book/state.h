@@ -63,6 +63,7 @@ struct record {
     bool is_put;     /* its row was there, or has been put */
     bool is_lasting; /* it was put while it ran */
     bool is_dirty;   /* it has shown something since */
+    bool is_known;   /* somebody may have seen that it waits */
     const char *state;
     uint64_t exec_id;
     uint64_t created_ms, executed_ms; /* wall clock */

@@ -52,7 +52,6 @@ const struct op op_notebook_list = {
     .path = "/v1/notebooks",
     .flags = OP_READ_ONLY,
     .params = params,
-    .doc = "Lists the notebooks, the one that changed last first, also those whose session is "
-           "gone.",
+    .doc = "Lists the notebooks, the newest first, also those whose session is gone.",
     .run = run,
 };

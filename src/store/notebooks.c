@@ -45,6 +45,11 @@ int notebook_note(struct store *store, uint64_t key, int64_t more, uint64_t coun
     return db_run(&store->db, s, e);
 }
 
+static const char *copy(struct arena *memory, const char *text)
+{
+    return text == NULL ? NULL : arena_strdup(memory, text);
+}
+
 /* ---- put ------------------------------------------------------------------------------------- */
 
 static int put_description(struct store *store, const struct store_notebook *row, struct err *e)
@@ -110,6 +115,69 @@ int store_put_notebook(struct store *store, const struct store_notebook *row, st
     return call_put(call, e);
 }
 
+/* ---- describe -------------------------------------------------------------------------------- */
+
+struct describe_call {
+    struct store_call call;
+    const char *title, *metadata; /* NULL: stays */
+};
+
+static int set_title(struct store *store, uint64_t key, const char *title, struct err *e)
+{
+    static const struct db_sql sql = {
+        "UPDATE notebooks SET title=coalesce(?2, title), updated_ms=?3 WHERE key=?1"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, key);
+    db_bind_text(s, 2, title);
+    db_bind_number(s, 3, clock_wall_ms());
+    return db_run(&store->db, s, e);
+}
+
+static int set_metadata(struct store *store, uint64_t key, const char *metadata, struct err *e)
+{
+    static const struct db_sql sql = {
+        "INSERT INTO descriptions(notebook, metadata) VALUES(?1, ?2)"
+        " ON CONFLICT(notebook) DO UPDATE SET metadata=coalesce(excluded.metadata, metadata)"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, key);
+    db_bind_text(s, 2, metadata);
+    return db_run(&store->db, s, e);
+}
+
+static int apply_describe(struct store *store, struct store_call *call, struct err *e)
+{
+    const struct describe_call *describe = CONTAINER_OF(call, struct describe_call, call);
+    struct notebook_at book;
+    if (notebook_find(store, call->scope, &book, e) < 0 ||
+        set_title(store, book.key, describe->title, e) < 0)
+        return -1;
+    return set_metadata(store, book.key, describe->metadata, e);
+}
+
+static void deliver_done(struct store_call *call, const struct err *e)
+{
+    ((store_done_fn)call->fn)(call->context, e);
+}
+
+static const struct call_type describe_type = {
+    .apply = apply_describe, .deliver = deliver_done, .is_write = true, .ends_rows = true};
+
+struct store_call *store_describe_notebook(struct store *store, const char *id, const char *title,
+                                           const char *metadata, store_done_fn fn, void *context)
+{
+    struct describe_call *describe = call_new(store, &describe_type, sizeof(*describe), id);
+    describe->title = copy(&describe->call.memory, title);
+    describe->metadata = copy(&describe->call.memory, metadata);
+    describe->call.bytes += (title ? strlen(title) : 0) + (metadata ? strlen(metadata) : 0);
+    describe->call.fn = (void *)fn;
+    describe->call.context = context;
+    return call_ask(&describe->call);
+}
+
 /* ---- delete ---------------------------------------------------------------------------------- */
 
 static int apply_delete(struct store *store, struct store_call *call, struct err *e)
@@ -140,13 +208,8 @@ static int apply_delete(struct store *store, struct store_call *call, struct err
     return 0;
 }
 
-static void deliver_delete(struct store_call *call, const struct err *e)
-{
-    ((store_done_fn)call->fn)(call->context, e);
-}
-
 static const struct call_type delete_type = {
-    .apply = apply_delete, .deliver = deliver_delete, .is_write = true, .ends_rows = true};
+    .apply = apply_delete, .deliver = deliver_done, .is_write = true, .ends_rows = true};
 
 struct store_call *store_delete_notebook(struct store *store, const char *id, store_done_fn fn,
                                          void *context, struct err *e)
@@ -181,11 +244,6 @@ static void read_row(sqlite3_stmt *s, struct store_notebook *row)
         .last_place = sqlite3_column_int64(s, 9),
         .has_session = db_number(s, 10) != 0,
     };
-}
-
-static const char *copy(struct arena *memory, const char *text)
-{
-    return text == NULL ? NULL : arena_strdup(memory, text);
 }
 
 static void copy_row(struct arena *memory, struct store_notebook *row)

@@ -263,6 +263,10 @@ struct store_notebook {
 /* Makes the row or replaces what it says; one that is still queued is replaced there. */
 int store_put_notebook(struct store *store, const struct store_notebook *row, struct err *e);
 
+/* Changes a row that is there; NULL stays as it is. `fn` is called after the commit. */
+struct store_call *store_describe_notebook(struct store *store, const char *id, const char *title,
+                                           const char *metadata, store_done_fn fn, void *context);
+
 /* With its cells and what only they referred to. Cells that are put for it later are dropped, until
  * there is a row again: they may have run. `fn` (may be NULL) is called after the commit.
  * NULL: refused, the queue is full. */

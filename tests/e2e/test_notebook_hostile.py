@@ -1,11 +1,14 @@
 """Notebooks under attack: by the code that is recorded, and by callers."""
 
+import contextlib
 import http.client
 import threading
 import time
 
 import pytest
 
+from harness import host
+from harness.client import ApiError
 from harness.notebooks import Notebook
 
 pytestmark = pytest.mark.one_mode
@@ -107,6 +110,83 @@ def test_a_run_that_would_bring_a_session_back_does_not_keep_the_daemon_from_end
     daemon.stop()
     thread.join()
     assert all(reply.status == 503 for reply in replies)
+
+
+@pytest.fixture
+def background():
+    """Starts functions in threads; what they raise is of no interest."""
+    threads = []
+
+    def start(function, *args, **members):
+        def run():
+            with contextlib.suppress(ApiError):
+                function(*args, **members)
+
+        threads.append(threading.Thread(target=run))
+        threads[-1].start()
+
+    yield start
+    for thread in threads:
+        thread.join()
+
+
+def wait_for_queue(book, n):
+    """Until n cells wait; who looks makes that known."""
+    host.eventually(lambda: [c.state for c in book.cells()].count("queued") == n, 5)
+
+
+def test_a_cell_that_waited_and_never_ran_does_not_wait_for_ever(spawn, client, background):
+    session = spawn()
+    book = Notebook(client, session.id)
+    cell = book.add("1")
+    session.exec("import time; time.sleep(60)", yield_ms=0)
+    background(book.run, cell)
+    wait_for_queue(book, 1)
+    client.call("DELETE", f"{session.path}?keep_notebook=true")
+    assert book.cell(cell).state == "interrupted"
+    assert book.cell(cell).outputs[0]["name"] == "NotRun"
+    book.call("DELETE")
+
+
+def test_watchers_hear_that_a_cell_which_waited_does_not_run(spawn, client, background):
+    session = spawn()
+    book = Notebook(client, session.id)
+    cell = book.add("1")
+    session.exec("import time; time.sleep(60)", yield_ms=0)
+    events = book.events()
+    next(events)
+    background(book.run, cell)
+    states = []
+    for name, data in events:
+        if name == "cell_changed" and data.cell.id == cell:
+            states.append(data.cell.state)
+            if len(states) == 2:
+                break
+            client.call("DELETE", f"{session.path}?keep_notebook=true")
+    assert states == ["queued", "interrupted"]
+    book.call("DELETE")
+
+
+def test_what_waited_when_its_notebook_was_deleted_is_not_part_of_the_next(session, book,
+                                                                          background):
+    background(session.exec, "import time; time.sleep(0.5)")
+    background(session.exec, "'waited'")
+    host.eventually(lambda: session.info().queued > 0, 5)
+    book.call("DELETE")
+    numbers = [session.exec(f"'later {i}'").cell_number for i in range(3)]
+    assert numbers == [0, 1, 2]
+    assert book.sources() == ["'later 0'", "'later 1'", "'later 2'"]
+
+
+def test_two_who_describe_a_notebook_do_not_undo_each_other(client, session, book, background):
+    session.exec("1")
+    for i in range(20):
+        first = threading.Thread(target=book.call, args=("PATCH", "", {"title": f"t{i}"}))
+        first.start()
+        book.call("PATCH", "", {"metadata": {"i": i}})
+        first.join()
+        info = book.info()
+        assert (info.title, info.metadata) == (f"t{i}", {"i": i})
 
 
 # Code.
