@@ -227,6 +227,7 @@ int books_new(struct engine *engine, const struct books_config *config, uv_loop_
     books->tidy = loop_timer_new(loop, on_tidy, books);
     loop_timer_set(books->tidy, FIRST_TIDY_MS);
     engine_use_recorder(engine, &book_recorder, books);
+    store_on_shown(books->store, book_on_shown, books);
     *ret_books = books;
     return 0;
 }
@@ -244,6 +245,7 @@ void books_free(struct books *books)
         return;
     books->is_closing = true;
     engine_use_recorder(books->engine, NULL, NULL);
+    store_on_shown(books->store, NULL, NULL);
     loop_timer_close(take_ptr(books->tidy), NULL);
     loop_timer_close(take_ptr(books->keeping), NULL);
     while (!list_is_empty(&books->calls)) {

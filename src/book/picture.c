@@ -75,12 +75,10 @@ static json_t *make_reference(struct record *record, const json_t *shown, const 
         describe(output, shown, text, len);
     uint64_t bytes = is_svg ? len : decoded_size(text, len);
     json_object_set_new(output, "bytes", json_integer((json_int_t)bytes));
-    json_object_set_new(
-        output, "ref",
-        json_sprintf("notebook://%s/cell/%s/image/%llu", record->book->id, record->id, n));
-    json_object_set_new(
-        output, "url",
-        json_sprintf("/v1/notebooks/%s/cells/%s/images/%llu", record->book->id, record->id, n));
+    json_object_set_new(output, "ref",
+                        json_sprintf(STORE_IMAGE_REF, record->book->id, record->id, n));
+    json_object_set_new(output, "url",
+                        json_sprintf(STORE_IMAGE_URL, record->book->id, record->id, n));
     copy_member(output, shown, "text");
     copy_member(output, shown, "display_id");
     copy_member(output, shown, "mime");
@@ -142,7 +140,8 @@ bool picture_keep(struct record *record, json_t *output, enum recorder_place pla
         place == RECORDER_VALUE
             ? transcript_conclude(&record->transcript, picture->output, true)
             : transcript_show(&record->transcript, picture->output, place == RECORDER_UPDATED);
-    book_emit_output(record, picture->output, place);
+    transcript_await_blob(&record->transcript, picture->serial);
+    book_tell_output(record, picture->output, place);
     record->n_storing++;
     struct store_picture kept = {.text = json_string_value(data),
                                  .len = json_string_length(data),

@@ -4,7 +4,11 @@
 #include "loop/loop.h"
 #include "session/session.h"
 
-enum { KEEPING_MS = 30 * 1000 };
+enum {
+    KEEPING_MS = 30 * 1000,
+    KEEPING_SOON_MS = 200,           /* and more if it is much: */
+    KEEPING_BYTES_PER_MS = 8 * 1024, /* that are written */
+};
 #define OUTPUTS_BYTES_MAX (4 * MIB) /* of one cell, as JSON */
 #define TRACEBACK_BYTES_MAX (1 * MIB)
 #define LISTING_BYTES_MAX (64 * KIB) /* of the code that an error goes with */
@@ -173,10 +177,21 @@ static void on_keeping(void *context)
     const char *id;
     void *book;
     bool is_lasting = false;
+    books->keeps_soon = false;
     while (map_next(&books->books, &at, &id, &book))
         is_lasting = keep_records(book) || is_lasting;
     if (is_lasting)
         loop_timer_set(books->keeping, KEEPING_MS);
+}
+
+void book_keep_soon(const struct record *record)
+{
+    struct books *books = record->book->books;
+    if (books->keeping == NULL || books->keeps_soon)
+        return; /* before the first long cell: it is put when it becomes one */
+    books->keeps_soon = true;
+    loop_timer_set(books->keeping,
+                   KEEPING_SOON_MS + record->transcript.typed_len / KEEPING_BYTES_PER_MS);
 }
 
 static void on_lasting(void *context, struct exec *exec)
@@ -215,7 +230,7 @@ static bool on_display(void *context, struct exec *exec, json_t *output, enum re
         transcript_conclude(&record->transcript, output, true);
     else
         transcript_show(&record->transcript, output, place == RECORDER_UPDATED);
-    book_emit_output(record, output, place);
+    book_tell_output(record, output, place);
     return false;
 }
 

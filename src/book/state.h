@@ -31,6 +31,7 @@ struct books {
     struct book_gone gone[BOOK_GONE_MAX];
     size_t n_gone;              /* ever: the next takes the place of the oldest */
     struct loop_timer *keeping; /* puts what long cells have shown; NULL before the first */
+    bool keeps_soon;            /* it is set to less than its usual time */
     struct loop_timer *tidy;    /* looks for notebooks whose time is over */
     bool is_closing;
 };
@@ -112,6 +113,15 @@ extern const struct recorder book_recorder; /* its context is the struct books *
 void record_put(struct record *record);     /* what there is of it so far */
 void record_free(struct record *record);
 struct record *book_find_record(struct book *book, const char *cell); /* that has not ended */
+void book_keep_soon(
+    const struct record *record); /* it is put before its end, if that is not near */
+
+/* ---- updating.c --------------------------------------------------------------------------------
+ */
+
+/* To watchers, if the output is this cell's. */
+void book_tell_output(struct record *record, const json_t *output, enum recorder_place place);
+void book_on_shown(void *context, const char *notebook, const struct store_shown *shown);
 
 /* ---- picture.c ---------------------------------------------------------------------------------
  */

@@ -2,6 +2,7 @@
 
 #include "runtime/display.h"
 #include "session/output.h"
+#include "store/store.h"
 
 enum {
     ITEMS_STEP = 8,
@@ -35,6 +36,26 @@ static void empty(struct transcript *t)
     t->clears = false;
 }
 
+/* Nothing is to be seen any more. */
+static void clear(struct transcript *t)
+{
+    size_t n_kept = 0, kept_len = 0;
+    for (size_t i = 0; i < t->n_items; i++) {
+        struct transcript_item item = t->items[i];
+        if (item.updates == 0) {
+            free_item(&item);
+            continue;
+        }
+        item.updates = STORE_UPDATES_GONE;
+        kept_len += item.text.len;
+        t->items[n_kept++] = item;
+    }
+    t->n_items = 0;
+    empty(t);
+    t->n_items = n_kept;
+    t->typed_len = kept_len;
+}
+
 void transcript_free(struct transcript *t)
 {
     empty(t);
@@ -47,13 +68,13 @@ void transcript_clear(struct transcript *t, bool waits)
     if (waits)
         t->clears = true;
     else
-        empty(t);
+        clear(t);
 }
 
 static void clear_if_due(struct transcript *t)
 {
     if (t->clears)
-        empty(t);
+        clear(t);
 }
 
 static struct transcript_item *add_item(struct transcript *t)
@@ -147,6 +168,7 @@ static bool write_typed(const json_t *output, size_t max, struct buf *out)
 static void set_typed(struct transcript *t, struct transcript_item *item, const struct buf *text,
                       uint64_t serial)
 {
+    item->awaits_blob = false;
     t->typed_len -= item->text.len;
     buf_clear(&item->text);
     buf_append(&item->text, buf_str(text), text->len - 1);
@@ -191,9 +213,23 @@ static bool replace(struct transcript *t, const char *id, const struct buf *text
         if (!has_id(item, id))
             continue;
         set_typed(t, item, text, serial);
+        item->updates = item->updates == 0                    ? STORE_UPDATES_ALSO
+                        : item->updates == STORE_UPDATES_GONE ? STORE_UPDATES_OTHERS
+                                                              : item->updates;
         is_found = true;
     }
     return is_found;
+}
+
+bool transcript_shows(const struct transcript *t, const json_t *output)
+{
+    const char *id = json_string_value(json_object_get(output, "display_id"));
+    for (size_t i = 0; i < t->n_items && id != NULL; i++) {
+        unsigned updates = t->items[i].updates;
+        if (has_id(&t->items[i], id) && (updates == 0 || updates == STORE_UPDATES_ALSO))
+            return true;
+    }
+    return false;
 }
 
 static uint64_t add_typed(struct transcript *t, const struct buf *text, const char *id)
@@ -224,6 +260,8 @@ uint64_t transcript_show(struct transcript *t, const json_t *output, bool is_upd
         return 0;
     }
     uint64_t serial = add_typed(t, &text, id);
+    if (is_update && id != NULL)
+        t->items[t->n_items - 1].updates = STORE_UPDATES_OTHERS;
     return fits ? serial : 0;
 }
 
@@ -240,24 +278,36 @@ uint64_t transcript_conclude(struct transcript *t, const json_t *output, bool is
     return fits ? serial : 0;
 }
 
+void transcript_await_blob(struct transcript *t, uint64_t serial)
+{
+    for (size_t i = 0; i < t->n_items; i++)
+        t->items[i].awaits_blob |= !t->items[i].is_stream && t->items[i].serial == serial;
+}
+
 void transcript_name_blob(struct transcript *t, uint64_t serial, const char *hash)
 {
     for (size_t i = 0; i < t->n_items; i++)
-        if (!t->items[i].is_stream && t->items[i].serial == serial)
+        if (!t->items[i].is_stream && t->items[i].serial == serial) {
             snprintf(t->items[i].hash, sizeof(t->items[i].hash), "%s", hash);
+            t->items[i].awaits_blob = false;
+        }
 }
 
 void transcript_lose_blob(struct transcript *t, uint64_t serial, const char *why)
 {
     char text[300];
     snprintf(text, sizeof(text), "[an image could not be kept: %.240s]", why);
-    _json_ json_t *note = json_pack("{ss ss}", "type", "text", "text", text);
-    _buf_ struct buf json = BUF_INIT(0);
-    if (note == NULL || !write_typed(note, NOTE_MAX, &json))
-        return;
-    for (size_t i = 0; i < t->n_items; i++)
-        if (!t->items[i].is_stream && t->items[i].serial == serial)
-            set_typed(t, &t->items[i], &json, serial);
+    for (size_t i = 0; i < t->n_items; i++) {
+        struct transcript_item *item = &t->items[i];
+        if (item->is_stream || item->serial != serial)
+            continue;
+        _json_ json_t *lost = json_object();
+        if (item->display_id != NULL)
+            json_object_set_new(lost, "display_id", json_string(item->display_id));
+        _buf_ struct buf json = BUF_INIT(0);
+        write_note(lost, text, &json);
+        set_typed(t, item, &json, serial);
+    }
 }
 
 /* ---- as JSON -----------------------------------------------------------------------------------
@@ -315,14 +365,16 @@ static void put_stream(struct json_out *json, const struct transcript_item *item
 
 static void put_typed(struct json_out *json, const struct transcript_item *item)
 {
-    if (item->hash[0] == '\0') {
-        buf_append_str(json->buf, json->needs_comma ? "," : "");
-        buf_append(json->buf, buf_str(&item->text), item->text.len);
-        buf_append_char(json->buf, '}');
-    } else {
-        buf_printf(json->buf, "%s%s,\"hash\":\"%s\"}", json->needs_comma ? "," : "",
-                   buf_str(&item->text), item->hash);
-    }
+    bool is_own = item->updates == 0 || item->updates == STORE_UPDATES_ALSO;
+    if (item->awaits_blob && !is_own)
+        return;
+    buf_append_str(json->buf, json->needs_comma ? "," : "");
+    buf_append(json->buf, buf_str(&item->text), item->text.len);
+    if (item->hash[0] != '\0')
+        buf_printf(json->buf, ",\"hash\":\"%s\"", item->hash);
+    if (item->updates != 0 && !item->awaits_blob)
+        buf_printf(json->buf, ",\"updates\":%u", item->updates);
+    buf_append_char(json->buf, '}');
     json->needs_comma = true;
 }
 

@@ -24,6 +24,8 @@ struct transcript_item {
     char *display_id;                /* NULL: none */
     uint64_t serial;                 /* typed: which one it is; from 1 on */
     char hash[TRANSCRIPT_HASH_SIZE]; /* of its blob; "": none, or not known yet */
+    bool awaits_blob;                /* it is not known yet */
+    unsigned updates;                /* enum store_updates; 0: it was shown and not updated */
 };
 
 struct transcript {
@@ -44,12 +46,17 @@ void transcript_free(struct transcript *t);
 
 void transcript_write(struct transcript *t, unsigned stream, const char *bytes, size_t len);
 /* One typed output: an object. With `is_update` it takes the place of those with its display_id, if
- * there are any. Returns its serial; 0 if there was no room. */
+ * there are any; else it is meant for other cells, as the store decides. Returns its serial; 0 if
+ * there was no room. */
 uint64_t transcript_show(struct transcript *t, const json_t *output, bool is_update);
+/* The cell itself shows something under the output's display_id. */
+bool transcript_shows(const struct transcript *t, const json_t *output);
 /* The value, or an error: always at the end, also if there is no room for others. */
 uint64_t transcript_conclude(struct transcript *t, const json_t *output, bool is_value);
-/* Now, or once something follows. */
+/* Now, or once something follows. What updates outputs of other cells stays, for them. */
 void transcript_clear(struct transcript *t, bool waits);
+/* It has a blob that is on its way. Other cells do not hear of it before that is there. */
+void transcript_await_blob(struct transcript *t, uint64_t serial);
 /* The blob of an image. Nothing happens if that is gone by now. */
 void transcript_name_blob(struct transcript *t, uint64_t serial, const char *hash);
 /* Its blob could not be kept: a note takes its place. */

@@ -139,9 +139,10 @@ int cell_set_outputs(struct store *store, uint64_t key, const struct store_cell 
     db_bind_number(s, 1, key);
     if (!is_empty)
         db_bind_text_n(s, 2, cell->outputs, cell->outputs_len);
-    return db_run(&store->db, s, e) < 0
-               ? -1
-               : images_keep(store, key, cell->outputs, cell->outputs_len, e);
+    if (db_run(&store->db, s, e) < 0 ||
+        displays_keep(store, key, cell->outputs, cell->outputs_len, e) < 0)
+        return -1;
+    return images_keep(store, key, cell->outputs, cell->outputs_len, e);
 }
 
 int cell_insert(struct store *store, const struct notebook_at *book, const struct store_cell *cell,
@@ -230,31 +231,53 @@ static int put_new(struct store *store, const struct notebook_at *book,
     return cell_insert(store, book, cell, place, e);
 }
 
-int cell_apply_put(struct store *store, const char *notebook, const struct store_cell *cell,
-                   struct err *e)
+/* The row that is there, or a new one. */
+static int put_row(struct store *store, const struct notebook_at *book,
+                   const struct store_cell *cell, struct err *e)
 {
-    struct notebook_at book;
     struct cell_at at;
-    struct err missing;
-    int64_t more = 0;
-    if (notebook_find(store, notebook, &book, &missing) < 0) {
-        *e = missing;
-        return store->db.is_broken ? -1 : 0; /* it was deleted while the cell ran */
-    }
-    int got = cell_find_id(store, book.key, cell->id, &at, e);
+    int got = cell_find_id(store, book->key, cell->id, &at, e);
     if (got < 0)
         return -1;
     if (got == 0 && cell->source == NULL)
         return 0; /* it was removed while it ran */
+    int64_t more = got == 0;
     if (got == 0) {
-        more = 1;
-        got = put_new(store, &book, cell, e);
+        got = put_new(store, book, cell, e);
     } else {
         got = set_run(store, at.key, cell, e);
         if (got == 0 && cell->source != NULL)
             got = set_text(store, at.key, cell, e);
     }
-    return got < 0 ? -1 : notebook_note(store, book.key, more, cell->count, cell->exec_id, e);
+    return got < 0 ? -1 : notebook_note(store, book->key, more, cell->count, cell->exec_id, e);
+}
+
+/* Pictures that went to other cells: answers have told their names in this one. */
+static int keep_names(struct store *store, const struct notebook_at *book,
+                      const struct store_cell *cell, struct err *e)
+{
+    struct cell_at at;
+    int got = cell_find_id(store, book->key, cell->id, &at, e);
+    return got <= 0 ? got : images_keep(store, at.key, cell->outputs, cell->outputs_len, e);
+}
+
+int cell_apply_put(struct store *store, const char *notebook, const struct store_cell *cell,
+                   struct arena *memory, struct store_shown **ret_news, struct err *e)
+{
+    struct notebook_at book;
+    struct err missing;
+    _buf_ struct buf kept = BUF_INIT(STORE_CELL_BYTES + KIB);
+    if (notebook_find(store, notebook, &book, &missing) < 0) {
+        *e = missing;
+        return store->db.is_broken ? -1 : 0; /* it was deleted while the cell ran */
+    }
+    int got = displays_settle(store, &book, notebook, cell, memory, ret_news, &kept, e);
+    if (got <= 0)
+        return got < 0 ? -1 : put_row(store, &book, cell, e);
+    struct store_cell settled = *cell;
+    settled.outputs = buf_str(&kept);
+    settled.outputs_len = kept.len;
+    return put_row(store, &book, &settled, e) < 0 ? -1 : keep_names(store, &book, cell, e);
 }
 
 /* ---- put ------------------------------------------------------------------------------------- */
@@ -285,15 +308,32 @@ int cell_check(const char *notebook, const struct store_cell *cell, struct err *
     return 0;
 }
 
+struct put_call {
+    struct store_call call;
+    struct store_shown *news;
+};
+
 static int apply_put(struct store *store, struct store_call *call, struct err *e)
 {
+    struct put_call *put = CONTAINER_OF(call, struct put_call, call);
     struct record record;
+    put->news = NULL; /* it may be applied again */
     if (!record_unpack(call->record.data, call->record.len, &record))
         return err_set(e, ERR_INTERNAL, "the cell is damaged in memory");
-    return cell_apply_put(store, call->scope, &record.cell, e);
+    return cell_apply_put(store, call->scope, &record.cell, &call->memory, &put->news, e);
 }
 
-static const struct call_type put_type = {.apply = apply_put, .is_write = true};
+static void deliver_put(struct store_call *call, const struct err *e)
+{
+    const struct put_call *put = CONTAINER_OF(call, struct put_call, call);
+    const struct store *store = call->store;
+    for (const struct store_shown *shown = put->news; shown != NULL; shown = shown->next)
+        if (e == NULL && store->on_shown != NULL)
+            store->on_shown(store->shown_context, call->scope, shown);
+}
+
+static const struct call_type put_type = {
+    .apply = apply_put, .deliver = deliver_put, .is_write = true, .is_told = true};
 
 int store_put_cell(struct store *store, const char *notebook, const struct store_cell *cell,
                    struct err *e)
@@ -302,7 +342,8 @@ int store_put_cell(struct store *store, const char *notebook, const struct store
         return -1;
     if (cell->id == NULL)
         return err_set(e, ERR_INVALID, "the cell has no id to be saved under");
-    struct store_call *call = call_new(store, &put_type, sizeof(*call), notebook);
+    struct put_call *put = call_new(store, &put_type, sizeof(*put), notebook);
+    struct store_call *call = &put->call;
     call->record = BUF_INIT(RECORD_BYTES_MAX);
     record_pack_cell(&call->record, notebook, cell);
     call->row = arena_printf(&call->memory, "%s/%s", notebook, cell->id);

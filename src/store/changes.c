@@ -257,9 +257,8 @@ static int edit(struct store *store, struct change_call *c, struct err *e)
 static int remove_one(struct store *store, struct change_call *c, struct err *e)
 {
     static const struct db_sql steps[] = {
-        {"DELETE FROM images WHERE cell=?1"},
-        {"DELETE FROM outputs WHERE cell=?1"},
-        {"DELETE FROM sources WHERE cell=?1"},
+        {"DELETE FROM images WHERE cell=?1"},  {"DELETE FROM displays WHERE cell=?1"},
+        {"DELETE FROM outputs WHERE cell=?1"}, {"DELETE FROM sources WHERE cell=?1"},
         {"DELETE FROM cells WHERE key=?1"},
     };
     struct cell_at at;
@@ -297,12 +296,14 @@ static int clear_outputs(struct store *store, struct change_call *c, struct err 
 {
     static const struct db_sql one[] = {
         {"DELETE FROM images WHERE cell=?1"},
+        {"DELETE FROM displays WHERE cell=?1"},
         {"DELETE FROM outputs WHERE cell=?1"},
         {"UPDATE cells SET state='idle', count=0, executed_ms=0, duration_us=0 WHERE key=?1"
          " AND state NOT IN ('queued', 'running')"},
     };
     static const struct db_sql all[] = {
         {"DELETE FROM images WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
+        {"DELETE FROM displays WHERE notebook=?1"},
         {"DELETE FROM outputs WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
         {"UPDATE cells SET state='idle', count=0, executed_ms=0, duration_us=0 WHERE notebook=?1"
          " AND state NOT IN ('idle', 'queued', 'running')"},
@@ -323,6 +324,7 @@ static int clear_all(struct store *store, struct change_call *c, struct err *e)
 {
     static const struct db_sql steps[] = {
         {"DELETE FROM images WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
+        {"DELETE FROM displays WHERE notebook=?1"},
         {"DELETE FROM outputs WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
         {"DELETE FROM sources WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
         {"DELETE FROM cells WHERE notebook=?1"},

@@ -74,6 +74,16 @@ static const char *const migrations[DB_VERSION] = {
     "INSERT INTO sources(cell, source) SELECT rowid, code FROM old_cells"
     " WHERE rowid IN (SELECT key FROM cells);"
     "DROP TABLE old_cells;",
+
+    "CREATE TABLE displays(notebook INTEGER NOT NULL, id TEXT NOT NULL, cell INTEGER NOT NULL,"
+    " PRIMARY KEY(notebook, id, cell)) WITHOUT ROWID;"
+    "CREATE INDEX displays_by_cell ON displays(cell);"
+    "INSERT OR IGNORE INTO displays(notebook, id, cell) SELECT c.notebook,"
+    " json_extract(j.value, '$.display_id'), c.key FROM cells AS c JOIN outputs AS o ON "
+    "o.cell=c.key"
+    " JOIN json_each(CASE WHEN json_valid(o.outputs) THEN o.outputs ELSE '[]' END) AS j"
+    " WHERE o.outputs LIKE '%\"display_id\"%'"
+    " AND json_type(j.value, '$.display_id')='text';",
 };
 
 /* ---- errors ---------------------------------------------------------------------------------- */

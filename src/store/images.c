@@ -1,8 +1,7 @@
 #include "base/buf.h"
 #include "store/internal.h"
+#include "store/outputs.h"
 #include "wire/base64.h"
-
-#include <ctype.h>
 
 /* Pictures of cells: their bytes are blobs, their rows follow from the outputs that name them, and
  * are roots of the sweep. */
@@ -12,7 +11,6 @@ enum { FORMAT_SIZE = 16 };
 struct image_row {
     uint64_t n;
     struct blob_hash hash;
-    bool has_hash;
     char format[FORMAT_SIZE];
     uint64_t width, height, bytes;
 };
@@ -22,70 +20,8 @@ struct image_list {
     size_t n, cap;
 };
 
-/* ---- the members that matter, without making values of all the others ------------------------ */
-
-struct text {
-    const char *data;
-    size_t len;
-};
-
-/* From behind the quote to the one that ends it. */
-static const char *string_end(const char *at, const char *end)
-{
-    while (at < end && *at != '"')
-        at += *at == '\\' && end - at > 1 ? 2 : 1;
-    return at;
-}
-
-static const char *word_end(const char *at, const char *end)
-{
-    while (at < end && strchr(",]}\" \t\r\n", *at) == NULL)
-        at++;
-    return at;
-}
-
-static bool is_name(struct text t, const char *name)
-{
-    return t.len == strlen(name) && memcmp(t.data, name, t.len) == 0;
-}
-
-static uint64_t number_of(struct text t)
-{
-    uint64_t n = 0;
-    for (size_t i = 0; i < t.len && isdigit((unsigned char)t.data[i]) && n < UINT32_MAX; i++)
-        n = 10 * n + (uint64_t)(t.data[i] - '0');
-    return n;
-}
-
-/* "notebook://SESSION/cell/CELL/image/N" */
-static void read_ref(struct image_row *row, struct text ref)
-{
-    size_t digits = 0;
-    while (digits < ref.len && isdigit((unsigned char)ref.data[ref.len - 1 - digits]))
-        digits++;
-    if (digits > 0)
-        row->n = number_of((struct text){ref.data + ref.len - digits, digits});
-}
-
-static void read_member(struct image_row *row, struct text name, struct text value)
-{
-    char hex[BLOB_HEX_SIZE] = "";
-    if (is_name(name, "hash") && value.len == BLOB_HEX_SIZE - 1) {
-        memcpy(hex, value.data, value.len);
-        row->has_hash = blob_parse_hex(hex, &row->hash) == 0;
-    } else if (is_name(name, "format") && value.len < FORMAT_SIZE) {
-        memcpy(row->format, value.data, value.len);
-        row->format[value.len] = '\0';
-    } else if (is_name(name, "width")) {
-        row->width = number_of(value);
-    } else if (is_name(name, "height")) {
-        row->height = number_of(value);
-    } else if (is_name(name, "bytes")) {
-        row->bytes = number_of(value);
-    } else if (is_name(name, "ref")) {
-        read_ref(row, value);
-    }
-}
+/* ---- from outputs -----------------------------------------------------------------------------
+ */
 
 static void add_image(struct image_list *list, const struct image_row *row)
 {
@@ -96,63 +32,30 @@ static void add_image(struct image_list *list, const struct image_row *row)
     list->rows[list->n++] = *row;
 }
 
-struct scan {
-    const char *at, *end;
-    unsigned depth;   /* 2: within an output */
-    struct text name; /* of the member whose value comes */
-    struct image_row row;
-};
-
-static void open_level(struct scan *s, const struct image_list *list)
+/* False if it names no blob. */
+static bool read_row(const struct output_view *view, uint64_t ordinal, struct image_row *ret)
 {
-    s->name = (struct text){0};
-    if (++s->depth == 2)
-        s->row = (struct image_row){.n = list->n};
-}
-
-static void close_level(struct scan *s, struct image_list *list)
-{
-    if (s->depth == 2 && s->row.has_hash)
-        add_image(list, &s->row);
-    s->depth -= s->depth > 0;
-}
-
-/* A string or a word: the name of a member, or its value. */
-static void take_scalar(struct scan *s, struct text t)
-{
-    const char *next = s->at;
-    while (next < s->end && isspace((unsigned char)*next))
-        next++;
-    if (s->depth != 2)
-        return;
-    if (next < s->end && *next == ':') {
-        s->name = t;
-        return;
-    }
-    if (s->name.data != NULL)
-        read_member(&s->row, s->name, t);
-    s->name = (struct text){0};
+    char hex[BLOB_HEX_SIZE] = "";
+    if (view->hash.data == NULL || view->hash.len != BLOB_HEX_SIZE - 1)
+        return false;
+    *ret = (struct image_row){.n = output_image_number(view, ordinal),
+                              .width = output_number(view->width),
+                              .height = output_number(view->height),
+                              .bytes = output_number(view->bytes)};
+    memcpy(hex, view->hash.data, view->hash.len);
+    if (view->format.data != NULL && view->format.len < FORMAT_SIZE)
+        memcpy(ret->format, view->format.data, view->format.len);
+    return blob_parse_hex(hex, &ret->hash) == 0;
 }
 
 static void scan_outputs(const char *outputs, size_t len, struct image_list *list)
 {
-    struct scan s = {.at = outputs, .end = outputs + len};
-    while (s.at < s.end) {
-        char c = *s.at++;
-        if (c == '{' || c == '[') {
-            open_level(&s, list);
-        } else if (c == '}' || c == ']') {
-            close_level(&s, list);
-        } else if (c == '"') {
-            const char *start = s.at, *stop = string_end(s.at, s.end);
-            s.at = MIN(stop + 1, s.end);
-            take_scalar(&s, (struct text){start, (size_t)(stop - start)});
-        } else if (isalnum((unsigned char)c) || c == '-') {
-            const char *start = s.at - 1;
-            s.at = word_end(s.at, s.end);
-            take_scalar(&s, (struct text){start, (size_t)(s.at - start)});
-        }
-    }
+    struct output_scan scan = OUTPUT_SCAN(outputs, len);
+    struct output_view view;
+    struct image_row row;
+    while (output_next(&scan, &view))
+        if (read_row(&view, list->n, &row))
+            add_image(list, &row);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -252,6 +155,44 @@ int images_keep(struct store *store, uint64_t key, const char *outputs, size_t l
     int rc = set_rows(store, key, &list, e);
     free(list.rows);
     return rc;
+}
+
+int images_next(struct store *store, uint64_t key, uint64_t *ret_n, struct err *e)
+{
+    static const struct db_sql sql = {"SELECT coalesce(max(n)+1, 0) FROM images WHERE cell=?1"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, key);
+    if (db_step(&store->db, s, e) < 0)
+        return -1;
+    *ret_n = db_number(s, 0);
+    sqlite3_reset(s);
+    return 0;
+}
+
+int images_add(struct store *store, uint64_t key, const char *output, size_t len, struct err *e)
+{
+    struct output_scan scan = OUTPUT_SCAN(output, len);
+    struct output_view view;
+    struct image_row row;
+    bool is_image = output_next(&scan, &view) && read_row(&view, 0, &row);
+    return is_image ? add_row(store, key, &row, e) : 0;
+}
+
+int images_drop(struct store *store, uint64_t key, const struct output_view *output, struct err *e)
+{
+    static const struct db_sql sql = {"DELETE FROM images WHERE cell=?1 AND n=?2"};
+    struct image_row row;
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    if (!read_row(output, 0, &row))
+        return 0;
+    db_bind_number(s, 1, key);
+    db_bind_number(s, 2, row.n);
+    sweep_want(store);
+    return db_run(&store->db, s, e);
 }
 
 /* ---- put ------------------------------------------------------------------------------------- */

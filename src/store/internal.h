@@ -51,6 +51,7 @@ enum {
 #define HEADERS_MAX (16 * MIB)     /* of all records of a state */
 #define PACKED_MAX (32 * MIB)
 
+struct output_view;
 struct store_call;
 struct sweep;
 
@@ -64,6 +65,7 @@ struct call_type {
     bool is_write;
     bool needs_disk; /* it is delivered only when everything before it is on disk */
     bool ends_rows;  /* a row that comes after it must stay there */
+    bool is_told;    /* it is delivered although its caller gave no function */
 };
 
 struct store_call {
@@ -143,6 +145,8 @@ struct store {
     bool was_failing; /* as last told to on_trouble; loop only */
     void (*on_trouble)(void *context, const struct err *e);
     void *trouble_context;
+    store_shown_fn on_shown;
+    void *shown_context;
 };
 
 /* ---- calls (store.c) ------------------------------------------------------------------------- */
@@ -251,12 +255,26 @@ int cell_set_source(struct store *store, uint64_t key, const struct store_cell *
                     struct err *e);
 int cell_set_outputs(struct store *store, uint64_t key, const struct store_cell *cell,
                      struct err *e);
+/* With what other cells show from now on because of it; `memory` NULL: nobody wants to know. */
 int cell_apply_put(struct store *store, const char *notebook, const struct store_cell *cell,
-                   struct err *e);
+                   struct arena *memory, struct store_shown **ret_news, struct err *e);
 int cell_check(const char *notebook, const struct store_cell *cell, struct err *e);
 
 /* The rows of a cell's pictures become those that its outputs name (images.c). */
 int images_keep(struct store *store, uint64_t key, const char *outputs, size_t len, struct err *e);
+/* One output of a cell comes or goes: the others' rows stay as they are. */
+int images_next(struct store *store, uint64_t key, uint64_t *ret_n, struct err *e); /* unused */
+int images_add(struct store *store, uint64_t key, const char *output, size_t len, struct err *e);
+int images_drop(struct store *store, uint64_t key, const struct output_view *output, struct err *e);
+
+/* The rows of what a cell shows under ids become those of its outputs (displays.c). */
+int displays_keep(struct store *store, uint64_t key, const char *outputs, size_t len,
+                  struct err *e);
+/* Outputs of a put that are updates go to the cells that show their ids. 1: `out` has those that
+ * the cell itself keeps; 0: it keeps all. */
+int displays_settle(struct store *store, const struct notebook_at *book, const char *notebook,
+                    const struct store_cell *cell, struct arena *memory, struct store_shown **news,
+                    struct buf *out, struct err *e);
 
 /* ---- removing what nobody refers to (sweep.c) ------------------------------------------------ */
 

@@ -184,6 +184,7 @@ static int apply_delete(struct store *store, struct store_call *call, struct err
 {
     static const struct db_sql steps[] = {
         {"DELETE FROM images WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
+        {"DELETE FROM displays WHERE notebook=?1"},
         {"DELETE FROM outputs WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
         {"DELETE FROM sources WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
         {"DELETE FROM cells WHERE notebook=?1"},

@@ -54,7 +54,7 @@ static int apply_record(struct store *store, const struct record *record, struct
     struct err refused;
     int rc = record->type == RECORD_NOTEBOOK
                  ? notebook_apply_put(store, &record->row, &refused)
-                 : cell_apply_put(store, record->notebook, &record->cell, &refused);
+                 : cell_apply_put(store, record->notebook, &record->cell, NULL, NULL, &refused);
     if (rc < 0 && store->db.is_broken) {
         *e = refused;
         return -1;

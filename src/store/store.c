@@ -209,7 +209,8 @@ static void deliver(struct store *store)
     struct store_call *call;
     tell_trouble(store);
     while ((call = take_done(store)) != NULL) {
-        if (!call->is_forgotten && call->type->deliver != NULL && call->fn != NULL)
+        bool is_wanted = call->fn != NULL || call->type->is_told;
+        if (!call->is_forgotten && call->type->deliver != NULL && is_wanted)
             call->type->deliver(call, call->has_failed ? &call->error : NULL);
         call_free(call);
     }
@@ -350,6 +351,12 @@ void store_on_trouble(struct store *store, void (*fn)(void *context, const struc
 {
     store->on_trouble = fn;
     store->trouble_context = context;
+}
+
+void store_on_shown(struct store *store, store_shown_fn fn, void *context)
+{
+    store->on_shown = fn;
+    store->shown_context = context;
 }
 
 int store_blobs(const struct store *store)

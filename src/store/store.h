@@ -324,6 +324,27 @@ struct store_cell {
 int store_put_cell(struct store *store, const char *notebook, const struct store_cell *cell,
                    struct err *e);
 
+/* The last member of an output that is put, "updates": it takes the place of whatever other cells
+ * of the notebook show under its "display_id". (The newest cells, if they are many.) */
+enum store_updates {
+    STORE_UPDATES_OTHERS = 1, /* its own cell keeps it if no other shows the id */
+    STORE_UPDATES_ALSO = 2,   /* its own cell shows the id itself, and keeps it */
+    STORE_UPDATES_GONE = 3,   /* its own cell shows it no more */
+};
+
+/* Output that a cell has since a put of another. */
+struct store_shown {
+    struct store_shown *next;
+    const char *cell;
+    const char *output; /* JSON, with the hash of its blob */
+    size_t len;
+};
+
+/* Who is told of them, after the commit; NULL: nobody. The views are valid during the call. */
+typedef void (*store_shown_fn)(void *context, const char *notebook,
+                               const struct store_shown *shown);
+void store_on_shown(struct store *store, store_shown_fn fn, void *context);
+
 enum store_change_kind {
     CHANGE_INSERT,
     CHANGE_EDIT,
@@ -377,6 +398,10 @@ struct store_call *store_list_cells(struct store *store, const char *session, ui
 /* Whoever lets a cell's outputs have a member "hash" (of an object in the array itself) keeps that
  * blob alive as long as the cell has it. Images of a cell are numbered by the end of their "ref"
  * (".../image/N") or, without, in order from 0. */
+
+/* What outputs have as "ref" and "url": notebook, cell and number. */
+#define STORE_IMAGE_REF "notebook://%s/cell/%s/image/%llu"
+#define STORE_IMAGE_URL "/v1/notebooks/%s/cells/%s/images/%llu"
 
 struct store_picture {
     const char *text;

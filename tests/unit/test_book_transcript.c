@@ -196,6 +196,41 @@ static void test_updates(void **state)
     transcript_free(&t);
 }
 
+/* As the store is told of it; "-": not at all. */
+static void assert_marks(const struct transcript *t, const char *marks)
+{
+    _json_ json_t *list = outputs_of(t);
+    size_t n = json_array_size(list);
+    assert_int_equal(n, strlen(marks));
+    for (size_t i = 0; i < n; i++) {
+        const json_t *mark = json_object_get(json_array_get(list, i), "updates");
+        assert_int_equal(mark == NULL ? '-' : '0' + json_integer_value(mark), marks[i]);
+    }
+}
+
+static void test_updates_are_marked_for_other_cells(void **state)
+{
+    (void)state;
+    struct transcript t;
+    transcript_init(&t, MIB, 4 * MIB);
+    show(&t, "own", "x", false);
+    show(&t, "other", "y", true);
+    assert_marks(&t, "-1");
+    show(&t, "own", "x", true);
+    show(&t, "shown too", "y", false);
+    assert_marks(&t, "21-");
+    transcript_clear(&t, false);
+    assert_marks(&t, "33");
+    show(&t, "again", "y", true);
+    assert_marks(&t, "31");
+    show(&t, "picture", "z", true);
+    transcript_await_blob(&t, t.last_serial);
+    assert_marks(&t, "31");
+    transcript_lose_blob(&t, t.last_serial, "full");
+    assert_marks(&t, "311");
+    transcript_free(&t);
+}
+
 static void test_outputs_have_a_limit_and_the_value_comes_all_the_same(void **state)
 {
     (void)state;
@@ -362,6 +397,7 @@ int main(void)
         cmocka_unit_test(test_clearing),
         cmocka_unit_test(test_clearing_gives_room_again),
         cmocka_unit_test(test_updates),
+        cmocka_unit_test(test_updates_are_marked_for_other_cells),
         cmocka_unit_test(test_outputs_have_a_limit_and_the_value_comes_all_the_same),
         cmocka_unit_test(test_what_is_too_large_is_a_note),
         cmocka_unit_test(test_bytes_that_grow_as_json_stay_within_the_limit),

@@ -763,16 +763,15 @@ static void cells_of_the_first_version_become_notebooks(void **state)
     world_put_session(w, ONE);
     world_put_session(w, TWO);
     world_close(w);
-    exec_sql(
-        w,
-        "DROP TABLE notebooks; DROP TABLE cells; DROP TABLE sources; DROP TABLE outputs;"
-        "DROP TABLE images; DROP TABLE descriptions; DELETE FROM about WHERE key LIKE 'journal%';"
-        "CREATE TABLE cells(session INTEGER NOT NULL, exec_id INTEGER NOT NULL,"
-        " at_ms INTEGER NOT NULL, duration_us INTEGER NOT NULL, status TEXT NOT NULL,"
-        " code TEXT NOT NULL, answer TEXT, UNIQUE(session, exec_id));"
-        "INSERT INTO cells VALUES(2, 1, 10, 5, 'ok', 'two', NULL),"
-        " (1, 9, 30, 7, 'error', 'late', NULL), (1, 3, 20, 6, 'ok', 'early', NULL),"
-        " (77, 1, 1, 1, 'ok', 'of nobody', NULL); PRAGMA user_version=1");
+    exec_sql(w, "DROP TABLE notebooks; DROP TABLE cells; DROP TABLE sources; DROP TABLE outputs;"
+                "DROP TABLE images; DROP TABLE descriptions; DROP TABLE displays; DELETE FROM "
+                "about WHERE key LIKE 'journal%';"
+                "CREATE TABLE cells(session INTEGER NOT NULL, exec_id INTEGER NOT NULL,"
+                " at_ms INTEGER NOT NULL, duration_us INTEGER NOT NULL, status TEXT NOT NULL,"
+                " code TEXT NOT NULL, answer TEXT, UNIQUE(session, exec_id));"
+                "INSERT INTO cells VALUES(2, 1, 10, 5, 'ok', 'two', NULL),"
+                " (1, 9, 30, 7, 'error', 'late', NULL), (1, 3, 20, 6, 'ok', 'early', NULL),"
+                " (77, 1, 1, 1, 'ok', 'of nobody', NULL); PRAGMA user_version=1");
     world_open(w);
     assert_string_equal(list(w), "0:00000003:completed:early 1:00000009:error:late ");
     assert_string_equal(describe(w, ONE), "11 - - python - {\"runtime\":\"python\"} cells=2 "
@@ -786,6 +785,26 @@ static void cells_of_the_first_version_become_notebooks(void **state)
     assert_string_equal(insert(w, 1, "new", "between"), "1:new rev=1");
     assert_string_equal(list(w),
                         "0:00000003:completed:early 1:new:idle:between 2:00000009:error:late ");
+    world_free(w);
+}
+
+static void displays_of_the_second_version_can_be_updated(void **state)
+{
+    (void)state;
+    struct world *w = world_new();
+    world_put_notebook(w, ONE);
+    put_text(w, "a", "completed", "a");
+    put_run(w, "a", "completed", 1, "[{\"type\":\"text\",\"text\":\"old\",\"display_id\":\"x\"}]");
+    put_text(w, "b", "completed", "b");
+    list(w); /* it waits for them */
+    world_close(w);
+    exec_sql(w, "DROP TABLE displays; PRAGMA user_version=2");
+    world_open(w);
+    put_run(w, "b", "completed", 2,
+            "[{\"type\":\"text\",\"text\":\"new\",\"display_id\":\"x\",\"updates\":1}]");
+    assert_non_null(
+        strstr(get(w, "a"), "out=[{\"type\":\"text\",\"text\":\"new\",\"display_id\":\"x\"}]"));
+    assert_non_null(strstr(get(w, "b"), "out=- "));
     world_free(w);
 }
 
@@ -835,6 +854,7 @@ int main(void)
         cmocka_unit_test(pictures_live_as_long_as_their_cells),
         cmocka_unit_test(pictures_go_with_what_is_removed),
         cmocka_unit_test(cells_of_the_first_version_become_notebooks),
+        cmocka_unit_test(displays_of_the_second_version_can_be_updated),
         cmocka_unit_test(pages_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,40 @@
+/* Updates of what earlier cells show. The store applies them with the row of the cell that made
+ * them (store_updates), and tells which cells have changed. */
+#include "book/state.h"
+
+/* Whether another cell has the id is the store's to say. */
+void book_tell_output(struct record *record, const json_t *output, enum recorder_place place)
+{
+    if (place != RECORDER_UPDATED || transcript_shows(&record->transcript, output))
+        book_emit_output(record, output, place);
+    if (place == RECORDER_UPDATED && book_is_watched(record->book))
+        book_keep_soon(record);
+}
+
+static void emit_shown(struct book *book, const struct store_shown *shown)
+{
+    _buf_ struct buf list = BUF_INIT(STORE_CELL_BYTES + KIB),
+                     clean = BUF_INIT(STORE_CELL_BYTES + KIB),
+                     members = BUF_INIT(STORE_CELL_BYTES + KIB);
+    struct json_out json = JSON_OUT(&clean);
+    buf_append_char(&list, '[');
+    buf_append(&list, shown->output, shown->len);
+    buf_append_char(&list, ']');
+    book_put_outputs(&json, buf_str(&list), list.len);
+    json = JSON_OUT(&members);
+    json_put_member_str(&json, "id", shown->cell);
+    json_put_member_bool(&json, "update", true);
+    json_put_key(&json, "output");
+    json_put_raw(&json, buf_str(&clean) + 1, clean.len - 2);
+    if (!members.overflowed)
+        book_emit(book, "output", &members);
+}
+
+void book_on_shown(void *context, const char *notebook, const struct store_shown *shown)
+{
+    struct books *books = context;
+    struct book *book = book_find(books, notebook);
+    if (book != NULL && book_is_watched(book))
+        emit_shown(book, shown);
+    mirror_changed_id(books, notebook);
+}

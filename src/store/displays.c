@@ -1,0 +1,321 @@
+#include "base/buf.h"
+#include "store/internal.h"
+#include "store/outputs.h"
+
+/* Displays that can be updated: which cells of a notebook show something under which id. Rows
+ * follow from outputs, as those of images do, so whatever becomes of a cell they are right.
+ *
+ * An output of a put with a member "updates" takes the place of all that other cells show under its
+ * id (enum store_updates). It is applied with the put: in order, at once with it, and out of the
+ * journal too. Applying it again changes nothing. */
+
+enum { TARGETS_MAX = 64 };        /* cells that show one id, the newest first */
+#define READ_BYTES_MAX (16 * MIB) /* outputs that one put looks through */
+#define OUTPUTS_BYTES_MAX (STORE_CELL_BYTES / 2 + 512 * KIB)
+
+static const char left_out[] = "[an output is left out: the cell has as much as a notebook keeps]";
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static bool may_have(const char *outputs, size_t len, const char *name)
+{
+    return outputs != NULL && memmem(outputs, len, name, strlen(name)) != NULL;
+}
+
+static int add_row(struct store *store, uint64_t key, struct output_text id, struct err *e)
+{
+    static const struct db_sql sql = {"INSERT OR IGNORE INTO displays(notebook, id, cell)"
+                                      " SELECT notebook, ?2, key FROM cells WHERE key=?1"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, key);
+    db_bind_text_n(s, 2, id.data, id.len);
+    return db_run(&store->db, s, e);
+}
+
+int displays_keep(struct store *store, uint64_t key, const char *outputs, size_t len, struct err *e)
+{
+    static const struct db_sql sql = {"DELETE FROM displays WHERE cell=?1"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, key);
+    if (db_run(&store->db, s, e) < 0)
+        return -1;
+    if (!may_have(outputs, len, "\"display_id\":"))
+        return 0;
+    struct output_scan scan = OUTPUT_SCAN(outputs, len);
+    struct output_view view;
+    while (output_next(&scan, &view)) {
+        if (view.display_id.data != NULL && add_row(store, key, view.display_id, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- one update ------------------------------------------------------------------------------ */
+
+struct target {
+    uint64_t key;
+    char id[STORE_CELL_ID_SIZE];
+};
+
+struct settling {
+    struct store *store;
+    const struct notebook_at *book;
+    const char *notebook; /* its id */
+    const char *cell;     /* whose put it is */
+    size_t n_read;        /* bytes */
+    struct arena *memory; /* of the news; NULL: nobody wants them */
+    struct store_shown **news;
+};
+
+static const char mark[] = ",\"updates\":";
+
+/* It is the last member, and a number. */
+static bool has_mark(const struct output_view *view)
+{
+    struct output_text number = view->updates;
+    return number.data != NULL && view->display_id.data != NULL &&
+           number.data + number.len + 1 == view->all.data + view->all.len &&
+           memcmp(number.data - strlen(mark), mark, strlen(mark)) == 0;
+}
+
+/* The output up to the mark. */
+static struct output_text without_mark(const struct output_view *view)
+{
+    const char *end = view->updates.data - strlen(mark);
+    return (struct output_text){view->all.data, (size_t)(end - view->all.data)};
+}
+
+static void tell(struct settling *s, const char *cell, const char *output, size_t len)
+{
+    if (s->memory == NULL)
+        return;
+    struct store_shown *shown = arena_alloc(s->memory, sizeof(*shown));
+    *shown = (struct store_shown){.cell = arena_strdup(s->memory, cell),
+                                  .output = arena_copy(s->memory, output, len),
+                                  .len = len};
+    *s->news = shown;
+    s->news = &shown->next;
+}
+
+/* The output as the other cell will have it, in which a picture has another name. */
+static void write_output(const struct settling *s, const struct target *target,
+                         const struct output_view *view, uint64_t n, struct buf *out)
+{
+    struct output_text text = without_mark(view);
+    const char *from = text.data;
+    if (view->hash.data != NULL && view->ref.data != NULL && view->url.data > view->ref.data) {
+        buf_append(out, from, (size_t)(view->ref.data - from));
+        buf_printf(out, STORE_IMAGE_REF, s->notebook, target->id, (unsigned long long)n);
+        from = view->ref.data + view->ref.len;
+        buf_append(out, from, (size_t)(view->url.data - from));
+        buf_printf(out, STORE_IMAGE_URL, s->notebook, target->id, (unsigned long long)n);
+        from = view->url.data + view->url.len;
+    }
+    buf_append(out, from, (size_t)(text.data + text.len - from));
+    buf_append_char(out, '}');
+}
+
+/* A picture is the same if its bytes are, whatever its name. */
+static bool is_same(const struct output_view *old, const struct output_view *view)
+{
+    struct output_text text = without_mark(view);
+    if (view->hash.data != NULL)
+        return output_text_is(old->hash, view->hash);
+    return old->all.len == text.len + 1 && memcmp(old->all.data, text.data, text.len) == 0;
+}
+
+static int read_outputs(struct store *store, uint64_t key, struct buf *out, struct err *e)
+{
+    static const struct db_sql sql = {"SELECT outputs FROM outputs WHERE cell=?1"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, key);
+    int got = db_step(&store->db, s, e);
+    if (got > 0)
+        buf_append(out, db_text(s, 0), (size_t)sqlite3_column_bytes(s, 0));
+    sqlite3_reset(s);
+    return got < 0 ? -1 : 0;
+}
+
+static int write_outputs(struct store *store, uint64_t key, const struct buf *outputs,
+                         struct err *e)
+{
+    static const struct db_sql sql = {"UPDATE outputs SET outputs=?2 WHERE cell=?1"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, key);
+    db_bind_text_n(s, 2, buf_str(outputs), outputs->len);
+    return db_run(&store->db, s, e);
+}
+
+static void write_note(const struct output_view *view, struct buf *out)
+{
+    buf_clear(out);
+    buf_printf(out, "{\"type\":\"text\",\"text\":\"%s\",\"display_id\":\"", left_out);
+    buf_append(out, view->display_id.data, view->display_id.len);
+    buf_append_str(out, "\"}");
+}
+
+/* One output of the other cell, behind what `outputs` has already of it. */
+static int replace(struct settling *s, const struct target *target, const struct output_view *old,
+                   const struct output_view *view, size_t rest, struct buf *outputs, struct err *e)
+{
+    uint64_t n = 0;
+    _buf_ struct buf output = BUF_INIT(STORE_CELL_BYTES);
+    if (view->hash.data != NULL && images_next(s->store, target->key, &n, e) < 0)
+        return -1;
+    write_output(s, target, view, n, &output);
+    if (output.overflowed || outputs->len + output.len + rest > OUTPUTS_BYTES_MAX)
+        write_note(view, &output);
+    if (old->hash.data != NULL && images_drop(s->store, target->key, old, e) < 0)
+        return -1;
+    if (images_add(s->store, target->key, buf_str(&output), output.len, e) < 0)
+        return -1;
+    buf_append(outputs, buf_str(&output), output.len);
+    tell(s, target->id, buf_str(&output), output.len);
+    return 0;
+}
+
+/* 1: the cell shows something under the id. */
+static int update_one(struct settling *s, const struct target *target,
+                      const struct output_view *view, struct err *e)
+{
+    _buf_ struct buf old = BUF_INIT(STORE_CELL_BYTES + KIB);
+    _buf_ struct buf outputs = BUF_INIT(STORE_CELL_BYTES + KIB);
+    bool is_found = false, is_other = false;
+    if (read_outputs(s->store, target->key, &old, e) < 0)
+        return -1;
+    s->n_read += old.len;
+    struct output_scan scan = OUTPUT_SCAN(buf_str(&old), old.len);
+    const char *from = scan.at;
+    struct output_view each;
+    while (output_next(&scan, &each)) {
+        if (!output_text_is(each.display_id, view->display_id))
+            continue;
+        is_found = true;
+        if (is_same(&each, view))
+            continue;
+        buf_append(&outputs, from, (size_t)(each.all.data - from));
+        from = scan.at;
+        is_other = true;
+        if (replace(s, target, &each, view, (size_t)(scan.end - scan.at), &outputs, e) < 0)
+            return -1;
+    }
+    buf_append(&outputs, from, (size_t)(scan.end - from));
+    if (is_other && !outputs.overflowed && write_outputs(s->store, target->key, &outputs, e) < 0)
+        return -1;
+    return is_found;
+}
+
+static int find_targets(const struct settling *s, struct output_text id,
+                        struct target targets[TARGETS_MAX], struct err *e)
+{
+    static const struct db_sql sql = {
+        "SELECT d.cell, c.id FROM displays AS d JOIN cells AS c ON c.key=d.cell"
+        " WHERE d.notebook=?1 AND d.id=?2 AND c.id<>?3 ORDER BY d.cell DESC LIMIT ?4"};
+    int n = 0, got;
+    sqlite3_stmt *q = db_statement(&s->store->db, &sql, e);
+    if (q == NULL)
+        return -1;
+    db_bind_number(q, 1, s->book->key);
+    db_bind_text_n(q, 2, id.data, id.len);
+    db_bind_text(q, 3, s->cell);
+    db_bind_number(q, 4, TARGETS_MAX);
+    while ((got = db_step(&s->store->db, q, e)) > 0 && n < TARGETS_MAX) {
+        targets[n].key = db_number(q, 0);
+        snprintf(targets[n++].id, sizeof(targets[0].id), "%s", db_text(q, 1));
+    }
+    sqlite3_reset(q);
+    return got < 0 ? -1 : n;
+}
+
+/* 1: other cells show something under the id, and now this. */
+static int update_others(struct settling *s, const struct output_view *view, struct err *e)
+{
+    struct target targets[TARGETS_MAX];
+    int is_found = 0;
+    int n = find_targets(s, view->display_id, targets, e);
+    for (int i = 0; i < n && s->n_read < READ_BYTES_MAX; i++) {
+        int got = update_one(s, &targets[i], view, e);
+        if (got < 0)
+            return -1;
+        is_found |= got;
+    }
+    return n < 0 ? -1 : is_found;
+}
+
+/* ---- all of a put ---------------------------------------------------------------------------- */
+
+/* Somebody was told of it already. */
+static int is_stored(struct settling *s, const struct output_view *view, struct err *e)
+{
+    struct cell_at at;
+    _buf_ struct buf old = BUF_INIT(STORE_CELL_BYTES + KIB);
+    int got = cell_find_id(s->store, s->book->key, s->cell, &at, e);
+    if (got <= 0 || read_outputs(s->store, at.key, &old, e) < 0)
+        return got < 0 ? -1 : 0;
+    struct output_scan scan = OUTPUT_SCAN(buf_str(&old), old.len);
+    struct output_view each;
+    while (output_next(&scan, &each))
+        if (output_text_is(each.display_id, view->display_id) && is_same(&each, view))
+            return 1;
+    return 0;
+}
+
+/* What the cell itself keeps of the output. */
+static int settle_one(struct settling *s, const struct output_view *view, struct buf *out,
+                      struct err *e)
+{
+    struct output_text text = view->all;
+    int is_old = 1;
+    if (has_mark(view)) {
+        enum store_updates kind = (enum store_updates)output_number(view->updates);
+        int is_found = update_others(s, view, e);
+        if (is_found < 0)
+            return -1;
+        if (kind == STORE_UPDATES_GONE || (kind == STORE_UPDATES_OTHERS && is_found))
+            return 0;
+        if (kind == STORE_UPDATES_OTHERS && (is_old = is_stored(s, view, e)) < 0)
+            return -1;
+    }
+    if (out->len > 1)
+        buf_append_char(out, ',');
+    size_t from = out->len;
+    if (has_mark(view))
+        text = without_mark(view);
+    buf_append(out, text.data, text.len);
+    if (has_mark(view))
+        buf_append_char(out, '}');
+    if (!is_old)
+        tell(s, s->cell, buf_str(out) + from, out->len - from);
+    return 0;
+}
+
+int displays_settle(struct store *store, const struct notebook_at *book, const char *notebook,
+                    const struct store_cell *cell, struct arena *memory, struct store_shown **news,
+                    struct buf *out, struct err *e)
+{
+    if (!may_have(cell->outputs, cell->outputs_len, mark))
+        return 0;
+    struct settling s = {.store = store,
+                         .book = book,
+                         .notebook = notebook,
+                         .cell = cell->id,
+                         .memory = memory,
+                         .news = news};
+    struct output_scan scan = OUTPUT_SCAN(cell->outputs, cell->outputs_len);
+    struct output_view view;
+    buf_append_char(out, '[');
+    while (output_next(&scan, &view)) {
+        if (settle_one(&s, &view, out, e) < 0)
+            return -1;
+    }
+    buf_append_char(out, ']');
+    return out->overflowed ? 0 : 1;
+}
