@@ -1,0 +1,224 @@
+/* A head's control socket: bytes in both directions, frames out of them. */
+#include "base/fd.h"
+#include "loop/loop.h"
+#include "runtime/head_parts.h"
+#include "wire/json.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+enum {
+    /* Acks that a driver does not read pile up no further than this. */
+    UNREAD_MAX = 64 * 1024,
+    /* Frames longer than this are parsed by a worker thread: the loop serves others meanwhile. */
+    LONG_FRAME = 256 * 1024,
+};
+
+/* A long frame on its way through a worker thread. It outlives the head if that goes first. */
+struct head_work {
+    uv_work_t uv;
+    struct head *head; /* NULL: nobody waits any more */
+    char *payload;
+    size_t len;
+    json_t *frame;
+    struct err err;
+    bool is_bad;
+};
+
+void head_close_fds(struct head *head)
+{
+    for (size_t i = 0; i < ARRAY_LEN(head->out_fds); i++)
+        if (head->out_fds[i] >= 0)
+            close(take_fd(&head->out_fds[i]));
+}
+
+/* Nothing is read or sent any more. The socket stays open as long as the head: a driver that saw
+ * its end would leave in its own way, and the way a head ends is evidence. */
+void head_close_channel(struct head *head)
+{
+    loop_poll_close(take_ptr(head->poll), NULL);
+    head_close_fds(head);
+    frame_reader_free(&head->in);
+    buf_free(&head->out);
+    head->out_sent = 0;
+    if (head->work != NULL)
+        take_ptr(head->work)->head = NULL;
+}
+
+/* ---- what it is told ---------------------------------------------------------------------------
+ */
+
+void head_want_events(struct head *head)
+{
+    if (head->poll == NULL)
+        return;
+    int events = head->work == NULL ? LOOP_READ : 0;
+    if (head->out.len > head->out_sent)
+        events |= LOOP_WRITE;
+    loop_poll_want(head->poll, events);
+}
+
+static void parse_in_worker(uv_work_t *uv)
+{
+    struct head_work *work = CONTAINER_OF(uv, struct head_work, uv);
+    work->is_bad = json_read_object(work->payload, work->len, &work->frame, &work->err) < 0;
+}
+
+static void take_frames(struct head *head);
+
+static void parsed(uv_work_t *uv, int status)
+{
+    (void)status;
+    struct head_work *work = CONTAINER_OF(uv, struct head_work, uv);
+    struct head *head = work->head;
+    if (head != NULL) {
+        head_hold(head);
+        head->work = NULL;
+        if (work->is_bad)
+            head_break(head, work->err.message);
+        else
+            head_on_frame(head, work->frame);
+        take_frames(head);
+        head_want_events(head);
+        head_let_go(head);
+    }
+    json_decref(work->frame);
+    free(work->payload);
+    free(work);
+}
+
+static void parse_later(struct head *head, const char *payload, size_t len)
+{
+    struct head_work *work = mem_alloc(sizeof(*work));
+    work->head = head;
+    work->payload = mem_copy(payload, len);
+    work->len = len;
+    head->work = work;
+    uv_queue_work(head->loop, &work->uv, parse_in_worker, parsed);
+}
+
+static void parse_now(struct head *head, const char *payload, size_t len)
+{
+    struct err e;
+    _json_ json_t *frame = NULL;
+    if (json_read_object(payload, len, &frame, &e) < 0)
+        head_break(head, e.message);
+    else
+        head_on_frame(head, frame);
+}
+
+/* All that have arrived, up to one that a worker has to read first. */
+static void take_frames(struct head *head)
+{
+    while (head->poll != NULL && head->work == NULL) {
+        struct err e;
+        const char *payload;
+        size_t len;
+        int rc = frame_next(&head->in, &payload, &len, &e);
+        if (rc < 0)
+            head_break(head, e.message);
+        if (rc <= 0)
+            return;
+        if (len > LONG_FRAME)
+            parse_later(head, payload, len);
+        else
+            parse_now(head, payload, len);
+    }
+}
+
+/* Sends what it can now; the rest goes when the socket has room. False if the channel is gone. */
+bool head_flush(struct head *head)
+{
+    while (head->out.len > head->out_sent) {
+        size_t n_fds = (size_t)(head->out_fds[0] >= 0) + (head->out_fds[1] >= 0);
+        ssize_t n = fd_send(head->sock, head->out.data + head->out_sent,
+                            head->out.len - head->out_sent, head->out_fds, n_fds);
+        if (n == -EAGAIN)
+            return true;
+        if (n < 0)
+            return false;
+        head_close_fds(head);
+        head->out_sent += (size_t)n;
+    }
+    head->out_sent = 0;
+    if (head->out.cap > UNREAD_MAX)
+        buf_free(&head->out);
+    else
+        buf_clear(&head->out);
+    return true;
+}
+
+/* What arrives while no cell runs would be kept without a limit of time. */
+static void refuse_idle_talk(struct head *head)
+{
+    bool is_silent = head->state == HEAD_IDLE && !head->is_asked && !head->is_asked_declared &&
+                     head->n_forks == 0;
+    if (is_silent && head->work == NULL && frame_is_partial(&head->in))
+        head_break(head, "it spoke while no cell ran");
+}
+
+/* Only what walks in has a descriptor to give, and only before it says anything else. */
+static ssize_t fill(struct head *head)
+{
+    bool may_give =
+        head->state == HEAD_ENTERING && !head->is_copy && head->denied == NULL && head->given < 0;
+    return may_give ? frame_fill_with(&head->in, head->sock, &head->given)
+                    : frame_fill(&head->in, head->sock);
+}
+
+/* The copy's first byte is for the warden, who learns from it who the copy is. */
+static void on_first_byte(struct head *head)
+{
+    struct err e;
+    char byte;
+    ssize_t n = recv(head->sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (n < 0 && errno == EAGAIN)
+        return;
+    loop_poll_want(head->poll, 0);
+    if (n != 1)
+        err_set(&e, ERR_GONE, "the checkpoint did not wake");
+    if (n != 1 ||
+        warden_adopt(head->warden, head->room->jail, head->number, WARDEN_HEAD, head->sock, &e) < 0)
+        head_ended(head, &(struct head_end_facts){.how = HEAD_REFUSED, .text = e.message});
+}
+
+static void on_socket(void *context, int events)
+{
+    struct head *head = context;
+    head_hold(head);
+    if (head->state == HEAD_WAKING) {
+        on_first_byte(head);
+        head_let_go(head);
+        return;
+    }
+    if ((events & LOOP_WRITE) && !head_flush(head))
+        head_lose(head);
+    if ((events & LOOP_READ) && head->poll != NULL && head->work == NULL) {
+        ssize_t n = fill(head);
+        if (n > 0) {
+            take_frames(head);
+            refuse_idle_talk(head);
+        } else if (n != -EAGAIN) {
+            head_lose(head);
+        }
+    }
+    head_want_events(head);
+    head_let_go(head);
+}
+
+void head_open_channel(struct head *head)
+{
+    head->poll = loop_poll_new(head->loop, head->sock, on_socket, head);
+    loop_poll_want(head->poll, LOOP_READ);
+}
+
+/* Sends what was appended since `mark`. False if the channel is gone or the driver does not read.
+ */
+bool head_send(struct head *head, size_t mark)
+{
+    bool is_sent = frame_end(&head->out, mark) && head_flush(head) &&
+                   head->out.len - head->out_sent <= UNREAD_MAX;
+    if (is_sent)
+        head_want_events(head);
+    return is_sent;
+}

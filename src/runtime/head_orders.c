@@ -1,0 +1,208 @@
+/* What a head is told: cells and their input, checkpoints, saving and loading, questions. */
+#include "base/fd.h"
+#include "runtime/head_parts.h"
+#include "runtime/names.h"
+#include "wire/json.h"
+
+#include <assert.h>
+
+static const char *const unread = "the driver does not read its control socket";
+
+static int begin_request(struct head *head, struct err *e)
+{
+    assert(head->state == HEAD_IDLE);
+    return head->out.len > 0 ? err_set(e, ERR_INVALID, "%s", unread) : 0;
+}
+
+int head_setup(struct head *head, const char *cwd, const json_t *env, struct err *e)
+{
+    if (begin_request(head, e) < 0)
+        return -1;
+    size_t mark = frame_begin(&head->out);
+    struct json_out json = JSON_OUT(&head->out);
+    json_put_object(&json);
+    json_put_member_str(&json, "op", "setup");
+    json_put_key(&json, "cwd");
+    if (cwd != NULL)
+        json_put_str(&json, cwd);
+    else
+        json_put_null(&json);
+    json_put_key(&json, "env");
+    if (env != NULL) {
+        json_put_value(&json, env);
+    } else {
+        json_put_object(&json);
+        json_put_object_end(&json);
+    }
+    json_put_object_end(&json);
+    if (!frame_end(&head->out, mark) || !head_flush(head))
+        return err_set(e, ERR_INVALID, "the control socket was closed");
+    head->state = HEAD_SETTING;
+    head_want_events(head);
+    return 0;
+}
+
+static void write_cell(struct buf *out, const struct head_cell *cell)
+{
+    static const char *const names[] = {
+        [HEAD_NAMES_NONE] = NULL, [HEAD_NAMES_CHANGES] = "changes", [HEAD_NAMES_FULL] = "full"};
+    struct json_out json = JSON_OUT(out);
+    json_put_object(&json);
+    json_put_member_str(&json, "op", "exec");
+    json_put_member_int(&json, "id", (int64_t)cell->id);
+    if (names[cell->names] != NULL)
+        json_put_member_str(&json, "names", names[cell->names]);
+    if (cell->is_script)
+        json_put_member_bool(&json, "script", true);
+    json_put_member_text(&json, "code", cell->code, cell->len);
+    json_put_object_end(&json);
+}
+
+int head_run(struct head *head, const struct head_cell *cell, int out_fd, int err_fd, struct err *e)
+{
+    if (begin_request(head, e) < 0) {
+        close(out_fd);
+        close(err_fd);
+        return -1;
+    }
+    head->out_fds[0] = out_fd;
+    head->out_fds[1] = err_fd;
+    size_t mark = frame_begin(&head->out);
+    write_cell(&head->out, cell);
+    if (!frame_end(&head->out, mark) || !head_flush(head)) {
+        head_close_fds(head);
+        return err_set(e, ERR_INVALID, "the control socket was closed");
+    }
+    head->state = HEAD_RUNNING;
+    head->running_id = cell->id;
+    head_want_events(head);
+    return 0;
+}
+
+/* One frame with a descriptor for an idle driver. */
+static int send_with(struct head *head, size_t mark, int fd, struct err *e)
+{
+    head->out_fds[0] = fd;
+    if (!frame_end(&head->out, mark) || !head_flush(head)) {
+        head_close_fds(head);
+        return err_set(e, ERR_INVALID, "the control socket was closed");
+    }
+    head_want_events(head);
+    return 0;
+}
+
+static int begin_request_with(struct head *head, int fd, struct err *e)
+{
+    if (begin_request(head, e) == 0)
+        return 0;
+    close(fd);
+    return -1;
+}
+
+int head_checkpoint(struct head *head, uint64_t id, int sock, struct err *e)
+{
+    if (begin_request_with(head, sock, e) < 0)
+        return -1;
+    size_t mark = frame_begin(&head->out);
+    buf_printf(&head->out, "{\"op\":\"checkpoint\",\"id\":%llu}", (unsigned long long)id);
+    if (send_with(head, mark, sock, e) < 0)
+        return -1;
+    head->n_forks++;
+    return 0;
+}
+
+void head_write_save(struct buf *out, const struct head_save *save)
+{
+    static const char *const formats[] = {
+        [HEAD_SAVE_STATE] = "state", [HEAD_SAVE_NAMESPACE] = "namespace"};
+    buf_printf(out, "{\"op\":\"save\",\"id\":%llu,\"format\":\"%s\",\"max_bytes\":%llu%s}",
+               (unsigned long long)save->id, formats[save->format],
+               (unsigned long long)save->max_bytes, save->is_last ? ",\"last\":true" : "");
+}
+
+int head_save(struct head *head, const struct head_save *save, int sock, struct err *e)
+{
+    if (begin_request_with(head, sock, e) < 0)
+        return -1;
+    size_t mark = frame_begin(&head->out);
+    head_write_save(&head->out, save);
+    return send_with(head, mark, sock, e);
+}
+
+int head_load(struct head *head, uint64_t id, int fd, struct err *e)
+{
+    if (begin_request_with(head, fd, e) < 0)
+        return -1;
+    size_t mark = frame_begin(&head->out);
+    buf_printf(&head->out, "{\"op\":\"load\",\"id\":%llu}", (unsigned long long)id);
+    if (send_with(head, mark, fd, e) < 0)
+        return -1;
+    head->state = HEAD_LOADING;
+    return 0;
+}
+
+void head_rehearse(struct head *head)
+{
+    struct err ignored; /* who takes it will see */
+    if (begin_request(head, &ignored) < 0)
+        return;
+    size_t mark = frame_begin(&head->out);
+    buf_append_str(&head->out, "{\"op\":\"rehearse\"}");
+    head_send(head, mark);
+}
+
+void head_ack(struct head *head)
+{
+    if (head->state != HEAD_RUNNING)
+        return;
+    size_t mark = frame_begin(&head->out);
+    buf_printf(&head->out, "{\"op\":\"ack\",\"id\":%llu}", (unsigned long long)head->running_id);
+    if (!head_send(head, mark))
+        head_break(head, unread);
+}
+
+bool head_input(struct head *head, const char *text, size_t len)
+{
+    if (!head->awaits_input)
+        return false;
+    head->awaits_input = false;
+    size_t mark = frame_begin(&head->out);
+    struct json_out json = JSON_OUT(&head->out);
+    json_put_object(&json);
+    json_put_member_str(&json, "op", "input");
+    json_put_member_int(&json, "id", (int64_t)head->running_id);
+    if (text != NULL)
+        json_put_member_text(&json, "text", text, len);
+    else
+        json_put_member_bool(&json, "eof", true);
+    json_put_object_end(&json);
+    if (!frame_end(&head->out, mark) || !head_flush(head))
+        head_lose(head);
+    else
+        head_want_events(head);
+    return true;
+}
+
+int head_ask_names(struct head *head, unsigned max, struct err *e)
+{
+    if (begin_request(head, e) < 0)
+        return -1;
+    size_t mark = frame_begin(&head->out);
+    buf_printf(&head->out, "{\"op\":\"names\",\"max\":%u}", MIN(max, (unsigned)NAMES_MAX));
+    if (!head_send(head, mark))
+        return err_set(e, ERR_INVALID, "%s", unread);
+    head->is_asked = true;
+    return 0;
+}
+
+int head_ask_declarations(struct head *head, struct err *e)
+{
+    if (begin_request(head, e) < 0)
+        return -1;
+    size_t mark = frame_begin(&head->out);
+    buf_append_str(&head->out, "{\"op\":\"declarations\"}");
+    if (!head_send(head, mark))
+        return err_set(e, ERR_INVALID, "%s", unread);
+    head->is_asked_declared = true;
+    return 0;
+}

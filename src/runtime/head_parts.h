@@ -1,0 +1,32 @@
+/* What the files of a head share. head.c has its life, head_channel.c its socket, head_speech.c
+ * what it says and head_orders.c what it is told. */
+#pragma once
+
+#include "runtime/head.h"
+
+/* A callback may free the head while a function of ours still has it in hand. */
+void head_hold(struct head *head);
+void head_let_go(struct head *head);
+
+/* Tells its owner that it ended; afterwards nothing is read or sent. */
+void head_ended(struct head *head, const struct head_end_facts *facts);
+/* Nothing of the channel can be believed any more. */
+void head_break(struct head *head, const char *what);
+/* The channel was closed. */
+void head_lose(struct head *head);
+
+/* ---- the channel ----------------------------------------------------------------------------- */
+
+void head_open_channel(struct head *head); /* `sock` is there */
+void head_close_channel(struct head *head);
+void head_close_fds(struct head *head); /* those that were to be sent */
+void head_want_events(struct head *head);
+/* Sends what it can now; the rest goes when the socket has room. False if the channel is gone. */
+bool head_flush(struct head *head);
+/* Sends what was appended since `mark`. False if the channel is gone or the driver does not read.
+ */
+bool head_send(struct head *head, size_t mark);
+
+/* ---- what it says ---------------------------------------------------------------------------- */
+
+void head_on_frame(struct head *head, json_t *frame);

@@ -1,0 +1,322 @@
+/* What a head says: every frame is checked as if an enemy had written it. */
+#include "base/utf8.h"
+#include "runtime/declarations.h"
+#include "runtime/display.h"
+#include "runtime/head_parts.h"
+#include "runtime/names.h"
+
+enum {
+    PROMPT_MAX = 4 * 1024,
+    NOTE_MAX = 512, /* bytes of one text about what was lost */
+    NOTES_MAX = 64,
+    LOST_MAX = 128,
+    ERROR_NAME_MAX = 256,
+};
+
+/* ---- what it says ------------------------------------------------------------------------------
+ */
+
+static bool is_running(const struct head *head, const json_t *frame)
+{
+    const json_t *id = json_object_get(frame, "id");
+    return head->state == HEAD_RUNNING && json_is_integer(id) &&
+           (uint64_t)json_integer_value(id) == head->running_id;
+}
+
+static void on_entered(struct head *head, json_t *frame)
+{
+    (void)frame;
+    if (head->state != HEAD_ENTERING || head->is_copy || head->denied != NULL) {
+        head_break(head, "it said that it entered a second time");
+        return;
+    }
+    if (head->given >= 0)
+        head->denied = denials_new(head->loop, take_fd(&head->given));
+    if (head->denied != NULL)
+        denials_join(head->denied, head);
+}
+
+static void on_ready(struct head *head, json_t *frame)
+{
+    (void)frame;
+    if (head->state != HEAD_ENTERING || head->is_copy) {
+        head_break(head, "it said that it is ready a second time");
+        return;
+    }
+    head->state = HEAD_IDLE;
+    head->listener->on_ready(head, NULL);
+}
+
+/* A list of at most `max` objects whose members are short strings. */
+static bool is_list_of_texts(const json_t *list, size_t max)
+{
+    size_t i;
+    json_t *item;
+    if (!json_is_array(list) || json_array_size(list) > max)
+        return false;
+    json_array_foreach(list, i, item)
+    {
+        const char *name;
+        json_t *text;
+        if (!json_is_object(item) || json_object_size(item) > 4)
+            return false;
+        json_object_foreach(item, name, text)
+        {
+            if (strlen(name) > 32 || !json_is_string(text) || json_string_length(text) > NOTE_MAX)
+                return false;
+        }
+    }
+    return true;
+}
+
+static void on_woken(struct head *head, json_t *frame)
+{
+    const json_t *notes = json_object_get(frame, "notes");
+    if (head->state != HEAD_ENTERING || !head->is_copy) {
+        head_break(head, "it said that it woke without being asked");
+    } else if (!is_list_of_texts(notes, NOTES_MAX)) {
+        head_break(head, "it woke with notes that are none");
+    } else {
+        head->state = HEAD_IDLE;
+        head->listener->on_ready(head, notes);
+    }
+}
+
+static void on_forked(struct head *head, json_t *frame)
+{
+    const json_t *id = json_object_get(frame, "id"), *threads = json_object_get(frame, "threads");
+    const json_t *reason = json_object_get(frame, "reason");
+    if (head->n_forks == 0 || !json_is_integer(id)) {
+        head_break(head, "it spoke of a checkpoint that nobody asked for");
+        return;
+    }
+    head->n_forks--;
+    bool has_reason = json_is_string(reason) && json_string_length(reason) <= NOTE_MAX;
+    json_int_t n = json_integer_value(threads);
+    head->listener->on_forked(
+        head, &(struct head_fork){.id = (uint64_t)json_integer_value(id),
+                                  .is_forked = json_is_true(json_object_get(frame, "forked")),
+                                  .threads = n > 0 && n < 1000000 ? (unsigned)n : 0,
+                                  .reason = has_reason ? json_string_value(reason) : NULL});
+}
+
+static void on_loaded(struct head *head, json_t *frame)
+{
+    const json_t *message = json_object_get(frame, "message");
+    bool is_sound = json_is_integer(json_object_get(frame, "restored")) &&
+                    is_list_of_texts(json_object_get(frame, "lost"), LOST_MAX) &&
+                    (message == NULL || json_is_null(message) ||
+                     (json_is_string(message) && json_string_length(message) <= NOTE_MAX));
+    if (head->state != HEAD_LOADING) {
+        head_break(head, "it said that it loaded without being asked");
+    } else if (!is_sound) {
+        head_break(head, "a report of what was loaded that is none");
+    } else {
+        head->state = HEAD_IDLE;
+        head->listener->on_loaded(head, frame);
+    }
+}
+
+static void on_fatal(struct head *head, json_t *frame)
+{
+    const char *message = json_string_value(json_object_get(frame, "message"));
+    bool is_starting = head->state == HEAD_ENTERING || head->state == HEAD_SETTING;
+    if (!is_starting || message == NULL) {
+        head_break(head, "a failure to start was reported after the start");
+        return;
+    }
+    char text[256];
+    snprintf(text, sizeof(text), "the driver could not start: %s", message);
+    head_ended(head, &(struct head_end_facts){.how = HEAD_REFUSED, .text = text});
+}
+
+static void on_set(struct head *head, json_t *frame)
+{
+    (void)frame;
+    if (head->state != HEAD_SETTING) {
+        head_break(head, "it said that it is set up without being asked");
+        return;
+    }
+    head->state = HEAD_IDLE;
+    head->listener->on_set(head);
+}
+
+static void on_display(struct head *head, json_t *frame)
+{
+    struct err e;
+    json_t *output = json_object_get(frame, "output");
+    bool is_update = json_is_true(json_object_get(frame, "update"));
+    if (!is_running(head, frame))
+        head_break(head, "an output for a cell that does not run");
+    else if (display_check(output, &e) < 0)
+        head_break(head, e.message);
+    else if (is_update && json_object_get(output, "display_id") == NULL)
+        head_break(head, "an update of an output without a display_id");
+    else
+        head->listener->on_display(head, output, is_update);
+}
+
+static void on_clear(struct head *head, json_t *frame)
+{
+    const json_t *waits = json_object_get(frame, "wait");
+    if (!is_running(head, frame))
+        head_break(head, "it cleared the outputs of a cell that does not run");
+    else if (waits != NULL && !json_is_boolean(waits))
+        head_break(head, "it cleared outputs, and whether at once is unclear");
+    else
+        head->listener->on_clear(head, json_is_true(waits));
+}
+
+static void on_input(struct head *head, json_t *frame)
+{
+    const json_t *prompt = json_object_get(frame, "prompt");
+    if (!is_running(head, frame)) {
+        head_break(head, "a question of a cell that does not run");
+    } else if (!json_is_string(prompt) || json_string_length(prompt) > PROMPT_MAX) {
+        head_break(head, "a question without a prompt, or with one that is too long");
+    } else {
+        struct head_prompt ask = {.text = json_string_value(prompt),
+                                  .len = json_string_length(prompt),
+                                  .is_password = json_is_true(json_object_get(frame, "password"))};
+        head->awaits_input = true;
+        head->listener->on_input(head, &ask);
+    }
+}
+
+static void on_names(struct head *head, json_t *frame)
+{
+    struct err e;
+    json_t *names = json_object_get(frame, "names");
+    if (!head->is_asked) {
+        head_break(head, "a list of names that nobody asked for");
+    } else if (names_check(names, &e) < 0) {
+        head_break(head, e.message);
+    } else {
+        head->is_asked = false;
+        head->listener->on_names(head, names);
+    }
+}
+
+static void on_declared(struct head *head, json_t *frame)
+{
+    struct err e;
+    if (!head->is_asked_declared) {
+        head_break(head, "declarations that nobody asked for");
+    } else if (declarations_check(frame, &e) < 0) {
+        head_break(head, e.message);
+    } else {
+        head->is_asked_declared = false;
+        head->listener->on_declared(head, frame);
+    }
+}
+
+/* A name is shown as it is, whatever the answer's budget. */
+static void cut_name(json_t *error)
+{
+    const json_t *name = json_object_get(error, "name");
+    if (json_string_length(name) <= ERROR_NAME_MAX)
+        return;
+    const char *text = json_string_value(name);
+    size_t len = utf8_valid_prefix(text, ERROR_NAME_MAX);
+    json_object_set_new(error, "name", json_stringn_nocheck(text, len));
+}
+
+static bool is_error(const json_t *error)
+{
+    const json_t *traceback = json_object_get(error, "traceback");
+    const json_t *line = json_object_get(error, "line");
+    const json_t *column = json_object_get(error, "column");
+    return json_is_string(json_object_get(error, "name")) &&
+           json_is_string(json_object_get(error, "message")) &&
+           (traceback == NULL || json_is_string(traceback) || json_is_null(traceback)) &&
+           (line == NULL || json_is_integer(line) || json_is_null(line)) &&
+           (column == NULL || json_is_integer(column) || json_is_null(column));
+}
+
+static int read_last_status(const json_t *frame, struct head_verdict *verdict, struct err *e)
+{
+    const json_t *status = json_object_get(frame, "last_status");
+    if (status == NULL)
+        return 0;
+    json_int_t value = json_integer_value(status);
+    if (!json_is_integer(status) || value < 0 || value > 255)
+        return err_set(e, ERR_INVALID, "a last status that no command can have");
+    verdict->has_last_status = true;
+    verdict->last_status = (int)value;
+    return 0;
+}
+
+static int read_verdict(json_t *frame, struct head_verdict *verdict, struct err *e)
+{
+    static const char *const statuses[] = {
+        [HEAD_OK] = "ok", [HEAD_ERROR] = "error", [HEAD_INTERRUPTED] = "interrupted"};
+    const char *status = json_string_value(json_object_get(frame, "status"));
+    size_t i = 0;
+    while (i < ARRAY_LEN(statuses) && (status == NULL || strcmp(statuses[i], status) != 0))
+        i++;
+    if (i == ARRAY_LEN(statuses))
+        return err_set(e, ERR_INVALID, "a verdict without a known status");
+    verdict->status = (enum head_status)i;
+
+    verdict->value = json_object_get(frame, "value");
+    if (json_is_null(verdict->value))
+        verdict->value = NULL;
+    if (verdict->value != NULL && display_check(verdict->value, e) < 0)
+        return -1;
+    verdict->error = json_object_get(frame, "error");
+    if (json_is_null(verdict->error))
+        verdict->error = NULL;
+    if (verdict->error != NULL && !is_error(verdict->error))
+        return err_set(e, ERR_INVALID, "an error whose members have the wrong types");
+    cut_name(verdict->error);
+    verdict->names = json_object_get(frame, "names");
+    if (verdict->names != NULL && names_check(verdict->names, e) < 0)
+        return -1;
+    return read_last_status(frame, verdict, e);
+}
+
+static void on_done(struct head *head, json_t *frame)
+{
+    struct err e;
+    struct head_verdict verdict = {0};
+    if (!is_running(head, frame)) {
+        head_break(head, "a verdict on a cell that does not run");
+    } else if (read_verdict(frame, &verdict, &e) < 0) {
+        head_break(head, e.message);
+    } else {
+        head->state = HEAD_IDLE;
+        head->running_id = 0;
+        head->awaits_input = false;
+        head->listener->on_done(head, &verdict);
+    }
+}
+
+void head_on_frame(struct head *head, json_t *frame)
+{
+    static const struct {
+        const char *ev;
+        void (*take)(struct head *head, json_t *frame);
+    } events[] = {
+        {"done", on_done},
+        {"checkpoint", on_forked},
+        {"display", on_display},
+        {"input", on_input},
+        {"names", on_names},
+        {"ready", on_ready},
+        {"set", on_set},
+        {"entered", on_entered},
+        {"woken", on_woken},
+        {"fatal", on_fatal},
+        {"loaded", on_loaded},
+        {"clear", on_clear},
+        {"declarations", on_declared},
+    };
+    const char *ev = json_string_value(json_object_get(frame, "ev"));
+    for (size_t i = 0; ev != NULL && i < ARRAY_LEN(events); i++) {
+        if (strcmp(events[i].ev, ev) == 0) {
+            events[i].take(head, frame);
+            return;
+        }
+    }
+    head_break(head, "a frame of no known kind");
+}
