@@ -123,9 +123,6 @@ void head_watch(struct head *head, bool is_busy)
     room_watch(head->room);
 }
 
-/* ---- its life ----------------------------------------------------------------------------------
- */
-
 void head_describe_end(const struct head_end_facts *facts, char *out, size_t size)
 {
     if (facts->how != HEAD_EXITED)

@@ -45,9 +45,6 @@ void head_close_channel(struct head *head)
         take_ptr(head->work)->head = NULL;
 }
 
-/* ---- what it is told ---------------------------------------------------------------------------
- */
-
 void head_want_events(struct head *head)
 {
     if (head->poll == NULL)

@@ -13,9 +13,6 @@ enum {
     ERROR_NAME_MAX = 256,
 };
 
-/* ---- what it says ------------------------------------------------------------------------------
- */
-
 static bool is_running(const struct head *head, const json_t *frame)
 {
     const json_t *id = json_object_get(frame, "id");
