@@ -3,6 +3,7 @@
 Every test that uses `daemon` runs against a daemon started by root and against one started by an
 ordinary user (when the tests run as root; else only as that user). Some marks change this:
   one_mode           what is shown does not depend on who started the daemon
+  each_mode          in a file that is one_mode: both, unless the build is sanitized
   needs_root(reason) root only: an ordinary user may not set this limit
   semantics          what is shown is the interpreter's doing: all of it runs once, and a sample in
                      the other mode (unless both_modes) and against a sanitized build, which has no
@@ -31,6 +32,7 @@ SAMPLE = 8  # one in so many
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "one_mode: the same whoever started the daemon")
+    config.addinivalue_line("markers", "each_mode: in both, though the file is one_mode")
     config.addinivalue_line("markers", "needs_root(reason): only a daemon of root can do this")
     config.addinivalue_line("markers", "needs_user(reason): only for a daemon of an ordinary user")
     config.addinivalue_line("markers", "brief: one mode is enough for a sanitized build")
@@ -54,7 +56,9 @@ def is_redundant(item):
         return False
     if mode == "user" and IS_ROOT:
         is_brief = IS_SANITIZED and item.get_closest_marker("brief")
-        return bool(needs_root or item.get_closest_marker("one_mode") or is_brief)
+        is_each = not IS_SANITIZED and item.get_closest_marker("each_mode")
+        is_one = item.get_closest_marker("one_mode") and not is_each
+        return bool(needs_root or is_one or is_brief)
     return mode == "root" and bool(item.get_closest_marker("needs_user"))
 
 
@@ -127,6 +131,16 @@ def launcher(mode, request, cella, tmp_path_factory):
     user, binary = request.getfixturevalue("account")
     directory = pathlib.Path(user.pw_dir) if user else tmp_path_factory.mktemp("daemons")
     return Launcher(binary, user, directory)
+
+
+@pytest.fixture
+def folder(launcher):
+    """An empty directory of the daemon's user."""
+    path = launcher.new_data()
+    path.mkdir()
+    if launcher.user:
+        os.chown(path, launcher.user.pw_uid, launcher.user.pw_gid)
+    return path
 
 
 @pytest.fixture

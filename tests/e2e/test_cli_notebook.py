@@ -9,7 +9,7 @@ import pytest
 
 from harness.shell import Shell
 
-pytestmark = [pytest.mark.one_mode, pytest.mark.brief]
+pytestmark = pytest.mark.brief
 
 
 class Books(Shell):
@@ -33,8 +33,8 @@ class Books(Shell):
 
 
 @pytest.fixture
-def books(daemon, tmp_path):
-    return Books(daemon, tmp_path)
+def books(daemon, folder):
+    return Books(daemon, folder)
 
 
 @pytest.fixture

@@ -48,8 +48,8 @@ class Runner(Shell):
 
 
 @pytest.fixture
-def runner(daemon, tmp_path):
-    return Runner(daemon, tmp_path)
+def runner(daemon, folder):
+    return Runner(daemon, folder)
 
 
 def tagged(source, *tags):
@@ -67,6 +67,7 @@ def text(cell):
 # what is collected
 
 
+@pytest.mark.each_mode
 def test_every_output_is_in_its_place(runner):
     made = runner.run([
         v4.new_markdown_cell("# Title"),
@@ -154,6 +155,7 @@ def test_a_failure_ends_the_run_and_is_told(runner):
     assert "2 of 3 code cells ran" in runner.done.stderr and runner.done.stdout == ""
 
 
+@pytest.mark.each_mode
 def test_errors_can_be_allowed(runner):
     made = runner.run(["1/0", "print('on')"], "--allow-errors")
     assert text(made.cells[1]) == "on\n" and "1 failed" in runner.done.stdout
@@ -215,6 +217,7 @@ def test_a_language_that_cella_does_not_run(runner):
 # parameters
 
 
+@pytest.mark.each_mode
 def test_parameters_go_behind_the_defaults(runner):
     cells = ["first = 1", tagged("a = 1\nb = 2\nc = 'x'", "parameters"), "print([a, b, c])"]
     options = ["-p", "a", "-2.5", "-p", "b", "[1, null, true, {\"k\": 0.1}]", "-r", "c", "007"]
@@ -244,6 +247,7 @@ JAVASCRIPT = {"kernelspec": {"name": "javascript", "display_name": "JS", "langua
 BASH = {"kernelspec": {"name": "bash", "display_name": "Bash", "language": "bash"}}
 
 
+@pytest.mark.each_mode
 def test_node(runner):
     value = {"k": [1, None, True, "it's \u2028\n"], "__proto__": 5}
     made = runner.run([tagged("let x = 1;", "parameters"), "console.log(JSON.stringify(x))",
@@ -260,6 +264,7 @@ def test_a_parameter_of_node_is_declared_again(runner, keyword):
     assert made.cells[2].outputs[0].data["text/plain"] == "2"
 
 
+@pytest.mark.each_mode
 def test_bash(runner):
     made = runner.run([tagged("x=1", "parameters"), "echo \"$x|${l[1]}|${m[b c]}|$n|$z|\""],
                       "-p", "x", "it's $HOME `id`", "-p", "l", "[1, \"a b\"]",
@@ -286,6 +291,7 @@ def test_a_script_with_cells(runner):
     assert text(runner.read("sh.ipynb").cells[0]) == "42\n"
 
 
+@pytest.mark.each_mode
 def test_standard_streams_pages_and_its_own_place(runner):
     name = runner.write(["print('hello')"])
     source = (runner.folder / name).read_text()
@@ -303,6 +309,7 @@ def test_another_language_than_the_notebook_says(runner):
     assert text(made.cells[0]) == "2\n" and made.metadata.kernelspec.name == "javascript"
 
 
+@pytest.mark.each_mode
 def test_the_session_ends_unless_it_is_kept(runner, client):
     before = {s.session_id for s in client.sessions()}
     runner.run(["x = 41"])
@@ -345,6 +352,7 @@ def has_run(runner, n, name="out.ipynb"):
 SLOW = ["print('first')", "print('second')", "import time\ntime.sleep(60)"]
 
 
+@pytest.mark.each_mode
 def test_a_kill_leaves_what_ran(runner):
     runner.write(SLOW)
     process = runner.start("run", "in.ipynb", "-o", "out.ipynb")
@@ -355,6 +363,7 @@ def test_a_kill_leaves_what_ran(runner):
     assert not list(runner.folder.glob("*~"))
 
 
+@pytest.mark.each_mode
 def test_ctrl_c_interrupts_the_cell_and_ends_the_run(runner):
     runner.write(SLOW)
     process = runner.start("run", "in.ipynb", "-o", "out.ipynb")

@@ -47,14 +47,12 @@ def test_a_definition_can_be_replayed_in_another_session(spawn_runtime, runtime)
     assert "42" in answer["stdout"] + (answer["value"] or {}).get("text", "")
 
 
-@pytest.mark.one_mode
 def test_imports_are_told_with_the_names_that_they_bind(spawn):
     session = spawn()
     session.exec(DEFINE["python"])
     assert declarations(session)["imports"] == ["import math", "from json import dumps as d"]
 
 
-@pytest.mark.one_mode
 def test_what_a_save_lost_is_told_with_advice(spawn):
     session = spawn()
     session.exec("import threading\nbox = {'lock': threading.Lock()}\nf = open('/dev/null')")
@@ -67,7 +65,6 @@ def test_what_a_save_lost_is_told_with_advice(spawn):
     assert all(one["type"] and one["name"] in one["advice"] for one in told["lost"])
 
 
-@pytest.mark.one_mode
 def test_a_busy_session_is_not_asked(spawn):
     session = spawn()
     session.exec("input()", yield_ms=50)
@@ -76,7 +73,6 @@ def test_a_busy_session_is_not_asked(spawn):
     session.interrupt()
 
 
-@pytest.mark.one_mode
 def test_a_notebook_tells_what_its_session_declared(spawn):
     session = spawn()
     session.exec(DEFINE["python"])
@@ -87,7 +83,6 @@ def test_a_notebook_tells_what_its_session_declared(spawn):
     assert refused.status == 409 and "no session runs" in refused.message
 
 
-@pytest.mark.one_mode
 def test_code_that_hides_its_types_breaks_nothing(spawn):
     session = spawn()
     session.exec(

@@ -88,7 +88,6 @@ def idat(data):
     return found
 
 
-@pytest.mark.one_mode
 def test_what_a_client_has_is_not_sent_again(artist):
     (image,) = shown(artist, "display(Image(png(300, 200)))")
     tags = set()
@@ -104,7 +103,6 @@ def test_what_a_client_has_is_not_sent_again(artist):
     assert len(tags) == 2
 
 
-@pytest.mark.one_mode
 def test_images_of_a_cell_are_counted(artist):
     first, second = shown(artist, "display(Image(png(10, 10))); display(Image(png(20, 20)))")
     assert first["url"].endswith("/images/0") and second["url"].endswith("/images/1")
@@ -113,7 +111,6 @@ def test_images_of_a_cell_are_counted(artist):
     assert refused.status == 404 and refused.advice
 
 
-@pytest.mark.one_mode
 def test_references_are_resolved(artist):
     (image,) = shown(artist, "display(Image(png(300, 200)))")
     base = f"/v1/notebooks/{artist.id}/reference"
@@ -126,7 +123,6 @@ def test_references_are_resolved(artist):
         assert artist.client.call("GET", f"{base}?uri={short}") == told
 
 
-@pytest.mark.one_mode
 def test_references_give_the_data_at_the_size_asked_for(artist):
     (image,) = shown(artist, "display(Image(png(300, 200)))")
     base = f"/v1/notebooks/{artist.id}/reference?uri={image['ref']}"
@@ -139,7 +135,6 @@ def test_references_give_the_data_at_the_size_asked_for(artist):
     assert fetch(artist, small["url"]).body == data
 
 
-@pytest.mark.one_mode
 @pytest.mark.parametrize("uri", [
     "x", "notebook://", "notebook://cell/0", "notebook://cell/0/image/",
     "notebook://cell/0/image/x", "notebook://cell/0/image/0/1/2", "notebook://cell//image/0",
@@ -151,7 +146,6 @@ def test_what_is_no_reference_is_refused(artist, uri):
     assert refused.status == 400 and refused.advice
 
 
-@pytest.mark.one_mode
 def test_svg_is_sent_as_it_is_and_cannot_do_harm(artist):
     text = "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"
     (image,) = shown(artist, f"display(SVG({text!r} + '<!-- ' + 'x' * 4000 + ' -->'))")
@@ -164,7 +158,6 @@ def test_svg_is_sent_as_it_is_and_cannot_do_harm(artist):
     assert refused.status == 400 and "only PNG is scaled" in refused.message
 
 
-@pytest.mark.one_mode
 @pytest.mark.parametrize("change", [
     "data[:-40]",                                   # cut off
     "data[:60] + bytes(100) + data[160:]",          # damaged
@@ -183,7 +176,6 @@ def test_damaged_pictures_cost_nobody_anything(artist, change):
     assert artist.exec("1 + 1")["value"]["text"] == "2"
 
 
-@pytest.mark.one_mode
 def test_many_ask_at_once(artist):
     (image,) = shown(artist, "display(Image(png(2000, 1500)))")
     connections = [artist.client.new_connection() for _ in range(20)]
@@ -197,7 +189,6 @@ def test_many_ask_at_once(artist):
         connection.close()
 
 
-@pytest.mark.one_mode
 def test_nobody_waits_for_those_who_went_away(artist):
     (image,) = shown(artist, "display(Image(png(4000, 4000)))")
     for n in range(60):
@@ -210,7 +201,6 @@ def test_nobody_waits_for_those_who_went_away(artist):
     assert reply.status == 200
 
 
-@pytest.mark.one_mode
 def test_images_go_with_their_cell(artist):
     (image,) = shown(artist, "display(Image(png(30, 30)))")
     artist.client.call("DELETE", image["url"].rpartition("/images/")[0])

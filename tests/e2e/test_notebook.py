@@ -126,6 +126,7 @@ def test_long_output_is_kept_head_and_tail(session):
     assert len(output["text"]) <= 1024 * 1024 + 64
 
 
+@pytest.mark.each_mode
 def test_other_runtimes_are_recorded_too(spawn_runtime):
     for runtime, code in (("bash", "echo hi"), ("node", "console.log('hi')")):
         session = spawn_runtime(runtime)
@@ -402,6 +403,7 @@ def fill(notebook, *sources):
     return [notebook.add(source) for source in sources]
 
 
+@pytest.mark.each_mode
 def test_all_cells_run_in_order(notebook):
     ids = fill(notebook, "x = [1]", "x.append(2)", "x")
     notebook.add("# text", kind="markdown", at=1)
@@ -476,6 +478,7 @@ def test_an_empty_notebook_runs(notebook):
     assert notebook.run_range().ran == 0
 
 
+@pytest.mark.each_mode
 def test_reset_forgets_variables_and_keeps_the_rest(notebook):
     notebook.add("x = 1; open('kept', 'w').write('file')", run=True)
     answer = notebook.call("POST", "/reset", {})
@@ -611,6 +614,7 @@ def test_a_notebook_without_a_session_is_edited_and_runs_again(client, spawn):
     assert notebook.info().state in ("idle", "busy")
 
 
+@pytest.mark.each_mode
 def test_a_session_that_died_leaves_its_notebook(spawn):
     session = spawn(checkpoints="off", durable="off")
     session.exec("x = 1")
@@ -888,6 +892,7 @@ def send_and_leave(client, chance, method, path, body=None):
 # The documentation.
 
 
+@pytest.mark.each_mode
 def test_what_the_documentation_says_to_type(daemon, tmp_path):
     text = (pathlib.Path(__file__).parents[2] / "docs" / "NOTEBOOKS.md").read_text()
     (script,) = [block for block in re.findall(r"^```sh\n(.*?)^```$", text, re.M | re.S)

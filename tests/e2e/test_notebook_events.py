@@ -113,6 +113,7 @@ def replay(events):
     return order
 
 
+@pytest.mark.each_mode
 def test_two_clients_see_each_others_cells_in_order(notebook):
     """Both write at once; both see the same events, and from them the notebook as it is."""
     watchers = [Watcher(notebook) for _ in range(2)]

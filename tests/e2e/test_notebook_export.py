@@ -90,6 +90,7 @@ def normal(notebook):
 # In.
 
 
+@pytest.mark.each_mode
 def test_a_notebook_of_jupyters(load):
     notebook = load(json.dumps(sample()), title="Mine")
     assert (notebook.answer.title, notebook.answer.cell_count) == ("Mine", 4)
@@ -117,6 +118,7 @@ def test_images_come_in_as_references(load):
     assert image["bytes"] == len(base64.b64decode(PNG))
 
 
+@pytest.mark.each_mode
 def test_it_runs(load):
     made = v4.new_notebook()
     made.cells = [v4.new_code_cell("x = 40"), v4.new_markdown_cell("and"),
@@ -250,6 +252,7 @@ def full(session):
     return notebook
 
 
+@pytest.mark.each_mode
 def test_ipynb(full):
     made = ipynb(full)
     assert [c.cell_type for c in made.cells] == ["markdown", *["code"] * 5, "raw"]
@@ -288,6 +291,7 @@ def test_ipynb_is_what_comes_without_a_format(full):
     assert reply.json["nbformat"] == 4
 
 
+@pytest.mark.each_mode
 def test_html(full):
     page = full.export("html").body.decode()
     assert page.lstrip().lower().startswith("<!doctype html>")
@@ -307,6 +311,7 @@ def test_script(full):
     assert "# %%" in text and "print('said')" in text and "# # Title" in text
 
 
+@pytest.mark.each_mode
 def test_cells_json(full, load):
     made = Result(json.loads(full.export("cells-json").body))
     text = json.dumps(made)

@@ -213,6 +213,7 @@ def test_names_of_members_count_against_the_budget(session):
     assert len(str(result)) < 100_000
 
 
+@pytest.mark.each_mode
 def test_an_update_of_many_displays_stays_bounded(session, book):
     session.exec(FRAMES)
     session.exec(

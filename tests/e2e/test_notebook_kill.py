@@ -30,6 +30,7 @@ def place(launch):
     return lambda: launch(data=data, config=MIN)
 
 
+@pytest.mark.each_mode
 def test_old_notebooks_open_again_with_their_outputs(place):
     daemon = place()
     session = daemon.client.spawn("min")
@@ -57,6 +58,7 @@ def test_old_notebooks_open_again_with_their_outputs(place):
     daemon.stop()
 
 
+@pytest.mark.each_mode
 def test_an_old_notebook_is_reset_before_it_runs(place):
     daemon = place()
     session = daemon.client.spawn("min")
@@ -77,6 +79,7 @@ def test_an_old_notebook_is_reset_before_it_runs(place):
     daemon.stop()
 
 
+@pytest.mark.each_mode
 def test_a_notebook_without_a_session_runs_again_after_a_restart(place):
     daemon = place()
     session = daemon.client.spawn("min", env={"GIVEN": "yes"})
@@ -130,6 +133,7 @@ def test_what_was_answered_is_there_after_kill_9(place):
     daemon.stop()
 
 
+@pytest.mark.each_mode
 def test_the_running_cell_is_marked_as_lost(place):
     daemon = place()
     session = daemon.client.spawn("min")
@@ -238,6 +242,7 @@ class Writer:
         self.unsure.clear()
 
 
+@pytest.mark.each_mode
 def test_kill_9_in_the_middle_of_anything_leaves_it_readable(place):
     rounds = int(os.environ.get("CELLA_CRASH_ROUNDS", "1")) * 6
     chance = random.Random(os.environ.get("CELLA_SEED", "1"))

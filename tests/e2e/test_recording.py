@@ -46,6 +46,7 @@ def kinds(cell):
 # Cells.
 
 
+@pytest.mark.each_mode
 def test_each_exec_is_a_cell_and_its_answer_says_which(session, book):
     answers = [session.exec(code) for code in ("a = 1", "a + 1", "1 / 0")]
     assert [answer.cell_number for answer in answers] == [0, 1, 2]
@@ -57,6 +58,7 @@ def test_each_exec_is_a_cell_and_its_answer_says_which(session, book):
     assert cells[2]["outputs"][0]["name"] == "ZeroDivisionError"
 
 
+@pytest.mark.each_mode
 def test_outputs_stand_in_the_order_in_which_they_came(session, book):
     session.exec(
         """
@@ -108,6 +110,7 @@ def test_a_running_cell_is_seen_with_what_it_wrote_so_far(session, book):
     wait_for(lambda: book.cells()[0].state == "interrupted")
 
 
+@pytest.mark.each_mode
 def test_a_cell_that_ends_its_interpreter_is_recorded(session, book):
     session.exec("print('words', flush=True); import os; os._exit(3)")
     (cell,) = book.cells(outputs=True)
@@ -214,6 +217,7 @@ def test_it_goes_with_its_session_unless_it_is_to_stay(client):
                 Notebook(client, session.id).cells()
 
 
+@pytest.mark.each_mode
 def test_a_notebook_without_a_session_gets_one_when_a_cell_runs(client):
     session = client.spawn()
     session.exec("y = 5; open('f', 'w').write('x'); y")
@@ -226,6 +230,7 @@ def test_a_notebook_without_a_session_gets_one_when_a_cell_runs(client):
     client.call("DELETE", session.path)
 
 
+@pytest.mark.each_mode
 def test_branches_have_notebooks_of_their_own(session, client, book):
     session.exec("z = 1")
     made = client.call("POST", f"{session.path}/branch", {})
@@ -237,31 +242,9 @@ def test_branches_have_notebooks_of_their_own(session, client, book):
     client.request("DELETE", f"/v1/sessions/{branch}")
 
 
-def test_beyond_its_limit_cells_run_unrecorded(launch):
-    daemon = launch(config="notebook: {max_cells: 3, max_output_kb: 1}\n")
-    session = daemon.client.spawn()
-    answers = [session.exec(f"print('x' * 3000); {n}") for n in range(5)]
-    assert [a.get("cell_number") for a in answers] == [0, 1, 2, None, None]
-    assert "has its 3 cells" in answers[3]["unrecorded"] and answers[4].status == "ok"
-    cells = Notebook(daemon.client, session.id).cells(outputs=True)
-    assert len(cells) == 3 and cells[0]["outputs"][0]["omitted"] > 1500
-
-
-def test_what_was_answered_is_there_after_kill_9(launch):
-    daemon = launch()
-    session = daemon.client.spawn()
-    for n in range(20):
-        session.exec(f"print({n})")
-    session.exec("import time; time.sleep(60)", yield_ms=100)
-    daemon.kill()
-    again = launch(data=daemon.data)
-    cells = Notebook(again.client, session.id).cells(outputs=True)
-    assert [c["outputs"][0]["text"] for c in cells[:20]] == [f"{n}\n" for n in range(20)]
-    assert cells[20].state == "died" and cells[20]["outputs"][-1]["name"] == "Lost"
-
-
+@pytest.mark.each_mode
 def test_cells_json_is_kept_current(launch):
-    daemon = launch(config="notebook: {cells_json: true}\n")
+    daemon = launch(config="default_profile: min\nnotebook: {cells_json: true}\n")
     session = daemon.client.spawn()
     session.exec("print('first')")
     session.exec("2")
@@ -278,6 +261,7 @@ def test_cells_json_is_kept_current(launch):
 # Images.
 
 
+@pytest.mark.each_mode
 def test_images_are_references_and_their_data_can_be_had(session, client, book):
     session.exec(PNG)
     answer = session.exec("display(Picture(1)); Picture(2)")
@@ -294,6 +278,7 @@ def test_images_are_references_and_their_data_can_be_had(session, client, book):
     assert [output["ref"] for output in cell["outputs"]] == [shown["ref"], answer["value"]["ref"]]
 
 
+@pytest.mark.each_mode
 def test_images_can_be_asked_for_inline(session):
     session.exec(PNG)
     answer = session.exec("display(Picture(1)); Picture(2)", images="inline")
@@ -326,6 +311,7 @@ def test_a_session_that_ends_while_an_image_is_kept(client):
     assert client.call("GET", "/health")
 
 
+@pytest.mark.each_mode
 def test_svg_is_kept_like_images(session, client):
     answer = session.exec(
         """
