@@ -320,6 +320,16 @@ def test_the_session_ends_unless_it_is_kept(runner, client):
     runner("kill", session_id, check=0)
 
 
+@pytest.mark.each_mode
+def test_files_beside_it_are_not_there_and_those_of_a_session_can_be(runner, session):
+    (runner.folder / "beside.txt").write_text("host")
+    session.exec("open('data.txt', 'w').write('from the session')")
+    cells = ["import os; print(os.path.exists('beside.txt'), os.path.exists('data.txt'))"]
+    assert text(runner.run(cells).cells[0]) == "False False\n"
+    assert text(runner.run(cells, "--join", session.id).cells[0]) == "False True\n"
+    assert session.value("1 + 1") == "2"  # the run ends, who was joined does not
+
+
 @pytest.mark.skipif(not shutil.which("jupyter"), reason="jupyter-nbconvert is not installed")
 def test_nbconvert_opens_what_came_out(runner):
     runner.run([v4.new_markdown_cell("# T"), "print('there it is')\nplt.plot([1]); plt.show()",

@@ -94,3 +94,23 @@ def test_code_that_hides_its_types_breaks_nothing(spawn):
     )
     assert declarations(session)["as_of"] == 1
     assert session.exec("1 + 1")["value"]["text"] == "2"
+
+
+def test_a_suspended_session_is_not_asked(launch):
+    daemon = launch(config="default_profile: min\n")
+    session = daemon.client.spawn()
+    session.exec("x = 1", durable=True)
+    daemon.stop()
+    daemon = launch(data=daemon.data, config="default_profile: min\n")
+    refused = refusal(daemon.client, f"{session.path}/declarations")
+    assert refused.status == 409 and "suspended" in refused.message
+
+
+def test_long_lists_are_cut_and_say_so(spawn):
+    session = spawn()
+    session.exec("\n".join(f"def f{n}(): pass" for n in range(1100)))
+    told = declarations(session)
+    assert len(told["definitions"]) == 1000 and told["more"] is True
+    session.exec("for n in range(200, 1100): del globals()[f'f{n}']")
+    told = declarations(session)
+    assert len(told["definitions"]) == 200 and not told.get("more")

@@ -205,3 +205,23 @@ def test_images_go_with_their_cell(artist):
     (image,) = shown(artist, "display(Image(png(30, 30)))")
     artist.client.call("DELETE", image["url"].rpartition("/images/")[0])
     assert refusal(artist, image["url"]).status == 404
+
+
+LARGE = """
+def large(side):
+    def chunk(kind, data):
+        checksum = zlib.crc32(kind + data)
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", checksum)
+    header = struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)  # a bit each
+    rows = bytes(1 + (side + 7) // 8) * side
+    return (b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows))
+            + chunk(b"IEND", b""))
+"""
+
+
+@pytest.mark.parametrize("side, status", [(8000, 200), (8300, 413)])
+def test_pictures_of_too_many_pixels_are_not_scaled(artist, side, status):
+    artist.exec(LARGE)
+    (image,) = shown(artist, f"display(Image(large({side})))")
+    assert fetch(artist, image["url"] + "?width=10").status == status
+    assert fetch(artist, image["url"]).status == 200

@@ -2,6 +2,8 @@
 
 import base64
 import io
+import pathlib
+import re
 import zipfile
 
 import pytest
@@ -91,3 +93,86 @@ def test_undo_takes_a_command_back(session, eventually):
     eventually(is_at_rest)
     session.client.call("POST", session.path + "/undo", {})
     assert session.value("import os\nx, os.path.exists('file')") == "(1, False)"
+
+
+# What docs/PYTHON.md promises, row by row: cells of one session, and what the last one shows, as
+# text or value.
+ROWS = [
+    (["files = !printf 'a\\nb\\n'", "files.n, files.s, files.l"],
+     r"\('a\\nb', 'a b', \['a', 'b'\]\)"),
+    (["!!echo hi"], r"\['hi'\]"),
+    (["def f(q):\n    !echo {q}:$q\nf('local')"], "local:local"),
+    (["n = 3", "!echo '$n' {{ ${HOME} {a..c}"], r"\$n { /workspace a b c"),
+    (["!cat"], "^$"),
+    (["r = %timeit -n2 -r2 -o -q pass", "r"], "per loop .* of 2 runs, 2 loops each"),
+    (["%%timeit -n 2 -r 1\npass"], "of 1 run, 2 loops each"),
+    (["%%sh\necho $0"], "sh"),
+    (["%%script tr a b\nalas"], "blbs"),
+    (["%%python3\nprint(6 * 7)"], "42"),
+    (["%%perl\nprint 6 * 7"], "42"),
+    (["%%node\nconsole.log(6 * 7)"], "42"),
+    (["%%bash --out o --err e\necho a; echo b >&2", "o, e"], r"\('a\\n', 'b\\n'\)"),
+    (["%%bash\nexit 3"], "CalledProcessError"),
+    (["%%bash --no-raise-error\nexit 3", "_exit_code"], "3"),
+    (["%%writefile f\na", "%%writefile -a f\nb", "%cat f"], "a\nb"),
+    (["%%writefile f.py\nz = __name__", "%run f.py", "z"], "__main__"),
+    (["%%writefile f.py\nz = __name__", "%run -n f.py", "z"], "'f'"),
+    (["k = 5", "%%writefile f.py\nz = k + 1", "%run -i f.py", "z"], "6"),
+    (["%%writefile f.ipy\nz = !echo hi", "%run f.ipy", "z"], r"\['hi'\]"),
+    (["%%writefile f.py\nz = 1", "%load f.py"], "z = 1"),
+    (["%%capture c\nprint('said')\ndisplay(7)", "c.stdout, len(c.outputs)"], r"\('said\\n', 1\)"),
+    (["%%capture c\nprint('said')\ndisplay(7)", "c.show()"], "said\n7"),
+    (["%%markdown\n# Title"], "markdown: # Title"),
+    (["%%latex\n$x$"], r"latex: \$x\$"),
+    (["%%svg\n<svg/>"], "svg:"),
+    (["%%javascript\nlet x"], "^let x"),
+    (["%cd /tmp", "%cd -", "%pwd"], "/workspace"),
+    (["!touch there", "%ls"], "there"),
+    (["%set_env GIVEN 4", "%env GIVEN"], "4"),
+    (["aa = 1; ab = 2", "%reset_selective -f ab", "%who_ls"], r"^\['aa'\]$"),
+    (["aa = 1", "%xdel aa", "%who"], "Interactive namespace is empty"),
+    (["aa = 1", "%whos"], r"aa +int +1"),
+    (["aa = 1", "%reset -f", "%who_ls"], r"^\[\]$"),
+    (["import json", "json.dumps?"], "Signature: .*obj.*skipkeys"),
+    (["import json", "?json.dumps"], "Serialize"),
+    (["import json", "json.dumps??"], "def dumps"),
+    (["import json", "json.du*?"], "json.dump\njson.dumps$"),
+    (["%time?"], "how long it takes"),
+    (["6 * 7", "%history"], r"6 \* 7"),
+    (["%%writefile m.py\nv = 1", "%load_ext autoreload\n%autoreload 2\nimport m\nfirst = m.v",
+      "%%writefile m.py\nv = 'changed'", "m.v"], "changed"),
+    (["%matplotlib inline\n%config A.b = 1\n%colors NoColor\n%xmode Plain\n%precision 3"],
+     "'%.3f'|^$"),
+    (["ip = get_ipython()", "ip.push({'a': 1}); ip.ex('b = a + 1'); ip.ev('b')"], "2"),
+    (["get_ipython().run_line_magic('pwd', '')"], "/workspace"),
+    (["get_ipython().run_cell_magic('bash', '', 'echo hi')"], "hi"),
+    (["get_ipython().getoutput('echo hi'), get_ipython().user_ns is globals()"],
+     r"\(\['hi'\], True\)"),
+    (["get_ipython().system('echo hi')"], "hi"),
+    (["get_ipython().run_cell('c = 4')", "c"], "4"),
+    (["def loud(line): return line + '!'\nget_ipython().register_magic_function(loud)",
+     "%loud hey"],
+     "hey!"),
+    (["In"], "NameError"),
+    (["Out"], "NameError"),
+    (["import IPython\nprint(IPython.get_ipython())"], "None"),
+]
+
+
+@pytest.mark.parametrize("cells, shown", ROWS, ids=[row[0][-1].split()[0] for row in ROWS])
+def test_what_the_page_promises(session, cells, shown):
+    for code in cells:
+        answer = session.exec(code, timeout_ms=60_000)
+    displays = [*answer["outputs"], *([answer["value"]] if answer["value"] else [])]
+    texts = [("" if one["type"] == "text" else f"{one['type']}: ") + one.get("text", "")
+             for one in displays]
+    seen = answer["stdout"] + "\n".join([*texts, (answer["error"] or {}).get("name", "")])
+    assert re.search(shown, seen.rstrip("\n")), answer
+
+
+def test_every_magic_of_the_page_is_known(session):
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "PYTHON.md").read_text()
+    listed = session.out("%lsmagic").split()
+    rows = re.findall(r"^\| (`[^|]*) \|", page, re.M)
+    named = set(re.findall(r"`(%%?\w+)", " ".join(rows)))
+    assert len(named) > 40 and named <= set(listed), named - set(listed)

@@ -118,6 +118,14 @@ def test_images_come_in_as_references(load):
     assert image["bytes"] == len(base64.b64decode(PNG))
 
 
+def test_a_number_that_is_an_id_is_meant_as_one(load):
+    cells = [v4.new_code_cell(source, id=name) for source, name in
+             (("'first'", "1"), ("'second'", "zero"), ("'third'", "-1"))]
+    notebook = load(v4.new_notebook(cells=cells))
+    assert notebook.cell("1").source == "'first'" and notebook.cell("-1").source == "'third'"
+    assert notebook.cell("0").source == "'first'" and notebook.cell("2").source == "'third'"
+
+
 @pytest.mark.each_mode
 def test_it_runs(load):
     made = v4.new_notebook()

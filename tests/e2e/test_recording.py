@@ -154,6 +154,30 @@ def wait_for(condition, seconds=10):
         time.sleep(0.02)
 
 
+def test_text_of_a_thread_after_its_cell_is_not_in_it(session, book, eventually):
+    session.exec(
+        """
+        import threading
+        gate = threading.Event()
+        threading.Thread(target=lambda: (gate.wait(), print("late", flush=True))).start()
+        print("early")
+        """)
+    session.exec("gate.set()")
+    output = f"{session.path}/output"
+    eventually(lambda: "late" in session.client.request("GET", output).body.decode(), 10)
+    assert [kinds(cell) for cell in book.cells(outputs=True)] == [["stdout"], []]
+    assert book.cells(outputs=True)[0]["outputs"][0]["text"] == "early\n"
+
+
+@pytest.mark.parametrize("size, is_listed", [(1000, True), (70_000, False)])
+def test_an_error_has_its_code_unless_that_is_long(session, book, size, is_listed):
+    session.exec("# " + "x" * size + "\n1 / 0")
+    (error,) = book.cells(outputs=True)[0]["outputs"]
+    assert error["name"] == "ZeroDivisionError"
+    assert bool(error.get("code")) is is_listed
+    assert not is_listed or "1 / 0" in error["code"].splitlines()[1]
+
+
 # Running cells again.
 
 
@@ -309,6 +333,21 @@ def test_a_session_that_ends_while_an_image_is_kept(client):
         session.exec("while True: display(Picture(1, 500))", yield_ms=30)
         client.call("DELETE", session.path)
     assert client.call("GET", "/health")
+
+
+@pytest.mark.parametrize("change", ["run", "clear", "clear all", "delete"])
+def test_images_go_with_the_outputs_that_showed_them(session, client, book, change):
+    session.exec(PNG)
+    answer = session.exec("display(Picture(1)) if 'once' not in globals() else None; once = 1")
+    url = answer["outputs"][0]["url"]
+    assert client.request("GET", url).status == 200
+    cell = book.cell_path(answer.cell_id)
+    method, path, body = {
+        "run": ("POST", f"{cell}/run", {}), "clear": ("POST", f"{cell}/clear", {}),
+        "clear all": ("POST", "/clear", {"what": "outputs"}), "delete": ("DELETE", cell, None),
+    }[change]
+    book.call(method, path, body)
+    assert client.request("GET", url).status == 404
 
 
 @pytest.mark.each_mode
