@@ -34,7 +34,6 @@ static void free_book(struct book *book)
     while (!list_is_empty(&book->records))
         record_free(CONTAINER_OF(list_first(&book->records), struct record, node));
     book_drop_watchers(book);
-    mirror_stop(book);
     map_remove(&book->books->books, book->id);
     free(book);
 }
@@ -171,8 +170,10 @@ static void on_listed(void *context, const struct store_notebook *list, size_t n
     for (size_t i = 0; e == NULL && i < n; i++) {
         struct err ignored;
         if (is_over(books, &list[i], now_ms) &&
-            store_delete_notebook(books->store, list[i].id, NULL, NULL, &ignored) != NULL)
+            store_delete_notebook(books->store, list[i].id, NULL, NULL, &ignored) != NULL) {
+            mirror_changed(books, list[i].id);
             n_removed++;
+        }
     }
     tidying->offset += n - n_removed;
     if (e == NULL && n > 0 && tidying->offset < count - MIN(count, n_removed) && !books->is_closing)
@@ -217,6 +218,7 @@ int books_new(struct engine *engine, const struct books_config *config, uv_loop_
     books->loop = loop;
     books->config = *config;
     list_init(&books->calls);
+    mirrors_init(&books->mirrors);
     for (struct session *s = session_next(engine, NULL); s != NULL; s = session_next(engine, s))
         if (!s->is_unlisted)
             book_ensure(books, s->id)->has_session = true;
@@ -228,6 +230,7 @@ int books_new(struct engine *engine, const struct books_config *config, uv_loop_
     loop_timer_set(books->tidy, FIRST_TIDY_MS);
     engine_use_recorder(engine, &book_recorder, books);
     store_on_shown(books->store, book_on_shown, books);
+    mirrors_compare(books);
     *ret_books = books;
     return 0;
 }
@@ -235,8 +238,11 @@ int books_new(struct engine *engine, const struct books_config *config, uv_loop_
 void books_reconfigure(struct books *books, const struct books_config *config)
 {
     int data_dir = books->config.data_dir;
+    bool had_cells_json = books->config.has_cells_json;
     books->config = *config;
     books->config.data_dir = data_dir;
+    if (!had_cells_json)
+        mirrors_compare(books);
 }
 
 void books_free(struct books *books)
@@ -267,5 +273,6 @@ void books_free(struct books *books)
         at = 0;
     }
     map_free(&books->books);
+    mirrors_free(&books->mirrors);
     free(books);
 }

@@ -88,7 +88,7 @@ static void on_changed(void *context, const struct store_cell *now, uint64_t n_c
         book_let_go(book);
     }
     if (e == NULL)
-        mirror_changed_id(change->call.books, change->id);
+        mirror_changed(change->call.books, change->id);
     if (!change->call.is_forgotten)
         change->fn(change->context, now, n_cells, e);
     book_call_end(&change->call);
@@ -160,6 +160,8 @@ static void emit_description(struct book *book, const struct store_notebook *row
 
 static void finish_describing(struct describe_call *describe, const struct err *e)
 {
+    if (e == NULL)
+        mirror_changed(describe->call.books, describe->id);
     if (!describe->call.is_forgotten)
         describe->fn(describe->context, e);
     book_call_end(&describe->call);
@@ -217,7 +219,7 @@ static void on_deleted(void *context, const struct err *e)
     struct book *book = book_find(delete->call.books, delete->id);
     delete->call.asked = NULL;
     if (e == NULL)
-        mirror_remove(delete->call.books, delete->id);
+        mirror_changed(delete->call.books, delete->id);
     if (book != NULL && e == NULL) {
         _buf_ struct buf nothing = BUF_INIT(KIB);
         book_emit(book, "deleted", &nothing);

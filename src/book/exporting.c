@@ -25,8 +25,10 @@ struct export_call {
     char *metadata; /* JSON; NULL: none */
     struct raw_cell *raw;
     size_t n_raw;
-    uint64_t n_read; /* cells */
-    uint64_t bytes;  /* of what was collected, then of the images as well */
+    uint64_t n_read;                       /* cells */
+    uint64_t bytes;                        /* of what was collected, then of the images as well */
+    uint64_t image_bytes, max_image_bytes; /* of images that are data */
+    bool keeps_references;                 /* of others */
     int blobs;
     book_document_fn fn;
     void *context;
@@ -75,16 +77,32 @@ static json_t *read_image(struct export_call *x, const char *hex, bool is_svg)
     struct blob_hash hash;
     _free_ char *data = NULL;
     size_t len;
+    uint64_t left = x->max_image_bytes - MIN(x->max_image_bytes, x->image_bytes);
     if (blob_parse_hex(hex, &hash) < 0 ||
-        blob_read(x->blobs, &hash, IMAGE_BYTES_MAX, &data, &len) < 0 ||
+        blob_read(x->blobs, &hash, (size_t)MIN(left, (uint64_t)IMAGE_BYTES_MAX), &data, &len) < 0 ||
         x->bytes + len > NOTEBOOK_BYTES_MAX)
         return NULL;
+    x->image_bytes += len;
     x->bytes += len / 3 * 4;
     if (is_svg)
         return json_stringn(data, len);
     _buf_ struct buf text = BUF_INIT(2 * IMAGE_BYTES_MAX);
     base64_encode(&text, data, len);
     return json_stringn_nocheck(buf_str(&text), text.len);
+}
+
+/* Instead of an image: where it is to be had, or that it is not. */
+static void leave_out(struct export_call *x, json_t *output, bool has_blob)
+{
+    json_t *ref = json_object_get(output, "ref");
+    if (x->keeps_references && has_blob) {
+        json_object_set_new(output, "type", json_string("image"));
+        json_object_set(output, "resource_uri", ref);
+        return;
+    }
+    json_object_set_new(output, "type", json_string("text"));
+    if (json_object_get(output, "text") == NULL)
+        json_object_set_new(output, "text", json_string("[an image that is not kept]"));
 }
 
 static void fill_in(struct export_call *x, json_t *output)
@@ -95,11 +113,8 @@ static void fill_in(struct export_call *x, json_t *output)
     json_t *data = hash != NULL ? read_image(x, hash, is_svg) : NULL;
     if (data != NULL)
         json_object_set_new(output, member, data);
-    else if (json_object_get(output, "ref") != NULL && json_object_get(output, member) == NULL) {
-        json_object_set_new(output, "type", json_string("text"));
-        if (json_object_get(output, "text") == NULL)
-            json_object_set_new(output, "text", json_string("[an image that is not kept]"));
-    }
+    else if (json_object_get(output, "ref") != NULL && json_object_get(output, member) == NULL)
+        leave_out(x, output, hash != NULL);
     static const char *const internal[] = {"hash", "ref", "url", "bytes"};
     for (size_t i = 0; i < ARRAY_LEN(internal); i++)
         json_object_del(output, internal[i]);
@@ -231,16 +246,24 @@ static void on_notebook(void *context, const struct store_notebook *row, const s
     x->call.asked = store_get_cells(x->call.books->store, x->id, 0, PAGE, true, on_page, x);
 }
 
-struct book_call *book_document(struct books *books, const char *id, book_document_fn fn,
-                                void *context)
+struct book_call *book_read_document(struct books *books, const char *id, uint64_t max_image_bytes,
+                                     book_document_fn fn, void *context)
 {
     struct export_call *x = book_call_new(books, sizeof(*x), end_export);
     snprintf(x->id, sizeof(x->id), "%s", id);
     x->doc = notebook_new();
     x->blobs = store_blobs(books->store);
+    x->max_image_bytes = max_image_bytes;
+    x->keeps_references = max_image_bytes < NOTEBOOK_BYTES_MAX;
     x->fn = fn;
     x->context = context;
     book_flush(books, id);
     x->call.asked = store_get_notebook(books->store, id, on_notebook, x);
     return &x->call;
+}
+
+struct book_call *book_document(struct books *books, const char *id, book_document_fn fn,
+                                void *context)
+{
+    return book_read_document(books, id, NOTEBOOK_BYTES_MAX, fn, context);
 }

@@ -41,13 +41,13 @@ static void finish(struct import_call *i, const struct err *e)
     if (e != NULL)
         store_delete_notebook(i->call.books->store, i->id, NULL, NULL, &ignored);
     else
-        mirror_changed_id(i->call.books, i->id);
+        mirror_changed(i->call.books, i->id);
     if (!i->call.is_forgotten)
         i->fn(i->context, e == NULL ? i->id : NULL, i->at, e);
     book_call_end(&i->call);
 }
 
-static uint64_t time_of(const char *text)
+uint64_t book_time_of(const char *text)
 {
     struct tm tm = {0};
     const char *rest = text != NULL ? strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
@@ -126,7 +126,7 @@ static int put_cell(struct import_call *i, struct err *e)
     put_metadata(cell, &metadata);
     if (metadata.overflowed)
         return refuse_metadata(e);
-    uint64_t created_ms = time_of(cell->created_at);
+    uint64_t created_ms = book_time_of(cell->created_at);
     struct store_cell row = {
         .id = cell->id,
         .place = (int64_t)(i->at + 1) * STORE_PLACE_GAP,
@@ -136,7 +136,7 @@ static int put_cell(struct import_call *i, struct err *e)
         .source_len = cell->source_len,
         .count = count_of(cell->execution_count),
         .created_ms = created_ms > 0 ? created_ms : clock_wall_ms(),
-        .executed_ms = time_of(cell->executed_at),
+        .executed_ms = book_time_of(cell->executed_at),
         .duration_us = duration_of(cell->execution_time),
         .outputs = outputs.len > 0 ? buf_str(&outputs) : NULL,
         .outputs_len = outputs.len,

@@ -1,134 +1,94 @@
-/* cells.json, for tools that read notebooks as files: a notebook that changed is written a moment
- * later, as a whole, by a worker, and takes the place of the file before it in one step. */
+/* When cells.json is written: a notebook that changed is written a moment later, as a whole, by a
+ * worker; one notebook at a time. After a start the files are compared with the store, so that what
+ * a daemon that was killed did not write is written, and what it did not remove is removed. */
+#include "book/mirror.h"
+
 #include "base/clock.h"
-#include "base/fd.h"
 #include "book/state.h"
 #include "notebook/formats.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
+#include <stdlib.h>
 #include <uv.h>
 
 enum {
     AFTER_MS = 300,
     PAUSE_FACTOR = 10, /* what took long is not repeated before that much more */
-    USER_SIZE = 65,
+    PAGE = 100,
 };
 
-#define FOLDER "notebooks"
-#define FILE_NAME "cells.json"
+/* Of one file; images beyond that are references in it. */
+#define IMAGE_BYTES_MAX (32 * MIB)
 
+/*   WAITING --a moment later--> DUE --nobody else is at work--> AT_WORK --> gone
+ *   AT_WORK --it has changed meanwhile--> WAITING */
 struct mirror {
     struct book_call call;
-    struct book *book; /* NULL: it is gone; the file is written all the same */
+    struct list due; /* a node, while it is DUE */
     char id[UUID_SIZE];
     uv_work_t work;
-    struct document *doc;
+    struct document *doc; /* NULL: the notebook is gone, and the file is to go */
     int data_dir;
-    uint64_t began_ms; /* monotonic; 0: it waits */
+    uint64_t began_ms; /* monotonic; 0: it is not at work */
     bool has_changed;  /* since then */
 };
 
-static void end_mirror(struct book_call *call)
-{
-    struct mirror *mirror = (struct mirror *)call;
-    if (mirror->book != NULL)
-        mirror->book->mirror = NULL;
-    notebook_free(mirror->doc);
-}
-
-/* ---- the file ----------------------------------------------------------------------------------
+/* ---- the worker --------------------------------------------------------------------------------
  */
-
-/* A name that is no way to another folder. */
-static void file_name_of(const char *user, char out[USER_SIZE])
-{
-    size_t n = 0;
-    for (; user != NULL && user[n] != '\0' && n < USER_SIZE - 1; n++) {
-        char c = user[n];
-        bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                        (c >= '0' && c <= '9') || c == '-' || c == '_' || (c == '.' && n > 0);
-        out[n] = is_plain ? c : '_';
-    }
-    out[n] = '\0';
-    if (n == 0)
-        snprintf(out, USER_SIZE, "default");
-}
-
-/* A descriptor, or -errno. */
-static int enter(int dir, const char *name, bool makes)
-{
-    if (makes && mkdirat(dir, name, 0700) < 0 && errno != EEXIST)
-        return -errno;
-    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
-}
-
-static int open_folder(const struct mirror *mirror, const char *user, bool makes)
-{
-    char name[USER_SIZE];
-    file_name_of(user, name);
-    const char *const parts[] = {FOLDER, name, mirror->id, "mcp_repl"};
-    int dir = mirror->data_dir;
-    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-        int next = enter(dir, parts[i], makes);
-        if (dir != mirror->data_dir)
-            close(dir);
-        if (next < 0)
-            return next;
-        dir = next;
-    }
-    return dir;
-}
-
-static void write_file(int dir, const struct buf *text)
-{
-    static const char temporary[] = "." FILE_NAME ".new";
-    unlinkat(dir, temporary, 0);
-    int fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return;
-    bool is_written = fd_write_all(fd, text->data, text->len) == 0;
-    close(fd);
-    if (!is_written || renameat(dir, temporary, dir, FILE_NAME) < 0)
-        unlinkat(dir, temporary, 0);
-}
 
 /* A notebook without cells has no file. */
 static void work(uv_work_t *request)
 {
     struct mirror *mirror = request->data;
-    struct err e;
+    const struct document *doc = mirror->doc;
+    struct err ignored;
     _buf_ struct buf text = BUF_INIT(NOTEBOOK_BYTES_MAX);
-    bool has_cells = notebook_write(mirror->doc, NOTEBOOK_CELLS_JSON, &text, &e) == 0;
-    int dir = open_folder(mirror, mirror->doc->user_id, has_cells);
-    if (dir < 0)
-        return;
+    bool has_cells = doc != NULL && notebook_write(doc, NOTEBOOK_CELLS_JSON, &text, &ignored) == 0;
     if (has_cells)
-        write_file(dir, &text);
+        mirror_write(mirror->data_dir, doc->user_id != NULL ? doc->user_id : "default", mirror->id,
+                     &text, book_time_of(doc->updated_at));
     else
-        unlinkat(dir, FILE_NAME, 0);
-    close(dir);
+        mirror_remove(mirror->data_dir, mirror->id);
 }
 
-/* ---- when --------------------------------------------------------------------------------------
+/* ---- one at a time -----------------------------------------------------------------------------
  */
 
-static void begin(struct book_call *call);
+static void begin_next(struct books *books);
+
+/* Whoever is told of its end when the books are closed must not touch them. */
+static void end_mirror(struct book_call *call)
+{
+    struct mirror *mirror = (struct mirror *)call;
+    if (!call->is_forgotten)
+        map_remove(&call->books->mirrors.by_id, mirror->id);
+    list_remove(&mirror->due);
+    notebook_free(mirror->doc);
+}
+
+static void on_due(struct book_call *call)
+{
+    struct mirror *mirror = (struct mirror *)call;
+    list_append(&call->books->mirrors.due, &mirror->due);
+    begin_next(call->books);
+}
 
 static void after(struct mirror *mirror)
 {
+    struct books *books = mirror->call.books;
     uint64_t took_ms = clock_mono_ms() - mirror->began_ms;
-    bool goes_on = mirror->has_changed && !mirror->call.is_forgotten;
+    if (mirror->call.is_forgotten) {
+        book_call_end(&mirror->call);
+        return;
+    }
     notebook_free(take_ptr(mirror->doc));
     mirror->began_ms = 0;
-    mirror->has_changed = false;
-    if (goes_on)
-        book_call_later(&mirror->call, begin, AFTER_MS + took_ms * PAUSE_FACTOR);
+    books->mirrors.is_busy = false;
+    if (mirror->has_changed)
+        book_call_later(&mirror->call, on_due, AFTER_MS + took_ms * PAUSE_FACTOR);
     else
         book_call_end(&mirror->call);
+    begin_next(books);
 }
 
 static void after_work(uv_work_t *request, int status)
@@ -142,7 +102,7 @@ static void after_work(uv_work_t *request, int status)
 static void on_document(void *context, struct document *doc, const struct err *e)
 {
     struct mirror *mirror = context;
-    if (e != NULL) { /* it is gone, or larger than a document: there is nothing to write */
+    if (e != NULL && e->code != ERR_NOT_FOUND) { /* larger than a document: the file stays */
         after(mirror);
         return;
     }
@@ -152,72 +112,134 @@ static void on_document(void *context, struct document *doc, const struct err *e
     uv_queue_work(mirror->call.books->loop, &mirror->work, work, after_work);
 }
 
-static void begin(struct book_call *call)
+static void begin_next(struct books *books)
 {
-    struct mirror *mirror = (struct mirror *)call;
+    struct list *first = list_first(&books->mirrors.due);
+    if (first == NULL || books->mirrors.is_busy)
+        return;
+    struct mirror *mirror = CONTAINER_OF(first, struct mirror, due);
+    list_remove(first);
+    books->mirrors.is_busy = true;
     mirror->began_ms = clock_mono_ms();
-    book_document(call->books, mirror->id, on_document, mirror);
+    mirror->has_changed = false;
+    book_read_document(books, mirror->id, IMAGE_BYTES_MAX, on_document, mirror);
 }
 
-void mirror_changed(struct book *book)
+void mirror_changed(struct books *books, const char *id)
 {
-    struct books *books = book->books;
-    struct mirror *mirror = book->mirror;
     if (!books->config.has_cells_json || books->is_closing)
         return;
+    struct mirror *mirror = map_get(&books->mirrors.by_id, id);
     if (mirror != NULL) {
-        mirror->has_changed = mirror->began_ms > 0;
+        mirror->has_changed = true;
         return;
     }
     mirror = book_call_new(books, sizeof(*mirror), end_mirror);
-    mirror->book = book;
     mirror->data_dir = books->config.data_dir;
-    memcpy(mirror->id, book->id, sizeof(mirror->id));
-    book->mirror = mirror;
-    book_call_later(&mirror->call, begin, AFTER_MS);
+    snprintf(mirror->id, sizeof(mirror->id), "%s", id);
+    list_init(&mirror->due);
+    map_set(&books->mirrors.by_id, mirror->id, mirror);
+    book_call_later(&mirror->call, on_due, AFTER_MS);
 }
 
-void mirror_changed_id(struct books *books, const char *id)
+/* ---- those of an earlier daemon ----------------------------------------------------------------
+ */
+
+struct comparison {
+    struct book_call call;
+    uv_work_t work;
+    int data_dir;
+    struct map files; /* by id: malloc'ed times; those that no notebook was found for yet */
+    uint64_t offset;
+};
+
+static void end_comparison(struct book_call *call)
+{
+    struct comparison *c = (struct comparison *)call;
+    const char *id;
+    void *at_ms;
+    for (size_t at = 0; map_next(&c->files, &at, &id, &at_ms);)
+        free(at_ms);
+    map_free(&c->files);
+}
+
+static void note_file(void *context, const char *id, uint64_t at_ms)
+{
+    struct comparison *c = context;
+    if (map_get(&c->files, id) == NULL)
+        map_set(&c->files, id, mem_copy(&at_ms, sizeof(at_ms)));
+}
+
+static void list_files(uv_work_t *request)
+{
+    struct comparison *c = request->data;
+    mirror_each(c->data_dir, note_file, c);
+}
+
+static void list_notebooks(struct comparison *c);
+
+static void compare(struct comparison *c, const struct store_notebook *row)
+{
+    uint64_t *at_ms = map_remove(&c->files, row->id);
+    bool is_current = at_ms != NULL ? *at_ms == row->updated_ms : row->n_cells == 0;
+    if (!is_current)
+        mirror_changed(c->call.books, row->id);
+    free(at_ms);
+}
+
+static void on_notebooks(void *context, const struct store_notebook *list, size_t n, uint64_t count,
+                         const struct err *e)
+{
+    struct comparison *c = context;
+    c->call.asked = NULL;
+    for (size_t i = 0; e == NULL && i < n; i++)
+        compare(c, &list[i]);
+    c->offset += n;
+    if (e == NULL && n > 0 && c->offset < count) {
+        list_notebooks(c);
+        return;
+    }
+    const char *id;
+    void *at_ms;
+    for (size_t at = 0; e == NULL && map_next(&c->files, &at, &id, &at_ms);)
+        mirror_changed(c->call.books, id); /* it is gone, or was made meanwhile */
+    book_call_end(&c->call);
+}
+
+static void list_notebooks(struct comparison *c)
+{
+    c->call.asked =
+        store_list_notebooks(c->call.books->store, NULL, c->offset, PAGE, on_notebooks, c);
+}
+
+static void on_files(uv_work_t *request, int status)
+{
+    struct comparison *c = request->data;
+    (void)status;
+    c->call.is_busy = false;
+    if (c->call.is_forgotten)
+        book_call_end(&c->call);
+    else
+        list_notebooks(c);
+}
+
+void mirrors_compare(struct books *books)
 {
     if (!books->config.has_cells_json)
         return;
-    struct book *book = book_ensure(books, id);
-    book_hold(book);
-    mirror_changed(book);
-    book_let_go(book);
+    struct comparison *c = book_call_new(books, sizeof(*c), end_comparison);
+    c->data_dir = books->config.data_dir;
+    c->work.data = c;
+    c->call.is_busy = true;
+    uv_queue_work(books->loop, &c->work, list_files, on_files);
 }
 
-static void remove_in(int folder, const char *user, const char *id)
+void mirrors_init(struct mirrors *mirrors)
 {
-    char path[300];
-    snprintf(path, sizeof(path), "%.64s/%s/mcp_repl/" FILE_NAME, user, id);
-    if (unlinkat(folder, path, 0) < 0)
-        return;
-    snprintf(path, sizeof(path), "%.64s/%s/mcp_repl", user, id);
-    unlinkat(folder, path, AT_REMOVEDIR);
-    snprintf(path, sizeof(path), "%.64s/%s", user, id);
-    unlinkat(folder, path, AT_REMOVEDIR);
+    list_init(&mirrors->due);
 }
 
-void mirror_remove(struct books *books, const char *id)
+void mirrors_free(struct mirrors *mirrors)
 {
-    if (!books->config.has_cells_json)
-        return;
-    int folder = enter(books->config.data_dir, FOLDER, false);
-    DIR *users = folder < 0 ? NULL : fdopendir(folder);
-    const struct dirent *entry;
-    while (users != NULL && (entry = readdir(users)) != NULL)
-        if (entry->d_name[0] != '.')
-            remove_in(folder, entry->d_name, id);
-    if (users != NULL)
-        closedir(users);
-    else if (folder >= 0)
-        close(folder);
-}
-
-void mirror_stop(struct book *book)
-{
-    if (book->mirror != NULL)
-        book->mirror->book = NULL;
-    book->mirror = NULL;
+    map_free(&mirrors->by_id);
 }

@@ -115,8 +115,10 @@ static void on_kept(void *context, const char *hash, uint64_t bytes, const struc
     if (record->exec != NULL) {
         tell_exec(picture, e == NULL); /* the cell may end by it, and the record with it */
     } else {
-        if (!record->is_outrun)
+        if (!record->is_outrun) {
             record_put(record);
+            mirror_changed(book->books, book->id);
+        }
         if (record->n_storing == 0)
             record_free(record);
     }

@@ -312,7 +312,7 @@ static void on_ended(void *context, struct exec *exec, const struct answer_facts
     if (!record->is_put)
         exec->cell[0] = '\0';
     book_emit_record(record, "cell_changed");
-    mirror_changed(record->book);
+    mirror_changed(record->book->books, record->book->id);
     leave_exec(record);
 }
 

@@ -9,7 +9,6 @@
 #include "session/recorder.h"
 
 struct loop_timer;
-struct mirror;
 
 enum {
     BOOK_GONE_MAX = 64,  /* sessions of which is known when they ended */
@@ -19,6 +18,13 @@ enum {
 struct book_gone {
     char id[UUID_SIZE];
     uint64_t at_ms; /* monotonic; 0: none */
+};
+
+/* Files that are to be written; mirror.c. */
+struct mirrors {
+    struct map by_id;
+    struct list due;
+    bool is_busy; /* one of them is at work */
 };
 
 struct books {
@@ -33,6 +39,7 @@ struct books {
     struct loop_timer *keeping; /* puts what long cells have shown; NULL before the first */
     bool keeps_soon;            /* it is set to less than its usual time */
     struct loop_timer *tidy;    /* looks for notebooks whose time is over */
+    struct mirrors mirrors;
     bool is_closing;
 };
 
@@ -49,8 +56,7 @@ struct book {
     struct list watchers;
     size_t n_watchers;
     uint64_t seq;
-    unsigned n_holds;      /* functions that are using it */
-    struct mirror *mirror; /* cells.json is to be written; NULL: it is not */
+    unsigned n_holds; /* functions that are using it */
 };
 
 /* One run of one cell. */
@@ -157,7 +163,22 @@ void book_emit_clear(struct record *record, bool waits);
 /* ---- mirror.c ----------------------------------------------------------------------------------
  */
 
-void mirror_changed(struct book *book); /* cells.json is to be written soon */
-void mirror_changed_id(struct books *books, const char *id);
-void mirror_remove(struct books *books, const char *id); /* the notebook was deleted */
-void mirror_stop(struct book *book);
+/* cells.json is to be written soon; or removed, if the notebook is gone. */
+void mirror_changed(struct books *books, const char *id);
+/* Likewise all that are not as the store has them. */
+void mirrors_compare(struct books *books);
+void mirrors_init(struct mirrors *mirrors);
+void mirrors_free(struct mirrors *mirrors);
+
+/* ---- exporting.c -------------------------------------------------------------------------------
+ */
+
+/* As book_document; images are data up to that many bytes of them, the others have a
+ * "resource_uri". */
+struct book_call *book_read_document(struct books *books, const char *id, uint64_t max_image_bytes,
+                                     book_document_fn fn, void *context);
+
+/* ---- importing.c -------------------------------------------------------------------------------
+ */
+
+uint64_t book_time_of(const char *text); /* milliseconds; 0: none, or not written like one */

@@ -36,5 +36,5 @@ void book_on_shown(void *context, const char *notebook, const struct store_shown
     struct book *book = book_find(books, notebook);
     if (book != NULL && book_is_watched(book))
         emit_shown(book, shown);
-    mirror_changed_id(books, notebook);
+    mirror_changed(books, notebook);
 }

@@ -1,3 +1,4 @@
+#include "base/ids.h"
 #include "base/log.h"
 #include "blob/blob.h"
 #include "book/book.h"
@@ -156,7 +157,7 @@ static bool is_wanted(const struct daemon *d, const char *workspace)
 }
 
 /* What sessions of an earlier daemon, or of an earlier warden, left, unless they can be brought
- * back. */
+ * back. Workspaces are named by ids; others are the folders of users (book/mirror.h). */
 static void remove_leftovers(const struct daemon *d)
 {
     struct err e;
@@ -164,7 +165,7 @@ static void remove_leftovers(const struct daemon *d)
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL)
-        if (entry->d_name[0] != '.' && !is_wanted(d, entry->d_name) &&
+        if (ids_is_uuid(entry->d_name, strlen(entry->d_name)) && !is_wanted(d, entry->d_name) &&
             warden_remove_workspace(d->warden, entry->d_name, &e) < 0)
             log_error("leftover", LOG_TEXT("text", e.message));
     if (dir != NULL)

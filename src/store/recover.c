@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "store/internal.h"
 #include "store/journal.h"
 
@@ -104,6 +105,13 @@ static int replay(struct store *store, struct err *e)
 
 static int mark_lost(struct store *store, struct err *e)
 {
+    char touch[192]; /* what has copies of a notebook must see that it changed */
+    snprintf(touch, sizeof(touch),
+             "UPDATE notebooks SET updated_ms=%llu WHERE key IN"
+             " (SELECT notebook FROM cells WHERE state IN ('queued', 'running'))",
+             (unsigned long long)clock_wall_ms());
+    if (db_exec(&store->db, touch, e) < 0)
+        return -1;
     return db_exec(&store->db,
                    "INSERT INTO outputs(cell, outputs) SELECT key, '" LOST "' FROM cells"
                    " WHERE state IN ('queued', 'running') ON CONFLICT(cell) DO UPDATE SET"

@@ -145,6 +145,17 @@ def configured(launch):
     shutil.rmtree(folder)
 
 
+def test_cells_json_of_old_notebooks_is_written_once_it_is_asked_for(configured):
+    session = configured.spawn()
+    session.exec("41")
+    folder = configured.daemon.data / "workspaces" / "default"
+    path = folder / session.id / "mcp_repl" / "cells.json"
+    assert not folder.exists()
+    configured.reload(MIN + "notebook: {cells_json: true}\n")
+    host.eventually(path.exists, 10)
+    assert json.loads(path.read_text())["cells"][0]["code"] == "41"
+
+
 def test_sessions_live_through_a_reload(configured):
     session = configured.spawn()
     session.exec("x = 41")

@@ -1,7 +1,6 @@
 """What sessions run becomes cells of the notebook that has their id."""
 
 import base64
-import json
 import threading
 import time
 
@@ -264,22 +263,6 @@ def test_branches_have_notebooks_of_their_own(session, client, book):
     assert theirs.sources() == ["z"] and book.sources() == ["z = 1"]
     assert theirs.info()["metadata"] == {"branched_from": session.id}
     client.request("DELETE", f"/v1/sessions/{branch}")
-
-
-@pytest.mark.each_mode
-def test_cells_json_is_kept_current(launch):
-    daemon = launch(config="default_profile: min\nnotebook: {cells_json: true}\n")
-    session = daemon.client.spawn()
-    session.exec("print('first')")
-    session.exec("2")
-    path = daemon.data / "notebooks" / "default" / session.id / "mcp_repl" / "cells.json"
-    wait_for(lambda: path.exists() and len(json.loads(path.read_text())["cells"]) == 2)
-    first = json.loads(path.read_text())["cells"][0]
-    assert first["code"] == "print('first')" and first["state"] == "COMPLETED"
-    Notebook(daemon.client, session.id).delete(0)
-    wait_for(lambda: len(json.loads(path.read_text())["cells"]) == 1)
-    daemon.client.call("DELETE", session.path)
-    wait_for(lambda: not path.exists())
 
 
 # Images.
