@@ -123,8 +123,9 @@ struct book_call *book_run_range(struct books *books, const char *id,
 
 /* cell_added {"cell"}, cell_changed {"cell"} (without source and outputs unless they changed),
  * cell_removed {"id"}, cell_moved {"id","number"}, output {"id","output"} or
- * {"id","stream","text"}, output_cleared {"id"}, cells_cleared {"what"}, notebook_changed {...},
- * deleted {}. `json` is one object, with "seq". */
+ * {"id","stream","text"}, output_cleared {"id"}, cells_cleared {"what"},
+ * cells_undone {"after","redone"}, notebook_changed {...}, deleted {}. `json` is one object, with
+ * "seq". */
 struct book_event {
     uint64_t seq; /* of the notebook, since somebody watches it */
     const char *name;

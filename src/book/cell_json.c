@@ -81,6 +81,8 @@ void book_put_cell(struct json_out *json, const char *notebook, const struct sto
     if (cell->source != NULL)
         json_put_member_text(json, "source", cell->source, cell->source_len);
     json_put_member_str(json, "state", cell->state != NULL ? cell->state : "idle");
+    if (cell->is_undone)
+        json_put_member_bool(json, "undone", true);
     put_count(json, "execution_count", cell->count);
     put_count(json, "exec_id", cell->exec_id);
     put_time(json, "created_at", cell->created_ms);

@@ -190,6 +190,7 @@ static void add_cell(struct export_call *x, const struct store_cell *row)
     set_time(&cell->created_at, row->created_ms);
     set_time(&cell->executed_at, row->executed_ms);
     cell->execution_time = row->executed_ms > 0 ? (double)row->duration_us / 1e6 : -1;
+    cell->is_undone = row->is_undone;
     *raw = (struct raw_cell){.outputs_len = row->outputs_len, .metadata_len = row->metadata_len};
     if (row->outputs != NULL)
         raw->outputs = mem_copy(row->outputs, row->outputs_len);

@@ -309,6 +309,7 @@ static void on_ended(void *context, struct exec *exec, const struct answer_facts
     if (answer_error(facts, &error))
         add_error(record, &error);
     record_put(record);
+    record->book->last_ended = exec->id;
     if (!record->is_put)
         exec->cell[0] = '\0';
     book_emit_record(record, "cell_changed");
@@ -351,8 +352,21 @@ static void on_session(void *context, struct session *session, enum recorder_new
     book_let_go(book);
 }
 
+static void on_moved(void *context, struct session *session, const struct recorder_move *move)
+{
+    struct err ignored; /* the marks are not worth a failed restoration */
+    struct books *books = context;
+    struct book *book = book_find(books, session->id);
+    bool is_all_there = book != NULL && book->last_ended > 0 && book->last_ended <= move->after;
+    if (book == NULL || (is_all_there && move->n_redone == 0))
+        return;
+    store_mark_undone(books->store, book->id, move->after, move->redone, move->n_redone, &ignored);
+    book_emit_move(book, move);
+}
+
 const struct recorder book_recorder = {
     .on_session = on_session,
+    .on_moved = on_moved,
     .on_queued = on_queued,
     .on_begun = on_begun,
     .on_lasting = on_lasting,

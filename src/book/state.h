@@ -51,6 +51,7 @@ struct book {
     bool has_row;
     uint64_t n_cells;    /* with those that are not put yet */
     int64_t last_place;  /* of the last of them */
+    uint64_t last_ended; /* the exec id of the last cell that ended here; 0: not known */
     uint64_t n_appended; /* ever: what a change that was asked for before did not count */
     struct list records; /* of struct record: cells that wait or run, and whose images are kept */
     struct list watchers;
@@ -159,6 +160,7 @@ void book_emit_record(struct record *record, const char *name);
 void book_emit_text(struct record *record, unsigned stream, const char *bytes, size_t len);
 void book_emit_output(struct record *record, const json_t *output, enum recorder_place place);
 void book_emit_clear(struct record *record, bool waits);
+void book_emit_move(struct book *book, const struct recorder_move *move);
 
 /* ---- mirror.c ----------------------------------------------------------------------------------
  */

@@ -158,3 +158,15 @@ void book_emit_clear(struct record *record, bool waits)
     if (book_is_watched(record->book))
         emit_id(record, "output_cleared", waits ? ",\"wait\":true" : ",\"wait\":false");
 }
+
+void book_emit_move(struct book *book, const struct recorder_move *move)
+{
+    if (!book_is_watched(book))
+        return;
+    _buf_ struct buf members = BUF_INIT(64 * KIB);
+    buf_printf(&members, "\"after\":%llu,\"redone\":[", (unsigned long long)move->after);
+    for (size_t i = 0; i < move->n_redone; i++)
+        buf_printf(&members, i > 0 ? ",%llu" : "%llu", (unsigned long long)move->redone[i]);
+    buf_append_char(&members, ']');
+    book_emit(book, "cells_undone", &members);
+}

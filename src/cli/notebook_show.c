@@ -181,6 +181,8 @@ static void append_head(struct buf *out, const json_t *cell)
     buf_printf(out, "  %.16s", is_code ? state != NULL ? state : "?" : kind != NULL ? kind : "?");
     if (is_code && ms >= 0)
         buf_printf(out, ms < 1000 ? "  %.1f ms" : "  %.0f ms", ms);
+    if (json_is_true(json_object_get(cell, "undone")))
+        buf_append_str(out, "  undone");
     buf_append_char(out, '\n');
 }
 

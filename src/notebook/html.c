@@ -348,6 +348,8 @@ static void put_fate(struct buf *out, const struct notebook_cell *cell)
     const char *fate = cell->state < ARRAY_LEN(fates) ? fates[cell->state] : NULL;
     if (fate != NULL)
         buf_printf(out, "<p class=\"note\">%s</p>\n", fate);
+    if (cell->is_undone)
+        buf_append_str(out, "<p class=\"note\">undone</p>\n");
 }
 
 static void put_code_cell(struct buf *out, const struct document *doc,

@@ -46,6 +46,7 @@ static void take_cell_fields(struct notebook_cell *cell)
     if (json_is_number(time) || json_is_null(time))
         json_object_del(own, "execution_time");
     json_object_del(own, "cell_number"); /* its place says it */
+    json_object_del(own, "undone");      /* of a session that is not this one's */
     drop_if_empty(cell->metadata, "mcp_repl");
 }
 

@@ -165,6 +165,8 @@ static json_t *make_cell_metadata(const struct document *doc, size_t number)
         json_object_set_new(own, "execution_time",
                             cell->execution_time >= 0 ? json_real(cell->execution_time)
                                                       : json_null());
+        if (cell->is_undone)
+            json_object_set_new(own, "undone", json_true());
     }
     return metadata;
 }

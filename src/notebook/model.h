@@ -49,6 +49,7 @@ struct notebook_cell {
     int64_t execution_count;        /* 0: not run */
     char *created_at, *executed_at; /* RFC 3339; NULL: not known */
     double execution_time;          /* seconds; negative: not known */
+    bool is_undone;                 /* what it did was taken back; only written */
     json_t *outputs;                /* array; of code cells */
     json_t *metadata;               /* object; without what has a field here */
     json_t *attachments;            /* object, name -> media type -> base64; NULL: none */

@@ -23,6 +23,13 @@ void recorder_tell(struct session *session, enum recorder_news news)
         engine->recorder->on_session(engine->recorder_context, session, news);
 }
 
+void recorder_moved(struct session *session, const struct recorder_move *move)
+{
+    const struct engine *engine = session->engine;
+    if (engine->recorder != NULL && !session->is_unlisted)
+        engine->recorder->on_moved(engine->recorder_context, session, move);
+}
+
 void recorder_queued(struct exec *exec)
 {
     const struct engine *engine = exec->session->engine;

@@ -21,8 +21,16 @@ enum recorder_place {
     RECORDER_VALUE,   /* of the last expression */
 };
 
+/* Where a session went in its history. */
+struct recorder_move {
+    uint64_t after;         /* what cells with larger numbers did is not in it any more */
+    const uint64_t *redone; /* but that of these is */
+    size_t n_redone;
+};
+
 struct recorder {
     void (*on_session)(void *context, struct session *session, enum recorder_news news);
+    void (*on_moved)(void *context, struct session *session, const struct recorder_move *move);
     void (*on_queued)(void *context, struct exec *exec);
     void (*on_begun)(void *context, struct exec *exec);
     /* It is no short cell, or somebody is told of it before its end. */
@@ -47,6 +55,7 @@ void exec_displayed(struct exec *exec, json_t *output);
  */
 
 void recorder_tell(struct session *session, enum recorder_news news);
+void recorder_moved(struct session *session, const struct recorder_move *move);
 void recorder_queued(struct exec *exec);
 void recorder_begun(struct exec *exec);
 void recorder_lasting(struct exec *exec);

@@ -2,6 +2,7 @@
 
 #include "session/engine_state.h"
 #include "session/exec.h"
+#include "session/recorder.h"
 #include "session/restore_parts.h"
 #include "session/tickets.h"
 #include "session/trial.h"
@@ -268,6 +269,7 @@ static void reset_suspended(struct session *session, const struct restore_listen
     timeline_go_to(session, NULL);
     store_resume_from(session->engine->store, session->id, 0, &ignored);
     struct restore_report report = {.source = RESTORED_BEGINNING, .files = RESTORED_FILES_SAME};
+    recorder_moved(session, &(struct recorder_move){0});
     listener->on_restored(context, &report);
 }
 

@@ -2,6 +2,7 @@
  * back. */
 #include "session/engine_state.h"
 #include "session/exec.h"
+#include "session/recorder.h"
 #include "session/restore_parts.h"
 #include "session/saving.h"
 #include "session/suspend.h"
@@ -86,6 +87,18 @@ static void count_from_durable(const struct session *session, struct restore_rep
     report->to = session->saving.checkpoint;
 }
 
+static void tell_recorder(struct session *session, const struct restore *restore)
+{
+    struct timeline_cells redone = {0};
+    bool is_undo = restore->cause == RESTORE_UNDO || restore->cause == RESTORE_REDO;
+    bool is_as_saved = restore->report.source == RESTORED_DURABLE && !is_undo;
+    uint64_t after =
+        is_as_saved ? session->saving.through : timeline_parting(session, restore->target, &redone);
+    recorder_moved(session, &(struct recorder_move){
+                                .after = after, .redone = redone.ids, .n_redone = redone.n});
+    timeline_cells_free(&redone);
+}
+
 void restore_finish(struct session *session)
 {
     struct restore *restore = session->restore;
@@ -97,6 +110,7 @@ void restore_finish(struct session *session)
         count_from_durable(session, report);
     read_loaded(restore);
     leave_way_back(session, restore);
+    tell_recorder(session, restore);
     timeline_go_to(session, restore->target);
     if (restore->cause == RESTORE_RESUME)
         timeline_resume(session);

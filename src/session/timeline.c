@@ -178,6 +178,17 @@ struct timeline_cells timeline_undone(const struct session *session, const struc
     return undone;
 }
 
+uint64_t timeline_parting(const struct session *session, const struct checkpoint *to,
+                          struct timeline_cells *ret_beyond)
+{
+    *ret_beyond = (struct timeline_cells){0};
+    while (to != NULL && !is_ancestor(session->timeline.current, to)) {
+        prepend_cells(&to->cells, ret_beyond);
+        to = to->parent;
+    }
+    return to != NULL ? to->last_cell : 0;
+}
+
 void timeline_go_to(struct session *session, struct checkpoint *checkpoint)
 {
     session->timeline.current = checkpoint;

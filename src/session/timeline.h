@@ -108,6 +108,10 @@ void timeline_go_to(struct session *session, struct checkpoint *checkpoint);
 /* The numbers of all cells that lie between `from`, with those that came after it in the present
  * line, and `to`. The caller frees them. */
 struct timeline_cells timeline_undone(const struct session *session, const struct checkpoint *to);
+/* The last cell that the present line and `to` have in common, by its number (0: none), and the
+ * numbers of those that `to` has beyond it. The caller frees them. */
+uint64_t timeline_parting(const struct session *session, const struct checkpoint *to,
+                          struct timeline_cells *ret_beyond);
 /* It came back from the durable copy: a checkpoint of that is due. */
 void timeline_resume(struct session *session);
 void timeline_cells_free(struct timeline_cells *cells);

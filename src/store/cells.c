@@ -175,8 +175,9 @@ int cell_insert(struct store *store, const struct notebook_at *book, const struc
 
 static int set_run(struct store *store, uint64_t key, const struct store_cell *cell, struct err *e)
 {
-    static const struct db_sql sql = {"UPDATE cells SET state=?2, exec_id=?3, count=?4,"
-                                      " executed_ms=?5, duration_us=?6 WHERE key=?1"};
+    static const struct db_sql sql = {
+        "UPDATE cells SET state=?2, exec_id=?3, count=?4, executed_ms=?5, duration_us=?6,"
+        " undone=undone AND exec_id=?3 WHERE key=?1"};
     sqlite3_stmt *s = db_statement(&store->db, &sql, e);
     if (s == NULL)
         return -1;

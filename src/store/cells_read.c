@@ -4,8 +4,8 @@
 
 #define HEAD                                                                                       \
     "c.id, c.place, c.kind, c.state, c.exec_id, c.count, c.revision, c.created_ms, "               \
-    "c.executed_ms, c.duration_us"
-enum { SOURCE_COLUMN = 10, METADATA_COLUMN, OUTPUTS_COLUMN };
+    "c.executed_ms, c.duration_us, c.undone"
+enum { SOURCE_COLUMN = 11, METADATA_COLUMN, OUTPUTS_COLUMN };
 
 static const char *copy_text(struct arena *memory, sqlite3_stmt *s, int column, size_t *ret_len)
 {
@@ -28,6 +28,7 @@ static void read_head(struct arena *memory, sqlite3_stmt *s, struct store_cell *
         .created_ms = db_number(s, 7),
         .executed_ms = db_number(s, 8),
         .duration_us = db_number(s, 9),
+        .is_undone = db_number(s, 10) != 0,
     };
 }
 

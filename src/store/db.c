@@ -84,6 +84,8 @@ static const char *const migrations[DB_VERSION] = {
     " JOIN json_each(CASE WHEN json_valid(o.outputs) THEN o.outputs ELSE '[]' END) AS j"
     " WHERE o.outputs LIKE '%\"display_id\"%'"
     " AND json_type(j.value, '$.display_id')='text';",
+
+    "ALTER TABLE cells ADD COLUMN undone INTEGER NOT NULL DEFAULT 0;",
 };
 
 /* ---- errors ---------------------------------------------------------------------------------- */

@@ -310,6 +310,7 @@ struct store_cell {
     const char *metadata; /* JSON; NULL: none */
     size_t metadata_len;
     uint64_t number; /* how many are before it; only when read */
+    bool is_undone;  /* its session has none of its effects (any more); only when read */
 };
 
 /* Puts a whole cell by its id: a new one at its place, or over the one that is there, which stays
@@ -375,6 +376,12 @@ typedef void (*store_changed_fn)(void *context, const struct store_cell *now, ui
 struct store_call *store_change_cells(struct store *store, const char *notebook,
                                       const struct store_change *change, store_changed_fn fn,
                                       void *context);
+
+/* The session of the notebook went to another point of its history: what cells did whose exec_id
+ * is larger than `after` is not in it any more, except for those in `redone`. A cell that runs
+ * again is not undone. */
+int store_mark_undone(struct store *store, const char *notebook, uint64_t after,
+                      const uint64_t *redone, size_t n_redone, struct err *e);
 
 /* `list` has at most `limit` cells from the offset-th on, and fewer if they are large, but one at
  * least; `count` is how many there are in all. The views are valid during the call. */

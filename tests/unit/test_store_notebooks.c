@@ -798,13 +798,72 @@ static void displays_of_the_second_version_can_be_updated(void **state)
     put_text(w, "b", "completed", "b");
     list(w); /* it waits for them */
     world_close(w);
-    exec_sql(w, "DROP TABLE displays; PRAGMA user_version=2");
+    exec_sql(w, "DROP TABLE displays; ALTER TABLE cells DROP COLUMN undone; PRAGMA user_version=2");
     world_open(w);
     put_run(w, "b", "completed", 2,
             "[{\"type\":\"text\",\"text\":\"new\",\"display_id\":\"x\",\"updates\":1}]");
     assert_non_null(
         strstr(get(w, "a"), "out=[{\"type\":\"text\",\"text\":\"new\",\"display_id\":\"x\"}]"));
     assert_non_null(strstr(get(w, "b"), "out=- "));
+    world_free(w);
+}
+
+/* ---- what was undone ------------------------------------------------------------------------- */
+
+static void on_undone(void *context, const struct store_cell *cells, size_t n, uint64_t count,
+                      const struct err *e)
+{
+    struct world *w = context;
+    (void)count;
+    world_note(w, e);
+    buf_clear(&w->text);
+    for (size_t i = 0; i < n; i++)
+        if (cells[i].is_undone)
+            buf_append_str(&w->text, cells[i].id);
+}
+
+static const char *undone(struct world *w)
+{
+    store_get_cells(w->store, ONE, 0, 100, false, on_undone, w);
+    world_wait(w);
+    return buf_str(&w->text);
+}
+
+static void mark(struct world *w, uint64_t after, const uint64_t *redone, size_t n)
+{
+    struct err e;
+    assert_int_equal(store_mark_undone(w->store, ONE, after, redone, n, &e), 0);
+}
+
+static void cells_are_undone_and_redone(void **state)
+{
+    static const uint64_t two_and_four[] = {2, 4};
+    (void)state;
+    struct world *w = world_new();
+    mark(w, 0, NULL, 0); /* there is no notebook */
+    world_put_notebook(w, ONE);
+    for (const char *id = "abcdef"; *id != '\0'; id++) {
+        char name[2] = {*id, '\0'};
+        put_text(w, name, "idle", name);
+        if (*id < 'f')
+            put_run(w, name, *id == 'e' ? "died" : "completed", (uint64_t)(*id - 'a' + 1), NULL);
+    }
+    mark(w, 2, NULL, 0);
+    assert_string_equal(undone(w), "cd");
+    mark(w, 0, NULL, 0);
+    assert_string_equal(undone(w), "abcd"); /* f never ran, e has its state */
+    mark(w, 1, two_and_four, 2);
+    assert_string_equal(undone(w), "ac");
+    put_run(w, "c", "completed", 3, NULL); /* the same run, told once more */
+    assert_string_equal(undone(w), "ac");
+    put_run(w, "c", "running", 6, NULL);
+    put_run(w, "a", "queued", 0, NULL);
+    mark(w, 4, NULL, 0);
+    assert_string_equal(undone(w), "");
+    mark(w, 3, NULL, 0);
+    world_close(w);
+    world_open(w);
+    assert_string_equal(undone(w), "d");
     world_free(w);
 }
 
@@ -855,6 +914,7 @@ int main(void)
         cmocka_unit_test(pictures_go_with_what_is_removed),
         cmocka_unit_test(cells_of_the_first_version_become_notebooks),
         cmocka_unit_test(displays_of_the_second_version_can_be_updated),
+        cmocka_unit_test(cells_are_undone_and_redone),
         cmocka_unit_test(pages_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
