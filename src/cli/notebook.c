@@ -105,9 +105,14 @@ int cli_notebook_find(struct cli_client *c, const char *prefix, char ret_id[CLI_
         seen += n_page;
         n_found += count_matches(page, prefix, ret_id);
     } while (n_page > 0 && seen < NOTEBOOKS_MAX);
-    if (n_found == 1)
+    /* A session that has run nothing yet has a notebook that is not listed. */
+    struct cli_session session;
+    struct err ignored;
+    if (n_found == 0 && cli_session_find(c, prefix, &session, &ignored) == 0) {
+        snprintf(ret_id, CLI_NOTEBOOK_ID_SIZE, "%s", session.id);
         return 0;
-    return refuse_notebook(prefix, n_found, e);
+    }
+    return n_found == 1 ? 0 : refuse_notebook(prefix, n_found, e);
 }
 
 int cli_notebook_cell_path(const char *id, const char *cell, const char *more,

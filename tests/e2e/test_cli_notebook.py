@@ -64,6 +64,12 @@ def test_cells_are_drawn_as_people_know_them(books, notebook):
     assert books.do() == books.do("list")
 
 
+def test_a_session_that_ran_nothing_has_one_too(books, session):
+    assert f"{session.id} - python 0 cells" in books.do("show", session.id[:13])
+    books.do("add", session.id[:13], "x = 1")
+    assert books.sources(session.id[:13]) == ["x = 1"]
+
+
 def test_images_are_told_by_their_references(books, notebook):
     books.do("add", notebook, "--run", "plt.plot([1]); plt.show()")
     assert re.search(rf"\[image png \d+x\d+, [\d.]+ KB: notebook://{notebook}/cell/\w+/image/0\]",
