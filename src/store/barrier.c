@@ -19,7 +19,5 @@ struct store_call *store_barrier(struct store *store, const char *session, store
                                  void *context)
 {
     struct store_call *call = call_new(store, &barrier_type, sizeof(*call), session);
-    call->fn = (void *)fn;
-    call->context = context;
-    return call_ask(call);
+    return call_ask(call, (void *)fn, context);
 }

@@ -112,9 +112,7 @@ struct store_call *store_get_cell(struct store *store, const char *notebook, con
 {
     struct get_call *get = call_new(store, &get_type, sizeof(*get), notebook);
     get->name = arena_strdup(&get->call.memory, name);
-    get->call.fn = (void *)fn;
-    get->call.context = context;
-    return call_ask(&get->call);
+    return call_ask(&get->call, (void *)fn, context);
 }
 
 /* ---- several --------------------------------------------------------------------------------- */
@@ -236,9 +234,7 @@ static struct store_call *ask(struct store *store, const struct call_type *type,
     list->offset = what->offset;
     list->limit = MIN(what->limit, (uint32_t)STORE_PAGE_MAX);
     list->with_outputs = what->with_outputs;
-    list->call.fn = (void *)fn;
-    list->call.context = context;
-    return call_ask(&list->call);
+    return call_ask(&list->call, (void *)fn, context);
 }
 
 struct store_call *store_get_cells(struct store *store, const char *notebook, uint64_t offset,

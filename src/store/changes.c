@@ -396,8 +396,6 @@ struct store_call *store_change_cells(struct store *store, const char *notebook,
     const char *cell = change->cell;
     c->change = *change;
     c->change.cell = cell == NULL ? NULL : arena_strdup(memory, cell);
-    c->call.fn = (void *)fn;
-    c->call.context = context;
     if (change->to != NULL && cell_check(notebook, change->to, &c->call.error) < 0)
         c->call.type = &refusal_type;
     else if (change->to != NULL)
@@ -409,5 +407,5 @@ struct store_call *store_change_cells(struct store *store, const char *notebook,
     if (change->what == CHANGE_INSERT && c->to.created_ms == 0)
         c->to.created_ms = clock_wall_ms();
     c->call.bytes += c->to.source_len + c->to.outputs_len + c->to.metadata_len;
-    return call_ask(&c->call);
+    return call_ask(&c->call, (void *)fn, context);
 }

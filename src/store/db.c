@@ -196,6 +196,19 @@ int db_run(struct db *db, sqlite3_stmt *s, struct err *e)
     return got;
 }
 
+int db_run_each(struct db *db, const struct db_sql *steps, size_t n, uint64_t number, struct err *e)
+{
+    for (size_t i = 0; i < n; i++) {
+        sqlite3_stmt *s = db_statement(db, &steps[i], e);
+        if (s == NULL)
+            return -1;
+        db_bind_number(s, 1, number);
+        if (db_run(db, s, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int db_exec(struct db *db, const char *sql, struct err *e)
 {
     int rc = sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
@@ -237,6 +250,14 @@ uint64_t db_number(sqlite3_stmt *s, int column)
 {
     sqlite3_int64 value = sqlite3_column_int64(s, column);
     return value < 0 ? 0 : (uint64_t)value;
+}
+
+struct blob_hash db_hash(sqlite3_stmt *s, int column)
+{
+    struct blob_hash hash = {0};
+    if (sqlite3_column_bytes(s, column) == BLOB_HASH_BYTES)
+        memcpy(hash.bytes, sqlite3_column_blob(s, column), BLOB_HASH_BYTES);
+    return hash;
 }
 
 const char *db_text(sqlite3_stmt *s, int column)

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "blob/blob.h"
 
 #include <sqlite3.h>
 
@@ -37,6 +38,9 @@ sqlite3_stmt *db_statement(struct db *db, const struct db_sql *sql, struct err *
 int db_step(struct db *db, sqlite3_stmt *s, struct err *e);
 /* For statements that give no row. */
 int db_run(struct db *db, sqlite3_stmt *s, struct err *e);
+/* Several of them, one after the other, each with this number for its ?1. */
+int db_run_each(struct db *db, const struct db_sql *steps, size_t n, uint64_t number,
+                struct err *e);
 int db_exec(struct db *db, const char *sql, struct err *e);
 
 void db_bind_text(sqlite3_stmt *s, int at, const char *text); /* NULL gives NULL */
@@ -45,7 +49,8 @@ void db_bind_place(sqlite3_stmt *s, int at, int64_t value);
 void db_bind_bytes(sqlite3_stmt *s, int at, const void *data, size_t len);
 void db_bind_number(sqlite3_stmt *s, int at, uint64_t value);
 uint64_t db_number(sqlite3_stmt *s, int column);
-const char *db_text(sqlite3_stmt *s, int column); /* until the next step; NULL for NULL */
+struct blob_hash db_hash(sqlite3_stmt *s, int column); /* zeros if it is none */
+const char *db_text(sqlite3_stmt *s, int column);      /* until the next step; NULL for NULL */
 
 /* What the last error of the connection means, in plain words. */
 int db_explain(struct db *db, int code, struct err *e);

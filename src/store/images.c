@@ -276,10 +276,8 @@ struct get_call {
 
 static void read_image(struct get_call *get, sqlite3_stmt *s)
 {
-    struct blob_hash hash = {0};
+    struct blob_hash hash = db_hash(s, 0);
     const char *format = db_text(s, 1);
-    if (sqlite3_column_bytes(s, 0) == BLOB_HASH_BYTES)
-        memcpy(hash.bytes, sqlite3_column_blob(s, 0), BLOB_HASH_BYTES);
     blob_hex(&hash, get->image.hash);
     get->image.format = arena_strdup(&get->call.memory, format == NULL ? "" : format);
     get->image.width = db_number(s, 2);
@@ -330,7 +328,5 @@ struct store_call *store_get_image(struct store *store, const char *notebook, co
     struct get_call *get = call_new(store, &get_type, sizeof(*get), notebook);
     get->cell = arena_strdup(&get->call.memory, cell);
     get->n = n;
-    get->call.fn = (void *)fn;
-    get->call.context = context;
-    return call_ask(&get->call);
+    return call_ask(&get->call, (void *)fn, context);
 }

@@ -158,7 +158,7 @@ void call_free(struct store_call *call);
 /* -1 if the queue is full or was closed; the call is freed then. */
 int call_queue(struct store_call *call, struct err *e);
 /* For calls that have a callback for their errors: never refused. */
-struct store_call *call_ask(struct store_call *call);
+struct store_call *call_ask(struct store_call *call, void *fn, void *context);
 struct store_call *call_job(struct store_call *call);
 /* Applied at once, on the loop: for what takes less than waking a thread does, and never waits. It
  * is delivered later like any other. */

@@ -124,9 +124,7 @@ struct store_call *store_get_named(struct store *store, const char *name, store_
                                    void *context)
 {
     struct named_call *get = named_new(store, &get_type, name);
-    get->call.fn = (void *)fn;
-    get->call.context = context;
-    return call_ask(&get->call);
+    return call_ask(&get->call, (void *)fn, context);
 }
 
 static int apply_delete(struct store *store, struct store_call *call, struct err *e)
@@ -201,7 +199,5 @@ struct store_call *store_list_named(struct store *store, const char *name, store
 {
     struct listed_call *list = call_new(store, &list_type, sizeof(*list), NULL);
     list->name = name != NULL ? arena_strdup(&list->call.memory, name) : NULL;
-    list->call.fn = (void *)fn;
-    list->call.context = context;
-    return call_ask(&list->call);
+    return call_ask(&list->call, (void *)fn, context);
 }

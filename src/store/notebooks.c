@@ -173,9 +173,7 @@ struct store_call *store_describe_notebook(struct store *store, const char *id, 
     describe->title = copy(&describe->call.memory, title);
     describe->metadata = copy(&describe->call.memory, metadata);
     describe->call.bytes += (title ? strlen(title) : 0) + (metadata ? strlen(metadata) : 0);
-    describe->call.fn = (void *)fn;
-    describe->call.context = context;
-    return call_ask(&describe->call);
+    return call_ask(&describe->call, (void *)fn, context);
 }
 
 /* ---- delete ---------------------------------------------------------------------------------- */
@@ -197,16 +195,8 @@ static int apply_delete(struct store *store, struct store_call *call, struct err
         *e = missing;
         return store->db.is_broken ? -1 : 0; /* it is gone: that was the wish */
     }
-    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
-        sqlite3_stmt *s = db_statement(&store->db, &steps[i], e);
-        if (s == NULL)
-            return -1;
-        db_bind_number(s, 1, book.key);
-        if (db_run(&store->db, s, e) < 0)
-            return -1;
-    }
     sweep_want(store);
-    return 0;
+    return db_run_each(&store->db, steps, ARRAY_LEN(steps), book.key, e);
 }
 
 static const struct call_type delete_type = {
@@ -317,9 +307,7 @@ struct store_call *store_get_notebook(struct store *store, const char *id, store
                                       void *context)
 {
     struct get_call *get = call_new(store, &get_type, sizeof(*get), id);
-    get->call.fn = (void *)fn;
-    get->call.context = context;
-    return call_ask(&get->call);
+    return call_ask(&get->call, (void *)fn, context);
 }
 
 struct list_call {
@@ -385,7 +373,5 @@ struct store_call *store_list_notebooks(struct store *store, const char *user, u
     list->user = copy(&list->call.memory, user);
     list->offset = offset;
     list->limit = MIN(limit, (uint32_t)STORE_PAGE_MAX);
-    list->call.fn = (void *)fn;
-    list->call.context = context;
-    return call_ask(&list->call);
+    return call_ask(&list->call, (void *)fn, context);
 }

@@ -80,16 +80,8 @@ static int apply_delete(struct store *store, struct store_call *call, struct err
         *e = missing;
         return store->db.is_broken ? -1 : 0; /* it is gone: that was the wish */
     }
-    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
-        sqlite3_stmt *s = db_statement(&store->db, &steps[i], e);
-        if (s == NULL)
-            return -1;
-        db_bind_number(s, 1, key);
-        if (db_run(&store->db, s, e) < 0)
-            return -1;
-    }
     sweep_want(store);
-    return 0;
+    return db_run_each(&store->db, steps, ARRAY_LEN(steps), key, e);
 }
 
 static const struct call_type delete_type = {

@@ -80,7 +80,5 @@ struct store_call *store_get_shared(struct store *store, const char *token, stor
 {
     struct shared_call *get = call_new(store, &get_type, sizeof(*get), NULL);
     get->file.token = arena_strdup(&get->call.memory, token);
-    get->call.fn = (void *)fn;
-    get->call.context = context;
-    return call_ask(&get->call);
+    return call_ask(&get->call, (void *)fn, context);
 }

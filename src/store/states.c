@@ -245,9 +245,7 @@ struct store_call *store_get_state(struct store *store, const char *session, uin
 {
     struct get_call *get = call_new(store, &get_type, sizeof(*get), session);
     get->checkpoint = checkpoint;
-    get->call.fn = (void *)fn;
-    get->call.context = context;
-    return call_ask(&get->call);
+    return call_ask(&get->call, (void *)fn, context);
 }
 
 struct list_call {
@@ -292,7 +290,5 @@ struct store_call *store_list_states(struct store *store, const char *session, s
                                      void *context)
 {
     struct list_call *list = call_new(store, &list_type, sizeof(*list), session);
-    list->call.fn = (void *)fn;
-    list->call.context = context;
-    return call_ask(&list->call);
+    return call_ask(&list->call, (void *)fn, context);
 }

@@ -133,9 +133,11 @@ int call_put(struct store_call *call, struct err *e)
     return 0;
 }
 
-struct store_call *call_ask(struct store_call *call)
+struct store_call *call_ask(struct store_call *call, void *fn, void *context)
 {
     struct store *store = call->store;
+    call->fn = fn;
+    call->context = context;
     call->is_awaited = true;
     pthread_mutex_lock(&store->lock);
     assert(!store->is_stopping);

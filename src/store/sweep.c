@@ -142,15 +142,7 @@ static int expire(struct store *store, struct err *e)
         {"DELETE FROM named WHERE expires_ms<>0 AND expires_ms<=?1"},
         {"DELETE FROM shared WHERE expires_ms<=?1"},
     };
-    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
-        sqlite3_stmt *s = db_statement(&store->db, &steps[i], e);
-        if (s == NULL)
-            return -1;
-        db_bind_number(s, 1, clock_wall_ms());
-        if (db_run(&store->db, s, e) < 0)
-            return -1;
-    }
-    return 0;
+    return db_run_each(&store->db, steps, ARRAY_LEN(steps), clock_wall_ms(), e);
 }
 
 /* Rows of (rowid, records, hash of a manifest), the next few of them. */
@@ -215,11 +207,9 @@ static int mark_images(struct store *store, struct err *e)
     db_bind_number(s, 2, BODIES_A_STEP);
     int got, n = 0;
     while ((got = db_step(&store->db, s, e)) > 0) {
-        struct blob_hash hash = {0};
+        struct blob_hash hash = db_hash(s, 1);
         n++;
         sw->cursor = db_number(s, 0);
-        if (sqlite3_column_bytes(s, 1) == BLOB_HASH_BYTES)
-            memcpy(hash.bytes, sqlite3_column_blob(s, 1), BLOB_HASH_BYTES);
         mark(sw, &hash);
     }
     return got < 0 ? -1 : n == BODIES_A_STEP;
@@ -279,11 +269,9 @@ static int remove_rows(struct store *store, struct err *e)
     db_bind_number(s, 2, BODIES_A_STEP);
     int got, n = 0;
     while ((got = db_step(&store->db, s, e)) > 0) {
-        struct blob_hash hash = {0};
+        struct blob_hash hash = db_hash(s, 1);
         n++;
         sw->cursor = db_number(s, 0);
-        if (sqlite3_column_bytes(s, 1) == BLOB_HASH_BYTES)
-            memcpy(hash.bytes, sqlite3_column_blob(s, 1), BLOB_HASH_BYTES);
         if (is_in_range(sw, &hash) && *place_of(sw, &hash) == 0)
             unused[n_unused++] = hash;
     }
