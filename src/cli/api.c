@@ -201,6 +201,14 @@ static bool is_id_prefix(const char *text)
     return len > 0 && len < UUID_SIZE && strspn(text, "0123456789abcdef-") == len;
 }
 
+int cli_session_named(const struct cli_args *args, struct err *e)
+{
+    if (args->n_words == 1)
+        return 0;
+    err_set(e, ERR_INVALID, "name one session");
+    return err_advise(e, "list the sessions with: cella ps");
+}
+
 int cli_session_find(struct cli_client *c, const char *prefix, struct cli_session *ret,
                      struct err *e)
 {

@@ -55,10 +55,8 @@ static int branch(const struct cli_args *args, struct cli_client *c, void *conte
 static int run(const struct cli_args *args, struct err *e)
 {
     struct wish wish = {.at = -1, .count = -1};
-    if (args->n_words != 1) {
-        err_set(e, ERR_INVALID, "name one session");
-        return err_advise(e, "list the sessions with: cella ps");
-    }
+    if (cli_session_named(args, e) < 0)
+        return -1;
     if (cli_parse_number(args, "at", &wish.at, e) < 0 ||
         cli_parse_number(args, "count", &wish.count, e) < 0)
         return -1;

@@ -141,10 +141,8 @@ static int ask(const struct cli_args *args, struct cli_client *c, void *context,
 static int run(const struct cli_args *args, struct err *e)
 {
     const char *max = cli_value(args, "max");
-    if (args->n_words != 1) {
-        err_set(e, ERR_INVALID, "name one session");
-        return err_advise(e, "list the sessions with: cella ps");
-    }
+    if (cli_session_named(args, e) < 0)
+        return -1;
     if (max != NULL &&
         (max[0] == '\0' || strspn(max, "0123456789") != strlen(max) || strlen(max) > 9))
         return err_set(e, ERR_INVALID, "--max takes a number, not '%.32s'", max);

@@ -1,5 +1,7 @@
 #include "cli/parameters.h"
 
+#include "wire/json.h"
+
 #include <ctype.h>
 
 enum { SOURCE_MAX = 1 << 20 };
@@ -139,20 +141,6 @@ void cli_parameters_free(struct cli_parameters *p)
 /* ---- values as they are written in a language --------------------------------------------------
  */
 
-/* The shortest form that reads as the same number. */
-static void put_real(struct buf *out, double value)
-{
-    char text[40];
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof(text), "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
-    buf_append_str(out, text);
-    if (strpbrk(text, ".eE") == NULL)
-        buf_append_str(out, ".0");
-}
-
 /* Between double quotes, which Python and JavaScript read alike. */
 static void put_quoted(struct buf *out, const json_t *string)
 {
@@ -216,7 +204,7 @@ static void put_value(struct buf *out, const json_t *value, bool is_python)
     else if (json_is_integer(value))
         buf_printf(out, "%lld", (long long)json_integer_value(value));
     else if (json_is_real(value))
-        put_real(out, json_real_value(value));
+        json_append_real(out, json_real_value(value));
     else if (json_is_boolean(value))
         buf_append_str(out, is_python             ? json_is_true(value) ? "True" : "False"
                             : json_is_true(value) ? "true"

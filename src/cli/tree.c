@@ -25,10 +25,8 @@ static int draw(const struct cli_args *args, struct cli_client *c, void *context
 
 static int run(const struct cli_args *args, struct err *e)
 {
-    if (args->n_words != 1) {
-        err_set(e, ERR_INVALID, "name one session");
-        return err_advise(e, "list the sessions with: cella ps");
-    }
+    if (cli_session_named(args, e) < 0)
+        return -1;
     return cli_client_with(args, false, draw, NULL, e);
 }
 

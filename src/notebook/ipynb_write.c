@@ -1,6 +1,7 @@
 #include "notebook/formats.h"
 #include "notebook/output.h"
 #include "notebook/text.h"
+#include "wire/json.h"
 
 /* ---- metadata that nbformat's schema takes -----------------------------------------------------
  */
@@ -209,20 +210,6 @@ static json_t *make_cell(const struct document *doc, size_t number)
 
 static void put_pretty(struct buf *out, const json_t *value, int depth);
 
-/* The shortest form that reads as the same number. */
-static void put_real(struct buf *out, double value)
-{
-    char text[40];
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof(text), "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
-    buf_append_str(out, text);
-    if (strpbrk(text, ".eE") == NULL)
-        buf_append_str(out, ".0");
-}
-
 static void put_line(struct buf *out, int depth)
 {
     buf_printf(out, "\n%*s", depth, "");
@@ -274,7 +261,7 @@ static void put_pretty(struct buf *out, const json_t *value, int depth)
     } else if (json_is_array(value)) {
         put_array(out, value, depth);
     } else if (json_is_real(value)) {
-        put_real(out, json_real_value(value));
+        json_append_real(out, json_real_value(value));
     } else {
         struct json_out scalar = JSON_OUT(out);
         json_put_value(&scalar, value);

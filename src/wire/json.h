@@ -41,6 +41,8 @@ void json_put_member_null(struct json_out *o, const char *key);
 /* Bytes as the inside of a JSON string: quotes, backslashes and controls escaped, what is not UTF-8
  * replaced by U+FFFD. */
 void json_append_escaped(struct buf *out, const char *s, size_t len);
+/* The shortest form that reads as the same number; it must be finite, as jansson's all are. */
+void json_append_real(struct buf *out, double value);
 
 /* "error":{"code","message","advice"} in an object, or as the whole of one. */
 void json_put_member_error(struct json_out *o, const struct err *e);

@@ -171,15 +171,17 @@ void json_put_raw(struct json_out *o, const char *json, size_t len)
     buf_append(o->buf, json, len);
 }
 
-/* Seventeen digits bring every double back; jansson never gives one that is not finite. */
-static void put_exact_real(struct json_out *o, double value)
+void json_append_real(struct buf *out, double value)
 {
     char text[40];
-    int n = snprintf(text, sizeof(text), "%.17g", value);
-    bool looks_like_int = strpbrk(text, ".eE") == NULL;
-    json_put_raw(o, text, (size_t)n);
-    if (looks_like_int)
-        buf_append(o->buf, ".0", 2);
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof(text), "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    buf_append_str(out, text);
+    if (strpbrk(text, ".eE") == NULL)
+        buf_append_str(out, ".0");
 }
 
 static void put_object_value(struct json_out *o, const json_t *object)
@@ -221,7 +223,8 @@ void json_put_value(struct json_out *o, const json_t *value)
         json_put_int(o, json_integer_value(value));
         break;
     case JSON_REAL:
-        put_exact_real(o, json_real_value(value));
+        separate(o);
+        json_append_real(o->buf, json_real_value(value));
         break;
     case JSON_TRUE:
     case JSON_FALSE:
