@@ -102,6 +102,68 @@ def test_other_forms_are_bounded(shared: Peer) -> None:
         assert shown(shared, bundle(odd)) == {"type": "text", "text": "X!"}
 
 
+def test_what_other_methods_say_goes_along(shared: Peer) -> None:
+    """As far as it is text: a notebook has what it would have in Jupyter."""
+    methods = (
+        "_repr_html_ = lambda self: '<b>'; _repr_latex_ = lambda self: ('$', {})\n"
+        "    _repr_markdown_ = lambda self: 1/0; _repr_json_ = lambda self: {'a': object()}\n"
+        "    _repr_png_ = lambda self: print('asked')"
+    )
+    value = shown(shared, methods)
+    assert value == {"type": "html", "html": "<b>", "text": "X!", "mime": {"text/latex": "$"}}
+    only = shared.run("display(X(), include=['text/html'])")
+    assert only.displays == [{"type": "html", "html": "<b>", "text": "X!"}] and not only.stdout
+
+
+def test_functions_registered_for_types(fresh: Peer) -> None:
+    fresh.run(
+        "class A: pass\nclass B(A):\n    def _repr_html_(self): return 'own'\n"
+        "of = get_ipython().display_formatter.formatters\n"
+        "of['text/html'].for_type(A, lambda a: f'<b>{type(a).__name__}</b>')"
+    )
+    assert fresh.run("B()").value["html"] == "<b>B</b>"
+    assert fresh.value("[B() in [1], 1]") == "[False, 1]"
+    assert fresh.run("of['text/html'].pop(A); B()").value["html"] == "own"
+    fresh.run("of['text/plain'].for_type(int, lambda n, p, cycle: p.text(f'#{n}'))")
+    assert fresh.value("5") == "#5" and fresh.value("{1: [2, 'a']}") == "{#1: [#2, 'a']}"
+    assert fresh.value("True, 'x'") == "(True, 'x')"
+    fresh.run("of['text/plain'].for_type(int, lambda n, p, cycle: 1/0)")
+    assert "ZeroDivisionError" in fresh.value("[5]") and "ZeroDivisionError" in fresh.value("5")
+    fresh.run("of['text/plain'].pop(int)")
+    assert fresh.value("[5]") == "[5]"
+    named = "of['text/html'].for_type_by_name('late', 'Late', lambda one: 'late')\n"
+    late = "class Late: pass\nLate.__module__ = 'late'\nLate()"
+    assert fresh.run(named + late).value["html"] == "late"
+    assert fresh.value("of['text/html'].for_type('late.Late')") != "None"
+    answer = fresh.run("of['text/html'].pop(str)")
+    assert answer.status == "error" and "KeyError" in answer.traceback
+    form = "get_ipython().display_formatter.format(Late())[0]['text/html']"
+    assert fresh.value(form) == "'late'"
+
+
+def test_precision(fresh: Peer) -> None:
+    assert fresh.value("%precision 3") == "'%.3f'"
+    assert fresh.value("3.14159") == "3.142" and fresh.value("[1/3, 2]") == "[0.333, 2]"
+    assert fresh.value("%precision %.2e\n0.5") == "5.00e-01"
+    assert fresh.run("%precision %d %d").status == "error"
+    assert fresh.run("%precision long").status == "error"
+    assert fresh.value("0.5") == "5.00e-01"
+    assert fresh.value("%precision\n1/4, 0.1") == "(0.25, 0.1)"
+
+
+def test_sympy_prints_as_it_is_told(fresh: Peer) -> None:
+    if fresh.run("import sympy").status != "ok":
+        pytest.skip("no sympy in this interpreter")
+    assert fresh.run("sympy.init_printing()\nx = sympy.Symbol('x')").status == "ok"
+    value = fresh.run("x**2").value
+    assert (value["type"], value["text"]) == ("latex", "$\\displaystyle x^{2}$")
+    assert value["mime"]["text/plain"] == " 2\nx "
+    assert fresh.run("[x, x]").value["type"] == "latex"
+    assert fresh.value("[1, 'a', None]") == "[1, 'a', None]"
+    assert fresh.value("sympy.init_printing(use_latex=False)\nsympy.sqrt(x)") == "√x"
+    assert fresh.value("sympy.init_printing(pretty_print=False)\nx**2") == "x**2"
+
+
 def test_failures_are_told(shared: Peer) -> None:
     value = shown(shared, "def _repr_html_(self): 1/0")
     assert value["type"] == "text"

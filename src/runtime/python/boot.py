@@ -31,6 +31,7 @@ MODULES = (
     "tracebacks",
     "imports",
     "pictures",
+    "formatters",
     "pretty",
     "outputs",
     "tables",

@@ -9,7 +9,7 @@ import sys
 from types import ModuleType
 from typing import Any, Callable, Dict, Optional, Sequence
 
-from . import displays, imports, shim
+from . import displays, imports, outputs, shim
 
 # Newer and older versions keep the functions in different places; importers have copies.
 _REAL = ("IPython.core.display_functions", "IPython.core.display")
@@ -44,6 +44,8 @@ class _ShimFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             "IPython.core": lambda module: None,
             "IPython.display": self._fill_display,
             "IPython.core.display": self._fill_display,
+            "IPython.lib": lambda module: None,
+            "IPython.lib.pretty": _fill_pretty,
         }
 
     def find_spec(
@@ -53,7 +55,7 @@ class _ShimFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return None
         if name != "IPython" and not getattr(sys.modules.get("IPython"), "is_shim", False):
             return None
-        is_package = name in ("IPython", "IPython.core")
+        is_package = name in ("IPython", "IPython.core", "IPython.lib")
         return importlib.machinery.ModuleSpec(name, self, is_package=is_package)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> Optional[ModuleType]:
@@ -78,6 +80,18 @@ class _ShimFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         members["DisplayHandle"] = displays.DisplayHandle
         members.update(shim.names(self._displays.display))
         vars(module).update(members, __all__=sorted(members))
+
+
+def _fill_pretty(module: ModuleType) -> None:
+    def pretty(obj: Any, *_: Any, **__: Any) -> str:
+        """The text of an object, as a cell shows it."""
+        return outputs.text_of(obj)
+
+    def pprint(obj: Any, *_: Any, **__: Any) -> None:
+        """Print the text of an object, as a cell shows it."""
+        print(outputs.text_of(obj))
+
+    vars(module).update(pretty=pretty, pprint=pprint, __all__=["pretty", "pprint"])
 
 
 def _get_ipython() -> None:

@@ -14,8 +14,8 @@ from types import FrameType
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import (
-    cells, displays, magics_code, magics_names, magics_shell, magics_syntax, magics_table,
-    magics_world, plots, streams,
+    cells, displays, formatters, magics_code, magics_names, magics_shell, magics_syntax,
+    magics_table, magics_world, outputs, plots, streams,
 )  # fmt: skip
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -50,6 +50,8 @@ class Tap:
 class CellaShell:
     """What is here of IPython's InteractiveShell."""
 
+    colors = "NoColor"
+
     def __init__(
         self,
         namespace: Dict[str, Any],
@@ -62,6 +64,7 @@ class CellaShell:
     ) -> None:
         self.user_ns = self.user_global_ns = namespace
         self.commands = magics_shell.Commands(session_streams)
+        self.display_formatter = formatters.DisplayFormatter(outputs.bundle_of)
         self.reloader = magics_code.Reloader(namespace)
         self.directories: List[str] = []  # where the session was before
         self.ask = ask

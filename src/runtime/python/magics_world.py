@@ -9,7 +9,7 @@ import socket
 import sys
 from typing import Any, Dict, List, Optional, Tuple
 
-from . import magics_shell, magics_table
+from . import formatters, magics_shell, magics_table
 
 _UsageError = magics_table.UsageError
 _options = magics_table.options
@@ -310,14 +310,18 @@ def _pylab(shell: Any, line: str, cell: Optional[str]) -> None:
 
 
 @magics_table.line_magic("precision")
-def _precision(shell: Any, line: str, cell: Optional[str]) -> None:
-    """%precision [DIGITS]: of what numpy prints. Other numbers are shown as they are."""
+def _precision(shell: Any, line: str, cell: Optional[str]) -> str:
+    """%precision [DIGITS | FORMAT]: how floats are shown, and how many digits numpy prints;
+    returns the format."""
     text = line.strip()
-    if text and not text.isdigit():
-        raise _UsageError("%precision wants a number of digits; formats are not known here")
+    try:
+        form = formatters.PLAIN.set_precision(text)
+    except (TypeError, ValueError) as error:
+        raise _UsageError(f"%precision wants a number of digits or a format: {error}") from None
     numpy = sys.modules.get("numpy")
-    if numpy is not None:
+    if numpy is not None and (text == "" or text.isdigit()):
         numpy.set_printoptions(precision=int(text) if text else 8)
+    return form
 
 
 @magics_table.line_magic(

@@ -6,9 +6,9 @@ from __future__ import annotations
 import binascii
 import json
 import sys
-from typing import Any, Callable, Container, Dict, List, Optional
+from typing import Any, Callable, Container, Dict, Iterable, List, Optional, Tuple
 
-from . import jsontext, pictures, pretty
+from . import formatters, jsontext, pictures, pretty
 
 MAX_TEXT_CHARS = 1 << 20
 MAX_IMAGE_BYTES = 24 << 20
@@ -23,6 +23,10 @@ _quote = jsontext.quote
 _is_plain = jsontext.is_plain
 _pretty = pretty.text_of
 _failure_of = pretty.failure_of
+_plain_formatter = formatters.PLAIN
+_are_registered = formatters.are_used
+_is_registered = formatters.is_registered
+_find_registered = formatters.find
 _to_base64 = binascii.b2a_base64
 _from_base64 = binascii.a2b_base64
 _dumps = json.dumps
@@ -32,9 +36,9 @@ _PLAIN = frozenset((int, float, complex, bool, type(None)))
 _LONG = frozenset((str, bytes, bytearray))
 _UNADORNED = frozenset((*_PLAIN, *_LONG, list, tuple, dict, set, frozenset, type))
 
-_PLAIN_TEXT = "text/plain"
+_PLAIN_TEXT = formatters.PLAIN_TEXT
 _JAVASCRIPT = "application/javascript"
-_SHOW_YOURSELF = "_ipython_display_"
+_SHOW_YOURSELF = formatters.SHOW_YOURSELF
 
 # What is shown of an object that offers several: as notebooks choose.
 _TEXTS = {
@@ -50,33 +54,42 @@ _ORDER = (
     "application/json",
 )  # fmt: skip
 _WORDLESS = ("text/markdown", "text/latex")  # as typed outputs they have no plain text beside them
-_METHODS = {
-    "text/html": "_repr_html_",
-    "text/markdown": "_repr_markdown_",
-    "text/latex": "_repr_latex_",
-    "image/svg+xml": "_repr_svg_",
-    "image/png": "_repr_png_",
-    "image/jpeg": "_repr_jpeg_",
-    _JAVASCRIPT: "_repr_javascript_",
-    "application/json": "_repr_json_",
-}
+_METHODS = formatters.METHODS
+_BESIDE = ("text/html", "text/markdown", "text/latex", "application/json")  # cheap to ask for
 
 
 def value_of(obj: Any, include: Wanted = None, exclude: Wanted = None) -> str:
     """The typed output of an object, as JSON; NOTHING if it showed itself, or if nothing of it is
     wanted. `include` and `exclude` are MIME types."""
-    if type(obj) not in _UNADORNED:
+    are_registered = _are_registered()
+    if type(obj) in _UNADORNED and not are_registered:
+        return text_output(text_of(obj)) if _is_wanted(_PLAIN_TEXT, include, exclude) else NOTHING
+    if include is None and exclude is None and not (are_registered and _is_registered(obj)):
         for make in _MAKERS:
             try:
-                made = make(obj) if include is None and exclude is None else None
+                made = make(obj)
             except KeyboardInterrupt:
                 raise
             except BaseException:  # SystemExit too: an object being shown does not end the cell
                 continue
             if made is not None:
                 return made
-        return _by_protocol(obj, include, exclude)
-    return text_output(text_of(obj)) if _is_wanted(_PLAIN_TEXT, include, exclude) else NOTHING
+    return _by_protocol(obj, include, exclude)
+
+
+def bundle_of(obj: Any, include: Wanted = None, exclude: Wanted = None) -> Dict[str, Any]:
+    """All that an object offers, by MIME type, as it gives it; empty if it showed itself."""
+    protocol = _Protocol(obj)
+    if protocol.has_shown_itself():
+        return {}
+    protocol.fill(include, exclude)
+    found = {mime: protocol.data(mime) for mime in protocol.mimes()}
+    found[_PLAIN_TEXT] = protocol.text()
+    return {
+        mime: data
+        for mime, data in found.items()
+        if data is not None and _is_wanted(mime, include, exclude)
+    }
 
 
 def output_of_bundle(bundle: Any) -> str:
@@ -112,10 +125,8 @@ def text_of(obj: Any) -> str:
     """As IPython writes it (pretty.py), never longer than MAX_TEXT_CHARS and a note."""
     kind = type(obj)
     try:
-        if kind in _PLAIN:
-            return repr(obj)
-        if kind in _LONG:
-            return _long_text(obj)
+        if (kind in _PLAIN or kind in _LONG) and not _plain_formatter.is_used():
+            return _long_text(obj) if kind in _LONG else repr(obj)
         return _pretty_text(obj)
     except KeyboardInterrupt:
         raise
@@ -178,12 +189,16 @@ class _Protocol:
     def __init__(self, obj: Any) -> None:
         self._obj = obj
         self._bundle: Dict[Any, Any] = {}
-        self._is_text_wanted = True
+        self._given: Dict[str, Any] = {}  # by MIME type: what methods have given
+        self._wanted: Tuple[Wanted, Wanted] = (None, None)
         self.failures: List[str] = []
 
     def ask(self, name: str, **options: Any) -> Any:
-        """None: it has no such method, or that gave nothing or failed."""
+        """None: there is no such method, or it gave nothing or failed."""
         try:
+            registered = _find_registered(name, self._obj)
+            if registered is not None:
+                return registered(self._obj, **options)
             return _call(self._obj, name, options)
         except KeyboardInterrupt:
             raise
@@ -196,6 +211,10 @@ class _Protocol:
     def has_shown_itself(self) -> bool:
         try:
             kind = type(self._obj)
+            registered = _find_registered(_SHOW_YOURSELF, self._obj)
+            if registered is not None:
+                registered(self._obj)
+                return True
             if issubclass(kind, type) or getattr(kind, _SHOW_YOURSELF, None) is None:
                 return False
             _call(self._obj, _SHOW_YOURSELF, {})
@@ -208,8 +227,8 @@ class _Protocol:
             return False
 
     def fill(self, include: Wanted, exclude: Wanted) -> None:
-        self._is_text_wanted = _is_wanted(_PLAIN_TEXT, include, exclude)
-        made = self.ask("_repr_mimebundle_", include=include, exclude=exclude)
+        self._wanted = (include, exclude)
+        made = self.ask(formatters.BUNDLE, include=include, exclude=exclude)
         if type(made) is tuple and made:  # (data, metadata)
             made = made[0]
         if issubclass(type(made), dict):
@@ -219,10 +238,20 @@ class _Protocol:
                 if type(mime) is str and _is_wanted(mime, include, exclude)
             }
 
+    def data(self, mime: str) -> Any:
+        """A function that was registered goes before the bundle, and that before a method."""
+        method = _METHODS.get(mime)
+        if mime in self._bundle and not (method and _find_registered(method, self._obj)):
+            return self._bundle[mime]
+        if mime not in self._given:
+            self._given[mime] = self.ask(method) if method else None
+        return self._given[mime]
+
+    def mimes(self) -> Iterable[str]:
+        return (*(mime for mime in _METHODS if mime != _PLAIN_TEXT), *self._bundle)
+
     def typed(self, mime: str) -> Optional[str]:
-        data = self._bundle.get(mime)
-        if data is None and mime in _METHODS:
-            data = self.ask(_METHODS[mime])
+        data = self.data(mime)
         try:
             made = None if data is None else _typed(mime, data, self.text)
             return None if made is None else self.with_forms(made, mime)
@@ -232,8 +261,11 @@ class _Protocol:
             return None
 
     def with_forms(self, made: str, shown: str) -> str:
-        is_silent = shown in _WORDLESS and self._is_text_wanted
-        return _with_forms(made, shown, self._bundle, self.text() if is_silent else "")
+        is_silent = shown in _WORDLESS and _is_wanted(_PLAIN_TEXT, *self._wanted)
+        forms = dict(self._bundle)
+        if shown != _PLAIN_TEXT:
+            forms.update((m, self.data(m)) for m in _BESIDE if _is_wanted(m, *self._wanted))
+        return _with_forms(made, shown, forms, self.text() if is_silent else "")
 
     def text(self) -> str:
         text = self._bundle.get(_PLAIN_TEXT)
@@ -280,6 +312,8 @@ def _form(mime: str, data: Any) -> Optional[str]:
     """As JSON; None if that cannot be."""
     if type(data) is tuple and data:  # (data, metadata)
         data = data[0]
+    if data is None:
+        return None
     if mime == "application/json" or mime.endswith("+json"):
         return _dumps(data, ensure_ascii=False) if _is_plain(data) else None
     if mime in _IMAGES and isinstance(data, (bytes, bytearray)):

@@ -17,6 +17,8 @@ import re
 import types
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
+from . import formatters
+
 MAX_WIDTH = 79
 MAX_ITEMS = 1000
 _MAX_FAILURE_CHARS = 500
@@ -30,6 +32,7 @@ _FLAGS = tuple(
 _PLAIN = frozenset((int, float, complex, bool, type(None), str, bytes))
 _LONG = (str, bytes, bytearray)
 _deque = collections.deque
+_registered = formatters.PLAIN
 _object_repr = object.__repr__
 
 
@@ -39,7 +42,7 @@ class _Enough(BaseException):
 
 def text_of(obj: Any, max_chars: int) -> Tuple[str, bool]:
     """The text, and whether it is all. Raises what the object raises."""
-    quick = _quick(obj, max_chars)
+    quick = None if _registered.is_used() else _quick(obj, max_chars)
     if quick is not None:
         return quick, True
     printer = Printer(max_chars)
@@ -311,7 +314,8 @@ class Printer(_Layout):
 
     def _printer_of(self, obj: Any) -> Callable[[Any, Any, bool], Any]:
         kind = type(obj)
-        if kind in _PLAIN:
+        is_registered = _registered.is_used()
+        if kind in _PLAIN and not is_registered or kind is bool or obj is None:
             return _put_repr
         try:
             said = obj.__class__  # of what stands for another object: what that is
@@ -320,7 +324,8 @@ class Printer(_Layout):
         except Exception:
             pass
         for base in type.__dict__["__mro__"].__get__(kind):
-            printer = _PRINTERS.get(base)
+            printer = _registered.find_for(base) if is_registered else None
+            printer = printer or _PRINTERS.get(base)
             if printer is not None:
                 return printer
             members = base.__dict__
