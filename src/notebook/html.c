@@ -78,16 +78,6 @@ static bool is_harmless(const char *url, size_t len)
     return false;
 }
 
-static bool is_image_mime(const char *mime)
-{
-    if (strncmp(mime, "image/", 6) != 0 || mime[6] == '\0')
-        return false;
-    for (const char *c = mime + 6; *c != '\0'; c++)
-        if (!isalnum((unsigned char)*c) && *c != '-' && *c != '.' && *c != '+')
-            return false;
-    return true;
-}
-
 /* The name in an address as md4c writes it: %XX and &amp;. */
 static void append_decoded(struct buf *name, const char *url, size_t len)
 {
@@ -114,19 +104,7 @@ static bool put_attachment(struct buf *out, const struct notebook_cell *cell, co
         return false;
     _buf_ struct buf name = BUF_INIT(len);
     append_decoded(&name, url + n, len - n);
-    json_t *bundle = json_object_get(cell->attachments, buf_str(&name)), *data;
-    const char *mime;
-    json_object_foreach(bundle, mime, data)
-    {
-        size_t start = out->len;
-        if (!is_image_mime(mime) || !json_is_string(data))
-            continue;
-        buf_printf(out, "data:%s;base64,", mime);
-        if (text_append_base64(out, json_string_value(data), json_string_length(data)))
-            return true;
-        out->len = start;
-    }
-    return false;
+    return text_append_attachment(out, cell->attachments, buf_str(&name));
 }
 
 static bool is_inline_image(const char *url, size_t len)

@@ -101,28 +101,6 @@ static const struct outputs_writer writer = {
 /* ---- cells -------------------------------------------------------------------------------------
  */
 
-/* The first image of an attachment as an address that holds it. */
-static bool put_attachment(struct buf *out, const struct notebook_cell *cell, const char *name,
-                           size_t len)
-{
-    _buf_ struct buf key = BUF_INIT(len + 1);
-    buf_append(&key, name, len);
-    json_t *bundle = json_object_get(cell->attachments, buf_str(&key)), *data;
-    const char *mime;
-    json_object_foreach(bundle, mime, data)
-    {
-        size_t start = out->len;
-        if (strncmp(mime, "image/", 6) != 0 || strpbrk(mime, " \n\t()<>") != NULL ||
-            !json_is_string(data))
-            continue;
-        buf_printf(out, "data:%s;base64,", mime);
-        if (text_append_base64(out, json_string_value(data), json_string_length(data)))
-            return true;
-        out->len = start;
-    }
-    return false;
-}
-
 static void put_prose(struct buf *out, const struct notebook_cell *cell)
 {
     static const char mark[] = "(attachment:";
@@ -136,7 +114,9 @@ static void put_prose(struct buf *out, const struct notebook_cell *cell)
         while (stop < end && strchr(") \n\t\"", *stop) == NULL)
             stop++;
         buf_append(out, at, (size_t)(found + 1 - at));
-        if (!put_attachment(out, cell, name, (size_t)(stop - name)))
+        _buf_ struct buf key = BUF_INIT((size_t)(stop - name) + 1);
+        buf_append(&key, name, (size_t)(stop - name));
+        if (!text_append_attachment(out, cell->attachments, buf_str(&key)))
             buf_append(out, found + 1, (size_t)(stop - found - 1));
         at = stop;
     }

@@ -230,3 +230,30 @@ bool text_append_base64(struct buf *out, const char *text, size_t len)
     }
     return true;
 }
+
+static bool is_image_mime(const char *mime)
+{
+    if (strncmp(mime, "image/", 6) != 0 || mime[6] == '\0')
+        return false;
+    for (const char *c = mime + 6; *c != '\0'; c++)
+        if (!isalnum((unsigned char)*c) && *c != '-' && *c != '.' && *c != '+')
+            return false;
+    return true;
+}
+
+bool text_append_attachment(struct buf *out, const json_t *attachments, const char *name)
+{
+    json_t *bundle = json_object_get(attachments, name), *data;
+    const char *mime;
+    json_object_foreach(bundle, mime, data)
+    {
+        size_t start = out->len;
+        if (!is_image_mime(mime) || !json_is_string(data))
+            continue;
+        buf_printf(out, "data:%s;base64,", mime);
+        if (text_append_base64(out, json_string_value(data), json_string_length(data)))
+            return true;
+        out->len = start;
+    }
+    return false;
+}

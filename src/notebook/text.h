@@ -32,3 +32,6 @@ size_t text_longest_run(const char *text, size_t len, char c);
 /* Base64 of a stranger without its white space, for a place between quotes. False, and nothing is
  * appended, if another character is in it. */
 bool text_append_base64(struct buf *out, const char *text, size_t len);
+/* The first image of an attachment as an address that holds it, for a place between quotes or
+ * parentheses. False, and nothing is appended, if it has none. */
+bool text_append_attachment(struct buf *out, const json_t *attachments, const char *name);
