@@ -135,5 +135,5 @@ int image_box_main(int argc, char **argv)
     if (image_box_close() < 0)
         return SCALE_NO_WALLS;
     /* At once: what others left to be done at the end of the program is not allowed here. */
-    _exit((int)scale_png(&io, &limits));
+    _exit((int)scale_picture(&io, &limits));
 }

@@ -33,6 +33,7 @@ struct image_job {
     struct list node;
     struct image_boxes *boxes;
     int in, out; /* -1 once they are somebody else's */
+    enum image_format format;
     uint32_t max_width, max_height;
     pid_t pid;   /* 0: WAITING */
     int process; /* pidfd */
@@ -105,9 +106,11 @@ static int describe_end(const struct image_job *job, const siginfo_t *info, stru
     int status = info->si_code == CLD_EXITED ? info->si_status : -1;
     switch (status) {
     case SCALE_DAMAGED:
-        err_set(e, ERR_CONFLICT, "the picture is damaged or is no PNG, and cannot be scaled");
+        err_set(e, ERR_CONFLICT, "the picture is damaged or is no %s, and cannot be scaled",
+                image_format_name(job->format));
         return err_advise(e, "%s", as_it_is);
     case SCALE_TOO_LARGE:
+    case SCALE_NO_MEMORY:
         err_set(e, ERR_TOO_LARGE, "the picture has too many pixels to be scaled");
         return err_advise(e, "%s", as_it_is);
     case SCALE_NO_WALLS:
@@ -129,16 +132,20 @@ static int describe_end(const struct image_job *job, const siginfo_t *info, stru
 /* Also a box that was taken over can only give what was asked for. */
 static int check_result(struct image_job *job, struct image_scaled *ret, struct err *e)
 {
-    unsigned char head[64];
+    unsigned char head[KIB];
     struct stat st;
     enum image_format format;
     ssize_t n = pread(job->out, head, sizeof(head), 0);
     if (fstat(job->out, &st) < 0 || n <= 0 || lseek(job->out, 0, SEEK_SET) != 0 ||
-        !image_probe(head, (size_t)n, &format, &ret->width, &ret->height) || format != IMAGE_PNG ||
+        !image_probe(head, (size_t)n, &format, &ret->width, &ret->height) ||
         ret->width > (job->max_width > 0 ? job->max_width : IMAGE_SOURCE_SIDE) ||
         ret->height > (job->max_height > 0 ? job->max_height : IMAGE_SOURCE_SIDE) ||
         (uint64_t)st.st_size > IMAGE_RESULT_MAX)
         return err_set(e, ERR_INTERNAL, "what came of scaling the picture is none");
+    if (format != job->format) {
+        err_set(e, ERR_CONFLICT, "the picture is no %s", image_format_name(job->format));
+        return err_advise(e, "Ask without width and height: then it is sent as it is.");
+    }
     ret->fd = take_fd(&job->out);
     ret->bytes = (uint64_t)st.st_size;
     return 0;
@@ -271,8 +278,14 @@ static void on_due(void *context)
     tell(job, NULL, &e);
 }
 
-struct image_job *image_scale(struct image_boxes *boxes, int fd, uint32_t max_width,
-                              uint32_t max_height, image_scaled_fn fn, void *context, struct err *e)
+bool image_can_scale(enum image_format format)
+{
+    return format == IMAGE_PNG || format == IMAGE_JPEG;
+}
+
+struct image_job *image_scale(struct image_boxes *boxes, int fd, enum image_format format,
+                              struct image_size most, image_scaled_fn fn, void *context,
+                              struct err *e)
 {
     if (boxes->n_waiting >= IMAGE_QUEUE_MAX) {
         close(fd);
@@ -285,8 +298,9 @@ struct image_job *image_scale(struct image_boxes *boxes, int fd, uint32_t max_wi
                               .in = fd,
                               .out = -1,
                               .process = -1,
-                              .max_width = MIN(max_width, (uint32_t)IMAGE_SIDE_MAX),
-                              .max_height = MIN(max_height, (uint32_t)IMAGE_SIDE_MAX),
+                              .format = format,
+                              .max_width = MIN(most.width, (uint32_t)IMAGE_SIDE_MAX),
+                              .max_height = MIN(most.height, (uint32_t)IMAGE_SIDE_MAX),
                               .fn = fn,
                               .context = context};
     job->timer = loop_timer_new(boxes->loop, on_due, job);

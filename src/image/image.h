@@ -55,7 +55,7 @@ uv_loop_t *image_boxes_loop(const struct image_boxes *boxes);
 /* Kills those at work, without calling anybody back. NULL is fine. */
 void image_boxes_free(struct image_boxes *boxes);
 
-/* A PNG. */
+/* Of the format that it had. */
 struct image_scaled {
     int fd; /* at its beginning; the callee's */
     uint64_t bytes;
@@ -67,10 +67,17 @@ struct image_scaled {
 typedef void (*image_scaled_fn)(void *context, const struct image_scaled *scaled,
                                 const struct err *e);
 
-/* Makes a PNG smaller. `fd` is a regular file at its beginning and is closed here in any case. The
- * callback comes later from the loop. NULL: refused, too many wait. */
-struct image_job *image_scale(struct image_boxes *boxes, int fd, uint32_t max_width,
-                              uint32_t max_height, image_scaled_fn fn, void *context,
+/* The room that there is for a picture; 0: as much as it takes. */
+struct image_size {
+    uint32_t width, height;
+};
+
+bool image_can_scale(enum image_format format); /* PNG and JPEG */
+
+/* Makes one smaller that is of that format. `fd` is a regular file at its beginning and is closed
+ * here in any case. The callback comes later from the loop. NULL: refused, too many wait. */
+struct image_job *image_scale(struct image_boxes *boxes, int fd, enum image_format format,
+                              struct image_size most, image_scaled_fn fn, void *context,
                               struct err *e);
 /* The callback will not come. Legal until it was called. */
 void image_forget(struct image_job *job);

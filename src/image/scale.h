@@ -1,5 +1,6 @@
-/* Making a PNG smaller, by the average of the pixels that one of the result covers. This is where
- * libpng reads what a stranger wrote: called in a box only (box.c), and by the fuzzer. */
+/* Making a PNG or JPEG smaller, by the average of the pixels that one of the result covers. This is
+ * where libpng and libjpeg read what a stranger wrote: called in a box only (box.c), and by tests
+ * and the fuzzer. */
 #pragma once
 
 #include "base/base.h"
@@ -9,7 +10,7 @@
 /* Also the exit status of a box. */
 enum scale_end {
     SCALE_DONE = 0,
-    SCALE_DAMAGED = 10,   /* no PNG, or not a whole one */
+    SCALE_DAMAGED = 10,   /* neither PNG nor JPEG, or not a whole one */
     SCALE_TOO_LARGE = 11, /* too many pixels */
     SCALE_NO_MEMORY = 12,
     SCALE_UNWRITTEN = 13, /* the result was not taken */
@@ -27,7 +28,8 @@ struct scale_io {
 struct scale_limits {
     uint32_t max_width, max_height; /* of the result; 0: as the picture has it */
     uint64_t max_pixels;            /* of the picture */
-    bool ignores_checksums;         /* for the fuzzer, which would never get past them */
+    bool ignores_checksums;         /* of PNG; for the fuzzer, which would never get past them */
 };
 
-enum scale_end scale_png(const struct scale_io *io, const struct scale_limits *limits);
+/* What is written is of the same format. */
+enum scale_end scale_picture(const struct scale_io *io, const struct scale_limits *limits);

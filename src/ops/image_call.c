@@ -139,10 +139,10 @@ bool image_call_fits(const struct image_call *ic, uint32_t *ret_width, uint32_t 
 static int refuse_format(const struct image_call *ic, struct err *e)
 {
     const char *name = image_format_name(ic->facts.format);
-    if (ic->facts.format == IMAGE_PNG)
+    if (image_can_scale(ic->facts.format))
         err_set(e, ERR_CONFLICT, "the picture is damaged, and cannot be scaled");
     else
-        err_set(e, ERR_INVALID, "only PNG is scaled, and this picture is %s",
+        err_set(e, ERR_INVALID, "only PNG and JPEG are scaled, and this picture is %s",
                 name[0] != '\0' ? name : "of an unknown format");
     return err_advise(e, "Ask without width and height: then it is sent as it is.");
 }
@@ -157,6 +157,12 @@ static void on_scaled(void *context, const struct image_scaled *scaled, const st
         ic->on_opened(ic, scaled);
 }
 
+static struct image_size room_of(const struct image_call *ic)
+{
+    return (struct image_size){(uint32_t)call_int(ic->call, "width", 0),
+                               (uint32_t)call_int(ic->call, "height", 0)};
+}
+
 static void scale(struct image_call *ic)
 {
     struct err e;
@@ -164,8 +170,8 @@ static void scale(struct image_call *ic)
     if (boxes == NULL)
         err_set(&e, ERR_UNAVAILABLE, "this daemon scales no pictures");
     else
-        ic->job = image_scale(boxes, take_fd(&ic->fd), (uint32_t)call_int(ic->call, "width", 0),
-                              (uint32_t)call_int(ic->call, "height", 0), on_scaled, ic, &e);
+        ic->job =
+            image_scale(boxes, take_fd(&ic->fd), ic->facts.format, room_of(ic), on_scaled, ic, &e);
     if (ic->job == NULL)
         fail(ic, &e);
 }
@@ -178,7 +184,7 @@ void image_call_open(struct image_call *ic, image_opened_fn fn)
     bool is_scaled = image_call_fits(ic, &width, &height);
     bool is_unclear = is_size_asked(ic) && (facts->width == 0 || facts->height == 0);
     ic->on_opened = fn;
-    if (is_unclear || (is_scaled && facts->format != IMAGE_PNG)) {
+    if (is_unclear || (is_scaled && !image_can_scale(facts->format))) {
         refuse_format(ic, &e);
         fail(ic, &e);
     } else if (is_scaled) {

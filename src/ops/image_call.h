@@ -52,7 +52,8 @@ void image_call_encode(struct image_call *ic, const struct image_scaled *file, i
      .place = OP_IN_QUERY,                                                                         \
      .min = 1,                                                                                     \
      .max = IMAGE_SIDE_MAX,                                                                        \
-     .doc = "Pixels that it may be wide: a larger PNG is scaled down and keeps its shape."},       \
+     .doc =                                                                                        \
+         "Pixels that it may be wide: a larger PNG or JPEG is scaled down and keeps its shape."},  \
     {                                                                                              \
         .name = "height", .type = OP_INT, .place = OP_IN_QUERY, .min = 1, .max = IMAGE_SIDE_MAX,   \
         .doc = "Pixels that it may be high."                                                       \

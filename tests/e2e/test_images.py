@@ -88,6 +88,36 @@ def idat(data):
     return found
 
 
+# 300 by 200 pixels, red.
+PHOTO = (
+    "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAA0JCgsKCA0LCgsODg0PEyAVExISEyccHhcgLikxMC4pLSwzOko+MzZGNywt"
+    "QFdBRkxOUlNSMj5aYVpQYEpRUk//2wBDAQ4ODhMREyYVFSZPNS01T09PT09PT09PT09PT09PT09PT09PT09PT09PT09P"
+    "T09PT09PT09PT09PT09PT09PT0//wAARCADIASwDASIAAhEBAxEB/8QAFQABAQAAAAAAAAAAAAAAAAAAAAb/xAAUEAEA"
+    "AAAAAAAAAAAAAAAAAAAA/8QAFgEBAQEAAAAAAAAAAAAAAAAAAAUH/8QAFBEBAAAAAAAAAAAAAAAAAAAAAP/aAAwDAQAC"
+    "EQMRAD8AnwEZpIAA"
+    + "A" * 481 + "D//2Q=="
+)
+
+
+@pytest.mark.parametrize("query, size", [("width=100", (100, 67)), ("height=50", (75, 50)),
+                                         ("width=300", (300, 200))])  # fmt: skip
+def test_a_photograph_is_scaled_and_stays_one(artist, query, size):
+    artist.exec(f"import base64; photo = base64.b64decode({PHOTO!r})")
+    (image,) = shown(artist, "display(Image(photo))")
+    assert (image["format"], image["width"], image["height"]) == ("jpeg", 300, 200)
+    reply = fetch(artist, f"{image['url']}?{query}")
+    assert (reply.status, reply.headers["Content-Type"]) == (200, "image/jpeg")
+    frame = reply.body.index(b"\xff\xc0")
+    height, width = struct.unpack(">HH", reply.body[frame + 5 : frame + 9])
+    assert (width, height) == size and reply.body.endswith(b"\xff\xd9")
+    small = artist.client.call("GET", f"/v1/notebooks/{artist.id}/reference?uri={image['ref']}"
+                               f"&data=true&{query}")
+    assert base64.b64decode(small["data"]) == reply.body
+    cut = shown(artist, "display(Image(photo[:400], format='jpeg'))")[0]
+    assert fetch(artist, cut["url"]).status == 200
+    assert fetch(artist, cut["url"] + "?width=10").status == 409
+
+
 def test_what_a_client_has_is_not_sent_again(artist):
     (image,) = shown(artist, "display(Image(png(300, 200)))")
     tags = set()
@@ -155,7 +185,7 @@ def test_svg_is_sent_as_it_is_and_cannot_do_harm(artist):
     assert "sandbox" in reply.headers["Content-Security-Policy"]
     assert "default-src 'none'" in reply.headers["Content-Security-Policy"]
     refused = refusal(artist, image["url"] + "?width=10")
-    assert refused.status == 400 and "only PNG is scaled" in refused.message
+    assert refused.status == 400 and "only PNG and JPEG are scaled" in refused.message
 
 
 @pytest.mark.parametrize("change", [

@@ -39,7 +39,7 @@ static enum scale_end scale(const uint8_t *data, size_t size, const struct scale
 {
     struct files files = {.in = data, .left = size, .out = BUF_INIT(4 * MIB)};
     struct scale_io io = {.read = read_in, .write = write_out, .context = &files};
-    enum scale_end end = scale_png(&io, limits);
+    enum scale_end end = scale_picture(&io, limits);
     *out = files.out;
     return end;
 }
@@ -53,7 +53,7 @@ static void check_result(const struct buf *made, const struct scale_limits *limi
     struct scale_limits half = {.max_width = limits->max_width / 2, .max_pixels = 512 * 512};
     _buf_ struct buf again = BUF_INIT(0);
     require(image_probe(made->data, made->len, &format, &width, &height));
-    require(format == IMAGE_PNG);
+    require(image_can_scale(format));
     require(limits->max_width == 0 || width <= limits->max_width);
     require(limits->max_height == 0 || height <= limits->max_height);
     require(scale((const uint8_t *)made->data, made->len, &half, &again) == SCALE_DONE);

@@ -154,7 +154,8 @@ static struct answer scale(struct world *w, int fd, uint32_t width, uint32_t hei
 {
     struct answer answer = {.scaled.fd = -1};
     struct err e;
-    assert_non_null(image_scale(w->boxes, fd, width, height, on_scaled, &answer, &e));
+    assert_non_null(image_scale(w->boxes, fd, IMAGE_PNG, (struct image_size){width, height},
+                                on_scaled, &answer, &e));
     assert_int_equal(answer.n, 0);
     uv_run(&w->loop, UV_RUN_DEFAULT);
     assert_int_equal(answer.n, 1);
@@ -264,9 +265,10 @@ static void many_wait_their_turn_and_more_are_refused(void **state)
     struct answer answers[N] = {0};
     struct err e;
     for (size_t i = 0; i < N; i++)
-        assert_non_null(
-            image_scale(w->boxes, make_png(&noise), 20, 20, on_scaled, &answers[i], &e));
-    assert_null(image_scale(w->boxes, make_png(&noise), 20, 20, on_scaled, NULL, &e));
+        assert_non_null(image_scale(w->boxes, make_png(&noise), IMAGE_PNG,
+                                    (struct image_size){20, 20}, on_scaled, &answers[i], &e));
+    assert_null(image_scale(w->boxes, make_png(&noise), IMAGE_PNG, (struct image_size){20, 20},
+                            on_scaled, NULL, &e));
     assert_int_equal(e.code, ERR_LIMIT);
     uv_run(&w->loop, UV_RUN_DEFAULT);
     for (size_t i = 0; i < N; i++) {
@@ -284,7 +286,8 @@ static void who_is_forgotten_is_silent(void **state)
     struct image_job *jobs[3];
     struct err e;
     for (size_t i = 0; i < ARRAY_LEN(jobs); i++)
-        jobs[i] = image_scale(w->boxes, make_png(&noise), 1000, 0, on_scaled, &answers[i], &e);
+        jobs[i] = image_scale(w->boxes, make_png(&noise), IMAGE_PNG, (struct image_size){1000, 0},
+                              on_scaled, &answers[i], &e);
     uv_run(&w->loop, UV_RUN_NOWAIT);
     image_forget(jobs[0]); /* at work, or about to be */
     image_forget(jobs[2]); /* waits */
@@ -302,7 +305,8 @@ static void the_end_ends_all(void **state)
     struct answer answer = {0};
     struct err e;
     for (size_t i = 0; i < 4; i++)
-        image_scale(w->boxes, make_png(&noise), 1500, 0, on_scaled, &answer, &e);
+        image_scale(w->boxes, make_png(&noise), IMAGE_PNG, (struct image_size){1500, 0}, on_scaled,
+                    &answer, &e);
     uv_run(&w->loop, UV_RUN_NOWAIT);
     image_boxes_free(take_ptr(w->boxes));
     uv_run(&w->loop, UV_RUN_DEFAULT);
