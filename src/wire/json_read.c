@@ -1,3 +1,4 @@
+#include "base/ids.h"
 #include "wire/json.h"
 
 /* One pass before the parser: counts what would cost memory without looking at what it is. Text
@@ -7,13 +8,19 @@ struct shape {
     size_t values; /* at most this many, names included */
 };
 
+/* Where the string ends that begins at `at`. What lies between two of its special characters is
+ * passed over at once. */
 static size_t skip_string(const char *text, size_t len, size_t at)
 {
-    for (; at < len && text[at] != '"'; at++) {
-        if (text[at] == '\\')
-            at++;
+    while (at < len) {
+        const char *quote = memchr(text + at, '"', len - at);
+        size_t end = quote != NULL ? (size_t)(quote - text) : len;
+        const char *escape = memchr(text + at, '\\', end - at);
+        if (escape == NULL)
+            return end;
+        at = (size_t)(escape - text) + 2;
     }
-    return at;
+    return len;
 }
 
 static struct shape measure(const char *text, size_t len)
@@ -125,6 +132,139 @@ static int explain(const json_error_t *error, const char *text, size_t len, stru
     return err_advise(e, "%s", advice_for(json_error_code(error)));
 }
 
+/* ---- long strings ------------------------------------------------------------------------------
+ *
+ * The parser looks at every byte several times, which is most of what a picture costs on its way.
+ * So long strings in which nothing needs to be looked at are cut out before, and put in their place
+ * afterwards. Until then a name stands there that whoever wrote the text cannot know. */
+
+enum { LONG_STRING = 16 * 1024, CUTS_MAX = 64, NONCE_BYTES = 16 };
+
+struct cut {
+    size_t at, len; /* the inside of the string */
+};
+
+struct cuts {
+    struct cut list[CUTS_MAX];
+    size_t n;
+    size_t n_left; /* not put back yet */
+    char nonce[2 * NONCE_BYTES + 1];
+};
+
+/* ASCII without control characters; its quotes and escapes were looked for. */
+static bool is_plain(const char *text, size_t len)
+{
+    uint64_t odd = 0; /* in the highest bit of each byte */
+    size_t i = 0;
+    for (; i + sizeof(uint64_t) <= len; i += sizeof(uint64_t)) {
+        uint64_t eight;
+        memcpy(&eight, text + i, sizeof(eight));
+        odd |= eight | (eight - UINT64_C(0x2020202020202020));
+    }
+    for (; i < len; i++)
+        odd |= (unsigned char)text[i] | (unsigned char)((unsigned char)text[i] - ' ');
+    return (odd & UINT64_C(0x8080808080808080)) == 0;
+}
+
+/* A value, not a name. */
+static bool is_value_end(const char *text, size_t len, size_t at)
+{
+    while (at < len && strchr(" \t\r\n", text[at]) != NULL && text[at] != '\0')
+        at++;
+    return at < len && (text[at] == ',' || text[at] == '}' || text[at] == ']');
+}
+
+static void find_cuts(const char *text, size_t len, struct cuts *cuts)
+{
+    for (size_t at = 0; cuts->n < CUTS_MAX && len - at > LONG_STRING;) {
+        const char *quote = memchr(text + at, '"', len - at);
+        if (quote == NULL)
+            return;
+        size_t start = (size_t)(quote - text) + 1, end = skip_string(text, len, start);
+        bool is_long = end < len && end - start >= LONG_STRING;
+        if (is_long && memchr(text + start, '\\', end - start) == NULL &&
+            is_plain(text + start, end - start) && is_value_end(text, len, end + 1))
+            cuts->list[cuts->n++] = (struct cut){start, end - start};
+        at = MIN(end + 1, len);
+    }
+}
+
+static void name_cuts(struct cuts *cuts)
+{
+    unsigned char bytes[NONCE_BYTES];
+    ids_random(bytes, sizeof(bytes));
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        snprintf(cuts->nonce + 2 * i, 3, "%02x", bytes[i]);
+    cuts->n_left = cuts->n;
+}
+
+static void append_without(struct buf *out, const char *text, size_t len, const struct cuts *cuts)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < cuts->n; i++) {
+        buf_append(out, text + at, cuts->list[i].at - at);
+        buf_printf(out, "%s%zu", cuts->nonce, i);
+        at = cuts->list[i].at + cuts->list[i].len;
+    }
+    buf_append(out, text + at, len - at);
+}
+
+/* What was cut out here; NULL: nothing. */
+static json_t *cut_of(const json_t *value, const char *text, struct cuts *cuts)
+{
+    const char *name = json_string_value(value);
+    size_t skipped = sizeof(cuts->nonce) - 1;
+    if (name == NULL || strncmp(name, cuts->nonce, skipped) != 0)
+        return NULL;
+    size_t i = strtoul(name + skipped, NULL, 10);
+    if (i >= cuts->n)
+        return NULL;
+    cuts->n_left--;
+    return json_stringn_nocheck(text + cuts->list[i].at, cuts->list[i].len);
+}
+
+/* No deeper than the limits allow. */
+static void put_back(json_t *value, const char *text, struct cuts *cuts)
+{
+    for (size_t i = 0; cuts->n_left > 0 && i < json_array_size(value); i++) {
+        json_t *cut = cut_of(json_array_get(value, i), text, cuts);
+        if (cut != NULL)
+            json_array_set_new(value, i, cut);
+        else
+            put_back(json_array_get(value, i), text, cuts);
+    }
+    if (!json_is_object(value))
+        return;
+    for (void *at = json_object_iter(value); cuts->n_left > 0 && at != NULL;
+         at = json_object_iter_next(value, at)) {
+        json_t *cut = cut_of(json_object_iter_value(at), text, cuts);
+        if (cut != NULL)
+            json_object_iter_set_new(value, at, cut);
+        else
+            put_back(json_object_iter_value(at), text, cuts);
+    }
+}
+
+/* NULL: there is nothing to cut, or it is not JSON; the parser sees all of it then, and says where
+ * it is wrong. */
+static json_t *load_cut(const char *text, size_t len, size_t flags)
+{
+    struct cuts cuts = {.n = 0};
+    json_error_t ignored;
+    find_cuts(text, len, &cuts);
+    if (cuts.n == 0)
+        return NULL;
+    name_cuts(&cuts);
+    _buf_ struct buf rest = BUF_INIT(len + CUTS_MAX * 2 * sizeof(cuts.nonce));
+    append_without(&rest, text, len, &cuts);
+    json_t *value = json_loadb(buf_str(&rest), rest.len, flags, &ignored);
+    put_back(value, text, &cuts);
+    return value;
+}
+
+/* ---- reading -----------------------------------------------------------------------------------
+ */
+
 static int read_object(const char *text, size_t len, const struct json_limits *limits, size_t flags,
                        json_t **ret_object, struct err *e)
 {
@@ -132,7 +272,9 @@ static int read_object(const char *text, size_t len, const struct json_limits *l
         return -1;
     json_error_t error;
     flags |= JSON_REJECT_DUPLICATES | JSON_DECODE_ANY;
-    _json_ json_t *value = json_loadb(text, len, flags, &error);
+    _json_ json_t *value = load_cut(text, len, flags);
+    if (value == NULL)
+        value = json_loadb(text, len, flags, &error);
     if (value == NULL)
         return explain(&error, text, len, e);
     if (!json_is_object(value)) {

@@ -26,6 +26,31 @@ static void check_reading(const char *text, size_t len)
     require(json_read_object(out.data, out.len, &again, &e) == 0 && json_equal(value, again));
 }
 
+/* A text of which some bytes stand for long strings, which are read another way: what comes of it
+ * is what the parser alone makes of it. */
+static void check_long(const char *text, size_t len)
+{
+    enum { LONG = 17000, LONG_MAX_COUNT = 4 };
+    static char filling[LONG];
+    _buf_ struct buf all = BUF_INIT(MIB);
+    unsigned n = 0;
+    memset(filling, 'x', sizeof(filling));
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '@' && n++ < LONG_MAX_COUNT)
+            buf_append(&all, filling, sizeof(filling));
+        else
+            buf_append_char(&all, text[i]);
+    }
+    struct err e;
+    json_error_t ignored;
+    _json_ json_t *got = NULL;
+    if (n == 0 || json_read_object(buf_str(&all), all.len, &got, &e) < 0)
+        return;
+    _json_ json_t *wanted =
+        json_loadb(buf_str(&all), all.len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &ignored);
+    require(json_equal(wanted, got));
+}
+
 /* Any bytes become a JSON text; valid text comes back unchanged. */
 static void check_writing(const char *bytes, size_t len)
 {
@@ -50,6 +75,7 @@ static void check_writing(const char *bytes, size_t len)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     json_object_seed(1);
+    check_long((const char *)data, size);
     check_reading((const char *)data, size);
     check_writing((const char *)data, size);
     return 0;

@@ -41,6 +41,26 @@ static void comes_back_as_it_was(void **state)
     }
 }
 
+/* Where a whole group could be, and is not. */
+static void takes_line_ends_anywhere_and_damage_nowhere(void **state)
+{
+    (void)state;
+    static const char text[] = "Zm9vYmFyZm9vYmFyZm9vYmE=";
+    for (size_t at = 0; at <= strlen(text); at++) {
+        for (int is_damage = 0; is_damage <= 1; is_damage++) {
+            _buf_ struct buf with = BUF_INIT(64);
+            _buf_ struct buf bytes = BUF_INIT(17); /* no more than comes of it */
+            buf_append(&with, text, at);
+            buf_append_str(&with, is_damage ? "!" : "\r\n");
+            buf_append_str(&with, text + at);
+            assert_int_equal(base64_decode(&bytes, buf_str(&with), with.len), !is_damage);
+            if (!is_damage)
+                assert_string_equal(buf_str(&bytes), "foobarfoobarfooba");
+            assert_false(bytes.overflowed);
+        }
+    }
+}
+
 static void refuses_what_is_not(void **state)
 {
     (void)state;
@@ -65,6 +85,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(knows_the_examples),
         cmocka_unit_test(comes_back_as_it_was),
+        cmocka_unit_test(takes_line_ends_anywhere_and_damage_nowhere),
         cmocka_unit_test(refuses_what_is_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

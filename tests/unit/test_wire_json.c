@@ -203,6 +203,81 @@ static void files_have_limits_of_their_own(void **state)
     }
 }
 
+/* "@" becomes `n` times `filling`. */
+static void append_filled(struct buf *out, const char *pattern, const char *filling, size_t n)
+{
+    for (; *pattern != '\0'; pattern++) {
+        if (*pattern != '@')
+            buf_append_char(out, *pattern);
+        for (size_t i = 0; *pattern == '@' && i < n; i++)
+            buf_append_str(out, filling);
+    }
+}
+
+/* Long strings go another way; what comes of them is what the parser alone makes of it. */
+static void expect_as_parser(const char *text, size_t len)
+{
+    json_error_t error = {0};
+    struct err e;
+    _json_ json_t *wanted = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    _json_ json_t *got = NULL;
+    bool is_read = json_read_object(text, len, &got, &e) == 0;
+    assert_int_equal(is_read, json_is_object(wanted));
+    if (is_read) {
+        assert_true(json_equal(wanted, got));
+    } else if (wanted == NULL) {
+        char place[64];
+        snprintf(place, sizeof(place), "line %d, column %d", error.line, error.column);
+        assert_non_null(strstr(e.message, place));
+    }
+}
+
+static void long_strings_are_read_like_others(void **state)
+{
+    (void)state;
+    static const char *const patterns[] = {
+        "{\"a\":\"@\"}",
+        "{\"a\":\"@\",\"b\":[\"@\",1,[\"@\"]],\"c\":{\"d\":\"@\"},\"e\":\"short\"}",
+        "{\"@\":1}",
+        "{\"@\":\"@\", \"b\" : \"@\" \n , \"c\":\"x\"}",
+        "{\"a\":\"@\",\"a\":\"@\"}",
+        "{\"a\":\"@",
+        "{\"a\":\"@\"",
+        "{\"a\":\"@\"}}",
+        "{\"a\":\"@\" 1}",
+        "{\"a\":\"@\",\"b\":nonsense}",
+        "{\"a\":\"\\\"@\"}",
+        "{\"a\":\"@\\\"\"}",
+        "{\"a\":\"@\\\\\",\"b\":\"@\"}",
+        "{\"a\":\"@\\u00e4\",\"b\":\"@\"}",
+        "[\"@\"]",
+        "\"@\"",
+        "{\"a\":\"b\\\"c\",\"d\":\"@\"}",
+    };
+    static const char *const fillings[] = {"x",    "iVBORw0KGgo+/=", "\xc3\xa4", "a\x7f",  "a\nb",
+                                           "\xff", "\x1f",           "{\\\"[",   "a,b:c]}"};
+    for (size_t i = 0; i < ARRAY_LEN(patterns); i++) {
+        for (size_t j = 0; j < ARRAY_LEN(fillings); j++) {
+            for (size_t n = 1; n <= 20000; n += 19999) {
+                _buf_ struct buf text = BUF_INIT(8 * MIB);
+                append_filled(&text, patterns[i], fillings[j], n);
+                expect_as_parser(buf_str(&text), text.len);
+            }
+        }
+    }
+}
+
+static void many_long_strings_are_all_there(void **state)
+{
+    (void)state;
+    _buf_ struct buf text = BUF_INIT(8 * MIB);
+    buf_append_str(&text, "{\"list\":[1");
+    for (int i = 0; i < 100; i++)
+        append_filled(&text, ",\"@\"", i % 2 ? "x" : "y", 17000);
+    buf_append_str(&text, "]}");
+    expect_as_parser(buf_str(&text), text.len);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +290,8 @@ int main(void)
         cmocka_unit_test(limits_depth_and_values),
         cmocka_unit_test(writes_errors),
         cmocka_unit_test(files_have_limits_of_their_own),
+        cmocka_unit_test(long_strings_are_read_like_others),
+        cmocka_unit_test(many_long_strings_are_all_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
