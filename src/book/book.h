@@ -104,6 +104,7 @@ struct book_call *book_run(struct books *books, const char *id, const char *cell
 struct book_range {
     const char *from, *to; /* ids or numbers; NULL: the first, the last */
     bool goes_on;          /* after a cell that failed */
+    bool cancels;          /* book_forget interrupts the cell that runs, and no other begins */
     uint32_t timeout_ms;   /* of each */
 };
 
@@ -113,7 +114,7 @@ struct book_range_listener {
     void (*on_end)(void *context, uint64_t n_ran, const char *failed, const struct err *e);
 };
 
-/* Runs the code cells of a range one after another. */
+/* Runs the code cells of a range one after another. Who forgets it lets no further cell begin. */
 struct book_call *book_run_range(struct books *books, const char *id,
                                  const struct book_range *range,
                                  const struct book_range_listener *listener, void *context);

@@ -115,8 +115,11 @@ void book_call_end(struct book_call *call)
 
 void book_forget(struct book_call *call)
 {
-    if (call != NULL)
-        call->is_forgotten = true;
+    if (call == NULL || call->is_forgotten)
+        return;
+    call->is_forgotten = true;
+    if (call->forget != NULL)
+        call->forget(call);
 }
 
 static void on_later(void *context)

@@ -73,6 +73,16 @@ static void clear_running(struct book *book, const struct store_cell *now)
     }
 }
 
+/* The cell is text now: if it runs, nothing of that is its own any more. */
+static void leave_text(struct book *book, const struct store_cell *now)
+{
+    LIST_EACH(&book->records, node)
+    {
+        struct record *record = CONTAINER_OF(node, struct record, node);
+        record->is_outrun |= strcmp(now->id, record->id) == 0;
+    }
+}
+
 static void on_changed(void *context, const struct store_cell *now, uint64_t n_cells,
                        int64_t last_place, const struct err *e)
 {
@@ -84,6 +94,8 @@ static void on_changed(void *context, const struct store_cell *now, uint64_t n_c
         take_count(book, change, n_cells, last_place);
         if (change->what == CHANGE_CLEAR_OUTPUTS)
             clear_running(book, now);
+        if (change->what == CHANGE_EDIT && now->kind != CELL_CODE)
+            leave_text(book, now);
         tell_watchers(book, change, now);
         book_let_go(book);
     }
@@ -107,6 +119,14 @@ static int begin_row(struct books *books, struct book *book, struct err *e)
 {
     struct session *session = session_find(books->engine, book->id, e);
     return session == NULL ? -1 : book_put_row(book, session, e);
+}
+
+void book_begin(struct books *books, const char *id)
+{
+    struct err ignored;
+    struct book *book = book_find(books, id);
+    if (book != NULL && book->has_session)
+        begin_row(books, book, &ignored);
 }
 
 struct book_call *book_change(struct books *books, const char *id, const struct store_change *asked,
@@ -193,13 +213,10 @@ struct book_call *book_describe(struct books *books, const char *id, const char 
                                 const char *metadata, store_done_fn fn, void *context)
 {
     struct describe_call *describe = book_call_new(books, sizeof(*describe), NULL);
-    struct book *book = book_find(books, id);
-    struct err ignored; /* then the row is missing, and that is told */
     snprintf(describe->id, sizeof(describe->id), "%s", id);
     describe->fn = fn;
     describe->context = context;
-    if (book != NULL && book->has_session)
-        begin_row(books, book, &ignored);
+    book_begin(books, id); /* if it cannot the row is missing, and that is told */
     describe->call.asked =
         store_describe_notebook(books->store, id, title, metadata, on_described, describe);
     return &describe->call;

@@ -4,6 +4,7 @@
 #include "blob/blob.h"
 #include "book/state.h"
 #include "notebook/output.h"
+#include "session/session.h"
 #include "wire/base64.h"
 
 #include <uv.h>
@@ -228,11 +229,33 @@ static void on_page(void *context, const struct store_cell *list, size_t n, uint
     uv_queue_work(x->call.books->loop, &x->work, work, after_work);
 }
 
+/* That of a session which has run nothing is empty. */
+static bool is_unwritten(const struct export_call *x, const struct err *e,
+                         struct store_notebook *ret_row)
+{
+    struct err ignored;
+    if (e == NULL || e->code != ERR_NOT_FOUND)
+        return false;
+    const struct session *session = session_find(x->call.books->engine, x->id, &ignored);
+    if (session == NULL || session->is_unlisted)
+        return false;
+    *ret_row = (struct store_notebook){.id = session->id,
+                                       .user = session->agent,
+                                       .runtime = session->runtime->name,
+                                       .created_ms = session->spawned_at_ms,
+                                       .updated_ms = session->spawned_at_ms};
+    return true;
+}
+
 static void on_notebook(void *context, const struct store_notebook *row, const struct err *e)
 {
     struct export_call *x = context;
+    struct store_notebook unwritten;
     x->call.asked = NULL;
-    if (e != NULL || x->call.is_forgotten) {
+    bool is_empty = is_unwritten(x, e, &unwritten);
+    if (is_empty)
+        row = &unwritten;
+    if ((e != NULL && !is_empty) || x->call.is_forgotten) {
         finish(x, e);
         return;
     }
@@ -244,7 +267,10 @@ static void on_notebook(void *context, const struct store_notebook *row, const s
     set_time(&x->doc->updated_at, row->updated_ms);
     x->doc->execution_count = (int64_t)row->count;
     x->metadata = row->metadata != NULL ? mem_strdup(row->metadata) : NULL;
-    x->call.asked = store_get_cells(x->call.books->store, x->id, 0, PAGE, true, on_page, x);
+    if (is_empty)
+        on_page(x, NULL, 0, 0, NULL);
+    else
+        x->call.asked = store_get_cells(x->call.books->store, x->id, 0, PAGE, true, on_page, x);
 }
 
 struct book_call *book_read_document(struct books *books, const char *id, uint64_t max_image_bytes,

@@ -11,6 +11,7 @@ struct picture {
     struct record *record;
     uint64_t serial;
     json_t *data;   /* a string */
+    json_t *shown;  /* as it came */
     json_t *output; /* with its reference instead of the data */
     bool is_svg;
 };
@@ -25,6 +26,7 @@ static void end_picture(struct book_call *call)
 {
     struct picture *picture = (struct picture *)call;
     json_decref(picture->data);
+    json_decref(picture->shown);
     json_decref(picture->output);
 }
 
@@ -95,7 +97,7 @@ static void tell_exec(struct picture *picture, bool is_kept)
         json_object_del(picture->output, "url");
         json_object_del(picture->output, "bytes");
     }
-    exec_displayed(exec, picture->output);
+    exec_displayed(exec, picture->shown, picture->output);
 }
 
 static void on_kept(void *context, const char *hash, uint64_t bytes, const struct err *e)
@@ -137,6 +139,7 @@ bool picture_keep(struct record *record, json_t *output, enum recorder_place pla
     picture->record = record;
     picture->is_svg = is_svg;
     picture->data = json_incref(data);
+    picture->shown = json_incref(output);
     picture->output = make_reference(record, output, data, is_svg);
     picture->serial =
         place == RECORDER_VALUE

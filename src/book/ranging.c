@@ -14,6 +14,8 @@ struct range_call {
     char (*cells)[BOOK_CELL_ID_SIZE]; /* to be run */
     size_t n_cells, at;
     struct book_call *running; /* until its session has it */
+    struct exec *exec;         /* from then on; NULL: none */
+    bool cancels;
     uint64_t number;
     uint64_t n_ran;
     char failed[BOOK_CELL_ID_SIZE]; /* "": none */
@@ -24,6 +26,8 @@ struct range_call {
 static void end_range(struct book_call *call)
 {
     struct range_call *range = (struct range_call *)call;
+    if (range->exec != NULL)
+        exec_leave(range->exec); /* the daemon ends before the cell does */
     free(range->from);
     free(range->to);
     free(range->cells);
@@ -45,7 +49,10 @@ static const struct exec_listener exec_listener;
 
 static struct exec_wait make_wait(struct range_call *range)
 {
-    return (struct exec_wait){.listener = &exec_listener, .context = range, .budget = ANSWER_BYTES};
+    return (struct exec_wait){.listener = &exec_listener,
+                              .context = range,
+                              .budget = ANSWER_BYTES,
+                              .cancels = range->cancels};
 }
 
 static void tell(struct range_call *range, const char *state, bool is_failure)
@@ -66,10 +73,9 @@ static void tell(struct range_call *range, const char *state, bool is_failure)
 static void refuse_input(struct range_call *range, uint64_t exec_id)
 {
     struct err e;
-    struct exec *exec;
     struct exec_wait wait = make_wait(range);
     struct session *session = session_find(range->call.books->engine, range->id, &e);
-    if (session == NULL || session_input(session, exec_id, NULL, 0, &wait, &exec, &e) < 0)
+    if (session == NULL || session_input(session, exec_id, NULL, 0, &wait, &range->exec, &e) < 0)
         tell(range, "error", true);
 }
 
@@ -81,6 +87,7 @@ static void on_result(void *context, const struct exec_result *result)
                                          [EXEC_INTERRUPTED] = "interrupted",
                                          [EXEC_DIED] = "died"};
     struct range_call *range = context;
+    range->exec = NULL;
     if (result->status == EXEC_INPUT) {
         refuse_input(range, result->exec_id);
         return;
@@ -96,6 +103,7 @@ static void on_failed(void *context, const struct err *e)
 {
     (void)e;
     struct range_call *range = context;
+    range->exec = NULL;
     range->goes_on = false;
     tell(range, "died", true);
 }
@@ -105,10 +113,11 @@ static const struct exec_listener exec_listener = {.on_result = on_result, .on_f
 static void on_run(void *context, struct exec *exec, const struct err *e)
 {
     struct range_call *range = context;
-    (void)exec;
     range->running = NULL;
-    if (e == NULL)
+    if (e == NULL) {
+        range->exec = exec;
         return;
+    }
     if (e->code == ERR_NOT_FOUND && range->at + 1 < range->n_cells) { /* removed meanwhile */
         range->at++;
         book_call_later(&range->call, run_next, 0);
@@ -128,6 +137,19 @@ static void run_next(struct book_call *call)
     struct exec_request request = {.timeout_ms = range->timeout_ms, .wait = make_wait(range)};
     range->running =
         book_run(call->books, range->id, range->cells[range->at], &request, on_run, range);
+}
+
+/* Nobody waits for it any more, and it is not to go on: the cell that runs is interrupted, one that
+ * waits is taken from the queue. */
+static void forget_range(struct book_call *call)
+{
+    struct range_call *range = (struct range_call *)call;
+    if (!range->cancels || (range->exec == NULL && range->running == NULL))
+        return; /* what comes next sees that it was forgotten */
+    book_forget(take_ptr(range->running));
+    if (range->exec != NULL)
+        exec_leave(take_ptr(range->exec));
+    book_call_later(call, run_next, 0);
 }
 
 /* ---- which ones --------------------------------------------------------------------------------
@@ -190,9 +212,12 @@ struct book_call *book_run_range(struct books *books, const char *id,
     range->to = wanted->to != NULL ? mem_strdup(wanted->to) : NULL;
     range->last = UINT64_MAX - 1;
     range->goes_on = wanted->goes_on;
+    range->cancels = wanted->cancels;
+    range->call.forget = forget_range;
     range->timeout_ms = wanted->timeout_ms;
     range->listener = listener;
     range->context = context;
+    book_begin(books, id);
     book_flush(books, id);
     find_bounds(range);
     return &range->call;

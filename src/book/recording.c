@@ -20,6 +20,8 @@ void record_put(struct record *record)
 {
     struct err e;
     struct exec *exec = record->exec;
+    if (record->is_outrun)
+        return;
     _buf_ struct buf outputs = BUF_INIT(STORE_CELL_BYTES);
     transcript_put(&record->transcript, &outputs);
     bool is_new = !record->is_put && exec != NULL;
@@ -69,16 +71,41 @@ struct record *book_find_record(struct book *book, const char *cell)
 /* ---- beginning ---------------------------------------------------------------------------------
  */
 
-/* Eight hex digits, different for every cell that a session ever runs, without a list of those that
- * are taken: exec ids are used once, multiplying by an odd number maps no two of them to one. The
- * first bit sets them apart from those that are made for cells which somebody inserts. */
-static void make_id(const char *notebook, uint64_t exec_id, char *out, size_t size)
+static uint64_t mix(uint64_t n)
 {
-    uint32_t salt = 2166136261u;
-    for (const char *c = notebook; *c != '\0'; c++)
-        salt = (salt ^ (unsigned char)*c) * 16777619u;
-    uint32_t id = (uint32_t)exec_id * 0x9e3779b1u + salt;
-    snprintf(out, size, "%08x", id | 0x80000000u);
+    n = (n ^ (n >> 30)) * 0xbf58476d1ce4e5b9u;
+    n = (n ^ (n >> 27)) * 0x94d049bb133111ebu;
+    return n ^ (n >> 31);
+}
+
+/* A permutation of all numbers, which the key chooses: four rounds of Feistel's. */
+static uint32_t permute(uint32_t n, uint64_t key)
+{
+    uint32_t left = n >> 16, right = n & 0xffff;
+    for (uint64_t round = 1; round <= 4; round++) {
+        uint32_t next = left ^ (uint32_t)(mix(key ^ mix(key + (round << 16 | right))) & 0xffff);
+        left = right;
+        right = next;
+    }
+    return left << 16 | right;
+}
+
+#define MADE_HERE 0x80000000u
+
+/* Eight hex digits, different for every cell that a session ever runs, without a list of those that
+ * are taken: exec ids are used once. Which one is next nobody can tell who does not know the
+ * store's secret, so nobody can have given it to another cell. The first bit sets them apart from
+ * those that are made for cells which somebody inserts. */
+static void make_id(const struct book *book, uint64_t exec_id, char *out, size_t size)
+{
+    uint64_t key = store_secret(book->books->store);
+    for (const char *c = book->id; *c != '\0'; c++)
+        key = mix(key ^ (unsigned char)*c);
+    uint32_t id = (uint32_t)exec_id | MADE_HERE;
+    do
+        id = permute(id, key);
+    while ((id & MADE_HERE) == 0); /* it comes back to where it began at the latest */
+    snprintf(out, size, "%08x", id);
 }
 
 static bool refuse(struct exec *exec, const char *why)
@@ -132,7 +159,7 @@ static void on_queued(void *context, struct exec *exec)
         record->is_put = true;
         outrun_earlier(book, exec->cell);
     } else {
-        make_id(book->id, exec->id, exec->cell, sizeof(exec->cell));
+        make_id(book, exec->id, exec->cell, sizeof(exec->cell));
         exec->cell_number = book->n_cells++;
         record->place = book->last_place += STORE_PLACE_GAP;
         book->n_appended++;

@@ -79,7 +79,7 @@ struct record {
     struct transcript transcript;
     uint64_t n_images;
     unsigned n_storing; /* images that are on their way to the store */
-    bool is_outrun;     /* its cell runs again: what it shows is not the cell's any more */
+    bool is_outrun;     /* its cell runs again, or is text now: what it shows is not the cell's */
     char held[2][4];    /* beginnings of characters, for watchers */
     uint8_t n_held[2];
 };
@@ -88,12 +88,13 @@ struct record {
 struct book_call {
     struct list node; /* in the list of calls under way */
     struct books *books;
-    bool is_busy;                        /* a worker has it in hand: it ends itself */
-    bool is_forgotten;                   /* nobody is to be told */
-    struct store_call *asked;            /* NULL: none */
-    struct loop_timer *later;            /* NULL: nothing is to be done later */
-    void (*fn)(struct book_call *call);  /* what */
-    void (*end)(struct book_call *call); /* frees what it has beside itself; may be NULL */
+    bool is_busy;                           /* a worker has it in hand: it ends itself */
+    bool is_forgotten;                      /* nobody is to be told */
+    struct store_call *asked;               /* NULL: none */
+    struct loop_timer *later;               /* NULL: nothing is to be done later */
+    void (*fn)(struct book_call *call);     /* what */
+    void (*end)(struct book_call *call);    /* frees what it has beside itself; may be NULL */
+    void (*forget)(struct book_call *call); /* it was forgotten just now; may be NULL */
 };
 
 /* ---- books.c -----------------------------------------------------------------------------------
@@ -122,6 +123,12 @@ void record_free(struct record *record);
 struct record *book_find_record(struct book *book, const char *cell); /* that has not ended */
 void book_keep_soon(
     const struct record *record); /* it is put before its end, if that is not near */
+
+/* ---- changing.c --------------------------------------------------------------------------------
+ */
+
+/* The notebook of a session that has run nothing has a row from now on, if it can have one. */
+void book_begin(struct books *books, const char *id);
 
 /* ---- updating.c --------------------------------------------------------------------------------
  */

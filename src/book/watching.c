@@ -85,6 +85,12 @@ void book_emit_cell(struct book *book, const char *name, const struct store_cell
     book_emit(book, name, &members);
 }
 
+/* Somebody watches its cell, and it is still that cell's run. */
+static bool is_heard(const struct record *record)
+{
+    return book_is_watched(record->book) && !record->is_outrun;
+}
+
 static void emit_id(struct record *record, const char *name, const char *more)
 {
     _buf_ struct buf members = BUF_INIT(KIB);
@@ -95,7 +101,7 @@ static void emit_id(struct record *record, const char *name, const char *more)
 void book_emit_record(struct record *record, const char *name)
 {
     const struct exec *exec = record->exec;
-    if (!book_is_watched(record->book))
+    if (!is_heard(record))
         return;
     if (strcmp(name, "cell_removed") == 0) {
         emit_id(record, name, "");
@@ -118,7 +124,7 @@ void book_emit_record(struct record *record, const char *name)
 
 void book_emit_text(struct record *record, unsigned stream, const char *bytes, size_t len)
 {
-    if (!book_is_watched(record->book)) {
+    if (!is_heard(record)) {
         record->n_held[stream] = 0;
         return;
     }
@@ -140,7 +146,7 @@ void book_emit_text(struct record *record, unsigned stream, const char *bytes, s
 
 void book_emit_output(struct record *record, const json_t *output, enum recorder_place place)
 {
-    if (!book_is_watched(record->book))
+    if (!is_heard(record))
         return;
     _buf_ struct buf members = BUF_INIT(EVENT_BYTES_MAX);
     struct json_out json = JSON_OUT(&members);
@@ -155,7 +161,7 @@ void book_emit_output(struct record *record, const json_t *output, enum recorder
 
 void book_emit_clear(struct record *record, bool waits)
 {
-    if (book_is_watched(record->book))
+    if (is_heard(record))
         emit_id(record, "output_cleared", waits ? ",\"wait\":true" : ",\"wait\":false");
 }
 

@@ -52,6 +52,7 @@ const struct op op_notebook_list = {
     .path = "/v1/notebooks",
     .flags = OP_READ_ONLY,
     .params = params,
-    .doc = "Lists the notebooks, the newest first, also those whose session is gone.",
+    .doc = "Lists the notebooks that have begun, by a first cell or change, the newest first, also "
+           "those whose session is gone.",
     .run = run,
 };

@@ -24,7 +24,7 @@ static const struct op_param params[] = {
      .type = OP_CHOICE,
      .choices = exec_disconnects,
      .doc = "What becomes of it if the client goes away: continue (default), or cancel: the cell "
-            "that runs then is the last one."},
+            "that runs is interrupted, and no other begins."},
     {0},
 };
 
@@ -105,6 +105,7 @@ static void begin(struct call *call)
         .from = call_text(call, "from", NULL),
         .to = call_text(call, "to", NULL),
         .goes_on = !call_bool(call, "stop_on_error", true),
+        .cancels = cancels(call),
         .timeout_ms = (uint32_t)call_int(call, "timeout_ms", EXEC_TIMEOUT_DEFAULT_MS),
     };
     struct running *r = mem_alloc(sizeof(*r));

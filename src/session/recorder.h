@@ -48,8 +48,9 @@ struct recorder {
 /* From now on; NULL: nobody. Both are borrowed. */
 void engine_use_recorder(struct engine *engine, const struct recorder *recorder, void *context);
 
-/* What the cell showed is kept; `output` takes its place in the answer. */
-void exec_displayed(struct exec *exec, json_t *output);
+/* What the cell showed (the object that on_display was given) is kept; `output` takes its place in
+ * the answer, unless that had to go on without it. */
+void exec_displayed(struct exec *exec, const json_t *shown, json_t *output);
 
 /* ---- for the rest of the room ------------------------------------------------------------------
  */

@@ -108,12 +108,12 @@ void showing_on_verdict(struct session *session, const struct head_verdict *verd
     exec_conclude(session, verdict);
 }
 
-void exec_displayed(struct exec *exec, json_t *output)
+void exec_displayed(struct exec *exec, const json_t *shown, json_t *output)
 {
+    if (exec->pending == NULL || exec->pending->output != shown)
+        return; /* the interpreter was in a hurry: another one is waited for, or none */
     struct exec_pending *pending = take_ptr(exec->pending);
     struct session *session = exec->session;
-    if (pending == NULL)
-        return;
     if (!pending->is_value) {
         show(exec, output, pending->is_update);
         head_ack(session->head);

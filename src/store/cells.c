@@ -5,12 +5,15 @@
 /* Rows of cells, found by (notebook, id) and by (notebook, place), so that the ten-thousandth costs
  * what the first did. Their texts lie in tables of their own. */
 
+enum { IDS_TRIED = 32 };
+
 /* ---- finding --------------------------------------------------------------------------------- */
 
 int cell_find_id(struct store *store, uint64_t notebook, const char *id, struct cell_at *ret,
                  struct err *e)
 {
-    static const struct db_sql sql = {"SELECT key, place FROM cells WHERE notebook=?1 AND id=?2"};
+    static const struct db_sql sql = {
+        "SELECT key, place, exec_id FROM cells WHERE notebook=?1 AND id=?2"};
     sqlite3_stmt *s = db_statement(&store->db, &sql, e);
     if (s == NULL)
         return -1;
@@ -18,10 +21,25 @@ int cell_find_id(struct store *store, uint64_t notebook, const char *id, struct 
     db_bind_text(s, 2, id);
     int got = db_step(&store->db, s, e);
     if (got > 0) {
-        *ret = (struct cell_at){.key = db_number(s, 0), .place = sqlite3_column_int64(s, 1)};
+        *ret = (struct cell_at){.key = db_number(s, 0),
+                                .place = sqlite3_column_int64(s, 1),
+                                .exec_id = db_number(s, 2)};
         sqlite3_reset(s);
     }
     return got;
+}
+
+int cell_make_id(struct store *store, uint64_t notebook, char id[STORE_CELL_ID_SIZE], struct err *e)
+{
+    struct cell_at at;
+    int got = 1;
+    for (int i = 0; i < IDS_TRIED && got > 0; i++) {
+        uint32_t bits;
+        ids_random(&bits, sizeof(bits));
+        snprintf(id, STORE_CELL_ID_SIZE, "%08x", bits & 0x7fffffff);
+        got = cell_find_id(store, notebook, id, &at, e);
+    }
+    return got <= 0 ? got : err_set(e, ERR_INTERNAL, "no free id was found for the cell");
 }
 
 /* From the nearer end: places are about evenly spread. */
@@ -173,11 +191,12 @@ int cell_insert(struct store *store, const struct notebook_at *book, const struc
     return cell->outputs == NULL ? 0 : cell_set_outputs(store, key, cell, e);
 }
 
+/* Text has no runs: a cell that became text while it ran has nothing of it. */
 static int set_run(struct store *store, uint64_t key, const struct store_cell *cell, struct err *e)
 {
     static const struct db_sql sql = {
         "UPDATE cells SET state=?2, exec_id=?3, count=?4, executed_ms=?5, duration_us=?6,"
-        " undone=undone AND exec_id=?3 WHERE key=?1"};
+        " undone=undone AND exec_id=?3 WHERE key=?1 AND kind=0"};
     sqlite3_stmt *s = db_statement(&store->db, &sql, e);
     if (s == NULL)
         return -1;
@@ -187,7 +206,10 @@ static int set_run(struct store *store, uint64_t key, const struct store_cell *c
     db_bind_number(s, 4, cell->count);
     db_bind_number(s, 5, cell->executed_ms);
     db_bind_number(s, 6, cell->duration_us);
-    return db_run(&store->db, s, e) < 0 ? -1 : cell_set_outputs(store, key, cell, e);
+    if (db_run(&store->db, s, e) < 0)
+        return -1;
+    bool is_text = sqlite3_changes(store->db.handle) == 0;
+    return is_text ? 0 : cell_set_outputs(store, key, cell, e);
 }
 
 /* What the caller knows of the text counts unless somebody edited it since. */
@@ -232,16 +254,38 @@ static int put_new(struct store *store, const struct notebook_at *book,
     return cell_insert(store, book, cell, place, e);
 }
 
+/* A new cell has its id: somebody gave it to this one, or chance did. Nobody loses a cell by it. */
+static int give_other_id(struct store *store, const struct notebook_at *book, uint64_t key,
+                         struct err *e)
+{
+    static const struct db_sql sql = {"UPDATE cells SET id=?2 WHERE key=?1"};
+    char id[STORE_CELL_ID_SIZE];
+    if (cell_make_id(store, book->key, id, e) < 0)
+        return -1;
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, key);
+    db_bind_text(s, 2, id);
+    return db_run(&store->db, s, e);
+}
+
 /* The row that is there, or a new one. */
 static int put_row(struct store *store, const struct notebook_at *book,
                    const struct store_cell *cell, struct err *e)
 {
     struct cell_at at;
     int got = cell_find_id(store, book->key, cell->id, &at, e);
+    bool is_new = cell->source != NULL && cell->exec_id > 0;
     if (got < 0)
         return -1;
     if (got == 0 && cell->source == NULL)
         return 0; /* it was removed while it ran */
+    if (got > 0 && is_new && at.exec_id != cell->exec_id) {
+        got = give_other_id(store, book, at.key, e);
+        if (got < 0)
+            return -1;
+    }
     int64_t more = got == 0;
     if (got == 0) {
         got = put_new(store, book, cell, e);

@@ -5,7 +5,6 @@
  * it writes, because one that fails does not undo the others of its group. */
 
 enum {
-    IDS_TRIED = 32,
     SPREAD_FIRST = 64,  /* cells that make room where a gap is used up */
     STEP_MIN = 1 << 10, /* between their new places */
 };
@@ -140,22 +139,16 @@ static int make_place(struct store *store, const struct notebook_at *book, uint6
 static int choose_id(struct store *store, struct change_call *c, struct err *e)
 {
     struct cell_at at;
-    int got = 1;
-    if (c->to.id != NULL) {
-        got = cell_find_id(store, c->book.key, c->to.id, &at, e);
-        if (got <= 0)
-            return got;
-        err_set(e, ERR_CONFLICT, "the notebook has a cell \"%.64s\" already", c->to.id);
-        return err_advise(e, "Leave the id out, and it gets one.");
+    if (c->to.id == NULL) {
+        char *id = arena_alloc(&c->call.memory, STORE_CELL_ID_SIZE);
+        c->to.id = id;
+        return cell_make_id(store, c->book.key, id, e);
     }
-    for (int i = 0; i < IDS_TRIED && got > 0; i++) {
-        uint32_t bits;
-        ids_random(&bits, sizeof(bits));
-        /* The first bit is for ids that were made elsewhere, of cells that are put. */
-        c->to.id = arena_printf(&c->call.memory, "%08x", bits & 0x7fffffff);
-        got = cell_find_id(store, c->book.key, c->to.id, &at, e);
-    }
-    return got <= 0 ? got : err_set(e, ERR_INTERNAL, "no free id was found for the cell");
+    int got = cell_find_id(store, c->book.key, c->to.id, &at, e);
+    if (got <= 0)
+        return got;
+    err_set(e, ERR_CONFLICT, "the notebook has a cell \"%.64s\" already", c->to.id);
+    return err_advise(e, "Leave the id out, and it gets one.");
 }
 
 static int insert(struct store *store, struct change_call *c, struct err *e)
@@ -231,6 +224,20 @@ static int set_kind(struct store *store, uint64_t key, int kind, struct err *e)
     return db_run(&store->db, s, e);
 }
 
+/* Code that becomes text: nbformat has no outputs there. */
+static int drop_run(struct store *store, uint64_t key, struct err *e)
+{
+    static const struct db_sql steps[] = {
+        {"DELETE FROM images WHERE cell=?1"},
+        {"DELETE FROM displays WHERE cell=?1"},
+        {"DELETE FROM outputs WHERE cell=?1"},
+        {"UPDATE cells SET state='idle', exec_id=0, count=0, executed_ms=0, duration_us=0,"
+         " undone=0 WHERE key=?1"},
+    };
+    sweep_want(store);
+    return run_all(store, steps, ARRAY_LEN(steps), key, e);
+}
+
 static int edit(struct store *store, struct change_call *c, struct err *e)
 {
     struct cell_at at;
@@ -246,6 +253,8 @@ static int edit(struct store *store, struct change_call *c, struct err *e)
     if (is_other < 0 || cell_set_source(store, at.key, &c->to, e) < 0)
         return -1;
     if ((is_other > 0 || kind != c->now.kind) && set_kind(store, at.key, kind, e) < 0)
+        return -1;
+    if (kind != 0 && c->now.kind == 0 && drop_run(store, at.key, e) < 0)
         return -1;
     return cell_read_head(store, &at, &c->call.memory, &c->now, e) < 0
                ? -1

@@ -226,6 +226,7 @@ struct cell_at {
     uint64_t key;
     int64_t place;
     uint64_t number;
+    uint64_t exec_id; /* of its last run, if it was found by its id */
 };
 
 /* ERR_NOT_FOUND if there is none. */
@@ -240,6 +241,10 @@ int cell_find(struct store *store, const struct notebook_at *book, const char *n
               struct cell_at *ret, struct err *e);
 int cell_find_id(struct store *store, uint64_t notebook, const char *id, struct cell_at *ret,
                  struct err *e); /* 1: found, without its number */
+/* One that no cell of the notebook has, of eight hex digits. The first bit is for ids that were
+ * made elsewhere, of cells that are put. */
+int cell_make_id(struct store *store, uint64_t notebook, char id[STORE_CELL_ID_SIZE],
+                 struct err *e);
 int cell_number(struct store *store, const struct notebook_at *book, int64_t place,
                 uint64_t *ret_number, struct err *e);
 /* The place of the number-th cell, which there is. */

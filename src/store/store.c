@@ -361,6 +361,11 @@ void store_on_shown(struct store *store, store_shown_fn fn, void *context)
     store->shown_context = context;
 }
 
+uint64_t store_secret(const struct store *store)
+{
+    return store->journal.seed;
+}
+
 int store_blobs(const struct store *store)
 {
     return store->blobs;

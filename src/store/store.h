@@ -314,10 +314,11 @@ struct store_cell {
 };
 
 /* Puts a whole cell by its id: a new one at its place, or over the one that is there, which stays
- * where it is and, if its revision is larger, keeps source, kind and metadata. Without a source it
- * tells of a run alone: state, exec_id, count, executed_ms, duration_us and outputs replace those
- * of the cell; if that was removed meanwhile, it stays so. A queued put of the same cell is
- * replaced.
+ * where it is and, if its revision is larger, keeps source, kind and metadata. (One that is there
+ * and was not made by this run is another cell, and gets another id.) Without a source it tells of
+ * a run alone: state, exec_id, count, executed_ms, duration_us and outputs replace those of the
+ * cell, unless it is text now; if that was removed meanwhile, it stays so. A queued put of the same
+ * cell is replaced.
  *
  * Nobody is told when it is safe, but once this has returned a killed daemon does not lose it: it
  * is in the journal (unless the disk refuses that, too: then it waits in the queue). More than
@@ -478,6 +479,9 @@ typedef void (*store_shared_fn)(void *context, const struct store_shared *file,
                                 const struct err *e);
 struct store_call *store_get_shared(struct store *store, const char *token, store_shared_fn fn,
                                     void *context);
+
+/* A number that only this data directory has, and that nobody is told. */
+uint64_t store_secret(const struct store *store);
 
 /* The directory of blobs, for the calls of that room; it is the store's. */
 int store_blobs(const struct store *store);

@@ -14,8 +14,13 @@ import pytest
 from harness import host
 from harness.client import ApiError, Client
 from harness.notebooks import Notebook, text_of, value_of
+from test_notebook_events import Watcher
 
 pytestmark = pytest.mark.one_mode
+
+SVG = """class Svg:
+    def _repr_svg_(self): return '<svg xmlns="http://www.w3.org/2000/svg"/>'
+"""
 
 
 @pytest.fixture
@@ -36,6 +41,28 @@ def refusal(call, *args, **members):
         call(*args, **members)
     assert caught.value.message
     return caught.value
+
+
+def listed(client):
+    answer = client.call("GET", "/v1/notebooks?limit=1000")
+    return [each["notebook_id"] for each in answer.notebooks]
+
+
+def test_the_notebook_of_a_session_that_has_run_nothing(client, session):
+    notebook = of(session)
+    info = notebook.info(outputs="true")
+    assert (info.cell_count, info.cells, info.count) == (0, [], 0)
+    assert notebook.cells() == []
+    assert "is empty" in refusal(notebook.call, "GET", "/export").message
+    assert notebook.call("GET", "/declarations").definitions == []
+    assert refusal(notebook.cell, 0).status == 404
+    watcher = Watcher(notebook)
+    assert session.id not in listed(client)  # it has not begun
+    assert notebook.run_range().ran == 0
+    notebook.call("PATCH", "", {"title": "begun"})
+    watcher.wait("notebook_changed")
+    assert session.id in listed(client)
+    assert notebook.info().title == "begun" and notebook.info().cell_count == 0
 
 
 # What runs is recorded.
@@ -294,6 +321,36 @@ def test_a_kind_is_changed(notebook):
     assert notebook.cell(name).revision == 2
 
 
+@pytest.mark.parametrize("kind", ["markdown", "raw"])
+def test_code_that_becomes_text_has_no_outputs(notebook, kind):
+    name = notebook.add(SVG + "x = 41; print('said'); display(Svg()); x + 1", run=True).cell_id
+    (svg,) = [o for o in notebook.cell(name).outputs if o["type"] == "svg"]
+    assert notebook.client.request("GET", svg["url"]).status == 200
+    changed = notebook.edit(name, kind=kind)
+    assert (changed.state, changed.execution_count) == ("idle", None)
+    cell = notebook.cell(name)
+    assert (cell.kind, cell.outputs, cell.state) == (kind, [], "idle")
+    assert not cell.execution_count and not cell.exec_id and not cell.executed_at
+    assert notebook.client.request("GET", svg["url"]).status == 404
+    assert notebook.edit(name, kind="code").state == "idle"
+    assert notebook.cell(name).outputs == []
+    assert notebook.run(name).value.text == "42"
+
+
+def test_a_running_cell_that_becomes_text_stays_that(notebook):
+    name = notebook.add("print('on', flush=True); input()", run=True, yield_ms=300).cell_id
+    assert notebook.cell(name).state == "running"
+    notebook.edit(name, kind="markdown")
+    assert (notebook.cell(name).state, notebook.cell(name).outputs) == ("idle", [])
+    watcher = Watcher(notebook)
+    notebook.client.call("POST", f"/v1/sessions/{notebook.id}/input", {"text": "line"})
+    assert notebook.add("1", run=True).value.text == "1"  # it has ended
+    cell = notebook.cell(name)
+    assert (cell.kind, cell.state, cell.outputs) == ("markdown", "idle", [])
+    watcher.wait("cell_added")
+    assert all(data.get("id") != name for event, data in watcher.events)
+
+
 def test_a_running_cell_is_edited_moved_and_removed(notebook):
     notebook.add("first")
     answer = notebook.add("import time; print('on', flush=True); time.sleep(60)", run=True,
@@ -450,18 +507,45 @@ def test_a_range_can_be_streamed(notebook):
     assert events[-1][0] == "result" and events[-1][1]["ran"] == 3
 
 
-@pytest.mark.parametrize("what, state", [("cancel", "idle"), ("continue", "completed")])
-def test_a_range_without_its_client(notebook, what, state):
-    """The cell that runs goes on to its end; whether others follow is the caller's choice."""
-    fill(notebook, "import time; time.sleep(0.5)", "2", "3")
+def run_and_hang_up(notebook, what):
     client = notebook.client
     with client.connect() as sock:
         sock.sendall(client.post_bytes(f"{notebook.path}/run", {"on_disconnect": what}))
-        host.eventually(lambda: notebook.cell(0).state == "running", 5)
-    host.eventually(lambda: notebook.cell(0).state == "completed", 5)
-    host.eventually(lambda: notebook.cell(2).state == state, 5)
-    notebook.add("4", run=True)
-    assert [c.state for c in notebook.cells()] == ["completed", state, state, "completed"]
+        host.eventually(lambda: notebook.cell(0).state in ("queued", "running"), 5)
+
+
+def test_a_range_goes_on_without_its_client(notebook):
+    fill(notebook, "import time; time.sleep(0.5)", "2", "3")
+    run_and_hang_up(notebook, "continue")
+    host.eventually(lambda: notebook.cell(2).state == "completed", 5)
+    assert [c.state for c in notebook.cells()] == ["completed"] * 3
+
+
+def test_a_range_is_interrupted_if_its_client_wanted_that(notebook):
+    fill(notebook, "import time; time.sleep(60)", "2", "3")
+    run_and_hang_up(notebook, "cancel")
+    host.eventually(lambda: notebook.cell(0).state == "interrupted", 5)
+    assert notebook.add("4", run=True).value.text == "4"
+    assert [c.state for c in notebook.cells()] == ["interrupted", "idle", "idle", "completed"]
+
+
+def test_a_range_that_waits_is_taken_from_the_queue(notebook):
+    fill(notebook, "2", "3")
+    notebook.add("import time; time.sleep(60)", run=True, yield_ms=0)
+    run_and_hang_up(notebook, "cancel")
+    host.eventually(lambda: notebook.cell(0).state not in ("queued", "running"), 5)
+    notebook.client.call("POST", f"/v1/sessions/{notebook.id}/interrupt", {})
+    assert notebook.add("4", run=True).value.text == "4"
+    assert {c.state for c in notebook.cells()[:2]} <= {"idle", "interrupted"}
+    assert notebook.cell(0).execution_count is None
+
+
+def test_the_daemon_ends_while_a_range_runs(launch):
+    daemon = launch()
+    notebook = of(daemon.client.spawn())
+    fill(notebook, "import time; time.sleep(60)", "2")
+    run_and_hang_up(notebook, "continue")
+    daemon.stop()
 
 
 @pytest.mark.parametrize("members", [{"from": "9"}, {"to": "nobody"}, {"from": "2", "to": "1"}])

@@ -112,6 +112,28 @@ def test_a_run_that_would_bring_a_session_back_does_not_keep_the_daemon_from_end
     assert all(reply.status == 503 for reply in replies)
 
 
+def guess_id(notebook_id, exec_id):
+    """As ids were once made, from what everybody knows."""
+    salt = 2166136261
+    for c in notebook_id.encode():
+        salt = (salt ^ c) * 16777619 % 2**32
+    return f"{(exec_id * 0x9e3779b1 + salt) % 2**32 | 0x80000000:08x}"
+
+
+def test_the_id_of_the_next_cell_cannot_be_taken(session, book):
+    seen = [int(session.exec("1").cell_id, 16) for _ in range(3)]
+    step = seen[2] - seen[1]
+    assert step % 2**31 != (seen[1] - seen[0]) % 2**31
+    for guess in (guess_id(book.id, 4), f"{(seen[2] + step) % 2**31 | 2**31:08x}"):
+        if guess not in [cell.id for cell in book.cells()]:
+            book.add("# mine", id=guess)
+    n = len(book.cells())
+    answer = session.exec("'next'")
+    assert answer.cell_number == n and len(book.cells()) == n + 1
+    assert book.sources()[3:n] == ["# mine"] * (n - 3)
+    assert len({int(session.exec("1").cell_id, 16) for _ in range(100)}) == 100
+
+
 @pytest.fixture
 def background():
     """Starts functions in threads; what they raise is of no interest."""
@@ -223,3 +245,16 @@ def test_an_update_of_many_displays_stays_bounded(session, book):
         """)
     cell = book.cell(-1)
     assert len(str(cell["outputs"])) < 1 << 20
+
+
+def test_pictures_of_an_interpreter_that_does_not_wait_are_all_in_the_answer(session, book):
+    session.exec(FRAMES)
+    answer = session.exec(
+        """
+        for i in range(4):
+            show(2, {'type': 'svg', 'svg': f'<svg id="{i}">' + ' ' * 3000 + '</svg>'})
+        """, images="inline")
+    shown = [output["svg"][:12] for output in answer.outputs]
+    assert sorted(shown) == [f'<svg id="{i}">' for i in range(4)], shown
+    cell = book.cell(1)
+    assert len({output["url"] for output in cell.outputs}) == 4

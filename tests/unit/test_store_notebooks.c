@@ -243,17 +243,17 @@ static void a_put_tells_of_a_run_or_of_all(void **state)
     put_run(w, "a", "completed", 1, "[{\"type\":\"text\",\"text\":\"2\"}]");
     assert_string_equal(get(w, "0"), "0:a:completed:1+1 kind=0 rev=1 count=1 exec=1 "
                                      "out=[{\"type\":\"text\",\"text\":\"2\"}] meta=-");
-    /* It runs again while somebody edits it: the new text stays, and so does the result. */
-    struct store_cell text = {.kind = 1, .source = "3", .source_len = 1};
+    /* It runs while somebody edits it: the new text stays, and so does the result. */
+    struct store_cell text = {.kind = -1, .source = "3", .source_len = 1};
     change(w, &(struct store_change){.what = CHANGE_EDIT, .cell = "a", .to = &text});
     put(w, &(struct store_cell){.id = "a",
                                 .state = "completed",
-                                .exec_id = 2,
+                                .exec_id = 1,
                                 .count = 2,
                                 .source = "1+1",
                                 .source_len = 3,
                                 .revision = 1});
-    assert_string_equal(get(w, "a"), "0:a:completed:3 kind=1 rev=2 count=2 exec=2 out=- meta=-");
+    assert_string_equal(get(w, "a"), "0:a:completed:3 kind=0 rev=2 count=2 exec=1 out=- meta=-");
     /* It is moved and it is removed while it runs. */
     change(w, &(struct store_change){.what = CHANGE_MOVE, .cell = "a", .at = 1});
     put(w, &(struct store_cell){.id = "a",
@@ -270,6 +270,12 @@ static void a_put_tells_of_a_run_or_of_all(void **state)
     change(w, &(struct store_change){.what = CHANGE_REMOVE, .cell = "a"});
     put_run(w, "a", "completed", 3, NULL);
     assert_string_equal(list(w), "0:b:idle:2 ");
+    /* It becomes text while it runs. */
+    text.kind = 1;
+    put_run(w, "b", "running", 4, "[{\"type\":\"text\"}]");
+    change(w, &(struct store_change){.what = CHANGE_EDIT, .cell = "b", .to = &text});
+    put_run(w, "b", "completed", 4, "[{\"type\":\"text\"}]");
+    assert_string_equal(get(w, "b"), "0:b:idle:3 kind=1 rev=2 count=0 exec=0 out=- meta=-");
     world_free(w);
 }
 
@@ -729,6 +735,25 @@ static void pictures_go_with_what_is_removed(void **state)
     world_free(w);
 }
 
+static void a_new_cell_takes_no_other_over(void **state)
+{
+    (void)state;
+    struct world *w = world_new();
+    world_put_notebook(w, ONE);
+    insert(w, STORE_AT_END, "8abcdef0", "somebody's");
+    put(w, &(struct store_cell){.id = "8abcdef0",
+                                .state = "completed",
+                                .source = "run",
+                                .source_len = 3,
+                                .exec_id = 1,
+                                .count = 1});
+    assert_non_null(strstr(get(w, "8abcdef0"), "1:8abcdef0:completed:run "));
+    assert_non_null(strstr(get(w, "0"), ":idle:somebody's "));
+    list(w);
+    assert_int_equal(w->count, 2);
+    world_free(w);
+}
+
 /* ---- earlier versions ------------------------------------------------------------------------ */
 
 static void exec_sql(struct world *w, const char *sql)
@@ -912,6 +937,7 @@ int main(void)
         cmocka_unit_test(changes_in_any_order),
         cmocka_unit_test(pictures_live_as_long_as_their_cells),
         cmocka_unit_test(pictures_go_with_what_is_removed),
+        cmocka_unit_test(a_new_cell_takes_no_other_over),
         cmocka_unit_test(cells_of_the_first_version_become_notebooks),
         cmocka_unit_test(displays_of_the_second_version_can_be_updated),
         cmocka_unit_test(cells_are_undone_and_redone),
