@@ -5,6 +5,7 @@ import re
 import signal
 import time
 
+import nbformat
 import pytest
 
 from harness.shell import Shell
@@ -149,7 +150,6 @@ def test_a_cell_has_its_time(books, notebook):
 
 
 def test_export_and_import(books, notebook):
-    nbformat = pytest.importorskip("nbformat")
     books.do("export", notebook, "-o", "out.ipynb")
     made = nbformat.reads((books.folder / "out.ipynb").read_text(), 4)
     nbformat.validate(made)

@@ -4,16 +4,16 @@ import json
 import os
 import pty
 import select
-import shutil
 import signal
 import subprocess
 import time
 
+import nbformat
 import pytest
 
+from harness.host import eventually
 from harness.shell import Shell
 
-nbformat = pytest.importorskip("nbformat")
 v4 = nbformat.v4
 
 pytestmark = [pytest.mark.one_mode, pytest.mark.brief]
@@ -330,11 +330,10 @@ def test_files_beside_it_are_not_there_and_those_of_a_session_can_be(runner, ses
     assert session.value("1 + 1") == "2"  # the run ends, who was joined does not
 
 
-@pytest.mark.skipif(not shutil.which("jupyter"), reason="jupyter-nbconvert is not installed")
 def test_nbconvert_opens_what_came_out(runner):
     runner.run([v4.new_markdown_cell("# T"), "print('there it is')\nplt.plot([1]); plt.show()",
                 "pd.DataFrame({'x': [1]})", "1/0"], "--allow-errors")
-    subprocess.run(["jupyter", "nbconvert", "--to", "html", "out.ipynb"], check=True,
+    subprocess.run(["jupyter-nbconvert", "--to", "html", "out.ipynb"], check=True,
                    capture_output=True, timeout=120, cwd=runner.folder,
                    env={**os.environ, "HOME": str(runner.folder)})
     page = (runner.folder / "out.html").read_text()
@@ -342,13 +341,6 @@ def test_nbconvert_opens_what_came_out(runner):
 
 
 # while it runs
-
-
-def wait_for(condition):
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def has_run(runner, n, name="out.ipynb"):
@@ -366,7 +358,7 @@ SLOW = ["print('first')", "print('second')", "import time\ntime.sleep(60)"]
 def test_a_kill_leaves_what_ran(runner):
     runner.write(SLOW)
     process = runner.start("run", "in.ipynb", "-o", "out.ipynb")
-    wait_for(lambda: has_run(runner, 2))
+    eventually(lambda: has_run(runner, 2), 30)
     process.kill()
     process.communicate()
     assert [text(c) for c in runner.read().cells] == ["first\n", "second\n", ""]
@@ -374,11 +366,13 @@ def test_a_kill_leaves_what_ran(runner):
 
 
 @pytest.mark.each_mode
-def test_ctrl_c_interrupts_the_cell_and_ends_the_run(runner):
+def test_ctrl_c_interrupts_the_cell_and_ends_the_run(runner, client):
+    before = {s.session_id for s in client.sessions()}
     runner.write(SLOW)
     process = runner.start("run", "in.ipynb", "-o", "out.ipynb")
-    wait_for(lambda: has_run(runner, 2))
-    time.sleep(0.3)
+    eventually(lambda: has_run(runner, 2), 30)
+    eventually(lambda: any(s.state == "busy" and s.session_id not in before
+                           for s in client.sessions()), 30)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130 and b"KeyboardInterrupt" in errors, errors
@@ -389,7 +383,7 @@ def test_a_termination_leaves_no_session(runner, client):
     before = {s.session_id for s in client.sessions()}
     runner.write(SLOW)
     process = runner.start("run", "in.ipynb", "-o", "out.ipynb")
-    wait_for(lambda: has_run(runner, 2))
+    eventually(lambda: has_run(runner, 2), 30)
     process.terminate()
     process.communicate(timeout=30)
     assert process.returncode == 128 + signal.SIGTERM

@@ -7,12 +7,12 @@ import os
 import shutil
 import subprocess
 
+import nbformat
 import pytest
 
 from harness.client import ApiError, Result
 from harness.notebooks import Notebook, text_of, value_of
 
-nbformat = pytest.importorskip("nbformat")
 v4 = nbformat.v4
 
 pytestmark = pytest.mark.one_mode

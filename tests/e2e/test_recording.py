@@ -2,11 +2,11 @@
 
 import base64
 import threading
-import time
 
 import pytest
 
 from harness.client import ApiError
+from harness.host import eventually
 from harness.notebooks import Notebook
 
 pytestmark = pytest.mark.one_mode
@@ -106,7 +106,7 @@ def test_a_running_cell_is_seen_with_what_it_wrote_so_far(session, book):
     (cell,) = book.cells(outputs=True)
     assert cell.state == "running" and cell["outputs"][0]["text"] == "begun\n"
     session.client.call("POST", f"{session.path}/interrupt")
-    wait_for(lambda: book.cells()[0].state == "interrupted")
+    eventually(lambda: book.cells()[0].state == "interrupted")
 
 
 @pytest.mark.each_mode
@@ -146,14 +146,7 @@ def test_what_the_repl_tool_runs_is_recorded_without_its_echo(client):
     client.call("POST", "/v1/repl", {"action": "kill", "session_id": spawned.session_id})
 
 
-def wait_for(condition, seconds=10):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.02)
-
-
-def test_text_of_a_thread_after_its_cell_is_not_in_it(session, book, eventually):
+def test_text_of_a_thread_after_its_cell_is_not_in_it(session, book):
     session.exec(
         """
         import threading
@@ -191,7 +184,7 @@ def test_a_cell_runs_again_in_its_place(session, book):
 def test_an_edit_while_a_cell_runs_stays(session, book):
     session.exec("import time; time.sleep(0.5); 'done'", yield_ms=50)
     book.edit(0, source="edited")
-    wait_for(lambda: book.cells()[0].state == "completed")
+    eventually(lambda: book.cells()[0].state == "completed")
     (cell,) = book.cells(outputs=True)
     assert cell.source == "edited" and cell["outputs"][0]["text"] == "'done'"
 
