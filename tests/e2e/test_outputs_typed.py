@@ -99,6 +99,45 @@ def test_ipython_display(session):
     assert result["value"]["type"] == "latex" and "x^2" in result["value"]["text"]
 
 
+PNG = ("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5E"
+       "rkJggg==")
+# Method, what it returns, and the type that is shown; in the order of docs/OUTPUTS.md.
+FORMS = [
+    ("html", "'<b>x</b>'", "html"), ("markdown", "'# x'", "markdown"), ("latex", "'$x$'", "latex"),
+    ("svg", "'<svg/>'", "svg"), ("png", f"b64decode('{PNG}')", "image"),
+    ("javascript", "'let x'", "html"), ("json", "{'x': 1}", "json"),
+]
+
+
+@pytest.mark.parametrize("first", range(len(FORMS) + 1))
+def test_the_first_form_that_works_is_shown(session, first):
+    methods = [f"    def _repr_{name}_(self): return {'1 / 0' if n < first else value}\n"
+               for n, (name, value, _) in enumerate(FORMS)]
+    code = "from base64 import b64decode\nclass Shown:\n" + "".join(methods) + "Shown()"
+    value = session.exec(code)["value"]
+    if first == len(FORMS):
+        assert value["type"] == "text" and "_repr_html_ failed: ZeroDivisionError" in value["text"]
+        return
+    name, _, kind = FORMS[first]
+    assert value["type"] == kind
+    assert name != "javascript" or "<script" in value["html"]
+
+
+def test_a_display_that_clears(session):
+    result = session.exec("print('old')\ndisplay('one')\ndisplay('two', clear=True)")
+    assert (result["stdout"], texts(result)) == ("", ["'two'"])
+
+
+def test_what_was_told_before_a_clear_stays_told(session):
+    first = session.exec(
+        "from IPython.display import clear_output\nprint('old', flush=True)\ninput()\n"
+        "clear_output()\nprint('new')", yield_ms=2000)
+    assert first["stdout"] == "old\n"
+    last = session.client.call("POST", f"{session.path}/input", {"text": ""})
+    assert last["stdout"] == "new\n"
+    assert session.output(exec_id=first["exec_id"], stream="stdout")["text"] == "old\nnew\n"
+
+
 def test_a_handle_outlives_its_cell(session):
     session.exec("h = display('a', display_id='k')")
     assert texts(session.exec("h.update('b')")) == ["'b'"]
