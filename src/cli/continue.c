@@ -43,8 +43,7 @@ static int wait_for(const struct cli_args *args, struct cli_client *c, void *con
 
 static int run(const struct cli_args *args, struct err *e)
 {
-    struct cli_show show = {.image_dir = cli_value(args, "save-images"),
-                            .is_coloured = cli_is_coloured(STDERR_FILENO)};
+    struct cli_show show;
     struct cli_asker asker = {.show = cli_has(args, "json") ? NULL : &show};
     struct cli_cell cell = {.budget = -1, .yield_ms = -1, .show = asker.show};
     const char *yield = cli_value(args, "yield"), *budget = cli_value(args, "budget");
@@ -53,7 +52,8 @@ static int run(const struct cli_args *args, struct err *e)
         err_set(e, ERR_INVALID, "name a session, and the number of a cell if it is not the last");
         return err_advise(e, "list the sessions with: cella ps");
     }
-    if ((args->n_words == 2 && read_number(args->words[1], &cell.exec_id, e) < 0) ||
+    if (cli_show_read(args, &show, e) < 0 ||
+        (args->n_words == 2 && read_number(args->words[1], &cell.exec_id, e) < 0) ||
         (yield != NULL && cli_parse_duration(yield, &cell.yield_ms, e) < 0) ||
         (budget != NULL && cli_parse_size(budget, &cell.budget, e) < 0))
         return -1;

@@ -107,14 +107,11 @@ static int read_times(const struct cli_args *args, struct cli_cell *cell, struct
 
 static int check_arguments(const struct cli_args *args, struct err *e)
 {
-    const char *images = cli_value(args, "save-images");
     const char *on_disconnect = cli_value(args, "on-disconnect");
     const char *of_new = cli_has(args, "new") ? "new" : cli_spec_given(args);
     if (cli_has(args, "session") && of_new != NULL)
         return err_set(e, ERR_INVALID, "--session names a session that exists; --%s makes one",
                        of_new);
-    if (images != NULL && access(images, W_OK | X_OK) < 0)
-        return err_errno(e, ERR_NOT_FOUND, errno, "--save-images %.128s", images);
     if (on_disconnect != NULL && strcmp(on_disconnect, "continue") != 0 &&
         strcmp(on_disconnect, "cancel") != 0)
         return err_set(e, ERR_INVALID, "--on-disconnect takes 'continue' or 'cancel', not '%.32s'",
@@ -125,12 +122,10 @@ static int check_arguments(const struct cli_args *args, struct err *e)
 static int read_plan(const struct cli_args *args, struct plan *plan, struct err *e)
 {
     struct cli_cell *cell = &plan->cell;
-    if (check_arguments(args, e) < 0 || read_times(args, cell, e) < 0 ||
-        read_code(args, plan, e) < 0 ||
+    if (check_arguments(args, e) < 0 || cli_show_read(args, &plan->show, e) < 0 ||
+        read_times(args, cell, e) < 0 || read_code(args, plan, e) < 0 ||
         cli_cell_check_code(buf_str(&plan->code), plan->code.len, e) < 0)
         return -1;
-    plan->show = (struct cli_show){.image_dir = cli_value(args, "save-images"),
-                                   .is_coloured = cli_is_coloured(STDERR_FILENO)};
     cell->code = buf_str(&plan->code);
     cell->code_len = plan->code.len;
     cell->wants_names = cli_has(args, "names");

@@ -26,8 +26,7 @@ static int give(const struct cli_args *args, struct cli_client *c, void *context
 
 static int run(const struct cli_args *args, struct err *e)
 {
-    struct cli_show show = {.image_dir = cli_value(args, "save-images"),
-                            .is_coloured = cli_is_coloured(STDERR_FILENO)};
+    struct cli_show show;
     struct cli_cell cell = {
         .budget = -1, .yield_ms = -1, .show = cli_has(args, "json") ? NULL : &show};
     const char *yield = cli_value(args, "yield"), *budget = cli_value(args, "budget");
@@ -35,7 +34,8 @@ static int run(const struct cli_args *args, struct err *e)
         err_set(e, ERR_INVALID, "name a session and give one line for it, or --eof");
         return err_advise(e, "quote the line: cella input 0b9c 'a line'");
     }
-    if ((yield != NULL && cli_parse_duration(yield, &cell.yield_ms, e) < 0) ||
+    if (cli_show_read(args, &show, e) < 0 ||
+        (yield != NULL && cli_parse_duration(yield, &cell.yield_ms, e) < 0) ||
         (budget != NULL && cli_parse_size(budget, &cell.budget, e) < 0))
         return -1;
     cli_signals_take();

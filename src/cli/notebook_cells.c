@@ -70,14 +70,14 @@ static int run_cell(const struct cli_args *args, struct cli_client *c, const cha
                     const char *cell, struct err *e)
 {
     char path[CLI_NOTEBOOK_PATH_SIZE];
-    struct cli_show show = {.image_dir = cli_value(args, "save-images"),
-                            .is_coloured = cli_is_coloured(STDERR_FILENO)};
+    struct cli_show show;
     struct cli_asker asker = {.has_stdin = cli_value(args, "file") == NULL};
     struct cli_cell order = {.session_id = id, .path = path, .budget = -1, .yield_ms = -1};
     order.show = cli_has(args, "json") ? NULL : &show;
     order.asker = &asker;
     asker.show = order.show;
-    if (cli_notebook_cell_path(id, cell, "/run", path, e) < 0 ||
+    if (cli_show_read(args, &show, e) < 0 ||
+        cli_notebook_cell_path(id, cell, "/run", path, e) < 0 ||
         read_timeout(args, &order.timeout_ms, e) < 0)
         return -1;
     _json_ json_t *answer = NULL;

@@ -322,10 +322,8 @@ static int run(const struct cli_args *args, struct err *e)
         .is_json = cli_has(args, "json"),
         .block = BUF_INIT(CLI_CODE_MAX + KIB),
         .line = BUF_INIT(CLI_LINE_MAX),
-        .show = {.image_dir = cli_value(args, "save-images"),
-                 .is_coloured = cli_is_coloured(STDERR_FILENO)},
     };
-    int status = read_arguments(&r, e);
+    int status = cli_show_read(args, &r.show, e) < 0 ? -1 : read_arguments(&r, e);
     if (status == 0) {
         cli_signals_take();
         status = cli_client_with(args, true, run_repl, &r, e);

@@ -12,6 +12,16 @@
 
 enum { IMAGE_MAX = 64 << 20, IMAGE_NAMES_MAX = 10000 };
 
+int cli_show_read(const struct cli_args *args, struct cli_show *ret_show, struct err *e)
+{
+    const char *images = cli_value(args, "save-images");
+    if (images != NULL && access(images, W_OK | X_OK) < 0)
+        return err_errno(e, ERR_NOT_FOUND, errno, "--save-images %.128s", images);
+    *ret_show =
+        (struct cli_show){.image_dir = images, .is_coloured = cli_is_coloured(STDERR_FILENO)};
+    return 0;
+}
+
 /* --- writing ---------------------------------------------------------------------------------- */
 
 static void put(struct cli_show *s, int fd, const char *data, size_t len)

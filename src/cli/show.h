@@ -5,6 +5,8 @@
 #include "base/err.h"
 #include "wire/json.h"
 
+struct cli_args;
+
 struct cli_show {
     const char *image_dir; /* images are written here; NULL: only noted */
     bool is_coloured;      /* errors, on stderr */
@@ -16,6 +18,9 @@ struct cli_show {
     bool (*on_signal)(void *context, int signo);
     void *context;
 };
+
+/* As --save-images and the terminal have it; refused if images could not be written there. */
+int cli_show_read(const struct cli_args *args, struct cli_show *ret_show, struct err *e);
 
 void cli_show_stream(struct cli_show *s, bool is_stderr, const char *text, size_t len);
 void cli_show_output(struct cli_show *s, const json_t *output); /* a typed output or null */

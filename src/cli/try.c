@@ -192,7 +192,7 @@ static int run(const struct cli_args *args, struct err *e)
 {
     struct attempt a = {.cell = {.how = "try", .budget = -1, .yield_ms = -1}};
     const char *timeout = cli_value(args, "timeout");
-    if (check_arguments(args, e) < 0 ||
+    if (check_arguments(args, e) < 0 || cli_show_read(args, &a.show, e) < 0 ||
         (timeout != NULL && cli_parse_duration(timeout, &a.cell.timeout_ms, e) < 0))
         return -1;
     a.is_json = cli_has(args, "json");
@@ -200,8 +200,6 @@ static int run(const struct cli_args *args, struct err *e)
     a.cell.code_len = strlen(a.cell.code);
     if (cli_cell_check_code(a.cell.code, a.cell.code_len, e) < 0)
         return -1;
-    a.show = (struct cli_show){.image_dir = cli_value(args, "save-images"),
-                               .is_coloured = cli_is_coloured(STDERR_FILENO)};
     cli_signals_take();
     return cli_client_with(args, false, attempt, &a, e);
 }

@@ -71,6 +71,12 @@ def test_a_session_that_ran_nothing_has_one_too(books, session):
     assert books.sources(session.id[:13]) == ["x = 1"]
 
 
+def test_those_of_one_agent_are_listed(books, notebook):
+    listed = [[n["notebook_id"] for n in books.json("list", "--user", name)["notebooks"]]
+              for name in ("default", "nobody")]
+    assert notebook in listed[0] and listed[1] == []
+
+
 def test_images_are_told_by_their_references(books, notebook):
     books.do("add", notebook, "--run", "plt.plot([1]); plt.show()")
     assert re.search(rf"\[image png \d+x\d+, [\d.]+ KB: notebook://{notebook}/cell/\w+/image/0\]",
@@ -139,6 +145,14 @@ def test_a_range_of_cells_runs(books, notebook):
     told = books.json("run", notebook, "--allow-errors", check=1)
     assert [c["state"] for c in told["cells"]] == ["completed", "error", "completed"]
     assert books.json("run", notebook, "--from", "2")["ran"] == 1
+    assert books.json("run", notebook, "--to", "0")["ran"] == 1
+
+
+def test_pictures_of_a_run_are_saved(books, notebook):
+    cell = books.json("add", notebook, "plt.plot([1]); plt.show()")["cell"]["id"]
+    assert books.do("run", notebook, cell, "--save-images", "nowhere", check=66) == ""
+    books.do("run", notebook, cell, "--save-images", ".")
+    assert (books.folder / "image-1.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_cell_has_its_time(books, notebook):

@@ -309,6 +309,16 @@ def test_another_language_than_the_notebook_says(runner):
     assert text(made.cells[0]) == "2\n" and made.metadata.kernelspec.name == "javascript"
 
 
+def test_the_session_is_as_it_was_asked_for(runner, client):
+    code = "import os, sys; print(os.getcwd(), os.environ['A'], 'pandas' in sys.modules)"
+    made = runner.run([code], "--cwd", "/tmp", "--env", "A=b c", "--profile", "min",
+                      "--idle-timeout", "77s", "--agent", "default", "--keep")
+    assert text(made.cells[0]) == "/tmp b c False\n"
+    session = client.call("GET", f"/v1/sessions/{runner.done.stderr.split()[1]}")
+    assert (session.profile, session["idle_timeout_secs"]) == ("min", 77)
+    client.call("DELETE", f"/v1/sessions/{session.session_id}")
+
+
 @pytest.mark.each_mode
 def test_the_session_ends_unless_it_is_kept(runner, client):
     before = {s.session_id for s in client.sessions()}
