@@ -145,10 +145,13 @@ void book_unwatch(struct book_watcher *watcher);
 /* ---- documents ---------------------------------------------------------------------------------
  */
 
-/* The document is yours. Images are data; what is too large for a document is an error. */
+/* The document is yours; say book_document_done once it is freed. Images are data; what is too
+ * large for a document is an error. Documents may be large: of all that are asked for at once only
+ * a few are in memory, the others wait. */
 typedef void (*book_document_fn)(void *context, struct document *doc, const struct err *e);
 struct book_call *book_document(struct books *books, const char *id, book_document_fn fn,
                                 void *context);
+void book_document_done(struct books *books); /* the next one's turn; NULL is fine */
 
 typedef void (*book_imported_fn)(void *context, const char *id, uint64_t n_cells,
                                  const struct err *e);

@@ -87,7 +87,7 @@ void book_flush(struct books *books, const char *id)
     LIST_EACH(&book->records, node)
     {
         struct record *record = CONTAINER_OF(node, struct record, node);
-        if (record->exec != NULL)
+        if (record->exec != NULL && (record->is_dirty || !record->is_put))
             record_put(record);
     }
 }
@@ -222,6 +222,7 @@ int books_new(struct engine *engine, const struct books_config *config, uv_loop_
     books->config = *config;
     list_init(&books->calls);
     mirrors_init(&books->mirrors);
+    list_init(&books->asked_for);
     for (struct session *s = session_next(engine, NULL); s != NULL; s = session_next(engine, s))
         if (!s->is_unlisted)
             book_ensure(books, s->id)->has_session = true;
@@ -263,6 +264,7 @@ void books_free(struct books *books)
             store_forget(call->asked);
         if (call->is_busy) {
             call->is_forgotten = true;
+            call->books = NULL;
             list_remove(&call->node);
         } else {
             book_call_end(call);

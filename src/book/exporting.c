@@ -9,7 +9,7 @@
 
 #include <uv.h>
 
-enum { PAGE = 200 };
+enum { PAGE = 200, DOCUMENTS_MAX = 2 };
 #define IMAGE_BYTES_MAX (64 * MIB)
 
 /* JSON of a cell, until the worker has parsed it. */
@@ -20,6 +20,7 @@ struct raw_cell {
 
 struct export_call {
     struct book_call call;
+    struct list in_line; /* until its turn */
     char id[UUID_SIZE];
     uv_work_t work;
     struct document *doc;
@@ -38,6 +39,7 @@ struct export_call {
 static void end_export(struct book_call *call)
 {
     struct export_call *x = (struct export_call *)call;
+    list_remove(&x->in_line);
     for (size_t i = 0; i < x->n_raw; i++) {
         free(x->raw[i].outputs);
         free(x->raw[i].metadata);
@@ -49,9 +51,13 @@ static void end_export(struct book_call *call)
 
 static void finish(struct export_call *x, const struct err *e)
 {
+    struct books *books = x->call.books;
+    bool is_taken = e == NULL && !x->call.is_forgotten;
     if (!x->call.is_forgotten)
-        x->fn(x->context, e == NULL ? take_ptr(x->doc) : NULL, e);
+        x->fn(x->context, is_taken ? take_ptr(x->doc) : NULL, e);
     book_call_end(&x->call);
+    if (!is_taken)
+        book_document_done(books);
 }
 
 /* ---- the worker --------------------------------------------------------------------------------
@@ -273,6 +279,29 @@ static void on_notebook(void *context, const struct store_notebook *row, const s
         x->call.asked = store_get_cells(x->call.books->store, x->id, 0, PAGE, true, on_page, x);
 }
 
+/* ---- one or two at a time ----------------------------------------------------------------------
+ */
+
+static void begin_next(struct books *books)
+{
+    while (books->n_documents < DOCUMENTS_MAX && !list_is_empty(&books->asked_for)) {
+        struct export_call *x =
+            CONTAINER_OF(list_first(&books->asked_for), struct export_call, in_line);
+        list_remove(&x->in_line);
+        books->n_documents++;
+        book_flush(books, x->id);
+        x->call.asked = store_get_notebook(books->store, x->id, on_notebook, x);
+    }
+}
+
+void book_document_done(struct books *books)
+{
+    if (books == NULL)
+        return;
+    books->n_documents--;
+    begin_next(books);
+}
+
 struct book_call *book_read_document(struct books *books, const char *id, uint64_t max_image_bytes,
                                      book_document_fn fn, void *context)
 {
@@ -284,8 +313,8 @@ struct book_call *book_read_document(struct books *books, const char *id, uint64
     x->keeps_references = max_image_bytes < NOTEBOOK_BYTES_MAX;
     x->fn = fn;
     x->context = context;
-    book_flush(books, id);
-    x->call.asked = store_get_notebook(books->store, id, on_notebook, x);
+    list_append(&books->asked_for, &x->in_line);
+    begin_next(books);
     return &x->call;
 }
 

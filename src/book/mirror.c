@@ -81,7 +81,10 @@ static void after(struct mirror *mirror)
         book_call_end(&mirror->call);
         return;
     }
-    notebook_free(take_ptr(mirror->doc));
+    if (mirror->doc != NULL) {
+        notebook_free(take_ptr(mirror->doc));
+        book_document_done(books);
+    }
     mirror->began_ms = 0;
     books->mirrors.is_busy = false;
     if (mirror->has_changed)

@@ -168,6 +168,7 @@ static void on_queued(void *context, struct exec *exec)
     record->number = exec->cell_number;
     list_append(&book->records, &record->node);
     exec->record = record;
+    record->is_dirty = true;
     record->is_known = book_is_watched(book);
     book_emit_record(record, exec->runs_given_cell ? "cell_changed" : "cell_added");
 }
@@ -178,6 +179,7 @@ static void on_begun(void *context, struct exec *exec)
     struct record *record = exec->record;
     record->state = "running";
     record->executed_ms = clock_wall_ms();
+    record->is_dirty = true;
     book_emit_record(record, "cell_changed");
 }
 

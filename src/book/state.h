@@ -36,6 +36,8 @@ struct books {
     struct list calls; /* of struct book_call: those under way */
     struct book_gone gone[BOOK_GONE_MAX];
     size_t n_gone;              /* ever: the next takes the place of the oldest */
+    struct list asked_for;      /* of documents: those that wait for their turn */
+    unsigned n_documents;       /* in memory, or being collected */
     struct loop_timer *keeping; /* puts what long cells have shown; NULL before the first */
     bool keeps_soon;            /* it is set to less than its usual time */
     struct loop_timer *tidy;    /* looks for notebooks whose time is over */
@@ -70,7 +72,7 @@ struct record {
     int64_t place;
     bool is_put;     /* its row was there, or has been put */
     bool is_lasting; /* it was put while it ran */
-    bool is_dirty;   /* it has shown something since */
+    bool is_dirty;   /* there is news of it since */
     bool is_known;   /* somebody may have seen that it waits */
     const char *state;
     uint64_t exec_id;
@@ -86,8 +88,8 @@ struct record {
 
 /* What somebody asked for and waits for. Embedded at the beginning of the real thing. */
 struct book_call {
-    struct list node; /* in the list of calls under way */
-    struct books *books;
+    struct list node;                       /* in the list of calls under way */
+    struct books *books;                    /* NULL: gone, while a worker was busy with this */
     bool is_busy;                           /* a worker has it in hand: it ends itself */
     bool is_forgotten;                      /* nobody is to be told */
     struct store_call *asked;               /* NULL: none */

@@ -3,6 +3,7 @@
 #include "ops/notebook_call.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <uv.h>
 
@@ -21,10 +22,13 @@ static const struct op_param params[] = {
     {0},
 };
 
+#define HELD_MAX (1 * MIB) /* larger ones lie on the disk while their readers take their time */
+
 /* A document on its way through a worker thread. */
 struct exporting {
     uv_work_t uv;
     struct call *call; /* NULL: nobody waits any more */
+    int dir;           /* where a file without a name may be made; borrowed */
     struct book_call *under_way;
     struct document *doc;
     enum notebook_format format;
@@ -55,6 +59,12 @@ static int write_all(int fd, const char *data, size_t len)
     return lseek(fd, 0, SEEK_SET) == 0 ? 0 : -1;
 }
 
+static int make_file(const struct exporting *x, size_t bytes)
+{
+    int fd = bytes > HELD_MAX ? openat(x->dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) : -1;
+    return fd >= 0 ? fd : memfd_create("notebook", MFD_CLOEXEC);
+}
+
 static void write_in_worker(uv_work_t *uv)
 {
     struct exporting *x = CONTAINER_OF(uv, struct exporting, uv);
@@ -67,7 +77,7 @@ static void write_in_worker(uv_work_t *uv)
         err_advise(&x->err, "Clear outputs that are not needed, or read its cells page by page.");
         return;
     }
-    _fd_ int fd = memfd_create("notebook", MFD_CLOEXEC);
+    _fd_ int fd = make_file(x, out.len);
     if (fd < 0 || write_all(fd, buf_str(&out), out.len) < 0) {
         err_errno(&x->err, ERR_UNAVAILABLE, errno, "the notebook could not be written");
         return;
@@ -123,6 +133,7 @@ static void on_written(uv_work_t *uv, int status)
     (void)status;
     struct exporting *x = CONTAINER_OF(uv, struct exporting, uv);
     struct call *call = x->call;
+    struct books *books = call != NULL ? call->books : NULL;
     if (call != NULL && x->fd < 0) {
         call_fail(call, &x->err);
     } else if (call != NULL) {
@@ -132,12 +143,16 @@ static void on_written(uv_work_t *uv, int status)
                                                  .type = type_of(x)});
     }
     exporting_free(x);
+    book_document_done(books);
 }
 
+/* A worker has it, or does not even begin now. */
 static void on_writer_lost(struct call *call)
 {
     struct exporting *x = call->op_state;
-    x->call = NULL; /* the worker has it */
+    x->call = NULL;
+    uv_cancel((uv_req_t *)&x->uv);
+    book_document_done(call->books);
 }
 
 static void on_document(void *context, struct document *doc, const struct err *e)
@@ -166,12 +181,12 @@ static void run(struct call *call)
         return;
     const char *id = call_text(call, "session_id", "");
     struct exporting *x = mem_alloc(sizeof(*x));
-    *x = (struct exporting){.call = call, .fd = -1};
+    *x = (struct exporting){.call = call, .fd = -1, .dir = store_blobs(engine_store(call->engine))};
     while (strcmp(formats[x->format], call_text(call, "format", "ipynb")) != 0)
         x->format++;
     call->op_state = x;
     call->on_gone = on_gone;
-    book_flush(call->books, id);
+    call->must_notice_end = true; /* others wait for their turn */
     x->under_way = book_document(call->books, id, on_document, x);
 }
 

@@ -9,7 +9,7 @@ import pytest
 
 from harness import host
 from harness.client import ApiError
-from harness.notebooks import Notebook
+from harness.notebooks import Notebook, text_of
 
 pytestmark = pytest.mark.one_mode
 
@@ -209,6 +209,41 @@ def test_two_who_describe_a_notebook_do_not_undo_each_other(client, session, boo
         first.join()
         info = book.info()
         assert (info.title, info.metadata) == (f"t{i}", {"i": i})
+
+
+def test_who_reads_what_a_running_cell_shows_does_not_write_it_again(daemon, session, book):
+    session.exec("print('x' * 900_000); import time; time.sleep(60)", yield_ms=1000)
+    host.eventually(lambda: text_of(book.cell(0)).count("x") == 900_000, 5)
+    begun = host.bytes_written(daemon.pid)
+    for _ in range(10):
+        assert text_of(book.cell(0)).count("x") == 900_000
+    answered = 10 * 900_000
+    assert host.bytes_written(daemon.pid) - begun < answered + 500_000
+    session.interrupt()
+
+
+def test_exports_that_nobody_reads_take_turns(launch):
+    daemon = launch()
+    client = daemon.client
+    book = Notebook(client, client.spawn().id)
+    for _ in range(16):
+        book.add("#" + "x" * 1_000_000)
+    request = client.head("GET", f"{book.path}/export") + b"\r\n"
+    before, largest = host.rss_kb(daemon.pid), 0
+    callers = [client.connect() for _ in range(12)]
+    for caller in callers:
+        caller.sendall(request)
+    for caller in callers:  # the last one has its answer when all others have been written
+        assert caller.recv(12) == b"HTTP/1.1 200"
+        largest = max(largest, host.rss_kb(daemon.pid))
+    assert daemon.is_sanitized or largest - before < 130_000
+    callers += [client.connect() for _ in range(12)]
+    for caller in callers[12:]:
+        caller.sendall(request)
+    for caller in callers:
+        caller.close()
+    assert book.export().status == 200  # does not wait for those who went
+    daemon.stop()
 
 
 # Code.

@@ -119,6 +119,11 @@ def sees(pid, directory):
     return str(directory) in read(f"/proc/{pid}/mountinfo")
 
 
+def bytes_written(pid):
+    """To files and connections, ever."""
+    return int(re.search(r"wchar: (\d+)", read(f"/proc/{pid}/io"))[1])
+
+
 def rss_kb(pid):
     match = re.search(r"VmRSS:\s+(\d+)", read(f"/proc/{pid}/status"))
     return int(match[1]) if match else 0
