@@ -265,7 +265,9 @@ def test_shown_as_what_it_is(shared: Peer) -> None:
     shown = [shared.run(f"%%{kind}\n<b>").displays[0] for kind in ("html", "markdown", "latex")]
     assert [one["type"] for one in shown] == ["html", "markdown", "latex"]
     assert shown[0]["html"] == "<b>"
-    assert shared.run("%%javascript\nf()").displays == [{"type": "text", "text": "f()"}]
+    script = "<IPython.core.display.Javascript object>"
+    assert shared.run("%%javascript\nf()").displays == [
+        {"type": "text", "text": script, "mime": {"application/javascript": "f()"}}]
 
 
 def test_directories_and_the_environment(fresh: Peer, tmp_path: Path) -> None:

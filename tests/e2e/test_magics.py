@@ -125,7 +125,7 @@ ROWS = [
     (["%%markdown\n# Title"], "markdown: # Title"),
     (["%%latex\n$x$"], r"latex: \$x\$"),
     (["%%svg\n<svg/>"], "svg:"),
-    (["%%javascript\nlet x"], "^let x"),
+    (["%%javascript\nlet x"], "Javascript object"),
     (["%cd /tmp", "%cd -", "%pwd"], "/workspace"),
     (["!touch there", "%ls"], "there"),
     (["%set_env GIVEN 4", "%env GIVEN"], "4"),

@@ -281,9 +281,9 @@ class CellaShell:
     def show(self, value: Any) -> None:
         self._display(value)
 
-    def show_kind(self, text: str, kind: str) -> None:
-        """A text of a MIME type."""
-        self._display({kind: text, "text/plain": text}, raw=True)
+    def show_bundle(self, bundle: Dict[str, str]) -> None:
+        """Forms by MIME type."""
+        self._display(bundle, raw=True)
 
     def resend(self, members: str) -> None:
         self._tap("display", members)

@@ -182,14 +182,17 @@ def _run_into(shell: Any, argv: List[str], body: str, into: Dict[str, str]) -> i
 
 
 def _register_shown() -> None:
-    for names, kind in (
-        (("html", "HTML"), "text/html"), (("markdown",), "text/markdown"),
-        (("latex",), "text/latex"), (("svg", "SVG"), "image/svg+xml"),
-        (("javascript", "js"), "text/plain"),
+    for names, kind, shown in (
+        (("html", "HTML"), "text/html", "HTML"), (("markdown",), "text/markdown", "Markdown"),
+        (("latex",), "text/latex", "Latex"), (("svg", "SVG"), "image/svg+xml", "SVG"),
+        (("javascript", "js"), "application/javascript", "Javascript"),
     ):  # fmt: skip
+        text = f"<IPython.core.display.{shown} object>"
 
-        def show(shell: Any, line: str, cell: Optional[str], kind: str = kind) -> None:
-            shell.show_kind(cell or "", kind)
+        def show(
+            shell: Any, line: str, cell: Optional[str], kind: str = kind, text: str = text
+        ) -> None:
+            shell.show_bundle({kind: cell or "", "text/plain": text})
 
         show.__doc__ = f"%%{names[0]}: shows the cell as {kind}."
         magics_table.cell_magic(*names)(show)

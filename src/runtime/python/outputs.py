@@ -37,7 +37,6 @@ _LONG = frozenset((str, bytes, bytearray))
 _UNADORNED = frozenset((*_PLAIN, *_LONG, list, tuple, dict, set, frozenset, type))
 
 _PLAIN_TEXT = formatters.PLAIN_TEXT
-_JAVASCRIPT = "application/javascript"
 _SHOW_YOURSELF = formatters.SHOW_YOURSELF
 
 # What is shown of an object that offers several: as notebooks choose.
@@ -46,16 +45,17 @@ _TEXTS = {
     "text/markdown": ("markdown", "text"),
     "text/latex": ("latex", "text"),
     "image/svg+xml": ("svg", "svg"),
-    _JAVASCRIPT: ("html", "html"),
 }
 _IMAGES = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif"}
 _ORDER = (
-    "text/html", "text/markdown", "text/latex", "image/svg+xml", *_IMAGES, _JAVASCRIPT,
-    "application/json",
+    "text/html", "text/markdown", "text/latex", "image/svg+xml", *_IMAGES, "application/json",
 )  # fmt: skip
 _WORDLESS = ("text/markdown", "text/latex")  # as typed outputs they have no plain text beside them
 _METHODS = formatters.METHODS
-_BESIDE = ("text/html", "text/markdown", "text/latex", "application/json")  # cheap to ask for
+# Cheap to ask for. No caller runs scripts: they are for Jupyter.
+_BESIDE = (
+    "text/html", "text/markdown", "text/latex", "application/json", "application/javascript",
+)  # fmt: skip
 
 
 def value_of(obj: Any, include: Wanted = None, exclude: Wanted = None) -> str:
@@ -263,8 +263,8 @@ class _Protocol:
     def with_forms(self, made: str, shown: str) -> str:
         is_silent = shown in _WORDLESS and _is_wanted(_PLAIN_TEXT, *self._wanted)
         forms = dict(self._bundle)
-        if shown != _PLAIN_TEXT:
-            forms.update((m, self.data(m)) for m in _BESIDE if _is_wanted(m, *self._wanted))
+        asked = _BESIDE if shown != _PLAIN_TEXT else _BESIDE[-1:]  # the others gave nothing
+        forms.update((mime, self.data(mime)) for mime in asked if _is_wanted(mime, *self._wanted))
         return _with_forms(made, shown, forms, self.text() if is_silent else "")
 
     def text(self) -> str:
@@ -336,8 +336,6 @@ def _typed(mime: str, data: Any, text: Callable[[], str]) -> Optional[str]:
         return None
     kind, member = _TEXTS[mime]
     content = "".join((data,))
-    if mime == _JAVASCRIPT:
-        content = f'<script type="text/javascript">{content}</script>'
     said = f',"text":{_quote(text())}' if member != "text" else ""
     return f'{{"type":"{kind}","{member}":{_quote(content)}{said}}}'
 
