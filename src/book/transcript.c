@@ -260,9 +260,21 @@ uint64_t transcript_show(struct transcript *t, const json_t *output, bool is_upd
         return 0;
     }
     uint64_t serial = add_typed(t, &text, id);
+    t->items[t->n_items - 1].is_late = json_is_true(json_object_get(output, "late"));
     if (is_update && id != NULL)
         t->items[t->n_items - 1].updates = STORE_UPDATES_OTHERS;
     return fits ? serial : 0;
+}
+
+/* The last item goes before those that were shown after the value. */
+static void move_before_late(struct transcript *t)
+{
+    size_t last = t->n_items - 1, at = last;
+    struct transcript_item item = t->items[last];
+    while (at > 0 && t->items[at - 1].is_late)
+        at--;
+    memmove(&t->items[at + 1], &t->items[at], (last - at) * sizeof(item));
+    t->items[at] = item;
 }
 
 uint64_t transcript_conclude(struct transcript *t, const json_t *output, bool is_value)
@@ -273,8 +285,10 @@ uint64_t transcript_conclude(struct transcript *t, const json_t *output, bool is
     if (!fits)
         write_note(output, "[left out: it is larger than what a notebook keeps]", &text);
     uint64_t serial = add_typed(t, &text, NULL);
-    if (is_value)
+    if (is_value) {
         buf_append_str(&t->items[t->n_items - 1].text, ",\"value\":true");
+        move_before_late(t);
+    }
     return fits ? serial : 0;
 }
 

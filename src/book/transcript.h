@@ -25,6 +25,7 @@ struct transcript_item {
     uint64_t serial;                 /* typed: which one it is; from 1 on */
     char hash[TRANSCRIPT_HASH_SIZE]; /* of its blob; "": none, or not known yet */
     bool awaits_blob;                /* it is not known yet */
+    bool is_late;                    /* it was shown after the value, which comes before it */
     unsigned updates;                /* enum store_updates; 0: it was shown and not updated */
 };
 
@@ -51,7 +52,8 @@ void transcript_write(struct transcript *t, unsigned stream, const char *bytes, 
 uint64_t transcript_show(struct transcript *t, const json_t *output, bool is_update);
 /* The cell itself shows something under the output's display_id. */
 bool transcript_shows(const struct transcript *t, const json_t *output);
-/* The value, or an error: always at the end, also if there is no room for others. */
+/* The value, or an error, also if there is no room for others: at the end, but for what is `late`.
+ */
 uint64_t transcript_conclude(struct transcript *t, const json_t *output, bool is_value);
 /* Now, or once something follows. What updates outputs of other cells stays, for them. */
 void transcript_clear(struct transcript *t, bool waits);

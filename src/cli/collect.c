@@ -118,10 +118,12 @@ static void take_display(struct cli_collect *c, json_t *output, bool is_update)
 {
     clear_pending(c);
     end_text(c);
-    if (is_update && display_size(output) <= c->room && replace(c, output))
-        c->room -= display_size(output);
-    else
+    if (!is_update)
         add(c, json_incref(output));
+    else if (display_size(output) > c->room)
+        c->omitted_bytes += display_size(output);
+    else if (replace(c, output)) /* what is not there any more is not updated */
+        c->room -= display_size(output);
 }
 
 static void take_clear(struct cli_collect *c, bool waits)
@@ -171,13 +173,29 @@ static void take_from_answer(struct cli_collect *c, const json_t *answer)
     }
 }
 
+static bool is_late(const json_t *output)
+{
+    return json_is_true(json_object_get(output, "late"));
+}
+
+/* Before the figures that were left open, which are shown when the cell is over. */
 static void add_value(struct cli_collect *c, const json_t *value)
 {
     if (!json_is_object(value))
         return;
     json_t *output = json_copy((json_t *)(uintptr_t)value);
     json_object_set_new(output, "value", json_true());
+    json_t *outputs = cell_of(c)->outputs;
+    size_t size = json_array_size(outputs), at = size;
+    while (at > 0 && is_late(json_array_get(outputs, at - 1)))
+        at--;
+    json_incref(output);
     add(c, output);
+    if (json_array_size(outputs) > size) {
+        json_array_remove(outputs, size);
+        json_array_insert(outputs, at, output);
+    }
+    json_decref(output);
 }
 
 static void set_text(json_t *object, const char *name, const char *text)

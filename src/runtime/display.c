@@ -152,7 +152,8 @@ static bool is_forms(const json_t *mime)
 static bool is_common(const char *name, const json_t *value)
 {
     return strcmp(name, "type") == 0 || strcmp(name, "display_id") == 0 ||
-           (strcmp(name, "mime") == 0 && is_forms(value));
+           (strcmp(name, "mime") == 0 && is_forms(value)) ||
+           (strcmp(name, "late") == 0 && json_is_true(value));
 }
 
 int display_check(json_t *output, struct err *e)

@@ -107,6 +107,22 @@ def test_displays_are_updated_also_in_earlier_cells_and_cleared(runner):
     assert [text(c) for c in made.cells[2:]] == ["2\n", "", "kept\n"]
 
 
+def test_figures_left_open_come_after_the_value(runner):
+    made = runner.run(["import matplotlib.pyplot as plt\nplt.plot([1])\nplt.show()\n"
+                       "plt.plot([1])\nplt.figure()\n'value'"])
+    figure, value, *late = [o.data["text/plain"] for o in made.cells[0].outputs]
+    assert figure == "<Figure size 640x480 with 1 Axes>" and value == "'value'"
+    assert late == [figure, "<Figure size 640x480 with 0 Axes>"]
+
+
+def test_what_was_cleared_is_not_updated(runner):
+    made = runner.run(["from IPython.display import clear_output\n"
+                       "handle = display('old', display_id='k')\nclear_output()\nprint('kept')",
+                       "handle.update('new')\n1"])
+    assert [[o.get("text") or o.data["text/plain"] for o in c.outputs] for c in made.cells] == [
+        ["kept\n"], ["1"]]
+
+
 def test_an_output_that_no_event_can_hold_is_not_lost(runner):
     made = runner.run(["from IPython.display import HTML\nprint('before')\n"
                        "import os, base64\nfrom PIL import Image\n"

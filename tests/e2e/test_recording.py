@@ -45,6 +45,14 @@ def kinds(cell):
 # Cells.
 
 
+def test_figures_left_open_come_after_the_value(spawn, client):
+    session = spawn("data")
+    answer = session.exec("plt.plot([1]); plt.show(); plt.plot([2])\n'value'")
+    assert [output.get("late") for output in answer["outputs"]] == [None, True]
+    (cell,) = Notebook(client, session.id).cells(outputs=True)
+    assert kinds(cell) == ["image", "text", "image"] and cell["outputs"][1]["value"]
+
+
 @pytest.mark.each_mode
 def test_each_exec_is_a_cell_and_its_answer_says_which(session, book):
     answers = [session.exec(code) for code in ("a = 1", "a + 1", "1 / 0")]

@@ -196,6 +196,26 @@ static void test_updates(void **state)
     transcript_free(&t);
 }
 
+static void test_the_value_comes_before_what_was_shown_after_it(void **state)
+{
+    (void)state;
+    struct transcript t;
+    transcript_init(&t, MIB, 4 * MIB);
+    _json_ json_t *late = json_pack("{ss ss sb}", "type", "text", "text", "late", "late", 1);
+    _json_ json_t *value = json_pack("{ss ss}", "type", "text", "text", "value");
+    transcript_show(&t, late, false);
+    show(&t, "shown", NULL, false);
+    uint64_t first = transcript_show(&t, late, false);
+    transcript_show(&t, late, false);
+    transcript_conclude(&t, value, true);
+    EXPECT(&t, "late", "shown", "value", "late", "late");
+    transcript_lose_blob(&t, first, "full"); /* it is still the one that it was */
+    EXPECT(&t, "late", "shown", "value", "[an image could not be kept: full]", "late");
+    transcript_conclude(&t, value, false); /* an error: behind everything */
+    EXPECT(&t, "late", "shown", "value", "[an image could not be kept: full]", "late", "value");
+    transcript_free(&t);
+}
+
 /* As the store is told of it; "-": not at all. */
 static void assert_marks(const struct transcript *t, const char *marks)
 {
@@ -397,6 +417,7 @@ int main(void)
         cmocka_unit_test(test_clearing),
         cmocka_unit_test(test_clearing_gives_room_again),
         cmocka_unit_test(test_updates),
+        cmocka_unit_test(test_the_value_comes_before_what_was_shown_after_it),
         cmocka_unit_test(test_updates_are_marked_for_other_cells),
         cmocka_unit_test(test_outputs_have_a_limit_and_the_value_comes_all_the_same),
         cmocka_unit_test(test_what_is_too_large_is_a_note),

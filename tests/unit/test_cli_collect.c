@@ -66,7 +66,22 @@ static void updates_reach_earlier_cells(void **state)
     tell(&c, "update", "{\"type\":\"text\",\"text\":\"3\",\"display_id\":\"other\"}");
     end(&c, "{\"status\":\"ok\"}");
     expect_outputs(&c, 0, "[{\"display_id\":\"k\",\"text\":\"2\",\"type\":\"text\"}]");
-    expect_outputs(&c, 1, "[{\"display_id\":\"other\",\"text\":\"3\",\"type\":\"text\"}]");
+    expect_outputs(&c, 1, "[]"); /* what is nowhere is not updated: so it is in Jupyter */
+}
+
+static void the_value_comes_before_what_was_shown_after_it(void **state)
+{
+    (void)state;
+    _document_ struct document *doc = two_cells();
+    struct cli_collect c;
+    cli_collect_begin(&c, doc, 0, MIB);
+    tell(&c, "display", "{\"type\":\"text\",\"text\":\"1\"}");
+    tell(&c, "display", "{\"type\":\"text\",\"text\":\"3\",\"late\":true}");
+    end(&c, "{\"status\":\"ok\",\"value\":{\"type\":\"text\",\"text\":\"2\"}}");
+    expect_outputs(&c, 0,
+                   "[{\"text\":\"1\",\"type\":\"text\"},"
+                   "{\"text\":\"2\",\"type\":\"text\",\"value\":true},"
+                   "{\"late\":true,\"text\":\"3\",\"type\":\"text\"}]");
 }
 
 static void clearing_waits_if_it_shall(void **state)
@@ -151,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(streams_are_joined_while_they_go_on),
         cmocka_unit_test(updates_reach_earlier_cells),
+        cmocka_unit_test(the_value_comes_before_what_was_shown_after_it),
         cmocka_unit_test(clearing_waits_if_it_shall),
         cmocka_unit_test(the_answer_has_what_events_lost),
         cmocka_unit_test(there_is_no_more_than_fits),

@@ -71,6 +71,12 @@ static void test_unknown_members_are_removed(void **state)
     _json_ json_t *output = parse("{\"type\":\"text\",\"text\":\"x\",\"extra\":{\"a\":1},\"b\":2}");
     assert_int_equal(display_check(output, &e), 0);
     assert_int_equal(json_object_size(output), 2);
+    _json_ json_t *late = parse("{\"type\":\"text\",\"text\":\"x\",\"late\":true}");
+    assert_int_equal(display_check(late, &e), 0);
+    assert_int_equal(json_object_size(late), 3);
+    _json_ json_t *odd = parse("{\"type\":\"text\",\"text\":\"x\",\"late\":[\"yes\"]}");
+    assert_int_equal(display_check(odd, &e), 0);
+    assert_int_equal(json_object_size(odd), 2);
 }
 
 static bool keeps_forms(json_t *mime)

@@ -122,7 +122,7 @@ class Cells:
             if parts.is_shown and (name != SCRIPT or self.compiler.is_expression(source)):
                 shown = _value_of(value)
             del value
-        self._finish_figures("ok")
+        self._finish_figures("ok", shown != NOTHING)
         self._streams.flush()
         return shown
 
@@ -159,11 +159,11 @@ class Cells:
             pass
         return verdict
 
-    def _finish_figures(self, status: str) -> None:
+    def _finish_figures(self, status: str, has_value: bool = False) -> None:
         if status == "interrupted":  # in a hurry: the grace after an interrupt is short
             self._plots.close_all()
         elif self._plots.has_open():
-            self._plots.show_all()
+            self._plots.show_all(has_value)
 
     def warm_up(self) -> None:
         """Touches the memory that the first cell needs, and leaves no trace."""

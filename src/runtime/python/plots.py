@@ -53,14 +53,16 @@ class Plots:
     def has_open(self) -> bool:
         return self._managers is not None and bool(self._managers.figs)
 
-    def show_all(self) -> None:
+    def show_all(self, is_late: bool = False) -> None:
+        """`is_late`: after the cell's value, and so they stand in notebooks."""
         for manager in list(self._managers.get_all_fig_managers()):
-            self.show_one(manager.canvas.figure)
+            self.show_one(manager.canvas.figure, is_late)
 
-    def show_one(self, figure: Any) -> None:
+    def show_one(self, figure: Any, is_late: bool = False) -> None:
         self._close(figure)
         if self._send is not None:
-            self._send(_render(figure))
+            output = _render(figure)
+            self._send(f'{output[:-1]},"late":true}}' if is_late else output)
 
     def close_all(self) -> None:
         if self._managers is not None:
