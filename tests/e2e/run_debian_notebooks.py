@@ -2,11 +2,15 @@
 """Runs the notebooks that Debian packages ship through `cella run` and compares the texts that come
 out with those that are stored in them.
 
-    run_debian_notebooks.py [--extract PACKAGE]... [--limit SECONDS] [--verbose] [FILE]...
+    run_debian_notebooks.py [--extract PACKAGE]... [--against-jupyter] [--limit SECONDS] [FILE]...
 
 Without FILEs: those of the installed packages, and of each PACKAGE, which is downloaded and put
 into a folder that is removed afterwards. Prints how many outputs and notebooks are equal, but for
-addresses, dates, times and the place that a warning names, and why the others are not."""
+addresses, dates, times and the place that a warning names, and why the others are not.
+
+With --against-jupyter they are also run by the Jupyter of this machine, twice, without a network.
+What it gives both times and Cella does not is shown, output by output: - is Jupyter's, + is
+Cella's. Its results are kept in the folder --cache, so that the next time is quick."""
 
 import argparse
 import collections
@@ -22,8 +26,15 @@ import tempfile
 import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-CELL_TIMEOUT = "20s"
-NUMBERS = ["notebooks", "equal notebooks", "outputs", "equal", "exact", "not run"]
+sys.path.insert(0, str(SOURCE / "tests"))
+
+from harness import jupyter, likeness  # noqa: E402
+
+TALLIES = ["reasons", "meanings"]
+NUMBERS = [
+    "notebooks", "equal notebooks", "outputs", "equal", "exact", "not run",
+    "as jupyter", *likeness.VERDICTS, "equal to jupyter",
+]  # fmt: skip
 
 # What no two runs have in common.
 CHANGING = [
@@ -102,6 +113,7 @@ def first_difference(stored, got):
 class Comparison:
     def __init__(self):
         self.n = self.equal = self.exact = 0  # exact: to the letter
+        self.is_jupyters = 0  # of those that are not equal: Jupyter gives the same here
         self.reasons, self.samples = collections.Counter(), []
 
     def add(self, reason, where, stored, got):
@@ -161,13 +173,24 @@ def by_kind(found, kind):
     return [f for f in found if f[0] == kind]
 
 
-def compare(stored, made):
-    """Output by output; those of one kind in a cell are compared in their order."""
+def is_jupyters(here, kind, index, got):
+    """Whether Jupyter's cell has that very text, or has none either."""
+    theirs = by_kind(texts(here), kind)
+    if index >= len(theirs) or got is None:
+        return index >= len(theirs) and got is None
+    rules = CHANGING + PLACES
+    return settled(theirs[index][1], rules) == settled(got[1], rules)
+
+
+def compare(stored, made, here=None):
+    """Output by output; those of one kind in a cell are compared in their order. `here` is what
+    Jupyter makes of the notebook on this machine."""
     result, cause = Comparison(), None
     sources = "\n".join(joined(c["source"]) for c in stored["cells"])
     is_random = "random" in sources and not re.search(r"seed\(|RandomState\(\d|rng\(\d", sources)
     made_cells = [c for c in made["cells"] if c["cell_type"] == "code"]
     stored_cells = [c for c in stored["cells"] if c["cell_type"] == "code"]
+    their_cells = [c for c in (here or {"cells": []})["cells"] if c["cell_type"] == "code"]
     for number, (old, new) in enumerate(zip(stored_cells, made_cells)):
         failure = failure_of(new)
         if failure and not failure_of(old):
@@ -182,8 +205,10 @@ def compare(stored, made):
                 result.exact += reason is None
                 if reason in (None, CHANGES, PLACE):
                     result.equal += 1
-                else:
-                    result.add(reason, f"code cell {number}", output[1], got and got[1])
+                    continue
+                if their_cells and is_jupyters(their_cells[number], kind, i, got):
+                    result.is_jupyters += 1
+                result.add(reason, f"code cell {number}", output[1], got and got[1])
     return result
 
 
@@ -237,7 +262,8 @@ class Cella:
         source.write_text(json.dumps(notebook))
         target.unlink(missing_ok=True)
         done = subprocess.run(
-            [self.binary, "run", source, "-o", target, "--allow-errors", "--timeout", CELL_TIMEOUT,
+            [self.binary, "run", source, "-o", target, "--allow-errors", "--timeout",
+             f"{jupyter.CELL_SECONDS}s",
              "--profile", "data", "--json"],
             capture_output=True, text=True, timeout=max(seconds, 1), env=self.env)
         if done.returncode != 0:
@@ -257,6 +283,30 @@ def find_all(args, folder):
         yield from extract(package, folder / package)
 
 
+def count(total, result):
+    total["notebooks"] += 1
+    total["equal notebooks"] += result.equal == result.n
+    total["outputs"] += result.n
+    total["equal"] += result.equal
+    total["exact"] += result.exact
+    total["as jupyter"] += result.is_jupyters
+    total["reasons"].update(result.reasons)
+
+
+def count_likeness(total, name, made, theirs):
+    """What differs is shown: somebody is to act on it."""
+    verdicts = collections.Counter()
+    for number, output, verdict, lines in likeness.compare(made, *theirs):
+        verdicts[verdict] += 1
+        if verdict == likeness.MEANT:
+            total["meanings"].update(lines)
+        if verdict == likeness.DIFFERENT:
+            print(f"{name}: code cell {number}: {output} is not Jupyter's")
+            print("".join(f"    {line}\n" for line in lines), end="", flush=True)
+    total.update({verdict: total[verdict] + n for verdict, n in verdicts.items()})
+    total["equal to jupyter"] += verdicts[likeness.DIFFERENT] == 0
+
+
 def run_one(cella, package, path, left, totals, args):
     notebook = load(path)
     if notebook is None:
@@ -265,27 +315,25 @@ def run_one(cella, package, path, left, totals, args):
     if left <= 0:
         total["not run"] += 1
         return
+    theirs = [jupyter.outputs_of(notebook, args.cache, run)
+              for run in range(2 if args.against_jupyter else 0)]
     began = time.monotonic()
     try:
-        result = compare(notebook, cella.run(notebook, left))
-    except subprocess.TimeoutExpired:
-        total["not run"] += 1
-        return
-    except RuntimeError as e:
+        made = cella.run(notebook, left)
+    except (subprocess.TimeoutExpired, RuntimeError) as e:
         print(f"{path.name}: {e}", file=sys.stderr)
         total["not run"] += 1
         return
-    total["notebooks"] += 1
-    total["equal notebooks"] += result.equal == result.n
-    total["outputs"] += result.n
-    total["equal"] += result.equal
-    total["exact"] += result.exact
-    total["reasons"].update(result.reasons)
+    has_jupyter = len(theirs) == 2 and None not in theirs
+    result = compare(notebook, made, theirs[0] if has_jupyter else None)
+    count(total, result)
     if args.verbose:
         print(f"{path.name}: {result.equal} of {result.n} in {time.monotonic() - began:.1f}s "
-              f"{dict(result.reasons)}")
+              f"{dict(result.reasons)}", flush=True)
         for where, reason, stored, got in result.samples:
             print(f"  {where}: {reason}\n    stored {stored!r}\n    got    {got!r}")
+    if has_jupyter:
+        count_likeness(total, path.name, made, theirs)
 
 
 def report(name, total):
@@ -295,6 +343,14 @@ def report(name, total):
           + (f"; {total['not run']} not run" if total["not run"] else ""))
     for reason, n in total["reasons"].most_common():
         print(f"    {n:5}  {reason}")
+    steady = sum(total[v] for v in likeness.VERDICTS) - total[likeness.UNSTEADY]
+    if steady:
+        print(f"  of those that are not equal, Jupyter gives the same here: {total['as jupyter']}\n"
+              f"  as Jupyter here: {total[likeness.EQUAL]} of {steady} outputs in all their forms, "
+              f"{total['equal to jupyter']} of {total['notebooks']} notebooks "
+              f"({total[likeness.UNSTEADY]} more differ between two runs of Jupyter's)")
+    for meaning, n in total["meanings"].most_common():
+        print(f"    {n:5}  {meaning}")
 
 
 def main():
@@ -302,13 +358,16 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cella", default=os.environ.get("CELLA", SOURCE / "build" / "cella"))
     parser.add_argument("--extract", action="append", default=[], metavar="PACKAGE")
+    parser.add_argument("--against-jupyter", action="store_true")
+    parser.add_argument("--cache", type=pathlib.Path,
+                        default=pathlib.Path("~/.cache/cella-notebooks").expanduser())
     parser.add_argument("--limit", type=float, default=270, help="seconds for all of it")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("files", nargs="*")
     args = parser.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="notebooks-"))
     totals = collections.defaultdict(
-        lambda: {**dict.fromkeys(NUMBERS, 0), "reasons": collections.Counter()})
+        lambda: {**dict.fromkeys(NUMBERS, 0), **{name: collections.Counter() for name in TALLIES}})
     cella = Cella(pathlib.Path(args.cella).absolute(), folder)
     deadline = time.monotonic() + args.limit
     try:
@@ -318,7 +377,8 @@ def main():
         cella.stop()
         shutil.rmtree(folder, ignore_errors=True)
     everything = {k: sum(t[k] for t in totals.values()) for k in NUMBERS}
-    everything["reasons"] = sum((t["reasons"] for t in totals.values()), collections.Counter())
+    for name in TALLIES:
+        everything[name] = sum((t[name] for t in totals.values()), collections.Counter())
     for package, total in sorted(totals.items()):
         report(package, total)
     report("all", everything)
