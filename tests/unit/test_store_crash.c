@@ -16,8 +16,9 @@
  * makes it n times as long. */
 
 #define SESSION "11111111-2222-4333-8444-555555555555"
+#define ALBUM "99999999-2222-4333-8444-555555555555" /* a notebook of pictures */
 
-enum { KILLS = 15, CUTS = 4, ACK_FD = 9 };
+enum { KILLS = 15, CUTS = 4, ACK_FD = 9, ALBUM_CELLS = 24 };
 
 /* Sizes of the variables of state n: small ones, one that is a blob, one that never changes. */
 static size_t sizes_of(uint64_t n, size_t sizes[4])
@@ -78,6 +79,50 @@ static void make_files(struct world *w, uint64_t n, char hex[BLOB_HEX_SIZE])
     close(fd);
 }
 
+/* Picture n: some are small, some take many blocks. */
+static void paint(struct buf *out, uint64_t n)
+{
+    size_t len = 2000 + (size_t)(n % 5) * 40000;
+    while (out->len < len)
+        buf_printf(out, "<svg %d>", (int)n);
+}
+
+static void on_kept(void *context, const char *hash, uint64_t bytes, const struct err *e)
+{
+    struct world *w = context;
+    (void)bytes;
+    world_note(w, e);
+    buf_clear(&w->text);
+    buf_append_str(&w->text, hash != NULL ? hash : "");
+}
+
+/* As a cell that shows one: its bytes first, then the row that has their name. A cell of the album
+ * is used again and again, so old ones become garbage. */
+static void show_one(struct world *w, uint64_t n)
+{
+    char id[24], source[24], outputs[256];
+    struct err e;
+    _buf_ struct buf text = BUF_INIT(MIB);
+    paint(&text, n);
+    struct store_picture picture = {.text = text.data, .len = text.len};
+    store_put_image(w->store, &picture, on_kept, w);
+    world_wait(w);
+    snprintf(id, sizeof(id), "show-%d", (int)(n % ALBUM_CELLS));
+    snprintf(source, sizeof(source), "%d", (int)n);
+    int len = snprintf(outputs, sizeof(outputs),
+                       "[{\"type\":\"svg\",\"format\":\"svg\",\"bytes\":%zu,\"hash\":\"%s\"}]",
+                       text.len, buf_str(&w->text));
+    struct store_cell cell = {.id = id,
+                              .place = (int64_t)(n % ALBUM_CELLS + 1) * STORE_PLACE_GAP,
+                              .exec_id = n,
+                              .source = source,
+                              .source_len = strlen(source),
+                              .state = "completed",
+                              .outputs = w->has_failed ? NULL : outputs,
+                              .outputs_len = (size_t)len};
+    store_put_cell(w->store, ALBUM, &cell, &e);
+}
+
 static void save_one(struct world *w, uint64_t n, int ack_fd)
 {
     struct err e;
@@ -90,6 +135,7 @@ static void save_one(struct world *w, uint64_t n, int ack_fd)
     make_files(w, n, at.files);
     world_make_state(w, (unsigned)n, sizes, sizes_of(n, sizes));
     world_put_cell(w, SESSION, n, code, &e);
+    show_one(w, n);
     if (store_put_state(w->store, SESSION, &at, w->state, on_safe, ack, &e) == NULL)
         _exit(1);
     store_keep_states(w->store, SESSION, NULL, 0, 3, &e);
@@ -122,11 +168,13 @@ static void sweep(struct world *w)
 static _Noreturn void save_for_ever(const char *dir, uint64_t n, int ack_fd)
 {
     struct world *w = mem_alloc(sizeof(*w));
+    w->text = BUF_INIT(MIB);
     snprintf(w->dir, sizeof(w->dir), "%s", dir);
     uv_loop_init(&w->loop);
     world_open(w);
     world_put_session(w, SESSION);
     world_put_notebook(w, SESSION);
+    world_put_notebook(w, ALBUM);
     for (;; n++) {
         save_one(w, n, ack_fd);
         if (n % 13 == 0)
@@ -195,10 +243,78 @@ static void on_cells(void *context, const struct store_cell *list, size_t n, uin
     w->count = count;
 }
 
+struct shown {
+    struct world *w;
+    uint64_t n; /* which picture the cell has */
+    char hash[STORE_HASH_SIZE];
+};
+
+static void on_cell(void *context, const struct store_cell *cell, const struct err *e)
+{
+    struct shown *shown = context;
+    world_note(shown->w, e);
+    if (cell != NULL)
+        shown->n = strtoull(cell->source, NULL, 10);
+}
+
+static void on_image(void *context, const struct store_image *image, const struct err *e)
+{
+    struct shown *shown = context;
+    world_note(shown->w, e);
+    if (image != NULL)
+        snprintf(shown->hash, sizeof(shown->hash), "%s", image->hash);
+}
+
+/* A picture is whole, or it is not there and that is said; what was acknowledged is there. */
+static bool check_picture(struct world *w, const char *id, uint64_t acked)
+{
+    struct shown shown = {.w = w};
+    struct blob_hash hash;
+    struct err e;
+    size_t len;
+    int store;
+    store_get_cell(w->store, ALBUM, id, on_cell, &shown);
+    world_wait(w);
+    if (w->has_failed) {
+        assert_int_equal(w->error.code, ERR_NOT_FOUND);
+        return false;
+    }
+    store_get_image(w->store, ALBUM, id, 0, on_image, &shown);
+    world_wait(w);
+    if (w->has_failed) {
+        assert_int_equal(w->error.code, ERR_NOT_FOUND);
+        assert_true(shown.n > acked);
+        return false;
+    }
+    _free_ char *bytes = NULL;
+    _buf_ struct buf wanted = BUF_INIT(MIB);
+    paint(&wanted, shown.n);
+    assert_int_equal(blob_open_store(w->dir, &store, &e), 0);
+    assert_int_equal(blob_parse_hex(shown.hash, &hash), 0);
+    assert_int_equal(blob_read(store, &hash, MIB, &bytes, &len), 0);
+    close(store);
+    assert_int_equal(len, wanted.len);
+    assert_memory_equal(bytes, wanted.data, len);
+    return true;
+}
+
+/* How many there are. */
+static size_t check_album(struct world *w, uint64_t acked)
+{
+    size_t n = 0;
+    for (int i = 0; i < ALBUM_CELLS; i++) {
+        char id[24];
+        snprintf(id, sizeof(id), "show-%d", i);
+        n += check_picture(w, id, acked);
+    }
+    return n;
+}
+
 /* The number of the state that is there; it is whole, and not older than what was acknowledged. */
 static uint64_t check(const char *dir, uint64_t acked)
 {
     struct world *w = mem_alloc(sizeof(*w));
+    w->text = BUF_INIT(MIB);
     snprintf(w->dir, sizeof(w->dir), "%s", dir);
     uv_loop_init(&w->loop);
     world_open(w);
@@ -221,6 +337,7 @@ static uint64_t check(const char *dir, uint64_t acked)
         world_wait(w);
         assert_true(w->count >= found); /* each state came after its cell */
     }
+    assert_true(check_album(w, acked) >= MIN(acked, (uint64_t)1));
     store_state_unref(w->state);
     world_close(w);
     uv_loop_close(&w->loop);
