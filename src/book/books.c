@@ -5,7 +5,7 @@
 #include "session/session.h"
 #include "session/spec.h"
 
-enum { TIDY_MS = 3600 * 1000, FIRST_TIDY_MS = 60 * 1000, TIDY_PAGE = 100 };
+enum { TIDY_MS = 3600 * 1000, FIRST_TIDY_MS = 5 * 1000, TIDY_PAGE = 100 };
 
 /* ---- heads -------------------------------------------------------------------------------------
  */
@@ -243,10 +243,13 @@ void books_reconfigure(struct books *books, const struct books_config *config)
 {
     int data_dir = books->config.data_dir;
     bool had_cells_json = books->config.has_cells_json;
+    bool has_other_ttl = books->config.ttl_days != config->ttl_days;
     books->config = *config;
     books->config.data_dir = data_dir;
     if (!had_cells_json)
         mirrors_compare(books);
+    if (has_other_ttl)
+        loop_timer_set(books->tidy, 0);
 }
 
 void books_free(struct books *books)

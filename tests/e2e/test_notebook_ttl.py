@@ -1,0 +1,125 @@
+"""`notebook.ttl_days`: notebooks whose session is gone are deleted that long after their last
+change."""
+
+import contextlib
+import pathlib
+import shutil
+import signal
+import sqlite3
+import tempfile
+import time
+
+import pytest
+
+from harness import host
+from harness.client import ApiError
+from harness.notebooks import Notebook
+
+pytestmark = pytest.mark.one_mode
+
+DAY_MS = 24 * 3600 * 1000
+PICTURE = """
+import struct, zlib
+class Picture:
+    def _repr_png_(self):
+        def chunk(kind, data):
+            body = kind + data
+            return struct.pack(">I", len(data)) + body + struct.pack(">I", zlib.crc32(body))
+        head = struct.pack(">IIBBBBB", 60, 60, 8, 2, 0, 0, 0)
+        return (b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", head)
+                + chunk(b"IDAT", zlib.compress(bytes(181 * 60), 0)) + chunk(b"IEND", b""))
+Picture()
+"""
+
+
+def config(**settings):
+    inside = ", ".join(f"{name}: {value}" for name, value in settings.items())
+    return f"default_profile: min\nnotebook: {{{inside}}}\n"
+
+
+def age(data, days):
+    """As if the last change of these notebooks had been so many days ago: {id: days}."""
+    with contextlib.closing(sqlite3.connect(data / "cella.db")) as db, db:
+        for notebook, ago in days.items():
+            at = int(time.time() * 1000) - int(ago * DAY_MS)
+            changed = db.execute("UPDATE notebooks SET updated_ms=? WHERE id=?", (at, notebook))
+            assert changed.rowcount == 1
+
+
+def notebooks(client):
+    listed = client.call("GET", "/v1/notebooks?limit=1000")["notebooks"]
+    return {row["notebook_id"] for row in listed}
+
+
+def leave(client, code="1"):
+    """A notebook whose session is gone."""
+    session = client.spawn()
+    session.exec(code)
+    client.call("DELETE", f"{session.path}?keep_notebook=true")
+    return session.id
+
+
+def make_empty(client):
+    """A notebook that never had a session."""
+    content = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}
+    return client.call("POST", "/v1/notebooks/import", {"content": content})["notebook_id"]
+
+
+def test_old_notebooks_go_with_all_that_is_theirs(launch):
+    daemon = launch(config=config(ttl_days=7, cells_json="true"))
+    old, young = leave(daemon.client, PICTURE), leave(daemon.client, PICTURE)
+    imported = make_empty(daemon.client)
+    alive = daemon.client.spawn()
+    alive.exec("x = 41", durable=True)
+    files = {name: daemon.data / "workspaces" / "default" / name / "mcp_repl" / "cells.json"
+             for name in (old, young)}
+    host.eventually(lambda: all(path.exists() for path in files.values()), 10)
+    daemon.stop()
+    age(daemon.data, {old: 8, young: 6, imported: 8, alive.id: 100})
+    again = launch(data=daemon.data, config=config(ttl_days=7, cells_json="true"))
+    host.eventually(lambda: notebooks(again.client) == {young, alive.id}, 20)
+    host.eventually(lambda: not files[old].parents[1].exists(), 10)
+    with pytest.raises(ApiError) as refused:
+        again.client.call("GET", f"/v1/notebooks/{old}")
+    assert refused.value.status == 404
+    kept = Notebook(again.client, young).cells(outputs=True)[0]
+    assert again.client.request("GET", kept["outputs"][0]["url"]).status == 200
+    assert files[young].exists()
+    assert Notebook(again.client, alive.id).sources() == ["x = 41"]
+    # What was deleted does not come back with the next start.
+    again.stop()
+    third = launch(data=daemon.data, config=config(ttl_days=7))
+    assert notebooks(third.client) == {young, alive.id}
+
+
+def test_many_pages_of_them(launch):
+    daemon = launch(config=config(ttl_days=1))
+    made = [make_empty(daemon.client) for _ in range(350)]
+    daemon.stop()
+    kept = set(made[::3])
+    age(daemon.data, {name: 0 if name in kept else 2 for name in made})
+    again = launch(data=daemon.data, config=config(ttl_days=1))
+    host.eventually(lambda: notebooks(again.client) == kept, 20)
+
+
+def test_0_days_are_for_ever_until_it_is_another_number(launch, readable):
+    """A setting that is read again counts at once."""
+    daemon = launch(config=config(ttl_days=0))
+    old, young = leave(daemon.client), leave(daemon.client)
+    daemon.stop()
+    age(daemon.data, {old: 4000})
+    readable.write_text(config(ttl_days=0))
+    again = launch(data=daemon.data, args=["--config", str(readable)])
+    assert notebooks(again.client) == {old, young}
+    readable.write_text(config(ttl_days=3650))
+    again.process.send_signal(signal.SIGHUP)
+    host.eventually(lambda: notebooks(again.client) == {young}, 4)
+
+
+@pytest.fixture
+def readable():
+    """A configuration file that root's daemon, which is somebody else by then, can read again."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="cella-test-"))
+    folder.chmod(0o755)
+    yield folder / "cella.yaml"
+    shutil.rmtree(folder)
