@@ -360,12 +360,30 @@ def test_hostile_bytes_are_refused(convert, text):
     assert convert.refusal(text).startswith("cella: -: ")
 
 
+@pytest.mark.parametrize("metadata, words", [
+    ('{"a": NaN}', "NaN"), ('{"a": 1, "a": 2}', "duplicate"), ('{"a": 1e999}', "too big"),
+    ('{"a": ' + "[" * 509 + "]" * 509 + "}", None),
+    ('{"a": ' + "[" * 520 + "]" * 520 + "}", "deep"),
+])
+def test_json_that_others_would_read_otherwise_is_refused(convert, metadata, words):
+    cell = '{"cell_type": "raw", "id": "a", "source": "", "metadata": {}}'
+    text = f'{{"nbformat": 4, "nbformat_minor": 5, "metadata": {metadata}, "cells": [{cell}]}}'
+    if words is None:
+        convert(text.encode(), "html")
+    else:
+        assert words in convert.refusal(text.encode())
+
+
 def test_sizes_have_limits(convert):
     many = b'{"nbformat":4,"cells":[' + b"[]," * 2100000 + b"[]]}"
     assert "more than 4000000 values" in convert.refusal(many)
     cell = b'{"cell_type":"raw","source":"","metadata":{}}'
     many = b'{"nbformat":4,"cells":[' + (cell + b",") * 100000 + cell + b"]}"
     assert "more than 100000 cells" in convert.refusal(many)
+    with open(convert.folder / "large.ipynb", "wb") as file:
+        file.truncate(257 << 20)
+    status, _, errors = convert.run("large.ipynb", "-o", "out.html")
+    assert status == 64 and b"256 MB" in errors
 
 
 def test_a_hundred_thousand_cells_of_one_id_are_converted_in_time(convert):
