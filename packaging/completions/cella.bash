@@ -48,7 +48,8 @@ _cella() {
     if [[ ${COMP_WORDS[1]} == notebook && $current != -* && $previous != -* ]]; then
         case $COMP_CWORD in
         2)
-            local actions="list new show add run edit rm move clear export import watch delete"
+            local actions="list new show add run edit rm move clear title declarations"
+            actions+=" export import watch delete"
             mapfile -t COMPREPLY < <(compgen -W "$actions" -- "$current")
             ;;
         3)

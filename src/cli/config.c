@@ -60,6 +60,17 @@ static void put_people(struct json_out *out, const struct config *c)
     json_put_array_end(out);
 }
 
+static void put_notebook(struct json_out *out, const struct config_notebook *notebook)
+{
+    json_put_key(out, "notebook");
+    json_put_object(out);
+    json_put_member_int(out, "max_cells", notebook->max_cells);
+    json_put_member_int(out, "max_output_kb", notebook->max_output_kb);
+    json_put_member_int(out, "ttl_days", notebook->ttl_days);
+    json_put_member_bool(out, "cells_json", notebook->has_cells_json);
+    json_put_object_end(out);
+}
+
 static void write_json(const struct config *c, struct buf *text)
 {
     struct json_out out = JSON_OUT(text);
@@ -83,6 +94,7 @@ static void write_json(const struct config *c, struct buf *text)
     json_put_member_int(&out, "max_output_bytes", (int64_t)c->max_output_bytes);
     json_put_member_int(&out, "idle_timeout_secs", c->idle_timeout_secs);
     json_put_member_int(&out, "max_age_secs", c->max_age_secs);
+    put_notebook(&out, &c->notebook);
     put_people(&out, c);
     json_put_object_end(&out);
     buf_append_char(text, '\n');
@@ -138,6 +150,17 @@ static void append_time(struct buf *text, const char *what, uint32_t secs)
         buf_printf(text, ", %s at most %u s", what, secs);
 }
 
+static void append_notebook(struct buf *text, const struct config_notebook *notebook)
+{
+    buf_printf(text, "  notebooks %u cells, %u KB of text a cell; without a session kept ",
+               notebook->max_cells, notebook->max_output_kb);
+    if (notebook->ttl_days == 0)
+        buf_append_str(text, "for ever");
+    else
+        buf_printf(text, "%u days", notebook->ttl_days);
+    buf_append_str(text, notebook->has_cells_json ? "; cells.json beside them\n" : "\n");
+}
+
 static void write_summary(const struct config *c, struct buf *text)
 {
     const char *file = c->file != NULL ? c->file : "(no file, all defaults)";
@@ -154,6 +177,7 @@ static void write_summary(const struct config *c, struct buf *text)
     append_time(text, "idle", c->idle_timeout_secs);
     append_time(text, "alive", c->max_age_secs);
     buf_append_char(text, '\n');
+    append_notebook(text, &c->notebook);
     append_people(text, c);
 }
 

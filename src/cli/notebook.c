@@ -39,6 +39,8 @@ static const struct cli_notebook_command commands[] = {
     {"rm", "ID CELL...", 2, 1000, cli_notebook_rm},
     {"move", "ID CELL TO", 3, 3, cli_notebook_move},
     {"clear", "ID [CELL]", 1, 2, cli_notebook_clear},
+    {"title", "ID TITLE", 2, 2, cli_notebook_title},
+    {"declarations", "ID", 1, 1, cli_notebook_declarations},
     {"export", "ID -o FILE", 1, 1, cli_notebook_export},
     {"import", "FILE", 1, 1, cli_notebook_import},
     {"watch", "ID", 1, 1, cli_notebook_watch},
@@ -218,9 +220,8 @@ static int run(const struct cli_args *args, struct err *e)
 const struct cli_verb cli_notebook_verb = {
     .name = "notebook",
     .summary = "the notebooks that sessions write: show, change, run, export",
-    .usage =
-        "[list | new | show | add | run | edit | rm | move | clear | export | import | watch |\n"
-        "       delete] [OPTION...] [ID [CELL]]",
+    .usage = "[list | new | show | add | run | edit | rm | move | clear | title | declarations |\n"
+             "       export | import | watch | delete] [OPTION...] [ID [CELL]]",
     .about =
         "What runs in a session becomes a cell of the notebook that has the session's id; it\n"
         "outlives the session. The beginning of an ID is enough; a CELL is named by its id or by\n"
@@ -234,6 +235,8 @@ const struct cli_verb cli_notebook_verb = {
         "  rm ID CELL...        remove cells; what they did stays done\n"
         "  move ID CELL TO      give it the number TO\n"
         "  clear ID [CELL]      remove outputs, of one cell or all; or all cells (--cells)\n"
+        "  title ID TITLE       what to call it\n"
+        "  declarations ID      what its code imported and defined, and what would not survive\n"
         "  export ID -o FILE    as a notebook of Jupyter, a page, a text, a script\n"
         "  import FILE          the other way: ipynb, cells.json or a script\n"
         "  watch ID             tell what happens in it, until Ctrl-C\n"

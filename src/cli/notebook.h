@@ -35,6 +35,10 @@ cli_notebook_run cli_notebook_add, cli_notebook_edit, cli_notebook_run_cells; /*
 cli_notebook_run cli_notebook_rm, cli_notebook_move, cli_notebook_clear;
 cli_notebook_run cli_notebook_new, cli_notebook_export, cli_notebook_import; /* notebook_files.c */
 cli_notebook_run cli_notebook_delete, cli_notebook_watch;
+cli_notebook_run cli_notebook_title, cli_notebook_declarations; /* notebook_about.c */
+
+/* One line on what its session would lose, if it would and can tell. */
+void cli_notebook_append_lost(struct cli_client *c, const char *id, struct buf *out);
 
 /* The first line of a source that says something, made safe and short. */
 void cli_notebook_append_title(struct buf *out, const char *source, size_t len);

@@ -273,5 +273,10 @@ int cli_notebook_show(const struct cli_args *args, struct cli_client *c, const c
         return -1;
     if (n_words > 1)
         return show_cell(args, c, id, words[1], e);
-    return show_pages(c, id, cli_has(args, "json"), e);
+    int status = show_pages(c, id, cli_has(args, "json"), e);
+    if (status != 0 || cli_has(args, "json"))
+        return status;
+    _buf_ struct buf last = BUF_INIT(TEXT_MAX);
+    cli_notebook_append_lost(c, id, &last);
+    return fd_write_all(STDOUT_FILENO, buf_str(&last), last.len) == 0 ? 0 : CLI_EXIT_PIPE;
 }

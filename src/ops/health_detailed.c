@@ -105,6 +105,7 @@ static void put_store(struct json_out *json, const struct call *call)
     json_put_member_int(json, "queued", (int64_t)health.queued);
     json_put_member_int(json, "groups_written", (int64_t)health.groups);
     json_put_member_int(json, "database_bytes", (int64_t)health.db_bytes);
+    json_put_member_int(json, "journal_bytes", (int64_t)health.journal_bytes);
     json_put_object_end(json);
 }
 

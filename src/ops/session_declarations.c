@@ -31,6 +31,7 @@ static void on_declared(void *context, const struct declared *declared)
         json_put_member_int(&json, "as_of", (int64_t)declared->as_of);
     else
         json_put_member_null(&json, "as_of");
+    json_put_member_bool(&json, "busy", declared->is_busy);
     json_put_object_end(&json);
     call_reply(call, 200, &out);
 }
@@ -51,11 +52,13 @@ static void on_gone(struct call *call)
 static void ask(struct call *call, struct session *session)
 {
     struct err e;
-    call->op_state = session_declared(session, &listener, call, &e);
-    if (call->op_state == NULL)
+    struct declared_wait *wait;
+    if (session_declared(session, &listener, call, &wait, &e) < 0) {
         call_fail(call, &e);
-    else
+    } else if (wait != NULL) {
+        call->op_state = wait;
         call->on_gone = on_gone;
+    }
 }
 
 static void run(struct call *call)

@@ -51,15 +51,25 @@ static const json_t *saved_losses(const struct session *session)
     return is_of_now ? saving->lost : NULL;
 }
 
-void declared_on_told(struct session *session, const json_t *told)
+static struct declared make(const struct session *session, bool is_busy)
 {
-    struct declared declared = {
-        .told = told, .lost = saved_losses(session), .as_of = session->ended_exec};
+    return (struct declared){.told = session->declared,
+                             .lost = is_busy ? NULL : saved_losses(session),
+                             .as_of = session->declared_as_of,
+                             .is_busy = is_busy};
+}
+
+void declared_on_told(struct session *session, json_t *told)
+{
+    json_decref(session->declared);
+    session->declared = json_incref(told);
+    session->declared_as_of = session->ended_exec;
     while (!list_is_empty(&session->declared_waits)) {
         struct declared_wait *wait =
             CONTAINER_OF(list_first(&session->declared_waits), struct declared_wait, node);
         const struct declared_listener *listener = wait->listener;
         void *context = wait->context;
+        struct declared declared = make(session, false);
         declared_leave(wait);
         listener->on_declared(context, &declared);
     }
@@ -71,26 +81,41 @@ void declared_end_all(struct session *session)
     exec_refuse_if_dead(session, &e);
     while (!list_is_empty(&session->declared_waits))
         fail(CONTAINER_OF(list_first(&session->declared_waits), struct declared_wait, node), &e);
+    json_decref(take_ptr(session->declared));
 }
 
-struct declared_wait *session_declared(struct session *session,
-                                       const struct declared_listener *listener, void *context,
-                                       struct err *e)
+static int refuse_suspended(struct err *e)
 {
+    err_set(e, ERR_CONFLICT, "the session is suspended: it has no interpreter to ask");
+    return err_advise(e, "Run a cell in it first, if only `pass`.");
+}
+
+/* What it told before, while its interpreter cannot be asked. */
+static int tell_again(const struct session *session, const struct declared_listener *listener,
+                      void *context, struct err *e)
+{
+    bool is_suspended = session->state == SESSION_SUSPENDED;
+    bool is_of_now = session->declared_as_of == session->ended_exec;
+    if (is_suspended && (session->declared == NULL || !is_of_now))
+        return refuse_suspended(e);
+    if (session->declared == NULL)
+        return refuse_busy(e);
+    struct declared declared = make(session, !is_suspended);
+    listener->on_declared(context, &declared);
+    return 0;
+}
+
+int session_declared(struct session *session, const struct declared_listener *listener,
+                     void *context, struct declared_wait **ret_wait, struct err *e)
+{
+    *ret_wait = NULL;
     session_touch(session);
     if (exec_refuse_if_dead(session, e) < 0)
-        return NULL;
-    if (session->state == SESSION_SUSPENDED) {
-        err_set(e, ERR_CONFLICT, "the session is suspended: it has no interpreter to ask");
-        err_advise(e, "Run a cell in it first, if only `pass`.");
-        return NULL;
-    }
-    if (session->state != SESSION_IDLE || session->ending.wish != DEATH_UNWISHED) {
-        refuse_busy(e);
-        return NULL;
-    }
+        return -1;
+    if (session->state != SESSION_IDLE || session->ending.wish != DEATH_UNWISHED)
+        return tell_again(session, listener, context, e);
     if (!session->head->is_asked_declared && head_ask_declarations(session->head, e) < 0)
-        return NULL;
+        return -1;
     struct declared_wait *wait = mem_alloc(sizeof(*wait));
     wait->session = session;
     wait->listener = listener;
@@ -98,5 +123,6 @@ struct declared_wait *session_declared(struct session *session,
     wait->timer = loop_timer_new(session->engine->loop, on_impatience, wait);
     loop_timer_set(wait->timer, PATIENCE_MS);
     list_append(&session->declared_waits, &wait->node);
-    return wait;
+    *ret_wait = wait;
+    return 0;
 }

@@ -12,6 +12,7 @@ struct declared {
      * session is now, and `told` has what can be foreseen. */
     const json_t *lost;
     uint64_t as_of; /* the last cell that had ended; 0: none */
+    bool is_busy;   /* they are not of now: a cell runs */
 };
 
 struct declared_listener {
@@ -19,14 +20,14 @@ struct declared_listener {
     void (*on_failed)(void *context, const struct err *e);
 };
 
-/* One of them is called once, later. ERR_CONFLICT while a cell runs or the session is suspended. */
-struct declared_wait *session_declared(struct session *session,
-                                       const struct declared_listener *listener, void *context,
-                                       struct err *e);
+/* One of them is called once, maybe before this returns; then `ret_wait` is NULL. Who is busy tells
+ * what it told last, who is suspended if that is what there still is; ERR_CONFLICT without that. */
+int session_declared(struct session *session, const struct declared_listener *listener,
+                     void *context, struct declared_wait **ret_wait, struct err *e);
 void declared_leave(struct declared_wait *wait); /* the caller went away */
 
 /* ---- for the rest of the room ------------------------------------------------------------------
  */
 
-void declared_on_told(struct session *session, const json_t *told);
+void declared_on_told(struct session *session, json_t *told);
 void declared_end_all(struct session *session); /* the session is dead */

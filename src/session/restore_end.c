@@ -120,6 +120,7 @@ void restore_finish(struct session *session)
     exec_answer_undone(session, &report->cells, report->to);
     trial_forget(session);
     json_decref(take_ptr(session->names));
+    json_decref(take_ptr(session->declared));
     timing_rest(session, false);
     tell(session, restore);
     session->restore = restore;

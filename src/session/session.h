@@ -123,6 +123,8 @@ struct session {
     json_t *names;              /* as last told, see manifest.h; NULL: never */
     uint64_t names_as_of;       /* the last cell that had ended by then */
     struct list names_waits;    /* of struct manifest_wait */
+    json_t *declared;           /* as last told, see declared.h; NULL: never */
+    uint64_t declared_as_of;    /* likewise */
     struct list declared_waits; /* of struct declared_wait */
 
     struct loop_timer *timer;

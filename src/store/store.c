@@ -340,6 +340,8 @@ void store_health(struct store *store, struct store_health *ret)
     *ret = (struct store_health){
         .db_bytes = file_bytes(store, "cella.db") + file_bytes(store, "cella.db-wal"),
     };
+    for (unsigned i = 0; i < JOURNAL_FILES; i++)
+        ret->journal_bytes += store->journal.files[i].bytes;
     pthread_mutex_lock(&store->lock);
     ret->is_failing = store->is_failing;
     ret->error = store->trouble;

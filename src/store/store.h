@@ -62,11 +62,12 @@ int store_open(const char *data_dir, uv_loop_t *loop, struct store **ret_store, 
 void store_close(struct store *store);
 
 struct store_health {
-    bool is_failing;   /* the last group could not be written; it is tried again */
-    struct err error;  /* why, if so */
-    size_t queued;     /* entries that are not written yet */
-    uint64_t groups;   /* written so far */
-    uint64_t db_bytes; /* of the database, its log included */
+    bool is_failing;        /* the last group could not be written; it is tried again */
+    struct err error;       /* why, if so */
+    size_t queued;          /* entries that are not written yet */
+    uint64_t groups;        /* written so far */
+    uint64_t db_bytes;      /* of the database, its log included */
+    uint64_t journal_bytes; /* of the journal's files: what is in them may be committed */
 };
 
 void store_health(struct store *store, struct store_health *ret);

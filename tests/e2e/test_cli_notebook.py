@@ -77,6 +77,30 @@ def test_those_of_one_agent_are_listed(books, notebook):
     assert notebook in listed[0] and listed[1] == []
 
 
+def test_a_title_is_set(books, notebook):
+    assert books.do("title", notebook[:8], "Results \u2713") == ""
+    assert books.json("show", notebook)["title"] == "Results \u2713"
+    assert books.json("title", notebook, "Other")["title"] == "Other"
+    books("notebook", "title", notebook, check=64)
+    books("notebook", "title", "nobody", "x", check=66)
+
+
+def test_what_the_code_declared_and_what_would_be_lost(books, notebook):
+    assert "would not survive" not in books.do("show", notebook)
+    books("exec", "-s", notebook, "import wave\ndef twice(x):\n    return 2 * x\n"
+          "class C: pass\nf = open('/dev/null')", check=0)
+    text = books.do("declarations", notebook[:8])
+    assert "imports, done again:\n  import wave\n" in text
+    assert "made again from their source:\n  function twice\n  class C\n" in text
+    assert re.search(r"^(would not survive|not saved):\n  f \(file handle\): .*reopen", text, re.M)
+    told = books.json("declarations", notebook)
+    assert [one["name"] for one in told["lost"]] == ["f"] and told["busy"] is False
+    last = books.do("show", notebook).splitlines()[-1]
+    assert last == (f"would not survive: f (file handle); "
+                    f"see: cella notebook declarations {notebook[:8]}")
+    assert "would not survive" not in books.do("show", notebook, "0")
+
+
 def test_images_are_told_by_their_references(books, notebook):
     books.do("add", notebook, "--run", "plt.plot([1]); plt.show()")
     assert re.search(rf"\[image png \d+x\d+, [\d.]+ KB: notebook://{notebook}/cell/\w+/image/0\]",

@@ -54,10 +54,21 @@ def test_a_good_file_is_summed_up(check):
     assert any(line.startswith("  binding   whatsapp for every agent: python;") for line in rest)
 
 
+def test_what_is_kept_of_notebooks_is_summed_up(check):
+    _, out, _ = check("notebook: {max_cells: 50, ttl_days: 0, cells_json: true}\n")
+    assert ("  notebooks 50 cells, 1024 KB of text a cell; without a session kept for ever; "
+            "cells.json beside them") in out.splitlines()
+    _, out, _ = check(GOOD)
+    assert ("  notebooks 10000 cells, 1024 KB of text a cell; without a session kept 30 days"
+            ) in out.splitlines()
+
+
 def test_a_good_file_in_json(check):
     status, out, _ = check(GOOD, "--json")
     answer = json.loads(out)
     assert status == 0 and answer["ok"]
+    assert answer["notebook"] == {"max_cells": 10000, "max_output_kb": 1024, "ttl_days": 30,
+                                  "cells_json": False}
     assert [agent["id"] for agent in answer["agents"]] == ["ana", "default"]
     assert answer["inbound_bindings"][0]["repl"]["allowed_runtimes"] == ["python"]
 

@@ -1,6 +1,7 @@
 """What a session's code declared: GET …/declarations, and what of it would not survive."""
 
 import pytest
+from harness import host
 from harness.client import ApiError
 
 pytestmark = pytest.mark.brief
@@ -65,11 +66,19 @@ def test_what_a_save_lost_is_told_with_advice(spawn):
     assert all(one["type"] and one["name"] in one["advice"] for one in told["lost"])
 
 
-def test_a_busy_session_is_not_asked(spawn):
+def test_a_busy_session_tells_what_it_told_last(spawn):
     session = spawn()
-    session.exec("input()", yield_ms=50)
+    session.exec(DEFINE["python"])
+    answer = session.exec("input()", yield_ms=50)
     refused = refusal(session.client, f"{session.path}/declarations")
-    assert refused.status == 409 and "busy" in refused.message
+    assert refused.status == 409 and "busy" in refused.message  # it never told
+    session.interrupt()
+    session.client.call("POST", f"{session.path}/exec/{answer.exec_id}/continue", {})
+    before = declarations(session)
+    assert before["busy"] is False
+    session.exec("import json; input()", yield_ms=50)
+    told = declarations(session)
+    assert told == {**before, "busy": True, "saved": False}
     session.interrupt()
 
 
@@ -104,6 +113,21 @@ def test_a_suspended_session_is_not_asked(launch):
     daemon = launch(data=daemon.data, config="default_profile: min\n")
     refused = refusal(daemon.client, f"{session.path}/declarations")
     assert refused.status == 409 and "suspended" in refused.message
+
+
+def test_a_suspended_session_tells_what_it_told_after_its_last_cell(launch):
+    daemon = launch(config="default_profile: min\nidle_timeout_secs: 1\n")
+    session = daemon.client.spawn()
+    session.exec(DEFINE["python"] + "\nf = open('/dev/null')")
+    before = declarations(session)
+    host.eventually(lambda: daemon.client.sessions()[0].state == "suspended", 20)
+    told = declarations(session)
+    assert (told["definitions"], told["imports"]) == (before["definitions"], before["imports"])
+    assert told["saved"] is True and [one["name"] for one in told["lost"]] == ["f"]
+    assert told["busy"] is False and session.info().state == "suspended"
+    session.exec("def other(): pass")
+    assert len(declarations(session)["definitions"]) == 2
+    daemon.stop()
 
 
 def test_long_lists_are_cut_and_say_so(spawn):

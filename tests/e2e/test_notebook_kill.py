@@ -134,6 +134,16 @@ def test_what_was_answered_is_there_after_kill_9(place):
 
 
 @pytest.mark.each_mode
+def test_health_tells_how_large_the_journal_is(place):
+    daemon = place()
+    session = daemon.client.spawn("min")
+    before = daemon.client.call("GET", "/health/detailed").store["journal_bytes"]
+    session.exec(f"'{'x' * 10_000}'")
+    health = daemon.client.call("GET", "/health/detailed").store
+    assert health["journal_bytes"] >= before + 10_000
+    daemon.stop()
+
+
 def test_the_running_cell_is_marked_as_lost(place):
     daemon = place()
     session = daemon.client.spawn("min")
