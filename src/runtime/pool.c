@@ -1,49 +1,12 @@
 #include "runtime/pool.h"
 
-#include "base/map.h"
 #include "loop/loop.h"
+#include "runtime/pool_parts.h"
 
 #include <assert.h>
 #include <inttypes.h>
-#include <signal.h>
 
-enum {
-    REFILL_MS = 2, /* after a head was taken: its session's first cell goes first */
-    /* After one was taken for a moment, unless it is over before: forking takes a core for longer
-     * than all that is done with such a head. */
-    BRIEF_MS = 10,
-    FIRST_PAUSE_MS = 100,
-    FAILURES_MAX = 8, /* then nothing more is tried until somebody asks for a session */
-    ENTER_MS = 30 * 1000,
-    KEY_SIZE = 24,
-};
-
-/* One profile. */
-struct shelf {
-    struct pool *pool;
-    struct template zygote;
-    struct list ready;    /* heads, oldest first */
-    struct list waiting;  /* heads of sessions, for the zygote */
-    struct head *filling; /* the one being made for the shelf */
-    size_t n_ready;
-    uint64_t hits, misses;    /* see struct pool_stats */
-    unsigned failures;        /* of entering, in a row */
-    struct loop_timer *timer; /* filling: its deadline; else the next refill */
-    bool is_patient;          /* the next refill waits for the end of a head */
-    bool has_states;          /* heads of it were taken to begin or end with a state */
-};
-
-struct pool {
-    struct pool_config config;
-    struct warden *warden;
-    uv_loop_t *loop;
-    struct map heads;     /* by number: all that are not released */
-    struct map snapshots; /* likewise */
-    struct map rooms;     /* by jail number */
-    uint64_t last_number;
-    struct shelf *shelves; /* one for each profile */
-    bool is_stopping;
-};
+enum { KEY_SIZE = 24 };
 
 static const char *key_of(uint64_t number, char out[KEY_SIZE])
 {
@@ -52,7 +15,7 @@ static const char *key_of(uint64_t number, char out[KEY_SIZE])
 }
 
 /* `name` of its workspace; NULL: a new one. */
-static struct room *make_room(struct pool *pool, const char *name, const struct jail_limits *limits)
+struct room *pool_make_room(struct pool *pool, const char *name, const struct jail_limits *limits)
 {
     char key[KEY_SIZE], new_name[UUID_SIZE];
     ids_uuid(new_name);
@@ -62,8 +25,8 @@ static struct room *make_room(struct pool *pool, const char *name, const struct 
     return room;
 }
 
-static struct head *make_head(struct shelf *shelf, struct room *room,
-                              const struct head_listener *listener, void *owner)
+struct head *pool_make_head(struct shelf *shelf, struct room *room,
+                            const struct head_listener *listener, void *owner)
 {
     char key[KEY_SIZE];
     struct pool *pool = shelf->pool;
@@ -87,15 +50,13 @@ static void end_if_deserted(struct pool *pool, struct room *room)
     room_free(room);
 }
 
-static void stop_waiting(struct pool *pool, const struct runtime_profile *profile);
-
 void pool_release(struct pool *pool, struct head *head)
 {
     if (head == NULL)
         return;
     char key[KEY_SIZE];
     struct room *room = head->room;
-    stop_waiting(pool, head->profile);
+    shelf_stop_waiting(pool, head->profile);
     map_remove(&pool->heads, key_of(head->number, key));
     head_free(head);
     end_if_deserted(pool, room);
@@ -141,11 +102,6 @@ void pool_forget(struct pool *pool, struct snapshot *snapshot)
     end_if_deserted(pool, room);
 }
 
-struct room *pool_make_room(struct pool *pool, const char *name, const struct jail_limits *limits)
-{
-    return make_room(pool, name, limits);
-}
-
 int pool_wake(struct pool *pool, struct snapshot *snapshot, const struct head_listener *listener,
               void *owner, struct head **ret_head, struct err *e)
 {
@@ -170,228 +126,8 @@ int pool_wake_in(struct pool *pool, struct snapshot *snapshot, struct room *room
     return 0;
 }
 
-/* ---- filling -----------------------------------------------------------------------------------
- */
-
-static const struct head_listener shelf_listener;
-
-static uint32_t size_of(const struct shelf *shelf)
-{
-    return shelf->zygote.profile->is_cold ? 0 : shelf->pool->config.size;
-}
-
-static void refill_soon(struct shelf *shelf, uint64_t in_ms)
-{
-    const struct pool *pool = shelf->pool;
-    bool is_full = shelf->n_ready >= size_of(shelf);
-    if (pool->is_stopping || is_full || shelf->filling != NULL ||
-        shelf->zygote.state != TEMPLATE_READY || shelf->failures >= FAILURES_MAX ||
-        loop_timer_is_set(shelf->timer))
-        return;
-    loop_timer_set(shelf->timer, in_ms);
-    shelf->is_patient = in_ms == BRIEF_MS;
-}
-
-static void stop_waiting(struct pool *pool, const struct runtime_profile *profile)
-{
-    struct shelf *shelf = &pool->shelves[profile - pool->config.profiles];
-    if (!shelf->is_patient || shelf->filling != NULL || !loop_timer_is_set(shelf->timer))
-        return;
-    shelf->is_patient = false;
-    loop_timer_set(shelf->timer, REFILL_MS);
-}
-
-static void filling_failed(struct shelf *shelf, const char *why)
-{
-    struct pool *pool = shelf->pool;
-    pool_release(pool, take_ptr(shelf->filling));
-    loop_timer_clear(shelf->timer);
-    shelf->failures++;
-    pool->config.on_notice(pool->config.context, "pool_refill_failed", why);
-    refill_soon(shelf, (uint64_t)FIRST_PAUSE_MS << (shelf->failures - 1));
-}
-
-static void fill_one(struct shelf *shelf)
-{
-    struct err e;
-    struct pool *pool = shelf->pool;
-    shelf->filling =
-        make_head(shelf, make_room(pool, NULL, &pool->config.limits), &shelf_listener, shelf);
-    if (head_enter(shelf->filling, shelf->zygote.number, &e) < 0)
-        filling_failed(shelf, e.message);
-    else
-        loop_timer_set(shelf->timer, ENTER_MS);
-}
-
-static void on_shelf_timer(void *context)
-{
-    struct shelf *shelf = context;
-    if (shelf->filling != NULL)
-        filling_failed(shelf, "an interpreter did not become ready in time");
-    else if (shelf->zygote.state == TEMPLATE_READY)
-        fill_one(shelf);
-}
-
-static void on_filled(struct head *head, const json_t *notes)
-{
-    (void)notes;
-    struct shelf *shelf = head->owner;
-    assert(shelf->filling == head);
-    shelf->filling = NULL;
-    shelf->failures = 0;
-    list_append(&shelf->ready, &head->node);
-    shelf->n_ready++;
-    loop_timer_clear(shelf->timer);
-    if (shelf->has_states)
-        head_rehearse(head);
-    refill_soon(shelf, 0);
-}
-
-static void on_lost_head(struct head *head, const struct head_end_facts *facts)
-{
-    struct shelf *shelf = head->owner;
-    if (shelf->filling == head && facts->how == HEAD_BROKEN && head->has_process) {
-        /* How it ends says more than that its channel closed. */
-        head_signal(head, SIGKILL);
-        return;
-    }
-    if (shelf->filling == head) {
-        char why[320];
-        head_describe_end(facts, why, sizeof(why));
-        filling_failed(shelf, why);
-        return;
-    }
-    shelf->n_ready--;
-    pool_release(shelf->pool, head);
-    refill_soon(shelf, FIRST_PAUSE_MS);
-}
-
-/* A head on the shelf runs no cell: it has nothing else to say. */
-static void unexpected_display(struct head *head, json_t *output, bool is_update)
-{
-    (void)head;
-    (void)output;
-    (void)is_update;
-}
-
-static void unexpected_done(struct head *head, const struct head_verdict *verdict)
-{
-    (void)head;
-    (void)verdict;
-}
-
-static void unexpected_set(struct head *head)
-{
-    (void)head;
-}
-
-static void unexpected_clear(struct head *head, bool waits)
-{
-    (void)head;
-    (void)waits;
-}
-
-static void unexpected_input(struct head *head, const struct head_prompt *prompt)
-{
-    (void)head;
-    (void)prompt;
-}
-
-static void unexpected_names(struct head *head, json_t *names)
-{
-    (void)head;
-    (void)names;
-}
-
-static void ignore_denied(struct head *head, const char *call)
-{
-    (void)head;
-    (void)call;
-}
-
-static void ignore_signal(struct head *head)
-{
-    (void)head;
-}
-
-static void ignore_quota(struct head *head, uint64_t bytes)
-{
-    (void)head;
-    (void)bytes;
-}
-
-static const struct head_listener shelf_listener = {
-    .on_ready = on_filled,
-    .on_set = unexpected_set,
-    .on_input = unexpected_input,
-    .on_names = unexpected_names,
-    .on_denied = ignore_denied,
-    .on_display = unexpected_display,
-    .on_clear = unexpected_clear,
-    .on_done = unexpected_done,
-    .on_signaled = ignore_signal,
-    .on_over_quota = ignore_quota,
-    .on_end = on_lost_head,
-};
-
-/* ---- zygotes -----------------------------------------------------------------------------------
- */
-
-static void refuse(struct head *head, const char *why)
-{
-    list_remove(&head->node);
-    head->state = HEAD_ENDED;
-    head->listener->on_end(head, &(struct head_end_facts){.how = HEAD_REFUSED, .text = why});
-}
-
-static void on_zygote_ready(struct template *zygote)
-{
-    struct shelf *shelf = zygote->owner;
-    struct pool *pool = shelf->pool;
-    while (!list_is_empty(&shelf->waiting)) {
-        struct err e;
-        struct head *head = CONTAINER_OF(list_first(&shelf->waiting), struct head, node);
-        list_remove(&head->node);
-        if (head_enter(head, zygote->number, &e) < 0)
-            refuse(head, e.message);
-    }
-    shelf->failures = 0;
-    refill_soon(shelf, REFILL_MS);
-    pool->config.on_zygote_ready(pool->config.context, zygote);
-}
-
-static void on_zygote_ended(struct template *zygote)
-{
-    struct shelf *shelf = zygote->owner;
-    struct pool *pool = shelf->pool;
-    char text[640];
-    snprintf(text, sizeof(text), "the profile %s ended: %s", zygote->profile->name,
-             zygote->failure);
-    if (shelf->filling == NULL)
-        loop_timer_clear(shelf->timer);
-    while (!list_is_empty(&shelf->waiting))
-        refuse(CONTAINER_OF(list_first(&shelf->waiting), struct head, node), text);
-    pool->config.on_notice(pool->config.context, "zygote_ended", text);
-    pool->config.on_zygote_ended(pool->config.context, zygote);
-}
-
-static const struct template_listener template_listener = {
-    .on_ready = on_zygote_ready,
-    .on_ended = on_zygote_ended,
-};
-
 /* ---- the pool ----------------------------------------------------------------------------------
  */
-
-static void shelf_init(struct shelf *shelf, struct pool *pool,
-                       const struct runtime_profile *profile)
-{
-    shelf->pool = pool;
-    list_init(&shelf->ready);
-    list_init(&shelf->waiting);
-    shelf->timer = loop_timer_new(pool->loop, on_shelf_timer, shelf);
-    template_init(&shelf->zygote, profile, pool->warden, pool->loop, &template_listener, shelf);
-}
 
 struct pool *pool_new(const struct pool_config *config, struct warden *warden, uv_loop_t *loop)
 {
@@ -426,6 +162,9 @@ void pool_free(struct pool *pool)
     free(pool->shelves);
     free(pool);
 }
+
+/* ---- taking a head -----------------------------------------------------------------------------
+ */
 
 static struct shelf *find_shelf(struct pool *pool, const char *profile)
 {
@@ -468,23 +207,6 @@ int pool_warm(struct pool *pool, const char *profile, struct err *e)
     return shelf == NULL ? no_such_profile(pool, profile, e) : template_want(&shelf->zygote, e);
 }
 
-/* One that waits, else the one that is being made for the shelf anyway. */
-static struct head *take_from_shelf(struct shelf *shelf, bool is_brief)
-{
-    struct head *head;
-    if (shelf->n_ready > 0) {
-        head = CONTAINER_OF(list_first(&shelf->ready), struct head, node);
-        list_remove(&head->node);
-        shelf->n_ready--;
-    } else {
-        head = take_ptr(shelf->filling);
-        if (head != NULL)
-            loop_timer_clear(shelf->timer);
-    }
-    refill_soon(shelf, is_brief ? BRIEF_MS : REFILL_MS);
-    return head;
-}
-
 static const char *usual_profile(const struct pool *pool, const struct runtime *runtime)
 {
     return runtime == &runtime_python ? pool->config.default_profile : runtime->name;
@@ -523,8 +245,8 @@ static int make_for(struct shelf *shelf, const struct pool_request *request, str
     const struct jail_limits *limits =
         request->limits != NULL ? request->limits : &pool->config.limits;
     struct room *room =
-        request->join != NULL ? request->join : make_room(pool, request->workspace, limits);
-    struct head *head = make_head(shelf, room, request->listener, request->owner);
+        request->join != NULL ? request->join : pool_make_room(pool, request->workspace, limits);
+    struct head *head = pool_make_head(shelf, room, request->listener, request->owner);
     if (shelf->zygote.state != TEMPLATE_READY) {
         list_append(&shelf->waiting, &head->node);
     } else if (head_enter(head, shelf->zygote.number, e) < 0) {
@@ -546,7 +268,7 @@ int pool_take(struct pool *pool, const struct pool_request *request, struct head
     else
         shelf->misses++;
     shelf->has_states |= request->has_state;
-    struct head *head = is_usual(pool, request) ? take_from_shelf(shelf, request->is_brief) : NULL;
+    struct head *head = is_usual(pool, request) ? shelf_take(shelf, request->is_brief) : NULL;
     if (head == NULL)
         return make_for(shelf, request, ret_head, e);
     head->listener = request->listener;
@@ -570,9 +292,12 @@ void pool_set_limits(struct pool *pool, const struct jail_limits *limits, uint32
             shelf->n_ready--;
             pool_release(pool, CONTAINER_OF(list_first(&shelf->ready), struct head, node));
         }
-        refill_soon(shelf, REFILL_MS);
+        shelf_refill_soon(shelf, SHELF_REFILL_MS);
     }
 }
+
+/* ---- what the warden tells ---------------------------------------------------------------------
+ */
 
 static void on_zygote_event(struct pool *pool, const struct warden_event *event)
 {
@@ -689,7 +414,7 @@ bool pool_stats(const struct pool *pool, size_t index, struct pool_stats *ret)
         return false;
     const struct shelf *shelf = &pool->shelves[index];
     *ret = (struct pool_stats){.zygote = &shelf->zygote,
-                               .size = size_of(shelf),
+                               .size = shelf_size(shelf),
                                .ready = (uint32_t)shelf->n_ready,
                                .hits = shelf->hits,
                                .misses = shelf->misses};
