@@ -219,6 +219,18 @@ def test_many_ask_at_once(artist):
         connection.close()
 
 
+def test_more_than_can_wait_are_told(artist):
+    (image,) = shown(artist, "display(Image(png(4000, 4000)))")
+    connections = [artist.client.new_connection() for _ in range(60)]
+    for n, connection in enumerate(connections):
+        connection.request("GET", f"{image['url']}?width={100 + n}",
+                           headers=artist.client.headers())  # fmt: skip
+    assert connections[-1].getresponse().status == 429
+    assert connections[0].getresponse().status == 200
+    for connection in connections:
+        connection.close()
+
+
 def test_nobody_waits_for_those_who_went_away(artist):
     (image,) = shown(artist, "display(Image(png(4000, 4000)))")
     for n in range(60):

@@ -864,7 +864,8 @@ def test_notebooks_belong_to_agents(launch):
 
 
 def test_beyond_the_limit_cells_run_unrecorded(launch):
-    daemon = launch(config="default_profile: min\nnotebook:\n  max_cells: 3\n")
+    settings = "notebook:\n  max_cells: 3\n  max_output_kb: 1\n"
+    daemon = launch(config=f"default_profile: min\n{settings}")
     session = daemon.client.spawn("min")
     for i in range(3):
         assert session.exec(str(i)).cell_number == i
@@ -875,8 +876,9 @@ def test_beyond_the_limit_cells_run_unrecorded(launch):
     assert len(notebook.cells()) == 3
     assert refusal(notebook.add, "x").code == "limit_reached"
     notebook.delete(0)
-    assert session.exec("5").cell_number == 2
-    assert [c.source for c in notebook.cells()] == ["1", "2", "5"]
+    assert session.exec("print('x' * 3000)").cell_number == 2
+    assert [c.source for c in notebook.cells()] == ["1", "2", "print('x' * 3000)"]
+    assert 1900 < notebook.cell(2).outputs[0]["omitted"] < 2100
     daemon.stop()
 
 
