@@ -164,6 +164,35 @@ def test_sympy_prints_as_it_is_told(fresh: Peer) -> None:
     assert fresh.value("sympy.init_printing(pretty_print=False)\nx**2") == "x**2"
 
 
+def test_get_ipython_as_libraries_ask_for_it(fresh: Peer) -> None:
+    assert fresh.value("from IPython import get_ipython as g\ng() is get_ipython()") == "True"
+    fresh.run("calls = []\ndef before(info): calls.append(info.raw_cell)\n"
+              "def after(): calls.append('after')\n"
+              "g().events.register('pre_run_cell', before)\n"
+              "g().events.register('post_execute', after)\n"
+              "g().events.register('post_execute', after)")  # fmt: skip
+    fresh.run("calls.append(5)")
+    assert fresh.value("calls[1:]") == "['calls.append(5)', 5, 'after', 'calls[1:]']"
+    failing = fresh.run("g().events.register('pre_execute', lambda: 1/0)\n"
+                        "g().events.unregister('post_execute', after)")  # fmt: skip
+    assert failing.status == "ok", failing
+    answer = fresh.run("1")
+    assert answer.value["text"] == "1" and "ZeroDivisionError" in answer.stderr
+    assert fresh.run("g().events.register('never', print)").status == "error"
+    assert "TypeError" in fresh.run("g().events.register('pre_execute', 5)").traceback
+
+
+def test_code_that_is_indented_as_a_whole(shared: Peer) -> None:
+    nested = "    # here\n    x = [\n      1]\n\n    if x:\n        x += x\n    x"
+    assert shared.value(nested) == "[1, 1]"
+    assert shared.value("\n\tx = 2\n\tx") == "2"
+    assert shared.value('  # a comment\nx = """\n  a"""\nx') == repr("\n  a")
+    answer = shared.run("\n  x = 1\n  1/0")
+    assert "line 3" in answer.traceback and "unexpected" not in answer.traceback
+    assert "IndentationError" in shared.run("x = 1\n  x").traceback
+    assert shared.run("   \n \n").status == "ok"
+
+
 def test_failures_are_told(shared: Peer) -> None:
     value = shown(shared, "def _repr_html_(self): 1/0")
     assert value["type"] == "text"

@@ -155,7 +155,9 @@ ROWS = [
      "hey!"),
     (["In"], "NameError"),
     (["Out"], "NameError"),
-    (["import IPython\nprint(IPython.get_ipython())"], "None"),
+    (["from IPython import get_ipython\nget_ipython().run_line_magic('pwd', '')"], "'/workspace'"),
+    (["import IPython\nip = IPython.get_ipython()\nhasattr(ip, 'kernel'), ip.config"],
+     r"\(False, {}\)"),
 ]
 
 

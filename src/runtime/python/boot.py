@@ -40,6 +40,7 @@ MODULES = (
     "shim",
     "ipython",
     "awaits",
+    "events",
     "magics_syntax",
     "compiler",
     "cells",

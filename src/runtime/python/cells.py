@@ -11,7 +11,7 @@ from types import FrameType, ModuleType
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import (
-    awaits, compiler, debuggers, interrupts, outputs, plots, sources, streams, tracebacks,
+    awaits, compiler, debuggers, events, interrupts, outputs, plots, sources, streams, tracebacks,
 )  # fmt: skip
 
 _eval = eval
@@ -53,6 +53,7 @@ class Cells:
         self._sources = sources.Sources()
         self._event_loop = awaits.EventLoop()
         self.compiler = compiler.Compiler()
+        self.events = events.Events()
         self.before_cell: Optional[Callable[[], None]] = None
         self._verdict: Optional[Verdict] = None  # of the running cell, once it is known
 
@@ -111,6 +112,8 @@ class Cells:
             self._sources.add(name, source)
         if self.before_cell is not None:
             self.before_cell()
+        if self.events.is_used():
+            self.events.before(source)
         parts = self.compiler.compile(name, source)
         if parts.needs_loop:
             value = self._event_loop.run(_run_in_loop(parts, self._namespace))
@@ -121,7 +124,9 @@ class Cells:
             _builtins["_"] = value
             if parts.is_shown and (name != SCRIPT or self.compiler.is_expression(source)):
                 shown = _value_of(value)
-            del value
+        if self.events.is_used():
+            self.events.after(source, value)
+        del value
         self._finish_figures("ok", shown != NOTHING)
         self._streams.flush()
         return shown

@@ -3,6 +3,7 @@ or where there is no IPython the names of shim.py."""
 
 from __future__ import annotations
 
+import builtins
 import importlib.abc
 import importlib.machinery
 import sys
@@ -14,6 +15,7 @@ from . import displays, imports, outputs, shim
 # Newer and older versions keep the functions in different places; importers have copies.
 _REAL = ("IPython.core.display_functions", "IPython.core.display")
 _COPIES = ("IPython.display", "IPython")
+_GET_IPYTHON = "IPython.core.getipython"
 _FUNCTIONS = ("display", "update_display", "clear_output", "publish_display_data")
 
 
@@ -28,9 +30,11 @@ def install(session_displays: displays.Displays) -> None:
 
     for name in _REAL:
         imports.teach(name, teach)
+    imports.teach(_GET_IPYTHON, _teach_get_ipython)
     for name in _COPIES:
         if name in sys.modules:
             teach(sys.modules[name])
+            _teach_get_ipython(sys.modules[name])
     sys.meta_path.append(_ShimFinder(session_displays))
 
 
@@ -94,5 +98,16 @@ def _fill_pretty(module: ModuleType) -> None:
     vars(module).update(pretty=pretty, pprint=pprint, __all__=["pretty", "pprint"])
 
 
-def _get_ipython() -> None:
-    """There is no shell of IPython's here."""
+def _teach_get_ipython(module: ModuleType) -> None:
+    if "get_ipython" in vars(module):
+        module.get_ipython = _get_ipython  # type: ignore[attr-defined]
+
+
+def _get_ipython() -> Any:
+    """This session, as far as it is like an IPython shell."""
+    session = vars(builtins).get("get_ipython")
+    return None if session is None else session()
+
+
+_get_ipython.__name__ = _get_ipython.__qualname__ = "get_ipython"
+_get_ipython.__module__ = _GET_IPYTHON

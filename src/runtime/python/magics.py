@@ -10,7 +10,7 @@ import builtins
 import linecache
 import os
 import sys
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import (
@@ -51,6 +51,7 @@ class CellaShell:
     """What is here of IPython's InteractiveShell."""
 
     colors = "NoColor"
+    ast_node_interactivity = "last_expr"
 
     def __init__(
         self,
@@ -64,6 +65,9 @@ class CellaShell:
     ) -> None:
         self.user_ns = self.user_global_ns = namespace
         self.commands = magics_shell.Commands(session_streams)
+        self.config: Dict[str, Any] = {}
+        self.events = session_cells.events
+        self.display_pub = SimpleNamespace(publish=session_displays.publish_display_data)
         self.display_formatter = formatters.DisplayFormatter(outputs.bundle_of)
         self.reloader = magics_code.Reloader(namespace)
         self.directories: List[str] = []  # where the session was before
@@ -275,6 +279,14 @@ class CellaShell:
 
     def history(self) -> List[Any]:
         return self._cells.history()
+
+    @property
+    def execution_count(self) -> int:
+        entries = self.history()
+        return int(entries[-1][0]) if entries else 1
+
+    def enable_gui(self, gui: Any = None) -> None:
+        """There are no windows here."""
 
     # Displays
 
