@@ -67,6 +67,9 @@ class Parts:
         return not names.isdisjoint(_INSIDE_LOOP) and names.isdisjoint(_OUTSIDE_LOOP)
 
 
+_BLANK = (" ", "\t", "\n", "\r")
+
+
 class Compiler:
     def __init__(self) -> None:
         self._flags = _TOP_LEVEL_AWAIT  # and the __future__ imports of earlier cells
@@ -171,6 +174,24 @@ class Compiler:
         code: CodeType = _compile(tree, name, "exec", self._flags, True)
         self._flags |= code.co_flags & _FUTURES
         return code
+
+
+def dedented(source: str) -> str:
+    """Code that was copied from within something: without the indentation of its first line, as
+    IPython takes it."""
+    if source[:1] not in _BLANK:
+        return source
+    for line in source.split("\n"):
+        code = line.lstrip(" \t")
+        if code and not code.startswith("#"):
+            indent = line[: len(line) - len(code)]
+            break
+    else:
+        return source
+    if not indent:
+        return source
+    lines = source.split("\n")
+    return "\n".join([line[len(indent) :] if line.startswith(indent) else line for line in lines])
 
 
 def _last_statement(source: str) -> int:

@@ -14,9 +14,9 @@ import types
 from typing import Any, Dict, List, NoReturn, Optional
 
 from . import (
-    cells, checkpoints, children, displays, frames, handlers, inputs, interrupts, ipython, jsontext,
-    library, loading, magics, names, namespaces, overview, plots, practice, preload, questions,
-    rebuild, records, rehearsal, saver, saving, streams, surroundings, waking,
+    cells, checkpoints, children, compiler, displays, frames, handlers, inputs, interrupts,
+    ipython, jsontext, library, loading, magics, names, namespaces, overview, plots, practice,
+    preload, questions, rebuild, records, rehearsal, saver, saving, streams, surroundings, waking,
 )  # fmt: skip
 
 _RESERVED_DESCRIPTORS = 8
@@ -32,6 +32,7 @@ _close = os.close
 _write = os.write
 _pipe = os.pipe
 _quote = jsontext.quote
+_dedented = compiler.dedented
 
 _OUT_OF_TURN = "input was asked for within another question or display"
 _TOO_LATE = "input was asked for by what outlived its cell: nobody can answer it any more"
@@ -247,12 +248,13 @@ class Session:
         self._cell_id = cell_id
         self._talker = 0
         self._tap.held = None
-        self._subject.sources.note(frame["code"])
+        code: str = frame["code"] if frame.get("script") else _dedented(frame["code"])
+        self._subject.sources.note(code)
         try:
             if frame.get("script"):
-                verdict = self._cells.run_script(frame["code"])
+                verdict = self._cells.run_script(code)
             else:
-                verdict = self._cells.run(cell_id, frame["code"])
+                verdict = self._cells.run(cell_id, code)
         except BaseException as error:
             verdict = self._cells.settle(error)
         if _getpid() != self._pid:
