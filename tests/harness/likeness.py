@@ -14,6 +14,7 @@ RULES = [
     (re.compile(r"\x1b\[[0-9;]*m"), ""),
     (re.compile(r"0x[0-9a-f]{6,}"), "0x"),
     (re.compile(r"(/tmp/ipykernel_\d+/\d+\.py|<ipython-input-[^>]+>|<cell \d+>)"), "<cell>"),
+    (re.compile(r"\(\d+\.py, line"), "(<cell>, line"),
     (re.compile(r"/tmp/jupyter-\w+/workspace"), "/workspace"),
     (re.compile(r"-3\] Temporary failure in name resolution|-2\] Name or service not known"),
      "no such host"),
@@ -128,7 +129,10 @@ def compare_cells(ours, theirs, again):
                 yield name, DIFFERENT, difference(wanted.get(name), mine.get(name))
     old, new = order(theirs), order(ours)
     if old == order(again) != new and sorted(old) == sorted(new):
-        yield "order", DIFFERENT, [f"- {old}", f"+ {new}"]
+        if [k for k in old if k != "error"] == [k for k in new if k != "error"]:
+            yield "order", MEANT, ["the error of a cell comes last"]
+        else:
+            yield "order", DIFFERENT, [f"- {old}", f"+ {new}"]
 
 
 def compare(ours, theirs, again):
