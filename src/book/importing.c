@@ -10,6 +10,7 @@
 enum { CELLS_AT_ONCE = 200, COUNT_MAX = 1 << 30, SECONDS_MAX = 1 << 30 };
 #define BYTES_AT_ONCE (4 * MIB)
 #define OUTPUTS_BYTES_MAX (4 * MIB)
+#define UNKEPT_BYTES_MAX (256 * KIB) /* of an image that the store refused */
 
 struct import_call {
     struct book_call call;
@@ -168,6 +169,18 @@ static void describe(json_t *output, const char *data, size_t len)
     json_object_set_new(output, "height", json_integer(height));
 }
 
+/* What is no base64 is nobody's image and stays as it is, unless that cost its cell all outputs. */
+static void replace_large(struct import_call *i, const struct err *e)
+{
+    size_t len = 0;
+    output_text(i->shown, output_type(i->shown) == OUTPUT_SVG ? "svg" : "data", &len);
+    if (len <= UNKEPT_BYTES_MAX)
+        return;
+    json_decref(i->shown);
+    i->shown = json_pack("{ss so}", "type", "text", "text",
+                         json_sprintf("[an image is left out: %s]", e->message));
+}
+
 static void on_kept(void *context, const char *hash, uint64_t bytes, const struct err *e)
 {
     struct import_call *i = context;
@@ -187,7 +200,9 @@ static void on_kept(void *context, const char *hash, uint64_t bytes, const struc
         json_object_set_new(output, "url",
                             json_sprintf("/v1/notebooks/%s/cells/%s/images/%llu", i->id, cell, n));
         json_object_set_new(output, "hash", json_string(hash));
-    } /* else it stays as it is: what is no base64 is nobody's image */
+    } else {
+        replace_large(i, e);
+    }
     json_array_append_new(i->outputs, take_ptr(i->shown));
     go_on(&i->call);
 }
