@@ -18,7 +18,8 @@ enum {
 struct head_work {
     uv_work_t uv;
     struct head *head; /* NULL: nobody waits any more */
-    char *payload;
+    struct buf bytes;  /* in which the payload lies */
+    const char *payload;
     size_t len;
     json_t *frame;
     struct err err;
@@ -80,7 +81,7 @@ static void parsed(uv_work_t *uv, int status)
         head_let_go(head);
     }
     json_decref(work->frame);
-    free(work->payload);
+    buf_free(&work->bytes);
     free(work);
 }
 
@@ -88,7 +89,7 @@ static void parse_later(struct head *head, const char *payload, size_t len)
 {
     struct head_work *work = mem_alloc(sizeof(*work));
     work->head = head;
-    work->payload = mem_copy(payload, len);
+    work->payload = frame_take(&head->in, payload, len, &work->bytes);
     work->len = len;
     head->work = work;
     uv_queue_work(head->loop, &work->uv, parse_in_worker, parsed);

@@ -98,6 +98,19 @@ int frame_next(struct frame_reader *r, const char **ret_payload, size_t *ret_len
     return 1;
 }
 
+const char *frame_take(struct frame_reader *r, const char *payload, size_t len,
+                       struct buf *ret_bytes)
+{
+    if (r->at == r->in.len) {
+        *ret_bytes = r->in;
+        *r = FRAME_READER_INIT;
+        return payload;
+    }
+    *ret_bytes = BUF_INIT(len);
+    buf_append(ret_bytes, payload, len);
+    return buf_str(ret_bytes);
+}
+
 bool frame_is_partial(const struct frame_reader *r)
 {
     return r->at < r->in.len;

@@ -33,6 +33,11 @@ bool frame_feed(struct frame_reader *r, const void *data, size_t len);
  * peer broke the protocol; such a stream cannot be read any further. */
 int frame_next(struct frame_reader *r, const char **ret_payload, size_t *ret_len, struct err *e);
 
+/* The payload that frame_next gave just now, for longer: it lies in `ret_bytes`, which is the
+ * caller's to free. Not copied if nothing has arrived after it. */
+const char *frame_take(struct frame_reader *r, const char *payload, size_t len,
+                       struct buf *ret_bytes);
+
 /* True if the stream would end inside a frame. */
 bool frame_is_partial(const struct frame_reader *r);
 

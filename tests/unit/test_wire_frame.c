@@ -126,6 +126,33 @@ static void reads_from_a_socket(void **state)
     close(pair[1]);
 }
 
+/* Also when the next one has begun. */
+static void frames_can_be_taken_over(void **state)
+{
+    (void)state;
+    for (int has_more = 0; has_more <= 1; has_more++) {
+        struct frame_reader r = FRAME_READER_INIT;
+        struct err e;
+        const char *payload;
+        size_t len;
+        _buf_ struct buf stream = BUF_INIT(KIB);
+        _buf_ struct buf bytes = BUF_INIT(0);
+        append_frame(&stream, "first", 5);
+        append_frame(&stream, "second", 6);
+        size_t first = 4 + 5;
+        assert_true(frame_feed(&r, stream.data, first + (has_more ? 3 : 0)));
+        assert_int_equal(frame_next(&r, &payload, &len, &e), 1);
+        const char *taken = frame_take(&r, payload, len, &bytes);
+        assert_int_equal(taken == payload, !has_more);
+        assert_true(frame_feed(&r, stream.data + first + (has_more ? 3 : 0),
+                               stream.len - first - (has_more ? 3 : 0)));
+        assert_memory_equal(taken, "first", 5);
+        assert_next(&r, "second");
+        assert_none(&r);
+        frame_reader_free(&r);
+    }
+}
+
 static void refuses_to_write_too_much(void **state)
 {
     (void)state;
@@ -151,6 +178,7 @@ int main(void)
         cmocka_unit_test(refuses_impossible_lengths),
         cmocka_unit_test(a_claim_costs_no_memory),
         cmocka_unit_test(reads_from_a_socket),
+        cmocka_unit_test(frames_can_be_taken_over),
         cmocka_unit_test(refuses_to_write_too_much),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
