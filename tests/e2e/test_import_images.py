@@ -1,4 +1,4 @@
-"""Images of files that are imported: what is none, claims to be another, is nothing, or too large."""
+"""Images of imported files: what is none, claims to be another, is nothing, or is too large."""
 
 import base64
 import json
