@@ -12,12 +12,15 @@ struct shape {
  * passed over at once. */
 static size_t skip_string(const char *text, size_t len, size_t at)
 {
+    const char *quote = NULL; /* the next, which is looked for once: there may be many escapes */
     while (at < len) {
-        const char *quote = memchr(text + at, '"', len - at);
-        size_t end = quote != NULL ? (size_t)(quote - text) : len;
-        const char *escape = memchr(text + at, '\\', end - at);
+        if (quote == NULL || quote < text + at)
+            quote = memchr(text + at, '"', len - at);
+        if (quote == NULL)
+            return len;
+        const char *escape = memchr(text + at, '\\', (size_t)(quote - text) - at);
         if (escape == NULL)
-            return end;
+            return (size_t)(quote - text);
         at = (size_t)(escape - text) + 2;
     }
     return len;

@@ -278,6 +278,28 @@ static void many_long_strings_are_all_there(void **state)
     expect_as_parser(buf_str(&text), text.len);
 }
 
+/* In time that grows with their length, not with its square. */
+static void strings_of_escapes_are_read(void **state)
+{
+    (void)state;
+    static const char *const escapes[] = {"\\u0001", "\\\"", "\\\\"};
+    enum { N = 1000 * 1000 };
+    for (size_t i = 0; i < ARRAY_LEN(escapes); i++) {
+        struct err e;
+        json_t *object = NULL;
+        _buf_ struct buf text = BUF_INIT(16 * MIB);
+        buf_append_str(&text, "{\"a\":\"");
+        for (int n = 0; n < N; n++)
+            buf_append_str(&text, escapes[i]);
+        buf_append_str(&text, "\"}");
+        assert_int_equal(json_read_object(buf_str(&text), text.len, &object, &e), 0);
+        assert_int_equal(json_string_length(json_object_get(object, "a")), N);
+        json_decref(object);
+        /* One that does not end. */
+        assert_int_equal(json_read_object(buf_str(&text), text.len - 2, &object, &e), -1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +314,7 @@ int main(void)
         cmocka_unit_test(files_have_limits_of_their_own),
         cmocka_unit_test(long_strings_are_read_like_others),
         cmocka_unit_test(many_long_strings_are_all_there),
+        cmocka_unit_test(strings_of_escapes_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
