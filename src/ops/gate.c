@@ -3,6 +3,7 @@
 #include "ops/ops.h"
 #include "policy/policy.h"
 #include "session/session.h"
+#include "store/store.h"
 #include "wire/json.h"
 
 /* Of the tool's own protocol, which is older than this daemon: not our words. */
@@ -46,12 +47,17 @@ static bool finds_session(const struct call *call, const char *member, const cha
     return plan_is_on(ret->plan);
 }
 
+static bool is_guarded(const struct call *call)
+{
+    const struct op *op = call->op;
+    return op->flags & OP_MUTATING && !(op->flags & OP_PLANS) && call->policy != NULL &&
+           (op->only_reads == NULL || !op->only_reads(call));
+}
+
 static bool is_obstructed(const struct call *call, struct obstacle *ret)
 {
     const struct op *op = call->op;
-    if (!(op->flags & OP_MUTATING) || op->flags & OP_PLANS || call->policy == NULL)
-        return false;
-    if (op->only_reads != NULL && op->only_reads(call))
+    if (!is_guarded(call))
         return false;
     bool is_claimed = takes(op, "agent") || !takes(op, "session_id");
     const char *speaker = is_claimed ? call_text(call, "agent", CONFIG_DEFAULT_AGENT) : NULL;
@@ -87,11 +93,40 @@ static void refuse(struct call *call, const struct obstacle *obstacle)
     call_reply(call, err_http_status(e.code), &out);
 }
 
+/* ---- notebooks whose session is gone -----------------------------------------------------------
+ */
+
+/* They are still of the agent that had it, whom only the store knows. (Streams are of runs, which
+ * begin a session and meet the agent's plan there.) */
+static bool is_of_notebook_alone(const struct call *call)
+{
+    static const char notebooks[] = "/v1/notebooks/{session_id}";
+    struct err ignored;
+    return is_guarded(call) && call->books != NULL && !call->wants_stream &&
+           strncmp(call->op->path, notebooks, sizeof(notebooks) - 1) == 0 &&
+           session_find(call->engine, call_text(call, "session_id", ""), &ignored) == NULL;
+}
+
+static void on_owner(void *context, const struct store_notebook *row, const struct err *e)
+{
+    struct call *call = context;
+    struct obstacle obstacle;
+    call->on_gone = NULL;
+    call->op_state = NULL;
+    if (e == NULL && row->user != NULL && finds_agent(call, row->user, &obstacle))
+        refuse(call, &obstacle);
+    else
+        call->op->run(call);
+}
+
 void op_run(struct call *call)
 {
     struct obstacle obstacle;
     if (is_obstructed(call, &obstacle))
         refuse(call, &obstacle);
+    else if (is_of_notebook_alone(call))
+        call_await(call, store_get_notebook(engine_store(call->engine),
+                                            call_text(call, "session_id", ""), on_owner, call));
     else
         call->op->run(call);
 }

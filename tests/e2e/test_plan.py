@@ -42,6 +42,25 @@ def refusal(client, method, path, body=None):
     return reply.json["refusal"]
 
 
+def test_a_notebook_whose_session_is_gone_is_still_its_agents(spawn, client, agent_plan):
+    session = spawn()
+    session.exec("x = 1")
+    client.call("DELETE", f"{session.path}?keep_notebook=true")
+    path = f"/v1/notebooks/{session.id}"
+    agent_plan("default")
+    for method, below, body in (
+            ("PATCH", "", {"title": "t"}), ("DELETE", "", None), ("POST", "/reset", {}),
+            ("POST", "/clear", {"what": "cells"}), ("POST", "/run", {}),
+            ("POST", "/cells", {"source": "y"}), ("PATCH", "/cells/0", {"source": "y"}),
+            ("DELETE", "/cells/0", None), ("POST", "/cells/0/run", {}),
+            ("POST", "/cells/0/move", {"to": 0}), ("POST", "/cells/0/clear", {})):
+        reply = client.request(method, path + below, body)
+        assert (reply.status, "plan mode" in str(reply.body)) == (409, True), (method, below)
+    assert client.request("GET", f"{path}/export?format=script").status == 200
+    client.call("DELETE", "/v1/agents/default/plan")
+    client.call("DELETE", path)
+
+
 def test_entering_tells_what_holds_now(session):
     answer = session.client.call("PUT", f"{session.path}/plan", {"reason": "think first"})
     assert answer.session_id == session.id
