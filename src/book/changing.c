@@ -6,8 +6,9 @@ struct change_call {
     struct book_call call;
     char id[UUID_SIZE];
     enum store_change_kind what;
-    uint64_t n_appended; /* of the notebook when it was asked for */
-    char *source;        /* that watchers are told of; NULL: none */
+    uint64_t n_appended;  /* of the notebook when it was asked for */
+    uint64_t last_record; /* likewise */
+    char *source;         /* that watchers are told of; NULL: none */
     size_t source_len;
     struct err refusal;
     book_changed_fn fn;
@@ -73,13 +74,17 @@ static void clear_running(struct book *book, const struct store_cell *now)
     }
 }
 
-/* The cell is text now: if it runs, nothing of that is its own any more. */
-static void leave_text(struct book *book, const struct store_cell *now)
+/* The cell is text now, or gone: if it runs, nothing of that is its own any more, nor of another
+ * one's that gets its id. */
+static void leave_runs(struct book *book, const struct change_call *change,
+                       const struct store_cell *now)
 {
     LIST_EACH(&book->records, node)
     {
         struct record *record = CONTAINER_OF(node, struct record, node);
-        record->is_outrun |= strcmp(now->id, record->id) == 0;
+        bool is_meant =
+            now != NULL ? strcmp(now->id, record->id) == 0 : record->serial <= change->last_record;
+        record->is_outrun |= is_meant;
     }
 }
 
@@ -94,8 +99,9 @@ static void on_changed(void *context, const struct store_cell *now, uint64_t n_c
         take_count(book, change, n_cells, last_place);
         if (change->what == CHANGE_CLEAR_OUTPUTS)
             clear_running(book, now);
-        if (change->what == CHANGE_EDIT && now->kind != CELL_CODE)
-            leave_text(book, now);
+        if ((change->what == CHANGE_EDIT && now->kind != CELL_CODE) ||
+            change->what == CHANGE_REMOVE || change->what == CHANGE_CLEAR_ALL)
+            leave_runs(book, change, now);
         tell_watchers(book, change, now);
         book_let_go(book);
     }
@@ -149,6 +155,7 @@ struct book_call *book_change(struct books *books, const char *id, const struct 
     if (book != NULL) {
         book_flush(books, id); /* so that cells which run are there to be changed */
         change->n_appended = book->n_appended;
+        change->last_record = book->last_record;
     }
     struct store_change wanted = *asked;
     wanted.max_cells = books->config.max_cells;

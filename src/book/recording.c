@@ -62,7 +62,7 @@ struct record *book_find_record(struct book *book, const char *cell)
     LIST_EACH(&book->records, node)
     {
         struct record *record = CONTAINER_OF(node, struct record, node);
-        if (record->exec != NULL && strcmp(record->id, cell) == 0)
+        if (record->exec != NULL && !record->is_outrun && strcmp(record->id, cell) == 0)
             return record;
     }
     return NULL;
@@ -149,6 +149,7 @@ static void on_queued(void *context, struct exec *exec)
     }
     struct record *record = mem_alloc(sizeof(*record));
     record->book = book;
+    record->serial = ++book->last_record;
     record->exec = exec;
     record->exec_id = exec->id;
     record->state = "queued";

@@ -55,6 +55,7 @@ struct book {
     int64_t last_place;  /* of the last of them */
     uint64_t last_ended; /* the exec id of the last cell that ended here; 0: not known */
     uint64_t n_appended; /* ever: what a change that was asked for before did not count */
+    uint64_t last_record;
     struct list records; /* of struct record: cells that wait or run, and whose images are kept */
     struct list watchers;
     size_t n_watchers;
@@ -67,6 +68,7 @@ struct record {
     struct list node;
     struct book *book;
     struct exec *exec; /* NULL once it has ended */
+    uint64_t serial;   /* of the notebook's records */
     char id[BOOK_CELL_ID_SIZE];
     uint64_t number;
     int64_t place;
@@ -81,7 +83,7 @@ struct record {
     struct transcript transcript;
     uint64_t n_images;
     unsigned n_storing; /* images that are on their way to the store */
-    bool is_outrun;     /* its cell runs again, or is text now: what it shows is not the cell's */
+    bool is_outrun;     /* its cell runs again, is text or gone: what it shows is not the cell's */
     char held[2][4];    /* beginnings of characters, for watchers */
     uint8_t n_held[2];
 };

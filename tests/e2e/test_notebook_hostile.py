@@ -200,6 +200,24 @@ def test_what_waited_when_its_notebook_was_deleted_is_not_part_of_the_next(sessi
     assert book.sources() == ["'later 0'", "'later 1'", "'later 2'"]
 
 
+@pytest.mark.parametrize("how", ["remove", "clear"])
+def test_a_cell_that_takes_the_id_of_a_running_one_has_nothing_of_it(session, book, background,
+                                                                     how):
+    book.add("print('of the old one'); import time; time.sleep(60)", id="same")
+    background(book.run, "same")
+    host.eventually(lambda: book.cells() and book.cell("same").state == "running", 5)
+    if how == "remove":
+        book.delete("same")
+    else:
+        book.call("POST", "/clear", {"what": "cells"})
+    book.add("'new'", id="same")
+    session.interrupt()
+    assert session.value("1") == "1"  # the run is over
+    assert (book.cell("same").state, book.cell("same").outputs) == ("idle", [])
+    book.run("same")
+    assert book.cell("same").outputs[0]["text"] == "'new'"
+
+
 def test_two_who_describe_a_notebook_do_not_undo_each_other(client, session, book, background):
     session.exec("1")
     for i in range(20):
