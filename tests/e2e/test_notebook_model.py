@@ -37,6 +37,9 @@ class Picture:
 """
 
 
+SHOWN = "display(type('P', (), {{'_repr_svg_': lambda _: '<svg>{}</svg>'}})())"
+
+
 class Mirror:
     """What a watcher knows of a notebook from its events alone."""
 
@@ -90,19 +93,25 @@ class Model:
 
     def __init__(self, client, seed):
         self.client, self.random = client, random.Random(seed)
-        self.session = client.spawn("min", checkpoints="off")
-        self.notebook = Notebook(client, self.session.id)
-        self.cells, self.n, self.log = [], 0, []
+        self.cells, self.n, self.log, self.target, self.before = [], 0, [], None, []
+        self.problem = None
+        self.begin()
+
+    def begin(self):
+        self.session, self.is_lost = self.client.spawn("min", checkpoints="off"), False
+        self.notebook = Notebook(self.client, self.session.id)
 
     def pick(self):
         """A cell of both, by some name of it: (index, name)."""
         at = self.random.randrange(len(self.cells))
-        names = [self.cells[at]["id"], at, at - len(self.cells)]
+        self.target = self.cells[at]["id"]
+        names = [self.target, at, at - len(self.cells)]
         return at, self.random.choice(names)
 
     def source(self):
         self.n += 1
-        return self.random.choice([f"{self.n} + 1", f"print({self.n})", f"1 / 0 # {self.n}"])
+        return self.random.choice([f"{self.n} + 1", f"print({self.n})", f"1 / 0 # {self.n}",
+                                   SHOWN.format(self.n)])
 
     def step(self):
         steps = [self.add] * 4 + [self.exec] * 3 + [self.edit, self.move, self.move, self.delete,
@@ -127,13 +136,16 @@ class Model:
 
     def exec(self):
         source = self.source()
-        answer = self.session.exec(source)
+        if self.is_lost:
+            answer = self.notebook.add(source, run=True)  # makes a session of the same id
+        else:
+            answer = self.session.exec(source)
         assert answer.cell_number == len(self.cells), self.log
         self.cells.append({"id": answer.cell_id, "kind": "code", "source": source,
                            "state": self.ran(source, answer), "revision": 1})
 
     def ran(self, source, answer=None):
-        state = "error" if "/" in source else "completed"
+        state = "error" if source.startswith("1 / 0") else "completed"
         if answer is not None:
             assert answer.status == {"error": "error", "completed": "ok"}[state], answer
         return state
@@ -231,14 +243,74 @@ class Model:
         self.notebook.call("DELETE")
         self.cells = []
         assert self.client.request("GET", self.notebook.path + "/cells/0").status == 404
+        if self.is_lost:
+            self.begin()
         self.add()
 
     def check(self):
         members = ("id", "kind", "source", "state", "revision")
-        found = self.notebook.cells()
+        found = self.notebook.cells(outputs=True)
         assert [{m: c[m] for m in members} for c in found] == self.cells, self.log[-20:]
+        self.check_whole(found)
+
+    def check_whole(self, found):
         assert [c.number for c in found] == list(range(len(found)))
         assert self.notebook.info().cell_count == len(found)
+        for cell, output in [(c, o) for c in found for o in c.outputs if o.get("url")]:
+            reply = self.client.request("GET", output["url"])
+            assert (reply.status, len(reply.body)) == (200, output["bytes"]), (reply, cell)
+
+    def work(self):
+        """Until the daemon is gone; what it was doing then is in the log."""
+        try:
+            while True:
+                self.before = [dict(cell) for cell in self.cells]
+                self.target = None
+                self.step()
+        except (OSError, http.client.HTTPException):
+            return
+        except Exception as problem:
+            self.problem = repr(problem)
+
+    def go_on(self, client):
+        """With what the next daemon has: all that was answered, and of what was under way as much
+        as there is."""
+        assert self.problem is None, (self.problem, self.log)
+        self.client, self.notebook = client, Notebook(client, self.notebook.id)
+        self.session.client = client
+        self.is_lost = client.request("GET", self.session.path).status == 404  # it was not saved yet
+        found, what = self.found(), self.log[-1]
+        order = [c.id for c in found if c.id != self.target]
+        sure = [c for c in self.before if c["id"] != self.target]
+        if what in ("add", "exec") and len(order) == len(sure) + 1:
+            (new,) = set(order) - {c["id"] for c in sure}
+            order.remove(new)
+        if what in ("clear_cells", "drop") and len(found) <= 1:
+            sure, order = [], []
+        assert order == [c["id"] for c in sure], (what, order, sure)
+        by_id = {c.id: c for c in found}
+        for cell in sure:
+            seen = {m: by_id[cell["id"]][m] for m in cell}
+            if what in ("run_range", "clear_outputs"):
+                seen["state"] = cell["state"]
+            assert seen == cell, (what, seen)
+        assert [c.state for c in found].count("died") <= 1
+        self.adopt(found)
+
+    def found(self):
+        reply = self.client.request("GET", self.notebook.path)
+        if reply.status == 404:
+            assert self.log[-1] == "drop" or not self.before
+            if self.is_lost:
+                self.begin()
+            return []
+        found = self.notebook.cells(outputs=True)
+        self.check_whole(found)
+        return found
+
+    def adopt(self, found):
+        members = ("id", "kind", "source", "state", "revision")
+        self.cells = [{m: c[m] for m in members} for c in found]
 
 
 @pytest.mark.parametrize("part", range(2))
@@ -250,6 +322,28 @@ def test_what_one_caller_does_is_what_is_there(client, part):
             model.check()
     model.check()
     client.call("DELETE", model.session.path)
+
+
+def test_kill_9_at_any_time_leaves_what_was_answered(launch):
+    chance, data = random.Random(SEED), launch.new_data()
+    daemon = launch(data=data, config="default_profile: min\n")
+    models = [Model(daemon.client, f"{SEED} {part}") for part in range(2)]
+    for _ in range(3 * ROUNDS):
+        for model in models:
+            model.client.timeout = 20
+        threads = [threading.Thread(target=model.work) for model in models]
+        for thread in threads:
+            thread.start()
+        threads[0].join(chance.uniform(0.05, 1.5))
+        tree = daemon.tree()
+        daemon.kill()
+        host.eventually(lambda: not host.alive(tree), 10)
+        for thread in threads:
+            thread.join()
+        daemon = launch(data=data, config="default_profile: min\n")
+        for model in models:
+            model.go_on(daemon.client)
+    daemon.stop()
 
 
 class Caller:
