@@ -191,10 +191,12 @@ def test_watchers_hear_that_a_cell_which_waited_does_not_run(spawn, client, back
 
 def test_what_waited_when_its_notebook_was_deleted_is_not_part_of_the_next(session, book,
                                                                           background):
-    background(session.exec, "import time; time.sleep(0.5)")
+    background(session.exec, "import time; time.sleep(60)")
+    host.eventually(lambda: session.info().state == "busy", 5)
     background(session.exec, "'waited'")
     host.eventually(lambda: session.info().queued > 0, 5)
     book.call("DELETE")
+    session.interrupt()
     numbers = [session.exec(f"'later {i}'").cell_number for i in range(3)]
     assert numbers == [0, 1, 2]
     assert book.sources() == ["'later 0'", "'later 1'", "'later 2'"]
