@@ -278,7 +278,8 @@ class Model:
         assert self.problem is None, (self.problem, self.log)
         self.client, self.notebook = client, Notebook(client, self.notebook.id)
         self.session.client = client
-        self.is_lost = client.request("GET", self.session.path).status == 404  # it was not saved yet
+        # It may not have been saved yet.
+        self.is_lost = client.request("GET", self.session.path).status == 404
         found, what = self.found(), self.log[-1]
         order = [c.id for c in found if c.id != self.target]
         sure = [c for c in self.before if c["id"] != self.target]
