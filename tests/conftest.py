@@ -24,6 +24,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from harness import daemon as daemons  # noqa: E402
 from harness import host  # noqa: E402
 from harness.client import Session  # noqa: E402
+from harness.notebooks import Notebook  # noqa: E402
 
 IS_ROOT = os.geteuid() == 0
 IS_SANITIZED = bool(os.environ.get("CELLA_SANITIZED"))
@@ -224,6 +225,21 @@ def session(spawn):
 def data_session(spawn):
     """A fresh session of the profile `data`."""
     return spawn("data")
+
+
+@pytest.fixture
+def book(client, session):
+    """The notebook of that session."""
+    return Notebook(client, session.id)
+
+
+@pytest.fixture
+def notebook(client):
+    """A fresh notebook with a session of the profile `min`."""
+    made = client.call("POST", "/v1/notebooks", {"profile": "min", "title": "Trial"})
+    yield Notebook(client, made.notebook_id)
+    client.request("DELETE", f"/v1/sessions/{made.notebook_id}")
+    client.request("DELETE", f"/v1/notebooks/{made.notebook_id}")
 
 
 @pytest.fixture

@@ -23,15 +23,6 @@ SVG = """class Svg:
 """
 
 
-@pytest.fixture
-def notebook(client):
-    """A fresh notebook with a session of the profile `min`."""
-    made = client.call("POST", "/v1/notebooks", {"profile": "min", "title": "Trial"})
-    yield Notebook(client, made.notebook_id)
-    client.request("DELETE", f"/v1/sessions/{made.notebook_id}")
-    client.request("DELETE", f"/v1/notebooks/{made.notebook_id}")
-
-
 def of(session):
     return Notebook(session.client, session.id)
 

@@ -13,16 +13,6 @@ from test_recording import PNG
 pytestmark = pytest.mark.one_mode
 
 
-@pytest.fixture
-def session(spawn):
-    return spawn()
-
-
-@pytest.fixture
-def book(client, session):
-    return Notebook(client, session.id)
-
-
 def texts(cell):
     return [output.get("text") for output in cell["outputs"]]
 

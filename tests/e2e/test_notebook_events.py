@@ -47,14 +47,6 @@ class Watcher:
 
 
 @pytest.fixture
-def notebook(client):
-    made = client.call("POST", "/v1/notebooks", {"profile": "min"})
-    yield Notebook(client, made.notebook_id)
-    client.request("DELETE", f"/v1/sessions/{made.notebook_id}")
-    client.request("DELETE", f"/v1/notebooks/{made.notebook_id}")
-
-
-@pytest.fixture
 def watcher(notebook):
     return Watcher(notebook)
 

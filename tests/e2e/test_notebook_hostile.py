@@ -30,16 +30,6 @@ def show(n, output, **more):
 """
 
 
-@pytest.fixture
-def session(spawn):
-    return spawn()
-
-
-@pytest.fixture
-def book(client, session):
-    return Notebook(client, session.id)
-
-
 # Callers.
 
 

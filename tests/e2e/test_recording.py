@@ -27,16 +27,6 @@ class Picture:
 """
 
 
-@pytest.fixture
-def session(spawn):
-    return spawn()
-
-
-@pytest.fixture
-def book(client, session):
-    return Notebook(client, session.id)
-
-
 def kinds(cell):
     return [output.get("stream") or output["type"] for output in cell["outputs"]]
 
