@@ -372,11 +372,6 @@ static void on_session(void *context, struct session *session, enum recorder_new
 {
     struct books *books = context;
     struct book *book = book_ensure(books, session->id);
-    if (news == RECORDER_GONE) {
-        struct book_gone *gone = &books->gone[books->n_gone++ % BOOK_GONE_MAX];
-        memcpy(gone->id, session->id, sizeof(gone->id));
-        gone->at_ms = clock_mono_ms();
-    }
     book_hold(book);
     book->has_session = news == RECORDER_BORN;
     book_let_go(book);
@@ -396,6 +391,7 @@ static void on_moved(void *context, struct session *session, const struct record
 
 const struct recorder book_recorder = {
     .on_session = on_session,
+    .on_left = book_on_left,
     .on_moved = on_moved,
     .on_queued = on_queued,
     .on_begun = on_begun,

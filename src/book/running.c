@@ -1,7 +1,9 @@
 /* Running cells that a notebook has. */
-#include "base/clock.h"
 #include "book/state.h"
+#include "loop/loop.h"
 #include "session/session.h"
+
+enum { LEAVING_MS = 10 * 1000 }; /* for the files of the session before */
 
 struct run_call {
     struct book_call call;
@@ -42,19 +44,6 @@ static void start(struct run_call *run, struct session *session)
     }
     run->fn(run->context, exec, NULL);
     book_call_end(&run->call);
-}
-
-/* Milliseconds until what the last session of this id left is removed: a new one's would go, too.
- */
-static uint64_t time_to_wait(const struct books *books, const char *id)
-{
-    uint64_t now_ms = clock_mono_ms(), wait_ms = 0;
-    for (size_t i = 0; i < BOOK_GONE_MAX; i++) {
-        const struct book_gone *gone = &books->gone[i];
-        if (gone->at_ms > 0 && gone->at_ms + BOOK_GONE_MS > now_ms && strcmp(gone->id, id) == 0)
-            wait_ms = MAX(wait_ms, gone->at_ms + BOOK_GONE_MS - now_ms);
-    }
-    return wait_ms;
 }
 
 /* There is no session any more: one of the same id takes its place. */
@@ -98,7 +87,26 @@ static void on_notebook(void *context, const struct store_notebook *row, const s
 static void bring_back(struct book_call *call)
 {
     struct run_call *run = (struct run_call *)call;
+    struct err e;
+    if (engine_is_leaving(call->books->engine, run->id)) {
+        err_set(&e, ERR_UNAVAILABLE, "files of the session that ended are still being removed");
+        err_advise(&e, "Try again in a moment.");
+        fail(run, &e);
+        return;
+    }
     call->asked = store_get_notebook(call->books->store, run->id, on_notebook, run);
+}
+
+void book_on_left(void *context, const char *id)
+{
+    struct books *books = context;
+    LIST_EACH(&books->calls, node)
+    {
+        struct book_call *call = CONTAINER_OF(node, struct book_call, node);
+        if (call->fn == bring_back && loop_timer_is_set(call->later) &&
+            strcmp(((struct run_call *)call)->id, id) == 0)
+            loop_timer_set(call->later, 0);
+    }
 }
 
 static void on_cell(void *context, const struct store_cell *cell, const struct err *e)
@@ -127,7 +135,8 @@ static void on_cell(void *context, const struct store_cell *cell, const struct e
     if (session != NULL && session->state != SESSION_DEAD)
         start(run, session);
     else
-        book_call_later(&run->call, bring_back, time_to_wait(books, run->id));
+        book_call_later(&run->call, bring_back,
+                        engine_is_leaving(books->engine, run->id) ? LEAVING_MS : 0);
 }
 
 struct book_call *book_run(struct books *books, const char *id, const char *cell,

@@ -10,16 +10,6 @@
 
 struct loop_timer;
 
-enum {
-    BOOK_GONE_MAX = 64,  /* sessions of which is known when they ended */
-    BOOK_GONE_MS = 1000, /* after which nothing of an ended one is being removed any more */
-};
-
-struct book_gone {
-    char id[UUID_SIZE];
-    uint64_t at_ms; /* monotonic; 0: none */
-};
-
 /* Files that are to be written; mirror.c. */
 struct mirrors {
     struct map by_id;
@@ -32,10 +22,8 @@ struct books {
     struct store *store;
     uv_loop_t *loop;
     struct books_config config;
-    struct map books;  /* by id: those with a session, and those that somebody watches */
-    struct list calls; /* of struct book_call: those under way */
-    struct book_gone gone[BOOK_GONE_MAX];
-    size_t n_gone;              /* ever: the next takes the place of the oldest */
+    struct map books;           /* by id: those with a session, and those that somebody watches */
+    struct list calls;          /* of struct book_call: those under way */
     struct list asked_for;      /* of documents: those that wait for their turn */
     unsigned n_documents;       /* in memory, or being collected */
     struct loop_timer *keeping; /* puts what long cells have shown; NULL before the first */
@@ -140,6 +128,11 @@ void book_begin(struct books *books, const char *id);
 /* To watchers, if the output is this cell's. */
 void book_tell_output(struct record *record, const json_t *output, enum recorder_place place);
 void book_on_shown(void *context, const char *notebook, const struct store_shown *shown);
+
+/* ---- running.c ---------------------------------------------------------------------------------
+ */
+
+void book_on_left(void *context, const char *id); /* who waits for that goes on */
 
 /* ---- picture.c ---------------------------------------------------------------------------------
  */

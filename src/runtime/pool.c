@@ -47,7 +47,30 @@ static void end_if_deserted(struct pool *pool, struct room *room)
     if (!room_is_deserted(room))
         return;
     map_remove(&pool->rooms, key_of(room->jail, key));
+    if (room->is_known && !room->keeps_workspace)
+        map_set(&pool->leaving, key, mem_strdup(room->name));
     room_free(room);
+}
+
+static void forget_leaving(struct pool *pool)
+{
+    size_t at = 0;
+    const char *key;
+    void *name;
+    while (map_next(&pool->leaving, &at, &key, &name))
+        free(name);
+    map_free(&pool->leaving);
+}
+
+bool pool_is_leaving(const struct pool *pool, const char *workspace)
+{
+    size_t at = 0;
+    const char *key;
+    void *name;
+    while (map_next(&pool->leaving, &at, &key, &name))
+        if (strcmp(name, workspace) == 0)
+            return true;
+    return false;
 }
 
 void pool_release(struct pool *pool, struct head *head)
@@ -159,6 +182,7 @@ void pool_free(struct pool *pool)
     map_free(&pool->heads);
     map_free(&pool->snapshots);
     map_free(&pool->rooms);
+    forget_leaving(pool);
     free(pool->shelves);
     free(pool);
 }
@@ -317,6 +341,17 @@ static void tell_head(struct pool *pool, uint64_t number, const struct warden_ev
         snapshot_on_event(snapshot, event);
 }
 
+static void on_left(struct pool *pool, uint64_t jail)
+{
+    char key[KEY_SIZE];
+    _free_ char *name = map_get(&pool->leaving, key_of(jail, key));
+    if (name == NULL)
+        return;
+    map_remove(&pool->leaving, key);
+    if (pool->config.on_left != NULL)
+        pool->config.on_left(pool->config.context, name);
+}
+
 /* Concerns everybody in a room. Who hears of it may leave, and make others leave: so they are
  * called by number. */
 static void on_room_event(struct pool *pool, const struct warden_event *event)
@@ -362,6 +397,7 @@ static void lose_all(struct pool *pool, const struct warden_event *event)
     void *room;
     while (map_next(&pool->rooms, &at, &key, &room))
         ((struct room *)room)->is_known = false;
+    forget_leaving(pool);
     for (size_t i = 0; i < pool->config.n_profiles; i++)
         template_lose(&pool->shelves[i].zygote);
     _free_ uint64_t *numbers = NULL;
@@ -394,6 +430,8 @@ void pool_on_event(struct pool *pool, const struct warden_event *event)
         on_zygote_event(pool, event);
         return;
     }
+    if (event->type == WARDEN_GONE)
+        on_left(pool, event->jail);
     if (event->type == WARDEN_OVER_QUOTA || event->type == WARDEN_GONE)
         on_room_event(pool, event);
     else

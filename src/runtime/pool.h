@@ -23,6 +23,8 @@ struct pool_config {
     void (*on_zygote_ended)(void *context, const struct template *zygote);
     /* Something an administrator should know. */
     void (*on_notice)(void *context, const char *event, const char *text);
+    /* A workspace is gone that went with its jail. May be NULL. */
+    void (*on_left)(void *context, const char *workspace);
     void *context;
 };
 
@@ -76,6 +78,8 @@ uint64_t pool_new_number(struct pool *pool);
 
 /* Every event of the warden that concerns heads, snapshots, rooms and zygotes. */
 void pool_on_event(struct pool *pool, const struct warden_event *event);
+/* It is about to go: who used its name now would lose their files. */
+bool pool_is_leaving(const struct pool *pool, const char *workspace);
 
 /* For heads of the future: those that wait and were made under others end. */
 void pool_set_limits(struct pool *pool, const struct jail_limits *limits, uint32_t size);

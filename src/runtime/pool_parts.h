@@ -35,6 +35,7 @@ struct pool {
     struct map heads;     /* by number: all that are not released */
     struct map snapshots; /* likewise */
     struct map rooms;     /* by jail number */
+    struct map leaving;   /* likewise: names of workspaces that go with a jail which is ending */
     uint64_t last_number;
     struct shelf *shelves; /* one for each profile */
     bool is_stopping;

@@ -6,6 +6,7 @@
 #include "runtime/pool.h"
 #include "session/engine_state.h"
 #include "session/lifespan.h"
+#include "session/recorder.h"
 #include "session/session.h"
 #include "session/suspend.h"
 #include "session/tickets.h"
@@ -70,6 +71,18 @@ static void on_notice(void *context, const char *event, const char *text)
 {
     struct engine *engine = context;
     engine->events.on_notice(engine->events.context, event, text);
+}
+
+static void on_left(void *context, const char *workspace)
+{
+    struct engine *engine = context;
+    if (engine->recorder != NULL)
+        engine->recorder->on_left(engine->recorder_context, workspace);
+}
+
+bool engine_is_leaving(const struct engine *engine, const char *id)
+{
+    return engine->pool != NULL && pool_is_leaving(engine->pool, id); /* else it has stopped */
 }
 
 static void describe_zygote(const struct template *zygote, struct buf *out)
@@ -142,6 +155,7 @@ int engine_new(const struct engine_config *config, const struct engine_events *e
                                                   .size = config->pool_size,
                                                   .on_zygote_ready = on_zygote_ready,
                                                   .on_zygote_ended = on_zygote_ended,
+                                                  .on_left = on_left,
                                                   .on_notice = on_notice,
                                                   .context = engine},
                             warden, loop);

@@ -31,6 +31,8 @@ struct recorder_move {
 struct recorder {
     void (*on_session)(void *context, struct session *session, enum recorder_news news);
     void (*on_moved)(void *context, struct session *session, const struct recorder_move *move);
+    /* Nothing is left of the one with this id that ended, or of a run that had no session. */
+    void (*on_left)(void *context, const char *id);
     void (*on_queued)(void *context, struct exec *exec);
     void (*on_begun)(void *context, struct exec *exec);
     /* It is no short cell, or somebody is told of it before its end. */
@@ -47,6 +49,9 @@ struct recorder {
 
 /* From now on; NULL: nobody. Both are borrowed. */
 void engine_use_recorder(struct engine *engine, const struct recorder *recorder, void *context);
+
+/* Files of a session that ended are still being removed: one of the same id would lose its own. */
+bool engine_is_leaving(const struct engine *engine, const char *id);
 
 /* What the cell showed (the object that on_display was given) is kept; `output` takes its place in
  * the answer, unless that had to go on without it. */

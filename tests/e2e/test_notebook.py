@@ -524,6 +524,18 @@ def test_a_range_that_waits_is_taken_from_the_queue(notebook):
     assert notebook.cell(0).execution_count is None
 
 
+def test_a_session_that_just_ended_is_made_again_at_once(notebook):
+    """It waits for the removal of the old one's files, not for a time; and keeps its own."""
+    fill(notebook, "import os; seen = os.listdir(); open('f', 'w').write('mine'); seen")
+    notebook.run(0)
+    begin = time.monotonic()
+    for _ in range(8):
+        notebook.client.call("DELETE", f"/v1/sessions/{notebook.id}?keep_notebook=true")
+        assert notebook.run(0).value.text == "[]"
+    assert time.monotonic() - begin < 7
+    assert notebook.add("os.listdir()", run=True).value.text == "['f']"
+
+
 def test_the_daemon_ends_while_a_range_runs(launch):
     daemon = launch()
     notebook = of(daemon.client.spawn())

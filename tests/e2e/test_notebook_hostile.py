@@ -96,10 +96,9 @@ def test_a_run_that_would_bring_a_session_back_does_not_keep_the_daemon_from_end
 
     thread = threading.Thread(target=run)
     thread.start()
-    time.sleep(0.3)  # it waits until nothing of the old session is left
-    daemon.stop()
+    daemon.stop()  # before it begins, while it waits for the end of the old session, or runs
     thread.join()
-    assert all(reply.status == 503 for reply in replies)
+    assert all(reply.status in (200, 410, 503) for reply in replies), replies
 
 
 def guess_id(notebook_id, exec_id):
