@@ -115,6 +115,14 @@ def test_what_other_methods_say_goes_along(shared: Peer) -> None:
     assert only.displays == [{"type": "html", "html": "<b>", "text": "X!"}] and not only.stdout
 
 
+def test_a_bundle_without_text_gets_none(shared: Peer) -> None:
+    raw = "display({}, raw=True)".format
+    html = [{"type": "html", "html": "<b>"}]
+    assert shared.run(raw("{'text/html': '<b>'}")).displays == html
+    only = {"type": "text", "text": "{'a/b': 'c'}", "mime": {"a/b": "c"}}
+    assert shared.run(raw("{'a/b': 'c'}")).displays == [only]
+
+
 def test_functions_registered_for_types(fresh: Peer) -> None:
     fresh.run(
         "class A: pass\nclass B(A):\n    def _repr_html_(self): return 'own'\n"

@@ -166,6 +166,14 @@ class TestDataStack:
         last = data.value(categories).splitlines()[-1]
         assert last.startswith("Categories (40") and last.endswith("'category 9']")
 
+    def test_a_dataframe_as_latex_where_pandas_is_told_to(self, data: Peer) -> None:
+        if data.run("import pandas as pd\npd.set_option('display.latex.repr', True)").error:
+            pytest.skip("a pandas that cannot")
+        value = data.run("pd.DataFrame({'a': [1]})").value
+        data.run("pd.reset_option('display.latex.repr')")
+        assert "tabular" in value["mime"]["text/latex"] and value["rows"] == 1
+        assert "mime" not in data.run("pd.DataFrame({'a': [1]})").value
+
     def test_show_sends_figures_in_order(self, data: Peer) -> None:
         code = (
             "import matplotlib.pyplot as plt\n"

@@ -97,14 +97,14 @@ def output_of_bundle(bundle: Any) -> str:
     if not isinstance(bundle, dict):
         raise TypeError(f"data must be a dict, got: {type(bundle).__name__}")
     text = bundle.get(_PLAIN_TEXT)
-    if not isinstance(text, str):
-        text = text_of(bundle) if bundle and text is None else ""
-    text = "".join((text,))[:MAX_TEXT_CHARS]
+    given = "".join((text,))[:MAX_TEXT_CHARS] if isinstance(text, str) else ""
     for mime in _ORDER:
-        made = _typed(mime, bundle.get(mime), lambda: text) if mime in bundle else None
+        made = _typed(mime, bundle.get(mime), lambda: given) if mime in bundle else None
         if made is not None:
-            return _with_forms(made, mime, bundle, text)
-    return _with_forms(text_output(text), _PLAIN_TEXT, bundle, text)
+            return with_forms(made, mime, bundle, given)
+    if bundle and text is None:  # nothing that can be shown: then what there is
+        given = text_of(bundle)
+    return with_forms(text_output(given), _PLAIN_TEXT, bundle, given)
 
 
 def text_output(text: str) -> str:
@@ -265,7 +265,7 @@ class _Protocol:
         forms = dict(self._bundle)
         asked = _BESIDE if shown != _PLAIN_TEXT else _BESIDE[-1:]  # the others gave nothing
         forms.update((mime, self.data(mime)) for mime in asked if _is_wanted(mime, *self._wanted))
-        return _with_forms(made, shown, forms, self.text() if is_silent else "")
+        return with_forms(made, shown, forms, self.text() if is_silent else "")
 
     def text(self) -> str:
         text = self._bundle.get(_PLAIN_TEXT)
@@ -290,7 +290,7 @@ def _by_protocol(obj: Any, include: Wanted, exclude: Wanted) -> str:
     return protocol.with_forms(text, _PLAIN_TEXT)
 
 
-def _with_forms(made: str, shown: str, bundle: Dict[Any, Any], text: str) -> str:
+def with_forms(made: str, shown: str, bundle: Dict[Any, Any], text: str) -> str:
     """With the other forms there are: a chart as its library's page draws it, the plain text
     beside a formula. Notebooks keep them for those who can show them."""
     forms: List[str] = []
@@ -336,7 +336,8 @@ def _typed(mime: str, data: Any, text: Callable[[], str]) -> Optional[str]:
         return None
     kind, member = _TEXTS[mime]
     content = "".join((data,))
-    said = f',"text":{_quote(text())}' if member != "text" else ""
+    words = text() if member != "text" else ""
+    said = f',"text":{_quote(words)}' if words else ""
     return f'{{"type":"{kind}","{member}":{_quote(content)}{said}}}'
 
 

@@ -58,7 +58,9 @@ def of_pandas(obj: Any) -> Optional[str]:
     html = obj._repr_html_() or ""
     if len(html) > _MAX_HTML_CHARS:
         html = obj.head(_SHORT_ROWS).to_html()
-    return _table(obj, html, _describe_pandas)
+    made = _table(obj, html, _describe_pandas)
+    latex = getattr(obj, "_repr_latex_", None)  # gives something if an option of pandas says so
+    return outputs.with_forms(made, "text/html", {"text/latex": latex() if latex else None}, "")
 
 
 def _describe_pandas(obj: Any) -> Described:
