@@ -103,6 +103,12 @@ def find_meaning(name, theirs, ours):
     theirs, ours = theirs or {}, ours or {}
     if ours.get("ename") == "TimeLimit" and theirs.get("ename") == "KeyboardInterrupt":
         return "a time limit has an error of its own"
+    if ours.get("ename") == "OutOfMemory":
+        return "a session has less memory"
+    if theirs.get("ename") == "StdinNotImplementedError":
+        return "input is at its end"
+    if ours.get("text", "").startswith("Signature:") and not theirs:
+        return "help is text, and not for a pager"
     usage = "UsageError"
     if ours.get("ename") == usage or theirs.get("text", "").startswith(usage):
         return "a magic that fails is an error of its cell"
@@ -116,17 +122,20 @@ def find_meaning(name, theirs, ours):
 def compare_cells(ours, theirs, again):
     """[(name, verdict, difference)]; `again` is what Jupyter made of it in another run."""
     mine, wanted, second = items(ours), items(theirs), items(again)
+    # Its time was over: how far it came says nothing.
+    is_cut = any(run.get("error", {}).get("ename") == "KeyboardInterrupt"
+                 for run in (wanted, second))
     for name in dict.fromkeys([*wanted, *mine]):
         if is_same(mine.get(name), wanted.get(name)):
             yield name, EQUAL, []
-        elif not is_same(wanted.get(name), second.get(name)):
+            continue
+        meaning = find_meaning(name, wanted.get(name), mine.get(name))
+        if meaning is not None:
+            yield name, MEANT, [meaning]
+        elif is_cut or not is_same(wanted.get(name), second.get(name)):
             yield name, UNSTEADY, []
         else:
-            meaning = find_meaning(name, wanted.get(name), mine.get(name))
-            if meaning is not None:
-                yield name, MEANT, [meaning]
-            else:
-                yield name, DIFFERENT, difference(wanted.get(name), mine.get(name))
+            yield name, DIFFERENT, difference(wanted.get(name), mine.get(name))
     old, new = order(theirs), order(ours)
     if old == order(again) != new and sorted(old) == sorted(new):
         if [k for k in old if k != "error"] == [k for k in new if k != "error"]:
