@@ -20,7 +20,9 @@ class Folder(Shell):
     def __init__(self, daemon, path):
         super().__init__(daemon.binary, daemon.user, daemon.data)
         self.path = path
-        self.env["PATH"] = f"{self.binary.parent}:{self.env['PATH']}"
+        (path / "bin").mkdir()
+        (path / "bin" / "cella").symlink_to(self.binary)
+        self.env["PATH"] = f"{path}/bin:{self.env['PATH']}"
         self.write("analysis.ipynb", "print('hello')", "6 * 7")
         self.write("report.ipynb", "month = regions = code = None", "print(month, regions, [code])",
                    tags=["parameters"])
