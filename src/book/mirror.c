@@ -13,7 +13,8 @@
 
 enum {
     AFTER_MS = 300,
-    PAUSE_FACTOR = 10, /* what took long is not repeated before that much more */
+    PAUSE_FACTOR = 10,        /* what took long is not repeated before that much more */
+    PAUSE_MAX_MS = 10 * 1000, /* it may have waited for others */
     PAGE = 100,
 };
 
@@ -88,7 +89,8 @@ static void after(struct mirror *mirror)
     mirror->began_ms = 0;
     books->mirrors.is_busy = false;
     if (mirror->has_changed)
-        book_call_later(&mirror->call, on_due, AFTER_MS + took_ms * PAUSE_FACTOR);
+        book_call_later(&mirror->call, on_due,
+                        AFTER_MS + MIN(took_ms * PAUSE_FACTOR, (uint64_t)PAUSE_MAX_MS));
     else
         book_call_end(&mirror->call);
     begin_next(books);
