@@ -85,19 +85,22 @@ static const char *state_of(const struct notebook_cell *cell)
 /* ---- a cell ------------------------------------------------------------------------------------
  */
 
-static void put_outputs(const struct import_call *i, struct buf *out)
+/* Returns how many bytes were written for it, also if they did not stay. */
+static size_t put_outputs(const struct import_call *i, struct buf *out)
 {
     struct json_out json = JSON_OUT(out);
     if (json_array_size(i->outputs) == 0)
-        return;
+        return 0;
     if (display_size(i->outputs) <= OUTPUTS_BYTES_MAX)
         json_put_value(&json, i->outputs);
-    if (out->len > 0 && out->len <= OUTPUTS_BYTES_MAX && !out->overflowed)
-        return;
+    size_t written = out->len;
+    if (written > 0 && written <= OUTPUTS_BYTES_MAX && !out->overflowed)
+        return written;
     buf_clear(out);
     buf_append_str(out,
                    "[{\"type\":\"text\",\"text\":\"[outputs are left out: they are larger than "
                    "what a notebook keeps]\"}]");
+    return written;
 }
 
 static void put_metadata(const struct notebook_cell *cell, struct buf *out)
@@ -123,7 +126,7 @@ static int put_cell(struct import_call *i, struct err *e)
     const struct notebook_cell *cell = &i->doc->cells[i->at];
     _buf_ struct buf outputs = BUF_INIT(STORE_CELL_BYTES);
     _buf_ struct buf metadata = BUF_INIT(STORE_CELL_BYTES);
-    put_outputs(i, &outputs);
+    size_t written = put_outputs(i, &outputs);
     put_metadata(cell, &metadata);
     if (metadata.overflowed)
         return refuse_metadata(e);
@@ -145,7 +148,7 @@ static int put_cell(struct import_call *i, struct err *e)
         .metadata_len = metadata.len,
     };
     i->n_put++;
-    i->bytes_put += cell->source_len + outputs.len + metadata.len;
+    i->bytes_put += cell->source_len + MAX(written, outputs.len) + metadata.len;
     return store_put_cell(i->call.books->store, i->id, &row, e) < 0
                ? err_context(e, "cell %zu", i->at)
                : 0;
@@ -195,10 +198,8 @@ static void on_kept(void *context, const char *hash, uint64_t bytes, const struc
         if (is_svg)
             json_object_set_new(output, "format", json_string("svg"));
         json_object_set_new(output, "bytes", json_integer((json_int_t)bytes));
-        json_object_set_new(output, "ref",
-                            json_sprintf("notebook://%s/cell/%s/image/%llu", i->id, cell, n));
-        json_object_set_new(output, "url",
-                            json_sprintf("/v1/notebooks/%s/cells/%s/images/%llu", i->id, cell, n));
+        json_object_set_new(output, "ref", json_sprintf(STORE_IMAGE_REF, i->id, cell, n));
+        json_object_set_new(output, "url", json_sprintf(STORE_IMAGE_URL, i->id, cell, n));
         json_object_set_new(output, "hash", json_string(hash));
     } else {
         replace_large(i, e);
@@ -212,7 +213,8 @@ static bool take_output(struct import_call *i, const json_t *given)
 {
     json_t *output = json_copy((json_t *)(uintptr_t)given);
     enum output_type type = output_type(output);
-    json_object_del(output, "hash");
+    json_object_del(output, "hash"); /* both mean something to the store */
+    json_object_del(output, "updates");
     json_object_del(output, "ref");
     json_object_del(output, "url");
     size_t len;
