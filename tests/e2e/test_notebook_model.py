@@ -160,6 +160,8 @@ class Model:
         answer = self.notebook.edit(name, **members)
         cell.update({k: v for k, v in members.items() if k != "revision"})
         cell["revision"] += 1
+        if cell["kind"] != "code":
+            cell["state"] = "idle"  # text has no run
         assert (answer.revision, answer.number) == (cell["revision"], at)
 
     def move(self):
