@@ -101,13 +101,13 @@ static void put_python_line(struct buf *out, struct place *p, const char *line, 
     bool begins = p->quote == 0 && p->depth == 0 && !p->is_continued;
     if (begins && (is_command(rest, len - indent) || is_assigned_command(rest, len - indent))) {
         buf_append(out, line, indent);
-        buf_append_str(out, indent > 0 ? "pass  # " : "# "); /* a block must not become empty */
-        buf_append(out, rest, len - indent);
+        buf_append_str(out, indent > 0 ? "pass  " : ""); /* a block must not become empty */
+        text_append_commented(out, "# ", rest, len - indent);
     } else {
         buf_append(out, line, len);
         scan_line(p, line, len);
+        buf_append_char(out, '\n');
     }
-    buf_append_char(out, '\n');
 }
 
 static bool is_cell_command(const char *source, size_t len)
@@ -123,7 +123,7 @@ static void put_python(struct buf *out, const char *source, size_t len)
 {
     struct place place = {0};
     if (is_cell_command(source, len)) {
-        text_append_prefixed(out, "# ", source, len);
+        text_append_commented(out, "# ", source, len);
         return;
     }
     while (len > 0) {
@@ -160,7 +160,7 @@ static void put_cell(struct buf *out, const struct document *doc, const struct n
     if (cell->kind == CELL_CODE)
         put_code(out, doc, cell->source, cell->source_len);
     else
-        text_append_prefixed(out, prefix, cell->source, cell->source_len);
+        text_append_commented(out, prefix, cell->source, cell->source_len);
 }
 
 void notebook_write_script(const struct document *doc, struct buf *out)

@@ -75,11 +75,13 @@ static void end_cell(struct reading *r, const char *text, size_t len)
         json_object_set(cell->metadata, "tags", r->tags);
     char prefix[8];
     snprintf(prefix, sizeof(prefix), "%s ", r->comment);
-    _buf_ struct buf plain = BUF_INIT(NOTEBOOK_BYTES_MAX);
-    if (r->kind != CELL_CODE && text_append_unprefixed(&plain, prefix, text, len))
-        notebook_set_source(cell, buf_str(&plain), plain.len);
-    else
+    _buf_ struct buf plain = BUF_INIT(NOTEBOOK_BYTES_MAX), once = BUF_INIT(NOTEBOOK_BYTES_MAX);
+    if (r->kind == CELL_CODE || !text_append_unprefixed(&plain, prefix, text, len)) {
         notebook_set_source(cell, text, len);
+        return;
+    }
+    text_append_uncommented(&once, prefix, buf_str(&plain), plain.len);
+    notebook_set_source(cell, buf_str(&once), once.len);
 }
 
 static int read_cells(struct reading *r, const char *text, size_t len, struct err *e)

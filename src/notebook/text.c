@@ -203,6 +203,48 @@ bool text_append_unprefixed(struct buf *out, const char *prefix, const char *tex
     return true;
 }
 
+/* True if this line, being a comment, would mark a cell; also if it is a comment itself. */
+static bool is_like_mark(const char *prefix, const char *line, size_t len)
+{
+    const char *end = line + len;
+    size_t n = strlen(prefix) - 1; /* without the space */
+    while ((size_t)(end - line) >= n && memcmp(line, prefix, n) == 0)
+        for (line += n; line < end && *line == ' ';)
+            line++;
+    while (line < end && *line == ' ')
+        line++;
+    return end - line >= 2 && line[0] == '%' && line[1] == '%' &&
+           (end - line == 2 || isspace((unsigned char)line[2]) || line[2] == '[');
+}
+
+void text_append_commented(struct buf *out, const char *prefix, const char *text, size_t len)
+{
+    while (len > 0) {
+        const char *end = memchr(text, '\n', len);
+        size_t n = end != NULL ? (size_t)(end - text) : len;
+        if (is_like_mark(prefix, text, n))
+            buf_append_str(out, prefix);
+        n += end != NULL;
+        text_append_prefixed(out, prefix, text, n);
+        text += n;
+        len -= n;
+    }
+}
+
+void text_append_uncommented(struct buf *out, const char *prefix, const char *text, size_t len)
+{
+    size_t skipped = strlen(prefix);
+    while (len > 0) {
+        const char *end = memchr(text, '\n', len);
+        size_t n = end != NULL ? (size_t)(end - text) + 1 : len;
+        bool is_twice =
+            n >= skipped && memcmp(text, prefix, skipped) == 0 && is_like_mark(prefix, text, n);
+        buf_append(out, text + (is_twice ? skipped : 0), n - (is_twice ? skipped : 0));
+        text += n;
+        len -= n;
+    }
+}
+
 size_t text_longest_run(const char *text, size_t len, char c)
 {
     size_t longest = 0, run = 0;

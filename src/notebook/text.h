@@ -26,6 +26,11 @@ void text_append_prefixed(struct buf *out, const char *prefix, const char *text,
 /* Takes one prefix off each line. False if a line has none. */
 bool text_append_unprefixed(struct buf *out, const char *prefix, const char *text, size_t len);
 
+/* Lines as comments of a script, none of which marks a cell ("# %%"): one that would is a comment
+ * twice. The other way round `text` is what text_append_unprefixed gave. */
+void text_append_commented(struct buf *out, const char *prefix, const char *text, size_t len);
+void text_append_uncommented(struct buf *out, const char *prefix, const char *text, size_t len);
+
 /* Length of the longest run of a character. */
 size_t text_longest_run(const char *text, size_t len, char c);
 

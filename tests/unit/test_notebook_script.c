@@ -69,6 +69,39 @@ static void what_is_written_is_read(void **state)
     assert_string_equal(buf_str(&out), text);
 }
 
+/* Drawings of mermaid have "%%" before their comments. */
+static void text_that_looks_like_a_mark_is_none(void **state)
+{
+    (void)state;
+    static const char *const runtimes[] = {"python", "node", "bash"};
+    static const char text[] = "%% a\n# %% b\n  %%\n// %% [raw]\n# # %% c\n%%d\n\n%%[";
+    for (size_t i = 0; i < ARRAY_LEN(runtimes); i++) {
+        _document_ struct document *doc = notebook_new();
+        _buf_ struct buf out = BUF_INIT(KIB);
+        notebook_set_text(&doc->runtime, runtimes[i]);
+        notebook_set_source(notebook_add_cell(doc, CELL_MARKDOWN), text, strlen(text));
+        notebook_set_source(notebook_add_cell(doc, CELL_CODE), "x", 1);
+        notebook_write_script(doc, &out);
+        _document_ struct document *again = read_text(buf_str(&out), runtimes[i]);
+        assert_int_equal(again->n_cells, 2);
+        expect_cell(again, 0, CELL_MARKDOWN, text);
+        expect_cell(again, 1, CELL_CODE, "x");
+    }
+}
+
+static void commands_do_not_become_marks(void **state)
+{
+    (void)state;
+    _document_ struct document *doc = read_text("a\n%% #\n%%time\n# %%\n%%bash\n%% x\n", "python");
+    _buf_ struct buf out = BUF_INIT(KIB);
+    assert_int_equal(doc->n_cells, 2);
+    notebook_write_script(doc, &out);
+    _document_ struct document *again = read_text(buf_str(&out), "python");
+    assert_int_equal(again->n_cells, 2);
+    expect_cell(again, 0, CELL_CODE, "a\n# # %% #\n# %%time");
+    expect_cell(again, 1, CELL_CODE, "# %%bash\n# # %% x");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -76,6 +109,8 @@ int main(void)
         cmocka_unit_test(languages_have_their_comments),
         cmocka_unit_test(nothing_and_nonsense),
         cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(text_that_looks_like_a_mark_is_none),
+        cmocka_unit_test(commands_do_not_become_marks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
