@@ -347,8 +347,8 @@ def report(name, total):
     if steady:
         print(f"  of those that are not equal, Jupyter gives the same here: {total['as jupyter']}\n"
               f"  as Jupyter here: {total[likeness.EQUAL]} of {steady} outputs in all their forms, "
-              f"{total['equal to jupyter']} of {total['notebooks']} notebooks "
-              f"({total[likeness.UNSTEADY]} more differ between two runs of Jupyter's)")
+              f"but for what is meant {total['equal to jupyter']} of {total['notebooks']} "
+              f"notebooks ({total[likeness.UNSTEADY]} more differ between runs of Jupyter's)")
     for meaning, n in total["meanings"].most_common():
         print(f"    {n:5}  {meaning}")
 
