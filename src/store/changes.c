@@ -18,26 +18,6 @@ struct change_call {
     struct notebook_at book; /* when it is delivered: afterwards */
 };
 
-/* For statements that need a key alone. */
-static int run_keyed(struct store *store, const struct db_sql *sql, uint64_t key, struct err *e)
-{
-    sqlite3_stmt *s = db_statement(&store->db, sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, key);
-    return db_run(&store->db, s, e);
-}
-
-static int run_all(struct store *store, const struct db_sql *steps, size_t n, uint64_t key,
-                   struct err *e)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (run_keyed(store, &steps[i], key, e) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 /* ---- places ---------------------------------------------------------------------------------- */
 
 static int place_before(struct store *store, uint64_t notebook, int64_t place, int64_t *ret_place,
@@ -235,7 +215,7 @@ static int drop_run(struct store *store, uint64_t key, struct err *e)
          " undone=0 WHERE key=?1"},
     };
     sweep_want(store);
-    return run_all(store, steps, ARRAY_LEN(steps), key, e);
+    return db_run_each(&store->db, steps, ARRAY_LEN(steps), key, e);
 }
 
 static int edit(struct store *store, struct change_call *c, struct err *e)
@@ -271,7 +251,8 @@ static int remove_one(struct store *store, struct change_call *c, struct err *e)
         {"DELETE FROM cells WHERE key=?1"},
     };
     struct cell_at at;
-    if (find(store, c, &at, e) < 0 || run_all(store, steps, ARRAY_LEN(steps), at.key, e) < 0)
+    if (find(store, c, &at, e) < 0 ||
+        db_run_each(&store->db, steps, ARRAY_LEN(steps), at.key, e) < 0)
         return -1;
     sweep_want(store);
     return notebook_note(store, c->book.key, -1, 0, 0, e);
@@ -320,9 +301,10 @@ static int clear_outputs(struct store *store, struct change_call *c, struct err 
     struct cell_at at = {0};
     int rc;
     if (c->change.cell == NULL)
-        rc = run_all(store, all, ARRAY_LEN(all), c->book.key, e);
+        rc = db_run_each(&store->db, all, ARRAY_LEN(all), c->book.key, e);
     else
-        rc = find(store, c, &at, e) < 0 ? -1 : run_all(store, one, ARRAY_LEN(one), at.key, e);
+        rc = find(store, c, &at, e) < 0 ? -1
+                                        : db_run_each(&store->db, one, ARRAY_LEN(one), at.key, e);
     if (rc < 0 || (c->has_now && cell_read_head(store, &at, &c->call.memory, &c->now, e) < 0))
         return -1;
     sweep_want(store);
@@ -338,7 +320,7 @@ static int clear_all(struct store *store, struct change_call *c, struct err *e)
         {"DELETE FROM sources WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
         {"DELETE FROM cells WHERE notebook=?1"},
     };
-    if (run_all(store, steps, ARRAY_LEN(steps), c->book.key, e) < 0)
+    if (db_run_each(&store->db, steps, ARRAY_LEN(steps), c->book.key, e) < 0)
         return -1;
     sweep_want(store);
     return notebook_note(store, c->book.key, -(int64_t)c->book.n_cells, 0, 0, e);
