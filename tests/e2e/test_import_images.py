@@ -67,6 +67,7 @@ def exported(notebook):
     return made["cells"][0]["outputs"]
 
 
+@pytest.mark.each_mode
 def test_an_image_under_the_name_of_another(load, client):
     notebook = load(shown("image/jpeg", text(png(30, 20))), shown("image/png", text(png(30, 20))))
     lie, truth = outputs_of(notebook)

@@ -93,6 +93,7 @@ def test_odd_ids_are_ids(session, book):
 # Pictures.
 
 
+@pytest.mark.each_mode
 def test_a_picture_goes_to_the_cell_that_showed_the_one_before(client, session, book):
     session.exec(PNG)
     first = session.exec("display(Picture(1), display_id='p'); display(Picture(2))").cell_id
@@ -173,6 +174,7 @@ def test_an_update_that_stays_is_told_once(session, book):
 # What lasts.
 
 
+@pytest.mark.each_mode
 def test_handles_of_saved_sessions_and_updates_that_were_answered(launch):
     data = launch.new_data()
     daemon = launch(data=data, config="default_profile: min\n")

@@ -327,6 +327,7 @@ def test_what_one_caller_does_is_what_is_there(client, part):
     client.call("DELETE", model.session.path)
 
 
+@pytest.mark.each_mode
 def test_kill_9_at_any_time_leaves_what_was_answered(launch):
     chance, data = random.Random(SEED), launch.new_data()
     daemon = launch(data=data, config="default_profile: min\n")

@@ -33,6 +33,7 @@ def story(spawn):
     return Story(spawn(profile="min", checkpoints="every"))
 
 
+@pytest.mark.each_mode
 def test_undo_and_redo(story):
     story.exec("a = 1", "a = 2", "a = 3")
     assert story.undone() == []
@@ -77,6 +78,7 @@ def test_a_try_that_was_taken_back(story):
     assert story.undone() == ["a = 2"]
 
 
+@pytest.mark.each_mode
 def test_reset(story):
     story.exec("a = 1", "b = 2")
     story.notebook.add("never ran")
@@ -105,6 +107,7 @@ def test_watchers_and_readers_are_told(story, daemon):
     assert [head.endswith("  undone") for head in heads] == [False, False, True]
 
 
+@pytest.mark.each_mode
 def test_what_was_not_saved_when_the_daemon_was_killed(launch):
     data = launch.new_data()
     daemon = launch(data=data, config="default_profile: min\n")
