@@ -379,14 +379,13 @@ static void put_stream(struct json_out *json, const struct transcript_item *item
 
 static void put_typed(struct json_out *json, const struct transcript_item *item)
 {
-    bool is_own = item->updates == 0 || item->updates == STORE_UPDATES_ALSO;
-    if (item->awaits_blob && !is_own)
+    if (item->awaits_blob)
         return;
     buf_append_str(json->buf, json->needs_comma ? "," : "");
     buf_append(json->buf, buf_str(&item->text), item->text.len);
     if (item->hash[0] != '\0')
         buf_printf(json->buf, ",\"hash\":\"%s\"", item->hash);
-    if (item->updates != 0 && !item->awaits_blob)
+    if (item->updates != 0)
         buf_printf(json->buf, ",\"updates\":%u", item->updates);
     buf_append_char(json->buf, '}');
     json->needs_comma = true;

@@ -57,7 +57,8 @@ bool transcript_shows(const struct transcript *t, const json_t *output);
 uint64_t transcript_conclude(struct transcript *t, const json_t *output, bool is_value);
 /* Now, or once something follows. What updates outputs of other cells stays, for them. */
 void transcript_clear(struct transcript *t, bool waits);
-/* It has a blob that is on its way. Other cells do not hear of it before that is there. */
+/* It has a blob that is on its way, and is not written down before that is there: a reference never
+ * leads nowhere, also if the daemon ends just then. */
 void transcript_await_blob(struct transcript *t, uint64_t serial);
 /* The blob of an image. Nothing happens if that is gone by now. */
 void transcript_name_blob(struct transcript *t, uint64_t serial, const char *hash);

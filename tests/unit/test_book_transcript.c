@@ -405,6 +405,24 @@ static void test_blobs_are_named_when_they_are_known(void **state)
     transcript_free(&t);
 }
 
+static void test_a_picture_is_not_written_down_before_its_blob_is_there(void **state)
+{
+    (void)state;
+    struct transcript t;
+    transcript_init(&t, MIB, 4 * MIB);
+    _json_ json_t *image = json_pack("{ss ss}", "type", "image", "ref", "r");
+    uint64_t serial = transcript_show(&t, image, false);
+    transcript_await_blob(&t, serial);
+    transcript_write(&t, 0, "x", 1);
+    _json_ json_t *before = outputs_of(&t);
+    assert_int_equal(json_array_size(before), 1);
+    transcript_name_blob(&t, serial, "abc");
+    _json_ json_t *list = outputs_of(&t);
+    assert_int_equal(json_array_size(list), 2);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(list, 0), "ref")), "r");
+    transcript_free(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -428,6 +446,7 @@ int main(void)
         cmocka_unit_test(test_an_error_has_room_whatever_was_shown),
         cmocka_unit_test(test_a_note_has_no_blob),
         cmocka_unit_test(test_blobs_are_named_when_they_are_known),
+        cmocka_unit_test(test_a_picture_is_not_written_down_before_its_blob_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
