@@ -214,7 +214,8 @@ static void append_notebook(struct buf *out, const json_t *notebook)
     buf_printf(out, "%.64s", id != NULL ? id : "?");
     append_text(out, notebook, "title", 0);
     append_text(out, notebook, "runtime", 0);
-    buf_printf(out, " %lld cells, session:", (long long)cli_json_int(notebook, "cell_count", 0));
+    int64_t n = cli_json_int(notebook, "cell_count", 0);
+    buf_printf(out, " %lld cell%s, session:", (long long)n, n == 1 ? "" : "s");
     append_text(out, notebook, "state", 0);
     buf_append_str(out, "\n\n");
 }
