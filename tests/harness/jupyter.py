@@ -1,5 +1,6 @@
-"""Notebooks run by the Jupyter of this machine (nbclient and ipykernel), without a network, as
-`cella run` runs them. What came of it is kept in a folder, so that the next comparison is quick."""
+"""The Jupyter of this machine: notebooks as its pages, and run by it (nbclient and ipykernel),
+without a network, as `cella run` runs them. What came of a run is kept in a folder, so that the
+next comparison is quick."""
 
 import hashlib
 import json
@@ -28,6 +29,15 @@ client.execute()
 with open(sys.argv[2], "w") as file:
     json.dump(notebook, file)
 """
+
+
+def page_of(path):
+    """What nbconvert makes of a notebook; it must be able to open it."""
+    done = subprocess.run(["jupyter-nbconvert", "--to", "html", path.name], cwd=path.parent,
+                          capture_output=True, text=True, timeout=120,
+                          env={**os.environ, "HOME": str(path.parent)})
+    assert done.returncode == 0, done.stderr
+    return path.with_suffix(".html").read_text()
 
 
 def stripped(notebook):
