@@ -220,13 +220,17 @@ def test_many_ask_at_once(artist):
 
 
 def test_more_than_can_wait_are_told(artist):
+    """Which of them are told is the daemon's choice: all may lie there when it looks."""
     (image,) = shown(artist, "display(Image(png(4000, 4000)))")
-    connections = [artist.client.new_connection() for _ in range(60)]
+    connections = [artist.client.new_connection() for _ in range(100)]
+    for connection in connections:
+        connection.connect()
     for n, connection in enumerate(connections):
         connection.request("GET", f"{image['url']}?width={100 + n}",
                            headers=artist.client.headers())  # fmt: skip
-    assert connections[-1].getresponse().status == 429
-    assert connections[0].getresponse().status == 200
+    statuses = [connection.getresponse().status for connection in connections]
+    assert set(statuses) == {200, 429}
+    assert statuses.count(200) >= 32
     for connection in connections:
         connection.close()
 

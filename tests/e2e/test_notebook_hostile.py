@@ -114,6 +114,8 @@ def test_the_id_of_the_next_cell_cannot_be_taken(session, book):
     step = seen[2] - seen[1]
     assert step % 2**31 != (seen[1] - seen[0]) % 2**31
     for guess in (guess_id(book.id, 4), f"{(seen[2] + step) % 2**31 | 2**31:08x}"):
+        if guess.isdigit():
+            continue  # one of 43 looks like a number, and nobody can give it to a cell
         if guess not in [cell.id for cell in book.cells()]:
             book.add("# mine", id=guess)
     n = len(book.cells())
