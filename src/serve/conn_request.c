@@ -1,0 +1,165 @@
+/* A connection's requests: from bytes to the call of an operation, or to a refusal. */
+#include "serve/args.h"
+#include "serve/conn_parts.h"
+#include "serve/guard.h"
+#include "serve/rest.h"
+
+#define LONG_BODY (256 * KIB) /* parsed by a worker thread: the loop serves others meanwhile */
+
+/* All that can be decided before the body is read. */
+static int check_head(struct conn *c, char *ret_allow, struct err *e)
+{
+    const struct server *s = c->server;
+    const char *raw = http1_target(&c->http);
+    c->is_head_only = strcmp(http1_method(&c->http), "HEAD") == 0;
+    ret_allow[0] = '\0';
+    if (target_parse(&c->call.arena, raw, strlen(raw), &c->target, e) < 0)
+        return -1;
+    if (!c->is_local && guard_check_browser(&c->http, c->is_loopback, e) < 0)
+        return -1;
+    c->route = route_find(&s->routes, http1_method(&c->http), &c->target, ret_allow);
+    bool is_public = c->route != NULL && c->route->op->flags & OP_PUBLIC;
+    if (!is_public && !c->is_local && s->config.key != NULL &&
+        guard_check_key(&c->http, s->config.key, e) < 0)
+        return -1;
+    if (!is_public)
+        list_remove(&c->in_unproven);
+    if (c->route != NULL)
+        return 0;
+    if (ret_allow[0] != '\0') {
+        err_set(e, ERR_METHOD, "%s is not possible here", http1_method(&c->http));
+        return err_advise(e, "Use %s.", ret_allow);
+    }
+    err_set(e, ERR_NOT_FOUND, "there is nothing at this path");
+    return err_advise(e, "The API is under /v1, for example /v1/sessions.");
+}
+
+static void refuse_malformed(struct conn *c)
+{
+    conn_refuse(c, c->http.refusal, &c->http.error, NULL, true);
+}
+
+static void head_complete(struct conn *c, bool has_more)
+{
+    struct err e;
+    char allow[ROUTE_ALLOW_SIZE];
+    if (check_head(c, allow, &e) < 0) {
+        conn_refuse(c, err_http_status(e.code), &e, allow[0] != '\0' ? allow : NULL,
+                    e.code == ERR_INVALID);
+        return;
+    }
+    bool is_large = c->route->op->flags & OP_LARGE;
+    if (http1_limit_body(&c->http, is_large ? HTTP1_BODY_LARGE_MAX : HTTP1_BODY_MAX) < 0) {
+        refuse_malformed(c);
+    } else if (c->http.expects_continue && !has_more) {
+        conn_write(c, &(struct iovec){(char[]){HTTP1_CONTINUE}, sizeof(HTTP1_CONTINUE) - 1}, 1);
+    }
+}
+
+static void call(struct conn *c, json_t *args)
+{
+    c->is_keep_alive = c->http.is_keep_alive && !c->server->is_stopping;
+    c->state = CONN_CALLING;
+    c->has_call = true;
+    c->call.op = c->route->op;
+    c->call.engine = c->server->config.engine;
+    c->call.books = c->server->config.books;
+    c->call.policy = c->server->config.policy;
+    c->call.boxes = c->server->config.boxes;
+    c->call.known_tags = http1_header(&c->http, "if-none-match", NULL);
+    c->call.args = args;
+    c->call.wants_stream = rest_wants_stream(c->route->op, &c->http) && !c->is_head_only;
+    c->call.sink = &rest_sink;
+    c->call.on_gone = NULL;
+    c->call.on_drained = NULL;
+    c->call.op_state = NULL;
+    c->call.must_notice_end = false;
+    op_run(&c->call);
+    /* It has begun and was not refused: the client should not wait for the first output to know. */
+    if (c->has_call && c->call.wants_stream)
+        rest_start_stream(c);
+}
+
+/* A long body on its way through a worker thread. The connection stays as long: its call is open.
+ */
+struct conn_work {
+    uv_work_t uv;
+    struct conn *conn;
+    json_t *args; /* NULL: they are refused */
+    struct err err;
+};
+
+static void build_in_worker(uv_work_t *uv)
+{
+    struct conn_work *work = CONTAINER_OF(uv, struct conn_work, uv);
+    const struct conn *c = work->conn;
+    if (args_build(c->route, &c->target, &c->http.body, &work->args, &work->err) < 0)
+        work->args = NULL;
+}
+
+static void built(uv_work_t *uv, int status)
+{
+    (void)status;
+    struct conn_work *work = CONTAINER_OF(uv, struct conn_work, uv);
+    struct conn *c = work->conn;
+    if (c->state == CONN_CLOSED) {
+        json_decref(work->args);
+        conn_answered(c);
+    } else if (work->args == NULL) {
+        c->has_call = false;
+        conn_refuse(c, err_http_status(work->err.code), &work->err, NULL, false);
+        server_defer(c->server, &c->in_deferred);
+    } else {
+        call(c, work->args);
+    }
+    free(work);
+}
+
+static void run_later(struct conn *c)
+{
+    struct conn_work *work = mem_alloc(sizeof(*work));
+    work->conn = c;
+    c->state = CONN_CALLING;
+    c->has_call = true;
+    c->call.args = NULL;
+    c->call.on_gone = NULL;
+    c->call.on_drained = NULL;
+    c->call.wants_stream = false;
+    c->call.must_notice_end = false;
+    uv_queue_work(c->server->config.loop, &work->uv, build_in_worker, built);
+}
+
+static void run(struct conn *c)
+{
+    struct err e;
+    json_t *args;
+    if (c->http.body.len > LONG_BODY)
+        run_later(c);
+    else if (args_build(c->route, &c->target, &c->http.body, &args, &e) < 0)
+        conn_refuse(c, err_http_status(e.code), &e, NULL, false);
+    else
+        call(c, args);
+}
+
+void conn_feed(struct conn *c, const char *data, size_t len)
+{
+    enum http1_result result = HTTP1_DONE;
+    c->is_feeding = true;
+    while (c->state == CONN_READING && result != HTTP1_MORE) {
+        size_t used;
+        result = http1_feed(&c->http, data, len, &used);
+        data += used;
+        len -= used;
+        if (result == HTTP1_HEAD)
+            head_complete(c, len > 0);
+        else if (result == HTTP1_DONE)
+            run(c);
+        else if (result == HTTP1_BAD)
+            refuse_malformed(c);
+        conn_advance(c);
+    }
+    c->is_feeding = false;
+    if (c->state == CONN_CALLING || c->state == CONN_FLUSHING)
+        buf_append(&c->pending, data, len);
+    conn_settle(c);
+}
