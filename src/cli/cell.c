@@ -325,6 +325,11 @@ static void merge(json_t *later, const json_t *earlier)
     prepend_text(later, earlier, "stdout");
     prepend_text(later, earlier, "stderr");
     prepend_outputs(later, earlier);
+    int64_t lost = cli_json_int(earlier, "dropped_bytes", 0);
+    if (lost > 0) {
+        lost += cli_json_int(later, "dropped_bytes", 0);
+        json_object_set_new(later, "dropped_bytes", json_integer(lost));
+    }
     if (json_is_true(json_object_get(earlier, "truncated")))
         json_object_set_new(later, "truncated", json_true());
 }

@@ -4,6 +4,8 @@
 #include "cli/cell.h"
 #include "runtime/display.h"
 
+enum { STREAM_BYTES = 64 }; /* of an output with the text of a stream, besides that */
+
 static struct notebook_cell *cell_of(const struct cli_collect *c)
 {
     return &c->doc->cells[c->number];
@@ -11,10 +13,12 @@ static struct notebook_cell *cell_of(const struct cli_collect *c)
 
 void cli_collect_begin(struct cli_collect *c, struct document *doc, size_t number, size_t room)
 {
+    room = MIN(room, (size_t)CLI_COLLECT_BYTES_MAX);
     *c = (struct cli_collect){
         .doc = doc,
         .number = number,
-        .room = MIN(room, (size_t)CLI_COLLECT_BYTES_MAX),
+        .room = room,
+        .room_max = room,
         .text = BUF_INIT(CLI_COLLECT_BYTES_MAX),
     };
     json_array_clear(cell_of(c)->outputs);
@@ -22,6 +26,12 @@ void cli_collect_begin(struct cli_collect *c, struct document *doc, size_t numbe
 
 /* ---- adding ------------------------------------------------------------------------------------
  */
+
+/* It goes, and leaves its room to what comes. */
+static void give_back(struct cli_collect *c, const json_t *output)
+{
+    c->room = MIN(c->room + display_size(output), c->room_max);
+}
 
 /* Takes the reference. */
 static void add(struct cli_collect *c, json_t *output)
@@ -56,8 +66,14 @@ static void end_text(struct cli_collect *c)
 
 static void clear(struct cli_collect *c)
 {
+    json_t *outputs = cell_of(c)->outputs, *output;
+    size_t i;
+    json_array_foreach(outputs, i, output)
+    {
+        give_back(c, output);
+    }
+    json_array_clear(outputs);
     buf_clear(&c->text);
-    json_array_clear(cell_of(c)->outputs);
     c->is_clear_pending = false;
     c->omitted_bytes = 0;
 }
@@ -74,7 +90,8 @@ static void add_text(struct cli_collect *c, bool is_stderr, const char *text, si
     if (is_stderr != c->is_stderr)
         end_text(c);
     c->is_stderr = is_stderr;
-    size_t fits = MIN(len, c->room - MIN(c->room, c->text.len));
+    size_t taken = c->text.len + STREAM_BYTES;
+    size_t fits = MIN(len, c->room - MIN(c->room, taken));
     while (fits > 0 && fits < len && ((unsigned char)text[fits] & 0xc0) == 0x80)
         fits--; /* never half a character */
     buf_append(&c->text, text, fits);
@@ -96,34 +113,43 @@ static bool take_text(struct cli_collect *c, const json_t *event)
     return true;
 }
 
-/* In the place of all that the notebook has under its id, in earlier cells too. */
-static bool replace(struct cli_collect *c, const json_t *output)
+/* Each copy counts: a cell decides how many there are. */
+static void replace(struct cli_collect *c, json_t *outputs, size_t at, const json_t *output)
+{
+    size_t size = display_size(output);
+    const json_t *old = json_array_get(outputs, at);
+    if (size > c->room + display_size(old)) {
+        c->omitted_bytes += size;
+        return;
+    }
+    give_back(c, old);
+    c->room -= MIN(size, c->room);
+    json_array_set_new(outputs, at, json_deep_copy(output));
+}
+
+/* In the place of all that the notebook has under its id, in earlier cells too. What is not there
+ * any more is not updated. */
+static void update(struct cli_collect *c, const json_t *output)
 {
     const char *id = cli_json_text(output, "display_id", NULL);
-    bool is_found = false;
     for (size_t i = 0; id != NULL && i <= c->number; i++) {
         json_t *outputs = c->doc->cells[i].outputs;
         for (size_t k = 0; k < json_array_size(outputs); k++) {
             const char *theirs = cli_json_text(json_array_get(outputs, k), "display_id", NULL);
-            if (theirs == NULL || strcmp(theirs, id) != 0)
-                continue;
-            json_array_set_new(outputs, k, json_deep_copy(output));
-            is_found = true;
+            if (theirs != NULL && strcmp(theirs, id) == 0)
+                replace(c, outputs, k, output);
         }
     }
-    return is_found;
 }
 
 static void take_display(struct cli_collect *c, json_t *output, bool is_update)
 {
     clear_pending(c);
     end_text(c);
-    if (!is_update)
+    if (is_update)
+        update(c, output);
+    else
         add(c, json_incref(output));
-    else if (display_size(output) > c->room)
-        c->omitted_bytes += display_size(output);
-    else if (replace(c, output)) /* what is not there any more is not updated */
-        c->room -= display_size(output);
 }
 
 static void take_clear(struct cli_collect *c, bool waits)
@@ -253,8 +279,9 @@ static void note_omitted(struct cli_collect *c)
     if (c->omitted_bytes == 0)
         return;
     snprintf(text, sizeof(text),
-             "[%llu bytes of output were left out: a cell has at most %d MiB]\n",
-             (unsigned long long)c->omitted_bytes, CLI_COLLECT_BYTES_MAX >> 20);
+             "[%llu bytes of output were left out: a cell has at most %d MiB, a notebook %d]\n",
+             (unsigned long long)c->omitted_bytes, CLI_COLLECT_BYTES_MAX >> 20,
+             CLI_COLLECT_NOTEBOOK_MAX >> 20);
     json_array_append_new(cell_of(c)->outputs, make_stream(true, text, strlen(text)));
 }
 
@@ -275,8 +302,8 @@ void cli_collect_end(struct cli_collect *c, const json_t *answer, const struct e
     if (cli_json_int(answer, "dropped_bytes", 0) > 0)
         take_from_answer(c, answer);
     end_text(c);
-    note_omitted(c);
     add_value(c, json_object_get(answer, "value"));
+    note_omitted(c);
     add_error(c, answer);
     buf_free(&c->text);
 }

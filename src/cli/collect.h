@@ -6,14 +6,15 @@
 #include "notebook/model.h"
 
 enum {
-    CLI_COLLECT_BYTES_MAX = 64 << 20, /* of one cell */
+    CLI_COLLECT_BYTES_MAX = 64 << 20,     /* of one cell */
+    CLI_COLLECT_NOTEBOOK_MAX = 160 << 20, /* of all; a notebook that is larger is not read */
     CLI_COLLECT_OUTPUTS_MAX = 10000,
 };
 
 struct cli_collect {
     struct document *doc;
     size_t number;          /* the cell */
-    size_t room;            /* bytes of outputs that it may still have */
+    size_t room, room_max;  /* bytes of outputs that it may still have, and could have at first */
     struct buf text;        /* of the stream that goes on */
     bool is_stderr;         /* which one that is */
     bool is_clear_pending;  /* by what comes next */

@@ -26,8 +26,6 @@ struct cli_run {
     uint64_t written_ms, write_cost_ms; /* the last time it was written, and what that took */
 };
 
-enum { CLI_RUN_OUTPUTS_MAX = 160 << 20 }; /* of all cells; a notebook that is larger is not read */
-
 /* Makes the document one that was not run yet, of this session, and finds what cannot be run. */
 int cli_run_prepare(struct cli_run *r, struct err *e);
 /* 0 also if a cell failed: `stopped_at` and `n_failed` tell. */

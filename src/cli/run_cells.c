@@ -142,9 +142,8 @@ static int run_cell(struct cli_run *r, struct cli_client *c, size_t number, stru
     cli_progress_begin(&r->progress, cell->source, cell->source_len);
 
     struct cli_collect collect;
-    cli_collect_begin(&collect, r->doc, number, CLI_RUN_OUTPUTS_MAX - r->outputs_bytes);
+    cli_collect_begin(&collect, r->doc, number, CLI_COLLECT_NOTEBOOK_MAX - r->outputs_bytes);
     collect.context = r;
-    size_t room = collect.room;
     struct cli_asker asker = {0}; /* nobody answers: whoever asks for input meets its end */
     struct cli_cell order = {
         .session_id = r->session_id,
@@ -164,7 +163,7 @@ static int run_cell(struct cli_run *r, struct cli_client *c, size_t number, stru
     int status = cli_cell_run(c, &order, &answer, e);
     cli_collect_end(&collect, answer, e);
     settle_cell(r, number, answer, clock_mono_ms() - before);
-    r->outputs_bytes += room - MIN(room, collect.room);
+    r->outputs_bytes += collect.room_max - collect.room;
     r->left_by = order.left_by;
     r->n_ran++;
     return status;

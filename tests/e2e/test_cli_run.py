@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -124,15 +125,31 @@ def test_what_was_cleared_is_not_updated(runner):
         ["kept\n"], ["1"]]
 
 
-def test_an_output_that_no_event_can_hold_is_not_lost(runner):
-    made = runner.run(["from IPython.display import HTML\nprint('before')\n"
-                       "import os, base64\nfrom PIL import Image\n"
+@pytest.mark.parametrize("then", ["", "try: input()\nexcept EOFError: pass\n"])
+def test_an_output_that_no_event_can_hold_is_not_lost(runner, then):
+    made = runner.run(["print('before')\nimport os\nfrom PIL import Image\n"
                        "display(Image.frombytes('RGB', (1300, 1300), os.urandom(1300 * 1300 * 3)))"
-                       "\n'value'"])
+                       f"\n{then}'value'"])
     by_kind = {o["output_type"]: o for o in made.cells[0].outputs}
     assert by_kind["stream"]["text"] == "before\n"
     assert len(by_kind["display_data"]["data"]["image/png"]) > 4 << 20
     assert by_kind["execute_result"]["data"]["text/plain"] == "'value'"
+
+
+def test_a_cell_and_a_notebook_have_room_for_so_much(runner):
+    mega = 4_000_000
+    cells = [f"from IPython.display import HTML\nfor i in range(18):\n"
+             f"    handle = display(HTML(''), display_id='{name}')\n"
+             f"handle.update(HTML('x' * {mega}))" for name in "abc"]
+    done = runner("run", runner.write(cells), "-o", "-", "--profile", "min", check=0)
+    made = [cell["outputs"] for cell in json.loads(done.stdout)["cells"]]
+    large = [sum(len("".join(o["data"]["text/html"])) == mega for o in outputs[:-1])
+             for outputs in made]
+    assert large == [(64 << 20) // mega] * 2 + [(160 << 20) // mega - 32]
+    for outputs, n in zip(made, large):
+        left_out = re.fullmatch(r"\[(\d+) bytes of output were left out: a cell has at most 64 MiB, "
+                                r"a notebook 160\]\n", "".join(outputs[-1]["text"]))
+        assert int(left_out[1]) // mega == 18 - n
 
 
 def test_old_outputs_do_not_pretend_to_be_of_this_run(runner):

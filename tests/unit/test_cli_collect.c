@@ -27,6 +27,15 @@ static void expect_outputs(const struct cli_collect *c, size_t number, const cha
     assert_string_equal(dumped, expected);
 }
 
+/* Of an output of the cell that is collected. */
+static const char *text_of(const struct cli_collect *c, size_t number)
+{
+    const json_t *output = json_array_get(c->doc->cells[c->number].outputs, number);
+    const char *text = json_string_value(json_object_get(output, "text"));
+    assert_non_null(text);
+    return text;
+}
+
 static struct document *two_cells(void)
 {
     struct document *doc = notebook_new();
@@ -127,15 +136,63 @@ static void there_is_no_more_than_fits(void **state)
     (void)state;
     _document_ struct document *doc = two_cells();
     struct cli_collect c;
-    cli_collect_begin(&c, doc, 0, 20);
+    cli_collect_begin(&c, doc, 0, 100);
     for (int i = 0; i < 100; i++)
         tell(&c, "output", "{\"stream\":\"stdout\",\"text\":\"\u00fc\u00fc\u00fc\"}");
     end(&c, "{\"status\":\"error\",\"error\":{\"name\":\"E\",\"message\":\"m\"}}");
-    const json_t *outputs = doc->cells[0].outputs;
-    const char *note = json_string_value(
-        json_object_get(json_array_get(outputs, json_array_size(outputs) - 2), "text"));
-    assert_non_null(strstr(note, "left out"));
-    assert_true(c.omitted_bytes >= 580);
+    assert_int_equal(json_array_size(doc->cells[0].outputs), 3);
+    size_t kept = strlen(text_of(&c, 0)); /* what came first is there, and no half character */
+    assert_true(kept > 0 && kept % 2 == 0 && kept <= 100);
+    assert_non_null(strstr(text_of(&c, 1), "bytes of output were left out"));
+    assert_int_equal(c.omitted_bytes, 600 - kept);
+}
+
+static void a_value_that_does_not_fit_is_counted(void **state)
+{
+    (void)state;
+    _document_ struct document *doc = two_cells();
+    struct cli_collect c;
+    cli_collect_begin(&c, doc, 0, 20);
+    end(&c, "{\"status\":\"ok\",\"value\":{\"type\":\"text\",\"text\":\"a long value\"}}");
+    assert_int_equal(json_array_size(doc->cells[0].outputs), 1);
+    assert_non_null(strstr(text_of(&c, 0), "bytes of output were left out"));
+}
+
+static const char shown[] = "{\"type\":\"text\",\"text\":\"0123456789\",\"display_id\":\"k\"}";
+
+static void what_was_taken_back_leaves_its_room(void **state)
+{
+    (void)state;
+    _document_ struct document *doc = two_cells();
+    struct cli_collect c;
+    cli_collect_begin(&c, doc, 0, 120);
+    for (int i = 0; i < 100; i++) {
+        tell(&c, "clear", i % 2 == 0 ? "{\"wait\":true}" : "{\"wait\":false}");
+        tell(&c, "display", shown);
+        tell(&c, "update", shown);
+        tell(&c, "output", "{\"stream\":\"stdout\",\"text\":\"a\"}");
+    }
+    end(&c, "{\"status\":\"ok\"}");
+    assert_int_equal(c.omitted_bytes, 0);
+    assert_string_equal(text_of(&c, 0), "0123456789");
+    assert_string_equal(text_of(&c, 1), "a");
+}
+
+static void each_copy_of_an_update_needs_room(void **state)
+{
+    (void)state;
+    _document_ struct document *doc = two_cells();
+    struct cli_collect c;
+    cli_collect_begin(&c, doc, 0, 120);
+    tell(&c, "display", "{\"type\":\"text\",\"text\":\"\",\"display_id\":\"k\"}");
+    tell(&c, "display", "{\"type\":\"text\",\"text\":\"\",\"display_id\":\"k\"}");
+    tell(&c, "update",
+         "{\"type\":\"text\",\"display_id\":\"k\",\"text\":\"01234567890123456789012345678901234567"
+         "8901234567890123456789\"}");
+    end(&c, "{\"status\":\"ok\"}");
+    assert_int_equal(strlen(text_of(&c, 0)), 60);
+    assert_string_equal(text_of(&c, 1), "");
+    assert_non_null(strstr(text_of(&c, 2), "bytes of output were left out"));
 }
 
 static void errors_have_a_traceback(void **state)
@@ -170,6 +227,9 @@ int main(void)
         cmocka_unit_test(clearing_waits_if_it_shall),
         cmocka_unit_test(the_answer_has_what_events_lost),
         cmocka_unit_test(there_is_no_more_than_fits),
+        cmocka_unit_test(a_value_that_does_not_fit_is_counted),
+        cmocka_unit_test(what_was_taken_back_leaves_its_room),
+        cmocka_unit_test(each_copy_of_an_update_needs_room),
         cmocka_unit_test(errors_have_a_traceback),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
