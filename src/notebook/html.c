@@ -42,7 +42,8 @@ static const char style[] =
     "x-equation[type=display]{display:block;text-align:center}"
     "@media(prefers-color-scheme:dark){body{color:#d6dbe1;background:#14171b}"
     ".source,.text pre{background:#1e2329}.stderr{background:#33270f}"
-    ".error{background:#3a1a18;color:#ffb4ab}}";
+    ".error{background:#3a1a18;color:#ffb4ab}.prompt,.note,blockquote{color:#9aa4af}"
+    ".output img{background:#fff}}"; /* figures are drawn for paper, and may be transparent */
 
 static const char frame_head[] =
     "<!DOCTYPE html><meta charset=\"utf-8\"><style>"

@@ -6,6 +6,7 @@ import html.parser
 import json
 import os
 import random
+import re
 import stat
 import struct
 import subprocess
@@ -501,6 +502,46 @@ def test_html_is_one_page_that_runs_nothing(convert):
                    "[application/x-unknown]", "a\ufffdb\ufffdc\nnew\n", "\\raw{latex}"):
         assert wanted in page.text, wanted
     assert "\x1b" not in text and "table" in page.tags and "h1" in page.tags
+
+
+def rules_of(style):
+    """What a style without nesting says, by selector; later rules win."""
+    found = {}
+    for selectors, body in re.findall(r"([^{}]+){([^{}]*)}", style):
+        for selector in selectors.split(","):
+            found.setdefault(selector.strip(), {}).update(
+                part.split(":", 1) for part in body.split(";") if part)
+    return found
+
+
+def luminance(colour):
+    digits = colour.removeprefix("#")
+    wide = digits if len(digits) == 6 else "".join(2 * d for d in digits)
+    parts = [int(wide[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return sum(weight * p for weight, p in zip((0.2126, 0.7152, 0.0722), linear))
+
+
+def contrast(front, behind):
+    """As WCAG counts it; 4.5 is what text of a usual size needs."""
+    low, high = sorted(map(luminance, (front, behind)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_html_can_be_read_in_the_light_and_in_the_dark(convert, scheme):
+    style = re.search(r"<style>(.*?)</style>", convert(rich_notebook(), "html"), re.S)[1]
+    usual, dark = style.removesuffix("}").split("@media(prefers-color-scheme:dark){")
+    rules = rules_of(usual + (dark if scheme == "dark" else ""))
+    assert rules[":root"]["color-scheme"] == "light dark"  # links, scroll bars
+    page = rules["body"]
+    assert (luminance(page["background"]) < 0.1) == (scheme == "dark")
+    for selector in ("body", ".source", ".text pre", ".stderr", ".error", ".prompt", ".note",
+                     "blockquote"):
+        own = {**page, **rules[selector]}
+        assert contrast(own["color"], own["background"]) >= 4.5, selector
+    # Figures are drawn for paper, and may be transparent.
+    assert scheme == "light" or luminance(rules[".output img"]["background"]) == 1
 
 
 def test_html_shows_attachments(convert):

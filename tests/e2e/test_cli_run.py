@@ -147,8 +147,8 @@ def test_a_cell_and_a_notebook_have_room_for_so_much(runner):
              for outputs in made]
     assert large == [(64 << 20) // mega] * 2 + [(160 << 20) // mega - 32]
     for outputs, n in zip(made, large):
-        left_out = re.fullmatch(r"\[(\d+) bytes of output were left out: a cell has at most 64 MiB, "
-                                r"a notebook 160\]\n", "".join(outputs[-1]["text"]))
+        left_out = re.fullmatch(r"\[(\d+) bytes of output were left out: a cell has at most "
+                                r"64 MiB, a notebook 160\]\n", "".join(outputs[-1]["text"]))
         assert int(left_out[1]) // mega == 18 - n
 
 
@@ -351,6 +351,28 @@ def test_the_session_is_as_it_was_asked_for(runner, client):
     session = client.call("GET", f"/v1/sessions/{runner.done.stderr.split()[1]}")
     assert (session.profile, session["idle_timeout_secs"]) == ("min", 77)
     client.call("DELETE", f"/v1/sessions/{session.session_id}")
+
+
+def test_it_runs_as_an_agent_and_through_a_binding(launch, folder):
+    strict = launch(config="""\
+default_profile: min
+agents:
+  - id: ana
+    repl: {enabled: true}
+inbound_bindings:
+  - plugin: mail
+    repl: {enabled: true, allowed_runtimes: [bash]}
+""")
+    runner = Runner(strict, folder)
+    who = ["--agent", "ana", "--binding", "mail"]
+    made = runner.run(["echo hello"], *who, "--keep", **BASH)
+    assert text(made.cells[0]) == "hello\n"
+    session = strict.client.call("GET", f"/v1/sessions/{runner.done.stderr.split()[1]}")
+    assert (session["agent"], session["binding"]) == ("ana", "mail")
+    runner.write(["print('hello')"])
+    refused = runner("run", "in.ipynb", *who)
+    assert refused.returncode not in (0, 1) and "this binding's allowed_runtimes" in refused.stderr
+    assert text(runner.run(["print('hello')"], "--agent", "ana").cells[0]) == "hello\n"
 
 
 @pytest.mark.each_mode

@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 from harness import jupyter
-from harness.client import ApiError, Result
+from harness.client import ApiError, Result, read_reply
 from harness.notebooks import Notebook, text_of, value_of
 
 v4 = nbformat.v4
@@ -200,6 +200,17 @@ def test_a_large_notebook(load):
     assert notebook.info().cell_count == 500
     assert notebook.cell(499).source == "# 499"
     assert len(ipynb(notebook).cells) == 500
+
+
+def test_an_import_has_up_to_128_mebibytes(client):
+    for n_bytes, status in ((128 << 20, 100), ((128 << 20) + 1, 413)):
+        head = client.head("POST", "/v1/notebooks/import", Content_Length=n_bytes,
+                           Expect="100-continue")
+        with client.connect() as sock, sock.makefile("rb") as file:
+            sock.sendall(head + b"\r\n")
+            reply = read_reply(file)
+        assert reply.status == status, reply
+    assert "128 MiB" in reply.json["error"]["message"]
 
 
 # There and back.
