@@ -29,6 +29,7 @@ class Answer:
     """What came of one cell."""
 
     def __init__(self, done: Dict[str, Any], stdout: str, stderr: str, events: List[Any]) -> None:
+        self.id: int = done["id"]
         self.status: str = done["status"]
         self.value: Optional[Dict[str, Any]] = done["value"]
         self.error: Optional[Dict[str, Any]] = done["error"]

@@ -43,6 +43,7 @@ MODULES = (
     "events",
     "magics_syntax",
     "compiler",
+    "results",
     "cells",
     "labels",
     "names",

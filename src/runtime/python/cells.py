@@ -5,18 +5,17 @@ The verdict is JSON text from here on, so that nothing the user did to the json 
 
 from __future__ import annotations
 
-import builtins
 import inspect
 from types import FrameType, ModuleType
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import (
-    awaits, compiler, debuggers, events, interrupts, outputs, plots, sources, streams, tracebacks,
+    awaits, compiler, debuggers, events, interrupts, outputs, plots, results, sources, streams,
+    tracebacks,
 )  # fmt: skip
 
 _eval = eval
 _CO_COROUTINE = inspect.CO_COROUTINE
-_builtins = vars(builtins)
 _value_of = outputs.value_of
 _describe = tracebacks.describe
 _make_room = interrupts.make_room
@@ -51,6 +50,7 @@ class Cells:
         self._streams = session_streams
         self._plots = session_plots
         self._sources = sources.Sources()
+        self.results = results.Results(self._sources)
         self._event_loop = awaits.EventLoop()
         self.compiler = compiler.Compiler()
         self.events = events.Events()
@@ -61,6 +61,7 @@ class Cells:
         """In the process that becomes the session."""
         self._gate.install(Cells._settled.__code__, Cells.settle.__code__)
         self._sources.teach_inspect()
+        self.results.install()
         debuggers.install()
 
     def event_loops(self) -> List[Any]:
@@ -110,6 +111,8 @@ class Cells:
         self._gate.raise_early()
         if name != SCRIPT:
             self._sources.add(name, source)
+            if "_" in source:
+                self.results.offer(source)
         if self.before_cell is not None:
             self.before_cell()
         if self.events.is_used():
@@ -120,9 +123,11 @@ class Cells:
         else:
             value = _run_parts(parts, self._namespace)
         shown = NOTHING
-        if value is not None:
-            _builtins["_"] = value
-            if parts.is_shown and (name != SCRIPT or self.compiler.is_expression(source)):
+        if value is not None and parts.is_shown:
+            if name != SCRIPT:
+                self.results.add(name, value)
+                shown = _value_of(value)
+            elif self.compiler.is_expression(source):
                 shown = _value_of(value)
         if self.events.is_used():
             self.events.after(source, value)
@@ -179,7 +184,7 @@ class Cells:
     def forget_last(self) -> None:
         """The cell that was run last was nobody's."""
         self._sources.forget_last()
-        _builtins.pop("_", None)
+        self.results.clear()
 
     def rehearse(self, source: str) -> None:
         """As warm_up() does, for code that has no value: the user's `_` stays."""

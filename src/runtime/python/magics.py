@@ -70,7 +70,7 @@ class CellaShell:
         self.display_pub = SimpleNamespace(publish=session_displays.publish_display_data)
         self.display_formatter = formatters.DisplayFormatter(outputs.bundle_of)
         self.reloader = magics_code.Reloader(namespace)
-        self.directories: List[str] = []  # where the session was before
+        self.directories = session_cells.results.directories
         self.ask = ask
         self._given = dict(namespace)
         self._depth = 0  # of magics that run code with magics
@@ -264,6 +264,7 @@ class CellaShell:
             if name not in self._given and name not in ("__builtins__", "__name__", "__doc__"):
                 del self.user_ns[name]
         self.user_ns.update(self._given)
+        self._cells.results.clear()
 
     def adopt(self, names: Dict[str, Any]) -> None:
         """What a program left becomes the session's."""

@@ -60,7 +60,8 @@ def _cd(shell: Any, line: str, cell: Optional[str]) -> None:
         text = shell.directories[-1]
     os.chdir(os.path.expanduser(text) if text else os.path.expanduser("~"))
     if before:
-        shell.directories[:] = [*shell.directories[-99:], before]
+        del shell.directories[1:-98]  # the first one stays: `_dh[0]`
+        shell.directories.append(before)
     if not is_quiet:
         print(os.getcwd())
 
