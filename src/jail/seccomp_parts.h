@@ -1,0 +1,15 @@
+/* What the files that compile the filter share. seccomp.c turns both programs into BPF,
+ * seccomp_allow.c has the rules of the first, seccomp_deny.c those of the second;
+ * seccomp_install.c needs none of it. */
+#pragma once
+
+#include "jail/seccomp.h"
+
+#include <seccomp.h>
+
+/* Whether the kernel can ask somebody (Linux 5.0). */
+bool seccomp_can_ask(void);
+
+/* 0 or -errno. */
+int seccomp_add_allowed(scmp_filter_ctx ctx);
+int seccomp_add_denied(scmp_filter_ctx ctx);
