@@ -84,3 +84,26 @@ struct archive_restored {
  * place. */
 void archive_restore(struct archive *a, int workspace, int store, const struct blob_hash *wanted,
                      struct archive_restored *ret); /* NULL: no files at all */
+/* The manifest of a workspace without files, of which `top` is known. */
+struct manifest *archive_no_files(const struct stat *top, struct blob_hash *ret_hash);
+
+/* ---- one file, for a caller outside of the jail ------------------------------------------------
+ */
+
+enum { ARCHIVE_FILE_MODE = 0644 }; /* of a new one; one that takes another's place has its mode */
+
+struct archive_filed {
+    struct err err; /* ERR_NONE: it is done */
+    uint64_t bytes; /* of the file */
+    struct blob_hash hash;
+    bool is_new; /* there was none of this name */
+    bool has_manifest;
+    struct blob_hash manifest; /* the base with this change */
+};
+
+/* Whether this can be the path of a file below a workspace. */
+int archive_check_path(const char *path, struct err *e);
+/* No link is followed on the way to the file or at its end. What a file is put in place of stays
+ * what it was for whoever has it open. */
+void archive_file(int workspace, int store, const struct warden_file_order *order,
+                  struct archive_filed *ret);

@@ -95,6 +95,23 @@ static void put_restored(struct buf *out, const struct archive_restored *restore
     json_put_object_end(&o);
 }
 
+static void put_filed(struct buf *out, const struct archive_filed *filed)
+{
+    char hash[BLOB_HEX_SIZE], manifest[BLOB_HEX_SIZE];
+    struct json_out o = JSON_OUT(out);
+    bool is_done = filed->err.code == ERR_NONE;
+    json_put_object(&o);
+    json_put_member_int(&o, "code", filed->err.code);
+    json_put_member_str(&o, "message", filed->err.message);
+    json_put_member_str(&o, "advice", filed->err.advice);
+    json_put_member_str(&o, "hash", is_done ? blob_hex(&filed->hash, hash) : NULL);
+    json_put_member_int(&o, "bytes", (int64_t)filed->bytes);
+    json_put_member_bool(&o, "created", filed->is_new);
+    json_put_member_str(&o, "manifest",
+                        filed->has_manifest ? blob_hex(&filed->manifest, manifest) : NULL);
+    json_put_object_end(&o);
+}
+
 /* ---- one order ------------------------------------------------------------------------------- */
 
 static void record(struct place *p, const struct archivist_order *order, struct buf *out)
@@ -127,6 +144,17 @@ static void restore(struct place *p, const struct archivist_order *order, struct
     put_restored(out, restored);
 }
 
+static void file(struct place *p, const struct archivist_order *order, struct buf *out)
+{
+    struct archive_filed filed = {0};
+    _fd_ int top = tree_open(archivist.workspaces, p->workspace, O_RDONLY | O_DIRECTORY, 0);
+    if (top < 0)
+        err_errno(&filed.err, ERR_UNAVAILABLE, top, "the workspace cannot be opened");
+    else
+        archive_file(top, archivist.store, &order->file, &filed);
+    put_filed(out, &filed);
+}
+
 static void carry_out(struct place *p, const struct archivist_order *order)
 {
     _buf_ struct buf out = BUF_INIT(MESSAGE_TEXT_MAX);
@@ -136,6 +164,8 @@ static void carry_out(struct place *p, const struct archivist_order *order)
     }
     if (order->type == ARCHIVIST_RECORD)
         record(p, order, &out);
+    else if (order->type == ARCHIVIST_FILE)
+        file(p, order, &out);
     else
         restore(p, order, &out);
     say(order, &out);
@@ -304,6 +334,7 @@ _Noreturn void archivist_main(int sock, int workspaces, int store)
             _exit(0); /* the warden is gone */
         order.workspace[WORKSPACE_NAME_MAX - 1] = '\0';
         order.manifest[BLOB_HEX_SIZE - 1] = '\0';
+        order.file.path[sizeof(order.file.path) - 1] = '\0';
         take_order(&order);
     }
 }

@@ -290,6 +290,63 @@ size_t manifest_after(const struct manifest *m, size_t at)
     return next;
 }
 
+/* ---- amending ---------------------------------------------------------------------------------
+ */
+
+/* The directories that lead to the file and are not there, then the file. Whatever is missing is
+ * followed by what is missing, so they are neighbours. */
+static size_t list_missing(const struct manifest *m, const struct manifest_entry *file,
+                           struct manifest_entry missing[MANIFEST_DEPTH_MAX + 1])
+{
+    size_t n = 0;
+    for (const char *slash = strchr(file->path, '/'); slash != NULL;
+         slash = strchr(slash + 1, '/')) {
+        size_t len = (size_t)(slash - file->path);
+        const struct manifest_entry *found = n == 0 ? manifest_find(m, file->path, len) : NULL;
+        if ((found == NULL || found->type != MANIFEST_DIR) && n < MANIFEST_DEPTH_MAX)
+            missing[n++] = (struct manifest_entry){.type = MANIFEST_DIR,
+                                                   .mode = MANIFEST_DIR_MODE,
+                                                   .mtime_ns = file->mtime_ns,
+                                                   .path = file->path,
+                                                   .path_len = len,
+                                                   .target = ""};
+    }
+    missing[n++] = *file;
+    return n;
+}
+
+/* Has to go for the sake of `path`: it is that, or below it, or takes the place of a directory. */
+static bool is_in_the_way(const struct manifest_entry *entry, const char *path, bool is_added)
+{
+    size_t len = strlen(path);
+    if (entry->path_len >= len)
+        return memcmp(entry->path, path, len) == 0 &&
+               (entry->path_len == len || entry->path[len] == '/');
+    return is_added && entry->type != MANIFEST_DIR && path[entry->path_len] == '/' &&
+           memcmp(entry->path, path, entry->path_len) == 0;
+}
+
+void manifest_amend(const struct manifest *m, const char *path, const struct manifest_entry *file,
+                    struct buf *out)
+{
+    struct manifest_entry added[MANIFEST_DEPTH_MAX + 1];
+    size_t n_added = file != NULL ? list_missing(m, file, added) : 0, next = 0, n = 0;
+    manifest_begin(out);
+    for (size_t i = 0; i <= m->n_entries; i++) {
+        const struct manifest_entry *entry = i < m->n_entries ? &m->entries[i] : NULL;
+        bool is_here =
+            entry == NULL || (n_added > 0 && manifest_order(entry->path, entry->path_len,
+                                                            added[0].path, added[0].path_len) >= 0);
+        for (; is_here && next < n_added; n++)
+            manifest_append(out, &added[next++]);
+        if (entry == NULL || is_in_the_way(entry, path, file != NULL))
+            continue;
+        manifest_append(out, entry);
+        n++;
+    }
+    manifest_end(out, n);
+}
+
 /* ---- comparing --------------------------------------------------------------------------------
  */
 

@@ -20,6 +20,7 @@ enum {
     MANIFEST_DEPTH_MAX = 64, /* directories below each other */
     MANIFEST_ENTRIES_MAX = 256 * 1024,
     MANIFEST_BYTES_MAX = 128 << 20,
+    MANIFEST_DIR_MODE = 0755, /* of directories that manifest_amend adds */
 };
 
 enum manifest_type {
@@ -70,6 +71,12 @@ size_t manifest_after(const struct manifest *m, size_t at);
 
 /* Negative, 0 or positive, as `a` comes before, is or comes after `b`. */
 int manifest_order(const char *a, size_t a_len, const char *b, size_t b_len);
+
+/* The same workspace with the entry `file` at `path`, in directories that are added where they are
+ * missing and in place of what is there or in the way; or, if `file` is NULL, without that name and
+ * what lies below it. The new manifest goes to `out`. */
+void manifest_amend(const struct manifest *m, const char *path, const struct manifest_entry *file,
+                    struct buf *out);
 
 /* ---- comparing --------------------------------------------------------------------------------
  */

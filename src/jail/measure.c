@@ -188,6 +188,13 @@ static uint64_t sum_nameless(int proc, dev_t device, look_fn look)
     return bytes;
 }
 
+struct measure measure_named(int workspace, uint64_t entry_cost)
+{
+    struct walk walk = {.entry_cost = entry_cost};
+    walk_dir(workspace, ".", 0, &walk);
+    return walk.m;
+}
+
 struct measure measure_workspace(int workspace, int proc, uint64_t entry_cost,
                                  struct measure_mapped *mapped)
 {

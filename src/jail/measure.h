@@ -19,6 +19,8 @@ struct measure_mapped {
     uint64_t next_ms;
 };
 
+/* Of what has a name alone, and `workspace` is a descriptor of the directory. */
+struct measure measure_named(int workspace, uint64_t entry_cost);
 /* `workspace` and `proc` are descriptors of the directory and of the jail's /proc. Each entry
  * counts at least `entry_cost` bytes. */
 struct measure measure_workspace(int workspace, int proc, uint64_t entry_cost,

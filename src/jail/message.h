@@ -20,6 +20,7 @@ enum request_type {
     REQUEST_DESTROY, /* number: the workspace is kept or not */
     REQUEST_RECORD,  /* head: the ticket; workspace, manifest: the base or "", budget */
     REQUEST_RESTORE, /* head: the ticket; workspace, manifest */
+    REQUEST_FILE,    /* head: the ticket; workspace; a struct warden_file_order follows */
     REQUEST_ADOPT,   /* head; number: its kind; one descriptor: its channel */
     REQUEST_CLEAR,   /* head, since */
     REQUEST_MEASURE, /* head */
@@ -116,7 +117,7 @@ struct keeper_word {
 };
 
 /* Warden to archivist. */
-enum archivist_order_type { ARCHIVIST_RECORD, ARCHIVIST_RESTORE, ARCHIVIST_FORGET };
+enum archivist_order_type { ARCHIVIST_RECORD, ARCHIVIST_RESTORE, ARCHIVIST_FILE, ARCHIVIST_FORGET };
 
 struct archivist_order {
     enum archivist_order_type type;
@@ -124,6 +125,7 @@ struct archivist_order {
     char workspace[WORKSPACE_NAME_MAX];
     char manifest[BLOB_HEX_SIZE]; /* RECORD: the base or ""; RESTORE: "" for none */
     struct archive_budget budget;
+    struct warden_file_order file;
 };
 
 /* Archivist to warden; the JSON follows in the same message. */

@@ -67,7 +67,9 @@ void relay_init(struct relay *r, int workspaces, int store, relay_tell tell)
 
 static enum warden_event_type event_of(enum archivist_order_type type)
 {
-    return type == ARCHIVIST_RECORD ? WARDEN_RECORDED : WARDEN_RESTORED;
+    return type == ARCHIVIST_RECORD ? WARDEN_RECORDED
+           : type == ARCHIVIST_FILE ? WARDEN_FILED
+                                    : WARDEN_RESTORED;
 }
 
 static void tell_failed(struct relay *r, enum archivist_order_type type, uint64_t ticket,
@@ -79,6 +81,11 @@ static void tell_failed(struct relay *r, enum archivist_order_type type, uint64_
                  "{\"manifest\":null,\"files\":0,\"bytes\":0,\"new_bytes\":0,\"skipped\":0,"
                  "\"torn\":false,\"over_budget\":false,\"reason\":\"%s\"}",
                  why);
+    else if (type == ARCHIVIST_FILE)
+        snprintf(text, sizeof(text),
+                 "{\"code\":%d,\"message\":\"%s\",\"advice\":\"Try again.\",\"hash\":null,"
+                 "\"bytes\":0,\"created\":false,\"manifest\":null}",
+                 ERR_UNAVAILABLE, why);
     else
         snprintf(text, sizeof(text),
                  "{\"changed\":0,\"removed\":0,\"created\":0,\"errors\":[\"%s\"],"
@@ -168,15 +175,20 @@ static bool hand_on(struct relay *r, const struct archivist_order *order)
     return sent >= 0;
 }
 
-void relay_order(struct relay *r, const struct request *request)
+void relay_order(struct relay *r, const struct request *request,
+                 const struct warden_file_order *file)
 {
     struct archivist_order order = {
-        .type = request->type == REQUEST_RECORD ? ARCHIVIST_RECORD : ARCHIVIST_RESTORE,
+        .type = file != NULL                      ? ARCHIVIST_FILE
+                : request->type == REQUEST_RECORD ? ARCHIVIST_RECORD
+                                                  : ARCHIVIST_RESTORE,
         .ticket = request->head,
         .budget = request->budget,
     };
     memcpy(order.workspace, request->workspace, sizeof(order.workspace));
     memcpy(order.manifest, request->manifest, sizeof(order.manifest));
+    if (file != NULL)
+        order.file = *file;
     if (r->n_waiting == WAITING_MAX) {
         tell_failed(r, order.type, order.ticket, "too many orders about files are waiting");
         return;

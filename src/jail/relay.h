@@ -17,7 +17,9 @@ struct relay {
 };
 
 void relay_init(struct relay *r, int workspaces, int store, relay_tell tell);
-void relay_order(struct relay *r, const struct request *request);
+/* `file`: of a REQUEST_FILE, else NULL. */
+void relay_order(struct relay *r, const struct request *request,
+                 const struct warden_file_order *file);
 void relay_forget(struct relay *r, const char *workspace); /* it is removed */
 /* When `sock` is readable. */
 void relay_read(struct relay *r);

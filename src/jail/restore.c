@@ -394,7 +394,7 @@ static void restore_dir(struct restore *r, int dir, const struct manifest_entry 
 }
 
 /* What a workspace begins as: nothing but itself. */
-static struct manifest *empty_manifest(const struct stat *top, struct blob_hash *ret_hash)
+struct manifest *archive_no_files(const struct stat *top, struct blob_hash *ret_hash)
 {
     _buf_ struct buf out = BUF_INIT(KIB);
     struct manifest_entry entry = {.type = MANIFEST_DIR,
@@ -427,7 +427,7 @@ void archive_restore(struct archive *a, int workspace, int store, const struct b
         return;
     }
     if (wanted == NULL) {
-        m = empty_manifest(&st, &hash);
+        m = archive_no_files(&st, &hash);
     } else if (manifest_load(store, wanted, &m, &e) < 0) {
         complain(&r, "%s", e.message);
         return;

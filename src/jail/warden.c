@@ -507,6 +507,18 @@ int warden_restore(struct warden *w, uint64_t ticket, const char *workspace, con
     return send_archive(w, &r, workspace, manifest, e);
 }
 
+int warden_file(struct warden *w, uint64_t ticket, const char *workspace,
+                const struct warden_file_order *order, struct err *e)
+{
+    struct {
+        struct request request;
+        struct warden_file_order order;
+    } message = {.request = {.type = REQUEST_FILE, .head = ticket}, .order = *order};
+    if (name_workspace(&message.request, workspace, e) < 0)
+        return -1;
+    return send_bytes(w, &message, sizeof(message), -1, e);
+}
+
 int warden_remove_workspace(struct warden *w, const char *name, struct err *e)
 {
     struct request r = {.type = REQUEST_REMOVE};

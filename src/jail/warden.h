@@ -36,6 +36,7 @@ enum warden_event_type {
     WARDEN_GONE,          /* jail: destroyed; processes, cgroup and workspace are gone */
     WARDEN_RECORDED,      /* head: the ticket; text: JSON, see warden_record */
     WARDEN_RESTORED,      /* head: the ticket; text: JSON, see warden_restore */
+    WARDEN_FILED,         /* head: the ticket; text: JSON, see warden_file */
     WARDEN_LOST,          /* text: the warden itself ended, and with it all jails and zygotes. Comes
                              a second time, with is_final, if there will be no other */
     WARDEN_BACK,          /* text: there is a new one, which knows of nothing yet */
@@ -170,3 +171,23 @@ int warden_record(struct warden *w, uint64_t ticket, const char *workspace, cons
  * restored. */
 int warden_restore(struct warden *w, uint64_t ticket, const char *workspace, const char *manifest,
                    struct err *e);
+
+enum warden_file_action { WARDEN_FILE_PUT, WARDEN_FILE_GET, WARDEN_FILE_DELETE };
+enum { WARDEN_PATH_SIZE = 1025 }; /* of a file's path in its workspace, with the NUL */
+
+struct warden_file_order {
+    enum warden_file_action action;
+    char path[WARDEN_PATH_SIZE];
+    char blob[2 * 32 + 1]; /* PUT: the file's bytes, which are in the store, by their hash */
+    bool amends; /* PUT, DELETE: `base`, a manifest or "" for no files, is to be amended */
+    char base[2 * 32 + 1];
+    uint64_t max_bytes; /* PUT: that all files may take; GET: that this one may have */
+};
+
+/* One file of a workspace, which has to exist, among the orders above. A put file is there as a
+ * whole or not at all, and belongs to the jail's user. The answer:
+ *   {"code":n,"message":"..","advice":"..","hash":hex|null,"bytes":n,"created":bool,
+ *    "manifest":hex|null}
+ * code: an enum err_code; hash and bytes: of the file; manifest: the base with this change. */
+int warden_file(struct warden *w, uint64_t ticket, const char *workspace,
+                const struct warden_file_order *order, struct err *e);

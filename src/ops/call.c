@@ -3,6 +3,8 @@
 #include "store/store.h"
 #include "wire/json.h"
 
+#include <strings.h>
+
 enum { PAGE_DEFAULT = 100 };
 
 const char *call_text(const struct call *call, const char *name, const char *fallback)
@@ -61,6 +63,36 @@ void call_send_file(struct call *call, const struct call_file *file)
 {
     call->on_gone = NULL;
     call->sink->send_file(call, file);
+}
+
+/* What a browser or a client may want to know; everything else is bytes. */
+const char *call_type_of_file(const char *name)
+{
+    static const struct {
+        const char *suffix, *type;
+    } types[] = {
+        {".csv", "text/csv; charset=utf-8"},
+        {".gif", "image/gif"},
+        {".html", "text/html; charset=utf-8"},
+        {".jpeg", "image/jpeg"},
+        {".jpg", "image/jpeg"},
+        {".json", "application/json"},
+        {".md", "text/markdown; charset=utf-8"},
+        {".mp3", "audio/mpeg"},
+        {".mp4", "video/mp4"},
+        {".pdf", "application/pdf"},
+        {".png", "image/png"},
+        {".svg", "image/svg+xml"},
+        {".txt", "text/plain; charset=utf-8"},
+        {".wav", "audio/wav"},
+        {".xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
+        {".zip", "application/zip"},
+    };
+    const char *suffix = strrchr(name, '.');
+    for (size_t i = 0; suffix != NULL && i < ARRAY_LEN(types); i++)
+        if (strcasecmp(suffix, types[i].suffix) == 0)
+            return types[i].type;
+    return "application/octet-stream";
 }
 
 struct store *call_store(struct call *call)

@@ -4,7 +4,6 @@
 #include "store/store.h"
 
 #include <errno.h>
-#include <strings.h>
 
 static const struct op_param params[] = {
     {.name = "token",
@@ -23,36 +22,6 @@ static const struct op_param params[] = {
      .doc = "Its name; whatever it says, the token decides."},
     {0},
 };
-
-/* What a browser or a client may want to know; everything else is bytes. */
-static const char *type_of(const char *name)
-{
-    static const struct {
-        const char *suffix, *type;
-    } types[] = {
-        {".csv", "text/csv; charset=utf-8"},
-        {".gif", "image/gif"},
-        {".html", "text/html; charset=utf-8"},
-        {".jpeg", "image/jpeg"},
-        {".jpg", "image/jpeg"},
-        {".json", "application/json"},
-        {".md", "text/markdown; charset=utf-8"},
-        {".mp3", "audio/mpeg"},
-        {".mp4", "video/mp4"},
-        {".pdf", "application/pdf"},
-        {".png", "image/png"},
-        {".svg", "image/svg+xml"},
-        {".txt", "text/plain; charset=utf-8"},
-        {".wav", "audio/wav"},
-        {".xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
-        {".zip", "application/zip"},
-    };
-    const char *suffix = strrchr(name, '.');
-    for (size_t i = 0; suffix != NULL && i < ARRAY_LEN(types); i++)
-        if (strcasecmp(suffix, types[i].suffix) == 0)
-            return types[i].type;
-    return "application/octet-stream";
-}
 
 static void refuse(struct call *call)
 {
@@ -80,7 +49,7 @@ static void on_shared(void *context, const struct store_shared *file, const stru
     call_send_file(call, &(struct call_file){.fd = fd,
                                              .bytes = file->bytes,
                                              .name = arena_strdup(&call->arena, file->name),
-                                             .type = type_of(file->name)});
+                                             .type = call_type_of_file(file->name)});
 }
 
 static void run(struct call *call)

@@ -47,6 +47,8 @@ enum op_flags {
     OP_PLANS = 1 << 4,        /* enters or leaves plan mode, and so is possible in it */
     OP_LARGE = 1 << 5,        /* its arguments may be large: a state, a notebook */
     OP_ONLY_STREAMS = 1 << 6, /* with OP_STREAMS: it has nothing but events to offer */
+    OP_TAKES_BYTES = 1 << 7,  /* the body is no JSON: it is call.body, whatever it holds */
+    OP_HAS_TAIL = 1 << 8,     /* the last parameter of its path is all that follows, with slashes */
 };
 
 struct call;
@@ -98,6 +100,7 @@ struct call {
     const char *known_tags; /* what the client has already, as If-None-Match tells it; NULL: none */
     struct arena arena;     /* lives as long as the call */
     json_t *args;           /* path, query and body in one checked object */
+    const struct buf *body; /* OP_TAKES_BYTES: as long as the call; else NULL */
     bool wants_stream;
     const struct call_sink *sink;
     void (*on_gone)(struct call *call);    /* set by the operation: the client went away */

@@ -50,6 +50,9 @@ extern const struct op op_notebook_reference;
 extern const struct op op_session_declarations;
 extern const struct op op_session_delete;
 extern const struct op op_session_exec;
+extern const struct op op_session_file_delete;
+extern const struct op op_session_file_get;
+extern const struct op op_session_file_put;
 extern const struct op op_session_get;
 extern const struct op op_session_input;
 extern const struct op op_session_interrupt;
@@ -70,6 +73,7 @@ struct session *call_session(struct call *call);
 void call_reply(struct call *call, int http_status, const struct buf *json);
 void call_fail(struct call *call, const struct err *e);
 void call_send_file(struct call *call, const struct call_file *file);
+const char *call_type_of_file(const char *name); /* of its content, by its suffix */
 
 #define CALL_REPLY_MAX (128 * MIB) /* the largest budget, escaped */
 

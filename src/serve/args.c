@@ -1,5 +1,6 @@
 #include "serve/args.h"
 
+#include "wire/http1.h"
 #include "wire/json.h"
 
 #include <errno.h>
@@ -59,14 +60,30 @@ static json_t *typed_value(const struct op_param *param, const char *text)
     return json_string(text);
 }
 
+/* All segments from this one on, as they were before they were cut. */
+static void add_tail(const char *name, const struct target *target, size_t from, json_t *args)
+{
+    _buf_ struct buf tail = BUF_INIT(HTTP1_TARGET_MAX);
+    for (size_t i = from; i < target->n_segments; i++) {
+        if (i > from)
+            buf_append_char(&tail, '/');
+        buf_append_str(&tail, target->segments[i]);
+    }
+    json_object_set_new(args, name, json_string(buf_str(&tail)));
+}
+
 static void add_path(const struct route *route, const struct target *target, json_t *args)
 {
+    bool has_tail = route->op->flags & OP_HAS_TAIL;
     for (size_t i = 0; i < route->n_segments; i++) {
         if (!route->segments[i].is_param)
             continue;
         const char *name = route->segments[i].text;
-        json_object_set_new(args, name,
-                            typed_value(find_param(route->op, name), target->segments[i]));
+        if (has_tail && i == route->n_segments - 1)
+            add_tail(name, target, i, args);
+        else
+            json_object_set_new(args, name,
+                                typed_value(find_param(route->op, name), target->segments[i]));
     }
 }
 
@@ -86,7 +103,7 @@ int args_build(const struct route *route, const struct target *target, const str
                json_t **ret_args, struct err *e)
 {
     _json_ json_t *args = NULL;
-    if (body->len == 0)
+    if (body->len == 0 || route->op->flags & OP_TAKES_BYTES)
         args = json_object();
     else if (json_read_object(body->data, body->len, &args, e) < 0)
         return -1;

@@ -68,6 +68,7 @@ static void call(struct conn *c, json_t *args)
     c->call.boxes = c->server->config.boxes;
     c->call.known_tags = http1_header(&c->http, "if-none-match", NULL);
     c->call.args = args;
+    c->call.body = c->route->op->flags & OP_TAKES_BYTES ? &c->http.body : NULL;
     c->call.wants_stream = rest_wants_stream(c->route->op, &c->http) && !c->is_head_only;
     c->call.sink = &rest_sink;
     c->call.on_gone = NULL;
@@ -133,7 +134,8 @@ static void run(struct conn *c)
 {
     struct err e;
     json_t *args;
-    if (c->http.body.len > LONG_BODY)
+    bool is_bytes = c->route->op->flags & OP_TAKES_BYTES;
+    if (c->http.body.len > LONG_BODY && !is_bytes)
         run_later(c);
     else if (args_build(c->route, &c->target, &c->http.body, &args, &e) < 0)
         conn_refuse(c, err_http_status(e.code), &e, NULL, false);

@@ -50,9 +50,10 @@ void route_table_free(struct route_table *t)
 
 static bool matches(const struct route *r, const struct target *target)
 {
-    if (r->n_segments != target->n_segments)
+    bool has_tail = r->op->flags & OP_HAS_TAIL && target->n_segments > r->n_segments;
+    if (r->n_segments != target->n_segments && !has_tail)
         return false;
-    for (size_t i = 0; i < r->n_segments; i++) {
+    for (size_t i = 0; i < r->n_segments - has_tail; i++) {
         const char *given = target->segments[i];
         if (r->segments[i].is_param ? given[0] == '\0' : strcmp(r->segments[i].text, given) != 0)
             return false;

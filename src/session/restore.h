@@ -81,6 +81,8 @@ void restore_abandon_for(struct session *session, const char *why);
 void restore_drop(struct session *session);
 /* A checkpoint fell asleep, or was lost, or its files are known. */
 void restore_on_checkpoint(struct session *session);
+/* A caller's change of a file is done, or will not be. */
+void restore_on_files(struct session *session);
 /* The session's new interpreter. */
 void restore_on_ready(struct session *session, const json_t *notes);
 void restore_on_set(struct session *session);

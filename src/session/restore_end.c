@@ -2,6 +2,7 @@
  * back. */
 #include "session/engine_state.h"
 #include "session/exec.h"
+#include "session/files.h"
 #include "session/recorder.h"
 #include "session/restore_parts.h"
 #include "session/saving.h"
@@ -125,6 +126,7 @@ void restore_finish(struct session *session)
     tell(session, restore);
     session->restore = restore;
     restore_drop(session);
+    files_begin_next(session);
     exec_begin_next(session);
 }
 

@@ -30,6 +30,7 @@ struct restore {
     char files[STORE_HASH_SIZE]; /* the manifest that goes with it; "": none */
     bool keeps_files;            /* /workspace stays as it is */
     bool has_files;              /* /workspace was seen to */
+    bool awaits_order;           /* a caller's change of a file has to be done first */
     json_t *loaded;
     struct restore_report report;
     const struct restore_listener *listener; /* NULL: nobody waits */

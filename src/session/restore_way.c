@@ -2,6 +2,7 @@
 #include "jail/warden.h"
 #include "runtime/pool.h"
 #include "session/engine_state.h"
+#include "session/files.h"
 #include "session/restore_parts.h"
 #include "session/setup.h"
 #include "session/tickets.h"
@@ -174,12 +175,10 @@ static const char *wanted_files(const struct session *session)
                  "other sessions share the sandbox and its files");
         return NULL;
     }
-    if (target == NULL)
-        return ""; /* it began with no files */
-    if (target->manifest[0] != '\0')
-        return target->manifest;
-    memcpy(report->files_reason, target->files_reason, sizeof(report->files_reason));
-    return NULL;
+    const char *manifest = timeline_files_at(session, target);
+    if (manifest == NULL)
+        memcpy(report->files_reason, target->files_reason, sizeof(report->files_reason));
+    return manifest;
 }
 
 static void restore_files(struct session *session)
@@ -187,6 +186,11 @@ static void restore_files(struct session *session)
     struct err e;
     struct restore *restore = session->restore;
     struct restore_report *report = &restore->report;
+    restore->awaits_order = files_are_changing(session);
+    if (restore->awaits_order) {
+        restore_take_step(session, STEP_FILES);
+        return; /* what is put now belongs to what is restored */
+    }
     const char *manifest = restore->keeps_files ? NULL : wanted_files(session);
     if (manifest == NULL) {
         report->files = restore->keeps_files ? RESTORED_FILES_SAME : RESTORED_FILES_UNKNOWN;
@@ -205,6 +209,12 @@ static void restore_files(struct session *session)
     snprintf(report->files_reason, sizeof(report->files_reason), "%.190s", e.message);
     report->files = RESTORED_FILES_UNKNOWN;
     go_on(session);
+}
+
+void restore_on_files(struct session *session)
+{
+    if (session->restore != NULL && session->restore->awaits_order)
+        restore_files(session);
 }
 
 void restore_on_ready(struct session *session, const json_t *notes)

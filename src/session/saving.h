@@ -43,11 +43,13 @@ struct saving {
     bool has_row;                /* the store knows the session */
     char files[STORE_HASH_SIZE]; /* the manifest that is safe; "": none */
     char trouble[256];           /* why the last one failed; "": it did not */
+    bool has_new_files;          /* callers changed files since the last save began */
     bool has_news;               /* cells ended since the store was told of the session */
 
     /* The one under way. */
     bool is_under_way;
     uint64_t next_through, next_checkpoint;
+    bool next_new_files; /* it brings files that callers changed */
     char next_files[STORE_HASH_SIZE];
     char next_files_reason[200]; /* why there are none; "": there are */
     uint64_t number;             /* of the saver; 0: the interpreter itself saves */
@@ -67,6 +69,8 @@ bool saving_is_on(const struct session *session);
 
 /* A cell has ended; `exec` may wait for its answer to be safe, and then is held. */
 void saving_add_cell(struct session *session, const struct exec *exec);
+/* A caller changed a file. */
+void saving_add_file(struct session *session);
 /* Tells the store of the session, if it has to. */
 void saving_put_row(struct session *session);
 /* A checkpoint is complete, or the session rests: a save that waited for that begins. */

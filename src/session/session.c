@@ -7,6 +7,7 @@
 #include "session/branch.h"
 #include "session/declared.h"
 #include "session/engine_state.h"
+#include "session/files.h"
 #include "session/input.h"
 #include "session/lifespan.h"
 #include "session/manifest.h"
@@ -178,6 +179,7 @@ void session_die(struct session *session)
     exec_end_all(session);
     manifest_end_all(session);
     declared_end_all(session);
+    files_end_all(session);
     restore_abandon(session);
     restore_end_left(session);
     branch_forget(session);
@@ -463,6 +465,7 @@ static void init_lists(struct session *session)
     list_init(&session->kept);
     list_init(&session->held);
     list_init(&session->names_waits);
+    list_init(&session->file_orders);
     list_init(&session->declared_waits);
     list_init(&session->branchings);
 }

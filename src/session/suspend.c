@@ -7,6 +7,7 @@
 #include "session/branch.h"
 #include "session/engine_state.h"
 #include "session/exec.h"
+#include "session/files.h"
 #include "session/lifespan.h"
 #include "session/manifest.h"
 #include "session/restore.h"
@@ -40,6 +41,7 @@ static void suspend(struct session *session)
     session->wants_rest = false;
     session->suspended_at_ms = clock_wall_ms();
     restore_end_left(session);
+    files_end_all(session);
     timeline_forget(session);
     json_decref(take_ptr(session->names));
     pool_release(engine->pool, take_ptr(session->head));
@@ -96,7 +98,8 @@ static bool is_resting(const struct session *session)
 {
     return session->state == SESSION_IDLE && session->restore == NULL && session->n_queued == 0 &&
            list_is_empty(&session->held) && list_is_empty(&session->names_waits) &&
-           list_is_empty(&session->declared_waits) && session->trial.id == 0;
+           list_is_empty(&session->declared_waits) && list_is_empty(&session->file_orders) &&
+           session->trial.id == 0;
 }
 
 void suspend_if_wanted(struct session *session)

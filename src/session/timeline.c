@@ -7,6 +7,7 @@
 #include "session/branch.h"
 #include "session/engine_state.h"
 #include "session/exec.h"
+#include "session/files.h"
 #include "session/restore.h"
 #include "session/saving.h"
 #include "session/tickets.h"
@@ -96,6 +97,19 @@ static void hold_files(struct session *session, char held[TIMELINE_HASH_SIZE], c
     snprintf(held, TIMELINE_HASH_SIZE, "%s", manifest);
 }
 
+const char *timeline_files_at(const struct session *session, const struct checkpoint *checkpoint)
+{
+    if (checkpoint == NULL)
+        return session->timeline.begun;
+    return checkpoint->manifest[0] != '\0' ? checkpoint->manifest : NULL;
+}
+
+void timeline_amend(struct session *session, struct checkpoint *checkpoint, const char *manifest)
+{
+    hold_files(session, checkpoint != NULL ? checkpoint->manifest : session->timeline.begun,
+               manifest);
+}
+
 static void free_checkpoint(struct checkpoint *checkpoint)
 {
     struct session *session = checkpoint->session;
@@ -137,6 +151,7 @@ void timeline_free(struct session *session)
     while (!list_is_empty(&timeline->checkpoints))
         free_checkpoint(CONTAINER_OF(list_first(&timeline->checkpoints), struct checkpoint, node));
     hold_files(session, timeline->base, "");
+    hold_files(session, timeline->begun, "");
     timeline->current = NULL;
     timeline_cells_free(&timeline->since);
     free(take_ptr(timeline->redo));
@@ -276,6 +291,7 @@ static void has_moved(struct session *session)
     saving_on_rest(session);
     trial_on_checkpoint(session);
     branch_on_checkpoint(session);
+    files_begin_next(session);
 }
 
 static void on_recorded(void *context, const struct warden_event *event)
@@ -503,6 +519,7 @@ void timeline_on_forked(struct session *session, const struct head_fork *fork)
         return;
     session->timeline.cannot_fork = true;
     remove_checkpoint(checkpoint);
+    files_begin_next(session);
 }
 
 static struct checkpoint *add_checkpoint(struct session *session)

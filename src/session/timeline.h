@@ -74,8 +74,9 @@ struct timeline {
     struct timeline_cells since; /* cells that ran after it */
     uint64_t *redo;              /* what was left by undoing, the last one last */
     size_t n_redo;
-    char base[TIMELINE_HASH_SIZE]; /* the last manifest of /workspace that was recorded or restored
-                                    */
+    char begun[TIMELINE_HASH_SIZE]; /* the manifest of /workspace at the beginning; "": no files */
+    char base[TIMELINE_HASH_SIZE];  /* the last manifest of /workspace that was recorded or restored
+                                     */
     struct loop_timer *patience; /* a cell waits for the files to be recorded; NULL: none did yet */
     struct list censuses;        /* of struct timeline_census, that wait */
 };
@@ -105,6 +106,10 @@ struct checkpoint *timeline_find(const struct session *session, uint64_t id);
 struct checkpoint *timeline_wakeable(struct checkpoint *from);
 /* The session goes on from there; the cells since are forgotten. NULL: from the beginning. */
 void timeline_go_to(struct session *session, struct checkpoint *checkpoint);
+/* What /workspace was at this checkpoint, or at the beginning (NULL); NULL: that is not known. */
+const char *timeline_files_at(const struct session *session, const struct checkpoint *checkpoint);
+/* A caller changed a file: what the session would go back to is this manifest from now on. */
+void timeline_amend(struct session *session, struct checkpoint *checkpoint, const char *manifest);
 /* The numbers of all cells that lie between `from`, with those that came after it in the present
  * line, and `to`. The caller frees them. */
 struct timeline_cells timeline_undone(const struct session *session, const struct checkpoint *to);

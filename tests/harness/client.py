@@ -5,7 +5,7 @@ import json
 import socket
 import textwrap
 import threading
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 
 class Result(dict):
@@ -194,6 +194,16 @@ class Session:
 
     def output(self, **query):
         return self.client.call("GET", f"{self.path}/output?{urlencode(query)}")
+
+    def put(self, path, content):
+        """Puts a file into the workspace, and returns the Reply."""
+        return self.client.request("PUT", f"{self.path}/files/{quote(path)}", content)
+
+    def get(self, path):
+        return self.client.request("GET", f"{self.path}/files/{quote(path)}")
+
+    def delete(self, path):
+        return self.client.request("DELETE", f"{self.path}/files/{quote(path)}")
 
     def kill(self):
         return self.client.call("DELETE", self.path)

@@ -288,6 +288,16 @@ int warden_record(struct warden *w, uint64_t ticket, const char *workspace, cons
     return 0;
 }
 
+int warden_file(struct warden *w, uint64_t ticket, const char *workspace,
+                const struct warden_file_order *order, struct err *e)
+{
+    (void)w;
+    (void)ticket;
+    (void)workspace;
+    (void)order;
+    return err_set(e, ERR_UNAVAILABLE, "this warden keeps no files");
+}
+
 int warden_restore(struct warden *w, uint64_t ticket, const char *workspace, const char *manifest,
                    struct err *e)
 {

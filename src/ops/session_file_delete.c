@@ -1,0 +1,27 @@
+#include "ops/session_file_call.h"
+
+static const struct op_param params[] = {OP_PARAM_SESSION, OP_PARAM_FILE_PATH, {0}};
+
+static void on_done(void *context, const struct file_result *result)
+{
+    struct call *call = context;
+    (void)result;
+    reply_deleted(call, "path", call_text(call, "path", ""), NULL);
+}
+
+static const struct file_listener listener = {.on_done = on_done, .on_failed = file_call_failed};
+
+static void run(struct call *call)
+{
+    file_call_order(call, WARDEN_FILE_DELETE, NULL, &listener);
+}
+
+const struct op op_session_file_delete = {
+    .name = "session.file_delete",
+    .method = "DELETE",
+    .path = "/v1/sessions/{session_id}/files/{path}",
+    .flags = OP_MUTATING | OP_HAS_TAIL,
+    .params = params,
+    .doc = "Deletes a file of the session's workspace; a link is deleted, not what it leads to.",
+    .run = run,
+};

@@ -1,0 +1,208 @@
+#include "session/files.h"
+
+#include "jail/archive.h"
+#include "runtime/pool.h"
+#include "session/engine_state.h"
+#include "session/exec.h"
+#include "session/restore.h"
+#include "session/saving.h"
+#include "session/tickets.h"
+#include "session/trial.h"
+#include "wire/json.h"
+
+struct file_order {
+    struct list node;
+    struct session *session;
+    struct warden_file_order what;
+    uint64_t ticket;                      /* 0: it waits */
+    uint64_t checkpoint;                  /* whose files are amended; 0: those of the beginning */
+    const struct file_listener *listener; /* NULL: nobody waits */
+    void *context;
+};
+
+static void order_free(struct file_order *order)
+{
+    if (order->ticket != 0)
+        tickets_forget(order->session->engine, order->ticket);
+    list_remove(&order->node);
+    free(order);
+}
+
+static void fail(struct file_order *order, const struct err *e)
+{
+    const struct file_listener *listener = order->listener;
+    void *context = order->context;
+    order_free(order);
+    if (listener != NULL)
+        listener->on_failed(context, e);
+}
+
+void file_leave(struct file_order *order)
+{
+    order->listener = NULL;
+}
+
+static struct file_order *first(struct session *session)
+{
+    struct list *node = list_first(&session->file_orders);
+    return node != NULL ? CONTAINER_OF(node, struct file_order, node) : NULL;
+}
+
+bool files_are_changing(struct session *session)
+{
+    const struct file_order *order = first(session);
+    return order != NULL && order->ticket != 0 && order->what.action != WARDEN_FILE_GET;
+}
+
+/* ---- one order ---------------------------------------------------------------------------------
+ */
+
+static int read_answer(const char *text, json_t **ret_answer, struct err *e)
+{
+    if (json_read_object(text, strlen(text), ret_answer, e) < 0)
+        return -1;
+    json_int_t code = json_integer_value(json_object_get(*ret_answer, "code"));
+    if (code == ERR_NONE)
+        return 0;
+    const char *message = json_string_value(json_object_get(*ret_answer, "message"));
+    const char *advice = json_string_value(json_object_get(*ret_answer, "advice"));
+    err_set(e, (enum err_code)code, "%s", message != NULL ? message : "");
+    return err_advise(e, "%s", advice != NULL ? advice : "");
+}
+
+/* The file is there, or gone: the session would go back to that, and is to be saved with it. */
+static void note_change(const struct file_order *order, const json_t *answer)
+{
+    struct session *session = order->session;
+    const char *manifest = json_string_value(json_object_get(answer, "manifest"));
+    struct checkpoint *checkpoint = timeline_find(session, order->checkpoint);
+    bool is_known = order->checkpoint == 0 || checkpoint != NULL;
+    if (manifest != NULL && strlen(manifest) == TIMELINE_HASH_SIZE - 1 && is_known)
+        timeline_amend(session, checkpoint, manifest);
+    if (order->what.action != WARDEN_FILE_GET)
+        saving_add_file(session);
+}
+
+static void tell(struct file_order *order, const json_t *answer)
+{
+    const struct file_listener *listener = order->listener;
+    void *context = order->context;
+    struct file_result result = {.bytes =
+                                     (uint64_t)json_integer_value(json_object_get(answer, "bytes")),
+                                 .is_new = json_is_true(json_object_get(answer, "created"))};
+    const char *hash = json_string_value(json_object_get(answer, "hash"));
+    snprintf(result.hash, sizeof(result.hash), "%s", hash != NULL ? hash : "");
+    order_free(order);
+    if (listener != NULL)
+        listener->on_done(context, &result);
+}
+
+static void on_filed(void *context, const struct warden_event *event)
+{
+    struct file_order *order = context;
+    struct session *session = order->session;
+    struct err e;
+    _json_ json_t *answer = NULL;
+    order->ticket = 0;
+    if (read_answer(event->text, &answer, &e) < 0) {
+        fail(order, &e);
+    } else {
+        note_change(order, answer);
+        tell(order, answer);
+    }
+    files_begin_next(session);
+    restore_on_files(session);
+}
+
+static void begin(struct file_order *order)
+{
+    struct err e;
+    struct session *session = order->session;
+    const struct checkpoint *current = session->timeline.current;
+    const char *base = timeline_files_at(session, current);
+    order->what.amends = base != NULL && order->what.action != WARDEN_FILE_GET;
+    if (base != NULL)
+        snprintf(order->what.base, sizeof(order->what.base), "%s", base);
+    order->checkpoint = current != NULL ? current->id : 0;
+    order->ticket = pool_new_number(session->engine->pool);
+    tickets_expect(session->engine, order->ticket, WARDEN_FILED, on_filed, order);
+    if (warden_file(session->engine->warden, order->ticket, session->room->name, &order->what, &e) <
+        0)
+        fail(order, &e);
+}
+
+/* The list of files that is to be amended must be known, and nothing may be on its way back. */
+static bool may_begin(const struct session *session)
+{
+    const struct checkpoint *current = session->timeline.current;
+    bool is_alive = session->state == SESSION_IDLE || session->state == SESSION_BUSY;
+    return is_alive && session->restore == NULL && (current == NULL || current->ticket == 0);
+}
+
+void files_begin_next(struct session *session)
+{
+    struct file_order *order;
+    while ((order = first(session)) != NULL && order->ticket == 0 && may_begin(session))
+        begin(order);
+}
+
+void files_end_all(struct session *session)
+{
+    struct err e;
+    struct file_order *order;
+    if (exec_refuse_if_dead(session, &e) == 0) {
+        err_set(&e, ERR_UNAVAILABLE, "the session was suspended meanwhile");
+        err_advise(&e, "Run a cell to bring it back, then try again.");
+    }
+    while ((order = first(session)) != NULL)
+        fail(order, &e);
+}
+
+/* ---- for callers -------------------------------------------------------------------------------
+ */
+
+static int refuse(const struct session *session, struct err *e)
+{
+    if (exec_refuse_if_dead(session, e) < 0 || trial_refuse_others(session, e) < 0)
+        return -1;
+    if (session->state == SESSION_SUSPENDED || session->state == SESSION_STARTING) {
+        err_set(e, ERR_CONFLICT, "the session is %s", session_state_name(session->state));
+        return err_advise(e, "Run a cell to bring it back, then try again.");
+    }
+    size_t n = 0;
+    LIST_EACH(&session->file_orders, node)
+    n++;
+    if (n < FILES_WAITING_MAX)
+        return 0;
+    err_set(e, ERR_LIMIT, "%d files of this session are being put or read", FILES_WAITING_MAX);
+    return err_advise(e, "Wait for one of them to be answered.");
+}
+
+static uint64_t max_bytes(const struct session *session, enum warden_file_action action)
+{
+    return action == WARDEN_FILE_GET ? FILES_GET_MAX : (uint64_t)session->limits.disk_mb * MIB;
+}
+
+int session_file(struct session *session, enum warden_file_action action, const char *path,
+                 const char *blob, const struct file_listener *listener, void *context,
+                 struct file_order **ret_order, struct err *e)
+{
+    session_touch(session);
+    if (archive_check_path(path, e) < 0 || refuse(session, e) < 0)
+        return -1;
+    struct file_order *order = mem_alloc(sizeof(*order));
+    *order =
+        (struct file_order){.session = session,
+                            .what = {.action = action, .max_bytes = max_bytes(session, action)},
+                            .listener = listener,
+                            .context = context};
+    snprintf(order->what.path, sizeof(order->what.path), "%s", path);
+    snprintf(order->what.blob, sizeof(order->what.blob), "%s", blob != NULL ? blob : "");
+    list_append(&session->file_orders, &order->node);
+    files_begin_next(session);
+    *ret_order = NULL;
+    LIST_EACH(&session->file_orders, node)
+    if (node == &order->node)
+        *ret_order = order;
+    return 0;
+}

@@ -1,0 +1,49 @@
+/* Files of /workspace that a caller puts, reads or deletes, while cells run or not. The archivist
+ * does it, as it restores files: the daemon opens nothing that a sandbox could have made.
+ *
+ * What a caller changes belongs to the newest checkpoint, as if it had been there before that was
+ * made: a crash and an undo of what runs afterwards keep it. Older checkpoints have what they had.
+ * So the list of files of that checkpoint is amended, by one order at a time; a restoration that
+ * begins meanwhile waits for it, and orders wait for a restoration. */
+#pragma once
+
+#include "base/list.h"
+#include "blob/blob.h"
+#include "jail/warden.h"
+
+struct file_order;
+struct session;
+
+enum {
+    FILES_WAITING_MAX = 16,    /* orders of a session */
+    FILES_GET_MAX = 512 << 20, /* bytes of a file that is read */
+    FILES_PUT_MAX = 128 << 20, /* of one that is put */
+};
+
+struct file_result {
+    char hash[BLOB_HEX_SIZE]; /* of its bytes, which are in the store */
+    uint64_t bytes;
+    bool is_new; /* put: there was none of this name */
+};
+
+struct file_listener {
+    void (*on_done)(void *context, const struct file_result *result);
+    void (*on_failed)(void *context, const struct err *e);
+};
+
+/* `blob`: what is put, by its hash; else NULL. `ret_order` is NULL if the listener has been told
+ * already. */
+int session_file(struct session *session, enum warden_file_action action, const char *path,
+                 const char *blob, const struct file_listener *listener, void *context,
+                 struct file_order **ret_order, struct err *e);
+/* The caller went away: what it wanted is done, and nobody is told. */
+void file_leave(struct file_order *order);
+
+/* ---- for the rest of the room ------------------------------------------------------------------
+ */
+
+bool files_are_changing(struct session *session); /* an order that does so is under way */
+/* A checkpoint is complete, or a restoration over: what waited for that goes on. */
+void files_begin_next(struct session *session);
+/* The session has no processes any more. */
+void files_end_all(struct session *session);
