@@ -1,5 +1,6 @@
 /* A plain program, its cells marked by "%%" comments as editors know them. What is no code is a
- * comment; so are IPython's commands in Python, which no other Python understands. */
+ * comment; so are IPython's commands in Python, which no other Python understands, and cells that
+ * were undone: what is run again shall do what was done, and no more. */
 #include "notebook/formats.h"
 #include "notebook/text.h"
 
@@ -157,7 +158,10 @@ static void put_cell(struct buf *out, const struct document *doc, const struct n
     if (out->len > 0)
         buf_append_char(out, '\n');
     buf_printf(out, "%s %%%%%s\n", comment, marks[cell->kind]);
-    if (cell->kind == CELL_CODE)
+    bool is_undone = cell->kind == CELL_CODE && cell->is_undone;
+    if (is_undone)
+        buf_printf(out, "%s undone, so it is a comment here\n", comment);
+    if (cell->kind == CELL_CODE && !is_undone)
         put_code(out, doc, cell->source, cell->source_len);
     else
         text_append_commented(out, prefix, cell->source, cell->source_len);

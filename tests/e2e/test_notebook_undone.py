@@ -107,6 +107,25 @@ def test_watchers_and_readers_are_told(story, daemon):
     assert [head.endswith("  undone") for head in heads] == [False, False, True]
 
 
+@pytest.mark.parametrize("runtime, cells", [
+    ("python", ["a = 1", "a = 2\n# %% no mark\n!ls", "b = 3"]),
+    ("bash", ["a=1", "a=2\n# %% no mark", "b=3"]),
+])
+def test_a_script_does_not_do_again_what_was_undone(spawn_runtime, runtime, cells):
+    story = Story(spawn_runtime(runtime, checkpoints="every"))
+    story.exec(*cells[:2])
+    story.post("undo")
+    story.exec(cells[2])
+    script = story.notebook.export("script").body.decode()
+    first, undone, last = script.split("# %%\n")[1:]
+    assert (first.strip(), last.strip()) == (cells[0], cells[2])
+    told, *lines = undone.strip().split("\n")
+    assert told == "# undone, so it is a comment here"
+    assert all(line.startswith("# ") for line in lines) and "a" in lines[0]
+    if runtime == "python":
+        exec(script + "assert (a, b) == (1, 3)", {})
+
+
 @pytest.mark.each_mode
 def test_what_was_not_saved_when_the_daemon_was_killed(launch):
     data = launch.new_data()
