@@ -18,7 +18,6 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from harness import daemon as daemons  # noqa: E402
-from harness import host  # noqa: E402
 from harness.notebooks import Notebook  # noqa: E402
 
 CONFIG = "default_profile: min\nnotebook:\n  max_cells: 20000\n"
@@ -120,30 +119,41 @@ def show(label, *columns):
     print(f"{label:<38}" + "".join(f"{column:>16}" for column in columns), flush=True)
 
 
+def show_cells(daemon, n):
+    cells = many_cells(daemon, n)
+    show(f"{n} cells", "first tenth", "last tenth")
+    for what, label in (("run", "run a cell"), ("add", "add one in the middle")):
+        show(f"{label}, median", ms(cells[what][0]), ms(cells[what][-1]))
+        cpu = cells[f"{what} cpu"]
+        show(f"{label}, daemon's cpu", ms(cpu[0]), ms(cpu[-1]))
+    show("daemon's memory", f"{cells['memory'][0]} kB", f"{cells['memory'][-1]} kB")
+    cells["notebook"].call("DELETE")
+
+
+def show_images(daemon, n):
+    images = many_images(daemon, n)
+    part = max(len(images["seconds"]) // 10, 1)
+    show(f"{n} images of 1 MB", "first tenth", "last tenth")
+    first, last = images["seconds"][:part], images["seconds"][-part:]
+    show("an image, median", ms(statistics.median(first)), ms(statistics.median(last)))
+    show("daemon's memory", f"{images['memory'][1]} kB", f"{images['memory'][-1]} kB")
+    show("largest answer of ten images", "", f"{images['largest']} bytes")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cells", type=int, default=10_000)
-    parser.add_argument("--images", type=int, default=1000)
+    parser.add_argument("--cells", type=int, default=10_000, help="0: none")
+    parser.add_argument("--images", type=int, default=1000, help="in tens; 0: none")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as top:
         daemon = daemons.Daemon(daemons.find_binary(), pathlib.Path(top) / "data", config=CONFIG)
-        host.eventually(daemon.is_running, 5)
-        cells = many_cells(daemon, options.cells)
-        show(f"{options.cells} cells", "first tenth", "last tenth")
-        for what, label in (("run", "run a cell"), ("add", "add one in the middle")):
-            show(f"{label}, median", ms(cells[what][0]), ms(cells[what][-1]))
-            cpu = cells[f"{what} cpu"]
-            show(f"{label}, daemon's cpu", ms(cpu[0]), ms(cpu[-1]))
-        show("daemon's memory", f"{cells['memory'][0]} kB", f"{cells['memory'][-1]} kB")
-        cells["notebook"].call("DELETE")
-        images = many_images(daemon, options.images)
-        part = max(len(images["seconds"]) // 10, 1)
-        show(f"{options.images} images of 1 MB", "first tenth", "last tenth")
-        first, last = images["seconds"][:part], images["seconds"][-part:]
-        show("an image, median", ms(statistics.median(first)), ms(statistics.median(last)))
-        show("daemon's memory", f"{images['memory'][1]} kB", f"{images['memory'][-1]} kB")
-        show("largest answer of ten images", "", f"{images['largest']} bytes")
-        daemon.stop()
+        try:
+            if options.cells > 0:
+                show_cells(daemon, options.cells)
+            if options.images > 0:
+                show_images(daemon, max(options.images, 10))
+        finally:
+            daemon.stop()
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@ soak_notebook.py."""
 
 import os
 import statistics
+import subprocess
+import sys
 
 import pytest
 import soak_kill
@@ -49,3 +51,12 @@ def test_images_are_kept_and_not_remembered(launch):
     if not daemon.is_sanitized:
         assert max(seen["memory"][2:]) - seen["memory"][1] < 24 * 1024, seen["memory"]
     daemon.stop()
+
+
+@pytest.mark.parametrize("cells, images", [("10", "0"), ("0", "1")])
+def test_a_soak_of_one_kind_ends_as_it_should(cella, cells, images):
+    command = [sys.executable, soak_notebook.__file__, "--cells", cells, "--images", images]
+    done = subprocess.run(command, env={**os.environ, "CELLA": str(cella)}, capture_output=True,
+                          text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert ("run a cell" in done.stdout, "an image" in done.stdout) == (cells != "0", images != "0")
