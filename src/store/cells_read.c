@@ -105,7 +105,8 @@ static void deliver_get(struct store_call *call, const struct err *e)
     ((store_cell_fn)call->fn)(call->context, e == NULL ? &get->cell : NULL, e);
 }
 
-static const struct call_type get_type = {.apply = apply_get, .deliver = deliver_get};
+static const struct call_type get_type = {
+    .apply = apply_get, .deliver = deliver_get, .is_read = true};
 
 struct store_call *store_get_cell(struct store *store, const char *notebook, const char *name,
                                   store_cell_fn fn, void *context)
@@ -132,6 +133,7 @@ static int read_rows(struct store *store, struct list_call *list, sqlite3_stmt *
 {
     size_t bytes = 0;
     int got = 0;
+    free(list->list);
     list->list = mem_alloc(MAX(list->limit, 1U) * sizeof(*list->list));
     while (list->n < list->limit && bytes < STORE_PAGE_BYTES &&
            (got = db_step(&store->db, s, e)) > 0) {
@@ -157,6 +159,7 @@ static int apply_page(struct store *store, struct store_call *call, struct err *
     if (notebook_find(store, call->scope, &book, e) < 0)
         return -1;
     list->count = book.n_cells;
+    list->n = 0;
     if (list->offset >= book.n_cells || list->limit == 0)
         return 0;
     if (cell_place(store, &book, list->offset, &place, e) < 0)
@@ -195,6 +198,7 @@ static int apply_list(struct store *store, struct store_call *call, struct err *
     struct list_call *list = CONTAINER_OF(call, struct list_call, call);
     struct notebook_at book;
     struct err missing;
+    list->n = list->count = 0;
     if (notebook_find(store, call->scope, &book, &missing) < 0) {
         *e = missing;
         return store->db.is_broken ? -1 : 0;
@@ -222,9 +226,9 @@ static void release_list(struct store_call *call)
 }
 
 static const struct call_type page_type = {
-    .apply = apply_page, .deliver = deliver_list, .release = release_list};
+    .apply = apply_page, .deliver = deliver_list, .release = release_list, .is_read = true};
 static const struct call_type list_type = {
-    .apply = apply_list, .deliver = deliver_list, .release = release_list};
+    .apply = apply_list, .deliver = deliver_list, .release = release_list, .is_read = true};
 
 static struct store_call *ask(struct store *store, const struct call_type *type,
                               const char *notebook, const struct list_call *what, store_cells_fn fn,

@@ -320,7 +320,8 @@ static void deliver_get(struct store_call *call, const struct err *e)
     ((store_image_fn)call->fn)(call->context, e == NULL ? &get->image : NULL, e);
 }
 
-static const struct call_type get_type = {.apply = apply_get, .deliver = deliver_get};
+static const struct call_type get_type = {
+    .apply = apply_get, .deliver = deliver_get, .is_read = true};
 
 struct store_call *store_get_image(struct store *store, const char *notebook, const char *cell,
                                    uint64_t n, store_image_fn fn, void *context)

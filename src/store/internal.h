@@ -63,6 +63,7 @@ struct call_type {
     void (*deliver)(struct store_call *call, const struct err *e);
     void (*release)(struct store_call *call); /* what the call owns besides its memory; or NULL */
     bool is_write;
+    bool is_read;    /* nothing but rows, also twice: it is answered although the disk refuses */
     bool needs_disk; /* it is delivered only when everything before it is on disk */
     bool ends_rows;  /* a row that comes after it must stay there */
     bool is_told;    /* it is delivered although its caller gave no function */
@@ -84,6 +85,7 @@ struct store_call {
     bool is_awaited;   /* somebody waits for it: no lingering */
     bool is_forgotten; /* read and written on the loop alone */
     bool has_failed;
+    bool is_answered;   /* of a read: in spite of its group's failure */
     atomic_bool is_cut; /* of a job: stop at the next look */
     struct err error;
     void *fn; /* the caller's, cast back by type->deliver */

@@ -301,7 +301,8 @@ static void deliver_get(struct store_call *call, const struct err *e)
     ((store_notebook_fn)call->fn)(call->context, e == NULL ? &get->row : NULL, e);
 }
 
-static const struct call_type get_type = {.apply = apply_get, .deliver = deliver_get};
+static const struct call_type get_type = {
+    .apply = apply_get, .deliver = deliver_get, .is_read = true};
 
 struct store_call *store_get_notebook(struct store *store, const char *id, store_notebook_fn fn,
                                       void *context)
@@ -344,6 +345,7 @@ static int apply_list(struct store *store, struct store_call *call, struct err *
     sqlite3_stmt *s = db_statement(&store->db, list->user == NULL ? &all : &theirs, e);
     if (s == NULL || count_rows(store, list, e) < 0)
         return -1;
+    list->n = 0;
     list->list = arena_alloc(&call->memory, MAX(list->limit, 1U) * sizeof(*list->list));
     db_bind_number(s, 1, list->offset);
     db_bind_number(s, 2, list->limit);
@@ -364,7 +366,8 @@ static void deliver_list(struct store_call *call, const struct err *e)
                                    e);
 }
 
-static const struct call_type list_type = {.apply = apply_list, .deliver = deliver_list};
+static const struct call_type list_type = {
+    .apply = apply_list, .deliver = deliver_list, .is_read = true};
 
 struct store_call *store_list_notebooks(struct store *store, const char *user, uint64_t offset,
                                         uint32_t limit, store_notebooks_fn fn, void *context)

@@ -151,6 +151,42 @@ static int write_group(struct store *store, struct group *g, bool has_unsynced, 
 
 /* ---- after a group --------------------------------------------------------------------------- */
 
+static bool has_read(const struct group *g)
+{
+    LIST_EACH(&g->calls, it)
+    {
+        if (CONTAINER_OF(it, struct store_call, node)->type->is_read)
+            return true;
+    }
+    return false;
+}
+
+/* The disk refuses, and who only reads is answered all the same: with what is there and what waits
+ * to be written, in a transaction that stays in memory and is given up. What somebody waits for is
+ * no part of it: they are told that it failed. */
+static void answer_reads(struct store *store, struct group *g)
+{
+    struct err ignored;
+    if (!has_read(g))
+        return;
+    store->db.is_broken = false;
+    store->n_to_sync = 0;
+    int rc = db_exec(&store->db, "PRAGMA cache_spill=OFF; BEGIN", &ignored);
+    LIST_EACH(&g->calls, it)
+    {
+        struct store_call *call = CONTAINER_OF(it, struct store_call, node);
+        bool is_kept = call->type->is_write && call->fn == NULL;
+        if (rc < 0 || !(is_kept || call->type->is_read))
+            continue;
+        call->has_failed = call->type->apply(store, call, &call->error) < 0;
+        call->is_answered = call->type->is_read && !store->db.is_broken;
+        if (store->db.is_broken)
+            break;
+    }
+    sqlite3_exec(store->db.handle, "ROLLBACK", NULL, NULL, NULL);
+    sqlite3_exec(store->db.handle, "PRAGMA cache_spill=ON", NULL, NULL, NULL);
+}
+
 /* A queued row that is newer makes the one that failed superfluous. */
 static bool is_superseded(struct store *store, const struct store_call *call)
 {
@@ -177,8 +213,10 @@ static void put_back(struct store *store, struct group *g, const struct err *e)
     while (!list_is_empty(&g->calls)) {
         struct store_call *call = CONTAINER_OF(g->calls.prev, struct store_call, node);
         list_remove(&call->node);
-        call->has_failed = true;
-        call->error = *e;
+        if (!call->is_answered) {
+            call->has_failed = true;
+            call->error = *e;
+        }
         if (!call->type->is_write || call->fn != NULL || store->is_stopping ||
             is_superseded(store, call))
             list_append(told.next, &call->node);
@@ -266,6 +304,8 @@ static void run_group(struct store *store, struct clockwork *t)
     look_at(&g);
     pthread_mutex_lock(&store->db_lock);
     int rc = write_group(store, &g, t->sync_due_ms != 0, &e);
+    if (rc < 0)
+        answer_reads(store, &g);
     pthread_mutex_unlock(&store->db_lock);
     pthread_mutex_lock(&store->lock);
     uint64_t now = clock_mono_ms();

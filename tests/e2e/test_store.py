@@ -9,8 +9,9 @@ import time
 import pytest
 
 from harness import host
-from harness.client import Session
+from harness.client import ApiError, Session
 from harness.daemon import StartFailed
+from harness.notebooks import Notebook, value_of
 
 MIN = "default_profile: min\n"
 
@@ -129,6 +130,31 @@ def test_a_full_disk_is_told_and_loses_nothing(launch):
         kill(daemon)
         daemon = launch(data=data, config=MIN)
         assert again(daemon, session).value("x, y[:4], z") == "(2, 'long', 3)"
+        daemon.stop()
+
+
+def test_notebooks_can_be_read_while_the_disk_is_full(launch):
+    with small_disk(launch) as (data, ballast):
+        daemon = launch(data=data, config=MIN)
+        session = daemon.client.spawn("min")
+        notebook = Notebook(daemon.client, session.id)
+        session.exec("'before'", durable=True)
+        fill(ballast)
+        session.exec("'long' * 100_000")
+        with pytest.raises(ApiError, match="is full"):
+            notebook.add("refused")
+        assert notebook.sources() == ["'before'", "'long' * 100_000"]
+        assert len(value_of(notebook.cell(-1))) == 400_002 and notebook.info().cell_count == 2
+        assert [n["notebook_id"] for n in daemon.client.call("GET", "/v1/notebooks").notebooks] == [
+            session.id]
+        assert b"'before'" in notebook.export("script").body
+        assert not daemon.client.call("GET", "/health/detailed").store["ok"]
+        ballast.unlink()
+        assert notebook.add("accepted")
+        kill(daemon)
+        daemon = launch(data=data, config=MIN)
+        notebook = Notebook(daemon.client, session.id)
+        assert notebook.sources() == ["'before'", "'long' * 100_000", "accepted"]
         daemon.stop()
 
 

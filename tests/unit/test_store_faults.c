@@ -234,6 +234,20 @@ static uint64_t count_cells(struct world *w)
     return w->has_failed ? UINT64_MAX : w->at.through;
 }
 
+static void on_cell(void *context, const struct store_cell *cell, const struct err *e)
+{
+    struct world *w = context;
+    world_note(w, e);
+    assert_true(cell != NULL || e->code == ERR_NOT_FOUND);
+}
+
+static bool has_cell(struct world *w, const char *id)
+{
+    store_get_cell(w->store, SESSION, id, on_cell, w);
+    world_wait(w);
+    return !w->has_failed;
+}
+
 static void on_changed(void *context, const struct store_cell *now, uint64_t n_cells,
                        int64_t last_place, const struct err *e)
 {
@@ -291,6 +305,10 @@ static void survive(struct world *w, void (*spoil)(struct world *w), void (*mend
     struct store_health health;
     store_health(w->store, &health);
     assert_true(health.is_failing && health.queued >= 1998);
+    /* Who reads is answered: with what is there and what waits, without what was refused. */
+    assert_int_equal(count_cells(w), 1999);
+    assert_false(has_cell(w, "told"));
+    assert_int_equal(count_cells(w), 1999);
     /* A new state with large bodies: the caller is told while it is read. */
     struct store_limits limits;
     _buf_ struct buf stream = BUF_INIT(8 * MIB);
