@@ -159,17 +159,45 @@ static int put_cell(struct import_call *i, struct err *e)
 
 static void go_on(struct book_call *call);
 
+/* A file has the size in which an image is to be shown, which need not be its own. */
+static void keep_shown_size(json_t *output, const json_t *size, uint32_t width, uint32_t height)
+{
+    char buffer[48];
+    const char *mime = output_image_mime(output, buffer);
+    json_t *w = json_object_get(size, "width"), *h = json_object_get(size, "height");
+    if (mime == NULL || (w == NULL && h == NULL) ||
+        (json_integer_value(w) == width && json_integer_value(h) == height))
+        return;
+    json_t *metadata = json_object_get(output, "metadata");
+    if (metadata == NULL) {
+        metadata = json_object();
+        json_object_set_new(output, "metadata", metadata);
+    }
+    json_t *own = json_object_get(metadata, mime);
+    if (json_is_object(own))
+        json_object_update(own, (json_t *)(uintptr_t)size);
+    else
+        json_object_set(metadata, mime, (json_t *)(uintptr_t)size);
+}
+
 static void describe(json_t *output, const char *data, size_t len)
 {
     enum image_format format;
     uint32_t width, height;
-    json_object_del(output, "width");
-    json_object_del(output, "height");
+    _json_ json_t *size = json_object();
+    static const char *const members[] = {"width", "height"};
+    for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+        json_t *value = json_object_get(output, members[i]);
+        if (value != NULL)
+            json_object_set(size, members[i], value);
+        json_object_del(output, members[i]);
+    }
     if (!image_probe_base64(data, len, &format, &width, &height))
         return;
     json_object_set_new(output, "format", json_string(image_format_name(format)));
     json_object_set_new(output, "width", json_integer(width));
     json_object_set_new(output, "height", json_integer(height));
+    keep_shown_size(output, size, width, height);
 }
 
 /* What is no base64 is nobody's image and stays as it is, unless that cost its cell all outputs. */

@@ -84,6 +84,7 @@ static json_t *make_reference(struct record *record, const json_t *shown, const 
     copy_member(output, shown, "text");
     copy_member(output, shown, "display_id");
     copy_member(output, shown, "mime");
+    copy_member(output, shown, "metadata");
     copy_member(output, shown, "late");
     return output;
 }

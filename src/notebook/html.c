@@ -211,9 +211,9 @@ static void put_frame(struct buf *out, const char *html, size_t len)
     buf_append_str(out, "\"></iframe>\n");
 }
 
-static void put_size(struct buf *out, const json_t *typed, const char *name)
+static void put_size(struct buf *out, const json_t *size, const char *name)
 {
-    const json_t *value = json_object_get(typed, name);
+    const json_t *value = json_object_get(size, name);
     if (json_is_integer(value) && json_integer_value(value) > 0)
         buf_printf(out, " %s=\"%lld\"", name, (long long)json_integer_value(value));
 }
@@ -240,8 +240,8 @@ static bool put_picture(struct buf *out, const json_t *typed, const char *mime, 
     buf_append_str(out, "\" alt=\"");
     put_text(out, text_len > 0 ? text : "image", text_len > 0 ? text_len : 5);
     buf_append_str(out, "\"");
-    put_size(out, typed, "width");
-    put_size(out, typed, "height");
+    put_size(out, output_shown_size(typed), "width");
+    put_size(out, output_shown_size(typed), "height");
     buf_append_str(out, ">\n");
     return true;
 }

@@ -62,6 +62,18 @@ const char *output_image_mime(const json_t *typed, char out[48])
     return strcmp(out, "image/jpg") == 0 ? "image/jpeg" : out;
 }
 
+const json_t *output_shown_size(const json_t *typed)
+{
+    char buffer[48];
+    const char *mime = output_image_mime(typed, buffer);
+    const json_t *own =
+        mime == NULL ? NULL : json_object_get(json_object_get(typed, "metadata"), mime);
+    return json_is_integer(json_object_get(own, "width")) ||
+                   json_is_integer(json_object_get(own, "height"))
+               ? own
+               : typed;
+}
+
 bool output_is_json_mime(const char *mime)
 {
     static const char prefix[] = "application/";
@@ -341,9 +353,10 @@ static json_t *make_metadata(const json_t *typed)
     char buffer[48];
     const char *mime = output_type(typed) == OUTPUT_IMAGE ? output_image_mime(typed, buffer) : NULL;
     json_t *width = json_object_get(typed, "width"), *height = json_object_get(typed, "height");
-    if (mime != NULL && json_is_integer(width))
+    bool has_size = output_shown_size(typed) != typed;
+    if (mime != NULL && !has_size && json_is_integer(width))
         json_object_set(object_at(metadata, mime), "width", width);
-    if (mime != NULL && json_is_integer(height))
+    if (mime != NULL && !has_size && json_is_integer(height))
         json_object_set(object_at(metadata, mime), "height", height);
     for (size_t i = 0; i < ARRAY_LEN(own_members); i++) {
         json_t *value = json_object_get(typed, own_members[i]);

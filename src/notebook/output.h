@@ -27,6 +27,9 @@ const char *output_text(const json_t *typed, const char *member, size_t *ret_len
 bool output_is_stream(const json_t *typed);
 /* "image/png" of an image, or NULL if its format is no word. */
 const char *output_image_mime(const json_t *typed, char out[48]);
+/* Where "width" and "height" say how large an image is to be shown: its metadata if they know one
+ * of them, since the other follows from it; else itself. */
+const json_t *output_shown_size(const json_t *typed);
 
 /* What stands for an output where only text can: its text, or a note between brackets. */
 void output_describe(struct buf *out, const json_t *typed);

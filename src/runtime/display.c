@@ -20,6 +20,7 @@ enum {
     FORMS_MAX = 32,
     FORM_NAME_MAX = 200,
     FORMS_BYTES_MAX = 2 * 1024 * 1024,
+    METADATA_BYTES_MAX = 64 * 1024,
 };
 
 static const struct {
@@ -153,6 +154,8 @@ static bool is_common(const char *name, const json_t *value)
 {
     return strcmp(name, "type") == 0 || strcmp(name, "display_id") == 0 ||
            (strcmp(name, "mime") == 0 && is_forms(value)) ||
+           (strcmp(name, "metadata") == 0 && json_is_object(value) &&
+            display_size(value) <= METADATA_BYTES_MAX) ||
            (strcmp(name, "late") == 0 && json_is_true(value));
 }
 

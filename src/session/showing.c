@@ -37,12 +37,14 @@ static void wait_for_recorder(struct exec *exec, json_t *output, bool is_update,
     exec->pending = pending;
 }
 
-/* The notebook has all forms of an output; an answer one, unless it is to have all that is shown in
- * it. */
+/* The notebook has all forms of an output, and what is known of them; an answer one, unless it is
+ * to have all that is shown in it. */
 static void leave_one_form(const struct exec *exec, json_t *output)
 {
-    if (!exec->has_inline_images)
-        json_object_del(output, "mime");
+    if (exec->has_inline_images)
+        return;
+    json_object_del(output, "mime");
+    json_object_del(output, "metadata");
 }
 
 static void show(struct exec *exec, json_t *output, bool is_update)

@@ -264,9 +264,31 @@ def test_include_exclude_raw(shared: Peer) -> None:
     assert shared.run(both + code).displays == [
         latex, {**latex, "mime": {"text/plain": "B!"}}, {"type": "text", "text": "B!"},
         {"type": "markdown", "text": "*m*", "mime": {"text/plain": "m"}},
-        {"type": "text", "text": "only"},
+        {"type": "text", "text": "only", "metadata": {"x": 1}},
     ]  # fmt: skip
     assert shared.run("display(5, raw=True)").error["name"] == "TypeError"
+
+
+def test_what_is_known_of_a_form_stays_with_it(shared: Peer) -> None:
+    shared.run(PNG)
+    shown = shared.run("from IPython.display import Image\nImage(png, width=10, alt='a')").value
+    assert shown["metadata"] == {"image/png": {"width": 10, "alt": "a"}}
+    assert (shown["type"], shown["width"]) == ("image", 3)
+    assert "metadata" not in shared.run("Image(png)").value
+    bundle = (
+        "class M:\n    def _repr_mimebundle_(self, include=None, exclude=None):\n"
+        "        return {'text/html': '<b>'}, {'text/html': {'isolated': True}, 'y': {1}}\n"
+    )
+    assert shared.run(bundle + "M()").value["metadata"] == {"text/html": {"isolated": True}}
+    (shown,) = shared.run("display(M(), metadata={'z': 'a'})").displays
+    assert shown["metadata"] == {"text/html": {"isolated": True}, "z": "a"}
+    method = "class P:\n    def _repr_png_(self): return png, {'height': 5}\n"
+    assert shared.run(method + "P()").value["metadata"] == {"image/png": {"height": 5}}
+    (shown,) = shared.run("display('\"metadata\":{', metadata={'z': 1})").displays
+    assert shown == {"type": "text", "text": "'\"metadata\":{'", "metadata": {"z": 1}}
+    assert shared.run("display(1, metadata={'x': 'a' * 20000})").displays == [
+        {"type": "text", "text": "1"}
+    ]
 
 
 def test_handles(shared: Peer) -> None:

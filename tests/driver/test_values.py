@@ -203,6 +203,24 @@ class TestDataStack:
         assert (plain["width"], plain["height"]) == (640, 480)  # but not as far as that
         data.run("plt.rcdefaults()")
 
+    def test_figures_in_the_format_that_is_asked_for(self, data: Peer) -> None:
+        draw = "import matplotlib.pyplot as plt\nplt.plot([1, 2]);"
+        (plain,) = data.run(draw).displays
+        data.run("%config InlineBackend.figure_format = 'retina'")
+        (sharp,) = data.run(draw).displays
+        assert abs(sharp["width"] - 2 * plain["width"]) <= 2
+        size = {"width": sharp["width"] // 2, "height": sharp["height"] // 2}
+        assert sharp["metadata"] == {"image/png": size} and "metadata" not in plain
+        data.run("%config InlineBackend.figure_formats = {'svg'}")
+        (drawn,) = data.run(draw).displays
+        assert drawn["type"] == "svg" and "<svg" in drawn["svg"]
+        assert drawn["text"] == "<Figure size 640x480 with 1 Axes>"
+        assert data.run("fig = plt.figure(); plt.plot([1]); fig").value["type"] == "svg"
+        answer = data.run("%config InlineBackend.figure_format = nope")
+        assert answer.error["name"] == "UsageError" and "'retina'" in answer.error["message"]
+        data.run("%config InlineBackend.figure_format = 'jpeg'")
+        assert data.run(draw).displays == [plain]
+
     def test_an_empty_figure_is_its_text(self, data: Peer) -> None:
         empty = {"type": "text", "text": "<Figure size 640x480 with 0 Axes>"}
         assert data.run("import matplotlib.pyplot as plt\nplt.figure();").displays == [empty]

@@ -80,6 +80,29 @@ def test_an_image_under_the_name_of_another(load, client):
     assert [list(output["data"]) for output in exported(notebook)] == [["image/png"]] * 2
 
 
+@pytest.mark.parametrize("size", [{"width": 15, "height": 10}, {"width": 300}, {"height": 7},
+                                  {"width": 15, "alt": "a"}])  # fmt: skip
+def test_the_size_in_which_it_is_to_be_shown_stays(load, size):
+    notebook = load(shown("image/png", text(png(30, 20)), **{"image/png": size}))
+    (output,) = outputs_of(notebook)
+    assert (output["width"], output["height"]) == (30, 20)
+    (made,) = exported(notebook)
+    assert made["metadata"] == {"image/png": size}
+    page = notebook.export("html").body.decode()
+    assert (f'width="{size["width"]}"' in page) if "width" in size else ('width="30"' not in page)
+
+
+def test_the_size_in_which_a_cell_shows_it_stays(session, book):
+    code = f"import base64\npng = base64.b64decode('{text(png(30, 20))}')\n"
+    answer = session.exec(code + "from IPython.display import Image\nImage(png, width=15)")
+    assert (answer.value["width"], "metadata" in answer.value) == (30, False)
+    (made,) = exported(book)
+    assert made["metadata"] == {"image/png": {"width": 15}}
+    session.exec("Image(png)")
+    whole = json.loads(book.export("ipynb").body)["cells"][1]["outputs"]
+    assert whole[0]["metadata"] == {"image/png": {"width": 30, "height": 20}}
+
+
 @pytest.mark.parametrize("mime", ["image/png", "image/jpeg", "image/gif", "image/webp",
                                   "image/bmp"])
 @pytest.mark.parametrize("data", [b"this is a text", b"", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff",

@@ -153,8 +153,9 @@ ROWS = [
     (["def loud(line): return line + '!'\nget_ipython().register_magic_function(loud)",
      "%loud hey"],
      "hey!"),
-    (["In"], "NameError"),
-    (["Out"], "NameError"),
+    (["7", "'x' + In[1], Out[1], _1, _i1, _"], r"\('x7', 7, 7, '7', 7\)"),
+    (["'a' * 5", "3", "None", "_, __, _i"], r"\(3, 'aaaaa', 'None'\)"),
+    (["%cd /tmp", "_dh"], r"\['/workspace', '/tmp'\]"),
     (["from IPython import get_ipython\nget_ipython().run_line_magic('pwd', '')"], "'/workspace'"),
     (["import IPython\nip = IPython.get_ipython()\nhasattr(ip, 'kernel'), ip.config"],
      r"\(False, {}\)"),
@@ -170,6 +171,14 @@ def test_what_the_page_promises(session, cells, shown):
              for one in displays]
     seen = answer["stdout"] + "\n".join([*texts, (answer["error"] or {}).get("name", "")])
     assert re.search(shown, seen.rstrip("\n")), answer
+
+
+def test_values_of_cells_that_were_taken_back(spawn):
+    session = spawn(profile="min", checkpoints="every")
+    session.exec("5")
+    session.exec("[6]")
+    session.client.call("POST", f"{session.path}/undo", {})
+    assert session.exec("_, dict(Out)").value["text"] == "(5, {1: 5})"
 
 
 def test_every_magic_of_the_page_is_known(session):

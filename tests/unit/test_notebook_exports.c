@@ -43,6 +43,9 @@ static void html_shows_every_type(void **state)
         {"{\"type\":\"dataframe\",\"text\":\"t\",\"html\":\"\"}", "<pre class=\"plain\">t</pre>"},
         {"{\"type\":\"image\",\"format\":\"png\",\"data\":\"AA==\",\"width\":3}",
          "<img src=\"data:image/png;base64,AA==\" alt=\"image\" width=\"3\">"},
+        {"{\"type\":\"image\",\"format\":\"png\",\"data\":\"AA==\",\"width\":3,\"height\":2,"
+         "\"metadata\":{\"image/png\":{\"width\":9}}}",
+         "<img src=\"data:image/png;base64,AA==\" alt=\"image\" width=\"9\">"},
         {"{\"type\":\"image\",\"format\":\"png\",\"data\":\"\\\"><script>\"}", "[an image]"},
         {"{\"type\":\"image\",\"format\":\"p\\\"ng\",\"data\":\"AA==\"}", "[an image]"},
         {"{\"type\":\"image\",\"format\":\"png\",\"resource_uri\":\"notebook://<\"}",

@@ -15,6 +15,7 @@ _to_bytes = jsontext.to_bytes
 _value_of = outputs.value_of
 _output_of_bundle = outputs.output_of_bundle
 _text_of = outputs.text_of
+_with_metadata = outputs.with_metadata
 _NOTHING = outputs.NOTHING
 
 Tell = Callable[[str, str], bool]  # an event and its members as JSON; False: nobody listens
@@ -59,7 +60,7 @@ class Displays:
             if not objs and number is not None:
                 objs, raw = ({},), True
             for obj in objs:
-                displays._show(obj, number, update, raw, include, exclude)
+                displays._show(obj, number, update, raw, metadata, include, exclude)
             return None if number is None or not display_id else displays.handle_class(number)
 
         return display
@@ -91,7 +92,7 @@ class Displays:
             update: bool = False, **kwargs: Any,
         ) -> None:  # fmt: skip
             """Show a dictionary by MIME types."""
-            displays._show(data, displays._id_of(None, transient), update, True, None, None)
+            displays._show(data, displays._id_of(None, transient), update, True, metadata)
 
         return publish_display_data
 
@@ -108,9 +109,11 @@ class Displays:
         return number
 
     def _show(
-        self, obj: Any, number: Optional[str], update: bool, raw: bool, include: Any, exclude: Any
-    ) -> None:
+        self, obj: Any, number: Optional[str], update: bool, raw: bool, metadata: Any,
+        include: Any = None, exclude: Any = None,
+    ) -> None:  # fmt: skip
         output = _output_of_bundle(obj) if raw else _value_of(obj, include, exclude)
+        output = _with_metadata(output, metadata)
         if output == _NOTHING:
             return
         if number is not None:

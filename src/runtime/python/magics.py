@@ -310,6 +310,9 @@ class CellaShell:
         if self._plots.has_open():
             self._plots.show_all()
 
+    def set_figure_format(self, wanted: Any) -> None:
+        self._plots.set_form(wanted)
+
     def set_next_input(self, *_: Any, **__: Any) -> None:
         """There is no next input to be set here."""
 

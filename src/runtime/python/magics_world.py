@@ -328,8 +328,23 @@ def _precision(shell: Any, line: str, cell: Optional[str]) -> str:
     return form
 
 
+@magics_table.line_magic("config", expands=False)
+def _config(shell: Any, line: str, cell: Optional[str]) -> None:
+    """%config InlineBackend.figure_format = 'png' | 'retina' | 'svg': how figures are shown. Other
+    settings are accepted, without effect."""
+    name, equals, value = line.partition("=")
+    name = name.strip()
+    if name not in ("InlineBackend.figure_format", "InlineBackend.figure_formats"):
+        return
+    try:
+        wanted = shell.ev(value.strip()) if equals else "png"
+        shell.set_figure_format(wanted)
+    except (NameError, SyntaxError, TypeError) as error:
+        raise _UsageError(f"%config {name} wants 'png', 'retina' or 'svg': {error}") from None
+
+
 @magics_table.line_magic(
-    "config", "xmode", "colors", "doctest_mode", "automagic", "gui", "pprint", "logstart", "logstop"
+    "xmode", "colors", "doctest_mode", "automagic", "gui", "pprint", "logstart", "logstop"
 )
 def _accept(shell: Any, line: str, cell: Optional[str]) -> None:
     """Accepted, without effect."""

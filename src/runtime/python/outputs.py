@@ -15,12 +15,14 @@ MAX_IMAGE_BYTES = 24 << 20
 _MAX_RICH_CHARS = 4 << 20
 _MAX_FORMS = 32
 _MAX_FORMS_CHARS = 1 << 20
+_MAX_METADATA_CHARS = 16 << 10
 
 NOTHING = "null"
 Wanted = Optional[Container[str]]
 
 _quote = jsontext.quote
 _is_plain = jsontext.is_plain
+_read_object = jsontext.read_object
 _pretty = pretty.text_of
 _failure_of = pretty.failure_of
 _plain_formatter = formatters.PLAIN
@@ -107,6 +109,21 @@ def output_of_bundle(bundle: Any) -> str:
     return with_forms(text_output(given), _PLAIN_TEXT, bundle, given)
 
 
+def with_metadata(made: str, metadata: Any) -> str:
+    """With what is known of its forms, by MIME type: in which size an image is to be shown."""
+    if not issubclass(type(metadata), dict) or not metadata or made == NOTHING:
+        return made
+    known = {mime: value for mime, value in dict.items(metadata) if _is_plain({mime: value})}
+    if '"metadata":{' in made:  # maybe; if it has none nothing but time is lost
+        output = _read_object(made)
+        known = {**output.pop("metadata", {}), **known}
+        made = _dumps(output, ensure_ascii=False)
+    written = _dumps(known, ensure_ascii=False)
+    if not known or len(written) > _MAX_METADATA_CHARS:
+        return made
+    return f'{made[:-1]},"metadata":{written}}}'
+
+
 def text_output(text: str) -> str:
     return f'{{"type":"text","text":{_quote(text)}}}'
 
@@ -191,6 +208,7 @@ class _Protocol:
         self._bundle: Dict[Any, Any] = {}
         self._given: Dict[str, Any] = {}  # by MIME type: what methods have given
         self._wanted: Tuple[Wanted, Wanted] = (None, None)
+        self._metadata: Dict[Any, Any] = {}  # by MIME type
         self.failures: List[str] = []
 
     def ask(self, name: str, **options: Any) -> Any:
@@ -230,6 +248,8 @@ class _Protocol:
         self._wanted = (include, exclude)
         made = self.ask(formatters.BUNDLE, include=include, exclude=exclude)
         if type(made) is tuple and made:  # (data, metadata)
+            if issubclass(type(made[-1]), dict) and len(made) > 1:
+                self._metadata.update(made[-1])
             made = made[0]
         if issubclass(type(made), dict):
             self._bundle = {
@@ -253,6 +273,8 @@ class _Protocol:
     def typed(self, mime: str) -> Optional[str]:
         data = self.data(mime)
         try:
+            if type(data) is tuple and len(data) > 1:  # (data, metadata)
+                self._metadata.setdefault(mime, data[1])
             made = None if data is None else _typed(mime, data, self.text)
             return None if made is None else self.with_forms(made, mime)
         except KeyboardInterrupt:
@@ -265,7 +287,8 @@ class _Protocol:
         forms = dict(self._bundle)
         asked = _BESIDE if shown != _PLAIN_TEXT else _BESIDE[-1:]  # the others gave nothing
         forms.update((mime, self.data(mime)) for mime in asked if _is_wanted(mime, *self._wanted))
-        return with_forms(made, shown, forms, self.text() if is_silent else "")
+        made = with_forms(made, shown, forms, self.text() if is_silent else "")
+        return with_metadata(made, self._metadata)
 
     def text(self) -> str:
         text = self._bundle.get(_PLAIN_TEXT)

@@ -8,13 +8,21 @@ import io
 from types import ModuleType
 from typing import Any, Callable, Optional
 
-from . import imports, outputs
+from . import imports, outputs, pictures
 
 _PYPLOT = "matplotlib.pyplot"
+_INLINE = "matplotlib_inline.backend_inline"
+_SVG = "image/svg+xml"
+_PLAIN_TEXT = "text/plain"
+# IPython's names, the best first; others are shown as PNG.
+_FORMS = {"svg": "svg", "retina": "retina", "png2x": "retina", "png": "png"}
 _BytesIO = io.BytesIO
 _image_output = outputs.image_output
 _text_output = outputs.text_output
 _text_of = outputs.text_of
+_output_of_bundle = outputs.output_of_bundle
+_with_metadata = outputs.with_metadata
+_size_of = pictures.size_of
 
 Send = Callable[[str], None]  # takes a typed output as JSON
 
@@ -24,6 +32,7 @@ class Plots:
         self._send: Optional[Send] = None
         self._managers: Any = None  # matplotlib's Gcf, once pyplot is there
         self._figure_class: Any = None
+        self._form = "png"
 
     def connect(self, send: Send) -> None:
         self._send = send
@@ -31,6 +40,7 @@ class Plots:
     def install(self) -> None:
         outputs.add_maker(self._figure_value)
         imports.teach(_PYPLOT, self.teach)
+        imports.teach(_INLINE, self._teach_inline)
 
     def teach(self, pyplot: ModuleType) -> None:
         from matplotlib import _pylab_helpers, figure
@@ -50,6 +60,21 @@ class Plots:
         pyplot.show = show  # type: ignore[attr-defined]
         figure.Figure.show = show_figure
 
+    def _teach_inline(self, backend: ModuleType) -> None:
+        plots = self
+
+        def set_matplotlib_formats(*formats: Any, **kwargs: Any) -> None:
+            """In which format figures are shown: "png", "retina" or "svg"."""
+            plots.set_form(formats)
+
+        backend.set_matplotlib_formats = set_matplotlib_formats  # type: ignore[attr-defined]
+
+    def set_form(self, wanted: Any) -> None:
+        """By IPython's name for it, or several, of which the best is taken."""
+        names = {wanted} if isinstance(wanted, str) else set(wanted)
+        known = [name for name in _FORMS if name in names]
+        self._form = _FORMS[known[0]] if known else "png"
+
     def has_open(self) -> bool:
         return self._managers is not None and bool(self._managers.figs)
 
@@ -61,7 +86,7 @@ class Plots:
     def show_one(self, figure: Any, is_late: bool = False) -> None:
         self._close(figure)
         if self._send is not None:
-            output = _render(figure)
+            output = _render(figure, self._form)
             self._send(f'{output[:-1]},"late":true}}' if is_late else output)
 
     def close_all(self) -> None:
@@ -78,26 +103,35 @@ class Plots:
         if self._figure_class is None or not isinstance(obj, self._figure_class):
             return None
         self._close(obj)
-        return _render(obj)
+        return _render(obj, self._form)
 
 
-def _render(figure: Any) -> str:
+def _render(figure: Any, form: str) -> str:
     """As notebooks show it: cut to what was drawn, so that a legend beside the axes is there. Of a
     figure without anything in it there is only its text."""
     text = _text_of(figure)
     if not figure.axes and not figure.lines:
         return _text_output(text)
     try:
-        return _image_output(_draw(figure), "png", text)
+        if form == "svg":
+            return _output_of_bundle({_SVG: _draw(figure, "svg", 1).decode(), _PLAIN_TEXT: text})
+        scale = 2 if form == "retina" else 1
+        data = _draw(figure, "png", scale)
+        size = _size_of(data, "png")
+        made = _image_output(data, "png", text)
+        if scale == 1 or size is None:
+            return made
+        shown = {"width": size[0] // scale, "height": size[1] // scale}
+        return _with_metadata(made, {"image/png": shown})
     except Exception as error:
         return _text_output(f"<a figure that cannot be drawn: {type(error).__name__}: {error}>")
 
 
-def _draw(figure: Any) -> bytes:
+def _draw(figure: Any, form: str, scale: int) -> bytes:
     buffer = _BytesIO()
     try:
-        figure.savefig(buffer, format="png", dpi=figure.dpi, bbox_inches="tight")
+        figure.savefig(buffer, format=form, dpi=figure.dpi * scale, bbox_inches="tight")
     except Exception:  # something far outside: then without that
         buffer = _BytesIO()
-        figure.savefig(buffer, format="png", dpi=figure.dpi)
+        figure.savefig(buffer, format=form, dpi=figure.dpi * scale)
     return buffer.getvalue()

@@ -8,6 +8,8 @@ import json
 import os
 from typing import Any, Callable, Dict, Optional
 
+from . import pictures
+
 _PLACE = "IPython.display"
 _MAX_FILE_BYTES = 64 << 20
 
@@ -182,6 +184,9 @@ class Image(DisplayObject):
         self.width, self.height, self.alt = width, height, alt
         super().__init__(data, url, filename, metadata)
         self.format = (format or _format_of(self.data)).lower().replace("jpg", "jpeg")
+        size = pictures.size_of(self.data, self.format) if retina and self.embed else None
+        if size is not None:
+            self.width, self.height = size[0] // 2, size[1] // 2
 
     def reload(self) -> None:
         if self.embed:
@@ -197,8 +202,13 @@ class Image(DisplayObject):
         shape = _attributes(width=self.width, height=self.height, alt=self.alt)
         return f'<img src="{_escape(str(self.url))}"{shape}/>'
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Dict[str, Any]:
-        return {f"image/{self.format}": self.data} if self.embed else {}
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        if not self.embed:
+            return {}
+        mime = f"image/{self.format}"
+        known = {"width": self.width, "height": self.height, "alt": self.alt}
+        shown = {name: value for name, value in known.items() if value is not None}
+        return {mime: self.data}, {mime: shown} if shown else {}
 
 
 def _format_of(data: Any) -> str:
