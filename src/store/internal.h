@@ -13,7 +13,8 @@
  * only after its bytes are safe: in the same transaction if they are in the row, else after
  * blob_sync.
  *  2. A blob without a row in `bodies` may be incomplete after a power cut. At the first start
- * after the machine's, such blobs are removed before anybody can find and reuse them (sweep.c).
+ * after the machine's, such blobs are removed before anybody can find and reuse them
+ * (sweep_boot.c).
  *  3. A blob's row goes, committed, before the blob does.
  *  4. What failed because of the disk stays queued, before everything newer, unless its caller was
  *     told or a newer row makes it superfluous.

@@ -1,11 +1,8 @@
 #include "base/clock.h"
-#include "base/fd.h"
-#include "jail/manifest.h"
-#include "store/internal.h"
+#include "store/sweep_parts.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 
 /* Removing what nobody refers to any more: mark what rows, live states and pins refer to, then
  * remove the rest, in steps of some milliseconds between the groups.
@@ -16,123 +13,12 @@
  *  - Live states and pins are marked last. A state that is read later is read from a row.
  *  - What is neither is a blob that was just written: it is younger than STORE_BLOB_AGE_MIN.
  *
- * Marks are the first eight bytes of hashes. Two blobs that agree in those keep each other, which
- * costs only space. If there are too many marks, only some first bytes are swept at a time. */
+ * If there are too many marks, only some first bytes are swept at a time. */
 
 enum {
     SWEEP_LATER_MS = (STORE_BLOB_AGE_MIN + 1) * 60 * 1000,
-    ROWS_A_STEP = 32,
-    BODIES_A_STEP = 512,
-    MARKS_MAX = 1 << 20,
     FIRST_BYTES = 256,
 };
-
-enum phase {
-    SWEEP_EXPIRE, /* rows whose time has passed */
-    SWEEP_STATES, /* marking ... */
-    SWEEP_NAMED,
-    SWEEP_SHARED,
-    SWEEP_IMAGES,
-    SWEEP_PINS,
-    SWEEP_LIVE,
-    SWEEP_ROWS,  /* removing ... */
-    SWEEP_FILES, /* after their rows: invariant 3 */
-    SWEEP_DONE,
-};
-
-struct sweep {
-    enum phase phase;
-    uint64_t cursor;             /* row or place in the present phase */
-    unsigned first, width;       /* bytes: what is swept now */
-    uint64_t *marks;             /* open addressing; 0 is an empty place */
-    size_t n_marks;              /* of MARKS_MAX */
-    char (*pins)[BLOB_HEX_SIZE]; /* as they were when their phase began */
-    size_t n_pins;
-    bool has_young; /* garbage that must wait */
-};
-
-/* ---- marks ----------------------------------------------------------------------------------- */
-
-static bool is_in_range(const struct sweep *sw, const struct blob_hash *hash)
-{
-    return hash->bytes[0] >= sw->first && hash->bytes[0] < sw->first + sw->width;
-}
-
-/* The place of this mark, or the empty one where it would be. */
-static uint64_t *place_of(const struct sweep *sw, const struct blob_hash *hash)
-{
-    uint64_t mark;
-    memcpy(&mark, hash->bytes, sizeof(mark));
-    mark += mark == 0;
-    size_t at = (size_t)(mark * 0x9e3779b97f4a7c15ULL >> 32) % (2 * MARKS_MAX);
-    while (sw->marks[at] != 0 && sw->marks[at] != mark)
-        at = (at + 1) % (2 * MARKS_MAX);
-    return &sw->marks[at];
-}
-
-/* Fewer first bytes at a time, from the beginning of the present ones. */
-static void narrow(struct sweep *sw)
-{
-    sw->width = MAX(sw->width / 2, 1U);
-    sw->phase = SWEEP_STATES;
-    sw->cursor = 0;
-    sw->n_marks = 0;
-    memset(sw->marks, 0, 2 * MARKS_MAX * sizeof(*sw->marks));
-}
-
-static void mark(struct sweep *sw, const struct blob_hash *hash)
-{
-    if (!is_in_range(sw, hash) || sw->n_marks >= MARKS_MAX)
-        return;
-    uint64_t *place = place_of(sw, hash);
-    if (*place == 0) {
-        memcpy(place, hash->bytes, sizeof(*place));
-        *place += *place == 0;
-        sw->n_marks++;
-    }
-}
-
-static void mark_each(void *context, const struct blob_hash *hash)
-{
-    mark(context, hash);
-}
-
-static void mark_hex(struct sweep *sw, const char *hex)
-{
-    struct blob_hash hash;
-    if (hex != NULL && blob_parse_hex(hex, &hash) == 0)
-        mark(sw, &hash);
-}
-
-/* A manifest that is gone or damaged cannot be restored, so its files keep nobody. What could be
- * read another time stops the sweep. */
-static int mark_manifest(struct store *store, const char *hex, struct err *e)
-{
-    struct blob_hash hash;
-    struct manifest *manifest;
-    _free_ char *data = NULL;
-    size_t len;
-    if (hex == NULL || blob_parse_hex(hex, &hash) < 0)
-        return 0;
-    mark(store->sweep, &hash);
-    int rc = blob_read(store->blobs, &hash, MANIFEST_BYTES_MAX, &data, &len);
-    if (rc < 0 && rc != -ENOENT && rc != -EBADMSG)
-        return err_errno(e, ERR_UNAVAILABLE, rc, "reading a list of files");
-    if (rc < 0 || manifest_parse(data, len, &manifest, e) < 0)
-        return 0;
-    for (size_t i = 0; i < manifest->n_entries; i++) {
-        if (manifest->entries[i].type == MANIFEST_FILE)
-            mark(store->sweep, &manifest->entries[i].hash);
-    }
-    manifest_free(manifest);
-    return 0;
-}
-
-void sweep_mark(struct store *store, const struct blob_hash *hash)
-{
-    if (store->sweep != NULL)
-        mark(store->sweep, hash);
-}
 
 /* ---- phases: 1 if there is more, 0 if it is done, -1 ----------------------------------------- */
 
@@ -145,146 +31,36 @@ static int expire(struct store *store, struct err *e)
     return db_run_each(&store->db, steps, ARRAY_LEN(steps), clock_wall_ms(), e);
 }
 
-/* Rows of (rowid, records, hash of a manifest), the next few of them. */
-static int mark_rows(struct store *store, const struct db_sql *sql, struct err *e)
-{
-    struct sweep *sw = store->sweep;
-    sqlite3_stmt *s = db_statement(&store->db, sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, sw->cursor);
-    db_bind_number(s, 2, ROWS_A_STEP);
-    int got, n = 0;
-    while ((got = db_step(&store->db, s, e)) > 0) {
-        n++;
-        sw->cursor = db_number(s, 0);
-        /* A row that cannot be read cannot be restored either. */
-        state_each_hash(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1), mark_each,
-                        sw);
-        if (mark_manifest(store, db_text(s, 2), e) < 0) {
-            sqlite3_reset(s);
-            return -1;
-        }
-    }
-    return got < 0 ? -1 : n == ROWS_A_STEP;
-}
-
-static int mark_states(struct store *store, struct err *e)
-{
-    static const struct db_sql sql = {
-        "SELECT rowid, records, files FROM states WHERE rowid>?1 ORDER BY rowid LIMIT ?2"};
-    return mark_rows(store, &sql, e);
-}
-
-static int mark_named(struct store *store, struct err *e)
-{
-    static const struct db_sql sql = {
-        "SELECT rowid, records, NULL FROM named WHERE rowid>?1 ORDER BY rowid LIMIT ?2"};
-    return mark_rows(store, &sql, e);
-}
-
-static int mark_shared(struct store *store, struct err *e)
-{
-    static const struct db_sql sql = {"SELECT hash FROM shared"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    int got;
-    if (s == NULL)
-        return -1;
-    while ((got = db_step(&store->db, s, e)) > 0)
-        mark_hex(store->sweep, db_text(s, 0));
-    return got;
-}
-
-static int mark_images(struct store *store, struct err *e)
-{
-    static const struct db_sql sql = {
-        "SELECT rowid, hash FROM images WHERE rowid>?1 ORDER BY rowid LIMIT ?2"};
-    struct sweep *sw = store->sweep;
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, sw->cursor);
-    db_bind_number(s, 2, BODIES_A_STEP);
-    int got, n = 0;
-    while ((got = db_step(&store->db, s, e)) > 0) {
-        struct blob_hash hash = db_hash(s, 1);
-        n++;
-        sw->cursor = db_number(s, 0);
-        mark(sw, &hash);
-    }
-    return got < 0 ? -1 : n == BODIES_A_STEP;
-}
-
-static void copy_pins(struct store *store)
-{
-    struct sweep *sw = store->sweep;
-    const char *key;
-    void *count;
-    size_t at = 0;
-    free(sw->pins);
-    sw->n_pins = 0;
-    pthread_mutex_lock(&store->lock);
-    sw->pins = mem_alloc((store->pins.count + 1) * sizeof(*sw->pins));
-    while (map_next(&store->pins, &at, &key, &count))
-        snprintf(sw->pins[sw->n_pins++], BLOB_HEX_SIZE, "%s", key);
-    pthread_mutex_unlock(&store->lock);
-}
-
-static int mark_pins(struct store *store, struct err *e)
-{
-    struct sweep *sw = store->sweep;
-    if (sw->cursor == 0)
-        copy_pins(store);
-    if (sw->cursor >= sw->n_pins)
-        return 0;
-    return mark_manifest(store, sw->pins[sw->cursor++], e) < 0 ? -1 : 1;
-}
-
-/* One that a worker is still reading is not among them: its blobs are young. */
-static int mark_live(struct store *store, struct err *e)
-{
-    (void)e;
-    pthread_mutex_lock(&store->lock);
-    for (const struct store_state *state = store->states; state != NULL; state = state->next) {
-        for (size_t i = 0; i < state->n_records; i++) {
-            if (state->records[i].has_body)
-                mark_hex(store->sweep, state->records[i].hash);
-        }
-    }
-    pthread_mutex_unlock(&store->lock);
-    return 0;
-}
-
 static int remove_rows(struct store *store, struct err *e)
 {
     static const struct db_sql sql = {
         "SELECT rowid, hash FROM bodies WHERE rowid>?1 ORDER BY rowid LIMIT ?2"};
     struct sweep *sw = store->sweep;
-    struct blob_hash unused[BODIES_A_STEP];
+    struct blob_hash unused[SWEEP_BODIES_A_STEP];
     size_t n_unused = 0;
     sqlite3_stmt *s = db_statement(&store->db, &sql, e);
     if (s == NULL)
         return -1;
     db_bind_number(s, 1, sw->cursor);
-    db_bind_number(s, 2, BODIES_A_STEP);
+    db_bind_number(s, 2, SWEEP_BODIES_A_STEP);
     int got, n = 0;
     while ((got = db_step(&store->db, s, e)) > 0) {
         struct blob_hash hash = db_hash(s, 1);
         n++;
         sw->cursor = db_number(s, 0);
-        if (is_in_range(sw, &hash) && *place_of(sw, &hash) == 0)
+        if (sweep_is_unused(sw, &hash))
             unused[n_unused++] = hash;
     }
     for (size_t i = 0; i < n_unused && got >= 0; i++)
         got = bodies_forget(store, &unused[i], e);
-    return got < 0 ? -1 : n == BODIES_A_STEP;
+    return got < 0 ? -1 : n == SWEEP_BODIES_A_STEP;
 }
 
 static int remove_blob(void *context, const struct blob_hash *hash, uint64_t bytes)
 {
     struct store *store = context;
     (void)bytes;
-    if (*place_of(store->sweep, hash) == 0 &&
+    if (sweep_is_unused(store->sweep, hash) &&
         blob_remove_idle(store->blobs, hash, STORE_BLOB_AGE_MIN * 60) == -EBUSY)
         store->sweep->has_young = true;
     return 0;
@@ -299,9 +75,15 @@ static int remove_files(struct store *store, struct err *e)
 }
 
 static int (*const phases[])(struct store *store, struct err *e) = {
-    [SWEEP_EXPIRE] = expire,      [SWEEP_STATES] = mark_states, [SWEEP_NAMED] = mark_named,
-    [SWEEP_SHARED] = mark_shared, [SWEEP_IMAGES] = mark_images, [SWEEP_PINS] = mark_pins,
-    [SWEEP_LIVE] = mark_live,     [SWEEP_ROWS] = remove_rows,   [SWEEP_FILES] = remove_files,
+    [SWEEP_EXPIRE] = expire,
+    [SWEEP_STATES] = sweep_mark_states,
+    [SWEEP_NAMED] = sweep_mark_named,
+    [SWEEP_SHARED] = sweep_mark_shared,
+    [SWEEP_IMAGES] = sweep_mark_images,
+    [SWEEP_PINS] = sweep_mark_pins,
+    [SWEEP_LIVE] = sweep_mark_live,
+    [SWEEP_ROWS] = remove_rows,
+    [SWEEP_FILES] = remove_files,
 };
 
 /* ---- a sweep --------------------------------------------------------------------------------- */
@@ -310,7 +92,7 @@ static struct sweep *sweep_new(void)
 {
     struct sweep *sw = mem_alloc(sizeof(*sw));
     sw->width = FIRST_BYTES;
-    sw->marks = mem_alloc(2 * MARKS_MAX * sizeof(*sw->marks));
+    sw->marks = mem_alloc(2 * SWEEP_MARKS_MAX * sizeof(*sw->marks));
     return sw;
 }
 
@@ -324,7 +106,7 @@ static void sweep_free(struct sweep *sw)
 /* What is removed is removed on disk before the blobs go, so these commits are synced. */
 static int run_phase(struct store *store, struct err *e)
 {
-    enum phase phase = store->sweep->phase;
+    enum sweep_phase phase = store->sweep->phase;
     store->db.is_broken = false;
     if (phase != SWEEP_EXPIRE && phase != SWEEP_ROWS)
         return phases[phase](store, e);
@@ -345,8 +127,16 @@ static void next_phase(struct sweep *sw)
         return;
     sw->first += sw->width;
     sw->phase = SWEEP_STATES;
-    sw->n_marks = 0;
-    memset(sw->marks, 0, 2 * MARKS_MAX * sizeof(*sw->marks));
+    sweep_unmark_all(sw);
+}
+
+/* Fewer first bytes at a time, from the beginning of the present ones. */
+static void narrow(struct sweep *sw)
+{
+    sw->width = MAX(sw->width / 2, 1U);
+    sw->phase = SWEEP_STATES;
+    sw->cursor = 0;
+    sweep_unmark_all(sw);
 }
 
 static int step(struct store *store, struct err *e)
@@ -354,7 +144,7 @@ static int step(struct store *store, struct err *e)
     struct sweep *sw = store->sweep;
     int more = run_phase(store, e);
     /* Full marks are no marks: nothing may be removed by them. */
-    if (more >= 0 && sw->n_marks >= MARKS_MAX && sw->phase < SWEEP_ROWS) {
+    if (more >= 0 && sw->n_marks >= SWEEP_MARKS_MAX && sw->phase < SWEEP_ROWS) {
         if (sw->width == 1)
             return err_set(e, ERR_LIMIT, "there are too many blobs to look for unused ones");
         narrow(sw);
@@ -476,56 +266,4 @@ struct store_call *store_sweep(struct store *store, store_done_fn fn, void *cont
     pthread_cond_signal(&store->wake);
     pthread_mutex_unlock(&store->lock);
     return call;
-}
-
-/* ---- after the machine started --------------------------------------------------------------- */
-
-static int remove_unlisted(void *context, const struct blob_hash *hash, uint64_t bytes)
-{
-    struct store *store = context;
-    struct err ignored;
-    (void)bytes;
-    int known = bodies_is_known(store, hash, &ignored);
-    if (known == 0)
-        blob_remove_idle(store->blobs, hash, ANY_AGE);
-    return known < 0 ? -EIO : 0;
-}
-
-static int read_boot(struct store *store, char **ret_boot, struct err *e)
-{
-    static const struct db_sql sql = {"SELECT value FROM about WHERE key='boot'"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    int got = db_step(&store->db, s, e);
-    if (got > 0 && db_text(s, 0) != NULL)
-        *ret_boot = mem_strdup(db_text(s, 0));
-    sqlite3_reset(s);
-    return got < 0 ? -1 : 0;
-}
-
-static int write_boot(struct store *store, const char *boot, struct err *e)
-{
-    static const struct db_sql sql = {"INSERT OR REPLACE INTO about VALUES('boot', ?1)"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_text(s, 1, boot);
-    return db_run(&store->db, s, e);
-}
-
-int sweep_after_boot(struct store *store, struct err *e)
-{
-    _free_ char *now = NULL, *last = NULL;
-    size_t len;
-    store->sweep_wanted_ms = clock_mono_ms() + SWEEP_LATER_MS;
-    if (read_boot(store, &last, e) < 0)
-        return -1;
-    if (fd_read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", 128, &now, &len) < 0)
-        now = mem_strdup("unknown"); /* then it is done at every start: slow, never wrong */
-    if (last != NULL && strcmp(last, now) == 0 && strcmp(now, "unknown") != 0)
-        return 0;
-    if (blob_each(store->blobs, remove_unlisted, store) < 0)
-        return err_set(e, ERR_UNAVAILABLE, "the database cannot be read");
-    return write_boot(store, now, e);
 }
