@@ -1,58 +1,10 @@
 #include "session/oneshot.h"
 
-#include "base/clock.h"
 #include "loop/loop.h"
 #include "session/engine_state.h"
-#include "store/store.h"
-#include "wire/json.h"
+#include "session/oneshot_parts.h"
 
-#include <assert.h>
-#include <errno.h>
-#include <sys/socket.h>
-
-enum { ERROR_MAX = 64 * 1024, SAVE_MS = 60 * 1000, LOOK_MS = 1000, MESSAGE_MAX = 300 };
-
-#define SERIALIZATION_FAILED "State serialization failed"
-
-struct oneshot {
-    struct oneshot_request request;
-    struct engine *engine;
-    struct session *session;  /* NULL before it was made and once it was deleted */
-    struct loop_timer *limit; /* of the whole; NULL: there is none */
-    struct loop_timer *step;  /* of loading or saving; NULL: neither */
-    struct store_call *call;  /* of the store, under way; NULL: none */
-    struct store_call *export;
-    struct store_state *state; /* that it begins with, then that it leaves; NULL: none */
-    bool is_loading;
-    int sock; /* that the state comes from, until the store has it; -1 */
-    struct loop_poll *poll;
-    bool is_watched;             /* while it saves: the warden looks after its files */
-    struct timespec untouched;   /* see oneshot_files_expect() */
-    struct oneshot_files *files; /* being found; NULL: they are not */
-    unsigned n_pending;          /* that the answer waits for: state, files */
-    struct oneshot_answer answer;
-    bool is_starting; /* somebody further up the stack has it in hand, and frees it if need be */
-    bool is_over;
-};
-
-/* ---- its end -----------------------------------------------------------------------------------
- */
-
-static void forget_call(struct store_call **call)
-{
-    if (*call != NULL)
-        store_forget(take_ptr(*call));
-}
-
-static void stop_saving(struct oneshot *o)
-{
-    loop_timer_close(take_ptr(o->step), NULL);
-    loop_poll_close(take_ptr(o->poll), NULL);
-    if (o->sock >= 0)
-        close(take_fd(&o->sock));
-    forget_call(&o->call);
-    forget_call(&o->export);
-}
+/* ---- its end --------------------------------------------------------------------------------- */
 
 static void oneshot_free(struct oneshot *o)
 {
@@ -65,7 +17,7 @@ static void oneshot_free(struct oneshot *o)
 static void end(struct oneshot *o)
 {
     o->is_over = true;
-    stop_saving(o);
+    oneshot_stop_state(o);
     oneshot_files_forget(take_ptr(o->files));
     loop_timer_close(take_ptr(o->limit), NULL);
     struct session *session = take_ptr(o->session);
@@ -84,26 +36,25 @@ static void fail(struct oneshot *o, const struct err *e)
     end(o);
 }
 
-static void finish(struct oneshot *o)
+void oneshot_finish(struct oneshot *o)
 {
     o->request.listener->on_done(o->request.context, &o->answer);
     end(o);
 }
 
-static void one_less(struct oneshot *o)
+void oneshot_one_less(struct oneshot *o)
 {
     if (--o->n_pending == 0)
-        finish(o);
+        oneshot_finish(o);
 }
 
-/* ---- files -------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void on_files(void *context)
 {
     struct oneshot *o = context;
     o->files = NULL;
-    one_less(o);
+    oneshot_one_less(o);
 }
 
 static void find_files(struct oneshot *o)
@@ -115,162 +66,7 @@ static void find_files(struct oneshot *o)
     o->n_pending += o->files != NULL;
 }
 
-/* ---- the state it leaves -----------------------------------------------------------------------
- */
-
-static void saved(struct oneshot *o)
-{
-    stop_saving(o);
-    one_less(o);
-}
-
-/* The run itself succeeded; only that its state is not to be had. */
-static void not_saved(struct oneshot *o, const char *why)
-{
-    struct buf *error = &o->answer.error;
-    bool says_so = strncmp(why, SERIALIZATION_FAILED, sizeof(SERIALIZATION_FAILED) - 1) == 0;
-    free(take_ptr(o->answer.state));
-    buf_clear(error);
-    buf_printf(error, "%s%s", says_so ? "" : SERIALIZATION_FAILED ": ", why);
-    saved(o);
-}
-
-static void on_kept(void *context, const struct err *e)
-{
-    struct oneshot *o = context;
-    o->call = NULL;
-    if (e != NULL) {
-        not_saved(o, e->message);
-        return;
-    }
-    o->answer.kept_bytes = o->state->bytes;
-    saved(o);
-}
-
-static void keep(struct oneshot *o)
-{
-    struct err e;
-    if (o->request.state_name == NULL) {
-        saved(o);
-        return;
-    }
-    if (o->request.state_ttl_ms > 0)
-        o->answer.kept_until_ms = clock_wall_ms() + o->request.state_ttl_ms;
-    o->call = store_put_named(o->engine->store, o->request.state_name, o->state,
-                              o->answer.kept_until_ms, on_kept, o, &e);
-    if (o->call == NULL)
-        not_saved(o, e.message);
-}
-
-static void on_encoded(void *context, const char *text, size_t len, const struct err *e)
-{
-    struct oneshot *o = context;
-    o->call = NULL;
-    if (e != NULL) {
-        not_saved(o, e->message);
-        return;
-    }
-    o->answer.state = mem_copy(text, len);
-    o->answer.state_len = len;
-    keep(o);
-}
-
-static void take_losses(struct oneshot *o)
-{
-    struct err ignored;
-    _buf_ struct buf text = BUF_INIT(4 * MIB);
-    buf_append_str(&text, "{\"lost\":");
-    store_state_put_lost(o->state, 1000, &text);
-    buf_append_char(&text, '}');
-    _json_ json_t *object = NULL;
-    if (json_read_object(buf_str(&text), text.len, &object, &ignored) < 0)
-        return;
-    json_t *loss;
-    size_t i;
-    json_array_foreach(json_object_get(object, "lost"), i, loss)
-    {
-        const char *advice = json_string_value(json_object_get(loss, "advice"));
-        if (advice != NULL)
-            oneshot_add_state_error(&o->answer, advice);
-    }
-}
-
-static void on_ingested(void *context, struct store_state *state, const struct store_saved *at,
-                        const struct err *e)
-{
-    struct oneshot *o = context;
-    (void)at;
-    o->call = NULL;
-    if (e != NULL) {
-        not_saved(o, e->message);
-        return;
-    }
-    store_state_unref(o->state);
-    o->state = state;
-    take_losses(o);
-    if (o->request.captures)
-        o->call = store_encode(o->engine->store, state, on_encoded, o);
-    else
-        keep(o);
-}
-
-/* By its first byte a saver says that it is there; it dies with its jail and needs no number. */
-static void on_first_byte(void *context, int events)
-{
-    struct oneshot *o = context;
-    char byte;
-    (void)events;
-    ssize_t n = recv(o->sock, &byte, 1, MSG_DONTWAIT);
-    if (n < 0 && errno == EAGAIN)
-        return;
-    loop_poll_close(take_ptr(o->poll), NULL);
-    if (n != 1) {
-        not_saved(o, "the interpreter could not write it");
-        return;
-    }
-    struct store_limits limits = {.max_bytes = o->request.state_max_bytes, .deadline_ms = SAVE_MS};
-    o->call = store_ingest(o->engine->store, take_fd(&o->sock), &limits, on_ingested, o);
-}
-
-/* What takes that long may fill the disk. */
-static void on_slow_save(void *context)
-{
-    struct oneshot *o = context;
-    if (o->is_watched) {
-        not_saved(o, "it took longer than a minute");
-        return;
-    }
-    o->is_watched = true;
-    if (o->session->head != NULL)
-        head_watch(o->session->head, true);
-    loop_timer_set(o->step, SAVE_MS - LOOK_MS);
-}
-
-static void save(struct oneshot *o)
-{
-    struct err e;
-    int socks[2];
-    struct head_save order = {.id = 1,
-                              .format = HEAD_SAVE_NAMESPACE,
-                              .max_bytes = o->request.state_max_bytes,
-                              .is_last = true};
-    if (head_socketpair(socks, &e) < 0) {
-        not_saved(o, e.message);
-        return;
-    }
-    o->sock = socks[0];
-    if (head_save(o->session->head, &order, socks[1], &e) < 0) {
-        not_saved(o, e.message);
-        return;
-    }
-    o->step = loop_timer_new(o->engine->loop, on_slow_save, o);
-    loop_timer_set(o->step, LOOK_MS);
-    o->poll = loop_poll_new(o->engine->loop, o->sock, on_first_byte, o);
-    loop_poll_want(o->poll, LOOP_READ);
-}
-
-/* ---- running -----------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static const struct exec_listener exec_listener;
 
@@ -312,9 +108,9 @@ static void on_result(void *context, const struct exec_result *result)
     o->n_pending = 1;
     find_files(o);
     if (is_to_be_saved(o))
-        save(o);
+        oneshot_save(o);
     else
-        one_less(o);
+        oneshot_one_less(o);
 }
 
 static void on_failed(void *context, const struct err *e)
@@ -326,7 +122,7 @@ static void on_failed(void *context, const struct err *e)
 
 static const struct exec_listener exec_listener = {.on_result = on_result, .on_failed = on_failed};
 
-static void run(struct oneshot *o)
+void oneshot_run(struct oneshot *o)
 {
     struct err e;
     struct exec *exec;
@@ -340,70 +136,6 @@ static void run(struct oneshot *o)
         fail(o, &e);
 }
 
-/* ---- the state it begins with ------------------------------------------------------------------
- */
-
-static void not_loaded(struct oneshot *o, const char *why)
-{
-    o->is_loading = false;
-    o->answer.exit_code = ONESHOT_FAILED;
-    buf_printf(&o->answer.error, "State could not be loaded: %.*s", MESSAGE_MAX, why);
-    finish(o);
-}
-
-static void on_load_limit(void *context)
-{
-    struct oneshot *o = context;
-    oneshot_take_timeout(&o->answer, o->request.timeout_ms);
-    finish(o);
-}
-
-static void on_exported(void *context, const struct store_exported *result, const struct err *e)
-{
-    struct oneshot *o = context;
-    (void)result; /* what was damaged is told to the interpreter, which tells us */
-    (void)e;      /* likewise: its stream ends before its end */
-    o->export = NULL;
-}
-
-static void load(struct oneshot *o)
-{
-    struct err e;
-    int socks[2];
-    if (head_socketpair(socks, &e) < 0) {
-        not_loaded(o, e.message);
-        return;
-    }
-    if (head_load(o->session->head, 1, socks[1], &e) < 0) {
-        close(socks[0]);
-        not_loaded(o, e.message);
-        return;
-    }
-    o->is_loading = true;
-    o->step = loop_timer_new(o->engine->loop, on_load_limit, o);
-    loop_timer_set(o->step, o->request.timeout_ms);
-    o->export = store_export(o->engine->store, o->state, socks[0], 0, on_exported, o);
-}
-
-void oneshot_on_loaded(struct oneshot *o, const json_t *report)
-{
-    const char *message = json_string_value(json_object_get(report, "message"));
-    json_t *loss;
-    size_t i;
-    o->is_loading = false;
-    stop_saving(o);
-    if (message != NULL) {
-        not_loaded(o, message);
-        return;
-    }
-    json_array_foreach(json_object_get(report, "lost"), i, loss)
-    {
-        const char *advice = json_string_value(json_object_get(loss, "advice"));
-        oneshot_add_state_error(&o->answer, advice != NULL ? advice : "a variable was lost");
-    }
-    run(o);
-}
-
 /* A cell that ran has been told; who loads or saves has not. */
 void oneshot_on_death(struct oneshot *o)
 {
@@ -411,7 +143,7 @@ void oneshot_on_death(struct oneshot *o)
     if (session == NULL || session->running != NULL || o->is_over)
         return;
     if (o->is_loading) {
-        not_loaded(o, session->death.message);
+        oneshot_not_loaded(o, session->death.message);
         return;
     }
     if (o->n_pending == 0)
@@ -423,12 +155,11 @@ void oneshot_on_death(struct oneshot *o)
         o->n_pending--;
     }
     if (o->step != NULL)
-        not_saved(o, session->death.message);
-    one_less(o);
+        oneshot_not_saved(o, session->death.message);
+    oneshot_one_less(o);
 }
 
-/* ---- starting ----------------------------------------------------------------------------------
- */
+/* ---- starting -------------------------------------------------------------------------------- */
 
 static void on_started(void *context, struct session *session)
 {
@@ -439,9 +170,9 @@ static void on_started(void *context, struct session *session)
     if (session->state != SESSION_DEAD) {
         oneshot_files_expect(session, &o->untouched);
         if (o->state != NULL)
-            load(o);
+            oneshot_load(o);
         else
-            run(o);
+            oneshot_run(o);
         return;
     }
     bool is_own_fault = session->ending.wish == DEATH_BY_SETUP;
@@ -525,7 +256,7 @@ static struct oneshot *oneshot_new(struct engine *engine, const struct oneshot_r
     /* What is in them was cut to the budget; a value or a traceback is cut likewise. */
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         o->answer.streams[i] = BUF_INIT(SIZE_MAX / 4);
-    o->answer.error = BUF_INIT(ERROR_MAX);
+    o->answer.error = BUF_INIT(ONESHOT_ERROR_MAX);
     return o;
 }
 

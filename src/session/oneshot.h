@@ -81,30 +81,8 @@ int oneshot_start(struct engine *engine, const struct oneshot_request *request,
 /* Nobody wants it any more. */
 void oneshot_abandon(struct oneshot *oneshot);
 
-/* ---- for the rest of the room ------------------------------------------------------------------
- */
+/* ---- for the rest of the room ---------------------------------------------------------------- */
 
 void oneshot_on_loaded(struct oneshot *oneshot, const json_t *report);
 /* Its session is dead; a cell that ran was told of it already. */
 void oneshot_on_death(struct oneshot *oneshot);
-
-void oneshot_take_result(struct oneshot_answer *answer, const struct oneshot_request *request,
-                         const struct exec_result *result);
-void oneshot_take_streams(struct oneshot_answer *answer, const struct exec_result *result);
-void oneshot_take_timeout(struct oneshot_answer *answer, uint32_t timeout_ms);
-void oneshot_add_state_error(struct oneshot_answer *answer, const char *text);
-void oneshot_free_answer(struct oneshot_answer *answer);
-
-/* Of a session in a new room, before its code begins; {0}: that cannot tell whether there will be
- * files. */
-void oneshot_files_expect(const struct session *session, struct timespec *ret_untouched);
-/* Whether nothing came into the workspace since. */
-bool oneshot_files_are_none(const struct session *session, const struct timespec *untouched);
-
-/* Finds the files of a session's workspace for the answer. NULL: they cannot be had, and the answer
- * says why; else `on_found` follows. */
-struct oneshot_files;
-struct oneshot_files *oneshot_files_find(struct session *session, uint64_t ttl_ms,
-                                         struct oneshot_answer *answer,
-                                         void (*on_found)(void *context), void *context);
-void oneshot_files_forget(struct oneshot_files *files); /* takes NULL */

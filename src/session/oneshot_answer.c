@@ -1,7 +1,7 @@
 #include "runtime/runtime.h"
-#include "session/oneshot.h"
+#include "session/oneshot_parts.h"
 
-enum { ERROR_MAX = 64 * 1024, SIGNALLED = 128 };
+enum { SIGNALLED = 128 };
 
 static void append_text(struct buf *out, const struct exec_text *text)
 {
@@ -63,7 +63,7 @@ static void take_error(struct oneshot_answer *a, const struct exec_error *error)
     a->exit_code = ONESHOT_FAILED;
     if (is_syntax_error(error)) {
         take_line(a, error, without_place(error));
-        _buf_ struct buf line = BUF_INIT(ERROR_MAX);
+        _buf_ struct buf line = BUF_INIT(ONESHOT_ERROR_MAX);
         buf_printf(&line, "%s (line %lld)", buf_str(&a->error),
                    (long long)json_integer_value(error->line));
         append_report(&a->streams[OUTPUT_STDERR], buf_str(&line), line.len);

@@ -8,7 +8,7 @@
 #include "loop/loop.h"
 #include "runtime/pool.h"
 #include "session/engine_state.h"
-#include "session/oneshot.h"
+#include "session/oneshot_parts.h"
 #include "session/tickets.h"
 #include "store/store.h"
 #include "wire/json.h"
@@ -47,8 +47,7 @@ static void files_free(struct oneshot_files *f)
     free(f);
 }
 
-/* ---- listing, in a worker ----------------------------------------------------------------------
- */
+/* ---- listing, in a worker -------------------------------------------------------------------- */
 
 /* Caches and what is hidden is nobody's result. */
 static bool is_of_interest(const char *path)
@@ -93,8 +92,7 @@ static void list_in_worker(uv_work_t *uv)
     manifest_free(manifest);
 }
 
-/* ---- sharing -----------------------------------------------------------------------------------
- */
+/* ---- sharing --------------------------------------------------------------------------------- */
 
 /* The last part of a path, cut where a character begins. */
 static void name_of(const char *path, char out[NAME_SHOWN_MAX + 1])
@@ -162,8 +160,7 @@ static void listed(uv_work_t *uv, int status)
     end(f, NULL);
 }
 
-/* ---- whether there is anything -----------------------------------------------------------------
- */
+/* ---- whether there is anything --------------------------------------------------------------- */
 
 void oneshot_files_expect(const struct session *session, struct timespec *ret_untouched)
 {
@@ -183,8 +180,7 @@ bool oneshot_files_are_none(const struct session *session, const struct timespec
            at.tv_sec == untouched->tv_sec && at.tv_nsec == untouched->tv_nsec;
 }
 
-/* ---- recording ---------------------------------------------------------------------------------
- */
+/* ---- recording ------------------------------------------------------------------------------- */
 
 static void on_recorded(void *context, const struct warden_event *event)
 {
