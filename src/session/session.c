@@ -8,25 +8,17 @@
 #include "session/declared.h"
 #include "session/engine_state.h"
 #include "session/files.h"
-#include "session/input.h"
-#include "session/lifespan.h"
 #include "session/manifest.h"
 #include "session/oneshot.h"
 #include "session/recorder.h"
 #include "session/restore.h"
-#include "session/setup.h"
-#include "session/showing.h"
-#include "session/suspend.h"
+#include "session/session_parts.h"
+#include "session/wait.h"
 
 #include <assert.h>
 #include <signal.h>
-#include <sys/wait.h>
 
-enum {
-    START_MS = 150 * 1000, /* a zygote may have to load its libraries first */
-    CLOSED_MS = 200,
-    KILLED_MS = 5000,
-};
+enum { CLOSED_MS = 200, KILLED_MS = 5000 };
 
 const char *session_state_name(enum session_state state)
 {
@@ -54,8 +46,7 @@ void session_move(struct session *session, enum session_state to)
     session->state = to;
 }
 
-/* ---- time --------------------------------------------------------------------------------------
- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 void session_set_alarm(struct session *session, enum session_alarm alarm, uint64_t in_ms)
 {
@@ -75,7 +66,7 @@ static void on_closed_too_long(struct session *session)
     kill_now(session);
 }
 
-static void on_alarm(void *context)
+void session_on_alarm(void *context)
 {
     struct session *session = context;
     enum session_alarm alarm = session->alarm;
@@ -92,10 +83,9 @@ static void on_alarm(void *context)
         exec_on_alarm(session, alarm);
 }
 
-/* ---- dying -------------------------------------------------------------------------------------
- */
+/* ---- dying ----------------------------------------------------------------------------------- */
 
-static void note_ending(struct session *session, enum death_wish wish, const char *detail)
+void session_note_ending(struct session *session, enum death_wish wish, const char *detail)
 {
     struct death_facts *ending = &session->ending;
     if (ending->wish != DEATH_UNWISHED)
@@ -114,7 +104,7 @@ void session_kill(struct session *session, enum death_wish wish, const char *det
 {
     if (session->ending.wish != DEATH_UNWISHED)
         return;
-    note_ending(session, wish, detail);
+    session_note_ending(session, wish, detail);
     if (session->head != NULL)
         kill_now(session);
     else
@@ -125,11 +115,11 @@ void session_lose_channel(struct session *session, const char *detail)
 {
     if (session->ending.wish != DEATH_UNWISHED)
         return;
-    note_ending(session, DEATH_BY_CLOSING, detail);
+    session_note_ending(session, DEATH_BY_CLOSING, detail);
     session_set_alarm(session, ALARM_CLOSED, CLOSED_MS);
 }
 
-static void tell_starter(struct session *session)
+void session_tell_starter(struct session *session)
 {
     void (*on_started)(void *, struct session *) = session->on_started;
     session->on_started = NULL;
@@ -161,7 +151,7 @@ static void bury(struct session *session)
 void session_die(struct session *session)
 {
     struct engine *engine = session->engine;
-    note_ending(session, DEATH_UNWISHED, NULL);
+    session_note_ending(session, DEATH_UNWISHED, NULL);
     if (!session->is_beyond_rescue)
         death_certify(&session->ending, &session->death);
     if (restore_after_death(session))
@@ -187,7 +177,7 @@ void session_die(struct session *session)
     timeline_free(session);
     bury(session);
     recorder_tell(session, RECORDER_GONE);
-    tell_starter(session);
+    session_tell_starter(session);
     if (session->oneshot != NULL)
         oneshot_on_death(session->oneshot);
     push_out_oldest(engine);
@@ -225,7 +215,7 @@ void session_free(struct session *session)
 
 void session_end(struct session *session, enum death_wish wish)
 {
-    note_ending(session, wish, NULL);
+    session_note_ending(session, wish, NULL);
     session_die(session);
 }
 
@@ -236,355 +226,7 @@ void session_delete(struct session *session)
     session_free(session);
 }
 
-/* ---- what its interpreter says ------------------------------------------------------------------
- */
-
-static void started(struct session *session)
-{
-    session_touch(session);
-    loop_timer_clear(session->timer);
-    session->alarm = ALARM_NONE;
-    session_move(session, SESSION_IDLE);
-    if (timeline_is_due(session))
-        timeline_take(session);
-    tell_starter(session);
-    exec_begin_next(session);
-}
-
-/* It lives; it may have to be told where and how. */
-static void entered(struct session *session)
-{
-    if (session->is_copy || !setup_begin(session))
-        started(session);
-}
-
-static void on_ready(struct head *head, const json_t *notes)
-{
-    struct session *session = head->owner;
-    if (session->restore != NULL)
-        restore_on_ready(session, notes);
-    else
-        entered(session);
-}
-
-static void on_forked(struct head *head, const struct head_fork *fork)
-{
-    timeline_on_forked(head->owner, fork);
-}
-
-static void on_loaded(struct head *head, const json_t *report)
-{
-    struct session *session = head->owner;
-    if (session->oneshot != NULL)
-        oneshot_on_loaded(session->oneshot, report);
-    else
-        restore_on_loaded(session, report);
-}
-
-static void on_display(struct head *head, json_t *output, bool is_update)
-{
-    showing_on_display(head->owner, output, is_update);
-}
-
-static void on_clear(struct head *head, bool waits)
-{
-    showing_on_clear(head->owner, waits);
-}
-
-static void on_done(struct head *head, const struct head_verdict *verdict)
-{
-    showing_on_verdict(head->owner, verdict);
-}
-
-static void on_set(struct head *head)
-{
-    struct session *session = head->owner;
-    if (session->restore != NULL)
-        restore_on_set(session);
-    else
-        started(session);
-}
-
-static void on_input(struct head *head, const struct head_prompt *prompt)
-{
-    input_on_prompt(head->owner, prompt);
-}
-
-static void on_names(struct head *head, json_t *names)
-{
-    manifest_on_names(head->owner, names);
-}
-
-static void on_declared(struct head *head, json_t *told)
-{
-    declared_on_told(head->owner, told);
-}
-
-static void on_denied(struct head *head, const char *call)
-{
-    exec_on_denied(head->owner, call);
-}
-
-static void on_signaled(struct head *head)
-{
-    exec_on_signaled(head->owner);
-}
-
-static void on_over_quota(struct head *head, uint64_t bytes)
-{
-    struct session *session = head->owner;
-    (void)bytes;
-    session->ending.is_over_quota = true;
-}
-
-/* The interpreter's own words, if it is one that says why it gives up. */
-static bool is_heap_exhausted(struct session *session, int status)
-{
-    bool has_given_up =
-        WIFSIGNALED(status) && (WTERMSIG(status) == SIGABRT || WTERMSIG(status) == SIGTRAP);
-    return has_given_up && exec_has_said(session, DEATH_HEAP_EXHAUSTED);
-}
-
-static void on_exit_status(struct session *session, const struct head_end_facts *facts)
-{
-    struct death_facts *ending = &session->ending;
-    if (session->state == SESSION_STARTING) {
-        char why[sizeof(session->ending_detail)];
-        head_describe_end(facts, why, sizeof(why));
-        ending->wish = DEATH_UNWISHED; /* it never lived: the rest does not matter */
-        note_ending(session, DEATH_BY_REFUSAL, why);
-    }
-    ending->has_status = true;
-    ending->status = facts->status;
-    ending->oom_kills = facts->oom_kills;
-    ending->pids_refused = facts->pids_refused;
-    ending->peak_bytes = facts->peak_bytes;
-    ending->is_heap_exhausted = is_heap_exhausted(session, facts->status);
-    session_die(session);
-}
-
-static void on_end(struct head *head, const struct head_end_facts *facts)
-{
-    struct session *session = head->owner;
-    if (session->state == SESSION_RESTORING) {
-        restore_on_end(session, facts);
-    } else if (facts->how == HEAD_EXITED) {
-        on_exit_status(session, facts);
-    } else if (facts->how == HEAD_REFUSED) {
-        note_ending(session, session->is_set_up ? DEATH_BY_SETUP : DEATH_BY_REFUSAL, facts->text);
-        session_die(session);
-    } else if (facts->is_closed) {
-        session_lose_channel(session, facts->text);
-    } else {
-        session_kill(session, DEATH_BY_CHANNEL, facts->text);
-    }
-}
-
-static const struct head_listener head_listener = {
-    .on_ready = on_ready,
-    .on_forked = on_forked,
-    .on_loaded = on_loaded,
-    .on_set = on_set,
-    .on_input = on_input,
-    .on_names = on_names,
-    .on_declared = on_declared,
-    .on_denied = on_denied,
-    .on_display = on_display,
-    .on_clear = on_clear,
-    .on_done = on_done,
-    .on_signaled = on_signaled,
-    .on_over_quota = on_over_quota,
-    .on_end = on_end,
-};
-
-const struct head_listener *const session_head_listener = &head_listener;
-
-/* ---- for callers -------------------------------------------------------------------------------
- */
-
-int session_make_place(struct engine *engine, struct err *e)
-{
-    if (engine->is_stopping || engine->draining != NULL)
-        return err_set(e, ERR_UNAVAILABLE, "the daemon is stopping");
-    suspend_under_pressure(engine);
-    if (engine->n_live < engine->config.max_sessions || suspend_longest_idle(engine))
-        return 0;
-    err_set(e, ERR_LIMIT, "%u sessions are running, as many as the configuration allows",
-            engine->config.max_sessions);
-    return err_advise(e, "Delete sessions that are no longer needed, or raise max_sessions.");
-}
-
-static int refuse_join(const struct session_request *request, struct err *e)
-{
-    const struct session *join = request->join;
-    if (join == NULL)
-        return 0;
-    if (request->limits != NULL) {
-        err_set(e, ERR_INVALID, "limits cannot be given together with join");
-        return err_advise(e, "A session that joins another shares its limits; leave them out.");
-    }
-    if (join->head != NULL && join->state != SESSION_STARTING &&
-        join->ending.wish == DEATH_UNWISHED)
-        return 0;
-    err_set(e, ERR_CONFLICT, "the session %s has ended or has not started: nobody can join it",
-            join->id);
-    return err_advise(e, "Join a session whose state is idle or busy.");
-}
-
-/* What the request says, and what it leaves to the configuration. */
-static void take_request(struct session *session, const struct session_request *request,
-                         const char *cwd)
-{
-    const struct engine_config *config = &session->engine->config;
-    session->runtime = request->runtime;
-    session->is_unlisted = request->is_unlisted;
-    session->agent = request->agent != NULL ? mem_strdup(request->agent) : NULL;
-    session->binding = request->binding != NULL ? mem_strdup(request->binding) : NULL;
-    snprintf(session->cwd, sizeof(session->cwd), "%s", cwd);
-    session->env = json_deep_copy(request->env);
-    if (request->join != NULL)
-        memcpy(session->joined, request->join->id, sizeof(session->joined));
-    const uint32_t *idle = request->idle_timeout_secs, *age = request->max_age_secs;
-    session->idle_timeout_secs = idle != NULL ? *idle : config->idle_timeout_secs;
-    session->max_age_secs = age != NULL ? *age : config->max_age_secs;
-    size_t ring_max = request->max_output_bytes;
-    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
-        output_ring_init(&session->rings[i], ring_max > 0 ? ring_max : config->max_output_bytes);
-    const struct jail_limits *limits = request->limits != NULL ? request->limits : &config->limits;
-    timeline_init(session, limits->checkpoint_mb > 0 ? request->checkpoints : TIMELINE_OFF);
-    saving_init(session, request->durable);
-    session->saving.isolation = request->isolation;
-    session->on_started = request->on_started;
-    session->start_context = request->context;
-}
-
-static void init_lists(struct session *session)
-{
-    list_init(&session->queue);
-    list_init(&session->late);
-    list_init(&session->kept);
-    list_init(&session->held);
-    list_init(&session->names_waits);
-    list_init(&session->file_orders);
-    list_init(&session->declared_waits);
-    list_init(&session->branchings);
-}
-
-static void take_head(struct session *session, struct head *head)
-{
-    memcpy(session->id, head->name, sizeof(session->id));
-    session->head = head;
-    session->room = head->room;
-    pool_hold(session->room);
-    session->profile = head->profile->name;
-    session->limits = head->room->limits;
-}
-
-/* The session exists from here on: it is found, counted and timed. */
-static void enlist(struct session *session)
-{
-    struct engine *engine = session->engine;
-    session->spawned_at_ms = clock_wall_ms();
-    session->born_ms = session->used_ms = clock_mono_ms();
-    init_lists(session);
-    session->timer = loop_timer_new(engine->loop, on_alarm, session);
-    list_append(&engine->live, &session->node);
-    engine->n_live++;
-    if (!session->is_unlisted)
-        map_set(&engine->sessions, session->id, session);
-    session_set_alarm(session, ALARM_START, START_MS);
-    lifespan_watch(session);
-    recorder_tell(session, RECORDER_BORN);
-}
-
-int session_create(struct engine *engine, const struct session_request *request,
-                   struct session **ret_session, struct err *e)
-{
-    char cwd[SESSION_CWD_SIZE];
-    if (session_make_place(engine, e) < 0 || setup_check(request, cwd, e) < 0 ||
-        refuse_join(request, e) < 0)
-        return -1;
-    struct session *session = mem_alloc(sizeof(*session));
-    struct head *head;
-    struct pool_request wanted = {.runtime = request->runtime,
-                                  .profile = request->profile,
-                                  .limits = request->limits,
-                                  .join = request->join != NULL ? request->join->room : NULL,
-                                  .is_brief = request->is_unlisted,
-                                  .has_state = request->has_state,
-                                  .listener = &head_listener,
-                                  .owner = session};
-    if (pool_take(engine->pool, &wanted, &head, e) < 0) {
-        free(session);
-        return -1;
-    }
-    session->engine = engine;
-    take_request(session, request, cwd);
-    take_head(session, head);
-    enlist(session);
-    *ret_session = session;
-    if (head->state == HEAD_IDLE)
-        entered(session);
-    return 0;
-}
-
-int session_make_branch(struct engine *engine, struct session *source,
-                        const struct session_request *request, struct session **ret_session,
-                        struct err *e)
-{
-    if (session_make_place(engine, e) < 0)
-        return -1;
-    struct session *session = mem_alloc(sizeof(*session));
-    session->engine = engine;
-    ids_uuid(session->id);
-    take_request(session, request, source->cwd);
-    session->profile = source->profile;
-    session->limits = source->limits;
-    session->is_copy = session->is_set_up = true;
-    memcpy(session->branched_from, source->id, sizeof(session->branched_from));
-    session->timeline.is_copy = true;
-    session->room = pool_make_room(engine->pool, session->id, &session->limits);
-    pool_hold(session->room);
-    enlist(session);
-    *ret_session = session;
-    return 0;
-}
-
-static const struct runtime_profile *find_profile(const struct engine *engine, const char *name)
-{
-    for (size_t i = 0; i < engine->config.n_profiles; i++)
-        if (strcmp(engine->config.profiles[i].name, name) == 0)
-            return &engine->config.profiles[i];
-    return NULL;
-}
-
-struct session *session_make_suspended(struct engine *engine, const char *id,
-                                       const struct session_request *request, struct err *e)
-{
-    char cwd[SESSION_CWD_SIZE];
-    const struct runtime_profile *profile = find_profile(engine, request->profile);
-    if (profile == NULL || profile->runtime != request->runtime) {
-        err_set(e, ERR_NOT_FOUND, "there is no profile %.64s any more", request->profile);
-        return NULL;
-    }
-    if (setup_check(request, cwd, e) < 0)
-        return NULL;
-    struct session *session = mem_alloc(sizeof(*session));
-    session->engine = engine;
-    snprintf(session->id, sizeof(session->id), "%s", id);
-    take_request(session, request, cwd);
-    session->profile = profile->name;
-    session->limits = *request->limits;
-    session->used_ms = clock_mono_ms();
-    init_lists(session);
-    session->timer = loop_timer_new(engine->loop, on_alarm, session);
-    session->state = SESSION_SUSPENDED;
-    list_append(&engine->suspended, &session->node);
-    engine->n_suspended++;
-    map_set(&engine->sessions, session->id, session);
-    recorder_tell(session, RECORDER_BORN);
-    return session;
-}
+/* ---- for callers ----------------------------------------------------------------------------- */
 
 void session_forget_starter(struct session *session)
 {

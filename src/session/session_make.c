@@ -1,0 +1,197 @@
+/* How sessions come about: new, as a copy of another, or out of the store. */
+#include "base/clock.h"
+#include "loop/loop.h"
+#include "runtime/head.h"
+#include "runtime/pool.h"
+#include "session/engine_state.h"
+#include "session/lifespan.h"
+#include "session/recorder.h"
+#include "session/session_parts.h"
+#include "session/setup.h"
+#include "session/suspend.h"
+
+enum { START_MS = 150 * 1000 }; /* a zygote may have to load its libraries first */
+
+int session_make_place(struct engine *engine, struct err *e)
+{
+    if (engine->is_stopping || engine->draining != NULL)
+        return err_set(e, ERR_UNAVAILABLE, "the daemon is stopping");
+    suspend_under_pressure(engine);
+    if (engine->n_live < engine->config.max_sessions || suspend_longest_idle(engine))
+        return 0;
+    err_set(e, ERR_LIMIT, "%u sessions are running, as many as the configuration allows",
+            engine->config.max_sessions);
+    return err_advise(e, "Delete sessions that are no longer needed, or raise max_sessions.");
+}
+
+static int refuse_join(const struct session_request *request, struct err *e)
+{
+    const struct session *join = request->join;
+    if (join == NULL)
+        return 0;
+    if (request->limits != NULL) {
+        err_set(e, ERR_INVALID, "limits cannot be given together with join");
+        return err_advise(e, "A session that joins another shares its limits; leave them out.");
+    }
+    if (join->head != NULL && join->state != SESSION_STARTING &&
+        join->ending.wish == DEATH_UNWISHED)
+        return 0;
+    err_set(e, ERR_CONFLICT, "the session %s has ended or has not started: nobody can join it",
+            join->id);
+    return err_advise(e, "Join a session whose state is idle or busy.");
+}
+
+/* What the request says, and what it leaves to the configuration. */
+static void take_request(struct session *session, const struct session_request *request,
+                         const char *cwd)
+{
+    const struct engine_config *config = &session->engine->config;
+    session->runtime = request->runtime;
+    session->is_unlisted = request->is_unlisted;
+    session->agent = request->agent != NULL ? mem_strdup(request->agent) : NULL;
+    session->binding = request->binding != NULL ? mem_strdup(request->binding) : NULL;
+    snprintf(session->cwd, sizeof(session->cwd), "%s", cwd);
+    session->env = json_deep_copy(request->env);
+    if (request->join != NULL)
+        memcpy(session->joined, request->join->id, sizeof(session->joined));
+    const uint32_t *idle = request->idle_timeout_secs, *age = request->max_age_secs;
+    session->idle_timeout_secs = idle != NULL ? *idle : config->idle_timeout_secs;
+    session->max_age_secs = age != NULL ? *age : config->max_age_secs;
+    size_t ring_max = request->max_output_bytes;
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        output_ring_init(&session->rings[i], ring_max > 0 ? ring_max : config->max_output_bytes);
+    const struct jail_limits *limits = request->limits != NULL ? request->limits : &config->limits;
+    timeline_init(session, limits->checkpoint_mb > 0 ? request->checkpoints : TIMELINE_OFF);
+    saving_init(session, request->durable);
+    session->saving.isolation = request->isolation;
+    session->on_started = request->on_started;
+    session->start_context = request->context;
+}
+
+static void init_lists(struct session *session)
+{
+    list_init(&session->queue);
+    list_init(&session->late);
+    list_init(&session->kept);
+    list_init(&session->held);
+    list_init(&session->names_waits);
+    list_init(&session->file_orders);
+    list_init(&session->declared_waits);
+    list_init(&session->branchings);
+}
+
+static void take_head(struct session *session, struct head *head)
+{
+    memcpy(session->id, head->name, sizeof(session->id));
+    session->head = head;
+    session->room = head->room;
+    pool_hold(session->room);
+    session->profile = head->profile->name;
+    session->limits = head->room->limits;
+}
+
+/* The session exists from here on: it is found, counted and timed. */
+static void enlist(struct session *session)
+{
+    struct engine *engine = session->engine;
+    session->spawned_at_ms = clock_wall_ms();
+    session->born_ms = session->used_ms = clock_mono_ms();
+    init_lists(session);
+    session->timer = loop_timer_new(engine->loop, session_on_alarm, session);
+    list_append(&engine->live, &session->node);
+    engine->n_live++;
+    if (!session->is_unlisted)
+        map_set(&engine->sessions, session->id, session);
+    session_set_alarm(session, ALARM_START, START_MS);
+    lifespan_watch(session);
+    recorder_tell(session, RECORDER_BORN);
+}
+
+int session_create(struct engine *engine, const struct session_request *request,
+                   struct session **ret_session, struct err *e)
+{
+    char cwd[SESSION_CWD_SIZE];
+    if (session_make_place(engine, e) < 0 || setup_check(request, cwd, e) < 0 ||
+        refuse_join(request, e) < 0)
+        return -1;
+    struct session *session = mem_alloc(sizeof(*session));
+    struct head *head;
+    struct pool_request wanted = {.runtime = request->runtime,
+                                  .profile = request->profile,
+                                  .limits = request->limits,
+                                  .join = request->join != NULL ? request->join->room : NULL,
+                                  .is_brief = request->is_unlisted,
+                                  .has_state = request->has_state,
+                                  .listener = session_head_listener,
+                                  .owner = session};
+    if (pool_take(engine->pool, &wanted, &head, e) < 0) {
+        free(session);
+        return -1;
+    }
+    session->engine = engine;
+    take_request(session, request, cwd);
+    take_head(session, head);
+    enlist(session);
+    *ret_session = session;
+    if (head->state == HEAD_IDLE)
+        session_entered(session);
+    return 0;
+}
+
+int session_make_branch(struct engine *engine, struct session *source,
+                        const struct session_request *request, struct session **ret_session,
+                        struct err *e)
+{
+    if (session_make_place(engine, e) < 0)
+        return -1;
+    struct session *session = mem_alloc(sizeof(*session));
+    session->engine = engine;
+    ids_uuid(session->id);
+    take_request(session, request, source->cwd);
+    session->profile = source->profile;
+    session->limits = source->limits;
+    session->is_copy = session->is_set_up = true;
+    memcpy(session->branched_from, source->id, sizeof(session->branched_from));
+    session->timeline.is_copy = true;
+    session->room = pool_make_room(engine->pool, session->id, &session->limits);
+    pool_hold(session->room);
+    enlist(session);
+    *ret_session = session;
+    return 0;
+}
+
+static const struct runtime_profile *find_profile(const struct engine *engine, const char *name)
+{
+    for (size_t i = 0; i < engine->config.n_profiles; i++)
+        if (strcmp(engine->config.profiles[i].name, name) == 0)
+            return &engine->config.profiles[i];
+    return NULL;
+}
+
+struct session *session_make_suspended(struct engine *engine, const char *id,
+                                       const struct session_request *request, struct err *e)
+{
+    char cwd[SESSION_CWD_SIZE];
+    const struct runtime_profile *profile = find_profile(engine, request->profile);
+    if (profile == NULL || profile->runtime != request->runtime) {
+        err_set(e, ERR_NOT_FOUND, "there is no profile %.64s any more", request->profile);
+        return NULL;
+    }
+    if (setup_check(request, cwd, e) < 0)
+        return NULL;
+    struct session *session = mem_alloc(sizeof(*session));
+    session->engine = engine;
+    snprintf(session->id, sizeof(session->id), "%s", id);
+    take_request(session, request, cwd);
+    session->profile = profile->name;
+    session->limits = *request->limits;
+    session->used_ms = clock_mono_ms();
+    init_lists(session);
+    session->timer = loop_timer_new(engine->loop, session_on_alarm, session);
+    session->state = SESSION_SUSPENDED;
+    list_append(&engine->suspended, &session->node);
+    engine->n_suspended++;
+    map_set(&engine->sessions, session->id, session);
+    recorder_tell(session, RECORDER_BORN);
+    return session;
+}
