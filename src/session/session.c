@@ -7,6 +7,7 @@
 #include "session/branch.h"
 #include "session/declared.h"
 #include "session/engine_state.h"
+#include "session/exec.h"
 #include "session/files.h"
 #include "session/manifest.h"
 #include "session/oneshot.h"
