@@ -141,27 +141,11 @@ static void save_one(struct world *w, uint64_t n, int ack_fd)
     store_keep_states(w->store, SESSION, NULL, 0, 3, &e);
 }
 
-static int age_one(void *context, const struct blob_hash *hash, uint64_t bytes)
-{
-    const int *fd = context;
-    char hex[BLOB_HEX_SIZE], path[80];
-    struct timespec old[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
-    (void)bytes;
-    blob_hex(hash, hex);
-    snprintf(path, sizeof(path), "%.2s/%s", hex, hex + 2);
-    utimensat(*fd, path, old, 0);
-    return 0;
-}
-
 /* Everything is on disk and nothing is being read: what is unused may go. */
 static void sweep(struct world *w)
 {
-    int fd;
-    struct err e;
     world_barrier(w, NULL);
-    assert_int_equal(blob_open_store(w->dir, &fd, &e), 0);
-    blob_each(fd, age_one, &fd);
-    close(fd);
+    world_age_blobs(w);
     store_sweep(w->store, NULL, NULL); /* it goes on beside what comes next */
 }
 

@@ -15,26 +15,6 @@ static int blobs_of(struct world *w)
     return fd;
 }
 
-static int age_one(void *context, const struct blob_hash *hash, uint64_t bytes)
-{
-    const int *fd = context;
-    char hex[BLOB_HEX_SIZE], path[80];
-    struct timespec old[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
-    (void)bytes;
-    blob_hex(hash, hex);
-    snprintf(path, sizeof(path), "%.2s/%s", hex, hex + 2);
-    assert_int_equal(utimensat(*fd, path, old, 0), 0);
-    return 0;
-}
-
-/* As if eleven minutes had passed. */
-static void age_all(struct world *w)
-{
-    int fd = blobs_of(w);
-    blob_each(fd, age_one, &fd);
-    close(fd);
-}
-
 static int count_one(void *context, const struct blob_hash *hash, uint64_t bytes)
 {
     (void)hash;
@@ -118,7 +98,7 @@ static void what_is_referred_to_stays(void **state)
     put(w, 2, 2, "");
     put(w, 3, 1, ""); /* the same bytes as 1 */
     assert_int_equal(count_blobs(w), 4);
-    age_all(w);
+    world_age_blobs(w);
     sweep(w);
     assert_int_equal(count_blobs(w), 4);
     assert_int_equal(store_keep_states(w->store, SESSION, NULL, 0, 1, &e), 0);
@@ -154,7 +134,7 @@ static void young_garbage_stays(void **state)
     sweep(w);
     assert_int_equal(count_blobs(w), 2);
     /* Whoever finds it meanwhile makes it young again, and it is whole. */
-    age_all(w);
+    world_age_blobs(w);
     world_put_session(w, SESSION);
     put(w, 1, 1, "");
     sweep(w);
@@ -175,7 +155,7 @@ static void files_of_manifests_stay(void **state)
     put(w, 1, 1, first);
     store_pin(w->store, second);
     assert_int_equal(count_blobs(w), 2 + 1 + 2 * 3);
-    age_all(w);
+    world_age_blobs(w);
     sweep(w); /* the third is nobody's */
     assert_int_equal(count_blobs(w), 2 + 1 + 2 * 2);
     store_unpin(w->store, second);
