@@ -1,10 +1,13 @@
 #include "session/declared.h"
 
+#include "base/buf.h"
 #include "loop/loop.h"
+#include "runtime/declarations.h"
 #include "session/engine_state.h"
+#include "wire/json.h"
 
 /* A thread of the user's may keep an idle interpreter from answering. */
-enum { PATIENCE_MS = 5000 };
+enum { PATIENCE_MS = 5000, LOST_MAX = 100 };
 
 struct declared_wait {
     struct list node; /* in the session's list */
@@ -12,12 +15,15 @@ struct declared_wait {
     const struct declared_listener *listener;
     void *context;
     struct loop_timer *timer;
+    struct store_call *call; /* of a suspended session: what was saved is read; or NULL */
 };
 
 void declared_leave(struct declared_wait *wait)
 {
     list_remove(&wait->node);
     loop_timer_close(take_ptr(wait->timer), NULL);
+    if (wait->call != NULL)
+        store_forget(wait->call);
     free(wait);
 }
 
@@ -94,15 +100,78 @@ static int refuse_suspended(struct err *e)
 static int tell_again(const struct session *session, const struct declared_listener *listener,
                       void *context, struct err *e)
 {
-    bool is_suspended = session->state == SESSION_SUSPENDED;
-    bool is_of_now = session->declared_as_of == session->ended_exec;
-    if (is_suspended && (session->declared == NULL || !is_of_now))
-        return refuse_suspended(e);
     if (session->declared == NULL)
         return refuse_busy(e);
-    struct declared declared = make(session, !is_suspended);
+    struct declared declared = make(session, session->state != SESSION_SUSPENDED);
     listener->on_declared(context, &declared);
     return 0;
+}
+
+static struct declared_wait *begin_wait(struct session *session,
+                                        const struct declared_listener *listener, void *context)
+{
+    struct declared_wait *wait = mem_alloc(sizeof(*wait));
+    wait->session = session;
+    wait->listener = listener;
+    wait->context = context;
+    wait->timer = loop_timer_new(session->engine->loop, on_impatience, wait);
+    loop_timer_set(wait->timer, PATIENCE_MS);
+    list_append(&session->declared_waits, &wait->node);
+    return wait;
+}
+
+/* ---- a suspended one: from what was saved ------------------------------------------------------
+ */
+
+static json_t *read_told(const struct store_state *state)
+{
+    struct err ignored;
+    size_t len = 0;
+    const char *text = store_state_overview(state, &len);
+    _json_ json_t *told = NULL;
+    if (text == NULL || json_read_object(text, len, &told, &ignored) < 0 ||
+        declarations_check(told, &ignored) < 0)
+        return NULL;
+    return take_ptr(told);
+}
+
+static json_t *read_lost(const struct store_state *state)
+{
+    _buf_ struct buf text = BUF_INIT(MIB);
+    store_state_put_lost(state, LOST_MAX, &text);
+    json_t *lost = json_loadb(text.data, text.len, 0, NULL);
+    return lost != NULL ? lost : json_array();
+}
+
+static void on_state(void *context, struct store_state *state, const struct store_saved *at,
+                     const struct err *e)
+{
+    struct declared_wait *wait = context;
+    wait->call = NULL;
+    _json_ json_t *told = state != NULL ? read_told(state) : NULL;
+    struct err absent;
+    if (told == NULL) {
+        if (e == NULL || e->code == ERR_NOT_FOUND)
+            refuse_suspended(&absent);
+        fail(wait, e == NULL || e->code == ERR_NOT_FOUND ? &absent : e);
+        store_state_unref(state);
+        return;
+    }
+    _json_ json_t *lost = read_lost(state);
+    struct declared declared = {.told = told, .lost = lost, .as_of = at->through};
+    const struct declared_listener *listener = wait->listener;
+    void *caller = wait->context;
+    store_state_unref(state);
+    declared_leave(wait);
+    listener->on_declared(caller, &declared);
+}
+
+/* ---- asking ------------------------------------------------------------------------------------
+ */
+
+static bool has_told_all(const struct session *session)
+{
+    return session->declared != NULL && session->declared_as_of == session->ended_exec;
 }
 
 int session_declared(struct session *session, const struct declared_listener *listener,
@@ -112,17 +181,16 @@ int session_declared(struct session *session, const struct declared_listener *li
     session_touch(session);
     if (exec_refuse_if_dead(session, e) < 0)
         return -1;
+    if (session->state == SESSION_SUSPENDED && !has_told_all(session)) {
+        *ret_wait = begin_wait(session, listener, context);
+        (*ret_wait)->call =
+            store_get_state(session->engine->store, session->id, STORE_RESUME, on_state, *ret_wait);
+        return 0;
+    }
     if (session->state != SESSION_IDLE || session->ending.wish != DEATH_UNWISHED)
         return tell_again(session, listener, context, e);
     if (!session->head->is_asked_declared && head_ask_declarations(session->head, e) < 0)
         return -1;
-    struct declared_wait *wait = mem_alloc(sizeof(*wait));
-    wait->session = session;
-    wait->listener = listener;
-    wait->context = context;
-    wait->timer = loop_timer_new(session->engine->loop, on_impatience, wait);
-    loop_timer_set(wait->timer, PATIENCE_MS);
-    list_append(&session->declared_waits, &wait->node);
-    *ret_wait = wait;
+    *ret_wait = begin_wait(session, listener, context);
     return 0;
 }

@@ -21,7 +21,7 @@ struct declared_listener {
 };
 
 /* One of them is called once, maybe before this returns; then `ret_wait` is NULL. Who is busy tells
- * what it told last, who is suspended if that is what there still is; ERR_CONFLICT without that. */
+ * what it told last; of who is suspended it is that, or what was saved. ERR_CONFLICT without it. */
 int session_declared(struct session *session, const struct declared_listener *listener,
                      void *context, struct declared_wait **ret_wait, struct err *e);
 void declared_leave(struct declared_wait *wait); /* the caller went away */

@@ -104,6 +104,29 @@ void store_state_put_lost(const struct store_state *state, size_t max, struct bu
     json_put_array_end(&o);
 }
 
+static bool is_overview(const struct store_record *record)
+{
+    struct err ignored;
+    _json_ json_t *header = NULL;
+    if (!record->has_body || strstr(record->header, "\"overview\"") == NULL ||
+        json_read_object(record->header, record->header_len, &header, &ignored) < 0)
+        return false;
+    const char *kind = json_string_value(json_object_get(header, "kind"));
+    return kind != NULL && strcmp(kind, "overview") == 0;
+}
+
+const char *store_state_overview(const struct store_state *state, size_t *ret_len)
+{
+    for (size_t i = 0; i < state->n_records; i++) {
+        const struct store_record *r = &state->records[i];
+        if (!is_overview(r))
+            continue;
+        *ret_len = (size_t)r->bytes;
+        return r->data;
+    }
+    return NULL;
+}
+
 /* ---- packed ---------------------------------------------------------------------------------- */
 
 /* u32 number of lost ones, then for each record: u32 length of the header, the header, u8 whether

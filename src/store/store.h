@@ -159,6 +159,10 @@ static inline void cleanup_store_state(struct store_state **state)
 struct buf;
 void store_state_put_lost(const struct store_state *state, size_t max, struct buf *out);
 
+/* What the interpreter told of its declarations when it was saved: JSON of a stranger, not
+ * NUL-terminated. NULL: there is none, or it is too large. */
+const char *store_state_overview(const struct store_state *state, size_t *ret_len);
+
 /* A saved state's place in its session. */
 struct store_saved {
     uint64_t checkpoint;

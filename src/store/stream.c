@@ -138,7 +138,7 @@ static int check_begin(struct reader *r, const json_t *header, struct err *e)
 
 static int check_blob(struct reader *r, const json_t *header, struct err *e)
 {
-    static const char *const kinds[] = {"declarations", "variables", "namespace", NULL};
+    static const char *const kinds[] = {"declarations", "overview", "variables", "namespace", NULL};
     const json_t *names = json_object_get(header, "names");
     if (!is_word(text_of(header, "kind"), kinds) || !json_is_array(names) ||
         !json_is_true(json_object_get(header, "body")))

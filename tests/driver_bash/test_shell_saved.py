@@ -69,7 +69,7 @@ def test_it_is_kept(shell: Shell, second: Shell, before: str, after: str, out: s
 def test_unchanged_bytes(shell: Shell, second: Shell) -> None:
     shell.run("table=$(printf 'x%.0s' {1..5000}); a=(1 2); f() { :; }; z=1")
     before = save(shell).bodies()
-    assert list(before) == ["declarations:f", "variables:table", "variables:a,z"]
+    assert list(before) == ["declarations:f", "overview:", "variables:table", "variables:a,z"]
     assert save(shell).bodies() == before
     shell.run("z=2")
     after = save(shell).bodies()

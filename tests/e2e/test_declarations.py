@@ -2,7 +2,7 @@
 
 import pytest
 from harness import host
-from harness.client import ApiError
+from harness.client import ApiError, Session
 
 pytestmark = pytest.mark.brief
 
@@ -11,6 +11,7 @@ DEFINE = {
     "node": "function twice(x) { return 2 * x }",
     "bash": "twice() { echo $((2 * $1)); }",
 }
+NOTHING = {"python": "None", "node": "0", "bash": ":"}
 CALL = {"python": "twice(21)", "node": "twice(21)", "bash": "twice 21"}
 
 
@@ -105,14 +106,28 @@ def test_code_that_hides_its_types_breaks_nothing(spawn):
     assert session.exec("1 + 1")["value"]["text"] == "2"
 
 
-def test_a_suspended_session_is_not_asked(launch):
+@pytest.mark.parametrize("names", [True, False])
+def test_a_suspended_session_tells_what_was_saved(launch, runtime, names):
     daemon = launch(config="default_profile: min\n")
-    session = daemon.client.spawn()
-    session.exec("x = 1", durable=True)
+    session = Session(daemon.client, daemon.client.call("POST", "/v1/sessions",
+                                                        {"runtime": runtime}))
+    lost = "\nf = open('/dev/null')" if runtime == "python" else ""
+    session.exec(DEFINE[runtime] + lost if names else NOTHING[runtime])
+    before = declarations(session)
+    session.exec(NOTHING[runtime], durable=True)
     daemon.stop()
     daemon = launch(data=daemon.data, config="default_profile: min\n")
-    refused = refusal(daemon.client, f"{session.path}/declarations")
-    assert refused.status == 409 and "suspended" in refused.message
+    session = Session(daemon.client, session.spawned)
+    told = declarations(session)
+    assert (told["definitions"], told["imports"]) == (before["definitions"], before["imports"])
+    assert len(told["definitions"]) == names
+    assert [one["name"] for one in told["lost"]] == (["f"] if names and lost else [])
+    assert (told["as_of"], told["saved"], told["busy"]) == (2, True, False)
+    assert session.info().state == "suspended"
+    answer = session.exec(CALL[runtime] if names else NOTHING[runtime])
+    assert not names or "42" in answer["stdout"] + (answer["value"] or {}).get("text", "")
+    assert declarations(session)["definitions"] == before["definitions"]
+    daemon.stop()
 
 
 def test_a_suspended_session_tells_what_it_told_after_its_last_cell(launch):

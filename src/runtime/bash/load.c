@@ -163,7 +163,8 @@ static int read_records(int fd)
             return r;
         if (strcmp(record.rec.data, "end") == 0)
             return 0;
-        if (strcmp(record.rec.data, "blob") == 0)
+        bool is_ours = record.kind.data == NULL || strcmp(record.kind.data, "overview") != 0;
+        if (strcmp(record.rec.data, "blob") == 0 && is_ours)
             buf_append(&load.items, body.data, body.len);
         else if (strcmp(record.rec.data, "lost") == 0 && record.name.data != NULL &&
                  record.type.data != NULL && record.advice.data != NULL)

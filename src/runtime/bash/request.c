@@ -244,8 +244,9 @@ static bool take_member(struct scanner *s, struct request *r)
         const char *name;
         struct request_text *text;
     } texts[] = {
-        {"code", &r->code}, {"text", &r->text}, {"cwd", &r->cwd},   {"format", &r->format},
-        {"rec", &r->rec},   {"name", &r->name}, {"type", &r->type}, {"advice", &r->advice},
+        {"code", &r->code},     {"text", &r->text}, {"cwd", &r->cwd},
+        {"format", &r->format}, {"rec", &r->rec},   {"kind", &r->kind},
+        {"name", &r->name},     {"type", &r->type}, {"advice", &r->advice},
     };
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         if (strcmp(texts[i].name, key.data) == 0)

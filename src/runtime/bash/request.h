@@ -41,6 +41,7 @@ struct request {
     struct request_text cwd;
     struct request_text format;
     struct request_text rec; /* these are of the records of a saved state */
+    struct request_text kind;
     struct request_text name;
     struct request_text type;
     struct request_text advice;

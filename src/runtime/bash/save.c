@@ -320,13 +320,12 @@ static void put_no(struct json_out *json, const char *list)
     json_put_array_end(json);
 }
 
-void save_put_functions(struct json_out *json)
+static void list_functions(struct json_out *json)
 {
     listed.json = json;
     listed.left = TOLD_BYTES_MAX;
     listed.n = 0;
     listed.has_more = false;
-    save.item = BUF_INIT(TOLD_BYTES_MAX + 1);
     put_no(json, "imports");
     json_put_key(json, "definitions");
     json_put_array(json);
@@ -335,7 +334,25 @@ void save_put_functions(struct json_out *json)
     put_no(json, "lost");
     if (listed.has_more)
         json_put_member_bool(json, "more", true);
+}
+
+void save_put_functions(struct json_out *json)
+{
+    save.item = BUF_INIT(TOLD_BYTES_MAX + 1);
+    list_functions(json);
     buf_free(&save.item);
+}
+
+/* For the daemon, which tells it while there is no shell to ask. */
+static void put_overview(void)
+{
+    buf_clear(&save.body);
+    buf_clear(&save.names);
+    struct json_out json = JSON_OUT(&save.body);
+    json_put_object(&json);
+    list_functions(&json);
+    json_put_object_end(&json);
+    put_blob("overview", &save.names, &save.body);
 }
 
 void save_write(int fd, const struct request *order)
@@ -351,6 +368,7 @@ void save_write(int fd, const struct request *order)
     }
     put_begin();
     put_declarations();
+    put_overview();
     put_variables();
     notes_each(put_lost, NULL);
     put_lost_stack();

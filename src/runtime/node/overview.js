@@ -30,8 +30,8 @@ function problemOf(value) {
 }
 
 class Lists {
-  constructor() {
-    this.left = MAX_CHARS;
+  constructor(maxChars) {
+    this.left = maxChars;
     this.more = false;
   }
 
@@ -73,8 +73,8 @@ function imports(lists) {
   return found;
 }
 
-function describe() {
-  const lists = new Lists();
+function describe(maxChars = MAX_CHARS) {
+  const lists = new Lists(maxChars);
   const definitions = [];
   const lost = [];
   try {

@@ -9,6 +9,7 @@ const evaluator = load('evaluator');
 const globals = load('globals');
 const graph = load('graph');
 const names = load('names');
+const overview = load('overview');
 const records = load('records');
 const references = load('references');
 const text = load('text');
@@ -19,6 +20,7 @@ const apply = Reflect.apply;
 const MAX_MS = 1000n;
 const MAX_LISTED = 500; // names in the header of a body
 const MAX_LOST = 100;
+const OVERVIEW_CHARS = 48 << 10; // the daemon reads it where it is, in the database
 const SMALL_BYTES = 1024; // such names share one body
 const RESOURCES = new Set([
   'Timeout', 'Immediate', 'TCPSocketWrap', 'TCPServerWrap', 'PipeServerWrap', 'ProcessWrap',
@@ -194,6 +196,9 @@ function makeRecords(maxBytes) {
   const made = [{
     header: { rec: 'blob', kind: 'declarations', names: listed(bindings) },
     body: host.bufferFrom(JSON.stringify(head)),
+  }, {
+    header: { rec: 'blob', kind: 'overview', names: [] },
+    body: host.bufferFrom(JSON.stringify(overview.describe(OVERVIEW_CHARS))),
   }];
   for (const group of groupsOf(walk)) {
     try {

@@ -18,16 +18,19 @@ _NOTHING = '"imports":[],"definitions":[],"lost":[]'
 _WRAPPERS = (staticmethod, classmethod, property)
 
 
-def describe(sources: declarations.Sources, variables: Dict[str, Any]) -> str:
+def describe(
+    sources: declarations.Sources, variables: Dict[str, Any], max_chars: int = _MAX_CHARS
+) -> str:
     """Members of a JSON object. Never raises."""
     try:
-        return _describe(sources.find(), variables)
+        return _describe(sources.find(), variables, _Budget(max_chars))
     except Exception:  # out of memory, or a thread of the user's changes what is looked at
         return _NOTHING
 
 
-def _describe(declared: declarations.Declared, variables: Dict[str, Any]) -> str:
-    budget = _Budget()
+def _describe(
+    declared: declarations.Declared, variables: Dict[str, Any], budget: "_Budget"
+) -> str:
     lost = budget.take(_lost(variables))
     imports = budget.take(_imports(declared, variables))
     definitions = budget.take(_definitions(declared, variables))
@@ -38,8 +41,8 @@ def _describe(declared: declarations.Declared, variables: Dict[str, Any]) -> str
 class _Budget:
     """Of characters, for all lists together."""
 
-    def __init__(self) -> None:
-        self._left = _MAX_CHARS
+    def __init__(self, max_chars: int) -> None:
+        self._left = max_chars
         self.is_over = False
 
     def take(self, items: List[str]) -> str:

@@ -37,7 +37,7 @@ def run(subject: saving.Subject, stream: int, order: Dict[str, Any]) -> NoReturn
         _be_nice(_NICENESS)  # the session's next cell comes first
         _ignore_signals()
         _write(stream, _GREETING)
-        _save(subject, records.Writer(stream, int(order["max_bytes"])), order)
+        _save(subject, records.Writer(stream, int(order["max_bytes"])), order, is_last=False)
         _outlive_reader(stream)
         _exit(0)
     except BaseException:  # the stream has no end, and so nothing of it counts
@@ -48,7 +48,8 @@ def run_last(subject: saving.Subject, stream: int, order: Dict[str, Any]) -> NoR
     """In the session itself, which is not needed any more: it waits for its end."""
     try:
         _ignore_signals()
-        _save(subject, records.Writer(stream, int(order["max_bytes"]), _GREETING), order)
+        writer = records.Writer(stream, int(order["max_bytes"]), _GREETING)
+        _save(subject, writer, order, is_last=True)
         _close(stream)
     except BaseException:
         _exit(1)
@@ -61,7 +62,9 @@ def _ignore_signals() -> None:
         _set_handler(number, _signal.SIG_IGN)
 
 
-def _save(subject: saving.Subject, writer: records.Writer, order: Dict[str, Any]) -> None:
+def _save(
+    subject: saving.Subject, writer: records.Writer, order: Dict[str, Any], is_last: bool
+) -> None:
     max_bytes = int(order["max_bytes"])
     if order["format"] == "namespace":
         _prepare()
@@ -69,7 +72,7 @@ def _save(subject: saving.Subject, writer: records.Writer, order: Dict[str, Any]
     else:
         saver = saving.Saver(subject, writer, max_bytes)
         _prepare()
-        saver.run()
+        saver.run(has_overview=not is_last)  # nobody can ask who is gone what it declared
     writer.flush()
 
 

@@ -1,7 +1,7 @@
 """A session's state, written to a stream. Runs in a copy of the session that ends afterwards, so
 what user code does here (__getstate__, __reduce__) happens to that copy alone.
 
-    begin · declarations · variables, group by group · what was lost · end
+    begin · declarations · overview · variables, group by group · what was lost · end
 
 The body of `variables`, once expanded, is a row of entries: a length and JSON (`names`, and `as`:
 "pickle" or "source"), eight bytes of length, and as many bytes. Small groups share a body. A large
@@ -14,8 +14,8 @@ import platform
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 
 from . import (
-    declarations, definitions, grouping, handlers, hints, jsontext, packing, records, rebuild,
-    reducing, surroundings,
+    declarations, definitions, grouping, handlers, hints, jsontext, overview, packing, records,
+    rebuild, reducing, surroundings,
 )  # fmt: skip
 
 TO_THE_END = (1 << 64) - 1
@@ -26,6 +26,7 @@ _SPOOL_BYTES = 8 << 20  # compressed; more than this of a blob is sent before it
 _MAX_LOST = 1000
 _MAX_REASON_CHARS = 300
 _SHOWN_SIZES = 3
+_OVERVIEW_CHARS = 48 << 10  # the daemon reads it where it is, in the database
 
 _quote = jsontext.quote
 _MIB = 1 << 20
@@ -131,11 +132,13 @@ class Saver:
         self._known = definitions.Definitions({})
         self._kept_arrays: Set[int] = set()
 
-    def run(self) -> None:
+    def run(self, has_overview: bool = True) -> None:
         """Whatever one variable does, the others are saved."""
         begin(self._writer, "state")
         everything = self._subject.variables()
         self._save_declarations(everything)
+        if has_overview:
+            self._save_overview(everything)
         self._known = definitions.Definitions(self._variables)
         groups = grouping.Groups(self._variables, self._known)
         self._kept_arrays = groups.kept_arrays
@@ -172,6 +175,13 @@ class Saver:
         blob = _Blob(self._writer, "declarations", [*modules, *references])
         blob.write(reducing.dump_plain(content))
         blob.close()
+
+    def _save_overview(self, everything: Dict[str, Any]) -> None:
+        """For the daemon, which tells it while there is no interpreter to ask."""
+        told = overview.describe(self._subject.sources, everything, _OVERVIEW_CHARS)
+        self._writer.begin_blob("overview", ())
+        self._writer.chunk(f"{{{told}}}".encode())
+        self._writer.end_blob()
 
     # One group
 
