@@ -252,13 +252,14 @@ static void put_image(struct json_out *o, const json_t *typed)
     json_put_object_end(o);
 }
 
-/* As the reference tells it: name and message first. */
+/* As the reference tells it: name and message first, the code that failed last. */
 static void describe_error(struct buf *out, const json_t *typed)
 {
-    size_t name_len, message_len, len;
+    size_t name_len, message_len, len, code_len;
     const char *name = output_text(typed, "name", &name_len);
     const char *message = output_text(typed, "message", &message_len);
     const char *traceback = output_text(typed, "traceback", &len);
+    const char *code = output_text(typed, "code", &code_len);
     _buf_ struct buf trace = BUF_INIT(NOTEBOOK_BYTES_MAX);
     text_append_settled(&trace, traceback, len);
     buf_append(out, name_len > 0 ? name : "Error", name_len > 0 ? name_len : 5);
@@ -271,6 +272,11 @@ static void describe_error(struct buf *out, const json_t *typed)
     else if (trace.len > 0)
         buf_append_str(out, "\n\nTraceback (user code):\n");
     buf_append(out, buf_str(&trace), trace.len);
+    if (code == NULL)
+        return;
+    buf_append_str(out, trace.len > 0 && trace.data[trace.len - 1] == '\n' ? "\n" : "\n\n");
+    buf_append_str(out, "Cell code:\n");
+    buf_append(out, code, code_len);
 }
 
 /* Texts as they are, others as what describes them. */

@@ -336,6 +336,9 @@ def test_cells_json(full, load):
     made = Result(json.loads(full.export("cells-json").body))
     text = json.dumps(made)
     assert "print('said')" in text and "COMPLETED" in text and "TIMEOUT" in text
+    failed = made["cells"][3]["outputs"][0]["content"]
+    assert failed.startswith("ValueError: because\n\nTraceback (user code):\n")
+    assert failed.endswith("\n\nCell code:\n   1  raise ValueError('because')\n")
     again = load(json.dumps(made))
     assert [c.source for c in again.cells()] == full.sources()
     assert text_of(again.cell(1)) == "said\n" or "said" in json.dumps(again.cell(1))
