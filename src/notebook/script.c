@@ -65,6 +65,18 @@ static bool is_question(const char *line, size_t len)
            line[i] == '?';
 }
 
+/* "pip install numpy", "cd data": what a name and another cannot be in Python. */
+static bool is_bare_command(const char *line, size_t len)
+{
+    static const char *const words[] = {"pip ", "conda ", "cd "};
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        size_t n = strlen(words[i]);
+        if (len > n && memcmp(line, words[i], n) == 0)
+            return isalnum((unsigned char)line[n]) || strchr("./~", line[n]) != NULL;
+    }
+    return false;
+}
+
 /* "%time f()", "!ls", "?len", "len?". */
 static bool is_command(const char *line, size_t len)
 {
@@ -74,7 +86,7 @@ static bool is_command(const char *line, size_t len)
         return false;
     unsigned char next = (unsigned char)line[1];
     return (line[0] == '%' && (isalpha(next) || next == '%')) || (line[0] == '!' && next != '=') ||
-           line[0] == '?' || is_question(line, len);
+           line[0] == '?' || is_question(line, len) || is_bare_command(line, len);
 }
 
 /* "files = !ls", "t = %timeit -o f()". */

@@ -361,10 +361,57 @@ def test_modules_are_loaded_again(fresh: Peer, tmp_path: Path) -> None:
     [
         "%matplotlib inline", "%config InlineBackend.figure_format = 'retina'", "%precision 3",
         "%matplotlib", "%xmode Verbose", "%colors NoColor", "%autoreload", "%lsmagic", "%quickref",
+        "%autosave 60",
     ],
 )  # fmt: skip
 def test_habits_are_accepted(shared: Peer, code: str) -> None:
     assert shared.run(code).status == "ok"
+
+
+def test_commands_without_a_mark(fresh: Peer, tmp_path: Path) -> None:
+    (tmp_path / "afile").write_text("text\n")
+    fresh.run(f"place = {str(tmp_path)!r}")
+    answer = fresh.run("cd -q {place}\nx = 1\nif x:\n    cat afile\ncat = {}\n{} == cat")
+    assert (answer.stdout, answer.text) == ("text\n", "True")
+    assert "Usage:" in fresh.run("pip help\ny = 2").stdout
+    assert fresh.run("ls").stdout == "afile\n" == fresh.run(f"ls {tmp_path}\n").stdout
+    assert "afile" in fresh.run("ls -l").stdout
+    assert fresh.value("pwd") == repr(str(tmp_path))
+    assert fresh.value("y") == "2"
+
+
+def test_what_is_python_is_no_command(fresh: Peer) -> None:
+    assert fresh.run("ls = [1]; l = 2").status == "ok"
+    assert fresh.value("ls") == "[1]"
+    assert fresh.run("ls -l").error["name"] == "TypeError"
+    assert fresh.run("pwd = 5").status == "ok"
+    assert fresh.value("pwd") == "5"
+    error = fresh.run("pip install nothing\nx = = 1").error
+    assert (error["name"], error["line"]) == ("SyntaxError", 2)
+    text = "x = '''\nrm -r y\n'''\nz = (\n'rm -r y')\ncd nowhere"
+    assert fresh.run(text).error["name"] == "FileNotFoundError"
+    assert fresh.value("x, z") == r"('\nrm -r y\n', 'rm -r y')"
+
+
+def test_where_the_time_goes(fresh: Peer) -> None:
+    fresh.run("def slow(n):\n    return sum(range(n))")
+    out = fresh.run("%prun -l 5 -s cumulative z = slow(1000)").stdout
+    assert "slow" in out and "{built-in method builtins.sum}" in out
+    assert "Ordered by: cumulative time" in out
+    assert fresh.value("z") == "499500"
+    assert "slow" in fresh.run("%%prun\nfor i in range(3):\n    slow(i)").stdout
+    answer = fresh.run("s = %prun -q -r slow(5)")
+    assert (answer.status, answer.stdout) == ("ok", "")
+    assert fresh.value("type(s).__name__") == "'Stats'"
+    assert "line 2, in <module>" in fresh.run("%%prun\n1/0").traceback
+    assert "cannot sort by 'x'" in fresh.run("%prun -s x 1").error["message"]
+
+
+def test_the_last_traceback(fresh: Peer) -> None:
+    assert fresh.run("%tb").stdout == "No traceback available to show.\n"
+    failed = fresh.run("1/0")
+    fresh.run("pass")
+    assert fresh.run("%tb").stdout == failed.traceback
 
 
 def test_history(fresh: Peer) -> None:

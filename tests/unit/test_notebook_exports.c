@@ -104,6 +104,8 @@ static void commands_of_ipython_are_comments(void **state)
         {"%time f()", "# %time f()\n"},
         {"  !ls", "  pass  # !ls\n"},
         {"x = !ls", "# x = !ls\n"},
+        {"pip install x\ncd ..", "# pip install x\n# cd ..\n"},
+        {"pip = 1\ncd -x\ncd (y)", "\npip = 1\ncd -x\ncd (y)\n"},
         {"x = 1 # why?", "\nx = 1 # why?\n"},
         {"x %= 2", "\nx %= 2\n"},
         {"a.b??", "# a.b??\n"},

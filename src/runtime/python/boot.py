@@ -74,6 +74,7 @@ MODULES = (
     "magics_shell",
     "magics_code",
     "magics_names",
+    "magics_trace",
     "magics_world",
     "magics",
     "preload",

@@ -10,8 +10,8 @@ from types import FrameType, ModuleType
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import (
-    awaits, compiler, debuggers, events, interrupts, outputs, plots, results, sources, streams,
-    tracebacks,
+    awaits, compiler, debuggers, events, interrupts, magics_syntax, outputs, plots, results,
+    sources, streams, tracebacks,
 )  # fmt: skip
 
 _eval = eval
@@ -23,6 +23,7 @@ _make_room = interrupts.make_room
 NOTHING = "null"
 
 SCRIPT = "<string>"
+_BARE = frozenset(("ls", "ll", "pw"))  # as `ls` and `pwd` begin
 
 
 class Verdict:
@@ -55,6 +56,7 @@ class Cells:
         self.compiler = compiler.Compiler()
         self.events = events.Events()
         self.before_cell: Optional[Callable[[], None]] = None
+        self.last_error = ""  # of the cells that failed, as JSON
         self._verdict: Optional[Verdict] = None  # of the running cell, once it is known
 
     def install(self) -> None:
@@ -117,7 +119,10 @@ class Cells:
             self.before_cell()
         if self.events.is_used():
             self.events.before(source)
-        parts = self.compiler.compile(name, source)
+        code = source
+        if source[:2] in _BARE and name != SCRIPT:
+            code = magics_syntax.bare_command(source, self._namespace)
+        parts = self.compiler.compile(name, code)
         if parts.needs_loop:
             value = self._event_loop.run(_run_in_loop(parts, self._namespace))
         else:
@@ -161,7 +166,8 @@ class Cells:
         if exit_code == 0:
             verdict = Verdict("ok", NOTHING, NOTHING)
         else:
-            verdict = Verdict(_status_of(error), NOTHING, _describe(error, name), exit_code)
+            self.last_error = _describe(error, name)
+            verdict = Verdict(_status_of(error), NOTHING, self.last_error, exit_code)
         try:
             self._finish_figures(verdict.status)
             self._streams.flush()

@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import (
     cells, displays, formatters, magics_code, magics_names, magics_shell, magics_syntax,
-    magics_table, magics_world, outputs, plots, streams,
+    magics_table, magics_trace, magics_world, outputs, plots, streams,
 )  # fmt: skip
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -27,7 +27,7 @@ _MAX_EXTENSIONS = 1000
 _MAX_DEPTH = 20
 
 # Modules with magics, which have registered themselves.
-_PROVIDERS = (magics_code, magics_names, magics_world)
+_PROVIDERS = (magics_code, magics_names, magics_trace, magics_world)
 
 
 class Tap:
@@ -280,6 +280,10 @@ class CellaShell:
 
     def history(self) -> List[Any]:
         return self._cells.history()
+
+    def last_error(self) -> str:
+        """Of a cell that failed, as JSON; empty if none has."""
+        return self._cells.last_error
 
     @property
     def execution_count(self) -> int:

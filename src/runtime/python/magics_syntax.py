@@ -8,10 +8,12 @@ Every step takes at least one character and none is taken twice, whatever the te
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
+_ONLY_AST = ast.PyCF_ONLY_AST
 OBJECT = "__magic__"  # what the calls are made of; among the builtins of a session
 
 # Cell magics whose body is Python that runs once in the session's namespace.
@@ -34,6 +36,12 @@ _LINE = re.compile(r"%([A-Za-z_]\S*)\s*(.*)", re.S)
 _TARGET = r"%{0,2}(?!\d)[\w*]+(?:\.(?!\d)[\w*]+|\[-?[0-9]+\])*"
 _HELP_BEFORE = re.compile(rf"(\?\??)\s*({_TARGET})\s*;?\s*")
 _HELP_AFTER = re.compile(rf"({_TARGET})(\?\??)\s*;?\s*")
+# Commands that notebooks have without a mark. On a line that is no Python they are magics.
+_COMMANDS = "cat|cd|conda|cp|ll|ls|mamba|mkdir|mv|pip|rm|rmdir"
+_BARE = re.compile(rf"({_COMMANDS})[ \t]+(\S.*)")
+_MAY_BE_BARE = re.compile(rf"^[ \t]*(?:{_COMMANDS})[ \t]", re.M)
+# As names they are Python, so they have to be all there is.
+_ALONE = re.compile(r"\s*((ls|ll|pwd)(?:[ \t]+(?:-\S+|[\w./~*]\S*))*)\s*")
 _HAS_NESTED_FIELDS = sys.version_info >= (3, 12)
 _PREFIX = frozenset("rbfut")
 
@@ -97,7 +105,8 @@ def rewrite(source: str) -> Optional[Rewritten]:
     if cell is not None:
         return _rewrite_cell(source, cell)
     if "%" not in source and "!" not in source and "?" not in source:
-        return None
+        if _MAY_BE_BARE.search(source) is None:
+            return None
     walk = _Walk(source)
     walk.run()
     return Rewritten("".join(walk.parts), walk.places) if walk.places else None
@@ -191,7 +200,9 @@ class _Walk:
             if end < 0:
                 end = len(source)
             text = source[start:end].rstrip(" \t\f;")
-            return _help_of(text) if text.endswith("?") else None
+            if text.endswith("?"):
+                return _help_of(text)
+            return _call_of_bare(_joined(source, start)[0])
         text = _joined(source, start)[0]
         if first == "%":
             if text.startswith("%%"):
@@ -242,6 +253,29 @@ def _call_of_command(text: str) -> str:
     if text.startswith("!!"):
         return f"{OBJECT}.getoutput({text[2:].strip()!r})"
     return f"{OBJECT}.system({text[1:].strip()!r})"
+
+
+def _call_of_bare(text: str) -> Optional[str]:
+    found = _BARE.fullmatch(text)
+    if found is None or _is_python(text):
+        return None
+    return f"{OBJECT}.run_line_magic({found.group(1)!r}, {found.group(2).rstrip()!r})"
+
+
+def _is_python(text: str) -> bool:
+    try:
+        compile(text, "", "exec", _ONLY_AST, True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def bare_command(source: str, names: Dict[str, Any]) -> str:
+    """A cell that is nothing but `ls` or `pwd`, as the magic, unless that is a name."""
+    found = _ALONE.fullmatch(source)
+    if found is None or found.group(2) in names:
+        return source
+    return source[: found.start(1)] + "%" + source[found.start(1) :]
 
 
 def _call_of_value(text: str) -> str:

@@ -344,7 +344,8 @@ def _config(shell: Any, line: str, cell: Optional[str]) -> None:
 
 
 @magics_table.line_magic(
-    "xmode", "colors", "doctest_mode", "automagic", "gui", "pprint", "logstart", "logstop"
+    "xmode", "colors", "doctest_mode", "automagic", "gui", "pprint", "logstart", "logstop",
+    "autosave", "autoawait", "autocall", "rehashx"
 )
 def _accept(shell: Any, line: str, cell: Optional[str]) -> None:
     """Accepted, without effect."""
