@@ -40,7 +40,7 @@ _cella() {
         -p | --parameter | -r | --raw) return ;;
         --kernel) mapfile -t COMPREPLY < <(compgen -W "python3 javascript bash" -- "$current") ;;
         -f | --from) mapfile -t COMPREPLY < <(compgen -W "ipynb cells-json script" -- "$current") ;;
-        -o | --output) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
+        -o | --output | -w | --with) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
         *) [[ $current == -* ]] || mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
         esac
         ((${#COMPREPLY[@]} == 0)) || return
@@ -126,7 +126,7 @@ _cella() {
     plan) words="--agent --leave $client" ;;
     pipe) words="--runtime --profile --timeout $client" ;;
     run)
-        words="--output --parameter --raw --allow-errors --timeout --kernel $spec --from --keep"
+        words="--output --parameter --raw --with --allow-errors --timeout --kernel $spec --from --keep"
         words+=" $client"
         ;;
     notebook)

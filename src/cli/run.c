@@ -4,6 +4,7 @@
 #include "cli/parameters.h"
 #include "cli/spec.h"
 #include "cli/terminal.h"
+#include "cli/with.h"
 #include "notebook/output.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@ static const struct cli_flag flags[] = {
      "where the run notebook goes; else NAME.out.ipynb; - is standard output"},
     {"parameter", 'p', "NAME VALUE", "a parameter: a number, true, false, null, JSON, else text"},
     {"raw", 'r', "NAME VALUE", "a parameter that is text, whatever it looks like"},
+    {"with", 'w', "PATH", "a file, or a directory's files, that its cells read; again for more"},
     {"allow-errors", 0, NULL, "go on after a cell that fails"},
     {"timeout", 't', "DURATION", "stop a cell after this time: 30s, 10m (default: a day)"},
     {"runtime", 0, "NAME", "its language: python, node or bash; else as the notebook says"},
@@ -30,6 +32,7 @@ enum {
     TEMPORARY_IDLE_SECS = 60, /* if this program is killed */
     TIMEOUT_MAX_MS = 86400 * 1000,
     ERROR_LINES = 8,
+    ADVICE_MAX = 3, /* about files, of all cells */
 };
 
 struct plan {
@@ -39,6 +42,7 @@ struct plan {
     struct cli_session_spec spec;
     struct cli_session session;
     struct cli_parameters parameters;
+    struct cli_with with;
     bool is_json, is_kept;
 };
 
@@ -130,8 +134,10 @@ static int read_plan(const struct cli_args *args, struct plan *plan, const char 
         return -1;
     if (read_output(args, plan, e) < 0 || read_timeout(args, &plan->run, e) < 0 ||
         read_runtime(args, ret_runtime, e) < 0 ||
-        cli_parameters_read(args, &plan->parameters, e) < 0)
+        cli_parameters_read(args, &plan->parameters, e) < 0 ||
+        cli_with_read(args, plan->in.path, &plan->with, e) < 0)
         return -1;
+    plan->with.shows = plan->run.progress.is_on;
     plan->in.runtime = *ret_runtime;
     const struct cli_language *language =
         *ret_runtime != NULL ? cli_language_find(*ret_runtime) : NULL;
@@ -233,6 +239,19 @@ static void report(const struct plan *plan)
         cli_say(r->stopped_at != SIZE_MAX ? STDERR_FILENO : STDOUT_FILENO, "%s\n", buf_str(&text));
 }
 
+/* Cells that did not find what lies beside the notebook. */
+static void advise_files(const struct plan *plan)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < plan->run.doc->n_cells && n < ADVICE_MAX; i++) {
+        size_t len = 0;
+        const struct notebook_cell *cell = &plan->run.doc->cells[i];
+        const char *message =
+            cell->state == CELL_ERROR ? output_text(find_error(cell), "message", &len) : NULL;
+        n += message != NULL && cli_with_advise(&plan->with, plan->in.path, message, len);
+    }
+}
+
 static json_t *describe_cell(const struct document *doc, size_t number)
 {
     const struct notebook_cell *cell = &doc->cells[number];
@@ -293,7 +312,10 @@ static int run_session(struct cli_client *c, struct plan *plan, struct err *e)
     notebook_set_text(&r->doc->session_id, plan->session.id);
     if (plan->is_kept && !plan->is_json)
         cli_say(STDERR_FILENO, "session %s\n", plan->session.id);
+    if (cli_with_put(&plan->with, c, plan->session.id, e) < 0)
+        return plan->with.left_by != 0 ? 128 + plan->with.left_by : -1;
     int status = cli_run_cells(r, c, e);
+    advise_files(plan);
     if (status < 0)
         return r->left_by != 0 ? 128 + r->left_by : -1;
     if (plan->is_json && !report_json(plan))
@@ -343,6 +365,7 @@ static int run(const struct cli_args *args, struct err *e)
     if (status == 0)
         status = run_document(args, plan, e);
     cli_parameters_free(&plan->parameters);
+    cli_with_free(&plan->with);
     cli_spec_free(&plan->spec);
     free(plan);
     return status;
@@ -359,6 +382,8 @@ const struct cli_verb cli_run_verb = {
         "tagged 'skip-execution' are left as they are. The first cell that fails ends the run,\n"
         "unless --allow-errors is given or it is tagged 'raises-exception'. Input that a cell\n"
         "asks for is at its end.\n"
+        "It runs in a sandbox, without the files beside it: --with takes them along, with their\n"
+        "paths from the notebook's directory, or else by their names.\n"
         "Parameters become a cell behind the one that is tagged 'parameters', else the first; it\n"
         "is tagged 'injected-parameters', and replaced when the result is run again.\n"
         "Exit status: 0, or 1 if a cell failed, which is told with the end of its error; 130 if\n"
@@ -367,6 +392,7 @@ const struct cli_verb cli_run_verb = {
     .is_client = true,
     .examples = "cella run analysis.ipynb                     # makes analysis.out.ipynb\n"
                 "cella run analysis.ipynb -o analysis.ipynb   # in its place\n"
+                "cella run analysis.ipynb --with data.csv --with images\n"
                 "cella run report.ipynb -o june.html -p month 6 -p regions '[\"n\", \"s\"]'\n"
                 "cella run analysis.py -o analysis.ipynb --timeout 10m --allow-errors\n"
                 "cella run tests.ipynb -o /dev/null --json | python3 -m json.tool",

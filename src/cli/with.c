@@ -1,0 +1,349 @@
+#include "cli/with.h"
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/utf8.h"
+#include "cli/api.h"
+#include "cli/terminal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+enum {
+    DEPTH_MAX = 24, /* directories below each other: as deep as a path of the daemon's goes */
+    PLACE_MAX = 1024,
+    SHOWN_BYTES = 8 << 20, /* of all files, for their names to be shown as they go */
+    PUT_MS = 10 * 60 * 1000,
+};
+
+/* ---- which files -------------------------------------------------------------------------------
+ */
+
+static int refuse(const char *path, const char *why, struct err *e)
+{
+    err_set(e, ERR_INVALID, "--with %.300s: %s", path, why);
+    return err_advise(e, "name fewer or smaller files, or a directory that holds only what the "
+                         "notebook reads");
+}
+
+static int check_file(const struct cli_with *with, const char *path, const char *place,
+                      const struct stat *st, struct err *e)
+{
+    if (!utf8_is_valid(place, strlen(place)))
+        return refuse(path, "its name is not UTF-8", e);
+    if (strlen(place) > PLACE_MAX)
+        return refuse(path, "its path is too long", e);
+    if (st->st_size > CLI_WITH_FILE_MAX)
+        return refuse(path, "it has more than 128 MiB", e);
+    if (with->n == CLI_WITH_FILES_MAX)
+        return refuse(path, "more than 1000 files", e);
+    if (with->bytes + (uint64_t)st->st_size > CLI_WITH_BYTES_MAX)
+        return refuse(path, "more than 1 GiB in all", e);
+    for (size_t i = 0; i < with->n; i++)
+        if (strcmp(with->files[i].place, place) == 0 && strcmp(with->files[i].path, path) != 0)
+            return refuse(path, "another file would have the same name in the session", e);
+    return 0;
+}
+
+static int add_file(struct cli_with *with, const char *path, const char *place,
+                    const struct stat *st, struct err *e)
+{
+    if (check_file(with, path, place, st, e) < 0)
+        return -1;
+    if (with->n == with->cap) {
+        with->cap = MAX(2 * with->cap, (size_t)16);
+        with->files = mem_realloc(with->files, with->cap * sizeof(*with->files));
+    }
+    with->files[with->n++] = (struct cli_with_file){
+        .path = mem_strdup(path), .place = mem_strdup(place), .bytes = (uint64_t)st->st_size};
+    with->bytes += (uint64_t)st->st_size;
+    return 0;
+}
+
+/* Of a directory and a name in it; the directory may be "". */
+static int join(char out[PATH_MAX], const char *dir, const char *name, struct err *e)
+{
+    int n = snprintf(out, PATH_MAX, "%s%s%s", dir, dir[0] != '\0' ? "/" : "", name);
+    return n < PATH_MAX ? 0 : refuse(name, "its path is too long", e);
+}
+
+static int add_dir(struct cli_with *with, const char *path, const char *place, int depth,
+                   struct err *e);
+
+/* What begins with a dot is left out, as are pipes, sockets and directories that are links. */
+static int add_entry(struct cli_with *with, const char *dir, const char *place, const char *name,
+                     int depth, struct err *e)
+{
+    char path[PATH_MAX], there[PATH_MAX];
+    struct stat st, link;
+    if (name[0] == '.')
+        return 0;
+    if (join(path, dir, name, e) < 0 || join(there, place, name, e) < 0)
+        return -1;
+    if (lstat(path, &link) < 0 || stat(path, &st) < 0)
+        return 0; /* gone meanwhile, or a link that leads nowhere */
+    if (S_ISREG(st.st_mode))
+        return add_file(with, path, there, &st, e);
+    return S_ISDIR(link.st_mode) ? add_dir(with, path, there, depth + 1, e) : 0;
+}
+
+static int add_dir(struct cli_with *with, const char *path, const char *place, int depth,
+                   struct err *e)
+{
+    struct dirent **entries = NULL;
+    if (depth > DEPTH_MAX)
+        return refuse(path, "its directories lie too deep", e);
+    int n = scandir(path, &entries, NULL, alphasort);
+    if (n < 0)
+        return err_errno(e, ERR_INVALID, errno, "--with %.300s", path);
+    int status = 0;
+    for (int i = 0; i < n; i++) {
+        if (status == 0)
+            status = add_entry(with, path, place, entries[i]->d_name, depth, e);
+        free(entries[i]);
+    }
+    free(entries);
+    return status;
+}
+
+/* ---- where they go -----------------------------------------------------------------------------
+ */
+
+static int resolve_all(const char *path, char out[PATH_MAX], struct err *e)
+{
+    return realpath(path, out) != NULL ? 0
+                                       : err_errno(e, ERR_INVALID, errno, "--with %.300s", path);
+}
+
+/* The directory is resolved, the last name is not: a link beside the notebook is beside it. */
+static int resolve(const char *path, char out[PATH_MAX], struct err *e)
+{
+    char whole[PATH_MAX], parent[PATH_MAX], dir[PATH_MAX];
+    size_t len = strlen(path);
+    while (len > 1 && path[len - 1] == '/')
+        len--;
+    if (len >= PATH_MAX)
+        return refuse(path, "its path is too long", e);
+    const char *slash = memrchr(path, '/', len);
+    size_t dir_len = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+    snprintf(whole, sizeof(whole), "%.*s", (int)len, path);
+    if (whole[dir_len] == '\0' || fd_is_dots(whole + dir_len))
+        return resolve_all(whole, out, e);
+    snprintf(parent, sizeof(parent), "%.*s", (int)MAX(dir_len, (size_t)1),
+             dir_len > 0 ? path : ".");
+    if (resolve_all(parent, dir, e) < 0)
+        return -1;
+    return join(out, strcmp(dir, "/") == 0 ? "/." : dir, whole + dir_len, e);
+}
+
+/* From `home` if it lies below it, else its own name. */
+static const char *place_of(const char *home, const char *path)
+{
+    size_t len = strlen(home);
+    if (strcmp(home, path) == 0)
+        return "";
+    if (strncmp(home, path, len) == 0 && path[len] == '/')
+        return path + len + 1;
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+static int add(struct cli_with *with, const char *given, struct err *e)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    if (stat(given, &st) < 0)
+        return err_errno(e, ERR_INVALID, errno, "--with %.300s", given);
+    if (resolve(given, path, e) < 0)
+        return -1;
+    const char *place = place_of(with->home, path);
+    if (S_ISDIR(st.st_mode))
+        return add_dir(with, path, place, 0, e);
+    if (!S_ISREG(st.st_mode))
+        return refuse(given, "it is neither a file nor a directory", e);
+    return add_file(with, path, place, &st, e);
+}
+
+static int find_home(const char *notebook, struct cli_with *with, struct err *e)
+{
+    const char *slash = strrchr(notebook, '/');
+    char dir[PATH_MAX], home[PATH_MAX];
+    snprintf(dir, sizeof(dir), "%.*s", slash != NULL ? (int)(slash - notebook + 1) : 1,
+             slash != NULL ? notebook : ".");
+    if (realpath(dir, home) == NULL)
+        return err_errno(e, ERR_INVALID, errno, "the notebook's directory %.300s", dir);
+    with->home = mem_strdup(home);
+    return 0;
+}
+
+int cli_with_read(const struct cli_args *args, const char *notebook, struct cli_with *ret,
+                  struct err *e)
+{
+    size_t at = 0;
+    const char *given;
+    if (find_home(notebook, ret, e) < 0)
+        return -1;
+    while ((given = cli_value_next(args, "with", &at)) != NULL)
+        if (add(ret, given, e) < 0)
+            return -1;
+    return 0;
+}
+
+void cli_with_free(struct cli_with *with)
+{
+    for (size_t i = 0; i < with->n; i++) {
+        free(with->files[i].path);
+        free(with->files[i].place);
+    }
+    free(with->files);
+    free(with->home);
+    *with = (struct cli_with){0};
+}
+
+/* ---- putting them there ------------------------------------------------------------------------
+ */
+
+static void append_encoded(struct buf *out, const char *place)
+{
+    for (const char *c = place; *c != '\0'; c++) {
+        bool is_plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+                        (*c >= '0' && *c <= '9') || strchr("-_.~/", *c) != NULL;
+        if (is_plain)
+            buf_append_char(out, *c);
+        else
+            buf_printf(out, "%%%02X", (unsigned char)*c);
+    }
+}
+
+static void show(const struct cli_with *with, size_t i)
+{
+    _buf_ struct buf line = BUF_INIT(16 * KIB);
+    const struct cli_with_file *file = &with->files[i];
+    if (!with->shows || with->bytes < SHOWN_BYTES)
+        return;
+    buf_printf(&line, "\r\x1b[Kfile %zu of %zu, %.1f MB: ", i + 1, with->n,
+               (double)file->bytes / 1e6);
+    cli_append_safe(&line, file->place, MIN(strlen(file->place), (size_t)40), false);
+    cli_say(STDERR_FILENO, "%s", buf_str(&line));
+}
+
+static void show_end(const struct cli_with *with)
+{
+    if (with->shows && with->bytes >= SHOWN_BYTES)
+        cli_say(STDERR_FILENO, "\r\x1b[K");
+}
+
+static bool on_signal(void *context, int signo)
+{
+    struct cli_with *with = context;
+    with->left_by = signo;
+    return false;
+}
+
+static int put_one(struct cli_with *with, const struct cli_with_file *file, struct cli_client *c,
+                   const char *session_id, struct err *e)
+{
+    _free_ char *bytes = NULL;
+    size_t len = 0;
+    int r = fd_read_file(AT_FDCWD, file->path, CLI_WITH_FILE_MAX, &bytes, &len);
+    if (r < 0)
+        return err_errno(e, ERR_INVALID, r, "--with %.300s", file->path);
+    _buf_ struct buf path = BUF_INIT(8 * KIB);
+    buf_printf(&path, "/v1/sessions/%s/files/", session_id);
+    append_encoded(&path, file->place);
+    struct cli_request request = {.method = "PUT",
+                                  .path = buf_str(&path),
+                                  .body = bytes,
+                                  .body_len = len,
+                                  .deadline_ms = clock_mono_ms() + PUT_MS,
+                                  .on_signal = on_signal,
+                                  .context = with};
+    _json_ json_t *answer = NULL;
+    if (cli_api_call(c, &request, &answer, e) < 0)
+        return err_context(e, "--with %.100s", file->place);
+    return 0;
+}
+
+int cli_with_put(struct cli_with *with, struct cli_client *c, const char *session_id, struct err *e)
+{
+    int status = 0;
+    for (size_t i = 0; i < with->n && status == 0; i++) {
+        show(with, i);
+        status = put_one(with, &with->files[i], c, session_id, e);
+    }
+    show_end(with);
+    return status;
+}
+
+/* ---- what was missing --------------------------------------------------------------------------
+ */
+
+static const char no_such_file[] = "o such file or directory";
+
+/* The last text in quotes: [Errno 2] No such file or directory: 'data.csv'. */
+static bool find_name(const char *message, size_t len, char out[PATH_MAX])
+{
+    if (memmem(message, len, no_such_file, strlen(no_such_file)) == NULL)
+        return false;
+    const char *end = memrchr(message, '\'', len);
+    const char *begin =
+        end != NULL && end > message ? memrchr(message, '\'', (size_t)(end - message)) : NULL;
+    if (begin == NULL || end - begin < 2 || end - begin > PATH_MAX)
+        return false;
+    snprintf(out, PATH_MAX, "%.*s", (int)(end - begin - 1), begin + 1);
+    return true;
+}
+
+/* Below the notebook's directory, as far as the name says. */
+static const char *beside(const char *name)
+{
+    if (strncmp(name, "/workspace/", 11) == 0)
+        name += 11;
+    while (strncmp(name, "./", 2) == 0)
+        name += 2;
+    bool climbs =
+        strcmp(name, "..") == 0 || strncmp(name, "../", 3) == 0 || strstr(name, "/../") != NULL;
+    return name[0] == '/' || name[0] == '\0' || climbs ? NULL : name;
+}
+
+static void append_word(struct buf *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "-_./,+=@%";
+    bool is_plain = strspn(word, plain) == strlen(word);
+    if (!is_plain)
+        buf_append_char(out, '\'');
+    cli_append_safe(out, word, strlen(word), false);
+    if (!is_plain)
+        buf_append_char(out, '\'');
+}
+
+bool cli_with_advise(const struct cli_with *with, const char *notebook, const char *message,
+                     size_t len)
+{
+    char name[PATH_MAX], path[2 * PATH_MAX], typed[2 * PATH_MAX];
+    struct stat st;
+    const char *place = find_name(message, len, name) ? beside(name) : NULL;
+    if (place == NULL)
+        return false;
+    for (size_t i = 0; i < with->n; i++)
+        if (strcmp(with->files[i].place, place) == 0)
+            return false;
+    snprintf(path, sizeof(path), "%s/%s", with->home, place);
+    if (stat(path, &st) < 0 || !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+        return false;
+    const char *slash = strrchr(notebook, '/');
+    int dir_len = slash != NULL ? (int)(slash - notebook + 1) : 0;
+    snprintf(typed, sizeof(typed), "%.*s%s", dir_len, notebook, place);
+    _buf_ struct buf text = BUF_INIT(64 * KIB);
+    buf_append_str(&text, "cella: ");
+    cli_append_safe(&text, place, strlen(place), false);
+    buf_append_str(&text,
+                   " is beside the notebook, but not in its sandbox. Take it along: --with ");
+    append_word(&text, typed);
+    cli_say(STDERR_FILENO, "%s\n", buf_str(&text));
+    return true;
+}
