@@ -20,6 +20,15 @@ struct file_order {
     void *context;
 };
 
+/* A change that the durable copy does not have. */
+struct file_unsaved {
+    struct list node;
+    bool is_in_save; /* the one under way has it */
+    enum warden_file_action action;
+    char blob[BLOB_HEX_SIZE];
+    char path[]; /* the newest change of it */
+};
+
 static void order_free(struct file_order *order)
 {
     if (order->ticket != 0)
@@ -54,6 +63,79 @@ bool files_are_changing(struct session *session)
     return order != NULL && order->ticket != 0 && order->what.action != WARDEN_FILE_GET;
 }
 
+/* ---- what is not saved yet ---------------------------------------------------------------------
+ */
+
+static void remove_unsaved(struct file_unsaved *change)
+{
+    list_remove(&change->node);
+    free(change);
+}
+
+static void add_unsaved(struct session *session, const struct warden_file_order *what)
+{
+    size_t n = 0, size = strlen(what->path) + 1;
+    LIST_EACH(&session->unsaved_files, node)
+    {
+        struct file_unsaved *change = CONTAINER_OF(node, struct file_unsaved, node);
+        n++;
+        if (strcmp(change->path, what->path) != 0)
+            continue;
+        remove_unsaved(change);
+        n--;
+    }
+    if (n == FILES_UNSAVED_MAX)
+        remove_unsaved(
+            CONTAINER_OF(list_first(&session->unsaved_files), struct file_unsaved, node));
+    struct file_unsaved *change = mem_alloc(sizeof(*change) + size);
+    change->action = what->action;
+    snprintf(change->blob, sizeof(change->blob), "%s", what->blob);
+    memcpy(change->path, what->path, size);
+    list_append(&session->unsaved_files, &change->node);
+}
+
+void files_on_save(struct session *session)
+{
+    LIST_EACH(&session->unsaved_files, node)
+    CONTAINER_OF(node, struct file_unsaved, node)->is_in_save = true;
+}
+
+void files_on_saved(struct session *session, bool is_safe)
+{
+    LIST_EACH(&session->unsaved_files, node)
+    {
+        struct file_unsaved *change = CONTAINER_OF(node, struct file_unsaved, node);
+        if (change->is_in_save && is_safe)
+            remove_unsaved(change);
+        else
+            change->is_in_save = false;
+    }
+}
+
+uint64_t files_repeat(struct session *session)
+{
+    struct err e;
+    uint64_t ticket = 0;
+    LIST_EACH(&session->unsaved_files, node)
+    {
+        const struct file_unsaved *change = CONTAINER_OF(node, struct file_unsaved, node);
+        struct warden_file_order what = {.action = change->action, .max_bytes = UINT64_MAX};
+        snprintf(what.path, sizeof(what.path), "%s", change->path);
+        snprintf(what.blob, sizeof(what.blob), "%s", change->blob);
+        uint64_t number = pool_new_number(session->engine->pool);
+        if (warden_file(session->engine->warden, number, session->room->name, &what, &e) == 0)
+            ticket = number;
+    }
+    return ticket;
+}
+
+void files_forget(struct session *session)
+{
+    while (!list_is_empty(&session->unsaved_files))
+        remove_unsaved(
+            CONTAINER_OF(list_first(&session->unsaved_files), struct file_unsaved, node));
+}
+
 /* ---- one order ---------------------------------------------------------------------------------
  */
 
@@ -79,8 +161,10 @@ static void note_change(const struct file_order *order, const json_t *answer)
     bool is_known = order->checkpoint == 0 || checkpoint != NULL;
     if (manifest != NULL && strlen(manifest) == TIMELINE_HASH_SIZE - 1 && is_known)
         timeline_amend(session, checkpoint, manifest);
-    if (order->what.action != WARDEN_FILE_GET)
-        saving_add_file(session);
+    if (order->what.action == WARDEN_FILE_GET || !saving_is_on(session) || session->ended_exec == 0)
+        return; /* what a session is brought back from begins with its first cell */
+    add_unsaved(session, &order->what);
+    saving_add_file(session);
 }
 
 static void tell(struct file_order *order, const json_t *answer)

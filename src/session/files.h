@@ -15,6 +15,7 @@ struct file_order;
 struct session;
 
 enum {
+    FILES_UNSAVED_MAX = 2000,  /* changes; the oldest are forgotten */
     FILES_WAITING_MAX = 16,    /* orders of a session */
     FILES_GET_MAX = 512 << 20, /* bytes of a file that is read */
     FILES_PUT_MAX = 128 << 20, /* of one that is put */
@@ -45,5 +46,13 @@ void file_leave(struct file_order *order);
 bool files_are_changing(struct session *session); /* an order that does so is under way */
 /* A checkpoint is complete, or a restoration over: what waited for that goes on. */
 void files_begin_next(struct session *session);
+/* What callers changed since the durable copy was made is not in it: a session that comes back from
+ * that gets it again. A save begins, with all that was changed until now; and has ended. */
+void files_on_save(struct session *session);
+void files_on_saved(struct session *session, bool is_safe);
+/* Orders all of it, and returns the ticket of the last order, whose answer says that all are done;
+ * 0: there is nothing to do, or it cannot be done. */
+uint64_t files_repeat(struct session *session);
+void files_forget(struct session *session); /* it is over */
 /* The session has no processes any more. */
 void files_end_all(struct session *session);

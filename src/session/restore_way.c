@@ -149,12 +149,27 @@ static void go_on(struct session *session)
         wake(session);
 }
 
+static void on_repeated(void *context, const struct warden_event *event)
+{
+    struct session *session = context;
+    (void)event;
+    session->restore->ticket = 0;
+    go_on(session);
+}
+
 static void on_files(void *context, const struct warden_event *event)
 {
     struct session *session = context;
-    session->restore->ticket = 0;
+    struct restore *restore = session->restore;
+    restore->ticket = 0;
     read_restored(session, event->text);
-    go_on(session);
+    /* The durable copy has not what callers put since. */
+    bool is_durable = restore->cause == RESTORE_RESUME || restore->state != NULL;
+    restore->ticket = is_durable ? files_repeat(session) : 0;
+    if (restore->ticket == 0)
+        go_on(session);
+    else
+        tickets_expect(session->engine, restore->ticket, WARDEN_FILED, on_repeated, session);
 }
 
 static bool has_other_heads(const struct session *session)

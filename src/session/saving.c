@@ -5,6 +5,7 @@
 #include "runtime/pool.h"
 #include "session/engine_state.h"
 #include "session/exec.h"
+#include "session/files.h"
 #include "session/spec.h"
 #include "session/suspend.h"
 #include "session/tickets.h"
@@ -113,11 +114,8 @@ void saving_add_cell(struct session *session, const struct exec *exec)
 
 void saving_add_file(struct session *session)
 {
-    struct saving *saving = &session->saving;
-    if (!saving_is_on(session) || session->ended_exec == 0)
-        return; /* what it is brought back from begins with its first cell */
-    saving->has_new_files = true;
-    schedule(session, MAX((uint64_t)SAVING_AFTER_MS, saving->took_ms * PAUSE_FACTOR));
+    if (saving_is_on(session))
+        schedule(session, MAX((uint64_t)SAVING_AFTER_MS, session->saving.took_ms * PAUSE_FACTOR));
 }
 
 void saving_hurry(struct session *session)
@@ -130,8 +128,8 @@ void saving_hurry(struct session *session)
 
 bool saving_is_complete(const struct session *session)
 {
-    const struct saving *saving = &session->saving;
-    return saving->through >= session->ended_exec && !saving->has_news && !saving->has_new_files;
+    return session->saving.through >= session->ended_exec && !session->saving.has_news &&
+           list_is_empty(&session->unsaved_files);
 }
 
 void saving_stop(struct engine *engine)
@@ -188,7 +186,7 @@ static void end(struct session *session, const char *trouble)
     struct saving *saving = &session->saving;
     let_go(session);
     saving->is_under_way = false;
-    saving->has_new_files |= trouble != NULL && saving->next_new_files;
+    files_on_saved(session, trouble == NULL);
     saving->took_ms = clock_mono_ms() - saving->began_ms;
     snprintf(saving->trouble, sizeof(saving->trouble), "%s", trouble != NULL ? trouble : "");
     release_held(session, saving->next_through, trouble);
@@ -396,8 +394,7 @@ static void begin(struct session *session)
     saving->is_due = false;
     saving->is_under_way = true;
     saving->began_ms = clock_mono_ms();
-    saving->next_new_files = saving->has_new_files;
-    saving->has_new_files = false;
+    files_on_save(session);
     saving->next_through = session->ended_exec;
     saving->next_files[0] = saving->next_files_reason[0] = '\0';
     bool has_checkpoints = timeline_has_checkpoints(session);
@@ -472,7 +469,7 @@ void saving_abort(struct session *session, const char *why)
     release_held(session, UINT64_MAX, why);
     /* What ran since is gone with its processes. */
     session->ended_exec = session->saving.through;
-    session->saving.has_news = session->saving.has_new_files = false;
+    session->saving.has_news = false;
 }
 
 void saving_forget(struct session *session)
@@ -496,5 +493,5 @@ void saving_free(struct session *session)
     release_held(session, UINT64_MAX, "the session ended before its state was safe");
     json_decref(take_ptr(saving->next_lost));
     json_decref(take_ptr(saving->lost));
-    saving->has_news = saving->has_new_files = false;
+    saving->has_news = false;
 }

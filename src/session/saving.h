@@ -43,13 +43,11 @@ struct saving {
     bool has_row;                /* the store knows the session */
     char files[STORE_HASH_SIZE]; /* the manifest that is safe; "": none */
     char trouble[256];           /* why the last one failed; "": it did not */
-    bool has_new_files;          /* callers changed files since the last save began */
     bool has_news;               /* cells ended since the store was told of the session */
 
     /* The one under way. */
     bool is_under_way;
     uint64_t next_through, next_checkpoint;
-    bool next_new_files; /* it brings files that callers changed */
     char next_files[STORE_HASH_SIZE];
     char next_files_reason[200]; /* why there are none; "": there are */
     uint64_t number;             /* of the saver; 0: the interpreter itself saves */

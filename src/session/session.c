@@ -171,6 +171,7 @@ void session_die(struct session *session)
     manifest_end_all(session);
     declared_end_all(session);
     files_end_all(session);
+    files_forget(session);
     restore_abandon(session);
     restore_end_left(session);
     branch_forget(session);

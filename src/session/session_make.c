@@ -76,6 +76,7 @@ static void init_lists(struct session *session)
     list_init(&session->held);
     list_init(&session->names_waits);
     list_init(&session->file_orders);
+    list_init(&session->unsaved_files);
     list_init(&session->declared_waits);
     list_init(&session->branchings);
 }

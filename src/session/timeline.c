@@ -163,8 +163,11 @@ void timeline_free(struct session *session)
 void timeline_forget(struct session *session)
 {
     struct timeline before = session->timeline;
+    char begun[TIMELINE_HASH_SIZE] = "";
+    timeline_hold_files(session, begun, before.begun);
     timeline_free(session);
     timeline_init(session, before.mode);
+    memcpy(session->timeline.begun, begun, sizeof(begun));
     session->timeline.last_id = before.last_id;
     session->timeline.cannot_fork = before.cannot_fork;
 }

@@ -1,4 +1,4 @@
-#include "jail/manifest.h"
+#include "jail/archive.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -51,6 +51,26 @@ static void check_manifest(const struct manifest *m, const uint8_t *data, size_t
     require(n == 2 * (m->n_entries - 1));
 }
 
+/* Whatever a manifest holds, a file put into it makes another, and the file can be taken out. */
+static void check_amending(const struct manifest *m, const char *path)
+{
+    _buf_ struct buf with = BUF_INIT(MANIFEST_BYTES_MAX), without = BUF_INIT(MANIFEST_BYTES_MAX);
+    struct manifest_entry file = {
+        .type = MANIFEST_FILE, .mode = 0644, .path = path, .path_len = strlen(path), .target = ""};
+    struct manifest *there = NULL, *gone = NULL;
+    struct err e = {0};
+    manifest_amend(m, path, &file, &with);
+    require(manifest_parse(with.data, with.len, &there, &e) == 0);
+    const struct manifest_entry *found = manifest_find(there, path, file.path_len);
+    require(found != NULL && found->type == MANIFEST_FILE && found->mode == 0644);
+    manifest_amend(there, path, NULL, &without);
+    require(manifest_parse(without.data, without.len, &gone, &e) == 0);
+    require(manifest_find(gone, path, file.path_len) == NULL);
+    require(gone->n_entries == there->n_entries - 1);
+    manifest_free(there);
+    manifest_free(gone);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct manifest *m = NULL;
@@ -59,6 +79,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         require(e.code != ERR_NONE && e.message[0] != '\0' && m == NULL);
     else
         check_manifest(m, data, size);
+    for (size_t i = 1; m != NULL && i < m->n_entries; i++)
+        if (archive_check_path(m->entries[i].path, &e) == 0)
+            check_amending(m, m->entries[i].path);
+    if (m != NULL)
+        check_amending(m, "a/b/c");
     manifest_free(m);
     return 0;
 }

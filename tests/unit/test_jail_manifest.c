@@ -168,6 +168,56 @@ static void two_manifests_are_compared(void **state)
     manifest_free(b);
 }
 
+/* The names of `m` with this one put or, without a type, deleted. A manifest comes of it. */
+static void amended(const struct manifest *m, const char *path, int type, const char *expected)
+{
+    _buf_ struct buf out = BUF_INIT(MIB), names = BUF_INIT(KIB);
+    struct manifest_entry file = entry(MANIFEST_FILE, path);
+    struct manifest *now = NULL;
+    struct err e;
+    manifest_amend(m, path, type != 0 ? &file : NULL, &out);
+    if (manifest_parse(out.data, out.len, &now, &e) < 0)
+        fail_msg("%s: %s", path, e.message);
+    for (size_t i = 1; i < now->n_entries; i++)
+        buf_printf(&names, "%c:%s ", (char)now->entries[i].type, now->entries[i].path);
+    assert_string_equal(buf_str(&names), expected);
+    if (type != 0) {
+        const struct manifest_entry *found = manifest_find(now, path, strlen(path));
+        assert_true(found != NULL && blob_is_same(&found->hash, &file.hash));
+    }
+    manifest_free(now);
+}
+
+static void a_file_is_put_and_deleted(void **state)
+{
+    (void)state;
+    const struct manifest_entry entries[] = {
+        entry(MANIFEST_DIR, ""),       entry(MANIFEST_DIR, "a"),    entry(MANIFEST_DIR, "a/b"),
+        entry(MANIFEST_FILE, "a/b/c"), entry(MANIFEST_FILE, "a-b"), entry(MANIFEST_LINK, "l")};
+    struct manifest *m = parsed(entries, ARRAY_LEN(entries));
+    struct manifest *none = parsed(entries, 1);
+    amended(none, "x", 'f', "f:x ");
+    amended(none, "x/y/z", 'f', "d:x d:x/y f:x/y/z ");
+    amended(none, "x", 0, "");
+    amended(m, "0", 'f', "f:0 d:a d:a/b f:a/b/c f:a-b l:l ");
+    amended(m, "z", 'f', "d:a d:a/b f:a/b/c f:a-b l:l f:z ");
+    amended(m, "a/a", 'f', "d:a f:a/a d:a/b f:a/b/c f:a-b l:l ");
+    amended(m, "a/c", 'f', "d:a d:a/b f:a/b/c f:a/c f:a-b l:l ");
+    amended(m, "a/b/c", 'f', "d:a d:a/b f:a/b/c f:a-b l:l ");
+    amended(m, "a/c/d", 'f', "d:a d:a/b f:a/b/c d:a/c f:a/c/d f:a-b l:l ");
+    /* What is in the way goes: a directory for a file, a link or a file for a directory. */
+    amended(m, "a/b", 'f', "d:a f:a/b f:a-b l:l ");
+    amended(m, "l", 'f', "d:a d:a/b f:a/b/c f:a-b f:l ");
+    amended(m, "l/x", 'f', "d:a d:a/b f:a/b/c f:a-b d:l f:l/x ");
+    amended(m, "a-b/x/y", 'f', "d:a d:a/b f:a/b/c d:a-b d:a-b/x f:a-b/x/y l:l ");
+    amended(m, "a/b/c", 0, "d:a d:a/b f:a-b l:l ");
+    amended(m, "a", 0, "f:a-b l:l ");
+    amended(m, "a/x", 0, "d:a d:a/b f:a/b/c f:a-b l:l ");
+    amended(m, "l/x", 0, "d:a d:a/b f:a/b/c f:a-b l:l ");
+    manifest_free(m);
+    manifest_free(none);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +226,7 @@ int main(void)
         cmocka_unit_test(every_cut_is_refused),
         cmocka_unit_test(depth_is_bounded),
         cmocka_unit_test(two_manifests_are_compared),
+        cmocka_unit_test(a_file_is_put_and_deleted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
