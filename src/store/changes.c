@@ -204,18 +204,24 @@ static int set_kind(struct store *store, uint64_t key, int kind, struct err *e)
     return db_run(&store->db, s, e);
 }
 
-/* Code that becomes text: nbformat has no outputs there. */
-static int drop_run(struct store *store, uint64_t key, struct err *e)
+static int drop_outputs(struct store *store, uint64_t key, struct err *e)
 {
     static const struct db_sql steps[] = {
         {"DELETE FROM images WHERE cell=?1"},
         {"DELETE FROM displays WHERE cell=?1"},
         {"DELETE FROM outputs WHERE cell=?1"},
-        {"UPDATE cells SET state='idle', exec_id=0, count=0, executed_ms=0, duration_us=0,"
-         " undone=0 WHERE key=?1"},
     };
     sweep_want(store);
     return db_run_each(&store->db, steps, ARRAY_LEN(steps), key, e);
+}
+
+/* Code that becomes text: nbformat has no outputs there. */
+static int drop_run(struct store *store, uint64_t key, struct err *e)
+{
+    static const struct db_sql sql = {
+        "UPDATE cells SET state='idle', exec_id=0, count=0, executed_ms=0, duration_us=0,"
+        " undone=0 WHERE key=?1"};
+    return drop_outputs(store, key, e) < 0 ? -1 : db_run_each(&store->db, &sql, 1, key, e);
 }
 
 static int edit(struct store *store, struct change_call *c, struct err *e)
@@ -246,15 +252,13 @@ static int edit(struct store *store, struct change_call *c, struct err *e)
 static int remove_one(struct store *store, struct change_call *c, struct err *e)
 {
     static const struct db_sql steps[] = {
-        {"DELETE FROM images WHERE cell=?1"},  {"DELETE FROM displays WHERE cell=?1"},
-        {"DELETE FROM outputs WHERE cell=?1"}, {"DELETE FROM sources WHERE cell=?1"},
+        {"DELETE FROM sources WHERE cell=?1"},
         {"DELETE FROM cells WHERE key=?1"},
     };
     struct cell_at at;
-    if (find(store, c, &at, e) < 0 ||
+    if (find(store, c, &at, e) < 0 || drop_outputs(store, at.key, e) < 0 ||
         db_run_each(&store->db, steps, ARRAY_LEN(steps), at.key, e) < 0)
         return -1;
-    sweep_want(store);
     return notebook_note(store, c->book.key, -1, 0, 0, e);
 }
 
@@ -284,45 +288,29 @@ static int move(struct store *store, struct change_call *c, struct err *e)
 
 static int clear_outputs(struct store *store, struct change_call *c, struct err *e)
 {
-    static const struct db_sql one[] = {
-        {"DELETE FROM images WHERE cell=?1"},
-        {"DELETE FROM displays WHERE cell=?1"},
-        {"DELETE FROM outputs WHERE cell=?1"},
-        {"UPDATE cells SET state='idle', count=0, executed_ms=0, duration_us=0 WHERE key=?1"
-         " AND state NOT IN ('queued', 'running')"},
-    };
-    static const struct db_sql all[] = {
-        {"DELETE FROM images WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
-        {"DELETE FROM displays WHERE notebook=?1"},
-        {"DELETE FROM outputs WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
-        {"UPDATE cells SET state='idle', count=0, executed_ms=0, duration_us=0 WHERE notebook=?1"
-         " AND state NOT IN ('idle', 'queued', 'running')"},
-    };
-    struct cell_at at = {0};
-    int rc;
-    if (c->change.cell == NULL)
-        rc = db_run_each(&store->db, all, ARRAY_LEN(all), c->book.key, e);
-    else
-        rc = find(store, c, &at, e) < 0 ? -1
-                                        : db_run_each(&store->db, one, ARRAY_LEN(one), at.key, e);
-    if (rc < 0 || (c->has_now && cell_read_head(store, &at, &c->call.memory, &c->now, e) < 0))
+    static const struct db_sql one = {
+        "UPDATE cells SET state='idle', count=0, executed_ms=0, duration_us=0 WHERE key=?1"
+        " AND state NOT IN ('queued', 'running')"};
+    static const struct db_sql all = {
+        "UPDATE cells SET state='idle', count=0, executed_ms=0, duration_us=0 WHERE notebook=?1"
+        " AND state NOT IN ('idle', 'queued', 'running')"};
+    struct cell_at at;
+    if (c->change.cell == NULL) {
+        if (notebook_drop_outputs(store, c->book.key, e) < 0 ||
+            db_run_each(&store->db, &all, 1, c->book.key, e) < 0)
+            return -1;
+    } else if (find(store, c, &at, e) < 0 || drop_outputs(store, at.key, e) < 0 ||
+               db_run_each(&store->db, &one, 1, at.key, e) < 0 ||
+               cell_read_head(store, &at, &c->call.memory, &c->now, e) < 0) {
         return -1;
-    sweep_want(store);
+    }
     return notebook_note(store, c->book.key, 0, 0, 0, e);
 }
 
 static int clear_all(struct store *store, struct change_call *c, struct err *e)
 {
-    static const struct db_sql steps[] = {
-        {"DELETE FROM images WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
-        {"DELETE FROM displays WHERE notebook=?1"},
-        {"DELETE FROM outputs WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
-        {"DELETE FROM sources WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
-        {"DELETE FROM cells WHERE notebook=?1"},
-    };
-    if (db_run_each(&store->db, steps, ARRAY_LEN(steps), c->book.key, e) < 0)
+    if (notebook_empty(store, c->book.key, e) < 0)
         return -1;
-    sweep_want(store);
     return notebook_note(store, c->book.key, -(int64_t)c->book.n_cells, 0, 0, e);
 }
 

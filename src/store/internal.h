@@ -237,6 +237,10 @@ int notebook_find(struct store *store, const char *id, struct notebook_at *ret, 
 /* After a change: cells more or less, and what its row keeps of the run. */
 int notebook_note(struct store *store, uint64_t key, int64_t more, uint64_t count, uint64_t exec_id,
                   struct err *e);
+/* All cells lose what they have shown; or go, and leave the note about their number to the caller.
+ */
+int notebook_drop_outputs(struct store *store, uint64_t key, struct err *e);
+int notebook_empty(struct store *store, uint64_t key, struct err *e);
 int notebook_apply_put(struct store *store, const struct store_notebook *row, struct err *e);
 
 /* By id, or else by number. */
@@ -284,7 +288,7 @@ int displays_settle(struct store *store, const struct notebook_at *book, const c
                     const struct store_cell *cell, struct arena *memory, struct store_shown **news,
                     struct buf *out, struct err *e);
 
-/* ---- removing what nobody refers to (sweep.c) ------------------------------------------------ */
+/* ---- removing what nobody refers to (sweep*.c) ----------------------------------------------- */
 
 /* After a start of the machine: invariant 2. */
 int sweep_after_boot(struct store *store, struct err *e);

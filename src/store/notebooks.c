@@ -178,14 +178,31 @@ struct store_call *store_describe_notebook(struct store *store, const char *id, 
 
 /* ---- delete ---------------------------------------------------------------------------------- */
 
-static int apply_delete(struct store *store, struct store_call *call, struct err *e)
+int notebook_drop_outputs(struct store *store, uint64_t key, struct err *e)
 {
     static const struct db_sql steps[] = {
         {"DELETE FROM images WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
         {"DELETE FROM displays WHERE notebook=?1"},
         {"DELETE FROM outputs WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
+    };
+    sweep_want(store);
+    return db_run_each(&store->db, steps, ARRAY_LEN(steps), key, e);
+}
+
+int notebook_empty(struct store *store, uint64_t key, struct err *e)
+{
+    static const struct db_sql steps[] = {
         {"DELETE FROM sources WHERE cell IN (SELECT key FROM cells WHERE notebook=?1)"},
         {"DELETE FROM cells WHERE notebook=?1"},
+    };
+    return notebook_drop_outputs(store, key, e) < 0
+               ? -1
+               : db_run_each(&store->db, steps, ARRAY_LEN(steps), key, e);
+}
+
+static int apply_delete(struct store *store, struct store_call *call, struct err *e)
+{
+    static const struct db_sql steps[] = {
         {"DELETE FROM descriptions WHERE notebook=?1"},
         {"DELETE FROM notebooks WHERE key=?1"},
     };
@@ -195,8 +212,9 @@ static int apply_delete(struct store *store, struct store_call *call, struct err
         *e = missing;
         return store->db.is_broken ? -1 : 0; /* it is gone: that was the wish */
     }
-    sweep_want(store);
-    return db_run_each(&store->db, steps, ARRAY_LEN(steps), book.key, e);
+    return notebook_empty(store, book.key, e) < 0
+               ? -1
+               : db_run_each(&store->db, steps, ARRAY_LEN(steps), book.key, e);
 }
 
 static const struct call_type delete_type = {
