@@ -278,6 +278,31 @@ def test_formats_by_suffix_and_a_summary(convert, tmp_path):
     assert not [name for name in os.listdir(tmp_path) if name.endswith("~")]
 
 
+@pytest.mark.parametrize("suffix, form, language", [
+    ("ipynb", "ipynb", None), ("json", "cells-json", None), ("html", "html", None),
+    ("htm", "html", None), ("md", "markdown", None), ("markdown", "markdown", None),
+    ("py", "script", "python"), ("js", "script", "javascript"), ("mjs", "script", "javascript"),
+    ("cjs", "script", "javascript"), ("sh", "script", "bash"), ("bash", "script", "bash"),
+])
+def test_every_suffix(convert, tmp_path, suffix, form, language):
+    made = v4.new_notebook(cells=[v4.new_code_cell("x")], metadata={"kernelspec": {
+        "name": "k", "display_name": "K", "language": language or "python"}})
+    (tmp_path / "in.ipynb").write_text(json.dumps(made))
+    status, out, errors = convert.run("in.ipynb", "-o", f"out.{suffix}", "--json")
+    assert status == 0, errors
+    assert json.loads(out)["format"] == form and (tmp_path / f"out.{suffix}").stat().st_size > 0
+    others = {"py": "python", "js": "javascript", "sh": "bash"}
+    for other in [s for s, name in others.items() if language and name != language]:
+        status, _, errors = convert.run("in.ipynb", "-o", f"other.{other}")
+        assert status == 64 and not (tmp_path / f"other.{other}").exists(), errors
+
+
+@pytest.mark.parametrize("form", ["ipynb", "cells-json", "html", "markdown", "script"])
+def test_a_notebook_without_cells_is_refused(convert, form):
+    empty = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}
+    assert "is empty" in convert.refusal(empty, form)
+
+
 def test_an_existing_file_is_replaced_and_keeps_its_mode(convert, tmp_path):
     target, link = tmp_path / "real.ipynb", tmp_path / "link.ipynb"
     target.write_text(json.dumps(rich_notebook()))

@@ -221,6 +221,10 @@ def test_json_for_programs(runner):
     assert told["failed_cell"]["error"]["name"] == "ZeroDivisionError"
     assert [c["state"] for c in told["cells"]] == ["COMPLETED", "ERROR"]
     assert told["session_id"] is None
+    done = runner("run", "in.ipynb", "--json", "--allow-errors", "--keep", check=0)
+    told = json.loads(done.stdout)
+    assert (told["status"], told["ran"], told["failed"], done.stderr) == ("ok", 2, 1, "")
+    runner("kill", told["session_id"], check=0)
 
 
 @pytest.mark.parametrize("args, words", [
@@ -338,8 +342,9 @@ def test_standard_streams_pages_and_its_own_place(runner):
     assert json.loads(runner("run", name, "-o", "/dev/null", "--json", check=0).stdout)["ran"] == 1
 
 
-def test_another_language_than_the_notebook_says(runner):
-    made = runner.run(["console.log(1 + 1)"], "--kernel", "node")
+@pytest.mark.parametrize("flag", ["--kernel", "--runtime"])
+def test_another_language_than_the_notebook_says(runner, flag):
+    made = runner.run(["console.log(1 + 1)"], flag, "node")
     assert text(made.cells[0]) == "2\n" and made.metadata.kernelspec.name == "javascript"
 
 

@@ -1,5 +1,7 @@
 """What a session's code declared: GET …/declarations, and what of it would not survive."""
 
+import json
+
 import pytest
 from harness import host
 from harness.client import ApiError, Session
@@ -143,6 +145,18 @@ def test_a_suspended_session_tells_what_it_told_after_its_last_cell(launch):
     session.exec("def other(): pass")
     assert len(declarations(session)["definitions"]) == 2
     daemon.stop()
+
+
+def test_long_sources_are_cut_and_say_so(spawn_runtime, runtime):
+    session = spawn_runtime(runtime)
+    body = "x" * 20_000
+    define = {"python": "def f{n}():\n    '{body}'", "bash": "f{n}() {{ : {body}; }}",
+              "node": "function f{n}() {{ return '{body}' }}"}[runtime]
+    session.exec("\n".join(define.format(n=n, body=body) for n in range(10)))
+    told = declarations(session)
+    assert told["more"] is True and len(json.dumps(told)) < 170_000
+    assert len(told["definitions"]) == {"python": 8, "node": 6, "bash": 1}[runtime]
+    assert all(body in one["source"] for one in told["definitions"])
 
 
 def test_long_lists_are_cut_and_say_so(spawn):

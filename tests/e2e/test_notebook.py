@@ -146,6 +146,37 @@ def test_long_output_is_kept_head_and_tail(session):
     assert f"{output['omitted']} bytes left out" in output["text"]
 
 
+def test_a_cell_has_so_many_outputs_and_so_much_of_them(session):
+    session.exec("for n in range(1030): display(n)\n'value'")
+    *shown, last = of(session).cell(0).outputs
+    assert [output["text"] for output in shown[:1023]] == [str(n) for n in range(1023)]
+    assert last["value"] and last["text"] == "'value'" and len(shown) <= 1024
+    session.exec("from IPython.display import HTML\n"
+                 "for n in range(6): display(HTML('x' * 999_999))\n'value'")
+    *shown, last = of(session).cell(1).outputs
+    assert all("left out" in output["text"] for output in shown[3:])
+    assert [len(output.get("html", "")) for output in shown[:3]] == [999_999] * 3
+    assert len(json.dumps(shown)) < 4 << 20 and last["text"] == "'value'"
+
+
+def test_the_listing_of_an_error_ends_where_nobody_reads_on(session):
+    session.exec(f"x = '{'y' * 60_000}'\n1 / 0")
+    session.exec(f"x = '{'y' * 66_000}'\n1 / 0")
+    short, long = [of(session).cell(n).outputs[-1] for n in (0, 1)]
+    assert short["code"].endswith("   2  1 / 0\n") and not long.get("code")
+    assert short["name"] == long["name"] == "ZeroDivisionError"
+
+
+def test_a_page_has_up_to_8_mebibytes(session):
+    for _ in range(12):
+        session.exec("print('x' * 1_000_000)")
+    first = of(session).page(outputs="true", limit=1000)
+    assert first.count == 12 and 8 <= len(first.cells) < 12
+    rest = of(session).page(outputs="true", limit=1000, offset=len(first.cells))
+    assert [c["number"] for c in first.cells + rest.cells] == list(range(12))
+    assert len(of(session).page(limit=1000).cells) == 12
+
+
 @pytest.mark.each_mode
 def test_other_runtimes_are_recorded_too(spawn_runtime):
     for runtime, code in (("bash", "echo hi"), ("node", "console.log('hi')")):

@@ -44,6 +44,14 @@ def test_every_cell_that_shows_the_id_is_updated(session, book):
     assert shown(book) == [["5", "0", "5"], ["5"], [], ["5"]]
 
 
+def test_the_newest_64_cells_that_show_the_id_are_updated(session, book):
+    session.exec("from IPython.display import update_display")
+    for _ in range(66):
+        session.exec("display('old', display_id='n');")
+    session.exec("update_display('new', display_id='n')")
+    assert shown(book) == [[], ["'old'"], ["'old'"], *[["'new'"]] * 64, []]
+
+
 def test_an_update_that_finds_nothing_stays_in_its_own_cell(session, book):
     first = session.exec("h = display('first', display_id=True)").cell_id
     session.exec("g = display('other', display_id=True)")

@@ -1,6 +1,7 @@
 """Live notebooks in and out: Jupyter's files, pages, Markdown, scripts and cells.json."""
 
 import base64
+import concurrent.futures
 import copy
 import json
 
@@ -211,6 +212,17 @@ def test_an_import_has_up_to_128_mebibytes(client):
             reply = read_reply(file)
         assert reply.status == status, reply
     assert "128 MiB" in reply.json["error"]["message"]
+
+
+def test_exports_wait_for_each_other(client, load):
+    made = v4.new_notebook()
+    made.cells = [v4.new_code_cell(f"# {i}", outputs=[
+        v4.new_output("stream", name="stdout", text="x" * 10_000)]) for i in range(100)]
+    notebook = load(json.dumps(made))
+    with concurrent.futures.ThreadPoolExecutor(12) as pool:
+        replies = list(pool.map(notebook.export, ["ipynb", "html", "markdown"] * 4))
+    assert len({reply.body for reply in replies}) == 3
+    assert all(b"# 99" in reply.body for reply in replies)
 
 
 # There and back.
