@@ -32,9 +32,11 @@ static void on_first_byte(void *context, int events)
     struct err e;
     char byte;
     (void)events;
-    if (recv(snapshot->sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 1) {
-        if (errno != EAGAIN)
-            gone(snapshot, "it ended before it slept");
+    ssize_t n = recv(snapshot->sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (n < 0 && errno == EAGAIN)
+        return;
+    if (n != 1) {
+        gone(snapshot, "it ended before it slept");
         return;
     }
     loop_poll_close(take_ptr(snapshot->poll), NULL);

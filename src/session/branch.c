@@ -16,7 +16,6 @@ struct branching {
     struct session *source; /* NULL: it is over */
     uint64_t at;
     char manifest[TIMELINE_HASH_SIZE];
-    struct snapshot *snapshot; /* NULL: it is gone */
     unsigned n_wanted, n_open;
     struct session *sessions[BRANCH_MAX]; /* that live */
     size_t n_sessions;
@@ -100,7 +99,6 @@ void branch_forget(struct session *session)
     {
         struct branching *all = CONTAINER_OF(node, struct branching, node);
         all->source = NULL;
-        all->snapshot = NULL;
         snprintf(all->trouble, sizeof(all->trouble), "the session ended meanwhile");
         if (all->n_open == 0)
             finish(all);
@@ -112,12 +110,19 @@ void branch_forget(struct session *session)
 /* ---- one branch --------------------------------------------------------------------------------
  */
 
+/* The checkpoint, or its process, may have gone since the room was ordered. NULL: so it is. */
+static struct snapshot *find_snapshot(const struct branching *all)
+{
+    const struct checkpoint *at = all->source != NULL ? timeline_find(all->source, all->at) : NULL;
+    return at != NULL ? at->snapshot : NULL;
+}
+
 static void wake(struct branch *branch)
 {
     struct err e;
     struct session *session = branch->session;
-    struct snapshot *snapshot = branch->all->snapshot;
-    if (snapshot == NULL || branch->all->source == NULL) {
+    struct snapshot *snapshot = find_snapshot(branch->all);
+    if (snapshot == NULL) {
         give_up(branch, "the checkpoint was lost meanwhile");
         return;
     }
@@ -211,7 +216,6 @@ static void begin_all(struct branching *all, const struct checkpoint *checkpoint
 {
     struct err e;
     all->at = checkpoint->id;
-    all->snapshot = checkpoint->snapshot;
     memcpy(all->manifest, checkpoint->manifest, sizeof(all->manifest));
     all->n_open = 1; /* until all have begun */
     for (unsigned i = 0; i < all->n_wanted; i++) {

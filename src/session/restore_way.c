@@ -44,7 +44,10 @@ static void wake(struct session *session)
     }
     restore_take_step(session, STEP_WAKE);
     restore->report.source = RESTORED_CHECKPOINT;
-    if (pool_wake(session->engine->pool, target->snapshot, session_head_listener, session,
+    /* It may have ended since it was chosen: whatever killed the interpreter can kill its copies.
+     */
+    if (target->snapshot == NULL ||
+        pool_wake(session->engine->pool, target->snapshot, session_head_listener, session,
                   &session->head, &e) < 0)
         restore_try_older(session, target);
 }

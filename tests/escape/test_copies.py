@@ -6,6 +6,7 @@ import pytest
 from probes import PRELUDE
 
 from harness import host
+from harness.client import read_reply
 
 # A sibling of the head, as checkpoints are, that nobody asked for.
 SIBLING = PRELUDE + textwrap.dedent("""
@@ -90,6 +91,48 @@ def test_who_kills_its_copies_has_none(copied, witness):
     assert copied.value("1 + 1") == "2"
 
 
+OTHERS = """
+import os, signal, subprocess
+def is_there(pid):
+    try: os.kill(pid, 0)
+    except OSError: return False
+    return True
+copies = [pid for pid in range(2, 2000) if pid != os.getpid() and is_there(pid)]
+"""
+
+
+def test_copies_that_end_right_after_their_head(spawn, witness):
+    """When one of them was chosen to wake, and what its line left is being cleared away."""
+    for _ in range(20):
+        session = spawn("min", checkpoints="every", durable="off")
+        for n in range(3):
+            session.exec(f"x = {n}")
+        answer = session.exec(OTHERS + textwrap.dedent("""
+            dying = ' '.join(map(str, [os.getpid(), *copies]))
+            subprocess.Popen(['bash', '-c', f'kill -9 {dying}'])
+            while True: signal.pause()
+            """))
+        assert answer.status == "died" and answer["restored_from"], answer
+        assert session.value("1 + 1") == "2"
+        session.kill()
+
+
+def test_a_copy_that_ends_while_branches_of_it_are_made(client, spawn, witness):
+    for n in range(6):
+        session = spawn("min", checkpoints="every", durable="off")
+        session.exec(OTHERS.replace("copies =", "find = lambda:") + "open('f', 'w').close()")
+        with client.connect() as sock, sock.makefile("rb") as file:
+            sock.sendall(client.post_bytes(f"{session.path}/branch", {"count": 8}))
+            session.exec(f"import time; time.sleep({n} / 500)\n"
+                         "for pid in find(): os.kill(pid, 9)")
+            reply = read_reply(file)
+        assert reply.status in (200, 201, 409, 503), reply
+        for made in reply.json.get("sessions", []):
+            client.request("DELETE", f"/v1/sessions/{made['session_id']}")
+        assert session.value("1 + 1") == "2"
+        session.kill()
+
+
 def test_siblings_end_with_the_line_that_made_them(daemon, copied, witness):
     before = checkpoints(copied)[-1]["id"]
     copied.exec(SIBLING + textwrap.dedent("""
@@ -106,7 +149,7 @@ def test_siblings_end_with_the_line_that_made_them(daemon, copied, witness):
     host.eventually(lambda: len(siblings()) == 6)
     answer = undo(copied, before)
     assert answer["ended_processes"] >= 6, answer
-    host.eventually(lambda: not siblings(), 3)
+    host.eventually(lambda: not siblings())
     assert copied.value("x") == "2"
 
 
@@ -163,4 +206,4 @@ def test_copies_end_with_their_session(daemon, copied):
     jail = daemon.jail(copied)
     assert len(jail()) >= 4  # init, the head, its copies
     copied.kill()
-    host.eventually(lambda: not jail(), 3)
+    host.eventually(lambda: not jail())
