@@ -294,14 +294,14 @@ INTERRUPTS = [
          cell("trap - INT; echo next", out="next\n")),
     case("a time limit interrupts and the state is kept",
          "kept=5",
-         cell("printf before; sleep 60", timeout_ms=300, out="before", status="timeout"),
+         cell("printf before; sleep 60", timeout_ms=1000, out="before", status="timeout"),
          cell("echo $kept", out="5\n")),
     case("a cell that ignores SIGINT is killed after a grace, and the session goes back",
-         cell("trap '' INT; echo on; sleep 60", timeout_ms=100, out="on\n", status="timeout",
+         cell("trap '' INT; echo on; sleep 60", timeout_ms=1000, out="on\n", status="timeout",
               exit_code=137),
          back("echo on", "137", out="on\n")),
     case("an early answer, then the rest",
-         cell("echo first; sleep 0.2; echo second", yield_ms=50, out="first\nsecond\n")),
+         cell("echo first; sleep 1; echo second", yield_ms=50, out="first\nsecond\n")),
 ]
 
 # Exits.

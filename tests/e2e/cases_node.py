@@ -392,15 +392,15 @@ INTERRUPTS = [
          cell("1", value="1")),
     case("a time limit interrupts and the state is kept",
          "let kept = 5",
-         cell("process.stdout.write('before'); while (true) {}", timeout_ms=300, out="before",
+         cell("process.stdout.write('before'); while (true) {}", timeout_ms=1000, out="before",
               status="timeout"),
          cell("kept", value="5")),
     case("a cell that cannot be interrupted is killed after a grace, and the session goes back",
          cell("console.log('on'); require('crypto').pbkdf2Sync('a', 'b', 2 ** 30, 64, 'sha512')",
-              timeout_ms=100, out="on\n", status="timeout", exit_code=137),
+              timeout_ms=1000, out="on\n", status="timeout", exit_code=137),
          back("1", "137", value="1")),
     case("an early answer, then the rest",
-         cell("console.log('first'); await new Promise(r => setTimeout(r, 200))\n"
+         cell("console.log('first'); await new Promise(r => setTimeout(r, 1000))\n"
               "console.log('second'); 7",
               yield_ms=50, out="first\nsecond\n", value="7")),
 ]

@@ -399,16 +399,16 @@ INTERRUPTS = [
          cell("1", value="1")),
     case("a time limit interrupts and the state is kept",
          "kept = 5",
-         cell("print('before', end='', flush=True)\nwhile True: pass", timeout_ms=300,
+         cell("print('before', end='', flush=True)\nwhile True: pass", timeout_ms=1000,
               out="before", status="timeout"),
          cell("kept", value="5")),
     case("a cell that ignores SIGINT is killed after a grace, and the session goes back",
          cell("import signal; print('on', flush=True)\n"
-              "signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass", timeout_ms=100,
+              "signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass", timeout_ms=1000,
               out="on\n", status="timeout", exit_code=137),
          back("1", "137", value="1")),
     case("an early answer, then the rest",
-         cell("import time; print('first', flush=True); time.sleep(0.2); print('second'); 7",
+         cell("import time; print('first', flush=True); time.sleep(1); print('second'); 7",
               yield_ms=50, out="first\nsecond\n", value="7")),
 ]
 

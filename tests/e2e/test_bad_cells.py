@@ -269,7 +269,7 @@ def test_a_fork_bomb(daemon, spawn):
     )
     assert len(jail()) <= 130
     session.kill()
-    host.eventually(lambda: not jail(), 5, "the end of the fork bomb")
+    host.eventually(lambda: not jail(), what="the end of the fork bomb")
 
 
 def test_a_thread_bomb(session):
@@ -299,7 +299,7 @@ def test_a_fork_bomb_of_shells_that_leave_their_group(daemon, spawn):
     )
     assert len(jail()) <= 130
     session.kill()
-    host.eventually(lambda: not jail(), 5)
+    host.eventually(lambda: not jail())
 
 
 NEEDS_CGROUP = "an ordinary user may not set a cgroup's memory limit on this machine"
@@ -398,7 +398,7 @@ def test_a_full_workspace_can_be_emptied_and_used_again(spawn, eventually):
     )
     session.exec("f.close(); import os; os.remove('/workspace/fill')")
     write = "with open('/workspace/small', 'w') as f: f.write('fits')"
-    eventually(lambda: session.exec(write).status == "ok", 5, "room in the workspace")
+    eventually(lambda: session.exec(write).status == "ok", what="room in the workspace")
 
 
 def test_filling_the_workspace_with_many_files(daemon, spawn):
@@ -438,7 +438,7 @@ def test_a_sparse_file_cannot_cheat_the_quota(daemon, spawn):
             print(error)
         """
     )
-    host.eventually(lambda: workspace_bytes(daemon) < 64 << 20, 5, "the quota")
+    host.eventually(lambda: workspace_bytes(daemon) < 64 << 20, what="the quota")
 
 
 def test_filling_tmp(spawn):
@@ -478,4 +478,4 @@ def test_a_workspace_that_is_hard_to_remove(daemon, session):
     assert result.status == "ok" or result["error"]["name"] == "DiskQuota", result
     workspace = daemon.data / "workspaces" / session.id
     session.kill()
-    host.eventually(lambda: not workspace.exists(), 5, "the end of the workspace")
+    host.eventually(lambda: not workspace.exists(), what="the end of the workspace")

@@ -45,7 +45,7 @@ def codes(path):
 def kill(daemon):
     tree = daemon.tree()
     daemon.kill()
-    host.eventually(lambda: not host.alive(tree), 5)
+    host.eventually(lambda: not host.alive(tree))
 
 
 def test_the_file_is_current_and_has_the_fields_of_the_reference(launch):

@@ -130,7 +130,7 @@ def test_ctrl_c_interrupts_the_code(shell, client):
     )
     assert process.stdout.readline() == b"started\n"
     process.send_signal(2)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     assert process.returncode == 130
 
 
@@ -223,14 +223,17 @@ def test_exec_starts_a_daemon_and_stop_ends_it(lonely_shell):
     assert shell("exec", "-p", "min", "2 + 2", check=0).stdout == "4\n"
     assert [p for p in host.pids() if is_daemon_of(p, data)] == [daemon]
     shell("stop", check=0)
-    host.eventually(lambda: not host.alive(tree), 2)
+    host.eventually(lambda: not host.alive(tree))
     assert not [g for g in groups if os.path.exists(g)]
 
 
 def is_daemon_of(pid, data):
     """The process itself, which its parent has left, and not its warden, which looks the same."""
     words = host.read(f"/proc/{pid}/cmdline").split("\0")
-    return "serve" in words and str(data) in words and host.stat_fields(pid)[1] == "1"
+    if "serve" not in words or str(data) not in words:
+        return False
+    fields = host.stat_fields(pid)
+    return fields is not None and fields[1] == "1"  # a fork of the warden may have ended meanwhile
 
 
 def test_many_commands_at_once_start_one_daemon(lonely_shell):
@@ -262,7 +265,7 @@ class Terminal:
     def type(self, text):
         os.write(self.main, text.encode())
 
-    def expect(self, pattern, within=20):
+    def expect(self, pattern, within=60):
         """Waits for a regular expression in what came since the last one."""
         deadline = time.monotonic() + within
         while not (match := re.search(pattern, clean(self.seen))):
@@ -321,11 +324,11 @@ def test_repl_takes_blocks(repl):
 def test_repl_ctrl_c_interrupts_the_cell_and_keeps_the_session(repl):
     repl.type("x = 5\r")
     repl.expect(r">>> $")
-    repl.type("print('go' * 2)\rwhile True: pass\r\r")
+    repl.type("print('go' * 2)\rwhile __import__('os').write(1, b'be' b'gun\\n'):\r")
     repl.expect(r"\ngogo\n")
-    repl.expect(r"while True: pass")
-    repl.expect(r"\n\.\.\. |\n")
-    time.sleep(0.3)  # no event tells that the cell has begun
+    repl.expect(r"\.\.\. $")
+    repl.type("    while True: pass\r\r")
+    repl.expect(r"\nbegun\n")
     repl.type("\x03")
     repl.expect(r"KeyboardInterrupt|interrupted")
     repl.expect(r">>> $")

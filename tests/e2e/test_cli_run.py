@@ -199,8 +199,8 @@ def test_errors_can_be_allowed(runner):
 
 def test_a_cell_has_its_time(runner):
     began = time.monotonic()
-    made = runner.run(["print('x')\nwhile True: pass", "1"], "--timeout", "500ms", check=1)
-    assert time.monotonic() - began < 20
+    made = runner.run(["print('x')\nwhile True: pass", "1"], "--timeout", "1500ms", check=1)
+    assert time.monotonic() - began < 30
     assert made.cells[0].metadata["mcp_repl"]["state"] == "TIMEOUT"
     assert text(made.cells[0]) == "x\n" and kinds(made.cells[0])[-1] == "error"
 
@@ -460,7 +460,7 @@ def test_a_termination_leaves_no_session(runner, client):
 
 
 def test_progress_is_shown_to_people(runner):
-    runner.write(["x = 1", "# a comment\x1b[2J\nimport time\ntime.sleep(1.5)"])
+    runner.write(["x = 1", "# a comment\x1b[2J\nimport time\ntime.sleep(3.5)"])
     ours, theirs = pty.openpty()
     process = subprocess.Popen([runner.binary, "run", "in.ipynb"], stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=theirs, **runner.options())
@@ -474,7 +474,7 @@ def test_progress_is_shown_to_people(runner):
     os.close(ours)
     assert process.communicate(timeout=30)[0] and process.returncode == 0
     assert b"cell 1 of 2: x = 1" in seen and b"cell 2 of 2: # a comment" in seen
-    assert b"\x1b[2J" not in seen and b"  1s" in seen
+    assert b"\x1b[2J" not in seen and re.search(rb"  [123]s", seen)
     assert seen.endswith(b"\r\x1b[K")
 
 

@@ -163,7 +163,7 @@ def test_cells_json_of_old_notebooks_is_written_once_it_is_asked_for(configured)
     path = folder / session.id / "mcp_repl" / "cells.json"
     assert not folder.exists()
     configured.reload(MIN + "notebook: {cells_json: true}\n")
-    host.eventually(path.exists, 10)
+    host.eventually(path.exists)
     assert json.loads(path.read_text())["cells"][0]["code"] == "41"
 
 

@@ -51,12 +51,14 @@ def refused(status, call, *args, **options):
     return caught.value
 
 
-def first_output(session, result):
-    """Asks on until something was written."""
-    while not result["stdout"]:
+def first_line(session, result):
+    """Asks on until a line was written, whose end print writes apart."""
+    text = result["stdout"]
+    while not text.endswith("\n"):
         assert result.status == "running"
         result = go_on(session, result.exec_id, yield_ms=20)
-    return result
+        text += result["stdout"]
+    return text
 
 
 # Answers before the end.
@@ -66,7 +68,7 @@ def test_a_long_cell_answers_early_and_goes_on(session, neighbour):
     result = session.exec(GATED, yield_ms=50)
     assert (result.status, result.exec_id, result.timed_out) == ("running", 1, False)
     assert result["value"] is None and result["error"] is None
-    assert first_output(session, result)["stdout"] == "before\n"
+    assert first_line(session, result) == "before\n"
     assert session.info().state == "busy"
     again = go_on(session, 1, yield_ms=10)
     assert (again.status, again["stdout"]) == ("running", "")
@@ -232,11 +234,11 @@ def test_the_end_of_input(session):
 
 
 def test_asking_pauses_the_clock(session):
-    result = session.exec("input(); 'in time'", timeout_ms=300)
+    result = session.exec("input(); 'in time'", timeout_ms=2000)
     assert result.status == "input_required"
-    time.sleep(0.5)  # longer than the limit
+    time.sleep(2.2)  # longer than the limit
     result = give(session, "x")
-    assert result.status == "ok" and result.duration_ms < 300
+    assert result.status == "ok" and result.duration_ms < 2000
 
 
 def test_the_question_is_told_again(session):
@@ -477,7 +479,7 @@ def test_ends_from_inside(spawn, code, name, words):
 def test_a_cell_that_ignores_its_time_limit(spawn):
     session = spawn(checkpoints="off", durable="off")
     code = "import signal; signal.signal(2, signal.SIG_IGN)\nwhile True: pass"
-    error, result = certificate(session, code, timeout_ms=200)
+    error, result = certificate(session, code, timeout_ms=1000)
     assert (error.name, result.timed_out) == ("TimeLimit", True)
 
 

@@ -57,10 +57,11 @@ def answer(session, **members):
 
 
 def first_output(session, code, **members):
-    """Runs a cell until it has written: (its first answer, what it wrote)."""
+    """Runs a cell until it has written a line, whose end Python's print writes apart: (its last
+    answer, what it wrote)."""
     early = session.exec(code, yield_ms=20, **members)
     text = early["stdout"]
-    while not text:
+    while not text.endswith("\n"):
         early = go_on(session, early.exec_id, yield_ms=20)
         text += early["stdout"]
     return early, text
@@ -130,7 +131,7 @@ def test_one_waits_at_a_time(session, runtime):
 
 
 def test_the_time_limit_goes_on_after_an_early_answer(session, runtime):
-    early, _ = first_output(session, FOREVER[runtime], timeout_ms=300)
+    early, _ = first_output(session, FOREVER[runtime], timeout_ms=1500)
     last = go_on(session, early.exec_id)
     assert (last.status, last.timed_out) == ("timeout", True)
     assert session.exec("").status == "ok"
@@ -148,9 +149,9 @@ def test_a_question_is_answered_by_the_caller(session, runtime):
 
 
 def test_time_does_not_pass_while_a_question_waits(session, runtime):
-    asked = session.exec(QUESTION[runtime], timeout_ms=1000)
+    asked = session.exec(QUESTION[runtime], timeout_ms=2000)
     assert asked.status == "input_required"
-    threading.Event().wait(1.2)
+    threading.Event().wait(2.2)
     assert answer(session, text="Ada", exec_id=asked.exec_id).status == "ok"
 
 

@@ -29,7 +29,7 @@ class Running:
             self.error = error
 
     def join(self):
-        self.thread.join(30)
+        self.thread.join(60)
         assert not self.thread.is_alive(), "the cell did not end"
         return self.result
 
@@ -88,9 +88,9 @@ def test_queued_cells_of_a_killed_session_are_told(session):
 
 def test_the_time_of_waiting_in_the_queue_is_not_counted(session):
     first = occupy(session)
-    second = Running(session, "'ran'", timeout_ms=300)
+    second = Running(session, "'ran'", timeout_ms=1000)
     host.eventually(lambda: session.info().queued == 1)
-    time.sleep(0.4)  # longer than the second cell's time limit
+    time.sleep(1.2)  # longer than the second cell's time limit
     session.interrupt()
     first.join()
     assert second.join().status == "ok"
@@ -105,6 +105,10 @@ def test_other_sessions_run_while_one_is_busy(session, spawn):
 
 
 # Time limits.
+
+# For cells that must have done something before theirs: a machine that others slow down may not
+# come to them for a tenth of a second or two.
+IN_TIME_MS = 1000
 
 
 def assert_interrupted_by_time(result):
@@ -144,10 +148,10 @@ def test_a_cell_that_ignores_the_interrupt_is_killed_after_the_grace(session, wi
     started = time.monotonic()
     result = session.exec(
         "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass",
-        timeout_ms=100,
+        timeout_ms=IN_TIME_MS,
     )
     assert_killed_by_time(result)
-    assert 1.0 < time.monotonic() - started < 6
+    assert 1.9 < time.monotonic() - started < 20
     assert result["rolled_back_to"] == 0 and session.value("1 + 1") == "2"
 
 
@@ -162,11 +166,11 @@ def test_a_cell_that_ignores_the_interrupt_is_killed_after_the_grace(session, wi
     ],
 )
 def test_other_ways_to_ignore_the_interrupt(session, code, witness):
-    assert_killed_by_time(session.exec(code, timeout_ms=100))
+    assert_killed_by_time(session.exec(code, timeout_ms=IN_TIME_MS))
 
 
 def test_what_was_written_before_the_time_limit_is_in_the_answer(session):
-    result = session.exec("print('before', end='')\nwhile True: pass", timeout_ms=150)
+    result = session.exec("print('before', end='')\nwhile True: pass", timeout_ms=IN_TIME_MS)
     assert_interrupted_by_time(result)
     assert result["stdout"] == "before"
 
@@ -175,7 +179,7 @@ def test_what_was_written_before_the_kill_is_in_the_answer(session):
     result = session.exec(
         "import os, signal; os.write(1, b'before')\n"
         "signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass",
-        timeout_ms=100,
+        timeout_ms=IN_TIME_MS,
     )
     assert_killed_by_time(result)
     assert result["stdout"] == "before"
@@ -308,7 +312,7 @@ def test_kill_while_a_cell_runs(session):
     started = time.monotonic()
     assert session.kill()["killed"] is True
     cell.join()
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 20
     if cell.error:
         assert cell.error.status in (404, 409, 410)
     else:
@@ -325,18 +329,16 @@ def test_kill_while_a_cell_ignores_everything(daemon, session):
     )
     session.kill()
     cell.join()
-    host.eventually(lambda: not jail(), 3)
+    host.eventually(lambda: not jail())
 
 
-def test_a_client_that_goes_away_does_not_stop_its_cell(client, session):
+def test_a_client_that_goes_away_does_not_stop_its_cell(client, session, spawn):
+    neighbour = spawn(join=session.id)
+    code = "import os, time\nwhile not os.path.exists('gate'): time.sleep(0.005)\nfinished = True"
     with client.connect() as sock:
-        sock.sendall(
-            client.post_bytes(
-                session.path + "/exec",
-                {"code": "import time; time.sleep(0.1); finished = True"},
-            )
-        )
+        sock.sendall(client.post_bytes(session.path + "/exec", {"code": code}))
         host.eventually(lambda: session.info().state == "busy")
+    neighbour.exec("open('gate', 'w').close()")
     host.eventually(lambda: session.info().state == "idle")
     assert session.value("finished") == "True"
 

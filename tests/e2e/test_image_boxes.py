@@ -77,6 +77,7 @@ class Asking(threading.Thread):
     def __init__(self, client, url):
         super().__init__(daemon=True)
         self.client, self.url, self.reply = client, url, None
+        self.began = time.monotonic()
         self.start()
 
     def run(self):
@@ -106,9 +107,9 @@ def test_a_box_that_is_stuck_is_killed_after_ten_seconds(artist):
     stopped = time.monotonic()
     # Others do not wait for it.
     assert daemon.client.request("GET", f"{show(session, 'png(40, 40)')}?width=10").status == 200
-    asking.join(30)
+    asking.join(60)
     assert not asking.is_alive()
-    assert 8 < time.monotonic() - stopped < 25
+    assert time.monotonic() - asking.began > 9 and time.monotonic() - stopped < 40
     assert asking.reply.status == 408, asking.reply
     assert "within 10 s" in asking.reply.json["error"]["message"]
     assert pid not in children(daemon.pid)

@@ -2,8 +2,12 @@
 
 from harness import host
 
-# Interrupts are for everybody in the interpreter's group.
-START = "import subprocess; old = subprocess.Popen(['bash', '-c', 'trap \"\" INT; exec sleep 99'])"
+# Interrupts are for everybody in the interpreter's group: this one ignores them once it sleeps.
+START = """
+import subprocess, time
+old = subprocess.Popen(['bash', '-c', 'trap "" INT; exec sleep 99'])
+while open(f'/proc/{old.pid}/comm').read() != 'sleep\\n': time.sleep(0.005)
+"""
 
 
 def test_what_ran_at_the_checkpoint_survives_a_kill_by_the_time_limit(spawn):
@@ -15,7 +19,7 @@ def test_what_ran_at_the_checkpoint_survives_a_kill_by_the_time_limit(spawn):
         import signal
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         while True: signal.pause()
-        """, timeout_ms=100)
+        """, timeout_ms=1000)
     assert answer.status in ("timeout", "died"), answer
     assert answer["rolled_back_to"] is not None, answer
     assert session.out("print(open(f'/proc/{old.pid}/comm').read(), x, 'new' in globals())") == \
@@ -34,4 +38,4 @@ def test_what_a_crashed_cell_started_ends_with_it(daemon, spawn):
         """)
     assert answer["rolled_back_to"] is not None, answer
     assert session.value("x") == "1"
-    host.eventually(lambda: len(jail()) <= before + 1, 5, "the end of its processes")
+    host.eventually(lambda: len(jail()) <= before + 1, what="the end of its processes")

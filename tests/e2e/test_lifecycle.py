@@ -12,7 +12,7 @@ import pytest
 
 from harness import host
 from harness.client import ApiError, Client
-from harness.daemon import StartFailed, as_user, environment
+from harness.daemon import GONE_WITHIN, StartFailed, as_user, environment
 
 MIN = "default_profile: min\n"
 BUSY = """
@@ -39,8 +39,8 @@ def test_sigint_does_the_same(launch):
     daemon.client.spawn("min")
     tree = daemon.tree()
     daemon.process.send_signal(signal.SIGINT)
-    assert daemon.process.wait(10) == 0
-    host.eventually(lambda: not host.alive(tree), 1)
+    assert daemon.process.wait(60) == 0
+    host.eventually(lambda: not host.alive(tree), GONE_WITHIN)
 
 
 def test_sigterm_while_a_cell_runs_answers_its_caller(launch):
@@ -58,7 +58,7 @@ def test_sigterm_while_a_cell_runs_answers_its_caller(launch):
     cell.start()
     host.eventually(lambda: session.info().state == "busy")
     daemon.stop()
-    cell.join(5)
+    cell.join(60)
     (answer,) = outcome
     assert isinstance(answer, ApiError) or answer["status"] == "died", answer
 
@@ -79,7 +79,7 @@ def test_kill_9_of_the_daemon_leaves_nothing(launch):
     groups = host.cgroups(tree)
     assert len(tree) > 30
     daemon.kill()
-    daemon.assert_nothing_left(tree, groups, within=2)
+    daemon.assert_nothing_left(tree, groups)
 
 
 def test_kill_9_while_sessions_are_being_made_leaves_nothing(launch):
@@ -97,14 +97,14 @@ def test_kill_9_while_sessions_are_being_made_leaves_nothing(launch):
     threads = [threading.Thread(target=spawn_forever) for _ in range(3)]
     for thread in threads:
         thread.start()
-    host.eventually(lambda: len(daemon.tree()) > 40, 20)
+    host.eventually(lambda: len(daemon.tree()) > 40, 60)
     seen = daemon.tree()
     groups = host.cgroups(seen)
     daemon.kill()
     stop.set()
     for thread in threads:
         thread.join()
-    daemon.assert_nothing_left(seen, groups, within=2)
+    daemon.assert_nothing_left(seen, groups)
 
 
 def kill_warden(daemon):
@@ -112,7 +112,7 @@ def kill_warden(daemon):
     warden = daemon.find_warden()
     below = host.tree(warden)
     os.kill(warden, signal.SIGKILL)
-    host.eventually(lambda: not host.alive(below), 5, "the end of the warden and its jails")
+    host.eventually(lambda: not host.alive(below), what="the end of the warden and its jails")
 
 
 def can_spawn(daemon):
@@ -138,11 +138,11 @@ def test_the_end_of_the_warden_is_repaired(launch):
     cell.start()
     host.eventually(lambda: session.info().state == "busy")
     kill_warden(daemon)
-    cell.join(10)
+    cell.join(60)
     (answer,) = answers
     assert (answer.status, answer.error.name) == ("died", "SandboxLost"), answer
-    host.eventually(lambda: can_spawn(daemon), 20, "a new warden")
-    host.eventually(lambda: not list(daemon.data.rglob("left-behind")), 5, "the end of its files")
+    host.eventually(lambda: can_spawn(daemon), 60, "a new warden")
+    host.eventually(lambda: not list(daemon.data.rglob("left-behind")), 30, "the end of its files")
     assert saved.value("x, open('kept').read()") == "(41, '!')"
     daemon.stop()  # asserts that nothing is left
 
@@ -155,11 +155,11 @@ def test_a_warden_that_ends_again_and_again_is_the_end_of_all(launch):
         tree |= daemon.tree()
         kill_warden(daemon)
         if n < 4:
-            host.eventually(lambda: host.find_by_name(daemon.tree(), "cella-keeper"), 10)
-    host.eventually(lambda: not daemon.is_running(), 10, "the end of the daemon")
+            host.eventually(lambda: host.find_by_name(daemon.tree(), "cella-keeper"))
+    host.eventually(lambda: not daemon.is_running(), what="the end of the daemon")
     assert daemon.process.returncode != 0
     assert "warden" in daemon.errors()
-    host.eventually(lambda: not host.alive(tree), 2)
+    host.eventually(lambda: not host.alive(tree))
 
 
 def test_the_end_of_a_zygote_is_repaired(launch):
@@ -169,7 +169,7 @@ def test_the_end_of_a_zygote_is_repaired(launch):
     os.kill(zygote_of(daemon), signal.SIGKILL)
     assert session.value("x") == "1"
 
-    host.eventually(lambda: can_spawn(daemon), 20, "a new zygote")
+    host.eventually(lambda: can_spawn(daemon), 60, "a new zygote")
 
 
 def zygote_of(daemon):
@@ -196,10 +196,10 @@ def test_a_restart_after_kill_9_works_and_cleans_up(launch):
     first.client.spawn("min").exec("open('/workspace/left-behind', 'w').write('x')")
     tree = first.tree()
     first.kill()
-    host.eventually(lambda: not host.alive(tree), 2)
+    host.eventually(lambda: not host.alive(tree))
     second = launch(data=data, config=MIN)
     assert second.client.spawn("min").value("1") == "1"
-    host.eventually(lambda: not list(data.rglob("left-behind")), 5, "the end of old workspaces")
+    host.eventually(lambda: not list(data.rglob("left-behind")), 30, "the end of its files")
 
 
 def test_two_daemons_on_one_data_directory_are_refused(launch):
@@ -274,28 +274,21 @@ def test_an_idle_daemon_sleeps(launch):
         time.sleep(1.0)  # what must not happen takes time to see
         return switches() == before
 
-    host.eventually(is_asleep, 12, "a second without a wake-up")
+    host.eventually(is_asleep, 60, "a second without a wake-up")
 
 
-def test_a_thousand_requests_leave_no_descriptor(daemon, spawn):
-    session = spawn("min", checkpoints="off", durable="off")  # a checkpoint has a socket, too
-
-    def fds_at_rest():
-        host.eventually(is_full, 30)
-        return host.fd_count(daemon.pid)
-
-    def is_full():
-        """Four sessions for each profile and runtime that is in use."""
-        pooled = daemon.client.call("GET", "/health")["pooled"]
-        return pooled >= 8 and pooled % 4 == 0
-
+def test_a_thousand_requests_leave_no_descriptor(launch):
+    """Of a daemon without a pool, which would fill meanwhile, and without checkpoints, which have
+    a socket each."""
+    daemon = launch(config=MIN + "pool: 0\n")
+    session = daemon.client.spawn("min", checkpoints="off", durable="off")
     session.exec("1")
-    before = fds_at_rest()
-    for _ in range(300):
+    before = host.at_rest(lambda: host.fd_count(daemon.pid))
+    for _ in range(1000):
         client = Client(daemon.address, daemon.key())
         client.request("GET", "/health")
         client.close()
-    host.eventually(lambda: fds_at_rest() <= before, 5)
+    host.eventually(lambda: host.fd_count(daemon.pid) <= before, 60)
 
 
 # doctor

@@ -128,13 +128,13 @@ def test_how_it_ended_is_known(session, code, members, state):
 
 def test_a_cell_that_runs_shows_what_it_has_so_far(session):
     session.exec("import time; print('begun', flush=True); time.sleep(60)", yield_ms=0)
-    host.eventually(lambda: text_of(of(session).cell(0)) == "begun\n", 5)
+    host.eventually(lambda: text_of(of(session).cell(0)) == "begun\n")
     assert of(session).cell(0).state == "running"
     queued = session.exec("1", yield_ms=0)
-    host.eventually(lambda: of(session).cell(queued.cell_id).state == "queued", 5)
+    host.eventually(lambda: of(session).cell(queued.cell_id).state == "queued")
     session.interrupt()
-    host.eventually(lambda: of(session).cell(0).state == "interrupted", 5)
-    host.eventually(lambda: of(session).cell(1).state == "completed", 5)
+    host.eventually(lambda: of(session).cell(0).state == "interrupted")
+    host.eventually(lambda: of(session).cell(1).state == "completed")
 
 
 def test_long_output_is_kept_head_and_tail(session):
@@ -353,7 +353,9 @@ def test_code_that_becomes_text_has_no_outputs(notebook, kind):
 
 
 def test_a_running_cell_that_becomes_text_stays_that(notebook):
-    name = notebook.add("print('on', flush=True); input()", run=True, yield_ms=300).cell_id
+    answer = notebook.add("print('on', flush=True); input()", run=True)
+    assert answer.status == "input_required"
+    name = answer.cell_id
     assert notebook.cell(name).state == "running"
     notebook.edit(name, kind="markdown")
     assert (notebook.cell(name).state, notebook.cell(name).outputs) == ("idle", [])
@@ -373,10 +375,10 @@ def test_a_running_cell_is_edited_moved_and_removed(notebook):
     name = answer.cell_id
     assert notebook.edit(name, source="later").revision == 2
     notebook.move(name, 0)
-    host.eventually(lambda: text_of(notebook.cell(name)) == "on\n", 5)
+    host.eventually(lambda: text_of(notebook.cell(name)) == "on\n")
     interrupt = f"/v1/sessions/{notebook.id}/interrupt"
     notebook.client.call("POST", interrupt, {})
-    host.eventually(lambda: notebook.cell(name).state == "interrupted", 5)
+    host.eventually(lambda: notebook.cell(name).state == "interrupted")
     assert (notebook.cell(0).source, notebook.cell(0).revision) == ("later", 2)
     answer = notebook.add("time.sleep(60)", run=True, yield_ms=0)
     notebook.delete(answer.cell_id)
@@ -445,7 +447,7 @@ def test_a_cell_is_run_again(notebook):
 
 def test_a_run_takes_what_an_exec_takes(notebook):
     name = notebook.add("import time; print('x' * 5000); time.sleep(30)")
-    answer = notebook.run(name, timeout_ms=200, budget=100, names=True)
+    answer = notebook.run(name, timeout_ms=1000, budget=100, names=True)
     assert answer.status == "timeout" and answer.truncated
     assert answer.names is not None
     cell = notebook.cell(name)
@@ -510,8 +512,8 @@ def test_a_failure_ends_the_run(notebook):
 
 
 def test_a_time_limit_holds_for_each_cell(notebook):
-    fill(notebook, *["import time; time.sleep(0.15)"] * 3, "time.sleep(60)", "1")
-    answer = notebook.run_range(timeout_ms=400)
+    fill(notebook, *["import time; time.sleep(0.5)"] * 3, "time.sleep(60)", "1")
+    answer = notebook.run_range(timeout_ms=1400)  # less than the three of them take
     assert [c["state"] for c in answer.cells] == ["completed"] * 3 + ["timeout"]
 
 
@@ -526,20 +528,22 @@ def run_and_hang_up(notebook, what):
     client = notebook.client
     with client.connect() as sock:
         sock.sendall(client.post_bytes(f"{notebook.path}/run", {"on_disconnect": what}))
-        host.eventually(lambda: notebook.cell(0).state in ("queued", "running"), 5)
+        host.eventually(lambda: notebook.cell(0).state in ("queued", "running"))
 
 
-def test_a_range_goes_on_without_its_client(notebook):
-    fill(notebook, "import time; time.sleep(0.5)", "2", "3")
+def test_a_range_goes_on_without_its_client(notebook, spawn):
+    gated = "import os, time\nwhile not os.path.exists('gate'): time.sleep(0.005)"
+    fill(notebook, gated, "2", "3")
     run_and_hang_up(notebook, "continue")
-    host.eventually(lambda: notebook.cell(2).state == "completed", 5)
+    spawn(join=notebook.id).exec("open('gate', 'w').close()")
+    host.eventually(lambda: notebook.cell(2).state == "completed")
     assert [c.state for c in notebook.cells()] == ["completed"] * 3
 
 
 def test_a_range_is_interrupted_if_its_client_wanted_that(notebook):
     fill(notebook, "import time; time.sleep(60)", "2", "3")
     run_and_hang_up(notebook, "cancel")
-    host.eventually(lambda: notebook.cell(0).state == "interrupted", 5)
+    host.eventually(lambda: notebook.cell(0).state == "interrupted")
     assert notebook.add("4", run=True).value.text == "4"
     assert [c.state for c in notebook.cells()] == ["interrupted", "idle", "idle", "completed"]
 
@@ -548,7 +552,7 @@ def test_a_range_that_waits_is_taken_from_the_queue(notebook):
     fill(notebook, "2", "3")
     notebook.add("import time; time.sleep(60)", run=True, yield_ms=0)
     run_and_hang_up(notebook, "cancel")
-    host.eventually(lambda: notebook.cell(0).state not in ("queued", "running"), 5)
+    host.eventually(lambda: notebook.cell(0).state not in ("queued", "running"))
     notebook.client.call("POST", f"/v1/sessions/{notebook.id}/interrupt", {})
     assert notebook.add("4", run=True).value.text == "4"
     assert {c.state for c in notebook.cells()[:2]} <= {"idle", "interrupted"}
@@ -559,11 +563,13 @@ def test_a_session_that_just_ended_is_made_again_at_once(notebook):
     """It waits for the removal of the old one's files, not for a time; and keeps its own."""
     fill(notebook, "import os; seen = os.listdir(); open('f', 'w').write('mine'); seen")
     notebook.run(0)
-    begin = time.monotonic()
+    took = []
     for _ in range(8):
+        begin = time.monotonic()
         notebook.client.call("DELETE", f"/v1/sessions/{notebook.id}?keep_notebook=true")
         assert notebook.run(0).value.text == "[]"
-    assert time.monotonic() - begin < 7
+        took.append(time.monotonic() - begin)
+    assert min(took) < 0.9  # those that others slow down may take longer
     assert notebook.add("os.listdir()", run=True).value.text == "['f']"
 
 

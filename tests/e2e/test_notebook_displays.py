@@ -168,7 +168,8 @@ def test_an_update_that_stays_is_told_once(session, book):
     session.exec("h = display(0, display_id=True)")
     book.delete(0)
     watcher = Watcher(book)
-    answer = session.exec("h.update(1); input();", yield_ms=200)
+    answer = session.exec("h.update(1); input();")
+    assert answer.status == "input_required"
     for _ in range(10):
         assert shown(book) == [["1"]]
     session.client.call("POST", f"{session.path}/input", {"exec_id": answer.exec_id, "text": ""})

@@ -8,7 +8,7 @@ import json
 import nbformat
 import pytest
 
-from harness import jupyter
+from harness import host, jupyter
 from harness.client import ApiError, Result, read_reply
 from harness.notebooks import Notebook, text_of, value_of
 
@@ -385,7 +385,8 @@ def test_every_runtime(spawn_runtime):
 
 
 def test_a_running_cell_is_exported_as_far_as_it_is(session):
-    session.exec("import time; print('so far', flush=True); time.sleep(30)", yield_ms=300)
+    session.exec("import time; print('so far', flush=True); time.sleep(30)", yield_ms=0)
+    host.eventually(lambda: session.output()["text"] == "so far\n")
     made = ipynb(Notebook(session.client, session.id))
     assert made.cells[0].outputs[0].text == "so far\n"
     session.interrupt()

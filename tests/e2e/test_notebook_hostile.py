@@ -143,18 +143,13 @@ def background():
         thread.join()
 
 
-def wait_for_queue(book, n):
-    """Until n cells wait; who looks makes that known."""
-    host.eventually(lambda: [c.state for c in book.cells()].count("queued") == n, 5)
-
-
 def test_a_cell_that_waited_and_never_ran_does_not_wait_for_ever(spawn, client, background):
     session = spawn()
     book = Notebook(client, session.id)
     cell = book.add("1")
     session.exec("import time; time.sleep(60)", yield_ms=0)
     background(book.run, cell)
-    wait_for_queue(book, 1)
+    host.eventually(lambda: book.cell(cell).state == "queued")
     client.call("DELETE", f"{session.path}?keep_notebook=true")
     assert book.cell(cell).state == "interrupted"
     assert book.cell(cell).outputs[0]["name"] == "NotRun"
@@ -183,9 +178,9 @@ def test_watchers_hear_that_a_cell_which_waited_does_not_run(spawn, client, back
 def test_what_waited_when_its_notebook_was_deleted_is_not_part_of_the_next(session, book,
                                                                           background):
     background(session.exec, "import time; time.sleep(60)")
-    host.eventually(lambda: session.info().state == "busy", 5)
+    host.eventually(lambda: session.info().state == "busy")
     background(session.exec, "'waited'")
-    host.eventually(lambda: session.info().queued > 0, 5)
+    host.eventually(lambda: session.info().queued > 0)
     book.call("DELETE")
     session.interrupt()
     numbers = [session.exec(f"'later {i}'").cell_number for i in range(3)]
@@ -198,7 +193,7 @@ def test_a_cell_that_takes_the_id_of_a_running_one_has_nothing_of_it(session, bo
                                                                      how):
     book.add("print('of the old one'); import time; time.sleep(60)", id="same")
     background(book.run, "same")
-    host.eventually(lambda: book.cells() and book.cell("same").state == "running", 5)
+    host.eventually(lambda: book.cells() and book.cell("same").state == "running")
     if how == "remove":
         book.delete("same")
     else:
@@ -224,7 +219,7 @@ def test_two_who_describe_a_notebook_do_not_undo_each_other(client, session, boo
 
 def test_who_reads_what_a_running_cell_shows_does_not_write_it_again(daemon, session, book):
     session.exec("print('x' * 900_000); import time; time.sleep(60)", yield_ms=1000)
-    host.eventually(lambda: text_of(book.cell(0)).count("x") == 900_000, 5)
+    host.eventually(lambda: text_of(book.cell(0)).count("x") == 900_000)
     begun = host.bytes_written(daemon.pid)
     for _ in range(10):
         assert text_of(book.cell(0)).count("x") == 900_000
@@ -303,4 +298,4 @@ def test_pictures_of_an_interpreter_that_does_not_wait_are_all_in_the_answer(ses
     shown = [output["svg"][:12] for output in answer.outputs]
     assert sorted(shown) == [f'<svg id="{i}">' for i in range(4)], shown
     # Its end did not wait for them either: they are written down as they are kept.
-    host.eventually(lambda: len({output["url"] for output in book.cell(1).outputs}) == 4, 10)
+    host.eventually(lambda: len({output["url"] for output in book.cell(1).outputs}) == 4)

@@ -20,7 +20,7 @@ STATES = {"idle", "queued", "running", "completed", "error", "timeout", "interru
 def kill(daemon):
     tree = daemon.tree()
     daemon.kill()
-    host.eventually(lambda: not host.alive(tree), 5)
+    host.eventually(lambda: not host.alive(tree))
 
 
 @pytest.fixture
@@ -264,7 +264,10 @@ def test_kill_9_in_the_middle_of_anything_leaves_it_readable(place):
         threads = [threading.Thread(target=writer.work) for writer in writers]
         for thread in threads:
             thread.start()
+        wanted = sum(writer.n for writer in writers) + 12
         threads[0].join(chance.uniform(0.05, 1.0))
+        host.eventually(lambda: sum(writer.n for writer in writers) >= wanted
+                        or not any(thread.is_alive() for thread in threads), 60, "a few steps")
         kill(daemon)
         for thread in threads:
             thread.join(20)

@@ -132,10 +132,10 @@ def test_what_was_not_saved_when_the_daemon_was_killed(launch):
     daemon = launch(data=data, config="default_profile: min\n")
     session = daemon.client.spawn("min")
     session.exec("a = 1", durable=True)
-    session.exec("a = 2")  # its save begins a second later
     tree = daemon.tree()
+    session.exec("a = 2")  # its save begins a second later
     daemon.kill()
-    host.eventually(lambda: not host.alive(tree), 5)
+    host.eventually(lambda: not host.alive(tree))
     daemon = launch(data=data, config="default_profile: min\n")
     story = Story(Session(daemon.client, session.spawned))
     answer = story.exec("a")

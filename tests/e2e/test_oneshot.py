@@ -126,7 +126,7 @@ def test_it_is_not_listed_while_it_runs(run, client):
     host.eventually(lambda: hidden(client) == 0)
     seen, before = [], client.call("GET", "/v1/sessions").count
     listed = len(client.call("POST", "/v1/repl", {"action": "list"}).sessions)
-    runner = threading.Thread(target=lambda: seen.append(run("import time; time.sleep(0.5)")))
+    runner = threading.Thread(target=lambda: seen.append(run("import time; time.sleep(3)")))
     runner.start()
     host.eventually(lambda: hidden(client) == 1)
     assert client.call("GET", "/v1/sessions").count == before

@@ -155,7 +155,7 @@ def test_late_output_of_a_child_belongs_to_its_own_cell(session, eventually):
 
 
 def test_late_output_of_a_child_between_cells_is_kept(session, eventually):
-    first = session.exec("import os; os.system('(sleep 0.2; echo much later) &')")
+    first = session.exec("import os; os.system('(sleep 1.5; echo much later) &')")
     assert first["stdout"] == ""
     eventually(lambda: collected(session, first.exec_id, "stdout") == "much later\n")
     assert session.exec("print('next')")["stdout"] == "next\n"

@@ -44,12 +44,16 @@ def test_figures_left_open_come_after_the_value(spawn, client):
 
 @pytest.mark.each_mode
 def test_outputs_stand_in_the_order_in_which_they_came(session, book):
+    """Where two streams follow each other, the daemon has taken the first when the next begins."""
     session.exec(
         """
-        import sys, time
-        print("one"); display("shown"); print("two"); print("three")
-        time.sleep(0.05)
-        print("four", file=sys.stderr); time.sleep(0.05); print("five")
+        import fcntl, sys, termios, time
+        def wait():
+            sys.stdout.flush(); sys.stderr.flush()
+            while any(fcntl.ioctl(fd, termios.FIONREAD, bytes(4)) != bytes(4) for fd in (1, 2)):
+                time.sleep(0.001)
+        print("one"); display("shown"); print("two"); print("three"); wait()
+        print("four", file=sys.stderr); wait(); print("five")
         "value"
         """)
     (cell,) = book.cells(outputs=True)
@@ -119,7 +123,7 @@ def test_text_of_a_thread_after_its_cell_is_not_in_it(session, book):
         """)
     session.exec("gate.set()")
     output = f"{session.path}/output"
-    eventually(lambda: "late" in session.client.request("GET", output).body.decode(), 10)
+    eventually(lambda: "late" in session.client.request("GET", output).body.decode())
     assert [kinds(cell) for cell in book.cells(outputs=True)] == [["stdout"], []]
     assert book.cells(outputs=True)[0]["outputs"][0]["text"] == "early\n"
 

@@ -194,14 +194,14 @@ def test_read_returns_what_came_meanwhile(ana, eventually):
     answer = ana.exec(session, """
 import time
 print("first", flush=True)
-time.sleep(2.5)
+time.sleep(4)
 print("second", flush=True)
 time.sleep(60)
 """)
     assert (answer.stdout, answer.timed_out, answer.exit_code) == ("first\n", True, None)
     seen = []
-    eventually(lambda: seen.append(ana("read", session_id=session).stdout) or "".join(seen), 20,
-               "the second line")
+    eventually(lambda: seen.append(ana("read", session_id=session).stdout) or "\n" in
+               "".join(seen), what="the second line")
     assert "".join(seen) == "second\n"
 
 
@@ -282,7 +282,7 @@ def test_code_may_ask_again(tool):
 
 def test_a_question_that_nobody_saw_is_not_answered_by_accident(ana, eventually):
     session = ana.spawn()
-    assert ana.exec(session, "import time; time.sleep(2.5); x = input('Sure? ')").timed_out
+    assert ana.exec(session, "import time; time.sleep(4); x = input('Sure? ')").timed_out
     length = lambda: ana("list").sessions[0]["output_len"]  # noqa: E731
     eventually(lambda: length() >= len("Sure? "), 20, "the question")
     answer = ana.exec(session, "print('not a line')")
@@ -292,7 +292,7 @@ def test_a_question_that_nobody_saw_is_not_answered_by_accident(ana, eventually)
 
 def test_a_question_that_was_read_is_answered(ana, eventually):
     session = ana.spawn()
-    assert ana.exec(session, "import time; time.sleep(2.5); x = input('Sure? ')").timed_out
+    assert ana.exec(session, "import time; time.sleep(4); x = input('Sure? ')").timed_out
     eventually(lambda: ana("read", session_id=session).stdout == "Sure? ", 20, "the question")
     assert ana.exec(session, "yes").stdout == ""
     assert ana.out(session, "x") == "'yes'\n"
@@ -558,15 +558,16 @@ def test_members_of_other_actions_do_no_harm(tool):
                                                                            "stderr": ""}
 
 
-def test_a_client_that_leaves_loses_nothing(tool, daemon, client, eventually):
+def test_a_client_that_leaves_loses_nothing(tool, daemon, client, spawn, eventually):
+    gated = "import os, time\nwhile not os.path.exists('gate'): time.sleep(0.005)\nprint('done')"
     for leaver in (daemon.unix_client(), client):
         session = tool.spawn()
         sock = leaver.connect()
         sock.sendall(leaver.post_bytes("/v1/repl", {
-            "action": "exec", "session_id": session,
-            "code": "import time; time.sleep(0.5); print('done')"}))
-        eventually(lambda: client.call("GET", f"/v1/sessions/{session}").state == "busy", 10, "run")
+            "action": "exec", "session_id": session, "code": gated}))
+        eventually(lambda: client.call("GET", f"/v1/sessions/{session}").state == "busy")
         sock.close()
+        spawn(join=session).exec("open('gate', 'w').close()")
         seen = []
         # print writes the end of the line apart.
         eventually(lambda: seen.append(tool("read", session_id=session).stdout) or "\n" in

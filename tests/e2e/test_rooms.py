@@ -100,7 +100,7 @@ def state_of(session):
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_a_session_that_nobody_uses_ends_by_itself(spawn_runtime, runtime):
     session = spawn_runtime(runtime, idle_timeout_secs=1)
-    host.eventually(lambda: state_of(session) == "dead", 5)
+    host.eventually(lambda: state_of(session) == "dead")
     with pytest.raises(ApiError) as caught:
         session.exec("")
     assert caught.value.status == 410
@@ -117,7 +117,7 @@ def test_a_cell_that_runs_is_use(spawn_runtime):
 def test_a_session_ends_at_its_age(spawn_runtime):
     session = spawn_runtime("bash", max_age_secs=1)
     early = session.exec("sleep 60", yield_ms=1)
-    host.eventually(lambda: session.info().state == "dead", 5)
+    host.eventually(lambda: session.info().state == "dead")
     path = f"{session.path}/exec/{early.exec_id}/continue"
     last = session.client.call("POST", path, {})
     assert last.status == "died" and "age" in last["error"]["message"], last

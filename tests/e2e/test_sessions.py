@@ -148,7 +148,7 @@ def test_every_process_of_a_session_ends_with_it(daemon, spawn):
     )
     assert len(jail()) == 8  # init, interpreter, five children, and the one that left
     session.kill()
-    host.eventually(lambda: not jail(), 2, "the end of the session's processes")
+    host.eventually(lambda: not jail(), what="the end of the session's processes")
 
 
 def test_sessions_do_not_share_variables(spawn):
@@ -195,4 +195,4 @@ def test_workspace_files_of_a_killed_session_are_gone(daemon, session):
     session.exec("open('/workspace/unmistakable-name', 'w').write('x')")
     (workspace,) = [p.parent for p in (daemon.data / "workspaces").glob("*/unmistakable-name")]
     session.kill()
-    host.eventually(lambda: not workspace.exists(), 5, "the end of the workspace")
+    host.eventually(lambda: not workspace.exists(), what="the end of the workspace")

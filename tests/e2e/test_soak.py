@@ -37,7 +37,8 @@ def test_the_last_cell_of_a_notebook_costs_what_the_first_did(launch):
     daemon = launch(config=soak_notebook.CONFIG)
     seen = soak_notebook.many_cells(daemon, 1500)
     for what in ("run cpu", "add cpu"):
-        first, last = statistics.median(seen[what][:3]), statistics.median(seen[what][-3:])
+        # What grows does so in each of the last parts; what others do to the machine, in some.
+        first, last = statistics.median(seen[what][:3]), min(seen[what][-3:])
         assert last < 1.5 * first + 0.0002, (what, seen[what])
     if not daemon.is_sanitized:
         assert seen["memory"][-1] - seen["memory"][0] < 8 * 1024, seen["memory"]

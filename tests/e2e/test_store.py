@@ -24,7 +24,7 @@ def again(daemon, session):
 def kill(daemon):
     tree = daemon.tree()
     daemon.kill()
-    host.eventually(lambda: not host.alive(tree), 5)
+    host.eventually(lambda: not host.alive(tree))
 
 
 def test_what_was_acknowledged_as_durable_outlives_kill_9(launch):
@@ -60,7 +60,7 @@ def test_who_waits_for_safety_is_answered_when_the_interpreter_ends_meanwhile(sp
         is_safe = answer.status == "ok" and answer.saved_through >= answer.exec_id
         assert is_safe or answer.get("durable_error") or answer.status == "died", answer
         looks = []
-        host.eventually(lambda: looks.append(session.exec("n")) or looks[-1].status == "ok", 5)
+        host.eventually(lambda: looks.append(session.exec("n")) or looks[-1].status == "ok")
         assert not is_safe or looks[-1]["value"]["text"] == str(i), (answer, looks)
 
 
@@ -71,7 +71,7 @@ def test_a_save_does_not_wait_for_the_next_cell(spawn):
     with concurrent.futures.ThreadPoolExecutor() as pool:
         begun = time.monotonic()
         safe = pool.submit(session.exec, "import time; time.sleep(0.1); y = 2", durable=True)
-        host.eventually(lambda: session.info().exec_count == 2, 5)
+        host.eventually(lambda: session.info().exec_count == 2)
         long = pool.submit(session.exec, "time.sleep(8)")
         answer = safe.result()
         assert answer.saved_through == answer.exec_id, answer

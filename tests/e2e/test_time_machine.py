@@ -72,7 +72,7 @@ def test_a_time_limit_that_could_not_be_enforced(spawn):
     session.exec("kept = 5")
     rest(session)
     stubborn = "import signal; signal.signal(2, signal.SIG_IGN)\nwhile True: pass"
-    result = session.exec(stubborn, timeout_ms=100)
+    result = session.exec(stubborn, timeout_ms=1000)
     assert result.status == "timeout" and result["rolled_back_to"] == 1
     assert session.value("kept") == "5"
 
@@ -101,7 +101,7 @@ def test_those_who_wait_are_served_after_the_crash(client, spawn):
     session = spawn()
     session.exec("kept = 5")
     rest(session)
-    first = session.exec("import time; time.sleep(0.3); import os; os._exit(1)", yield_ms=10)
+    first = session.exec("import time; time.sleep(0.3); import os; os._exit(1)", yield_ms=0)
     assert session.exec("kept").value.text == "5"
     path = f"{session.path}/exec/{first.exec_id}/continue"
     assert session.client.call("POST", path, {}).status == "died"
@@ -306,14 +306,14 @@ def test_a_try_is_kept_or_taken_back(client, spawn):
 
 
 def test_a_session_is_suspended_and_resumed(spawn):
-    session = spawn(idle_timeout_secs=1)
+    session = spawn(idle_timeout_secs=3)
     session.exec("a = [1]; b = a\ndef f(): return x\nx = 1\ng = (n for n in range(3))")
     session.exec("open('f', 'w').write('kept')")
 
     def state():
         return next(s.state for s in session.client.sessions() if s.session_id == session.id)
 
-    host.eventually(lambda: state() == "suspended", 15)
+    host.eventually(lambda: state() == "suspended", 60)
     result = session.exec("x = 2; b.append(2); (a, f(), open('f').read())")
     assert result.value.text == "([1, 2], 2, 'kept')"
     (lost,) = result["resumed"]["lost"]

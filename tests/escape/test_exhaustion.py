@@ -153,7 +153,7 @@ def test_half_a_frame_is_not_kept_for_a_head_that_rests(daemon, spawn, client):
             for _ in range(63): os.write(3, bytes(1 << 20))
         threading.Thread(target=talk).start()
         """))
-    host.eventually(lambda: client.call("GET", session.path)["state"] == "dead", 10, "its end")
+    host.eventually(lambda: client.call("GET", session.path)["state"] == "dead", what="its end")
     assert host.rss_kb(daemon.pid) - before < 40_000
 
 

@@ -356,7 +356,7 @@ def test_a_daemon_that_left_its_group_session_and_parent_ends_with_the_session(d
     host.eventually(lambda: len(host.find_by_name(daemon.tree(), "cella-survivor")) == 3)
     session.kill()
     everybody = lambda: {(pid, "") for pid in host.pids()}  # noqa: E731
-    host.eventually(lambda: not host.find_by_name(everybody(), "cella-survivor"), 3)
+    host.eventually(lambda: not host.find_by_name(everybody(), "cella-survivor"))
 
 
 def test_a_head_that_killed_its_init_costs_only_itself(session, witness):
@@ -377,7 +377,7 @@ def test_a_stopped_session_can_be_killed(daemon, session, sig):
     jail = daemon.jail(session)
     session.exec(f"import os; os.kill(os.getpid(), {int(sig)})", timeout_ms=150)
     session.kill()
-    host.eventually(lambda: not jail(), 3)
+    host.eventually(lambda: not jail())
 
 
 def test_unlinked_files_count_for_the_quota(daemon, spawn):

@@ -7,14 +7,16 @@ import re
 import time
 
 
-def eventually(check, within=10.0, what="the condition"):
-    """Polls, for what no event tells. Returns the first true result."""
+def eventually(check, within=30.0, what="the condition"):
+    """Polls, for what no event tells. Returns the first true result. The time is for what never
+    comes, and long enough for a machine that others slow down; the last look is after its end."""
     deadline = time.monotonic() + within
     while True:
+        is_last = time.monotonic() >= deadline
         result = check()
         if result:
             return result
-        assert time.monotonic() < deadline, f"{what} did not come true within {within} s"
+        assert not is_last, f"{what} did not come true within {within} s"
         time.sleep(0.01)
 
 
