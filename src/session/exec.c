@@ -29,6 +29,8 @@ static struct exec *new_exec(struct session *session, const struct exec_request 
     list_init(&exec->kept);
     exec->session = session;
     exec->id = ++session->n_execs;
+    exec->code = mem_copy(request->code, request->code_len);
+    exec->code_len = request->code_len;
     exec->timeout_ms = request->timeout_ms;
     exec->names = request->names;
     bool has_to_be_safe = request->is_durable || session->saving.isolation == ISOLATION_PER_CELL;
@@ -88,8 +90,7 @@ static int open_pipes(struct exec *exec, int write_fds[OUTPUT_STREAMS], struct e
     return 0;
 }
 
-static int begin(struct session *session, struct exec *exec, const char *code, size_t len,
-                 struct err *e)
+static int begin(struct session *session, struct exec *exec, struct err *e)
 {
     int write_fds[OUTPUT_STREAMS];
     if ((exec->is_trial && trial_begin(session, exec->id, e) < 0) ||
@@ -105,8 +106,8 @@ static int begin(struct session *session, struct exec *exec, const char *code, s
     recorder_begun(exec);
     struct err broken;
     struct head_cell cell = {.id = exec->id,
-                             .code = code,
-                             .len = len,
+                             .code = exec->code,
+                             .len = exec->code_len,
                              .names = exec->names,
                              .is_script = exec->is_script};
     if (head_run(session->head, &cell, write_fds[OUTPUT_STDOUT], write_fds[OUTPUT_STDERR],
@@ -138,7 +139,7 @@ void exec_begin_next(struct session *session)
         struct exec *exec = CONTAINER_OF(list_first(&session->queue), struct exec, node);
         leave_queue(exec);
         struct err e;
-        if (begin(session, exec, exec->code, exec->code_len, &e) == 0)
+        if (begin(session, exec, &e) == 0)
             return;
         recorder_dropped(exec, e.message);
         if (exec->listener != NULL)
@@ -184,15 +185,13 @@ int session_exec(struct session *session, const struct exec_request *request,
         return -1;
     struct exec *exec = new_exec(session, request);
     *ret_exec = exec;
-    exec->code = mem_copy(request->code, request->code_len);
-    exec->code_len = request->code_len;
     if (exec->is_trial) {
         session->trial.id = exec->id;
         timeline_take(session);
     }
     recorder_queued(exec);
     if (can_begin(session)) {
-        if (begin(session, exec, request->code, request->code_len, e) < 0) {
+        if (begin(session, exec, e) < 0) {
             trial_forget(session);
             recorder_dropped(exec, e->message);
             free_exec(exec);

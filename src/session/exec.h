@@ -121,7 +121,7 @@ struct exec_wait {
 };
 
 struct exec_request {
-    const char *code; /* copied if the cell has to wait */
+    const char *code; /* copied */
     size_t code_len;
     uint32_t timeout_ms;   /* of running, not of waiting */
     enum head_names names; /* what the last answer says about the session's names */
@@ -148,7 +148,7 @@ struct exec {
     struct list kept; /* in the session's list of results that nobody has fetched */
     struct session *session;
     uint64_t id; /* counts from 1 in each session */
-    char *code;  /* as long as somebody needs it: the queue, or the store */
+    char *code;
     size_t code_len;
     uint32_t timeout_ms;
     enum head_names names;
