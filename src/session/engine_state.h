@@ -20,7 +20,7 @@ struct engine {
     struct warden *warden;
     uv_loop_t *loop;
     struct pool *pool;
-    struct map sessions; /* by id: live and dead ones */
+    struct map sessions; /* by id: all but those that are not listed */
     struct map tickets;  /* by number: see tickets.h */
     struct list live;    /* oldest first */
     struct list suspended;

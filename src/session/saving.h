@@ -1,6 +1,6 @@
 /* The durable copy of a session: what is there again after its interpreter, the daemon or the
- * machine went down. It is made in the background, a second after the last cell, from the last
- * checkpoint; or at once for a cell whose caller waits for it.
+ * machine went down. It is made in the background, a second after the first cell that is not
+ * safe, from the last checkpoint; or at once for a cell whose caller waits for it.
  *
  *   a checkpoint (or the interpreter itself) forks a saver -> the store takes the stream in
  *   -> state, files and cells are on disk -> `through` says up to which cell

@@ -60,7 +60,7 @@ enum session_alarm {
 struct session {
     char id[UUID_SIZE];
     struct engine *engine;
-    struct list node; /* in the engine's list of live or of dead ones, oldest first */
+    struct list node; /* in the engine's list of live, suspended or dead ones, oldest first */
     enum session_state state;
     const struct runtime *runtime;
     const char *profile;
@@ -214,6 +214,6 @@ struct session *session_find(struct engine *engine, const char *id, struct err *
 const char *session_state_name(enum session_state state);
 uint64_t session_output_len(const struct session *session); /* bytes ever, both streams */
 
-/* Walks live sessions, then dead ones, each oldest first, with those that are not listed. Start
- * with NULL; NULL at the end. */
+/* Walks live sessions, then suspended and dead ones, each oldest first, with those that are not
+ * listed. Start with NULL; NULL at the end. */
 struct session *session_next(struct engine *engine, struct session *previous);
