@@ -197,19 +197,25 @@ static void note_started(void *context, struct session *session)
     *(struct session **)context = session;
 }
 
-static struct session *create(struct world *w, const char *profile)
+/* Waits until it lives or is dead. What is not given is the usual, but there are no checkpoints. */
+static inline struct session *create_with(struct world *w, struct session_request request)
 {
     struct err e;
     struct session *session, *started = NULL;
-    struct session_request request = {.runtime = &runtime_python,
-                                      .checkpoints = TIMELINE_OFF,
-                                      .profile = profile,
-                                      .on_started = note_started,
-                                      .context = &started};
+    if (request.runtime == NULL)
+        request.runtime = &runtime_python;
+    request.checkpoints = TIMELINE_OFF;
+    request.on_started = note_started;
+    request.context = &started;
     if (session_create(w->engine, &request, &session, &e) < 0)
         fail_msg("%s", e.message);
     WAIT_FOR(w, started != NULL);
     return started;
+}
+
+static inline struct session *create(struct world *w, const char *profile)
+{
+    return create_with(w, (struct session_request){.profile = profile});
 }
 
 static inline struct exec *begin(struct session *s, const char *code, uint32_t timeout_ms,

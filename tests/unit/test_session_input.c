@@ -1,21 +1,6 @@
 /* Lines that a cell waits for. */
 #include "session_world.h"
 
-static struct session *create_with(struct world *w, struct session_request request)
-{
-    request.checkpoints = TIMELINE_OFF;
-    struct err e;
-    struct session *session, *started = NULL;
-    if (request.runtime == NULL)
-        request.runtime = &runtime_python;
-    request.on_started = note_started;
-    request.context = &started;
-    if (session_create(w->engine, &request, &session, &e) < 0)
-        fail_msg("%s", e.message);
-    WAIT_FOR(w, started != NULL);
-    return started;
-}
-
 static void answer_line(struct world *w, struct session *s, const char *text, struct heard *h)
 {
     struct err e;
