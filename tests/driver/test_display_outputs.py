@@ -291,6 +291,34 @@ def test_what_is_known_of_a_form_stays_with_it(shared: Peer) -> None:
     ]
 
 
+PUBLISHER = """
+class Publisher:
+    def __init__(self): self.taken = []
+    def publish(self, data, metadata=None, source=None, *, transient=None, update=False, **rest):
+        self.taken.append((data, metadata, transient, update))
+ip = get_ipython(); own = ip.display_pub; mine = ip.display_pub = Publisher()
+"""
+
+
+def test_who_publishes_can_be_replaced(fresh: Peer) -> None:
+    """As IPython.utils.capture.capture_output() does."""
+    fresh.run(PNG)
+    show = "display(5, display_id='n')\ndisplay({'text/latex': '$x$'}, raw=True)\n"
+    answer = fresh.run(PUBLISHER + show + "ip.display_pub = own\ndisplay(6)")
+    assert answer.displays == [{"type": "text", "text": "6"}]
+    assert fresh.value("mine.taken[0]") == "({'text/plain': '5'}, {}, {'display_id': 'n'}, False)"
+    assert fresh.value("mine.taken[1][0]") == "{'text/latex': '$x$'}"
+    image = "from IPython.display import Image\ndisplay(Image(png, width=9))"
+    assert fresh.run(PUBLISHER + image).displays == []
+    assert fresh.value("list(mine.taken[0][0])[0], mine.taken[0][1]") == (
+        "('image/png', {'image/png': {'width': 9}})"
+    )
+    # The next cell shows what it shows, whatever this one left behind.
+    assert fresh.run("display(7)").displays == [{"type": "text", "text": "7"}]
+    (shown,) = fresh.run("own.publish(*mine.taken[0][:2])").displays
+    assert (shown["type"], shown["metadata"]) == ("image", {"image/png": {"width": 9}})
+
+
 def test_handles(shared: Peer) -> None:
     answer = shared.run(
         "h = display('one', display_id='n')\nh.update('two')\nh.display('three')\n"

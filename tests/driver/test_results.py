@@ -37,7 +37,7 @@ def test_values_of_functions_that_are_called_later(fresh: Peer) -> None:
 
 
 def test_sources_by_the_numbers_of_their_cells(fresh: Peer) -> None:
-    first = fresh.run("x = 1").id
+    first = fresh.run("x = 1\n").id
     assert fresh.value(f"In[{first}] == _i{first} == _i, _i, _ih is In") == "(True, 'x = 1', True)"
     fresh.run("y = 2")
     assert fresh.value("_ii[:3], _i") == "('In[', 'y = 2')"

@@ -14,6 +14,8 @@ from states import load, records_of, stream_of
 CASES: Dict[str, Tuple[str, str, str]] = {
     "numbers and texts": (
         "n1, n2, n3, n4 = 7, 2.5, 'é\\n', b'x'", "n1, n2, n3, n4", "(7, 2.5, 'é\\n', b'x')"),
+    "values and sources of cells": (
+        "outs, ins = Out, In", "type(outs), type(ins), ins[0]", "(dict, list, '')"),
     "two names of one list": ("a1 = [1]; a2 = a1", "a1 is a2", "True"),
     "a list within two dictionaries": (
         "deep = [1]; d1 = {'x': {'y': deep}}; d2 = {'z': deep}",

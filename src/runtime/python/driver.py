@@ -247,7 +247,7 @@ class Session:
         self._names.begin_cell(has_names)
         self._cell_id = cell_id
         self._talker = 0
-        self._tap.held = None
+        self._tap.held = self._tap.publisher = None
         code: str = frame["code"] if frame.get("script") else _dedented(frame["code"])
         self._subject.sources.note(code)
         try:

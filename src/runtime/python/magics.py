@@ -14,7 +14,7 @@ from types import FrameType, SimpleNamespace
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import (
-    cells, displays, formatters, magics_code, magics_names, magics_shell, magics_syntax,
+    cells, displays, formatters, jsontext, magics_code, magics_names, magics_shell, magics_syntax,
     magics_table, magics_trace, magics_world, outputs, plots, streams,
 )  # fmt: skip
 
@@ -36,8 +36,18 @@ class Tap:
     def __init__(self, tell: displays.Tell) -> None:
         self._tell = tell
         self.held: Optional[List[str]] = None  # members of displays, while they are captured
+        self.publisher: Any = None  # of IPython's kind, that somebody has put in our place
 
     def __call__(self, event: str, members: str) -> bool:
+        if self.publisher is not None and event == "display":
+            shown = jsontext.read_object("{" + members + "}")
+            data, metadata = outputs.bundle_of_output(shown["output"])
+            number = shown["output"].get("display_id")
+            self.publisher.publish(
+                data=data, metadata=metadata, update=shown.get("update", False),
+                transient={} if number is None else {"display_id": number},
+            )  # fmt: skip
+            return True
         if self.held is None:
             return self._tell(event, members)
         if event == "display":
@@ -67,7 +77,7 @@ class CellaShell:
         self.commands = magics_shell.Commands(session_streams)
         self.config: Dict[str, Any] = {}
         self.events = session_cells.events
-        self.display_pub = SimpleNamespace(publish=session_displays.publish_display_data)
+        self._publisher: Any = SimpleNamespace(publish=session_displays.publish_display_data)
         self.display_formatter = formatters.DisplayFormatter(outputs.bundle_of)
         self.reloader = magics_code.Reloader(namespace)
         self.directories = session_cells.results.directories
@@ -294,6 +304,15 @@ class CellaShell:
         """There are no windows here."""
 
     # Displays
+
+    @property
+    def display_pub(self) -> Any:
+        """Who takes what is shown; IPython's capture_output() puts its own here for a while."""
+        return self._tap.publisher or self._publisher
+
+    @display_pub.setter
+    def display_pub(self, publisher: Any) -> None:
+        self._tap.publisher = None if publisher is self._publisher else publisher
 
     def show(self, value: Any) -> None:
         self._display(value)

@@ -124,6 +124,23 @@ def with_metadata(made: str, metadata: Any) -> str:
     return f'{made[:-1]},"metadata":{written}}}'
 
 
+def bundle_of_output(read: Dict[str, Any]) -> Tuple[Dict[str, Any], Dict[str, Any]]:
+    """The other way round: forms by MIME type, and what is known of them."""
+    forms: Dict[str, Any] = {}
+    if read["type"] == "image":
+        forms[f"image/{read['format']}"] = read["data"]
+    elif read["type"] == "dataframe" and read.get("html"):
+        forms["text/html"] = read["html"]
+    elif read["type"] == "json":
+        forms["application/json"] = read["json"]
+    for mime, (kind, member) in _TEXTS.items():
+        if read["type"] == kind:
+            forms[mime] = read[member]
+    if read["type"] not in ("markdown", "latex") and "text" in read:
+        forms[_PLAIN_TEXT] = read["text"]
+    return {**forms, **read.get("mime", {})}, read.get("metadata", {})
+
+
 def text_output(text: str) -> str:
     return f'{{"type":"text","text":{_quote(text)}}}'
 

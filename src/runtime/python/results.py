@@ -70,7 +70,7 @@ class Texts:
         kept = self._sources.kept()
         texts = [""] * (_number_of(kept[-1][0]) + 1 if kept else 1)
         for name, text in kept:
-            texts[_number_of(name)] = text
+            texts[_number_of(name)] = text.rstrip("\n")
         return texts
 
     def __len__(self) -> int:
