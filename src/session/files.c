@@ -6,6 +6,7 @@
 #include "session/exec.h"
 #include "session/restore.h"
 #include "session/saving.h"
+#include "session/suspend.h"
 #include "session/tickets.h"
 #include "session/trial.h"
 #include "wire/json.h"
@@ -235,8 +236,8 @@ void files_end_all(struct session *session)
     struct err e;
     struct file_order *order;
     if (exec_refuse_if_dead(session, &e) == 0) {
-        err_set(&e, ERR_UNAVAILABLE, "the session was suspended meanwhile");
-        err_advise(&e, "Run a cell to bring it back, then try again.");
+        err_set(&e, ERR_UNAVAILABLE, "the session was suspended, and could not be brought back");
+        err_advise(&e, "Try again; what a cell is answered may tell more.");
     }
     while ((order = first(session)) != NULL)
         fail(order, &e);
@@ -249,9 +250,9 @@ static int refuse(const struct session *session, struct err *e)
 {
     if (exec_refuse_if_dead(session, e) < 0 || trial_refuse_others(session, e) < 0)
         return -1;
-    if (session->state == SESSION_SUSPENDED || session->state == SESSION_STARTING) {
-        err_set(e, ERR_CONFLICT, "the session is %s", session_state_name(session->state));
-        return err_advise(e, "Run a cell to bring it back, then try again.");
+    if (session->state == SESSION_STARTING) {
+        err_set(e, ERR_CONFLICT, "the session is starting");
+        return err_advise(e, "Try again in a moment.");
     }
     size_t n = 0;
     LIST_EACH(&session->file_orders, node)
@@ -283,6 +284,10 @@ int session_file(struct session *session, enum warden_file_action action, const 
     snprintf(order->what.path, sizeof(order->what.path), "%s", path);
     snprintf(order->what.blob, sizeof(order->what.blob), "%s", blob != NULL ? blob : "");
     list_append(&session->file_orders, &order->node);
+    if (session->state == SESSION_SUSPENDED && suspend_wake(session, e) < 0) {
+        order_free(order);
+        return -1;
+    }
     files_begin_next(session);
     *ret_order = NULL;
     LIST_EACH(&session->file_orders, node)

@@ -18,7 +18,6 @@ enum {
     FILES_UNSAVED_MAX = 2000,  /* changes; the oldest are forgotten */
     FILES_WAITING_MAX = 16,    /* orders of a session */
     FILES_GET_MAX = 512 << 20, /* bytes of a file that is read */
-    FILES_PUT_MAX = 128 << 20, /* of one that is put */
 };
 
 struct file_result {
@@ -32,8 +31,8 @@ struct file_listener {
     void (*on_failed)(void *context, const struct err *e);
 };
 
-/* `blob`: what is put, by its hash; else NULL. `ret_order` is NULL if the listener has been told
- * already. */
+/* A suspended session comes back for it. `blob`: what is put, by its hash; else NULL. `ret_order`
+ * is NULL if the listener has been told already. */
 int session_file(struct session *session, enum warden_file_action action, const char *path,
                  const char *blob, const struct file_listener *listener, void *context,
                  struct file_order **ret_order, struct err *e);

@@ -100,6 +100,16 @@ static void tell_recorder(struct session *session, const struct restore *restore
     timeline_cells_free(&redone);
 }
 
+/* The fresh interpreter of a reset has the files of the one that it follows, and so has what a
+ * crash of its first cell leads back to. */
+static void keep_files(struct session *session, const struct restore *restore)
+{
+    const struct checkpoint *tip = timeline_find(session, restore->report.from);
+    const char *files = tip != NULL ? timeline_files_at(session, tip) : NULL;
+    if (restore->keeps_files && files != NULL)
+        timeline_amend(session, NULL, files);
+}
+
 void restore_finish(struct session *session)
 {
     struct restore *restore = session->restore;
@@ -111,6 +121,7 @@ void restore_finish(struct session *session)
         count_from_durable(session, report);
     read_loaded(restore);
     leave_way_back(session, restore);
+    keep_files(session, restore);
     tell_recorder(session, restore);
     timeline_go_to(session, restore->target);
     if (restore->cause == RESTORE_RESUME)

@@ -196,10 +196,10 @@ def test_puts_by_many_and_crashes_at_the_same_time_lose_nothing_that_was_answere
     session.exec("import os")
     writers = [background(put_some, who) for who in range(4)]
     for _ in range(6):
-        assert session.exec("os._exit(1)").status == "died"
+        assert session.exec("import os; os._exit(1)").status == "died"
     answered = set().union(*(writer.result() for writer in writers))
     assert len(answered) == 48
-    assert session.exec("os._exit(1)").status == "died"
+    assert session.exec("import os; os._exit(1)").status == "died"
     assert set(session.value(LIST).strip("'").split()) == answered
 
 
@@ -362,6 +362,14 @@ def test_a_session_with_threads(session):
     assert session.value("import os; os.listdir(), open('f').read()") == "(['f'], 'as put')"
 
 
+def test_a_reset_keeps_files_and_so_does_a_crash_after_it(timed):
+    timed.exec("open('own', 'w').write('own')")
+    timed.put("f", b"as put")
+    timed.client.call("POST", f"/v1/notebooks/{timed.id}/reset", {})
+    assert timed.exec("import os; os.unlink('f'); os._exit(1)").status == "died"
+    assert timed.value(LIST) == "'f own'"
+
+
 def test_branches_have_it(timed):
     timed.exec("x = 1")
     timed.put("f", b"as put")
@@ -375,7 +383,16 @@ def test_branches_have_it(timed):
     branch.kill()
 
 
-def test_a_session_that_was_suspended_has_it_again(launch):
+def test_a_session_whose_cells_are_isolated_takes_files_between_them(spawn):
+    session = spawn("min", isolation="per_cell")
+    session.exec("x = 1")
+    session.put("f", b"one")
+    assert session.value("x, open('f').read()") == "(1, 'one')"
+    session.put("f", b"two")
+    assert session.value("x, open('f').read()") == "(1, 'two')"
+
+
+def test_a_session_that_was_suspended_comes_back_for_it(launch):
     data = launch.new_data()
     daemon = launch(data=data, config=MIN)
     session = daemon.client.spawn("min")
@@ -386,8 +403,10 @@ def test_a_session_that_was_suspended_has_it_again(launch):
     daemon.stop()
     daemon = launch(data=data, config=MIN)
     session = Session(daemon.client, session.spawned)
-    assert "suspended" in refused(session.put("h", b"x"), 409)
-    assert "suspended" in refused(session.get("g"), 409)
+    assert session.info().state == "suspended"
+    assert session.put("h", b"three").status == 201
+    assert session.info().state == "idle"
+    assert session.get("g").body == b"two"
     assert session.value("x") == "1"
-    assert session.value(LIST) == "'d/f g'"
+    assert session.value(LIST) == "'d/f g h'"
     daemon.stop()
