@@ -2,7 +2,9 @@
 
 from urllib.parse import quote, urlencode
 
-from .client import Result, block
+import pytest
+
+from .client import ApiError, Result, block
 
 
 class Notebook:
@@ -84,3 +86,16 @@ def text_of(cell):
 def value_of(cell):
     (value,) = [o for o in cell["outputs"] if o.get("value")]
     return value["text"]
+
+
+def of(session):
+    """The notebook of a session."""
+    return Notebook(session.client, session.id)
+
+
+def refusal(call, *args, **members):
+    """The error by which such a call is refused."""
+    with pytest.raises(ApiError) as caught:
+        call(*args, **members)
+    assert caught.value.message
+    return caught.value

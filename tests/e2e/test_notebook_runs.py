@@ -1,0 +1,201 @@
+"""Cells that are run again, one or a range of them, and a notebook that is reset."""
+
+import time
+
+import pytest
+
+from harness import host
+from harness.client import ApiError
+from harness.notebooks import of, refusal, text_of, value_of
+
+pytestmark = pytest.mark.one_mode
+
+
+def test_a_cell_is_run_again(notebook):
+    name = notebook.add("n = 0", run=True).cell_id
+    step = notebook.add("n += 1; n", run=True).cell_id
+    answers = [notebook.run(step) for _ in range(3)]
+    assert [a.value.text for a in answers] == ["2", "3", "4"]
+    assert {a.cell_id for a in answers} == {step} and {a.cell_number for a in answers} == {1}
+    cell = notebook.cell(step)
+    assert value_of(cell) == "4" and cell.execution_count == answers[-1].exec_id
+    assert len(cell.outputs) == 1
+    assert notebook.run(name).status == "ok"
+    assert notebook.info().cell_count == 2
+
+
+def test_a_run_takes_what_an_exec_takes(notebook):
+    name = notebook.add("import time; print('x' * 5000); time.sleep(30)")
+    answer = notebook.run(name, timeout_ms=1000, budget=100, names=True)
+    assert answer.status == "timeout" and answer.truncated
+    assert answer.names is not None
+    cell = notebook.cell(name)
+    assert cell.state == "timeout" and len(text_of(cell)) == 5001
+
+
+def test_a_run_can_be_streamed(notebook):
+    name = notebook.add("print(1); 2")
+    events = list(notebook.client.events(f"{notebook.path}/cells/{name}/run", {}))
+    assert "".join(d["text"] for n, d in events if n == "output") == "1\n"
+    assert events[-1][0] == "result" and events[-1][1]["value"]["text"] == "2"
+    events = list(notebook.client.events(f"{notebook.path}/cells", {"source": "print(3)",
+                                                                    "run": True}))
+    assert "".join(d["text"] for n, d in events if n == "output") == "3\n"
+
+
+def test_a_run_in_the_background_is_waited_for(notebook):
+    name = notebook.add("import time; time.sleep(0.3); 'done'")
+    answer = notebook.run(name, yield_ms=0)
+    assert answer.status == "running"
+    path = f"/v1/sessions/{notebook.id}/exec/{answer.exec_id}/continue"
+    assert notebook.client.call("POST", path, {}).value.text == "'done'"
+    assert value_of(notebook.cell(name)) == "'done'"
+
+
+def fill(notebook, *sources):
+    return [notebook.add(source) for source in sources]
+
+
+@pytest.mark.each_mode
+def test_all_cells_run_in_order(notebook):
+    ids = fill(notebook, "x = [1]", "x.append(2)", "x")
+    notebook.add("# text", kind="markdown", at=1)
+    answer = notebook.run_range()
+    assert (answer.ran, answer["failed"]) == (3, None)
+    assert [c["id"] for c in answer.cells] == ids
+    assert [c["number"] for c in answer.cells] == [0, 2, 3]
+    assert {c["state"] for c in answer.cells} == {"completed"}
+    assert value_of(notebook.cell(-1)) == "[1, 2]"
+
+
+def test_from_here_to_there(notebook):
+    ids = fill(notebook, "x = []", *(f"x.append({i})" for i in range(1, 6)), "x")
+    notebook.run(0)
+    assert notebook.run_range(**{"from": "2", "to": ids[4]}).ran == 3
+    assert notebook.run(-1).value.text == "[2, 3, 4]"
+    assert notebook.run_range(**{"from": "-2"}).ran == 2
+    assert value_of(notebook.cell(-1)) == "[2, 3, 4, 5]"
+    assert notebook.run_range(to="1").ran == 2
+    assert notebook.run(-1).value.text == "[1]"
+
+
+def test_a_failure_ends_the_run(notebook):
+    ids = fill(notebook, "n = 1", "1 / 0", "n = 3")
+    answer = notebook.run_range()
+    assert (answer.ran, answer.failed) == (2, ids[1])
+    assert [c["state"] for c in answer.cells] == ["completed", "error"]
+    assert [c.state for c in notebook.cells()] == ["completed", "error", "idle"]
+    answer = notebook.run_range(stop_on_error=False)
+    assert (answer.ran, answer.failed) == (3, ids[1])
+    assert notebook.add("n", run=True).value.text == "3"
+
+
+def test_a_time_limit_holds_for_each_cell(notebook):
+    fill(notebook, *["import time; time.sleep(0.5)"] * 3, "time.sleep(60)", "1")
+    answer = notebook.run_range(timeout_ms=1400)  # less than the three of them take
+    assert [c["state"] for c in answer.cells] == ["completed"] * 3 + ["timeout"]
+
+
+def test_a_range_can_be_streamed(notebook):
+    ids = fill(notebook, "1", "2", "3")
+    events = list(notebook.client.events(f"{notebook.path}/run", {}))
+    assert [d["id"] for n, d in events if n == "cell"] == ids
+    assert events[-1][0] == "result" and events[-1][1]["ran"] == 3
+
+
+def run_and_hang_up(notebook, what):
+    client = notebook.client
+    with client.connect() as sock:
+        sock.sendall(client.post_bytes(f"{notebook.path}/run", {"on_disconnect": what}))
+        host.eventually(lambda: notebook.cell(0).state in ("queued", "running"))
+
+
+def test_a_range_goes_on_without_its_client(notebook, spawn):
+    gated = "import os, time\nwhile not os.path.exists('gate'): time.sleep(0.005)"
+    fill(notebook, gated, "2", "3")
+    run_and_hang_up(notebook, "continue")
+    spawn(join=notebook.id).exec("open('gate', 'w').close()")
+    host.eventually(lambda: notebook.cell(2).state == "completed")
+    assert [c.state for c in notebook.cells()] == ["completed"] * 3
+
+
+def test_a_range_is_interrupted_if_its_client_wanted_that(notebook):
+    fill(notebook, "import time; time.sleep(60)", "2", "3")
+    run_and_hang_up(notebook, "cancel")
+    host.eventually(lambda: notebook.cell(0).state == "interrupted")
+    assert notebook.add("4", run=True).value.text == "4"
+    assert [c.state for c in notebook.cells()] == ["interrupted", "idle", "idle", "completed"]
+
+
+def test_a_range_that_waits_is_taken_from_the_queue(notebook):
+    fill(notebook, "2", "3")
+    notebook.add("import time; time.sleep(60)", run=True, yield_ms=0)
+    run_and_hang_up(notebook, "cancel")
+    host.eventually(lambda: notebook.cell(0).state not in ("queued", "running"))
+    notebook.client.call("POST", f"/v1/sessions/{notebook.id}/interrupt", {})
+    assert notebook.add("4", run=True).value.text == "4"
+    assert {c.state for c in notebook.cells()[:2]} <= {"idle", "interrupted"}
+    assert notebook.cell(0).execution_count is None
+
+
+def test_a_session_that_just_ended_is_made_again_at_once(notebook):
+    """It waits for the removal of the old one's files, not for a time; and keeps its own."""
+    fill(notebook, "import os; seen = os.listdir(); open('f', 'w').write('mine'); seen")
+    notebook.run(0)
+    took = []
+    for _ in range(8):
+        begin = time.monotonic()
+        notebook.client.call("DELETE", f"/v1/sessions/{notebook.id}?keep_notebook=true")
+        assert notebook.run(0).value.text == "[]"
+        took.append(time.monotonic() - begin)
+    assert min(took) < 0.9  # those that others slow down may take longer
+    assert notebook.add("os.listdir()", run=True).value.text == "['f']"
+
+
+def test_the_daemon_ends_while_a_range_runs(launch):
+    daemon = launch()
+    notebook = of(daemon.client.spawn())
+    fill(notebook, "import time; time.sleep(60)", "2")
+    run_and_hang_up(notebook, "continue")
+    daemon.stop()
+
+
+@pytest.mark.parametrize("members", [{"from": "9"}, {"to": "nobody"}, {"from": "2", "to": "1"}])
+def test_ranges_that_cannot_be(notebook, members):
+    fill(notebook, "1", "2", "3")
+    try:
+        assert notebook.run_range(**members).ran == 0
+    except ApiError as error:
+        assert error.status in (400, 404)
+    assert {c.state for c in notebook.cells()} == {"idle"}
+
+
+def test_an_empty_notebook_runs(notebook):
+    assert notebook.run_range().ran == 0
+
+
+@pytest.mark.each_mode
+def test_reset_forgets_variables_and_keeps_the_rest(notebook):
+    notebook.add("x = 1; open('kept', 'w').write('file')", run=True)
+    answer = notebook.call("POST", "/reset", {})
+    assert answer.reset is True
+    assert notebook.add("x", run=True)["error"]["name"] == "NameError"
+    assert notebook.add("open('kept').read()", run=True).value.text == "'file'"
+    assert notebook.cell(0).state == "completed"
+    assert notebook.run_range(stop_on_error=False).ran == 3
+
+
+@pytest.mark.parametrize("runtime, code, probe", [
+    ("node", "globalThis.x = 1", "typeof x"), ("bash", "x=1", "echo ${x-undefined}")])
+def test_reset_of_other_runtimes(spawn_runtime, runtime, code, probe):
+    session = spawn_runtime(runtime)
+    session.exec(code)
+    of(session).call("POST", "/reset", {})
+    answer = session.exec(probe)
+    assert "undefined" in answer["stdout"] + str(answer["value"]), answer
+
+
+def test_reset_waits_for_nobody(notebook):
+    notebook.add("import time; time.sleep(60)", run=True, yield_ms=0)
+    assert refusal(notebook.call, "POST", "/reset", {}).status == 409
+    notebook.client.call("POST", f"/v1/sessions/{notebook.id}/interrupt", {})
