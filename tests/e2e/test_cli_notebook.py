@@ -205,6 +205,17 @@ def test_export_and_import(books, notebook):
     assert books("notebook", "show", again).returncode == 66
 
 
+def test_the_language_of_a_new_notebook_and_of_an_imported_script(books):
+    made = books.json("new", "-r", "bash")["notebook_id"]
+    assert books.do("add", made, "--run", "echo $((6 * 7))") == "42\n"
+    books("kill", made, check=0)
+    (books.folder / "code").write_text("echo one\n# %%\necho two\n")
+    read = books.json("import", "code", "--format", "script", "--runtime", "bash")["notebook_id"]
+    assert books.sources(read) == ["echo one", "echo two"]
+    assert books("notebook", "run", read, "1", check=0).stdout == "two\n"
+    books("kill", read, check=0)
+
+
 def test_a_notebook_outlives_its_session_and_runs_again(books):
     made = books.json("new", "--profile", "min")["notebook_id"]
     books.do("add", made, "--run", "x = 6; x")

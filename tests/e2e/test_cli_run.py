@@ -329,6 +329,12 @@ def test_a_script_with_cells(runner):
     assert text(runner.read("sh.ipynb").cells[0]) == "42\n"
 
 
+def test_a_script_whose_name_does_not_say_so(runner):
+    (runner.folder / "code").write_text("echo one\n# %%\necho two\n")
+    runner("run", "code", "--from", "script", "--runtime", "bash", check=0)
+    assert [text(c) for c in runner.read("code.out.ipynb").cells] == ["one\n", "two\n"]
+
+
 @pytest.mark.each_mode
 def test_standard_streams_pages_and_its_own_place(runner):
     name = runner.write(["print('hello')"])

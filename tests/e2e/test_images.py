@@ -54,6 +54,17 @@ def refusal(session, url):
     return caught.value
 
 
+def test_an_image_has_up_to_24_mebibytes(artist):
+    for more, kind in ((0, "image"), (1, "text")):
+        (output,) = shown(artist, f"data = png(3, 2)\nlarge = data + bytes((24 << 20) + {more} "
+                                  "- len(data))\ndisplay(Image(large))")
+        assert output["type"] == kind
+        if kind == "image":
+            assert (output["width"], output["bytes"]) == (3, 24 << 20)
+        else:
+            assert "25165825 bytes: too large to show" in output["text"]
+
+
 def test_an_image_is_a_reference_and_can_be_fetched(artist):
     (image,) = shown(artist, "display(Image(png(300, 200)))")
     assert (image["format"], image["width"], image["height"]) == ("png", 300, 200)
