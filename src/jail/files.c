@@ -65,6 +65,8 @@ static int refuse_kind(const struct job *j, const char *what, const char *advice
 static int refuse_errno(const struct job *j, int errnum)
 {
     struct err *e = &j->out->err;
+    if (errnum == -ENOENT && j->order->action == WARDEN_FILE_PUT)
+        return refuse_kind(j, "is in a directory that went away meanwhile", "Try again.");
     if (errnum == -ENOENT)
         return refuse_missing(j);
     if (errnum == -ENOTDIR || errnum == -ELOOP)
@@ -73,8 +75,10 @@ static int refuse_errno(const struct job *j, int errnum)
     if (errnum == -EISDIR)
         return refuse_kind(j, "is a directory", "Name a file in it.");
     if (errnum == -ENOSPC || errnum == -EDQUOT)
-        return err_set(e, ERR_UNAVAILABLE, "the disk is full");
-    return err_errno(e, ERR_CONFLICT, errnum, "%.*s", SHOWN, j->order->path);
+        err_set(e, ERR_UNAVAILABLE, "the disk is full");
+    else
+        err_errno(e, ERR_CONFLICT, errnum, "%.*s", SHOWN, j->order->path);
+    return err_advise(e, "Try again; a cell that lists the directory may tell more.");
 }
 
 /* ---- the way there --------------------------------------------------------------------------- */

@@ -1,6 +1,9 @@
 """`cella run --with`: files beside a notebook, or elsewhere, taken along into its sandbox."""
 
+import contextlib
 import os
+import pty
+import subprocess
 
 import pytest
 
@@ -99,6 +102,24 @@ def test_a_session_that_is_too_small_for_it_says_so(runner, folder, daemon):
     done = runner("run", "in.ipynb", "-o", "out.ipynb", "--join", session.id, "--with", "big")
     assert done.returncode == 64 and "disk limit" in done.stderr, done
     session.kill()
+
+
+def test_large_files_are_shown_to_people_as_they_go(runner, folder):
+    (folder / "small.csv").write_text("x")
+    (folder / "large.bin").write_bytes(bytes(9_000_000))
+    runner.write(["print(1)"])
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([runner.binary, "run", "in.ipynb", "--profile", "min", "--with",
+                                "small.csv", "--with", "large.bin"], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=theirs, **runner.options())
+    os.close(theirs)
+    seen = b""
+    with open(ours, "rb", buffering=0) as terminal, contextlib.suppress(OSError):
+        while piece := terminal.read(4096):
+            seen += piece
+    assert process.wait() == 0
+    assert b"file 1 of 2, 0.0 MB: small.csv" in seen
+    assert b"file 2 of 2, 9.0 MB: large.bin" in seen
 
 
 # ---- what was forgotten --------------------------------------------------------------------------
