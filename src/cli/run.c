@@ -315,13 +315,13 @@ static int run_session(struct cli_client *c, struct plan *plan, struct err *e)
     if (cli_with_put(&plan->with, c, plan->session.id, e) < 0)
         return plan->with.left_by != 0 ? 128 + plan->with.left_by : -1;
     int status = cli_run_cells(r, c, e);
-    advise_files(plan);
     if (status < 0)
         return r->left_by != 0 ? 128 + r->left_by : -1;
     if (plan->is_json && !report_json(plan))
         return CLI_EXIT_PIPE;
     if (!plan->is_json)
         report(plan);
+    advise_files(plan);
     if (r->is_interrupted)
         return CLI_EXIT_INTERRUPTED;
     return r->stopped_at != SIZE_MAX ? CLI_EXIT_FAILED : 0;

@@ -15,7 +15,8 @@
 enum {
     DEPTH_MAX = 24, /* directories below each other: as deep as a path of the daemon's goes */
     PLACE_MAX = 1024,
-    SHOWN_BYTES = 8 << 20, /* of all files, for their names to be shown as they go */
+    SHOWN_BYTES = 8 << 20, /* of all files, for their names to be shown as they go; or */
+    SHOWN_FILES = 50,
     PUT_MS = 10 * 60 * 1000,
 };
 
@@ -167,16 +168,14 @@ static int add(struct cli_with *with, const char *given, struct err *e)
     return add_file(with, path, place, &st, e);
 }
 
-static int find_home(const char *notebook, struct cli_with *with, struct err *e)
+/* A directory that is not there has no notebook, which whoever reads that will say. */
+static char *find_home(const char *notebook)
 {
     const char *slash = strrchr(notebook, '/');
     char dir[PATH_MAX], home[PATH_MAX];
     snprintf(dir, sizeof(dir), "%.*s", slash != NULL ? (int)(slash - notebook + 1) : 1,
              slash != NULL ? notebook : ".");
-    if (realpath(dir, home) == NULL)
-        return err_errno(e, ERR_INVALID, errno, "the notebook's directory %.300s", dir);
-    with->home = mem_strdup(home);
-    return 0;
+    return mem_strdup(realpath(dir, home) != NULL ? home : "");
 }
 
 int cli_with_read(const struct cli_args *args, const char *notebook, struct cli_with *ret,
@@ -184,8 +183,7 @@ int cli_with_read(const struct cli_args *args, const char *notebook, struct cli_
 {
     size_t at = 0;
     const char *given;
-    if (find_home(notebook, ret, e) < 0)
-        return -1;
+    ret->home = find_home(notebook);
     while ((given = cli_value_next(args, "with", &at)) != NULL)
         if (add(ret, given, e) < 0)
             return -1;
@@ -218,11 +216,16 @@ static void append_encoded(struct buf *out, const char *place)
     }
 }
 
+static bool is_shown(const struct cli_with *with)
+{
+    return with->shows && (with->bytes >= SHOWN_BYTES || with->n >= SHOWN_FILES);
+}
+
 static void show(const struct cli_with *with, size_t i)
 {
     _buf_ struct buf line = BUF_INIT(16 * KIB);
     const struct cli_with_file *file = &with->files[i];
-    if (!with->shows || with->bytes < SHOWN_BYTES)
+    if (!is_shown(with))
         return;
     buf_printf(&line, "\r\x1b[Kfile %zu of %zu, %.1f MB: ", i + 1, with->n,
                (double)file->bytes / 1e6);
@@ -232,7 +235,7 @@ static void show(const struct cli_with *with, size_t i)
 
 static void show_end(const struct cli_with *with)
 {
-    if (with->shows && with->bytes >= SHOWN_BYTES)
+    if (is_shown(with))
         cli_say(STDERR_FILENO, "\r\x1b[K");
 }
 

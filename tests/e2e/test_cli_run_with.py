@@ -94,6 +94,12 @@ def test_what_cannot_go_is_said_before_anything_runs(runner, folder, with_, word
     assert not (folder / "out.ipynb").exists()
 
 
+def test_a_notebook_that_is_not_there_is_what_is_missed(runner, folder):
+    write(folder, data_csv="x")
+    done = runner("run", "nowhere/in.ipynb", "-o", "out.ipynb", "--with", "data.csv")
+    assert "nowhere/in.ipynb" in done.stderr and "No such file" in done.stderr, done
+
+
 def test_a_session_that_is_too_small_for_it_says_so(runner, folder, daemon):
     with open(folder / "big", "wb") as file:
         file.write(os.urandom(1 << 20) * 9)
