@@ -13,10 +13,10 @@ import socket
 import struct
 import subprocess
 import time
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 DRIVER = pathlib.Path(__file__).resolve().parents[2] / "src" / "runtime" / "python"
-TIMEOUT_SECONDS = 20.0
+TIMEOUT_SECONDS = 60.0  # for what never comes
 KEPT_CELLS = 20
 
 
@@ -157,6 +157,26 @@ class Peer:
 
     def interrupt(self) -> None:
         os.kill(self.pid, signal.SIGINT)
+
+    def _stat(self) -> List[str]:
+        with open(f"/proc/{self.pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()
+
+    def _wait_until(self, is_so: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        while not is_so():
+            assert time.monotonic() < deadline
+            time.sleep(0.002)
+
+    def wait_until_it_waits(self) -> None:
+        """Not for a processor: for something to happen."""
+        self._wait_until(lambda: self._stat()[0] == "S")
+
+    def wait_until_it_works(self) -> None:
+        """For 50 ms of processor time: a cell that loops has begun."""
+        begun = int(self._stat()[11])
+        ticks = max(os.sysconf("SC_CLK_TCK") // 20, 1)
+        self._wait_until(lambda: int(self._stat()[11]) >= begun + ticks)
 
     def read_late(self, cell_id: int, wanted: str, stream: int = 0) -> str:
         """What a cell that is over still writes, until `wanted` is in it."""

@@ -188,7 +188,7 @@ def test_an_interrupt_that_is_caught(fresh: Peer) -> None:
 def test_a_users_alarm_ends_the_wait(fresh: Peer) -> None:
     running = fresh.begin(
         "import signal\ndef late(n, f): raise TimeoutError('nobody there')\n"
-        "signal.signal(signal.SIGALRM, late)\nsignal.setitimer(signal.ITIMER_REAL, 0.05)\ninput()"
+        "signal.signal(signal.SIGALRM, late)\nsignal.setitimer(signal.ITIMER_REAL, 1)\ninput()"
     )
     running.wait_for_question()
     assert running.finish().error["name"] == "TimeoutError"

@@ -47,7 +47,7 @@ def test_the_traceback_says_where_it_waited(fresh: Peer) -> None:
         "await inner()"
     )
     running.wait_for_output("on\n")
-    time.sleep(0.05)  # until it really waits
+    fresh.wait_until_it_waits()
     fresh.interrupt()
     answer = running.finish()
     assert "await inner()" in answer.traceback and "await asyncio.sleep(60)" in answer.traceback

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 
@@ -76,18 +77,20 @@ def test_an_interrupt_ends_a_command_and_what_it_started(shared: Peer) -> None:
     shared.interrupt()
     answer = running.finish()
     assert answer.status == "interrupted" and "no" not in answer.stdout
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     assert shared.run("!echo on").stdout == "on\n"
 
 
 @pytest.mark.parametrize(
     "code",
-    ["x = !echo; sleep 100", "%%bash\nsleep 100", "%timeit -n 1 sleep(100)", "%time sleep(9)"],
+    ["print('on')\nx = !echo; sleep 100", "%%bash\necho on; sleep 100",
+     "print('on')\n%timeit -n 1 sleep(100)", "print('on')\n%time sleep(100)"],
 )
 def test_whatever_takes_long_can_be_interrupted(shared: Peer, code: str) -> None:
     shared.run("from time import sleep")
     running = shared.begin(code)
-    time.sleep(0.3)
+    running.wait_for_output("on")
+    time.sleep(0.3)  # so that it is in the middle of it, most often
     shared.interrupt()
     assert running.finish().status == "interrupted"
 
@@ -155,6 +158,12 @@ def test_lines_of_tracebacks_are_those_of_the_cell(shared: Peer) -> None:
     assert answer.error["line"] == 5
 
 
+def cpu_seconds(pid: int) -> float:
+    with open(f"/proc/{pid}/stat") as file:
+        user, system = file.read().rsplit(")", 1)[1].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -168,10 +177,10 @@ def test_lines_of_tracebacks_are_those_of_the_cell(shared: Peer) -> None:
     ],
 )  # fmt: skip
 def test_hostile_text_takes_no_time(shared: Peer, text: str) -> None:
-    began = time.monotonic()
     shared.run("a = 1")
-    shared.run(text + "\n!true", 30)
-    assert time.monotonic() - began < 8
+    began = cpu_seconds(shared.pid)  # of the interpreter, whatever else the machine does
+    shared.run(text + "\n!true")
+    assert cpu_seconds(shared.pid) - began < 8
     assert shared.value("1 + 1") == "2"
 
 

@@ -49,7 +49,7 @@ def test_what_cannot_be(python: str, setup: dict, reason: str) -> None:
     assert answer["ev"] == "fatal" and reason in answer["message"]
     with pytest.raises(EOFError):
         peer.receive()
-    assert peer.process.wait(20) == 1
+    assert peer.process.wait(60) == 1
     peer.close()
 
 

@@ -43,7 +43,7 @@ class Zygote:
 
     def close(self) -> None:
         self.control.close()
-        assert self.process.wait(20) == 0
+        assert self.process.wait(60) == 0
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def test_the_data_profile(python: str, image: pathlib.Path) -> None:
     assert first.value("np.random.rand()") != second.value("np.random.rand()")
     answer = first.run("plt.plot([1, 2])\nplt.show()\npd.DataFrame({'a': [1]})")
     assert answer.displays[0]["type"] == "image" and answer.value["type"] == "dataframe"
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     first.close()
     second.close()
     zygote.close()

@@ -88,7 +88,7 @@ def test_the_variables_of_a_script(shell: Shell) -> None:
 
 
 def test_jobs(shell: Shell) -> None:
-    shell.run("sleep 0.2 & first=$!; sleep 50 & second=$!")
+    shell.run("sleep 2 & first=$!; sleep 50 & second=$!")
     assert shell.out("jobs -r | wc -l") == "2\n"
     assert shell.out("wait $first; echo $?") == "0\n"
     assert shell.out("kill $second; wait $second 2>/dev/null; echo $?") == "143\n"

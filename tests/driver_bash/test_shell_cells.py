@@ -201,10 +201,13 @@ def test_a_here_document_without_an_end(shell: Shell) -> None:
 
 
 def test_a_silent_cell_answers_at_once(shell: Shell) -> None:
-    began = time.monotonic()
+    """It waits for no time: what others slow down aside."""
+    took = []
     for _ in range(200):
+        began = time.monotonic()
         assert shell.run(":").last_status == 0
-    assert time.monotonic() - began < 5
+        took.append(time.monotonic() - began)
+    assert sorted(took)[50] < 0.025
 
 
 def test_a_large_cell(shell: Shell) -> None:

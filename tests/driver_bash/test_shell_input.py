@@ -109,11 +109,11 @@ def test_output_comes_before_the_question(shell: Shell) -> None:
 
 
 def test_a_timeout(shell: Shell) -> None:
+    began = time.monotonic()
     running = shell.begin("x=old; read -t 0.1 x; echo $? \"<$x>\"; read y; echo $y")
     assert shell.receive()["ev"] == "input"
-    began = time.monotonic()
     assert shell.receive()["ev"] == "input"  # of the second read
-    assert 0.05 < time.monotonic() - began < 5
+    assert 0.1 <= time.monotonic() - began < 30
     shell.send({"op": "input", "id": running.cell_id, "text": "late"})
     assert running.finish().stdout == "142 <>\nlate\n"
 

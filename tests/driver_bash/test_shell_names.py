@@ -100,4 +100,4 @@ def test_setup(shell: Shell) -> None:
 def test_setup_that_fails(shell: Shell) -> None:
     answer = shell.ask({"op": "setup", "cwd": "/proc/nothing/x", "env": {}})
     assert answer["ev"] == "fatal" and "/proc/nothing/x" in answer["message"]
-    assert shell.process.wait(20) == 1
+    assert shell.process.wait(60) == 1

@@ -54,9 +54,11 @@ class NodePeer(Peer):
         return int(shown[1:].split(".")[0])
 
     def stray_interrupt(self) -> None:
-        """Between cells. The daemon sends the next one when this was delivered."""
+        """Between cells. The daemon sends the next one when this was delivered, as it does: when it
+        has answered something else."""
         self.interrupt()
         time.sleep(0.05)
+        assert self.ask({"op": "names", "max": 1})["ev"] == "names"
 
     def names_after(self, code: str, wanted: str = "changes") -> Any:
         """What the verdict on a cell tells of the names."""

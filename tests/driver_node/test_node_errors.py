@@ -156,7 +156,7 @@ def test_exits_end_the_session(start, code: str, status: int) -> None:
     running = peer.begin("console.log('so far'); " + code)
     with pytest.raises(EOFError):
         running.finish()
-    assert peer.process.wait(10) == status
+    assert peer.process.wait(60) == status
     assert running.rest()[0].startswith("so far\n")
     if "bye" in code:
         assert "bye 4" in running.rest()[0]

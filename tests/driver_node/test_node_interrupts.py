@@ -57,7 +57,7 @@ def test_a_cell_is_interrupted(fresh: NodePeer, code: str) -> None:
     running = fresh.begin(code)
     running.wait_for_output("on")
     fresh.interrupt()
-    answer = running.finish(5)
+    answer = running.finish()
     assert answer.status == "interrupted", answer
     assert answer.error["name"] == "Interrupted"
     for _ in range(3):
@@ -103,7 +103,7 @@ def test_a_loop_that_an_earlier_cell_left_behind(fresh: NodePeer, loop: str) -> 
     running = fresh.begin("kept")
     time.sleep(0.05)
     fresh.interrupt()
-    assert running.finish(5).status == "interrupted"
+    assert running.finish().status == "interrupted"
     time.sleep(0.05)
     assert fresh.value("kept") == "1"
 

@@ -28,7 +28,7 @@ def test_a_folder_that_cannot_be(start: Callable) -> None:
     answer = peer.ask({"op": "setup", "cwd": "/dev/null/x", "env": {}})
     assert answer["ev"] == "fatal"
     assert answer["message"].startswith("cannot use /dev/null/x as cwd: ")
-    assert peer.process.wait(10) == 1
+    assert peer.process.wait(60) == 1
     peer.close()
 
 

@@ -145,9 +145,9 @@ print('seen', seen, 'inits', inits, 'breaches', breaches[:9])
 # Who is one user with the builder may end or stop it, where Landlock does not keep them apart.
 SHOOT = PRELUDE + r"""
 import time
-end = time.monotonic() + 0.5
+start = time.monotonic()
 hits = 0
-while time.monotonic() < end:
+while time.monotonic() < start + (0.5 if hits else 20):  # none proves nothing
     mine = os.fork()
     if mine == 0: os._exit(0)
     os.waitpid(mine, 0)

@@ -61,6 +61,7 @@ def test_open_files_without_a_name_count_for_the_quota(spawn):
         kept = []
         for n in range(60):
             kept.append(write('f', 7)); os.unlink('f'); time.sleep(0.03)
+        time.sleep(30)
         """,
     )
     assert died_of_disk(result), result
@@ -74,6 +75,7 @@ def test_nothing_hides_behind_a_deep_directory(spawn):
         os.makedirs('a/' * 70)
         for n in range(40): os.mkdir(f'd{n}')
         for n in range(40): os.close(write(f'd{n}/f', 7)); time.sleep(0.03)
+        time.sleep(30)
         """,
     )
     assert died_of_disk(result), result
@@ -112,7 +114,8 @@ def test_the_quota_holds_while_the_workspace_of_another_is_removed(client, spawn
     run(big, "for n in range(60): os.mkdir(f'd{n}')\n"
              "for n in range(60000): os.close(os.open(f'd{n % 60}/{n}', os.O_CREAT | os.O_WRONLY))")
     client.request("DELETE", big.path)
-    result = run(small, "for n in range(40): os.close(write(f'f{n}', 7)); time.sleep(0.02)")
+    result = run(small, "for n in range(40): os.close(write(f'f{n}', 7)); time.sleep(0.02)\n"
+                        "time.sleep(30)")
     assert died_of_disk(result), result
 
 
