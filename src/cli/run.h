@@ -24,6 +24,7 @@ struct cli_run {
 
     size_t outputs_bytes;               /* collected so far */
     uint64_t written_ms, write_cost_ms; /* the last time it was written, and what that took */
+    bool owes_write;                    /* what ran since then is to be written when it is due */
 };
 
 /* Makes the document one that was not run yet, of this session, and finds what cannot be run. */

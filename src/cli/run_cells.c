@@ -76,12 +76,17 @@ int cli_run_write(struct cli_run *r, struct err *e)
     return 0;
 }
 
+static bool is_due(const struct cli_run *r)
+{
+    return r->write_cost_ms < WRITE_CHEAP_MS ||
+           clock_mono_ms() - r->written_ms >= WRITE_SHARE * r->write_cost_ms;
+}
+
 /* After every cell, so that a kill leaves what ran; less often once that takes long. */
 static int write_step(struct cli_run *r, struct err *e)
 {
-    bool is_cheap = r->write_cost_ms < WRITE_CHEAP_MS;
-    bool is_due = clock_mono_ms() - r->written_ms >= WRITE_SHARE * r->write_cost_ms;
-    return r->is_written_often && (is_cheap || is_due) ? cli_run_write(r, e) : 0;
+    r->owes_write = r->is_written_often && !is_due(r);
+    return r->is_written_often && !r->owes_write ? cli_run_write(r, e) : 0;
 }
 
 /* ---- one cell ----------------------------------------------------------------------------------
@@ -124,11 +129,28 @@ static void settle_cell(struct cli_run *r, size_t number, const json_t *answer, 
     notebook_set_text(&r->doc->updated_at, end);
 }
 
-static void draw(void *context)
+/* While a cell runs, and that may be long: what was not written after the one before it. The
+ * running one has not run yet. If it fails the next time tells. */
+static void write_owed(struct cli_run *r, struct notebook_cell *running)
+{
+    struct err ignored;
+    int64_t count = running->execution_count;
+    running->execution_count = 0;
+    running->state = CELL_IDLE;
+    cli_run_write(r, &ignored);
+    running->execution_count = count;
+    running->state = CELL_RUNNING;
+    r->owes_write = false;
+}
+
+static void tick(void *context)
 {
     struct cli_collect *collect = context;
     struct cli_run *r = collect->context;
-    cli_progress_draw(&r->progress);
+    if (r->progress.is_on)
+        cli_progress_draw(&r->progress);
+    if (r->owes_write && is_due(r))
+        write_owed(r, &r->doc->cells[collect->number]);
 }
 
 /* Its outputs are in the document afterwards, whatever happened. */
@@ -154,7 +176,7 @@ static int run_cell(struct cli_run *r, struct cli_client *c, size_t number, stru
         .yield_ms = -1,
         .on_disconnect = "cancel",
         .on_event = cli_collect_event,
-        .on_tick = r->progress.is_on ? draw : NULL,
+        .on_tick = r->progress.is_on || r->owes_write ? tick : NULL,
         .context = &collect,
         .asker = &asker,
     };

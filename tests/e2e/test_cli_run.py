@@ -422,7 +422,7 @@ def has_run(runner, n, name="out.ipynb"):
     if not path.exists():
         return False
     cells = json.loads(path.read_text())["cells"]  # never half of one
-    return sum(c["execution_count"] is not None for c in cells) >= n
+    return sum(c.get("execution_count") is not None for c in cells) >= n
 
 
 SLOW = ["print('first')", "print('second')", "import time\ntime.sleep(60)"]
@@ -437,6 +437,18 @@ def test_a_kill_leaves_what_ran(runner):
     process.communicate()
     assert [text(c) for c in runner.read().cells] == ["first\n", "second\n", ""]
     assert not list(runner.folder.glob("*~"))
+
+
+def test_what_takes_long_to_write_is_written_while_the_next_cell_runs(runner):
+    words = v4.new_markdown_cell("words " * 10_000_000)  # 60 MB
+    runner.write([*SLOW[:-1], "import time\ntime.sleep(600)", words])
+    process = runner.start("run", "in.ipynb", "-o", "out.ipynb")
+    eventually(lambda: has_run(runner, 2), 300)
+    process.kill()
+    process.communicate()
+    cells = runner.read().cells
+    assert [text(c) for c in cells[:3]] == ["first\n", "second\n", ""]
+    assert cells[2].execution_count is None
 
 
 @pytest.mark.each_mode
