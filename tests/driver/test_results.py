@@ -95,11 +95,23 @@ def test_what_is_large_is_not_in_out(fresh: Peer, code: str) -> None:
     assert fresh.value(f"{number + 1} in Out") == "True"
 
 
-def test_many_numbers_are_small(fresh: Peer) -> None:
-    number = fresh.run("dict.fromkeys(range(20000), [1.5, None])").id
-    assert fresh.value(f"{number} in Out") == "False"
-    number = fresh.run("list(range(20000))").id
-    assert fresh.value(f"len(_{number})") == "20000"
+@pytest.mark.parametrize(
+    ("code", "is_kept"),
+    [
+        ("list(range(10_000))", True), ("list(range(10_001))", False),
+        ("dict.fromkeys(range(400), [1.5])", True), ("dict.fromkeys(range(4000), [1.5])", False),
+    ],
+)  # fmt: skip
+def test_only_so_many_items_are_looked_at(fresh: Peer, code: str, is_kept: bool) -> None:
+    number = fresh.run(code).id
+    assert fresh.value(f"{number} in Out") == str(is_kept)
+
+
+def test_a_list_of_more_than_64_mib_goes_when_the_next_one_comes(fresh: Peer) -> None:
+    fresh.run("[None] * (9 << 20)")
+    assert fresh.value("len(_) >> 20") == "9"
+    fresh.run("1")
+    assert fresh.run("___").error["name"] == "NameError"
 
 
 def test_a_value_of_more_than_64_mib_goes_when_the_next_one_comes(fresh: Peer) -> None:

@@ -22,7 +22,8 @@ _MAX_VALUES = 1000
 _MAX_VALUE_BYTES = 4 << 20
 _MAX_BYTES = 32 << 20
 _MAX_BYTES_BEFORE = 64 << 20  # of what `__` and `___` stand for
-_MAX_ITEMS = 500  # that are looked at to weigh one value
+_MAX_ITEMS = 500  # that are looked at to weigh one value, each by itself
+_MAX_ALIKE = 10_000  # of one container, by their types alone
 _ITEM_BYTES = 80  # about what an object in an array takes
 _UNKNOWN = -1
 
@@ -205,6 +206,10 @@ def _weigh(value: Any) -> int:
             total += kind.__sizeof__(one)
         elif kind in _LISTS or kind is dict:
             total += kind.__sizeof__(one)
+            if total > _MAX_VALUE_BYTES:  # then what is in it makes no difference
+                return total
+            if len(one) > _MAX_ALIKE:
+                return _UNKNOWN
             for items in (one, one.values()) if kind is dict else (one,):
                 if _SMALL_OR_INT.issuperset(map(type, items)):
                     total += _SMALL_BYTES * len(items)
