@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "notebook/model.h"
 #include "session/exec.h"
-#include "store/store.h"
+#include "store/notebooks.h"
 
 typedef struct uv_loop_s uv_loop_t;
 struct book_call;

@@ -2,7 +2,7 @@
 
 #include "runtime/display.h"
 #include "session/output.h"
-#include "store/store.h"
+#include "store/notebooks.h"
 
 enum {
     ITEMS_STEP = 8,

@@ -3,7 +3,7 @@
 #include "ops/ops.h"
 #include "policy/policy.h"
 #include "session/session.h"
-#include "store/store.h"
+#include "store/notebooks.h"
 #include "wire/json.h"
 
 /* Of the tool's own protocol, which is older than this daemon: not our words. */

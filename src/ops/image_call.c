@@ -2,7 +2,7 @@
 
 #include "blob/blob.h"
 #include "session/engine.h"
-#include "store/store.h"
+#include "store/notebooks.h"
 
 #include <errno.h>
 

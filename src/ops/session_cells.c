@@ -2,7 +2,7 @@
 #include "book/book.h"
 #include "ops/ops.h"
 #include "session/session.h"
-#include "store/store.h"
+#include "store/notebooks.h"
 #include "wire/json.h"
 
 static const struct op_param params[] = {

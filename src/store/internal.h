@@ -30,7 +30,7 @@
 #include "blob/blob.h"
 #include "store/db.h"
 #include "store/journal.h"
-#include "store/store.h"
+#include "store/notebooks.h"
 
 #include <inttypes.h>
 #include <pthread.h>

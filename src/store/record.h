@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "store/store.h"
+#include "store/notebooks.h"
 
 enum record_type { RECORD_NOTEBOOK = 1, RECORD_CELL = 2 };
 

@@ -6,7 +6,7 @@
 #include "base/fd.h"
 #include "base/ids.h"
 #include "blob/blob.h"
-#include "store/store.h"
+#include "store/notebooks.h"
 #include "unit.h"
 
 #include <fcntl.h>
