@@ -28,6 +28,8 @@ class Folder(Shell):
                    tags=["parameters"])
         self.write("tests.ipynb", "assert True")
         (path / "analysis.py").write_text("# %%\nprint('script')\n# %%\n1 / 0\n# %%\nprint('on')\n")
+        (path / "data.csv").write_text("a,b\n1,2\n")
+        (path / "images").mkdir()
 
     def write(self, name, first, *others, tags=()):
         cells = [{"cell_type": "code", "id": f"c{n}", "source": source, "outputs": [],
