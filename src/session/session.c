@@ -19,7 +19,7 @@
 #include <assert.h>
 #include <signal.h>
 
-enum { CLOSED_MS = 200, KILLED_MS = 5000 };
+enum { CLOSED_MS = 1000, KILLED_MS = 5000 };
 
 const char *session_state_name(enum session_state state)
 {
