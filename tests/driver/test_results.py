@@ -159,3 +159,10 @@ def test_tables_weigh_what_they_keep_alive(fresh: Peer) -> None:
     part = fresh.run("pd.DataFrame(np.zeros((1 << 20, 2))).head()").id
     assert fresh.value(f"{small} in Out, {column} in Out, {part} in Out") == "(True, True, False)"
     assert fresh.value("__.shape") == "(5, 2)"
+
+
+def test_names_that_only_end_like_a_reference_bind_nothing(fresh: Peer) -> None:
+    fresh.run("1")
+    fresh.run("value_1 = a_i1 = __1 = 2")
+    bound = "import builtins; [n for n in ('1', 'i1') if '_' + n in vars(builtins)]"
+    assert fresh.value(bound) == "[]"

@@ -11,10 +11,11 @@ and tables. Of the last three, those that are known to be large go when the next
 from __future__ import annotations
 
 import builtins
+import collections
 import os
 import re
 import sys
-from typing import Any, Dict, Iterator, List, Union
+from typing import Any, Deque, Dict, Iterator, List, Tuple, Union
 
 from . import sources
 
@@ -31,7 +32,7 @@ _builtins = vars(builtins)
 _modules = sys.modules
 _sizeof = object.__sizeof__
 _Exception = Exception
-_REFERENCE = re.compile(r"_(i{1,3}|i?[0-9]{1,9}|dh)\b")
+_REFERENCE = re.compile(r"_(?<!\w_)(i{1,3}|i?[0-9]{1,9}|dh)\b")
 
 _SMALL = frozenset({type(None), bool, float, complex, range, slice, type(...)})
 _SMALL_BYTES = 32
@@ -97,7 +98,7 @@ class Results:
     def __init__(self, session_sources: sources.Sources) -> None:
         self._texts = Texts(session_sources)
         self._values = Values()
-        self._weights: Dict[int, int] = {}
+        self._weights: Deque[Tuple[int, int]] = collections.deque()  # the oldest first
         self._last_weight = 0
         self._bytes = 0
         self.directories: List[str] = []  # where the session was before, as `%cd` knows
@@ -116,10 +117,9 @@ class Results:
         if 0 <= weight <= _MAX_VALUE_BYTES:
             number = _number_of(name)
             self._values[number] = value
-            self._weights[number] = weight
+            self._weights.append((number, weight))
             self._bytes += weight
-            if self._bytes > _MAX_BYTES or len(self._weights) > _MAX_VALUES:
-                self._trim()
+            self._trim()
 
     def _shift(self, value: Any, weight: int) -> None:
         if "__" in _builtins:
@@ -133,10 +133,9 @@ class Results:
 
     def _trim(self) -> None:
         """The oldest go first."""
-        for number in list(self._weights):
-            if self._bytes <= _MAX_BYTES and len(self._weights) <= _MAX_VALUES:
-                return
-            self._bytes -= self._weights.pop(number)
+        while self._bytes > _MAX_BYTES or len(self._weights) > _MAX_VALUES:
+            number, weight = self._weights.popleft()
+            self._bytes -= weight
             self._values.pop(number, None)
             _builtins.pop(f"_{number}", None)
 
@@ -162,7 +161,7 @@ class Results:
         return texts[at] if -len(texts) <= at < len(texts) else ""
 
     def clear(self) -> None:
-        for number in self._weights:
+        for number, _ in self._weights:
             _builtins.pop(f"_{number}", None)
         for name in ("_", "__", "___"):
             _builtins.pop(name, None)
