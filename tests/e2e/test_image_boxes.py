@@ -109,7 +109,7 @@ def test_a_box_that_is_stuck_is_killed_after_ten_seconds(artist):
     assert daemon.client.request("GET", f"{show(session, 'png(40, 40)')}?width=10").status == 200
     asking.join(60)
     assert not asking.is_alive()
-    assert time.monotonic() - asking.began > 9 and time.monotonic() - stopped < 40
+    assert time.monotonic() - asking.began > 9 and time.monotonic() - stopped < 25
     assert asking.reply.status == 408, asking.reply
     assert "within 10 s" in asking.reply.json["error"]["message"]
     assert pid not in children(daemon.pid)

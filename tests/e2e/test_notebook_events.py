@@ -168,9 +168,14 @@ def test_a_watcher_does_not_slow_the_cell_down(notebook):
     client = notebook.client
     with client.connect() as sock:  # which never reads
         sock.sendall(client.head("GET", f"{notebook.path}/events") + b"\r\n")
-        answer = notebook.add("for i in range(2000): print('y' * 10_000)", run=True,
-                              timeout_ms=50_000)
-        assert answer.status == "ok"  # it would wait for ever
+        took = []
+        while len(took) < 3 and min(took, default=10) >= 10:  # others may slow the machine down
+            begun = time.monotonic()
+            answer = notebook.add("for i in range(2000): print('y' * 10_000)", run=True,
+                                  timeout_ms=50_000)
+            assert answer.status == "ok"  # it would wait for ever
+            took.append(time.monotonic() - begun)
+        assert min(took) < 10
 
 
 def test_many_watchers_come_and_go(notebook):
@@ -207,16 +212,23 @@ def test_head_of_events_is_an_answer(notebook):
         assert sock.recv(1000).split()[1] == b"200"
 
 
-@pytest.mark.one_mode
-def test_a_daemon_with_watchers_stops_at_once(launch):
+def stop_with_a_watcher(launch):
+    """How long it took."""
     daemon = launch(config="default_profile: min\n")
     session = daemon.client.spawn("min")
     session.exec("1")
     watcher = Watcher(Notebook(daemon.client, session.id))
     begun = time.monotonic()
     daemon.stop()
-    assert time.monotonic() - begun < 25
+    took = time.monotonic() - begun
     host.eventually(lambda: not watcher.thread.is_alive())
+    return took
+
+
+@pytest.mark.one_mode
+def test_a_daemon_with_watchers_stops_at_once(launch):
+    """In one of three at least: others may slow the machine down."""
+    assert any(stop_with_a_watcher(launch) < 8 for _ in range(3))
 
 
 def test_no_such_notebook(client):
