@@ -19,7 +19,7 @@ from .client import Client
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 START_WITHIN = 40
 STOP_WITHIN = 30  # it may save sessions first, and wait for its warden
-GONE_WITHIN = 5  # what ended or was killed, on a machine that others slow down
+GONE_WITHIN = 0.5  # all that it started: it does not end before them
 SANITIZER_REPORT = re.compile(r"AddressSanitizer|LeakSanitizer|UndefinedBehavior|runtime error:")
 
 
