@@ -17,6 +17,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 
 DRIVER = pathlib.Path(__file__).resolve().parents[2] / "src" / "runtime" / "python"
 TIMEOUT_SECONDS = 60.0  # for what never comes
+REPEAT_SECONDS = 0.5  # session/timing.c
 KEPT_CELLS = 20
 
 
@@ -67,6 +68,7 @@ class Peer:
         self.late: Dict[int, tuple] = {}  # read ends of earlier cells
         self.names: Optional[str] = None  # what cells are to tell of them
         self.notes: List[Dict[str, str]] = []  # of a head that woke: what could not be put right
+        self._repeat_at = 0.0  # when the last interrupt is sent once more
 
     @classmethod
     def start(
@@ -132,6 +134,7 @@ class Peer:
         frame = {"op": "exec", "id": self._next_id, "code": code}
         if self.names is not None:
             frame["names"] = self.names
+        self._repeat_at = 0.0
         self.send(frame, (out_write, err_write))
         os.close(out_write)
         os.close(err_write)
@@ -156,7 +159,17 @@ class Peer:
         return answer.text
 
     def interrupt(self) -> None:
+        """A cell that goes on is interrupted once more, as by the daemon: a signal that hits an
+        interpreter just before it goes to sleep does not keep it from that."""
         os.kill(self.pid, signal.SIGINT)
+        self._repeat_at = time.monotonic() + REPEAT_SECONDS
+
+    def repeat_interrupt(self) -> bool:
+        if not self._repeat_at or time.monotonic() < self._repeat_at:
+            return False
+        self.interrupt()
+        self._repeat_at = 0.0
+        return True
 
     def _stat(self) -> List[str]:
         with open(f"/proc/{self.pid}/stat") as file:
@@ -279,11 +292,13 @@ class Running:
 
     def finish(self, timeout: float = TIMEOUT_SECONDS) -> Answer:
         deadline = time.monotonic() + timeout
+        has_repeated = False
         while True:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise TimeoutError(f"no verdict; so far {dict(self._fds)}")
-            patience = 0 if self.peer._received else left
+            has_repeated |= self.peer.repeat_interrupt()
+            patience = 0 if self.peer._received else min(left, REPEAT_SECONDS / 10)
             ready = select.select([self.peer.sock, *self._open()], [], [], patience)[0]
             if self.peer.sock not in ready and not self.peer._received:
                 self._drain(0)
@@ -297,6 +312,8 @@ class Running:
                 self.peer.send({"op": "ack", "id": self.cell_id})
                 continue
             assert frame["ev"] == "done" and frame["id"] == self.cell_id, frame
+            if has_repeated:  # what came too late is not for the next cell
+                assert self.peer.ask({"op": "names", "max": 1})["ev"] == "names"
             texts = [_text(self._fds[fd]) for fd in (self._out, self._err)]
             answer = Answer(frame, *texts, self._events)
             answer.frames = self.frames
