@@ -15,11 +15,12 @@ import collections
 import os
 import re
 import sys
-from typing import Any, Deque, Dict, Iterator, List, Tuple, Union
+from typing import Any, Deque, Dict, Iterator, List, Set, Tuple, Union
 
 from . import sources
 
 _MAX_VALUES = 1000
+_TOGETHER = 64  # are given up at once: what is old lies in memory that nobody has near any more
 _MAX_VALUE_BYTES = 4 << 20
 _MAX_BYTES = 32 << 20
 _MAX_BYTES_BEFORE = 64 << 20  # of what `__` and `___` stand for
@@ -101,6 +102,7 @@ class Results:
         self._weights: Deque[Tuple[int, int]] = collections.deque()  # the oldest first
         self._last_weight = 0
         self._bytes = 0
+        self._offered: Set[str] = set()
         self.directories: List[str] = []  # where the session was before, as `%cd` knows
 
     def install(self) -> None:
@@ -112,14 +114,21 @@ class Results:
         """The value of the cell that is called so."""
         if value is self._values:
             return
-        weight = _SMALL_BYTES if type(value) in _SMALL else weigh(value)
+        kind = type(value)
+        if kind in _SMALL:
+            weight = _SMALL_BYTES
+        elif kind in _COUNTED:
+            weight = kind.__sizeof__(value)
+        else:
+            weight = weigh(value)
         self._shift(value, weight)
         if 0 <= weight <= _MAX_VALUE_BYTES:
             number = _number_of(name)
             self._values[number] = value
             self._weights.append((number, weight))
             self._bytes += weight
-            self._trim()
+            if self._bytes > _MAX_BYTES or len(self._weights) >= _MAX_VALUES + _TOGETHER:
+                self._trim()
 
     def _shift(self, value: Any, weight: int) -> None:
         if "__" in _builtins:
@@ -137,7 +146,12 @@ class Results:
             number, weight = self._weights.popleft()
             self._bytes -= weight
             self._values.pop(number, None)
-            _builtins.pop(f"_{number}", None)
+            self._withdraw(f"_{number}")
+
+    def _withdraw(self, name: str) -> None:
+        if name in self._offered:
+            self._offered.remove(name)
+            _builtins.pop(name, None)
 
     def offer(self, source: str) -> None:
         """What the text of the cell that begins asks for."""
@@ -153,6 +167,7 @@ class Results:
     def _offer_value(self, name: str, number: int) -> None:
         if number in self._values:
             _builtins[name] = self._values[number]
+            self._offered.add(name)
 
     def _text(self, kind: str) -> str:
         """Of a cell by its number, or so many before the one that begins."""
@@ -161,10 +176,9 @@ class Results:
         return texts[at] if -len(texts) <= at < len(texts) else ""
 
     def clear(self) -> None:
-        for number, _ in self._weights:
-            _builtins.pop(f"_{number}", None)
-        for name in ("_", "__", "___"):
+        for name in (*self._offered, "_", "__", "___"):
             _builtins.pop(name, None)
+        self._offered.clear()
         self._values.clear()
         self._weights.clear()
         self._bytes = self._last_weight = 0
