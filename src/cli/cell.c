@@ -108,6 +108,7 @@ static bool take_signal(void *context, int signo)
 {
     struct run *run = context;
     run->n_interrupts++;
+    run->cell->is_interrupted = true;
     if (signo != SIGINT || run->n_interrupts >= INTERRUPTS_MAX)
         run->cell->left_by = signo;
     if (run->n_interrupts < INTERRUPTS_MAX)

@@ -24,7 +24,9 @@ struct cli_cell {
     void (*on_tick)(void *context); /* about four times a second while it runs; may be NULL */
     void *context;                  /* of both */
     struct cli_asker *asker;        /* answers its input requests; NULL: they are the caller's */
-    int left_by; /* set here: the signal at which the cell was left alone; 0 if it was not */
+    /* Set here. */
+    int left_by;         /* the signal at which the cell was left alone; 0 if it was not */
+    bool is_interrupted; /* by a Ctrl-C of the caller's, whatever the cell made of it */
 };
 
 /* `ret_answer` is the daemon's answer: an object whose "status" is a known one. What was answered

@@ -224,10 +224,18 @@ static void explain_stop(const struct cli_run *r)
     cli_say(STDERR_FILENO, "%s", buf_str(&text));
 }
 
+/* By a Ctrl-C that the cell caught, or that came when it was about to end. */
+static bool is_ended_well(const struct cli_run *r)
+{
+    return r->is_interrupted && r->doc->cells[r->stopped_at].state == CELL_COMPLETED;
+}
+
 static void report(const struct plan *plan)
 {
     const struct cli_run *r = &plan->run;
-    if (r->stopped_at != SIZE_MAX)
+    if (r->stopped_at != SIZE_MAX && is_ended_well(r))
+        cli_say(STDERR_FILENO, "cella: interrupted, and the cell ended well\n");
+    else if (r->stopped_at != SIZE_MAX)
         explain_stop(r);
     _buf_ struct buf text = BUF_INIT(64 * KIB);
     cli_append_safe(&text, r->out, strlen(r->out), false);

@@ -187,6 +187,7 @@ static int run_cell(struct cli_run *r, struct cli_client *c, size_t number, stru
     settle_cell(r, number, answer, clock_mono_ms() - before);
     r->outputs_bytes += collect.room_max - collect.room;
     r->left_by = order.left_by;
+    r->is_interrupted = order.is_interrupted;
     r->n_ran++;
     return status;
 }
@@ -194,10 +195,9 @@ static int run_cell(struct cli_run *r, struct cli_client *c, size_t number, stru
 /* ---- all of them -------------------------------------------------------------------------------
  */
 
-static bool is_stop(const struct cli_run *r, const struct notebook_cell *cell)
+static bool is_allowed(const struct cli_run *r, const struct notebook_cell *cell)
 {
-    bool is_allowed = r->allows_errors || cli_cell_has_tag(cell, "raises-exception");
-    return cell->state == CELL_INTERRUPTED || (cell->state != CELL_COMPLETED && !is_allowed);
+    return r->allows_errors || cli_cell_has_tag(cell, "raises-exception");
 }
 
 static int run_step(struct cli_run *r, struct cli_client *c, size_t number, struct err *e)
@@ -205,8 +205,9 @@ static int run_step(struct cli_run *r, struct cli_client *c, size_t number, stru
     const struct notebook_cell *cell = &r->doc->cells[number];
     int status = run_cell(r, c, number, e);
     r->n_failed += cell->state != CELL_COMPLETED;
-    r->is_interrupted = cell->state == CELL_INTERRUPTED;
-    if (status < 0 || is_stop(r, cell))
+    bool is_stopped = cell->state != CELL_COMPLETED && !is_allowed(r, cell);
+    r->is_interrupted |= is_stopped && cell->state == CELL_INTERRUPTED;
+    if (status < 0 || is_stopped || r->is_interrupted)
         r->stopped_at = number;
     return status;
 }

@@ -465,6 +465,32 @@ def test_ctrl_c_interrupts_the_cell_and_ends_the_run(runner, client):
     assert runner.read().cells[2].metadata["mcp_repl"]["state"] == "INTERRUPTED"
 
 
+def test_ctrl_c_ends_the_run_though_the_cell_catches_it(runner, client):
+    before = {s.session_id for s in client.sessions()}
+    code = "import time\ntry: time.sleep(600)\nexcept KeyboardInterrupt: print('caught')"
+    runner.write([code, "print('not reached')"])
+    process = runner.start("run", "in.ipynb", "-o", "out.ipynb", "--allow-errors")
+    eventually(lambda: any(s.state == "busy" and s.session_id not in before
+                           for s in client.sessions()), 30)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130 and b"nterrupt" in errors, errors
+    assert b"1 of 2 code cells ran" in errors, errors
+    cells = runner.read().cells
+    assert cells[1].execution_count is None
+    assert [cell.metadata["mcp_repl"]["state"] for cell in cells] in (
+        ["COMPLETED", "IDLE"], ["INTERRUPTED", "IDLE"],  # that before it began
+    )
+
+
+def test_a_cell_that_raises_an_interrupt_may_fail_as_others(runner):
+    sources = ["print('a')", "raise KeyboardInterrupt", "print('b')"]
+    cells = runner.run(sources, "--allow-errors").cells
+    assert (text(cells[0]), text(cells[2])) == ("a\n", "b\n")
+    assert cells[1].outputs[0].ename == "KeyboardInterrupt"
+    assert runner.run(sources, check=130).cells[2].execution_count is None
+
+
 def test_a_termination_leaves_no_session(runner, client):
     before = {s.session_id for s in client.sessions()}
     runner.write(SLOW)
