@@ -1,7 +1,6 @@
 """The configuration: `cella config check`, and reading it again without losing a session."""
 
 import json
-import os
 import pathlib
 import shutil
 import signal
@@ -125,9 +124,9 @@ class Configured:
         self.client = self.daemon.client
 
     def log(self, *events):
-        """The lines of the log that tell of these. Reads beside the daemon's own position."""
-        text = os.pread(self.daemon.stderr.fileno(), 1 << 20, 0)
-        lines = [json.loads(line) for line in text.splitlines() if line.startswith(b"{")]
+        """The lines of the log that tell of these. The last may be there in part."""
+        *lines, _ = self.daemon.errors().split("\n")
+        lines = [json.loads(line) for line in lines if line.startswith("{")]
         return [line for line in lines if line["event"] in events]
 
     def reload(self, text=None):

@@ -103,8 +103,10 @@ class Daemon:
         return Client(str(self.data / "cella.sock"))
 
     def errors(self):
-        self.stderr.seek(0)
-        return self.stderr.read()
+        """Read beside the position at which the daemon writes: the file is the same."""
+        descriptor = self.stderr.fileno()
+        size = os.fstat(descriptor).st_size
+        return os.pread(descriptor, size, 0).decode(errors="replace")
 
     def is_running(self):
         return self.process.poll() is None

@@ -104,8 +104,12 @@ def cgroups(processes):
 
 def mounts_below(directory):
     """Mount points and mounted directories of the host that lie below this directory."""
-    text = read("/proc/self/mountinfo")
-    return [line for line in text.splitlines() if str(directory) in line]
+    return [line for line in read("/proc/self/mountinfo").splitlines() if names(line, directory)]
+
+
+def names(text, directory):
+    """Not another whose name only begins alike: data1 is not data10."""
+    return re.search(rf"{re.escape(str(directory))}(?![^/\s])", text) is not None
 
 
 def processes_seeing(directory):
@@ -118,7 +122,7 @@ def sees(pid, directory):
     with contextlib.suppress(OSError):
         if os.stat(f"/proc/{pid}/ns/mnt").st_ino == own:
             return False
-    return str(directory) in read(f"/proc/{pid}/mountinfo")
+    return names(read(f"/proc/{pid}/mountinfo"), directory)
 
 
 def bytes_written(pid):
