@@ -42,6 +42,10 @@ def codes(path):
     return path.exists() and [cell["code"] for cell in read(path)["cells"]]
 
 
+def states(path):
+    return path.exists() and [cell["state"] for cell in read(path)["cells"]]
+
+
 def kill(daemon):
     tree = daemon.tree()
     daemon.kill()
@@ -159,7 +163,8 @@ def test_after_kill_9_it_is_brought_up_to_date_at_the_start(launch):
     for session in (changed, deleted, same):
         session.exec("'before'")
     paths = [path_of(daemon, s.id) for s in (changed, deleted, same)]
-    host.eventually(lambda: all(path.exists() for path in paths), WITHIN)
+    # Nothing more is to be written; a cell that takes long is written while it runs, too.
+    host.eventually(lambda: all(states(path) == ["COMPLETED"] for path in paths), WITHIN)
     old = [(path.read_bytes(), (path.stat().st_atime_ns, path.stat().st_mtime_ns))
            for path in paths]
     changed.exec("'after'")
@@ -172,8 +177,7 @@ def test_after_kill_9_it_is_brought_up_to_date_at_the_start(launch):
     again = launch(data=daemon.data, config=CONFIG)
     host.eventually(lambda: not paths[1].parents[1].exists(), WITHIN)
     host.eventually(lambda: len(codes(paths[0])) == 3, WITHIN)
-    assert [cell["state"] for cell in read(paths[0])["cells"]] == ["COMPLETED", "COMPLETED",
-                                                                  "ERROR"]
+    assert states(paths[0]) == ["COMPLETED", "COMPLETED", "ERROR"]
     # What is current is not written again.
     assert paths[2].stat().st_ino == known.st_ino
     assert Notebook(again.client, same.id).sources() == ["'before'"]

@@ -269,14 +269,17 @@ def test_stray_signals_from_a_child_inside_the_jail(session):
         hammer = [
             'import os, sys, signal, time',
             'signal.signal(signal.SIGINT, signal.SIG_IGN)',
+            'sys.stdin.read(1)',
             'while True:',
             '    for _ in range(50): os.kill(int(sys.argv[1]), signal.SIGINT)',
             '    time.sleep(0.0005)',
         ]
         kept = 1
-        child = subprocess.Popen([sys.executable, '-c', chr(10).join(hammer), str(os.getpid())])
+        child = subprocess.Popen([sys.executable, '-c', chr(10).join(hammer), str(os.getpid())],
+                                 stdin=subprocess.PIPE)
         """
     )
+    session.exec("os.write(child.stdin.fileno(), b'!')")  # not before there is a name for it
     for _ in range(200):
         assert session.exec("for n in range(2000): pass").status in ("ok", "interrupted", "error")
     # Not by its methods: one that was interrupted keeps a lock that the next would wait for.
