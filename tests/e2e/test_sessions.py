@@ -132,7 +132,7 @@ def test_a_dead_session_can_be_killed(spawn):
 
 
 def test_every_process_of_a_session_ends_with_it(daemon, spawn):
-    session = spawn(checkpoints="off")
+    session = spawn(checkpoints="off", durable="off")  # no copy of it that saves is there either
     jail = daemon.jail(session)
     session.exec(
         """
