@@ -52,7 +52,6 @@ def test_who_waits_for_safety_is_answered_when_the_interpreter_ends_meanwhile(sp
     """Its end may fall into any step: the fork of the checkpoint, its falling asleep, the save."""
     session = spawn("min")
     session.exec("import subprocess, os; n = -1", durable=True)
-    session.client.timeout = 20
     for i in range(40):
         killer = f"sleep {i / 5000}; kill -9 $PPID"
         answer = session.exec(f"n = {i}; p = subprocess.Popen({killer!r}, shell=True)",
