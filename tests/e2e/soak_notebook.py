@@ -45,11 +45,9 @@ def rss_kb(pid):
 
 
 def cpu_seconds(pid):
-    """Processor time of all threads: what a busy machine does not change."""
-    total = 0
-    for path in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"):
-        total += int(path.read_text().split()[0])
-    return total / 1e9
+    """Processor time of all threads, also of those that have ended: what a busy machine does not
+    change."""
+    return time.clock_gettime(~pid << 3 | 2)  # as clock_getcpuclockid() makes it
 
 
 class Wire:
