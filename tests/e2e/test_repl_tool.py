@@ -284,7 +284,7 @@ def test_a_question_that_nobody_saw_is_not_answered_by_accident(ana, eventually)
     session = ana.spawn()
     assert ana.exec(session, "import time; time.sleep(4); x = input('Sure? ')").timed_out
     length = lambda: ana("list").sessions[0]["output_len"]  # noqa: E731
-    eventually(lambda: length() >= len("Sure? "), 20, "the question")
+    eventually(lambda: length() >= len("Sure? "), what="the question")
     answer = ana.exec(session, "print('not a line')")
     assert answer.stdout == "Sure? not a line\n"
     assert "KeyboardInterrupt" in answer.stderr
@@ -293,7 +293,7 @@ def test_a_question_that_nobody_saw_is_not_answered_by_accident(ana, eventually)
 def test_a_question_that_was_read_is_answered(ana, eventually):
     session = ana.spawn()
     assert ana.exec(session, "import time; time.sleep(4); x = input('Sure? ')").timed_out
-    eventually(lambda: ana("read", session_id=session).stdout == "Sure? ", 20, "the question")
+    eventually(lambda: ana("read", session_id=session).stdout == "Sure? ", what="the question")
     assert ana.exec(session, "yes").stdout == ""
     assert ana.out(session, "x") == "'yes'\n"
 
@@ -571,5 +571,5 @@ def test_a_client_that_leaves_loses_nothing(tool, daemon, client, spawn, eventua
         seen = []
         # print writes the end of the line apart.
         eventually(lambda: seen.append(tool("read", session_id=session).stdout) or "\n" in
-                   "".join(seen), 10, "the output")
+                   "".join(seen), what="the output")
         assert "".join(seen) == "done\n"
