@@ -218,13 +218,18 @@ def test_two_who_describe_a_notebook_do_not_undo_each_other(client, session, boo
 
 
 def test_who_reads_what_a_running_cell_shows_does_not_write_it_again(daemon, session, book):
+    """In one of three times at least: now and then the daemon has something else to write down."""
     session.exec("print('x' * 900_000); import time; time.sleep(60)", yield_ms=1000)
-    host.eventually(lambda: text_of(book.cell(0)).count("x") == 900_000)
-    begun = host.bytes_written(daemon.pid)
-    for _ in range(10):
-        assert text_of(book.cell(0)).count("x") == 900_000
-    answered = 10 * 900_000
-    assert host.bytes_written(daemon.pid) - begun < answered + 500_000
+    host.eventually(lambda: text_of(book.cell(0)) == "x" * 900_000 + "\n")
+
+    def written():
+        """Beside the answers."""
+        begun = host.bytes_written(daemon.pid)
+        for _ in range(10):
+            assert text_of(book.cell(0)).count("x") == 900_000
+        return host.bytes_written(daemon.pid) - begun - 10 * 900_000
+
+    assert any(written() < 500_000 for _ in range(3))
     session.interrupt()
 
 
