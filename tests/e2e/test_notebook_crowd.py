@@ -9,7 +9,7 @@ import pytest
 
 from harness import host
 from harness.client import ApiError
-from harness.notebooks import value_of
+from harness.notebooks import settle, value_of
 
 pytestmark = pytest.mark.one_mode
 
@@ -80,7 +80,8 @@ def test_clients_that_go_away_leave_it_whole(notebook):
     for _ in range(4):
         body = {"profile": "min", "cells": [{"source": "1"}] * 20, "title": "left behind"}
         send_and_leave(client, chance, "POST", "/v1/notebooks", body)
-    host.eventually(lambda: notebook.info().state == "idle", 20)
+    settle(client, notebook.cells)
+    host.eventually(lambda: notebook.info().state == "idle")
     assert [c.number for c in notebook.cells()] == list(range(notebook.info().cell_count))
     assert notebook.run_range().failed is None
     left = client.call("GET", "/v1/notebooks?limit=100").notebooks[:20]

@@ -16,7 +16,7 @@ import pytest
 
 from harness import host
 from harness.client import ApiError, Client
-from harness.notebooks import Notebook, text_of
+from harness.notebooks import Notebook, settle, text_of
 
 pytestmark = pytest.mark.one_mode
 
@@ -522,25 +522,13 @@ class Crowd:
         for thread in threads:
             thread.join()
         assert not self.failures, self.failures
-        self.settle()
+        settle(self.client, self.cells)
 
     def keep(self, caller, n):
         try:
             caller.work(n)
         except Exception as problem:
             self.failures.append(repr(problem))
-
-    def settle(self):
-        """Also what was asked by those who vanished: they were accepted before who comes now."""
-        for _ in range(2):
-            last = Client(self.client.address, self.client.key)
-            last.call("GET", "/health")
-            last.close()
-
-        def is_quiet():
-            return all(c.state not in ("queued", "running") for c in self.cells())
-
-        host.eventually(is_quiet, 60)
 
     def cells(self):
         try:

@@ -1,10 +1,12 @@
 """A notebook, as a caller of the REST interface sees it."""
 
+import time
 from urllib.parse import quote, urlencode
 
 import pytest
 
-from .client import ApiError, Result, block
+from . import host
+from .client import ApiError, Client, Result, block
 
 
 class Notebook:
@@ -86,6 +88,25 @@ def text_of(cell):
 def value_of(cell):
     (value,) = [o for o in cell["outputs"] if o.get("value")]
     return value["text"]
+
+
+def settle(client, cells):
+    """Waits until none of the cells that cells() lists waits or runs: also of what was asked by
+    callers who went away, who were accepted before who comes now."""
+    for _ in range(2):
+        last = Client(client.address, client.key)
+        last.call("GET", "/health")
+        last.close()
+
+    def is_quiet():
+        """For a while: between two cells of a range there are moments without any."""
+        for _ in range(10):
+            if any(cell.state in ("queued", "running") for cell in cells()):
+                return False
+            time.sleep(0.05)
+        return True
+
+    host.eventually(is_quiet, 60, "the end of all runs")
 
 
 def of(session):
