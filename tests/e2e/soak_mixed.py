@@ -405,9 +405,7 @@ class Soak:
     def measure(self):
         """When all sessions are gone and the daemon has come to rest."""
         warden = self.daemon.warden()
-        rest = None
-        while rest != (rest := self.held(warden)):
-            time.sleep(0.5)
+        rest = host.at_rest(lambda: self.held(warden), quiet=2, within=60)
         return {"rss_kb": host.rss_kb(self.daemon.pid), "warden_rss_kb": host.rss_kb(warden),
                 **dict(zip(("fds", "warden_fds", "processes"), rest))}
 
