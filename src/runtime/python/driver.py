@@ -21,6 +21,7 @@ from . import (
 
 _RESERVED_DESCRIPTORS = 8
 _REHEARSAL_BYTES = 32 << 10  # of a state that is nothing: a pipe takes it without waiting
+_thread_count = _thread._count
 _NOFILE = resource.RLIMIT_NOFILE
 _getrlimit = resource.getrlimit
 _setrlimit = resource.setrlimit
@@ -177,10 +178,7 @@ class Session:
 
     def _step(self) -> None:
         """Does what one frame asks for."""
-        self._channel.wait_unread()
-        self._gate.is_taken = True
-        with self._reserve:
-            frame = self._channel.receive()
+        frame = self._next_frame()
         if frame["op"] == "exec":
             self._exec(frame)
             return
@@ -201,6 +199,17 @@ class Session:
             self._load(frame["id"])
         elif frame["op"] == "rehearse":
             self._rehearse_states()
+
+    def _next_frame(self) -> Dict[str, Any]:
+        has_threads = _thread_count() > 0  # else nobody is there to use up what is not reserved
+        if has_threads:
+            self._channel.wait_unread()
+        with self._reserve:
+            if not has_threads:
+                self._channel.wait_unread()
+            self._gate.is_taken = True
+            frame: Dict[str, Any] = self._channel.receive()
+        return frame
 
     def _setup(self, frame: Dict[str, Any]) -> None:
         """Where the session works, and its environment: before the first cell."""
