@@ -164,6 +164,15 @@ class Peer:
         os.kill(self.pid, signal.SIGINT)
         self._repeat_at = time.monotonic() + REPEAT_SECONDS
 
+    def settle(self) -> None:
+        """What was sent between cells has been delivered, and is not for the next one: the daemon
+        waits for that too."""
+        assert self.ask({"op": "names", "max": 1})["ev"] == "names"
+
+    def note_progress(self) -> None:
+        """The cell has told that it took the last interrupt."""
+        self._repeat_at = 0.0
+
     def repeat_interrupt(self) -> bool:
         if not self._repeat_at or time.monotonic() < self._repeat_at:
             return False
@@ -289,6 +298,7 @@ class Running:
         deadline = time.monotonic() + TIMEOUT_SECONDS
         while wanted.encode() not in self._fds[self._out]:
             assert self._drain(deadline - time.monotonic()), bytes(self._fds[self._out])
+        self.peer.note_progress()
 
     def finish(self, timeout: float = TIMEOUT_SECONDS) -> Answer:
         deadline = time.monotonic() + timeout
@@ -297,10 +307,10 @@ class Running:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise TimeoutError(f"no verdict; so far {dict(self._fds)}")
-            has_repeated |= self.peer.repeat_interrupt()
             patience = 0 if self.peer._received else min(left, REPEAT_SECONDS / 10)
             ready = select.select([self.peer.sock, *self._open()], [], [], patience)[0]
             if self.peer.sock not in ready and not self.peer._received:
+                has_repeated |= self.peer.repeat_interrupt()
                 self._drain(0)
                 continue
             frame = self._receive()
@@ -312,8 +322,8 @@ class Running:
                 self.peer.send({"op": "ack", "id": self.cell_id})
                 continue
             assert frame["ev"] == "done" and frame["id"] == self.cell_id, frame
-            if has_repeated:  # what came too late is not for the next cell
-                assert self.peer.ask({"op": "names", "max": 1})["ev"] == "names"
+            if has_repeated:  # it may have come too late
+                self.peer.settle()
             texts = [_text(self._fds[fd]) for fd in (self._out, self._err)]
             answer = Answer(frame, *texts, self._events)
             answer.frames = self.frames
@@ -328,6 +338,7 @@ class Running:
     def wait_for_question(self) -> Dict[str, Any]:
         frame = self._receive()
         assert frame["ev"] == "input" and frame["id"] == self.cell_id, frame
+        self.peer.note_progress()
         self.questions.append(frame)
         return frame
 

@@ -174,6 +174,7 @@ def test_an_interrupt_that_is_caught(fresh: Peer) -> None:
         .replace("flag", f"'/tmp/cella-input-{os.getpid()}'")
     )
     running.wait_for_question()
+    fresh.wait_until_it_waits()  # a signal a moment before would be slept through
     fresh.interrupt()
     running.wait_for_output("caught\n")
     running.answer("of the first")  # unread when the second question is asked
@@ -188,9 +189,11 @@ def test_an_interrupt_that_is_caught(fresh: Peer) -> None:
 def test_a_users_alarm_ends_the_wait(fresh: Peer) -> None:
     running = fresh.begin(
         "import signal\ndef late(n, f): raise TimeoutError('nobody there')\n"
-        "signal.signal(signal.SIGALRM, late)\nsignal.setitimer(signal.ITIMER_REAL, 1)\ninput()"
+        "signal.signal(signal.SIGALRM, late)\ninput()"
     )
     running.wait_for_question()
+    fresh.wait_until_it_waits()  # a signal a moment before would be slept through
+    os.kill(fresh.pid, signal.SIGALRM)
     assert running.finish().error["name"] == "TimeoutError"
     running.answer("x")
     assert fresh.value("1+1") == "2"
@@ -354,6 +357,7 @@ def test_a_signal_handler_within_a_display_or_a_question(fresh: Peer) -> None:
     )
     running = fresh.begin(code + "display(1)\ncaught")
     assert fresh.receive()["ev"] == "display"
+    fresh.wait_until_it_waits()  # a signal a moment before would be slept through
     os.kill(fresh.pid, signal.SIGUSR1)
     running.wait_for_output("on")
     fresh.send({"op": "ack", "id": 1})
@@ -362,6 +366,7 @@ def test_a_signal_handler_within_a_display_or_a_question(fresh: Peer) -> None:
     assert answer.stdout == "'within'\non\n"
     running = fresh.begin(code + "input('outer'), caught")
     running.wait_for_question()
+    fresh.wait_until_it_waits()
     os.kill(fresh.pid, signal.SIGUSR1)
     running.wait_for_output("on")
     running.answer("x")

@@ -97,6 +97,7 @@ def test_thousands_of_stray_signals(fresh: Peer) -> None:
     finally:
         stop.set()
         thread.join()
+    fresh.settle()
     assert fresh.value("1+1") == "2"
 
 
@@ -126,7 +127,8 @@ def test_a_large_cell_arrives_whole(shared: Peer) -> None:
 def test_handler_and_mask_are_restored(fresh: Peer) -> None:
     fresh.run("import signal\nsignal.signal(signal.SIGINT, signal.SIG_DFL)")
     fresh.interrupt()
-    fresh.run("signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])")
+    fresh.settle()
+    assert fresh.run("signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])").status == "ok"
     running = fresh.begin("print('on')\nwhile True: pass")
     running.wait_for_output("on")
     fresh.interrupt()

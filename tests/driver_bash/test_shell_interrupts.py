@@ -63,7 +63,7 @@ def test_an_interrupt_outside_a_cell_is_ignored(shell: Shell) -> None:
     shell.run("trap 'echo trapped' INT")
     for _ in range(100):
         shell.interrupt()
-    time.sleep(0.02)
+    shell.settle()
     assert shell.out("echo fine") == "fine\n"
 
 
@@ -160,6 +160,7 @@ def test_thousands_of_stray_signals(shell: Shell) -> None:
     finally:
         stop.set()
         thread.join()
+    shell.settle()
     assert shell.out("echo fine") == "fine\n"
 
 

@@ -90,6 +90,7 @@ def test_an_interrupt_outside_a_cell_is_ignored(plain: Shell) -> None:
     for _ in range(5):
         plain.interrupt()
         time.sleep(0.02)
+    plain.settle()
     assert plain.run("echo on").stdout == "on\n"
 
 

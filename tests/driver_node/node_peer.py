@@ -58,7 +58,7 @@ class NodePeer(Peer):
         has answered something else."""
         self.interrupt()
         time.sleep(0.05)
-        assert self.ask({"op": "names", "max": 1})["ev"] == "names"
+        self.settle()
 
     def names_after(self, code: str, wanted: str = "changes") -> Any:
         """What the verdict on a cell tells of the names."""

@@ -85,7 +85,7 @@ def test_it_is_for_the_cell_that_is_on_its_way(fresh: NodePeer) -> None:
     assert (verdict["id"], verdict["status"]) in ((77, "interrupted"), (77, "ok"))
     for fd in sum(pipes, ()):
         os.close(fd)
-    time.sleep(0.05)  # until the last of them was delivered
+    fresh.settle()
     assert fresh.value("6*7") == "42"
 
 
@@ -133,7 +133,10 @@ def test_listeners_are_called_and_the_cell_ends(fresh: NodePeer) -> None:
 
 def test_other_signals_are_as_ever(fresh: NodePeer) -> None:
     fresh.run("let got = []; process.on('SIGUSR2', (s) => got.push(s))")
-    code = "process.kill(process.pid, 'SIGUSR2'); await new Promise((r) => setTimeout(r, 20)); got"
+    code = (
+        "const heard = new Promise((r) => process.once('SIGUSR2', r));"
+        "process.kill(process.pid, 'SIGUSR2'); await heard; got"
+    )
     assert fresh.value(code) == "[ 'SIGUSR2' ]"
 
 
