@@ -87,7 +87,7 @@ def test_a_session_without_free_descriptors(head: Peer) -> None:
 
 
 def read_stream(sock: socket.socket) -> bytes:
-    sock.settimeout(20)
+    sock.settimeout(60)
     data = b""
     while part := sock.recv(65536):
         data += part

@@ -185,12 +185,13 @@ def test_a_directory_that_is_being_listed(head: Peer, tmp_path: pathlib.Path) ->
 
 
 def test_a_server_of_the_event_loop_ends(head: Peer) -> None:
-    head.run("import asyncio\nseen = []\n"
-             "async def serve(reader, writer):\n    try:\n        await reader.readline()\n"
+    head.run("import asyncio\nmet, seen = [], []\nasync def serve(reader, writer):\n"
+             "    met.append(1)\n    try:\n        await reader.readline()\n"
              "    except OSError as error:\n        seen.append(error)\n"
              "server = await asyncio.start_server(serve, '127.0.0.1', 0)\n"
              "port = server.sockets[0].getsockname()[1]\n"
-             "r, w = await asyncio.open_connection('127.0.0.1', port)\nawait asyncio.sleep(0.01)")
+             "r, w = await asyncio.open_connection('127.0.0.1', port)\n"
+             "while not met: await asyncio.sleep(0.001)")
     checkpoint = head.checkpoint()
     woken = checkpoint.wake()
     assert len(woken.notes) == 3

@@ -88,9 +88,9 @@ def test_the_variables_of_a_script(shell: Shell) -> None:
 
 
 def test_jobs(shell: Shell) -> None:
-    shell.run("sleep 2 & first=$!; sleep 50 & second=$!")
+    shell.run("mkfifo go; { read x <go; } & first=$!; sleep 50 & second=$!")
     assert shell.out("jobs -r | wc -l") == "2\n"
-    assert shell.out("wait $first; echo $?") == "0\n"
+    assert shell.out("echo >go; wait $first; echo $?") == "0\n"
     assert shell.out("kill $second; wait $second 2>/dev/null; echo $?") == "143\n"
     assert shell.out("jobs; (exit 5) & wait -n; echo $?") == "5\n"
 
