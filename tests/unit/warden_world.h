@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <uv.h>
 
-enum { WITHIN_MS = 20000, EVENTS_MAX = 256, HEARD_MAX = 8192, ORDINARY_UID = 54321 };
+enum { WITHIN_MS = 60000, EVENTS_MAX = 256, HEARD_MAX = 8192, ORDINARY_UID = 54321 };
 
 struct heard {
     struct warden_event event;
