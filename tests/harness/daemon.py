@@ -125,9 +125,8 @@ class Daemon:
 
     def jail(self, session):
         """A function that lists the processes of a session: those of its pid namespace."""
-        inode = host.pid_namespace(self.head(session))
-        assert inode
-        return lambda: host.in_pid_namespace(inode)
+        namespace = open(f"/proc/{self.head(session)}/ns/pid")
+        return lambda: host.in_pid_namespace(namespace)
 
     def warden(self):
         if self.known_warden is None or not host.start_time(self.known_warden):

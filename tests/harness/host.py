@@ -160,8 +160,10 @@ def pid_namespace(pid):
         return None
 
 
-def in_pid_namespace(inode):
-    """Every process of this pid namespace, however it came there."""
+def in_pid_namespace(namespace):
+    """Every process of this pid namespace, however it came there. While its file is open no other
+    namespace gets its number, which is free for the next one as soon as it ends."""
+    inode = os.fstat(namespace.fileno()).st_ino
     return [pid for pid in pids() if pid_namespace(pid) == inode]
 
 
