@@ -410,7 +410,7 @@ def test_files_in_a_locked_directory_count_for_the_quota(spawn):
     session = spawn("min", limits={"disk_mb": 8})
     result = session.exec(
         """
-        import os
+        import os, time
         os.mkdir('/workspace/d')
         d = os.open('/workspace/d', os.O_RDONLY)
         for n in range(40):
@@ -418,6 +418,10 @@ def test_files_in_a_locked_directory_count_for_the_quota(spawn):
             os.fchmod(d, 0o300)
             for m in range(5): os.write(fd, b'x' * (1 << 20))
             os.close(fd)
+        fd = os.open('more', os.O_WRONLY | os.O_CREAT, dir_fd=d)
+        while True:  # that was so quick that the keeper may not have looked yet
+            os.write(fd, b'x')
+            time.sleep(0.01)
         """,
         timeout_ms=30_000,
     )
@@ -429,7 +433,7 @@ def test_mapped_files_without_a_name_count_for_the_quota(daemon, spawn):
     free = os.statvfs(daemon.data)
     result = session.exec(
         """
-        import ctypes, os
+        import ctypes, os, time
         libc = ctypes.CDLL(None)
         libc.mmap.restype = ctypes.c_void_p
         for n in range(100):
@@ -440,6 +444,7 @@ def test_mapped_files_without_a_name_count_for_the_quota(daemon, spawn):
             os.close(fd)
             ctypes.memset(at, 1, 7 << 20)
             libc.msync(at, 7 << 20, 4)
+        time.sleep(25)
         """,
         timeout_ms=30_000,
     )
