@@ -151,11 +151,12 @@ def test_half_a_frame_is_not_kept_for_a_head_that_rests(daemon, spawn, client):
     session.exec(PRELUDE + textwrap.dedent("""
         import threading, time
         def talk():
-            time.sleep(0.3)
+            while not os.path.exists('at-rest'): time.sleep(0.01)
             os.write(3, struct.pack('<I', 64 << 20))
             for _ in range(63): os.write(3, bytes(1 << 20))
         threading.Thread(target=talk).start()
         """))
+    session.put("at-rest", b"")  # its answer may come after the end
     host.eventually(lambda: client.call("GET", session.path)["state"] == "dead", what="its end")
     assert host.rss_kb(daemon.pid) - before < 40_000
 
