@@ -184,6 +184,16 @@ def test_an_interrupt_of_a_cell_on_its_way_is_for_that_cell(shell: Shell) -> Non
     assert shell.out("echo fine") == "fine\n"
 
 
+def test_an_interrupt_of_another_request_meets_no_cell(shell: Shell) -> None:
+    payload = b'{"op":"names","max":1}'
+    data = len(payload).to_bytes(4, "little") + payload
+    shell.sock.sendall(data[:1])
+    shell.interrupt()
+    shell.sock.sendall(data[1:])
+    assert shell.receive()["ev"] == "names"
+    assert shell.out("echo fine") == "fine\n"
+
+
 def test_other_signals_keep_their_meaning(shell: Shell) -> None:
     shell.run("trap 'echo got $x' USR1")
     os.kill(shell.pid, signal.SIGUSR1)  # between cells: it waits for the next

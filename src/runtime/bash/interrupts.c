@@ -121,6 +121,8 @@ void interrupts_take_cell(void)
 void interrupts_drop_cell(void)
 {
     gate.is_taken = 0;
+    if (!channel_has_unread(gate.channel))
+        gate.is_early = 0;
 }
 
 void interrupts_begin_cell(void)
