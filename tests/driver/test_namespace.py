@@ -128,6 +128,7 @@ class TestAwait:
         assert shared.value(code) == "'own'"
 
     def test_errors_in_awaited_code(self, shared: Peer) -> None:
+        shared.run("import asyncio")
         answer = shared.run("async def bad():\n    1/0\nawait bad()")
         assert answer.error["name"] == "ZeroDivisionError" and "await bad()" in answer.traceback
         assert "/runtime/python/" not in answer.traceback and answer.stderr == ""

@@ -132,7 +132,8 @@ class TestDataStack:
     @pytest.fixture(scope="class")
     def data(self, python: str):
         peer = Peer.start(python)
-        if peer.run("import numpy, pandas, matplotlib").status != "ok":
+        libraries = "import numpy, matplotlib.pyplot as plt, pandas as pd"
+        if peer.run(libraries).status != "ok":
             peer.close()
             pytest.skip("no data libraries in this interpreter")
         yield peer
