@@ -33,6 +33,7 @@ struct heard {
     enum exec_status status;
     char out[4096], err[4096], value[4096], error[1024], message[512];
     char streamed[4096];
+    const char *last_stream; /* of the last that was streamed, NULL for a display */
     uint64_t omitted_out, omitted_outputs, exec_id;
     size_t n_outputs;
     char first_output[512];
@@ -133,15 +134,21 @@ static void copy_text(char *to, size_t size, const char *from, size_t len)
 static void hear_output(void *context, enum output_stream stream, const char *bytes, size_t len)
 {
     struct heard *h = context;
+    const char *name = output_stream_name(stream);
     size_t used = strlen(h->streamed);
-    snprintf(h->streamed + used, sizeof(h->streamed) - used, "%s:%.*s;", output_stream_name(stream),
-             (int)MIN(len, (size_t)100), bytes);
+    bool goes_on = h->last_stream == name; /* print() writes a line and its end one by one */
+    if (goes_on)
+        used--;
+    snprintf(h->streamed + used, sizeof(h->streamed) - used, "%s%s%.*s;", goes_on ? "" : name,
+             goes_on ? "" : ":", (int)MIN(len, (size_t)100), bytes);
+    h->last_stream = name;
 }
 
 static void hear_display(void *context, const json_t *output, bool is_update)
 {
     struct heard *h = context;
     size_t used = strlen(h->streamed);
+    h->last_stream = NULL;
     snprintf(h->streamed + used, sizeof(h->streamed) - used, "%s:%s;",
              is_update ? "update" : "display", json_string_value(json_object_get(output, "text")));
 }

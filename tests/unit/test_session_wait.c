@@ -315,7 +315,7 @@ static void test_a_stream_begins_with_what_is_new(void **state)
     assert_string_equal(h.streamed, "stdout:a\n;");
     open_gate();
     WAIT_FOR(w, h.is_over);
-    assert_string_equal(h.streamed, "stdout:a\n;stdout:d;");
+    assert_string_equal(h.streamed, "stdout:a\nd;");
     assert_string_equal(h.out, "a\nd");
 }
 
