@@ -133,7 +133,7 @@ def attack(pid):
     names = attempt(lambda: os.listdir(f'/proc/{pid}/root/'))
     if names and ('ws' in names or 'image' in names): breaches.append(('root', names))
     attempt(lambda: os.kill(pid, 0))
-while time.monotonic() < start + (0.7 if inits >= WANTED else 10):
+while time.monotonic() < start + (0.7 if inits >= WANTED else 60):
     mine = os.fork()
     if mine == 0: os._exit(0)
     os.waitpid(mine, 0)
@@ -147,7 +147,7 @@ SHOOT = PRELUDE + r"""
 import time
 start = time.monotonic()
 hits = 0
-while time.monotonic() < start + (0.5 if hits else 20):  # none proves nothing
+while time.monotonic() < start + (0.5 if hits else 60):  # none proves nothing
     mine = os.fork()
     if mine == 0: os._exit(0)
     os.waitpid(mine, 0)
@@ -177,7 +177,7 @@ class Host:
 
     def end(self):
         self.process.stdin.close()
-        assert self.process.wait(30) == 0
+        assert self.process.wait(60) == 0
         self.process.stdout.close()
 
 
