@@ -132,7 +132,7 @@ class Client:
         else:
             sock = socket.socket(socket.AF_UNIX)
             sock.connect(str(self.address))
-        sock.settimeout(30)
+        sock.settimeout(60)
         return sock
 
     def head(self, method, path, **headers):
