@@ -26,7 +26,7 @@ def test_a_cell_is_run_again(notebook):
 
 def test_a_run_takes_what_an_exec_takes(notebook):
     name = notebook.add("import time; print('x' * 5000); time.sleep(30)")
-    answer = notebook.run(name, timeout_ms=1000, budget=100, names=True)
+    answer = notebook.run(name, timeout_ms=3000, budget=100, names=True)
     assert answer.status == "timeout" and answer.truncated
     assert answer.names is not None
     cell = notebook.cell(name)
