@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
+import signal
 import socket
+import time
 from typing import Callable, Iterator, List, Tuple
 
 import pytest
 from node_peer import NodePeer
 from state_streams import State, ask_to_save, load, save
-from states import Record
+from states import Record, records_of
 
 # What a cell makes, and what is true of it in the session that it was put back into.
 KEPT: List[Tuple[str, str]] = [
@@ -189,6 +192,20 @@ def test_too_many_objects(fresh: NodePeer) -> None:
     last = save(fresh, max_bytes=1 << 40).last
     assert last["rec"] == "failed" and "longer than 1000 ms" in last["message"]
     assert fresh.value("many.length") == "3000000"
+
+
+def test_time_that_others_took_does_not_count(fresh: NodePeer) -> None:
+    fresh.run("const some = Array.from({ length: 2e5 }, (_, i) => ({ i }))")
+    stream = ask_to_save(fresh)
+    assert stream.recv(1) == b"s"
+    time.sleep(0.02)  # so that it looks at them, most often
+    os.kill(fresh.pid, signal.SIGSTOP)
+    time.sleep(1.1)
+    os.kill(fresh.pid, signal.SIGCONT)
+    data = b""
+    while part := stream.recv(1 << 20):
+        data += part
+    assert records_of(data)[-1].header == {"rec": "end"}
 
 
 def test_nobody_reads(fresh: NodePeer) -> None:

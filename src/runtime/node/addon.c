@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -337,6 +338,18 @@ static napi_value js_close(napi_env unused, napi_callback_info info)
     return undefined();
 }
 
+/* workedMs(): for how long this thread has had a processor */
+static napi_value js_worked_ms(napi_env unused, napi_callback_info info)
+{
+    (void)unused;
+    (void)info;
+    struct timespec t;
+    napi_value result = NULL;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    napi_create_double(env, (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6, &result);
+    return result;
+}
+
 /* exit(status): at once, without a word to user code */
 static napi_value js_exit(napi_env unused, napi_callback_info info)
 {
@@ -366,6 +379,7 @@ __attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_e
         {"takeDescriptor", js_take_descriptor},
         {"read", js_read},
         {"close", js_close},
+        {"workedMs", js_worked_ms},
         {"exit", js_exit},
         {"isInterrupted", js_is_interrupted},
     };

@@ -63,7 +63,7 @@ class Walk {
   }
 
   checkTime() {
-    if (host.hrtime() > this.deadline) throw new TooMuch('time');
+    if (host.addon.workedMs() > this.deadline) throw new TooMuch('time');
   }
 
   count(entry, bytes) {

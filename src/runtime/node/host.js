@@ -231,7 +231,6 @@ module.exports = {
   loadedModules: () => process.moduleLoadList,
   symbolFor: Symbol.for,
   symbols: Symbol,
-  hrtime: process.hrtime.bigint,
   version: process.version,
   mkdir: require('node:fs').mkdirSync,
 };

@@ -27,6 +27,7 @@ napi_status napi_get_undefined(napi_env env, napi_value *ret);
 napi_status napi_get_boolean(napi_env env, bool value, napi_value *ret);
 napi_status napi_create_object(napi_env env, napi_value *ret);
 napi_status napi_create_int32(napi_env env, int32_t value, napi_value *ret);
+napi_status napi_create_double(napi_env env, double value, napi_value *ret);
 napi_status napi_create_string_utf8(napi_env env, const char *text, size_t len, napi_value *ret);
 napi_status napi_create_array_with_length(napi_env env, size_t len, napi_value *ret);
 napi_status napi_set_element(napi_env env, napi_value object, uint32_t index, napi_value value);
