@@ -52,6 +52,11 @@ def notebook(books):
 # showing
 
 
+def ageless(table):
+    """A second may pass between two looks."""
+    return re.sub(r" +\d+[smhd] ", " ", table)
+
+
 def test_cells_are_drawn_as_people_know_them(books, notebook):
     text = books.do("show", notebook[:8])
     assert "In [1]: x = 41\n        print('hello')\n        x + 1\n    hello\nOut[1]: 42\n" in text
@@ -62,7 +67,7 @@ def test_cells_are_drawn_as_people_know_them(books, notebook):
     (listed,) = [n for n in books.json("list")["notebooks"] if n["notebook_id"] == notebook]
     assert (listed["title"], listed["cell_count"], listed["runtime"]) == ("Trial", 2, "python")
     assert re.search(rf"^{notebook} +2 +idle +python +\S+ Trial$", books.do("list"), re.M)
-    assert books.do() == books.do("list")
+    assert ageless(books.do()) == ageless(books.do("list")) != ""
 
 
 def test_a_session_that_ran_nothing_has_one_too(books, session):
