@@ -23,8 +23,9 @@ def write(path, mb):
 """
 
 
-def run(session, code, **options):
-    return session.exec(WRITE + textwrap.dedent(code), timeout_ms=60_000, **options)
+def run(session, code, timeout_ms=60_000):
+    patient = session.patient(timeout_ms / 1000 + 60)
+    return patient.exec(WRITE + textwrap.dedent(code), timeout_ms=timeout_ms)
 
 
 def died_of_disk(result):
@@ -103,8 +104,9 @@ def test_a_flood_of_empty_files_ends_its_session_with_a_large_quota_too(spawn):
             os.mkdir(f'd{n}')
             if n % 50 == 0: os.close(os.open(f'f{n}', os.O_CREAT | os.O_WRONLY))
             for i in range(1000): os.link(f'f{n - n % 50}', f'd{n}/{i}')
-        time.sleep(30)
+        time.sleep(120)
         """,
+        timeout_ms=240_000,  # to make 300 000 names takes 5 s, or 50 on a busy machine
     )
     assert died_of_disk(result), result
 

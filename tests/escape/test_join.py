@@ -91,7 +91,7 @@ class Attack:
     """An inhabitant that attacks from now on; `report` is what it found."""
 
     def __init__(self, session, is_alone, filters):
-        self.session, self.report = session, None
+        self.session, self.report = session.patient(180), None
         code = ATTACK % {"is_alone": is_alone, "filters": filters}
         self.thread = threading.Thread(target=self.run, args=(code,))
         self.thread.start()

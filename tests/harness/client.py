@@ -208,6 +208,10 @@ class Session:
     def kill(self):
         return self.client.call("DELETE", self.path)
 
+    def patient(self, seconds):
+        """The same session, for a cell that has more to do than a client usually waits for."""
+        return Session(Client(self.client.address, self.client.key, seconds), self.spawned)
+
     def is_alive(self):
         try:
             return self.info().state != "dead"
