@@ -86,7 +86,7 @@ def test_a_busy_session_tells_what_it_told_last(spawn):
 
 
 def test_a_notebook_tells_what_its_session_declared(spawn):
-    session = spawn()
+    session = spawn(durable="off")  # a save between the two answers would be told in one
     session.exec(DEFINE["python"])
     told = session.client.call("GET", f"/v1/notebooks/{session.id}/declarations")
     assert told == declarations(session)
