@@ -368,21 +368,21 @@ class Reloader:
 
     def __init__(self, names: Dict[str, Any]) -> None:
         self._names = names
-        self._times: Dict[str, float] = {}
+        self._stamps: Dict[str, Tuple[int, int]] = {}
         self.mode = "0"
         self.watched: List[str] = []
 
     def start(self, mode: str) -> None:
         self.mode = mode
         for name, path in self._files():
-            self._times.setdefault(name, _time_of(path))
+            self._stamps.setdefault(name, _stamp_of(path))
 
     def look(self) -> None:
         for name, path in self._files():
-            now = _time_of(path)
-            before = self._times.setdefault(name, now)
+            now = _stamp_of(path)
+            before = self._stamps.setdefault(name, now)
             if now != before:
-                self._times[name] = now
+                self._stamps[name] = now
                 self._reload(name)
 
     def _files(self) -> List[Tuple[str, str]]:
@@ -437,11 +437,13 @@ class Reloader:
 _LIBRARY = os.path.dirname(os.__file__) + os.sep
 
 
-def _time_of(path: str) -> float:
+def _stamp_of(path: str) -> Tuple[int, int]:
+    """Its time and size: within a tick of the clock the time stays what it was."""
     try:
-        return os.stat(path).st_mtime
+        seen = os.stat(path)
     except OSError:
-        return 0.0
+        return 0, 0
+    return seen.st_mtime_ns, seen.st_size
 
 
 @magics_table.line_magic("autoreload")
