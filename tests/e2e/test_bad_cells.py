@@ -426,6 +426,22 @@ def test_filling_the_workspace_with_many_files(daemon, spawn):
     assert workspace_bytes(daemon, session) < 64 << 20
 
 
+def test_filling_the_workspace_with_many_files_at_full_speed(daemon, spawn):
+    """Refused, or killed where the keeper came late; in the end the quota holds either way."""
+    session = spawn("min", limits={"disk_mb": 8})
+    result = session.exec(
+        """
+        import itertools
+        for n in itertools.count():
+            with open(f'/workspace/{n}', 'wb') as f: f.write(b'x' * 4096)
+        """,
+        timeout_ms=30_000,
+    )
+    assert (result.status, result["error"]["name"]) in (("error", "OSError"),
+                                                        ("died", "DiskQuota")), result
+    host.eventually(lambda: workspace_bytes(daemon, session) < 64 << 20, what="the quota")
+
+
 def test_filling_the_inodes_of_the_workspace_ends_the_session(spawn):
     """Empty files need no room, so no write can fail; who makes far too many is killed."""
     session = spawn("min", limits={"disk_mb": 1})
