@@ -4,7 +4,7 @@ DESTDIR ?=
 PYTHON := /usr/bin/python3
 C_FILES = $(shell find src tests -name '*.[ch]')
 
-.PHONY: build try test bench install format lint clean
+.PHONY: build try check test test-all coverage bench install format lint clean
 
 build: build/build.ninja
 	@ninja -C build cella
@@ -18,9 +18,15 @@ try:
 	@$(MAKE) --no-print-directory build
 	@build/cella demo
 
-test:
+# Two minutes for the daily loop, ten for what a change may not break, and everything there is.
+check test test-all:
 	@packaging/deps.sh build data test
-	@$(PYTHON) tests/run.py
+	@$(PYTHON) tests/run.py $(patsubst test-all,all,$@)
+
+coverage:
+	@packaging/deps.sh build data test
+	@$(PYTHON) tests/run.py coverage
+	@$(PYTHON) tests/gcov.py build-test/coverage $(BASE)
 
 bench:
 	@packaging/deps.sh build data bench

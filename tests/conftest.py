@@ -1,14 +1,19 @@
 """Fixtures of the end-to-end and escape suites. Run with CELLA=path/to/cella, or build/cella.
 
 Every test that uses `daemon` runs against a daemon started by root and against one started by an
-ordinary user (when the tests run as root; else only as that user). Some marks change this:
+ordinary user (when the tests run as root; else only as that user), unless it is marked:
   one_mode           what is shown does not depend on who started the daemon
-  each_mode          in a file that is one_mode: both, unless the build is sanitized
+  each_mode          in a file that is one_mode: both
   needs_root(reason) root only: an ordinary user may not set this limit
-  semantics          what is shown is the interpreter's doing: all of it runs once, and a sample in
-                     the other mode (unless both_modes) and against a sanitized build, which has no
-                     part in it
-  brief              one mode is enough against a sanitized build
+  needs_user(reason) an ordinary user only
+  semantics          what is shown is the interpreter's doing: a sample in the other mode
+
+Which tests run also depends on the level (tests/run.py), and is the same every time:
+  check  those marked smoke, as root
+  test   against the sanitized build all but those marked slow; as an ordinary user those marked
+         privilege, where the program does something else for root, and a sample of the others; of
+         those marked sampled a sample. Against the other build those marked release
+  all    everything, in both builds; without a level, as by hand, too
 """
 
 import itertools
@@ -27,53 +32,74 @@ from harness.client import Session  # noqa: E402
 from harness.notebooks import Notebook  # noqa: E402
 
 IS_ROOT = os.geteuid() == 0
-IS_SANITIZED = bool(os.environ.get("CELLA_SANITIZED"))
+LEVEL = os.environ.get("CELLA_LEVEL", "all")
+IS_SHIPPED = os.environ.get("CELLA_KIND") == "gcc"  # this build is as the one that is installed
 SAMPLE = 8  # one in so many
+
+MARKERS = [
+    "one_mode: the same whoever started the daemon",
+    "each_mode: in both modes, though the file is one_mode",
+    "needs_root(reason): only a daemon of root can do this",
+    "needs_user(reason): only for a daemon of an ordinary user",
+    "semantics: the interpreter's doing; a sample is enough in the other mode",
+    "privilege: the program does something else for root",
+    "sampled: the same as shown elsewhere; a sample is enough but for level all",
+    "slow: level all only",
+    "release: level test runs it against the build that is shipped, too",
+    "smoke: level check",
+]
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "one_mode: the same whoever started the daemon")
-    config.addinivalue_line("markers", "each_mode: in both, though the file is one_mode")
-    config.addinivalue_line("markers", "needs_root(reason): only a daemon of root can do this")
-    config.addinivalue_line("markers", "needs_user(reason): only for a daemon of an ordinary user")
-    config.addinivalue_line("markers", "brief: one mode is enough for a sanitized build")
-    config.addinivalue_line("markers", "semantics(both_modes): a sample is enough elsewhere")
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
 
 
 def pytest_collection_modifyitems(config, items):
     kept, dropped = [], []
     for item in items:
-        (dropped if is_redundant(item) or is_left_out(item) else kept).append(item)
+        is_wanted = not is_redundant(item) and is_in_level(item)
+        (kept if is_wanted else dropped).append(item)
     items[:] = kept
     config.hook.pytest_deselected(items=dropped)
 
 
+def mode_of(item):
+    return getattr(item, "callspec", None) and item.callspec.params.get("mode")
+
+
 def is_redundant(item):
     """True for the second mode of a test that shows nothing more in it."""
-    mode = getattr(item, "callspec", None) and item.callspec.params.get("mode")
-    needs_root = item.get_closest_marker("needs_root")
-    if mode == "user" and needs_root and not IS_ROOT:
-        item.add_marker(pytest.mark.skip(reason=needs_root.args[0]))
+    mode, has = mode_of(item), item.get_closest_marker
+    if mode == "user" and has("needs_root") and not IS_ROOT:
+        item.add_marker(pytest.mark.skip(reason=has("needs_root").args[0]))
         return False
     if mode == "user" and IS_ROOT:
-        is_brief = IS_SANITIZED and item.get_closest_marker("brief")
-        is_each = not IS_SANITIZED and item.get_closest_marker("each_mode")
-        is_one = item.get_closest_marker("one_mode") and not is_each
-        return bool(needs_root or is_one or is_brief)
-    return mode == "root" and bool(item.get_closest_marker("needs_user"))
+        is_one = has("one_mode") and not has("each_mode")
+        return bool(has("needs_root") or is_one or has("semantics") and not is_sample(item))
+    return mode == "root" and bool(has("needs_user"))
 
 
-def is_left_out(item):
-    """True for a test of semantics that is not in the sample. The choice is the same every time,
-    and another one in each mode."""
-    mode = getattr(item, "callspec", None) and item.callspec.params.get("mode")
-    mark = item.get_closest_marker("semantics")
-    if not mark:
+def is_in_level(item):
+    has, folder = item.get_closest_marker, item.path.parent.name
+    if folder not in ("e2e", "escape"):
+        return True
+    is_second_mode = mode_of(item) == "user" and IS_ROOT and not has("needs_user")
+    if LEVEL == "check":
+        return bool(has("smoke")) and not is_second_mode
+    if LEVEL != "test":
+        return True
+    if has("slow"):
         return False
-    is_second_mode = mode == "user" and IS_ROOT and not mark.kwargs.get("both_modes")
-    if not IS_SANITIZED and not is_second_mode:
-        return False
-    return zlib.crc32(item.nodeid.encode()) % SAMPLE != 0
+    if folder == "e2e" and IS_SHIPPED:
+        return bool(has("release")) and not is_second_mode
+    needs_all = not has("sampled") and (has("privilege") or not is_second_mode)
+    return bool(needs_all or is_sample(item))
+
+
+def is_sample(item):
+    """True for one in eight; another one in each mode."""
+    return zlib.crc32(item.nodeid.encode()) % SAMPLE == 0
 
 
 @pytest.fixture(scope="session")

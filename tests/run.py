@@ -1,299 +1,229 @@
 #!/usr/bin/python3
-"""Builds Cella in three ways and runs every test. The last line is "N passed, N failed"."""
+"""Builds Cella and runs its tests, several at a time. The last line is "N passed, N failed".
 
+    run.py check            for the daily loop: one build, two minutes
+    run.py test             what a change may not break: ten minutes on two cores
+    run.py all              both builds of everything, every Python and Node.js, soaks, fuzzing
+    run.py coverage         the tests of `test` in a build that counts which lines they run
+    run.py LEVEL GROUP...   only these groups of a level, and the builds that they need
+    run.py seconds          what the last run of a level took becomes tests/seconds.json
+
+A group is one or more jobs: the files of a large one are dealt into parts of about the same time,
+as tests/seconds.json has it. A free lane takes the longest job that can begin, so that those that
+end last are short.
+"""
+
+import functools
+import json
 import os
-import re
 import shutil
 import signal
-import subprocess
 import sys
-import tempfile
 import threading
 import time
-import xml.etree.ElementTree as ElementTree
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
+from typing import Callable
 
-TOP = Path(__file__).resolve().parent.parent
-BUILDS = TOP / "build-test"
-LOGS = BUILDS / "logs"
-SHOWN_LINES = 60  # of the output of a failure
-FUZZ_SECONDS = 6  # each target
-GRACE_SECONDS = 20
+import groups
+from groups import LOGS, TOP, Result
 
-# Seconds. They are for what hangs, and several times what it takes on two slow cores.
-BUILD_WITHIN, LINT_WITHIN, UNIT_WITHIN, FUZZ_WITHIN = 1800, 600, 300, 300
-DRIVER_WITHIN, E2E_WITHIN, ESCAPE_WITHIN, BENCH_WITHIN = 1800, 3600, 1800, 900
-
-running = set()  # the children of run()
-is_stopping = threading.Event()
-
-SANITIZERS = ["-Db_sanitize=address,undefined", "-Db_lundef=false"]
-BUILD_KINDS = {
-    "gcc": ("gcc", [], ["all", "unit"]),
-    "asan": ("clang", SANITIZERS, ["all", "unit"]),
-    "fuzz": ("clang", [*SANITIZERS, "-Dfuzz=true"], ["fuzz"]),
-}
+PART_SECONDS = 45     # of a job; each has daemons of its own to start
+SECONDS = TOP / "tests/seconds.json"
+MEASURED = LOGS / "seconds.json"
 
 
 @dataclass
-class Result:
-    """What one group of tests came to."""
-    passed: int = 0
-    skipped: int = 0
-    failures: list = field(default_factory=list)  # (name, text)
-
-    def fail(self, name, text):
-        self.failures.append((name, text))
-
-    def add(self, other):
-        self.passed += other.passed
-        self.skipped += other.skipped
-        self.failures += other.failures
+class Group:
+    """Tests that are reported together."""
+    name: str
+    needs: tuple      # the builds that must be there
+    work: Callable    # work(job's name, files) -> Result
+    files: list       # what may be dealt to several jobs; empty: one job
+    lock: str = ""    # no two jobs with the same one run side by side
 
 
-def run(command, log, timeout, env=None):
-    """Runs a command, its output in a log. Returns its exit status, None if it took too long: then
-    it is asked to end, so that it can end what it started, and killed with its process group."""
-    with open(log, "wb") as out:
-        try:
-            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-                                     cwd=TOP, env={**os.environ, **(env or {})},
-                                     start_new_session=True)
-        except OSError as error:
-            out.write(f"{error}\n".encode())
-            return 127
-        running.add(child)
-        try:
-            return child.wait(timeout)
-        except subprocess.TimeoutExpired:
-            return None
-        finally:
-            end(child)
-            running.discard(child)
+@dataclass
+class Job:
+    name: str
+    group: Group
+    files: list
+    seconds: float    # that it is likely to take
 
 
-def end(child):
-    """Asks it to end, if it has not, and kills it and its process group."""
-    try:
-        if child.poll() is None:
-            child.send_signal(signal.SIGINT)
-            child.wait(GRACE_SECONDS)
-    except subprocess.TimeoutExpired:
-        pass
-    finally:
-        try:
-            os.killpg(child.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        child.wait()
-
-
-def verdict(status, timeout):
-    return f"took longer than {timeout} s" if status is None else f"ended with status {status}"
-
-
-def tail(path):
-    text = path.read_text(errors="replace") if path.exists() else ""
-    return "\n".join(text.splitlines()[-SHOWN_LINES:])
-
-
-def build(kind):
-    compiler, options, targets = BUILD_KINDS[kind]
-    folder = BUILDS / kind
-    result = Result()
-    log = LOGS / f"build-{kind}.log"
-    steps = [["ninja", "-C", str(folder), *targets]]
-    if not (folder / "build.ninja").exists():
-        steps.insert(0, ["meson", "setup", str(folder), str(TOP), "-Dwerror=true", *options])
-    for step in steps:
-        status = run(step, log, BUILD_WITHIN, {"CC": compiler})
-        if status != 0:
-            result.fail(f"build {kind}", f"{verdict(status, BUILD_WITHIN)}\n{tail(log)}")
-            return result
-    result.passed = 1
-    return result
+def builds(kind, *targets):
+    name = f"build {kind}"
+    return Group(name, (), lambda job, _: groups.build(job, kind, targets), [])
 
 
 def lint():
-    log = LOGS / "lint.log"
-    status = run([sys.executable, "tests/lint.py"], log, LINT_WITHIN)
-    result = Result()
-    for block in re.split(r"^(?=ok |not ok )", log.read_text(), flags=re.M):
-        if block.startswith("ok "):
-            result.passed += 1
-        elif block.startswith("not ok "):
-            result.fail("lint " + block.splitlines()[0].split(" - ")[-1], block)
-    if status not in (0, 1):
-        result.fail("lint", f"{verdict(status, LINT_WITHIN)}\n{tail(log)}")
-    return result
-
-
-def read_junit(path):
-    result = Result()
-    for case in ElementTree.parse(path).iter("testcase"):
-        bad = [e for e in case if e.tag in ("failure", "error")]
-        if bad:
-            name = ".".join(filter(None, [case.get("classname"), case.get("name")]))
-            result.fail(name, "\n".join((e.text or e.get("message") or "") for e in bad))
-        elif case.find("skipped") is not None:
-            result.skipped += 1
-        else:
-            result.passed += 1
-    return result
-
-
-def sanitizer_env(folder):
-    """Reports go to files in a place that every user may write to: some processes under test have
-    given up their user, and their stderr belongs to the test."""
-    return {
-        "ASAN_OPTIONS": f"log_path={folder}/report:detect_leaks=1:detect_stack_use_after_return=0",
-        "UBSAN_OPTIONS": f"log_path={folder}/report:print_stacktrace=1",
-        "LSAN_OPTIONS": "print_suppressions=0",
-        "CELLA_SANITIZED": "1",
-    }
-
-
-class Reports:
-    """The folder for what the sanitizers find during one group."""
-
-    def __enter__(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="cella-sanitizer-"))
-        self.folder.chmod(0o1777)
-        return self
-
-    def __exit__(self, *_):
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def collect(self, result, group):
-        for report in sorted(self.folder.iterdir()):
-            shutil.copy(report, LOGS / f"{group}-{report.name}.log")
-            result.fail(f"{group} sanitizer report", tail(report))
-
-
-def programs(kind, folder):
-    """Those whose source still exists."""
-    return [BUILDS / kind / folder / source.stem for source in sorted((TOP / folder).glob("*_*.c"))]
+    return Group("lint", (), lambda job, _: groups.lint(job), [])
 
 
 def unit(kind):
-    result = Result()
-    for program in programs(kind, "tests/unit"):
-        log = LOGS / f"unit-{kind}-{program.name}.log"
-        with tempfile.TemporaryDirectory() as reports:
-            env = {"CMOCKA_MESSAGE_OUTPUT": "XML", "CMOCKA_XML_FILE": f"{reports}/%g.xml"}
-            status = run([str(program)], log, UNIT_WITHIN, env)
-            found = Result()
-            for report in sorted(Path(reports).iterdir()):
-                found.add(read_junit(report))
-        if status != 0 and not found.failures:
-            found.fail(f"{program.name} ({kind})", f"{verdict(status, UNIT_WITHIN)}\n{tail(log)}")
-        result.add(found)
-    return result
+    return Group(f"unit {kind}", (kind,), lambda job, files: groups.unit(job, kind, files),
+                 groups.unit_files())
 
 
-def leftovers(binary):
-    """The pids of what still runs of a program."""
-    found = []
-    for exe in Path("/proc").glob("[0-9]*/exe"):
+def pytests(level, folder, kind=None, lock=""):
+    name = " ".join([*folder.split("_"), *filter(None, [kind])])
+    return Group(name, (kind,) if kind else (),
+                 lambda job, files: groups.pytest(job, level, folder, kind, files),
+                 groups.pytest_files(folder), lock)
+
+
+def fuzz(seconds):
+    return Group("fuzz", ("asan",), lambda job, files: groups.fuzz(job, seconds, files),
+                 groups.fuzz_files())
+
+
+def drivers(level):
+    return [pytests(level, "driver"), pytests(level, "driver_node"),
+            pytests(level, "driver_bash", "gcc")]
+
+
+# Escapes fill disks and look how full the file system is: no two of their jobs at once.
+LEVELS = {
+    "check": lambda: [
+        builds("gcc", "all", "unit"), lint(), unit("gcc"), *drivers("check"),
+        pytests("check", "e2e", "gcc"),
+    ],
+    "test": lambda: [
+        builds("asan", "all", "unit", "fuzz"), builds("gcc", "all"), lint(), unit("asan"),
+        *drivers("test"), pytests("test", "e2e", "asan"), pytests("test", "e2e", "gcc"),
+        pytests("test", "escape", "gcc", "disk"), fuzz(3), pytests("test", "bench", "gcc"),
+    ],
+    "all": lambda: [
+        builds("asan", "all", "unit", "fuzz"), builds("gcc", "all", "unit"), lint(),
+        builds("ubsan", "all", "unit"), unit("ubsan"), unit("asan"), unit("gcc"), *drivers("all"),
+        pytests("all", "e2e", "asan"), pytests("all", "e2e", "gcc"),
+        pytests("all", "escape", "asan", "disk"), pytests("all", "escape", "gcc", "disk"),
+        fuzz(60), pytests("all", "bench", "gcc"),
+    ],
+    # What `test` runs of C, counted (tests/gcov.py).
+    "coverage": lambda: [
+        builds("coverage", "all", "unit"), unit("coverage"),
+        pytests("test", "driver_bash", "coverage"), pytests("test", "e2e", "coverage"),
+        pytests("test", "escape", "coverage", "disk"),
+    ],
+}
+
+
+# --- jobs -----------------------------------------------------------------------------------------
+
+
+@functools.cache
+def known_seconds():
+    """{"LEVEL GROUP": {file: seconds}}"""
+    return json.loads(SECONDS.read_text()) if SECONDS.exists() else {}
+
+
+def deal(level, group):
+    """The group's jobs: the longest files first, each to the part that has least so far."""
+    known = known_seconds().get(f"{level} {group.name}", {})
+    usual = sum(known.values()) / len(known) if known else 1
+    seconds = {file: known.get(file, usual) for file in group.files or [group.name]}
+    count = max(1, round(sum(seconds.values()) / PART_SECONDS)) if group.files else 1
+    parts = [Job(group.name, group, [], 0) for _ in range(count)]
+    for file in sorted(seconds, key=seconds.get, reverse=True):
+        part = min(parts, key=lambda job: job.seconds)
+        part.files.append(file)
+        part.seconds += seconds[file]
+    for number, part in enumerate(parts, 1):
+        part.files.sort()
+        part.name = f"{group.name} {number}" if count > 1 else group.name
+    return parts
+
+
+class Run:
+    """The chosen groups, and what they came to."""
+
+    def __init__(self, level, chosen):
+        self.level, self.groups = level, chosen
+        self.waiting = [job for group in chosen for job in deal(level, group)]
+        self.left = {group.name: 0 for group in chosen}
+        for job in self.waiting:
+            self.left[job.group.name] += 1
+        self.results = {group.name: Result() for group in chosen}
+        self.took = {group.name: 0.0 for group in chosen}
+        self.built, self.failed, self.locks = set(), set(), set()
+        self.changed = threading.Condition()
+        self.is_stopping = False
+
+    def is_ready(self, job):
+        return (job.group.lock not in self.locks
+                and all(kind in self.built or kind in self.failed for kind in job.group.needs))
+
+    def next_job(self):
+        """Waits for a job that can begin; None: there is none left. Builds come first: others
+        wait for them."""
+        with self.changed:
+            while not self.is_stopping and self.waiting:
+                ready = [job for job in self.waiting if self.is_ready(job)]
+                if ready:
+                    job = max(ready, key=lambda j: (j.name.startswith("build"), j.seconds))
+                    self.waiting.remove(job)
+                    self.locks |= {job.group.lock} - {""}
+                    return job
+                self.changed.wait()
+        return None
+
+    def lane(self):
+        while job := self.next_job():
+            began = time.monotonic()
+            lost = [kind for kind in job.group.needs if kind in self.failed]
+            if lost:
+                result = Result()
+                result.fail(job.name, f"not run: the build \"{lost[0]}\" failed")
+            else:
+                result = job.group.work(job.name, job.files)
+            self.end_job(job, result, time.monotonic() - began)
+
+    def end_job(self, job, result, took):
+        name = job.group.name
+        with self.changed:
+            if name.startswith("build "):
+                kind = name.removeprefix("build ")
+                (self.failed if result.failures else self.built).add(kind)
+            if not job.group.files:
+                result.seconds = {name: took}
+            self.results[name].add(result)
+            self.took[name] += took
+            self.left[name] -= 1
+            self.locks -= {job.group.lock}
+            if self.left[name] == 0 and not self.is_stopping:
+                report_group(name, self.results[name], self.took[name])
+            self.changed.notify_all()
+
+    def go(self, lanes):
+        threads = [threading.Thread(target=self.lane) for _ in range(lanes)]
+        for thread in threads:
+            thread.start()
         try:
-            if os.readlink(exe) == str(binary):
-                found.append(int(exe.parent.name))
-        except OSError:
-            pass  # it ended, or is not ours
-    return found
+            for thread in threads:
+                thread.join()
+        except KeyboardInterrupt:
+            with self.changed:
+                self.is_stopping = True
+                self.changed.notify_all()
+            for child in list(groups.running):
+                groups.end(child)
+            raise
+
+    def total(self):
+        total = Result()
+        for result in self.results.values():
+            total.add(result)
+        return total
+
+    def keep_seconds(self):
+        """Of all its jobs' files, for `run.py seconds`."""
+        table = {f"{self.level} {name}": {file: round(took, 1) for file, took
+                                          in sorted(result.seconds.items())}
+                 for name, result in self.results.items()}
+        MEASURED.write_text(json.dumps(table))
 
 
-def end_leftovers(result, group, binary):
-    """After a group nothing of it may run; what does is a failure, and is ended."""
-    pids = leftovers(binary)
-    for pid in pids:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-    if pids:
-        result.fail(f"{group} leaves nothing running", f"{len(pids)} processes of {binary}")
-
-
-def pytest(group, folder, timeout, kind=None):
-    """Runs the tests of a folder, against the program of a build if there is one."""
-    log, report = LOGS / f"{group}.log", LOGS / f"{group}.xml"
-    report.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs",
-               "--durations=15", f"--junitxml={report}", str(TOP / "tests" / folder)]
-    with Reports() as reports:
-        env = {"PYTHONDONTWRITEBYTECODE": "1"}
-        if kind is not None:
-            env["CELLA"] = str(BUILDS / kind / "cella")
-        if kind == "asan":
-            env.update(sanitizer_env(reports.folder))
-        status = run(command, log, timeout, env)
-        result = read_junit(report) if report.exists() else Result()
-        if status is None or (status != 0 and not result.failures):
-            result.fail(group, f"{verdict(status, timeout)}\n{tail(log)}")
-        reports.collect(result, group)
-        if kind is not None:
-            end_leftovers(result, group, BUILDS / kind / "cella")
-    return result
-
-
-def fuzz_one(program):
-    result = Result()
-    log = LOGS / f"{program.name}.log"
-    seeds = TOP / "tests/fuzz/corpus" / program.name.removeprefix("fuzz_")
-    with tempfile.TemporaryDirectory() as found:
-        command = [str(program), f"-max_total_time={FUZZ_SECONDS}", "-timeout=25",
-                   f"-seed={os.environ.get('CELLA_SEED', '1')}", "-rss_limit_mb=1024",
-                   f"-artifact_prefix={LOGS}/", found]
-        status = run(command + ([str(seeds)] if seeds.is_dir() else []), log, FUZZ_WITHIN)
-    if status == 0:
-        result.passed = 1
-    else:
-        result.fail(program.name, f"{verdict(status, FUZZ_WITHIN)}\n{tail(log)}")
-    return result
-
-
-def fuzz():
-    """One target after the other: another lane has the other core."""
-    result = Result()
-    for program in programs("fuzz", "tests/fuzz"):
-        result.add(fuzz_one(program))
-    return result
-
-
-# name, what it needs to have been built, what to do
-GROUPS = [
-    ("lint", None, lint),
-    ("build gcc", None, lambda: build("gcc")),
-    ("build asan", None, lambda: build("asan")),
-    ("build fuzz", None, lambda: build("fuzz")),
-    ("unit gcc", "gcc", lambda: unit("gcc")),
-    ("unit asan", "asan", lambda: unit("asan")),
-    ("driver", None, lambda: pytest("driver", "driver", DRIVER_WITHIN)),
-    ("driver node", None, lambda: pytest("driver-node", "driver_node", DRIVER_WITHIN)),
-    ("driver bash", "gcc", lambda: pytest("driver-bash", "driver_bash", DRIVER_WITHIN, "gcc")),
-    ("e2e gcc", "gcc", lambda: pytest("e2e-gcc", "e2e", E2E_WITHIN, "gcc")),
-    ("e2e asan", "asan", lambda: pytest("e2e-asan", "e2e", E2E_WITHIN, "asan")),
-    ("escape gcc", "gcc", lambda: pytest("escape-gcc", "escape", ESCAPE_WITHIN, "gcc")),
-    ("escape asan", "asan", lambda: pytest("escape-asan", "escape", ESCAPE_WITHIN, "asan")),
-    ("fuzz", "fuzz", fuzz),
-    ("bench", "gcc", lambda: pytest("bench", "bench", BENCH_WITHIN, "gcc")),
-]
-
-# What may run side by side: most tests wait more than they work, and share nothing. One lane has
-# the daemons of each build, so that each can tell what is left of its own. What measures is alone.
-STAGES = [
-    [["lint"], ["build gcc", "build asan", "build fuzz"]],
-    [["unit gcc", "driver bash", "driver node"], ["unit asan", "driver"]],
-    # Daemons, their forks and their clients fill two cores by themselves.
-    [["e2e gcc"]],
-    [["e2e asan"]],
-    # Not both at once: they fill disks, and look how full the file system is.
-    [["escape gcc", "escape asan"], ["fuzz"]],
-    [["bench"]],
-]
+# --- the report -----------------------------------------------------------------------------------
 
 
 def report_group(name, result, seconds):
@@ -303,7 +233,7 @@ def report_group(name, result, seconds):
         counts += f", {result.skipped} skipped"
     if result.failures:
         counts += f", {len(result.failures)} failed"
-    print(f"{state:7}{name:13}{counts}  ({seconds:.1f} s)", flush=True)
+    print(f"{state:7}{name:16}{counts}  ({seconds:.0f} s)", flush=True)
 
 
 def reason(text):
@@ -313,68 +243,61 @@ def reason(text):
     return told[0][:120]
 
 
-class Run:
-    """The chosen groups, and what they came to."""
-
-    def __init__(self, chosen):
-        self.chosen, self.total, self.built = chosen, Result(), set()
-        self.lock = threading.Lock()
-
-    def lane(self, names):
-        for name, needs, work in [g for n in names for g in GROUPS if g[0] == n]:
-            is_chosen = not self.chosen or name in self.chosen or name.startswith("build ")
-            if is_chosen and not is_stopping.is_set():
-                self.group(name, needs, work)
-
-    def group(self, name, needs, work):
-        started = time.monotonic()
-        if needs is not None and needs not in self.built:
-            result = Result()
-            result.fail(name, f"not run: the build \"{needs}\" failed")
-        else:
-            result = work()
-        with self.lock:
-            if name.startswith("build ") and not result.failures:
-                self.built.add(name.removeprefix("build "))
-            report_group(name, result, time.monotonic() - started)
-            self.total.add(result)
-
-    def stage(self, lanes):
-        with ThreadPoolExecutor(len(lanes)) as pool:
-            try:
-                for done in [pool.submit(self.lane, names) for names in lanes]:
-                    done.result()
-            except KeyboardInterrupt:
-                is_stopping.set()
-                for child in list(running):
-                    end(child)
-                raise
+def report(total, seconds):
+    for name, text in total.failures:
+        print(f"not ok {name}: {reason(text)}")
+    for name, text in total.failures:
+        print(f"\n---- {name}\n{text.rstrip()}")
+    if total.failures:
+        print(f"\nlogs: {LOGS}")
+    print(f"{seconds / 60:.1f} minutes")
+    print(f"{total.passed} passed, {len(total.failures)} failed", flush=True)
 
 
-def main(chosen):
-    names = [name for name, _, _ in GROUPS]
-    if set(chosen) - set(names):
-        print(f"no such group: {', '.join(set(chosen) - set(names))}; there are: "
-              + ", ".join(names), file=sys.stderr)
+def save_seconds():
+    table = {**known_seconds(), **json.loads(MEASURED.read_text())}
+    rows = [f'  "{name}": {json.dumps(table[name])}' for name in sorted(table)]
+    SECONDS.write_text("{\n" + ",\n".join(rows) + "\n}\n")
+    return 0
+
+
+def choose(level, names):
+    """The groups of a level with these names, and the builds that they need; None, with a word,
+    if there is no such group."""
+    found = LEVELS[level]()
+    missing = set(names) - {group.name for group in found}
+    if missing:
+        print(f"no such group: {', '.join(sorted(missing))}; {level} has: "
+              + ", ".join(group.name for group in found), file=sys.stderr)
+        return None
+    if not names:
+        return found
+    chosen = [group for group in found if group.name in names]
+    needed = {f"build {kind}" for group in chosen for kind in group.needs}
+    return [group for group in found if group.name in needed and group not in chosen] + chosen
+
+
+def main(args):
+    if args == ["seconds"]:
+        return save_seconds()
+    if not args or args[0] not in LEVELS:
+        print(__doc__, file=sys.stderr)
         return 2
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that run() cleans up
+    chosen = choose(args[0], args[1:])
+    if chosen is None:
+        return 2
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that children are ended
     # A shell's background and nohup leave these ignored, which the interpreters would inherit.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
     shutil.rmtree(LOGS, ignore_errors=True)
     LOGS.mkdir(parents=True)
-    whole = Run(chosen)
-    for lanes in STAGES:
-        whole.stage(lanes)
-    for name, text in whole.total.failures:
-        print(f"not ok {name}: {reason(text)}")
-    for name, text in whole.total.failures:
-        print(f"\n---- {name}\n{text.rstrip()}")
-    if whole.total.failures:
-        print(f"\nlogs: {LOGS}")
-    print(f"{whole.total.passed} passed, {len(whole.total.failures)} failed", flush=True)
-    return 1 if whole.total.failures else 0
+    whole, began = Run(args[0], chosen), time.monotonic()
+    whole.go(int(os.environ.get("CELLA_TEST_LANES") or os.cpu_count() or 2))
+    whole.keep_seconds()
+    report(whole.total(), time.monotonic() - began)
+    return 1 if whole.total().failures else 0
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""Every test runs against several interpreters: the one that runs pytest, and the oldest and newest
-of pyenv's that we support. CELLA_TEST_PYTHONS=all takes all of pyenv's; it may also be a list of
-paths, separated by colons."""
+"""Every test runs against the interpreter that runs pytest, and a sample of them against the oldest
+and the newest of pyenv's that we support. Level check (tests/run.py) has only the first; level all
+runs every test against all of pyenv's, as does CELLA_TEST_PYTHONS=all. That may also be a list of
+paths, separated by colons, for every test."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import zlib
 from typing import Iterator, List
 
 import pytest
@@ -26,15 +28,35 @@ LIBRARY = (
 )  # fmt: skip
 
 
+LEVEL = os.environ.get("CELLA_LEVEL", "test")
+NAMED = os.environ.get("CELLA_TEST_PYTHONS", "all" if LEVEL == "all" else "")
+SAMPLE = 8  # one in so many
+
+
 def _pythons() -> List[str]:
-    named = os.environ.get("CELLA_TEST_PYTHONS", "")
-    if named not in ("", "all"):
-        return named.split(":")
+    if NAMED not in ("", "all"):
+        return NAMED.split(":")
+    if LEVEL == "check":
+        return [sys.executable]
     versions = os.path.expanduser("~/.pyenv/versions")
     found: List[str] = []
     for minor in range(9, 15):
         found += sorted(glob.glob(f"{versions}/3.{minor}.*/bin/python3"))[-1:]
-    return [sys.executable, *(found if named or len(found) < 3 else (found[0], found[-1]))]
+    return [sys.executable, *(found if NAMED or len(found) < 3 else (found[0], found[-1]))]
+
+
+def _is_wanted(item: pytest.Item) -> bool:
+    """False for a test of another interpreter that is not in the sample. The choice is the same
+    every time."""
+    python = getattr(item, "callspec", None) and item.callspec.params.get("python")
+    is_first = python in (None, sys.executable)
+    return bool(NAMED or is_first or zlib.crc32(item.nodeid.encode()) % SAMPLE == 0)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: List[pytest.Item]) -> None:
+    dropped = [item for item in items if not _is_wanted(item)]
+    items[:] = [item for item in items if _is_wanted(item)]
+    config.hook.pytest_deselected(items=dropped)
 
 
 def _label(python: str) -> str:

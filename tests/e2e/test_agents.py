@@ -59,21 +59,25 @@ def refusal(create, **members):
     return refused.value.status, refused.value.message
 
 
+@pytest.mark.smoke
 def test_without_a_name_it_is_the_default_agent(create):
     assert "agent" not in create()
     assert create(agent="default")["agent"] == "default"
 
 
+@pytest.mark.smoke
 def test_an_agent_that_is_enabled(create):
     answer = create(agent="ana", binding="unheard-of")
     assert (answer["agent"], answer["binding"]) == ("ana", "unheard-of")
 
 
+@pytest.mark.smoke
 def test_an_agent_that_is_not_enabled(create):
     status, message = refusal(create, agent="bob")
     assert (status, message) == (403, 'no interpreters for the agent "bob"')
 
 
+@pytest.mark.smoke
 def test_an_agent_that_does_not_exist(create):
     assert refusal(create, agent="nobody") == (403, 'there is no agent "nobody"')
 

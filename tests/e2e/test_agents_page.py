@@ -32,6 +32,7 @@ def learn(known, answer):
     known["$STATE"] = answer.get("state") or known["$STATE"]
 
 
+@pytest.mark.smoke
 @pytest.mark.one_mode
 @pytest.mark.parametrize(("page", "n_calls"), [("AGENTS.md", 17), ("ONESHOT.md", 8)])
 def test_the_examples(launch, page, n_calls):

@@ -11,6 +11,8 @@ import pytest
 from harness.client import Client
 from harness.daemon import StartFailed
 
+pytestmark = pytest.mark.privilege
+
 BODY = {"profile": "min"}
 
 
@@ -47,22 +49,26 @@ def test_tcp_needs_the_key(daemon, anonymous, value):
     assert daemon.key() not in reply.body.decode()
 
 
+@pytest.mark.smoke
 def test_nothing_happens_without_the_key(client, anonymous):
     before = len(client.sessions())
     assert anonymous.request("POST", "/v1/sessions", BODY).status == 401
     assert len(client.sessions()) == before
 
 
+@pytest.mark.smoke
 def test_the_key_is_not_taken_from_the_query(daemon, anonymous):
     assert anonymous.request("GET", f"/v1/sessions?key={daemon.key()}").status == 401
 
 
+@pytest.mark.smoke
 def test_two_keys_are_refused(daemon, client):
     with client.connect() as sock:
         sock.sendall(client.head("GET", "/v1/sessions", Authorization="Bearer x") + b"\r\n")
         assert sock.recv(100).split()[1] in (b"400", b"401")
 
 
+@pytest.mark.smoke
 def test_the_scheme_is_case_insensitive(daemon, anonymous):
     headers = {"Authorization": f"bearer {daemon.key()}"}
     assert anonymous.request("GET", "/v1/sessions", headers=headers).status == 200

@@ -7,6 +7,8 @@ import pytest
 from harness import host
 from harness.client import ApiError
 
+pytestmark = [pytest.mark.privilege, pytest.mark.release]
+
 FRAMES = """
 import json, os, socket, stat, struct
 def frame(value):
@@ -59,15 +61,18 @@ def assert_next_cell(session):
 # Descriptors.
 
 
+@pytest.mark.smoke
 def test_a_cell_that_closes_every_descriptor(session):
     result = session.exec("import os; os.closerange(0, 100_000)")
     assert_over(session, result)
 
 
+@pytest.mark.smoke
 def test_a_cell_that_closes_every_descriptor_but_the_standard_ones(session):
     assert_over(session, session.exec("import os; os.closerange(3, 100_000)"))
 
 
+@pytest.mark.smoke
 def test_a_cell_that_writes_garbage_to_every_descriptor(session):
     result = session.exec(
         """
@@ -83,6 +88,7 @@ def test_a_cell_that_writes_garbage_to_every_descriptor(session):
     assert "channel" in result["error"]["message"]
 
 
+@pytest.mark.smoke
 def test_a_cell_that_shuts_down_every_socket(session):
     result = session.exec(
         FRAMES + "for fd in sockets(): socket.socket(fileno=os.dup(fd)).shutdown(socket.SHUT_RDWR)"

@@ -104,11 +104,13 @@ def test_json_that_is_no_object_is_400(client, session, body):
     assert_clear(client.request("POST", session.path + "/exec", body), 400, "object")
 
 
+@pytest.mark.smoke
 def test_a_syntax_error_in_json_is_located(client, session):
     reply = client.request("POST", session.path + "/exec", b'{\n  "code": oops\n}')
     assert_clear(reply, 400, "line 2")
 
 
+@pytest.mark.smoke
 def test_a_member_given_twice_is_400(client, session):
     reply = client.request("POST", session.path + "/exec", b'{"code": "1", "code": "2"}')
     assert_clear(reply, 400, "code")
@@ -123,11 +125,13 @@ def test_invalid_utf8_is_400(client, session, raw):
     assert_clear(client.request("POST", session.path + "/exec", body), 400)
 
 
+@pytest.mark.smoke
 def test_a_nul_in_the_code_is_400(client, session):
     for body in (b'{"code": "a\\u0000b"}', b'{"code": "a\x00b"}'):
         assert_clear(client.request("POST", session.path + "/exec", body), 400)
 
 
+@pytest.mark.smoke
 def test_a_nul_in_a_name_is_400(client, session):
     reply = client.request("POST", session.path + "/exec", b'{"code\\u0000x": "1"}')
     assert_clear(reply, 400)

@@ -8,11 +8,22 @@ import pytest
 from harness import surfaces
 
 TABLES = {"python": cases_python.CASES, "node": cases_node.CASES, "bash": cases_bash.CASES}
+SMOKE = 6  # one in so many
+
+
+def marks(surface, number):
+    """Other surfaces show what REST does, in their own words."""
+    if surface != "rest":
+        return [pytest.mark.sampled]
+    return [pytest.mark.smoke] if number % SMOKE == 0 else []
+
+
 PARAMETERS = [
-    pytest.param(surface, runtime, case, id=f"{runtime}-{surface}-{case.name}")
+    pytest.param(surface, runtime, case, id=f"{runtime}-{surface}-{case.name}",
+                 marks=marks(surface, number))
     for runtime, cases in TABLES.items()
     for surface in surfaces.SURFACES
-    for case in cases
+    for number, case in enumerate(cases)
 ]
 
 

@@ -10,6 +10,8 @@ import pytest
 from harness import host
 from harness.notebooks import Notebook
 
+pytestmark = pytest.mark.privilege
+
 CONFIG = "default_profile: min\nnotebook: {cells_json: true}\n"
 WITHIN = 30  # seconds; a file that took long to write is not written again at once
 CELL = {"id", "code", "state", "execution_count", "created_at", "executed_at", "execution_time",

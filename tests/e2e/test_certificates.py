@@ -4,7 +4,7 @@ import pytest
 
 from harness import host
 
-pytestmark = pytest.mark.brief
+pytestmark = pytest.mark.privilege
 
 EATS_MEMORY = {
     "python": "x = b'x' * 10**9",
@@ -49,6 +49,7 @@ def dies(session, code, name, *words, **members):
     return result
 
 
+@pytest.mark.smoke
 @pytest.mark.needs_root("an ordinary user may not limit memory")
 def test_out_of_memory(spawn_runtime, runtime):
     session = mortal(spawn_runtime, runtime, limits={"memory_mb": 96, "checkpoint_mb": 0})
@@ -92,6 +93,7 @@ def test_a_session_that_its_caller_ends(spawn_runtime, runtime):
         assert reply.json["error"]["name"] == "Killed", reply
 
 
+@pytest.mark.smoke
 def test_a_denied_call_is_named(spawn_runtime):
     result = mortal(spawn_runtime, "python").exec(
         "import ctypes; ctypes.CDLL(None, use_errno=True).unshare(0x10000000)")

@@ -13,8 +13,6 @@ import pytest
 from harness import host
 from harness.shell import Shell
 
-pytestmark = pytest.mark.brief
-
 
 @pytest.fixture
 def shell(daemon):
@@ -24,12 +22,14 @@ def shell(daemon):
 # exec
 
 
+@pytest.mark.smoke
 def test_exec_prints_output_and_the_value(shell):
     done = shell("exec", "print('hello'); 6 * 7", check=0)
     assert done.stdout == "hello\n42\n"
     assert done.stderr == ""
 
 
+@pytest.mark.smoke
 def test_exec_runs_a_file(shell, launcher):
     path = launcher.directory / "code.py"
     path.write_text("print('from a file')\n")
@@ -38,11 +38,13 @@ def test_exec_runs_a_file(shell, launcher):
     assert shell("exec", str(path), check=0).stdout == "from a file\n"
 
 
+@pytest.mark.smoke
 def test_exec_runs_standard_input(shell):
     assert shell("exec", stdin="print('from stdin')\n", check=0).stdout == "from stdin\n"
     assert shell("exec", "-", stdin="1 + 1", check=0).stdout == "2\n"
 
 
+@pytest.mark.smoke
 def test_exec_separates_the_streams(shell):
     done = shell("exec", "import sys; print('o'); print('e', file=sys.stderr)", check=0)
     assert (done.stdout, done.stderr) == ("o\n", "e\n")

@@ -15,8 +15,6 @@ from harness.converting import PNG, Converter, Page, rich_notebook
 
 v4 = nbformat.v4
 
-pytestmark = pytest.mark.brief
-
 
 @pytest.fixture
 def convert(cella, tmp_path):
@@ -40,6 +38,7 @@ def joined(notebook):
 # ---- ipynb ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.smoke
 def test_a_round_trip_keeps_everything(convert):
     before = rich_notebook()
     after = convert.notebook(before)
@@ -47,6 +46,7 @@ def test_a_round_trip_keeps_everything(convert):
     assert convert.notebook(after) == after
 
 
+@pytest.mark.smoke
 def test_the_same_input_gives_the_same_bytes(convert):
     notebook = rich_notebook()
     for cell in notebook["cells"]:
@@ -55,6 +55,7 @@ def test_the_same_input_gives_the_same_bytes(convert):
     assert convert(notebook, "ipynb") == convert(notebook, "ipynb")
 
 
+@pytest.mark.smoke
 def test_lines_of_source_keep_their_ends(convert):
     notebook = v4.new_notebook(cells=[v4.new_code_cell("a = 1\nb = 2\n\nc"),
                                       v4.new_code_cell("ends\n"), v4.new_code_cell("")])
@@ -62,6 +63,7 @@ def test_lines_of_source_keep_their_ends(convert):
     assert sources == [["a = 1\n", "b = 2\n", "\n", "c"], ["ends\n"], []]
 
 
+@pytest.mark.smoke
 def test_it_is_laid_out_as_jupyter_does(convert):
     text = convert(rich_notebook(), "ipynb")
     assert text.startswith('{\n "cells": [\n  {\n   "cell_type": "markdown",\n')

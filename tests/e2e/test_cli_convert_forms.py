@@ -11,8 +11,6 @@ from harness.converting import NASTY, PNG, SVG, TABLE, Converter, Page, cells_js
 
 v4 = nbformat.v4
 
-pytestmark = pytest.mark.brief
-
 
 @pytest.fixture
 def convert(cella, tmp_path):
@@ -22,11 +20,13 @@ def convert(cella, tmp_path):
 # ---- cells.json ----------------------------------------------------------------------------------
 
 
+@pytest.mark.smoke
 def test_cells_json_has_the_fields_of_the_reference(convert):
     before = cells_json()
     assert json.loads(convert(before, "cells-json")) == before
 
 
+@pytest.mark.smoke
 def test_cells_json_becomes_a_notebook(convert):
     made = convert.notebook(cells_json())
     when = "2026-01-02T03:04:05.000006"
@@ -47,6 +47,7 @@ def test_cells_json_becomes_a_notebook(convert):
     assert third["outputs"][3]["data"]["text/html"] == [TABLE]
 
 
+@pytest.mark.smoke
 def test_what_cella_wrote_about_cells_comes_back(convert):
     made = convert.notebook(cells_json())
     made["cells"][0]["metadata"]["mcp_repl"]["state"] = "INTERRUPTED"
@@ -56,6 +57,7 @@ def test_what_cella_wrote_about_cells_comes_back(convert):
     assert (back["user_id"], back["cells"][0]["execution_time"]) == ("ana", 0.25)
 
 
+@pytest.mark.smoke
 def test_other_kinds_of_cells_travel_as_comments(convert):
     notebook = v4.new_notebook(cells=[v4.new_markdown_cell("# A\n\ntext"), v4.new_raw_cell("raw"),
                                       v4.new_code_cell("x")])

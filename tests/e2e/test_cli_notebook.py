@@ -10,8 +10,6 @@ import pytest
 
 from harness.shell import Shell
 
-pytestmark = pytest.mark.brief
-
 
 class Books(Shell):
     """`cella notebook` against a daemon, in a folder of its own."""
@@ -57,6 +55,7 @@ def ageless(table):
     return re.sub(r" +\d+[smhd] ", " ", table)
 
 
+@pytest.mark.smoke
 def test_cells_are_drawn_as_people_know_them(books, notebook):
     text = books.do("show", notebook[:8])
     assert "In [1]: x = 41\n        print('hello')\n        x + 1\n    hello\nOut[1]: 42\n" in text
@@ -70,18 +69,21 @@ def test_cells_are_drawn_as_people_know_them(books, notebook):
     assert ageless(books.do()) == ageless(books.do("list")) != ""
 
 
+@pytest.mark.smoke
 def test_a_session_that_ran_nothing_has_one_too(books, session):
     assert f"{session.id} - python 0 cells" in books.do("show", session.id[:13])
     books.do("add", session.id[:13], "x = 1")
     assert books.sources(session.id[:13]) == ["x = 1"]
 
 
+@pytest.mark.smoke
 def test_those_of_one_agent_are_listed(books, notebook):
     listed = [[n["notebook_id"] for n in books.json("list", "--user", name)["notebooks"]]
               for name in ("default", "nobody")]
     assert notebook in listed[0] and listed[1] == []
 
 
+@pytest.mark.smoke
 def test_a_title_is_set(books, notebook):
     assert books.do("title", notebook[:8], "Results \u2713") == ""
     assert books.json("show", notebook)["title"] == "Results \u2713"

@@ -18,7 +18,7 @@ from harness.shell import Shell
 
 v4 = nbformat.v4
 
-pytestmark = [pytest.mark.one_mode, pytest.mark.brief]
+pytestmark = pytest.mark.one_mode
 
 
 class Runner(Shell):
@@ -69,6 +69,7 @@ def text(cell):
 # what is collected
 
 
+@pytest.mark.smoke
 @pytest.mark.each_mode
 def test_every_output_is_in_its_place(runner):
     made = runner.run([
@@ -95,6 +96,7 @@ def test_every_output_is_in_its_place(runner):
     assert "4 of 4" not in runner.done.stdout and "3 of 3 code cells" in runner.done.stdout
 
 
+@pytest.mark.smoke
 def test_displays_are_updated_also_in_earlier_cells_and_cleared(runner):
     made = runner.run([
         "handle = display('one', display_id='k')\nprint('x')",
@@ -109,6 +111,7 @@ def test_displays_are_updated_also_in_earlier_cells_and_cleared(runner):
     assert [text(c) for c in made.cells[2:]] == ["2\n", "", "kept\n"]
 
 
+@pytest.mark.smoke
 def test_figures_left_open_come_after_the_value(runner):
     made = runner.run(["import matplotlib.pyplot as plt\nplt.plot([1])\nplt.show()\n"
                        "plt.plot([1])\nplt.figure()\n'value'"])
@@ -117,6 +120,7 @@ def test_figures_left_open_come_after_the_value(runner):
     assert late == [figure, "<Figure size 640x480 with 0 Axes>"]
 
 
+@pytest.mark.smoke
 def test_what_was_cleared_is_not_updated(runner):
     made = runner.run(["from IPython.display import clear_output\n"
                        "handle = display('old', display_id='k')\nclear_output()\nprint('kept')",

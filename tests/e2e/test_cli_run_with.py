@@ -31,12 +31,14 @@ def printed(notebook):
     return "".join(o.text for c in notebook.cells for o in c.outputs if o.output_type == "stream")
 
 
+@pytest.mark.smoke
 def test_a_file_beside_the_notebook_is_there_with_its_name(runner, folder):
     write(folder, data_csv="a,b\n1,2")
     out = runner.run([READ.format("data.csv")], "--profile", "min", "--with", "data.csv")
     assert printed(out) == "a,b\n1,2\n"
 
 
+@pytest.mark.smoke
 def test_a_cell_that_crashes_or_writes_leaves_the_file_for_the_next(runner, folder):
     write(folder, data_csv="as it was")
     out = runner.run(["import os; open('data.csv', 'w').write('half'); os._exit(1)",
@@ -46,6 +48,7 @@ def test_a_cell_that_crashes_or_writes_leaves_the_file_for_the_next(runner, fold
     assert (folder / "data.csv").read_text() == "as it was"
 
 
+@pytest.mark.smoke
 def test_directories_go_with_what_is_in_them_but_for_hidden_names(runner, folder):
     write(folder, tables__a_csv="a", tables__deep__b_csv="b", tables___hidden="no", other_csv="o")
     (folder / "tables" / "link.csv").symlink_to("../other.csv")
@@ -56,6 +59,7 @@ def test_directories_go_with_what_is_in_them_but_for_hidden_names(runner, folder
                             "'tables/link.csv']\n")
 
 
+@pytest.mark.smoke
 def test_what_lies_elsewhere_has_its_own_name(runner, folder):
     write(folder, books__sub__x="", far__set__a_csv="a", far__set__deep__b_csv="b", far__c_csv="c")
     runner.write([LIST], "books/in.ipynb")

@@ -39,6 +39,7 @@ def new(shell):
 # languages
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("runtime", TWO)
 def test_exec_runs_each_language(shell, runtime):
     assert shell("exec", "--runtime", runtime, TWO[runtime], check=0).stdout == "2\n"
@@ -60,6 +61,7 @@ def test_the_name_of_a_file_tells_its_language(shell, launcher, name, code):
     assert shell("exec", "-f", str(path), check=0).stdout == "6\n"
 
 
+@pytest.mark.smoke
 def test_a_file_of_another_language_than_the_session_is_a_mistake(shell, launcher, new):
     path = launcher.directory / "other.js"
     path.write_text("1")

@@ -7,7 +7,7 @@ import pytest
 from harness import host
 from harness.shell import Shell
 
-pytestmark = [pytest.mark.one_mode, pytest.mark.brief]
+pytestmark = pytest.mark.one_mode
 
 
 @pytest.fixture
@@ -30,6 +30,7 @@ def past(session):
     return session
 
 
+@pytest.mark.smoke
 def test_undo_and_redo(shell, past):
     done = shell("undo", past.id, check=0)
     assert done.stdout.startswith("undone: at checkpoint 2; cell 3\n")
@@ -43,6 +44,7 @@ def test_undo_and_redo(shell, past):
     assert done.returncode != 0 and "99" in done.stderr
 
 
+@pytest.mark.smoke
 def test_redo_returns(shell, past):
     shell("undo", past.id, check=0)
     assert shell("redo", past.id, check=0).stdout.startswith("redone: at checkpoint 3")

@@ -13,7 +13,7 @@ import pytest
 from harness import host
 from harness.client import ApiError
 
-pytestmark = pytest.mark.brief
+pytestmark = pytest.mark.privilege
 
 GOOD = """\
 agents:
@@ -43,6 +43,7 @@ def check(cella, tmp_path):
     return run
 
 
+@pytest.mark.smoke
 def test_a_good_file_is_summed_up(check):
     status, out, errors = check(GOOD)
     assert (status, errors) == (0, "")
@@ -53,6 +54,7 @@ def test_a_good_file_is_summed_up(check):
     assert any(line.startswith("  binding   whatsapp for every agent: python;") for line in rest)
 
 
+@pytest.mark.smoke
 def test_what_is_kept_of_notebooks_is_summed_up(check):
     _, out, _ = check("notebook: {max_cells: 50, ttl_days: 0, cells_json: true}\n")
     assert ("  notebooks 50 cells, 1024 KB of text a cell; without a session kept for ever; "
@@ -62,6 +64,7 @@ def test_what_is_kept_of_notebooks_is_summed_up(check):
             ) in out.splitlines()
 
 
+@pytest.mark.smoke
 def test_a_good_file_in_json(check):
     status, out, _ = check(GOOD, "--json")
     answer = json.loads(out)
@@ -89,6 +92,7 @@ def test_a_mistake_is_told_with_line_and_fix(check, text, message, fix):
     assert fix in advice
 
 
+@pytest.mark.smoke
 def test_a_mistake_in_json(check):
     status, out, errors = check("pool: x\n", "--json")
     assert (status, errors) == (64, "")

@@ -64,6 +64,7 @@ def first_line(session, result):
 # Answers before the end.
 
 
+@pytest.mark.smoke
 def test_a_long_cell_answers_early_and_goes_on(session, neighbour):
     result = session.exec(GATED, yield_ms=50)
     assert (result.status, result.exec_id, result.timed_out) == ("running", 1, False)
@@ -78,6 +79,7 @@ def test_a_long_cell_answers_early_and_goes_on(session, neighbour):
     assert refused(409, go_on, session, 1).code == "conflict"
 
 
+@pytest.mark.smoke
 def test_a_short_cell_does_not_wait_for_its_yield(session):
     begun = time.monotonic()
     assert session.exec("1 + 1", yield_ms=20000).status == "ok"
@@ -85,6 +87,7 @@ def test_a_short_cell_does_not_wait_for_its_yield(session):
     assert time.monotonic() - begun < 10
 
 
+@pytest.mark.smoke
 def test_yield_at_once(session, neighbour):
     result = session.exec(GATED, yield_ms=0)
     assert result.status == "running"
@@ -95,6 +98,7 @@ def test_yield_at_once(session, neighbour):
     assert go_on(session, result.exec_id)["value"]["text"] == "42"
 
 
+@pytest.mark.smoke
 def test_typed_outputs_come_once(session, neighbour):
     code = "display('one')\n" + GATED[1:] + "\ndisplay('two')"
     result = session.exec(code, yield_ms=0)

@@ -8,8 +8,6 @@ import pytest
 from harness import host
 from harness.client import ApiError
 
-pytestmark = pytest.mark.brief
-
 SLOW = {
     "python": "import time\nprint('first', flush=True)\n"
               "while not __import__('os').path.exists('go'): time.sleep(0.005)\nprint('second')",
@@ -70,6 +68,7 @@ def first_output(session, code, **members):
 # Early answers.
 
 
+@pytest.mark.smoke
 def test_an_early_answer_and_later_only_what_is_new(session, runtime, spawn_runtime):
     early, text = first_output(session, SLOW[runtime])
     assert (early.status, text) == ("running", "first\n")

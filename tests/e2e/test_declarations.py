@@ -6,8 +6,6 @@ import pytest
 from harness import host
 from harness.client import ApiError, Session
 
-pytestmark = pytest.mark.brief
-
 DEFINE = {
     "python": "import math\nfrom json import dumps as d\ndef twice(x):\n    return 2 * x",
     "node": "function twice(x) { return 2 * x }",
@@ -32,6 +30,7 @@ def refusal(client, path):
     return caught.value
 
 
+@pytest.mark.smoke
 def test_a_fresh_session_has_declared_nothing(spawn_runtime, runtime):
     told = declarations(spawn_runtime(runtime))
     assert (told["imports"], told["definitions"], told["lost"]) == ([], [], [])
@@ -51,6 +50,7 @@ def test_a_definition_can_be_replayed_in_another_session(spawn_runtime, runtime)
     assert "42" in answer["stdout"] + (answer["value"] or {}).get("text", "")
 
 
+@pytest.mark.smoke
 def test_imports_are_told_with_the_names_that_they_bind(spawn):
     session = spawn()
     session.exec(DEFINE["python"])

@@ -43,6 +43,7 @@ def occupy(session, code=FOREVER, **options):
 # The queue.
 
 
+@pytest.mark.smoke
 def test_cells_run_one_at_a_time_in_the_order_they_came(session):
     session.exec("order = []")
     first = occupy(session)
@@ -56,6 +57,7 @@ def test_cells_run_one_at_a_time_in_the_order_they_came(session):
     assert session.value("order") == str(list(range(8)))
 
 
+@pytest.mark.smoke
 def test_a_full_queue_is_429_with_advice(client, session):
     first = occupy(session)
     sockets = []
@@ -74,6 +76,7 @@ def test_a_full_queue_is_429_with_advice(client, session):
             assert read_reply(file).json["value"]["text"] == str(n)
 
 
+@pytest.mark.smoke
 def test_queued_cells_of_a_killed_session_are_told(session):
     first = occupy(session)
     second = Running(session, "1")
@@ -96,6 +99,7 @@ def test_the_time_of_waiting_in_the_queue_is_not_counted(session):
     assert second.join().status == "ok"
 
 
+@pytest.mark.smoke
 def test_other_sessions_run_while_one_is_busy(session, spawn):
     first = occupy(session, "while True: pass")
     other = spawn()

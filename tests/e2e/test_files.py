@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.release
+
 
 @pytest.fixture
 def timed(spawn):
@@ -15,6 +17,7 @@ def undo(session, to):
     return answer
 
 
+@pytest.mark.smoke
 def test_a_file_written_changed_and_deleted_comes_back_for_each_undo(timed):
     first = timed.exec("open('f', 'w').write('one')").checkpoint
     second = timed.exec("open('f', 'w').write('two'); open('g', 'w').write('g')").checkpoint
@@ -30,6 +33,7 @@ def test_a_file_written_changed_and_deleted_comes_back_for_each_undo(timed):
     assert timed.value(look) == "[]"
 
 
+@pytest.mark.smoke
 def test_modes_times_and_links_are_restored_and_no_link_is_followed(timed):
     timed.exec("import os\n"
                "os.mkdir('d'); open('d/run', 'w').write('#!'); os.chmod('d/run', 0o751)\n"
@@ -44,6 +48,7 @@ def test_modes_times_and_links_are_restored_and_no_link_is_followed(timed):
     assert timed.value(look) == before == "('0o100751', 7, '/etc/passwd', '#!')"
 
 
+@pytest.mark.smoke
 def test_an_open_file_is_the_same_file_afterwards(timed):
     kept = timed.exec("f = open('log', 'a+'); print('first', file=f, flush=True)").checkpoint
     timed.exec("print('second', file=f, flush=True)")
@@ -52,6 +57,7 @@ def test_an_open_file_is_the_same_file_afterwards(timed):
     assert timed.value("open('log').read()") == "'first\\nthird\\n'"
 
 
+@pytest.mark.smoke
 def test_a_crash_takes_back_the_files_of_its_cell(timed):
     timed.exec("import os; open('f', 'w').write('before')")
     died = timed.exec("open('f', 'w').write('half'); open('g', 'w').close(); os._exit(3)")

@@ -12,7 +12,7 @@ import pytest
 
 from harness import host
 
-pytestmark = pytest.mark.one_mode
+pytestmark = [pytest.mark.one_mode, pytest.mark.privilege]
 
 DRAW = """
 import os, struct, zlib

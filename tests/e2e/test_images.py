@@ -7,8 +7,6 @@ import zlib
 import pytest
 from harness.client import ApiError
 
-pytestmark = pytest.mark.brief
-
 # Written into every session that draws: a PNG without any library.
 DRAW = """
 import struct, zlib
@@ -65,6 +63,7 @@ def test_an_image_has_up_to_24_mebibytes(artist):
             assert "25165825 bytes: too large to show" in output["text"]
 
 
+@pytest.mark.smoke
 def test_an_image_is_a_reference_and_can_be_fetched(artist):
     (image,) = shown(artist, "display(Image(png(300, 200)))")
     assert (image["format"], image["width"], image["height"]) == ("png", 300, 200)
@@ -129,6 +128,7 @@ def test_a_photograph_is_scaled_and_stays_one(artist, query, size):
     assert fetch(artist, cut["url"] + "?width=10").status == 409
 
 
+@pytest.mark.smoke
 def test_what_a_client_has_is_not_sent_again(artist):
     (image,) = shown(artist, "display(Image(png(300, 200)))")
     tags = set()
@@ -144,6 +144,7 @@ def test_what_a_client_has_is_not_sent_again(artist):
     assert len(tags) == 2
 
 
+@pytest.mark.smoke
 def test_images_of_a_cell_are_counted(artist):
     first, second = shown(artist, "display(Image(png(10, 10))); display(Image(png(20, 20)))")
     assert first["url"].endswith("/images/0") and second["url"].endswith("/images/1")

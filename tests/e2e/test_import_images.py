@@ -67,6 +67,7 @@ def exported(notebook):
     return made["cells"][0]["outputs"]
 
 
+@pytest.mark.smoke
 @pytest.mark.each_mode
 def test_an_image_under_the_name_of_another(load, client):
     notebook = load(shown("image/jpeg", text(png(30, 20))), shown("image/png", text(png(30, 20))))
@@ -92,6 +93,7 @@ def test_the_size_in_which_it_is_to_be_shown_stays(load, size):
     assert (f'width="{size["width"]}"' in page) if "width" in size else ('width="30"' not in page)
 
 
+@pytest.mark.smoke
 def test_the_size_in_which_a_cell_shows_it_stays(session, book):
     code = f"import base64\npng = base64.b64decode('{text(png(30, 20))}')\n"
     answer = session.exec(code + "from IPython.display import Image\nImage(png, width=15)")
@@ -133,6 +135,7 @@ def test_what_is_no_base64_stays_text_of_the_cell(load, data):
     assert exported(notebook)[0]["data"] == {"image/png": data}
 
 
+@pytest.mark.smoke
 def test_lines_of_base64_are_one(load, client):
     data = text(png(300, 200))
     lines = [line + "\n" for line in (data[i : i + 76] for i in range(0, len(data), 76))]

@@ -1,6 +1,10 @@
 """Processes that a cell started and that outlive what ends its interpreter."""
 
+import pytest
+
 from harness import host
+
+pytestmark = pytest.mark.privilege
 
 # Interrupts are for everybody in the interpreter's group: this one ignores them once it sleeps.
 START = """
@@ -26,6 +30,7 @@ def test_what_ran_at_the_checkpoint_survives_a_kill_by_the_time_limit(spawn):
         "sleep\n 1 False\n"
 
 
+@pytest.mark.smoke
 def test_what_a_crashed_cell_started_ends_with_it(daemon, spawn):
     session = spawn("min", checkpoints="every", durable="off")
     session.exec("x = 1")

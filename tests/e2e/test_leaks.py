@@ -3,7 +3,7 @@
 import pytest
 from soak_leak import Soak
 
-pytestmark = pytest.mark.one_mode
+pytestmark = [pytest.mark.one_mode, pytest.mark.slow]
 
 
 def test_sessions_and_cells_leave_no_memory_and_no_descriptors(launch):

@@ -14,6 +14,8 @@ from harness import host
 from harness.client import ApiError, Client
 from harness.daemon import StartFailed, as_user, environment
 
+pytestmark = pytest.mark.privilege
+
 MIN = "default_profile: min\n"
 BUSY = """
 import os, signal, subprocess
@@ -26,6 +28,7 @@ if os.fork() == 0:
 """
 
 
+@pytest.mark.smoke
 def test_sigterm_ends_everything_with_status_0(launch):
     daemon = launch(config=MIN)
     sessions = [daemon.client.spawn("min") for _ in range(5)]
@@ -34,6 +37,7 @@ def test_sigterm_ends_everything_with_status_0(launch):
     daemon.stop()  # asserts that nothing is left
 
 
+@pytest.mark.smoke
 def test_sigint_does_the_same(launch):
     daemon = launch(config=MIN)
     daemon.client.spawn("min")
@@ -43,6 +47,7 @@ def test_sigint_does_the_same(launch):
     host.eventually(lambda: not host.alive(tree), 1)
 
 
+@pytest.mark.smoke
 def test_sigterm_while_a_cell_runs_answers_its_caller(launch):
     daemon = launch(config=MIN)
     session = daemon.client.spawn("min")
@@ -63,6 +68,7 @@ def test_sigterm_while_a_cell_runs_answers_its_caller(launch):
     assert isinstance(answer, ApiError) or answer["status"] == "died", answer
 
 
+@pytest.mark.smoke
 def test_sigterm_with_idle_connections_does_not_wait(launch):
     daemon = launch(config=MIN)
     idle = [daemon.client.connect() for _ in range(20)]

@@ -11,6 +11,7 @@ import pytest
 pytestmark = pytest.mark.semantics
 
 
+@pytest.mark.smoke
 def test_a_command_runs_in_the_sandbox(session):
     assert session.out("!pwd; id -un") == "/workspace\ncella\n"
     assert session.value("n = 3\nx = !seq {n}\nx.s") == "'1 2 3'"
@@ -18,6 +19,7 @@ def test_a_command_runs_in_the_sandbox(session):
     assert session.value("_exit_code") == "5"
 
 
+@pytest.mark.smoke
 def test_magics_and_python_in_one_cell(session):
     answer = session.exec(
         """
@@ -31,6 +33,7 @@ def test_magics_and_python_in_one_cell(session):
     assert answer.value["text"] == "1"
 
 
+@pytest.mark.smoke
 def test_a_script_and_a_file(session):
     session.exec("%%writefile tool.py\nanswer = 6 * 7")
     session.exec("%run tool.py")
@@ -38,6 +41,7 @@ def test_a_script_and_a_file(session):
     assert session.out("%%bash\nls\n") == "tool.py\n"
 
 
+@pytest.mark.smoke
 def test_html_is_a_typed_output(session):
     (shown,) = session.exec("%%html\n<b>bold</b>").outputs
     assert shown["type"] == "html" and shown["html"] == "<b>bold</b>"

@@ -2,8 +2,6 @@
 
 import pytest
 
-pytestmark = pytest.mark.brief
-
 MAKE = {
     "python": "count = 3; text = 'hello'; numbers = [1, 2, 3]\ndef f(): pass",
     "node": "var count = 3; let text = 'hello'; const numbers = [1, 2, 3]; function f() {}",
@@ -26,6 +24,7 @@ def names(session, **query):
     return session.client.call("GET", f"{session.path}/names?{text}")
 
 
+@pytest.mark.smoke
 def test_a_fresh_session_has_no_names(spawn_runtime, runtime):
     assert names(spawn_runtime(runtime))["total"] == 0
 
@@ -71,6 +70,7 @@ def test_a_manifest_of_many_names_is_bounded(spawn_runtime, runtime):
     assert len(names(session)["items"]) <= 1000
 
 
+@pytest.mark.smoke
 @pytest.mark.one_mode
 def test_names_while_a_cell_runs_are_those_of_the_last(spawn_runtime):
     session = spawn_runtime("python")

@@ -19,6 +19,7 @@ def listed(client):
     return [each["notebook_id"] for each in answer.notebooks]
 
 
+@pytest.mark.smoke
 def test_the_notebook_of_a_session_that_has_run_nothing(client, session):
     notebook = of(session)
     info = notebook.info(outputs="true")
@@ -39,6 +40,7 @@ def test_the_notebook_of_a_session_that_has_run_nothing(client, session):
 # What runs is recorded.
 
 
+@pytest.mark.smoke
 @pytest.mark.each_mode
 def test_every_cell_that_runs_is_recorded(session):
     first = session.exec("x = 20\nprint('hello')")
@@ -57,6 +59,7 @@ def test_every_cell_that_runs_is_recorded(session):
     assert value_of(cells[1]) == "21"
 
 
+@pytest.mark.smoke
 def test_ids_are_short_and_times_are_known(session):
     session.exec("import time; time.sleep(0.05)")
     cell = of(session).cell(0)
@@ -65,6 +68,7 @@ def test_ids_are_short_and_times_are_known(session):
     assert 50 <= cell.duration_ms < 5000
 
 
+@pytest.mark.smoke
 def test_a_session_that_ran_nothing_has_an_empty_notebook(session):
     info = of(session).info()
     assert info.notebook_id == session.id

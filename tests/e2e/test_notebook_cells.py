@@ -15,6 +15,7 @@ SVG = """class Svg:
 """
 
 
+@pytest.mark.smoke
 def test_cells_are_found_by_number_and_by_id(notebook):
     ids = [notebook.add(f"n = {i}") for i in range(5)]
     for name, number in ((0, 0), (4, 4), (-1, 4), (-5, 0), (ids[2], 2)):
@@ -37,6 +38,7 @@ def test_cells_that_do_not_exist(notebook, name):
     assert notebook.sources() == [f"n = {i}" for i in range(5)]
 
 
+@pytest.mark.smoke
 def test_a_cell_is_added_and_not_run(notebook):
     cell = notebook.call("POST", "/cells", {"source": "x = 1"}).cell
     assert (cell.state, cell.number, cell.revision, cell.kind) == ("idle", 0, 1, "code")
@@ -44,6 +46,7 @@ def test_a_cell_is_added_and_not_run(notebook):
     assert "NameError" in str(notebook.add("x", run=True)["error"])
 
 
+@pytest.mark.smoke
 def test_a_cell_is_added_and_run(notebook):
     answer = notebook.add("6 * 7", run=True)
     assert answer.status == "ok" and answer.value.text == "42"
@@ -51,6 +54,7 @@ def test_a_cell_is_added_and_run(notebook):
     assert value_of(notebook.cell(answer.cell_id)) == "42"
 
 
+@pytest.mark.smoke
 def test_a_cell_is_inserted_anywhere(notebook):
     for source in "bd":
         notebook.add(source)

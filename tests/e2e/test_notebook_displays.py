@@ -29,6 +29,7 @@ def picture(client, output):
 # Where an update goes.
 
 
+@pytest.mark.smoke
 def test_an_update_changes_what_an_earlier_cell_shows(session, book):
     session.exec("h = display('first', display_id=True)")
     answer = session.exec("print('before'); h.update('second')")
@@ -36,6 +37,7 @@ def test_an_update_changes_what_an_earlier_cell_shows(session, book):
     assert shown(book) == [["'second'"], ["before\n"]]
 
 
+@pytest.mark.smoke
 def test_every_cell_that_shows_the_id_is_updated(session, book):
     session.exec("display(1, display_id='n'); display(0); display(1, display_id='n');")
     session.exec("display(2, display_id='n');")
@@ -44,6 +46,7 @@ def test_every_cell_that_shows_the_id_is_updated(session, book):
     assert shown(book) == [["5", "0", "5"], ["5"], [], ["5"]]
 
 
+@pytest.mark.smoke
 def test_the_newest_64_cells_that_show_the_id_are_updated(session, book):
     session.exec("from IPython.display import update_display")
     for _ in range(66):
@@ -52,6 +55,7 @@ def test_the_newest_64_cells_that_show_the_id_are_updated(session, book):
     assert shown(book) == [[], ["'old'"], ["'old'"], *[["'new'"]] * 64, []]
 
 
+@pytest.mark.smoke
 def test_an_update_that_finds_nothing_stays_in_its_own_cell(session, book):
     first = session.exec("h = display('first', display_id=True)").cell_id
     session.exec("g = display('other', display_id=True)")

@@ -51,12 +51,14 @@ def watcher(notebook):
     return Watcher(notebook)
 
 
+@pytest.mark.smoke
 def test_a_cell_that_is_added(notebook, watcher):
     name = notebook.add("x = 1", metadata={"a": 1})
     cell = watcher.wait("cell_added").cell
     assert (cell.id, cell.source, cell.number) == (name, "x = 1", 0)
 
 
+@pytest.mark.smoke
 def test_edits_moves_and_removals(notebook, watcher):
     names = [notebook.add(s) for s in "abc"]
     notebook.edit(names[0], source="A")
@@ -72,6 +74,7 @@ def test_edits_moves_and_removals(notebook, watcher):
     assert watcher.wait("notebook_changed").title == "Seen"
 
 
+@pytest.mark.smoke
 def test_a_run_is_seen_from_its_beginning_to_its_end(notebook, watcher):
     notebook.client.call("POST", f"/v1/sessions/{notebook.id}/exec",
                          {"code": "print('one', flush=True)\n6 * 7"})
@@ -82,6 +85,7 @@ def test_a_run_is_seen_from_its_beginning_to_its_end(notebook, watcher):
     assert text == "one\n"
 
 
+@pytest.mark.smoke
 def test_events_are_numbered(notebook, watcher):
     for i in range(5):
         notebook.add(f"print({i})", run=True)

@@ -92,6 +92,7 @@ def normal(notebook):
 # In.
 
 
+@pytest.mark.smoke
 @pytest.mark.each_mode
 def test_a_notebook_of_jupyters(load):
     notebook = load(json.dumps(sample()), title="Mine")
@@ -107,11 +108,13 @@ def test_a_notebook_of_jupyters(load):
     assert types[0] == "image" and types[-1] == "error" and "html" in types
 
 
+@pytest.mark.smoke
 def test_the_object_itself(load):
     notebook = load(json.loads(json.dumps(sample())))
     assert notebook.sources() == [c.source for c in sample().cells]
 
 
+@pytest.mark.smoke
 def test_images_come_in_as_references(load):
     notebook = load(json.dumps(sample()))
     image = notebook.cell("shows").outputs[0]
@@ -120,6 +123,7 @@ def test_images_come_in_as_references(load):
     assert image["bytes"] == len(base64.b64decode(PNG))
 
 
+@pytest.mark.smoke
 def test_a_number_that_is_an_id_is_meant_as_one(load):
     cells = [v4.new_code_cell(source, id=name) for source, name in
              (("'first'", "1"), ("'second'", "zero"), ("'third'", "-1"))]

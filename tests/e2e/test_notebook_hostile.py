@@ -33,6 +33,7 @@ def show(n, output, **more):
 # Callers.
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("more", ["x", "-1", "%20"])
 def test_a_longer_id_is_not_that_of_the_notebook_that_it_begins_with(client, session, book, more):
     session.exec("x = 1")
@@ -71,6 +72,7 @@ def test_an_import_of_numbers_that_cannot_be(client, members):
     client.request("DELETE", f"/v1/sessions/{book.id}")
 
 
+@pytest.mark.smoke
 def test_an_import_of_metadata_that_are_too_large_is_refused(client):
     for metadata, of_cell in (({"a": "q" * 2_000_000}, {}), ({}, {"a": "q" * 9_000_000})):
         cell = {"cell_type": "code", "source": "", "metadata": of_cell, "outputs": [],

@@ -133,6 +133,7 @@ def test_what_was_answered_is_there_after_kill_9(place):
     daemon.stop()
 
 
+@pytest.mark.smoke
 @pytest.mark.each_mode
 def test_health_tells_how_large_the_journal_is(place):
     daemon = place()

@@ -8,6 +8,7 @@ from harness.notebooks import Notebook, of, refusal
 pytestmark = pytest.mark.one_mode
 
 
+@pytest.mark.smoke
 def test_no_such_notebook(client):
     nobody = Notebook(client, "00000000-0000-4000-8000-000000000000")
     calls = [("GET", "", None), ("PATCH", "", {"title": "x"}), ("DELETE", "", None),
@@ -69,6 +70,7 @@ def test_mistakes_in_a_new_notebook(client, body, word):
     assert len(client.sessions()) == before
 
 
+@pytest.mark.smoke
 def test_sources_of_all_kinds_come_back(notebook):
     sources = ["", " ", "\n", "é\u2028\U0001f40d", "a\r\nb\rc", "\\\"'", "x" * 100_000, "\x1b[0m"]
     for source in sources:
@@ -76,6 +78,7 @@ def test_sources_of_all_kinds_come_back(notebook):
     assert notebook.sources() == sources
 
 
+@pytest.mark.smoke
 def test_the_key_is_needed(daemon, notebook):
     stranger = Client(daemon.address)
     for method, path, body in (("GET", "", None), ("GET", "/cells", None), ("DELETE", "", None),
@@ -86,6 +89,7 @@ def test_the_key_is_needed(daemon, notebook):
     assert stranger.request("POST", "/v1/notebooks/import", {"content": "{}"}).status == 401
 
 
+@pytest.mark.smoke
 def test_methods_that_do_not_exist(notebook):
     reply = notebook.client.request("PUT", f"{notebook.path}/cells/0", {})
     assert reply.status == 405

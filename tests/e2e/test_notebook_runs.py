@@ -11,6 +11,7 @@ from harness.notebooks import of, refusal, text_of, value_of
 pytestmark = pytest.mark.one_mode
 
 
+@pytest.mark.smoke
 def test_a_cell_is_run_again(notebook):
     name = notebook.add("n = 0", run=True).cell_id
     step = notebook.add("n += 1; n", run=True).cell_id
@@ -33,6 +34,7 @@ def test_a_run_takes_what_an_exec_takes(notebook):
     assert cell.state == "timeout" and len(text_of(cell)) == 5001
 
 
+@pytest.mark.smoke
 def test_a_run_can_be_streamed(notebook):
     name = notebook.add("print(1); 2")
     events = list(notebook.client.events(f"{notebook.path}/cells/{name}/run", {}))
@@ -43,6 +45,7 @@ def test_a_run_can_be_streamed(notebook):
     assert "".join(d["text"] for n, d in events if n == "output") == "3\n"
 
 
+@pytest.mark.smoke
 def test_a_run_in_the_background_is_waited_for(notebook):
     name = notebook.add("import time; time.sleep(0.3); 'done'")
     answer = notebook.run(name, yield_ms=0)
@@ -56,6 +59,7 @@ def fill(notebook, *sources):
     return [notebook.add(source) for source in sources]
 
 
+@pytest.mark.smoke
 @pytest.mark.each_mode
 def test_all_cells_run_in_order(notebook):
     ids = fill(notebook, "x = [1]", "x.append(2)", "x")

@@ -34,6 +34,7 @@ def story(spawn):
     return Story(spawn(profile="min", checkpoints="every"))
 
 
+@pytest.mark.smoke
 @pytest.mark.each_mode
 def test_undo_and_redo(story):
     story.exec("a = 1", "a = 2", "a = 3")
@@ -46,6 +47,7 @@ def test_undo_and_redo(story):
     assert story.undone() == ["a = 3"] and story.exec("a").value.text == "2"
 
 
+@pytest.mark.smoke
 def test_lines_that_parted(story):
     story.exec("a = 1", "a = 2")
     left = story.session.client.call("GET", f"{story.session.path}/checkpoints")["current"]
@@ -56,6 +58,7 @@ def test_lines_that_parted(story):
     assert story.undone() == ["a = 3", "a = 4"] and story.exec("a").value.text == "2"
 
 
+@pytest.mark.smoke
 def test_a_cell_that_runs_again_is_in_effect(story):
     story.exec("a = 1", "a = 2")
     story.post("undo")
@@ -63,6 +66,7 @@ def test_a_cell_that_runs_again_is_in_effect(story):
     assert story.undone() == [] and story.exec("a").value.text == "2"
 
 
+@pytest.mark.smoke
 def test_a_cell_that_died_is_marked_by_its_state_alone(story):
     answer = story.exec("a = 1", "import time, os; time.sleep(0.1); os.kill(os.getpid(), 9)")
     assert answer.status == "died" and answer.rolled_back_cells == [2]

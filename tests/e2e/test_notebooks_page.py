@@ -9,8 +9,6 @@ import pytest
 
 from harness.shell import Shell
 
-pytestmark = pytest.mark.brief
-
 PAGE = (pathlib.Path(__file__).parents[2] / "docs" / "NOTEBOOKS.md").read_text()
 
 
@@ -61,6 +59,7 @@ def typed(daemon, folder):
     return Folder(daemon, folder)
 
 
+@pytest.mark.smoke
 def test_running_one(typed):
     told = typed.type("cella run report.ipynb")
     assert typed.texts("june.ipynb")[2] == "6 ['north', 'south'] ['007']\n"
@@ -69,6 +68,7 @@ def test_running_one(typed):
     assert json.loads(told.splitlines()[-1])["status"] == "ok"
 
 
+@pytest.mark.smoke
 def test_converting_one(typed):
     cells = typed.path / "mcp_repl" / "cells.json"
     cells.parent.mkdir()

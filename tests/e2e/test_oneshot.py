@@ -11,7 +11,7 @@ import pytest
 from harness import host
 from harness.client import ApiError
 
-pytestmark = [pytest.mark.one_mode, pytest.mark.brief]
+pytestmark = [pytest.mark.one_mode, pytest.mark.release]
 
 
 @pytest.fixture
@@ -22,6 +22,7 @@ def run(client):
     return run_once
 
 
+@pytest.mark.smoke
 def test_the_answer_has_the_agreed_members(run):
     answer = run("import sys\nprint('Hello, World!')\nprint('oh', file=sys.stderr)")
     assert answer.pop("execution_time_ms") > 0
@@ -43,6 +44,7 @@ def test_a_value_is_shown_if_the_code_is_one_expression(run, code, stdout):
     assert run(code).stdout == stdout
 
 
+@pytest.mark.smoke
 def test_a_syntax_error(run):
     answer = run("def f(:\n  pass")
     assert (answer.stdout, answer.exit_code, answer.state) == ("", 1, None)
@@ -50,6 +52,7 @@ def test_a_syntax_error(run):
     assert answer.error == "SyntaxError: invalid syntax"
 
 
+@pytest.mark.smoke
 def test_a_runtime_error_keeps_the_output_before_it(run):
     answer = run("print('before')\n1/0")
     assert (answer.stdout, answer.exit_code) == ("before\n", 1)
@@ -81,6 +84,7 @@ def test_an_exit_keeps_the_output_and_tells_its_code(run, code, exit_code, error
     assert (answer.stdout, answer.exit_code, answer.error) == ("a\n", exit_code, error)
 
 
+@pytest.mark.smoke
 def test_a_crash_is_explained(run):
     answer = run("import os; os.kill(os.getpid(), 9)")
     assert answer.exit_code == 137

@@ -8,8 +8,6 @@ import pytest
 
 from harness import host
 
-pytestmark = pytest.mark.brief
-
 MAX_OUTPUT = 4_194_304  # the default of max_output_bytes
 
 
@@ -28,12 +26,14 @@ def whole_output(session, exec_id, stream="stdout", limit=100_000):
 # The budget.
 
 
+@pytest.mark.smoke
 def test_the_name_of_an_error_is_no_way_around_the_budget(session):
     answer = session.exec("raise type('Ä' * 1_000_000, (Exception,), {})('x')", budget=2000)
     assert answer.status == "error" and set(answer.error["name"]) == {"Ä"}
     assert len(json.dumps(answer, ensure_ascii=False)) < 20_000
 
 
+@pytest.mark.smoke
 def test_output_within_the_budget_is_whole(session):
     result = session.exec("print('x' * 65_000)")
     assert len(result["stdout"]) == 65_001
@@ -41,6 +41,7 @@ def test_output_within_the_budget_is_whole(session):
     assert "omitted" not in result
 
 
+@pytest.mark.smoke
 def test_output_over_the_budget_keeps_head_and_tail_and_counts_the_rest(session):
     result = session.exec("print('Q' * 50_000 + 'Z' * 50_000, end='')", budget=1000)
     out = result["stdout"]
@@ -51,6 +52,7 @@ def test_output_over_the_budget_keeps_head_and_tail_and_counts_the_rest(session)
     assert result.omitted["stderr"] == 0
 
 
+@pytest.mark.smoke
 def test_the_default_budget_is_64_kib(session):
     result = session.exec("print('x' * 1_000_000)")
     assert 60_000 < len(result["stdout"]) < 66_000

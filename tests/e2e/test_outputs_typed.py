@@ -9,6 +9,7 @@ def texts(result):
     return [output["text"] for output in result["outputs"]]
 
 
+@pytest.mark.smoke
 def test_a_long_list_is_laid_out_as_in_ipython(session):
     assert session.value("['x' * 30, 'y' * 30, 'z' * 30]") == (
         f"['{'x' * 30}',\n '{'y' * 30}',\n '{'z' * 30}']"
@@ -16,6 +17,7 @@ def test_a_long_list_is_laid_out_as_in_ipython(session):
     assert session.value("list(range(5000))").endswith("\n 999,\n ...]")
 
 
+@pytest.mark.smoke
 def test_an_update_takes_the_place_of_what_it_updates(session):
     result = session.exec(
         "h = display('one', display_id=True)\ndisplay('between')\n"
@@ -27,6 +29,7 @@ def test_an_update_takes_the_place_of_what_it_updates(session):
     assert texts(result) == ["'five'"]
 
 
+@pytest.mark.smoke
 def test_every_output_of_an_id_is_replaced(session):
     result = session.exec(
         "h = display('a', display_id='k')\nh.display('b')\ndisplay('c')\nh.update('d')"
@@ -34,6 +37,7 @@ def test_every_output_of_an_id_is_replaced(session):
     assert texts(result) == ["'d'", "'d'", "'c'"]
 
 
+@pytest.mark.smoke
 def test_clear_output_drops_text_and_outputs(session):
     result = session.exec(
         "from IPython.display import clear_output\nprint('old')\ndisplay(1)\nclear_output()\n"

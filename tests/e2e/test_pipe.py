@@ -8,7 +8,7 @@ import pytest
 
 from harness.shell import Shell
 
-pytestmark = [pytest.mark.one_mode, pytest.mark.brief]
+pytestmark = [pytest.mark.one_mode, pytest.mark.release]
 
 
 @pytest.fixture
@@ -35,6 +35,7 @@ def pipe(shell, *requests, check=0, args=()):
     return read_answers(shell("pipe", *args, stdin=text, check=check).stdout)
 
 
+@pytest.mark.smoke
 def test_the_first_line_says_that_it_is_ready(shell):
     ready, answers = pipe(shell)
     assert (ready["status"], ready["working_dir"], answers) == ("ready", "/workspace", [])
@@ -42,6 +43,7 @@ def test_the_first_line_says_that_it_is_ready(shell):
     assert ready["python_version"].startswith("3.")
 
 
+@pytest.mark.smoke
 def test_requests_are_answered_in_their_order(shell):
     _, answers = pipe(shell, {"code": "print('Hello, World!')"}, b"noise\n", {"code": "1/0"})
     assert answers[0].pop("execution_time_ms") > 0
@@ -56,6 +58,7 @@ def test_requests_are_answered_in_their_order(shell):
     assert answers[1]["error"] == "ZeroDivisionError: division by zero"
 
 
+@pytest.mark.smoke
 def test_what_code_prints_cannot_be_taken_for_an_answer(shell):
     mark = ">>> RESPONSE_END <<<"
     code = f"print('{mark}')\nimport os\nos.write(1, b'\\n{mark}\\n')  # >>> REQUEST_END <<<"
@@ -63,6 +66,7 @@ def test_what_code_prints_cannot_be_taken_for_an_answer(shell):
     assert answers[0]["stdout"] == f"{mark}\n\n{mark}\n"
 
 
+@pytest.mark.smoke
 def test_options_are_for_requests_that_do_not_say_it(shell):
     requests = {"code": "echo $0"}, {"code": "print(1)", "runtime": "python"}
     _, answers = pipe(shell, *requests, args=["--runtime", "bash"])

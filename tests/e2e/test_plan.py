@@ -42,6 +42,7 @@ def refusal(client, method, path, body=None):
     return reply.json["refusal"]
 
 
+@pytest.mark.smoke
 def test_a_notebook_whose_session_is_gone_is_still_its_agents(spawn, client, agent_plan):
     session = spawn()
     session.exec("x = 1")
@@ -61,6 +62,7 @@ def test_a_notebook_whose_session_is_gone_is_still_its_agents(spawn, client, age
     client.call("DELETE", path)
 
 
+@pytest.mark.smoke
 def test_entering_tells_what_holds_now(session):
     answer = session.client.call("PUT", f"{session.path}/plan", {"reason": "think first"})
     assert answer.session_id == session.id
@@ -71,6 +73,7 @@ def test_entering_tells_what_holds_now(session):
     assert session.info()["plan"] == answer["plan"]
 
 
+@pytest.mark.smoke
 def test_a_cell_is_refused_with_the_whole_story(planned):
     told = refusal(planned.client, "POST", f"{planned.path}/exec", {"code": "x += 1"})
     assert told == {
@@ -82,6 +85,7 @@ def test_a_cell_is_refused_with_the_whole_story(planned):
     }
 
 
+@pytest.mark.smoke
 def test_nothing_ran(planned):
     refusal(planned.client, "POST", f"{planned.path}/exec", {"code": "x += 1"})
     planned.client.call("DELETE", f"{planned.path}/plan")

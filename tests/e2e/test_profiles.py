@@ -13,7 +13,7 @@ from harness import host
 from harness.client import ApiError
 from harness.daemon import StartFailed
 
-pytestmark = pytest.mark.brief
+pytestmark = pytest.mark.privilege
 
 MIN = "default_profile: min\n"
 
@@ -43,15 +43,18 @@ def ask_version(path):
 PYTHONS = find_pythons()
 
 
+@pytest.mark.smoke
 def test_the_profile_min_has_nothing_preloaded(session):
     assert session.fails("np").name == "NameError"
     assert session.value("import sys; 'numpy' in sys.modules") == "False"
 
 
+@pytest.mark.smoke
 def test_min_can_still_import_what_is_installed(session):
     assert session.value("import numpy; int(numpy.arange(4).sum())") == "6"
 
 
+@pytest.mark.smoke
 def test_the_profile_data_binds_the_names_of_the_data_stack(data_session):
     names = (
         "np pd stats optimize interpolate linear_model tree ensemble cluster preprocessing "
@@ -63,6 +66,7 @@ def test_the_profile_data_binds_the_names_of_the_data_stack(data_session):
     assert data_session.value("matplotlib.get_backend().lower()") == "'agg'"
 
 
+@pytest.mark.smoke
 def test_an_import_of_what_is_loaded_costs_nothing(spawn):
     """In one of a few fresh sessions at least: others may slow the machine down."""
     code = "import pandas, scipy, sklearn, statsmodels.api"

@@ -8,11 +8,13 @@ pytestmark = pytest.mark.semantics
 # State lasts.
 
 
+@pytest.mark.smoke
 def test_a_variable_of_one_cell_is_there_in_the_next(session):
     session.exec("x = 41")
     assert session.value("x + 1") == "42"
 
 
+@pytest.mark.smoke
 def test_imports_functions_and_classes_last(session):
     session.exec(
         """
@@ -26,11 +28,13 @@ def test_imports_functions_and_classes_last(session):
     assert session.value("Point(5).x") == "5"
 
 
+@pytest.mark.smoke
 def test_a_generator_goes_on_where_it_was(session):
     session.exec("g = iter(range(3)); next(g)")
     assert session.value("next(g)") == "1"
 
 
+@pytest.mark.smoke
 def test_an_open_file_stays_open(session):
     session.exec("f = open('/workspace/log', 'w'); f.write('one ')")
     session.exec("f.write('two'); f.close()")

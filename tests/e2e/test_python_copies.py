@@ -3,7 +3,7 @@ undo, and in a branch."""
 
 import pytest
 
-pytestmark = pytest.mark.brief
+pytestmark = [pytest.mark.privilege, pytest.mark.release]
 
 STATE = """
     import asyncio, mmap, os, random, socket, sqlite3, subprocess, tempfile
@@ -31,6 +31,7 @@ def session(daemon):
     return made
 
 
+@pytest.mark.smoke
 def test_a_crash_costs_its_cell_alone(session):
     session.exec("child = subprocess.Popen(['sleep', '1000'])")
     crashed = session.exec("import ctypes; ctypes.string_at(0)")
@@ -42,6 +43,7 @@ def test_a_crash_costs_its_cell_alone(session):
     assert session.exec("while True: pass", timeout_ms=200).status == "timeout"
 
 
+@pytest.mark.smoke
 def test_what_no_copy_can_have_is_told(session):
     session.exec("a, b = socket.socketpair(); m = mmap.mmap(-1, 4096); y = 1")
     session.exec("a.send(b'x'); y = 2")
@@ -52,6 +54,7 @@ def test_what_no_copy_can_have_is_told(session):
     assert session.value(LOOK) == SEEN
 
 
+@pytest.mark.smoke
 def test_branches_share_neither_files_nor_memory(session):
     session.exec("""
         open('big', 'wb').write(b'b' * 8192)

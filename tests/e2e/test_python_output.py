@@ -25,19 +25,23 @@ def collected(session, exec_id, stream):
     return session.output(exec_id=exec_id, stream=stream)["text"]
 
 
+@pytest.mark.smoke
 def test_stdout_and_stderr_are_separate(session):
     result = session.exec("import sys; print('out'); print('err', file=sys.stderr)")
     assert (result["stdout"], result["stderr"]) == ("out\n", "err\n")
 
 
+@pytest.mark.smoke
 def test_unicode_is_kept(session):
     assert session.out("print('ünï→😀\\u200b')") == "ünï→😀\u200b\n"
 
 
+@pytest.mark.smoke
 def test_print_without_newline_or_flush_is_complete(session):
     assert session.out("print('no newline', end='')") == "no newline"
 
 
+@pytest.mark.smoke
 def test_carriage_returns_and_control_characters_are_kept(session):
     assert session.out("print('a\\rb\\x1b[31m\\x08\\x00c')") == "a\rb\x1b[31m\x08\x00c\n"
 

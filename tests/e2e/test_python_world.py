@@ -2,9 +2,9 @@
 
 import pytest
 
-pytestmark = pytest.mark.semantics(both_modes=True)
 
 
+@pytest.mark.smoke
 def test_threads(session):
     assert session.out(
         """
@@ -15,6 +15,7 @@ def test_threads(session):
     ) == "328350\n"
 
 
+@pytest.mark.smoke
 def test_a_background_thread_runs_on_between_cells(session, eventually):
     session.exec(
         """
@@ -31,6 +32,7 @@ def test_a_background_thread_runs_on_between_cells(session, eventually):
     session.exec("stop.set(); thread.join()")
 
 
+@pytest.mark.smoke
 def test_subprocess_with_pipes(session):
     assert session.value(
         "import subprocess; subprocess.run(['tr', 'a-z', 'A-Z'], input=b'text', "
@@ -38,6 +40,7 @@ def test_subprocess_with_pipes(session):
     ) == "b'TEXT'"
 
 
+@pytest.mark.smoke
 def test_a_shell_pipeline(session):
     assert session.out("import os; os.system('seq 10 | tail -n 1')") == "10\n"
 

@@ -1,7 +1,11 @@
 """The disk quota of /workspace also holds for what a cell leaves running."""
 
+import pytest
+
 from harness import host
 from harness.client import ApiError
+
+pytestmark = pytest.mark.privilege
 
 FILLER = """
 import subprocess

@@ -8,7 +8,7 @@ import pytest
 
 from harness.daemon import as_user, environment
 
-pytestmark = pytest.mark.brief
+pytestmark = [pytest.mark.privilege, pytest.mark.release]
 
 README = pathlib.Path(__file__).parents[2] / "README.md"
 

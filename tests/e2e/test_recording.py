@@ -34,6 +34,7 @@ def kinds(cell):
 # Cells.
 
 
+@pytest.mark.smoke
 def test_figures_left_open_come_after_the_value(spawn, client):
     session = spawn("data")
     answer = session.exec("plt.plot([1]); plt.show(); plt.plot([2])\n'value'")
@@ -42,6 +43,7 @@ def test_figures_left_open_come_after_the_value(spawn, client):
     assert kinds(cell) == ["image", "text", "image"] and cell["outputs"][1]["value"]
 
 
+@pytest.mark.smoke
 @pytest.mark.each_mode
 def test_outputs_stand_in_the_order_in_which_they_came(session, book):
     """Where two streams follow each other, the daemon has taken the first when the next begins."""
@@ -63,6 +65,7 @@ def test_outputs_stand_in_the_order_in_which_they_came(session, book):
     assert cell["outputs"][-1]["value"] is True
 
 
+@pytest.mark.smoke
 def test_cleared_outputs_are_not_recorded(session, book):
     session.exec(
         """
@@ -75,6 +78,7 @@ def test_cleared_outputs_are_not_recorded(session, book):
     assert cell["outputs"] == [{"type": "text", "stream": "stdout", "text": "last\n"}]
 
 
+@pytest.mark.smoke
 def test_updated_displays_are_recorded_once(session, book):
     session.exec("h = display('first', display_id='x'); display('other'); h.update('second')")
     (cell,) = book.cells(outputs=True)

@@ -93,6 +93,7 @@ def ana(strict_daemon):
 # The five actions.
 
 
+@pytest.mark.smoke
 def test_spawn(tool):
     answer = tool("spawn", runtime="python")
     tool.spawned.append(answer.session_id)
@@ -101,17 +102,20 @@ def test_spawn(tool):
     assert re.fullmatch("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", answer.session_id)
 
 
+@pytest.mark.smoke
 def test_exec(tool):
     answer = tool.exec(tool.spawn(), "print(1+1)")
     assert answer == {"stdout": "2\n", "stderr": "", "timed_out": False, "exit_code": None}
 
 
+@pytest.mark.smoke
 def test_read(tool):
     session = tool.spawn()
     tool.exec(session, "print('seen')")
     assert tool("read", session_id=session) == {"stdout": "", "stderr": ""}
 
 
+@pytest.mark.smoke
 def test_kill(tool):
     session = tool.spawn()
     assert tool("kill", session_id=session) == {"message": f"session {session} terminated"}

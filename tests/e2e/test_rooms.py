@@ -5,7 +5,7 @@ import pytest
 from harness import host
 from harness.client import ApiError
 
-pytestmark = pytest.mark.brief
+pytestmark = pytest.mark.privilege
 
 RUNTIMES = ["python", "node", "bash"]
 WRITE = {
@@ -30,6 +30,7 @@ def test_a_session_joins_another_and_shares_its_files(spawn_runtime, host_runtim
     assert two.exec(READ[guest])["stdout"] == f"from {host_runtime}"
 
 
+@pytest.mark.smoke
 def test_those_who_share_a_sandbox_share_its_network(spawn_runtime):
     one = spawn_runtime("node")
     two = spawn_runtime("bash", join=one.id)
@@ -39,6 +40,7 @@ def test_those_who_share_a_sandbox_share_its_network(spawn_runtime):
     assert two.out(f"cat < /dev/tcp/127.0.0.1/{port}") == "hello from node"
 
 
+@pytest.mark.smoke
 def test_a_sandbox_lasts_as_long_as_one_of_its_sessions(spawn_runtime):
     one = spawn_runtime("python")
     two = spawn_runtime("bash", join=one.id)
@@ -47,6 +49,7 @@ def test_a_sandbox_lasts_as_long_as_one_of_its_sessions(spawn_runtime):
     assert two.exec(READ["bash"])["stdout"] == "from python"
 
 
+@pytest.mark.smoke
 @pytest.mark.needs_root("an ordinary user may not limit memory")
 def test_what_ended_one_is_not_what_ends_the_other(spawn_runtime):
     one = spawn_runtime("python", limits={"memory_mb": 64})
@@ -55,6 +58,7 @@ def test_what_ended_one_is_not_what_ends_the_other(spawn_runtime):
     assert two.exec("kill -9 $$").error.name == "Killed"
 
 
+@pytest.mark.smoke
 def test_an_interrupt_reaches_one_of_those_who_share_a_sandbox(spawn_runtime):
     one = spawn_runtime("bash")
     two = spawn_runtime("python", join=one.id)

@@ -8,6 +8,8 @@ import pytest
 
 from harness.client import Result, Session
 
+pytestmark = pytest.mark.privilege
+
 MIN = "default_profile: min\n"
 
 
@@ -39,6 +41,7 @@ LIST = "import os; ' '.join(sorted(os.path.join(d, f)[2:] for d, _, s in os.walk
 # ---- there and back ------------------------------------------------------------------------------
 
 
+@pytest.mark.smoke
 def test_a_file_that_is_put_can_be_read_by_cells_and_by_callers(session):
     content = bytes(range(256)) * 40
     reply = session.put("data.bin", content)
@@ -48,6 +51,7 @@ def test_a_file_that_is_put_can_be_read_by_cells_and_by_callers(session):
     assert session.get("data.bin").body == content
 
 
+@pytest.mark.smoke
 def test_it_belongs_to_the_sandbox_which_may_change_and_remove_it(session):
     session.put("dir/f.txt", b"one")
     assert session.value("import os; s = os.stat('dir/f.txt'); d = os.stat('dir')\n"
@@ -72,6 +76,7 @@ def test_paths_of_all_kinds(session, path):
     assert refused(session.delete(path), 404)
 
 
+@pytest.mark.smoke
 def test_an_empty_file_and_one_of_some_megabytes(session):
     big = os.urandom(1 << 20) * 20
     assert session.put("empty", b"").json["bytes"] == 0
@@ -82,6 +87,7 @@ def test_an_empty_file_and_one_of_some_megabytes(session):
     assert session.get("empty").body == b""
 
 
+@pytest.mark.smoke
 def test_a_file_read_has_a_type_and_a_name(session):
     session.put("sub/table.csv", b"a,b\n")
     reply = session.get("sub/table.csv")

@@ -9,9 +9,12 @@ import pytest
 from harness import host
 from harness.client import ApiError
 
+pytestmark = [pytest.mark.privilege, pytest.mark.release]
+
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 
+@pytest.mark.smoke
 def test_spawn_answers_201_with_the_session(client, spawn):
     reply = client.request("POST", "/v1/sessions", {"profile": "min"})
     assert reply.status == 201
@@ -29,18 +32,21 @@ def test_spawn_answers_201_with_the_session(client, spawn):
     client.call("DELETE", f"/v1/sessions/{session['session_id']}")
 
 
+@pytest.mark.smoke
 def test_spawn_needs_no_member_at_all(client):
     session = client.call("POST", "/v1/sessions", {})
     assert (session.runtime, session.profile) == ("python", "data")
     client.call("DELETE", f"/v1/sessions/{session.session_id}")
 
 
+@pytest.mark.smoke
 def test_spawn_without_a_body_is_the_same_as_with_an_empty_object(client):
     session = client.call("POST", "/v1/sessions")
     assert session.profile == "data"
     client.call("DELETE", f"/v1/sessions/{session.session_id}")
 
 
+@pytest.mark.smoke
 def test_default_limits_are_told(session):
     assert session.info().limits == {
         "memory_mb": 512, "cpu_percent": 100, "pids": 128, "disk_mb": 1024,

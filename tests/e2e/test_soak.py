@@ -14,6 +14,7 @@ from soak_mixed import Soak, complaints, grown
 pytestmark = pytest.mark.one_mode
 
 
+@pytest.mark.slow
 def test_random_calls_leave_nothing_and_no_output_goes_astray(launch):
     daemon = launch(config="default_profile: min\n")
     soak = Soak(daemon, sessions=24, seed=os.environ.get("CELLA_SEED", "1"))
@@ -33,6 +34,7 @@ def test_random_kills_lose_nothing_that_was_safe(launch):
         soak.round()
 
 
+@pytest.mark.slow
 def test_the_last_cell_of_a_notebook_costs_what_the_first_did(launch):
     daemon = launch(config=soak_notebook.CONFIG)
     seen = soak_notebook.many_cells(daemon, 1500)
@@ -45,6 +47,7 @@ def test_the_last_cell_of_a_notebook_costs_what_the_first_did(launch):
     daemon.stop()
 
 
+@pytest.mark.slow
 def test_images_are_kept_and_not_remembered(launch):
     daemon = launch(config=soak_notebook.CONFIG)
     seen = soak_notebook.many_images(daemon, 60)
@@ -54,6 +57,7 @@ def test_images_are_kept_and_not_remembered(launch):
     daemon.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells, images", [("10", "0"), ("0", "1")])
 def test_a_soak_of_one_kind_ends_as_it_should(cella, cells, images):
     command = [sys.executable, soak_notebook.__file__, "--cells", cells, "--images", images]

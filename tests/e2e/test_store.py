@@ -13,6 +13,8 @@ from harness.client import ApiError, Session
 from harness.daemon import StartFailed
 from harness.notebooks import Notebook, value_of
 
+pytestmark = [pytest.mark.privilege, pytest.mark.release]
+
 MIN = "default_profile: min\n"
 
 
@@ -178,6 +180,7 @@ def test_a_damaged_body_costs_its_variables_only(launch):
     daemon.stop()
 
 
+@pytest.mark.smoke
 def test_a_damaged_database_is_left_for_the_administrator(launch):
     data = launch.new_data()
     launch(data=data, config=MIN).stop()

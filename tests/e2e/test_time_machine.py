@@ -7,6 +7,8 @@ import pytest
 from harness import host
 from harness.client import ApiError, Result, Session
 
+pytestmark = [pytest.mark.privilege, pytest.mark.release]
+
 CRASH = "import ctypes; ctypes.string_at(0)"
 
 
@@ -57,6 +59,7 @@ CRASHES = {
 }
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("crash", CRASHES)
 def test_ways_to_crash(spawn, crash):
     session = spawn()

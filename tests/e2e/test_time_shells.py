@@ -5,6 +5,8 @@ import pytest
 from harness import host
 from harness.client import Result, Session
 
+pytestmark = pytest.mark.release
+
 MIN = "default_profile: min\n"
 KILLED = {"bash": "kill -9 $BASHPID", "node": "process.kill(process.pid, 'SIGKILL')"}
 
@@ -22,6 +24,7 @@ def undo(session, to):
     return session.client.call("POST", f"{session.path}/undo", {"to": to})
 
 
+@pytest.mark.smoke
 def test_bash_is_undone(spawn_runtime):
     session = spawn_runtime("bash", checkpoints="every")
     session.exec("x=1; f() { echo f; }; echo a >file; printf '1\\n2\\n' >lines; exec 5<lines")
@@ -38,6 +41,7 @@ def test_bash_is_undone(spawn_runtime):
     ]  # fmt: skip
 
 
+@pytest.mark.smoke
 @pytest.mark.one_mode
 def test_branches_of_bash_share_nothing(spawn_runtime, client):
     session = spawn_runtime("bash", checkpoints="every")
@@ -53,6 +57,7 @@ def test_branches_of_bash_share_nothing(spawn_runtime, client):
         branch.kill()
 
 
+@pytest.mark.smoke
 @pytest.mark.one_mode
 def test_a_crash_of_bash_costs_its_cell(spawn_runtime):
     session = spawn_runtime("bash", checkpoints="every")
@@ -62,6 +67,7 @@ def test_a_crash_of_bash_costs_its_cell(spawn_runtime):
     assert session.out("echo $n ${seen[a]}; (exit 3); echo $?") == "1 1\n3\n"
 
 
+@pytest.mark.smoke
 @pytest.mark.one_mode
 def test_node_comes_back_from_its_saved_copy(spawn_runtime):
     session = spawn_runtime("node")

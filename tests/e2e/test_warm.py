@@ -11,7 +11,7 @@ import pytest
 
 from harness.daemon import StartFailed
 
-pytestmark = [pytest.mark.one_mode, pytest.mark.brief]
+pytestmark = pytest.mark.one_mode
 
 MIN = "default_profile: min\n"
 

@@ -17,7 +17,6 @@ from test_refusals import ENOSYS, failing
 
 from harness import daemon as daemons
 
-pytestmark = pytest.mark.brief
 LANDLOCK_CREATE_RULESET = 444
 
 # The session is started by `launch`, whose environment is another.
