@@ -10,9 +10,9 @@ ordinary user (when the tests run as root; else only as that user), unless it is
 
 Which tests run also depends on the level (tests/run.py), and is the same every time:
   check  those marked smoke, as root
-  test   against the sanitized build all but those marked slow; as an ordinary user those marked
-         privilege, where the program does something else for root, and a sample of the others; of
-         those marked sampled a sample. Against the other build those marked release
+  test   against the sanitized build all but those marked slow; as an ordinary user escapes and
+         those marked privilege, where the program does something else for root, and a sample of
+         the others; of those marked sampled a sample. Against the other build those marked release
   all    everything, in both builds; without a level, as by hand, too
 """
 
@@ -35,6 +35,7 @@ IS_ROOT = os.geteuid() == 0
 LEVEL = os.environ.get("CELLA_LEVEL", "all")
 IS_SHIPPED = os.environ.get("CELLA_KIND") == "gcc"  # this build is as the one that is installed
 SAMPLE = 8  # one in so many
+REPEAT = int(os.environ.get("CELLA_REPEAT", "1"))
 
 MARKERS = [
     "one_mode: the same whoever started the daemon",
@@ -60,7 +61,7 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         is_wanted = not is_redundant(item) and is_in_level(item)
         (kept if is_wanted else dropped).append(item)
-    items[:] = kept
+    items[:] = kept * REPEAT
     config.hook.pytest_deselected(items=dropped)
 
 
@@ -93,7 +94,8 @@ def is_in_level(item):
         return False
     if folder == "e2e" and IS_SHIPPED:
         return bool(has("release")) and not is_second_mode
-    needs_all = not has("sampled") and (has("privilege") or not is_second_mode)
+    is_about_rights = folder == "escape" or has("privilege")
+    needs_all = not has("sampled") and (is_about_rights or not is_second_mode)
     return bool(needs_all or is_sample(item))
 
 

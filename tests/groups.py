@@ -152,7 +152,7 @@ def unit_files():
 def unit(name, kind, programs):
     """Runs programs of cmocka one after the other."""
     result = Result()
-    for program in programs:
+    for program in programs * int(os.environ.get("CELLA_REPEAT", "1")):
         log = log_of(f"{name} {program}")
         began = time.monotonic()
         with tempfile.TemporaryDirectory() as reports:

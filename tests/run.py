@@ -5,6 +5,7 @@
     run.py test             what a change may not break: ten minutes on two cores
     run.py all              both builds of everything, every Python and Node.js, soaks, fuzzing
     run.py coverage         the tests of `test` in a build that counts which lines they run
+    run.py nervous          what tests/nervous.txt lists, 50 times each (CELLA_REPEAT)
     run.py LEVEL GROUP...   only these groups of a level, and the builds that they need
     run.py seconds          what the last run of a level took becomes tests/seconds.json
 
@@ -81,6 +82,22 @@ def drivers(level):
             pytests(level, "driver_bash", "gcc")]
 
 
+def nervous():
+    """The same groups as in `test`, with the lines of tests/nervous.txt for files."""
+    os.environ.setdefault("CELLA_REPEAT", "50")
+    text = (TOP / "tests/nervous.txt").read_text()
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    found = [builds("asan", "all", "unit"), builds("gcc", "all"), unit("asan"),
+             *drivers("test"), pytests("all", "e2e", "asan"), pytests("all", "escape", "gcc", "disk")]
+    for group in found[2:]:
+        folder = "_".join(word for word in group.name.split() if word not in group.needs)
+        prefix = "" if folder == "unit" else f"tests/{folder}/"
+        wanted = [line.removeprefix(prefix) for line in lines
+                  if line.startswith(prefix) and ("/" in line) == bool(prefix)]
+        group.files = wanted
+    return [group for group in found if group.files or group.name.startswith("build")]
+
+
 # Escapes fill disks and look how full the file system is: no two of their jobs at once.
 LEVELS = {
     "check": lambda: [
@@ -99,6 +116,7 @@ LEVELS = {
         pytests("all", "escape", "asan", "disk"), pytests("all", "escape", "gcc", "disk"),
         fuzz(60), pytests("all", "bench", "gcc"),
     ],
+    "nervous": nervous,
     # What `test` runs of C, counted (tests/gcov.py).
     "coverage": lambda: [
         builds("coverage", "all", "unit"), unit("coverage"),

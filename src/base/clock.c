@@ -1,5 +1,6 @@
 #include "base/clock.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 uint64_t clock_mono_ns(void)
@@ -14,6 +15,13 @@ uint64_t clock_wall_ms(void)
     struct timespec ts;
     clock_gettime(CLOCK_REALTIME, &ts);
     return (uint64_t)ts.tv_sec * 1000u + (uint64_t)ts.tv_nsec / 1000000u;
+}
+
+uint64_t clock_scaled_ms(uint64_t ms)
+{
+    const char *text = getenv("CELLA_TEST_TIME_SCALE");
+    double scale = text != NULL ? strtod(text, NULL) : 1;
+    return scale >= 0.01 && scale < 1 ? (uint64_t)((double)ms * scale) : ms;
 }
 
 const char *clock_rfc3339(uint64_t wall_ms, char out[CLOCK_RFC3339_SIZE])

@@ -231,7 +231,7 @@ int books_new(struct engine *engine, const struct books_config *config, uv_loop_
         return -1;
     }
     books->tidy = loop_timer_new(loop, on_tidy, books);
-    loop_timer_set(books->tidy, FIRST_TIDY_MS);
+    loop_timer_set(books->tidy, clock_scaled_ms(FIRST_TIDY_MS));
     engine_use_recorder(engine, &book_recorder, books);
     store_on_shown(books->store, book_on_shown, books);
     mirrors_compare(books);

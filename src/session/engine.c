@@ -253,7 +253,7 @@ void engine_stop(struct engine *engine, void (*on_stopped)(void *context), void 
     assert(!engine->is_stopping && engine->draining == NULL);
     engine->on_stopped = on_stopped;
     engine->stop_context = context;
-    engine->drain_until_ms = clock_mono_ms() + DRAIN_MS;
+    engine->drain_until_ms = clock_mono_ms() + clock_scaled_ms(DRAIN_MS);
     engine->draining = loop_timer_new(engine->loop, drain, engine);
     LIST_EACH(&engine->live, node)
     {

@@ -215,7 +215,11 @@ static pid_t parent_of(pid_t pid)
     if (fd_read_file(AT_FDCWD, path, 4096, &text, NULL) < 0)
         return 0;
     const char *end = strrchr(text, ')');
-    return end != NULL && sscanf(end, ") %*c %d", &parent) == 1 ? parent : 0;
+    /* One that was killed keeps its name until the warden has looked after it. */
+    char run_state = 'Z';
+    if (end == NULL || sscanf(end, ") %c %d", &run_state, &parent) != 2 || run_state == 'Z')
+        return 0;
+    return parent;
 }
 
 /* Ours: other daemons may run on this machine. */
