@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from peer import DRIVER, Peer
+from peer import DRIVER, PATIENCE, Peer
 
 HERE = pathlib.Path(__file__).parent
 
@@ -20,7 +20,7 @@ HAS_IPYTHON = importlib.util.find_spec("IPython") is not None
 @pytest.mark.parametrize("seed", range(4))
 def test_texts_are_those_of_ipython(seed: int) -> None:
     command = [sys.executable, "-B", str(HERE / "compare_pretty.py"), str(DRIVER), str(seed)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.stdout == "same\n", done.stdout + done.stderr
 
 

@@ -12,7 +12,7 @@ import time
 from typing import Any, Dict, Iterator, List
 
 import pytest
-from peer import Peer
+from peer import PATIENCE, Peer
 
 GOOD = ["json", "import random as rnd", "from math import pi, tau", "import os.path"]
 BAD = ["no_such_module", "import 5"]
@@ -29,7 +29,7 @@ class Zygote:
         env.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", PYTHONDONTWRITEBYTECODE="1")
         self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=env)
         theirs.close()
-        self.control.settimeout(60)
+        self.control.settimeout(PATIENCE)
         self.report: Dict[str, Any] = json.loads(self.control.recv(65536))
 
     def spawn(self) -> Peer:
@@ -43,7 +43,7 @@ class Zygote:
 
     def close(self) -> None:
         self.control.close()
-        assert self.process.wait(60) == 0
+        assert self.process.wait(PATIENCE) == 0
 
 
 @pytest.fixture(scope="module")

@@ -126,7 +126,7 @@ def test_one_waits_at_a_time(session, runtime):
 
     host.eventually(is_refused)
     session.interrupt()
-    waiter.join(30)
+    waiter.join(host.PATIENCE)
     assert [r.status for r in results] == ["interrupted"]
 
 

@@ -29,7 +29,7 @@ class Running:
             self.error = error
 
     def join(self):
-        self.thread.join(60)
+        self.thread.join(host.PATIENCE)
         assert not self.thread.is_alive(), "the cell did not end"
         return self.result
 

@@ -110,7 +110,7 @@ def test_a_box_that_is_stuck_is_killed_after_ten_seconds(artist):
         # Others do not wait for it.
         small = f"{show(session, 'png(40, 40)')}?width=10"
         assert daemon.client.request("GET", small).status == 200
-        asking.join(60)
+        asking.join(host.PATIENCE)
         assert not asking.is_alive()
     assert time.monotonic() - asking.began > 9 and time.monotonic() - stopped < 25
     assert asking.reply.status == 408, asking.reply
@@ -134,12 +134,12 @@ def test_hundreds_of_pictures_leave_nothing_behind(artist):
             assert ask(daemon, f"{wrong}?height=10") == 409
             for url in (large, large, good):
                 go_away(daemon, f"{url}?width={100 + n}")
-        host.eventually(lambda: boxes(daemon) == [] and ask(daemon, f"{good}?width=9") == 200, 30)
+        host.eventually(lambda: boxes(daemon) == [] and ask(daemon, f"{good}?width=9") == 200)
 
     ask_all()
     before = host.at_rest(lambda: (descriptors(daemon.pid), children(daemon.pid)))
     ask_all()
-    host.eventually(lambda: (descriptors(daemon.pid), children(daemon.pid)) == before, 15,
+    host.eventually(lambda: (descriptors(daemon.pid), children(daemon.pid)) == before,
                     "what there was before")
 
 

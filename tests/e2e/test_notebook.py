@@ -327,7 +327,7 @@ def test_what_the_documentation_says_to_type(daemon, tmp_path):
                  if "api()" in block]
     env = {"PATH": "/usr/bin:/bin", "key": daemon.key(), "url": f"{daemon.url}/v1/notebooks"}
     done = subprocess.run(["sh", "-eu", "-c", script + "echo; echo $id"], env=env, cwd=tmp_path,
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=host.PATIENCE)
     assert done.returncode == 0, done
     notebook = Notebook(daemon.client, done.stdout.split()[-1])
     assert [c.source for c in notebook.cells()] == ["# Sums", "x = 41", "x + 1", "x * 2"]

@@ -35,7 +35,8 @@ def find_pythons():
 def ask_version(path):
     command = [path, "-c", "import sys; print(*sys.version_info[:2], sep='.')"]
     try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=10).stdout.strip()
+        done = subprocess.run(command, capture_output=True, text=True, timeout=host.PATIENCE)
+        return done.stdout.strip()
     except (OSError, subprocess.TimeoutExpired):
         return None
 
