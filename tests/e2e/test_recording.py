@@ -227,19 +227,12 @@ def test_images_can_be_asked_for_inline(session):
 
 
 def test_a_loop_of_images_leaves_memory_as_it_is(session, daemon):
-    if daemon.is_sanitized:
-        pytest.skip("freed memory is kept aside")
     session.exec(PNG)
     session.exec("for n in range(10): display(Picture(n, 600))")
-    before = rss_kb(daemon)
-    answer = session.exec("for n in range(100): display(Picture(n, 600))", timeout_ms=120_000)
+    with daemon.watch_heap() as heap:
+        answer = session.exec("for n in range(100): display(Picture(n, 600))", timeout_ms=120_000)
     assert answer.status == "ok" and len(answer["outputs"]) == 100
-    assert rss_kb(daemon) - before < 30_000
-
-
-def rss_kb(daemon):
-    status = open(f"/proc/{daemon.process.pid}/status").read()
-    return int(status.split("VmRSS:")[1].split()[0])
+    assert heap[1] - heap[0] < 30_000_000, heap
 
 
 def test_a_session_that_ends_while_an_image_is_kept(client):
