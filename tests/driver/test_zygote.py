@@ -8,7 +8,6 @@ import os
 import pathlib
 import socket
 import subprocess
-import time
 from typing import Any, Dict, Iterator, List
 
 import pytest
@@ -122,12 +121,10 @@ def test_the_data_profile(python: str, image: pathlib.Path) -> None:
         zygote.close()
         pytest.skip("no data libraries in this interpreter")
     assert zygote.report["threads"] == 1
-    began = time.monotonic()
     first, second = zygote.spawn(), zygote.spawn()
     assert first.value("np.random.rand()") != second.value("np.random.rand()")
     answer = first.run("plt.plot([1, 2])\nplt.show()\npd.DataFrame({'a': [1]})")
     assert answer.displays[0]["type"] == "image" and answer.value["type"] == "dataframe"
-    assert time.monotonic() - began < 30
     first.close()
     second.close()
     zygote.close()
