@@ -3,7 +3,6 @@
 import json
 import re
 import signal
-import time
 
 import nbformat
 import pytest
@@ -260,9 +259,7 @@ def test_watching(books, notebook):
     books.do("rm", notebook, "-1")
     assert process.stdout.readline().startswith(b"cell_removed  ")
     books.do("delete", notebook)
-    began = time.monotonic()
     assert process.stdout.readline() == b"deleted\n" and process.wait(PATIENCE) == 0
-    assert time.monotonic() - began < 10
 
 
 @pytest.mark.parametrize("args, status, words", [

@@ -7,7 +7,6 @@ import re
 import select
 import signal
 import subprocess
-import time
 
 import nbformat
 import pytest
@@ -198,9 +197,7 @@ def test_errors_can_be_allowed(runner):
 
 
 def test_a_cell_has_its_time(runner):
-    began = time.monotonic()
     made = runner.run(["print('x')\nwhile True: pass", "1"], "--timeout", "1500ms", check=1)
-    assert time.monotonic() - began < 30
     assert made.cells[0].metadata["mcp_repl"]["state"] == "TIMEOUT"
     assert text(made.cells[0]) == "x\n" and kinds(made.cells[0])[-1] == "error"
 

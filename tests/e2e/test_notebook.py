@@ -4,6 +4,7 @@ import json
 import pathlib
 import re
 import subprocess
+import time
 
 import pytest
 
@@ -58,11 +59,13 @@ def test_every_cell_that_runs_is_recorded(session):
 
 
 def test_ids_are_short_and_times_are_known(session):
+    began = time.monotonic()
     session.exec("import time; time.sleep(0.05)")
+    took_ms = (time.monotonic() - began) * 1000
     cell = of(session).cell(0)
     assert re.fullmatch(r"[0-9a-f]{8}", cell.id)
     assert cell.created_at <= cell.executed_at
-    assert 50 <= cell.duration_ms < 5000
+    assert 50 <= cell.duration_ms <= took_ms
 
 
 def test_a_session_that_ran_nothing_has_an_empty_notebook(session):
