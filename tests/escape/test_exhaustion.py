@@ -182,14 +182,10 @@ def test_the_memory_of_large_frames_is_given_back(daemon, spawn):
     assert daemon.heap_bytes() - before < 5_000_000
 
 
-def cpu_seconds(pid):
-    user, system = (host.stat_fields(pid))[11:13]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-
-
 FLOOD = PRELUDE + """
 import threading, time
-end, answers = time.monotonic() + 2, []
+begun = time.monotonic()
+end, answers = begun + 2, []
 def ask():
     while time.monotonic() < end:
         try: call(272, 0x10000000)
@@ -197,21 +193,22 @@ def ask():
 threads = [threading.Thread(target=ask) for _ in range(16)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
-print(len(answers), set(answers) == {errno.EPERM})
+print(len(answers), time.monotonic() - begun, set(answers) == {errno.EPERM})
 """
 
 
 def test_denied_calls_without_end_slow_down_only_who_makes_them(daemon, session, witness):
-    before = cpu_seconds(daemon.pid)
+    before = host.waits(daemon.pid)
     result = session.exec(FLOOD, timeout_ms=60_000)
-    spent = cpu_seconds(daemon.pid) - before
-    count, all_refused = result["stdout"].split()
+    wake_ups = host.waits(daemon.pid) - before
+    count, seconds, all_refused = result["stdout"].split()
     assert all_refused == "True"
-    assert 64 <= int(count) < 2000, "the pace is a hundred each second, after a few at once"
+    pace = 64 + 100 * (float(seconds) + 1)  # a hundred each second, after a few at once
+    assert 64 <= int(count) <= pace
     assert result["denied"] == [{"call": "unshare", "count": int(count)}]
-    assert spent < 1, f"the daemon worked {spent} s for it"
+    assert wake_ups < int(count) + 200, "the daemon works for those that it answers"
 
 
 def test_a_cell_that_waits_for_denied_calls_can_be_interrupted(session):
-    result = session.exec(FLOOD.replace("+ 2", "+ 3600"), timeout_ms=1500)
+    result = session.exec(FLOOD.replace("begun + 2", "begun + 3600"), timeout_ms=1500)
     assert result.status in ("timeout", "died"), result

@@ -151,6 +151,15 @@ def pss_kb(pid):
     return int(match[1]) if match else 0
 
 
+def waits(pid):
+    """How often its threads went to sleep of their own will; what preempts them does not count."""
+    found = 0
+    for path in pathlib.Path(f"/proc/{pid}/task").glob("*/status"):
+        match = re.search(r"^voluntary_ctxt_switches:\s+(\d+)", read(path), re.M)
+        found += int(match[1]) if match else 0
+    return found
+
+
 def fd_count(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 
