@@ -168,6 +168,12 @@ class Peer:
         os.kill(self.pid, signal.SIGINT)
         self._repeat_at = time.monotonic() + REPEAT_SECONDS
 
+    def interrupt_as_often_as_the_daemon(self) -> None:
+        """For peers that interrupt once: the cell may not have been read yet, and what it is about
+        to start may not be there to be hit."""
+        self.interrupt()
+        self._repeat_at = time.monotonic() + REPEAT_SECONDS
+
     def settle(self) -> None:
         """What was sent between cells has been delivered, and is not for the next one: the daemon
         waits for that too."""
@@ -203,6 +209,20 @@ class Peer:
         begun = int(self._stat()[11])
         ticks = max(os.sysconf("SC_CLK_TCK") // 20, 1)
         self._wait_until(lambda: int(self._stat()[11]) >= begun + ticks)
+
+    def wait_until_under_way(self) -> None:
+        """A cell that has told that it begins: it waits for something, or has worked for a while."""
+        begun = int(self._stat()[11])
+        self._wait_until(lambda: self._stat()[0] == "S" or int(self._stat()[11]) > begun)
+
+    def wait_until_delivered(self, number: int) -> None:
+        """No signal of this kind is on its way to the interpreter."""
+        self._wait_until(lambda: not self._pending() >> (number - 1) & 1)
+
+    def _pending(self) -> int:
+        with open(f"/proc/{self.pid}/status") as file:
+            lines = [line for line in file if line.startswith(("SigPnd:", "ShdPnd:"))]
+        return int(lines[0].split()[1], 16) | int(lines[1].split()[1], 16)
 
     def read_late(self, cell_id: int, wanted: str, stream: int = 0) -> str:
         """What a cell that is over still writes, until `wanted` is in it."""

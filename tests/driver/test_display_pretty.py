@@ -27,7 +27,7 @@ def test_texts_are_those_of_ipython(seed: int) -> None:
 @pytest.mark.skipif(not HAS_IPYTHON, reason="no IPython to compare with")
 def test_all_forms_are_those_of_ipython() -> None:
     command = [sys.executable, "-B", str(HERE / "compare_bundles.py"), str(DRIVER)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     said, _, count = done.stdout.partition(" ")
     assert said == "same" and int(count) > 60, done.stdout + done.stderr
 

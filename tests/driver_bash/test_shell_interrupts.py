@@ -50,8 +50,8 @@ def test_a_cell_is_interrupted(shell: Shell, code: str) -> None:
     shell.run("mkfifo p9; kept=1")
     running = shell.begin(code)
     running.wait_for_output("on")
-    time.sleep(0.03)  # until it really waits
-    shell.interrupt()
+    shell.wait_until_under_way()
+    shell.interrupt_as_often_as_the_daemon()
     answer = running.finish()
     assert (answer.status, answer.last_status) == ("interrupted", 130), answer
     assert answer.error["name"] == "Interrupted"

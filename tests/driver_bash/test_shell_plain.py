@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import time
 
 import pytest
 from copies import ask_for_checkpoint
@@ -79,8 +78,8 @@ def test_a_cell_is_interrupted(plain: Shell, code: str) -> None:
     plain.run("kept=1")
     running = plain.begin(code)
     running.wait_for_output("on")
-    time.sleep(0.05)
-    plain.interrupt()
+    plain.wait_until_under_way()
+    plain.interrupt_as_often_as_the_daemon()
     answer = running.finish()
     assert (answer.status, answer.last_status) == ("interrupted", 130), answer
     assert plain.out("echo $kept") == "1\n"
@@ -89,8 +88,7 @@ def test_a_cell_is_interrupted(plain: Shell, code: str) -> None:
 def test_an_interrupt_outside_a_cell_is_ignored(plain: Shell) -> None:
     for _ in range(5):
         plain.interrupt()
-        time.sleep(0.02)
-    plain.settle()
+        plain.settle()
     assert plain.run("echo on").stdout == "on\n"
 
 

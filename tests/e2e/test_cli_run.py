@@ -507,7 +507,7 @@ def test_progress_is_shown_to_people(runner):
                                stdout=subprocess.PIPE, stderr=theirs, **runner.options())
     os.close(theirs)
     seen = b""
-    while select.select([ours], [], [], 30)[0]:
+    while select.select([ours], [], [], PATIENCE)[0]:
         try:
             seen += os.read(ours, 4096)
         except OSError:

@@ -142,7 +142,7 @@ def test_the_output_of_a_dead_session_can_still_be_read(session):
 def test_one_gigabyte_of_output_stays_bounded_in_the_daemon(daemon, session, witness):
     session.exec("print('warm')")
     with daemon.watch_heap() as heap:
-        result = session.patient(2 * host.PATIENCE).exec(
+        result = session.patient(120 + host.PATIENCE).exec(
             "import os\nblock = b'x' * (1 << 20)\nfor n in range(1024): os.write(1, block)\n"
             "os.write(1, b'end')",
             timeout_ms=120_000,

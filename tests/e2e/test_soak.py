@@ -11,6 +11,8 @@ import soak_kill
 import soak_notebook
 from soak_mixed import Soak, complaints, grown
 
+from harness.host import PATIENCE
+
 pytestmark = pytest.mark.one_mode
 
 
@@ -55,6 +57,6 @@ def test_images_are_kept_and_not_remembered(launch):
 def test_a_soak_of_one_kind_ends_as_it_should(cella, cells, images):
     command = [sys.executable, soak_notebook.__file__, "--cells", cells, "--images", images]
     done = subprocess.run(command, env={**os.environ, "CELLA": str(cella)}, capture_output=True,
-                          text=True, timeout=300)
+                          text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     assert ("run a cell" in done.stdout, "an image" in done.stdout) == (cells != "0", images != "0")

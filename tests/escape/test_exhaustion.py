@@ -24,7 +24,7 @@ def write(path, mb):
 
 
 def run(session, code, timeout_ms=60_000):
-    patient = session.patient(timeout_ms / 1000 + 60)
+    patient = session.patient(timeout_ms / 1000 + host.PATIENCE)
     return patient.exec(WRITE + textwrap.dedent(code), timeout_ms=timeout_ms)
 
 
