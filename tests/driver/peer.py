@@ -211,7 +211,7 @@ class Peer:
         self._wait_until(lambda: int(self._stat()[11]) >= begun + ticks)
 
     def wait_until_under_way(self) -> None:
-        """A cell that has told that it begins: it waits for something, or has worked for a while."""
+        """A cell that has told that it begins: it waits, or has worked for a while."""
         begun = int(self._stat()[11])
         self._wait_until(lambda: self._stat()[0] == "S" or int(self._stat()[11]) > begun)
 
