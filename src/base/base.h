@@ -26,6 +26,10 @@ void *mem_realloc(void *ptr, size_t size);
 void *mem_copy(const void *src, size_t size);
 char *mem_strdup(const char *s);
 
+/* Bytes that the allocator has handed out and not got back, of all threads: what the program holds,
+ * whatever the machine does to its pages. Visits every free chunk: not for a busy path. */
+size_t mem_in_use(void);
+
 /* Locals that clean up after themselves; leaving the scope with the value is said by take_*. */
 static inline void cleanup_free(void *p)
 {

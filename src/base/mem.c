@@ -1,5 +1,7 @@
 #include "base/base.h"
 
+#include <malloc.h>
+
 static void *checked(void *ptr)
 {
     if (ptr == NULL) {
@@ -32,4 +34,15 @@ void *mem_copy(const void *src, size_t size)
 char *mem_strdup(const char *s)
 {
     return checked(strdup(s));
+}
+
+/* AddressSanitizer's allocator, of which mallinfo2 knows nothing; NULL in other builds. */
+size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
+
+size_t mem_in_use(void)
+{
+    if (__sanitizer_get_current_allocated_bytes != NULL)
+        return __sanitizer_get_current_allocated_bytes();
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
 }

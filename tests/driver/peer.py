@@ -12,11 +12,15 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from harness.host import PATIENCE  # noqa: E402
+
 DRIVER = pathlib.Path(__file__).resolve().parents[2] / "src" / "runtime" / "python"
-TIMEOUT_SECONDS = 60.0  # for what never comes
 REPEAT_SECONDS = 0.5  # session/timing.c
 KEPT_CELLS = 20
 
@@ -91,7 +95,7 @@ class Peer:
         for cell_id in list(self.late):
             self.forget(cell_id)
         if self.process is not None:
-            self.process.wait(TIMEOUT_SECONDS)
+            self.process.wait(PATIENCE)
 
     def forget(self, cell_id: int) -> None:
         for fd in self.late.pop(cell_id):
@@ -107,7 +111,7 @@ class Peer:
         if sent < len(data):
             self.sock.sendall(data[sent:])
 
-    def receive(self, timeout: float = TIMEOUT_SECONDS) -> Dict[str, Any]:
+    def receive(self, timeout: float = PATIENCE) -> Dict[str, Any]:
         deadline = time.monotonic() + timeout
         while True:
             if len(self._received) >= 4:
@@ -144,7 +148,7 @@ class Peer:
         return Running(self, self._next_id, out_read, err_read)
 
     def run(
-        self, code: str, timeout: float = TIMEOUT_SECONDS, answers: Sequence[Optional[str]] = ()
+        self, code: str, timeout: float = PATIENCE, answers: Sequence[Optional[str]] = ()
     ) -> Answer:
         """`answers` to what it asks for, in order; None is the end of the input."""
         running = self.begin(code)
@@ -162,6 +166,12 @@ class Peer:
         """A cell that goes on is interrupted once more, as by the daemon: a signal that hits an
         interpreter just before it goes to sleep does not keep it from that."""
         os.kill(self.pid, signal.SIGINT)
+        self._repeat_at = time.monotonic() + REPEAT_SECONDS
+
+    def interrupt_as_often_as_the_daemon(self) -> None:
+        """For peers that interrupt once: the cell may not have been read yet, and what it is about
+        to start may not be there to be hit."""
+        self.interrupt()
         self._repeat_at = time.monotonic() + REPEAT_SECONDS
 
     def settle(self) -> None:
@@ -185,7 +195,7 @@ class Peer:
             return file.read().rsplit(")", 1)[1].split()
 
     def _wait_until(self, is_so: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + TIMEOUT_SECONDS
+        deadline = time.monotonic() + PATIENCE
         while not is_so():
             assert time.monotonic() < deadline
             time.sleep(0.002)
@@ -200,11 +210,25 @@ class Peer:
         ticks = max(os.sysconf("SC_CLK_TCK") // 20, 1)
         self._wait_until(lambda: int(self._stat()[11]) >= begun + ticks)
 
+    def wait_until_under_way(self) -> None:
+        """A cell that has told that it begins: it waits, or has worked for a while."""
+        begun = int(self._stat()[11])
+        self._wait_until(lambda: self._stat()[0] == "S" or int(self._stat()[11]) > begun)
+
+    def wait_until_delivered(self, number: int) -> None:
+        """No signal of this kind is on its way to the interpreter."""
+        self._wait_until(lambda: not self._pending() >> (number - 1) & 1)
+
+    def _pending(self) -> int:
+        with open(f"/proc/{self.pid}/status") as file:
+            lines = [line for line in file if line.startswith(("SigPnd:", "ShdPnd:"))]
+        return int(lines[0].split()[1], 16) | int(lines[1].split()[1], 16)
+
     def read_late(self, cell_id: int, wanted: str, stream: int = 0) -> str:
         """What a cell that is over still writes, until `wanted` is in it."""
         text = ""
         fd = self.late[cell_id][stream]
-        deadline = time.monotonic() + TIMEOUT_SECONDS
+        deadline = time.monotonic() + PATIENCE
         while wanted not in text:
             assert select.select([fd], [], [], deadline - time.monotonic())[0], text
             data = os.read(fd, 65536)
@@ -242,7 +266,7 @@ def _credential_pair() -> "tuple[socket.socket, socket.socket]":
 
 def read_greeting(sock: socket.socket, wanted: bytes) -> int:
     """Who wrote that byte, as the kernel says."""
-    sock.settimeout(TIMEOUT_SECONDS)
+    sock.settimeout(PATIENCE)
     data, ancillary, _, _ = sock.recvmsg(1, 64)
     assert data == wanted, data
     return next(struct.unpack("iii", content)[0] for _, _, content in ancillary)
@@ -295,12 +319,12 @@ class Running:
         self.questions: List[Dict[str, Any]] = []
 
     def wait_for_output(self, wanted: str) -> None:
-        deadline = time.monotonic() + TIMEOUT_SECONDS
+        deadline = time.monotonic() + PATIENCE
         while wanted.encode() not in self._fds[self._out]:
             assert self._drain(deadline - time.monotonic()), bytes(self._fds[self._out])
         self.peer.note_progress()
 
-    def finish(self, timeout: float = TIMEOUT_SECONDS) -> Answer:
+    def finish(self, timeout: float = PATIENCE) -> Answer:
         deadline = time.monotonic() + timeout
         has_repeated = False
         while True:

@@ -36,7 +36,7 @@ def ask_to_save(target: Any) -> socket.socket:
     frame = {"op": "save", "id": 1, "format": "state", "max_bytes": 64 << 20}
     target.send(frame, (theirs.fileno(),))
     theirs.close()
-    ours.settimeout(states.TIMEOUT_SECONDS)
+    ours.settimeout(states.PATIENCE)
     return ours
 
 

@@ -9,10 +9,9 @@ import threading
 from typing import Any, Dict, List, Tuple
 
 import pytest
-from peer import Peer
+from peer import PATIENCE, Peer
 
 UNLIMITED = 1 << 40
-TIMEOUT_SECONDS = 60.0
 
 
 def only_here(python: str) -> None:
@@ -36,7 +35,7 @@ def stream_of(target: Any, **order: Any) -> bytes:
     frame = {"op": "save", "id": 1, "format": "state", "max_bytes": UNLIMITED, **order}
     target.send(frame, (theirs.fileno(),))
     theirs.close()
-    ours.settimeout(TIMEOUT_SECONDS)
+    ours.settimeout(PATIENCE)
     data = bytearray()
     while True:
         part = ours.recv(1 << 20)
@@ -112,7 +111,7 @@ def load(peer: Peer, stream: bytes) -> Dict[str, Any]:
 
     feeder = threading.Thread(target=feed)
     feeder.start()
-    answer = peer.receive(TIMEOUT_SECONDS)
+    answer = peer.receive(PATIENCE)
     feeder.join()
     assert answer.pop("ev") == "loaded" and answer.pop("id") == 9
     return answer

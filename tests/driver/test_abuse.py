@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from peer import Peer
+from peer import PATIENCE, Peer
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_closing_every_descriptor_ends_the_session_only(python: str) -> None:
     peer = Peer.start(python)
     with pytest.raises((EOFError, ConnectionError)):
         peer.run("import os\nos.closerange(0, 1000)")
-    assert peer.process.wait(60) in (0, 1)
+    assert peer.process.wait(PATIENCE) in (0, 1)
     peer.close()
 
 

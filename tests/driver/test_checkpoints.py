@@ -8,7 +8,7 @@ import socket
 from typing import Iterator
 
 import pytest
-from peer import Checkpoint, Peer, read_greeting
+from peer import PATIENCE, Checkpoint, Peer, read_greeting
 from test_zygote import Zygote
 
 
@@ -87,7 +87,7 @@ def test_a_session_without_free_descriptors(head: Peer) -> None:
 
 
 def read_stream(sock: socket.socket) -> bytes:
-    sock.settimeout(60)
+    sock.settimeout(PATIENCE)
     data = b""
     while part := sock.recv(65536):
         data += part

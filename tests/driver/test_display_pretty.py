@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from peer import DRIVER, Peer
+from peer import DRIVER, PATIENCE, Peer
 
 HERE = pathlib.Path(__file__).parent
 
@@ -20,14 +20,14 @@ HAS_IPYTHON = importlib.util.find_spec("IPython") is not None
 @pytest.mark.parametrize("seed", range(4))
 def test_texts_are_those_of_ipython(seed: int) -> None:
     command = [sys.executable, "-B", str(HERE / "compare_pretty.py"), str(DRIVER), str(seed)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.stdout == "same\n", done.stdout + done.stderr
 
 
 @pytest.mark.skipif(not HAS_IPYTHON, reason="no IPython to compare with")
 def test_all_forms_are_those_of_ipython() -> None:
     command = [sys.executable, "-B", str(HERE / "compare_bundles.py"), str(DRIVER)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     said, _, count = done.stdout.partition(" ")
     assert said == "same" and int(count) > 60, done.stdout + done.stderr
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 
 import pytest
 from peer import Peer
@@ -232,7 +231,7 @@ def test_an_interrupt_while_a_thread_waits(fresh: Peer) -> None:
     fresh.interrupt()
     answer = running.finish()
     assert answer.status == "interrupted"
-    assert fresh.value("t.join(10)\nt.is_alive()") == "False"
+    assert fresh.value("t.join()\nt.is_alive()") == "False"
     told = answer.stderr  # by the thread: before the verdict or after it
     if "answered" not in told:
         told += fresh.read_late(1, "answered", 1)
@@ -254,7 +253,7 @@ def test_a_display_behind_a_thread_that_waits(fresh: Peer) -> None:
     running = fresh.begin(code)
     running.wait_for_question()
     running.wait_for_output("on")
-    time.sleep(0.05)  # until it waits
+    fresh.wait_until_it_waits()
     fresh.interrupt()
     assert running.finish().status == "interrupted"
     assert fresh.value("1+1") == "2"
@@ -262,7 +261,7 @@ def test_a_display_behind_a_thread_that_waits(fresh: Peer) -> None:
 
 def test_a_thread_that_outlives_its_cell(fresh: Peer) -> None:
     fresh.run(
-        "import threading\ngo = threading.Event()\ncaught = []\ndef late():\n    go.wait(20)\n"
+        "import threading\ngo = threading.Event()\ncaught = []\ndef late():\n    go.wait()\n"
         "    for ask in (input, sys.stdin.readline):\n        try: ask()\n"
         "        except RuntimeError as e: caught.append(str(e))\nimport sys\n"
         "t = threading.Thread(target=late)\nt.start()"

@@ -70,7 +70,7 @@ def test_an_interrupt_while_a_display_waits_comes_after_it(fresh: Peer) -> None:
     assert fresh.receive()["ev"] == "display"
     for _ in range(20):
         fresh.interrupt()
-    time.sleep(0.02)
+    fresh.wait_until_delivered(signal.SIGINT)
     fresh.send({"op": "ack", "id": 1})
     answer = running.finish()
     assert (answer.status, answer.stdout) == ("interrupted", "")

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from peer import Peer
 
+from harness import host
+
 # Commands
 
 
@@ -72,26 +74,26 @@ def test_a_command_that_is_continued(shared: Peer) -> None:
 
 
 def test_an_interrupt_ends_a_command_and_what_it_started(shared: Peer) -> None:
-    running = shared.begin("!sh -c 'echo go; sleep 100' & wait; echo no")
+    running = shared.begin("!sh -c 'echo go; sleep 1000.25' & wait; echo no")
     running.wait_for_output("go")
-    began = time.monotonic()
     shared.interrupt()
     answer = running.finish()
     assert answer.status == "interrupted" and "no" not in answer.stdout
-    assert time.monotonic() - began < 30
+    line = "sleep\0001000.25\0"
+    host.eventually(lambda: not any(line in host.read(f"/proc/{p}/cmdline") for p in host.pids()))
     assert shared.run("!echo on").stdout == "on\n"
 
 
 @pytest.mark.parametrize(
     "code",
-    ["print('on')\nx = !echo; sleep 100", "%%bash\necho on; sleep 100",
-     "print('on')\n%timeit -n 1 sleep(100)", "print('on')\n%time sleep(100)"],
+    ["print('on')\nx = !echo; sleep 1000", "%%bash\necho on; sleep 1000",
+     "print('on')\n%timeit -n 1 sleep(1000)", "print('on')\n%time sleep(1000)"],
 )
 def test_whatever_takes_long_can_be_interrupted(shared: Peer, code: str) -> None:
     shared.run("from time import sleep")
     running = shared.begin(code)
     running.wait_for_output("on")
-    time.sleep(0.3)  # so that it is in the middle of it, most often
+    shared.wait_until_it_waits()  # in the middle of it, most often
     shared.interrupt()
     assert running.finish().status == "interrupted"
 
@@ -159,29 +161,22 @@ def test_lines_of_tracebacks_are_those_of_the_cell(shared: Peer) -> None:
     assert answer.error["line"] == 5
 
 
-def cpu_seconds(pid: int) -> float:
-    with open(f"/proc/{pid}/stat") as file:
-        user, system = file.read().rsplit(")", 1)[1].split()[11:13]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-
-
+# So long that what grows with the square of it takes longer than a peer waits.
 @pytest.mark.parametrize(
     "text",
     [
-        "(" * 200_000, "'" * 199_999, "f'{" * 60_000, "!\\\n" * 60_000, "{" * 200_000 + "?",
-        "a." * 100_000 + "?", "x = !true '" + "{" * 100_001,
-        "!true '" + "{a" * 20_000 + "}" * 20_000,
-        "!true '" + "{a:" * 5_000 + "}" * 5_000, "!true '" + "{a:" * 30 + "}" * 30,
-        "!echo " + "$a." * 50_000, "%%time\n" * 2_000, "%time " * 20_000, "\\" * 200_000,
-        "%" + "a" * 100_000, "%env " + "'" * 100_000, "=" * 100_000 + "\n?", "\n" * 100_000 + "!!",
-        "f'{x:" * 50_000 + "\n!",
+        "(" * 800_000, "'" * 799_999, "f'{" * 240_000, "!\\\n" * 240_000, "{" * 800_000 + "?",
+        "a." * 400_000 + "?", "x = !true '" + "{" * 400_001,
+        "!true '" + "{a" * 80_000 + "}" * 80_000,
+        "!true '" + "{a:" * 20_000 + "}" * 20_000, "!true '" + "{a:" * 30 + "}" * 30,
+        "!echo " + "$a." * 200_000, "%%time\n" * 8_000, "%time " * 80_000, "\\" * 800_000,
+        "%" + "a" * 400_000, "%env " + "'" * 400_000, "=" * 400_000 + "\n?", "\n" * 400_000 + "!!",
+        "f'{x:" * 200_000 + "\n!",
     ],
 )  # fmt: skip
 def test_hostile_text_takes_no_time(shared: Peer, text: str) -> None:
     shared.run("a = 1")
-    began = cpu_seconds(shared.pid)  # of the interpreter, whatever else the machine does
     shared.run(text + "\n!true")
-    assert cpu_seconds(shared.pid) - began < 8
     assert shared.value("1 + 1") == "2"
 
 
@@ -217,13 +212,12 @@ def test_time(shared: Peer) -> None:
 
 
 def test_time_of_what_awaits(shared: Peer) -> None:
-    took = []
-    for _ in range(3):  # the machine may be slow
-        answer = shared.run("%%time\nimport asyncio\nawait asyncio.sleep(0.01)\n7")
-        told = re.search(r"^Wall time: ([0-9.]+) (ms|s)$", answer.stdout, re.MULTILINE)
-        assert answer.text == "7" and told, answer
-        took.append(float(told[1]) * (1 if told[2] == "ms" else 1000))
-    assert 10 <= min(took) < 20, took
+    began = time.monotonic()
+    answer = shared.run("%%time\nimport asyncio\nawait asyncio.sleep(0.01)\n7")
+    took_ms = (time.monotonic() - began) * 1000
+    told = re.search(r"^Wall time: ([0-9.]+) (ms|s)$", answer.stdout, re.MULTILINE)
+    assert answer.text == "7" and told, answer
+    assert 10 <= float(told[1]) * (1 if told[2] == "ms" else 1000) <= took_ms, (answer, took_ms)
 
 
 def test_timeit(shared: Peer) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pathlib
 
 import pytest
-from peer import Peer
+from peer import PATIENCE, Peer
 
 
 def test_a_directory_is_made_and_entered(fresh: Peer, tmp_path: pathlib.Path) -> None:
@@ -49,7 +49,7 @@ def test_what_cannot_be(python: str, setup: dict, reason: str) -> None:
     assert answer["ev"] == "fatal" and reason in answer["message"]
     with pytest.raises(EOFError):
         peer.receive()
-    assert peer.process.wait(60) == 1
+    assert peer.process.wait(PATIENCE) == 1
     peer.close()
 
 

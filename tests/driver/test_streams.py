@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import pathlib
+
 from peer import Peer
+
+from harness import host
 
 
 def test_stdout_and_stderr_are_apart(shared: Peer) -> None:
@@ -53,7 +58,7 @@ def test_a_non_blocking_pipe_changes_nothing(shared: Peer) -> None:
 
 def test_a_thread_keeps_its_cell(fresh: Peer) -> None:
     fresh.run(
-        "import threading, sys\ngo = threading.Event()\ndef late():\n    go.wait(20)\n"
+        "import threading, sys\ngo = threading.Event()\ndef late():\n    go.wait()\n"
         "    print('late')\n"
         "    print('late err', file=sys.stderr)\nt = threading.Thread(target=late)\nt.start()"
     )
@@ -65,19 +70,21 @@ def test_a_thread_keeps_its_cell(fresh: Peer) -> None:
     assert fresh.read_late(1, "never") == ""  # closed when the thread was gone
 
 
-def test_a_thread_of_a_late_thread_started_between_cells(fresh: Peer) -> None:
+def test_a_thread_of_a_late_thread_started_between_cells(
+    fresh: Peer, tmp_path: pathlib.Path
+) -> None:
+    gate, started = tmp_path / "gate", tmp_path / "started"
+    os.mkfifo(gate)
     fresh.run(
-        "import threading, os\nr, w = os.pipe()\n"
-        "started = threading.Event(); go = threading.Event()\n"
-        "def inner():\n    started.set(); go.wait(20); print('inner')\n"
-        "def outer():\n    os.read(r, 1); threading.Thread(target=inner).start()\n"
-        "threading.Thread(target=outer).start()\nimport time\n"
-        "threading.Timer(0.05, os.write, (w, b'x')).start()"
+        "import threading\ngo = threading.Event()\nthreads = []\n"
+        f"def inner():\n    open('{started}', 'w').close(); go.wait(); print('inner')\n"
+        f"def outer():\n    open('{gate}').read()\n"
+        "    threads.append(threading.Thread(target=inner)); threads[0].start()\n"
+        "threading.Thread(target=outer).start()"
     )
-    import time
-
-    time.sleep(0.2)  # between cells nobody can tell us
-    assert fresh.run("started.wait(20); go.set(); import time; time.sleep(0.05)").stdout == ""
+    gate.write_text("between cells")
+    host.eventually(started.exists)
+    assert fresh.run("go.set(); threads[0].join()").stdout == ""
     assert fresh.read_late(1, "inner\n") == "inner\n"
 
 

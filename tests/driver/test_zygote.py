@@ -8,11 +8,10 @@ import os
 import pathlib
 import socket
 import subprocess
-import time
 from typing import Any, Dict, Iterator, List
 
 import pytest
-from peer import Peer
+from peer import PATIENCE, Peer
 
 GOOD = ["json", "import random as rnd", "from math import pi, tau", "import os.path"]
 BAD = ["no_such_module", "import 5"]
@@ -29,7 +28,7 @@ class Zygote:
         env.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", PYTHONDONTWRITEBYTECODE="1")
         self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=env)
         theirs.close()
-        self.control.settimeout(60)
+        self.control.settimeout(PATIENCE)
         self.report: Dict[str, Any] = json.loads(self.control.recv(65536))
 
     def spawn(self) -> Peer:
@@ -43,7 +42,7 @@ class Zygote:
 
     def close(self) -> None:
         self.control.close()
-        assert self.process.wait(60) == 0
+        assert self.process.wait(PATIENCE) == 0
 
 
 @pytest.fixture(scope="module")
@@ -122,12 +121,10 @@ def test_the_data_profile(python: str, image: pathlib.Path) -> None:
         zygote.close()
         pytest.skip("no data libraries in this interpreter")
     assert zygote.report["threads"] == 1
-    began = time.monotonic()
     first, second = zygote.spawn(), zygote.spawn()
     assert first.value("np.random.rand()") != second.value("np.random.rand()")
     answer = first.run("plt.plot([1, 2])\nplt.show()\npd.DataFrame({'a': [1]})")
     assert answer.displays[0]["type"] == "image" and answer.value["type"] == "dataframe"
-    assert time.monotonic() - began < 30
     first.close()
     second.close()
     zygote.close()

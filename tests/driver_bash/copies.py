@@ -10,7 +10,7 @@ import socket
 import struct
 from typing import Any, Dict, List
 
-from peer import TIMEOUT_SECONDS, Peer
+from peer import PATIENCE, Peer
 
 CREDENTIALS = struct.Struct("3i")
 
@@ -18,7 +18,7 @@ CREDENTIALS = struct.Struct("3i")
 def pair() -> "tuple[socket.socket, socket.socket]":
     ours, theirs = socket.socketpair()
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-    ours.settimeout(TIMEOUT_SECONDS)
+    ours.settimeout(PATIENCE)
     return ours, theirs
 
 

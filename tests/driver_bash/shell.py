@@ -9,7 +9,7 @@ import socket
 import subprocess
 from typing import Any
 
-from peer import TIMEOUT_SECONDS, Answer, Peer
+from peer import PATIENCE, Answer, Peer
 
 BASH = "/usr/bin/bash"
 SESSION_FD = 3
@@ -58,7 +58,7 @@ class Shell(Peer):
         except (EOFError, ConnectionError):
             answer = None
         assert answer is None, answer
-        status = self.process.wait(TIMEOUT_SECONDS)
+        status = self.process.wait(PATIENCE)
         out, err = running.rest()
         return status, out, err
 

@@ -10,7 +10,7 @@ from typing import Callable, Iterator, List
 
 import pytest
 import rooms
-from copies import TIMEOUT_SECONDS, Checkpoint, Head, ask_for_checkpoint, checkpoint
+from copies import PATIENCE, Checkpoint, Head, ask_for_checkpoint, checkpoint
 from shell import Shell
 from test_shell_state import STATE
 
@@ -52,7 +52,7 @@ def line(shell: Shell) -> Iterator[Line]:
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TIMEOUT_SECONDS
+    deadline = time.monotonic() + PATIENCE
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.002)

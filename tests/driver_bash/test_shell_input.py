@@ -113,7 +113,7 @@ def test_a_timeout(shell: Shell) -> None:
     running = shell.begin("x=old; read -t 0.1 x; echo $? \"<$x>\"; read y; echo $y")
     assert shell.receive()["ev"] == "input"
     assert shell.receive()["ev"] == "input"  # of the second read
-    assert 0.1 <= time.monotonic() - began < 30
+    assert 0.1 <= time.monotonic() - began
     shell.send({"op": "input", "id": running.cell_id, "text": "late"})
     assert running.finish().stdout == "142 <>\nlate\n"
 

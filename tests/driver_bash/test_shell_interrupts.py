@@ -8,6 +8,7 @@ import threading
 import time
 
 import pytest
+from peer import PATIENCE
 from shell import Shell
 
 
@@ -49,8 +50,8 @@ def test_a_cell_is_interrupted(shell: Shell, code: str) -> None:
     shell.run("mkfifo p9; kept=1")
     running = shell.begin(code)
     running.wait_for_output("on")
-    time.sleep(0.03)  # until it really waits
-    shell.interrupt()
+    shell.wait_until_under_way()
+    shell.interrupt_as_often_as_the_daemon()
     answer = running.finish()
     assert (answer.status, answer.last_status) == ("interrupted", 130), answer
     assert answer.error["name"] == "Interrupted"
@@ -97,7 +98,7 @@ def test_exit_in_a_trap_on_int_ends_the_session(shell: Shell) -> None:
     shell.interrupt()
     with pytest.raises((EOFError, ConnectionError)):
         running.finish()
-    assert shell.process.wait(60) == 9
+    assert shell.process.wait(PATIENCE) == 9
     assert running.rest()[0] == "on\ntrapped\n"
 
 
@@ -120,7 +121,7 @@ def test_a_cell_that_ignores_sigint_is_for_the_daemon_to_kill(shell: Shell) -> N
     with pytest.raises(TimeoutError):
         running.finish(0.1)
     shell.process.kill()
-    assert shell.process.wait(60) == -signal.SIGKILL
+    assert shell.process.wait(PATIENCE) == -signal.SIGKILL
 
 
 def test_ignoring_sigint_can_be_undone(shell: Shell) -> None:
@@ -205,5 +206,5 @@ def test_a_terminating_signal_between_cells_runs_the_exit_trap(shell: Shell) -> 
     shell.run("trap 'echo bye >trace' EXIT")
     shell.wait_until_it_waits()
     os.kill(shell.pid, signal.SIGTERM)
-    assert shell.process.wait(60) == -signal.SIGTERM
+    assert shell.process.wait(PATIENCE) == -signal.SIGTERM
     shell.pid = 0

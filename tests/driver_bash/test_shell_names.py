@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict
 
+from peer import PATIENCE
 from shell import Shell
 
 
@@ -100,4 +101,4 @@ def test_setup(shell: Shell) -> None:
 def test_setup_that_fails(shell: Shell) -> None:
     answer = shell.ask({"op": "setup", "cwd": "/proc/nothing/x", "env": {}})
     assert answer["ev"] == "fatal" and "/proc/nothing/x" in answer["message"]
-    assert shell.process.wait(60) == 1
+    assert shell.process.wait(PATIENCE) == 1

@@ -6,6 +6,7 @@ import os
 import socket
 
 import pytest
+from peer import PATIENCE
 from shell import Shell
 
 
@@ -153,7 +154,7 @@ def test_text_of_all_kinds_arrives(shell: Shell) -> None:
 )
 def test_what_is_no_frame_ends_the_session(shell: Shell, payload: bytes) -> None:
     shell.sock.sendall(len(payload).to_bytes(4, "little") + payload)
-    assert shell.process.wait(60) in (0, 1)
+    assert shell.process.wait(PATIENCE) in (0, 1)
 
 
 def test_unknown_requests_are_ignored(shell: Shell) -> None:

@@ -8,7 +8,6 @@ import pathlib
 import signal
 import socket
 import subprocess
-import time
 from typing import Any
 
 from peer import Answer, Peer
@@ -57,7 +56,7 @@ class NodePeer(Peer):
         """Between cells. The daemon sends the next one when this was delivered, as it does: when it
         has answered something else."""
         self.interrupt()
-        time.sleep(0.05)
+        self.wait_until_delivered(signal.SIGINT)
         self.settle()
 
     def names_after(self, code: str, wanted: str = "changes") -> Any:

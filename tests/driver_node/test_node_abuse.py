@@ -9,6 +9,7 @@ import time
 
 import pytest
 from node_peer import NodePeer
+from peer import PATIENCE
 
 ABUSES = {
     "JSON": "JSON.parse = JSON.stringify = null; delete globalThis.JSON",
@@ -97,7 +98,7 @@ def test_closing_every_descriptor_ends_the_session_only(start) -> None:
     running = peer.begin("for (let fd = 3; fd < 64; fd++) try { fs.closeSync(fd) } catch {}")
     with pytest.raises((EOFError, ConnectionError)):
         running.finish()
-    peer.process.wait(60)
+    peer.process.wait(PATIENCE)
     peer.close()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from node_peer import NodePeer
+from peer import PATIENCE
 
 
 def test_the_stack_is_the_users(shared: NodePeer) -> None:
@@ -156,7 +157,7 @@ def test_exits_end_the_session(start, code: str, status: int) -> None:
     running = peer.begin("console.log('so far'); " + code)
     with pytest.raises(EOFError):
         running.finish()
-    assert peer.process.wait(60) == status
+    assert peer.process.wait(PATIENCE) == status
     assert running.rest()[0].startswith("so far\n")
     if "bye" in code:
         assert "bye 4" in running.rest()[0]

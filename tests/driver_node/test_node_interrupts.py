@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import array
 import os
+import signal
 import socket
-import time
 
 import pytest
 from node_peer import NodePeer
@@ -101,10 +101,9 @@ def test_a_loop_that_an_earlier_cell_left_behind(fresh: NodePeer, loop: str) -> 
     answer = fresh.run(loop + "; undefined")
     assert fresh.everything(answer, "on") == "on\n"
     running = fresh.begin("kept")
-    time.sleep(0.05)
-    fresh.interrupt()
+    fresh.interrupt_as_often_as_the_daemon()
     assert running.finish().status == "interrupted"
-    time.sleep(0.05)
+    fresh.settle()
     assert fresh.value("kept") == "1"
 
 
@@ -145,7 +144,7 @@ def test_while_a_display_waits_it_comes_after_it(fresh: NodePeer) -> None:
     assert fresh.receive()["ev"] == "display"
     for _ in range(20):
         fresh.interrupt()
-    time.sleep(0.05)
+    fresh.wait_until_delivered(signal.SIGINT)
     fresh.send({"op": "ack", "id": 1})
     assert running.finish().status == "interrupted"
     assert fresh.value("1+1") == "2"

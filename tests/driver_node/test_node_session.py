@@ -6,6 +6,7 @@ import pathlib
 from typing import Callable
 
 from node_peer import NodePeer
+from peer import PATIENCE
 
 
 def test_setup(fresh: NodePeer, tmp_path: pathlib.Path) -> None:
@@ -28,7 +29,7 @@ def test_a_folder_that_cannot_be(start: Callable) -> None:
     answer = peer.ask({"op": "setup", "cwd": "/dev/null/x", "env": {}})
     assert answer["ev"] == "fatal"
     assert answer["message"].startswith("cannot use /dev/null/x as cwd: ")
-    assert peer.process.wait(60) == 1
+    assert peer.process.wait(PATIENCE) == 1
     peer.close()
 
 

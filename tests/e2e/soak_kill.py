@@ -25,7 +25,6 @@ from harness.client import ApiError, Client, Session  # noqa: E402
 
 COUNT = "n = {0}; open('/workspace/n', 'w').write('{0}'); n"
 LOOK = "n, int(open('/workspace/n').read())"
-BACK_WITHIN = 60
 VICTIMS = ["daemon", "warden", "zygote", "inmate", "inmate", "inmate"]
 
 
@@ -59,7 +58,7 @@ class Counter:
 
     def check(self, is_alive):
         """Its count, once it answers again."""
-        deadline, seen = time.monotonic() + BACK_WITHIN, None
+        deadline, seen = time.monotonic() + host.PATIENCE, None
         while seen is None:
             try:
                 seen = self.look()

@@ -18,6 +18,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from harness import daemon as daemons  # noqa: E402
+from harness import host  # noqa: E402
 from harness.notebooks import Notebook  # noqa: E402
 
 CONFIG = "default_profile: min\nnotebook:\n  max_cells: 20000\n"
@@ -38,12 +39,6 @@ class Picture:
 """
 
 
-def rss_kb(pid):
-    with open(f"/proc/{pid}/status") as file:
-        (line,) = [line for line in file if line.startswith("VmRSS")]
-    return int(line.split()[1])
-
-
 def cpu_seconds(pid):
     """Processor time of all threads, also of those that have ended: what a busy machine does not
     change."""
@@ -54,7 +49,7 @@ class Wire:
     """One connection, as little in the way as can be."""
 
     def __init__(self, client):
-        self.connection = http.client.HTTPConnection(*client.address, timeout=120)
+        self.connection = http.client.HTTPConnection(*client.address, timeout=host.PATIENCE)
         self.headers = {**client.headers(), "Content-Type": "application/json"}
 
     def post(self, path, body):
@@ -74,32 +69,36 @@ def ms(seconds):
 
 def many_cells(daemon, n):
     """Runs n cells, and adds a tenth as many in the middle, in ten parts; for both the medians of
-    seconds and the daemon's processor time for each cell, part by part."""
+    seconds, the daemon's processor time and the bytes that it wrote for each cell, part by part."""
     session = daemon.client.spawn("min", checkpoints="off")
     notebook, wire = Notebook(daemon.client, session.id), Wire(daemon.client)
-    seen = {"run": [], "run cpu": [], "add": [], "add cpu": [], "memory": [], "notebook": notebook}
+    seen = {key: [] for key in ("run", "run cpu", "run bytes", "add", "add cpu", "add bytes",
+                                "memory")}
     part = max(n // 10, 1)
     for i in range(10):
-        begun = cpu_seconds(daemon.pid)
+        begun, written = cpu_seconds(daemon.pid), host.bytes_written(daemon.pid)
         times = [wire.post(f"{session.path}/exec", {"code": str(k)})[1] for k in range(part)]
         seen["run"].append(statistics.median(times))
         seen["run cpu"].append((cpu_seconds(daemon.pid) - begun) / part)
+        seen["run bytes"].append((host.bytes_written(daemon.pid) - written) / part)
         begun, few = cpu_seconds(daemon.pid), max(part // 10, 1)
+        written = host.bytes_written(daemon.pid)
         times = [wire.post(f"{notebook.path}/cells", {"source": "x", "at": i * part // 2})[1]
                  for _ in range(few)]
         seen["add"].append(statistics.median(times))
         seen["add cpu"].append((cpu_seconds(daemon.pid) - begun) / few)
-        seen["memory"].append(rss_kb(daemon.pid))
+        seen["add bytes"].append((host.bytes_written(daemon.pid) - written) / few)
+        seen["memory"].append(daemon.heap_bytes())
     assert notebook.info().cell_count == 10 * part + 10 * few
     assert notebook.cell(-1).state == "completed"
-    return seen
+    return {**seen, "notebook": notebook}
 
 
 def many_images(daemon, n, each=10):
     """n images of a megabyte, some to a cell: (bytes of the largest answer, memory)."""
     session = daemon.client.spawn("min", checkpoints="off", limits={"memory_mb": 512})
     session.exec(PICTURE)
-    wire, largest, memory, seconds = Wire(daemon.client), 0, [rss_kb(daemon.pid)], []
+    wire, largest, memory, seconds = Wire(daemon.client), 0, [daemon.heap_bytes()], []
     for _ in range(n // each):
         code = f"for _ in range({each}): display(Picture())"
         answer, took = wire.post(f"{session.path}/exec", {"code": code, "timeout_ms": 60_000})
@@ -108,7 +107,7 @@ def many_images(daemon, n, each=10):
         outputs = json.loads(answer)["outputs"]
         is_small = all("data" not in o and o.get("bytes", 0) > 1_000_000 for o in outputs)
         assert is_small and len(outputs) == each, answer[:500]
-        memory.append(rss_kb(daemon.pid))
+        memory.append(daemon.heap_bytes())
     return {"largest": largest, "memory": memory, "seconds": seconds,
             "notebook": Notebook(daemon.client, session.id)}
 
@@ -124,7 +123,7 @@ def show_cells(daemon, n):
         show(f"{label}, median", ms(cells[what][0]), ms(cells[what][-1]))
         cpu = cells[f"{what} cpu"]
         show(f"{label}, daemon's cpu", ms(cpu[0]), ms(cpu[-1]))
-    show("daemon's memory", f"{cells['memory'][0]} kB", f"{cells['memory'][-1]} kB")
+    show("daemon's memory", f"{cells['memory'][0]} bytes", f"{cells['memory'][-1]} bytes")
     cells["notebook"].call("DELETE")
 
 
@@ -134,7 +133,7 @@ def show_images(daemon, n):
     show(f"{n} images of 1 MB", "first tenth", "last tenth")
     first, last = images["seconds"][:part], images["seconds"][-part:]
     show("an image, median", ms(statistics.median(first)), ms(statistics.median(last)))
-    show("daemon's memory", f"{images['memory'][1]} kB", f"{images['memory'][-1]} kB")
+    show("daemon's memory", f"{images['memory'][1]} bytes", f"{images['memory'][-1]} bytes")
     show("largest answer of ten images", "", f"{images['largest']} bytes")
 
 

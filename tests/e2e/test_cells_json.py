@@ -13,7 +13,6 @@ from harness.notebooks import Notebook
 pytestmark = pytest.mark.privilege
 
 CONFIG = "default_profile: min\nnotebook: {cells_json: true}\n"
-WITHIN = 30  # seconds; a file that took long to write is not written again at once
 CELL = {"id", "code", "state", "execution_count", "created_at", "executed_at", "execution_time",
         "number", "outputs"}
 PICTURE = """
@@ -61,7 +60,7 @@ def test_the_file_is_current_and_has_the_fields_of_the_reference(launch):
     session.exec("print('first')")
     session.exec("2")
     path = path_of(daemon, session.id)
-    host.eventually(lambda: codes(path) == ["print('first')", "2"], WITHIN)
+    host.eventually(lambda: codes(path) == ["print('first')", "2"])
     file = read(path)
     assert set(file) == {"user_id", "session_id", "execution_count", "created_at", "updated_at",
                          "cells"}
@@ -73,7 +72,7 @@ def test_the_file_is_current_and_has_the_fields_of_the_reference(launch):
     assert set(output) == {"output_type", "timestamp", "content_type", "content"}
     assert (output["output_type"], output["content_type"]) == ("TEXT", "text")
     book.delete(0)
-    host.eventually(lambda: codes(path) == ["2"], WITHIN)
+    host.eventually(lambda: codes(path) == ["2"])
     # Nobody but the daemon's user reads it; it is never half written.
     assert path.stat().st_mode & 0o777 == 0o600 and os.listdir(path.parent) == ["cells.json"]
     assert path.parents[2].stat().st_mode & 0o777 == 0o700
@@ -86,17 +85,17 @@ def test_it_goes_with_the_notebook_and_leaves_no_folder(launch):
     paths = [path_of(daemon, session.id) for session in sessions]
     for session in sessions:
         session.exec("1")
-    host.eventually(lambda: all(codes(path) == ["1"] for path in paths), WITHIN)
+    host.eventually(lambda: all(codes(path) == ["1"] for path in paths))
     daemon.client.call("DELETE", sessions[0].path)
-    host.eventually(lambda: not paths[0].parents[1].exists(), WITHIN)
+    host.eventually(lambda: not paths[0].parents[1].exists())
     Notebook(daemon.client, sessions[1].id).call("DELETE")
-    host.eventually(lambda: not paths[1].parents[1].exists(), WITHIN)
+    host.eventually(lambda: not paths[1].parents[1].exists())
     sessions[1].exec("2")  # it lives on, and begins another notebook
-    host.eventually(lambda: codes(paths[1]) == ["2"], WITHIN)
+    host.eventually(lambda: codes(paths[1]) == ["2"])
     Notebook(daemon.client, sessions[2].id).call("POST", "/clear", {"what": "cells"})
-    host.eventually(lambda: not paths[2].parents[1].exists(), WITHIN)
+    host.eventually(lambda: not paths[2].parents[1].exists())
     daemon.client.call("DELETE", sessions[1].path)
-    host.eventually(lambda: not (daemon.data / "workspaces" / "default").exists(), WITHIN)
+    host.eventually(lambda: not (daemon.data / "workspaces" / "default").exists())
 
 
 def test_whatever_users_are_called(launch):
@@ -110,7 +109,7 @@ def test_whatever_users_are_called(launch):
         session.exec(f"open('mine', 'w').write('{number}')")
     paths = [path_of(daemon, s.id, folder) for s, folder in zip(sessions, folders)]
     for path, name in zip(paths, names):
-        host.eventually(lambda path=path: path.exists(), WITHIN)
+        host.eventually(lambda path=path: path.exists())
         assert read(path)["user_id"] == name
     # What a daemon that was killed left of sessions goes at the start, and nothing else.
     workspaces = daemon.data / "workspaces"
@@ -121,7 +120,7 @@ def test_whatever_users_are_called(launch):
         shutil.chown(made, workspaces.stat().st_uid, workspaces.stat().st_gid)
     kill(daemon)
     again = launch(data=daemon.data, config=f"{CONFIG}agents:\n{agents}")
-    host.eventually(lambda: not leftover.exists(), WITHIN)
+    host.eventually(lambda: not leftover.exists())
     assert all(path.exists() for path in paths)
     again.client.spawn().exec("1")
     assert all(read(path)["user_id"] == name for path, name in zip(paths, names))
@@ -132,7 +131,7 @@ def test_code_sees_neither_its_own_nor_anothers(launch):
     one, other = daemon.client.spawn(), daemon.client.spawn()
     one.exec("secret = 1")
     path = path_of(daemon, one.id)
-    host.eventually(path.exists, WITHIN)
+    host.eventually(path.exists)
     for session in (one, other):
         found = session.exec(f"""
             import os
@@ -166,7 +165,7 @@ def test_after_kill_9_it_is_brought_up_to_date_at_the_start(launch):
         session.exec("'before'")
     paths = [path_of(daemon, s.id) for s in (changed, deleted, same)]
     # Nothing more is to be written; a cell that takes long is written while it runs, too.
-    host.eventually(lambda: all(states(path) == ["COMPLETED"] for path in paths), WITHIN)
+    host.eventually(lambda: all(states(path) == ["COMPLETED"] for path in paths))
     old = [(path.read_bytes(), (path.stat().st_atime_ns, path.stat().st_mtime_ns))
            for path in paths]
     changed.exec("'after'")
@@ -177,8 +176,8 @@ def test_after_kill_9_it_is_brought_up_to_date_at_the_start(launch):
         put_back(path, was, (daemon.data / "workspaces").stat())
     known = paths[2].stat()
     again = launch(data=daemon.data, config=CONFIG)
-    host.eventually(lambda: not paths[1].parents[1].exists(), WITHIN)
-    host.eventually(lambda: len(codes(paths[0])) == 3, WITHIN)
+    host.eventually(lambda: not paths[1].parents[1].exists())
+    host.eventually(lambda: len(codes(paths[0])) == 3)
     assert states(paths[0]) == ["COMPLETED", "COMPLETED", "ERROR"]
     # What is current is not written again.
     assert paths[2].stat().st_ino == known.st_ino
@@ -193,7 +192,7 @@ def test_images_beyond_32_mib_are_references(launch):
     session.exec("for n in range(14): display(Picture(n, 1000))", timeout_ms=120_000)
     session.exec("1")
     path = path_of(daemon, session.id)
-    host.eventually(lambda: path.exists() and len(codes(path)) == 3, WITHIN)
+    host.eventually(lambda: path.exists() and len(codes(path)) == 3)
     file = read(path)
     images = [output for output in file["cells"][1]["outputs"]]
     kinds = [image["content_type"] for image in images]

@@ -132,14 +132,14 @@ def test_ctrl_c_interrupts_the_code(shell, client):
     )
     assert process.stdout.readline() == b"started\n"
     process.send_signal(2)
-    process.communicate(timeout=60)
+    process.communicate(timeout=host.PATIENCE)
     assert process.returncode == 130
 
 
 def test_a_closed_pipe_ends_the_command(shell):
     done = subprocess.run(
         f"'{shell.binary}' exec 'for n in range(10**6): print(n)' | head -n 1",
-        shell=True, capture_output=True, timeout=60, **shell.options(),
+        shell=True, capture_output=True, timeout=host.PATIENCE, **shell.options(),
     )
     assert done.stdout == b"0\n"
 
@@ -245,7 +245,7 @@ def test_many_commands_at_once_start_one_daemon(lonely_shell):
                          stderr=subprocess.PIPE, text=True, **shell.options())
         for n in range(6)
     ]
-    outputs = [p.communicate(timeout=60) for p in running]
+    outputs = [p.communicate(timeout=host.PATIENCE) for p in running]
     assert [o for o, _ in outputs] == [f"{n * 2}\n" for n in range(6)], outputs
 
 
@@ -267,9 +267,9 @@ class Terminal:
     def type(self, text):
         os.write(self.main, text.encode())
 
-    def expect(self, pattern, within=60):
+    def expect(self, pattern):
         """Waits for a regular expression in what came since the last one."""
-        deadline = time.monotonic() + within
+        deadline = time.monotonic() + host.PATIENCE
         while not (match := re.search(pattern, clean(self.seen))):
             ready, _, _ = select.select([self.main], [], [], max(0, deadline - time.monotonic()))
             assert ready, f"{pattern!r} did not come; seen: {clean(self.seen)!r}"

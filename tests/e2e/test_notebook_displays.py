@@ -160,9 +160,9 @@ def test_watchers_are_told_of_the_cell_that_changed(session, book):
 def test_watchers_hear_while_the_cell_runs(session, book):
     first = session.exec("h = display(0, display_id=True)").cell_id
     watcher = Watcher(book)
-    session.exec("import time\nh.update(1); time.sleep(0.5); h.update(2); time.sleep(60)",
-                 yield_ms=0)
+    session.exec("import time\nh.update(1); input(); h.update(2); time.sleep(60)")
     watcher.wait("output", is_shown_in(first, "1"))
+    session.client.call("POST", f"{session.path}/input", {"text": "", "yield_ms": 0})
     watcher.wait("output", is_shown_in(first, "2"))
     assert session.interrupt()
     watcher.wait("cell_changed", lambda data: data["cell"]["state"] == "interrupted")

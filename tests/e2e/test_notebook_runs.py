@@ -1,6 +1,5 @@
 """Cells that are run again, one or a range of them, and a notebook that is reset."""
 
-import time
 
 import pytest
 
@@ -142,17 +141,13 @@ def test_a_range_that_waits_is_taken_from_the_queue(notebook):
     assert notebook.cell(0).execution_count is None
 
 
-def test_a_session_that_just_ended_is_made_again_at_once(notebook):
-    """It waits for the removal of the old one's files, not for a time; and keeps its own."""
+def test_a_session_that_just_ended_is_made_again(notebook):
+    """It waits for the removal of the old one's files, and keeps its own."""
     fill(notebook, "import os; seen = os.listdir(); open('f', 'w').write('mine'); seen")
     notebook.run(0)
-    took = []
     for _ in range(8):
-        begin = time.monotonic()
         notebook.client.call("DELETE", f"/v1/sessions/{notebook.id}?keep_notebook=true")
         assert notebook.run(0).value.text == "[]"
-        took.append(time.monotonic() - begin)
-    assert min(took) < 0.9  # those that others slow down may take longer
     assert notebook.add("os.listdir()", run=True).value.text == "['f']"
 
 

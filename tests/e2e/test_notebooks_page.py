@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from harness.host import PATIENCE
 from harness.shell import Shell
 
 PAGE = (pathlib.Path(__file__).parents[2] / "docs" / "NOTEBOOKS.md").read_text()
@@ -44,7 +45,7 @@ class Folder(Shell):
             assert old in script
             script = script.replace(old, new)
         done = subprocess.run(["sh", "-eu", "-c", script], capture_output=True, text=True,
-                              timeout=120, **{**self.options(), "cwd": self.path})
+                              timeout=PATIENCE, **{**self.options(), "cwd": self.path})
         assert done.returncode == 0, done
         return done.stdout
 

@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from harness.host import PATIENCE
 from harness.shell import Shell
 
 pytestmark = [pytest.mark.one_mode, pytest.mark.release]
@@ -102,11 +103,11 @@ def test_a_program_talks_to_it_line_by_line(shell):
         assert json.loads(lines[1])["stdout"] == f"{n * 2}\n"
         process.stdin.write(b"\n")
     process.stdin.close()
-    assert process.wait(60) == 0
+    assert process.wait(PATIENCE) == 0
 
 
 def test_it_ends_by_a_signal(shell):
     process = shell.start("pipe", "--profile", "min")
     process.stdout.readline()
     process.send_signal(signal.SIGTERM)
-    assert process.wait(60) == 128 + signal.SIGTERM
+    assert process.wait(PATIENCE) == 128 + signal.SIGTERM

@@ -1,5 +1,7 @@
 """Cells of Python: state, values, errors, exits, await, and the outside of `__main__`."""
 
+import time
+
 import pytest
 
 pytestmark = pytest.mark.semantics
@@ -522,5 +524,6 @@ def test_a_seed_the_user_set_gives_the_same_numbers(spawn):
 
 
 def test_the_duration_is_measured(session):
+    began = time.monotonic()
     result = session.exec("import time; time.sleep(0.05)")
-    assert 50 <= result.duration_ms < 5000
+    assert 50 <= result.duration_ms <= (time.monotonic() - began) * 1000

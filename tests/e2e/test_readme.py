@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from harness.daemon import as_user, environment
+from harness.host import PATIENCE
 
 pytestmark = [pytest.mark.privilege, pytest.mark.release]
 
@@ -38,12 +39,12 @@ def shell(launcher):
 
     def run(script):
         done = subprocess.run(["sh", "-eu", "-c", script], capture_output=True, text=True,
-                              timeout=120, **options)
+                              timeout=PATIENCE, **options)
         assert done.returncode == 0, done
         return done.stdout
 
     yield run
-    subprocess.run(["cella", "stop"], capture_output=True, timeout=60, **options)
+    subprocess.run(["cella", "stop"], capture_output=True, timeout=PATIENCE, **options)
 
 
 def test_everyday_use(shell):

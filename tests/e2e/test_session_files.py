@@ -165,7 +165,7 @@ def background():
 
 
 def wait_until_busy(session, eventually):
-    eventually(lambda: session.info().state == "busy", 30)
+    eventually(lambda: session.info().state == "busy")
 
 
 def test_a_running_cell_finds_a_file_that_is_put(session, background, eventually):
@@ -260,7 +260,7 @@ def test_directories_that_become_links_all_the_time(session, outside, background
                     pass
             if not os.path.exists('begun'): open('begun', 'w').close()
         """)
-    eventually(lambda: session.get("begun").status == 200, 60)
+    eventually(lambda: session.get("begun").status == 200)
     for i in range(100):
         assert session.put(f"d/f{i}", b"x").status in (201, 409)
         assert session.get("d/secret").status in (404, 409)

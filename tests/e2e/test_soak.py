@@ -11,6 +11,8 @@ import soak_kill
 import soak_notebook
 from soak_mixed import Soak, complaints, grown
 
+from harness.host import PATIENCE
+
 pytestmark = pytest.mark.one_mode
 
 
@@ -20,8 +22,8 @@ def test_random_calls_leave_nothing_and_no_output_goes_astray(launch):
     soak = Soak(daemon, sessions=24, seed=os.environ.get("CELLA_SEED", "1"))
     first = soak.round(6)
     last = soak.round(12)
-    if daemon.is_sanitized:  # keeps what was freed, and finds leaks by itself
-        last = {**last, "rss_kb": 0, "warden_rss_kb": 0}
+    if daemon.is_sanitized:  # maps what it likes, and finds leaks by itself
+        last = {**last, "warden_data_kb": 0}
     assert not grown(first, last), (first, last)
     assert not complaints(daemon)
 
@@ -38,12 +40,10 @@ def test_random_kills_lose_nothing_that_was_safe(launch):
 def test_the_last_cell_of_a_notebook_costs_what_the_first_did(launch):
     daemon = launch(config=soak_notebook.CONFIG)
     seen = soak_notebook.many_cells(daemon, 1500)
-    for what in ("run cpu", "add cpu"):
-        # What grows does so in each of the last parts; what others do to the machine, in some.
-        first, last = statistics.median(seen[what][:3]), min(seen[what][-3:])
-        assert last < 1.5 * first + 0.0002, (what, seen[what])
-    if not daemon.is_sanitized:
-        assert seen["memory"][-1] - seen["memory"][0] < 8 * 1024, seen["memory"]
+    whole = len(seen["notebook"].export().body)
+    for what in ("run bytes", "add bytes"):  # no cell is a reason to write or tell all of them
+        assert statistics.median(seen[what][-3:]) < whole / 4, (what, seen[what], whole)
+    assert seen["memory"][-1] - seen["memory"][0] < 1 << 20, seen["memory"]
     daemon.stop()
 
 
@@ -52,8 +52,7 @@ def test_images_are_kept_and_not_remembered(launch):
     daemon = launch(config=soak_notebook.CONFIG)
     seen = soak_notebook.many_images(daemon, 60)
     assert seen["largest"] < 16 * 1024
-    if not daemon.is_sanitized:
-        assert max(seen["memory"][2:]) - seen["memory"][1] < 24 * 1024, seen["memory"]
+    assert max(seen["memory"][2:]) - seen["memory"][1] < 4 << 20, seen["memory"]
     daemon.stop()
 
 
@@ -62,6 +61,6 @@ def test_images_are_kept_and_not_remembered(launch):
 def test_a_soak_of_one_kind_ends_as_it_should(cella, cells, images):
     command = [sys.executable, soak_notebook.__file__, "--cells", cells, "--images", images]
     done = subprocess.run(command, env={**os.environ, "CELLA": str(cella)}, capture_output=True,
-                          text=True, timeout=300)
+                          text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     assert ("run a cell" in done.stdout, "an image" in done.stdout) == (cells != "0", images != "0")

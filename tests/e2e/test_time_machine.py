@@ -318,7 +318,7 @@ def test_a_session_is_suspended_and_resumed(spawn):
     def state():
         return next(s.state for s in session.client.sessions() if s.session_id == session.id)
 
-    host.eventually(lambda: state() == "suspended", 60)
+    host.eventually(lambda: state() == "suspended")
     result = session.exec("x = 2; b.append(2); (a, f(), open('f').read())")
     assert result.value.text == "([1, 2], 2, 'kept')"
     (lost,) = result["resumed"]["lost"]

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from harness import host
 from harness.daemon import StartFailed
 
 pytestmark = pytest.mark.one_mode
@@ -31,6 +32,16 @@ def test_detailed_health_tells_what_is_ready(daemon):
     assert data["warmup_ms"] >= data["import_ms"] > 0
     assert "import numpy as np" in data["preloaded_modules"]
     assert data["python_version"].startswith("3.")
+
+
+def test_detailed_health_counts_the_heap(daemon, session):
+    """What a cell wrote is kept, and freed with its session."""
+    before = daemon.heap_bytes()
+    session.exec("print('x' * 900_000)")
+    kept = daemon.heap_bytes()
+    assert kept - before > 900_000
+    session.kill()
+    host.eventually(lambda: daemon.heap_bytes() < kept - 900_000, "its memory")
 
 
 def test_a_library_takes_few_mappings(daemon):

@@ -16,6 +16,7 @@ from test_probes import program
 from test_refusals import ENOSYS, failing
 
 from harness import daemon as daemons
+from harness.host import PATIENCE
 
 LANDLOCK_CREATE_RULESET = 444
 
@@ -176,7 +177,7 @@ class Host:
 
     def end(self):
         self.process.stdin.close()
-        assert self.process.wait(60) == 0
+        assert self.process.wait(PATIENCE) == 0
         self.process.stdout.close()
 
 

@@ -24,7 +24,7 @@ def write(path, mb):
 
 
 def run(session, code, timeout_ms=60_000):
-    patient = session.patient(timeout_ms / 1000 + 60)
+    patient = session.patient(timeout_ms / 1000 + host.PATIENCE)
     return patient.exec(WRITE + textwrap.dedent(code), timeout_ms=timeout_ms)
 
 
@@ -149,7 +149,7 @@ def test_a_head_that_pretends_to_rest_is_held_to_its_quota(daemon, spawn, client
 
 def test_half_a_frame_is_not_kept_for_a_head_that_rests(daemon, spawn, client):
     session = spawn("min", checkpoints="off", durable="off")
-    before = host.rss_kb(daemon.pid)
+    before = daemon.heap_bytes()
     session.exec(PRELUDE + textwrap.dedent("""
         import threading, time
         def talk():
@@ -160,12 +160,12 @@ def test_half_a_frame_is_not_kept_for_a_head_that_rests(daemon, spawn, client):
         """))
     session.put("at-rest", b"")  # its answer may come after the end
     host.eventually(lambda: client.call("GET", session.path)["state"] == "dead", what="its end")
-    assert host.rss_kb(daemon.pid) - before < 40_000
+    assert daemon.heap_bytes() - before < 1_000_000
 
 
 def test_the_memory_of_large_frames_is_given_back(daemon, spawn):
     session = spawn("min")
-    before = host.rss_kb(daemon.pid)
+    before = daemon.heap_bytes()
     result = run(
         session,
         """
@@ -179,18 +179,13 @@ def test_the_memory_of_large_frames_is_given_back(daemon, spawn):
         """,
     )
     assert result.status == "ok", result
-    if not daemon.is_sanitized:  # which keeps what was freed
-        assert host.rss_kb(daemon.pid) - before < 20_000
-
-
-def cpu_seconds(pid):
-    user, system = (host.stat_fields(pid))[11:13]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+    assert daemon.heap_bytes() - before < 5_000_000
 
 
 FLOOD = PRELUDE + """
 import threading, time
-end, answers = time.monotonic() + 2, []
+begun = time.monotonic()
+end, answers = begun + 2, []
 def ask():
     while time.monotonic() < end:
         try: call(272, 0x10000000)
@@ -198,21 +193,22 @@ def ask():
 threads = [threading.Thread(target=ask) for _ in range(16)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
-print(len(answers), set(answers) == {errno.EPERM})
+print(len(answers), time.monotonic() - begun, set(answers) == {errno.EPERM})
 """
 
 
 def test_denied_calls_without_end_slow_down_only_who_makes_them(daemon, session, witness):
-    before = cpu_seconds(daemon.pid)
+    before = host.waits(daemon.pid)
     result = session.exec(FLOOD, timeout_ms=60_000)
-    spent = cpu_seconds(daemon.pid) - before
-    count, all_refused = result["stdout"].split()
+    wake_ups = host.waits(daemon.pid) - before
+    count, seconds, all_refused = result["stdout"].split()
     assert all_refused == "True"
-    assert 64 <= int(count) < 2000, "the pace is a hundred each second, after a few at once"
+    pace = 64 + 100 * (float(seconds) + 1)  # a hundred each second, after a few at once
+    assert 64 <= int(count) <= pace
     assert result["denied"] == [{"call": "unshare", "count": int(count)}]
-    assert spent < 1, f"the daemon worked {spent} s for it"
+    assert wake_ups < int(count) + 200, "the daemon works for those that it answers"
 
 
 def test_a_cell_that_waits_for_denied_calls_can_be_interrupted(session):
-    result = session.exec(FLOOD.replace("+ 2", "+ 3600"), timeout_ms=1500)
+    result = session.exec(FLOOD.replace("begun + 2", "begun + 3600"), timeout_ms=1500)
     assert result.status in ("timeout", "died"), result

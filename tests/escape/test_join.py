@@ -9,6 +9,7 @@ from probes import PRELUDE
 from test_refusals import ENOSYS, failing
 
 from harness.client import Result, Session
+from harness.host import PATIENCE
 
 LANDLOCK_CREATE_RULESET = 444
 FILTERS = 2  # that every session has
@@ -91,7 +92,7 @@ class Attack:
     """An inhabitant that attacks from now on; `report` is what it found."""
 
     def __init__(self, session, is_alone, filters):
-        self.session, self.report = session.patient(180), None
+        self.session, self.report = session.patient(120 + PATIENCE), None
         code = ATTACK % {"is_alone": is_alone, "filters": filters}
         self.thread = threading.Thread(target=self.run, args=(code,))
         self.thread.start()

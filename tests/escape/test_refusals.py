@@ -9,6 +9,7 @@ import pytest
 
 from harness.client import ApiError
 from harness.daemon import StartFailed, as_user
+from harness.host import PATIENCE
 
 MIN = "default_profile: min\npool: 0\n"
 EPERM, ENOSYS = 1, 38
@@ -105,7 +106,7 @@ def test_no_code_runs_without_user_namespaces(launch):
 
 def test_doctor_says_that_user_namespaces_are_missing(launcher):
     done = subprocess.run(
-        [launcher.binary, "doctor"], capture_output=True, text=True, timeout=60, cwd="/",
+        [launcher.binary, "doctor"], capture_output=True, text=True, timeout=PATIENCE, cwd="/",
         preexec_fn=without_user_namespaces(), **(as_user(launcher.user) if launcher.user else {}),
     )
     assert done.returncode == 69

@@ -7,6 +7,7 @@ import socket
 import pytest
 
 from harness.daemon import StartFailed
+from harness.host import PATIENCE
 
 
 def test_a_page_of_another_port_is_another_origin(daemon, client):
@@ -25,7 +26,7 @@ def test_strangers_who_take_all_connections_push_out_only_each_other(daemon, cli
     strangers = []
     try:
         for _ in range(4200):
-            strangers.append(socket.create_connection(daemon.address, timeout=5))
+            strangers.append(socket.create_connection(daemon.address, timeout=PATIENCE))
             strangers[-1].sendall(b"GET /v1/sessions HTTP/1.1\r\nX: ")
         assert client.request("GET", "/v1/sessions").status == 200
         assert daemon.unix_client().request("GET", "/v1/sessions").status == 200

@@ -7,6 +7,8 @@ import textwrap
 import threading
 from urllib.parse import quote, urlencode
 
+from .host import PATIENCE
+
 
 class Result(dict):
     """A JSON object whose members can be read as attributes."""
@@ -59,7 +61,7 @@ class UnixConnection(http.client.HTTPConnection):
 class Client:
     """`address` is (host, port) or the path of a UNIX socket. Each thread has its connection."""
 
-    def __init__(self, address, key=None, timeout=60):
+    def __init__(self, address, key=None, timeout=PATIENCE):
         self.address, self.key, self.timeout = address, key, timeout
         self.local = threading.local()
 
@@ -132,7 +134,7 @@ class Client:
         else:
             sock = socket.socket(socket.AF_UNIX)
             sock.connect(str(self.address))
-        sock.settimeout(60)
+        sock.settimeout(PATIENCE)
         return sock
 
     def head(self, method, path, **headers):

@@ -9,6 +9,8 @@ import zlib
 
 import nbformat
 
+from .host import PATIENCE
+
 v4 = nbformat.v4
 
 NASTY = "</script><script>alert(1)</script> & \"quotes\" 'single' <b>ünïcødé 🎉</b>"
@@ -119,7 +121,7 @@ class Converter:
     def run(self, *args, stdin=None):
         """(exit status, stdout, stderr), all bytes."""
         done = subprocess.run([self.binary, "convert", *args], input=stdin, capture_output=True,
-                              timeout=60, cwd=self.folder)
+                              timeout=PATIENCE, cwd=self.folder)
         return done.returncode, done.stdout, done.stderr
 
     def __call__(self, document, to, *options):

@@ -11,15 +11,13 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 
 from . import host
 from .client import Client
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-START_WITHIN = 40
-STOP_WITHIN = 30  # it may save sessions first, and wait for its warden
-GONE_WITHIN = 0.5  # all that it started: it does not end before them
 SANITIZER_REPORT = re.compile(r"AddressSanitizer|LeakSanitizer|UndefinedBehavior|runtime error:")
 
 
@@ -76,8 +74,7 @@ class Daemon:
         return command + list(args)
 
     def wait_ready(self):
-        within = START_WITHIN * (4 if self.is_sanitized else 1)
-        deadline, seen = time.monotonic() + within, b""
+        deadline, seen = time.monotonic() + host.PATIENCE, b""
         while not (match := re.search(rb"^cella ready (\S+)\n", seen, re.M)):
             left = deadline - time.monotonic()
             ready, _, _ = select.select([self.process.stdout], [], [], max(left, 0))
@@ -89,7 +86,7 @@ class Daemon:
 
     def fail_start(self):
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(STOP_WITHIN)
+            self.process.wait(host.PATIENCE)
         status = self.process.poll()
         if status is None:
             self.kill()
@@ -155,7 +152,7 @@ class Daemon:
         groups = host.cgroups(processes)
         self.process.send_signal(signal.SIGTERM)
         try:
-            status = self.process.wait(STOP_WITHIN * (4 if self.is_sanitized else 1))
+            status = self.process.wait(host.PATIENCE)
         except subprocess.TimeoutExpired:
             self.kill()
             raise AssertionError(f"SIGTERM was ignored\n{self.errors()[-4000:]}") from None
@@ -167,12 +164,49 @@ class Daemon:
         assert not (self.data / "cella.sock").exists()
 
     def assert_nothing_left(self, processes, groups):
-        host.eventually(lambda: not host.alive(processes), GONE_WITHIN, "the end of all processes")
-        host.eventually(lambda: not any(map(os.path.exists, groups)), GONE_WITHIN,
+        """At once: it does not end before what it started."""
+        assert not host.alive(processes)
+        assert not [group for group in groups if os.path.exists(group)]
+        assert not host.processes_seeing(self.data)
+        assert not host.mounts_below(self.data)
+
+    def await_end_of_all(self, processes, groups):
+        """Of a daemon that was killed, and could not wait for what it started."""
+        host.eventually(lambda: not host.alive(processes), "the end of all processes")
+        host.eventually(lambda: not any(map(os.path.exists, groups)),
                         f"the end of the cgroups {sorted(groups)[:3]}")
-        host.eventually(lambda: not host.processes_seeing(self.data), GONE_WITHIN,
+        host.eventually(lambda: not host.processes_seeing(self.data),
                         "the end of all that see the data directory")
         assert not host.mounts_below(self.data)
+
+    def heap_bytes(self):
+        """What it has allocated and not freed: a count, whatever the machine does to its pages.
+        Leaves no connection, which would count among the descriptors."""
+        client = Client(self.address, self.key())
+        try:
+            return client.call("GET", "/health/detailed").heap_bytes
+        finally:
+            client.close()
+
+    @contextlib.contextmanager
+    def watch_heap(self):
+        """Yields a list, which holds [before, most] after the block: its heap_bytes() before it,
+        and the most that was seen in it and after it."""
+        before, is_over = self.heap_bytes(), threading.Event()
+        seen = [before, before]
+
+        def watch():
+            while not is_over.is_set():
+                seen[1] = max(seen[1], self.heap_bytes())
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        try:
+            yield seen
+        finally:
+            is_over.set()
+            watcher.join()
+            seen[1] = max(seen[1], self.heap_bytes())
 
 
 def environment(user):

@@ -6,24 +6,28 @@ import pathlib
 import re
 import time
 
+# Seconds after which something is stuck, on however slow a machine: the limit of every wait of the
+# tests. None of them shows how long anything takes; unit.h has the same for tests in C.
+PATIENCE = float(os.environ.get("CELLA_TEST_PATIENCE", "120"))
 
-def eventually(check, within=30.0, what="the condition"):
-    """Polls, for what no event tells. Returns the first true result. The time is for what never
-    comes, and long enough for a machine that others slow down; the last look is after its end."""
-    deadline = time.monotonic() + within
+
+def eventually(check, what="the condition"):
+    """Polls, for what no event tells. Returns the first true result; the last look is after the
+    end of all patience."""
+    deadline = time.monotonic() + PATIENCE
     while True:
         is_last = time.monotonic() >= deadline
         result = check()
         if result:
             return result
-        assert not is_last, f"{what} did not come true within {within} s"
+        assert not is_last, f"{what} did not come true within {PATIENCE:.0f} s"
         time.sleep(0.01)
 
 
-def at_rest(measure, quiet=1.0, within=20.0):
+def at_rest(measure, quiet=1.0):
     """What `measure` gives once it has not changed for a while: pools are full then."""
     last, since = measure(), time.monotonic()
-    deadline = since + within
+    deadline = since + PATIENCE
     while time.monotonic() < min(since + quiet, deadline):
         time.sleep(0.05)
         now = measure()
@@ -130,7 +134,14 @@ def bytes_written(pid):
     return int(re.search(r"wchar: (\d+)", read(f"/proc/{pid}/io"))[1])
 
 
+def data_kb(pid):
+    """Its heap and other writable memory of its own, as mapped: a count, not what is resident."""
+    match = re.search(r"VmData:\s+(\d+)", read(f"/proc/{pid}/status"))
+    return int(match[1]) if match else 0
+
+
 def rss_kb(pid):
+    """For reports: it is the machine's business, so nothing may be asserted of it."""
     match = re.search(r"VmRSS:\s+(\d+)", read(f"/proc/{pid}/status"))
     return int(match[1]) if match else 0
 
@@ -138,6 +149,15 @@ def rss_kb(pid):
 def pss_kb(pid):
     match = re.search(r"^Pss:\s+(\d+)", read(f"/proc/{pid}/smaps_rollup"), re.M)
     return int(match[1]) if match else 0
+
+
+def waits(pid):
+    """How often its threads went to sleep of their own will; what preempts them does not count."""
+    found = 0
+    for path in pathlib.Path(f"/proc/{pid}/task").glob("*/status"):
+        match = re.search(r"^voluntary_ctxt_switches:\s+(\d+)", read(path), re.M)
+        found += int(match[1]) if match else 0
+    return found
 
 
 def fd_count(pid):

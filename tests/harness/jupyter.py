@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 
+from .host import PATIENCE
+
 CELL_SECONDS = 20
 NOTEBOOK_SECONDS = 900
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -34,7 +36,7 @@ with open(sys.argv[2], "w") as file:
 def page_of(path):
     """What nbconvert makes of a notebook; it must be able to open it."""
     done = subprocess.run(["jupyter-nbconvert", "--to", "html", path.name], cwd=path.parent,
-                          capture_output=True, text=True, timeout=120,
+                          capture_output=True, text=True, timeout=PATIENCE,
                           env={**os.environ, "HOME": str(path.parent)})
     assert done.returncode == 0, done.stderr
     return path.with_suffix(".html").read_text()

@@ -106,7 +106,7 @@ def settle(client, cells):
             time.sleep(0.05)
         return True
 
-    host.eventually(is_quiet, 60, "the end of all runs")
+    host.eventually(is_quiet, "the end of all runs")
 
 
 def of(session):

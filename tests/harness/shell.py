@@ -3,6 +3,7 @@
 import subprocess
 
 from .daemon import as_user, environment
+from .host import PATIENCE
 
 
 class Shell:
@@ -17,8 +18,8 @@ class Shell:
 
     def __call__(self, *args, stdin="", check=None):
         done = subprocess.run(
-            [self.binary, *args], input=stdin, capture_output=True, text=True, timeout=60,
-            **self.options(),
+            [self.binary, *args], input=stdin, capture_output=True, text=True,
+            timeout=PATIENCE, **self.options(),
         )
         if check is not None:
             assert done.returncode == check, done

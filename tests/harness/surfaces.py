@@ -114,7 +114,7 @@ class Surface:
         try:
             self.interrupt_when(cell)
         finally:
-            thread.join(30)
+            thread.join(host.PATIENCE)
         return found[0]
 
 
@@ -308,7 +308,8 @@ class CommandLine(Surface):
         if cell.interrupt_at:
             self.wait_to_interrupt(cell.interrupt_at)
             child.send_signal(signal.SIGINT)
-        out, err = (data.decode() for data in child.communicate(stdin.encode(), timeout=60))
+        told = child.communicate(stdin.encode(), timeout=host.PATIENCE)
+        out, err = (data.decode() for data in told)
         self.check_status(cell, child.returncode, out, err)
         if is_json:
             check_answer(cell, json.loads(out))

@@ -76,7 +76,7 @@ static void on_stopped(void *context)
 
 #define WAIT_FOR(world, condition)                                                                 \
     do {                                                                                           \
-        uint64_t give_up_ms = clock_mono_ms() + 60000;                                             \
+        uint64_t give_up_ms = clock_mono_ms() + PATIENCE_MS;                                       \
         while (!(condition)) {                                                                     \
             assert_true(clock_mono_ms() < give_up_ms);                                             \
             uv_run(&(world)->loop, UV_RUN_ONCE);                                                   \

@@ -78,7 +78,7 @@ static inline void world_free(struct world *w)
 static inline void world_wait(struct world *w)
 {
     unsigned before = w->calls;
-    uint64_t give_up = clock_mono_ms() + 60000;
+    uint64_t give_up = clock_mono_ms() + PATIENCE_MS;
     while (w->calls == before) {
         uv_run(&w->loop, UV_RUN_ONCE);
         assert_true(clock_mono_ms() < give_up);

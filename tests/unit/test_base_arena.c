@@ -24,11 +24,14 @@ static void large_allocations_get_their_own_block(void **state)
 {
     (void)state;
     struct arena a = {0};
+    size_t before = mem_in_use();
     char *small = arena_strdup(&a, "small");
     char *large = arena_alloc(&a, 10 * MIB);
     large[0] = large[10 * MIB - 1] = 'x';
     assert_string_equal(small, "small");
+    assert_true(mem_in_use() >= before + 10 * MIB);
     arena_free(&a);
+    assert_true(mem_in_use() < before + 64 * KIB); /* small ones may stay at hand */
 }
 
 static void copies_end_with_a_nul(void **state)

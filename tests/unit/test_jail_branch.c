@@ -81,7 +81,7 @@ static struct head wake_in(struct head *of, uint64_t jail, int key)
     close(key);
     hear(of, "did it\n");
     struct pollfd wait = {.fd = copy.sock, .events = POLLIN};
-    assert_int_equal(poll(&wait, 1, WITHIN_MS), 1);
+    assert_int_equal(poll(&wait, 1, PATIENCE_MS), 1);
     assert_int_equal(warden_adopt(here.warden, jail, copy.number, WARDEN_HEAD, copy.sock, &e), 0);
     while (!find(WARDEN_ENTERED, copy.number)) {
         const struct heard *refused = find(WARDEN_REFUSED, copy.number);
@@ -402,7 +402,7 @@ static void when_all_are_destroyed_nothing_is_left(void **state)
     struct head h = begin();
     struct head b = branch(&h);
     struct head c = branch(&b);
-    uint64_t end = clock_mono_ms() + WITHIN_MS;
+    uint64_t end = clock_mono_ms() + PATIENCE_MS;
     while (count_all_groups(&places) <= places * USUAL && geteuid() == 0) {
         assert_true(clock_mono_ms() < end);
         turn(20);
@@ -412,7 +412,7 @@ static void when_all_are_destroyed_nothing_is_left(void **state)
     destroy(b.jail);
     destroy(c.jail); /* the last one takes the inits of the others along */
     struct head again = begin();
-    end = clock_mono_ms() + WITHIN_MS;
+    end = clock_mono_ms() + PATIENCE_MS;
     while (count_all_groups(&places) > places * USUAL) {
         assert_true(clock_mono_ms() < end);
         turn(20);

@@ -81,7 +81,7 @@ static void ask_adopt(const struct head *copy, enum warden_kind kind)
 static void await_byte(const struct head *copy)
 {
     struct pollfd wait = {.fd = copy->sock, .events = POLLIN};
-    assert_int_equal(poll(&wait, 1, WITHIN_MS), 1);
+    assert_int_equal(poll(&wait, 1, PATIENCE_MS), 1);
 }
 
 static struct head make_copy(struct head *of, enum warden_kind kind)
@@ -402,7 +402,7 @@ static bool has_workspace(const char *name)
 
 static void await_no_workspace(const char *name)
 {
-    uint64_t end = clock_mono_ms() + WITHIN_MS;
+    uint64_t end = clock_mono_ms() + PATIENCE_MS;
     while ((has_workspace(name) || has_workspace(".old")) && clock_mono_ms() < end)
         turn(5);
     assert_false(has_workspace(name) || has_workspace(".old"));

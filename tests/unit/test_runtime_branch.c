@@ -11,7 +11,7 @@ struct session {
 static void await_input(int fd)
 {
     struct pollfd wait = {.fd = fd, .events = POLLIN};
-    uint64_t end = clock_mono_ms() + WITHIN_MS;
+    uint64_t end = clock_mono_ms() + PATIENCE_MS;
     while (poll(&wait, 1, 0) == 0) {
         if (clock_mono_ms() > end)
             fail_msg("nothing came");

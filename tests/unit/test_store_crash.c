@@ -366,7 +366,7 @@ static unsigned random_below(unsigned n)
 static void await_ack(int acks)
 {
     struct pollfd wait = {.fd = acks, .events = POLLIN};
-    assert_int_equal(poll(&wait, 1, 60000), 1);
+    assert_int_equal(poll(&wait, 1, PATIENCE_MS), 1);
 }
 
 static void killed_at_any_moment(void **state)

@@ -11,3 +11,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 /* clang-format on */
+
+/* After which something is stuck, on however slow a machine: the limit of every wait for an event.
+ */
+enum { PATIENCE_MS = 120 * 1000 };

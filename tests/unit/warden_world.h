@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <uv.h>
 
-enum { WITHIN_MS = 60000, EVENTS_MAX = 256, HEARD_MAX = 8192, ORDINARY_UID = 54321 };
+enum { EVENTS_MAX = 256, HEARD_MAX = 8192, ORDINARY_UID = 54321 };
 
 struct heard {
     struct warden_event event;
@@ -135,7 +135,7 @@ static inline void turn(uint64_t for_ms)
 
 static inline const struct heard *await(enum warden_event_type type, uint64_t number)
 {
-    uint64_t end = clock_mono_ms() + WITHIN_MS;
+    uint64_t end = clock_mono_ms() + PATIENCE_MS;
     const struct heard *found;
     while ((found = find(type, number)) == NULL) {
         if (clock_mono_ms() > end)
@@ -232,7 +232,7 @@ static inline void forget(struct head *h)
 /* Everything it said until these words, or until the end for NULL. */
 static inline const char *hear(struct head *h, const char *words)
 {
-    uint64_t end = clock_mono_ms() + WITHIN_MS;
+    uint64_t end = clock_mono_ms() + PATIENCE_MS;
     while (words == NULL || strstr(h->heard, words) == NULL) {
         if (clock_mono_ms() > end)
             fail_msg("'%s' was not said, only '%s'", words ? words : "the end", h->heard);

@@ -101,14 +101,14 @@ class Place:
     def stop(self, daemon):
         processes = daemon.tree()
         daemon.process.terminate()
-        assert daemon.process.wait(20) == 0, daemon.errors()
-        host.eventually(lambda: not host.alive(processes), 1, "the end of all processes")
+        assert daemon.process.wait(host.PATIENCE) == 0, daemon.errors()
+        host.eventually(lambda: not host.alive(processes), "the end of all processes")
 
     def leftovers(self):
         return [path for path, _, _ in os.walk(TOP) if "/cella-" in path]
 
     def assert_clean(self):
-        host.eventually(lambda: not self.leftovers(), 10, f"the end of {self.leftovers()}")
+        host.eventually(lambda: not self.leftovers(), f"the end of {self.leftovers()}")
         if self.bystander:
             assert self.bystander.poll() is None
             assert self.where() == self.group, "the bystander was left elsewhere"
@@ -178,7 +178,7 @@ def check_kill_of_all(place):
     for pid in [daemon.pid, *host.find_by_name(processes, "cella-guardian")]:
         os.kill(pid, 9)
     daemon.process.wait()
-    host.eventually(lambda: not host.alive(processes), 10, "the end of all processes")
+    host.eventually(lambda: not host.alive(processes), "the end of all processes")
     second = place.start()
     assert second.client.spawn("min").value("6 * 7") == "42"
     place.stop(second)

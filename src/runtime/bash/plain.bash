@@ -19,6 +19,12 @@ __cella_begin() {
     builtin return "$__cella_status"
 }
 
+# Proof that the shell is through with the interrupts of the time before: the prompt has this number.
+__cella_settle() {
+    __cella_id=$1
+    builtin return "$__cella_status"
+}
+
 # Before each prompt, whatever ended the commands before it.
 __cella_end() {
     __cella_status=$?
@@ -26,8 +32,9 @@ __cella_end() {
     if ((__cella_status == 2)) && ! "$BASH" --norc -n <<<"$__cella_code" 2>/dev/null; then
         kind=syntax
     fi
+    __cella_code='' # for a line of which an interrupt leaves only the end
     builtin printf '%s %s %s\n' "$__cella_id" "$__cella_status" "$kind" >&251
 }
 PROMPT_COMMAND=__cella_end
-readonly -f __cella_begin __cella_end
+readonly -f __cella_begin __cella_settle __cella_end
 readonly PROMPT_COMMAND

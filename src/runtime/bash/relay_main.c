@@ -48,10 +48,12 @@ static struct {
     size_t n_streams;
     char line[LINE_BYTES_MAX];
     size_t line_len;
-    sigset_t waiting; /* the mask while we wait: nothing is blocked */
+    long long last_id; /* of the result before */
+    sigset_t waiting;  /* the mask while we wait: nothing is blocked */
 } relay;
 
 static volatile sig_atomic_t is_hit;
+static bool has_stray; /* the shell was hit while no cell ran, and may not know yet */
 
 /* What the shell said of a cell. */
 struct result {
@@ -235,6 +237,7 @@ static bool take_result(struct result *ret)
     if (sscanf(relay.line, "%lld %d %7s", &ret->id, &ret->status, kind) != 3)
         _exit(1);
     ret->is_syntax = strcmp(kind, "syntax") == 0;
+    relay.last_id = ret->id;
     relay.line_len -= (size_t)(newline + 1 - relay.line);
     memmove(relay.line, newline + 1, relay.line_len);
     return true;
@@ -255,11 +258,36 @@ static void read_result(struct result *ret)
     }
 }
 
+/* An interrupt of the time before may still be on its way to the shell, which would forget the line
+ * that is typed meanwhile. So nothing is typed before the shell has answered a mark; marks are
+ * negative, and go down. Each interrupt makes the shell prompt once more with the number that it
+ * had, and may have taken the last mark with it: then there is another. */
+static void settle_shell(void)
+{
+    static long long mark;
+    bool may_be_lost = true;
+    while (has_stray) {
+        long long before = relay.last_id;
+        if (may_be_lost) {
+            char text[48];
+            int n = snprintf(text, sizeof(text), "__cella_settle %lld\n", --mark);
+            write_all(relay.typing, text, (size_t)n);
+        }
+        struct result result;
+        read_result(&result);
+        may_be_lost = result.id == before;
+        has_stray = result.id != mark;
+    }
+}
+
 /* Runs code with these streams. A prompt that belongs to an interrupt of the time before has the
  * number of an earlier cell; if the interrupt took our line with it, this one never runs. */
 static struct result run(long long id, const char *out, const char *err, const char *code)
 {
     char text[96];
+    settle_shell();
+    if (is_hit)
+        return (struct result){.id = id, .status = 128 + SIGINT};
     int n = snprintf(text, sizeof(text),
                      "__cella_begin %lld; builtin eval \"$__cella_code\" </dev/null\n", id);
     write_all(relay.typing, text, (size_t)n);
@@ -439,7 +467,9 @@ static void serve_one(void)
     size_t len;
     while (!channel_has_unread(&relay.channel) && !wait_for(false))
         continue;
-    is_hit = 0; /* what came before was for no cell */
+    take_pending_signals();
+    has_stray |= is_hit; /* what came before was for no cell */
+    is_hit = 0;
     if (channel_receive(&relay.channel, &payload, &len) < 0)
         _exit(0);
     if (!request_read(&relay.request, payload, len))
