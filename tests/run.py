@@ -87,8 +87,8 @@ def nervous():
     os.environ.setdefault("CELLA_REPEAT", "50")
     text = (TOP / "tests/nervous.txt").read_text()
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
-    found = [builds("asan", "all", "unit"), builds("gcc", "all"), unit("asan"),
-             *drivers("test"), pytests("all", "e2e", "asan"), pytests("all", "escape", "gcc", "disk")]
+    found = [builds("asan", "all", "unit"), builds("gcc", "all"), unit("asan"), *drivers("test"),
+             pytests("all", "e2e", "asan"), pytests("all", "escape", "gcc", "disk")]
     for group in found[2:]:
         folder = "_".join(word for word in group.name.split() if word not in group.needs)
         prefix = "" if folder == "unit" else f"tests/{folder}/"

@@ -1,7 +1,6 @@
 /* The daemon's side of the boxes: who waits, who works, how they end. A box gets the picture and an
  * empty file in memory; its exit status is all that it says, and what it wrote is looked at as
  * whatever a stranger wrote is. */
-#include "base/clock.h"
 #include "base/list.h"
 #include "image/image.h"
 #include "image/scale.h"
@@ -233,7 +232,7 @@ static int start(struct image_job *job)
         return -EMFILE;
     }
     loop_poll_want(job->poll, LOOP_READ);
-    loop_timer_set(job->timer, clock_scaled_ms(IMAGE_BOX_MS));
+    loop_timer_set(job->timer, IMAGE_BOX_MS);
     list_remove(&job->node);
     list_append(&boxes->working, &job->node);
     boxes->n_waiting--;
@@ -269,7 +268,7 @@ static void on_due(void *context)
     }
     if (!job->is_queued) {
         job->is_queued = true;
-        loop_timer_set(job->timer, clock_scaled_ms(IMAGE_QUEUE_MS));
+        loop_timer_set(job->timer, IMAGE_QUEUE_MS);
         start_next(job->boxes);
         return;
     }

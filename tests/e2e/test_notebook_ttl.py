@@ -17,7 +17,8 @@ from harness.notebooks import Notebook
 
 pytestmark = pytest.mark.one_mode
 
-FIRST_LOOK = 5  # seconds after the start
+SOON = {"CELLA_TEST_TIME_SCALE": "0.2"}  # of built-in waits
+FIRST_LOOK = 1  # seconds after the start, so scaled
 DAY_MS = 24 * 3600 * 1000
 PICTURE = """
 import struct, zlib
@@ -77,7 +78,7 @@ def test_old_notebooks_go_with_all_that_is_theirs(launch):
     host.eventually(lambda: all(path.exists() for path in files.values()))
     daemon.stop()
     age(daemon.data, {old: 8, young: 6, imported: 8, alive.id: 100})
-    again = launch(data=daemon.data, config=config(ttl_days=7, cells_json="true"))
+    again = launch(data=daemon.data, config=config(ttl_days=7, cells_json="true"), env=SOON)
     host.eventually(lambda: notebooks(again.client) == {young, alive.id})
     host.eventually(lambda: not files[old].parents[1].exists())
     with pytest.raises(ApiError) as refused:
@@ -99,7 +100,7 @@ def test_many_pages_of_them(launch):
     daemon.stop()
     kept = set(made[::3])
     age(daemon.data, {name: 0 if name in kept else 2 for name in made})
-    again = launch(data=daemon.data, config=config(ttl_days=1))
+    again = launch(data=daemon.data, config=config(ttl_days=1), env=SOON)
     host.eventually(lambda: notebooks(again.client) == kept)
 
 
@@ -109,7 +110,7 @@ def test_another_number_of_days_counts_at_once(launch, readable):
     daemon.stop()
     age(daemon.data, {ancient: 4000, old: 2000})
     readable.write_text(config(ttl_days=3650))
-    again = launch(data=daemon.data, args=["--config", str(readable)])
+    again = launch(data=daemon.data, args=["--config", str(readable)], env=SOON)
     # The look at the start has been; the next would come in an hour.
     host.eventually(lambda: notebooks(again.client) == {old, young})
     readable.write_text(config(ttl_days=1000))
@@ -122,7 +123,7 @@ def test_0_days_are_for_ever(launch):
     old = leave(daemon.client)
     daemon.stop()
     age(daemon.data, {old: 4000})
-    again = launch(data=daemon.data, config=config(ttl_days=0))
+    again = launch(data=daemon.data, config=config(ttl_days=0), env=SOON)
     began = time.monotonic()
     host.eventually(lambda: time.monotonic() - began > FIRST_LOOK + 1)  # nothing tells
     assert notebooks(again.client) == {old}
