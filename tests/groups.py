@@ -183,6 +183,7 @@ def fuzz(name, seconds, programs):
                        "-timeout=25", f"-seed={os.environ.get('CELLA_SEED', '1')}",
                        "-rss_limit_mb=1024", f"-artifact_prefix={LOGS}/", found]
             status = run(command + ([str(seeds)] if seeds.is_dir() else []), log)
+        result.seconds[program] = seconds
         if status == 0:
             result.passed += 1
         else:
