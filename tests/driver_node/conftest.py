@@ -1,9 +1,10 @@
 """Every test runs against `node` and those that CELLA_TEST_NODES lists: paths, separated by
-colons."""
+colons. Level all (tests/run.py) has every other version on the PATH and of nvm's as well."""
 
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import pathlib
 import shutil
@@ -21,13 +22,19 @@ sys.path.insert(0, str(HERE))
 from node_peer import DRIVER, NodePeer  # noqa: E402
 
 
-def _nodes() -> List[str]:
-    named = os.environ.get("CELLA_TEST_NODES", "")
-    return ["node", *filter(None, named.split(":"))]
-
-
 def _version(node: str) -> str:
     return subprocess.run([node, "--version"], capture_output=True, text=True).stdout.strip()
+
+
+def _nodes() -> List[str]:
+    named = list(filter(None, os.environ.get("CELLA_TEST_NODES", "").split(":")))
+    if os.environ.get("CELLA_LEVEL") != "all":
+        return ["node", *named]
+    folders = os.environ["PATH"].split(":")
+    folders += glob.glob(os.path.expanduser("~/.nvm/versions/node/*/bin"))
+    found = [path for folder in folders if (path := shutil.which("node", path=folder))]
+    by_version = {_version(node): node for node in reversed(["node", *named, *found])}
+    return list(reversed(by_version.values()))
 
 
 @pytest.fixture(scope="session", params=_nodes(), ids=_version)
