@@ -22,10 +22,13 @@ test:
 	@packaging/deps.sh build data test
 	@$(PYTHON) tests/run.py
 
+# ONLY=live measures one section, in seconds; BASELINE=update records what is measured.
+BENCH_BASELINE = docs/bench_baseline.json
 bench:
 	@packaging/deps.sh build data bench
 	@$(MAKE) --no-print-directory build
-	@build/cella bench -o docs
+	@build/cella bench $(if $(ONLY),--only $(ONLY),-o docs) \
+	    --$(if $(filter update,$(BASELINE)),update-)baseline $(BENCH_BASELINE)
 
 install: build
 	@meson configure build -Dprefix=$(PREFIX)
