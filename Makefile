@@ -27,8 +27,10 @@ BENCH_BASELINE = docs/bench_baseline.json
 bench:
 	@packaging/deps.sh build data bench
 	@$(MAKE) --no-print-directory build
+	@packaging/bench_peers.sh build/bench-peers
 	@build/cella bench $(if $(ONLY),--only $(ONLY),-o docs) \
-	    --$(if $(filter update,$(BASELINE)),update-)baseline $(BENCH_BASELINE)
+	    --$(if $(filter update,$(BASELINE)),update-)baseline $(BENCH_BASELINE) \
+	    --posit build/bench-peers/bin/posit-mcp-repl
 
 install: build
 	@meson configure build -Dprefix=$(PREFIX)

@@ -171,7 +171,9 @@ static int run(const struct cli_args *args, struct err *e)
         return -1;
     struct bench b = {
         .is_quick = cli_has(args, "quick"),
+        .posit_path = cli_value(args, "posit"),
         .ipython.fd = -1,
+        .posit.fd = -1,
         .notes = BUF_INIT(64 * KIB),
     };
     if (cli_make_temporary("bench", b.dir, e) < 0)
@@ -190,9 +192,11 @@ static int run(const struct cli_args *args, struct err *e)
 
 static const struct cli_flag flags[] = {
     {"quick", 0, NULL, "fewer samples: about a minute instead of 3 to 4"},
-    {"only", 0, "NAME", "idle, memory, live, think, spawn, oneshot, past, churn, load, node, bash"},
+    {"only", 0, "NAME",
+     "idle, memory, live, think, agent, spawn, oneshot, past, churn, load, node, bash"},
     {"baseline", 0, "FILE", "compare with what it has; exit status 1 if a row is worse"},
     {"update-baseline", 0, "FILE", "write what was measured there, to be compared with"},
+    {"posit", 0, "PROGRAM", "where posit-mcp-repl is, to stand beside the mixed agent"},
     {"output", 'o', "DIR", "also write BENCHMARKS.md and benchmarks.svg there"},
     {0},
 };

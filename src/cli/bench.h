@@ -24,6 +24,12 @@ enum bench_id {
     BENCH_THINK_TCP,
     BENCH_THINK_RAW,
     BENCH_THINK_IPYTHON,
+    BENCH_AGENT_CELL,
+    BENCH_AGENT_CELL_IPYTHON,
+    BENCH_AGENT_CELL_POSIT,
+    BENCH_AGENT_ALL,
+    BENCH_AGENT_ALL_IPYTHON,
+    BENCH_AGENT_ALL_POSIT,
     BENCH_SPAWN_POOL,
     BENCH_SPAWN_MISS,
     BENCH_SPAWN_PYTHON,
@@ -167,7 +173,9 @@ struct bench {
     struct bench_daemon without; /* no pool: every new session is a miss */
     struct bench_peer ipython;
     char ipython_version[64];
-    bool is_ipython_absent, is_bwrap_absent, is_bwrap_tried;
+    const char *posit_path; /* of the program posit-mcp-repl; NULL: it is not measured */
+    struct bench_peer posit;
+    bool is_ipython_absent, is_posit_absent, is_bwrap_absent, is_bwrap_tried;
     bool has_run[BENCH_SECTIONS_MAX]; /* each of bench_sections */
     struct bench_samples samples[BENCH_N_KINDS];
     struct bench_samples rounds[BENCH_ROWS_MAX]; /* for each row, what each round gave */
@@ -185,6 +193,7 @@ extern const size_t bench_n_sections;
 
 int bench_run_live(struct bench *b, struct err *e);
 int bench_run_think(struct bench *b, struct err *e);
+int bench_run_agent(struct bench *b, struct err *e);
 int bench_run_spawn(struct bench *b, struct err *e);
 int bench_run_oneshot(struct bench *b, struct err *e);
 int bench_run_past(struct bench *b, struct err *e);
@@ -344,6 +353,8 @@ void bench_echo_stop(struct bench_echo *echo);
 
 /* False, with a note of why, if this machine does not have it. */
 bool bench_need_ipython(struct bench *b);
+bool bench_need_posit(struct bench *b);
+void bench_posit_give_up(struct bench *b, const struct err *e); /* notes why it is not measured */
 void bench_peers_stop(struct bench *b);
 /* Asks the peer for round trips of `1+1` with a pause before each; adds them as samples. */
 int bench_ipython_exec(struct bench *b, enum bench_id id, size_t n, unsigned pause_ms,
@@ -352,6 +363,15 @@ int bench_ipython_exec(struct bench *b, enum bench_id id, size_t n, unsigned pau
 int bench_ipython_fresh(struct bench *b, enum bench_id id, struct err *e);
 /* Runs the imports in the kernel; the pid of the kernel. */
 int bench_ipython_import(struct bench *b, const char *code, pid_t *ret_kernel, struct err *e);
+
+/* The cells of the mixed agent, as tests/bench/agent_cells.json has them; the caller owns them. */
+int bench_agent_script(json_t **ret_script, struct err *e);
+/* Lets a peer run the script; a sample of `cell` for each of its cells, one of `all` for the sum.
+ * BENCH_N_KINDS: only to warm up. */
+int bench_peer_agent(struct bench *b, struct bench_peer *p, const json_t *script,
+                     enum bench_id cell, enum bench_id all, struct err *e);
+/* Runs the imports of the data profile in posit-mcp-repl. */
+int bench_posit_import(struct bench *b, struct err *e);
 
 bool bench_has_bwrap(struct bench *b); /* the same; the first time it is tried */
 /* One start of a program until it has printed the line "2". `boxed` runs it in bwrap. */

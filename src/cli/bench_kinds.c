@@ -4,6 +4,8 @@
 #define CELL_AFTER_PAUSE "a cell after 100 ms of thinking"
 #define NEW_SESSION "a new session with the data stack, to its first result"
 #define ONE_SHOT "code that runs once, with the data stack"
+#define AGENT_CELL "a mixed agent, thinking 100 ms before each cell: a cell"
+#define AGENT_ALL "... its 12 cells together, without the thinking"
 #define FORK "a fork and its end, in C,"
 #define IDLE_SESSION "memory of an idle session"
 #define IDLE_DAEMON "the idle daemon"
@@ -83,6 +85,16 @@ const struct bench_kind bench_kinds[BENCH_N_KINDS] = {
                          false, BENCH_THINK_TCP, BENCH_NS},
     [BENCH_THINK_IPYTHON] = {"think.ipython", CELL_AFTER_PAUSE, "IPython kernel", false,
                              BENCH_THINK_TCP, BENCH_NS},
+    [BENCH_AGENT_CELL] = {"agent.cell", AGENT_CELL, "Cella, TCP", true, BENCH_AGENT_CELL, BENCH_NS},
+    [BENCH_AGENT_CELL_IPYTHON] = {"agent.cell_ipython", AGENT_CELL, "IPython kernel", false,
+                                  BENCH_AGENT_CELL, BENCH_NS},
+    [BENCH_AGENT_CELL_POSIT] = {"agent.cell_posit", AGENT_CELL, "posit-mcp-repl", false,
+                                BENCH_AGENT_CELL, BENCH_NS},
+    [BENCH_AGENT_ALL] = {"agent.all", AGENT_ALL, "Cella, TCP", true, BENCH_AGENT_ALL, BENCH_NS},
+    [BENCH_AGENT_ALL_IPYTHON] = {"agent.all_ipython", AGENT_ALL, "IPython kernel", false,
+                                 BENCH_AGENT_ALL, BENCH_NS},
+    [BENCH_AGENT_ALL_POSIT] = {"agent.all_posit", AGENT_ALL, "posit-mcp-repl", false,
+                               BENCH_AGENT_ALL, BENCH_NS},
     [BENCH_SPAWN_POOL] = {"spawn.pool", NEW_SESSION, "Cella, from the pool", true, BENCH_SPAWN_POOL,
                           BENCH_NS},
     [BENCH_SPAWN_MISS] = {"spawn.miss", NEW_SESSION, "Cella, pool empty", true, BENCH_SPAWN_MISS,
@@ -205,6 +217,10 @@ const struct bench_row bench_rows[] = {
     {BENCH_THINK_TCP, BENCH_THINK_RAW},
     {BENCH_THINK_TCP, BENCH_THINK_IPYTHON},
     {BENCH_THINK_UNIX, BENCH_THINK_IPYTHON},
+    {BENCH_AGENT_CELL, BENCH_AGENT_CELL_IPYTHON},
+    {BENCH_AGENT_CELL, BENCH_AGENT_CELL_POSIT},
+    {BENCH_AGENT_ALL, BENCH_AGENT_ALL_IPYTHON},
+    {BENCH_AGENT_ALL, BENCH_AGENT_ALL_POSIT},
     {BENCH_SPAWN_POOL, BENCH_SPAWN_PYTHON},
     {BENCH_SPAWN_MISS, BENCH_SPAWN_PYTHON},
     {BENCH_ONESHOT_PLAIN, BENCH_ONESHOT_PYTHON},
@@ -241,6 +257,7 @@ const struct bench_section bench_sections[] = {
     {"memory", "memory of sessions", bench_run_memory},
     {"live", "cells, back to back", bench_run_live},
     {"think", "cells, with pauses", bench_run_think},
+    {"agent", "a mixed agent", bench_run_agent},
     {"spawn", "new sessions", bench_run_spawn},
     {"oneshot", "code that runs once", bench_run_oneshot},
     {"past", "checkpoints, undo, branches", bench_run_past},

@@ -122,6 +122,7 @@ static void peer_stop(struct bench_peer *p)
 void bench_peers_stop(struct bench *b)
 {
     peer_stop(&b->ipython);
+    peer_stop(&b->posit);
 }
 
 bool bench_need_ipython(struct bench *b)
@@ -139,6 +140,28 @@ bool bench_need_ipython(struct bench *b)
     const char *version = json_string_value(json_object_get(hello, "ready"));
     snprintf(b->ipython_version, sizeof(b->ipython_version), "%s", version != NULL ? version : "");
     return true;
+}
+
+void bench_posit_give_up(struct bench *b, const struct err *e)
+{
+    peer_stop(&b->posit);
+    b->is_posit_absent = true;
+    bench_note(b, "posit-mcp-repl: %s (make bench installs it)", e->message);
+}
+
+bool bench_need_posit(struct bench *b)
+{
+    struct err e;
+    _json_ json_t *hello = NULL;
+    if (b->posit.pid > 0 || b->is_posit_absent)
+        return b->posit.pid > 0;
+    char path[PATH_MAX];
+    int status = b->posit_path != NULL && realpath(b->posit_path, path) != NULL
+                     ? peer_start(b, &b->posit, "posit-mcp-repl", "peer_posit", path, &hello, &e)
+                     : err_set(&e, ERR_NOT_FOUND, "it is not installed");
+    if (status < 0)
+        bench_posit_give_up(b, &e);
+    return status == 0;
 }
 
 /* --- what they are asked ---------------------------------------------------------------------- */
@@ -191,6 +214,38 @@ int bench_ipython_import(struct bench *b, const char *code, pid_t *ret_kernel, s
         return -1;
     *ret_kernel = (pid_t)json_integer_value(json_object_get(answer, "pid"));
     return *ret_kernel > 0 ? 0 : err_set(e, ERR_INTERNAL, "the IPython kernel has no pid");
+}
+
+int bench_posit_import(struct bench *b, struct err *e)
+{
+    _free_ char *imports = bench_data_imports();
+    _json_ json_t *answer = NULL;
+    return ask_with_code(&b->posit, "import", imports, &answer, e);
+}
+
+int bench_agent_script(json_t **ret_script, struct err *e)
+{
+    const char *text = peer_file("agent_cells");
+    return json_read_object(text, strlen(text), ret_script, e);
+}
+
+int bench_peer_agent(struct bench *b, struct bench_peer *p, const json_t *script,
+                     enum bench_id cell, enum bench_id all, struct err *e)
+{
+    _buf_ struct buf line = BUF_INIT(64 * KIB);
+    struct json_out out = JSON_OUT(&line);
+    _json_ json_t *answer = NULL;
+    buf_append_str(&line, "agent ");
+    json_put_value(&out, script);
+    buf_append_char(&line, '\n');
+    if (ask(p, buf_str(&line), &answer, e) < 0 || add_times(b, cell, answer, e) < 0)
+        return -1;
+    const json_t *list = json_object_get(answer, "ns");
+    double sum = 0;
+    for (size_t i = 0; i < json_array_size(list); i++)
+        sum += json_number_value(json_array_get(list, i));
+    bench_add(b, all, sum);
+    return 0;
 }
 
 /* --- python3, alone and in bwrap -------------------------------------------------------------- */
