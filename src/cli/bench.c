@@ -40,8 +40,10 @@ static void clear_progress(void)
 static int run_section(struct bench *b, const struct bench_section *section, struct err *e)
 {
     show_progress(section);
+    uint64_t began_ms = clock_mono_ms();
     b->has_run[section - bench_sections] = true;
     int status = section->run(b, e);
+    b->took_ms[section - bench_sections] += clock_mono_ms() - began_ms;
     if (status < 0 && e->code == ERR_FORBIDDEN) {
         bench_note(b, "%s: %s", section->about, e->message);
         return 0;

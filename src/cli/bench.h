@@ -177,6 +177,7 @@ struct bench {
     struct bench_peer posit;
     bool is_ipython_absent, is_posit_absent, is_bwrap_absent, is_bwrap_tried;
     bool has_run[BENCH_SECTIONS_MAX]; /* each of bench_sections */
+    uint64_t took_ms[BENCH_SECTIONS_MAX];
     struct bench_samples samples[BENCH_N_KINDS];
     struct bench_samples rounds[BENCH_ROWS_MAX]; /* for each row, what each round gave */
     struct buf notes;                            /* what was not measured and why, a line each */
@@ -303,6 +304,11 @@ int bench_check_ok(const struct bench_reply *r, struct err *e);  /* status 200 *
 int bench_session_create(struct bench_http *h, char ret_session[UUID_SIZE], struct err *e);
 int bench_session_exec(struct bench_http *h, const char *session, struct err *e);
 int bench_session_delete(struct bench_http *h, const char *session, struct err *e);
+/* Waits until the cell whose answer named this checkpoint is held by it. */
+int bench_session_settle(struct bench_http *h, const char *session, long long checkpoint,
+                         struct err *e);
+/* What follows `"member":` in a reply; -1 if nothing does. */
+long long bench_number_in(const struct bench_reply *reply, const char *member);
 
 /* --- a session that is asked again and again (bench_line.c) ----------------------------------- */
 

@@ -5,7 +5,6 @@
 
 enum {
     BRANCHES = 16,
-    SETTLE_MS = 20 * 1000,
     CODE_MAX = 4096,
     CELLS = 300, /* of a round */
     FORKS = 20,  /* of a round, beside what has no peer */
@@ -32,12 +31,6 @@ static int refuse(const struct bench_reply *reply, const char *doing, struct err
                    reply->body);
 }
 
-static long long number_in(const struct bench_reply *reply, const char *member)
-{
-    const char *at = strstr(reply->body, member);
-    return at != NULL ? strtoll(at + strlen(member), NULL, 10) : -1;
-}
-
 static int ask(struct past *p, const char *method, const char *what, const char *body,
                struct bench_reply *ret, struct err *e)
 {
@@ -61,23 +54,14 @@ static int run_code(struct past *p, const char *code, const char *status, struct
         return -1;
     if (reply.status != 200 || strstr(reply.body, status) == NULL)
         return refuse(&reply, code, e);
-    p->checkpoint = number_in(&reply, "\"checkpoint\":");
+    p->checkpoint = bench_number_in(&reply, "\"checkpoint\":");
     return 0;
 }
 
 /* Until the last cell is held by its checkpoint. */
 static int settle(struct past *p, struct err *e)
 {
-    uint64_t deadline_ms = clock_mono_ms() + SETTLE_MS;
-    struct bench_reply reply;
-    for (;;) {
-        if (bench_pause(5, e) < 0 || ask(p, "GET", "checkpoints", NULL, &reply, e) < 0)
-            return -1;
-        if (number_in(&reply, "\"current\":") == p->checkpoint)
-            return bench_pause(20, e); /* its files are recorded, too */
-        if (clock_mono_ms() > deadline_ms)
-            return refuse(&reply, "waiting for a checkpoint", e);
-    }
+    return bench_session_settle(&p->http, p->session, p->checkpoint, e);
 }
 
 static int run_and_settle(struct past *p, const char *code, struct err *e)
@@ -318,8 +302,8 @@ static int memory_round(struct bench *b, void *subject, unsigned index, struct e
         status = run_and_settle(p, "1+1", e);
     if (status == 0)
         status = ask(p, "GET", "checkpoints", NULL, &reply, e);
-    if (status == 0 && number_in(&reply, "\"memory_bytes\":") > 0)
-        bench_add(b, BENCH_PAST_MEMORY, (double)number_in(&reply, "\"memory_bytes\":"));
+    if (status == 0 && bench_number_in(&reply, "\"memory_bytes\":") > 0)
+        bench_add(b, BENCH_PAST_MEMORY, (double)bench_number_in(&reply, "\"memory_bytes\":"));
     past_close(p);
     return status;
 }

@@ -352,6 +352,12 @@ void bench_print_json(const struct bench *b, const struct bench_baseline *base)
         if (is_row_shown(b, base, i))
             json_put_row(&o, b, base, i);
     json_put_array_end(&o);
+    json_put_key(&o, "sections");
+    json_put_object(&o);
+    for (size_t i = 0; i < bench_n_sections; i++)
+        if (b->has_run[i])
+            json_put_member_real(&o, bench_sections[i].name, (double)b->took_ms[i] / 1000, 1);
+    json_put_object_end(&o);
     json_put_member_str(&o, "notes", buf_str(&b->notes));
     json_put_object_end(&o);
     buf_append_char(&out, '\n');
@@ -410,6 +416,8 @@ static const char method[] =
     "  session, kernel or REPL, warmed up by one run. Peers cannot undo: they run the code again "
     "that\n"
     "  made the lost frame, the cheapest way out and only right because nothing else was lost. "
+    "Before\n"
+    "  the mistake Cella's agent thinks on until the checkpoint is made that it will go back to. "
     "Cella is\n"
     "  asked over REST, the IPython kernel by `jupyter_client`, posit-mcp-repl over its standard "
     "streams\n"
