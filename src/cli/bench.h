@@ -80,6 +80,8 @@ enum bench_id {
     BENCH_IDLE_DAEMON_PSS,
     BENCH_IDLE_ALL_PSS,
     BENCH_IDLE_TEMPLATE,
+    BENCH_IDLE_ALL_ANON,
+    BENCH_IDLE_TEMPLATE_ANON,
     BENCH_IDLE_WAKEUPS,
     BENCH_NODE_LIVE,
     BENCH_NODE_LIVE_PIPES,
@@ -406,6 +408,7 @@ void bench_raw_stop(struct bench_raw *raw);
 struct bench_usage {
     size_t n_processes;
     double rss, pss; /* bytes; pss shares what is shared fairly */
+    double anon;     /* of pss, without files: those are shared with whoever else has them open */
     double switches; /* context switches of all threads since their start */
 };
 

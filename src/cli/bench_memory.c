@@ -19,6 +19,8 @@ static int idle_memory(struct bench *b, struct err *e)
     bench_add(b, BENCH_IDLE_DAEMON_PSS, daemon.pss);
     bench_add(b, BENCH_IDLE_ALL_PSS, program.pss);
     bench_add(b, BENCH_IDLE_TEMPLATE, others.pss);
+    bench_add(b, BENCH_IDLE_ALL_ANON, program.anon);
+    bench_add(b, BENCH_IDLE_TEMPLATE_ANON, others.anon);
     return 0;
 }
 

@@ -7,7 +7,7 @@ enum {
     BRANCHES = 16,
     CODE_MAX = 4096,
     CELLS = 300, /* of a round */
-    FORKS = 20,  /* of a round, beside what has no peer */
+    FORKS = 10,  /* after each of what has no peer, so that they meet the same disturbances */
 };
 
 #define LARGE_MEMORY 10e9 /* bytes that must be free before a gigabyte is copied */
@@ -212,9 +212,11 @@ static int undo_round(struct bench *b, void *subject, unsigned index, struct err
     (void)index;
     for (unsigned i = 0; i < (s->is_large ? 1 : 2); i++)
         if (undo_once(b, u->past, "b = 1", s->undo, e) < 0 ||
-            undo_once(b, u->past, s->rewrite, s->rewritten, e) < 0)
+            bench_forks(b, s->fork, FORKS, e) < 0 ||
+            undo_once(b, u->past, s->rewrite, s->rewritten, e) < 0 ||
+            bench_forks(b, s->fork, FORKS, e) < 0)
             return -1;
-    return bench_forks(b, s->fork, FORKS, e);
+    return 0;
 }
 
 static int measure_subject(struct bench *b, const struct subject *s, struct err *e)
@@ -312,9 +314,9 @@ static int crash_round(struct bench *b, void *subject, unsigned index, struct er
 {
     (void)index;
     for (unsigned i = 0; i < 2; i++)
-        if (crash_once(b, subject, e) < 0)
+        if (crash_once(b, subject, e) < 0 || bench_forks(b, BENCH_PAST_CRASH_FORK, FORKS, e) < 0)
             return -1;
-    return bench_forks(b, BENCH_PAST_CRASH_FORK, FORKS, e);
+    return 0;
 }
 
 static int branch_round(struct bench *b, void *subject, unsigned index, struct err *e)
@@ -322,7 +324,7 @@ static int branch_round(struct bench *b, void *subject, unsigned index, struct e
     (void)index;
     if (branch_once(b, subject, e) < 0)
         return -1;
-    return bench_forks(b, BENCH_PAST_BRANCH_FORK, FORKS, e);
+    return bench_forks(b, BENCH_PAST_BRANCH_FORK, 2 * FORKS, e);
 }
 
 static int measure_rest(struct bench *b, struct past *p, struct err *e)

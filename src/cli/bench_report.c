@@ -401,7 +401,7 @@ static const char method[] =
     "sessions).\n"
     "What checkpoints cost stands beside the same cells without them. Memory and wake-ups are "
     "compared\n"
-    "as they are.\n\n"
+    "as they are; files that other programs have open, too, are left out.\n\n"
     "- **A cell**: a C client with one blocking connection, kept alive, sends `POST /exec` with "
     "`1+1`\n"
     "  and reads the whole answer; over TCP with the API key. The driver alone is the same Python\n"
