@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "cli/bench.h"
 
-enum { AGENT_BUDGET_MS = 26000, AGENT_QUICK_THINK_MS = 10 };
+enum { AGENT_BUDGET_MS = 20000, AGENT_QUICK_THINK_MS = 10 };
 
 struct agent {
     struct bench_http http;

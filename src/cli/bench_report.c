@@ -167,6 +167,12 @@ static void put_rows(struct buf *out, const struct bench *b, const struct bench_
             put_row(out, b, base, i, is_coloured);
     if (bench_baseline_is_of_another_machine(b, base))
         buf_printf(out, "the baseline is of another machine: %s\n", base->machine);
+    /* Other work slows a chain of three processes more than a peer of one: that is no noise. */
+    if (b->load_before > 1)
+        buf_printf(out,
+                   "the machine had other work (load %.1f before the start): do not record or "
+                   "believe this\n",
+                   b->load_before);
 }
 
 static void put_kind(struct buf *out, const struct bench *b, enum bench_id id)
