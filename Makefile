@@ -28,10 +28,15 @@ coverage:
 	@$(PYTHON) tests/run.py coverage
 	@$(PYTHON) tests/gcov.py build-test/coverage $(BASE)
 
+# ONLY=live measures one section, in seconds; BASELINE=update records what is measured.
+BENCH_BASELINE = docs/bench_baseline.json
 bench:
 	@packaging/deps.sh build data bench
 	@$(MAKE) --no-print-directory build
-	@build/cella bench -o docs
+	@packaging/bench_peers.sh build/bench-peers
+	@build/cella bench $(if $(ONLY),--only $(ONLY),-o docs) \
+	    --$(if $(filter update,$(BASELINE)),update-)baseline $(BENCH_BASELINE) \
+	    --posit build/bench-peers/bin/posit-mcp-repl
 
 install: build
 	@meson configure build -Dprefix=$(PREFIX)

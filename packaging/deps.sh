@@ -16,7 +16,8 @@ packages_of() {
     test) echo clang 'libclang-rt-14-dev|libclang-rt-dev' clang-format libcmocka-dev \
         python3-pytest util-linux e2fsprogs curl bash \
         python3-nbformat jupyter-nbconvert ;;
-    bench) echo python3-ipykernel python3-jupyter-client bubblewrap ;;
+    bench) echo python3-ipykernel python3-jupyter-client bubblewrap \
+        python3-venv ;;
     *)
         echo "deps.sh: no group \"$1\" (build, data, test, bench)" >&2
         exit 2

@@ -188,7 +188,9 @@ class Keeper:
 
     def get(self):
         if not self.daemon or not self.daemon.is_running():
-            self.daemon = self.launcher()
+            # The libraries of `data` are loaded when a test asks for them: each job has such a
+            # daemon, and most tests need none of them.
+            self.daemon = self.launcher(config="default_profile: min\n")
         return self.daemon
 
 

@@ -137,7 +137,7 @@ _cella() {
     ps | stop | interrupt | redo | checkpoints) words=$client ;;
     serve) words="--listen --data --config --no-auth --log-format --log-level" ;;
     config) words=check ;;
-    bench) words="--quick --only --output" ;;
+    bench) words="--quick --only --baseline --update-baseline --posit --output" ;;
     help) words=$verbs ;;
     esac
     case ${COMP_WORDS[1]} in

@@ -1,6 +1,7 @@
 /* `cella bench`: Cella and its peers measured side by side in one run. What can be measured is a
- * table (bench_kinds), what is promised about it another (bench_claims); a section fills samples
- * in, the report is made from the tables. */
+ * table (bench_kinds), what is promised about it another (bench_claims), what may not become worse
+ * than it was a third (bench_rows). A section measures in rounds, in which Cella and its peers take
+ * turns; every round gives one figure for each row. The report is made from the tables. */
 #pragma once
 
 #include "base/buf.h"
@@ -8,6 +9,7 @@
 #include "base/ids.h"
 #include "cli/client.h"
 #include "cli/launch.h"
+#include "wire/json.h"
 
 #include <sys/types.h>
 
@@ -22,6 +24,12 @@ enum bench_id {
     BENCH_THINK_TCP,
     BENCH_THINK_RAW,
     BENCH_THINK_IPYTHON,
+    BENCH_AGENT_CELL,
+    BENCH_AGENT_CELL_IPYTHON,
+    BENCH_AGENT_CELL_POSIT,
+    BENCH_AGENT_ALL,
+    BENCH_AGENT_ALL_IPYTHON,
+    BENCH_AGENT_ALL_POSIT,
     BENCH_SPAWN_POOL,
     BENCH_SPAWN_MISS,
     BENCH_SPAWN_PYTHON,
@@ -41,21 +49,29 @@ enum bench_id {
     BENCH_PAST_1MB_UNDO,
     BENCH_PAST_1MB_REWRITTEN,
     BENCH_PAST_1MB_PICKLE,
+    BENCH_PAST_1MB_FORK,
     BENCH_PAST_100MB_UNDO,
     BENCH_PAST_100MB_REWRITTEN,
     BENCH_PAST_100MB_PICKLE,
+    BENCH_PAST_100MB_FORK,
     BENCH_PAST_1GB_UNDO,
     BENCH_PAST_1GB_REWRITTEN,
     BENCH_PAST_1GB_PICKLE,
+    BENCH_PAST_1GB_FORK,
     BENCH_PAST_OBJECTS_UNDO,
     BENCH_PAST_OBJECTS_REWRITTEN,
     BENCH_PAST_OBJECTS_PICKLE,
+    BENCH_PAST_OBJECTS_FORK,
     BENCH_PAST_CRASH,
     BENCH_PAST_CRASH_IPYTHON,
+    BENCH_PAST_CRASH_FORK,
     BENCH_PAST_BRANCH,
+    BENCH_PAST_BRANCH_FORK,
     BENCH_PAST_MEMORY,
     BENCH_CHURN,
+    BENCH_CHURN_FORK,
     BENCH_LOAD,
+    BENCH_LOAD_ECHO,
     BENCH_MEMORY_PSS,
     BENCH_MEMORY_ALL,
     BENCH_MEMORY_IPYTHON_PANDAS,
@@ -64,6 +80,8 @@ enum bench_id {
     BENCH_IDLE_DAEMON_PSS,
     BENCH_IDLE_ALL_PSS,
     BENCH_IDLE_TEMPLATE,
+    BENCH_IDLE_ALL_ANON,
+    BENCH_IDLE_TEMPLATE_ANON,
     BENCH_IDLE_WAKEUPS,
     BENCH_NODE_LIVE,
     BENCH_NODE_LIVE_PIPES,
@@ -101,13 +119,24 @@ struct bench_claim {
     double target; /* in the unit of `id`, or a factor */
 };
 
+/* What the ratchet holds: how many times the cost of `own` its peer of the same rounds costs, the
+ * more the better; or, if they are the same, a count as it is, the less the better. */
+struct bench_row {
+    enum bench_id own, peer;
+};
+
 extern const struct bench_kind bench_kinds[BENCH_N_KINDS];
 extern const struct bench_claim bench_claims[];
 extern const size_t bench_n_claims;
+extern const struct bench_row bench_rows[];
+extern const size_t bench_n_rows;
+
+enum { BENCH_ROWS_MAX = 64, BENCH_ROW_NAME_SIZE = 64, BENCH_SECTIONS_MAX = 16 };
 
 struct bench_samples {
     double *values; /* in the kind's unit, in the order of measuring */
     size_t n, cap;
+    size_t round_from; /* the first of the round that is going on */
 };
 
 struct bench_summary {
@@ -131,22 +160,29 @@ struct bench_daemon {
 
 /* A child that is told what to do line by line and answers in lines of JSON. */
 struct bench_peer {
-    pid_t pid; /* 0: not running */
-    int fd;    /* a socket: its stdin and stdout */
+    const char *name; /* for people */
+    pid_t pid;        /* 0: not running */
+    int fd;           /* a socket: its stdin and stdout */
     struct buf in;
 };
 
 struct bench {
     bool is_quick;
+    uint64_t began_ms;           /* monotonic */
     double load_before;          /* the machine's, over a minute: what else was going on */
     char dir[PATH_MAX];          /* temporary; everything that is written is below it */
     struct bench_daemon warm;    /* a pool of 4 */
     struct bench_daemon without; /* no pool: every new session is a miss */
     struct bench_peer ipython;
     char ipython_version[64];
-    bool is_ipython_absent, is_bwrap_absent, is_bwrap_tried;
+    const char *posit_path; /* of the program posit-mcp-repl; NULL: it is not measured */
+    struct bench_peer posit;
+    bool is_ipython_absent, is_posit_absent, is_bwrap_absent, is_bwrap_tried;
+    bool has_run[BENCH_SECTIONS_MAX]; /* each of bench_sections */
+    uint64_t took_ms[BENCH_SECTIONS_MAX];
     struct bench_samples samples[BENCH_N_KINDS];
-    struct buf notes; /* what was not measured and why, a line each */
+    struct bench_samples rounds[BENCH_ROWS_MAX]; /* for each row, what each round gave */
+    struct buf notes;                            /* what was not measured and why, a line each */
 };
 
 struct bench_section {
@@ -160,6 +196,7 @@ extern const size_t bench_n_sections;
 
 int bench_run_live(struct bench *b, struct err *e);
 int bench_run_think(struct bench *b, struct err *e);
+int bench_run_agent(struct bench *b, struct err *e);
 int bench_run_spawn(struct bench *b, struct err *e);
 int bench_run_oneshot(struct bench *b, struct err *e);
 int bench_run_past(struct bench *b, struct err *e);
@@ -173,15 +210,46 @@ int bench_run_bash(struct bench *b, struct err *e);
 /* --- samples (bench_samples.c) ---------------------------------------------------------------- */
 
 void bench_add(struct bench *b, enum bench_id id, double value);
+void bench_samples_add(struct bench_samples *s, double value);
+bool bench_is_of_section(enum bench_id id, const char *section);
+void bench_forget_section(struct bench *b, const char *section); /* as if it had not run */
 bool bench_has(const struct bench *b, enum bench_id id);
 void bench_note(struct bench *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 struct bench_summary bench_summarize(const struct bench *b, enum bench_id id); /* n 0: nothing */
 struct bench_verdict bench_judge(const struct bench *b, const struct bench_claim *claim);
 /* How many times worse than ours a peer is; 0 if one of them was not measured. */
 double bench_ratio(const struct bench *b, enum bench_id peer);
+/* So that a rate can stand beside a time: what one of them takes. */
+double bench_cost(enum bench_id id, double value);
 void bench_put_value(struct buf *out, enum bench_unit unit, double value); /* "123 µs" */
 void bench_put_target(struct buf *out, const struct bench_claim *claim);   /* "≤ 150 µs" */
 void bench_put_factor(struct buf *out, double factor);                     /* "31×" */
+
+/* --- rounds (bench_rounds.c) ------------------------------------------------------------------ */
+
+/* One number out of many rounds, and where it may really be: that interval is its noise. */
+struct bench_figure {
+    size_t n_rounds;
+    double value, low, high; /* of the row: a factor, or in the unit of its kind */
+};
+
+struct bench_series {
+    /* Adds samples for Cella and for its peers; `index` counts from 0. */
+    int (*round)(struct bench *b, void *subject, unsigned index, struct err *e);
+    void *subject;
+    unsigned least;     /* rounds, however long they take; a quick run makes do with 3 */
+    unsigned budget_ms; /* after this no other round begins; a quick run has a quarter of it */
+};
+
+/* Rounds, until every row that they are about is known well enough or the budget is used up. */
+int bench_rounds(struct bench *b, const struct bench_series *series, struct err *e);
+double bench_median(const double *values, size_t n); /* of at least one; the order stays */
+struct bench_figure bench_figure_of(const double *rounds, size_t n);
+double bench_noise(
+    const struct bench_figure *f); /* half of the interval, as a share of the value */
+struct bench_figure bench_row_figure(const struct bench *b, size_t row); /* n_rounds 0: nothing */
+bool bench_row_is_factor(const struct bench_row *row);
+void bench_row_name(const struct bench_row *row, char ret_name[BENCH_ROW_NAME_SIZE]);
 
 /* --- the two daemons (bench_daemon.c) --------------------------------------------------------- */
 
@@ -238,6 +306,11 @@ int bench_check_ok(const struct bench_reply *r, struct err *e);  /* status 200 *
 int bench_session_create(struct bench_http *h, char ret_session[UUID_SIZE], struct err *e);
 int bench_session_exec(struct bench_http *h, const char *session, struct err *e);
 int bench_session_delete(struct bench_http *h, const char *session, struct err *e);
+/* Waits until the cell whose answer named this checkpoint is held by it. */
+int bench_session_settle(struct bench_http *h, const char *session, long long checkpoint,
+                         struct err *e);
+/* What follows `"member":` in a reply; -1 if nothing does. */
+long long bench_number_in(const struct bench_reply *reply, const char *member);
 
 /* --- a session that is asked again and again (bench_line.c) ----------------------------------- */
 
@@ -262,11 +335,35 @@ int bench_spawn_once(struct bench *b, struct bench_http *h, enum bench_id id, ui
 int bench_measure_sessions(struct bench *b, struct bench_http *h, size_t n, enum bench_id id,
                            enum bench_id with_kernel, struct err *e);
 
+/* --- the machine itself, beside which stands what has no peer (bench_reference.c) ------------- */
+
+/* So many forks of this program while it holds so much memory, each until its child was waited for.
+ */
+struct bench_ballast {
+    void *memory;
+    size_t size; /* bytes; 0: none is held */
+};
+int bench_ballast_take(struct bench_ballast *ballast, size_t size, bool is_huge, struct err *e);
+void bench_ballast_drop(struct bench_ballast *ballast);
+int bench_forks(struct bench *b, enum bench_id id, size_t n, struct err *e);
+
+/* A process that sends back what it is sent. */
+struct bench_echo {
+    pid_t pid;
+    int sock;
+};
+int bench_echo_start(struct bench_echo *echo, struct err *e);
+int bench_echo_exec(struct bench *b, struct bench_echo *echo, enum bench_id id, size_t n,
+                    struct err *e);
+void bench_echo_stop(struct bench_echo *echo);
+
 /* --- peers (bench_peer.c, bench_raw.c) -------------------------------------------------------- */
 
 /* False, with a note of why, if this machine does not have it. */
 bool bench_need_ipython(struct bench *b);
-void bench_ipython_stop(struct bench *b);
+bool bench_need_posit(struct bench *b);
+void bench_posit_give_up(struct bench *b, const struct err *e); /* notes why it is not measured */
+void bench_peers_stop(struct bench *b);
 /* Asks the peer for round trips of `1+1` with a pause before each; adds them as samples. */
 int bench_ipython_exec(struct bench *b, enum bench_id id, size_t n, unsigned pause_ms,
                        struct err *e);
@@ -274,6 +371,15 @@ int bench_ipython_exec(struct bench *b, enum bench_id id, size_t n, unsigned pau
 int bench_ipython_fresh(struct bench *b, enum bench_id id, struct err *e);
 /* Runs the imports in the kernel; the pid of the kernel. */
 int bench_ipython_import(struct bench *b, const char *code, pid_t *ret_kernel, struct err *e);
+
+/* The cells of the mixed agent, as tests/bench/agent_cells.json has them; the caller owns them. */
+int bench_agent_script(json_t **ret_script, struct err *e);
+/* Lets a peer run the script; a sample of `cell` for each of its cells, one of `all` for the sum.
+ * BENCH_N_KINDS: only to warm up. */
+int bench_peer_agent(struct bench *b, struct bench_peer *p, const json_t *script,
+                     enum bench_id cell, enum bench_id all, struct err *e);
+/* Runs the imports of the data profile in posit-mcp-repl. */
+int bench_posit_import(struct bench *b, struct err *e);
 
 bool bench_has_bwrap(struct bench *b); /* the same; the first time it is tried */
 /* One start of a program until it has printed the line "2". `boxed` runs it in bwrap. */
@@ -302,6 +408,7 @@ void bench_raw_stop(struct bench_raw *raw);
 struct bench_usage {
     size_t n_processes;
     double rss, pss; /* bytes; pss shares what is shared fairly */
+    double anon;     /* of pss, without files: those are shared with whoever else has them open */
     double switches; /* context switches of all threads since their start */
 };
 
@@ -315,11 +422,49 @@ enum bench_part {
 int bench_usage_of(pid_t root, enum bench_part part, struct bench_usage *ret, struct err *e);
 double bench_mem_available(void); /* bytes */
 
+/* --- the ratchet (bench_baseline.c, bench_ratchet.c) ------------------------------------------ */
+
+/* What a run on this or another machine recorded, row by row. */
+struct bench_baseline {
+    char machine[192]; /* where; "" if nothing was read */
+    struct bench_baseline_row {
+        bool is_known;
+        struct bench_figure figure;
+        double ours, theirs; /* for information, in the units of the kinds */
+    } rows[BENCH_ROWS_MAX];
+};
+
+/* `is_strict`: a row that bench does not measure any more is an error, else it is left out. */
+int bench_baseline_read(const char *path, bool is_strict, struct bench_baseline *ret,
+                        struct err *e);
+/* What was measured; rows that were not are taken from `old`. */
+int bench_baseline_write(const struct bench *b, const struct bench_baseline *old, const char *path,
+                         struct err *e);
+
+bool bench_baseline_is_of_another_machine(const struct bench *b, const struct bench_baseline *base);
+
+enum bench_mark {
+    BENCH_ROW_NEW, /* the baseline does not have it */
+    BENCH_ROW_SAME,
+    BENCH_ROW_BETTER,
+    BENCH_ROW_WORSE,
+    BENCH_ROW_LOST,   /* the baseline has it and its peer was measured, but not Cella */
+    BENCH_ROW_ABSENT, /* neither it nor its peer was measured */
+};
+
+enum bench_mark bench_compare(const struct bench_row *row, const struct bench_figure *before,
+                              const struct bench_figure *now);
+enum bench_mark bench_judge_row(const struct bench *b, const struct bench_baseline *base,
+                                size_t row);
+const char *bench_mark_word(enum bench_mark mark);
+bool bench_is_worse(enum bench_mark mark); /* one that makes the exit status 1 */
+
 /* --- the report (bench_report.c, bench_plot.c) ------------------------------------------------ */
 
-void bench_print_table(const struct bench *b);
-void bench_print_json(const struct bench *b);
-int bench_write_files(const struct bench *b, const char *dir, struct err *e);
+void bench_print_table(const struct bench *b, const struct bench_baseline *base);
+void bench_print_json(const struct bench *b, const struct bench_baseline *base);
+int bench_write_files(const struct bench *b, const struct bench_baseline *base, const char *dir,
+                      struct err *e);
 void bench_plot(const struct bench *b, struct buf *svg);
 
 struct bench_machine {

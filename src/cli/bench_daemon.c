@@ -69,7 +69,7 @@ static int start(struct bench *b, struct bench_daemon *d, const char *name, unsi
     d->over_unix = (struct cli_endpoint){.data_dir = d->dir};
     d->over_tcp =
         (struct cli_endpoint){.data_dir = d->dir, .host = d->host, .port = d->port, .key = d->key};
-    return bench_pause(1000, e); /* the pool fills */
+    return bench_pause(b->is_quick ? 400 : 1000, e); /* the pool fills */
 }
 
 int bench_need_warm(struct bench *b, struct err *e)

@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/ids.h"
 #include "cli/bench.h"
@@ -8,7 +9,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-enum { ANSWER_WITHIN_S = 60 };
+enum { ANSWER_WITHIN_S = 60, SETTLE_MS = 20 * 1000 };
 
 int bench_http_open(struct bench_http *h, const struct cli_endpoint *endpoint, struct err *e)
 {
@@ -192,4 +193,29 @@ int bench_session_delete(struct bench_http *h, const char *session, struct err *
     if (bench_http_ask(h, &request, &reply, e) < 0)
         return -1;
     return bench_check_ok(&reply, e);
+}
+
+long long bench_number_in(const struct bench_reply *reply, const char *member)
+{
+    const char *at = strstr(reply->body, member);
+    return at != NULL ? strtoll(at + strlen(member), NULL, 10) : -1;
+}
+
+int bench_session_settle(struct bench_http *h, const char *session, long long checkpoint,
+                         struct err *e)
+{
+    uint64_t deadline_ms = clock_mono_ms() + SETTLE_MS;
+    _buf_ struct buf request = BUF_INIT(4 * KIB);
+    struct bench_reply reply;
+    char path[128];
+    snprintf(path, sizeof(path), "/v1/sessions/%s/checkpoints", session);
+    bench_http_write(h, &request, "GET", path, NULL);
+    for (;;) {
+        if (bench_pause(5, e) < 0 || bench_http_ask(h, &request, &reply, e) < 0)
+            return -1;
+        if (bench_number_in(&reply, "\"current\":") == checkpoint)
+            return bench_pause(20, e); /* its files are recorded, too */
+        if (clock_mono_ms() > deadline_ms)
+            return refuse_reply(&reply, "waiting for a checkpoint", e);
+    }
 }

@@ -4,6 +4,9 @@
 #define CELL_AFTER_PAUSE "a cell after 100 ms of thinking"
 #define NEW_SESSION "a new session with the data stack, to its first result"
 #define ONE_SHOT "code that runs once, with the data stack"
+#define AGENT_CELL "a mixed agent, thinking 100 ms before each cell: a cell"
+#define AGENT_ALL "... its 12 cells together, without the thinking"
+#define FORK "a fork and its end, in C,"
 #define IDLE_SESSION "memory of an idle session"
 #define IDLE_DAEMON "the idle daemon"
 
@@ -60,7 +63,10 @@
                                      BENCH_NS},                                                    \
     [BENCH_PAST_##ID##_PICKLE] = {"past." name "_pickle",         "undo, with " label " of state", \
                                   "cloudpickle + lz4, both ways", false,                           \
-                                  BENCH_PAST_##ID##_UNDO,         BENCH_NS}
+                                  BENCH_PAST_##ID##_UNDO,         BENCH_NS},                       \
+    [BENCH_PAST_##ID##_FORK] = {"past." name "_fork",   "undo, with " label " of state",           \
+                                FORK " with as much",   false,                                     \
+                                BENCH_PAST_##ID##_UNDO, BENCH_NS}
 
 #define CRASH "a crash, to the next result"
 
@@ -79,6 +85,16 @@ const struct bench_kind bench_kinds[BENCH_N_KINDS] = {
                          false, BENCH_THINK_TCP, BENCH_NS},
     [BENCH_THINK_IPYTHON] = {"think.ipython", CELL_AFTER_PAUSE, "IPython kernel", false,
                              BENCH_THINK_TCP, BENCH_NS},
+    [BENCH_AGENT_CELL] = {"agent.cell", AGENT_CELL, "Cella, TCP", true, BENCH_AGENT_CELL, BENCH_NS},
+    [BENCH_AGENT_CELL_IPYTHON] = {"agent.cell_ipython", AGENT_CELL, "IPython kernel", false,
+                                  BENCH_AGENT_CELL, BENCH_NS},
+    [BENCH_AGENT_CELL_POSIT] = {"agent.cell_posit", AGENT_CELL, "posit-mcp-repl", false,
+                                BENCH_AGENT_CELL, BENCH_NS},
+    [BENCH_AGENT_ALL] = {"agent.all", AGENT_ALL, "Cella, TCP", true, BENCH_AGENT_ALL, BENCH_NS},
+    [BENCH_AGENT_ALL_IPYTHON] = {"agent.all_ipython", AGENT_ALL, "IPython kernel", false,
+                                 BENCH_AGENT_ALL, BENCH_NS},
+    [BENCH_AGENT_ALL_POSIT] = {"agent.all_posit", AGENT_ALL, "posit-mcp-repl", false,
+                               BENCH_AGENT_ALL, BENCH_NS},
     [BENCH_SPAWN_POOL] = {"spawn.pool", NEW_SESSION, "Cella, from the pool", true, BENCH_SPAWN_POOL,
                           BENCH_NS},
     [BENCH_SPAWN_MISS] = {"spawn.miss", NEW_SESSION, "Cella, pool empty", true, BENCH_SPAWN_MISS,
@@ -112,14 +128,22 @@ const struct bench_kind bench_kinds[BENCH_N_KINDS] = {
     [BENCH_PAST_CRASH_IPYTHON] = {"past.crash_ipython", CRASH,
                                   "IPython kernel, restarted, state lost", false, BENCH_PAST_CRASH,
                                   BENCH_NS},
+    [BENCH_PAST_CRASH_FORK] = {"past.crash_fork", CRASH, FORK " with 100 MB", false,
+                               BENCH_PAST_CRASH, BENCH_NS},
     [BENCH_PAST_BRANCH] = {"past.branch", "16 live copies of a session", "Cella", true,
                            BENCH_PAST_BRANCH, BENCH_NS},
+    [BENCH_PAST_BRANCH_FORK] = {"past.branch_fork", "16 live copies of a session",
+                                FORK " with 100 MB", false, BENCH_PAST_BRANCH, BENCH_NS},
     [BENCH_PAST_MEMORY] = {"past.memory", "memory of a checkpoint of an idle session", "Cella",
                            true, BENCH_PAST_MEMORY, BENCH_BYTES},
     [BENCH_CHURN] = {"churn", "create, run a cell, destroy (4 clients)", "Cella, TCP", true,
                      BENCH_CHURN, BENCH_PER_SECOND},
+    [BENCH_CHURN_FORK] = {"churn.fork", "create, run a cell, destroy (4 clients)",
+                          FORK " with 100 MB", false, BENCH_CHURN, BENCH_NS},
     [BENCH_LOAD] = {"load", "cells in 16 sessions at once", "Cella, TCP", true, BENCH_LOAD,
                     BENCH_PER_SECOND},
+    [BENCH_LOAD_ECHO] = {"load.echo", "cells in 16 sessions at once",
+                         "256 bytes to a process and back, in C", false, BENCH_LOAD, BENCH_NS},
     [BENCH_MEMORY_PSS] = {"memory.pss", IDLE_SESSION, "Cella, its processes (PSS)", true,
                           BENCH_MEMORY_PSS, BENCH_BYTES},
     [BENCH_MEMORY_ALL] = {"memory.all", IDLE_SESSION, "Cella, with the kernel's share", true,
@@ -139,6 +163,12 @@ const struct bench_kind bench_kinds[BENCH_N_KINDS] = {
     [BENCH_IDLE_TEMPLATE] = {"idle.template", IDLE_DAEMON,
                              "data stack, loaded once, and a pool of 4", true, BENCH_IDLE_TEMPLATE,
                              BENCH_BYTES},
+    [BENCH_IDLE_ALL_ANON] = {"idle.all_anon", IDLE_DAEMON,
+                             "daemon, warden and theirs, PSS without files", true,
+                             BENCH_IDLE_ALL_ANON, BENCH_BYTES},
+    [BENCH_IDLE_TEMPLATE_ANON] = {"idle.template_anon", IDLE_DAEMON,
+                                  "data stack and pool of 4, PSS without files", true,
+                                  BENCH_IDLE_TEMPLATE_ANON, BENCH_BYTES},
     [BENCH_IDLE_WAKEUPS] = {"idle.wakeups", IDLE_DAEMON, "wake-ups of all its processes", true,
                             BENCH_IDLE_WAKEUPS, BENCH_PER_SECOND},
     RUNTIME_KINDS(NODE, "node", "Node.js", "node"),
@@ -176,12 +206,64 @@ const struct bench_claim bench_claims[] = {
 };
 const size_t bench_n_claims = ARRAY_LEN(bench_claims);
 
+/* Each of Cella's figures beside what is most like its work: another product where there is one,
+ * else the driver alone, the same without checkpoints, or a few lines of C. Not beside every peer:
+ * each row more is one more that may be called worse by chance. What depends on what others on the
+ * machine do (memory.all, and the PSS of files that they have open, too) is no row. */
+const struct bench_row bench_rows[] = {
+    {SAME(BENCH_IDLE_DAEMON_RSS)},
+    {SAME(BENCH_IDLE_ALL_ANON)},
+    {SAME(BENCH_IDLE_TEMPLATE_ANON)},
+    {SAME(BENCH_IDLE_WAKEUPS)},
+    {SAME(BENCH_MEMORY_PSS)},
+    {BENCH_LIVE_TCP, BENCH_LIVE_RAW},
+    {BENCH_LIVE_TCP, BENCH_LIVE_IPYTHON},
+    {BENCH_LIVE_UNIX, BENCH_LIVE_RAW},
+    {BENCH_LIVE_UNIX, BENCH_LIVE_IPYTHON},
+    {BENCH_THINK_TCP, BENCH_THINK_RAW},
+    {BENCH_THINK_TCP, BENCH_THINK_IPYTHON},
+    {BENCH_THINK_UNIX, BENCH_THINK_IPYTHON},
+    {BENCH_AGENT_CELL, BENCH_AGENT_CELL_IPYTHON},
+    {BENCH_AGENT_CELL, BENCH_AGENT_CELL_POSIT},
+    {BENCH_AGENT_ALL, BENCH_AGENT_ALL_IPYTHON},
+    {BENCH_AGENT_ALL, BENCH_AGENT_ALL_POSIT},
+    {BENCH_SPAWN_POOL, BENCH_SPAWN_PYTHON},
+    {BENCH_SPAWN_MISS, BENCH_SPAWN_PYTHON},
+    {BENCH_ONESHOT_PLAIN, BENCH_ONESHOT_PYTHON},
+    {BENCH_ONESHOT_STATE, BENCH_ONESHOT_PYTHON},
+    {BENCH_PAST_CELL_AUTO, BENCH_PAST_CELL_OFF},
+    {BENCH_PAST_CELL20_AUTO, BENCH_PAST_CELL20_OFF},
+    {BENCH_PAST_CELL100_AUTO, BENCH_PAST_CELL100_OFF},
+    {BENCH_PAST_1MB_UNDO, BENCH_PAST_1MB_FORK},
+    {BENCH_PAST_1MB_REWRITTEN, BENCH_PAST_1MB_FORK},
+    {BENCH_PAST_100MB_UNDO, BENCH_PAST_100MB_FORK},
+    {BENCH_PAST_100MB_REWRITTEN, BENCH_PAST_100MB_FORK},
+    {BENCH_PAST_OBJECTS_UNDO, BENCH_PAST_OBJECTS_FORK},
+    {BENCH_PAST_OBJECTS_REWRITTEN, BENCH_PAST_OBJECTS_FORK},
+    {BENCH_PAST_1GB_UNDO, BENCH_PAST_1GB_FORK},
+    {BENCH_PAST_1GB_REWRITTEN, BENCH_PAST_1GB_FORK},
+    {BENCH_PAST_CRASH, BENCH_PAST_CRASH_FORK},
+    {BENCH_PAST_BRANCH, BENCH_PAST_BRANCH_FORK},
+    {SAME(BENCH_PAST_MEMORY)},
+    {BENCH_CHURN, BENCH_CHURN_FORK},
+    {BENCH_LOAD, BENCH_LOAD_ECHO},
+    {BENCH_NODE_LIVE, BENCH_NODE_LIVE_PIPES},
+    {BENCH_NODE_SPAWN, BENCH_NODE_SPAWN_PLAIN},
+    {SAME(BENCH_NODE_MEMORY)},
+    {BENCH_BASH_LIVE, BENCH_BASH_LIVE_PIPES},
+    {BENCH_BASH_SPAWN, BENCH_BASH_SPAWN_PLAIN},
+    {SAME(BENCH_BASH_MEMORY)},
+};
+const size_t bench_n_rows = ARRAY_LEN(bench_rows);
+_Static_assert(ARRAY_LEN(bench_rows) <= BENCH_ROWS_MAX, "more rows than struct bench holds");
+
 /* Idleness and memory first, while the daemon is as it started. */
 const struct bench_section bench_sections[] = {
     {"idle", "an idle daemon", bench_run_idle},
     {"memory", "memory of sessions", bench_run_memory},
     {"live", "cells, back to back", bench_run_live},
     {"think", "cells, with pauses", bench_run_think},
+    {"agent", "a mixed agent", bench_run_agent},
     {"spawn", "new sessions", bench_run_spawn},
     {"oneshot", "code that runs once", bench_run_oneshot},
     {"past", "checkpoints, undo, branches", bench_run_past},
@@ -191,3 +273,5 @@ const struct bench_section bench_sections[] = {
     {"bash", "bash sessions", bench_run_bash},
 };
 const size_t bench_n_sections = ARRAY_LEN(bench_sections);
+_Static_assert(ARRAY_LEN(bench_sections) <= BENCH_SECTIONS_MAX,
+               "more sections than bench.c counts");

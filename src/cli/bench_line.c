@@ -40,8 +40,7 @@ int bench_line_exec(struct bench *b, struct bench_line *l, enum bench_id id, siz
         double ns;
         if (exec_once(l, &ns, e) < 0)
             return -1;
-        if (id != BENCH_N_KINDS)
-            bench_add(b, id, ns);
+        bench_add(b, id, ns);
     }
     return 0;
 }
@@ -53,7 +52,6 @@ int bench_spawn_once(struct bench *b, struct bench_http *h, enum bench_id id, ui
     uint64_t began_ns = clock_mono_ns();
     if (bench_session_create(h, session, e) < 0 || bench_session_exec(h, session, e) < 0)
         return -1;
-    if (id != BENCH_N_KINDS)
-        bench_add(b, id, (double)(clock_mono_ns() - began_ns));
+    bench_add(b, id, (double)(clock_mono_ns() - began_ns));
     return bench_session_delete(h, session, e) < 0 ? -1 : bench_pause(refill_ms, e);
 }

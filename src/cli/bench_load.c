@@ -4,7 +4,15 @@
 #include <errno.h>
 #include <sys/epoll.h>
 
-enum { CONNECTIONS_MAX = 16, WINDOW_MS = 1000, STALL_MS = 60000 };
+enum {
+    CONNECTIONS_MAX = 16,
+    WINDOW_MS = 400,
+    WINDOW_QUICK_MS = 150,
+    STALL_MS = 60000,
+    BUDGET_MS = 5000,
+    REFERENCES = 50, /* forks or echoes beside each window */
+    BALLAST_BYTES = 100 << 20
+};
 
 enum step { STEP_CREATE, STEP_EXEC, STEP_DELETE };
 
@@ -22,6 +30,8 @@ struct load {
     bool is_churn; /* a new session for every cell; else each client keeps its own */
     int epoll_fd;
     size_t n_done; /* cells, or whole rounds of churn */
+    struct bench_ballast ballast;
+    struct bench_echo echo;
 };
 
 static int client_ask(struct client *c, enum step step, struct err *e)
@@ -113,50 +123,70 @@ static int run_until(struct load *l, uint64_t end_ns, struct err *e)
     return 0;
 }
 
-/* One sample for each window, after one that is not counted. */
-static int measure(struct bench *b, struct load *l, enum bench_id id, unsigned n_windows,
-                   struct err *e)
+/* One sample; BENCH_N_KINDS: only to warm up. */
+static int load_window(struct bench *b, struct load *l, enum bench_id id, struct err *e)
 {
-    for (unsigned i = 0; i <= n_windows; i++) {
-        size_t before = l->n_done;
-        uint64_t began_ns = clock_mono_ns();
-        if (run_until(l, began_ns + WINDOW_MS * UINT64_C(1000000), e) < 0)
-            return -1;
-        double seconds = (double)(clock_mono_ns() - began_ns) / 1e9;
-        if (i > 0)
-            bench_add(b, id, (double)(l->n_done - before) / seconds);
-        if (bench_pause(0, e) < 0)
-            return -1;
-    }
-    return 0;
+    size_t before = l->n_done;
+    uint64_t began_ns = clock_mono_ns();
+    uint64_t window_ms = b->is_quick ? WINDOW_QUICK_MS : WINDOW_MS;
+    if (run_until(l, began_ns + window_ms * UINT64_C(1000000), e) < 0)
+        return -1;
+    double seconds = (double)(clock_mono_ns() - began_ns) / 1e9;
+    bench_add(b, id, (double)(l->n_done - before) / seconds);
+    return bench_pause(20, e); /* what was asked last is answered */
 }
 
-static int run(struct bench *b, enum bench_id id, size_t n_clients, struct err *e)
+static int load_round(struct bench *b, void *subject, unsigned index, struct err *e)
+{
+    struct load *l = subject;
+    (void)index;
+    if (load_window(b, l, l->is_churn ? BENCH_CHURN : BENCH_LOAD, e) < 0)
+        return -1;
+    if (l->is_churn)
+        return bench_forks(b, BENCH_CHURN_FORK, REFERENCES, e);
+    return bench_echo_exec(b, &l->echo, BENCH_LOAD_ECHO, 20 * REFERENCES, e);
+}
+
+static int load_measure(struct bench *b, struct load *l, size_t n_clients, struct err *e)
+{
+    if (l->is_churn && bench_ballast_take(&l->ballast, BALLAST_BYTES, true, e) < 0)
+        return -1;
+    if (!l->is_churn && bench_echo_start(&l->echo, e) < 0)
+        return -1;
+    for (; l->n < n_clients; l->n++) {
+        l->clients[l->n].http.fd = -1;
+        if (client_open(l, &l->clients[l->n], &b->warm.over_tcp, e) < 0)
+            return -1;
+    }
+    if (load_window(b, l, BENCH_N_KINDS, e) < 0)
+        return -1;
+    struct bench_series series = {load_round, l, .least = 6, .budget_ms = BUDGET_MS};
+    return bench_rounds(b, &series, e);
+}
+
+static int run(struct bench *b, bool is_churn, size_t n_clients, struct err *e)
 {
     if (bench_need_warm(b, e) < 0)
         return -1;
     _free_ struct load *l = mem_alloc(sizeof(*l));
     _fd_ int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    l->is_churn = id == BENCH_CHURN;
+    l->is_churn = is_churn;
     l->epoll_fd = epoll_fd;
-    int status = 0;
-    for (; status == 0 && l->n < n_clients; l->n++) {
-        l->clients[l->n].http.fd = -1;
-        status = client_open(l, &l->clients[l->n], &b->warm.over_tcp, e);
-    }
-    if (status == 0)
-        status = measure(b, l, id, b->is_quick ? 1 : 5, e);
+    l->echo.sock = -1;
+    int status = load_measure(b, l, n_clients, e);
     for (size_t i = 0; i < l->n; i++)
         client_close(&l->clients[i]);
-    return status < 0 ? -1 : bench_pause(500, e);
+    bench_echo_stop(&l->echo);
+    bench_ballast_drop(&l->ballast);
+    return status < 0 ? -1 : bench_pause(b->is_quick ? 0 : 500, e); /* others begin at rest */
 }
 
 int bench_run_churn(struct bench *b, struct err *e)
 {
-    return run(b, BENCH_CHURN, 4, e);
+    return run(b, true, 4, e);
 }
 
 int bench_run_load(struct bench *b, struct err *e)
 {
-    return run(b, BENCH_LOAD, 16, e);
+    return run(b, false, 16, e);
 }

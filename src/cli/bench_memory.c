@@ -3,8 +3,9 @@
 /* --- an idle daemon --------------------------------------------------------------------------- */
 
 enum {
-    SETTLE_MS = 1500,
+    SETTLE_MS = 1000,
     START_MS = 8000, /* in its first seconds a daemon looks for what is out of date: that is work */
+    WATCHED_MS = 1000,
 };
 
 static int idle_memory(struct bench *b, struct err *e)
@@ -18,28 +19,34 @@ static int idle_memory(struct bench *b, struct err *e)
     bench_add(b, BENCH_IDLE_DAEMON_PSS, daemon.pss);
     bench_add(b, BENCH_IDLE_ALL_PSS, program.pss);
     bench_add(b, BENCH_IDLE_TEMPLATE, others.pss);
+    bench_add(b, BENCH_IDLE_ALL_ANON, program.anon);
+    bench_add(b, BENCH_IDLE_TEMPLATE_ANON, others.anon);
+    return 0;
+}
+
+static int idle_round(struct bench *b, void *subject, unsigned index, struct err *e)
+{
+    struct bench_usage before, after;
+    (void)subject, (void)index;
+    if (idle_memory(b, e) < 0 || bench_usage_of(b->warm.pid, BENCH_PART_ALL, &before, e) < 0 ||
+        bench_pause(WATCHED_MS, e) < 0 ||
+        bench_usage_of(b->warm.pid, BENCH_PART_ALL, &after, e) < 0)
+        return -1;
+    bench_add(b, BENCH_IDLE_WAKEUPS, (after.switches - before.switches) * 1000 / WATCHED_MS);
     return 0;
 }
 
 int bench_run_idle(struct bench *b, struct err *e)
 {
-    unsigned watched_s = b->is_quick ? 1 : 5;
-    struct bench_usage before, after;
     if (bench_need_warm(b, e) < 0 || bench_pause(b->is_quick ? SETTLE_MS : START_MS, e) < 0)
         return -1;
-    if (idle_memory(b, e) < 0)
-        return -1;
-    if (bench_usage_of(b->warm.pid, BENCH_PART_ALL, &before, e) < 0 ||
-        bench_pause(watched_s * 1000, e) < 0 ||
-        bench_usage_of(b->warm.pid, BENCH_PART_ALL, &after, e) < 0)
-        return -1;
-    bench_add(b, BENCH_IDLE_WAKEUPS, (after.switches - before.switches) / watched_s);
-    return 0;
+    return bench_rounds(b, &(struct bench_series){idle_round, NULL, .least = 5, .budget_ms = 5000},
+                        e);
 }
 
 /* --- idle sessions ---------------------------------------------------------------------------- */
 
-enum { SESSIONS = 50, SESSIONS_QUICK = 25 };
+enum { SESSIONS = 40, SESSIONS_QUICK = 25 };
 
 struct footprint {
     double pss, available;
@@ -94,6 +101,13 @@ static int measure_kernel(struct bench *b, const char *imports, enum bench_id id
     return 0;
 }
 
+static int memory_round(struct bench *b, void *subject, unsigned index, struct err *e)
+{
+    (void)index;
+    return bench_measure_sessions(b, subject, b->is_quick ? SESSIONS_QUICK : SESSIONS,
+                                  BENCH_MEMORY_PSS, BENCH_MEMORY_ALL, e);
+}
+
 int bench_run_memory(struct bench *b, struct err *e)
 {
     _free_ struct bench_http *h = mem_alloc(sizeof(*h));
@@ -101,9 +115,9 @@ int bench_run_memory(struct bench *b, struct err *e)
     int status = bench_need_warm(b, e);
     if (status == 0)
         status = bench_http_open(h, &b->warm.over_tcp, e);
-    for (unsigned i = 0; status == 0 && i < (b->is_quick ? 1 : 3); i++)
-        status = bench_measure_sessions(b, h, b->is_quick ? SESSIONS_QUICK : SESSIONS,
-                                        BENCH_MEMORY_PSS, BENCH_MEMORY_ALL, e);
+    if (status == 0)
+        status = bench_rounds(
+            b, &(struct bench_series){memory_round, h, .least = 3, .budget_ms = 9000}, e);
     bench_http_close(h);
     if (status == 0 && !bench_has(b, BENCH_MEMORY_ALL))
         bench_note(b, "memory with the kernel's share: others on this machine changed too much");

@@ -2,7 +2,12 @@
 #include "cli/bench.h"
 #include "wire/json.h"
 
-enum { REFILL_MS = 60, RUNS_A_ROUND = 10, RUNS_QUICK = 5, STATE_MAX = 64 * 1024 };
+enum { REFILL_MS = 60, RUNS_A_ROUND = 5, BUDGET_MS = 10000, STATE_MAX = 64 * 1024 };
+
+struct oneshot {
+    struct bench_http http;
+    struct buf plain, with_state; /* the two requests */
+};
 
 /* What cannot be compressed, so that a state of 1 KB is 1 KB on the wire. */
 #define MAKE_STATE "import os\nn = 1\ns = os.urandom(1000)\n"
@@ -48,8 +53,7 @@ static int run_once(struct bench *b, struct bench_http *h, const struct buf *req
     uint64_t began_ns = clock_mono_ns();
     if (bench_http_ask(h, request, &reply, e) < 0)
         return -1;
-    if (id != BENCH_N_KINDS)
-        bench_add(b, id, (double)(clock_mono_ns() - began_ns));
+    bench_add(b, id, (double)(clock_mono_ns() - began_ns));
     if (reply.status != 200 || strstr(reply.body, "\"stdout\":\"2\\n\"") == NULL)
         return refuse(&reply, e);
     return bench_pause(REFILL_MS, e);
@@ -73,52 +77,51 @@ static int make_state(struct bench_http *h, char ret_state[STATE_MAX], struct er
     return 0;
 }
 
-static int run_peers(struct bench *b, struct err *e)
+static int oneshot_round(struct bench *b, void *subject, unsigned index, struct err *e)
 {
+    struct oneshot *o = subject;
     double ns;
+    for (unsigned i = 0; i < RUNS_A_ROUND; i++)
+        if (run_once(b, &o->http, &o->plain, BENCH_ONESHOT_PLAIN, e) < 0 ||
+            run_once(b, &o->http, &o->with_state, BENCH_ONESHOT_STATE, e) < 0)
+            return -1;
     if (bench_python_cold(b, false, &ns, e) < 0)
         return -1;
     bench_add(b, BENCH_ONESHOT_PYTHON, ns);
-    if (!b->is_quick && bench_need_ipython(b))
+    if (index < 2 && !b->is_quick && bench_need_ipython(b))
         return bench_ipython_fresh(b, BENCH_ONESHOT_IPYTHON, e);
-    return bench_pause(0, e);
+    return 0;
 }
 
-static int run_rounds(struct bench *b, struct bench_http *h, const struct buf *plain,
-                      const struct buf *with_state, struct err *e)
+static int oneshot_measure(struct bench *b, struct oneshot *o, struct err *e)
 {
-    unsigned n = b->is_quick ? RUNS_QUICK : RUNS_A_ROUND;
+    _free_ char *state = mem_alloc(STATE_MAX);
+    if (make_state(&o->http, state, e) < 0)
+        return -1;
+    write_run(&o->http, &o->plain, "print(1+1)", NULL, false);
+    write_run(&o->http, &o->with_state, "n += 1\nprint(1+1)", state, true);
     for (unsigned i = 0; i < 3; i++)
-        if (run_once(b, h, plain, BENCH_N_KINDS, e) < 0 ||
-            run_once(b, h, with_state, BENCH_N_KINDS, e) < 0)
+        if (run_once(b, &o->http, &o->plain, BENCH_N_KINDS, e) < 0 ||
+            run_once(b, &o->http, &o->with_state, BENCH_N_KINDS, e) < 0)
             return -1;
-    for (unsigned round = 0; round < (b->is_quick ? 2 : 8); round++) {
-        for (unsigned i = 0; i < n; i++)
-            if (run_once(b, h, plain, BENCH_ONESHOT_PLAIN, e) < 0 ||
-                run_once(b, h, with_state, BENCH_ONESHOT_STATE, e) < 0)
-                return -1;
-        if (run_peers(b, e) < 0)
-            return -1;
-    }
+    struct bench_series series = {oneshot_round, o, .least = 6, .budget_ms = BUDGET_MS};
+    if (bench_rounds(b, &series, e) < 0)
+        return -1;
     return bench_python_times(b, pickle_alone, BENCH_ONESHOT_PICKLE, e);
 }
 
 int bench_run_oneshot(struct bench *b, struct err *e)
 {
-    _free_ struct bench_http *h = mem_alloc(sizeof(*h));
-    _free_ char *state = mem_alloc(STATE_MAX);
-    _buf_ struct buf plain = BUF_INIT(4 * STATE_MAX), with_state = BUF_INIT(4 * STATE_MAX);
-    h->fd = -1;
+    _free_ struct oneshot *o = mem_alloc(sizeof(*o));
+    o->http.fd = -1;
+    o->plain = o->with_state = BUF_INIT(4 * STATE_MAX);
     int status = bench_need_warm(b, e);
     if (status == 0)
-        status = bench_http_open(h, &b->warm.over_tcp, e);
+        status = bench_http_open(&o->http, &b->warm.over_tcp, e);
     if (status == 0)
-        status = make_state(h, state, e);
-    if (status == 0) {
-        write_run(h, &plain, "print(1+1)", NULL, false);
-        write_run(h, &with_state, "n += 1\nprint(1+1)", state, true);
-        status = run_rounds(b, h, &plain, &with_state, e);
-    }
-    bench_http_close(h);
+        status = oneshot_measure(b, o, e);
+    bench_http_close(&o->http);
+    buf_free(&o->plain);
+    buf_free(&o->with_state);
     return status;
 }

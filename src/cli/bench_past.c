@@ -3,7 +3,12 @@
 #include "cli/bench.h"
 #include "wire/json.h"
 
-enum { BRANCHES = 16, SETTLE_MS = 20 * 1000, CODE_MAX = 4096 };
+enum {
+    BRANCHES = 16,
+    CODE_MAX = 4096,
+    CELLS = 300, /* of a round */
+    FORKS = 10,  /* after each of what has no peer, so that they meet the same disturbances */
+};
 
 #define LARGE_MEMORY 10e9 /* bytes that must be free before a gigabyte is copied */
 
@@ -24,12 +29,6 @@ static int refuse(const struct bench_reply *reply, const char *doing, struct err
 {
     return err_set(e, ERR_INTERNAL, "%s: the daemon answered %d: %.300s", doing, reply->status,
                    reply->body);
-}
-
-static long long number_in(const struct bench_reply *reply, const char *member)
-{
-    const char *at = strstr(reply->body, member);
-    return at != NULL ? strtoll(at + strlen(member), NULL, 10) : -1;
 }
 
 static int ask(struct past *p, const char *method, const char *what, const char *body,
@@ -55,23 +54,14 @@ static int run_code(struct past *p, const char *code, const char *status, struct
         return -1;
     if (reply.status != 200 || strstr(reply.body, status) == NULL)
         return refuse(&reply, code, e);
-    p->checkpoint = number_in(&reply, "\"checkpoint\":");
+    p->checkpoint = bench_number_in(&reply, "\"checkpoint\":");
     return 0;
 }
 
 /* Until the last cell is held by its checkpoint. */
 static int settle(struct past *p, struct err *e)
 {
-    uint64_t deadline_ms = clock_mono_ms() + SETTLE_MS;
-    struct bench_reply reply;
-    for (;;) {
-        if (bench_pause(5, e) < 0 || ask(p, "GET", "checkpoints", NULL, &reply, e) < 0)
-            return -1;
-        if (number_in(&reply, "\"current\":") == p->checkpoint)
-            return bench_pause(20, e); /* its files are recorded, too */
-        if (clock_mono_ms() > deadline_ms)
-            return refuse(&reply, "waiting for a checkpoint", e);
-    }
+    return bench_session_settle(&p->http, p->session, p->checkpoint, e);
 }
 
 static int run_and_settle(struct past *p, const char *code, struct err *e)
@@ -112,38 +102,43 @@ static int think(struct bench *b, struct bench_line *l, unsigned ms, enum bench_
     return bench_pause(ms, e) < 0 ? -1 : bench_line_exec(b, l, id, 1, e);
 }
 
-static int cells_round(struct bench *b, struct bench_line *off, struct bench_line *on, size_t n,
-                       struct err *e)
+struct cells {
+    struct bench_line off, on;
+};
+
+static int cells_round(struct bench *b, void *subject, unsigned index, struct err *e)
 {
-    if (bench_line_exec(b, off, BENCH_PAST_CELL_OFF, n, e) < 0 ||
-        bench_line_exec(b, on, BENCH_PAST_CELL_AUTO, n, e) < 0)
+    struct cells *c = subject;
+    (void)index;
+    if (bench_line_exec(b, &c->off, BENCH_PAST_CELL_OFF, CELLS, e) < 0 ||
+        bench_line_exec(b, &c->on, BENCH_PAST_CELL_AUTO, CELLS, e) < 0)
         return -1;
-    for (unsigned i = 0; i < 5; i++)
-        if (think(b, off, 20, BENCH_PAST_CELL20_OFF, e) < 0 ||
-            think(b, on, 20, BENCH_PAST_CELL20_AUTO, e) < 0 ||
-            think(b, off, 100, BENCH_PAST_CELL100_OFF, e) < 0 ||
-            think(b, on, 100, BENCH_PAST_CELL100_AUTO, e) < 0)
+    for (unsigned i = 0; i < 3; i++)
+        if (think(b, &c->off, 20, BENCH_PAST_CELL20_OFF, e) < 0 ||
+            think(b, &c->on, 20, BENCH_PAST_CELL20_AUTO, e) < 0 ||
+            think(b, &c->off, 100, BENCH_PAST_CELL100_OFF, e) < 0 ||
+            think(b, &c->on, 100, BENCH_PAST_CELL100_AUTO, e) < 0)
             return -1;
     return 0;
 }
 
 static int measure_cells(struct bench *b, struct err *e)
 {
-    struct bench_line *off = mem_alloc(sizeof(*off)), *on = mem_alloc(sizeof(*on));
-    off->http.fd = on->http.fd = -1;
-    int status = bench_line_open(off, &b->warm.over_tcp, &off_work, e);
+    struct cells *c = mem_alloc(sizeof(*c));
+    c->off.http.fd = c->on.http.fd = -1;
+    int status = bench_line_open(&c->off, &b->warm.over_tcp, &off_work, e);
     if (status == 0)
-        status = bench_line_open(on, &b->warm.over_tcp, &bench_data_work, e);
+        status = bench_line_open(&c->on, &b->warm.over_tcp, &bench_data_work, e);
     if (status == 0)
-        status = bench_line_exec(b, off, BENCH_N_KINDS, 200, e);
+        status = bench_line_exec(b, &c->off, BENCH_N_KINDS, 200, e);
     if (status == 0)
-        status = bench_line_exec(b, on, BENCH_N_KINDS, 200, e);
-    for (unsigned i = 0; status == 0 && i < (b->is_quick ? 3 : 10); i++)
-        status = cells_round(b, off, on, b->is_quick ? 300 : 1000, e);
-    bench_line_close(off);
-    bench_line_close(on);
-    free(off);
-    free(on);
+        status = bench_line_exec(b, &c->on, BENCH_N_KINDS, 200, e);
+    if (status == 0)
+        status = bench_rounds(
+            b, &(struct bench_series){cells_round, c, .least = 8, .budget_ms = 9000}, e);
+    bench_line_close(&c->off);
+    bench_line_close(&c->on);
+    free(c);
     return status;
 }
 
@@ -151,17 +146,19 @@ static int measure_cells(struct bench *b, struct err *e)
 
 static const struct subject {
     const char *make, *rewrite;
-    enum bench_id undo, rewritten, pickle;
-    bool is_large;
+    enum bench_id undo, rewritten, pickle, fork;
+    size_t ballast_bytes; /* what a process in C holds beside it: as much, in pages as large */
+    bool is_in_huge_pages, is_large;
 } subjects[] = {
     {"a = np.ones(131072)", "a += 1", BENCH_PAST_1MB_UNDO, BENCH_PAST_1MB_REWRITTEN,
-     BENCH_PAST_1MB_PICKLE, false},
+     BENCH_PAST_1MB_PICKLE, BENCH_PAST_1MB_FORK, 1 << 20, false, false},
     {"a = np.ones(13107200)", "a += 1", BENCH_PAST_100MB_UNDO, BENCH_PAST_100MB_REWRITTEN,
-     BENCH_PAST_100MB_PICKLE, false},
+     BENCH_PAST_100MB_PICKLE, BENCH_PAST_100MB_FORK, 100 << 20, true, false},
     {"a = [str(i) for i in range(10**6)]", "a = [s + '!' for s in a]", BENCH_PAST_OBJECTS_UNDO,
-     BENCH_PAST_OBJECTS_REWRITTEN, BENCH_PAST_OBJECTS_PICKLE, false},
+     BENCH_PAST_OBJECTS_REWRITTEN, BENCH_PAST_OBJECTS_PICKLE, BENCH_PAST_OBJECTS_FORK, 64 << 20,
+     false, false},
     {"a = np.ones(134217728)", "a += 1", BENCH_PAST_1GB_UNDO, BENCH_PAST_1GB_REWRITTEN,
-     BENCH_PAST_1GB_PICKLE, true},
+     BENCH_PAST_1GB_PICKLE, BENCH_PAST_1GB_FORK, 1 << 30, true, true},
 };
 
 /* From a state that has a checkpoint: another cell, and back. Ends with one that has one again. */
@@ -199,23 +196,43 @@ static int measure_pickle(struct bench *b, const struct subject *s, struct err *
                "    a = cloudpickle.loads(lz4.frame.decompress(packed))['a']\n"
                "    took.append(time.perf_counter_ns() - began)\n"
                "print(json.dumps({'ns': took}), flush=True)\n",
-               s->make, s->is_large ? 1 : 5);
+               s->make, s->is_large ? 1 : 3);
     return bench_python_times(b, buf_str(&program), s->pickle, e);
+}
+
+struct undo {
+    struct past *past;
+    const struct subject *subject;
+};
+
+static int undo_round(struct bench *b, void *subject, unsigned index, struct err *e)
+{
+    const struct undo *u = subject;
+    const struct subject *s = u->subject;
+    (void)index;
+    for (unsigned i = 0; i < (s->is_large ? 1 : 2); i++)
+        if (undo_once(b, u->past, "b = 1", s->undo, e) < 0 ||
+            bench_forks(b, s->fork, FORKS, e) < 0 ||
+            undo_once(b, u->past, s->rewrite, s->rewritten, e) < 0 ||
+            bench_forks(b, s->fork, FORKS, e) < 0)
+            return -1;
+    return 0;
 }
 
 static int measure_subject(struct bench *b, const struct subject *s, struct err *e)
 {
-    struct past *p = past_new();
-    unsigned n = b->is_quick || s->is_large ? 3 : 10;
-    int status = past_open(p, &b->warm.over_tcp, &large_work, e);
+    struct undo u = {.past = past_new(), .subject = s};
+    struct bench_series series = {undo_round, &u, .least = s->is_large ? 4 : 6, .budget_ms = 4000};
+    struct bench_ballast ballast = {0};
+    int status = past_open(u.past, &b->warm.over_tcp, &large_work, e);
     if (status == 0)
-        status = run_and_settle(p, s->make, e);
-    for (unsigned i = 0; status == 0 && i < n; i++) {
-        status = undo_once(b, p, "b = 1", s->undo, e);
-        if (status == 0)
-            status = undo_once(b, p, s->rewrite, s->rewritten, e);
-    }
-    past_close(p);
+        status = run_and_settle(u.past, s->make, e);
+    if (status == 0)
+        status = bench_ballast_take(&ballast, s->ballast_bytes, s->is_in_huge_pages, e);
+    if (status == 0)
+        status = bench_rounds(b, &series, e);
+    bench_ballast_drop(&ballast);
+    past_close(u.past);
     return status < 0 ? -1 : measure_pickle(b, s, e);
 }
 
@@ -276,29 +293,63 @@ static int branch_once(struct bench *b, struct past *p, struct err *e)
     return bench_pause(200, e);
 }
 
+/* A session of its own, with the first checkpoint. */
+static int memory_round(struct bench *b, void *subject, unsigned index, struct err *e)
+{
+    struct past *p = past_new();
+    struct bench_reply reply;
+    (void)subject, (void)index;
+    int status = past_open(p, &b->warm.over_tcp, &large_work, e);
+    if (status == 0)
+        status = run_and_settle(p, "1+1", e);
+    if (status == 0)
+        status = ask(p, "GET", "checkpoints", NULL, &reply, e);
+    if (status == 0 && bench_number_in(&reply, "\"memory_bytes\":") > 0)
+        bench_add(b, BENCH_PAST_MEMORY, (double)bench_number_in(&reply, "\"memory_bytes\":"));
+    past_close(p);
+    return status;
+}
+
+static int crash_round(struct bench *b, void *subject, unsigned index, struct err *e)
+{
+    (void)index;
+    for (unsigned i = 0; i < 2; i++)
+        if (crash_once(b, subject, e) < 0 || bench_forks(b, BENCH_PAST_CRASH_FORK, FORKS, e) < 0)
+            return -1;
+    return 0;
+}
+
+static int branch_round(struct bench *b, void *subject, unsigned index, struct err *e)
+{
+    (void)index;
+    if (branch_once(b, subject, e) < 0)
+        return -1;
+    return bench_forks(b, BENCH_PAST_BRANCH_FORK, 2 * FORKS, e);
+}
+
 static int measure_rest(struct bench *b, struct past *p, struct err *e)
 {
-    struct bench_reply reply;
-    if (run_and_settle(p, "1+1", e) < 0 || ask(p, "GET", "checkpoints", NULL, &reply, e) < 0)
-        return -1;
-    if (number_in(&reply, "\"memory_bytes\":") > 0)
-        bench_add(b, BENCH_PAST_MEMORY, (double)number_in(&reply, "\"memory_bytes\":"));
-    if (run_and_settle(p, "a = np.ones(13107200)", e) < 0)
-        return -1;
-    for (unsigned i = 0; i < (b->is_quick ? 3 : 10); i++)
-        if (crash_once(b, p, e) < 0)
-            return -1;
-    for (unsigned i = 0; i < (b->is_quick ? 2 : 5); i++)
-        if (branch_once(b, p, e) < 0)
-            return -1;
-    if (!b->is_quick && bench_need_ipython(b))
-        return bench_ipython_fresh(b, BENCH_PAST_CRASH_IPYTHON, e);
-    return 0;
+    struct bench_ballast ballast = {0};
+    int status = run_and_settle(p, "a = np.ones(13107200)", e);
+    if (status == 0)
+        status = bench_ballast_take(&ballast, 100 << 20, true, e);
+    if (status == 0)
+        status = bench_rounds(
+            b, &(struct bench_series){crash_round, p, .least = 6, .budget_ms = 2500}, e);
+    if (status == 0)
+        status = bench_rounds(
+            b, &(struct bench_series){branch_round, p, .least = 5, .budget_ms = 4000}, e);
+    bench_ballast_drop(&ballast);
+    if (status == 0 && !b->is_quick && bench_need_ipython(b))
+        status = bench_ipython_fresh(b, BENCH_PAST_CRASH_IPYTHON, e);
+    return status;
 }
 
 int bench_run_past(struct bench *b, struct err *e)
 {
-    if (bench_need_warm(b, e) < 0 || measure_cells(b, e) < 0 || measure_undo(b, e) < 0)
+    struct bench_series memory = {memory_round, NULL, .least = 5, .budget_ms = 1000};
+    if (bench_need_warm(b, e) < 0 || bench_rounds(b, &memory, e) < 0 || measure_cells(b, e) < 0 ||
+        measure_undo(b, e) < 0)
         return -1;
     struct past *p = past_new();
     int status = past_open(p, &b->warm.over_tcp, &large_work, e);

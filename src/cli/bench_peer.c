@@ -21,7 +21,7 @@ enum {
 static const char python_path[] = "/usr/bin/python3";
 static const char bwrap_path[] = "/usr/bin/bwrap";
 
-extern const struct embedded_file bench_files[]; /* tests/bench, put in by the build */
+extern const struct embedded_file bench_files[]; /* of tests/bench, put in by the build */
 
 char *bench_data_imports(void)
 {
@@ -47,12 +47,12 @@ static int read_line(struct bench_peer *p, char **ret_line, struct err *e)
         if (ready == -EINTR)
             return err_set(e, ERR_UNAVAILABLE, "interrupted");
         if (ready <= 0)
-            return err_set(e, ERR_TIMEOUT, "the IPython kernel does not answer");
+            return err_set(e, ERR_TIMEOUT, "%s does not answer", p->name);
         if (!buf_reserve(&p->in, 4096))
-            return err_set(e, ERR_INTERNAL, "the IPython kernel's peer says too much");
+            return err_set(e, ERR_INTERNAL, "%s says too much", p->name);
         ssize_t n = read(p->fd, p->in.data + p->in.len, 4096);
         if (n <= 0)
-            return err_set(e, ERR_UNAVAILABLE, "the IPython kernel's peer ended");
+            return err_set(e, ERR_UNAVAILABLE, "%s ended", p->name);
         p->in.len += (size_t)n;
     }
     size_t len = (size_t)(end - p->in.data);
@@ -76,66 +76,102 @@ static int ask(struct bench_peer *p, const char *line, json_t **ret, struct err 
     for (size_t sent = 0; sent < len;) {
         ssize_t n = send(p->fd, line + sent, len - sent, MSG_NOSIGNAL);
         if (n < 0)
-            return err_errno(e, ERR_UNAVAILABLE, errno, "the IPython kernel's peer");
+            return err_errno(e, ERR_UNAVAILABLE, errno, "%s", p->name);
         sent += (size_t)n;
     }
     return read_answer(p, ret, e);
 }
 
-/* --- the IPython kernel ----------------------------------------------------------------------- */
+/* --- their start and end ---------------------------------------------------------------------- */
 
-static int start_ipython(struct bench *b, struct err *e)
+static const char *peer_file(const char *name)
+{
+    const struct embedded_file *f = bench_files;
+    while (strcmp(f->name, name) != 0)
+        f++;
+    return (const char *)f->data;
+}
+
+/* Runs the program of tests/bench that drives the peer, until it has said that it is ready. */
+static int peer_start(struct bench *b, struct bench_peer *p, const char *name, const char *file,
+                      const char *argument, json_t **ret_hello, struct err *e)
 {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return err_errno(e, ERR_UNAVAILABLE, errno, "no socket");
     _fd_ int theirs = pair[1];
-    b->ipython = (struct bench_peer){.fd = pair[0], .in = BUF_INIT(LINE_MAX_BYTES)};
-    const char *argv[] = {python_path, "-c", (const char *)bench_files[0].data, NULL};
+    *p = (struct bench_peer){.name = name, .fd = pair[0], .in = BUF_INIT(LINE_MAX_BYTES)};
+    const char *argv[] = {python_path, "-c", peer_file(file), argument, NULL};
     struct bench_child child = {.argv = argv, .stdio = theirs, .third = -1};
-    if (bench_child_start(b, &child, &b->ipython.pid, e) < 0)
+    if (bench_child_start(b, &child, &p->pid, e) < 0)
         return -1;
     close(take_fd(&theirs));
-    _json_ json_t *hello = NULL;
-    if (read_answer(&b->ipython, &hello, e) < 0)
-        return -1;
-    const char *version = json_string_value(json_object_get(hello, "ready"));
-    snprintf(b->ipython_version, sizeof(b->ipython_version), "%s", version != NULL ? version : "");
-    return 0;
+    return read_answer(p, ret_hello, e);
 }
 
-void bench_ipython_stop(struct bench *b)
+static void peer_stop(struct bench_peer *p)
 {
-    struct bench_peer *p = &b->ipython;
-    if (p->pid <= 0)
-        return;
-    close(p->fd); /* the end of its input: it shuts its kernel down */
-    bench_child_end(p->pid, END_WITHIN_MS);
+    if (p->fd >= 0)
+        close(p->fd); /* the end of its input: it ends what it drives */
+    if (p->pid > 0)
+        bench_child_end(p->pid, END_WITHIN_MS);
     buf_free(&p->in);
     *p = (struct bench_peer){.fd = -1};
 }
 
+void bench_peers_stop(struct bench *b)
+{
+    peer_stop(&b->ipython);
+    peer_stop(&b->posit);
+}
+
 bool bench_need_ipython(struct bench *b)
 {
-    if (b->ipython.pid > 0)
-        return true;
     struct err e;
-    if (b->is_ipython_absent)
+    _json_ json_t *hello = NULL;
+    if (b->ipython.pid > 0 || b->is_ipython_absent)
+        return b->ipython.pid > 0;
+    if (peer_start(b, &b->ipython, "the IPython kernel", "peer_ipython", NULL, &hello, &e) < 0) {
+        peer_stop(&b->ipython);
+        b->is_ipython_absent = true;
+        bench_note(b, "IPython kernel: %s (make bench installs it)", e.message);
         return false;
-    if (start_ipython(b, &e) == 0)
-        return true;
-    bench_ipython_stop(b);
-    b->is_ipython_absent = true;
-    bench_note(b, "IPython kernel: %s (make bench installs it)", e.message);
-    return false;
+    }
+    const char *version = json_string_value(json_object_get(hello, "ready"));
+    snprintf(b->ipython_version, sizeof(b->ipython_version), "%s", version != NULL ? version : "");
+    return true;
 }
+
+void bench_posit_give_up(struct bench *b, const struct err *e)
+{
+    peer_stop(&b->posit);
+    b->is_posit_absent = true;
+    bench_note(b, "posit-mcp-repl: %s (make bench installs it)", e->message);
+}
+
+bool bench_need_posit(struct bench *b)
+{
+    struct err e;
+    _json_ json_t *hello = NULL;
+    if (b->posit.pid > 0 || b->is_posit_absent)
+        return b->posit.pid > 0;
+    char path[PATH_MAX];
+    int status = b->posit_path != NULL && realpath(b->posit_path, path) != NULL
+                     ? peer_start(b, &b->posit, "posit-mcp-repl", "peer_posit", path, &hello, &e)
+                     : err_set(&e, ERR_NOT_FOUND, "it is not installed");
+    if (status < 0)
+        bench_posit_give_up(b, &e);
+    return status == 0;
+}
+
+/* --- what they are asked ---------------------------------------------------------------------- */
 
 static int add_times(struct bench *b, enum bench_id id, const json_t *answer, struct err *e)
 {
     const json_t *list = json_object_get(answer, "ns");
     if (json_array_size(list) == 0)
-        return err_set(e, ERR_INTERNAL, "the IPython kernel's peer gave no times");
-    for (size_t i = 0; i < json_array_size(list) && id != BENCH_N_KINDS; i++)
+        return err_set(e, ERR_INTERNAL, "a peer gave no times");
+    for (size_t i = 0; i < json_array_size(list); i++)
         bench_add(b, id, json_number_value(json_array_get(list, i)));
     return 0;
 }
@@ -151,7 +187,7 @@ int bench_ipython_exec(struct bench *b, enum bench_id id, size_t n, unsigned pau
     return add_times(b, id, answer, e);
 }
 
-static int ask_with_code(struct bench *b, const char *verb, const char *code, json_t **ret,
+static int ask_with_code(struct bench_peer *p, const char *verb, const char *code, json_t **ret,
                          struct err *e)
 {
     _buf_ struct buf line = BUF_INIT(64 * KIB);
@@ -159,14 +195,14 @@ static int ask_with_code(struct bench *b, const char *verb, const char *code, js
     buf_printf(&line, "%s ", verb);
     json_put_str(&out, code);
     buf_append_char(&line, '\n');
-    return ask(&b->ipython, buf_str(&line), ret, e);
+    return ask(p, buf_str(&line), ret, e);
 }
 
 int bench_ipython_fresh(struct bench *b, enum bench_id id, struct err *e)
 {
     _free_ char *imports = bench_data_imports();
     _json_ json_t *answer = NULL;
-    if (ask_with_code(b, "fresh", imports, &answer, e) < 0)
+    if (ask_with_code(&b->ipython, "fresh", imports, &answer, e) < 0)
         return -1;
     return add_times(b, id, answer, e);
 }
@@ -174,10 +210,42 @@ int bench_ipython_fresh(struct bench *b, enum bench_id id, struct err *e)
 int bench_ipython_import(struct bench *b, const char *code, pid_t *ret_kernel, struct err *e)
 {
     _json_ json_t *answer = NULL;
-    if (ask_with_code(b, "import", code, &answer, e) < 0)
+    if (ask_with_code(&b->ipython, "import", code, &answer, e) < 0)
         return -1;
     *ret_kernel = (pid_t)json_integer_value(json_object_get(answer, "pid"));
     return *ret_kernel > 0 ? 0 : err_set(e, ERR_INTERNAL, "the IPython kernel has no pid");
+}
+
+int bench_posit_import(struct bench *b, struct err *e)
+{
+    _free_ char *imports = bench_data_imports();
+    _json_ json_t *answer = NULL;
+    return ask_with_code(&b->posit, "import", imports, &answer, e);
+}
+
+int bench_agent_script(json_t **ret_script, struct err *e)
+{
+    const char *text = peer_file("agent_cells");
+    return json_read_object(text, strlen(text), ret_script, e);
+}
+
+int bench_peer_agent(struct bench *b, struct bench_peer *p, const json_t *script,
+                     enum bench_id cell, enum bench_id all, struct err *e)
+{
+    _buf_ struct buf line = BUF_INIT(64 * KIB);
+    struct json_out out = JSON_OUT(&line);
+    _json_ json_t *answer = NULL;
+    buf_append_str(&line, "agent ");
+    json_put_value(&out, script);
+    buf_append_char(&line, '\n');
+    if (ask(p, buf_str(&line), &answer, e) < 0 || add_times(b, cell, answer, e) < 0)
+        return -1;
+    const json_t *list = json_object_get(answer, "ns");
+    double sum = 0;
+    for (size_t i = 0; i < json_array_size(list); i++)
+        sum += json_number_value(json_array_get(list, i));
+    bench_add(b, all, sum);
+    return 0;
 }
 
 /* --- python3, alone and in bwrap -------------------------------------------------------------- */
@@ -272,7 +340,8 @@ int bench_python_times(struct bench *b, const char *program, enum bench_id id, s
     _fd_ int ours = ends[0], theirs = ends[1];
     const char *argv[] = {python_path, "-s", "-c", program, NULL};
     struct bench_child child = {.argv = argv, .stdio = theirs, .third = -1};
-    struct bench_peer peer = {.fd = ours, .in = BUF_INIT(LINE_MAX_BYTES)};
+    struct bench_peer peer = {
+        .name = bench_kinds[id].who, .fd = ours, .in = BUF_INIT(LINE_MAX_BYTES)};
     if (bench_child_start(b, &child, &peer.pid, e) < 0)
         return -1;
     close(take_fd(&theirs));

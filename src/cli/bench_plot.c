@@ -36,6 +36,7 @@ struct panel {
 static const struct panel panels[] = {
     {BENCH_LIVE_UNIX, BENCH_LIVE_IPYTHON, &scales[0], false},
     {BENCH_THINK_UNIX, BENCH_THINK_IPYTHON, &scales[0], false},
+    {BENCH_AGENT_CELL, BENCH_AGENT_CELL_POSIT, &scales[0], false},
     {BENCH_SPAWN_POOL, BENCH_SPAWN_IPYTHON, &scales[0], false},
     {BENCH_NODE_LIVE, BENCH_NODE_LIVE_PIPES, &scales[0], false},
     {BENCH_NODE_SPAWN, BENCH_NODE_SPAWN_BWRAP, &scales[0], false},

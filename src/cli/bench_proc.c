@@ -151,6 +151,7 @@ static int add_usage(pid_t pid, struct bench_usage *u, struct err *e)
     u->n_processes++;
     u->rss += field_of(text, "Rss") * 1024;
     u->pss += field_of(text, "Pss") * 1024;
+    u->anon += field_of(text, "Pss_Anon") * 1024;
     u->switches += switches_of(pid);
     return 0;
 }

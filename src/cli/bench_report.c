@@ -69,6 +69,43 @@ static struct cell p99_cell(const struct bench_kind *kind, const struct bench_su
     return value_cell(kind->unit, s->p99);
 }
 
+/* A row's number: a count in its unit, a factor with three digits that count. */
+static struct cell row_cell(const struct bench_row *row, double value)
+{
+    struct cell c;
+    if (!bench_row_is_factor(row))
+        return value_cell(bench_kinds[row->own].unit, value);
+    snprintf(c.text, sizeof(c.text),
+             value >= 100  ? "%.0f×"
+             : value >= 10 ? "%.1f×"
+                           : "%#.3g×",
+             value);
+    return c;
+}
+
+/* "29.1× ± 2 %", or nothing if there is none. */
+static struct cell figure_cell(const struct bench_row *row, const struct bench_figure *f)
+{
+    struct cell c = {""};
+    if (f->n_rounds > 0)
+        snprintf(c.text, sizeof(c.text), "%.40s ± %.0f %%", row_cell(row, f->value).text,
+                 100 * bench_noise(f));
+    return c;
+}
+
+/* Rows of sections that did not run are left out. */
+static bool is_row_shown(const struct bench *b, const struct bench_baseline *base, size_t row)
+{
+    if (b->rounds[row].n > 0)
+        return true;
+    if (!base->rows[row].is_known)
+        return false;
+    for (size_t i = 0; i < bench_n_sections; i++)
+        if (bench_is_of_section(bench_rows[row].own, bench_sections[i].name))
+            return b->has_run[i];
+    return false;
+}
+
 static const char *verdict_word(const struct bench_verdict *v)
 {
     return !v->is_measured ? "not measured" : v->is_ok ? "ok" : "missed";
@@ -102,6 +139,40 @@ static void put_claim(struct buf *out, const struct bench *b, const struct bench
     put_padded(out, measured_cell(claim, &v).text, -12);
     buf_printf(out, "  %s%s%s\n", is_coloured ? colour : "", verdict_word(&v),
                is_coloured ? "\033[0m" : "");
+}
+
+static void put_row(struct buf *out, const struct bench *b, const struct bench_baseline *base,
+                    size_t row, bool is_coloured)
+{
+    const struct bench_row *r = &bench_rows[row];
+    enum bench_mark mark = bench_judge_row(b, base, row);
+    struct bench_figure now = bench_row_figure(b, row);
+    char name[BENCH_ROW_NAME_SIZE];
+    bench_row_name(r, name);
+    put_padded(out, name, 54);
+    put_padded(out, figure_cell(r, &now).text, -16);
+    put_padded(out, figure_cell(r, &base->rows[row].figure).text, -16);
+    const char *colour = bench_is_worse(mark) ? "\033[31m" : "\033[32m";
+    bool is_plain = !is_coloured || (!bench_is_worse(mark) && mark != BENCH_ROW_BETTER);
+    buf_printf(out, "  %s%s%s\n", is_plain ? "" : colour, bench_mark_word(mark),
+               is_plain ? "" : "\033[0m");
+}
+
+static void put_rows(struct buf *out, const struct bench *b, const struct bench_baseline *base,
+                     bool is_coloured)
+{
+    buf_printf(out, "\n%-54s%16s%16s\n", "how many times Cella's, or how much", "now", "baseline");
+    for (size_t i = 0; i < bench_n_rows; i++)
+        if (is_row_shown(b, base, i))
+            put_row(out, b, base, i, is_coloured);
+    if (bench_baseline_is_of_another_machine(b, base))
+        buf_printf(out, "the baseline is of another machine: %s\n", base->machine);
+    /* Other work slows a chain of three processes more than a peer of one: that is no noise. */
+    if (b->load_before > 1)
+        buf_printf(out,
+                   "the machine had other work (load %.1f before the start): do not record or "
+                   "believe this\n",
+                   b->load_before);
 }
 
 static void put_kind(struct buf *out, const struct bench *b, enum bench_id id)
@@ -140,10 +211,11 @@ static void put_machine(struct buf *out, const struct bench *b)
         buf_printf(out, ", %s", m.ipython);
     if (m.bwrap[0] != '\0')
         buf_printf(out, ", %s", m.bwrap);
-    buf_printf(out, "; Cella %s; load %.1f before the start", CELLA_VERSION, b->load_before);
+    buf_printf(out, "; Cella %s; load %.1f before the start; it took %llu s", CELLA_VERSION,
+               b->load_before, (unsigned long long)(clock_mono_ms() - b->began_ms) / 1000);
 }
 
-void bench_print_table(const struct bench *b)
+void bench_print_table(const struct bench *b, const struct bench_baseline *base)
 {
     _buf_ struct buf out = BUF_INIT(REPORT_MAX);
     bool is_coloured = cli_is_coloured(STDOUT_FILENO);
@@ -161,6 +233,7 @@ void bench_print_table(const struct bench *b)
             buf_printf(&out, "%s\n", bench_kinds[id].what);
         put_kind(&out, b, id);
     }
+    put_rows(&out, b, base, is_coloured);
     if (b->notes.len > 0)
         buf_printf(&out, "\nnot measured:\n%s", buf_str(&b->notes));
     fd_write_all(STDOUT_FILENO, buf_str(&out), out.len);
@@ -212,6 +285,31 @@ static void json_put_claim(struct json_out *o, const struct bench *b,
     json_put_object_end(o);
 }
 
+static void json_put_row(struct json_out *o, const struct bench *b,
+                         const struct bench_baseline *base, size_t row)
+{
+    const struct bench_row *r = &bench_rows[row];
+    bool is_factor = bench_row_is_factor(r);
+    int decimals = is_factor ? 9 : 1;
+    struct bench_figure now = bench_row_figure(b, row);
+    char name[BENCH_ROW_NAME_SIZE];
+    bench_row_name(r, name);
+    json_put_object(o);
+    json_put_member_str(o, "row", name);
+    json_put_member_str(o, "unit", is_factor ? "times" : unit_names[bench_kinds[r->own].unit]);
+    json_put_member_int(o, "rounds", (int64_t)now.n_rounds);
+    json_put_member_real(o, "value", now.value, decimals);
+    json_put_member_real(o, "low", now.low, decimals);
+    json_put_member_real(o, "high", now.high, decimals);
+    if (base->rows[row].is_known) {
+        json_put_member_real(o, "baseline", base->rows[row].figure.value, decimals);
+        json_put_member_real(o, "baseline_low", base->rows[row].figure.low, decimals);
+        json_put_member_real(o, "baseline_high", base->rows[row].figure.high, decimals);
+    }
+    json_put_member_str(o, "verdict", bench_mark_word(bench_judge_row(b, base, row)));
+    json_put_object_end(o);
+}
+
 static void json_put_machine(struct json_out *o, const struct bench *b)
 {
     struct bench_machine m;
@@ -232,13 +330,14 @@ static void json_put_machine(struct json_out *o, const struct bench *b)
     json_put_object_end(o);
 }
 
-void bench_print_json(const struct bench *b)
+void bench_print_json(const struct bench *b, const struct bench_baseline *base)
 {
     _buf_ struct buf out = BUF_INIT(REPORT_MAX);
     struct json_out o = JSON_OUT(&out);
     json_put_object(&o);
     json_put_member_str(&o, "version", CELLA_VERSION);
     json_put_member_bool(&o, "quick", b->is_quick);
+    json_put_member_int(&o, "seconds", (int64_t)(clock_mono_ms() - b->began_ms) / 1000);
     json_put_key(&o, "machine");
     json_put_machine(&o, b);
     json_put_key(&o, "claims");
@@ -253,6 +352,18 @@ void bench_print_json(const struct bench *b)
         if (bench_has(b, id))
             json_put_kind(&o, b, id);
     json_put_array_end(&o);
+    json_put_key(&o, "rows");
+    json_put_array(&o);
+    for (size_t i = 0; i < bench_n_rows; i++)
+        if (is_row_shown(b, base, i))
+            json_put_row(&o, b, base, i);
+    json_put_array_end(&o);
+    json_put_key(&o, "sections");
+    json_put_object(&o);
+    for (size_t i = 0; i < bench_n_sections; i++)
+        if (b->has_run[i])
+            json_put_member_real(&o, bench_sections[i].name, (double)b->took_ms[i] / 1000, 1);
+    json_put_object_end(&o);
     json_put_member_str(&o, "notes", buf_str(&b->notes));
     json_put_object_end(&o);
     buf_append_char(&out, '\n');
@@ -272,11 +383,51 @@ static const char method[] =
     "pinned to a core. Times are wall clock as the client sees them; p50 and p99 are measured "
     "values\n"
     "(nearest rank), not means.\n\n"
+    "**The ratchet.** Every round gives one figure for each row: how many times Cella's median "
+    "its\n"
+    "peer's median is, or a count as it is. Rounds are repeated until the noise is known to be "
+    "small or\n"
+    "the time for the row is used up. A row's figure is the median of its rounds; its noise is the "
+    "interval\n"
+    "that holds the true median in 19 of 20 cases, taken from the ranks of the rounds (after the ± "
+    "stands\n"
+    "half of it). The baseline, [bench_baseline.json](bench_baseline.json), has the figure and the "
+    "noise of\n"
+    "an earlier run. A row is *worse* or *better* if the two intervals do not meet and it differs "
+    "by "
+    "more\n"
+    "than 5 %; a section with a row that looks worse is measured once more with fresh daemons, and "
+    "that\n"
+    "counts. `make bench` fails if a row is worse. What has no peer stands beside a few lines of C "
+    "that "
+    "do\n"
+    "what is most like its work: a fork and the end of the child, in a process that holds as much "
+    "memory\n"
+    "(undo, crash, branches, churn), or 256 bytes sent to a process and back (cells in 16 "
+    "sessions).\n"
+    "What checkpoints cost stands beside the same cells without them. Memory and wake-ups are "
+    "compared\n"
+    "as they are; files that other programs have open, too, are left out.\n\n"
     "- **A cell**: a C client with one blocking connection, kept alive, sends `POST /exec` with "
     "`1+1`\n"
     "  and reads the whole answer; over TCP with the API key. The driver alone is the same Python\n"
     "  driver without daemon, HTTP and jail: the floor. The IPython kernel is driven by\n"
     "  `jupyter_client` until it has replied and is idle again, timed in that client.\n"
+    "- **A mixed agent**: twelve steps of a data analysis (a frame of 20 000 rows, groups, a "
+    "plot, an\n"
+    "  error, its correction, lines of output, a long string, a mistake, an undo), each after 100 "
+    "ms of\n"
+    "  thinking that is not counted; every answer is checked, the plot as PNG. Each script runs in "
+    "one\n"
+    "  session, kernel or REPL, warmed up by one run. Peers cannot undo: they run the code again "
+    "that\n"
+    "  made the lost frame, the cheapest way out and only right because nothing else was lost. "
+    "Before\n"
+    "  the mistake Cella's agent thinks on until the checkpoint is made that it will go back to. "
+    "Cella is\n"
+    "  asked over REST, the IPython kernel by `jupyter_client`, posit-mcp-repl over its standard "
+    "streams\n"
+    "  with MCP, in its sandbox; the last two are timed in a client in Python.\n"
     "- **A new session**: `POST /v1/sessions` and the first cell, all libraries of the `data` "
     "profile\n"
     "  imported. `python3` runs the same imports and prints its result; the time ends there, not "
@@ -299,7 +450,7 @@ static const char method[] =
     "  session stands beside the start of the interpreter with that code, alone and in `bwrap`.\n"
     "- **Create, run, destroy** and **cells in 16 sessions**: one epoll client that shares the "
     "cores\n"
-    "  with the daemon; each sample is one second.\n"
+    "  with the daemon; each sample is 0.4 seconds.\n"
     "- **Memory of an idle session**: the growth divided by the number of sessions, each of which "
     "has\n"
     "  run a cell: PSS of all processes of the daemon, template included (what is shared is "
@@ -338,7 +489,23 @@ static void put_markdown_kinds(struct buf *out, const struct bench *b)
     }
 }
 
-static void put_markdown(struct buf *out, const struct bench *b)
+static void put_markdown_rows(struct buf *out, const struct bench *b,
+                              const struct bench_baseline *base)
+{
+    buf_append_str(out, "| row | now | rounds | baseline | |\n|---|--:|--:|--:|---|\n");
+    for (size_t i = 0; i < bench_n_rows; i++) {
+        struct bench_figure now = bench_row_figure(b, i);
+        char name[BENCH_ROW_NAME_SIZE];
+        bench_row_name(&bench_rows[i], name);
+        if (is_row_shown(b, base, i))
+            buf_printf(out, "| %s | %s | %zu | %s | %s |\n", name,
+                       figure_cell(&bench_rows[i], &now).text, now.n_rounds,
+                       figure_cell(&bench_rows[i], &base->rows[i].figure).text,
+                       bench_mark_word(bench_judge_row(b, base, i)));
+    }
+}
+
+static void put_markdown(struct buf *out, const struct bench *b, const struct bench_baseline *base)
 {
     char now[CLOCK_RFC3339_SIZE];
     clock_rfc3339(clock_wall_ms(), now);
@@ -352,6 +519,8 @@ static void put_markdown(struct buf *out, const struct bench *b)
     put_markdown_claims(out, b);
     buf_append_str(out, "\n## Everything measured\n\n");
     put_markdown_kinds(out, b);
+    buf_append_str(out, "\n## Beside the baseline\n\n");
+    put_markdown_rows(out, b, base);
     if (b->notes.len > 0)
         buf_printf(out, "\nNot measured: %s", buf_str(&b->notes));
     buf_printf(out, "\n%s", method);
@@ -366,10 +535,11 @@ static int write_file(const char *dir, const char *name, const struct buf *text,
     return status < 0 ? err_errno(e, ERR_UNAVAILABLE, -status, "writing %.256s", path) : 0;
 }
 
-int bench_write_files(const struct bench *b, const char *dir, struct err *e)
+int bench_write_files(const struct bench *b, const struct bench_baseline *base, const char *dir,
+                      struct err *e)
 {
     _buf_ struct buf text = BUF_INIT(REPORT_MAX), svg = BUF_INIT(REPORT_MAX);
-    put_markdown(&text, b);
+    put_markdown(&text, b, base);
     bench_plot(b, &svg);
     if (write_file(dir, "BENCHMARKS.md", &text, e) < 0)
         return -1;

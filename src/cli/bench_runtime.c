@@ -10,12 +10,8 @@
 
 enum { WARM_UPS = 500, END_WITHIN_MS = 5000, ANSWER_WITHIN_MS = 30000, OUTPUT_MAX = 1 << 20 };
 
-/* How many samples a full and a quick run take. */
-struct amounts {
-    size_t rounds, cells, pipe_cells, sessions, starts, memory_rounds;
-};
-
-static const struct amounts full = {10, 2000, 500, 6, 3, 3}, quick = {2, 500, 100, 4, 1, 1};
+/* Of one round. */
+enum { CELLS = 400, PIPE_CELLS = 200, SESSIONS = 3, STARTS = 3 };
 
 struct runtime {
     const char *name; /* for people */
@@ -26,6 +22,14 @@ struct runtime {
     const char *peer_cell; /* for it: prints or shows 2, then the mark */
     const char *start[8];  /* prints 2 and ends */
     enum bench_id live, live_pipes, spawn, spawn_plain, spawn_bwrap, memory, memory_plain;
+};
+
+/* One that is measured. */
+struct beside {
+    const struct runtime *runtime;
+    struct bench_line *line;
+    struct bench_peer peer; /* the interpreter by itself */
+    bool has_bwrap;
 };
 
 /* The mark is put together by the code, so that an echo of the code is not taken for it. */
@@ -75,7 +79,7 @@ static int peer_start(struct bench *b, const struct runtime *r, struct bench_pee
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return err_errno(e, ERR_UNAVAILABLE, errno, "no socket");
     _fd_ int theirs = pair[1];
-    *ret = (struct bench_peer){.fd = pair[0], .in = BUF_INIT(OUTPUT_MAX)};
+    *ret = (struct bench_peer){.name = r->name, .fd = pair[0], .in = BUF_INIT(OUTPUT_MAX)};
     struct bench_child child = {.argv = r->peer, .stdio = theirs, .third = -1};
     return bench_child_start(b, &child, &ret->pid, e);
 }
@@ -123,87 +127,101 @@ static int peer_exec(struct bench *b, const struct runtime *r, struct bench_peer
             return err_errno(e, ERR_UNAVAILABLE, errno, "the interpreter by itself");
         if (peer_read_mark(p, e) < 0)
             return -1;
-        if (id != BENCH_N_KINDS)
-            bench_add(b, id, (double)(clock_mono_ns() - began_ns));
+        bench_add(b, id, (double)(clock_mono_ns() - began_ns));
     }
     return 0;
 }
 
 /* --- the three measures ----------------------------------------------------------------------- */
 
-static int measure_live(struct bench *b, const struct runtime *r, const struct amounts *a,
-                        struct bench_line *line, struct bench_peer *peer, struct err *e)
+static int live_round(struct bench *b, void *subject, unsigned index, struct err *e)
 {
-    if (bench_line_exec(b, line, BENCH_N_KINDS, WARM_UPS, e) < 0 ||
-        peer_exec(b, r, peer, BENCH_N_KINDS, WARM_UPS, e) < 0)
+    struct beside *s = subject;
+    const struct runtime *r = s->runtime;
+    (void)index;
+    if (bench_line_exec(b, s->line, r->live, CELLS, e) < 0)
         return -1;
-    for (size_t i = 0; i < a->rounds; i++)
-        if (bench_line_exec(b, line, r->live, a->cells, e) < 0 ||
-            peer_exec(b, r, peer, r->live_pipes, a->pipe_cells, e) < 0 || bench_pause(0, e) < 0)
-            return -1;
-    return 0;
+    return peer_exec(b, r, &s->peer, r->live_pipes, PIPE_CELLS, e);
 }
 
-static int measure_start(struct bench *b, const struct runtime *r, bool is_boxed, size_t n,
-                         struct err *e)
+static int measure_live(struct bench *b, struct beside *s, struct err *e)
 {
-    for (size_t i = 0; i < n; i++) {
+    if (bench_line_exec(b, s->line, BENCH_N_KINDS, WARM_UPS, e) < 0 ||
+        peer_exec(b, s->runtime, &s->peer, BENCH_N_KINDS, WARM_UPS, e) < 0)
+        return -1;
+    return bench_rounds(b, &(struct bench_series){live_round, s, .least = 8, .budget_ms = 3000}, e);
+}
+
+static int measure_start(struct bench *b, const struct runtime *r, bool is_boxed, struct err *e)
+{
+    for (size_t i = 0; i < STARTS; i++) {
         double ns;
-        if (bench_cold(b, r->start, is_boxed, &ns, e) < 0 || bench_pause(0, e) < 0)
+        if (bench_cold(b, r->start, is_boxed, &ns, e) < 0)
             return -1;
         bench_add(b, is_boxed ? r->spawn_bwrap : r->spawn_plain, ns);
     }
     return 0;
 }
 
-static int measure_spawn(struct bench *b, const struct runtime *r, const struct amounts *a,
-                         struct bench_http *h, struct err *e)
+static int spawn_round(struct bench *b, void *subject, unsigned index, struct err *e)
 {
+    struct beside *s = subject;
+    const struct runtime *r = s->runtime;
+    (void)index;
+    for (size_t i = 0; i < SESSIONS; i++)
+        if (bench_spawn_once(b, &s->line->http, r->spawn, r->refill_ms, e) < 0)
+            return -1;
+    if (measure_start(b, r, false, e) < 0)
+        return -1;
+    return s->has_bwrap ? measure_start(b, r, true, e) : 0;
+}
+
+static int measure_spawn(struct bench *b, struct beside *s, struct err *e)
+{
+    const struct runtime *r = s->runtime;
     double ignored_ns;
     for (unsigned i = 0; i < 3; i++)
-        if (bench_spawn_once(b, h, BENCH_N_KINDS, r->refill_ms, e) < 0)
+        if (bench_spawn_once(b, &s->line->http, BENCH_N_KINDS, r->refill_ms, e) < 0)
             return -1;
     if (bench_cold(b, r->start, false, &ignored_ns, e) < 0)
         return -1;
-    bool has_bwrap = bench_has_bwrap(b);
-    for (size_t i = 0; i < a->rounds; i++) {
-        for (size_t j = 0; j < a->sessions; j++)
-            if (bench_spawn_once(b, h, r->spawn, r->refill_ms, e) < 0)
-                return -1;
-        if (measure_start(b, r, false, a->starts, e) < 0 ||
-            (has_bwrap && measure_start(b, r, true, a->starts, e) < 0))
-            return -1;
-    }
-    return 0;
+    s->has_bwrap = bench_has_bwrap(b);
+    return bench_rounds(b, &(struct bench_series){spawn_round, s, .least = 6, .budget_ms = 7000},
+                        e);
 }
 
-static int measure_memory(struct bench *b, const struct runtime *r, const struct amounts *a,
-                          struct bench_http *h, const struct bench_peer *peer, struct err *e)
+static int memory_round(struct bench *b, void *subject, unsigned index, struct err *e)
+{
+    const struct beside *s = subject;
+    (void)index;
+    return bench_measure_sessions(b, &s->line->http, s->runtime->idle_sessions, s->runtime->memory,
+                                  BENCH_N_KINDS, e);
+}
+
+static int measure_memory(struct bench *b, struct beside *s, struct err *e)
 {
     struct bench_usage usage;
-    if (bench_usage_of(peer->pid, BENCH_PART_ALL, &usage, e) < 0)
+    if (bench_usage_of(s->peer.pid, BENCH_PART_ALL, &usage, e) < 0)
         return -1;
-    bench_add(b, r->memory_plain, usage.pss);
-    for (size_t i = 0; i < a->memory_rounds; i++)
-        if (bench_measure_sessions(b, h, r->idle_sessions, r->memory, BENCH_N_KINDS, e) < 0)
-            return -1;
-    return 0;
+    bench_add(b, s->runtime->memory_plain, usage.pss);
+    return bench_rounds(
+        b, &(struct bench_series){memory_round, s, .least = b->is_quick ? 1 : 3, .budget_ms = 6000},
+        e);
 }
 
 /* --- the sections ----------------------------------------------------------------------------- */
 
 static int measure(struct bench *b, const struct runtime *r, struct bench_line *line, struct err *e)
 {
-    const struct amounts *a = b->is_quick ? &quick : &full;
-    struct bench_peer peer = {.fd = -1};
-    int status = peer_start(b, r, &peer, e);
+    struct beside s = {.runtime = r, .line = line, .peer.fd = -1};
+    int status = peer_start(b, r, &s.peer, e);
     if (status == 0)
-        status = measure_live(b, r, a, line, &peer, e);
+        status = measure_live(b, &s, e);
     if (status == 0)
-        status = measure_memory(b, r, a, &line->http, &peer, e);
-    peer_stop(&peer);
+        status = measure_memory(b, &s, e);
+    peer_stop(&s.peer);
     if (status == 0)
-        status = measure_spawn(b, r, a, &line->http, e);
+        status = measure_spawn(b, &s, e);
     return status;
 }
 

@@ -3,14 +3,36 @@
 #include <math.h>
 #include <stdarg.h>
 
-void bench_add(struct bench *b, enum bench_id id, double value)
+void bench_samples_add(struct bench_samples *s, double value)
 {
-    struct bench_samples *s = &b->samples[id];
     if (s->n == s->cap) {
         s->cap = MAX((size_t)64, 2 * s->cap);
         s->values = mem_realloc(s->values, s->cap * sizeof(*s->values));
     }
     s->values[s->n++] = value;
+}
+
+void bench_add(struct bench *b, enum bench_id id, double value)
+{
+    if (id != BENCH_N_KINDS)
+        bench_samples_add(&b->samples[id], value);
+}
+
+bool bench_is_of_section(enum bench_id id, const char *section)
+{
+    size_t len = strlen(section);
+    const char *name = bench_kinds[id].name;
+    return strncmp(name, section, len) == 0 && (name[len] == '.' || name[len] == '\0');
+}
+
+void bench_forget_section(struct bench *b, const char *section)
+{
+    for (enum bench_id id = 0; id < BENCH_N_KINDS; id++)
+        if (bench_is_of_section(id, section))
+            b->samples[id].n = b->samples[id].round_from = 0;
+    for (size_t i = 0; i < bench_n_rows; i++)
+        if (bench_is_of_section(bench_rows[i].own, section))
+            b->rounds[i].n = 0;
 }
 
 bool bench_has(const struct bench *b, enum bench_id id)
@@ -56,12 +78,18 @@ struct bench_summary bench_summarize(const struct bench *b, enum bench_id id)
     };
 }
 
+double bench_cost(enum bench_id id, double value)
+{
+    return bench_kinds[id].unit == BENCH_PER_SECOND ? 1e9 / value : value;
+}
+
 double bench_ratio(const struct bench *b, enum bench_id peer)
 {
     enum bench_id own = bench_kinds[peer].own;
     if (own == peer || !bench_has(b, own) || !bench_has(b, peer))
         return 0;
-    return bench_summarize(b, peer).p50 / bench_summarize(b, own).p50;
+    return bench_cost(peer, bench_summarize(b, peer).p50) /
+           bench_cost(own, bench_summarize(b, own).p50);
 }
 
 struct bench_verdict bench_judge(const struct bench *b, const struct bench_claim *claim)
@@ -124,7 +152,7 @@ void bench_put_factor(struct buf *out, double factor)
     if (factor >= 10)
         put_thousands(out, round(factor));
     else
-        buf_printf(out, factor < 0.1 ? "%.2f" : "%.1f", factor);
+        buf_printf(out, factor < 0.1 ? "%.2g" : "%.1f", factor);
     buf_append_str(out, "×");
 }
 

@@ -5,6 +5,8 @@ line of JSON each. `cella bench` carries this file inside and runs it with `pyth
     import CODE_JSON   runs CODE in the kernel             -> {"pid": of the kernel}
     fresh CODE_JSON    another kernel: from its start to the result of `1+1` after CODE
                                                            -> {"ns": [one]}
+    agent SCRIPT_JSON  the cells of agent_cells.json, one after the other
+                                                           -> {"ns": [...]}
 """
 
 import json
@@ -18,25 +20,32 @@ from jupyter_client.manager import start_new_kernel
 TIMEOUT_SECONDS = 120
 
 
-def run(client, code):
-    """One cell, until the kernel has answered and is idle again. Returns the last value's text."""
+def converse(client, code):
+    """One cell, until the kernel has answered and is idle again. Returns all that it published, in
+    pairs of kind and content, and its reply."""
     request = client.execute(code)
-    value, is_idle = None, False
+    published, is_idle = [], False
     while not is_idle:
         message = client.get_iopub_msg(timeout=TIMEOUT_SECONDS)
         if message["parent_header"].get("msg_id") != request:
             continue
         kind, content = message["msg_type"], message["content"]
-        if kind == "execute_result":
-            value = content["data"]["text/plain"]
+        published.append((kind, content))
         is_idle = kind == "status" and content["execution_state"] == "idle"
     while True:
         reply = client.get_shell_msg(timeout=TIMEOUT_SECONDS)
         if reply["parent_header"].get("msg_id") == request:
-            break
-    if reply["content"]["status"] != "ok":
-        raise RuntimeError(f"{code[:60]}: {reply['content'].get('evalue')}")
-    return value
+            return published, reply["content"]
+
+
+def run(client, code):
+    """A cell that must succeed. Returns the last value's text."""
+    published, reply = converse(client, code)
+    if reply["status"] != "ok":
+        raise RuntimeError(f"{code[:60]}: {reply.get('evalue')}")
+    values = [content["data"]["text/plain"] for kind, content in published
+              if kind == "execute_result"]
+    return values[-1] if values else None
 
 
 def timed_two(client):
@@ -69,6 +78,20 @@ def fresh(code):
         manager.shutdown_kernel(now=True)
 
 
+def agent(client, script):
+    run(client, "%matplotlib inline")
+    took = []
+    for cell in script["cells"]:
+        time.sleep(script["think_ms"] / 1000)
+        began = time.perf_counter_ns()
+        published, _ = converse(client, cell["code"])
+        took.append(time.perf_counter_ns() - began)
+        text = json.dumps(published)
+        if cell["expect"] not in text:
+            raise RuntimeError(f"{cell['code'][:60]}: gave {text[:200]}")
+    return took
+
+
 def answer(manager, client, line):
     verb, _, rest = line.partition(" ")
     if verb == "exec":
@@ -79,6 +102,8 @@ def answer(manager, client, line):
         return {"pid": manager.provisioner.pid}
     if verb == "fresh":
         return {"ns": [fresh(json.loads(rest))]}
+    if verb == "agent":
+        return {"ns": agent(client, json.loads(rest))}
     raise RuntimeError(f"no such command: {verb}")
 
 

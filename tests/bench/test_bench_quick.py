@@ -11,7 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from harness.daemon import find_binary  # noqa: E402
 
-SECTIONS = "idle, memory, live, think, spawn, oneshot, past, churn, load, node, bash"
+SECTIONS = "idle, memory, live, think, agent, spawn, oneshot, past, churn, load, node, bash"
 
 
 def bench(tmp_path, *args):
@@ -30,8 +30,11 @@ def test_quick_live_as_json(tmp_path):
     assert ("live.ipython" in measures) != ("IPython" in report["notes"])
     for name in ("live.unix", "live.tcp"):
         measure = measures[name]
-        assert measure["n"] >= 5000 and measure["unit"] == "ns" and measure["is_cella"]
+        assert measure["n"] >= 1000 and measure["unit"] == "ns" and measure["is_cella"]
         assert 0 < measure["min"] <= measure["p50"] <= measure["p99"]
+    rows = {row["row"]: row for row in report["rows"]}
+    row = rows["live.tcp beside live.raw"]
+    assert row["rounds"] >= 3 and row["value"] > 0 and row["verdict"] == "new"
     claims = report["claims"]
     assert {c["measure"] for c in claims} == {"live.tcp"}
     for claim in claims:
@@ -54,6 +57,16 @@ def test_quick_bash_beside_bash_alone(tmp_path):
         assert row.endswith(f"| {claim['verdict']} |")
     picture = (tmp_path / "benchmarks.svg").read_text()
     assert "a new bash session" in picture and "bash, no sandbox" in picture
+
+
+def test_quick_agent(tmp_path):
+    done = bench(tmp_path, "--quick", "--only", "agent", "--json")
+    assert done.returncode == 0, done.stderr + done.stdout
+    report = json.loads(done.stdout)
+    measures = {m["name"]: m for m in report["measures"]}
+    assert measures["agent.cell"]["n"] == 12 * measures["agent.all"]["n"] > 0
+    assert ("agent.cell_ipython" in measures) != ("IPython" in report["notes"])
+    assert "posit-mcp-repl: it is not installed" in report["notes"]
 
 
 def test_unknown_section_is_refused(tmp_path):
