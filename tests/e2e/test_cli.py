@@ -113,7 +113,8 @@ def test_exec_saves_images(shell, launcher):
     where.mkdir()
     if shell.user:
         os.chown(where, shell.user.pw_uid, shell.user.pw_gid)
-    shell("exec", "--save-images", str(where), "plt.plot([1]); plt.show()", check=0)
+    shell("exec", "--profile", "data", "--save-images", str(where), "plt.plot([1]); plt.show()",
+          check=0)
     (image,) = where.iterdir()
     assert image.read_bytes().startswith(b"\x89PNG")
     image.unlink()

@@ -77,7 +77,7 @@ def test_every_output_is_in_its_place(runner):
         "plt.plot([1]); plt.show()\nprint('w', file=sys.stderr)\n6 * 7",
         "pd.DataFrame({'x': [1, 2]})",
         "x = 1",
-    ])
+    ], "--profile", "data")
     markdown, first, second, third = made.cells
     assert markdown.source == "# Title"
     assert [(c.execution_count, kinds(c)) for c in (second, third)] == [

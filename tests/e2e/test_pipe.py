@@ -37,8 +37,9 @@ def pipe(shell, *requests, check=0, args=()):
 
 
 @pytest.mark.smoke
-def test_the_first_line_says_that_it_is_ready(shell):
-    ready, answers = pipe(shell)
+def test_the_first_line_says_that_it_is_ready(launch):
+    daemon = launch()  # without a configuration
+    ready, answers = pipe(Shell(daemon.binary, daemon.user, daemon.data))
     assert (ready["status"], ready["working_dir"], answers) == ("ready", "/workspace", [])
     assert "import pandas as pd" in ready["preloaded_modules"]
     assert ready["python_version"].startswith("3.")

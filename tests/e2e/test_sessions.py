@@ -33,17 +33,11 @@ def test_spawn_answers_201_with_the_session(client, spawn):
 
 
 @pytest.mark.smoke
-def test_spawn_needs_no_member_at_all(client):
-    session = client.call("POST", "/v1/sessions", {})
-    assert (session.runtime, session.profile) == ("python", "data")
-    client.call("DELETE", f"/v1/sessions/{session.session_id}")
-
-
-@pytest.mark.smoke
-def test_spawn_without_a_body_is_the_same_as_with_an_empty_object(client):
-    session = client.call("POST", "/v1/sessions")
-    assert session.profile == "data"
-    client.call("DELETE", f"/v1/sessions/{session.session_id}")
+def test_spawn_needs_no_member_and_no_body_at_all(launch):
+    client = launch().client  # without a configuration
+    for body in ({}, None):
+        session = client.call("POST", "/v1/sessions", body)
+        assert (session.runtime, session.profile) == ("python", "data")
 
 
 @pytest.mark.smoke
