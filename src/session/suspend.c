@@ -59,6 +59,14 @@ static void answer_crash(struct session *session)
                       json_pack("{ss}", "restored_from", "durable"));
 }
 
+/* Cells that came meanwhile begin once the session is back, or are told that it cannot be. */
+static void wake_if_waited_for(struct session *session)
+{
+    struct err e;
+    if (session->n_queued > 0 && suspend_wake(session, &e) < 0)
+        exec_fail_waiting(session, &e);
+}
+
 void suspend_instead(struct session *session)
 {
     restore_drop(session);
@@ -66,6 +74,7 @@ void suspend_instead(struct session *session)
     session->state = SESSION_SUSPENDED;
     suspend(session);
     answer_crash(session);
+    wake_if_waited_for(session);
 }
 
 void suspend_after_loss(struct session *session, const char *why)
@@ -87,10 +96,7 @@ void suspend_wake_waiting(struct engine *engine)
 {
     LIST_EACH(&engine->suspended, node)
     {
-        struct session *session = CONTAINER_OF(node, struct session, node);
-        struct err e;
-        if (session->n_queued > 0 && suspend_wake(session, &e) < 0)
-            exec_fail_waiting(session, &e);
+        wake_if_waited_for(CONTAINER_OF(node, struct session, node));
     }
 }
 
