@@ -84,7 +84,7 @@ def is_redundant(item):
 def is_in_level(item):
     has, folder = item.get_closest_marker, item.path.parent.name
     if folder not in ("e2e", "escape"):
-        return True
+        return LEVEL == "all" or not has("slow")
     is_second_mode = mode_of(item) == "user" and IS_ROOT and not has("needs_user")
     if LEVEL == "check":
         return bool(has("smoke")) and not is_second_mode

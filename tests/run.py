@@ -108,7 +108,7 @@ LEVELS = {
     "test": lambda: [
         builds("asan", "all", "unit", "fuzz"), builds("gcc", "all"), lint(), unit("asan"),
         *drivers("test"), pytests("test", "e2e", "asan"), pytests("test", "e2e", "gcc"),
-        pytests("test", "escape", "gcc", "disk"), fuzz(3), pytests("test", "bench", "gcc"),
+        pytests("test", "escape", "gcc", "disk"), fuzz(2), pytests("test", "bench", "gcc"),
     ],
     "all": lambda: [
         builds("asan", "all", "unit", "fuzz"), builds("gcc", "all", "unit"), lint(),

@@ -7,6 +7,8 @@ import pathlib
 import subprocess
 import sys
 
+import pytest
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from harness.daemon import find_binary  # noqa: E402
@@ -43,6 +45,7 @@ def test_quick_live_as_json(tmp_path):
     assert list(tmp_path.iterdir()) == [], "the temporary directory was not removed"
 
 
+@pytest.mark.slow
 def test_quick_bash_beside_bash_alone(tmp_path):
     done = bench(tmp_path, "--quick", "--only", "bash", "--json", "-o", str(tmp_path))
     assert done.returncode == 0, done.stderr + done.stdout
@@ -59,6 +62,7 @@ def test_quick_bash_beside_bash_alone(tmp_path):
     assert "a new bash session" in picture and "bash, no sandbox" in picture
 
 
+@pytest.mark.slow
 def test_quick_agent(tmp_path):
     done = bench(tmp_path, "--quick", "--only", "agent", "--json")
     assert done.returncode == 0, done.stderr + done.stdout

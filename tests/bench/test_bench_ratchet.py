@@ -7,6 +7,8 @@ import pathlib
 import subprocess
 import sys
 
+import pytest
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from harness.daemon import find_binary  # noqa: E402
@@ -35,6 +37,7 @@ def row_of(done):
     return row
 
 
+@pytest.mark.slow
 def test_a_run_is_recorded_and_the_next_is_compared_with_it(tmp_path):
     path = tmp_path / "baseline.json"
     write_baseline(path, ("bash.live beside bash.live_pipes", 0.25), (ROW, 1e-9))

@@ -30,7 +30,7 @@ LIBRARY = (
 
 LEVEL = os.environ.get("CELLA_LEVEL", "test")
 NAMED = os.environ.get("CELLA_TEST_PYTHONS", "all" if LEVEL == "all" else "")
-SAMPLE = 8  # one in so many
+SAMPLE = 16  # one in so many
 
 
 def _pythons() -> List[str]:

@@ -17,7 +17,9 @@ HAS_IPYTHON = importlib.util.find_spec("IPython") is not None
 
 
 @pytest.mark.skipif(not HAS_IPYTHON, reason="no IPython to compare with")
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))]
+)
 def test_texts_are_those_of_ipython(seed: int) -> None:
     command = [sys.executable, "-B", str(HERE / "compare_pretty.py"), str(DRIVER), str(seed)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)

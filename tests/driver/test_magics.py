@@ -173,6 +173,7 @@ def test_lines_of_tracebacks_are_those_of_the_cell(shared: Peer) -> None:
         "%" + "a" * 400_000, "%env " + "'" * 400_000, "=" * 400_000 + "\n?", "\n" * 400_000 + "!!",
         "f'{x:" * 200_000 + "\n!",
     ],
+    ids=lambda text: text[:12],
 )  # fmt: skip
 def test_hostile_text_takes_no_time(shared: Peer, text: str) -> None:
     shared.run("a = 1")

@@ -7,7 +7,7 @@ import pytest
 from harness import host
 from harness.client import ApiError
 
-pytestmark = [pytest.mark.privilege, pytest.mark.release]
+pytestmark = pytest.mark.privilege
 
 FRAMES = """
 import json, os, socket, stat, struct
