@@ -18,7 +18,7 @@ try:
 	@$(MAKE) --no-print-directory build
 	@build/cella demo
 
-# Two minutes for the daily loop, ten for what a change may not break, and everything there is.
+# The daily loop, what a change may not break, and everything there is.
 check test test-all:
 	@packaging/deps.sh build data test
 	@$(PYTHON) tests/run.py $(patsubst test-all,all,$@)
