@@ -48,6 +48,7 @@ void put_session(struct json_out *json, const struct session *session)
     json_put_member_str(json, "isolation", saving_isolations[session->saving.isolation]);
     json_put_member_str(json, "durable", saving_modes[session->saving.mode]);
     json_put_member_int(json, "saved_through", (int64_t)session->saving.through);
+    json_put_member_bool(json, "all_saved", saving_is_safe(session));
     if (session->saving.trouble[0] != '\0')
         json_put_member_str(json, "not_saved", session->saving.trouble);
     put_plan(json, &session->plan);

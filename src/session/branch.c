@@ -5,6 +5,8 @@
 #include "loop/loop.h"
 #include "runtime/pool.h"
 #include "session/engine_state.h"
+#include "session/restore.h"
+#include "session/session_parts.h"
 #include "session/tickets.h"
 #include "session/trial.h"
 
@@ -171,26 +173,33 @@ static void on_room(void *context, const struct warden_event *event)
     }
 }
 
+/* Another like the source. */
+static struct session_request request_of(struct branching *all)
+{
+    const struct session *source = all->source;
+    return (struct session_request){.runtime = source->runtime,
+                                    .profile = source->profile,
+                                    .limits = &source->limits,
+                                    .agent = source->agent,
+                                    .binding = source->binding,
+                                    .cwd = source->cwd,
+                                    .env = source->env,
+                                    .max_output_bytes = source->rings[OUTPUT_STDOUT].max,
+                                    .idle_timeout_secs = &source->idle_timeout_secs,
+                                    .max_age_secs = &source->max_age_secs,
+                                    .checkpoints = source->timeline.mode,
+                                    .durable = source->saving.mode,
+                                    .on_started = on_started,
+                                    .context = all};
+}
+
 static int begin_one(struct branching *all, struct err *e)
 {
     struct session *source = all->source;
     struct engine *engine = source->engine;
+    struct session_request request = request_of(all);
     struct branch *branch = mem_alloc(sizeof(*branch));
     *branch = (struct branch){.all = all, .key = -1};
-    struct session_request request = {.runtime = source->runtime,
-                                      .profile = source->profile,
-                                      .limits = &source->limits,
-                                      .agent = source->agent,
-                                      .binding = source->binding,
-                                      .cwd = source->cwd,
-                                      .env = source->env,
-                                      .max_output_bytes = source->rings[OUTPUT_STDOUT].max,
-                                      .idle_timeout_secs = &source->idle_timeout_secs,
-                                      .max_age_secs = &source->max_age_secs,
-                                      .checkpoints = source->timeline.mode,
-                                      .durable = source->saving.mode,
-                                      .on_started = on_started,
-                                      .context = all};
     if (session_make_branch(engine, source, &request, &branch->session, e) < 0) {
         free(branch);
         return -1;
@@ -209,8 +218,57 @@ static int begin_one(struct branching *all, struct err *e)
     return 0;
 }
 
+/* ---- one branch of a saved state ---------------------------------------------------------------
+ */
+
+static void on_restored(void *context, const struct restore_report *report)
+{
+    struct session *session = context;
+    (void)report;
+    session_tell_starter(session);
+}
+
+static void on_not_restored(void *context, const struct err *e)
+{
+    struct session *session = context;
+    snprintf(session->death.message, sizeof(session->death.message), "%.250s", e->message);
+    session_end(session, DEATH_BY_REFUSAL);
+}
+
+static const struct restore_listener saved_listener = {.on_restored = on_restored,
+                                                       .on_failed = on_not_restored};
+
+/* Its state becomes the first checkpoint of a session that is brought back at once. */
+static int begin_saved(struct branching *all, struct err *e)
+{
+    struct session *source = all->source;
+    struct engine *engine = source->engine;
+    struct session_request request = request_of(all);
+    char id[UUID_SIZE];
+    uint64_t first = 1;
+    ids_uuid(id);
+    struct session *session = session_make_suspended(engine, id, &request, e);
+    if (session == NULL)
+        return -1;
+    memcpy(session->branched_from, source->id, sizeof(session->branched_from));
+    session->spawned_at_ms = session->suspended_at_ms = clock_wall_ms();
+    timeline_add_saved(session, first, 0, all->manifest);
+    saving_know(session);
+    all->n_open++;
+    if (store_copy_state(engine->store, source->id, all->at, id, first, e) == 0 &&
+        session_undo(session, &first, &saved_listener, session, e) == 0)
+        return 0;
+    on_not_restored(session, e);
+    return 0;
+}
+
 /* ---- all of them -------------------------------------------------------------------------------
  */
+
+static bool is_asleep(const struct checkpoint *checkpoint)
+{
+    return checkpoint->snapshot != NULL && checkpoint->snapshot->state == SNAPSHOT_ASLEEP;
+}
 
 static void begin_all(struct branching *all, const struct checkpoint *checkpoint)
 {
@@ -219,7 +277,7 @@ static void begin_all(struct branching *all, const struct checkpoint *checkpoint
     memcpy(all->manifest, checkpoint->manifest, sizeof(all->manifest));
     all->n_open = 1; /* until all have begun */
     for (unsigned i = 0; i < all->n_wanted; i++) {
-        if (begin_one(all, &e) == 0)
+        if ((is_asleep(checkpoint) ? begin_one : begin_saved)(all, &e) == 0)
             continue;
         snprintf(all->trouble, sizeof(all->trouble), "%.250s", e.message);
         break;
@@ -244,7 +302,7 @@ void branch_on_checkpoint(struct session *session)
             continue;
         if (!is_ready(session))
             return;
-        if (tip->snapshot != NULL) {
+        if (tip->snapshot != NULL || tip->is_saved) {
             begin_all(all, tip);
         } else {
             snprintf(all->trouble, sizeof(all->trouble), "%s", tip->reason);
@@ -262,7 +320,7 @@ static int find_checkpoint(struct session *session, uint64_t at, struct checkpoi
                 (unsigned long long)at);
         return err_advise(e, "GET …/checkpoints lists those that are kept.");
     }
-    if ((*ret)->snapshot != NULL && (*ret)->snapshot->state == SNAPSHOT_ASLEEP)
+    if (is_asleep(*ret) || (*ret)->is_saved)
         return 0;
     err_set(e, ERR_CONFLICT, "checkpoint %llu cannot be branched: %s", (unsigned long long)at,
             (*ret)->reason);
@@ -275,9 +333,10 @@ static int refuse(const struct session *session, bool has_at, struct err *e)
         err_set(e, ERR_CONFLICT, "this session has no checkpoints");
         return err_advise(e, "Create a Python or bash session with \"checkpoints\": \"auto\".");
     }
-    if (has_at || (session->state == SESSION_IDLE && session->restore == NULL))
+    bool is_at_rest = session->state == SESSION_IDLE || session->state == SESSION_SUSPENDED;
+    if (has_at || (is_at_rest && session->restore == NULL))
         return 0;
-    err_set(e, ERR_CONFLICT, "the session is busy or suspended");
+    err_set(e, ERR_CONFLICT, "the session is busy");
     return err_advise(e, "Wait for its cell, or name a checkpoint to branch \"at\".");
 }
 
@@ -290,6 +349,8 @@ int session_branch(struct session *session, const uint64_t *at, unsigned count,
     if (refuse(session, at != NULL, e) < 0 ||
         (at != NULL && find_checkpoint(session, *at, &checkpoint, e) < 0))
         return -1;
+    if (session->state == SESSION_SUSPENDED && checkpoint == NULL)
+        checkpoint = session->timeline.current;
     if (checkpoint == NULL)
         timeline_take(session);
     if (checkpoint == NULL && session->timeline.current == NULL) {

@@ -100,23 +100,19 @@ void exec_conclude(struct session *session, const struct head_verdict *verdict)
     exec_echo(exec, OUTPUT_STDOUT, json_string_value(json_object_get(facts.value, "text")));
     echo_error(exec, facts.error);
     manifest_on_verdict(exec, verdict->names);
-    timeline_add_cell(session, exec->id);
-    exec->checkpoint = timeline_next_id(session);
+    exec->checkpoint = timing_end(exec);
     saving_add_cell(session, exec);
     recorder_ended(exec, &facts);
     retire(exec);
     /* One interrupt ends a cell; whatever else was sent has not been heard yet. */
     timing_rest(session, exec->n_interrupts > (verdict->status == HEAD_INTERRUPTED));
-    bool has_to_wait = exec->is_durable || exec->is_trial;
-    bool has_to_be_kept = session->timeline.mode == TIMELINE_EVERY || has_to_wait;
-    if (has_to_wait)
+    if (exec->is_durable || exec->is_trial)
         wait_hold(exec, &facts);
     else
         wait_end(exec, &facts);
     late_tidy(session);
     restore_end_left(session);
-    if (has_to_be_kept)
-        timeline_take(session);
+    timing_keep(session);
     exec_begin_next(session);
 }
 
@@ -147,7 +143,7 @@ void exec_hold_crash(struct session *session)
     struct exec *exec = session->running;
     if (exec == NULL)
         return;
-    timeline_add_cell(session, exec->id);
+    timeline_add_cell(session, exec->id, 0);
     session->ended_exec = exec->id;
     exec->certificate = mem_copy(&session->death, sizeof(session->death));
     struct answer_facts facts = die(exec, exec->certificate);

@@ -162,8 +162,8 @@ static void note_change(const struct file_order *order, const json_t *answer)
     bool is_known = order->checkpoint == 0 || checkpoint != NULL;
     if (manifest != NULL && strlen(manifest) == TIMELINE_HASH_SIZE - 1 && is_known)
         timeline_amend(session, checkpoint, manifest);
-    if (order->what.action == WARDEN_FILE_GET || !saving_is_on(session) || session->ended_exec == 0)
-        return; /* what a session is brought back from begins with its first cell */
+    if (order->what.action == WARDEN_FILE_GET || !saving_is_on(session))
+        return;
     add_unsaved(session, &order->what);
     saving_add_file(session);
 }

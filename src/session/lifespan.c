@@ -65,6 +65,17 @@ static uint64_t end_forgotten(struct engine *engine, uint64_t now_ms)
     return next_ms;
 }
 
+/* A cell that waits for a line that nobody sends is interrupted first. False if the session cannot
+ * be suspended. */
+static bool rest(struct session *session)
+{
+    if (!suspend_soon(session))
+        return false;
+    if (session->running != NULL)
+        exec_interrupt(session);
+    return true;
+}
+
 static void on_due(void *context)
 {
     struct engine *engine = context;
@@ -75,7 +86,7 @@ static void on_due(void *context)
         uint64_t idle_ms = idle_due_ms(session, now_ms), age_ms = age_due_ms(session);
         if (age_ms <= now_ms)
             session_end(session, DEATH_BY_AGE);
-        else if (idle_ms <= now_ms && !suspend_soon(session))
+        else if (idle_ms <= now_ms && !rest(session))
             session_end(session, DEATH_BY_IDLENESS);
         else if (idle_ms <= now_ms)
             next_ms =

@@ -4,7 +4,9 @@
 #include "session/exec.h"
 #include "session/recorder.h"
 #include "session/restore_parts.h"
+#include "session/suspend.h"
 #include "session/tickets.h"
+#include "session/timing.h"
 #include "session/trial.h"
 
 #include <sys/wait.h>
@@ -51,7 +53,7 @@ void restore_drop(struct session *session)
     free(restore);
 }
 
-static void abandon(struct session *session, const struct err *e)
+void restore_abandon_with(struct session *session, const struct err *e)
 {
     struct restore *restore = session->restore;
     const struct restore_listener *listener = restore->listener;
@@ -67,7 +69,7 @@ void restore_abandon(struct session *session)
     if (session->restore == NULL)
         return;
     exec_refuse_if_dead(session, &e);
-    abandon(session, &e);
+    restore_abandon_with(session, &e);
 }
 
 void restore_abandon_for(struct session *session, const char *why)
@@ -75,7 +77,7 @@ void restore_abandon_for(struct session *session, const char *why)
     struct err e;
     err_set(&e, ERR_UNAVAILABLE, "%s", why);
     err_advise(&e, "Look at the session's checkpoints, and try again.");
-    abandon(session, &e);
+    restore_abandon_with(session, &e);
 }
 
 void restore_leave(struct restore *restore)
@@ -142,6 +144,12 @@ bool restore_after_death(struct session *session)
 /* ---- undo and redo -----------------------------------------------------------------------------
  */
 
+static int refuse_busy(struct err *e)
+{
+    err_set(e, ERR_CONFLICT, "the session is busy");
+    return err_advise(e, "Wait for the cell that runs, or interrupt it first.");
+}
+
 static int refuse_unless_idle(const struct session *session, struct err *e)
 {
     if (exec_refuse_if_dead(session, e) < 0 || trial_refuse_others(session, e) < 0)
@@ -152,15 +160,10 @@ static int refuse_unless_idle(const struct session *session, struct err *e)
                                  ? "Its interpreter cannot be copied; use Python or bash."
                                  : "Create a session with \"checkpoints\": \"auto\".");
     }
-    if (session->state == SESSION_IDLE && session->restore == NULL)
+    bool is_at_rest = session->state == SESSION_IDLE || session->state == SESSION_SUSPENDED;
+    if (is_at_rest && session->restore == NULL)
         return 0;
-    if (session->state == SESSION_SUSPENDED) {
-        err_set(e, ERR_CONFLICT, "the session is suspended");
-        return err_advise(e, "Run a cell to bring it back; its checkpoints are gone, its state is "
-                             "not.");
-    }
-    err_set(e, ERR_CONFLICT, "the session is busy");
-    return err_advise(e, "Wait for the cell that runs, or interrupt it first.");
+    return refuse_busy(e);
 }
 
 static int refuse_lost(const struct checkpoint *checkpoint, struct err *e)
@@ -201,16 +204,80 @@ void restore_on_checkpoint(struct session *session)
         restore_await_target(session);
 }
 
-static void move_on(struct session *session, struct checkpoint *target,
-                    const struct restore_listener *listener, void *context)
+static void await_tip(struct session *session)
+{
+    restore_take_step(session, STEP_TIP);
+    if (is_tip_ready(session))
+        go(session);
+}
+
+/* It stays where it is. */
+static void stay(struct session *session, const char *why)
+{
+    restore_abandon_for(session, why);
+    timing_rest(session, false);
+    exec_begin_next(session);
+}
+
+void restore_on_fetched(struct session *session, const struct err *e)
+{
+    struct checkpoint *target = session->restore->target;
+    if (e == NULL) {
+        await_tip(session);
+        return;
+    }
+    if (target != NULL)
+        target->is_saved = false;
+    stay(session, e->message);
+}
+
+/* One without processes comes back to life at the target. */
+static int wake_at(struct session *session, struct err *e)
+{
+    struct restore *restore = session->restore;
+    if (suspend_enliven(session, e) < 0) {
+        restore_drop(session);
+        return -1;
+    }
+    restore->was_suspended = true;
+    session_move(session, SESSION_RESTORING);
+    if (restore->target != NULL)
+        restore_fetch(session, restore->target->id);
+    else
+        restore_enter_fresh(session);
+    return 0;
+}
+
+/* A state that has to be loaded is looked up before anything is given up for it. */
+static int move_on(struct session *session, struct checkpoint *target,
+                   const struct restore_listener *listener, void *context, struct err *e)
 {
     struct restore *restore = session->restore;
     restore->target = target;
     restore->listener = listener;
     restore->context = context;
-    restore_take_step(session, STEP_TIP);
-    if (is_tip_ready(session))
-        go(session);
+    if (session->state == SESSION_SUSPENDED)
+        return wake_at(session, e);
+    if (target != NULL && target->snapshot == NULL)
+        restore_fetch(session, target->id);
+    else
+        await_tip(session);
+    return 0;
+}
+
+/* Without being told so, nobody is taken back further than by what ran last. */
+static int refuse_beginning(const struct timeline *timeline, struct err *e)
+{
+    const struct checkpoint *current = timeline->current;
+    if (current != NULL && !current->is_cut_off)
+        return 0; /* there is nothing before it */
+    if (current == NULL && !timeline->is_cut_off) {
+        err_set(e, ERR_CONFLICT, "there is nothing to undo");
+        return err_advise(e, "This is the beginning of the session.");
+    }
+    err_set(e, ERR_CONFLICT, "no checkpoint before the last cell is kept any more");
+    return err_advise(e, "\"to\": 0 goes to the beginning of the session: then everything that ran "
+                         "in it is undone.");
 }
 
 int session_undo(struct session *session, const uint64_t *to,
@@ -229,15 +296,13 @@ int session_undo(struct session *session, const uint64_t *to,
         return err_advise(e, "GET …/checkpoints lists those that are kept; the oldest are given up "
                              "first.");
     }
-    if (to == NULL && timeline->current == NULL) {
-        err_set(e, ERR_CONFLICT, "there is nothing to undo");
-        return err_advise(e, "This is the beginning of the session.");
-    }
+    if (to == NULL && (timeline->current == NULL || target == NULL) &&
+        refuse_beginning(timeline, e) < 0)
+        return -1;
     if (!is_restorable(target))
         return refuse_lost(target, e);
     restore_begin(session, RESTORE_UNDO);
-    move_on(session, target, listener, context);
-    return 0;
+    return move_on(session, target, listener, context, e);
 }
 
 int session_redo(struct session *session, const struct restore_listener *listener, void *context,
@@ -256,21 +321,7 @@ int session_redo(struct session *session, const struct restore_listener *listene
                              "runs.");
     }
     restore_begin(session, RESTORE_REDO);
-    move_on(session, target, listener, context);
-    return 0;
-}
-
-/* It has no processes: all there is to change is what it would come back with. */
-static void reset_suspended(struct session *session, const struct restore_listener *listener,
-                            void *context)
-{
-    struct err ignored;
-    session->saving.through = 0;
-    timeline_go_to(session, NULL);
-    store_resume_from(session->engine->store, session->id, 0, &ignored);
-    struct restore_report report = {.source = RESTORED_BEGINNING, .files = RESTORED_FILES_SAME};
-    recorder_moved(session, &(struct recorder_move){0});
-    listener->on_restored(context, &report);
+    return move_on(session, target, listener, context, e);
 }
 
 int session_reset(struct session *session, const struct restore_listener *listener, void *context,
@@ -279,21 +330,15 @@ int session_reset(struct session *session, const struct restore_listener *listen
     session_touch(session);
     if (exec_refuse_if_dead(session, e) < 0 || trial_refuse_others(session, e) < 0)
         return -1;
-    if (session->state == SESSION_SUSPENDED) {
-        reset_suspended(session, listener, context);
-        return 0;
-    }
-    if (session->state != SESSION_IDLE || session->restore != NULL) {
-        err_set(e, ERR_CONFLICT, "the session is busy");
-        return err_advise(e, "Wait for the cell that runs, or interrupt it first.");
-    }
+    bool is_at_rest = session->state == SESSION_IDLE || session->state == SESSION_SUSPENDED;
+    if (!is_at_rest || session->restore != NULL)
+        return refuse_busy(e);
     bool has_checkpoints = session->timeline.mode != TIMELINE_OFF && !session->timeline.cannot_fork;
     if (has_checkpoints)
         timeline_take(session);
     struct restore *restore = restore_begin(session, RESTORE_UNDO);
     restore->keeps_files = true;
-    move_on(session, NULL, listener, context);
-    return 0;
+    return move_on(session, NULL, listener, context, e);
 }
 
 void restore_on_alarm(struct session *session)
@@ -301,6 +346,8 @@ void restore_on_alarm(struct session *session)
     struct restore *restore = session->restore;
     if (restore->step == STEP_TIP) {
         go(session);
+    } else if (restore->step == STEP_FETCH && session->state == SESSION_IDLE) {
+        stay(session, "the store did not answer in time");
     } else if (restore->step == STEP_SLEEP) {
         restore_try_older(session, restore->target);
     } else if (restore->step == STEP_WAKE) {

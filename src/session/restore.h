@@ -77,6 +77,7 @@ bool restore_end_left(struct session *session);
 void restore_abandon(struct session *session);
 /* It leads nowhere any more: whoever waits for it is told why. */
 void restore_abandon_for(struct session *session, const char *why);
+void restore_abandon_with(struct session *session, const struct err *e);
 /* Nobody is told. */
 void restore_drop(struct session *session);
 /* A checkpoint fell asleep, or was lost, or its files are known. */

@@ -1,5 +1,6 @@
 /* The end of a restoration: what is told of it, and to whom; or that nothing brings the session
  * back. */
+#include "base/clock.h"
 #include "session/engine_state.h"
 #include "session/exec.h"
 #include "session/files.h"
@@ -49,8 +50,9 @@ static void tell(struct session *session, struct restore *restore)
     struct restore_report *report = &restore->report;
     if (restore->cause == RESTORE_CRASH)
         exec_answer_crash(session, report->to, describe_rollback(report));
-    else if (restore->cause == RESTORE_RESUME && session->saving.isolation == ISOLATION_PER_CELL)
-        return; /* that is how it always goes on; what could not be saved was told then */
+    else if (restore->cause == RESTORE_RESUME &&
+             (session->saving.isolation == ISOLATION_PER_CELL || session->ended_exec == 0))
+        return; /* that is how it always goes on, and what was lost was told; or nothing ever ran */
     else if (restore->cause == RESTORE_RESUME)
         exec_add_news(session, describe_resumption(session, report));
     else if (restore->listener != NULL)
@@ -60,11 +62,9 @@ static void tell(struct session *session, struct restore *restore)
 /* An undo leaves a way back to where it came from. */
 static void leave_way_back(struct session *session, const struct restore *restore)
 {
-    struct timeline *timeline = &session->timeline;
     if (restore->cause != RESTORE_UNDO || restore->report.from == 0)
         return;
-    timeline->redo = mem_realloc(timeline->redo, (timeline->n_redo + 1) * sizeof(*timeline->redo));
-    timeline->redo[timeline->n_redo++] = restore->report.from;
+    timeline_add_redo(session, restore->report.from);
 }
 
 static void read_loaded(struct restore *restore)
@@ -124,15 +124,16 @@ void restore_finish(struct session *session)
     keep_files(session, restore);
     tell_recorder(session, restore);
     timeline_go_to(session, restore->target);
-    if (restore->cause == RESTORE_RESUME)
-        timeline_resume(session);
-    else if (report->source != RESTORED_DURABLE || restore->cause != RESTORE_CRASH)
-        saving_on_restored(session, &report->cells);
+    bool is_as_saved = restore->cause == RESTORE_RESUME ||
+                       (restore->cause == RESTORE_CRASH && report->source == RESTORED_DURABLE);
+    if (!is_as_saved)
+        saving_on_restored(session);
     session->restore = NULL;
     exec_answer_undone(session, &report->cells, report->to);
     trial_forget(session);
     json_decref(take_ptr(session->names));
     json_decref(take_ptr(session->declared));
+    session->ended_ns = clock_mono_ns();
     timing_rest(session, false);
     tell(session, restore);
     session->restore = restore;
@@ -149,7 +150,7 @@ void restore_fail(struct session *session, const char *why)
     char text[400];
     snprintf(text, sizeof(text), "session %s: %.300s", session->id, why);
     engine->events.on_notice(engine->events.context, "session_not_restored", text);
-    if (restore->cause == RESTORE_RESUME) {
+    if (restore->cause == RESTORE_RESUME || restore->was_suspended) {
         suspend_again(session, why);
         return;
     }

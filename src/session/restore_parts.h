@@ -26,6 +26,7 @@ struct restore {
     json_t *notes;
     struct store_call *call;     /* of the store's, under way; NULL: none */
     bool has_asked;              /* the store for the durable copy */
+    bool was_suspended;          /* for an undo or redo it came back to life */
     struct store_state *state;   /* the durable copy, if it is used; NULL: it is not */
     char files[STORE_HASH_SIZE]; /* the manifest that goes with it; "": none */
     bool keeps_files;            /* /workspace stays as it is */
@@ -45,9 +46,13 @@ void restore_take_step(struct session *session, enum restore_step step);
 void restore_leave_line(struct session *session);
 /* Asks the store for the durable copy at a checkpoint. */
 void restore_fetch(struct session *session, uint64_t checkpoint);
+/* The state of a target without a process is there, or is not: the present line is left for it. */
+void restore_on_fetched(struct session *session, const struct err *e);
 /* Goes on as soon as the target, or the nearest before it, sleeps. */
 void restore_await_target(struct session *session);
 void restore_try_older(struct session *session, struct checkpoint *failed);
+/* An interpreter without a past; it loads the state if there is one. */
+void restore_enter_fresh(struct session *session);
 /* The new interpreter is none. */
 void restore_lose_head(struct session *session, const char *why);
 

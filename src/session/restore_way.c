@@ -10,7 +10,7 @@
 
 #include <signal.h>
 
-static void enter_fresh(struct session *session)
+void restore_enter_fresh(struct session *session)
 {
     struct err e;
     struct restore *restore = session->restore;
@@ -39,7 +39,7 @@ static void wake(struct session *session)
     struct restore *restore = session->restore;
     struct checkpoint *target = restore->target;
     if (target == NULL || restore->state != NULL) {
-        enter_fresh(session);
+        restore_enter_fresh(session);
         return;
     }
     restore_take_step(session, STEP_WAKE);
@@ -188,7 +188,7 @@ static const char *wanted_files(const struct session *session)
     const struct checkpoint *target = restore->target;
     if (restore->cause == RESTORE_RESUME || restore->state != NULL)
         return restore->files[0] != '\0' ? restore->files : NULL;
-    if (has_other_heads(session)) {
+    if (!restore->was_suspended && has_other_heads(session)) {
         snprintf(report->files_reason, sizeof(report->files_reason),
                  "other sessions share the sandbox and its files");
         return NULL;
@@ -289,6 +289,17 @@ static bool is_durable_newer(const struct session *session)
            saving->through > (target != NULL ? target->last_cell : 0);
 }
 
+/* The checkpoint that a saved state is of. One whose place in the history nobody remembers has a
+ * place of its own. NULL: it is of the beginning, or the session has no checkpoints. */
+static struct checkpoint *find_saved(struct session *session, const struct store_saved *at)
+{
+    struct checkpoint *checkpoint = timeline_find(session, at->checkpoint);
+    if (checkpoint == NULL && at->checkpoint > 0 && timeline_has_checkpoints(session) &&
+        session->restore->cause == RESTORE_RESUME)
+        checkpoint = timeline_add_saved(session, at->checkpoint, at->through, at->files);
+    return checkpoint;
+}
+
 static void on_fetched(void *context, struct store_state *state, const struct store_saved *at,
                        const struct err *e)
 {
@@ -296,15 +307,20 @@ static void on_fetched(void *context, struct store_state *state, const struct st
     struct restore *restore = session->restore;
     restore->call = NULL;
     restore->state = state;
+    /* One that was suspended before anything was saved comes back as it began. */
+    bool is_missing = e != NULL && (restore->was_suspended || e->code != ERR_NOT_FOUND);
     if (e == NULL) {
         memcpy(restore->files, at->files, sizeof(restore->files));
-        restore->target = timeline_find(session, at->checkpoint);
-    } else if (restore->cause == RESTORE_RESUME && e->code != ERR_NOT_FOUND) {
-        restore_fail(session, e->message);
-        return;
+        restore->target = find_saved(session, at);
+        if (at->checkpoint == 0 && at->files[0] != '\0')
+            timeline_amend(session, NULL, at->files);
     }
-    if (session->room == NULL)
-        enter_fresh(session);
+    if (session->state == SESSION_IDLE)
+        restore_on_fetched(session, e);
+    else if (session->room == NULL && is_missing)
+        restore_fail(session, e->message);
+    else if (session->room == NULL)
+        restore_enter_fresh(session);
     else if (state != NULL)
         clear(session);
     else
@@ -375,7 +391,11 @@ void restore_leave_line(struct session *session)
     pool_release(session->engine->pool, take_ptr(session->head));
     const struct restore *restore = session->restore;
     const struct checkpoint *target = restore->target;
-    if (restore->cause != RESTORE_CRASH && target != NULL && target->snapshot == NULL)
+    if (restore->state != NULL)
+        clear(session);
+    else if (restore->call != NULL)
+        restore_take_step(session, STEP_FETCH); /* it ended while its state was looked up */
+    else if (restore->cause != RESTORE_CRASH && target != NULL && target->snapshot == NULL)
         restore_fetch(session, target->id);
     else
         restore_await_target(session);

@@ -6,9 +6,11 @@
 #include "session/engine_state.h"
 #include "session/exec.h"
 #include "session/files.h"
+#include "session/line.h"
 #include "session/spec.h"
 #include "session/suspend.h"
 #include "session/tickets.h"
+#include "session/timeline_parts.h"
 #include "session/wait.h"
 #include "wire/json.h"
 
@@ -19,9 +21,9 @@
 enum {
     DEADLINE_MS = 120 * 1000, /* of one save */
     PAUSE_FACTOR = 4,         /* a save that took long is not repeated before that much more */
-    STATES_KEPT = 2,
-    LOST_MAX = 100, /* in one answer */
-    KEPT_MAX = 64,
+    STATES_KEPT = 1,          /* beside those that the history names */
+    LOST_MAX = 100,           /* in one answer */
+    KEPT_MAX = 256,
 };
 
 const char *const saving_modes[] = {"auto", "off", NULL};
@@ -45,8 +47,10 @@ bool saving_is_on(const struct session *session)
 static int put_row(struct session *session, struct err *e)
 {
     _free_ char *spec = spec_write(session);
+    _free_ char *line = line_write(session);
     struct store_session row = {.id = session->id,
                                 .spec = spec,
+                                .line = line,
                                 .created_ms = session->spawned_at_ms,
                                 .used_ms = clock_wall_ms(),
                                 .n_execs = session->n_execs,
@@ -62,6 +66,12 @@ void saving_put_row(struct session *session)
     struct err e; /* the store's trouble is told by the save that follows */
     if (session->saving.has_news && put_row(session, &e) == 0)
         session->saving.has_news = false;
+}
+
+void saving_know(struct session *session)
+{
+    struct err ignored; /* what was saved before is there */
+    put_row(session, &ignored);
 }
 
 /* ---- when --------------------------------------------------------------------------------------
@@ -132,6 +142,11 @@ bool saving_is_complete(const struct session *session)
            list_is_empty(&session->unsaved_files);
 }
 
+bool saving_is_safe(const struct session *session)
+{
+    return session->saving.has_row && session->saving.is_current && saving_is_complete(session);
+}
+
 void saving_stop(struct engine *engine)
 {
     loop_timer_close(take_ptr(engine->saving), NULL);
@@ -199,20 +214,28 @@ static void end(struct session *session, const char *trouble)
         schedule(session, SAVING_AFTER_MS + saving->took_ms * PAUSE_FACTOR);
 }
 
-/* The newest, and those of checkpoints that have no process to wake. */
+/* The newest ones. A checkpoint that has no process either is of no use without its state. */
 static void keep_states(struct session *session)
 {
     struct err ignored;
-    uint64_t kept[KEPT_MAX];
-    size_t n = 0;
-    LIST_EACH(&session->timeline.checkpoints, node)
-    {
+    struct timeline *timeline = &session->timeline;
+    size_t most = MIN(session->engine->config.checkpoints_kept, (uint32_t)KEPT_MAX), n = 0;
+    uint64_t kept[KEPT_MAX + 2];
+    for (struct list *node = timeline->checkpoints.prev; node != &timeline->checkpoints;) {
         struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
-        if (checkpoint->is_saved && checkpoint->snapshot == NULL && n < KEPT_MAX)
+        node = node->prev;
+        if (!checkpoint->is_saved)
+            continue;
+        if (n < most || checkpoint == timeline->current) {
             kept[n++] = checkpoint->id;
-        else if (checkpoint->id != session->saving.checkpoint)
-            checkpoint->is_saved = false; /* its process serves better */
+            continue;
+        }
+        checkpoint->is_saved = false;
+        if (checkpoint->snapshot == NULL)
+            timeline_remove(checkpoint);
     }
+    if (session->saving.has_beginning)
+        kept[n++] = 0;
     store_keep_states(session->engine->store, session->id, kept, n, STATES_KEPT, &ignored);
 }
 
@@ -226,6 +249,7 @@ static void on_stored(void *context, const struct err *e)
         saving->checkpoint = saving->next_checkpoint;
         memcpy(saving->files, saving->next_files, sizeof(saving->files));
         saving->is_current = true;
+        saving->has_beginning |= saving->checkpoint == 0;
         json_decref(saving->lost);
         saving->lost = saving->next_lost != NULL ? json_incref(saving->next_lost) : json_array();
         struct checkpoint *saved = timeline_find(session, saving->checkpoint);
@@ -421,7 +445,11 @@ static bool is_ready(const struct session *session)
         return false;
     if (!timeline_has_checkpoints(session))
         return is_idle;
-    if (timeline_is_due(session) || current == NULL || !timeline_is_settled(current))
+    if (timeline_is_due(session))
+        return false;
+    if (current == NULL) /* nothing has run: there are the files that callers put */
+        return is_idle;
+    if (!timeline_is_settled(current))
         return false;
     return is_idle || (current->snapshot != NULL && current->files == FILES_COVERED);
 }
@@ -437,22 +465,34 @@ void saving_on_rest(struct session *session)
         begin(session);
 }
 
-void saving_on_restored(struct session *session, const struct timeline_cells *undone)
+/* What is safe is the nearest saved state of the present line: NULL, there is none. */
+static void adopt(struct session *session, const struct checkpoint *saved)
 {
-    struct err ignored;
+    struct err ignored; /* the store's trouble is told by the save that follows */
     struct saving *saving = &session->saving;
-    const struct checkpoint *current = session->timeline.current;
+    saving->is_current = saved != NULL;
+    saving->through = saved != NULL ? saved->last_cell : 0;
+    saving->checkpoint = saved != NULL ? saved->id : 0;
+    saving->has_beginning &= saved != NULL;
+    snprintf(saving->files, sizeof(saving->files), "%s", saved != NULL ? saved->manifest : "");
+    store_resume_from(session->engine->store, session->id, saving->checkpoint, &ignored);
+    put_row(session, &ignored);
+}
+
+void saving_on_restored(struct session *session)
+{
+    struct saving *saving = &session->saving;
+    const struct checkpoint *current = session->timeline.current, *saved = current;
     if (saving->is_under_way)
         end(session, "the session went back to an earlier checkpoint meanwhile");
-    for (size_t i = 0; i < undone->n; i++)
-        if (undone->ids[i] == saving->through)
-            saving->is_current = false;
-    if (!saving_is_on(session) || saving->is_current || !saving->has_row)
+    session->ended_exec = current != NULL ? current->last_cell : 0;
+    if (!saving_is_on(session) || !saving->has_row)
         return;
-    saving->through = 0;
-    store_resume_from(session->engine->store, session->id, current != NULL ? current->id : 0,
-                      &ignored);
-    schedule(session, SAVING_AFTER_MS);
+    while (saved != NULL && !saved->is_saved)
+        saved = saved->parent;
+    adopt(session, saved);
+    if (current == NULL || !current->is_saved)
+        schedule(session, SAVING_AFTER_MS);
 }
 
 bool saving_is_resumable(const struct session *session)

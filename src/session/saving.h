@@ -41,6 +41,7 @@ struct saving {
     uint64_t checkpoint;         /* whose state is safe; 0: none */
     bool is_current;             /* what is safe belongs to the present line */
     bool has_row;                /* the store knows the session */
+    bool has_beginning;          /* the store has what callers put before the first cell */
     char files[STORE_HASH_SIZE]; /* the manifest that is safe; "": none */
     char trouble[256];           /* why the last one failed; "": it did not */
     bool has_news;               /* cells ended since the store was told of the session */
@@ -71,10 +72,11 @@ void saving_add_cell(struct session *session, const struct exec *exec);
 void saving_add_file(struct session *session);
 /* Tells the store of the session, if it has to. */
 void saving_put_row(struct session *session);
+void saving_know(struct session *session); /* whether it has to or not */
 /* A checkpoint is complete, or the session rests: a save that waited for that begins. */
 void saving_on_rest(struct session *session);
-/* The session went back: what is safe may be of another line now. */
-void saving_on_restored(struct session *session, const struct timeline_cells *undone);
+/* The session went back or forth: what is safe may be of another line now. */
+void saving_on_restored(struct session *session);
 /* There is something on disk that it can be brought back from. */
 bool saving_is_resumable(const struct session *session);
 /* Its processes are gone: what was under way is not. */
@@ -83,6 +85,7 @@ void saving_abort(struct session *session, const char *why);
 void saving_forget(struct session *session);
 /* Everything that is not safe is saved as soon as it can be. */
 void saving_hurry(struct session *session);
-bool saving_is_complete(
-    const struct session *session); /* its last cell is safe, or never will be */
+/* Its last cell and what callers put are safe, or never will be. */
+bool saving_is_complete(const struct session *session);
+bool saving_is_safe(const struct session *session); /* they are */
 void saving_stop(struct engine *engine);

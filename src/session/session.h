@@ -112,9 +112,12 @@ struct session {
     unsigned n_interrupts;    /* sent that have not reached the interpreter yet */
     bool has_stray;           /* of the last cell: one that it did not hear */
     unsigned n_crowded;       /* times that its checkpoint made way for the cells of others */
-    uint64_t rested_ns;       /* monotonic: when it last was made a checkpoint of, at rest */
-    bool has_rested;          /* no cell has begun since */
-    bool is_hurried;          /* the cell after that checkpoint followed at once */
+    uint64_t ended_ns;        /* monotonic: when its last cell ended, or it became ready */
+    bool is_burst;            /* the last cell followed the one before it at once */
+    bool keeps_now;     /* what its last cell did becomes a checkpoint before another begins */
+    uint64_t rested_ns; /* monotonic: when it last was made a checkpoint of, at rest */
+    bool has_rested;    /* no cell has begun since */
+    bool is_hurried;    /* the cell after that checkpoint followed at once */
     struct output_ring rings[OUTPUT_STREAMS];
     uint64_t taken[OUTPUT_STREAMS]; /* bytes of the stream, see session_take_new */
     uint64_t used_ms;               /* monotonic: when somebody last wanted something of it */

@@ -1,4 +1,5 @@
 /* What a session's interpreter says, told to whom it concerns. */
+#include "base/clock.h"
 #include "loop/loop.h"
 #include "runtime/head.h"
 #include "session/declared.h"
@@ -17,6 +18,7 @@
 static void started(struct session *session)
 {
     session_touch(session);
+    session->ended_ns = clock_mono_ns();
     loop_timer_clear(session->timer);
     session->alarm = ALARM_NONE;
     session_move(session, SESSION_IDLE);

@@ -9,6 +9,7 @@
 #include "session/exec.h"
 #include "session/files.h"
 #include "session/lifespan.h"
+#include "session/line.h"
 #include "session/manifest.h"
 #include "session/restore.h"
 #include "session/setup.h"
@@ -23,7 +24,7 @@ bool suspend_is_possible(const struct session *session)
 {
     bool shares_room =
         session->joined[0] != '\0' || (session->room != NULL && session->room->n_holds > 1);
-    return saving_is_on(session) && session->ended_exec > 0 && !shares_room;
+    return saving_is_on(session) && !shares_room;
 }
 
 /* Everything but what is on disk goes. */
@@ -32,6 +33,7 @@ static void suspend(struct session *session)
     struct engine *engine = session->engine;
     if (session->state == SESSION_IDLE)
         session_move(session, SESSION_SUSPENDED);
+    saving_know(session);
     list_remove(&session->node);
     list_append(&engine->suspended, &session->node);
     engine->n_live--;
@@ -42,7 +44,7 @@ static void suspend(struct session *session)
     session->suspended_at_ms = clock_wall_ms();
     restore_end_left(session);
     files_end_all(session);
-    timeline_forget(session);
+    timeline_end_processes(session, session->saving.is_current ? session->saving.checkpoint : 0);
     json_decref(take_ptr(session->names));
     pool_release(engine->pool, take_ptr(session->head));
     if (session->room != NULL) {
@@ -167,7 +169,7 @@ void suspend_under_pressure(struct engine *engine)
 /* ---- coming back -------------------------------------------------------------------------------
  */
 
-int suspend_wake(struct session *session, struct err *e)
+int suspend_enliven(struct session *session, struct err *e)
 {
     struct engine *engine = session->engine;
     if (session_make_place(engine, e) < 0)
@@ -177,6 +179,13 @@ int suspend_wake(struct session *session, struct err *e)
     engine->n_suspended--;
     engine->n_live++;
     session->born_ms = clock_mono_ms(); /* its age counts while it lives */
+    return 0;
+}
+
+int suspend_wake(struct session *session, struct err *e)
+{
+    if (suspend_enliven(session, e) < 0)
+        return -1;
     restore_resume(session);
     return 0;
 }
@@ -186,8 +195,9 @@ void suspend_again(struct session *session, const char *why)
     struct err e;
     err_set(&e, ERR_UNAVAILABLE, "the session could not be brought back: %s", why);
     err_advise(&e, "It is still saved. Try again; `cella doctor` says what the machine lacks.");
-    restore_drop(session);
     session->state = SESSION_SUSPENDED;
+    restore_abandon_with(session, &e);
+    branch_forget(session);
     suspend(session);
     exec_fail_waiting(session, &e);
 }
@@ -215,13 +225,14 @@ static void load_one(void *context, const struct store_session *row)
     }
     session->spawned_at_ms = row->created_ms;
     session->suspended_at_ms = row->used_ms;
-    session->n_execs = session->ended_exec = row->n_execs;
-    session->forgotten_exec = row->n_execs;
+    session->n_execs = session->forgotten_exec = row->n_execs;
+    session->ended_exec = row->saved_through;
     session->timeline.last_id = row->n_checkpoints;
     session->saving.has_row = true;
     session->saving.through = row->saved_through;
     session->saving.checkpoint = row->resume;
     session->saving.is_current = true;
+    line_read(session, row->line);
     spec_read_plan(spec, &session->plan);
     lifespan_watch(session);
 }

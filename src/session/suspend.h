@@ -23,6 +23,8 @@ bool suspend_longest_idle(struct engine *engine);
 /* One idle session gives way if the machine is short of memory; looks now and then. */
 void suspend_under_pressure(struct engine *engine);
 
+/* It is counted among the living; what becomes of it is the caller's business. */
+int suspend_enliven(struct session *session, struct err *e);
 /* A cell came for it. */
 int suspend_wake(struct session *session, struct err *e);
 /* It could not be brought back now: it stays as it is, and whoever waits is told. */

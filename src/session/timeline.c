@@ -8,6 +8,8 @@
 #include "session/tickets.h"
 #include "session/timeline_parts.h"
 
+enum { COST_MIN_NS = 2000000 }; /* until one was measured, and of the smallest */
+
 const char *const timeline_modes[] = {"auto", "every", "off", NULL};
 
 const char *timeline_mode_name(enum timeline_mode mode)
@@ -17,7 +19,7 @@ const char *timeline_mode_name(enum timeline_mode mode)
 
 /* ---- lists of cells -------------------------------------------------------------------------- */
 
-static void add_cells(struct timeline_cells *cells, const uint64_t *ids, size_t n)
+void timeline_cells_add(struct timeline_cells *cells, const uint64_t *ids, size_t n)
 {
     if (n == 0)
         return;
@@ -42,19 +44,28 @@ void timeline_cells_free(struct timeline_cells *cells)
 static void prepend_cells(const struct timeline_cells *first, struct timeline_cells *second)
 {
     struct timeline_cells all = {.n_more = first->n_more};
-    add_cells(&all, first->ids, first->n);
-    add_cells(&all, second->ids, second->n);
+    timeline_cells_add(&all, first->ids, first->n);
+    timeline_cells_add(&all, second->ids, second->n);
     all.n_more += second->n_more;
     timeline_cells_free(second);
     *second = all;
+}
+
+struct timeline_cells timeline_cells_between(const struct checkpoint *from,
+                                             const struct checkpoint *to)
+{
+    struct timeline_cells cells = {0};
+    for (; to != NULL && to != from; to = to->parent)
+        prepend_cells(&to->cells, &cells);
+    return cells;
 }
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
 void timeline_init(struct session *session, enum timeline_mode mode)
 {
-    session->timeline =
-        (struct timeline){.mode = mode, .cannot_fork = session->runtime == &runtime_node};
+    session->timeline = (struct timeline){
+        .mode = mode, .cannot_fork = session->runtime == &runtime_node, .cost_ns = COST_MIN_NS};
     list_init(&session->timeline.checkpoints);
     list_init(&session->timeline.censuses);
 }
@@ -106,12 +117,50 @@ struct checkpoint *timeline_add(struct session *session)
                                       .last_cell = session->ended_exec,
                                       .at_ms = clock_wall_ms(),
                                       .memory_bytes = UINT64_MAX};
+    checkpoint->is_cut_off =
+        timeline->current == NULL && (timeline->is_cut_off || timeline->is_copy);
     timeline->since = (struct timeline_cells){0};
-    timeline->is_copy = false;
+    timeline->since_ns = 0;
+    timeline->is_copy = timeline->wants_process = false;
     timeline->current = checkpoint;
     list_append(&timeline->checkpoints, &checkpoint->node);
     timeline->n++;
     return checkpoint;
+}
+
+struct checkpoint *timeline_add_saved(struct session *session, uint64_t id, uint64_t last_cell,
+                                      const char *manifest)
+{
+    struct timeline *timeline = &session->timeline;
+    struct checkpoint *checkpoint = mem_alloc(sizeof(*checkpoint));
+    *checkpoint = (struct checkpoint){.session = session,
+                                      .id = id,
+                                      .last_cell = last_cell,
+                                      .at_ms = clock_wall_ms(),
+                                      .is_saved = true,
+                                      .is_cut_off = true,
+                                      .reason = "only its saved state is left",
+                                      .memory_bytes = UINT64_MAX};
+    bool has_files = strlen(manifest) == TIMELINE_HASH_SIZE - 1;
+    if (has_files)
+        timeline_hold_files(session, checkpoint->manifest, manifest);
+    checkpoint->files = has_files ? FILES_COVERED : FILES_NONE;
+    timeline->last_id = MAX(timeline->last_id, id);
+    list_append(&timeline->checkpoints, &checkpoint->node);
+    timeline->n++;
+    return checkpoint;
+}
+
+void timeline_add_redo(struct session *session, uint64_t id)
+{
+    struct timeline *timeline = &session->timeline;
+    timeline->redo = mem_realloc(timeline->redo, (timeline->n_redo + 1) * sizeof(*timeline->redo));
+    timeline->redo[timeline->n_redo++] = id;
+}
+
+bool timeline_is_cut_off(const struct checkpoint *checkpoint, const struct checkpoint *parent)
+{
+    return parent == NULL && (checkpoint->parent != NULL || checkpoint->is_cut_off);
 }
 
 static void free_checkpoint(struct checkpoint *checkpoint)
@@ -137,12 +186,25 @@ void timeline_remove(struct checkpoint *checkpoint)
             continue;
         prepend_cells(&checkpoint->cells, &child->cells);
         child->parent = checkpoint->parent;
+        child->is_cut_off = child->parent == NULL;
     }
     if (timeline->current == checkpoint) {
         prepend_cells(&checkpoint->cells, &timeline->since);
         timeline->current = checkpoint->parent;
+        timeline->is_cut_off = timeline->current == NULL;
     }
     free_checkpoint(checkpoint);
+}
+
+void timeline_end_process(struct checkpoint *checkpoint, const char *why)
+{
+    struct session *session = checkpoint->session;
+    if (!checkpoint->is_saved) {
+        timeline_remove(checkpoint);
+        return;
+    }
+    pool_forget(session->engine->pool, take_ptr(checkpoint->snapshot));
+    snprintf(checkpoint->reason, sizeof(checkpoint->reason), "%s", why);
 }
 
 void timeline_free(struct session *session)
@@ -160,16 +222,24 @@ void timeline_free(struct session *session)
     loop_timer_close(take_ptr(timeline->patience), NULL);
 }
 
-void timeline_forget(struct session *session)
+void timeline_end_processes(struct session *session, uint64_t current)
 {
-    struct timeline before = session->timeline;
-    char begun[TIMELINE_HASH_SIZE] = "";
-    timeline_hold_files(session, begun, before.begun);
-    timeline_free(session);
-    timeline_init(session, before.mode);
-    memcpy(session->timeline.begun, begun, sizeof(begun));
-    session->timeline.last_id = before.last_id;
-    session->timeline.cannot_fork = before.cannot_fork;
+    struct timeline *timeline = &session->timeline;
+    timeline_end_censuses(session);
+    LIST_EACH(&timeline->checkpoints, node)
+    {
+        struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
+        if (checkpoint->ticket != 0)
+            tickets_forget(session->engine, checkpoint->ticket);
+        checkpoint->ticket = 0;
+        if (checkpoint->files == FILES_RECORDING)
+            checkpoint->files = FILES_NONE;
+        timeline_end_process(checkpoint, "the session was suspended");
+    }
+    timeline_hold_files(session, timeline->base, "");
+    timeline_go_to(session, timeline_find(session, current));
+    timeline->is_copy = timeline->wants_process = false;
+    loop_timer_close(take_ptr(timeline->patience), NULL);
 }
 
 struct checkpoint *timeline_wakeable(struct checkpoint *from)
@@ -190,7 +260,7 @@ struct timeline_cells timeline_undone(const struct session *session, const struc
 {
     struct timeline_cells undone = {0};
     const struct timeline *timeline = &session->timeline;
-    add_cells(&undone, timeline->since.ids, timeline->since.n);
+    timeline_cells_add(&undone, timeline->since.ids, timeline->since.n);
     for (const struct checkpoint *at = timeline->current; at != NULL && !is_ancestor(to, at);
          at = at->parent)
         prepend_cells(&at->cells, &undone);
@@ -210,22 +280,27 @@ uint64_t timeline_parting(const struct session *session, const struct checkpoint
 
 void timeline_go_to(struct session *session, struct checkpoint *checkpoint)
 {
-    session->timeline.current = checkpoint;
-    timeline_cells_free(&session->timeline.since);
+    struct timeline *timeline = &session->timeline;
+    timeline->current = checkpoint;
+    timeline->is_cut_off = false;
+    timeline->since_ns = 0;
+    timeline->wants_process = checkpoint != NULL && checkpoint->snapshot == NULL;
+    timeline_cells_free(&timeline->since);
 }
 
-void timeline_resume(struct session *session)
-{
-    timeline_cells_free(&session->timeline.since);
-    if (session->saving.through > 0)
-        add_cells(&session->timeline.since, &session->saving.through, 1);
-}
-
-void timeline_add_cell(struct session *session, uint64_t exec_id)
+void timeline_add_cell(struct session *session, uint64_t exec_id, uint64_t ran_ns)
 {
     struct timeline *timeline = &session->timeline;
-    add_cells(&timeline->since, &exec_id, 1);
+    timeline_cells_add(&timeline->since, &exec_id, 1);
+    timeline->since_ns += ran_ns;
     timeline->n_redo = 0; /* another future has begun */
+}
+
+bool timeline_is_worth(const struct session *session, uint64_t ran_ns)
+{
+    const struct timeline *timeline = &session->timeline;
+    return ran_ns > MAX(timeline->cost_ns, (uint64_t)COST_MIN_NS) ||
+           timeline->since_ns > TIMELINE_SHARED_NS;
 }
 
 bool timeline_has_checkpoints(const struct session *session)
@@ -242,7 +317,8 @@ bool timeline_is_settled(const struct checkpoint *checkpoint)
 bool timeline_is_due(const struct session *session)
 {
     const struct timeline *timeline = &session->timeline;
-    return timeline_has_checkpoints(session) && (timeline->since.n > 0 || timeline->is_copy);
+    return timeline_has_checkpoints(session) &&
+           (timeline->since.n > 0 || timeline->is_copy || timeline->wants_process);
 }
 
 uint64_t timeline_next_id(const struct session *session)

@@ -1,6 +1,7 @@
-/* The history of a session: a tree of checkpoints, from any of which it can go on. A checkpoint is
- * made when a session rests, so a burst of cells shares one; it holds what the cells since its
- * parent did. The root, number 0, is the beginning: a fresh interpreter, which needs no process.
+/* The history of a session: a tree of checkpoints, from any of which it can go on. One is made
+ * after every cell, except for quick cells that follow each other at once, which share one
+ * (TIMELINE_SHARED_NS); it holds what the cells since its parent did. The root, number 0, is the
+ * beginning: a fresh interpreter, which needs no process.
  *
  * The oldest are given up first, when there are too many or their memory is wanted. */
 #pragma once
@@ -16,6 +17,7 @@ struct snapshot;
 
 enum {
     TIMELINE_KEPT_DEFAULT = 8,      /* checkpoints of a session */
+    TIMELINE_SHARED_NS = 25000000,  /* running time of the cells that may share a checkpoint */
     TIMELINE_CELLS_MAX = 1000,      /* whose numbers a checkpoint remembers; the last ones */
     TIMELINE_HASH_SIZE = 2 * 32 + 1 /* of a manifest's name, with the NUL */
 };
@@ -55,8 +57,10 @@ struct checkpoint {
     struct snapshot *snapshot; /* NULL: there is no process to wake */
     char reason[200];          /* why not */
     bool is_saved;             /* the store has its state */
-    unsigned threads;          /* of the interpreter then; 0: not told */
-    uint64_t memory_bytes;     /* of its own; UINT64_MAX: not measured */
+    bool
+        is_cut_off; /* without a parent: not because it came first, what came before was given up */
+    unsigned threads;      /* of the interpreter then; 0: not told */
+    uint64_t memory_bytes; /* of its own; UINT64_MAX: not measured */
     enum timeline_files files;
     char manifest[TIMELINE_HASH_SIZE]; /* of /workspace; "": not known */
     char files_reason[200];
@@ -65,13 +69,18 @@ struct checkpoint {
 
 struct timeline {
     enum timeline_mode mode;
-    bool is_copy;     /* it began as a copy of another session: a checkpoint of that is due */
-    bool cannot_fork; /* this interpreter has no sleeping copies */
+    bool is_copy;       /* it began as a copy of another session: a checkpoint of that is due */
+    bool wants_process; /* the current checkpoint came out of the store: a process of it is due */
+    bool is_cut_off;    /* without a current one: likewise */
+    bool cannot_fork;   /* this interpreter has no sleeping copies */
     struct list checkpoints; /* oldest first */
     size_t n;
     uint64_t last_id;
     struct checkpoint *current;  /* the present line descends from it; NULL: from the beginning */
     struct timeline_cells since; /* cells that ran after it */
+    uint64_t since_ns;           /* for how long they ran */
+    uint64_t ordered_ns;         /* monotonic: when the newest checkpoint was ordered */
+    uint64_t cost_ns;            /* what one costs: from the order until it sleeps */
     uint64_t *redo;              /* what was left by undoing, the last one last */
     size_t n_redo;
     char begun[TIMELINE_HASH_SIZE]; /* the manifest of /workspace at the beginning; "": no files */
@@ -84,15 +93,19 @@ struct timeline {
 void timeline_init(struct session *session, enum timeline_mode mode);
 void timeline_free(struct session *session); /* ends every checkpoint */
 
-void timeline_forget(struct session *session); /* likewise, and begins anew */
+/* Ends the processes of all; only those that are saved are left, and the session is at `current`,
+ * which is one of them (0: at the beginning). */
+void timeline_end_processes(struct session *session, uint64_t current);
 
-/* A cell has ended: it belongs to the next checkpoint. */
-void timeline_add_cell(struct session *session, uint64_t exec_id);
+/* A cell has ended that ran for so long: it belongs to the next checkpoint. */
+void timeline_add_cell(struct session *session, uint64_t exec_id, uint64_t ran_ns);
+/* What ran since the last checkpoint, the last cell of it for `ran_ns`, is worth one of its own. */
+bool timeline_is_worth(const struct session *session, uint64_t ran_ns);
 bool timeline_has_checkpoints(const struct session *session); /* or can have them */
 bool timeline_is_due(const struct session *session); /* cells ran since the last checkpoint */
 bool timeline_is_settled(const struct checkpoint *checkpoint); /* nothing about it is under way */
 struct archive_budget timeline_budget(const struct session *session);
-/* The number of the checkpoint that holds, or will hold, what just ran; 0: none will. */
+/* The number of the checkpoint that holds, or would hold, what just ran; 0: none will. */
 uint64_t timeline_next_id(const struct session *session);
 /* Of an idle session: makes one of the present state, if that is due and can be done. */
 void timeline_take(struct session *session);
@@ -117,8 +130,11 @@ struct timeline_cells timeline_undone(const struct session *session, const struc
  * numbers of those that `to` has beyond it. The caller frees them. */
 uint64_t timeline_parting(const struct session *session, const struct checkpoint *to,
                           struct timeline_cells *ret_beyond);
-/* It came back from the durable copy: a checkpoint of that is due. */
-void timeline_resume(struct session *session);
+/* One that has no process, only a saved state: the session's or, if `id` is known already, that. */
+struct checkpoint *timeline_add_saved(struct session *session, uint64_t id, uint64_t last_cell,
+                                      const char *manifest);
+/* An undo came from there. */
+void timeline_add_redo(struct session *session, uint64_t id);
 void timeline_cells_free(struct timeline_cells *cells);
 
 /* Measures every checkpoint, then calls; soon, whatever is known by then. NULL if it has called

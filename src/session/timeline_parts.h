@@ -10,6 +10,18 @@
 struct checkpoint *timeline_add(struct session *session);
 /* Its children become those of its parent, and its cells theirs. */
 void timeline_remove(struct checkpoint *checkpoint);
+/* Its process ends; if its state is not saved either, it is removed. */
+void timeline_end_process(struct checkpoint *checkpoint, const char *why);
+/* `parent`, NULL for the beginning, is an ancestor: whether there were others between the beginning
+ * and the checkpoint. */
+bool timeline_is_cut_off(const struct checkpoint *checkpoint, const struct checkpoint *parent);
+
+/* ---- lists of cells -------------------------------------------------------------------------- */
+
+void timeline_cells_add(struct timeline_cells *cells, const uint64_t *ids, size_t n);
+/* All after `from` (NULL: the beginning), an ancestor, up to `to`. The caller frees them. */
+struct timeline_cells timeline_cells_between(const struct checkpoint *from,
+                                             const struct checkpoint *to);
 /* The store removes files that nobody needs: it is told which ones memory alone knows. */
 void timeline_hold_files(struct session *session, char held[TIMELINE_HASH_SIZE],
                          const char *manifest);

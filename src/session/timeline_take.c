@@ -1,4 +1,5 @@
 /* How a checkpoint is made, files and all, and what is given up for it. */
+#include "base/clock.h"
 #include "jail/warden.h"
 #include "loop/loop.h"
 #include "runtime/pool.h"
@@ -29,31 +30,42 @@ static bool is_memory_short(const struct session *session, const struct snapshot
     return newest->jail_bytes > most;
 }
 
-static struct checkpoint *oldest_but_current(const struct timeline *timeline)
+/* The oldest that has, or has not, a process, or waits for one; never the current one. */
+static struct checkpoint *find_oldest(const struct timeline *timeline, bool has_process,
+                                      size_t *ret_n)
 {
+    struct checkpoint *oldest = NULL;
+    *ret_n = 0;
     LIST_EACH(&timeline->checkpoints, node)
     {
         struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
-        if (checkpoint != timeline->current)
-            return checkpoint;
+        if ((checkpoint->snapshot != NULL) != has_process)
+            continue;
+        if (oldest == NULL && checkpoint != timeline->current)
+            oldest = checkpoint;
+        ++*ret_n;
     }
-    return NULL;
+    return oldest;
 }
 
-/* False if only the current one is left. */
-static bool give_up_oldest(struct session *session)
+/* The process of the oldest that has one; its saved state stays. */
+static void give_up_oldest(struct session *session)
 {
-    struct checkpoint *oldest = oldest_but_current(&session->timeline);
+    size_t n;
+    struct checkpoint *oldest = find_oldest(&session->timeline, true, &n);
     if (oldest != NULL)
-        timeline_remove(oldest);
-    return oldest != NULL;
+        timeline_end_process(oldest, "its process was given up for newer ones");
 }
 
+/* So many are kept as processes, and as many more as saved states alone. */
 static void give_up_surplus(struct session *session)
 {
-    while (session->timeline.n > session->engine->config.checkpoints_kept &&
-           give_up_oldest(session))
-        ;
+    size_t n, kept = session->engine->config.checkpoints_kept;
+    struct checkpoint *oldest;
+    while ((oldest = find_oldest(&session->timeline, true, &n)) != NULL && n > kept)
+        timeline_end_process(oldest, "its process was given up for newer ones");
+    while ((oldest = find_oldest(&session->timeline, false, &n)) != NULL && n > kept)
+        timeline_remove(oldest);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -167,6 +179,9 @@ static void on_asleep(struct snapshot *snapshot)
 {
     struct checkpoint *checkpoint = snapshot->owner;
     struct session *session = checkpoint->session;
+    if (checkpoint == session->timeline.current)
+        session->timeline.cost_ns =
+            MIN(clock_mono_ns() - session->timeline.ordered_ns, (uint64_t)TIMELINE_SHARED_NS);
     if (session->restore == NULL && is_memory_short(session, snapshot))
         give_up_oldest(session);
     has_moved(session);
@@ -206,8 +221,24 @@ void timeline_on_forked(struct session *session, const struct head_fork *fork)
     if (fork->threads > 0) /* for now: the next may succeed */
         return;
     session->timeline.cannot_fork = true;
-    timeline_remove(checkpoint);
+    timeline_end_process(checkpoint, checkpoint->reason);
     files_begin_next(session);
+}
+
+/* The current checkpoint, which came out of the store, gets a process again: its files are known.
+ */
+static void take_process(struct session *session)
+{
+    struct err e;
+    struct checkpoint *current = session->timeline.current;
+    session->timeline.wants_process = false;
+    session->timeline.ordered_ns = clock_mono_ns();
+    current->reason[0] = '\0';
+    current->snapshot = pool_snapshot(session->engine->pool, session->head, current->id,
+                                      &snapshot_listener, current, &e);
+    if (current->snapshot == NULL)
+        snprintf(current->reason, sizeof(current->reason), "%.190s", e.message);
+    give_up_surplus(session);
 }
 
 void timeline_take(struct session *session)
@@ -216,7 +247,12 @@ void timeline_take(struct session *session)
     if (!timeline_is_due(session) || session->state != SESSION_IDLE ||
         session->head->state != HEAD_IDLE)
         return;
+    if (session->timeline.since.n == 0 && session->timeline.wants_process) {
+        take_process(session);
+        return;
+    }
     struct checkpoint *checkpoint = timeline_add(session);
+    session->timeline.ordered_ns = clock_mono_ns();
     checkpoint->snapshot = pool_snapshot(session->engine->pool, session->head, checkpoint->id,
                                          &snapshot_listener, checkpoint, &e);
     if (checkpoint->snapshot == NULL)

@@ -20,6 +20,7 @@ enum {
     REST_MS = 2,      /* then a cell is not one of a burst */
     CROWDED_MS = 10,  /* between two looks whether the machine has time for a checkpoint */
     CROWDED_MAX_MS = 100,
+    BURST_NS = 10000000,        /* a cell that follows another so soon is one of a burst */
     HURRIED_NS = 10000000,      /* a cell that follows a checkpoint so soon goes on with a burst */
     HURRIED_REST_MS = 24,       /* then a burst is over that a checkpoint was made within */
     HURRIED_MAX_NS = 500000000, /* from such a checkpoint to the next moment that will do */
@@ -76,10 +77,12 @@ static void note_pace(struct session *session, uint64_t now_ns)
 
 void timing_begin(struct exec *exec)
 {
+    struct session *session = exec->session;
     exec->started_ns = clock_mono_ns();
-    timing_count(exec->session->engine, 1, exec->started_ns);
-    note_pace(exec->session, exec->started_ns);
-    arm(exec->session, ALARM_POLL, POLL_AFTER_MS);
+    session->is_burst = exec->started_ns - session->ended_ns < BURST_NS;
+    timing_count(session->engine, 1, exec->started_ns);
+    note_pace(session, exec->started_ns);
+    arm(session, ALARM_POLL, POLL_AFTER_MS);
 }
 
 /* ---- between cells ------------------------------------------------------------------------------
@@ -110,6 +113,15 @@ static void become_idle(struct session *session)
         session_set_alarm(session, ALARM_QUIET, QUIET_MS);
 }
 
+static void keep(struct session *session, uint64_t quiet_ms)
+{
+    session->keeps_now = false;
+    session_set_alarm(session, ALARM_QUIET, quiet_ms);
+    session->has_rested = true;
+    session->rested_ns = clock_mono_ns();
+    timeline_take(session);
+}
+
 /* A checkpoint that is made while others run cells is paid for by them, and by the next cell of
  * this session, which comes the later for it: with a few busy sessions every cell would be followed
  * by one. So it waits for a quiet moment, though not for long. */
@@ -121,10 +133,24 @@ static void on_rest(struct session *session)
         session_set_alarm(session, ALARM_REST, CROWDED_MS);
         return;
     }
-    session_set_alarm(session, ALARM_QUIET, QUIET_MS - rest_ms(session));
-    session->has_rested = true;
-    session->rested_ns = clock_mono_ns();
-    timeline_take(session);
+    keep(session, QUIET_MS - rest_ms(session));
+}
+
+uint64_t timing_end(struct exec *exec)
+{
+    struct session *session = exec->session;
+    uint64_t ran_ns = (uint64_t)(exec_elapsed_ms(exec) * 1e6);
+    session->ended_ns = clock_mono_ns();
+    timeline_add_cell(session, exec->id, ran_ns);
+    bool waits = exec->is_durable || exec->is_trial || session->timeline.mode == TIMELINE_EVERY;
+    session->keeps_now = waits || !session->is_burst || timeline_is_worth(session, ran_ns);
+    return session->keeps_now ? timeline_next_id(session) : 0;
+}
+
+void timing_keep(struct session *session)
+{
+    if (session->keeps_now && session->alarm != ALARM_SETTLE && timeline_is_due(session))
+        keep(session, QUIET_MS);
 }
 
 /* An interrupt that was sent too late must arrive between cells, where the driver ignores it: the
@@ -284,6 +310,7 @@ static void on_settled(struct session *session)
     session->n_interrupts = 0;
     session->has_stray = false;
     become_idle(session);
+    timing_keep(session);
     exec_begin_next(session);
 }
 

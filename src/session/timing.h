@@ -11,5 +11,10 @@ void timing_begin(struct exec *exec); /* it runs from now on */
 void timing_wait(struct session *session);
 /* Counts the cells that run, and decides how long the loop stays awake. */
 void timing_count(struct engine *engine, int change, uint64_t now_ns);
+/* The running cell has ended: its number as a handle for what it did, if that is to become a
+ * checkpoint of its own; else 0, because cells that follow may share one with it. */
+uint64_t timing_end(struct exec *exec);
+/* That checkpoint is made, as soon as the interpreter can be spoken to. */
+void timing_keep(struct session *session);
 /* A cell has ended. `has_stray`: not every interrupt that was sent has been heard. */
 void timing_rest(struct session *session, bool has_stray);

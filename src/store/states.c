@@ -95,7 +95,7 @@ struct choose_call {
     uint64_t checkpoint;
 };
 
-static int apply_choose(struct store *store, struct store_call *call, struct err *e)
+static int resume_from(struct store *store, const char *id, uint64_t checkpoint, struct err *e)
 {
     static const struct db_sql sql = {
         "UPDATE sessions SET resume=coalesce((SELECT max(checkpoint) FROM states"
@@ -103,9 +103,29 @@ static int apply_choose(struct store *store, struct store_call *call, struct err
     sqlite3_stmt *s = db_statement(&store->db, &sql, e);
     if (s == NULL)
         return -1;
-    db_bind_text(s, 1, call->scope);
-    db_bind_number(s, 2, CONTAINER_OF(call, struct choose_call, call)->checkpoint);
+    db_bind_text(s, 1, id);
+    db_bind_number(s, 2, checkpoint);
     return db_run(&store->db, s, e);
+}
+
+/* What the beginning was when it was saved is not what it is now. */
+static int forget_beginning(struct store *store, const char *id, struct err *e)
+{
+    static const struct db_sql sql = {
+        "DELETE FROM states WHERE checkpoint=0 AND session=(SELECT key FROM sessions WHERE id=?1)"};
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_text(s, 1, id);
+    return db_run(&store->db, s, e);
+}
+
+static int apply_choose(struct store *store, struct store_call *call, struct err *e)
+{
+    uint64_t checkpoint = CONTAINER_OF(call, struct choose_call, call)->checkpoint;
+    if (checkpoint == 0 && forget_beginning(store, call->scope, e) < 0)
+        return -1;
+    return resume_from(store, call->scope, checkpoint, e);
 }
 
 static const struct call_type choose_type = {.apply = apply_choose, .is_write = true};
@@ -115,6 +135,46 @@ int store_resume_from(struct store *store, const char *session, uint64_t checkpo
     struct choose_call *c = call_new(store, &choose_type, sizeof(*c), session);
     c->checkpoint = checkpoint;
     return call_queue(&c->call, e);
+}
+
+struct copy_call {
+    struct store_call call; /* of the session that gets it */
+    const char *from;
+    uint64_t checkpoint, as;
+};
+
+static int apply_copy(struct store *store, struct store_call *call, struct err *e)
+{
+    static const struct db_sql sql = {
+        "INSERT OR REPLACE INTO states(session, checkpoint, through, at_ms, bytes, files, records)"
+        " SELECT ?1, ?2, 0, t.at_ms, t.bytes, t.files, t.records FROM states AS t, sessions AS s"
+        " WHERE s.id=?3 AND t.session=s.key AND t.checkpoint=?4"};
+    const struct copy_call *copy = CONTAINER_OF(call, struct copy_call, call);
+    uint64_t key;
+    if (session_key(store, call->scope, &key, e) < 0)
+        return -1;
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, key);
+    db_bind_number(s, 2, copy->as);
+    db_bind_text(s, 3, copy->from);
+    db_bind_number(s, 4, copy->checkpoint);
+    if (db_run(&store->db, s, e) < 0)
+        return -1;
+    return choose(store, key, copy->as, e);
+}
+
+static const struct call_type copy_type = {.apply = apply_copy, .is_write = true};
+
+int store_copy_state(struct store *store, const char *session, uint64_t checkpoint, const char *to,
+                     uint64_t as, struct err *e)
+{
+    struct copy_call *copy = call_new(store, &copy_type, sizeof(*copy), to);
+    copy->from = arena_strdup(&copy->call.memory, session);
+    copy->checkpoint = checkpoint;
+    copy->as = as;
+    return call_queue(&copy->call, e);
 }
 
 struct keep_call {

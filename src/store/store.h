@@ -175,9 +175,15 @@ struct store_call *store_put_state(struct store *store, const char *session,
                                    const struct store_saved *at, struct store_state *state,
                                    store_done_fn fn, void *context, struct err *e);
 
-/* The line went back: resume from the state of this checkpoint (0: from the beginning) until
- * another is put. If that one has no state, the newest before it that has one is meant. */
+/* The line went back: resume from the state of this checkpoint (0: from the beginning, and a state
+ * that was saved of it is forgotten) until another is put. If that one has no state, the newest
+ * before it that has one is meant. */
 int store_resume_from(struct store *store, const char *session, uint64_t checkpoint, struct err *e);
+
+/* Another session begins with a saved state of this one, as its checkpoint `as`: it is the one to
+ * resume from there. */
+int store_copy_state(struct store *store, const char *session, uint64_t checkpoint, const char *to,
+                     uint64_t as, struct err *e);
 
 /* Forgets all states but the newest `newest`, those of the checkpoints in `kept`, and the one to
  * resume from. */
