@@ -66,13 +66,20 @@ struct archive_recorded {
 void archive_record(struct archive *a, int workspace, int store, const struct blob_hash *base,
                     const struct archive_budget *budget, struct archive_recorded *ret);
 
-enum { ARCHIVE_ERRORS_MAX = 20, ARCHIVE_ERROR_SIZE = 400 };
+enum {
+    ARCHIVE_ERRORS_MAX = 20,
+    ARCHIVE_ERROR_SIZE = 400,
+    ARCHIVE_LOST_MAX = 20,
+    ARCHIVE_LOST_SIZE = 256, /* of a path, with the NUL; a longer one is cut */
+};
 
 struct archive_restored {
     uint64_t changed, removed, created; /* names */
     size_t n_errors;                    /* that were kept; one more says how many were not */
     uint64_t n_errors_dropped;
     char errors[ARCHIVE_ERRORS_MAX][ARCHIVE_ERROR_SIZE];
+    size_t n_lost; /* of what is not there any more as it was: removed, or with other bytes */
+    char lost[ARCHIVE_LOST_MAX][ARCHIVE_LOST_SIZE];
 };
 
 /* Crash in the middle: a file that exists keeps its inode, because a sleeping copy of an

@@ -92,6 +92,11 @@ static void put_restored(struct buf *out, const struct archive_restored *restore
         json_put_str(&o, restored->errors[i]);
     json_put_array_end(&o);
     json_put_member_int(&o, "more_errors", (int64_t)restored->n_errors_dropped);
+    json_put_key(&o, "lost");
+    json_put_array(&o);
+    for (size_t i = 0; i < restored->n_lost; i++)
+        json_put_str(&o, restored->lost[i]);
+    json_put_array_end(&o);
     json_put_object_end(&o);
 }
 

@@ -25,6 +25,7 @@ struct facts {
     pid_t session;
     unsigned flags;
     long threads;
+    uint64_t ticks; /* of the processor, all its threads */
     uint64_t started;
 };
 
@@ -48,13 +49,15 @@ static bool read_facts(int dir, struct facts *ret)
     text[n] = '\0';
     const char *rest = strrchr(text, ')');
     int session;
+    unsigned long user, system;
     unsigned long long started;
     if (rest == NULL ||
         sscanf(rest + 1,
-               " %c %*d %*d %d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d %llu",
-               &ret->state, &session, &ret->flags, &ret->threads, &started) != 5)
+               " %c %*d %*d %d %*d %*d %u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %ld %*d %llu",
+               &ret->state, &session, &ret->flags, &user, &system, &ret->threads, &started) != 7)
         return false;
     ret->session = session;
+    ret->ticks = user + system;
     ret->started = started;
     return true;
 }
@@ -119,6 +122,25 @@ void census_take(pid_t init_pid, const pid_t *leaders, size_t n_leaders, struct 
     }
     if (proc != NULL)
         closedir(proc);
+}
+
+size_t census_look(pid_t init_pid, const pid_t *leaders, size_t n_leaders, uint64_t *ret_ticks)
+{
+    DIR *proc = open_proc(init_pid);
+    pid_t pid;
+    struct facts facts;
+    size_t n = 0;
+    int dir;
+    *ret_ticks = 0;
+    while (proc != NULL && (dir = next_process(proc, NULL, 0, &pid, &facts)) >= 0) {
+        bool is_over = facts.state == 'Z' || facts.state == 'X';
+        n += !is_over && !is_among(pid, leaders, n_leaders);
+        *ret_ticks += facts.ticks;
+        close(dir);
+    }
+    if (proc != NULL)
+        closedir(proc);
+    return n;
 }
 
 void census_forget_younger(struct census *c, pid_t init_pid, pid_t pid)

@@ -24,6 +24,7 @@ enum request_type {
     REQUEST_ADOPT,   /* head; number: its kind; one descriptor: its channel */
     REQUEST_CLEAR,   /* head, since */
     REQUEST_MEASURE, /* head */
+    REQUEST_LOOK,    /* jail; head: the ticket */
     REQUEST_REMOVE,  /* workspace */
     REQUEST_ROOM,    /* since: the source's jail; workspace, limits */
 };
@@ -59,6 +60,8 @@ struct report {
     uint32_t pids_refused;
     uint64_t peak_bytes;
     uint64_t bytes;
+    uint64_t ticks;
+    uint32_t others;
     uint32_t text_len; /* bytes that follow the struct in the same message */
 };
 

@@ -114,5 +114,6 @@ void prison_end_late_makings(void);
 /* ---- prison_copies.c ----------------------------------------------------------------------- */
 
 void prison_adopt(const struct request *r, int channel);
+void prison_look(const struct request *r);
 void prison_clear(const struct request *r);
 void prison_rank_checkpoints(const struct jail *j);

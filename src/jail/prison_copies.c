@@ -137,8 +137,21 @@ void prison_adopt(const struct request *r, int channel)
                          .jail = j->id,
                          .head = i->head,
                          .pid = pid,
+                         .others = (uint32_t)i->census.count,
                          .bytes = cgroup_anonymous_bytes(&prison.factory->cgroups, &j->cgroup)},
         "");
+}
+
+void prison_look(const struct request *r)
+{
+    struct jail *j = prison_find_jail(r->jail);
+    struct report report = {.type = WARDEN_LOOKED, .jail = r->jail, .head = r->head};
+    if (j != NULL && !j->is_ending && j->init_pid > 0) {
+        _free_ pid_t *leaders = NULL;
+        size_t n_leaders = list_leaders(j, NULL, &leaders);
+        report.others = (uint32_t)census_look(j->init_pid, leaders, n_leaders, &report.ticks);
+    }
+    prison_tell(&report, "");
 }
 
 void prison_clear(const struct request *r)

@@ -69,6 +69,14 @@ static const char *temp_name(struct restore *r, char out[48])
     return out;
 }
 
+/* It was there, and is not any more, or not with these bytes. */
+static void note_lost(struct restore *r, const char *parent, const char *name)
+{
+    if (r->out->n_lost < ARCHIVE_LOST_MAX)
+        snprintf(r->out->lost[r->out->n_lost++], ARCHIVE_LOST_SIZE, "%s%s%s", parent,
+                 parent[0] != '\0' ? "/" : "", name);
+}
+
 /* False: it is still there, and that was said. */
 static bool remove_name(struct restore *r, int dir, const char *name, const char *path)
 {
@@ -250,6 +258,8 @@ static void restore_file(struct restore *r, int dir, const struct manifest_entry
             complain_entry(r, entry, e);
         else
             r->out->changed += (uint64_t)e;
+        if (e > 0)
+            note_lost(r, "", entry->path);
         return;
     }
     if (!make_way(r, dir, entry, &st))
@@ -376,7 +386,8 @@ static void remove_surplus(struct restore *r, int dir, const struct manifest_ent
         while (at < end && strcmp(name_of(&m->entries[at]), name) < 0)
             at = manifest_after(m, at);
         if (at >= end || strcmp(name_of(&m->entries[at]), name) != 0)
-            remove_name(r, dir, name, parent->path);
+            if (remove_name(r, dir, name, parent->path))
+                note_lost(r, parent->path, name);
     }
     tree_names_free(&names);
 }

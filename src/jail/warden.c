@@ -253,6 +253,8 @@ static void deliver(struct warden *w, const char *message, int fd)
         .pids_refused = report.pids_refused,
         .peak_bytes = report.peak_bytes,
         .bytes = report.bytes,
+        .others = report.others,
+        .ticks = report.ticks,
         .fd = fd,
         .text = message + sizeof(report),
     };

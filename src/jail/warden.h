@@ -23,7 +23,8 @@ enum warden_event_type {
     WARDEN_ZYGOTE_READY,  /* zygote, text: the JSON report that the zygote wrote about itself */
     WARDEN_ZYGOTE_EXITED, /* zygote, status, text: the end of what it wrote to stderr */
     WARDEN_ENTERED,       /* jail, head, pid: an interpreter walked in; it speaks on its socket.
-                             After warden_adopt also bytes: the anonymous memory of the jail */
+                             After warden_adopt also bytes: the anonymous memory of the jail;
+                             and others, if it is a checkpoint */
     WARDEN_ROOM,          /* jail, fd: the key of a room that was asked for; yours to close */
     WARDEN_REFUSED,       /* jail, head, text: no interpreter, nothing of it is left; and no jail,
                              unless others have walked into it */
@@ -32,6 +33,7 @@ enum warden_event_type {
     WARDEN_CLEARED,       /* jail, head, bytes: how many processes besides the head were ended;
                              text: empty, or why the jail had to be ended as a whole */
     WARDEN_MEASURED,      /* head, bytes: private memory of that process; 0 if it is gone */
+    WARDEN_LOOKED,        /* head: the ticket; others, ticks */
     WARDEN_OVER_QUOTA,    /* jail, bytes: /workspace is over its limit; writes fail now */
     WARDEN_GONE,          /* jail: destroyed; processes, cgroup and workspace are gone */
     WARDEN_RECORDED,      /* head: the ticket; text: JSON, see warden_record */
@@ -53,6 +55,8 @@ struct warden_event {
     uint32_t pids_refused; /* forks that the jail's limit refused so far; 0 if nobody counts */
     uint64_t peak_bytes;   /* the most memory that the jail has used; 0 if nobody counts */
     uint64_t bytes;
+    uint32_t others;  /* processes in the jail besides ours: what a session started, and left */
+    uint64_t ticks;   /* of the processor that all in the jail have used so far */
     bool is_final;    /* LOST: no code can run any more */
     int fd;           /* ROOM; else -1 */
     const char *text; /* valid during the callback; never NULL */
@@ -116,6 +120,9 @@ int warden_clear(struct warden *w, uint64_t head, uint64_t jail, uint64_t since,
  * and the processor and locks from one that is woken meanwhile. End it by SIGKILL afterwards. */
 int warden_clear_holding(struct warden *w, uint64_t head, uint64_t jail, uint64_t since,
                          struct err *e);
+/* Who is in the jail besides heads and their copies, and whether anybody works: WARDEN_LOOKED
+ * follows, with nobody if there is no such jail. */
+int warden_look(struct warden *w, uint64_t jail, uint64_t ticket, struct err *e);
 int warden_measure(struct warden *w, uint64_t head, struct err *e); /* WARDEN_MEASURED follows */
 
 /* Makes a jail for a branch of a session that lives in the jail `source`: a room, which a sleeping
@@ -166,9 +173,9 @@ struct archive_budget {
 int warden_record(struct warden *w, uint64_t ticket, const char *workspace, const char *base,
                   const struct archive_budget *budget, struct err *e);
 /* Makes the workspace, which has to exist, equal to a manifest, or empty for "". The answer:
- *   {"changed":n,"removed":n,"created":n,"errors":["..."...]}
+ *   {"changed":n,"removed":n,"created":n,"errors":["..."...],"lost":["path"...]}
  * errors: at most 20, each names the file or says why nothing could be done; what is not named is
- * restored. */
+ * restored. lost: at most 20 of what was removed or got other bytes. */
 int warden_restore(struct warden *w, uint64_t ticket, const char *workspace, const char *manifest,
                    struct err *e);
 

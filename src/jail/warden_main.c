@@ -102,6 +102,8 @@ static void read_control(void)
         prison_make_room(&r);
     } else if (r.type == REQUEST_CLEAR) {
         prison_clear(&r);
+    } else if (r.type == REQUEST_LOOK) {
+        prison_look(&r);
     } else if (r.type == REQUEST_MEASURE) {
         prison_measure(&r);
     } else if (r.type == REQUEST_REMOVE) {

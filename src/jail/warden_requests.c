@@ -87,6 +87,12 @@ int warden_clear_holding(struct warden *w, uint64_t head, uint64_t jail, uint64_
     return send_request(w, &r, e);
 }
 
+int warden_look(struct warden *w, uint64_t jail, uint64_t ticket, struct err *e)
+{
+    struct request r = {.type = REQUEST_LOOK, .jail = jail, .head = ticket};
+    return send_request(w, &r, e);
+}
+
 int warden_measure(struct warden *w, uint64_t head, struct err *e)
 {
     return send_request(w, &(struct request){.type = REQUEST_MEASURE, .head = head}, e);

@@ -28,6 +28,10 @@ void put_restored(struct json_out *json, const struct restore_report *report)
     json_put_member_int(json, "files_changed", (int64_t)report->files_changed);
     if (report->files_reason[0] != '\0')
         json_put_member_str(json, "files_reason", report->files_reason);
+    if (report->files_lost != NULL) {
+        json_put_key(json, "files_lost");
+        json_put_value(json, report->files_lost);
+    }
     json_put_member_int(json, "ended_processes", (int64_t)report->ended_processes);
     json_put_key(json, "not_undone");
     if (report->notes != NULL) {

@@ -95,6 +95,7 @@ void snapshot_on_event(struct snapshot *snapshot, const struct warden_event *eve
     if (event->type == WARDEN_ENTERED && snapshot->state == SNAPSHOT_ADOPTING) {
         snapshot->state = SNAPSHOT_ASLEEP;
         snapshot->jail_bytes = event->bytes;
+        snapshot->n_others = event->others;
         snapshot->listener->on_asleep(snapshot);
     } else if (event->type == WARDEN_MEASURED) {
         snapshot->listener->on_measured(snapshot, event->bytes);

@@ -33,6 +33,7 @@ struct snapshot {
     struct denials *denied; /* those of its head: the filter is the same */
     enum snapshot_state state;
     uint64_t jail_bytes; /* of memory in use in its room when it fell asleep; 0: not known */
+    uint32_t n_others;   /* processes that the session had started and left by then */
     int sock;
     struct loop_poll *poll; /* until its first byte */
 };

@@ -123,7 +123,7 @@ static int begin(struct session *session, struct exec *exec, struct err *e)
 static bool can_begin(struct session *session)
 {
     return session->state == SESSION_IDLE && session->ending.wish == DEATH_UNWISHED &&
-           session->restore == NULL && !timeline_blocks(session);
+           session->restore == NULL && !timeline_blocks(session) && !background_blocks(session);
 }
 
 static void leave_queue(struct exec *exec)
@@ -183,6 +183,7 @@ int session_exec(struct session *session, const struct exec_request *request,
         (request->is_trial && refuse_trial_now(session, e) < 0) ||
         (session->state == SESSION_SUSPENDED && suspend_wake(session, e) < 0))
         return -1;
+    session->wants_rest = false;
     struct exec *exec = new_exec(session, request);
     *ret_exec = exec;
     if (exec->is_trial) {

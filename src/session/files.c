@@ -221,7 +221,8 @@ static bool may_begin(const struct session *session)
 {
     const struct checkpoint *current = session->timeline.current;
     bool is_alive = session->state == SESSION_IDLE || session->state == SESSION_BUSY;
-    return is_alive && session->restore == NULL && (current == NULL || current->ticket == 0);
+    return is_alive && session->restore == NULL && (current == NULL || current->ticket == 0) &&
+           session->background.ticket == 0;
 }
 
 void files_begin_next(struct session *session)

@@ -22,7 +22,8 @@ static uint64_t idle_due_ms(const struct session *session, uint64_t now_ms)
     if (session->idle_timeout_secs == 0)
         return UINT64_MAX;
     uint64_t since_ms = is_idle(session) ? session->used_ms : now_ms;
-    return since_ms + (uint64_t)session->idle_timeout_secs * 1000;
+    uint64_t patience = session->background.is_on ? BACKGROUND_PATIENCE : 1;
+    return since_ms + (uint64_t)session->idle_timeout_secs * 1000 * patience;
 }
 
 static uint64_t age_due_ms(const struct session *session)

@@ -50,6 +50,7 @@ void restore_drop(struct session *session)
     json_decref(restore->notes);
     json_decref(restore->loaded);
     timeline_cells_free(&restore->report.cells);
+    json_decref(restore->report.files_lost);
     free(restore);
 }
 
@@ -187,10 +188,11 @@ static void go(struct session *session)
     restore_leave_line(session);
 }
 
-static bool is_tip_ready(const struct session *session)
+/* What was written in the background meanwhile is known, too. */
+static bool is_tip_ready(struct session *session)
 {
     const struct checkpoint *tip = session->timeline.current;
-    return tip == NULL || timeline_is_settled(tip);
+    return (tip == NULL || timeline_is_settled(tip)) && !background_is_unknown(session);
 }
 
 void restore_on_checkpoint(struct session *session)

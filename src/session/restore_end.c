@@ -28,6 +28,8 @@ static json_t *describe_rollback(const struct restore_report *report)
         json_object_set(extra, "not_undone", (json_t *)(uintptr_t)report->notes);
     if (report->lost != NULL)
         json_object_set(extra, "lost", (json_t *)(uintptr_t)report->lost);
+    if (report->files_lost != NULL)
+        json_object_set(extra, "files_lost", report->files_lost);
     return extra;
 }
 
@@ -40,6 +42,8 @@ static json_t *describe_resumption(const struct session *session,
     json_object_set_new(resumed, "lost",
                         report->lost != NULL ? json_incref((json_t *)(uintptr_t)report->lost)
                                              : json_array());
+    if (report->files_lost != NULL)
+        json_object_set(resumed, "files_lost", report->files_lost);
     if (report->files_reason[0] != '\0')
         json_object_set_new(resumed, "files_reason", json_string(report->files_reason));
     return json_pack("{so}", "resumed", resumed);

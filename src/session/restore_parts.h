@@ -27,6 +27,7 @@ struct restore {
     struct store_call *call;     /* of the store's, under way; NULL: none */
     bool has_asked;              /* the store for the durable copy */
     bool was_suspended;          /* for an undo or redo it came back to life */
+    bool had_background;         /* somebody wrote files beside the cells that are undone */
     struct store_state *state;   /* the durable copy, if it is used; NULL: it is not */
     char files[STORE_HASH_SIZE]; /* the manifest that goes with it; "": none */
     bool keeps_files;            /* /workspace stays as it is */

@@ -140,6 +140,11 @@ static void read_restored(struct session *session, const char *text)
     const char *error = json_string_value(json_array_get(json_object_get(answer, "errors"), 0));
     if (error != NULL)
         snprintf(report->files_reason, sizeof(report->files_reason), "%s", error);
+    /* Who lost them is told their names, unless all were written by the cells that are undone. */
+    const struct restore *restore = session->restore;
+    json_t *lost = json_object_get(answer, "lost");
+    if ((restore->had_background || restore->state != NULL) && json_array_size(lost) > 0)
+        report->files_lost = json_incref(lost);
 }
 
 /* The files are as they should be, as far as that can be. */
@@ -215,12 +220,16 @@ static void restore_files(struct session *session)
         go_on(session);
         return;
     }
+    char spared[TIMELINE_HASH_SIZE];
     restore_take_step(session, STEP_FILES);
     report->files = RESTORED_FILES;
+    background_spare(session, manifest, spared);
+    if (strcmp(spared, manifest) != 0 && restore->state == NULL)
+        timeline_amend(session, restore->target, spared);
     restore->ticket = pool_new_number(session->engine->pool);
     tickets_expect(session->engine, restore->ticket, WARDEN_RESTORED, on_files, session);
-    if (warden_restore(session->engine->warden, restore->ticket, session->room->name, manifest,
-                       &e) == 0)
+    if (warden_restore(session->engine->warden, restore->ticket, session->room->name, spared, &e) ==
+        0)
         return;
     tickets_forget(session->engine, restore->ticket);
     restore->ticket = 0;
@@ -384,6 +393,7 @@ bool restore_end_left(struct session *session)
 void restore_leave_line(struct session *session)
 {
     put_end_off(session);
+    session->restore->had_background = session->background.is_on;
     session_move(session, SESSION_RESTORING);
     session->n_interrupts = 0;
     session->has_stray = false;

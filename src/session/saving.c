@@ -122,6 +122,12 @@ void saving_add_cell(struct session *session, const struct exec *exec)
         schedule(session, MAX((uint64_t)SAVING_AFTER_MS, session->saving.took_ms * PAUSE_FACTOR));
 }
 
+void saving_add_news(struct session *session)
+{
+    session->saving.has_news = true;
+    saving_add_file(session);
+}
+
 void saving_add_file(struct session *session)
 {
     if (saving_is_on(session))
@@ -139,7 +145,7 @@ void saving_hurry(struct session *session)
 bool saving_is_complete(const struct session *session)
 {
     return session->saving.through >= session->ended_exec && !session->saving.has_news &&
-           list_is_empty(&session->unsaved_files);
+           !session->saving.looks_again && list_is_empty(&session->unsaved_files);
 }
 
 bool saving_is_safe(const struct session *session)
@@ -392,10 +398,17 @@ static void on_recorded(void *context, const struct warden_event *event)
     else
         snprintf(session->saving.next_files_reason, sizeof(session->saving.next_files_reason), "%s",
                  reason != NULL ? reason : "the files could not be read");
-    if (session->head != NULL && session->head->state == HEAD_IDLE)
-        open_stream(session);
-    else
+    if (session->head == NULL || session->head->state != HEAD_IDLE) {
         end(session, "the session went on before it could be saved");
+        return;
+    }
+    if (session->saving.next_files[0] != '\0')
+        background_note(session, session->saving.next_files);
+    session->saving.looks_again = false;
+    if (saving_is_safe(session) && strcmp(session->saving.files, session->saving.next_files) == 0)
+        end(session, NULL); /* nothing is new */
+    else
+        open_stream(session);
 }
 
 /* Without a checkpoint that has seen the files as they are, that is done now. */
@@ -427,7 +440,8 @@ static void begin(struct session *session)
                                                 : 0;
     /* What the checkpoint could not see of the files, or saw while they changed, is looked at
      * again: the session rests. */
-    if (has_checkpoints && current != NULL && current->files == FILES_COVERED) {
+    bool is_covered = has_checkpoints && current != NULL && current->files == FILES_COVERED;
+    if (is_covered && !session->wants_rest) {
         memcpy(saving->next_files, current->manifest, sizeof(saving->next_files));
         open_stream(session);
     } else {

@@ -45,6 +45,7 @@ struct saving {
     char files[STORE_HASH_SIZE]; /* the manifest that is safe; "": none */
     char trouble[256];           /* why the last one failed; "": it did not */
     bool has_news;               /* cells ended since the store was told of the session */
+    bool looks_again;            /* at the files, once more, before the session is suspended */
 
     /* The one under way. */
     bool is_under_way;
@@ -70,6 +71,7 @@ bool saving_is_on(const struct session *session);
 void saving_add_cell(struct session *session, const struct exec *exec);
 /* A caller changed a file. */
 void saving_add_file(struct session *session);
+void saving_add_news(struct session *session); /* files have changed without a cell or a caller */
 /* Tells the store of the session, if it has to. */
 void saving_put_row(struct session *session);
 void saving_know(struct session *session); /* whether it has to or not */

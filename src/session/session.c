@@ -176,6 +176,7 @@ void session_die(struct session *session)
     restore_end_left(session);
     branch_forget(session);
     saving_free(session);
+    background_free(session);
     timeline_free(session);
     bury(session);
     recorder_tell(session, RECORDER_GONE);

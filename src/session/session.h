@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "base/list.h"
 #include "jail/spec.h"
+#include "session/background.h"
 #include "session/death.h"
 #include "session/engine.h"
 #include "session/output.h"
@@ -43,18 +44,19 @@ enum session_state {
  * it runs long enough. */
 enum session_alarm {
     ALARM_NONE,
-    ALARM_START,    /* the interpreter must be ready by now */
-    ALARM_POLL,     /* let the loop read the cell's pipes */
-    ALARM_WATCH,    /* let the warden look after its files */
-    ALARM_DEADLINE, /* interrupt it */
-    ALARM_REPEAT,   /* interrupt it once more */
-    ALARM_GRACE,    /* kill it */
-    ALARM_CLOSED,   /* the channel is closed, but no end was reported: kill it */
-    ALARM_KILLED,   /* the end of a killed interpreter was not reported */
-    ALARM_SETTLE,   /* an interrupt that came too late must not hit the next cell */
-    ALARM_REST,     /* idle: make a checkpoint */
-    ALARM_QUIET,    /* idle: let the loop read late output */
-    ALARM_RESTORE,  /* a step of a restoration takes too long */
+    ALARM_START,      /* the interpreter must be ready by now */
+    ALARM_POLL,       /* let the loop read the cell's pipes */
+    ALARM_WATCH,      /* let the warden look after its files */
+    ALARM_DEADLINE,   /* interrupt it */
+    ALARM_REPEAT,     /* interrupt it once more */
+    ALARM_GRACE,      /* kill it */
+    ALARM_CLOSED,     /* the channel is closed, but no end was reported: kill it */
+    ALARM_KILLED,     /* the end of a killed interpreter was not reported */
+    ALARM_SETTLE,     /* an interrupt that came too late must not hit the next cell */
+    ALARM_REST,       /* idle: make a checkpoint */
+    ALARM_QUIET,      /* idle: let the loop read late output */
+    ALARM_BACKGROUND, /* idle: look at what processes and threads do that cells left */
+    ALARM_RESTORE,    /* a step of a restoration takes too long */
 };
 
 struct session {
@@ -83,6 +85,7 @@ struct session {
     uint64_t left_head;         /* the number of one before it that is still to be ended; 0: none */
     int left_channel;           /* its */
     struct timeline timeline;
+    struct background background;
     struct saving saving;
     struct oneshot *oneshot; /* it is there for this run alone; NULL: it is not */
     struct trial trial;

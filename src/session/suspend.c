@@ -44,6 +44,7 @@ static void suspend(struct session *session)
     session->suspended_at_ms = clock_wall_ms();
     restore_end_left(session);
     files_end_all(session);
+    background_free(session);
     timeline_end_processes(session, session->saving.is_current ? session->saving.checkpoint : 0);
     json_decref(take_ptr(session->names));
     pool_release(engine->pool, take_ptr(session->head));
@@ -120,6 +121,7 @@ bool suspend_soon(struct session *session)
 {
     if (!suspend_is_possible(session))
         return false;
+    session->saving.looks_again |= !session->wants_rest;
     session->wants_rest = true;
     saving_hurry(session);
     saving_on_rest(session);

@@ -8,7 +8,10 @@
 #include "session/tickets.h"
 #include "session/timeline_parts.h"
 
-enum { COST_MIN_NS = 2000000 }; /* until one was measured, and of the smallest */
+enum {
+    COST_MIN_NS = 2000000, /* of a checkpoint, until one was measured */
+    COST_SHARE = 10,       /* quick cells run at least so many times as long as their checkpoint */
+};
 
 const char *const timeline_modes[] = {"auto", "every", "off", NULL};
 
@@ -299,8 +302,15 @@ void timeline_add_cell(struct session *session, uint64_t exec_id, uint64_t ran_n
 bool timeline_is_worth(const struct session *session, uint64_t ran_ns)
 {
     const struct timeline *timeline = &session->timeline;
-    return ran_ns > MAX(timeline->cost_ns, (uint64_t)COST_MIN_NS) ||
-           timeline->since_ns > TIMELINE_SHARED_NS;
+    uint64_t cost_ns = MAX(timeline->cost_ns, (uint64_t)COST_MIN_NS);
+    return ran_ns > MIN(cost_ns, (uint64_t)TIMELINE_SHARED_NS) ||
+           timeline->since_ns > MAX((uint64_t)TIMELINE_SHARED_NS, cost_ns * COST_SHARE);
+}
+
+void timeline_note_cost(struct session *session, uint64_t took_ns)
+{
+    uint64_t *cost_ns = &session->timeline.cost_ns;
+    *cost_ns = (3 * *cost_ns + took_ns) / 4;
 }
 
 bool timeline_has_checkpoints(const struct session *session)

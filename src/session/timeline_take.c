@@ -121,6 +121,12 @@ static void on_recorded(void *context, const struct warden_event *event)
     exec_begin_next(session);
 }
 
+bool timeline_shares_files(const struct session *session)
+{
+    const struct list *heads = &session->room->heads;
+    return heads->next->next != heads;
+}
+
 /* What the last record and the last restoration left is known to the archivist. */
 static void record_files(struct checkpoint *checkpoint)
 {
@@ -128,7 +134,7 @@ static void record_files(struct checkpoint *checkpoint)
     struct session *session = checkpoint->session;
     const struct room *room = session->room;
     struct archive_budget budget = timeline_budget(session);
-    if (room->heads.next->next != &room->heads) {
+    if (timeline_shares_files(session)) {
         snprintf(checkpoint->files_reason, sizeof(checkpoint->files_reason),
                  "other sessions share the sandbox and its files");
         return;
@@ -175,13 +181,18 @@ bool timeline_blocks(struct session *session)
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
+static void note_newest(struct session *session, const struct snapshot *snapshot)
+{
+    timeline_note_cost(session, clock_mono_ns() - session->timeline.ordered_ns);
+    background_on_checkpoint(session, snapshot->n_others);
+}
+
 static void on_asleep(struct snapshot *snapshot)
 {
     struct checkpoint *checkpoint = snapshot->owner;
     struct session *session = checkpoint->session;
     if (checkpoint == session->timeline.current)
-        session->timeline.cost_ns =
-            MIN(clock_mono_ns() - session->timeline.ordered_ns, (uint64_t)TIMELINE_SHARED_NS);
+        note_newest(session, snapshot);
     if (session->restore == NULL && is_memory_short(session, snapshot))
         give_up_oldest(session);
     has_moved(session);
@@ -218,8 +229,10 @@ void timeline_on_forked(struct session *session, const struct head_fork *fork)
              fork->reason != NULL ? fork->reason : "the interpreter did not fork");
     if (checkpoint->snapshot != NULL)
         snapshot_refused(checkpoint->snapshot, checkpoint->reason);
-    if (fork->threads > 0) /* for now: the next may succeed */
+    if (fork->threads > 0) { /* for now: the next may succeed */
+        background_on_checkpoint(session, fork->threads - 1);
         return;
+    }
     session->timeline.cannot_fork = true;
     timeline_end_process(checkpoint, checkpoint->reason);
     files_begin_next(session);

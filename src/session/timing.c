@@ -141,6 +141,7 @@ uint64_t timing_end(struct exec *exec)
     struct session *session = exec->session;
     uint64_t ran_ns = (uint64_t)(exec_elapsed_ms(exec) * 1e6);
     session->ended_ns = clock_mono_ns();
+    background_on_cell(session);
     timeline_add_cell(session, exec->id, ran_ns);
     bool waits = exec->is_durable || exec->is_trial || session->timeline.mode == TIMELINE_EVERY;
     session->keeps_now = waits || !session->is_burst || timeline_is_worth(session, ran_ns);
@@ -336,6 +337,25 @@ static void on_grace_over(struct session *session)
     session_kill(session, is_superseded ? DEATH_BY_SUCCESSOR : DEATH_BY_LIMIT, NULL);
 }
 
+static void watch_background(struct session *session)
+{
+    uint64_t due_ms = background_due_ms(session);
+    if (session->state == SESSION_IDLE && due_ms > 0)
+        session_set_alarm(session, ALARM_BACKGROUND, due_ms);
+}
+
+static void on_quiet(struct session *session)
+{
+    late_watch(session);
+    watch_background(session);
+}
+
+static void on_background(struct session *session)
+{
+    background_on_alarm(session);
+    watch_background(session);
+}
+
 void exec_on_alarm(struct session *session, enum session_alarm alarm)
 {
     restore_end_left(session);
@@ -354,5 +374,7 @@ void exec_on_alarm(struct session *session, enum session_alarm alarm)
     else if (alarm == ALARM_REST)
         on_rest(session);
     else if (alarm == ALARM_QUIET)
-        late_watch(session);
+        on_quiet(session);
+    else if (alarm == ALARM_BACKGROUND)
+        on_background(session);
 }

@@ -1,0 +1,252 @@
+#include "session/background.h"
+
+#include "jail/manifest.h"
+#include "loop/loop.h"
+#include "runtime/pool.h"
+#include "session/engine_state.h"
+#include "session/exec.h"
+#include "session/files.h"
+#include "session/restore.h"
+#include "session/tickets.h"
+#include "session/timeline_parts.h"
+#include "wire/json.h"
+
+enum {
+    PATIENCE_MS = 200, /* of a cell that waits for the record */
+    PAUSE_MS = 1000,   /* between two looks; twice as long after each that finds nothing new */
+    PAUSE_MAX_MS = 30 * 1000,
+    /* Entries of manifests that are written for what is spared: each change writes all of them. */
+    SPARE_WORK_MAX = 200 * 1000,
+};
+
+void background_free(struct session *session)
+{
+    struct background *background = &session->background;
+    if (background->ticket != 0)
+        tickets_forget(session->engine, background->ticket);
+    if (background->look != 0)
+        tickets_forget(session->engine, background->look);
+    loop_timer_close(take_ptr(background->patience), NULL);
+    timeline_hold_files(session, background->ended, "");
+    timeline_hold_files(session, background->now, "");
+    *background = (struct background){0};
+}
+
+void background_on_checkpoint(struct session *session, uint64_t n_others)
+{
+    session->background.is_on = n_others > 0 && !timeline_shares_files(session);
+}
+
+void background_on_cell(struct session *session)
+{
+    struct background *background = &session->background;
+    background->is_seen = false;
+    background->pause_ms = PAUSE_MS;
+    timeline_hold_files(session, background->ended, "");
+    timeline_hold_files(session, background->now, "");
+}
+
+/* ---- recording ---------------------------------------------------------------------------------
+ */
+
+/* What a session without checkpoints goes back to is what was saved. */
+static const char *known_files(const struct session *session)
+{
+    const char *files = timeline_has_checkpoints(session)
+                            ? timeline_files_at(session, session->timeline.current)
+                            : session->saving.files;
+    return files != NULL ? files : "";
+}
+
+bool background_note(struct session *session, const char *manifest)
+{
+    struct background *background = &session->background;
+    if (strcmp(manifest, known_files(session)) == 0)
+        return false;
+    if (background->ended[0] == '\0')
+        timeline_hold_files(session, background->ended, known_files(session));
+    timeline_hold_files(session, background->now, manifest);
+    timeline_hold_files(session, session->timeline.base, manifest);
+    if (timeline_has_checkpoints(session))
+        timeline_amend(session, session->timeline.current, manifest);
+    background->pause_ms = PAUSE_MS;
+    return true;
+}
+
+static void go_on(struct session *session)
+{
+    session->background.is_seen = true;
+    if (session->background.patience != NULL)
+        loop_timer_clear(session->background.patience);
+    files_begin_next(session);
+    restore_on_checkpoint(session);
+    exec_begin_next(session);
+}
+
+static void on_recorded(void *context, const struct warden_event *event)
+{
+    struct session *session = context;
+    struct err e;
+    _json_ json_t *answer = NULL;
+    session->background.ticket = 0;
+    if (session->state != SESSION_IDLE)
+        return; /* a cell has begun: what was seen may be its work */
+    const char *manifest = NULL;
+    if (json_read_object(event->text, strlen(event->text), &answer, &e) == 0)
+        manifest = json_string_value(json_object_get(answer, "manifest"));
+    if (manifest != NULL && strlen(manifest) == TIMELINE_HASH_SIZE - 1 &&
+        background_note(session, manifest))
+        saving_add_news(session);
+    go_on(session);
+}
+
+/* The list of files that is amended must be known, and nobody else may be amending it. */
+static bool can_record(struct session *session)
+{
+    const struct checkpoint *current = session->timeline.current;
+    return session->state == SESSION_IDLE && session->background.ticket == 0 &&
+           !files_are_changing(session) && (current == NULL || current->ticket == 0);
+}
+
+static void record(struct session *session)
+{
+    struct err e;
+    struct background *background = &session->background;
+    struct archive_budget budget = timeline_budget(session);
+    if (!can_record(session))
+        return;
+    background->ticket = pool_new_number(session->engine->pool);
+    tickets_expect(session->engine, background->ticket, WARDEN_RECORDED, on_recorded, session);
+    if (warden_record(session->engine->warden, background->ticket, session->room->name,
+                      session->timeline.base, &budget, &e) == 0)
+        return;
+    tickets_forget(session->engine, background->ticket);
+    background->ticket = 0;
+    background->is_seen = true;
+}
+
+static void on_impatience(void *context)
+{
+    go_on(context);
+}
+
+bool background_is_unknown(struct session *session)
+{
+    struct background *background = &session->background;
+    if (background->is_on && !background->is_seen)
+        record(session);
+    return background->is_on && !background->is_seen;
+}
+
+bool background_blocks(struct session *session)
+{
+    struct background *background = &session->background;
+    if (!background_is_unknown(session))
+        return false;
+    if (background->patience == NULL)
+        background->patience = loop_timer_new(session->engine->loop, on_impatience, session);
+    if (!loop_timer_is_set(background->patience))
+        loop_timer_set(background->patience, PATIENCE_MS);
+    return true;
+}
+
+/* ---- now and then ------------------------------------------------------------------------------
+ */
+
+uint64_t background_due_ms(const struct session *session)
+{
+    return session->background.is_on ? session->background.pause_ms : 0;
+}
+
+static void on_looked(void *context, const struct warden_event *event)
+{
+    struct session *session = context;
+    struct checkpoint *current = session->timeline.current;
+    struct background *background = &session->background;
+    background->look = 0;
+    bool has_threads = current != NULL && current->threads > 1;
+    background->is_on = event->others > 0 || has_threads;
+    if (background->is_on && event->ticks != background->ticks)
+        session_touch(session); /* they work */
+    background->ticks = event->ticks;
+}
+
+/* Who is gone by now has written all there is before the record that follows the look. */
+void background_on_alarm(struct session *session)
+{
+    struct err ignored; /* the next look finds out */
+    struct background *background = &session->background;
+    background->pause_ms = MIN(2 * background->pause_ms, (uint64_t)PAUSE_MAX_MS);
+    background->is_seen = false;
+    if (background->look == 0) {
+        background->look = pool_new_number(session->engine->pool);
+        tickets_expect(session->engine, background->look, WARDEN_LOOKED, on_looked, session);
+        warden_look(session->engine->warden, session->room->jail, background->look, &ignored);
+    }
+    record(session);
+}
+
+/* ---- what is spared ----------------------------------------------------------------------------
+ */
+
+struct sparing {
+    struct manifest *manifest; /* as it is by now */
+    size_t work;
+};
+
+static void spare(void *context, enum manifest_change change, const struct manifest_entry *entry)
+{
+    struct err e;
+    struct sparing *sparing = context;
+    struct manifest *next = NULL;
+    _buf_ struct buf out = BUF_INIT(MANIFEST_BYTES_MAX);
+    sparing->work += sparing->manifest->n_entries + 1;
+    if (sparing->work > SPARE_WORK_MAX ||
+        (entry->type == MANIFEST_DIR && change != MANIFEST_DELETED))
+        return; /* directories come with the files in them */
+    manifest_amend(sparing->manifest, entry->path, change == MANIFEST_DELETED ? NULL : entry, &out);
+    if (out.overflowed || manifest_parse(out.data, out.len, &next, &e) < 0)
+        return;
+    manifest_free(sparing->manifest);
+    sparing->manifest = next;
+}
+
+static struct manifest *load(const struct session *session, const char *hex)
+{
+    struct err e;
+    struct blob_hash hash;
+    struct manifest *manifest = NULL;
+    if (blob_parse_hex(hex, &hash) == 0)
+        manifest_load(session->engine->blobs, &hash, &manifest, &e);
+    return manifest;
+}
+
+static void keep(const struct session *session, const struct manifest *manifest,
+                 char ret[TIMELINE_HASH_SIZE])
+{
+    _buf_ struct buf out = BUF_INIT(MANIFEST_BYTES_MAX);
+    struct blob_put put;
+    manifest_begin(&out);
+    for (size_t i = 0; i < manifest->n_entries; i++)
+        manifest_append(&out, &manifest->entries[i]);
+    manifest_end(&out, manifest->n_entries);
+    if (!out.overflowed && blob_put_bytes(session->engine->blobs, out.data, out.len, &put) == 0)
+        blob_hex(&put.hash, ret);
+}
+
+void background_spare(struct session *session, const char *wanted, char ret[TIMELINE_HASH_SIZE])
+{
+    const struct background *background = &session->background;
+    snprintf(ret, TIMELINE_HASH_SIZE, "%s", wanted);
+    if (background->now[0] == '\0' || wanted[0] == '\0')
+        return;
+    struct manifest *old = load(session, background->ended), *new = load(session, background->now);
+    struct sparing sparing = {.manifest = load(session, wanted)};
+    if (new != NULL && sparing.manifest != NULL) {
+        manifest_diff(old, new, spare, &sparing);
+        keep(session, sparing.manifest, ret);
+    }
+    manifest_free(old);
+    manifest_free(new);
+    manifest_free(sparing.manifest);
+}
