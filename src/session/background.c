@@ -9,11 +9,12 @@
 #include "session/restore.h"
 #include "session/tickets.h"
 #include "session/timeline_parts.h"
+#include "session/timing.h"
 #include "wire/json.h"
 
 enum {
-    PATIENCE_MS = 200, /* of a cell that waits for the record */
-    PAUSE_MS = 1000,   /* between two looks; twice as long after each that finds nothing new */
+    PATIENCE_MS = 1000, /* of a cell that waits for the record */
+    PAUSE_MS = 1000,    /* between two looks; twice as long after each that finds nothing new */
     PAUSE_MAX_MS = 30 * 1000,
     /* Entries of manifests that are written for what is spared: each change writes all of them. */
     SPARE_WORK_MAX = 200 * 1000,
@@ -35,13 +36,19 @@ void background_free(struct session *session)
 void background_on_checkpoint(struct session *session, uint64_t n_others)
 {
     session->background.is_on = n_others > 0 && !timeline_shares_files(session);
+    timing_watch_background(session);
 }
 
 void background_on_cell(struct session *session)
 {
+    session->background.pause_ms = PAUSE_MS;
+    background_on_restored(session);
+}
+
+void background_on_restored(struct session *session)
+{
     struct background *background = &session->background;
-    background->is_seen = false;
-    background->pause_ms = PAUSE_MS;
+    background->is_seen = background->is_awaited = false;
     timeline_hold_files(session, background->ended, "");
     timeline_hold_files(session, background->now, "");
 }
@@ -76,11 +83,22 @@ bool background_note(struct session *session, const char *manifest)
 static void go_on(struct session *session)
 {
     session->background.is_seen = true;
+    session->background.is_awaited = false;
     if (session->background.patience != NULL)
         loop_timer_clear(session->background.patience);
     files_begin_next(session);
     restore_on_checkpoint(session);
     exec_begin_next(session);
+}
+
+static void record(struct session *session);
+
+/* Nobody waited for this one; or somebody came while it was being made, and wants another. */
+static void make_way(struct session *session)
+{
+    files_begin_next(session);
+    if (session->background.is_awaited)
+        record(session);
 }
 
 static void on_recorded(void *context, const struct warden_event *event)
@@ -97,7 +115,10 @@ static void on_recorded(void *context, const struct warden_event *event)
     if (manifest != NULL && strlen(manifest) == TIMELINE_HASH_SIZE - 1 &&
         background_note(session, manifest))
         saving_add_news(session);
-    go_on(session);
+    if (session->background.is_awaited && session->background.is_fresh)
+        go_on(session);
+    else
+        make_way(session);
 }
 
 /* The list of files that is amended must be known, and nobody else may be amending it. */
@@ -115,6 +136,7 @@ static void record(struct session *session)
     struct archive_budget budget = timeline_budget(session);
     if (!can_record(session))
         return;
+    background->is_fresh = background->is_awaited;
     background->ticket = pool_new_number(session->engine->pool);
     tickets_expect(session->engine, background->ticket, WARDEN_RECORDED, on_recorded, session);
     if (warden_record(session->engine->warden, background->ticket, session->room->name,
@@ -133,9 +155,11 @@ static void on_impatience(void *context)
 bool background_is_unknown(struct session *session)
 {
     struct background *background = &session->background;
-    if (background->is_on && !background->is_seen)
-        record(session);
-    return background->is_on && !background->is_seen;
+    if (!background->is_on || background->is_seen)
+        return false;
+    background->is_awaited = true;
+    record(session);
+    return !background->is_seen;
 }
 
 bool background_blocks(struct session *session)
@@ -177,7 +201,6 @@ void background_on_alarm(struct session *session)
     struct err ignored; /* the next look finds out */
     struct background *background = &session->background;
     background->pause_ms = MIN(2 * background->pause_ms, (uint64_t)PAUSE_MAX_MS);
-    background->is_seen = false;
     if (background->look == 0) {
         background->look = pool_new_number(session->engine->pool);
         tickets_expect(session->engine, background->look, WARDEN_LOOKED, on_looked, session);

@@ -17,7 +17,9 @@ enum { BACKGROUND_PATIENCE = 10 };
 
 struct background {
     bool is_on;      /* somebody was at work when the newest checkpoint was made */
-    bool is_seen;    /* what they wrote since the last cell was recorded */
+    bool is_awaited; /* somebody waits for a record that is newer than his wish */
+    bool is_fresh;   /* the one under way is */
+    bool is_seen;    /* it came; until the next cell has ended, or something was undone */
     uint64_t ticket; /* of the record under way; 0: none */
     uint64_t look;   /* of the look at who is there, likewise */
     uint64_t ticks;  /* of the processor that all had used at the last look */
@@ -31,6 +33,7 @@ void background_free(struct session *session);
 /* The newest checkpoint saw so many processes and threads besides its own. */
 void background_on_checkpoint(struct session *session, uint64_t n_others);
 void background_on_cell(struct session *session); /* one has ended */
+void background_on_restored(struct session *session);
 /* This is what /workspace is now, between two cells. False: that was known. */
 bool background_note(struct session *session, const char *manifest);
 /* Files may have been written since the last cell; a record of them begins. */

@@ -135,7 +135,7 @@ static void leave_queue(struct exec *exec)
 void exec_begin_next(struct session *session)
 {
     saving_on_rest(session);
-    while (can_begin(session) && !list_is_empty(&session->queue)) {
+    while (!list_is_empty(&session->queue) && can_begin(session)) {
         struct exec *exec = CONTAINER_OF(list_first(&session->queue), struct exec, node);
         leave_queue(exec);
         struct err e;

@@ -197,6 +197,7 @@ static void on_filed(void *context, const struct warden_event *event)
     }
     files_begin_next(session);
     restore_on_files(session);
+    restore_on_checkpoint(session);
 }
 
 static void begin(struct file_order *order)

@@ -137,6 +137,7 @@ void restore_finish(struct session *session)
     trial_forget(session);
     json_decref(take_ptr(session->names));
     json_decref(take_ptr(session->declared));
+    background_on_restored(session);
     session->ended_ns = clock_mono_ns();
     timing_rest(session, false);
     tell(session, restore);

@@ -337,23 +337,23 @@ static void on_grace_over(struct session *session)
     session_kill(session, is_superseded ? DEATH_BY_SUCCESSOR : DEATH_BY_LIMIT, NULL);
 }
 
-static void watch_background(struct session *session)
+void timing_watch_background(struct session *session)
 {
     uint64_t due_ms = background_due_ms(session);
-    if (session->state == SESSION_IDLE && due_ms > 0)
+    if (session->state == SESSION_IDLE && session->alarm == ALARM_NONE && due_ms > 0)
         session_set_alarm(session, ALARM_BACKGROUND, due_ms);
 }
 
 static void on_quiet(struct session *session)
 {
     late_watch(session);
-    watch_background(session);
+    timing_watch_background(session);
 }
 
 static void on_background(struct session *session)
 {
     background_on_alarm(session);
-    watch_background(session);
+    timing_watch_background(session);
 }
 
 void exec_on_alarm(struct session *session, enum session_alarm alarm)

@@ -16,5 +16,7 @@ void timing_count(struct engine *engine, int change, uint64_t now_ns);
 uint64_t timing_end(struct exec *exec);
 /* That checkpoint is made, as soon as the interpreter can be spoken to. */
 void timing_keep(struct session *session);
+/* The session rests: what goes on in the background is looked at now and then. */
+void timing_watch_background(struct session *session);
 /* A cell has ended. `has_stray`: not every interrupt that was sent has been heard. */
 void timing_rest(struct session *session, bool has_stray);
