@@ -134,7 +134,10 @@ size_t census_look(pid_t init_pid, const pid_t *leaders, size_t n_leaders, uint6
     *ret_ticks = 0;
     while (proc != NULL && (dir = next_process(proc, NULL, 0, &pid, &facts)) >= 0) {
         bool is_over = facts.state == 'Z' || facts.state == 'X';
-        n += !is_over && !is_among(pid, leaders, n_leaders);
+        if (is_among(pid, leaders, n_leaders))
+            n += (size_t)MAX(facts.threads - 1, 0L);
+        else
+            n += !is_over;
         *ret_ticks += facts.ticks;
         close(dir);
     }

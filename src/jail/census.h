@@ -20,8 +20,8 @@ struct census {
 /* The jail is told by its init, as the warden's /proc numbers it. What cannot be read is empty.
  * `leaders` are left out: census_clear spares them anyway, if they are still there. */
 void census_take(pid_t init_pid, const pid_t *leaders, size_t n_leaders, struct census *ret);
-/* How many live there besides init and the `leaders`, and the processor time that all have used, in
- * ticks of the clock. */
+/* How many processes live there besides init and the `leaders`, and threads of these besides their
+ * first; and the processor time that all have used, in ticks of the clock. */
 size_t census_look(pid_t init_pid, const pid_t *leaders, size_t n_leaders, uint64_t *ret_ticks);
 /* Without those that were born after `pid`, a process of that jail: the census came late. */
 void census_forget_younger(struct census *c, pid_t init_pid, pid_t pid);

@@ -55,7 +55,8 @@ struct warden_event {
     uint32_t pids_refused; /* forks that the jail's limit refused so far; 0 if nobody counts */
     uint64_t peak_bytes;   /* the most memory that the jail has used; 0 if nobody counts */
     uint64_t bytes;
-    uint32_t others;  /* processes in the jail besides ours: what a session started, and left */
+    uint32_t others;  /* in the jail besides ours: processes that a session started, and left; after
+                         warden_look also threads of ours besides their first */
     uint64_t ticks;   /* of the processor that all in the jail have used so far */
     bool is_final;    /* LOST: no code can run any more */
     int fd;           /* ROOM; else -1 */

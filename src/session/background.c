@@ -6,6 +6,7 @@
 #include "session/engine_state.h"
 #include "session/exec.h"
 #include "session/files.h"
+#include "session/lifespan.h"
 #include "session/restore.h"
 #include "session/tickets.h"
 #include "session/timeline_parts.h"
@@ -185,14 +186,20 @@ uint64_t background_due_ms(const struct session *session)
 static void on_looked(void *context, const struct warden_event *event)
 {
     struct session *session = context;
-    struct checkpoint *current = session->timeline.current;
     struct background *background = &session->background;
     background->look = 0;
-    bool has_threads = current != NULL && current->threads > 1;
-    background->is_on = event->others > 0 || has_threads;
+    background->is_on = event->others > 0;
     if (background->is_on && event->ticks != background->ticks)
         session_touch(session); /* they work */
     background->ticks = event->ticks;
+    lifespan_watch(session);
+}
+
+/* Often enough to tell whether the session is idle. */
+static uint64_t pause_max_ms(const struct session *session)
+{
+    uint64_t half_ms = (uint64_t)session->idle_timeout_secs * 1000 / 2;
+    return half_ms == 0 ? PAUSE_MAX_MS : MAX(PAUSE_MS, MIN(half_ms, (uint64_t)PAUSE_MAX_MS));
 }
 
 /* Who is gone by now has written all there is before the record that follows the look. */
@@ -200,7 +207,7 @@ void background_on_alarm(struct session *session)
 {
     struct err ignored; /* the next look finds out */
     struct background *background = &session->background;
-    background->pause_ms = MIN(2 * background->pause_ms, (uint64_t)PAUSE_MAX_MS);
+    background->pause_ms = MIN(2 * background->pause_ms, pause_max_ms(session));
     if (background->look == 0) {
         background->look = pool_new_number(session->engine->pool);
         tickets_expect(session->engine, background->look, WARDEN_LOOKED, on_looked, session);
