@@ -266,10 +266,3 @@ void branch_free(struct branch_making *m)
         close(m->fds[i]);
     free(m);
 }
-
-int branch_empty(const struct jail_factory *factory, const struct jail *j)
-{
-    cgroup_refuse_forks(&factory->cgroups, &j->cgroup); /* without it this may take longer */
-    int r = census_clear(j->init_pid, 0, NULL, 0, NULL);
-    return MIN(r, 0);
-}

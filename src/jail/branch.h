@@ -44,6 +44,3 @@ int branch_read(struct branch_making *m, struct err *e);
 int branch_make_key(struct branch_making *m);
 /* Ends the building; the jail is the caller's. */
 void branch_free(struct branch_making *m);
-/* Every process of the jail but its init and those in rooms below it. Where they multiply faster
- * than they can be ended, -EAGAIN. */
-int branch_empty(const struct jail_factory *factory, const struct jail *j);

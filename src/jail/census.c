@@ -10,14 +10,12 @@
 #include <signal.h>
 #include <sys/pidfd.h>
 #include <sys/stat.h>
-#include <time.h>
 
 enum {
     INIT_PID = 1,
     EXITING = 0x4, /* PF_EXITING: no code of its own will run again */
     TRIES_MAX = 200,
     SETTLE_MS = 50, /* for those that were hit: one in the middle of a long write takes its time */
-    PAUSE_US = 100,
 };
 
 struct facts {
@@ -103,7 +101,7 @@ static void add(struct census *c, pid_t pid, uint64_t started)
 
 static bool contains(const struct census *c, pid_t pid, uint64_t started)
 {
-    for (size_t i = 0; c != NULL && i < c->count; i++)
+    for (size_t i = 0; i < c->count; i++)
         if (c->residents[i].pid == pid && c->residents[i].started == started)
             return true;
     return false;
@@ -210,24 +208,14 @@ bool census_is_same_jail(pid_t pid, pid_t init_pid)
 /* ---- ending ------------------------------------------------------------------------------------
  */
 
-struct clearing {
-    ino_t namespace;
-    pid_t victim; /* is never spared */
-    bool holds_victim;
-    bool was_victim_hit;
-    const pid_t *leaders;
-    size_t n_leaders;
-    const struct census *spared;
-    struct census ended;
-};
-
-static bool is_spared(const struct clearing *c, int dir, pid_t pid, const struct facts *facts)
+static bool is_spared(const struct census_clearing *c, int dir, pid_t pid,
+                      const struct facts *facts)
 {
     if (is_among(facts->session, c->leaders, c->n_leaders))
         return true;
     /* A namespace below ours is a jail of its own. Who does not show his is no such thing. */
     ino_t namespace = namespace_of(dir, "ns/pid");
-    return contains(c->spared, pid, facts->started) ||
+    return contains(&c->spared, pid, facts->started) ||
            (namespace != 0 && namespace != c->namespace);
 }
 
@@ -237,8 +225,8 @@ struct pass {
 };
 
 /* One that was to be stopped and has become two is ended: who knows whether both heard of it. */
-static void look_after_hit(struct clearing *c, int dir, bool is_held, const struct facts *facts,
-                           struct pass *pass)
+static void look_after_hit(struct census_clearing *c, int dir, bool is_held,
+                           const struct facts *facts, struct pass *pass)
 {
     if (is_held && facts->threads == 1 && facts->state == 'T')
         return;
@@ -249,7 +237,7 @@ static void look_after_hit(struct clearing *c, int dir, bool is_held, const stru
     pass->has_running = true;
 }
 
-static void visit(struct clearing *c, int dir, pid_t pid, const struct facts *facts,
+static void visit(struct census_clearing *c, int dir, pid_t pid, const struct facts *facts,
                   struct pass *pass)
 {
     bool is_leaving = facts->state == 'Z' || facts->state == 'X' || (facts->flags & EXITING);
@@ -268,10 +256,10 @@ static void visit(struct clearing *c, int dir, pid_t pid, const struct facts *fa
     pass->has_new = true;
 }
 
-static bool make_pass(struct clearing *c, pid_t init_pid, struct pass *ret)
+static bool visit_all(struct census_clearing *c, struct pass *ret)
 {
     *ret = (struct pass){0};
-    DIR *proc = open_proc(init_pid);
+    DIR *proc = open_proc(c->init_pid);
     if (proc == NULL)
         return false;
     pid_t pid;
@@ -285,47 +273,42 @@ static bool make_pass(struct clearing *c, pid_t init_pid, struct pass *ret)
     return true;
 }
 
-static int clear(struct clearing c, pid_t init_pid)
+void census_clearing_begin(struct census_clearing *ret, pid_t init_pid, pid_t victim,
+                           bool holds_victim, const struct census *spared)
 {
-    struct pass pass = {.has_new = true};
-    uint64_t quiet_since_ms = 0;
-    int n_tries = 0;
+    *ret = (struct census_clearing){.init_pid = init_pid,
+                                    .namespace = namespace_of_pid(init_pid),
+                                    .victim = victim,
+                                    .holds_victim = holds_victim};
+    for (size_t i = 0; spared != NULL && i < spared->count; i++)
+        add(&ret->spared, spared->residents[i].pid, spared->residents[i].started);
+}
+
+enum census_pass census_clearing_pass(struct census_clearing *c, const pid_t *leaders,
+                                      size_t n_leaders)
+{
+    struct pass pass;
+    c->leaders = leaders;
+    c->n_leaders = n_leaders;
+    if (c->namespace == 0 || !visit_all(c, &pass))
+        return CENSUS_CLEARED; /* the jail is gone */
+    uint64_t now_ms = clock_mono_ms();
     /* Who forked before it was hit left somebody whom only the next pass sees. */
-    while (c.namespace != 0 && n_tries < TRIES_MAX && make_pass(&c, init_pid, &pass)) {
-        uint64_t now_ms = clock_mono_ms();
-        if (pass.has_new) {
-            n_tries++;
-            quiet_since_ms = now_ms;
-            continue;
-        }
-        if (!pass.has_running || now_ms - quiet_since_ms >= SETTLE_MS)
-            break;
-        nanosleep(&(struct timespec){.tv_nsec = PAUSE_US * 1000L}, NULL);
+    if (pass.has_new) {
+        c->quiet_since_ms = now_ms;
+        return ++c->n_tries < TRIES_MAX ? CENSUS_AGAIN : CENSUS_GIVEN_UP;
     }
-    int count = (int)c.ended.count - (c.was_victim_hit ? 1 : 0);
-    census_free(&c.ended);
-    return n_tries < TRIES_MAX ? count : -EAGAIN;
+    bool is_settled = !pass.has_running || now_ms - c->quiet_since_ms >= SETTLE_MS;
+    return is_settled ? CENSUS_CLEARED : CENSUS_WAIT;
 }
 
-int census_clear(pid_t init_pid, pid_t victim, const pid_t *leaders, size_t n_leaders,
-                 const struct census *spared)
+size_t census_clearing_count(const struct census_clearing *c)
 {
-    return clear((struct clearing){.namespace = namespace_of_pid(init_pid),
-                                   .victim = victim,
-                                   .leaders = leaders,
-                                   .n_leaders = n_leaders,
-                                   .spared = spared},
-                 init_pid);
+    return c->ended.count - (c->was_victim_hit ? 1 : 0);
 }
 
-int census_clear_holding(pid_t init_pid, pid_t victim, const pid_t *leaders, size_t n_leaders,
-                         const struct census *spared)
+void census_clearing_free(struct census_clearing *c)
 {
-    return clear((struct clearing){.namespace = namespace_of_pid(init_pid),
-                                   .victim = victim,
-                                   .holds_victim = true,
-                                   .leaders = leaders,
-                                   .n_leaders = n_leaders,
-                                   .spared = spared},
-                 init_pid);
+    census_free(&c->spared);
+    census_free(&c->ended);
 }

@@ -32,11 +32,33 @@ pid_t census_inner_pid(pid_t pid);
 bool census_is_same_jail(pid_t pid, pid_t init_pid);
 
 /* Ends the `victim` (0: none) and everybody but init, the `spared`, and all in a session that one
- * of `leaders` began; again and again until nobody new appears and those that were hit run no code
- * any more. Pids are the jail's. Returns how many besides the victim were ended, or -EAGAIN if they
- * came faster than they could be ended. */
-int census_clear(pid_t init_pid, pid_t victim, const pid_t *leaders, size_t n_leaders,
-                 const struct census *spared);
-/* Likewise, but a victim of one thread is stopped, not ended. */
-int census_clear_holding(pid_t init_pid, pid_t victim, const pid_t *leaders, size_t n_leaders,
-                         const struct census *spared);
+ * of the leaders began; pass after pass, until nobody new appears and those that were hit run no
+ * code any more. A session decides how many passes that takes, so each is a step of its own and
+ * whoever clears does other things in between. Pids are the jail's. */
+struct census_clearing {
+    pid_t init_pid;
+    ino_t namespace;
+    pid_t victim;      /* is never spared */
+    bool holds_victim; /* if it has one thread it is stopped, not ended */
+    bool was_victim_hit;
+    const pid_t *leaders; /* during a pass */
+    size_t n_leaders;
+    struct census spared;
+    struct census ended;
+    int n_tries;
+    uint64_t quiet_since_ms;
+};
+
+enum census_pass {
+    CENSUS_CLEARED,
+    CENSUS_AGAIN,   /* somebody new was there: make another pass */
+    CENSUS_WAIT,    /* likewise, but in a moment: those that were hit have not felt it yet */
+    CENSUS_GIVEN_UP /* they come faster than they can be ended */
+};
+
+void census_clearing_begin(struct census_clearing *ret, pid_t init_pid, pid_t victim,
+                           bool holds_victim, const struct census *spared);
+enum census_pass census_clearing_pass(struct census_clearing *c, const pid_t *leaders,
+                                      size_t n_leaders);
+size_t census_clearing_count(const struct census_clearing *c); /* who besides the victim was hit */
+void census_clearing_free(struct census_clearing *c);

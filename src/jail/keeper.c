@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/list.h"
+#include "jail/crew.h"
 #include "jail/measure.h"
 #include "jail/message.h"
 #include "jail/tree.h"
@@ -11,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -30,8 +32,22 @@ enum {
     REST_MS = 20000,             /* between looks at the disk while jails are at rest */
     REST_MB = 32,                /* what may vanish from it before they are looked at */
     REST_FILES = 10000,
-    HELD_MAX = 1024,     /* nameless files of one workspace; more count as over the limit */
-    MAPS_EVERY_MS = 500, /* what is mapped takes longer to read than what is open */
+    HELD_CPU_MS = 1000, /* of one look, for what processes hold without a name */
+    ARENAS_MAX = 2,     /* of malloc: threads are for waiting, not for speed */
+};
+
+/* One measurement of one jail, by a thread of the crew. What it needs to know is copied when it
+ * begins; the ward itself is the main thread's. */
+struct look {
+    struct crew_job job;
+    int workspace, proc; /* the ward's */
+    uint64_t limit_bytes;
+    uint32_t n_inmates;
+    struct measure_held held;
+    struct measure found;
+    uint64_t began_ms;
+    bool was_over, is_over;
+    bool is_lingering; /* something runs in the jail besides its init and idle inmates */
 };
 
 struct ward {
@@ -40,12 +56,14 @@ struct ward {
     int workspace;
     int proc;
     uint64_t limit_bytes;
-    uint64_t next_ms;     /* 0: at rest */
+    uint64_t next_ms;     /* 0: at rest, unless it is being looked at */
     uint64_t earliest_ms; /* not to be measured again before */
-    struct measure_mapped mapped;
+    struct look look;
     uint32_t n_inmates;
     bool is_busy;
     bool is_over;
+    bool is_looked_at; /* by a thread: not to be freed */
+    bool is_forgotten; /* meanwhile */
 };
 
 static struct list wards = {&wards, &wards};
@@ -60,15 +78,15 @@ static int reopen_dir(int fd)
 }
 
 /* Does anything run in the jail besides its init and idle, single-threaded inmates? */
-static bool has_lingering(const struct ward *w)
+static bool has_lingering(int proc, uint32_t n_inmates)
 {
-    int fd = reopen_dir(w->proc);
+    int fd = reopen_dir(proc);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     if (dir == NULL)
         return false;
     int pids = 0;
     bool has_threads = false;
-    ino_t init = measure_init_namespace(w->proc);
+    ino_t init = measure_init_namespace(proc);
     struct dirent *entry;
     while ((entry = readdir(dir)) != NULL) {
         if (!isdigit((unsigned char)entry->d_name[0]) ||
@@ -82,7 +100,7 @@ static bool has_lingering(const struct ward *w)
             has_threads = true;
     }
     closedir(dir);
-    return pids > 1 + (int)w->n_inmates || has_threads;
+    return pids > 1 + (int)n_inmates || has_threads;
 }
 
 /* ---- enforcing ----------------------------------------------------------------------------- */
@@ -97,10 +115,10 @@ static ino_t pid_namespace(const char *pid)
 
 /* The jail's pid namespace, told by any of its processes: /proc of the jail shows `1` only to it.
  */
-static ino_t ward_namespace(const struct ward *w)
+static ino_t jail_namespace(int proc)
 {
     struct stat st;
-    DIR *dir = fdopendir(reopen_dir(w->proc));
+    DIR *dir = fdopendir(reopen_dir(proc));
     ino_t found = 0;
     struct dirent *entry;
     while (dir != NULL && found == 0 && (entry = readdir(dir)) != NULL) {
@@ -115,9 +133,9 @@ static ino_t ward_namespace(const struct ward *w)
 }
 
 /* Children inherit the limit, so one pass over what runs now is enough for honest programs. */
-static void limit_writes(const struct ward *w, bool refuse)
+static void limit_writes(int proc, bool refuse)
 {
-    ino_t namespace = ward_namespace(w);
+    ino_t namespace = jail_namespace(proc);
     DIR *dir = opendir("/proc");
     struct dirent *entry;
     while (namespace != 0 && dir != NULL && (entry = readdir(dir)) != NULL) {
@@ -145,33 +163,89 @@ static void say(enum keeper_word_type type, uint64_t jail, uint64_t bytes)
     send_word(&(struct keeper_word){.type = type, .jail = jail, .bytes = bytes});
 }
 
-static void check(struct ward *w)
+/* ---- looks ---------------------------------------------------------------------------------- */
+
+/* A session can prolong every line of this. */
+static void run_look(struct crew_job *job)
 {
-    uint64_t began_ms = clock_mono_ms();
-    struct measure m = measure_workspace(w->workspace, w->proc, ENTRY_COST_BYTES, &w->mapped);
-    bool is_over = m.is_excessive || m.bytes > w->limit_bytes;
-    if (is_over != w->is_over) {
-        limit_writes(w, is_over);
-        say(is_over ? KEEPER_SAYS_OVER : KEEPER_SAYS_UNDER, w->jail, m.bytes);
-        w->is_over = is_over;
+    struct look *l = CONTAINER_OF(job, struct look, job);
+    l->began_ms = clock_mono_ms();
+    l->found = measure_workspace(l->workspace, l->proc, ENTRY_COST_BYTES,
+                                 clock_scaled_ms(HELD_CPU_MS), &l->held);
+    l->is_over = l->found.is_excessive || l->found.bytes > l->limit_bytes;
+    if (l->is_over != l->was_over)
+        limit_writes(l->proc, l->is_over);
+    l->is_lingering = has_lingering(l->proc, l->n_inmates);
+}
+
+static void tell_found(const struct ward *w, const struct measure *m)
+{
+    struct keeper_word word = {
+        .jail = w->jail, .bytes = m->bytes, .is_uncountable = m->is_uncountable};
+    if (w->look.is_over != w->is_over) {
+        word.type = w->look.is_over ? KEEPER_SAYS_OVER : KEEPER_SAYS_UNDER;
+        send_word(&word);
     }
     /* Empty files cannot be refused, but who goes on making them can be stopped. */
-    bool is_flooded = m.is_endless || m.entries * ENTRY_COST_BYTES > 2 * w->limit_bytes;
-    if (is_flooded || m.bytes > w->limit_bytes + w->limit_bytes / 4 + SLACK_MB * MIB)
-        say(KEEPER_SAYS_FAR_OVER, w->jail, m.bytes);
+    bool is_flooded = m->is_endless || m->entries * ENTRY_COST_BYTES > 2 * w->limit_bytes;
+    if (is_flooded || m->bytes > w->limit_bytes + w->limit_bytes / 4 + SLACK_MB * MIB) {
+        word.type = KEEPER_SAYS_FAR_OVER;
+        send_word(&word);
+    }
+}
 
+static void plan_next_look(struct ward *w, uint64_t bytes)
+{
     uint64_t now_ms = clock_mono_ms();
-    uint64_t room = m.bytes >= w->limit_bytes ? 0 : w->limit_bytes - m.bytes;
+    uint64_t room = bytes >= w->limit_bytes ? 0 : w->limit_bytes - bytes;
     uint64_t pace_ms =
         MIN(MAX(room / FILL_BYTES_PER_MS, (uint64_t)PACE_MIN_MS), (uint64_t)PACE_MAX_MS);
-    pace_ms = MAX(pace_ms, 10 * (now_ms - began_ms)); /* a huge tree must not eat a core */
+    pace_ms = MAX(pace_ms, 10 * (now_ms - w->look.began_ms)); /* no jail may eat a core */
+    uint64_t asked_ms = w->next_ms, next_ms = 0; /* asked: while the look was under way */
     w->earliest_ms = now_ms + pace_ms;
     if (w->is_busy)
-        w->next_ms = w->earliest_ms;
-    else if (w->is_over || has_lingering(w))
-        w->next_ms = now_ms + MAX(pace_ms, (uint64_t)LINGER_MS);
-    else
-        w->next_ms = 0;
+        next_ms = w->earliest_ms;
+    else if (w->is_over || w->look.is_lingering)
+        next_ms = now_ms + MAX(pace_ms, (uint64_t)LINGER_MS);
+    if (asked_ms != 0)
+        asked_ms = MAX(asked_ms, w->earliest_ms);
+    w->next_ms = next_ms == 0 || (asked_ms != 0 && asked_ms < next_ms) ? asked_ms : next_ms;
+}
+
+static void free_ward(struct ward *w)
+{
+    close(w->workspace);
+    close(w->proc);
+    free(w);
+}
+
+static void finish_look(struct crew_job *job)
+{
+    struct look *l = CONTAINER_OF(job, struct look, job);
+    struct ward *w = CONTAINER_OF(l, struct ward, look);
+    w->is_looked_at = false;
+    if (w->is_forgotten) {
+        free_ward(w);
+        return;
+    }
+    tell_found(w, &l->found);
+    w->is_over = l->is_over;
+    plan_next_look(w, l->found.bytes);
+}
+
+static void begin_look(struct ward *w)
+{
+    struct look *l = &w->look;
+    l->job = (struct crew_job){.run = run_look, .finish = finish_look};
+    list_init(&l->job.link);
+    l->workspace = w->workspace;
+    l->proc = w->proc;
+    l->limit_bytes = w->limit_bytes;
+    l->n_inmates = w->n_inmates;
+    l->was_over = w->is_over;
+    w->next_ms = 0;
+    w->is_looked_at = true;
+    crew_give(&l->job);
 }
 
 /* ---- removing ------------------------------------------------------------------------------ */
@@ -268,22 +342,43 @@ static void remove_and_say(int workspaces, const struct keeper_order *order)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* Reading it takes milliseconds for a large process, which the warden must not spend. */
-static void measure_and_say(const struct keeper_order *order)
+struct memory_look {
+    struct crew_job job;
+    struct keeper_order order;
+    uint64_t bytes;
+};
+
+static void run_memory_look(struct crew_job *job)
 {
     static const char *const parts[] = {"\nPrivate_Clean:", "\nPrivate_Dirty:"};
+    struct memory_look *l = CONTAINER_OF(job, struct memory_look, job);
     char path[64];
     _free_ char *text = NULL;
-    uint64_t bytes = 0;
-    snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)order->pid);
-    if (order->pid > 0 && fd_read_file(AT_FDCWD, path, 16 * KIB, &text, NULL) == 0) {
-        for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-            const char *at = strstr(text, parts[i]);
-            bytes += at != NULL ? strtoull(at + strlen(parts[i]), NULL, 10) * KIB : 0;
-        }
+    snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)l->order.pid);
+    if (l->order.pid <= 0 || fd_read_file(AT_FDCWD, path, 16 * KIB, &text, NULL) < 0)
+        return;
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        const char *at = strstr(text, parts[i]);
+        l->bytes += at != NULL ? strtoull(at + strlen(parts[i]), NULL, 10) * KIB : 0;
     }
-    struct keeper_word word = {.type = KEEPER_SAYS_MEASURED, .head = order->head, .bytes = bytes};
-    send_word(&word);
+}
+
+static void finish_memory_look(struct crew_job *job)
+{
+    struct memory_look *l = CONTAINER_OF(job, struct memory_look, job);
+    send_word(&(struct keeper_word){
+        .type = KEEPER_SAYS_MEASURED, .head = l->order.head, .bytes = l->bytes});
+    free(l);
+}
+
+/* Reading it takes milliseconds for a large process, and more for one with many mappings. */
+static void measure_memory(const struct keeper_order *order)
+{
+    struct memory_look *l = mem_alloc(sizeof(*l));
+    *l = (struct memory_look){.order = *order,
+                              .job = {.run = run_memory_look, .finish = finish_memory_look}};
+    list_init(&l->job.link);
+    crew_give(&l->job);
 }
 
 /* ---- orders -------------------------------------------------------------------------------- */
@@ -304,9 +399,10 @@ static void forget(struct ward *w)
     if (w == NULL)
         return;
     list_remove(&w->link);
-    close(w->workspace);
-    close(w->proc);
-    free(w);
+    if (w->is_looked_at)
+        w->is_forgotten = true;
+    else
+        free_ward(w);
 }
 
 static void watch(const struct keeper_order *order, const int fds[2])
@@ -348,7 +444,7 @@ static void obey(const struct keeper_order *order, const int *fds, size_t n_fds,
     case KEEPER_COUNT:
         break;
     case KEEPER_MEASURE:
-        measure_and_say(order);
+        measure_memory(order);
         break;
     case KEEPER_FORGET:
         forget(w);
@@ -425,9 +521,11 @@ static int check_due(int workspaces)
     LIST_EACH(&wards, at)
     {
         struct ward *w = CONTAINER_OF(at, struct ward, link);
+        if (w->is_looked_at)
+            continue; /* its end plans the next one */
         if (w->next_ms != 0 && w->next_ms <= clock_mono_ms())
-            check(w);
-        if (w->next_ms != 0)
+            begin_look(w);
+        else if (w->next_ms != 0)
             soonest_ms = MIN(soonest_ms, w->next_ms);
         else
             is_any_at_rest = true;
@@ -441,27 +539,40 @@ static int check_due(int workspaces)
     return soonest_ms > now_ms ? (int)(soonest_ms - now_ms) : 0;
 }
 
+static void take_order(int sock, int workspaces)
+{
+    struct keeper_order order;
+    int fds[2];
+    size_t n_fds = 0;
+    if (fd_recv(sock, &order, sizeof(order), fds, 2, &n_fds) != sizeof(order))
+        _exit(0); /* the warden is gone */
+    order.workspace[WORKSPACE_NAME_MAX - 1] = '\0';
+    obey(&order, fds, n_fds, workspaces);
+}
+
 _Noreturn void keeper_main(int sock, int workspaces)
 {
+    enum { ORDERS, LOOKS };
     prctl(PR_SET_NAME, "cella-keeper");
+    mallopt(M_ARENA_MAX, ARENAS_MAX);
     control = sock;
     signal(SIGCHLD, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
+    struct pollfd waits[] = {[ORDERS] = {.fd = sock, .events = POLLIN},
+                             [LOOKS] = {.fd = crew_start(), .events = POLLIN}};
+    if (waits[LOOKS].fd < 0)
+        _exit(1);
     if (faccessat(workspaces, LEFTOVERS, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         sweep(workspaces);
     for (;;) {
-        struct pollfd wait = {.fd = sock, .events = POLLIN};
-        int ready = poll(&wait, 1, check_due(workspaces));
+        int ready = poll(waits, ARRAY_LEN(waits), check_due(workspaces));
         if (ready < 0 && errno != EINTR)
             _exit(1);
         if (ready <= 0)
             continue;
-        struct keeper_order order;
-        int fds[2];
-        size_t n_fds = 0;
-        if (fd_recv(sock, &order, sizeof(order), fds, 2, &n_fds) != sizeof(order))
-            _exit(0); /* the warden is gone */
-        order.workspace[WORKSPACE_NAME_MAX - 1] = '\0';
-        obey(&order, fds, n_fds, workspaces);
+        if (waits[LOOKS].revents)
+            crew_finish();
+        if (waits[ORDERS].revents)
+            take_order(sock, workspaces);
     }
 }

@@ -5,7 +5,10 @@
  * a cell runs and the limit could be reached soon, seldom while processes linger, and when a jail
  * is at rest only if the disk's free space falls without a reason. Over the limit every write that
  * would grow a file fails with EFBIG (the soft file size limit of the jail's processes becomes 0)
- * until files were deleted; who lifts that limit and goes on filling the disk is killed. */
+ * until files were deleted; who lifts that limit and goes on filling the disk is killed.
+ *
+ * A session can prolong the look at it, so looks are taken by a crew of threads (jail/crew.h), each
+ * with a budget; the process's main thread takes orders and plans, and waits for nobody. */
 #pragma once
 
 /* Sets aside what a warden that was killed left behind of its own, jails that nobody had entered,

@@ -117,6 +117,7 @@ struct keeper_word {
     uint64_t jail;
     uint64_t head;
     uint64_t bytes;
+    bool is_uncountable; /* OVER, FAR_OVER: not for its bytes, but because they cannot be counted */
 };
 
 /* Warden to archivist. */

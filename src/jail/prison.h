@@ -8,6 +8,7 @@
 #include "jail/jail.h"
 #include "jail/keeper.h"
 #include "jail/message.h"
+#include "jail/outbox.h"
 #include "jail/relay.h"
 
 struct branch_making;
@@ -21,7 +22,7 @@ enum {
 
 struct prison {
     int control;
-    int keeper;
+    struct outbox to_keeper;
     pid_t keeper_pid;
     struct relay relay; /* to the archivist */
     int signals;        /* signalfd: SIGCHLD */
@@ -39,6 +40,8 @@ struct prison {
     size_t n_zygotes;
     struct list makings; /* rooms that are being built */
     size_t n_makings;
+    struct list clearings;  /* of jails in which processes are being ended */
+    bool has_more_exits;    /* than were reaped in one turn */
     struct list owed;       /* inmates whose zygote has not answered yet */
     struct map early_exits; /* what ended meanwhile and may turn out to be one of those */
     uint32_t *free_slots;   /* a stack of slots that were used before */
@@ -71,6 +74,7 @@ void prison_pass_over_kept_slots(void);
 
 void prison_start_keeper(void);
 void prison_read_keeper(void);
+void prison_flush_keeper(void); /* what waits for it */
 void prison_order_keeper(enum keeper_order_type type, const struct jail *j, bool is_busy,
                          const int *fds, size_t n_fds);
 void prison_watch(struct jail *j, bool is_busy);
@@ -115,5 +119,16 @@ void prison_end_late_makings(void);
 
 void prison_adopt(const struct request *r, int channel);
 void prison_look(const struct request *r);
-void prison_clear(const struct request *r);
 void prison_rank_checkpoints(const struct jail *j);
+pid_t prison_inner_pid(struct inmate *i); /* in its jail */
+/* The inner pids of all inmates but one; the list is the caller's. Returns their number. */
+size_t prison_list_leaders(struct jail *j, const struct inmate *but, pid_t **ret);
+
+/* ---- prison_clearings.c -------------------------------------------------------------------- */
+
+void prison_clear(const struct request *r);
+/* Every process of the jail but its init and those in rooms below it. If they multiply faster than
+ * they can be ended, the rooms go too. */
+void prison_empty(struct jail *j);
+void prison_go_on_clearing(void);                /* a turn of those that take longer */
+void prison_end_clearings(const struct jail *j); /* its init has ended */

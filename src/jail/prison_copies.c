@@ -21,7 +21,7 @@ static bool is_known(pid_t pid)
            map_get(&prison.jails_by_init, key.text) != NULL;
 }
 
-/* A child that has not ended. One that has is left for reap_all. */
+/* A child that has not ended. One that has is left for reap_some. */
 static bool is_living_child(pid_t pid)
 {
     siginfo_t info = {0};
@@ -46,22 +46,21 @@ static pid_t find_copy(const struct jail *j, int channel, const char **ret_why)
     return pid;
 }
 
-static pid_t inner_pid(struct inmate *i)
+pid_t prison_inner_pid(struct inmate *i)
 {
     if (i->inner_pid == 0 && i->pid != 0)
         i->inner_pid = census_inner_pid(i->pid);
     return i->inner_pid;
 }
 
-/* Everybody of ours but one. */
-static size_t list_leaders(struct jail *j, const struct inmate *but, pid_t **ret)
+size_t prison_list_leaders(struct jail *j, const struct inmate *but, pid_t **ret)
 {
     size_t n = 0;
     pid_t *leaders = mem_alloc((j->n_inmates + 1) * sizeof(*leaders));
     LIST_EACH(&j->inmates, at)
     {
         struct inmate *i = CONTAINER_OF(at, struct inmate, link);
-        pid_t pid = i == but ? 0 : inner_pid(i);
+        pid_t pid = i == but ? 0 : prison_inner_pid(i);
         if (pid > 0)
             leaders[n++] = pid;
     }
@@ -99,7 +98,7 @@ static void welcome_checkpoint(struct inmate *i)
     struct err e;
     struct jail *j = i->jail;
     _free_ pid_t *leaders = NULL;
-    size_t n_leaders = list_leaders(j, NULL, &leaders);
+    size_t n_leaders = prison_list_leaders(j, NULL, &leaders);
     census_take(j->init_pid, leaders, n_leaders, &i->census);
     /* The head may have begun its next cell meanwhile. */
     census_forget_younger(&i->census, j->init_pid, census_inner_pid(i->pid));
@@ -148,36 +147,8 @@ void prison_look(const struct request *r)
     struct report report = {.type = WARDEN_LOOKED, .jail = r->jail, .head = r->head};
     if (j != NULL && !j->is_ending && j->init_pid > 0) {
         _free_ pid_t *leaders = NULL;
-        size_t n_leaders = list_leaders(j, NULL, &leaders);
+        size_t n_leaders = prison_list_leaders(j, NULL, &leaders);
         report.others = (uint32_t)census_look(j->init_pid, leaders, n_leaders, &report.ticks);
     }
     prison_tell(&report, "");
-}
-
-void prison_clear(const struct request *r)
-{
-    struct jail *j = prison_find_jail(r->jail);
-    struct report report = {.type = WARDEN_CLEARED, .jail = r->jail, .head = r->head};
-    if (j == NULL || j->is_ending || j->init_pid == 0) {
-        prison_tell(&report, "");
-        return;
-    }
-    struct inmate *victim = prison_find_inmate(r->head);
-    const struct inmate *since = prison_find_inmate(r->since);
-    if (victim != NULL && victim->jail != j)
-        victim = NULL;
-    _free_ pid_t *leaders = NULL;
-    size_t n_leaders = list_leaders(j, victim, &leaders);
-    pid_t pid = victim != NULL ? inner_pid(victim) : 0;
-    const struct census *spared = since != NULL && since->jail == j ? &since->census : NULL;
-    if (victim != NULL)
-        victim->is_held = r->number == CLEAR_HOLDING;
-    int ended = r->number == CLEAR_HOLDING
-                    ? census_clear_holding(j->init_pid, pid, leaders, n_leaders, spared)
-                    : census_clear(j->init_pid, pid, leaders, n_leaders, spared);
-    report.bytes = (uint64_t)MAX(ended, 0);
-    if (ended < 0)
-        jail_kill(j);
-    prison_tell(&report,
-                ended < 0 ? "its processes multiplied faster than they could be ended" : "");
 }

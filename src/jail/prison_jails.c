@@ -1,5 +1,4 @@
 /* Jails and their inmates while they live, and how both come to their end. */
-#include "jail/branch.h"
 #include "jail/keeper.h"
 #include "jail/prison.h"
 
@@ -15,7 +14,9 @@ static void count_inmates(struct jail *j, int change)
 /* All its processes, but none of the rooms below it if that can be avoided. */
 void prison_kill_all(struct jail *j)
 {
-    if (j->n_rooms == 0 || j->init_pid == 0 || branch_empty(prison.factory, j) < 0)
+    if (j->n_rooms > 0 && j->init_pid > 0)
+        prison_empty(j);
+    else
         jail_kill(j);
 }
 

@@ -5,20 +5,36 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/socket.h>
 
+/* Whether an order that waits can take over what the next one says. */
+static bool says_the_same(const void *waiting, const void *with)
+{
+    const struct keeper_order *a = waiting, *b = with;
+    if (a->type != b->type)
+        return false;
+    return a->type == KEEPER_SWEEP ||
+           ((a->type == KEEPER_WATCH || a->type == KEEPER_BUSY || a->type == KEEPER_COUNT) &&
+            a->jail == b->jail) ||
+           (a->type == KEEPER_MEASURE && a->head == b->head);
+}
+
+/* The keeper's main thread does nothing that a session could prolong, and still nobody waits for
+ * it: what does not fit into its socket waits here. There is little of it for each jail, because an
+ * order that waits is replaced by the next one of its kind. */
 static void send_keeper(const struct keeper_order *order, const int *fds, size_t n_fds)
 {
-    ssize_t sent;
-    /* A keeper that waits for us to read does not read: of the two, we give way. */
-    while ((sent = fd_send(prison.keeper, order, sizeof(*order), fds, n_fds)) == -EAGAIN) {
-        struct pollfd wait = {.fd = prison.keeper, .events = POLLIN | POLLOUT};
-        if (poll(&wait, 1, -1) == 1 && (wait.revents & POLLIN))
-            prison_read_keeper();
-    }
-    if (sent < 0)
+    struct keeper_order *same = outbox_find(&prison.to_keeper, says_the_same, order);
+    if (same != NULL)
+        *same = *order;
+    else if (outbox_send(&prison.to_keeper, order, sizeof(*order), fds, n_fds) < 0)
         _exit(1); /* without its keeper no quota holds */
+}
+
+void prison_flush_keeper(void)
+{
+    if (outbox_flush(&prison.to_keeper) < 0)
+        _exit(1);
 }
 
 void prison_order_keeper(enum keeper_order_type type, const struct jail *j, bool is_busy,
@@ -36,7 +52,10 @@ void prison_order_keeper(enum keeper_order_type type, const struct jail *j, bool
 void prison_read_keeper(void)
 {
     struct keeper_word word;
-    if (recv(prison.keeper, &word, sizeof(word), 0) != (ssize_t)sizeof(word))
+    ssize_t n = recv(prison.to_keeper.sock, &word, sizeof(word), 0);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n != (ssize_t)sizeof(word))
         _exit(1);
     if (word.type == KEEPER_SAYS_MEASURED) {
         prison_tell(
@@ -53,7 +72,10 @@ void prison_read_keeper(void)
     }
     struct report report = {.type = WARDEN_OVER_QUOTA, .jail = j->id, .bytes = word.bytes};
     if (word.type != KEEPER_SAYS_UNDER)
-        prison_tell(&report, "");
+        prison_tell(&report, word.is_uncountable
+                                 ? "its processes hold more open and mapped files than can be "
+                                   "counted"
+                                 : "");
     if (word.type == KEEPER_SAYS_FAR_OVER)
         prison_kill_all(j);
 }
@@ -73,7 +95,7 @@ void prison_start_keeper(void)
     }
     close(pair[1]);
     fd_set_nonblocking(pair[0], true);
-    prison.keeper = pair[0];
+    outbox_init(&prison.to_keeper, pair[0]);
     prison.keeper_pid = pid;
 }
 

@@ -5,13 +5,11 @@
 #include "jail/syscalls.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 enum {
     SOCK_FD = 3, /* and the next two: the workspaces, the store */
     WAITING_MAX = 4096,
-    SEND_TIMEOUT_MS = 5000,
 };
 
 struct waiting {
@@ -53,6 +51,7 @@ static bool start(struct relay *r)
     }
     fd_set_nonblocking(pair[0], true);
     r->sock = pair[0];
+    outbox_init(&r->out, r->sock);
     r->pid = pid;
     return true;
 }
@@ -61,6 +60,7 @@ void relay_init(struct relay *r, int workspaces, int store, relay_tell tell)
 {
     *r = (struct relay){.workspaces = workspaces, .store = store, .sock = -1, .tell = tell};
     list_init(&r->waiting);
+    outbox_init(&r->out, -1);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -107,6 +107,7 @@ static void give_up(struct relay *r)
     if (r->sock >= 0)
         close(r->sock);
     r->sock = -1;
+    outbox_free(&r->out);
     LIST_EACH(&r->waiting, at)
     {
         struct waiting *w = CONTAINER_OF(at, struct waiting, link);
@@ -163,18 +164,6 @@ bool relay_reaped(struct relay *r, pid_t pid)
 
 /* ---- orders ---------------------------------------------------------------------------------- */
 
-/* Its main thread does nothing but take orders, so this waits for a moment at most. */
-static bool hand_on(struct relay *r, const struct archivist_order *order)
-{
-    ssize_t sent;
-    while ((sent = fd_send(r->sock, order, sizeof(*order), NULL, 0)) == -EAGAIN) {
-        struct pollfd wait = {.fd = r->sock, .events = POLLOUT};
-        if (poll(&wait, 1, SEND_TIMEOUT_MS) != 1)
-            return false;
-    }
-    return sent >= 0;
-}
-
 void relay_order(struct relay *r, const struct request *request,
                  const struct warden_file_order *file)
 {
@@ -193,7 +182,7 @@ void relay_order(struct relay *r, const struct request *request,
         tell_failed(r, order.type, order.ticket, "too many orders about files are waiting");
         return;
     }
-    if (!start(r) || !hand_on(r, &order)) {
+    if (!start(r) || outbox_send(&r->out, &order, sizeof(order), NULL, 0) < 0) {
         tell_failed(r, order.type, order.ticket,
                     "the process that keeps the files cannot be reached");
         return;
@@ -204,10 +193,22 @@ void relay_order(struct relay *r, const struct request *request,
     r->n_waiting++;
 }
 
+void relay_flush(struct relay *r)
+{
+    if (outbox_flush(&r->out) < 0)
+        give_up(r);
+}
+
+static bool is_same_forget(const void *waiting, const void *with)
+{
+    const struct archivist_order *a = waiting, *b = with;
+    return a->type == ARCHIVIST_FORGET && strcmp(a->workspace, b->workspace) == 0;
+}
+
 void relay_forget(struct relay *r, const char *workspace)
 {
     struct archivist_order order = {.type = ARCHIVIST_FORGET};
     snprintf(order.workspace, sizeof(order.workspace), "%s", workspace);
-    if (r->sock >= 0)
-        hand_on(r, &order);
+    if (r->sock >= 0 && outbox_find(&r->out, is_same_forget, &order) == NULL)
+        outbox_send(&r->out, &order, sizeof(order), NULL, 0);
 }

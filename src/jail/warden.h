@@ -34,7 +34,8 @@ enum warden_event_type {
                              text: empty, or why the jail had to be ended as a whole */
     WARDEN_MEASURED,      /* head, bytes: private memory of that process; 0 if it is gone */
     WARDEN_LOOKED,        /* head: the ticket; others, ticks */
-    WARDEN_OVER_QUOTA,    /* jail, bytes: /workspace is over its limit; writes fail now */
+    WARDEN_OVER_QUOTA,    /* jail, bytes: /workspace is over its limit; writes fail now;
+                             text: empty, or what besides bytes it is over */
     WARDEN_GONE,          /* jail: destroyed; processes, cgroup and workspace are gone */
     WARDEN_RECORDED,      /* head: the ticket; text: JSON, see warden_record */
     WARDEN_RESTORED,      /* head: the ticket; text: JSON, see warden_restore */

@@ -13,7 +13,10 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
-enum { SPARE_AFTER_MS = 5 }; /* of quiet: who asks now goes first */
+enum {
+    SPARE_AFTER_MS = 5, /* of quiet: who asks now goes first */
+    REAPED_PER_TURN = 256,
+};
 
 static void reaped(pid_t pid, int status)
 {
@@ -28,6 +31,7 @@ static void reaped(pid_t pid, int status)
     }
     struct jail *j = map_remove(&prison.jails_by_init, prison_key((uint64_t)pid).text);
     if (j != NULL) {
+        prison_end_clearings(j);
         j->init_pid = 0;
         prison_settle(j);
         return;
@@ -46,15 +50,17 @@ static void reaped(pid_t pid, int status)
     map_set(&prison.early_exits, prison_key((uint64_t)pid).text, kept);
 }
 
-static void reap_all(void)
+static void reap_some(void)
 {
     struct signalfd_siginfo info;
     while (read(prison.signals, &info, sizeof(info)) > 0)
         ;
+    /* A session can make children of ours (CLONE_PARENT) as fast as we reap them. */
+    int n = 0, status;
     pid_t pid;
-    int status;
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+    while (n++ < REAPED_PER_TURN && (pid = waitpid(-1, &status, WNOHANG)) > 0)
         reaped(pid, status);
+    prison.has_more_exits = n > REAPED_PER_TURN;
 }
 
 static void obey_for_jail(const struct request *r)
@@ -135,6 +141,8 @@ static void take_signals(void)
 /* Until the next thing that has to be done without being asked. */
 static int patience_ms(void)
 {
+    if (!list_is_empty(&prison.clearings) || prison.has_more_exits)
+        return 0;
     int64_t left_ms = prison_needs_spare() ? SPARE_AFTER_MS : -1;
     struct list *oldest = list_first(&prison.makings);
     if (oldest != NULL) {
@@ -147,13 +155,19 @@ static int patience_ms(void)
 
 enum { CONTROL, SIGNALS, KEEPER, RELAY, FIRST_ZYGOTE };
 
+static short wanted_of(const struct outbox *box)
+{
+    return box->n_waiting > 0 ? POLLIN | POLLOUT : POLLIN;
+}
+
 static void take_turn(void)
 {
     struct pollfd waits[FIRST_ZYGOTE + ZYGOTES_MAX + MAKINGS_MAX] = {
         [CONTROL] = {.fd = prison.control, .events = POLLIN},
         [SIGNALS] = {.fd = prison.signals, .events = POLLIN},
-        [KEEPER] = {.fd = prison.keeper, .events = POLLIN},
-        [RELAY] = {.fd = prison.relay.sock, .events = POLLIN}, /* -1 is passed over */
+        [KEEPER] = {.fd = prison.to_keeper.sock, .events = wanted_of(&prison.to_keeper)},
+        /* -1 is passed over */
+        [RELAY] = {.fd = prison.relay.sock, .events = wanted_of(&prison.relay.out)},
     };
     struct zygote *zygotes[ZYGOTES_MAX];
     struct branch_making *makings[MAKINGS_MAX];
@@ -161,8 +175,8 @@ static void take_turn(void)
     LIST_EACH(&prison.zygotes, at)
     {
         zygotes[n_zygotes] = CONTAINER_OF(at, struct zygote, link);
-        waits[FIRST_ZYGOTE + n_zygotes] =
-            (struct pollfd){.fd = zygotes[n_zygotes]->sock, .events = POLLIN};
+        waits[FIRST_ZYGOTE + n_zygotes] = (struct pollfd){
+            .fd = zygotes[n_zygotes]->sock, .events = wanted_of(&zygotes[n_zygotes]->out)};
         n_zygotes++;
     }
     struct pollfd *rooms = waits + FIRST_ZYGOTE + n_zygotes;
@@ -172,25 +186,34 @@ static void take_turn(void)
         rooms[n_makings] = (struct pollfd){.fd = makings[n_makings]->sync, .events = POLLIN};
         n_makings++;
     }
-    int ready = poll(waits, FIRST_ZYGOTE + n_zygotes + n_makings, patience_ms());
-    if (ready == 0 && prison_needs_spare())
-        prison_make_spare();
+    int patience = patience_ms();
+    int ready = poll(waits, FIRST_ZYGOTE + n_zygotes + n_makings, patience);
     if (ready < 0)
         return;
+    if (ready == 0 && patience != 0 && prison_needs_spare())
+        prison_make_spare();
     /* Zygotes and rooms before exits: a child's pid should be known before its end is. */
-    for (nfds_t i = 0; i < n_zygotes; i++)
+    for (nfds_t i = 0; i < n_zygotes; i++) {
+        if (waits[FIRST_ZYGOTE + i].revents & POLLOUT)
+            outbox_flush(&zygotes[i]->out); /* if it has ended, its exit status tells */
         if (waits[FIRST_ZYGOTE + i].revents & POLLIN)
             prison_read_zygote(zygotes[i]);
+    }
     for (nfds_t i = 0; i < n_makings; i++)
         if (rooms[i].revents)
             prison_read_making(makings[i]);
     prison_end_late_makings();
-    if (waits[SIGNALS].revents)
-        reap_all();
-    if (waits[KEEPER].revents)
+    if (waits[SIGNALS].revents || prison.has_more_exits)
+        reap_some();
+    if (waits[KEEPER].revents & POLLOUT)
+        prison_flush_keeper();
+    if (waits[KEEPER].revents & ~POLLOUT)
         prison_read_keeper();
-    if (waits[RELAY].revents && prison.relay.sock >= 0)
+    if ((waits[RELAY].revents & POLLOUT) && prison.relay.sock >= 0)
+        relay_flush(&prison.relay);
+    if ((waits[RELAY].revents & ~POLLOUT) && prison.relay.sock >= 0)
         relay_read(&prison.relay);
+    prison_go_on_clearing();
     if (waits[CONTROL].revents)
         read_control();
 }
@@ -205,6 +228,7 @@ _Noreturn void warden_main(int control, struct jail_factory *factory)
     list_init(&prison.zygotes);
     list_init(&prison.makings);
     list_init(&prison.owed);
+    list_init(&prison.clearings);
     prison.free_slots = mem_alloc(SLOTS_MAX * sizeof(*prison.free_slots));
     take_signals();
     keeper_set_leftovers_aside(factory->workspaces);

@@ -127,6 +127,8 @@ int zygote_start(uint32_t id, const char *const *argv, const struct seccomp_blob
     struct zygote *z = mem_alloc(sizeof(*z));
     *z = (struct zygote){.id = id, .pid = pid, .sock = take_fd(&ours), .errors = take_fd(&errors)};
     list_init(&z->link);
+    fd_set_nonblocking(z->sock, true);
+    outbox_init(&z->out, z->sock);
     *ret = z;
     return 0;
 }
@@ -146,9 +148,9 @@ int zygote_ask_fork(struct zygote *z, const struct jail_factory *factory, struct
         return r;
     int fds[2 + CGROUP_CONTROLLERS] = {j->init_pidfd, session_sock};
     memcpy(fds + 2, j->cgroup.join_fds, j->cgroup.n_join_fds * sizeof(int));
-    ssize_t n = fd_send(z->sock, &order, sizeof(order), fds, 2 + j->cgroup.n_join_fds);
+    r = outbox_send(&z->out, &order, sizeof(order), fds, 2 + j->cgroup.n_join_fds);
     cgroup_close_join_fds(&j->cgroup); /* a thousand jails would hold too many */
-    return n < 0 ? (int)n : 0;
+    return r;
 }
 
 void zygote_read_errors(const struct zygote *z, char *out, size_t size)
@@ -166,6 +168,7 @@ void zygote_free(struct zygote *z)
         return;
     if (z->pid > 0)
         kill(z->pid, SIGKILL);
+    outbox_free(&z->out);
     close(z->sock);
     close(z->errors);
     list_remove(&z->link);

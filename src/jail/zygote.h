@@ -4,12 +4,14 @@
 
 #include "base/list.h"
 #include "jail/jail.h"
+#include "jail/outbox.h"
 
 struct zygote {
     struct list link;
     uint32_t id;
     pid_t pid;
-    int sock;   /* SEQPACKET: its report first, then forks and answers */
+    int sock; /* SEQPACKET: its report first, then forks and answers */
+    struct outbox out;
     int errors; /* memfd: what it wrote to stdout and stderr */
     bool is_ready;
 };

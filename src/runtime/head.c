@@ -234,7 +234,7 @@ void head_on_event(struct head *head, const struct warden_event *event)
         head->listener->on_signaled(head);
         break;
     case WARDEN_OVER_QUOTA:
-        head->listener->on_over_quota(head, event->bytes);
+        head->listener->on_over_quota(head, event->bytes, event->text);
         break;
     case WARDEN_GONE:
         head->has_process = false;

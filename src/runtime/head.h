@@ -106,7 +106,8 @@ struct head_listener {
     void (*on_declared)(struct head *head, json_t *told);   /* to head_ask_declarations */
     void (*on_denied)(struct head *head, const char *call); /* a system call, by its name */
     void (*on_signaled)(struct head *head); /* one head_signal reached the process */
-    void (*on_over_quota)(struct head *head, uint64_t bytes);
+    /* `why`: "", or what besides bytes it is over. */
+    void (*on_over_quota)(struct head *head, uint64_t bytes, const char *why);
     void (*on_end)(struct head *head, const struct head_end_facts *facts);
 };
 

@@ -152,10 +152,11 @@ static void ignore_signal(struct head *head)
     (void)head;
 }
 
-static void ignore_quota(struct head *head, uint64_t bytes)
+static void ignore_quota(struct head *head, uint64_t bytes, const char *why)
 {
     (void)head;
     (void)bytes;
+    (void)why;
 }
 
 static const struct head_listener shelf_listener = {

@@ -223,7 +223,8 @@ static void describe(const struct death_facts *f, enum death_cause cause, char *
                  f->limits.memory_mb);
         return;
     case CAUSE_DISK:
-        snprintf(out, size, "/workspace is over its limit of %u MB", f->limits.disk_mb);
+        snprintf(out, size, "/workspace is over its limit of %u MB%s%s", f->limits.disk_mb,
+                 f->over_quota_by[0] != '\0' ? ": " : "", f->over_quota_by);
         return;
     case CAUSE_PROCESSES:
         snprintf(out, size, "the limit of %u processes and threads was reached (refused %u times)",

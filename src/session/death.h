@@ -30,6 +30,7 @@ struct death_facts {
     uint32_t pids_refused;  /* forks in its jail that the limit of processes refused */
     uint64_t peak_bytes;    /* of memory in its jail; 0: not known */
     bool is_over_quota;     /* /workspace */
+    char over_quota_by[96]; /* what besides bytes; "": nothing */
     bool is_heap_exhausted; /* the interpreter said so before it ended */
     char denied[32];        /* the last system call that was denied; "": none */
     uint32_t timeout_ms;    /* DEATH_BY_LIMIT */

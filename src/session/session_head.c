@@ -106,11 +106,12 @@ static void on_signaled(struct head *head)
     exec_on_signaled(head->owner);
 }
 
-static void on_over_quota(struct head *head, uint64_t bytes)
+static void on_over_quota(struct head *head, uint64_t bytes, const char *why)
 {
     struct session *session = head->owner;
     (void)bytes;
     session->ending.is_over_quota = true;
+    snprintf(session->ending.over_quota_by, sizeof(session->ending.over_quota_by), "%s", why);
 }
 
 /* The interpreter's own words, if it is one that says why it gives up. */
