@@ -26,18 +26,31 @@ static int export_program(uint32_t default_action, int (*build)(scmp_filter_ctx)
     return n < 0 ? -errno : (int)n;
 }
 
+static int export_allowed(struct seccomp_blob *blob, size_t used)
+{
+    return export_program(SCMP_ACT_ERRNO(ENOSYS), seccomp_add_allowed, blob, used);
+}
+
+static int export_options(struct seccomp_blob *blob, size_t used)
+{
+    struct sock_filter *code = (struct sock_filter *)(void *)(blob->code + used);
+    int n = seccomp_write_options(code, (sizeof(blob->code) - used) / sizeof(*code));
+    return n < 0 ? n : n * (int)sizeof(*code);
+}
+
+static int export_denied(struct seccomp_blob *blob, size_t used)
+{
+    return export_program(SCMP_ACT_ALLOW, seccomp_add_denied, blob, used);
+}
+
 int seccomp_compile(struct seccomp_blob *ret_blob, struct err *e)
 {
-    static const struct {
-        uint32_t default_action;
-        int (*build)(scmp_filter_ctx);
-    } programs[SECCOMP_PROGRAMS] = {
-        {SCMP_ACT_ERRNO(ENOSYS), seccomp_add_allowed},
-        {SCMP_ACT_ALLOW, seccomp_add_denied}, /* last: it refuses further filters */
+    static int (*const programs[SECCOMP_PROGRAMS])(struct seccomp_blob *, size_t) = {
+        export_allowed, export_options, export_denied, /* last: it refuses further filters */
     };
     size_t used = 0;
     for (size_t i = 0; i < SECCOMP_PROGRAMS; i++) {
-        int n = export_program(programs[i].default_action, programs[i].build, ret_blob, used);
+        int n = programs[i](ret_blob, used);
         if (n <= 0)
             return err_errno(e, ERR_INTERNAL, n, "cannot compile the system call filter");
         ret_blob->sizes[i] = (uint32_t)n;

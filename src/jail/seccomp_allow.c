@@ -72,7 +72,6 @@ static const char *const allowed[] = {
     "newfstatat",
     "open",
     "openat",
-    "openat2",
     "pipe",
     "pipe2",
     "pread64",

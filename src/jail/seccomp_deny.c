@@ -1,9 +1,11 @@
-/* The second program: arguments that are refused whatever the first one allows. */
+/* The third program: arguments that are refused whatever the first one allows. */
 #include "jail/seccomp_parts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 static const int families[] = {AF_INET, AF_INET6}; /* those with protocols */
 
@@ -84,41 +86,7 @@ static int deny_socket_types(scmp_filter_ctx ctx)
 
 /* A branch that keeps the capabilities which entering its room gave it (jail/room.h) rules over a
  * network namespace. It gains nothing by that but a way to parts of the kernel that nobody else in
- * a jail can reach: packet filters, routes, interfaces, buffers without a limit. */
-static int deny_options(scmp_filter_ctx ctx)
-{
-    static const struct {
-        int level, option;
-    } options[] = {
-        {SOL_SOCKET, 32 /* SO_SNDBUFFORCE */},
-        {SOL_SOCKET, 33 /* SO_RCVBUFFORCE */},
-        {IPPROTO_TCP, 19 /* TCP_REPAIR */},
-        {IPPROTO_IPV6, 64 /* IP6T_SO_SET_REPLACE */},
-        {IPPROTO_IPV6, 65 /* ..ADD_COUNTERS */},
-        {IPPROTO_IPV6, 68 /* ..GET_REVISION_MATCH */},
-        {IPPROTO_IPV6, 69 /* ..GET_REVISION_TARGET */},
-    };
-    static const int calls[] = {SCMP_SYS(setsockopt), SCMP_SYS(getsockopt)};
-    int r = 0;
-    for (size_t c = 0; c < ARRAY_LEN(calls); c++) {
-        for (size_t i = 0; r == 0 && i < ARRAY_LEN(options); i++)
-            r = seccomp_rule_add(
-                ctx, SCMP_ACT_ERRNO(EPERM), calls[c], 2,
-                SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, (scmp_datum_t)options[i].level),
-                SCMP_A2(SCMP_CMP_MASKED_EQ, 0xffffffff, (scmp_datum_t)options[i].option));
-        /* From IPT_BASE_CTL on all are tables, of one kind or another. */
-        for (uint64_t bit = 64; r == 0 && bit <= 0x80000000; bit <<= 1)
-            r = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), calls[c], 2,
-                                 SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, IPPROTO_IP),
-                                 SCMP_A2(SCMP_CMP_MASKED_EQ, bit, bit));
-        for (uint64_t bit = 128; r == 0 && bit <= 0x80000000; bit <<= 1)
-            r = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), calls[c], 2,
-                                 SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, IPPROTO_IPV6),
-                                 SCMP_A2(SCMP_CMP_MASKED_EQ, bit, bit));
-    }
-    return r;
-}
-
+ * a jail can reach: routes, interfaces. */
 static int deny_interfaces(scmp_filter_ctx ctx)
 {
     /* SIOCADDRT to SIOCRTMSG, and what sets or adds: SIOCSIFLINK to SIOCDELDLCI. */
@@ -136,11 +104,62 @@ static int deny_interfaces(scmp_filter_ctx ctx)
     return r;
 }
 
+static int deny_bit(scmp_filter_ctx ctx, int number, unsigned arg, uint64_t bit, int errnum)
+{
+    return seccomp_rule_add(ctx, SCMP_ACT_ERRNO((unsigned)errnum), number, 1,
+                            SCMP_CMP(arg, SCMP_CMP_MASKED_EQ, bit, bit));
+}
+
+/* They come from a pool of the host's, which no limit of memory counts. The errors are those of a
+ * host without a pool. */
+static int deny_huge_pages(scmp_filter_ctx ctx)
+{
+    int r = deny_bit(ctx, SCMP_SYS(mmap), 3, 0x40000 /* MAP_HUGETLB */, ENOMEM);
+    if (r == 0)
+        r = deny_bit(ctx, SCMP_SYS(memfd_create), 1, 4 /* MFD_HUGETLB */, EINVAL);
+    if (r == 0)
+        r = deny_bit(ctx, SCMP_SYS(shmget), 2, 04000 /* SHM_HUGETLB */, EPERM);
+    return r;
+}
+
+/* A program with these bits would run as the file's owner: who starts the daemon as an ordinary
+ * user is that, on the host. openat2, whose mode lies in memory, is not allowed at all. */
+static int deny_set_id_modes(scmp_filter_ctx ctx)
+{
+    static const struct {
+        const char *call; /* not all are known everywhere */
+        unsigned mode;
+        unsigned flags; /* 0: the mode counts whatever the flags are */
+    } calls[] = {
+        {"chmod", 1, 0}, {"fchmod", 1, 0},  {"fchmodat", 2, 0}, {"fchmodat2", 2, 0},
+        {"mkdir", 1, 0}, {"mkdirat", 2, 0}, {"mknod", 1, 0},    {"mknodat", 2, 0},
+        {"creat", 1, 0}, {"open", 2, 1},    {"openat", 3, 2},
+    };
+    /* Without one of these there is no mode, and the register holds anything. */
+    static const uint64_t creating[] = {O_CREAT, O_TMPFILE & ~O_DIRECTORY};
+    static const uint64_t bits[] = {S_ISUID, S_ISGID};
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < ARRAY_LEN(calls) * ARRAY_LEN(bits); i++) {
+        uint64_t bit = bits[i % 2];
+        unsigned flags = calls[i / 2].flags, mode = calls[i / 2].mode;
+        int number = seccomp_syscall_resolve_name(calls[i / 2].call);
+        if (number < 0)
+            continue;
+        if (flags == 0)
+            r = deny_bit(ctx, number, mode, bit, EPERM);
+        for (size_t c = 0; r == 0 && flags != 0 && c < ARRAY_LEN(creating); c++)
+            r = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), number, 2,
+                                 SCMP_CMP(flags, SCMP_CMP_MASKED_EQ, creating[c], creating[c]),
+                                 SCMP_CMP(mode, SCMP_CMP_MASKED_EQ, bit, bit));
+    }
+    return r;
+}
+
 int seccomp_add_denied(scmp_filter_ctx ctx)
 {
     static int (*const parts[])(scmp_filter_ctx) = {
-        deny_values,       deny_families, deny_protocols,
-        deny_socket_types, deny_options,  deny_interfaces,
+        deny_values,     deny_families,   deny_protocols,    deny_socket_types,
+        deny_interfaces, deny_huge_pages, deny_set_id_modes,
     };
     int r = 0;
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(parts); i++)

@@ -1,10 +1,12 @@
-/* What the files that compile the filter share. seccomp.c turns both programs into BPF,
- * seccomp_allow.c has the rules of the first, seccomp_deny.c those of the second;
- * seccomp_install.c needs none of it. */
+/* What the files that compile the filter share. seccomp.c turns all programs into BPF,
+ * seccomp_allow.c has the rules of the first, seccomp_options.c writes the second, seccomp_deny.c
+ * has the rules of the third; seccomp_install.c needs none of it. */
 #pragma once
 
 #include "jail/seccomp.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <seccomp.h>
 
 /* Whether the kernel can ask somebody (Linux 5.0). */
@@ -13,3 +15,5 @@ bool seccomp_can_ask(void);
 /* 0 or -errno. */
 int seccomp_add_allowed(scmp_filter_ctx ctx);
 int seccomp_add_denied(scmp_filter_ctx ctx);
+/* The number of steps, or -E2BIG. */
+int seccomp_write_options(struct sock_filter *code, size_t max);

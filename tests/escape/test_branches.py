@@ -39,7 +39,7 @@ HOSTILE = {
                                 lambda: s.setsockopt(level, option, bytes(200))):
                         try: act()
                         except OSError as e:
-                            if e.errno != errno.EPERM: found.append((level, option, e.errno))
+                            if e.errno != errno.ENOPROTOOPT: found.append((level, option, e.errno))
                             continue
                         found.append((level, option))
         return found
@@ -58,6 +58,18 @@ HOSTILE = {
         s = socket.socket()
         return each(lambda a: s.setsockopt(*a) is None, [(1, 32, 1 << 30), (1, 33, 1 << 30),
             (6, 19, 1)])
+    """,
+    "IPsec policies, marks, other people's addresses": """
+        policy = bytearray(168)
+        found = []
+        for family, level, option in ((2, 0, 17), (10, 41, 35)):
+            for direction in (0, 1):  # in, out
+                struct.pack_into('=B', policy, 160, direction)
+                s = socket.socket(family, socket.SOCK_DGRAM)
+                found += each(lambda a: s.setsockopt(*a) is None, [(level, option, bytes(policy)),
+                    (level, option - 1, bytes(policy)), (1, 36, 7), (1, 12, 200), (1, 25, b'lo'),
+                    (0, 19, 1), (41, 75, 1), (1, 61, bytes(8))])
+        return found
     """,
     "the kernel's choice when memory runs out": """
         with open('/proc/self/oom_score_adj', 'w') as f: f.write('-1000')
