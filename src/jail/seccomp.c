@@ -31,22 +31,22 @@ static int export_allowed(struct seccomp_blob *blob, size_t used)
     return export_program(SCMP_ACT_ERRNO(ENOSYS), seccomp_add_allowed, blob, used);
 }
 
-static int export_options(struct seccomp_blob *blob, size_t used)
+/* One program and not two, because the kernel compiles each anew for every session. */
+static int export_denied(struct seccomp_blob *blob, size_t used)
 {
     struct sock_filter *code = (struct sock_filter *)(void *)(blob->code + used);
     int n = seccomp_write_options(code, (sizeof(blob->code) - used) / sizeof(*code));
-    return n < 0 ? n : n * (int)sizeof(*code);
-}
-
-static int export_denied(struct seccomp_blob *blob, size_t used)
-{
-    return export_program(SCMP_ACT_ALLOW, seccomp_add_denied, blob, used);
+    if (n < 0)
+        return n;
+    int n_bytes = n * (int)sizeof(*code);
+    int rest = export_program(SCMP_ACT_ALLOW, seccomp_add_denied, blob, used + (size_t)n_bytes);
+    return rest <= 0 ? rest : n_bytes + rest;
 }
 
 int seccomp_compile(struct seccomp_blob *ret_blob, struct err *e)
 {
     static int (*const programs[SECCOMP_PROGRAMS])(struct seccomp_blob *, size_t) = {
-        export_allowed, export_options, export_denied, /* last: it refuses further filters */
+        export_allowed, export_denied, /* last: it refuses further filters */
     };
     size_t used = 0;
     for (size_t i = 0; i < SECCOMP_PROGRAMS; i++) {

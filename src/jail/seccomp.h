@@ -3,10 +3,10 @@
 
 #include "base/err.h"
 
-/* Three programs: the list of what is allowed, that of the options of sockets, and what is refused
- * whatever else is (values that only a mask can compare). The kernel takes the strictest answer,
- * and of two errors that of the later program. */
-enum { SECCOMP_PROGRAMS = 3, SECCOMP_MAX_BYTES = 64 * 1024 };
+/* Two programs: the list of what is allowed, and what is refused whatever else is (options of
+ * sockets, values that only a mask can compare). The kernel takes the stricter answer, and of two
+ * errors that of the second. */
+enum { SECCOMP_PROGRAMS = 2, SECCOMP_MAX_BYTES = 64 * 1024 };
 
 struct seccomp_blob {
     uint32_t sizes[SECCOMP_PROGRAMS]; /* bytes of each program, one after the other below */

@@ -1,4 +1,4 @@
-/* The third program: arguments that are refused whatever the first one allows. */
+/* The second program: arguments that are refused whatever the first one allows. */
 #include "jail/seccomp_parts.h"
 
 #include <errno.h>

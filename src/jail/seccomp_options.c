@@ -1,6 +1,6 @@
-/* The second program: which options of sockets can be set and read, level by level. What is not
- * listed is refused with ENOPROTOOPT, as by a kernel that does not know it, which is what programs
- * are prepared for; EPERM would look like a mistake of theirs.
+/* The beginning of the second program: which options of sockets can be set and read, level by
+ * level. What is not listed is refused with ENOPROTOOPT, as by a kernel that does not know it,
+ * which is what programs are prepared for; EPERM would look like a mistake of theirs.
  *
  * Left out on purpose, among others: filters on sockets (they use up the host's memory for compiled
  * filters, without which nobody can install one), SO_LINGER (whoever closes the socket waits),
@@ -10,6 +10,7 @@
  * It is written out here because libseccomp cannot say "none but these". */
 #include "jail/seccomp_parts.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -119,14 +120,19 @@ static const struct {
 };
 
 /* ---- the program ------------------------------------------------------------------------------
- */
+ *
+ * Which call and which level decide about three words in scratch memory, a bit for each option;
+ * then the option picks its bit. A chain of comparisons would be three times as long, and the
+ * kernel compiles it for every session. */
 
 static const struct {
     long call;
     int direction;
 } calls[] = {{SYS_setsockopt, SET}, {SYS_getsockopt, GET}};
 
-enum { LEVEL_ARG = 1, OPTION_ARG = 2 };
+enum { LEVEL_ARG = 1, OPTION_ARG = 2, WORDS = 3, WORD_BITS = 32 };
+
+#define REFUSE (SECCOMP_RET_ERRNO | ENOPROTOOPT)
 
 /* The low half of an argument: the kernel takes an int. */
 static uint32_t at_arg(size_t number)
@@ -140,33 +146,25 @@ struct writer {
     size_t max, len;
 };
 
-static void put(struct writer *w, struct sock_filter step)
+static void put(struct writer *w, unsigned code, uint32_t k)
 {
     if (w->len < w->max)
-        w->code[w->len] = step;
+        w->code[w->len] = (struct sock_filter)BPF_STMT((uint16_t)code, k);
     w->len++;
-}
-
-static void put_load(struct writer *w, uint32_t at)
-{
-    put(w, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, at));
-}
-
-static void put_return(struct writer *w, uint32_t action)
-{
-    put(w, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
 }
 
 /* Passes over the next step unless what was loaded is `value`. */
 static void put_if(struct writer *w, uint32_t value)
 {
-    put(w, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1));
+    put(w, BPF_JMP | BPF_JEQ | BPF_K, value);
+    if (w->len <= w->max)
+        w->code[w->len - 1].jf = 1;
 }
 
 /* A jump to a place that put_here decides. Returns what put_here wants to know. */
 static size_t put_jump(struct writer *w)
 {
-    put(w, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 0));
+    put(w, BPF_JMP | BPF_JA, 0);
     return w->len - 1;
 }
 
@@ -176,48 +174,78 @@ static void put_here(struct writer *w, size_t jump)
         w->code[jump].k = (uint32_t)(w->len - jump - 1);
 }
 
-static void put_level(struct writer *w, size_t level, int direction)
+static void put_words(struct writer *w, size_t level, int direction)
 {
-    put_load(w, at_arg(OPTION_ARG));
+    uint32_t words[WORDS] = {0};
     for (size_t i = 0; i < levels[level].n_options; i++) {
         const struct option *option = &levels[level].options[i];
-        if (!(option->direction & direction))
-            continue;
-        put_if(w, (uint32_t)option->number);
-        put_return(w, SECCOMP_RET_ALLOW);
+        assert(option->number >= 0 && option->number < WORDS * WORD_BITS);
+        if (option->direction & direction)
+            words[option->number / WORD_BITS] |= 1U << option->number % WORD_BITS;
     }
-    put_return(w, SECCOMP_RET_ERRNO | ENOPROTOOPT);
+    for (uint32_t i = 0; i < WORDS; i++) {
+        put(w, BPF_LD | BPF_IMM, words[i]);
+        put(w, BPF_ST, i);
+    }
 }
 
-static void put_call(struct writer *w, int direction)
+static void put_test(struct writer *w)
 {
-    size_t jumps[ARRAY_LEN(levels)];
-    put_load(w, at_arg(LEVEL_ARG));
-    for (size_t i = 0; i < ARRAY_LEN(levels); i++) {
-        put_if(w, (uint32_t)levels[i].number);
+    size_t jumps[WORDS];
+    put(w, BPF_LD | BPF_W | BPF_ABS, at_arg(OPTION_ARG));
+    put(w, BPF_ALU | BPF_AND | BPF_K, WORD_BITS - 1);
+    put(w, BPF_MISC | BPF_TAX, 0);
+    put(w, BPF_LD | BPF_W | BPF_ABS, at_arg(OPTION_ARG));
+    put(w, BPF_ALU | BPF_DIV | BPF_K, WORD_BITS);
+    for (uint32_t i = 0; i < WORDS; i++) {
+        put_if(w, i);
         jumps[i] = put_jump(w);
     }
-    put_return(w, SECCOMP_RET_ERRNO | ENOPROTOOPT);
-    for (size_t i = 0; i < ARRAY_LEN(levels); i++) {
+    put(w, BPF_RET | BPF_K, REFUSE);
+    size_t tests[WORDS];
+    for (uint32_t i = 0; i < WORDS; i++) {
         put_here(w, jumps[i]);
-        put_level(w, i, direction);
+        put(w, BPF_LD | BPF_MEM, i);
+        tests[i] = put_jump(w);
     }
+    for (uint32_t i = 0; i < WORDS; i++)
+        put_here(w, tests[i]);
+    put(w, BPF_ALU | BPF_RSH | BPF_X, 0);
+    put(w, BPF_ALU | BPF_AND | BPF_K, 1);
+    put_if(w, 1);
+    put(w, BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    put(w, BPF_RET | BPF_K, REFUSE);
 }
 
-/* Calls of foreign architectures, with other numbers, are ended by the other programs. */
+/* Calls of foreign architectures, with other numbers, are ended by the first program. */
 int seccomp_write_options(struct sock_filter *code, size_t max)
 {
     struct writer w = {.code = code, .max = max};
-    size_t jumps[ARRAY_LEN(calls)];
-    put_load(&w, offsetof(struct seccomp_data, nr));
-    for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
-        put_if(&w, (uint32_t)calls[i].call);
-        jumps[i] = put_jump(&w);
+    size_t to_call[ARRAY_LEN(calls)], to_words[ARRAY_LEN(calls)][ARRAY_LEN(levels)];
+    size_t to_test[ARRAY_LEN(calls)][ARRAY_LEN(levels)];
+    put(&w, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    for (size_t c = 0; c < ARRAY_LEN(calls); c++) {
+        put_if(&w, (uint32_t)calls[c].call);
+        to_call[c] = put_jump(&w);
     }
-    put_return(&w, SECCOMP_RET_ALLOW);
-    for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
-        put_here(&w, jumps[i]);
-        put_call(&w, calls[i].direction);
+    size_t to_the_rest = put_jump(&w);
+    for (size_t c = 0; c < ARRAY_LEN(calls); c++) {
+        put_here(&w, to_call[c]);
+        put(&w, BPF_LD | BPF_W | BPF_ABS, at_arg(LEVEL_ARG));
+        for (size_t i = 0; i < ARRAY_LEN(levels); i++) {
+            put_if(&w, (uint32_t)levels[i].number);
+            to_words[c][i] = put_jump(&w);
+        }
+        put(&w, BPF_RET | BPF_K, REFUSE);
+        for (size_t i = 0; i < ARRAY_LEN(levels); i++) {
+            put_here(&w, to_words[c][i]);
+            put_words(&w, i, calls[c].direction);
+            to_test[c][i] = put_jump(&w);
+        }
     }
-    return w.len <= max && w.len <= BPF_MAXINSNS ? (int)w.len : -E2BIG;
+    for (size_t i = 0; i < ARRAY_LEN(calls) * ARRAY_LEN(levels); i++)
+        put_here(&w, to_test[i / ARRAY_LEN(levels)][i % ARRAY_LEN(levels)]);
+    put_test(&w);
+    put_here(&w, to_the_rest);
+    return w.len <= max ? (int)w.len : -E2BIG;
 }

@@ -1,6 +1,6 @@
-/* What the files that compile the filter share. seccomp.c turns all programs into BPF,
- * seccomp_allow.c has the rules of the first, seccomp_options.c writes the second, seccomp_deny.c
- * has the rules of the third; seccomp_install.c needs none of it. */
+/* What the files that compile the filter share. seccomp.c turns both programs into BPF,
+ * seccomp_allow.c has the rules of the first, seccomp_options.c writes the beginning of the second
+ * and seccomp_deny.c has its rules; seccomp_install.c needs none of it. */
 #pragma once
 
 #include "jail/seccomp.h"
@@ -15,5 +15,6 @@ bool seccomp_can_ask(void);
 /* 0 or -errno. */
 int seccomp_add_allowed(scmp_filter_ctx ctx);
 int seccomp_add_denied(scmp_filter_ctx ctx);
-/* The number of steps, or -E2BIG. */
+/* Steps that answer for options of sockets, and pass every other call on to what follows them. The
+ * number of them, or -E2BIG. */
 int seccomp_write_options(struct sock_filter *code, size_t max);
