@@ -5,11 +5,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/pidfd.h>
 #include <sys/stat.h>
 
 enum {
     COUNTS_MAX = 16 * 1024,
     CPU_PERIOD_US = 100000,
+    NAME_TRIES = 1000,
+    MEMBERS_BYTES_MAX = 1024 * 1024,
+    KILLED_PER_TRY = 64,
     SOCKETS_SHARE = 8 /* sockets may hold this part of the memory limit on top of it */
 };
 
@@ -74,17 +79,39 @@ int cgroup_set_limits(const struct cgroup_parent *p, const struct cgroup *g,
     return 0;
 }
 
-static int make_directories(const struct cgroup_parent *p, struct cgroup *g)
+static void remove_directories(const struct cgroup_parent *p, const char *name, int until)
+{
+    for (int c = 0; c < until; c++)
+        if (p->dirs[c] >= 0)
+            unlinkat(p->dirs[c], name, AT_REMOVEDIR);
+}
+
+/* -EEXIST if one of them is there: somebody may be in it. */
+static int make_directories(const struct cgroup_parent *p, const char *name)
 {
     for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
-        if (p->dirs[c] < 0)
+        if (p->dirs[c] < 0 || mkdirat(p->dirs[c], name, 0755) == 0)
             continue;
-        /* One that could not be removed in its time would bring its counters along. */
-        unlinkat(p->dirs[c], g->name, AT_REMOVEDIR);
-        if (mkdirat(p->dirs[c], g->name, 0755) < 0 && errno != EEXIST)
-            return -errno;
+        int r = -errno;
+        remove_directories(p, name, c);
+        return r;
     }
     return 0;
+}
+
+/* A name that no group had before: one that cannot be removed, because somebody slipped into it, is
+ * never anybody else's. What an earlier warden left is passed over. */
+static int make_under_new_name(const struct cgroup_parent *p, const char *stem, struct cgroup *g)
+{
+    static unsigned long long number;
+    int r = -EEXIST;
+    for (int tries = 0; r == -EEXIST && tries < NAME_TRIES; tries++) {
+        snprintf(g->name, sizeof(g->name), "%.10s-%llu", stem, number++);
+        r = make_directories(p, g->name);
+    }
+    if (r < 0)
+        g->name[0] = '\0'; /* not ours */
+    return r;
 }
 
 int cgroup_open_join_fds(const struct cgroup_parent *p, struct cgroup *g)
@@ -137,18 +164,17 @@ int cgroup_open_doors(const struct cgroup_parent *p, const struct cgroup *g, int
     return n;
 }
 
-int cgroup_make(const struct cgroup_parent *p, const char *name, const struct jail_limits *limits,
+int cgroup_make(const struct cgroup_parent *p, const char *stem, const struct jail_limits *limits,
                 struct cgroup *ret, struct err *e)
 {
     *ret = (struct cgroup){0};
     if (p->version == 0)
         return 0;
-    snprintf(ret->name, sizeof(ret->name), "%s", name);
-    int r = make_directories(p, ret);
+    int r = make_under_new_name(p, stem, ret);
     if (r == 0)
         r = cgroup_open_join_fds(p, ret);
     if (r < 0)
-        err_errno(e, ERR_UNAVAILABLE, r, "cannot make the cgroup %s", name);
+        err_errno(e, ERR_UNAVAILABLE, r, "cannot make the cgroup %s", stem);
     if (r < 0 || cgroup_set_limits(p, ret, limits, e) < 0) {
         cgroup_remove(p, ret);
         return -1;
@@ -200,11 +226,59 @@ void cgroup_close_join_fds(struct cgroup *g)
     g->n_join_fds = 0;
 }
 
-void cgroup_remove(const struct cgroup_parent *p, struct cgroup *g)
+/* The first of them: the number. A process counts if one of its threads is in the group. */
+static size_t list_members(const struct cgroup_parent *p, int c, const char *name, pid_t *ret,
+                           size_t max)
 {
+    char path[64];
+    size_t n = 0;
+    _free_ char *text = NULL;
+    snprintf(path, sizeof(path), "%s/cgroup.procs", name);
+    if (fd_read_file(p->dirs[c], path, MEMBERS_BYTES_MAX, &text, NULL) < 0)
+        return 0;
+    char *save = NULL;
+    for (char *line = strtok_r(text, "\n", &save); line && n < max;
+         line = strtok_r(NULL, "\n", &save)) {
+        pid_t pid = (pid_t)strtol(line, NULL, 10);
+        if (pid > 0) /* 0: of a namespace that is none of ours */
+            ret[n++] = pid;
+    }
+    return n;
+}
+
+/* All of them at once where the kernel can; else those on the list, again and again. Who is on it
+ * both before and after a descriptor of that number was opened is who is meant. */
+static void kill_members(const struct cgroup_parent *p, int c, const char *name)
+{
+    char path[64];
+    pid_t before[KILLED_PER_TRY], after[KILLED_PER_TRY];
+    int fds[KILLED_PER_TRY];
+    snprintf(path, sizeof(path), "%s/cgroup.kill", name);
+    if (p->version == 2 && fd_write_file(p->dirs[c], path, "1") == 0)
+        return;
+    size_t n_before = list_members(p, c, name, before, KILLED_PER_TRY);
+    for (size_t i = 0; i < n_before; i++)
+        fds[i] = pidfd_open(before[i], 0);
+    size_t n_after = list_members(p, c, name, after, KILLED_PER_TRY);
+    for (size_t i = 0; i < n_before; i++) {
+        for (size_t k = 0; k < n_after && fds[i] >= 0; k++)
+            if (after[k] == before[i])
+                pidfd_send_signal(fds[i], SIGKILL, NULL, 0);
+        cleanup_fd(&fds[i]);
+    }
+}
+
+bool cgroup_remove(const struct cgroup_parent *p, struct cgroup *g)
+{
+    bool is_gone = true;
     cgroup_close_join_fds(g);
-    for (int c = 0; c < CGROUP_CONTROLLERS && g->name[0] != '\0'; c++)
-        if (p->dirs[c] >= 0)
-            unlinkat(p->dirs[c], g->name, AT_REMOVEDIR);
-    g->name[0] = '\0';
+    for (int c = 0; c < CGROUP_CONTROLLERS && g->name[0] != '\0'; c++) {
+        if (p->dirs[c] < 0 || unlinkat(p->dirs[c], g->name, AT_REMOVEDIR) == 0 || errno != EBUSY)
+            continue;
+        kill_members(p, c, g->name);
+        is_gone = false;
+    }
+    if (is_gone)
+        g->name[0] = '\0';
+    return is_gone;
 }

@@ -36,7 +36,8 @@ struct cgroup {
     size_t n_join_fds;
 };
 
-int cgroup_make(const struct cgroup_parent *p, const char *name, const struct jail_limits *limits,
+/* Its name begins with `stem`, and no other group ever has it. */
+int cgroup_make(const struct cgroup_parent *p, const char *stem, const struct jail_limits *limits,
                 struct cgroup *ret, struct err *e);
 int cgroup_set_limits(const struct cgroup_parent *p, const struct cgroup *g,
                       const struct jail_limits *limits, struct err *e);
@@ -54,4 +55,6 @@ uint32_t cgroup_oom_kills(const struct cgroup_parent *p, const struct cgroup *g)
 uint32_t cgroup_pids_refused(const struct cgroup_parent *p, const struct cgroup *g);
 uint64_t cgroup_anonymous_bytes(const struct cgroup_parent *p, const struct cgroup *g); /* now */
 uint64_t cgroup_peak_bytes(const struct cgroup_parent *p, const struct cgroup *g);
-void cgroup_remove(const struct cgroup_parent *p, struct cgroup *g); /* takes a half-made one */
+/* Takes a half-made one. False: somebody is still in it, who should have been nowhere by now and is
+ * being ended; try again in a moment. */
+bool cgroup_remove(const struct cgroup_parent *p, struct cgroup *g);

@@ -204,7 +204,8 @@ void jail_free(const struct jail_factory *factory, struct jail *j)
 {
     if (j == NULL)
         return;
-    cgroup_remove(&factory->cgroups, &j->cgroup);
+    if (!cgroup_remove(&factory->cgroups, &j->cgroup) && factory->on_busy_group != NULL)
+        factory->on_busy_group(&j->cgroup);
     if (j->init_pidfd >= 0)
         close(j->init_pidfd);
     if (j->proc_fd >= 0)

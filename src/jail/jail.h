@@ -16,6 +16,7 @@
 
 /* What all jails are made with; fixed for the warden's life. */
 struct jail_factory {
+    void (*on_busy_group)(const struct cgroup *g); /* of a jail that is gone; NULL: forget it */
     struct cgroup_parent cgroups;
     const struct seccomp_blob *filter;
     bool has_id_range; /* root: every jail has a uid of its own; else all map to the one user */

@@ -40,6 +40,7 @@ struct prison {
     size_t n_zygotes;
     struct list makings; /* rooms that are being built */
     size_t n_makings;
+    struct list busy_groups;
     struct list clearings;  /* of jails in which processes are being ended */
     bool has_more_exits;    /* than were reaped in one turn */
     struct list owed;       /* inmates whose zygote has not answered yet */
@@ -114,6 +115,11 @@ void prison_enter(const struct request *r, int session_sock);
 void prison_make_room(const struct request *r);
 void prison_read_making(struct branch_making *m);
 void prison_end_late_makings(void);
+
+/* ---- prison_groups.c ----------------------------------------------------------------------- */
+
+void prison_keep_busy_group(const struct cgroup *group);
+int64_t prison_remove_busy_groups(void); /* the milliseconds until the next try; -1: none is left */
 
 /* ---- prison_copies.c ----------------------------------------------------------------------- */
 

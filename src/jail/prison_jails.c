@@ -53,7 +53,7 @@ void prison_settle(struct jail *j)
     if (!j->is_ending || j->is_being_built || j->is_removing || !is_empty ||
         !list_is_empty(&j->inmates))
         return;
-    /* Before the long part: a name of the group may be needed again. */
+    /* Before the long part, and once more in jail_free. */
     if (j->init_pid == 0)
         cgroup_remove(&prison.factory->cgroups, &j->cgroup);
     if (j->is_hollow) {

@@ -143,7 +143,9 @@ static int patience_ms(void)
 {
     if (!list_is_empty(&prison.clearings) || prison.has_more_exits)
         return 0;
-    int64_t left_ms = prison_needs_spare() ? SPARE_AFTER_MS : -1;
+    int64_t left_ms = prison_remove_busy_groups();
+    if (prison_needs_spare())
+        left_ms = left_ms < 0 ? SPARE_AFTER_MS : MIN(left_ms, (int64_t)SPARE_AFTER_MS);
     struct list *oldest = list_first(&prison.makings);
     if (oldest != NULL) {
         uint64_t until = CONTAINER_OF(oldest, struct branch_making, link)->until_ms;
@@ -229,6 +231,8 @@ _Noreturn void warden_main(int control, struct jail_factory *factory)
     list_init(&prison.makings);
     list_init(&prison.owed);
     list_init(&prison.clearings);
+    list_init(&prison.busy_groups);
+    factory->on_busy_group = prison_keep_busy_group;
     prison.free_slots = mem_alloc(SLOTS_MAX * sizeof(*prison.free_slots));
     take_signals();
     keeper_set_leftovers_aside(factory->workspaces);

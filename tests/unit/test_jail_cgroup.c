@@ -135,7 +135,34 @@ static void a_half_made_group_is_removed(void **state)
     f->parent.version = 2;
     assert_int_equal(cgroup_make(&f->parent, "jail-1", &limits, &group, &e), -1);
     assert_int_equal(group.n_join_fds, 0);
-    assert_int_equal(faccessat(f->parent.dirs[0], "jail-1", F_OK, 0), -1);
+    assert_string_equal(group.name, ""); /* nothing of it is left, or clean() says so */
+}
+
+/* Somebody may be in a group that exists; and what its name was, no other's is. */
+static void no_group_has_the_name_of_another(void **state)
+{
+    struct fixture *f = *state;
+    struct cgroup one, two;
+    struct err e;
+    f->parent.version = 2;
+    for (int c = 0; c < CGROUP_CONTROLLERS; c++)
+        f->parent.has[c] = false; /* no limits, which no file here would take */
+    int spare[] = {f->parent.dirs[1], f->parent.dirs[2]};
+    f->parent.dirs[1] = f->parent.dirs[2] = -1;
+    assert_int_equal(cgroup_make(&f->parent, "jail-1", &limits, &one, &e), 0);
+    assert_true(cgroup_remove(&f->parent, &one));
+    assert_int_equal(cgroup_make(&f->parent, "jail-1", &limits, &one, &e), 0);
+    unsigned long long number = strtoull(strrchr(one.name, '-') + 1, NULL, 10);
+    char taken[32];
+    snprintf(taken, sizeof(taken), "jail-1-%llu", number + 1);
+    assert_int_equal(mkdirat(f->parent.dirs[0], taken, 0700), 0);
+    assert_int_equal(cgroup_make(&f->parent, "jail-1", &limits, &two, &e), 0);
+    assert_int_equal(strtoull(strrchr(two.name, '-') + 1, NULL, 10), number + 2);
+    assert_true(cgroup_remove(&f->parent, &one));
+    assert_true(cgroup_remove(&f->parent, &two));
+    assert_int_equal(unlinkat(f->parent.dirs[0], taken, AT_REMOVEDIR), 0);
+    f->parent.dirs[1] = spare[0];
+    f->parent.dirs[2] = spare[1];
 }
 
 static void set(const struct fixture *f, const char *file, const char *text)
@@ -185,7 +212,7 @@ static void without_groups_nothing_is_made(void **state)
     struct err e;
     f->parent.version = 0;
     assert_int_equal(cgroup_make(&f->parent, "jail-1", &limits, &group, &e), 0);
-    assert_int_equal(faccessat(f->parent.dirs[0], "jail-1", F_OK, 0), -1);
+    assert_string_equal(group.name, "");
     assert_int_equal(cgroup_open_warden_group(&f->parent), -1);
     cgroup_remove(&f->parent, &group);
 }
@@ -198,6 +225,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_not_there_is_not_set, make, clean),
         cmocka_unit_test_setup_teardown(a_limit_that_cannot_be_set_is_an_error, make, clean),
         cmocka_unit_test_setup_teardown(a_half_made_group_is_removed, make, clean),
+        cmocka_unit_test_setup_teardown(no_group_has_the_name_of_another, make, clean),
         cmocka_unit_test_setup_teardown(kills_are_counted, make, clean),
         cmocka_unit_test_setup_teardown(use_and_refusals_are_counted, make, clean),
         cmocka_unit_test_setup_teardown(without_groups_nothing_is_made, make, clean),
