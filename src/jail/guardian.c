@@ -70,6 +70,28 @@ static int open_blobs(const struct guardian_args *args, struct jail_factory *fac
     return 0;
 }
 
+#define PID_MAX "/proc/sys/kernel/pid_max" /* of the pid namespace of who reads or writes it */
+
+/* Every process of a session has a number in the host's table too, which all users share: a quarter
+ * of it is left to others. 0: not known. */
+static unsigned long find_pid_limit(void)
+{
+    _free_ char *text = NULL;
+    if (fd_read_file(AT_FDCWD, PID_MAX, 64, &text, NULL) < 0)
+        return 0;
+    unsigned long all = strtoul(text, NULL, 10);
+    return all - all / 4;
+}
+
+/* Before Linux 6.14 there is one limit for all, which is not ours to set. */
+static void limit_pids(unsigned long limit)
+{
+    char text[32];
+    snprintf(text, sizeof(text), "%lu", limit);
+    if (limit > 0)
+        fd_write_file(AT_FDCWD, PID_MAX, text);
+}
+
 static _Noreturn void warden_child(const struct guardian_args *args, struct jail_factory *factory,
                                    int go)
 {
@@ -83,6 +105,7 @@ static _Noreturn void warden_child(const struct guardian_args *args, struct jail
     if (image_open_sources(&spec, &sources, &e) < 0 || open_blobs(args, factory, &e) < 0 ||
         become_namespace_root(&e) < 0 || image_build(sources, &e) < 0)
         report_failure(&e);
+    limit_pids(factory->pid_limit);
     factory->workspaces = open(IMAGE_WORKSPACES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (jail_try(factory, &e) < 0)
         report_failure(&e);
@@ -285,7 +308,8 @@ _Noreturn void guardian_main(const struct guardian_args *args)
     keep_descriptors(args);
     raise_descriptor_limit();
     bool is_root = geteuid() == 0;
-    struct jail_factory factory = {.filter = args->filter, .has_id_range = is_root};
+    struct jail_factory factory = {
+        .filter = args->filter, .has_id_range = is_root, .pid_limit = find_pid_limit()};
     cgroup_parent_make(&factory.cgroups, is_root ? GUARDIAN_ID_BASE : geteuid());
     struct ward w = {.daemons_end = -1};
     int r = start_warden(args, &factory, &w);

@@ -312,11 +312,24 @@ static int write_links_and_mount_points(struct err *e)
     return r < 0 ? err_errno(e, ERR_UNAVAILABLE, r, "cannot make the image's directories") : 0;
 }
 
+/* Not the mount alone, which is one of many that show the same files. */
+static int make_superblock_read_only(const char *path)
+{
+    _fd_ int fd = (int)syscall(SYS_fspick, AT_FDCWD, path, FSPICK_CLOEXEC);
+    if (fd < 0 || syscall(SYS_fsconfig, fd, FSCONFIG_SET_FLAG, "ro", NULL, 0) < 0 ||
+        syscall(SYS_fsconfig, fd, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) < 0)
+        return -errno;
+    return 0;
+}
+
 static int finish(struct err *e)
 {
     struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
     if (syscall(SYS_mount_setattr, AT_FDCWD, IMAGE_ROOT, 0, &read_only, sizeof(read_only)) < 0)
         return err_errno(e, ERR_UNAVAILABLE, errno, "cannot make the image read-only");
+    int r = make_superblock_read_only(IMAGE_ROOT);
+    if (r < 0)
+        return err_errno(e, ERR_UNAVAILABLE, r, "cannot make the image's file system read-only");
     if (umount2(HOST, MNT_DETACH) < 0 || rmdir(HOST) < 0)
         return err_errno(e, ERR_UNAVAILABLE, errno, "cannot let go of the host's files");
     return 0;

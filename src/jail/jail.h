@@ -20,8 +20,9 @@ struct jail_factory {
     struct cgroup_parent cgroups;
     const struct seccomp_blob *filter;
     bool has_id_range; /* root: every jail has a uid of its own; else all map to the one user */
-    int workspaces;    /* descriptor of IMAGE_WORKSPACES */
-    int blobs;         /* descriptor of the store */
+    unsigned long pid_limit; /* of all processes of all jails, where the kernel can; 0: none */
+    int workspaces;          /* descriptor of IMAGE_WORKSPACES */
+    int blobs;               /* descriptor of the store */
 };
 
 struct jail {
