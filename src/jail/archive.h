@@ -37,6 +37,7 @@ struct archive_seen {
     int64_t mtime_ns;
     int64_t ctime_ns;
     bool is_settled; /* the same ctime will mean the same bytes */
+    bool is_hole;    /* it had no data: all its bytes were zero */
 };
 
 void archive_forget(struct archive *a);

@@ -1,5 +1,6 @@
 #include "jail/archivist.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/list.h"
 #include "base/map.h"
@@ -17,12 +18,20 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 enum {
     WORKERS_MAX = 16,
     KNOWN_MAX = 500 * 1000, /* names in memory, of all workspaces together: about 100 MB */
     ARENAS_MAX = 2,         /* of malloc: threads are for waiting, not for speed */
+    /* Processor time for one workspace: so much at once, and of each second later on. Nobody's
+     * limits count it. */
+    CPU_AT_ONCE_MS = 10000,
+    CPU_PERCENT = 25,
 };
+
+#define NS_PER_MS 1000000ULL
+#define NS_PER_S 1000000000ULL
 
 struct order {
     struct list link;
@@ -31,11 +40,15 @@ struct order {
 
 /* A workspace that is known or has orders. */
 struct place {
-    struct list link; /* in `ready` while it waits for a worker, else in `resting` */
+    struct list link; /* in `ready` while it waits for a worker, in `late`, or in `resting` */
     struct list orders;
-    bool is_busy; /* a worker has it, or it waits for one */
+    bool is_busy;           /* a worker has it, or it waits for one */
+    uint64_t cpu_ns;        /* used of what it may use at once */
+    uint64_t cpu_since_ms;  /* when that was true */
+    uint64_t not_before_ms; /* its next order has to wait until then */
     struct archive archive;
-    size_t n_known; /* names */
+    size_t n_known;    /* names */
+    bool is_forgotten; /* the workspace is gone: so is what it has used */
     char workspace[WORKSPACE_NAME_MAX];
 };
 
@@ -44,6 +57,7 @@ static struct {
     pthread_mutex_t lock; /* everything below */
     pthread_cond_t has_work;
     struct list ready;
+    struct list late;    /* have orders, and have used more processor time than they may */
     struct list resting; /* least lately used first */
     struct map places;
     size_t n_ready, n_idle, n_workers;
@@ -165,6 +179,7 @@ static void carry_out(struct place *p, const struct archivist_order *order)
     _buf_ struct buf out = BUF_INIT(MESSAGE_TEXT_MAX);
     if (order->type == ARCHIVIST_FORGET) {
         archive_forget(&p->archive);
+        p->is_forgotten = true;
         return;
     }
     if (order->type == ARCHIVIST_RECORD)
@@ -208,19 +223,80 @@ static void make_ready(struct place *p)
     archivist.n_ready++;
 }
 
+/* A bucket that leaks. What has a share of its own is slow alone when it uses it up. */
+static void charge(struct place *p, uint64_t used_ns)
+{
+    uint64_t now_ms = clock_mono_ms(), at_once_ns = clock_scaled_ms(CPU_AT_ONCE_MS) * NS_PER_MS;
+    uint64_t leaked_ns = (now_ms - p->cpu_since_ms) * NS_PER_MS * CPU_PERCENT / 100;
+    p->cpu_ns = (p->cpu_ns > leaked_ns ? p->cpu_ns - leaked_ns : 0) + used_ns;
+    p->cpu_since_ms = now_ms;
+    p->not_before_ms = now_ms;
+    if (p->cpu_ns > at_once_ns)
+        p->not_before_ms += (p->cpu_ns - at_once_ns) * 100 / CPU_PERCENT / NS_PER_MS;
+}
+
+/* It has orders: now, or when it may use the processor again. */
+static void queue(struct place *p)
+{
+    if (p->not_before_ms <= clock_mono_ms()) {
+        make_ready(p);
+        return;
+    }
+    list_remove(&p->link);
+    list_append(&archivist.late, &p->link);
+}
+
+/* Returns when the next of them is due, 0 for never. */
+static uint64_t queue_late(void)
+{
+    uint64_t now_ms = clock_mono_ms(), next_ms = 0;
+    LIST_EACH(&archivist.late, at)
+    {
+        struct place *p = CONTAINER_OF(at, struct place, link);
+        if (p->not_before_ms <= now_ms)
+            make_ready(p);
+        else if (next_ms == 0 || p->not_before_ms < next_ms)
+            next_ms = p->not_before_ms;
+    }
+    return next_ms;
+}
+
 /* The worker is done with one order. The others of this place have to wait for their turn. */
 static void put_back(struct place *p)
 {
     count_known(p);
     if (!list_is_empty(&p->orders)) {
-        make_ready(p);
+        queue(p);
         return;
     }
     p->is_busy = false;
     list_append(&archivist.resting, &p->link);
-    if (p->n_known == 0)
+    if (p->n_known == 0 && (p->is_forgotten || p->cpu_ns == 0))
         drop_place(p);
     drop_oldest();
+}
+
+static uint64_t cpu_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static void wait_for_work(void)
+{
+    uint64_t next_ms = queue_late();
+    while (list_is_empty(&archivist.ready)) {
+        struct timespec until = {.tv_sec = (time_t)(next_ms / 1000),
+                                 .tv_nsec = (long)(next_ms % 1000) * NS_PER_MS};
+        archivist.n_idle++;
+        if (next_ms == 0)
+            pthread_cond_wait(&archivist.has_work, &archivist.lock);
+        else
+            pthread_cond_clockwait(&archivist.has_work, &archivist.lock, CLOCK_MONOTONIC, &until);
+        archivist.n_idle--;
+        next_ms = queue_late();
+    }
 }
 
 static void *work(void *unused)
@@ -228,20 +304,19 @@ static void *work(void *unused)
     (void)unused;
     pthread_mutex_lock(&archivist.lock);
     for (;;) {
-        while (list_is_empty(&archivist.ready)) {
-            archivist.n_idle++;
-            pthread_cond_wait(&archivist.has_work, &archivist.lock);
-            archivist.n_idle--;
-        }
+        wait_for_work();
         struct place *p = CONTAINER_OF(list_first(&archivist.ready), struct place, link);
         struct order *order = CONTAINER_OF(list_first(&p->orders), struct order, link);
         list_remove(&p->link);
         archivist.n_ready--;
         list_remove(&order->link);
         pthread_mutex_unlock(&archivist.lock);
+        uint64_t began_ns = cpu_ns();
         carry_out(p, &order->what);
         free(order);
+        uint64_t used_ns = cpu_ns() - began_ns;
         pthread_mutex_lock(&archivist.lock);
+        charge(p, used_ns);
         put_back(p);
     }
     return NULL;
@@ -280,7 +355,7 @@ static void take_order(const struct archivist_order *what)
     list_append(&p->orders, &order->link);
     if (!p->is_busy) {
         p->is_busy = true;
-        make_ready(p);
+        queue(p);
         if (archivist.n_ready > archivist.n_idle && archivist.n_workers < WORKERS_MAX)
             add_worker();
         pthread_cond_signal(&archivist.has_work);
@@ -332,6 +407,7 @@ _Noreturn void archivist_main(int sock, int workspaces, int store)
     archivist.workspaces = workspaces;
     archivist.store = store;
     list_init(&archivist.ready);
+    list_init(&archivist.late);
     list_init(&archivist.resting);
     for (;;) {
         struct archivist_order order;

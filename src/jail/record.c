@@ -168,12 +168,32 @@ static bool is_stored(const struct record *r, int fd, const struct manifest_entr
            (r->has_base || blob_touch(r->store, &old->hash) == 0);
 }
 
-static int store_file(struct record *r, int fd, const struct stat *st,
-                      const struct manifest_entry *old, struct blob_put *put)
+/* What the session may have made a terabyte of for nothing. On file systems that count what is not
+ * on the disk yet. */
+static bool is_hole(const struct record *r, int fd)
+{
+    struct stat st;
+    return r->sees_clean_pages && fstat(fd, &st) == 0 && st.st_blocks == 0 &&
+           lseek(fd, 0, SEEK_DATA) < 0 && errno == ENXIO;
+}
+
+/* What is known of the file from the last time. */
+struct known_file {
+    const struct manifest_entry *likely; /* its bytes may be the same; or NULL */
+    const struct manifest_entry *hole;   /* it was one; or NULL */
+};
+
+static int store_file(struct record *r, int fd, const struct stat *st, const struct known_file *old,
+                      bool is_all_hole, struct blob_put *put)
 {
     uint64_t size = (uint64_t)st->st_size, left = r->budget->new_bytes - r->out->new_bytes;
     *put = (struct blob_put){.bytes = size};
-    if (is_stored(r, fd, old, put))
+    if (is_all_hole && old->hole != NULL && old->hole->size == size &&
+        (r->has_base || blob_touch(r->store, &old->hole->hash) == 0)) {
+        put->hash = old->hole->hash; /* zeros need not be hashed twice */
+        return 0;
+    }
+    if (is_stored(r, fd, old->likely, put))
         return 0;
     if (size > left)
         return find_stored(r, fd, size, put);
@@ -181,7 +201,7 @@ static int store_file(struct record *r, int fd, const struct stat *st,
 }
 
 /* The bytes of an open file. -EAGAIN: it changed in a way that leaves nothing to record. */
-static int read_file(struct record *r, int fd, struct stat *st, const struct manifest_entry *old,
+static int read_file(struct record *r, int fd, struct stat *st, const struct known_file *old,
                      struct manifest_entry *entry, struct archive_seen *seen)
 {
     struct stat after;
@@ -191,7 +211,8 @@ static int read_file(struct record *r, int fd, struct stat *st, const struct man
         return -EAGAIN;
     bool is_seen = make_stores_seen(r, fd, st->st_uid);
     await_writers(fd);
-    int e = store_file(r, fd, st, old, &put);
+    bool is_all_hole = is_hole(r, fd);
+    int e = store_file(r, fd, st, old, is_all_hole, &put);
     if (e == -EFBIG && fstat(fd, &after) == 0 && after.st_size > st->st_size)
         return -EAGAIN; /* it grew: not the disk's fault */
     if (e < 0)
@@ -199,9 +220,11 @@ static int read_file(struct record *r, int fd, struct stat *st, const struct man
     if (fstat(fd, &after) < 0)
         return -EAGAIN;
     *seen = archive_see(st, began_ns);
+    seen->is_hole = is_all_hole;
     if (!archive_is_same_stat(seen, &after)) {
         r->out->is_torn = true;
         seen->inode = 0;
+        seen->is_hole = false;
     }
     seen->is_settled &= is_seen;
     entry->hash = put.hash;
@@ -210,8 +233,7 @@ static int read_file(struct record *r, int fd, struct stat *st, const struct man
     return 0;
 }
 
-static int record_changed(struct record *r, int dir, const char *name,
-                          const struct manifest_entry *old)
+static int record_changed(struct record *r, int dir, const char *name, const struct known_file *old)
 {
     struct stat st;
     struct archive_seen seen;
@@ -251,10 +273,13 @@ static int record_file(struct record *r, int dir, const char *name, const struct
         entry.hash = old->hash;
         return append(r, &entry, st, seen);
     }
-    /* Read because it was young, or only its permissions or its name changed. */
-    bool is_likely_same =
-        old != NULL && old->type == MANIFEST_FILE && seen->mtime_ns == tree_ns(&st->st_mtim);
-    return record_changed(r, dir, name, is_likely_same ? old : NULL);
+    struct known_file was = {0};
+    if (old != NULL && old->type == MANIFEST_FILE) {
+        /* Read because it was young, or only its permissions or its name changed. */
+        was.likely = seen->mtime_ns == tree_ns(&st->st_mtim) ? old : NULL;
+        was.hole = seen->is_hole ? old : NULL;
+    }
+    return record_changed(r, dir, name, &was);
 }
 
 /* ---- everything else ------------------------------------------------------------------------- */

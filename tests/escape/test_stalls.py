@@ -1,7 +1,9 @@
 """Work that a session makes for those who keep it must not hold up other sessions."""
 
+import os
 import textwrap
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -118,3 +120,22 @@ def test_quotas_of_others_are_looked_at_meanwhile(spawn, attack):
         """, timeout_ms=int(900 * host.PATIENCE))
     assert result.status == "died" and result["error"]["name"] == "DiskQuota", result
     assert not hostile.is_over(), hostile.result
+
+
+def test_a_session_has_a_share_of_the_processor_for_its_files(launch):
+    """Recording files costs the archivist, whom no limit of the session counts."""
+    daemon = launch(config="default_profile: min\n", env={"CELLA_TEST_TIME_SCALE": "0.01"})
+    session = daemon.client.spawn("min", checkpoints="every", durable="off")
+    session.exec("f = open('hole', 'wb')")
+    (archivist,) = host.eventually(
+        lambda: host.find_by_name(host.tree(daemon.pid), "cella-archivist"), what="the archivist")
+
+    def used():
+        fields = host.stat_fields(archivist)
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    began, before = time.monotonic(), used()
+    for n in range(16):
+        assert session.exec(f"f.truncate({(60 << 20) + n})").status == "ok"
+    share = (used() - before - 0.2) / (time.monotonic() - began)  # 0.1 s at once, and one record
+    assert share < 0.4, share

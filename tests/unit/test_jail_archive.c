@@ -297,6 +297,46 @@ static void what_is_unchanged_is_not_read_again(void **state)
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
+static uint64_t cpu_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* utime() costs a session nothing, and a gigabyte of zeros costs us a second. */
+static void a_hole_is_hashed_once(void **state)
+{
+    (void)state;
+    put("hole", "");
+    int fd = openat(here.workspace, "hole", O_RDWR);
+    assert_int_equal(ftruncate(fd, 256 << 20), 0);
+    uint64_t began_ns = cpu_ns();
+    struct blob_hash before = record();
+    uint64_t first_ns = cpu_ns() - began_ns;
+    assert_int_equal(futimens(fd, (struct timespec[]){{.tv_sec = 1}, {.tv_sec = 1}}), 0);
+    began_ns = cpu_ns();
+    struct blob_hash after = record();
+    assert_true(cpu_ns() - began_ns < first_ns / 4);
+    assert_false(blob_is_same(&before, &after)); /* the time */
+    same(record_anew(), after);
+    /* What is written into it is seen, by write() as by a page that is mapped. */
+    assert_int_equal(pwrite(fd, "x", 1, 100 << 20), 1);
+    struct blob_hash written = record();
+    same(record_anew(), written);
+    assert_int_equal(ftruncate(fd, 0), 0);
+    assert_int_equal(ftruncate(fd, 256 << 20), 0);
+    struct blob_hash empty = record();
+    char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_true(page != MAP_FAILED);
+    page[0] = 'x';
+    struct blob_hash mapped = record();
+    assert_false(blob_is_same(&empty, &mapped));
+    same(record_anew(), mapped);
+    munmap(page, 4096);
+    close(fd);
+}
+
 static void no_link_leads_out(void **state)
 {
     (void)state;
@@ -422,6 +462,7 @@ int main(void)
         TEST(a_store_into_mapped_memory_is_seen),
         IN_MEMORY(a_store_into_mapped_memory_is_seen),
         TEST(what_is_unchanged_is_not_read_again),
+        TEST(a_hole_is_hashed_once),
         TEST(no_link_leads_out),
         IN_MEMORY(a_race_with_links_does_not_lead_out),
         TEST(hard_links_are_files_of_their_own),
