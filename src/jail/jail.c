@@ -59,6 +59,11 @@ static int give_all(const char *name, unsigned owner)
     return nftw(path, give_one, GIVE_DESCRIPTORS, FTW_PHYS) != 0 ? -errno : 0;
 }
 
+int jail_give_workspace(const struct jail_factory *factory, const char *name, uint32_t slot)
+{
+    return factory->has_id_range ? give_all(name, JAIL_UID + slot) : 0;
+}
+
 static int make_workspace(const struct jail_factory *f, const char *name, unsigned owner)
 {
     struct stat st;

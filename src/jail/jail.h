@@ -72,6 +72,8 @@ struct inmate {
 uint32_t jail_slot_of(const struct jail_factory *factory, unsigned owner);
 /* The jail's user as the warden's namespace numbers it. */
 unsigned jail_outer_id(const struct jail_factory *factory, const struct jail *j);
+/* Every file of a workspace to the user of that slot: as long as that takes. 0 or -errno. */
+int jail_give_workspace(const struct jail_factory *factory, const char *name, uint32_t slot);
 /* What every jail begins with: a workspace and a cgroup. Its user is that of `source`, unless that
  * is NULL. */
 int jail_new(const struct jail_factory *factory, struct jail *source, uint64_t id, uint32_t slot,

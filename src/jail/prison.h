@@ -40,6 +40,7 @@ struct prison {
     size_t n_zygotes;
     struct list makings; /* rooms that are being built */
     size_t n_makings;
+    struct list handovers; /* workspaces that are given to another user */
     struct list busy_groups;
     struct list clearings;  /* of jails in which processes are being ended */
     bool has_more_exits;    /* than were reaped in one turn */
@@ -101,6 +102,12 @@ void prison_signal(const struct inmate *i, int sig);
 struct jail *prison_jail_for(const struct request *r, struct err *e);
 bool prison_needs_spare(void);
 void prison_make_spare(void);
+
+/* ---- prison_handovers.c -------------------------------------------------------------------- */
+
+bool prison_hand_over(const struct request *r, int sock); /* true: it is let in afterwards */
+bool prison_handover_ended(pid_t pid, int status);        /* true: it was one */
+void prison_give_up_handover(uint64_t jail, bool keep_workspace);
 
 /* ---- prison_zygotes.c ---------------------------------------------------------------------- */
 

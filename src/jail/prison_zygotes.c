@@ -41,6 +41,8 @@ void prison_enter(const struct request *r, int session_sock)
         prison_tell_refused(r->jail, r->head, "the interpreter for this profile is not running");
         return;
     }
+    if (prison_hand_over(r, session_sock))
+        return;
     struct jail *j = prison_jail_for(r, &e);
     if (j == NULL) {
         prison_tell_refused(r->jail, r->head, e.message);

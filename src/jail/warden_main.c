@@ -22,7 +22,7 @@ static void reaped(pid_t pid, int status)
 {
     if (pid == prison.keeper_pid)
         _exit(1); /* without its keeper no quota holds */
-    if (relay_reaped(&prison.relay, pid))
+    if (relay_reaped(&prison.relay, pid) || prison_handover_ended(pid, status))
         return;
     struct inmate *i = map_get(&prison.inmates_by_pid, prison_key((uint64_t)pid).text);
     if (i != NULL) {
@@ -66,6 +66,8 @@ static void reap_some(void)
 static void obey_for_jail(const struct request *r)
 {
     struct jail *j = prison_find_jail(r->jail);
+    if (j == NULL && r->type == REQUEST_DESTROY)
+        prison_give_up_handover(r->jail, r->number != 0);
     if (j == NULL || (j->is_being_built && r->type != REQUEST_DESTROY))
         return; /* it ended by itself, or is none yet; the daemon's event is on its way */
     if (r->type == REQUEST_LIMITS) {
@@ -232,6 +234,7 @@ _Noreturn void warden_main(int control, struct jail_factory *factory)
     list_init(&prison.owed);
     list_init(&prison.clearings);
     list_init(&prison.busy_groups);
+    list_init(&prison.handovers);
     factory->on_busy_group = prison_keep_busy_group;
     prison.free_slots = mem_alloc(SLOTS_MAX * sizeof(*prison.free_slots));
     take_signals();

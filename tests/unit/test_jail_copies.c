@@ -503,6 +503,30 @@ static void a_workspace_of_another_user_is_handed_over(void **state)
     assert_false(has_workspace("handed"));
 }
 
+/* However many files it has: who comes after it is let in before. */
+static void a_handover_holds_up_nobody(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    char path[128];
+    uint32_t z = python_zygote(AGENT);
+    struct head first = enter_named(z, "many");
+    order(&first, "any(open(f'f{i}', 'w').close() for i in range(30000))");
+    destroy_keeping(&first);
+    snprintf(path, sizeof(path), "%s/workspaces/many", here.data);
+    assert_int_equal(lchown(path, GUARDIAN_ID_BASE + 1, GUARDIAN_ID_BASE + 1), 0);
+
+    struct head many = enter_named(z, "many");
+    struct head later = enter_usual(z, 0);
+    const struct heard *entered = await(WARDEN_ENTERED, many.number);
+    assert_true(await(WARDEN_ENTERED, later.number) < entered);
+    order(&many, "assert {os.lstat(p).st_uid for p in os.listdir('.')} == {1000}");
+    leave(&later);
+    leave(&many);
+    assert_false(has_workspace("many"));
+}
+
 static int run(void)
 {
     const struct CMUnitTest tests[] = {
@@ -516,6 +540,7 @@ static int run(void)
         cmocka_unit_test(limits_are_wider_from_the_first_checkpoint_on),
         cmocka_unit_test(a_workspace_that_was_kept_is_used_again),
         cmocka_unit_test(a_workspace_of_another_user_is_handed_over),
+        cmocka_unit_test(a_handover_holds_up_nobody),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }
