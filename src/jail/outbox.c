@@ -46,12 +46,18 @@ static int put_aside(struct outbox *o, const void *data, size_t len, const int *
     return 0;
 }
 
+/* 1: not now. */
+static int try_to_send(struct outbox *o, const void *data, size_t len, const int *fds, size_t n_fds)
+{
+    ssize_t sent = fd_send(o->sock, data, len, fds, n_fds);
+    o->is_stuck = sent == -ETOOMANYREFS;
+    return sent >= 0 ? 0 : sent == -EAGAIN || o->is_stuck ? 1 : (int)sent;
+}
+
 int outbox_send(struct outbox *o, const void *data, size_t len, const int *fds, size_t n_fds)
 {
-    ssize_t sent = o->n_waiting > 0 ? -EAGAIN : fd_send(o->sock, data, len, fds, n_fds);
-    if (sent == -EAGAIN)
-        return put_aside(o, data, len, fds, n_fds);
-    return sent < 0 ? (int)sent : 0;
+    int r = o->n_waiting > 0 ? 1 : try_to_send(o, data, len, fds, n_fds);
+    return r > 0 ? put_aside(o, data, len, fds, n_fds) : r;
 }
 
 int outbox_flush(struct outbox *o)
@@ -59,11 +65,9 @@ int outbox_flush(struct outbox *o)
     LIST_EACH(&o->waiting, at)
     {
         struct letter *l = CONTAINER_OF(at, struct letter, link);
-        ssize_t sent = fd_send(o->sock, l->data, l->len, l->fds, l->n_fds);
-        if (sent == -EAGAIN)
-            return 0;
-        if (sent < 0)
-            return (int)sent;
+        int r = try_to_send(o, l->data, l->len, l->fds, l->n_fds);
+        if (r != 0)
+            return MIN(r, 0);
         remove_letter(o, l);
     }
     return 0;
@@ -82,6 +86,7 @@ void *outbox_find(struct outbox *o, bool (*matches)(const void *message, const v
 
 void outbox_free(struct outbox *o)
 {
+    o->is_stuck = false;
     LIST_EACH(&o->waiting, at)
     remove_letter(o, CONTAINER_OF(at, struct letter, link));
 }

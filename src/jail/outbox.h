@@ -7,12 +7,15 @@
 #include "base/fd.h"
 #include "base/list.h"
 
-enum { OUTBOX_FDS_MAX = 8 };
+enum { OUTBOX_FDS_MAX = 8, OUTBOX_STUCK_MS = 20 };
 
 struct outbox {
     int sock; /* not owned */
     struct list waiting;
     size_t n_waiting;
+    /* The user has too many descriptors on their way in sockets (ETOOMANYREFS): no event tells when
+     * that is over, so try again after OUTBOX_STUCK_MS. */
+    bool is_stuck;
 };
 
 void outbox_init(struct outbox *o, int sock);

@@ -161,7 +161,21 @@ enum { CONTROL, SIGNALS, KEEPER, RELAY, FIRST_ZYGOTE };
 
 static short wanted_of(const struct outbox *box)
 {
-    return box->n_waiting > 0 ? POLLIN | POLLOUT : POLLIN;
+    return box->n_waiting > 0 && !box->is_stuck ? POLLIN | POLLOUT : POLLIN;
+}
+
+static bool can_flush(const struct outbox *box, short events)
+{
+    return box->n_waiting > 0 && ((events & POLLOUT) || box->is_stuck);
+}
+
+/* Which of them is stuck does not matter: there are few, and it is tried again soon. */
+static bool is_any_stuck(void)
+{
+    bool is_stuck = prison.to_keeper.is_stuck || prison.relay.out.is_stuck;
+    LIST_EACH(&prison.zygotes, at)
+    is_stuck |= CONTAINER_OF(at, struct zygote, link)->out.is_stuck;
+    return is_stuck;
 }
 
 static void take_turn(void)
@@ -191,6 +205,8 @@ static void take_turn(void)
         n_makings++;
     }
     int patience = patience_ms();
+    if (is_any_stuck() && (patience < 0 || patience > OUTBOX_STUCK_MS))
+        patience = OUTBOX_STUCK_MS;
     int ready = poll(waits, FIRST_ZYGOTE + n_zygotes + n_makings, patience);
     if (ready < 0)
         return;
@@ -198,7 +214,7 @@ static void take_turn(void)
         prison_make_spare();
     /* Zygotes and rooms before exits: a child's pid should be known before its end is. */
     for (nfds_t i = 0; i < n_zygotes; i++) {
-        if (waits[FIRST_ZYGOTE + i].revents & POLLOUT)
+        if (can_flush(&zygotes[i]->out, waits[FIRST_ZYGOTE + i].revents))
             outbox_flush(&zygotes[i]->out); /* if it has ended, its exit status tells */
         if (waits[FIRST_ZYGOTE + i].revents & POLLIN)
             prison_read_zygote(zygotes[i]);
@@ -209,11 +225,11 @@ static void take_turn(void)
     prison_end_late_makings();
     if (waits[SIGNALS].revents || prison.has_more_exits)
         reap_some();
-    if (waits[KEEPER].revents & POLLOUT)
+    if (can_flush(&prison.to_keeper, waits[KEEPER].revents))
         prison_flush_keeper();
     if (waits[KEEPER].revents & ~POLLOUT)
         prison_read_keeper();
-    if ((waits[RELAY].revents & POLLOUT) && prison.relay.sock >= 0)
+    if (can_flush(&prison.relay.out, waits[RELAY].revents) && prison.relay.sock >= 0)
         relay_flush(&prison.relay);
     if ((waits[RELAY].revents & ~POLLOUT) && prison.relay.sock >= 0)
         relay_read(&prison.relay);
