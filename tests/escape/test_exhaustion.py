@@ -68,6 +68,25 @@ def test_open_files_without_a_name_count_for_the_quota(spawn):
     assert died_of_disk(result), result
 
 
+def test_mapped_files_without_a_name_count_for_the_quota(spawn):
+    session = spawn("min", limits={"disk_mb": 8})
+    result = run(
+        session,
+        """
+        import ctypes  # because mmap.mmap() keeps the descriptor
+        libc = ctypes.CDLL(None)
+        libc.mmap.restype = ctypes.c_void_p
+        for n in range(60):
+            os.close(write('f', 7))
+            fd = os.open('f', os.O_RDONLY)
+            assert libc.mmap(None, ctypes.c_size_t(7 << 20), 1, 1, fd, ctypes.c_long(0)) % 4096 == 0
+            os.close(fd); os.unlink('f'); time.sleep(0.03)
+        time.sleep(30)
+        """,
+    )
+    assert died_of_disk(result), result
+
+
 def test_nothing_hides_behind_a_deep_directory(spawn):
     session = spawn("min", limits={"disk_mb": 8})
     result = run(
