@@ -8,12 +8,43 @@ static const char *const bash_suffixes[] = {".sh", ".bash", NULL};
 static const char *const python_farewells[] = {"exit", "quit", "exit()", "quit()", NULL};
 static const char *const node_farewells[] = {".exit", NULL};
 static const char *const bash_farewells[] = {"exit", "logout", NULL};
+static const char *const python_exits[] = {"exit(", "quit(", "sys.exit(", NULL};
+static const char *const node_exits[] = {"process.exit(", NULL};
+static const char *const bash_exits[] = {"exit ", NULL};
 
 const struct cli_language cli_languages[] = {
-    {"python", "Python", python_suffixes, ">>> ", "... ", python_farewells, cli_block_python,
-     cli_block_python_ends_before},
-    {"node", "Node.js", node_suffixes, "> ", "... ", node_farewells, cli_block_node, NULL},
-    {"bash", "bash", bash_suffixes, "$ ", "> ", bash_farewells, cli_block_bash, NULL},
+    {
+        .runtime = "python",
+        .name = "Python",
+        .suffixes = python_suffixes,
+        .prompt = ">>> ",
+        .more_prompt = "... ",
+        .farewells = python_farewells,
+        .exits = python_exits,
+        .has_indented_blocks = true,
+        .look = cli_block_python,
+        .ends_before = cli_block_python_ends_before,
+    },
+    {
+        .runtime = "node",
+        .name = "Node.js",
+        .suffixes = node_suffixes,
+        .prompt = "> ",
+        .more_prompt = "... ",
+        .farewells = node_farewells,
+        .exits = node_exits,
+        .look = cli_block_node,
+    },
+    {
+        .runtime = "bash",
+        .name = "bash",
+        .suffixes = bash_suffixes,
+        .prompt = "$ ",
+        .more_prompt = "> ",
+        .farewells = bash_farewells,
+        .exits = bash_exits,
+        .look = cli_block_bash,
+    },
 };
 const size_t cli_n_languages = ARRAY_LEN(cli_languages);
 

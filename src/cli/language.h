@@ -10,6 +10,8 @@ struct cli_language {
     const char *prompt;           /* of a first line */
     const char *more_prompt;      /* of others */
     const char *const *farewells; /* what people type to leave, NULL-terminated */
+    const char *const *exits;     /* words that begin a line that leaves with a code */
+    bool has_indented_blocks;
     enum cli_block (*look)(const char *text, size_t len);
     /* For input through a pipe; NULL: what is whole ends at once. See block.h. */
     bool (*ends_before)(const char *text, size_t len, const char *line, size_t line_len);

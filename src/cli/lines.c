@@ -11,7 +11,19 @@
 #include <termios.h>
 #include <wchar.h>
 
-enum { HISTORY_ENTRIES = 2000, TAB_SPACES = 4, WAIT_STEP_MS = 20000 };
+enum {
+    HISTORY_ENTRIES = 2000,
+    TAB_SPACES = 4,
+    WAIT_STEP_MS = 20000,
+    READ_BYTES = 16 * KIB,
+    PASTE_GAP_MS = 20, /* nobody types a line so soon after another */
+};
+
+/* Asks the terminal to put marks around what is pasted; the second ends that. */
+#define PASTES_MARKED "\033[?2004h"
+#define PASTES_PLAIN "\033[?2004l"
+#define PASTE_BEGIN "\033[200~"
+#define PASTE_END "\033[201~"
 
 struct cli_lines {
     bool is_interactive;
@@ -21,7 +33,7 @@ struct cli_lines {
     History *history;
     bool is_answer;     /* not code: kept out of the history */
     unsigned n_spaces;  /* of a tab, not yet given to the editor */
-    struct buf pending; /* plain: read and not yet given out */
+    struct buf pending; /* read and not yet given out */
     bool is_at_end;
     void (*on_wait)(void *context); /* NULL: nothing is to be done meanwhile */
     void *wait_context;
@@ -37,27 +49,52 @@ static int wait_for_input(struct cli_lines *l)
     return ready;
 }
 
-static char *give_prompt(EditLine *editor)
+/* 1: there is more in `pending`, 0: the end, -EINTR, -EFBIG. */
+static int fill_pending(struct cli_lines *l)
 {
-    struct cli_lines *l = NULL;
-    el_get(editor, EL_CLIENTDATA, &l);
-    return (char *)(uintptr_t)l->prompt; /* libedit only reads it */
+    int ready = wait_for_input(l);
+    if (ready < 0)
+        return ready;
+    if (!buf_reserve(&l->pending, READ_BYTES))
+        return -EFBIG;
+    char *more = l->pending.data + l->pending.len;
+    ssize_t n = read(STDIN_FILENO, more, READ_BYTES);
+    if (n <= 0)
+        return n < 0 && errno == EINTR ? -EINTR : 0;
+    /* The terminal does so only while it hands out lines, not while the editor has it. */
+    for (ssize_t i = 0; l->is_interactive && i < n; i++)
+        if (more[i] == '\r')
+            more[i] = '\n';
+    l->pending.len += (size_t)n;
+    return 1;
 }
 
-/* One character for the editor. A tab becomes spaces: the key indents, and what is pasted does not
- * mix with it. */
-static int give_char(EditLine *editor, wchar_t *ret)
+/* ---- the editor --------------------------------------------------------------------------------
+ */
+
+static struct cli_lines *lines_of(EditLine *editor)
 {
     struct cli_lines *l = NULL;
     el_get(editor, EL_CLIENTDATA, &l);
+    return l;
+}
+
+static char *give_prompt(EditLine *editor)
+{
+    return (char *)(uintptr_t)lines_of(editor)->prompt; /* libedit only reads it */
+}
+
+/* One character for the editor. The key that indents gives spaces. */
+static int give_char(EditLine *editor, wchar_t *ret)
+{
+    struct cli_lines *l = lines_of(editor);
     mbstate_t state = {0};
     while (l->n_spaces == 0) {
-        char byte;
-        int ready = wait_for_input(l);
-        ssize_t n = ready > 0 ? read(STDIN_FILENO, &byte, 1) : -1;
-        if (n <= 0)
-            return (int)n;
-        size_t used = mbrtowc(ret, &byte, 1, &state);
+        int status = l->pending.len > 0 ? 1 : fill_pending(l);
+        if (status <= 0)
+            return status < 0 ? -1 : 0;
+        size_t used = mbrtowc(ret, l->pending.data, 1, &state);
+        buf_consume(&l->pending, 1);
         if (used == (size_t)-1) {
             state = (mbstate_t){0};
             continue; /* no character: not typed */
@@ -73,6 +110,29 @@ static int give_char(EditLine *editor, wchar_t *ret)
     return 1;
 }
 
+/* Takes what is pasted into the line as it is, with its line ends: Enter sends all of it. */
+static unsigned char take_paste(EditLine *editor, int key)
+{
+    (void)key;
+    struct cli_lines *l = lines_of(editor);
+    const char *end;
+    while ((end = memmem(buf_str(&l->pending), l->pending.len, PASTE_END, strlen(PASTE_END))) ==
+           NULL) {
+        int status = fill_pending(l);
+        if (status == -EFBIG)
+            buf_clear(&l->pending);
+        if (status <= 0)
+            return status == -EFBIG ? CC_ERROR : CC_EOF;
+    }
+    size_t len = (size_t)(end - l->pending.data), kept = len;
+    while (kept > 0 && l->pending.data[kept - 1] == '\n')
+        kept--;
+    _buf_ struct buf text = BUF_INIT(l->pending.len);
+    buf_append(&text, l->pending.data, kept);
+    buf_consume(&l->pending, len + strlen(PASTE_END));
+    return kept == 0 || el_insertstr(editor, buf_str(&text)) == 0 ? CC_REFRESH : CC_ERROR;
+}
+
 static void open_editor(struct cli_lines *l)
 {
     l->editor = el_init("cella", stdin, stdout, stderr);
@@ -83,6 +143,8 @@ static void open_editor(struct cli_lines *l)
     el_set(l->editor, EL_EDITOR, "emacs");
     el_set(l->editor, EL_GETCFN, give_char);
     el_set(l->editor, EL_BIND, "^R", "em-inc-search-prev", NULL);
+    el_set(l->editor, EL_ADDFN, "cella-paste", "Take what is pasted", take_paste);
+    el_set(l->editor, EL_BIND, PASTE_BEGIN, "cella-paste", NULL);
     l->history = history_init();
     if (l->history == NULL)
         return;
@@ -135,7 +197,11 @@ static enum cli_line read_edited(struct cli_lines *l, struct buf *ret_line)
     /* Before the prompt is shown: libedit would take the terminal over only after that, and a
      * Ctrl-D that comes in between would be a character. */
     el_set(l->editor, EL_PREP_TERM, 1);
+    if (!l->is_answer)
+        cli_say(STDOUT_FILENO, PASTES_MARKED);
     const char *text = el_gets(l->editor, &len);
+    if (!l->is_answer)
+        cli_say(STDOUT_FILENO, PASTES_PLAIN);
     int signo = cli_signal_taken();
     if (signo != 0) {
         el_reset(l->editor);
@@ -155,20 +221,8 @@ static enum cli_line read_edited(struct cli_lines *l, struct buf *ret_line)
     return buf_append(ret_line, text, n) ? CLI_LINE_READ : CLI_LINE_TOO_LONG;
 }
 
-/* 1: there is more in `pending`, 0: the end, -EINTR. */
-static int fill_pending(struct cli_lines *l)
-{
-    int ready = wait_for_input(l);
-    if (ready < 0)
-        return ready;
-    if (!buf_reserve(&l->pending, 16 * KIB))
-        return -EFBIG;
-    ssize_t n = read(STDIN_FILENO, l->pending.data + l->pending.len, 16 * KIB);
-    if (n <= 0)
-        return n < 0 && errno == EINTR ? -EINTR : 0;
-    l->pending.len += (size_t)n;
-    return 1;
-}
+/* ---- without it --------------------------------------------------------------------------------
+ */
 
 static enum cli_line read_plain(struct cli_lines *l, struct buf *ret_line)
 {
@@ -202,6 +256,37 @@ enum cli_line cli_lines_read(struct cli_lines *l, const char *prompt, struct buf
     l->prompt = prompt;
     buf_clear(ret_line);
     return l->editor != NULL ? read_edited(l, ret_line) : read_plain(l, ret_line);
+}
+
+/* The first line of `pending` that is not blank; its end may be missing. NULL if there is none. */
+static const char *find_code(const struct cli_lines *l, size_t *ret_len)
+{
+    const char *text = buf_str(&l->pending), *end = text + l->pending.len;
+    while (text < end) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        const char *line_end = newline != NULL ? newline : end;
+        *ret_len = (size_t)(line_end - text);
+        if (strspn(text, " \t") < *ret_len)
+            return text;
+        text = line_end + 1;
+    }
+    return NULL;
+}
+
+bool cli_lines_peek(struct cli_lines *l, struct buf *ret_line)
+{
+    size_t len = 0;
+    const char *line;
+    if (l->editor != NULL)
+        el_set(l->editor, EL_PREP_TERM, 1); /* what has no line end yet comes too */
+    while ((line = find_code(l, &len)) == NULL &&
+           cli_wait(STDIN_FILENO, POLLIN, clock_mono_ms() + PASTE_GAP_MS) > 0 &&
+           fill_pending(l) > 0)
+        ;
+    if (l->editor != NULL)
+        el_set(l->editor, EL_PREP_TERM, 0);
+    buf_clear(ret_line);
+    return line != NULL && buf_append(ret_line, line, len);
 }
 
 /* Without the editor: it shows what is typed. */

@@ -20,8 +20,12 @@ struct cli_lines *cli_lines_new(const char *history_path);
 /* While a line is waited for, `on_wait` is called from time to time. */
 void cli_lines_while_waiting(struct cli_lines *l, void (*on_wait)(void *context), void *context);
 bool cli_lines_is_interactive(const struct cli_lines *l); /* a person types */
-/* The line without its end; the prompt is shown to people only. */
+/* The line without its end; the prompt is shown to people only. What was pasted may have line ends
+ * inside. */
 enum cli_line cli_lines_read(struct cli_lines *l, const char *prompt, struct buf *ret_line);
+/* The next line that is not blank, which stays to be read. False if none is there already: then
+ * somebody types, and does not paste in a terminal that cannot tell. */
+bool cli_lines_peek(struct cli_lines *l, struct buf *ret_line);
 /* The same for an answer: it is kept out of the history, and a secret is not shown. */
 enum cli_line cli_lines_ask(struct cli_lines *l, const char *prompt, bool is_secret,
                             struct buf *ret_line);

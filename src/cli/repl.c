@@ -62,20 +62,44 @@ static enum cli_line read_line(struct repl *r)
     return cli_lines_read(r->lines, prompt, &r->line);
 }
 
-static bool ends_block(const struct repl *r)
+static bool ends_block(const struct repl *r, const struct buf *line)
 {
     return r->language->ends_before != NULL &&
-           r->language->ends_before(buf_str(&r->block), r->block.len, buf_str(&r->line),
-                                    r->line.len);
+           r->language->ends_before(buf_str(&r->block), r->block.len, buf_str(line), line->len);
+}
+
+/* At the prompt, as Python has it. A cell that is indented as a whole would run as if it were not,
+ * and here it may be the rest of something that was torn. */
+static bool refuse_indented(struct repl *r)
+{
+    const char *text = buf_str(&r->line), *code = text + strspn(text, " \t");
+    if (!r->language->has_indented_blocks || code == text || *code == '#')
+        return false;
+    _buf_ struct buf shown = BUF_INIT(CLI_LINE_MAX * 4);
+    cli_append_safe(&shown, code, strcspn(code, "\n"), false);
+    cli_say(STDERR_FILENO,
+            "  File \"<cell %lld>\", line 1\n    %s\nIndentationError: unexpected indent\n",
+            (long long)r->number, buf_str(&shown));
+    return true;
+}
+
+/* Whether an empty line ends the block: not if more of it is there already, which was pasted. */
+static bool is_typed_end(struct repl *r)
+{
+    _buf_ struct buf next = BUF_INIT(CLI_LINE_MAX);
+    return is_blank(&r->line) && (!cli_lines_peek(r->lines, &next) || ends_block(r, &next));
 }
 
 /* Takes `line` into the block. */
 static enum step add_line(struct repl *r)
 {
     bool is_typed = cli_lines_is_interactive(r->lines);
+    bool is_pasted = is_typed && memchr(buf_str(&r->line), '\n', r->line.len) != NULL;
     if (r->block.len == 0 && is_blank(&r->line))
         return STEP_AGAIN;
-    if (!is_typed && ends_block(r)) {
+    if (r->block.len == 0 && is_typed && refuse_indented(r))
+        return STEP_AGAIN;
+    if (!is_typed && ends_block(r, &r->line)) {
         r->is_line_kept = true;
         return STEP_RUN;
     }
@@ -85,7 +109,7 @@ static enum step add_line(struct repl *r)
     case CLI_BLOCK_WHOLE:
         return STEP_RUN;
     case CLI_BLOCK_SUITE:
-        return is_typed && is_blank(&r->line) ? STEP_RUN : STEP_AGAIN;
+        return is_pasted || (is_typed && is_typed_end(r)) ? STEP_RUN : STEP_AGAIN;
     case CLI_BLOCK_OPEN:
         break;
     }
@@ -343,9 +367,9 @@ const struct cli_verb cli_repl_verb = {
              "Python ends with an empty line. Ctrl-C clears the line or interrupts the running\n"
              "cell, Ctrl-D ends. Code that asks for input gets the next line. The session is\n"
              "new, and destroyed at the end unless --keep or --session is given; one that ends\n"
-             "itself (`exit 3`) ends the conversation, with its exit code. Input may come through\n"
-             "a pipe; then the exit status is 1 if a block failed. With --json each answer is one\n"
-             "line.",
+             "itself (`exit 3`) ends the conversation, with its exit code. What is pasted is one\n"
+             "block: Enter runs it. Input may come through a pipe; then the exit status is 1 if a\n"
+             "block failed. With --json each answer is one line.",
     .flags = flags,
     .is_client = true,
     .examples = "cella repl\n"

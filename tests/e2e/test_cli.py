@@ -264,6 +264,7 @@ class Terminal:
         )
         os.close(other)
         self.seen = ""
+        self.raw = ""  # all of it, with what is for the terminal
 
     def type(self, text):
         os.write(self.main, text.encode())
@@ -280,6 +281,7 @@ class Terminal:
                 more = b""
             assert more, f"the end came before {pattern!r}; seen: {clean(self.seen)!r}"
             self.seen += more.decode(errors="replace")
+            self.raw += more.decode(errors="replace")
         self.seen = clean(self.seen)[match.end():]
         return match
 
