@@ -39,24 +39,50 @@ bool cli_cell_is_status(const json_t *answer, const char *status)
     return text != NULL && strcmp(text, status) == 0;
 }
 
-bool cli_cell_has_exited(const json_t *answer)
-{
-    const char *name = cli_json_text(json_object_get(answer, "error"), "name", NULL);
-    return cli_cell_is_status(answer, "died") && name != NULL && strcmp(name, "Exited") == 0;
-}
-
 static int exit_status_of(const json_t *answer, const char *member)
 {
     int64_t status = cli_json_int(answer, member, -1);
     return status >= 0 && status <= 255 ? (int)status : -1;
 }
 
+static bool has_ended(const json_t *answer)
+{
+    return cli_cell_is_status(answer, "ok") || cli_cell_is_status(answer, "error");
+}
+
+static bool is_error(const json_t *answer, const char *name)
+{
+    const char *text = cli_json_text(json_object_get(answer, "error"), "name", NULL);
+    return text != NULL && strcmp(text, name) == 0;
+}
+
+static bool is_number(const char *text, size_t len)
+{
+    size_t sign = len > 1 && text[0] == '-';
+    return len > sign && len < 20 && strspn(text + sign, "0123456789") == len - sign;
+}
+
+int cli_cell_left_with(const json_t *answer)
+{
+    size_t len = 0;
+    const char *words = cli_json_text(json_object_get(answer, "error"), "message", &len);
+    int told = exit_status_of(answer, "exit_code");
+    if (told >= 0 && (has_ended(answer) || is_error(answer, "Exited")))
+        return told;
+    if (!cli_cell_is_status(answer, "error") || !is_error(answer, "SystemExit"))
+        return -1;
+    /* A process has eight bits of it, and words are a failure. */
+    int code = words != NULL && is_number(words, len) ? (int)(strtoll(words, NULL, 10) & 0xff) : 0;
+    return code != 0 ? code : CLI_EXIT_FAILED;
+}
+
 int cli_cell_exit_status(const json_t *answer)
 {
     int by_shell = exit_status_of(answer, "last_status");
-    int by_end = exit_status_of(answer, "exit_code");
-    bool has_ended = cli_cell_is_status(answer, "ok") || cli_cell_is_status(answer, "error");
-    if (has_ended && by_shell >= 0)
+    int by_end = exit_status_of(answer, "exit_code"), by_choice = cli_cell_left_with(answer);
+    if (by_choice >= 0)
+        return by_choice;
+    if (has_ended(answer) && by_shell >= 0)
         return by_shell;
     if (cli_cell_is_status(answer, "died") && by_end >= 0)
         return by_end;
@@ -402,6 +428,20 @@ int cli_cell_input(struct cli_client *c, struct cli_cell *cell, const char *text
     return answer_inputs(&run, ret_answer, e);
 }
 
+/* Code that leaves with words (sys.exit("no such column")) has said all there is to say; a number
+ * says even less. */
+static void show_farewell(struct cli_show *show, const json_t *answer)
+{
+    size_t len = 0;
+    const char *words = cli_json_text(json_object_get(answer, "error"), "message", &len);
+    if (!is_error(answer, "SystemExit") || words == NULL || len == 0 || is_number(words, len))
+        return;
+    _buf_ struct buf text = BUF_INIT(16 * MIB);
+    cli_append_safe(&text, words, len, true);
+    buf_append_char(&text, '\n');
+    cli_show_stream(show, true, buf_str(&text), text.len);
+}
+
 static void note_losses(const json_t *answer)
 {
     int64_t dropped = cli_json_int(answer, "dropped_bytes", 0);
@@ -450,7 +490,10 @@ int cli_cell_finish(struct cli_cell *cell, const json_t *answer)
     if (show == NULL)
         return cli_print_json(answer) ? cli_cell_exit_status(answer) : CLI_EXIT_PIPE;
     cli_show_output(show, json_object_get(answer, "value"));
-    cli_show_error(show, answer);
+    if (has_ended(answer) && cli_cell_left_with(answer) >= 0)
+        show_farewell(show, answer);
+    else
+        cli_show_error(show, answer);
     note_losses(answer);
     note_denied(answer);
     note_unfinished(cell, answer);

@@ -41,10 +41,11 @@ int cli_cell_input(struct cli_client *c, struct cli_cell *cell, const char *text
 /* Shows what live output did not: value, error, losses, names. The exit status. */
 int cli_cell_finish(struct cli_cell *cell, const json_t *answer);
 
-/* What a shell would say: bash's last status, a session's exit code, else by the status. */
+/* What a shell would say: the code that it left with, bash's last status, else by the status. */
 int cli_cell_exit_status(const json_t *answer);
 bool cli_cell_is_status(const json_t *answer, const char *status);
-bool cli_cell_has_exited(const json_t *answer); /* its interpreter ended itself: exit, os._exit */
+/* The code of a cell that left by choice: sys.exit(3), exit 3, os._exit(3). -1 if it did not. */
+int cli_cell_left_with(const json_t *answer);
 
 enum { CLI_CODE_MAX = 1 << 20 };
 int cli_cell_check_code(const char *code, size_t len, struct err *e);

@@ -1,5 +1,6 @@
 #include "cli/args.h"
 #include "cli/cell.h"
+#include "cli/document.h"
 #include "cli/spec.h"
 #include "cli/terminal.h"
 
@@ -60,11 +61,32 @@ static int read_file(struct plan *plan, const char *path, struct err *e)
     return read_stream(fd, path, &plan->code, e);
 }
 
-/* `cella exec report.py`: a word that is the name of a file with code, and no code itself. */
-static bool is_code_file(const char *word)
+/* `cella exec report.py`: a word that is the name of a file, or could be nothing else. */
+static bool is_file_name(const char *word)
 {
     struct stat st;
-    return cli_language_of_file(word) != NULL && stat(word, &st) == 0 && S_ISREG(st.st_mode);
+    return (stat(word, &st) == 0 && S_ISREG(st.st_mode)) ||
+           word[strcspn(word, " \t\n\"'`()[]{}<>|&;=$*,#")] == '\0';
+}
+
+static bool is_notebook(const char *path)
+{
+    enum notebook_format format;
+    const char *runtime = NULL;
+    return cli_format_of_file(path, &format, &runtime) && format == NOTEBOOK_IPYNB;
+}
+
+static int read_named_file(struct plan *plan, const char *path, struct err *e)
+{
+    if (is_notebook(path)) {
+        err_set(e, ERR_INVALID, "%.128s is a notebook, and not code", path);
+        return err_advise(e, "run its cells with: cella run %.128s", path);
+    }
+    if (access(path, F_OK) == 0)
+        return read_file(plan, path, e);
+    err_set(e, ERR_NOT_FOUND, "there is no file %.128s", path);
+    return err_advise(e, "if it is code, give it on standard input: echo %.128s | cella exec",
+                      path);
 }
 
 static int read_code(const struct cli_args *args, struct plan *plan, struct err *e)
@@ -77,8 +99,9 @@ static int read_code(const struct cli_args *args, struct plan *plan, struct err 
     }
     if (file != NULL && strcmp(file, "-") != 0)
         return read_file(plan, file, e);
-    if (word != NULL && is_code_file(word))
-        return read_file(plan, word, e);
+    bool is_file = word != NULL && (cli_language_of_file(word) != NULL || is_notebook(word));
+    if (is_file && is_file_name(word))
+        return read_named_file(plan, word, e);
     if (word != NULL && strcmp(word, "-") != 0) {
         buf_append_str(&plan->code, word);
         return plan->code.overflowed ? err_set(e, ERR_TOO_LARGE, "the code is too long") : 0;
@@ -255,9 +278,9 @@ const struct cli_verb cli_exec_verb = {
         "code asks for input, a line is read from the terminal, or from standard input\n"
         "unless the code came from there.\n"
         "Exit status: 0, or 1 if the code failed; for bash that of its last command, and for\n"
-        "code that ends its interpreter the code it ended with; 75 if it still runs (--yield),\n"
-        "124 if its time was over, 130 if it was interrupted; others mean that it could not\n"
-        "be run.",
+        "code that leaves (sys.exit(3), exit 3) the one it leaves with; 75 if it still runs\n"
+        "(--yield), 124 if its time was over, 130 if it was interrupted; others mean that it\n"
+        "could not be run.",
     .flags = flags,
     .is_client = true,
     .examples = "cella exec 'sum(range(10))'\n"

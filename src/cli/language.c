@@ -8,7 +8,7 @@ static const char *const bash_suffixes[] = {".sh", ".bash", NULL};
 static const char *const python_farewells[] = {"exit", "quit", "exit()", "quit()", NULL};
 static const char *const node_farewells[] = {".exit", NULL};
 static const char *const bash_farewells[] = {"exit", "logout", NULL};
-static const char *const python_exits[] = {"exit(", "quit(", "sys.exit(", NULL};
+static const char *const python_exits[] = {"exit(", "quit(", NULL};
 static const char *const node_exits[] = {"process.exit(", NULL};
 static const char *const bash_exits[] = {"exit ", NULL};
 

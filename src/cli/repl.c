@@ -206,6 +206,16 @@ static bool is_session_dead(struct repl *r)
     return state != NULL && strcmp(state, "dead") == 0;
 }
 
+/* What ends a cell ends a conversation through a pipe, as it ends a script. Somebody who types must
+ * have meant to leave: `exit 3` alone does, `os._exit(3)` in the midst of something does not. */
+static bool has_left(const struct repl *r, const json_t *answer)
+{
+    bool leaves = !cli_lines_is_interactive(r->lines);
+    for (const char *const *word = r->language->exits; *word != NULL; word++)
+        leaves = leaves || strncmp(buf_str(&r->block), *word, strlen(*word)) == 0;
+    return leaves && cli_cell_left_with(answer) >= 0;
+}
+
 static int show_answer(struct repl *r, struct cli_cell *cell, const json_t *answer, struct err *e)
 {
     int status = cli_cell_exit_status(answer);
@@ -215,11 +225,14 @@ static int show_answer(struct repl *r, struct cli_cell *cell, const json_t *answ
         return err_set(e, ERR_UNAVAILABLE, "nobody reads the output any more");
     if (!r->is_json && r->show.is_out_mid_line && cli_lines_is_interactive(r->lines))
         cli_show_stream(&r->show, false, "\n", 1);
-    if (cli_cell_has_exited(answer)) {
+    if (has_left(r, answer)) {
         r->is_over = true;
         r->exit_code = status;
         return 0;
     }
+    if (!r->is_json && status > 0 && cli_cell_is_status(answer, "error") &&
+        cli_cell_left_with(answer) >= 0)
+        cli_say(STDERR_FILENO, "cella: it left with exit code %d; the session goes on\n", status);
     bool may_be_dead = cli_cell_is_status(answer, "died") || cli_cell_is_status(answer, "timeout");
     return may_be_dead && is_session_dead(r) ? replace_session(r, e) : 0;
 }
@@ -366,10 +379,10 @@ const struct cli_verb cli_repl_verb = {
              "while a bracket, a string, a here-document or a loop is open; an indented block of\n"
              "Python ends with an empty line. Ctrl-C clears the line or interrupts the running\n"
              "cell, Ctrl-D ends. Code that asks for input gets the next line. The session is\n"
-             "new, and destroyed at the end unless --keep or --session is given; one that ends\n"
-             "itself (`exit 3`) ends the conversation, with its exit code. What is pasted is one\n"
-             "block: Enter runs it. Input may come through a pipe; then the exit status is 1 if a\n"
-             "block failed. With --json each answer is one line.",
+             "new, and destroyed at the end unless --keep or --session is given. `exit 3` leaves\n"
+             "with that exit code. What is pasted is one block: Enter runs it. Input may come\n"
+             "through a pipe; then the exit status is 1 if a block failed, and code that ends\n"
+             "itself ends this. With --json each answer is one line.",
     .flags = flags,
     .is_client = true,
     .examples = "cella repl\n"

@@ -332,7 +332,9 @@ static int run_session(struct cli_client *c, struct plan *plan, struct err *e)
     advise_files(plan);
     if (r->is_interrupted)
         return CLI_EXIT_INTERRUPTED;
-    return r->stopped_at != SIZE_MAX ? CLI_EXIT_FAILED : 0;
+    if (r->stopped_at == SIZE_MAX)
+        return 0;
+    return r->left_with > 0 ? r->left_with : CLI_EXIT_FAILED;
 }
 
 static int run_plan(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
@@ -394,8 +396,9 @@ const struct cli_verb cli_run_verb = {
         "paths from the notebook's directory, or else by their names.\n"
         "Parameters become a cell behind the one that is tagged 'parameters', else the first; it\n"
         "is tagged 'injected-parameters', and replaced when the result is run again.\n"
-        "Exit status: 0, or 1 if a cell failed, which is told with the end of its error; 130 if\n"
-        "it was interrupted; others mean that it could not be run.",
+        "Exit status: 0, or 1 if a cell failed, which is told with the end of its error, or the\n"
+        "code that it left with (sys.exit(3)); 130 if it was interrupted; others mean that it\n"
+        "could not be run.",
     .flags = flags,
     .is_client = true,
     .examples = "cella run analysis.ipynb                     # makes analysis.out.ipynb\n"

@@ -19,6 +19,7 @@ struct cli_run {
     size_t n_ran, n_failed;
     size_t stopped_at; /* the cell that ended it; SIZE_MAX: none */
     int left_by;       /* the signal that ended it, or 0 */
+    int left_with;     /* the code that the last cell left with, sys.exit(3); -1: it did not */
     bool is_interrupted;
     uint64_t duration_ms;
 

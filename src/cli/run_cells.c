@@ -188,6 +188,7 @@ static int run_cell(struct cli_run *r, struct cli_client *c, size_t number, stru
     r->outputs_bytes += collect.room_max - collect.room;
     r->left_by = order.left_by;
     r->is_interrupted = order.is_interrupted;
+    r->left_with = answer != NULL ? cli_cell_left_with(answer) : -1;
     r->n_ran++;
     return status;
 }

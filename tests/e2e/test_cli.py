@@ -70,7 +70,6 @@ def test_exec_new_and_session_keep_the_state(shell, client):
         ("pass", [], 0),
         ("1 / 0", [], 1),
         ("x = =", [], 1),
-        ("import sys; sys.exit(5)", [], 1),
         ("import os; os.kill(os.getpid(), 9)", [], 137),
         ("while True: pass", ["--timeout", "100ms"], 124),
         ("1", ["--timeout", "soon"], 64),
@@ -94,6 +93,40 @@ def test_exit_statuses(shell, code, options, status):
 def test_code_that_ends_its_interpreter_says_how_exec_ends(shell):
     done = shell("exec", "print('x', flush=True); import os; os._exit(3)", check=3)
     assert (done.stdout, done.stderr) == ("x\n", "")
+
+
+@pytest.mark.one_mode
+@pytest.mark.parametrize("leave, status, told", [
+    ("sys.exit(3)", 3, ""),
+    ("sys.exit('no such column')", 1, "no such column\n"),
+    ("sys.exit()", 0, ""),
+    ("sys.exit(0)", 0, ""),
+    ("sys.exit(-1)", 255, ""),
+    ("exit(4)", 4, ""),
+])
+def test_code_that_leaves_with_a_status_gives_it(shell, session, launcher, leave, status, told):
+    """As `python script.py` does, without a traceback; a session goes on."""
+    script = launcher.directory / "leaves.py"
+    script.write_text(f"import sys\nprint('x')\n{leave}\nprint('never')\n")
+    script.chmod(0o644)
+    for words in ([f"import sys; print('x'); {leave}"], [str(script)]):
+        done = shell("exec", "-p", "min", *words, check=status)
+        assert (done.stdout, done.stderr) == ("x\n", told)
+    session.exec("kept = 1")
+    done = shell("exec", "-s", session.id, f"import sys; print('x'); {leave}", check=status)
+    assert (done.stdout, done.stderr) == ("x\n", told)
+    assert session.value("kept") == "1"
+
+
+@pytest.mark.one_mode
+def test_a_name_of_a_file_that_is_not_there_is_no_code(shell):
+    for name in ("nofile.py", "some/where/nofile.js", "./nofile.sh"):
+        done = shell("exec", name, check=66)
+        assert f"there is no file {name}" in done.stderr
+        assert f"echo {name} | cella exec" in done.stderr
+    assert "cella run analysis.ipynb" in shell("exec", "analysis.ipynb", check=64).stderr
+    assert "NameError" in shell("exec", "-", stdin="nofile.py", check=1).stderr
+    assert shell("exec", "class a: py = 5\na.py", check=0).stdout == "5\n"
 
 
 def test_a_traceback_goes_to_stderr(shell):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from harness import host
 from harness.shell import Shell
 from test_cli import Terminal
 
@@ -124,3 +125,34 @@ def test_an_indented_first_line_is_an_error(repl):
     repl.type("'x' in globals(), 'double' in globals()\r")
     repl.expect(r"\n\(False, False\)\n")
 
+
+# ends
+
+
+def test_the_conversation_goes_on_with_its_session(repl, client):
+    own = max(client.sessions(), key=lambda s: s.spawned_at).session_id
+    repl.type("import os; os._exit(3)\r")
+    repl.expect(r"exit code 3")
+    repl.expect(r"\[2\] >>> $")
+    repl.type("6 * 7\r")
+    repl.expect(r"\n42\n")
+    assert own in [s.session_id for s in client.sessions() if s.state != "dead"]
+
+
+def test_a_cell_that_leaves_is_told_and_the_conversation_goes_on(repl):
+    repl.type("x = 5; import sys; sys.exit(3)\r")
+    repl.expect(r"\ncella: it left with exit code 3; the session goes on\n")
+    repl.expect(r"\[2\] >>> $")
+    repl.type("x * 2\r")
+    repl.expect(r"\n10\n")
+
+
+@pytest.mark.parametrize("runtime, prompt, code", [
+    ("python", r">>> $", "exit(3)"),
+    ("node", r"\] > $", "process.exit(3)"),
+    ("bash", r"\] \$ $", "exit 3"),
+])
+def test_who_wants_to_leave_leaves(start, runtime, prompt, code):
+    repl = start("--runtime", runtime, prompt=prompt)
+    repl.type(code + "\r")
+    assert repl.process.wait(host.PATIENCE) == 3

@@ -531,3 +531,9 @@ def test_all_forms_of_an_output_come_along(runner):
     value, display = [cell.outputs[0].data for cell in runner.run([chart, image]).cells]
     assert value == {"application/vnd.vega.v5+json": {"mark": "bar"}, "text/plain": "a chart"}
     assert display == {"image/png": "iVBORw0KGgo=", "text/latex": "$p$", "text/plain": "p"}
+
+
+def test_a_cell_that_leaves_with_a_status_gives_it(runner):
+    made = runner.run(["import sys", "sys.exit(3)", "1"], check=3)
+    assert "In [2]" in runner.done.stderr and "SystemExit: 3" in runner.done.stderr
+    assert [c.execution_count for c in made.cells] == [1, 2, None]
