@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "cli/names.h"
+#include "cli/news.h"
 #include "cli/terminal.h"
 
 #include <errno.h>
@@ -467,6 +468,14 @@ static void note_denied(const json_t *answer)
         cli_say(STDERR_FILENO, "cella: the sandbox denied: %s\n", buf_str(&names));
 }
 
+static void note_news(const json_t *answer)
+{
+    _buf_ struct buf news = BUF_INIT(64 * KIB);
+    cli_describe_news(&news, answer);
+    if (news.len > 0)
+        cli_say(STDERR_FILENO, "%s", buf_str(&news));
+}
+
 /* What to do about a cell that has not ended. */
 static void note_unfinished(const struct cli_cell *cell, const json_t *answer)
 {
@@ -496,6 +505,7 @@ int cli_cell_finish(struct cli_cell *cell, const json_t *answer)
         cli_show_error(show, answer);
     note_losses(answer);
     note_denied(answer);
+    note_news(answer);
     note_unfinished(cell, answer);
     if (cell->wants_names && show->problem == 0)
         cli_show_names(STDERR_FILENO, json_object_get(answer, "names"));

@@ -93,3 +93,14 @@ def test_branches(shell, past, client):
         assert shell("exec", "-s", branch_id, "x, open('f').read()").stdout == "(2, '2')\n"
     shell("kill", *ids, check=0)
     assert past.value("x") == "3"
+
+
+def test_what_a_resumed_session_has_lost_is_told(shell, spawn):
+    session = spawn(idle_timeout_secs=2)
+    shell("exec", "-s", session.id, "x = 1; g = (n for n in [1])", check=0)
+    host.eventually(lambda: "suspended" in [s.state for s in session.client.sessions()
+                                            if s.session_id == session.id])
+    done = shell("exec", "-s", session.id, "x", check=0)
+    assert (done.stdout, done.stderr) == (
+        "1\n", "cella: the session came back from disk without: g (generator)\n")
+    assert shell("exec", "-s", session.id, "x", check=0).stderr == ""

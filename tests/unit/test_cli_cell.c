@@ -40,6 +40,25 @@ static void the_interpreter_has_its_say(void **state)
     expect_exit("{\"status\":\"ok\",\"last_status\":\"3\"}", 0);
 }
 
+static void code_that_leaves_says_with_what(void **state)
+{
+    (void)state;
+#define LEFT(code, message)                                                                        \
+    "{\"status\":\"error\",\"exit_code\":" code                                                    \
+    ",\"error\":{\"name\":\"SystemExit\",\"message\":\"" message "\"}}"
+    expect_exit(LEFT("null", "3"), 3);
+    expect_exit(LEFT("null", "-1"), 255);
+    expect_exit(LEFT("null", "256"), 1);
+    expect_exit(LEFT("null", "no such column"), 1);
+    expect_exit(LEFT("null", "3 of them"), 1);
+    expect_exit(LEFT("null", ""), 1);
+    expect_exit(LEFT("1", "3"), 1); /* sys.exit("3") */
+    expect_exit("{\"status\":\"ok\",\"exit_code\":0,\"last_status\":0}", 0);
+    expect_exit("{\"status\":\"ok\",\"exit_code\":3,\"last_status\":3}", 3);
+    expect_exit("{\"status\":\"error\",\"exit_code\":9,\"error\":{\"name\":\"Exit\"}}", 9);
+    expect_exit("{\"status\":\"error\",\"error\":{\"name\":\"KeyError\",\"message\":\"3\"}}", 1);
+}
+
 static void code_is_checked_before_it_is_sent(void **state)
 {
     (void)state;
@@ -60,6 +79,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exit_statuses_follow_the_answer),
         cmocka_unit_test(the_interpreter_has_its_say),
+        cmocka_unit_test(code_that_leaves_says_with_what),
         cmocka_unit_test(code_is_checked_before_it_is_sent),
     };
     return cmocka_run_group_tests_name("cli_cell", tests, NULL, NULL);

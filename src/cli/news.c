@@ -1,0 +1,95 @@
+#include "cli/news.h"
+
+#include "cli/api.h"
+#include "cli/terminal.h"
+#include "cli/timeline.h"
+
+enum { NAMES_MAX = 10, NAME_BYTES_MAX = 80, REASON_BYTES_MAX = 200 };
+
+static void append_text(struct buf *out, const json_t *value, size_t max)
+{
+    cli_append_safe(out, json_string_value(value), MIN(json_string_length(value), max), false);
+}
+
+/* "a, b (generator) and 3 more": of texts, or of objects with a name and perhaps a type. */
+static void append_names(struct buf *out, const json_t *list)
+{
+    size_t n = json_array_size(list);
+    for (size_t i = 0; i < MIN(n, (size_t)NAMES_MAX); i++) {
+        const json_t *item = json_array_get(list, i);
+        const json_t *name = json_is_object(item) ? json_object_get(item, "name") : item;
+        const json_t *type = json_object_get(item, "type");
+        buf_append_str(out, i > 0 ? ", " : "");
+        if (json_is_string(name))
+            append_text(out, name, NAME_BYTES_MAX);
+        else
+            buf_append_char(out, '?');
+        if (!json_is_string(type))
+            continue;
+        buf_append_str(out, " (");
+        append_text(out, type, NAME_BYTES_MAX);
+        buf_append_char(out, ')');
+    }
+    if (n > NAMES_MAX)
+        buf_printf(out, " and %zu more", n - NAMES_MAX);
+}
+
+static void describe_list(struct buf *out, const char *intro, const json_t *list,
+                          const json_t *reason)
+{
+    if (json_array_size(list) == 0)
+        return;
+    buf_printf(out, "cella: %s: ", intro);
+    append_names(out, list);
+    if (json_is_string(reason)) {
+        buf_append_str(out, ": ");
+        append_text(out, reason, REASON_BYTES_MAX);
+    }
+    buf_append_char(out, '\n');
+}
+
+static void describe_reason(struct buf *out, const char *intro, const json_t *reason)
+{
+    if (!json_is_string(reason))
+        return;
+    buf_printf(out, "cella: %s: ", intro);
+    append_text(out, reason, REASON_BYTES_MAX);
+    buf_append_char(out, '\n');
+}
+
+static void describe_files(struct buf *out, const json_t *object)
+{
+    const json_t *lost = json_object_get(object, "files_lost");
+    const json_t *reason = json_object_get(object, "files_reason");
+    if (json_array_size(lost) > 0)
+        describe_list(out, "files that are lost", lost, reason);
+    else
+        describe_reason(out, "the files could not be put back", reason);
+}
+
+/* The advice of a cell that died says it already. */
+static void describe_undone(struct buf *out, const json_t *answer)
+{
+    const json_t *cells = json_object_get(answer, "rolled_back_cells");
+    const char *status = cli_json_text(answer, "status", NULL);
+    bool is_told = status != NULL && strcmp(status, "died") == 0;
+    if (json_array_size(cells) == 0 || is_told)
+        return;
+    buf_append_str(out, "cella: the interpreter ended since the last cell; undone: ");
+    cli_describe_cells(out, cells);
+    buf_append_char(out, '\n');
+}
+
+void cli_describe_news(struct buf *out, const json_t *answer)
+{
+    const json_t *resumed = json_object_get(answer, "resumed");
+    describe_list(out, "the session came back from disk without", json_object_get(resumed, "lost"),
+                  NULL);
+    describe_files(out, resumed);
+    describe_undone(out, answer);
+    describe_list(out, "the session came back without", json_object_get(answer, "lost"), NULL);
+    describe_files(out, answer);
+    describe_list(out, "not saved", json_object_get(answer, "not_saved"), NULL);
+    describe_reason(out, "the files were not saved", json_object_get(answer, "files_not_saved"));
+    describe_reason(out, "not saved", json_object_get(answer, "durable_error"));
+}

@@ -1,0 +1,10 @@
+/* What an answer tells of its session besides what the cell did: losses that nobody should find out
+ * by a NameError. */
+#pragma once
+
+#include "base/buf.h"
+
+#include <jansson.h>
+
+/* One line each; nothing if there is nothing to tell. */
+void cli_describe_news(struct buf *out, const json_t *answer);
