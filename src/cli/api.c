@@ -1,6 +1,7 @@
 #include "cli/api.h"
 
 #include "base/clock.h"
+#include "cli/advice.h"
 #include "cli/terminal.h"
 
 enum { PATH_SIZE = 128, SESSIONS_MAX = 100000, CREATE_MAX = 1 << 20 };
@@ -85,7 +86,7 @@ static int take_error(int http_status, const json_t *object, struct err *e)
     if (message == NULL)
         return err_set(e, code, "the daemon answered with status %d", http_status);
     _buf_ struct buf safe = BUF_INIT(64 * KIB);
-    cli_append_safe(&safe, message, message_len, true);
+    cli_append_advice(&safe, message, message_len);
     err_set(e, code, "%s", buf_str(&safe));
     if (code == ERR_UNAUTHORIZED)
         return err_advise(e, "give the daemon's key (the file 'key' in its data directory) with "
@@ -95,7 +96,7 @@ static int take_error(int http_status, const json_t *object, struct err *e)
     if (advice == NULL)
         return -1;
     buf_clear(&safe);
-    cli_append_safe(&safe, advice, advice_len, true);
+    cli_append_advice(&safe, advice, advice_len);
     return err_advise(e, "%s", buf_str(&safe));
 }
 

@@ -505,7 +505,8 @@ int cli_cell_finish(struct cli_cell *cell, const json_t *answer)
         cli_show_error(show, answer);
     note_losses(answer);
     note_denied(answer);
-    note_news(answer);
+    if (!show->is_temporary) /* else nobody will miss it */
+        note_news(answer);
     note_unfinished(cell, answer);
     if (cell->wants_names && show->problem == 0)
         cli_show_names(STDERR_FILENO, json_object_get(answer, "names"));

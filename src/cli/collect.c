@@ -1,5 +1,6 @@
 #include "cli/collect.h"
 
+#include "cli/advice.h"
 #include "cli/api.h"
 #include "cli/cell.h"
 #include "runtime/display.h"
@@ -261,9 +262,14 @@ static void add_error(struct cli_collect *c, const json_t *answer)
     int64_t last_status = cli_json_int(answer, "last_status", 0);
     json_t *output = NULL;
     if (json_is_object(error)) {
+        size_t len = 0;
+        const char *advice = cli_json_text(error, "advice", &len);
+        _buf_ struct buf here = BUF_INIT(64 * KIB);
+        if (advice != NULL)
+            cli_append_advice(&here, advice, len);
         output = make_error(name != NULL ? name : "Error", message != NULL ? message : "",
                             cli_json_text(error, "traceback", NULL),
-                            cli_json_text(error, "advice", NULL));
+                            advice != NULL ? buf_str(&here) : NULL);
     } else if (last_status != 0) {
         char text[64];
         snprintf(text, sizeof(text), "the last command ended with %lld", (long long)last_status);

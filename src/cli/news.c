@@ -67,15 +67,15 @@ static void describe_files(struct buf *out, const json_t *object)
         describe_reason(out, "the files could not be put back", reason);
 }
 
-/* The advice of a cell that died says it already. */
 static void describe_undone(struct buf *out, const json_t *answer)
 {
     const json_t *cells = json_object_get(answer, "rolled_back_cells");
     const char *status = cli_json_text(answer, "status", NULL);
-    bool is_told = status != NULL && strcmp(status, "died") == 0;
-    if (json_array_size(cells) == 0 || is_told)
+    bool is_of_this = status != NULL && strcmp(status, "died") == 0;
+    if (json_array_size(cells) == 0)
         return;
-    buf_append_str(out, "cella: the interpreter ended since the last cell; undone: ");
+    buf_append_str(out, is_of_this ? "cella: undone: "
+                                   : "cella: the interpreter ended since the last cell; undone: ");
     cli_describe_cells(out, cells);
     buf_append_char(out, '\n');
 }

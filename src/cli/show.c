@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "cli/advice.h"
 #include "cli/api.h"
 #include "cli/terminal.h"
 
@@ -320,7 +321,7 @@ void cli_show_error(struct cli_show *s, const json_t *answer)
     append_verdict(&text, answer, error);
     if (advice != NULL && len > 0 && !s->is_temporary) {
         buf_append_str(&text, "  ");
-        cli_append_safe(&text, advice, len, true);
+        cli_append_advice(&text, advice, len);
         buf_append_char(&text, '\n');
     }
     if (text.len == 0)
