@@ -1,5 +1,7 @@
 #include "base/err.h"
 
+#include "base/utf8.h"
+
 #include <stdarg.h>
 
 /* Exit statuses follow sysexits(3) where one fits; 1 is kept for "the code that was run failed". */
@@ -36,6 +38,18 @@ int err_http_status(enum err_code code)
 int err_exit_status(enum err_code code)
 {
     return codes[code].exit_status;
+}
+
+/* Text that was longer than its place ends at a word, and says that there was more. */
+static void mark_cut(char *text, size_t size)
+{
+    static const char mark[] = "…";
+    size_t end = size - sizeof(mark);
+    while (end > size / 2 && text[end - 1] != ' ')
+        end--;
+    if (text[end - 1] != ' ') /* there are no words */
+        end = utf8_valid_prefix(text, size - sizeof(mark));
+    memcpy(text + end, mark, sizeof(mark));
 }
 
 int err_set(struct err *e, enum err_code code, const char *fmt, ...)
@@ -79,7 +93,8 @@ int err_advise(struct err *e, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    vsnprintf(e->advice, sizeof(e->advice), fmt, args);
+    if (vsnprintf(e->advice, sizeof(e->advice), fmt, args) >= (int)sizeof(e->advice))
+        mark_cut(e->advice, sizeof(e->advice));
     va_end(args);
     return -1;
 }

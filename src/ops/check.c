@@ -156,7 +156,7 @@ static const struct op_param *find_param(const struct op_param *params, const ch
 static int unknown_member(const char *parent, const struct op_param *params, const char *name,
                           struct err *e)
 {
-    _buf_ struct buf known = BUF_INIT(256);
+    _buf_ struct buf known = BUF_INIT(4 * KIB);
     for (; params->name != NULL; params++)
         buf_printf(&known, "%s%s", known.len > 0 ? ", " : "", params->name);
     err_set(e, ERR_INVALID, "unknown member \"%s%s%.*s\"", parent ? parent : "", parent ? "." : "",

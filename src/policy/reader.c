@@ -1,5 +1,6 @@
 #include "policy/reader.h"
 
+#include "base/buf.h"
 #include "base/utf8.h"
 
 #include <limits.h>
@@ -195,12 +196,10 @@ static int unknown_field(struct reader *r, const struct reader_field *fields)
         reader_fail(r, "unknown field \"%.*s\"", reader_shown(r), reader_scalar(r));
     else
         reader_fail(r, "unknown field");
-    char names[320] = "";
-    size_t used = 0;
-    for (; fields->name != NULL && used < sizeof(names); fields++)
-        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
-                                 fields->name);
-    return err_advise(r->e, "Remove it or correct its name. Possible here: %s.", names);
+    _buf_ struct buf names = BUF_INIT(4 * KIB);
+    for (; fields->name != NULL; fields++)
+        buf_printf(&names, "%s%s", names.len > 0 ? ", " : "", fields->name);
+    return err_advise(r->e, "Remove it or correct its name. Possible here: %s.", buf_str(&names));
 }
 
 int reader_expect_mapping(struct reader *r, const char *what)

@@ -153,18 +153,20 @@ static enum death_cause find_cause(const struct death_facts *f)
     return find_signal_cause(f, is_untouched ? CAUSE_INSIDE : CAUSE_CHANNEL);
 }
 
+/* The limit is wider from the first checkpoint on; the highest use tells which one was met. */
 static void describe_memory(const struct death_facts *f, char *out, size_t size)
 {
-    unsigned long long limit =
-        ((unsigned long long)f->limits.memory_mb + f->limits.checkpoint_mb) * MIB;
-    char also[64] = "";
-    if (f->limits.checkpoint_mb > 0)
-        snprintf(also, sizeof(also), ", with %u MB more for checkpoints", f->limits.checkpoint_mb);
-    int n = snprintf(out, size, "used more than its %u MB%s (%llu bytes) of memory and was killed",
-                     f->limits.memory_mb, also, limit);
-    if (f->peak_bytes > 0)
-        snprintf(out + n, size - (size_t)n, "; its highest use was %llu bytes",
-                 (unsigned long long)f->peak_bytes);
+    unsigned long long peak_mb = (f->peak_bytes + MIB / 2) / MIB;
+    char also[80] = "";
+    if (peak_mb > f->limits.memory_mb && f->limits.checkpoint_mb > 0)
+        snprintf(also, sizeof(also), " and the %u MB that its checkpoints may take beside them",
+                 f->limits.checkpoint_mb);
+    int n = snprintf(out, size,
+                     "needed more than its %u MB of memory, files in /tmp included%s, and was "
+                     "killed",
+                     f->limits.memory_mb, also);
+    if (peak_mb > 0)
+        snprintf(out + n, size - (size_t)n, "; its highest use was %llu MB", peak_mb);
 }
 
 static void describe_signal(const struct death_facts *f, char *out, size_t size)
@@ -291,6 +293,12 @@ void death_conclude(struct death *death, const char *fate)
 #define DISK_ADVICE                                                                                \
     "/workspace is at its limit. Delete files there, or create a session with a larger "           \
     "limits.disk_mb."
+#define TMP_ADVICE                                                                                 \
+    "/tmp is full: it holds 256 MB, which count as memory. Delete files there, or write to "       \
+    "/workspace."
+#define SPACE_ADVICE                                                                               \
+    "/workspace is at its limit, or /tmp, which holds 256 MB. Delete files there, or create a "    \
+    "session with a larger limits.disk_mb for /workspace."
 #define PROCESS_ADVICE                                                                             \
     "If a process or thread was to be started: the session has as many as it may. Wait for some "  \
     "to end, or create a session with a larger limits.pids."
@@ -301,35 +309,41 @@ void death_conclude(struct death *death, const char *fate)
 /* What interpreters and libraries say, and what it means here. */
 static const struct {
     const char *words;
-    bool is_denial; /* only if a system call was denied meanwhile */
+    const char *place; /* that the message must name, too; NULL: any or none */
     const char *advice;
+    bool is_denial; /* only if a system call was denied meanwhile */
 } complaints[] = {
-    {"Operation not permitted", true, DENIED_ADVICE},
-    {"Permission denied", true, DENIED_ADVICE},
-    {"EPERM", true, DENIED_ADVICE},
-    {"EACCES", true, DENIED_ADVICE},
-    {"Function not implemented", true, DENIED_ADVICE},
-    {"MemoryError", false, MEMORY_ADVICE},
-    {DEATH_HEAP_EXHAUSTED, false, MEMORY_ADVICE},
-    {"Array buffer allocation failed", false, MEMORY_ADVICE},
-    {"Cannot allocate memory", false, MEMORY_ADVICE},
-    {"ENOMEM", false, MEMORY_ADVICE},
-    {"No space left on device", false, DISK_ADVICE},
-    {"ENOSPC", false, DISK_ADVICE},
-    {"File too large", false, DISK_ADVICE},
-    {"EFBIG", false, DISK_ADVICE},
-    {"Disk quota exceeded", false, DISK_ADVICE},
-    {"EDQUOT", false, DISK_ADVICE},
-    {"can't start new thread", false, PROCESS_ADVICE},
-    {"Resource temporarily unavailable", false, PROCESS_ADVICE},
-    {"EAGAIN", false, PROCESS_ADVICE},
+    {"Operation not permitted", NULL, DENIED_ADVICE, true},
+    {"Permission denied", NULL, DENIED_ADVICE, true},
+    {"EPERM", NULL, DENIED_ADVICE, true},
+    {"EACCES", NULL, DENIED_ADVICE, true},
+    {"Function not implemented", NULL, DENIED_ADVICE, true},
+    {"MemoryError", NULL, MEMORY_ADVICE, false},
+    {DEATH_HEAP_EXHAUSTED, NULL, MEMORY_ADVICE, false},
+    {"Array buffer allocation failed", NULL, MEMORY_ADVICE, false},
+    {"Cannot allocate memory", NULL, MEMORY_ADVICE, false},
+    {"ENOMEM", NULL, MEMORY_ADVICE, false},
+    {"No space left on device", "/tmp/", TMP_ADVICE, false},
+    {"No space left on device", "/workspace/", DISK_ADVICE, false},
+    {"No space left on device", NULL, SPACE_ADVICE, false},
+    {"ENOSPC", "/tmp/", TMP_ADVICE, false},
+    {"ENOSPC", "/workspace/", DISK_ADVICE, false},
+    {"ENOSPC", NULL, SPACE_ADVICE, false},
+    {"File too large", NULL, DISK_ADVICE, false},
+    {"EFBIG", NULL, DISK_ADVICE, false},
+    {"Disk quota exceeded", NULL, DISK_ADVICE, false},
+    {"EDQUOT", NULL, DISK_ADVICE, false},
+    {"can't start new thread", NULL, PROCESS_ADVICE, false},
+    {"Resource temporarily unavailable", NULL, PROCESS_ADVICE, false},
+    {"EAGAIN", NULL, PROCESS_ADVICE, false},
 };
 
 const char *death_advise(const char *name, const char *message, bool has_denied)
 {
     for (size_t i = 0; i < ARRAY_LEN(complaints); i++) {
-        const char *words = complaints[i].words;
-        bool is_said = strstr(name, words) != NULL || strstr(message, words) != NULL;
+        const char *words = complaints[i].words, *place = complaints[i].place;
+        bool is_said = (strstr(name, words) != NULL || strstr(message, words) != NULL) &&
+                       (place == NULL || strstr(message, place) != NULL);
         if (is_said && (has_denied || !complaints[i].is_denial))
             return complaints[i].advice;
     }

@@ -335,7 +335,7 @@ static void on_first_byte(void *context, int events)
         return;
     loop_poll_close(take_ptr(saving->poll), NULL);
     if (n != 1) {
-        end(session, "the state could not be saved: nothing came");
+        end(session, "the process that saves the state ended before it sent anything");
     } else if (!is_other) {
         ingest(session);
     } else {

@@ -38,7 +38,9 @@ static int refuse_large_body(struct http1_parser *p)
     char what[64];
     size_t max = p->state == HTTP1_IN_HEAD ? HTTP1_BODY_LARGE_MAX : p->body.max;
     snprintf(what, sizeof(what), "the request's body is over %zu MiB", max / (size_t)MIB);
-    return refuse(p, 413, ERR_TOO_LARGE, what, "Send the data in smaller parts.");
+    return refuse(
+        p, 413, ERR_TOO_LARGE, what,
+        "Send less at once: a large file as several, which a cell joins (cat part* > file).");
 }
 
 /* ---- the line ends of the head --------------------------------------------------------------- */

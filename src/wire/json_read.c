@@ -130,8 +130,10 @@ static int explain(const json_error_t *error, const char *text, size_t len, stru
     }
     if (json_error_code(error) == json_error_numeric_overflow)
         return explain_overflow(error, text, e);
+    /* jansson speaks of its flags. */
+    bool is_null = json_error_code(error) == json_error_null_character;
     err_set(e, ERR_INVALID, "invalid JSON at line %d, column %d: %s", error->line, error->column,
-            error->text);
+            is_null ? "\\u0000 cannot be part of a text" : error->text);
     return err_advise(e, "%s", advice_for(json_error_code(error)));
 }
 

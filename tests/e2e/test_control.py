@@ -464,10 +464,10 @@ def certificate(session, code, **options):
 
 
 @pytest.mark.needs_root("without a cgroup the limit is one of addresses, and Python notices it")
-def test_out_of_memory_with_the_bytes(spawn):
+def test_out_of_memory_with_the_limit(spawn):
     session = spawn(limits={"memory_mb": 64, "checkpoint_mb": 0})
     error, result = certificate(session, "x = bytearray(1)\nwhile True: x += bytes(1 << 20)")
-    assert error.name == "OutOfMemory" and "67108864 bytes" in error.message, error
+    assert error.name == "OutOfMemory" and "its 64 MB" in error.message, error
     assert result.exit_code == 137
 
 

@@ -50,6 +50,10 @@ static void long_texts_are_cut_not_overrun(void **state)
     err_advise(&e, "%s", text);
     assert_int_equal(strlen(e.message), sizeof(e.message) - 1);
     assert_int_equal(strlen(e.advice), sizeof(e.advice) - 1);
+    for (size_t i = 9; i < sizeof(text) - 1; i += 10)
+        text[i] = ' ';
+    err_advise(&e, "%s", text);
+    assert_string_equal(e.advice + strlen(e.advice) - strlen("xxxx …"), "xxxx …");
     for (int i = 0; i < 20; i++)
         err_context(&e, "%s", text);
     assert_true(strlen(e.message) < sizeof(e.message));
