@@ -1,5 +1,6 @@
 #include "cli/timeline.h"
 
+#include "base/utf8.h"
 #include "cli/api.h"
 #include "cli/show.h"
 #include "cli/terminal.h"
@@ -7,7 +8,7 @@
 #include <langinfo.h>
 #include <locale.h>
 
-enum { CHECKPOINTS_MAX = 10000, WORDS_MAX = 200, LISTED_MAX = 50, PATH_SIZE = 128 };
+enum { CHECKPOINTS_MAX = 10000, WORDS_MAX = 200, LISTED_MAX = 50, PATH_SIZE = 128, CODE_MAX = 60 };
 
 int cli_parse_number(const struct cli_args *args, const char *name, int64_t *ret, struct err *e)
 {
@@ -95,7 +96,9 @@ void cli_describe_files(struct buf *out, const json_t *checkpoint)
         buf_append_str(out, "with files");
         return;
     }
-    buf_append_str(out, is_word(checkpoint, "files", "torn") ? "files torn" : "without files");
+    /* Files that were written while they were read. */
+    buf_append_str(out, is_word(checkpoint, "files", "torn") ? "with files, perhaps half-written"
+                                                             : "without files");
     if (json_is_string(json_object_get(checkpoint, "files_reason"))) {
         buf_append_str(out, " (");
         append_words(out, checkpoint, "files_reason");
@@ -107,9 +110,9 @@ void cli_describe_restore(struct buf *out, const json_t *checkpoint)
 {
     bool is_saved = json_is_true(json_object_get(checkpoint, "saved"));
     if (is_word(checkpoint, "restore", "process"))
-        buf_append_str(out, "safe");
+        buf_append_str(out, "can be restored");
     else if (is_word(checkpoint, "restore", "durable"))
-        buf_append_str(out, "saved copy only");
+        buf_append_str(out, "can be restored from disk");
     else
         buf_append_str(out, "cannot be restored");
     if (json_is_string(json_object_get(checkpoint, "reason"))) {
@@ -150,21 +153,38 @@ static void describe_files_of(struct buf *out, const json_t *answer)
         buf_printf(out, "  %lld file%s put back\n", (long long)changed, changed == 1 ? "" : "s");
 }
 
-void cli_describe_rollback(struct buf *out, const json_t *answer)
+/* " (x * 2)": the first line, if it is not too long. */
+static void append_code(struct buf *out, const json_t *answer)
+{
+    size_t len = 0;
+    const char *code = cli_json_text(answer, "code", &len);
+    if (code == NULL)
+        return;
+    size_t line = strcspn(code, "\n"), shown = line;
+    if (shown > CODE_MAX)
+        shown = utf8_valid_prefix(code, CODE_MAX);
+    buf_append_str(out, " (");
+    cli_append_safe(out, code, shown, false);
+    buf_append_str(out,
+                   shown < len && code[shown + strspn(code + shown, "\n")] != '\0' ? "…)" : ")");
+}
+
+void cli_describe_rollback(struct buf *out, const char *verb, const json_t *answer)
 {
     static const char *const effect[] = {"what", NULL, "detail"};
     static const char *const loss[] = {"name", "type", "advice"};
     const json_t *cells = json_object_get(answer, "cells");
     int64_t to = cli_json_int(answer, "to", 0), ended = cli_json_int(answer, "ended_processes", 0);
-    if (to == 0)
-        buf_append_str(out, "at the beginning");
-    else
-        buf_printf(out, "at checkpoint %lld", (long long)to);
     if (json_array_size(cells) > 0) {
-        buf_append_str(out, "; ");
+        buf_printf(out, "%s ", verb);
         cli_describe_cells(out, cells);
+        append_code(out, answer);
+        buf_append_str(out, "; ");
     }
-    buf_append_char(out, '\n');
+    if (to == 0)
+        buf_append_str(out, "now at the beginning\n");
+    else
+        buf_printf(out, "now at checkpoint %lld\n", (long long)to);
     if (is_word(answer, "restored_from", "durable"))
         buf_append_str(out, "  restored from its saved copy\n");
     describe_files_of(out, answer);

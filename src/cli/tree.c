@@ -36,8 +36,9 @@ const struct cli_verb cli_tree_verb = {
     .usage = "[OPTION...] SESSION",
     .about =
         "Draws the points that a session can be taken back to: the cells since the one before,\n"
-        "age, memory, whether the files are covered, and whether it can be restored or why\n"
-        "not. Branches are what was undone and then done in another way. 0 is the beginning.",
+        "age, memory, whether it has the files (perhaps half-written if they changed while they\n"
+        "were read), and whether it can be restored, only from disk, or why not. Branches are\n"
+        "what was undone and then done in another way. 0 is the beginning.",
     .flags = flags,
     .is_client = true,
     .examples = "cella tree 0b9c\n"

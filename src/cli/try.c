@@ -46,9 +46,7 @@ static void tell_outcome(const json_t *outcome, bool commits)
     if (commits)
         buf_append_str(&out, "committed\n");
     else
-        buf_append_str(&out, "discarded: ");
-    if (!commits)
-        cli_describe_rollback(&out, outcome);
+        cli_describe_rollback(&out, "discarded", outcome);
     fd_write_all(STDERR_FILENO, buf_str(&out), out.len);
 }
 

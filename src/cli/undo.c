@@ -8,14 +8,34 @@
 enum { PATH_SIZE = 128, UNDO_DEADLINE_MS = 120 * 1000 };
 
 static const struct cli_flag undo_flags[] = {
-    {"to", 't', "N", "back to this checkpoint; 0 is the beginning (else: one cell or burst back)"},
+    {"to", 't', "N", "back to this checkpoint; 0 is the beginning (else: to the one before)"},
     {0},
 };
 
 struct move {
     const char *name; /* of the verb and of the path */
+    const char *lead; /* of what is told */
     int64_t to;       /* -1: not given */
 };
+
+/* What the only cell ran, if it can be had: its number says little. */
+static void add_code(struct cli_client *c, const char *session_id, json_t *answer)
+{
+    const json_t *cells = json_object_get(answer, "cells");
+    int64_t id = json_integer_value(json_array_get(cells, 0));
+    if (json_array_size(cells) != 1 || id < 1)
+        return;
+    char path[PATH_SIZE];
+    snprintf(path, sizeof(path), "/v1/sessions/%s/cells?offset=%lld&limit=1", session_id,
+             (long long)id - 1);
+    _json_ json_t *list = NULL;
+    struct err ignored;
+    if (cli_api_get(c, "GET", path, &list, &ignored) < 0)
+        return;
+    const json_t *cell = json_array_get(json_object_get(list, "cells"), 0);
+    if (cli_json_int(cell, "exec_id", 0) == id)
+        json_object_set(answer, "code", json_object_get(cell, "code"));
+}
 
 static int move(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
 {
@@ -36,8 +56,9 @@ static int move(const struct cli_args *args, struct cli_client *c, void *context
         return -1;
     if (cli_has(args, "json"))
         return cli_print_json(answer) ? 0 : CLI_EXIT_PIPE;
-    buf_printf(&out, "%s ", m->name[0] == 'u' ? "undone:" : "redone:");
-    cli_describe_rollback(&out, answer);
+    add_code(c, session.id, answer);
+    buf_append_str(&out, m->lead);
+    cli_describe_rollback(&out, "took back", answer);
     return fd_write_all(STDOUT_FILENO, buf_str(&out), out.len) < 0 ? CLI_EXIT_PIPE : 0;
 }
 
@@ -50,13 +71,13 @@ static int run(const struct cli_args *args, struct move *m, struct err *e)
 
 static int run_undo(const struct cli_args *args, struct err *e)
 {
-    struct move m = {.name = "undo", .to = -1};
+    struct move m = {.name = "undo", .lead = "", .to = -1};
     return cli_parse_number(args, "to", &m.to, e) < 0 ? -1 : run(args, &m, e);
 }
 
 static int run_redo(const struct cli_args *args, struct err *e)
 {
-    return run(args, &(struct move){.name = "redo", .to = -1}, e);
+    return run(args, &(struct move){.name = "redo", .lead = "redone; ", .to = -1}, e);
 }
 
 const struct cli_verb cli_undo_verb = {

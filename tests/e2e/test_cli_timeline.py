@@ -33,7 +33,7 @@ def past(session):
 @pytest.mark.smoke
 def test_undo_and_redo(shell, past):
     done = shell("undo", past.id, check=0)
-    assert done.stdout.startswith("undone: at checkpoint 2; cell 3\n")
+    assert done.stdout.startswith("took back cell 3 (x = 3; f = open(")
     assert past.value("x, open('f').read()") == "(2, '2')"
     shell("undo", past.id[:12], "--to", "1", check=0)
     assert past.value("x, open('f').read()") == "(1, '1')"
@@ -47,7 +47,7 @@ def test_undo_and_redo(shell, past):
 @pytest.mark.smoke
 def test_redo_returns(shell, past):
     shell("undo", past.id, check=0)
-    assert shell("redo", past.id, check=0).stdout.startswith("redone: at checkpoint 3")
+    assert shell("redo", past.id, check=0).stdout.startswith("redone; now at checkpoint 3\n")
     assert past.value("x") == "3"
     assert "redo" in shell("redo", past.id).stderr
 
@@ -58,7 +58,7 @@ def test_the_tree_of_checkpoints(shell, past):
     settle(past, 4)
     lines = shell("tree", past.id, "--ascii", check=0).stdout.splitlines()
     assert [line.split("  ")[0] for line in lines] == ["o 0", "o 1", "|-o 2", "| o 3", "`-* 4"]
-    assert lines[4].endswith("<- here") and "with files, safe" in lines[4]
+    assert lines[4].endswith("<- here") and "with files, can be restored" in lines[4]
     tree = json.loads(shell("tree", past.id, "--json", check=0).stdout)
     assert (tree["current"], tree["count"]) == (4, 4)
     table = shell("checkpoints", past.id, check=0).stdout.splitlines()

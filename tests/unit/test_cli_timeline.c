@@ -31,8 +31,8 @@ static void a_line_is_drawn_as_a_line(void **state)
                     2, 1, "[4]") "]}",
                 false,
                 "○ 0  the beginning\n"
-                "○ 1  cells 1-3         -         -  with files, safe\n"
-                "● 2  cell 4            -         -  with files, safe  ← here\n");
+                "○ 1  cells 1-3         -         -  with files, can be restored\n"
+                "● 2  cell 4            -         -  with files, can be restored  ← here\n");
     expect_tree("{\"current\":0,\"checkpoints\":[]}", false, "● 0  the beginning  ← here\n");
 }
 
@@ -47,18 +47,18 @@ static void what_was_done_in_another_way_is_a_branch(void **state)
                                                                                       "[6]") "]}";
     expect_tree(timeline, false,
                 "○ 0  the beginning\n"
-                "├─○ 1  cell 1           -         -  with files, safe\n"
-                "│ ├─○ 2  cell 2         -         -  with files, safe\n"
-                "│ │ ○ 3  cell 3         -         -  with files, safe\n"
-                "│ └─● 4  cells 4, 5     -         -  with files, safe  ← here\n"
-                "└─○ 5  cell 6           -         -  with files, safe\n");
+                "├─○ 1  cell 1           -         -  with files, can be restored\n"
+                "│ ├─○ 2  cell 2         -         -  with files, can be restored\n"
+                "│ │ ○ 3  cell 3         -         -  with files, can be restored\n"
+                "│ └─● 4  cells 4, 5     -         -  with files, can be restored  ← here\n"
+                "└─○ 5  cell 6           -         -  with files, can be restored\n");
     expect_tree(timeline, true,
                 "o 0  the beginning\n"
-                "|-o 1  cell 1           -         -  with files, safe\n"
-                "| |-o 2  cell 2         -         -  with files, safe\n"
-                "| | o 3  cell 3         -         -  with files, safe\n"
-                "| `-* 4  cells 4, 5     -         -  with files, safe  <- here\n"
-                "`-o 5  cell 6           -         -  with files, safe\n");
+                "|-o 1  cell 1           -         -  with files, can be restored\n"
+                "| |-o 2  cell 2         -         -  with files, can be restored\n"
+                "| | o 3  cell 3         -         -  with files, can be restored\n"
+                "| `-* 4  cells 4, 5     -         -  with files, can be restored  <- here\n"
+                "`-o 5  cell 6           -         -  with files, can be restored\n");
 }
 
 static void what_a_daemon_should_not_say_does_no_harm(void **state)
@@ -69,9 +69,9 @@ static void what_a_daemon_should_not_say_does_no_harm(void **state)
                     2, 1, "[\"x\"]") "," CHECKPOINT(2, 77, "7") ",{\"id\":3,\"parent\":[]}]}",
                 true,
                 "o 0  the beginning\n"
-                "|-o 1                  -         -  with files, safe\n"
-                "| o 2  cell 0          -         -  with files, safe\n"
-                "|-o 2                  -         -  with files, safe\n"
+                "|-o 1                  -         -  with files, can be restored\n"
+                "| o 2  cell 0          -         -  with files, can be restored\n"
+                "|-o 2                  -         -  with files, can be restored\n"
                 "`-o 3                  -         -  without files, cannot be restored\n");
 }
 
@@ -96,28 +96,44 @@ static void cells_are_told_in_ranges(void **state)
 static void reasons_are_told(void **state)
 {
     (void)state;
-    expect_words(cli_describe_restore, "{\"restore\":\"process\",\"saved\":true}", "safe, saved");
+    expect_words(cli_describe_restore, "{\"restore\":\"process\",\"saved\":true}",
+                 "can be restored, saved");
     expect_words(cli_describe_restore,
                  "{\"restore\":\"durable\",\"saved\":true,\"reason\":\"4 threads \\u001bran\"}",
-                 "saved copy only (4 threads \\x1bran)");
+                 "can be restored from disk (4 threads \\x1bran)");
     expect_words(cli_describe_restore, "{\"restore\":\"no\"}", "cannot be restored");
     expect_words(cli_describe_files, "{\"files\":\"none\",\"files_reason\":\"over 10000 files\"}",
                  "without files (over 10000 files)");
-    expect_words(cli_describe_files, "{\"files\":\"torn\"}", "files torn");
+    expect_words(cli_describe_files, "{\"files\":\"torn\"}", "with files, perhaps half-written");
+}
+
+static void describe_undo(struct buf *out, const json_t *answer)
+{
+    cli_describe_rollback(out, "took back", answer);
 }
 
 static void an_undo_is_told(void **state)
 {
     (void)state;
-    expect_words(cli_describe_rollback,
+    expect_words(describe_undo,
                  "{\"from\":3,\"to\":0,\"cells\":[],\"restored_from\":\"beginning\"}",
-                 "at the beginning\n");
-    expect_words(cli_describe_rollback,
+                 "now at the beginning\n");
+    expect_words(describe_undo, "{\"to\":1,\"cells\":[2],\"code\":\"x * 2\\n\"}",
+                 "took back cell 2 (x * 2); now at checkpoint 1\n");
+    expect_words(describe_undo, "{\"to\":1,\"cells\":[2],\"code\":\"for x in y:\\n    z\"}",
+                 "took back cell 2 (for x in y:…); now at checkpoint 1\n");
+    expect_words(
+        describe_undo,
+        "{\"to\":0,\"cells\":[2],\"code\":\"123456789 123456789 123456789 123456789 "
+        "123456789 123456789 1\"}",
+        "took back cell 2 (123456789 123456789 123456789 123456789 123456789 123456789 …); "
+        "now at the beginning\n");
+    expect_words(describe_undo,
                  "{\"from\":3,\"to\":1,\"cells\":[2,3,4],\"restored_from\":\"durable\","
                  "\"files\":\"restored\",\"files_changed\":1,\"ended_processes\":2,"
                  "\"not_undone\":[{\"what\":\"socket\",\"detail\":\"to a server\"}],"
                  "\"lost\":[{\"name\":\"g\",\"type\":\"generator\",\"advice\":\"make a list\"}]}",
-                 "at checkpoint 1; cells 2-4\n"
+                 "took back cells 2-4; now at checkpoint 1\n"
                  "  restored from its saved copy\n"
                  "  1 file put back\n"
                  "  2 processes ended\n"
