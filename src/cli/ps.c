@@ -1,71 +1,61 @@
 #include "base/fd.h"
 #include "cli/api.h"
 #include "cli/show.h"
+#include "cli/table.h"
 #include "cli/terminal.h"
 
 enum { CELL_MAX = 24 }; /* characters of a column that the daemon filled */
 
-static void append_age(struct buf *line, const json_t *session)
-{
-    _buf_ struct buf age = BUF_INIT(64);
-    cli_describe_age(&age, cli_json_text(session, "spawned_at", NULL));
-    buf_printf(line, " %6s", buf_str(&age));
-}
-
-static void append_column(struct buf *line, const json_t *session, const char *name, int width)
+static void add_text(json_t *row, const json_t *session, const char *name)
 {
     size_t len = 0;
     const char *text = cli_json_text(session, name, &len);
     _buf_ struct buf safe = BUF_INIT(1 * KIB);
     if (text != NULL)
         cli_append_safe(&safe, text, MIN(len, (size_t)CELL_MAX), false);
-    buf_printf(line, " %-*s", width, text != NULL ? buf_str(&safe) : "-");
+    json_array_append_new(row, json_string(text != NULL ? buf_str(&safe) : "-"));
 }
 
-/* "12.3 KB" */
-static void append_output(struct buf *line, const json_t *session)
+static void add_count(json_t *row, const json_t *session, const char *name)
 {
-    _buf_ struct buf size = BUF_INIT(64);
-    cli_describe_size(&size, (uint64_t)MAX(cli_json_int(session, "output_len", 0), (int64_t)0));
-    buf_printf(line, " %9s", buf_str(&size));
+    json_array_append_new(row, json_sprintf("%lld", (long long)cli_json_int(session, name, 0)));
 }
 
-static void append_exit_code(struct buf *line, const json_t *session)
+static json_t *make_row(const json_t *session)
 {
+    int64_t output = cli_json_int(session, "output_len", 0);
     int64_t code = cli_json_int(session, "exit_code", -1);
-    if (code >= 0)
-        buf_printf(line, " %4lld", (long long)code);
-    else
-        buf_printf(line, " %4s", "-");
-}
-
-static void append_session(struct buf *line, const json_t *session)
-{
     bool is_planning = json_is_object(json_object_get(session, "plan"));
-    buf_printf(line, "%-36s", cli_json_text(session, "session_id", NULL));
+    _buf_ struct buf age = BUF_INIT(64), size = BUF_INIT(64);
+    cli_describe_age(&age, cli_json_text(session, "spawned_at", NULL));
+    cli_describe_size(&size, (uint64_t)MAX(output, (int64_t)0));
+    json_t *row = json_array();
+    json_array_append_new(row, json_string(cli_json_text(session, "session_id", NULL)));
     if (is_planning)
-        buf_printf(line, " %-8s", "plan");
+        json_array_append_new(row, json_string("plan"));
     else
-        append_column(line, session, "state", 8);
-    append_column(line, session, "runtime", 7);
-    append_column(line, session, "profile", 7);
-    append_column(line, session, "agent", 8);
-    append_age(line, session);
-    buf_printf(line, " %5lld %6lld", (long long)cli_json_int(session, "exec_count", 0),
-               (long long)cli_json_int(session, "queued", 0));
-    append_output(line, session);
-    append_exit_code(line, session);
-    append_column(line, session, "cwd", 0);
-    buf_append_char(line, '\n');
+        add_text(row, session, "state");
+    add_text(row, session, "runtime");
+    add_text(row, session, "profile");
+    add_text(row, session, "agent");
+    json_array_append_new(row, json_string(buf_str(&age)));
+    add_count(row, session, "exec_count");
+    add_count(row, session, "queued");
+    json_array_append_new(row, json_string(buf_str(&size)));
+    json_array_append_new(row,
+                          code >= 0 ? json_sprintf("%lld", (long long)code) : json_string("-"));
+    add_text(row, session, "cwd");
+    return row;
 }
 
 static void print_table(const json_t *sessions)
 {
     _buf_ struct buf table = BUF_INIT(64 * MIB);
-    buf_printf(&table, "%-36s %-8s %-7s %-7s %-8s %6s %5s %6s %9s %4s %s\n", "SESSION", "STATE",
-               "RUNTIME", "PROFILE", "AGENT", "AGE", "CELLS", "QUEUED", "OUTPUT", "EXIT", "CWD");
+    _json_ json_t *rows = json_pack("[[sssssssssss]]", "SESSION", "STATE", "RUNTIME", "PROFILE",
+                                    "AGENT", "AGE", "CELLS", "QUEUED", "OUTPUT", "EXIT", "CWD");
     for (size_t i = 0; i < json_array_size(sessions); i++)
-        append_session(&table, json_array_get(sessions, i));
+        json_array_append_new(rows, make_row(json_array_get(sessions, i)));
+    cli_append_table(&table, rows, "lllllrrrrrl");
     fd_write_all(STDOUT_FILENO, buf_str(&table), table.len);
 }
 
