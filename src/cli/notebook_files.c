@@ -65,6 +65,16 @@ static int find_format(const struct cli_args *args, const char *out, enum notebo
     return err_advise(e, "give it a suffix (-o out.html), or say --format html");
 }
 
+/* "out.html: html, 23.1 KB" */
+static void say_written(const char *path, enum notebook_format format, size_t bytes)
+{
+    _buf_ struct buf line = BUF_INIT(64 * KIB);
+    cli_append_safe(&line, path, strlen(path), false);
+    buf_printf(&line, ": %s, ", cli_format_name(format));
+    cli_describe_size(&line, bytes);
+    cli_say(STDOUT_FILENO, "%s\n", buf_str(&line));
+}
+
 int cli_notebook_export(const struct cli_args *args, struct cli_client *c, const char *const *words,
                         size_t n_words, struct err *e)
 {
@@ -90,8 +100,11 @@ int cli_notebook_export(const struct cli_args *args, struct cli_client *c, const
         return CLI_EXIT_PIPE;
     if (status < 0)
         return err_errno(e, ERR_UNAVAILABLE, -status, "%.200s cannot be written", out);
-    if (!cli_has(args, "json"))
+    if (!cli_has(args, "json")) {
+        if (strcmp(out, "-") != 0)
+            say_written(out, format, text.len);
         return 0;
+    }
     _json_ json_t *answer =
         json_pack("{s:s, s:s, s:s, s:I}", "notebook_id", id, "output", out, "format",
                   cli_format_name(format), "bytes", (json_int_t)text.len);

@@ -10,6 +10,7 @@
 enum { READ_STEP = 64 * 1024 };
 
 #define REQUEST_MAX (96 * MIB) /* a state of 64 MiB in base64, and the code */
+#define ANSWER_MAX (1024 * MIB)
 
 static const struct cli_flag flags[] = {
     {"runtime", 'r', "NAME", "of requests that name none: python (the default), node, bash"},
@@ -128,10 +129,10 @@ static void serve(struct filter *f)
         respond_failure(f, &e);
         return;
     }
-    char *text = json_dumps(answer, JSON_COMPACT);
-    if (text != NULL)
-        respond(f, text, strlen(text));
-    free(text);
+    _buf_ struct buf text = BUF_INIT(ANSWER_MAX);
+    struct json_out out = JSON_OUT(&text);
+    json_put_value(&out, answer);
+    respond(f, buf_str(&text), text.len);
 }
 
 static void take(struct filter *f, const char *data, size_t len)

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <sys/stat.h>
 
 static const struct cli_flag flags[] = {
@@ -268,7 +269,7 @@ static json_t *describe_cell(const struct document *doc, size_t number)
     json_object_set_new(object, "id", json_string(cell->id));
     json_object_set_new(object, "execution_count", json_integer(cell->execution_count));
     json_object_set_new(object, "state", json_string(notebook_state_name(cell->state)));
-    json_object_set_new(object, "duration_ms", json_real(cell->execution_time * 1000));
+    json_object_set_new(object, "duration_ms", json_real(round(cell->execution_time * 1e6) / 1e3));
     json_object_set_new(object, "outputs",
                         json_integer((json_int_t)json_array_size(cell->outputs)));
     const json_t *error = find_error(cell);

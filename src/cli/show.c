@@ -9,13 +9,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/stat.h>
 #include <time.h>
 
-enum { IMAGE_MAX = 64 << 20, IMAGE_NAMES_MAX = 10000 };
+enum { IMAGE_MAX = 64 << 20, IMAGE_NAMES_MAX = 10000, JSON_MAX = 1 << 30 };
 
 int cli_show_read(const struct cli_args *args, struct cli_show *ret_show, struct err *e)
 {
     const char *images = cli_value(args, "save-images");
+    if (images != NULL && mkdir(images, 0777) < 0 && errno != EEXIST)
+        return err_errno(e, ERR_NOT_FOUND, errno, "--save-images %.128s", images);
     if (images != NULL && access(images, W_OK | X_OK) < 0)
         return err_errno(e, ERR_NOT_FOUND, errno, "--save-images %.128s", images);
     *ret_show =
@@ -61,13 +64,14 @@ static void put_line(struct cli_show *s, int fd, const struct buf *line)
 
 bool cli_print_json(const json_t *value)
 {
-    _free_ char *text = json_dumps(value, JSON_COMPACT);
-    if (text == NULL)
-        return false;
+    /* Not json_dumps: it writes 1.354 as 1.3540000000000001. */
+    _buf_ struct buf text = BUF_INIT(JSON_MAX);
+    struct json_out out = JSON_OUT(&text);
+    json_put_value(&out, value);
+    buf_append_char(&text, '\n');
     struct cli_show plain = {0};
-    put(&plain, STDOUT_FILENO, text, strlen(text));
-    put(&plain, STDOUT_FILENO, "\n", 1);
-    return plain.problem == 0;
+    put(&plain, STDOUT_FILENO, buf_str(&text), text.len);
+    return plain.problem == 0 && !text.overflowed;
 }
 
 /* --- typed outputs ---------------------------------------------------------------------------- */

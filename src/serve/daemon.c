@@ -43,6 +43,7 @@ struct daemon {
     int unix_fd;
     bool has_socket_file;
     char url[LISTEN_URL_SIZE];
+    bool is_everywhere; /* it listens on all addresses; `url` is one of them */
 
     struct warden *warden;
     struct store *store;
@@ -117,7 +118,8 @@ static void on_ready(void *context)
 {
     struct daemon *d = context;
     log_info("ready", LOG_TEXT("url", d->url), LOG_TEXT("data", d->data.path));
-    printf("cella ready %s\n", d->url);
+    printf("cella ready %s%s\n", d->url,
+           d->is_everywhere ? " (and on every address of this machine)" : "");
     fflush(stdout);
 }
 
@@ -264,6 +266,7 @@ static int open_sockets(struct daemon *d, struct err *e)
     const char *address = d->options->listen != NULL ? d->options->listen : SERVE_LISTEN;
     if (listen_tcp(address, d->options->no_auth, &d->tcp_fd, d->url, e) < 0)
         return -1;
+    d->is_everywhere = listen_is_everywhere(d->tcp_fd);
     d->has_socket_file = listen_unix(d->data.fd, &d->unix_fd, e) == 0;
     return d->has_socket_file ? 0 : -1;
 }

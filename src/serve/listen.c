@@ -65,23 +65,38 @@ static bool is_loopback(const struct sockaddr *address)
     return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
 }
 
+union bound {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+static union bound find_bound(int fd)
+{
+    union bound bound = {0};
+    socklen_t len = sizeof(bound);
+    getsockname(fd, &bound.any, &len);
+    return bound;
+}
+
+bool listen_is_everywhere(int fd)
+{
+    union bound bound = find_bound(fd);
+    return bound.any.sa_family == AF_INET ? bound.v4.sin_addr.s_addr == htonl(INADDR_ANY)
+                                          : IN6_IS_ADDR_UNSPECIFIED(&bound.v6.sin6_addr);
+}
+
 /* A wildcard is no address to connect to; this machine is found on its loopback. */
 static void write_url(int fd, char url[LISTEN_URL_SIZE])
 {
-    union {
-        struct sockaddr any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-    } bound = {0};
-    socklen_t len = sizeof(bound);
+    union bound bound = find_bound(fd);
     char text[INET6_ADDRSTRLEN] = "127.0.0.1";
-    getsockname(fd, &bound.any, &len);
     if (bound.any.sa_family == AF_INET) {
-        if (bound.v4.sin_addr.s_addr != htonl(INADDR_ANY))
+        if (!listen_is_everywhere(fd))
             inet_ntop(AF_INET, &bound.v4.sin_addr, text, sizeof(text));
         snprintf(url, LISTEN_URL_SIZE, "http://%s:%u", text, ntohs(bound.v4.sin_port));
     } else {
-        if (IN6_IS_ADDR_UNSPECIFIED(&bound.v6.sin6_addr))
+        if (listen_is_everywhere(fd))
             bound.v6.sin6_addr = in6addr_loopback;
         inet_ntop(AF_INET6, &bound.v6.sin6_addr, text, sizeof(text));
         snprintf(url, LISTEN_URL_SIZE, "http://[%s]:%u", text, ntohs(bound.v6.sin6_port));

@@ -154,6 +154,21 @@ def test_exec_saves_images(shell, launcher):
     where.rmdir()
 
 
+@pytest.mark.one_mode
+def test_exec_makes_the_directory_for_images(shell, folder):
+    where = folder / "made"
+    shell("exec", "-p", "min", "--save-images", str(where), "1", check=0)
+    assert where.is_dir()
+    assert shell("exec", "--save-images", str(folder / "no" / "way"), "1").returncode == 66
+
+
+@pytest.mark.one_mode
+def test_times_have_no_dust(shell):
+    for _ in range(5):
+        text = shell("exec", "-p", "min", "--json", "1", check=0).stdout
+        assert re.search(r'"duration_ms":\d+\.\d{1,3}[,}]', text), text
+
+
 def test_ten_megabytes_of_code_are_refused_before_they_are_sent(shell):
     done = shell("exec", "-", stdin="x = 1\n" * 1_700_000, check=64)
     assert "1 MiB" in done.stderr
@@ -187,6 +202,35 @@ def test_ps_lists_sessions(shell, session):
     listed = json.loads(shell("ps", "--json", check=0).stdout)
     assert listed["count"] == len(listed["sessions"])
     assert session.id in [s["session_id"] for s in listed["sessions"]]
+
+
+@pytest.mark.one_mode
+def test_the_columns_of_ps_are_aligned(shell, spawn):
+    """Whatever is in them: the heads stand above their columns."""
+    sleeper = spawn(idle_timeout_secs=2)
+    sleeper.exec("1")
+    spawn()
+    host.eventually(lambda: "suspended" in shell("ps", check=0).stdout)
+    head, *rows = shell("ps", check=0).stdout.splitlines()
+    for row in rows:
+        assert row[head.index("STATE") - 1] == row[head.index("RUNTIME") - 1] == " "
+        assert row[head.index("RUNTIME"):].split()[0] in ("python", "node", "bash")
+        assert row[head.index("CWD"):].startswith("/")
+
+
+@pytest.mark.one_mode
+def test_kill_says_what_becomes_of_the_notebook(shell, spawn):
+    fresh, used, kept = spawn(), spawn(), spawn()
+    used.exec("1")
+    kept.exec("1")
+    assert shell("kill", fresh.id, check=0).stdout == f"killed {fresh.id}\n"
+    done = shell("kill", used.id, check=0)
+    assert done.stdout == (
+        f"killed {used.id}; its notebook is deleted, too (--keep-notebook keeps it)\n")
+    done = shell("kill", "--keep-notebook", kept.id, check=0)
+    assert done.stdout == (
+        f"killed {kept.id}; its notebook stays: cella notebook show {kept.id[:8]}\n")
+    shell("notebook", "delete", kept.id, check=0)
 
 
 def test_kill_ends_a_session_by_the_beginning_of_its_id(shell, session):
@@ -238,7 +282,22 @@ def test_a_remote_daemon_by_url_and_key(daemon, shell):
     assert shell("exec", "-p", "min", "1 + 1").returncode == 77
 
 
-# The daemon that starts by itself.
+# The daemon that starts by itself, and the one that is started.
+
+
+@pytest.mark.one_mode
+def test_a_daemon_on_all_addresses_says_so(launcher):
+    data = launcher.new_data()
+    process = subprocess.Popen(
+        [launcher.binary, "serve", "--listen", "0.0.0.0:0", "--data", str(data)],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        **Shell(launcher.binary, launcher.user, data).options(),
+    )
+    line = process.stdout.readline().decode()
+    process.terminate()
+    process.communicate(timeout=host.PATIENCE)
+    assert re.fullmatch(r"cella ready http://127\.0\.0\.1:\d+ "
+                        r"\(and on every address of this machine\)\n", line)
 
 
 @pytest.fixture

@@ -181,7 +181,7 @@ def test_a_range_of_cells_runs(books, notebook):
 
 def test_pictures_of_a_run_are_saved(books, notebook):
     cell = books.json("add", notebook, "plt.plot([1]); plt.show()")["cell"]["id"]
-    assert books.do("run", notebook, cell, "--save-images", "nowhere", check=66) == ""
+    assert books.do("run", notebook, cell, "--save-images", "no/where", check=66) == ""
     books.do("run", notebook, cell, "--save-images", ".")
     assert (books.folder / "image-1.png").read_bytes().startswith(b"\x89PNG")
 
@@ -195,7 +195,8 @@ def test_a_cell_has_its_time(books, notebook):
 
 
 def test_export_and_import(books, notebook):
-    books.do("export", notebook, "-o", "out.ipynb")
+    assert re.fullmatch(r"out\.ipynb: ipynb, [\d.]+ K?B\n",
+                        books.do("export", notebook, "-o", "out.ipynb"))
     made = nbformat.reads((books.folder / "out.ipynb").read_text(), 4)
     nbformat.validate(made)
     assert made.cells[0].outputs[0].text == "hello\n"
