@@ -68,9 +68,12 @@ int cli_cell_left_with(const json_t *answer)
     size_t len = 0;
     const char *words = cli_json_text(json_object_get(answer, "error"), "message", &len);
     int told = exit_status_of(answer, "exit_code");
-    if (told >= 0 && (has_ended(answer) || is_error(answer, "Exited")))
+    bool is_failure = cli_cell_is_status(answer, "error") && is_error(answer, "SystemExit");
+    if (cli_cell_is_status(answer, "ok") && told == 0)
+        return 0;
+    if (told >= 0 && (is_failure || is_error(answer, "Exited")))
         return told;
-    if (!cli_cell_is_status(answer, "error") || !is_error(answer, "SystemExit"))
+    if (!is_failure)
         return -1;
     /* A process has eight bits of it, and words are a failure. */
     int code = words != NULL && is_number(words, len) ? (int)(strtoll(words, NULL, 10) & 0xff) : 0;
@@ -85,7 +88,7 @@ int cli_cell_exit_status(const json_t *answer)
         return by_choice;
     if (has_ended(answer) && by_shell >= 0)
         return by_shell;
-    if (cli_cell_is_status(answer, "died") && by_end >= 0)
+    if (by_end >= 0 && (has_ended(answer) || cli_cell_is_status(answer, "died")))
         return by_end;
     for (size_t i = 0; i < ARRAY_LEN(statuses); i++)
         if (cli_cell_is_status(answer, statuses[i].status))

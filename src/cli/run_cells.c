@@ -218,7 +218,10 @@ int cli_run_cells(struct cli_run *r, struct cli_client *c, struct err *e)
     uint64_t before = clock_mono_ms();
     int status = 0;
     r->stopped_at = SIZE_MAX;
+    r->left_with = -1;
     for (size_t i = 0; i < r->doc->n_cells && status == 0 && r->stopped_at == SIZE_MAX; i++) {
+        if (r->left_with == 0) /* sys.exit() ends a script, and well */
+            break;
         if (!cli_run_runs(&r->doc->cells[i]))
             continue;
         status = run_step(r, c, i, e);

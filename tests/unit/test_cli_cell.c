@@ -40,12 +40,13 @@ static void the_interpreter_has_its_say(void **state)
     expect_exit("{\"status\":\"ok\",\"last_status\":\"3\"}", 0);
 }
 
-static void code_that_leaves_says_with_what(void **state)
-{
-    (void)state;
 #define LEFT(code, message)                                                                        \
     "{\"status\":\"error\",\"exit_code\":" code                                                    \
     ",\"error\":{\"name\":\"SystemExit\",\"message\":\"" message "\"}}"
+
+static void code_that_leaves_says_with_what(void **state)
+{
+    (void)state;
     expect_exit(LEFT("null", "3"), 3);
     expect_exit(LEFT("null", "-1"), 255);
     expect_exit(LEFT("null", "256"), 1);
@@ -55,8 +56,31 @@ static void code_that_leaves_says_with_what(void **state)
     expect_exit(LEFT("1", "3"), 1); /* sys.exit("3") */
     expect_exit("{\"status\":\"ok\",\"exit_code\":0,\"last_status\":0}", 0);
     expect_exit("{\"status\":\"ok\",\"exit_code\":3,\"last_status\":3}", 3);
-    expect_exit("{\"status\":\"error\",\"exit_code\":9,\"error\":{\"name\":\"Exit\"}}", 9);
+    expect_exit("{\"status\":\"error\",\"exit_code\":9,\"error\":{\"name\":\"ErrExit\"}}", 9);
     expect_exit("{\"status\":\"error\",\"error\":{\"name\":\"KeyError\",\"message\":\"3\"}}", 1);
+}
+
+static void expect_left(const char *answer, int expected)
+{
+    json_error_t problem;
+    _json_ json_t *object = json_loads(answer, 0, &problem);
+    assert_non_null(object);
+    if (cli_cell_left_with(object) != expected)
+        fail_msg("%s left with %d", answer, cli_cell_left_with(object));
+}
+
+static void what_fails_has_not_left(void **state)
+{
+    (void)state;
+    expect_left(LEFT("3", "3"), 3);
+    expect_left(LEFT("null", "3"), 3);
+    expect_left("{\"status\":\"ok\",\"exit_code\":0}", 0);
+    expect_left("{\"status\":\"died\",\"exit_code\":4,\"error\":{\"name\":\"Exited\"}}", 4);
+    expect_left("{\"status\":\"ok\",\"exit_code\":null}", -1);
+    /* process.exitCode = 5, and set -e */
+    expect_left("{\"status\":\"ok\",\"exit_code\":5}", -1);
+    expect_left("{\"status\":\"error\",\"exit_code\":1,\"error\":{\"name\":\"ErrExit\"}}", -1);
+    expect_left("{\"status\":\"died\",\"exit_code\":137,\"error\":{\"name\":\"Killed\"}}", -1);
 }
 
 static void code_is_checked_before_it_is_sent(void **state)
@@ -80,6 +104,7 @@ int main(void)
         cmocka_unit_test(exit_statuses_follow_the_answer),
         cmocka_unit_test(the_interpreter_has_its_say),
         cmocka_unit_test(code_that_leaves_says_with_what),
+        cmocka_unit_test(what_fails_has_not_left),
         cmocka_unit_test(code_is_checked_before_it_is_sent),
     };
     return cmocka_run_group_tests_name("cli_cell", tests, NULL, NULL);
