@@ -23,7 +23,7 @@ static const struct cli_flag flags[] = {
 };
 
 /* A session that is made for one cell, and the cell, end soon if this program does not do it. */
-enum { TEMPORARY_IDLE_SECS = 60 };
+enum { TEMPORARY_IDLE_SECS = 60, TIMEOUT_MAX_MS = 86400 * 1000 };
 
 struct plan {
     struct cli_client *client;
@@ -121,8 +121,8 @@ static int read_times(const struct cli_args *args, struct cli_cell *cell, struct
     const char *budget = cli_value(args, "budget");
     if (timeout != NULL && cli_parse_duration(timeout, &cell->timeout_ms, e) < 0)
         return -1;
-    if (timeout != NULL && cell->timeout_ms == 0)
-        return err_set(e, ERR_INVALID, "--timeout must be at least 1ms");
+    if (timeout != NULL && (cell->timeout_ms < 1 || cell->timeout_ms > TIMEOUT_MAX_MS))
+        return err_set(e, ERR_INVALID, "--timeout must be between 1ms and 24h");
     if (yield != NULL && cli_parse_duration(yield, &cell->yield_ms, e) < 0)
         return -1;
     return budget != NULL ? cli_parse_size(budget, &cell->budget, e) : 0;

@@ -159,11 +159,9 @@ static void describe_memory(const struct death_facts *f, char *out, size_t size)
     unsigned long long peak_mb = (f->peak_bytes + MIB / 2) / MIB;
     char also[80] = "";
     if (peak_mb > f->limits.memory_mb && f->limits.checkpoint_mb > 0)
-        snprintf(also, sizeof(also), " and the %u MB that its checkpoints may take beside them",
-                 f->limits.checkpoint_mb);
+        snprintf(also, sizeof(also), " and %u MB for checkpoints,", f->limits.checkpoint_mb);
     int n = snprintf(out, size,
-                     "needed more than its %u MB of memory, files in /tmp included%s, and was "
-                     "killed",
+                     "needed more memory than its %u MB (files in /tmp count)%s and was killed",
                      f->limits.memory_mb, also);
     if (peak_mb > 0)
         snprintf(out + n, size - (size_t)n, "; its highest use was %llu MB", peak_mb);
@@ -297,8 +295,8 @@ void death_conclude(struct death *death, const char *fate)
     "/tmp is full: it holds 256 MB, which count as memory. Delete files there, or write to "       \
     "/workspace."
 #define SPACE_ADVICE                                                                               \
-    "/workspace is at its limit, or /tmp, which holds 256 MB. Delete files there, or create a "    \
-    "session with a larger limits.disk_mb for /workspace."
+    "/workspace is at its limit, or /tmp, which holds 256 MB. Delete files there; for "            \
+    "/workspace a session can be created with a larger limits.disk_mb."
 #define PROCESS_ADVICE                                                                             \
     "If a process or thread was to be started: the session has as many as it may. Wait for some "  \
     "to end, or create a session with a larger limits.pids."

@@ -73,6 +73,7 @@ def test_exec_new_and_session_keep_the_state(shell, client):
         ("import os; os.kill(os.getpid(), 9)", [], 137),
         ("while True: pass", ["--timeout", "100ms"], 124),
         ("1", ["--timeout", "soon"], 64),
+        ("1", ["--timeout", "48h"], 64),
         ("1", ["--no-such-option"], 64),
         ("1", ["--session", "ffffffff"], 66),
         ("1", ["--session", "ffffffff", "--cwd", "x"], 64),
