@@ -17,6 +17,7 @@ enum {
     WAIT_STEP_MS = 20000,
     READ_BYTES = 16 * KIB,
     PASTE_GAP_MS = 20, /* nobody types a line so soon after another */
+    PASTE_MAX = CLI_LINE_MAX - 64 * KIB,
 };
 
 /* Asks the terminal to put marks around what is pasted; the second ends that. */
@@ -110,27 +111,44 @@ static int give_char(EditLine *editor, wchar_t *ret)
     return 1;
 }
 
+/* The end of the paste that `pending` begins with, waited for; NULL if it does not come. Of what is
+ * too long only the end is kept: its lines must not be taken for typed ones. */
+static const char *find_paste_end(struct cli_lines *l, bool *ret_is_too_long)
+{
+    const size_t mark = strlen(PASTE_END);
+    const char *end;
+    while ((end = memmem(buf_str(&l->pending), l->pending.len, PASTE_END, mark)) == NULL) {
+        if (l->pending.len > PASTE_MAX) {
+            *ret_is_too_long = true;
+            buf_consume(&l->pending, l->pending.len - mark);
+        }
+        if (fill_pending(l) <= 0)
+            return NULL;
+    }
+    *ret_is_too_long |= end > l->pending.data + PASTE_MAX;
+    return end;
+}
+
 /* Takes what is pasted into the line as it is, with its line ends: Enter sends all of it. */
 static unsigned char take_paste(EditLine *editor, int key)
 {
     (void)key;
     struct cli_lines *l = lines_of(editor);
-    const char *end;
-    while ((end = memmem(buf_str(&l->pending), l->pending.len, PASTE_END, strlen(PASTE_END))) ==
-           NULL) {
-        int status = fill_pending(l);
-        if (status == -EFBIG)
-            buf_clear(&l->pending);
-        if (status <= 0)
-            return status == -EFBIG ? CC_ERROR : CC_EOF;
-    }
+    bool is_too_long = false;
+    const char *end = find_paste_end(l, &is_too_long);
+    if (end == NULL)
+        return CC_EOF;
     size_t len = (size_t)(end - l->pending.data), kept = len;
     while (kept > 0 && l->pending.data[kept - 1] == '\n')
         kept--;
-    _buf_ struct buf text = BUF_INIT(l->pending.len);
-    buf_append(&text, l->pending.data, kept);
+    _buf_ struct buf text = BUF_INIT(PASTE_MAX);
+    bool is_taken = !is_too_long && buf_append(&text, l->pending.data, kept) &&
+                    (kept == 0 || el_insertstr(editor, buf_str(&text)) == 0);
     buf_consume(&l->pending, len + strlen(PASTE_END));
-    return kept == 0 || el_insertstr(editor, buf_str(&text)) == 0 ? CC_REFRESH : CC_ERROR;
+    if (is_taken)
+        return CC_REFRESH;
+    cli_say(STDERR_FILENO, "\ncella: what was pasted is longer than a cell may be\n");
+    return CC_REDISPLAY;
 }
 
 static void open_editor(struct cli_lines *l)

@@ -46,7 +46,9 @@ def repl(start):
 def paste(terminal, text):
     """As terminals send it that were asked to mark what is pasted."""
     assert "\x1b[?2004h" in terminal.raw
-    terminal.type("\x1b[200~" + text.replace("\n", "\r") + "\x1b[201~")
+    data = "\x1b[200~" + text.replace("\n", "\r") + "\x1b[201~"
+    for at in range(0, len(data), 1024):
+        terminal.type(data[at:at + 1024])
 
 
 # pasting
@@ -87,6 +89,17 @@ def test_a_paste_comes_back_from_the_history_as_a_whole(repl):
     repl.expect(r"\[2\] >>> $")
     repl.type("\x1b[A\r")
     repl.expect(r"\naaa\nbbb\n")
+
+
+def test_long_pastes(repl):
+    """More lines than the terminal has, and more than a cell may have."""
+    paste(repl, "n = 0\n" + "n += 1  # one more\n" * 2000)
+    repl.type("\r")
+    repl.expect(r"\[2\] >>> $")
+    paste(repl, "print('never')\n" * 80_000)
+    repl.expect(r"longer than a cell may be\n")
+    repl.type("n * 2\r")
+    repl.expect(r"\n4000\n")
 
 
 @pytest.mark.parametrize("runtime, prompt, code, shown", [
