@@ -11,8 +11,7 @@ static void append_text(struct buf *out, const json_t *value, size_t max)
     cli_append_safe(out, json_string_value(value), MIN(json_string_length(value), max), false);
 }
 
-/* "a, b (generator) and 3 more": of texts, or of objects with a name and perhaps a type. */
-static void append_names(struct buf *out, const json_t *list)
+void cli_describe_names(struct buf *out, const json_t *list)
 {
     size_t n = json_array_size(list);
     for (size_t i = 0; i < MIN(n, (size_t)NAMES_MAX); i++) {
@@ -40,7 +39,7 @@ static void describe_list(struct buf *out, const char *intro, const json_t *list
     if (json_array_size(list) == 0)
         return;
     buf_printf(out, "cella: %s: ", intro);
-    append_names(out, list);
+    cli_describe_names(out, list);
     if (json_is_string(reason)) {
         buf_append_str(out, ": ");
         append_text(out, reason, REASON_BYTES_MAX);

@@ -2,6 +2,7 @@
 
 #include "base/utf8.h"
 #include "cli/api.h"
+#include "cli/news.h"
 #include "cli/show.h"
 #include "cli/terminal.h"
 
@@ -151,6 +152,11 @@ static void describe_files_of(struct buf *out, const json_t *answer)
         buf_append_str(out, "  the files are as they were: the checkpoint does not cover them\n");
     else if (changed > 0)
         buf_printf(out, "  %lld file%s put back\n", (long long)changed, changed == 1 ? "" : "s");
+    if (json_array_size(json_object_get(answer, "files_lost")) == 0)
+        return;
+    buf_append_str(out, "  files that are lost: ");
+    cli_describe_names(out, json_object_get(answer, "files_lost"));
+    buf_append_char(out, '\n');
 }
 
 /* " (x * 2)": the first line, if it is not too long. */

@@ -130,12 +130,14 @@ static void an_undo_is_told(void **state)
         "now at the beginning\n");
     expect_words(describe_undo,
                  "{\"from\":3,\"to\":1,\"cells\":[2,3,4],\"restored_from\":\"durable\","
-                 "\"files\":\"restored\",\"files_changed\":1,\"ended_processes\":2,"
+                 "\"files\":\"restored\",\"files_changed\":1,\"files_lost\":[\"a\",\"b\"],"
+                 "\"ended_processes\":2,"
                  "\"not_undone\":[{\"what\":\"socket\",\"detail\":\"to a server\"}],"
                  "\"lost\":[{\"name\":\"g\",\"type\":\"generator\",\"advice\":\"make a list\"}]}",
                  "took back cells 2-4; now at checkpoint 1\n"
                  "  restored from its saved copy\n"
                  "  1 file put back\n"
+                 "  files that are lost: a, b\n"
                  "  2 processes ended\n"
                  "  not undone: socket: to a server\n"
                  "  lost: g (generator): make a list\n");
