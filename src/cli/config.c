@@ -94,6 +94,7 @@ static void write_json(const struct config *c, struct buf *text)
     json_put_member_int(&out, "max_output_bytes", (int64_t)c->max_output_bytes);
     json_put_member_int(&out, "idle_timeout_secs", c->idle_timeout_secs);
     json_put_member_int(&out, "max_age_secs", c->max_age_secs);
+    put_ceiling(&out, &c->ceiling);
     put_notebook(&out, &c->notebook);
     put_people(&out, c);
     json_put_object_end(&out);
@@ -112,6 +113,18 @@ static void append_program(struct buf *text, const char *runtime, const char *pa
     buf_append_char(text, '\n');
 }
 
+/* Of those that are given, or nothing. */
+static void append_ceiling(struct buf *text, const char *begin, const struct jail_limits *ceiling)
+{
+#define APPEND(name, least, most, doc)                                                             \
+    if (ceiling->name > 0) {                                                                       \
+        buf_printf(text, "%s" #name " %u", begin, ceiling->name);                                  \
+        begin = ", ";                                                                              \
+    }
+    JAIL_CEILINGS_EACH(APPEND)
+#undef APPEND
+}
+
 static void append_repl(struct buf *text, const struct config_repl *repl)
 {
     if (!repl->is_enabled) {
@@ -120,9 +133,14 @@ static void append_repl(struct buf *text, const struct config_repl *repl)
     }
     for (size_t i = 0; i < repl->n_runtimes; i++)
         buf_printf(text, "%s%s", i > 0 ? ", " : "", repl->runtimes[i]);
-    buf_printf(text, "%s; %u sessions, %u s for an exec, %llu bytes of output\n",
+    buf_printf(text, "%s; %u sessions, %u s for a cell",
                repl->n_runtimes == 0 ? "the agent's runtimes" : "", repl->max_sessions,
-               repl->timeout_secs, (unsigned long long)repl->max_output_bytes);
+               repl->timeout_secs);
+    if (repl->max_timeout_secs > repl->timeout_secs)
+        buf_printf(text, " and up to %u if asked", repl->max_timeout_secs);
+    buf_printf(text, ", %llu bytes of output", (unsigned long long)repl->max_output_bytes);
+    append_ceiling(text, "; at most ", &repl->ceiling);
+    buf_append_char(text, '\n');
 }
 
 static void append_people(struct buf *text, const struct config *c)
@@ -176,6 +194,7 @@ static void write_summary(const struct config *c, struct buf *text)
     buf_printf(text, "\n  sessions  %u at once, %u kept ready", c->max_sessions, c->pool);
     append_time(text, "idle", c->idle_timeout_secs);
     append_time(text, "alive", c->max_age_secs);
+    append_ceiling(text, "\n  each      at most ", &c->ceiling);
     buf_append_char(text, '\n');
     append_notebook(text, &c->notebook);
     append_people(text, c);

@@ -19,7 +19,8 @@ static const struct cli_flag flags[] = {
     {"raw", 'r', "NAME VALUE", "a parameter that is text, whatever it looks like"},
     {"with", 'w', "PATH", "a file, or a directory's files, that its cells read; again for more"},
     {"allow-errors", 0, NULL, "go on after a cell that fails"},
-    {"timeout", 't', "DURATION", "stop a cell after this time: 30s, 10m (default: a day)"},
+    {"timeout", 't', "DURATION",
+     "stop a cell after this time: 30s, 10m (default: a day; an agent's own limit)"},
     {"runtime", 0, "NAME", "its language: python, node or bash; else as the notebook says"},
     {"kernel", 0, "NAME", "the same, by the name that Jupyter has for it: python3"},
     {"profile", 0, "NAME", "its libraries, for Python: 'min' or 'data' (the default)"},
@@ -92,6 +93,9 @@ static int read_output(const struct cli_args *args, struct plan *plan, struct er
 static int read_timeout(const struct cli_args *args, struct cli_run *r, struct err *e)
 {
     const char *given = cli_value(args, "timeout");
+    bool is_of_agent = cli_value(args, "agent") != NULL || cli_value(args, "binding") != NULL;
+    if (given == NULL && is_of_agent)
+        return 0; /* as long as the agent's cells may take */
     r->timeout_ms = TIMEOUT_MAX_MS;
     if (given != NULL && cli_parse_duration(given, &r->timeout_ms, e) < 0)
         return -1;

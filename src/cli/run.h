@@ -11,7 +11,7 @@ struct cli_run {
     enum notebook_format format;
     bool is_written_often; /* a plain file; what is none is written once, at the end */
     bool allows_errors;
-    int64_t timeout_ms; /* of each cell */
+    int64_t timeout_ms; /* of each cell; 0: as the daemon says */
     const char *session_id;
     struct cli_progress progress;
 

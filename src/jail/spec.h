@@ -14,6 +14,20 @@ struct jail_limits {
     uint32_t checkpoint_mb;
 };
 
+/* X(member, least, most, what it is): with the range that each may be given in, whether by a
+ * request or in the configuration. First those that can have a ceiling: of cpu_seconds 0 is the
+ * most. */
+#define JAIL_CEILINGS_EACH(X)                                                                      \
+    X(memory_mb, 16, 1 << 22, "Memory, in MiB.")                                                   \
+    X(cpu_percent, 1, 100 * 1024, "Processor time; 100 is one core.")                              \
+    X(pids, 4, 1 << 20, "Processes and threads.")                                                  \
+    X(disk_mb, 1, 1 << 26, "/workspace, in MiB.")                                                  \
+    X(checkpoint_mb, 0, 1 << 22,                                                                   \
+      "Memory for checkpoints besides, in MiB; the oldest are given up first.")
+#define JAIL_LIMITS_EACH(X)                                                                        \
+    JAIL_CEILINGS_EACH(X)                                                                          \
+    X(cpu_seconds, 0, 365 * 86400, "Processor time of each process, in seconds; 0 is no limit.")
+
 enum { JAIL_CHECKPOINT_PIDS = 24 }; /* likewise on top of pids */
 
 #define JAIL_LIMITS_DEFAULT                                                                        \

@@ -5,6 +5,18 @@
 
 static const struct op_param params[] = {{0}};
 
+void put_ceiling(struct json_out *json, const struct jail_limits *ceiling)
+{
+    json_put_key(json, "max_limits");
+    json_put_object(json);
+#define PUT(name, least, most, doc)                                                                \
+    if (ceiling->name > 0)                                                                         \
+        json_put_member_int(json, #name, ceiling->name);
+    JAIL_CEILINGS_EACH(PUT)
+#undef PUT
+    json_put_object_end(json);
+}
+
 void put_repl(struct json_out *json, const struct config_repl *repl)
 {
     json_put_key(json, "repl");
@@ -17,7 +29,10 @@ void put_repl(struct json_out *json, const struct config_repl *repl)
     json_put_array_end(json);
     json_put_member_int(json, "max_sessions", repl->max_sessions);
     json_put_member_int(json, "timeout_secs", repl->timeout_secs);
+    json_put_member_int(json, "max_timeout_secs",
+                        repl->max_timeout_secs > 0 ? repl->max_timeout_secs : repl->timeout_secs);
     json_put_member_int(json, "max_output_bytes", (int64_t)repl->max_output_bytes);
+    put_ceiling(json, &repl->ceiling);
     json_put_object_end(json);
 }
 
@@ -69,11 +84,17 @@ static void run(struct call *call)
     json_put_object(&json);
     json_put_key(&json, "agents");
     json_put_array(&json);
-    for (size_t i = 0; i < c->n_agents; i++)
+    int64_t count = 0;
+    for (size_t i = 0; i < c->n_agents; i++) {
+        if (!call_sees(call, c->agents[i].id))
+            continue;
         put_agent(&json, call, &counts, &c->agents[i]);
+        count++;
+    }
     json_put_array_end(&json);
     put_bindings(&json, c);
-    json_put_member_int(&json, "count", (int64_t)c->n_agents);
+    json_put_member_int(&json, "count", count);
+    put_ceiling(&json, &c->ceiling);
     json_put_object_end(&json);
     map_free(&counts);
     call_reply(call, 200, &out);

@@ -117,19 +117,25 @@ static void run(struct call *call)
     if (read_cell(call, &cell, &e) < 0) {
         call_fail(call, &e);
     } else if (call_bool(call, "run", false)) {
-        run_call_admit(call, add_and_run);
+        add_and_run(call);
     } else {
         struct store_change change = change_of(call, &cell);
         change_call(call, &change, 201);
     }
 }
 
+static unsigned uses(const struct call *call)
+{
+    return call_bool(call, "run", false) ? OP_RUNS_CODE : 0;
+}
+
 const struct op op_cell_add = {
     .name = "cell.add",
     .method = "POST",
     .path = "/v1/notebooks/{session_id}/cells",
-    .flags = OP_MUTATING | OP_STREAMS,
+    .flags = OP_MUTATING | OP_STREAMS | OP_RUNS_CODE,
     .params = params,
     .doc = "Puts a cell into a notebook, and runs it if that is wanted.",
     .run = run,
+    .uses = uses,
 };

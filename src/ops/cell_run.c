@@ -9,22 +9,17 @@ static const struct op_param params[] = {
     EXEC_PARAM_IMAGES,  {0},
 };
 
-static void begin(struct call *call)
-{
-    run_call_begin(call, call_text(call, "cell", ""));
-}
-
 static void run(struct call *call)
 {
     if (call_books(call) != NULL)
-        run_call_admit(call, begin);
+        run_call_begin(call, call_text(call, "cell", ""));
 }
 
 const struct op op_cell_run = {
     .name = "cell.run",
     .method = "POST",
     .path = "/v1/notebooks/{session_id}/cells/{cell}/run",
-    .flags = OP_MUTATING | OP_STREAMS,
+    .flags = OP_MUTATING | OP_STREAMS | OP_RUNS_CODE,
     .params = params,
     .doc = "Runs a cell of a notebook, again or for the first time, and answers as session.exec "
            "does.",

@@ -10,7 +10,11 @@ enum { SESSION_SECONDS_MAX = 365 * 86400 };
 extern const struct op_param session_limits[];
 
 #define SESSION_PARAMS                                                                             \
-    {.name = "runtime", .type = OP_CHOICE, .choices = runtime_names, .doc = "The interpreter."},   \
+    {.name = "runtime",                                                                            \
+     .type = OP_CHOICE,                                                                            \
+     .choices = runtime_names,                                                                     \
+     .means = OP_MEANS_RUNTIME,                                                                    \
+     .doc = "The interpreter."},                                                                   \
         {.name = "profile",                                                                        \
          .type = OP_TEXT,                                                                          \
          .min = 1,                                                                                 \
@@ -19,7 +23,9 @@ extern const struct op_param session_limits[];
         {.name = "limits",                                                                         \
          .type = OP_OBJECT,                                                                        \
          .members = session_limits,                                                                \
-         .doc = "Limits of this session; what is not given is as the configuration says."},        \
+         .means = OP_MEANS_LIMITS,                                                                 \
+         .doc = "Limits of this session; what is not given is as the configuration says. At most " \
+                "its max_limits."},                                                                \
         {.name = "cwd",                                                                            \
          .type = OP_TEXT,                                                                          \
          .is_nullable = true,                                                                      \
@@ -37,12 +43,14 @@ extern const struct op_param session_limits[];
          .is_nullable = true,                                                                      \
          .min = 1,                                                                                 \
          .max = 64,                                                                                \
+         .means = OP_MEANS_JOINED,                                                                 \
          .doc = "A session whose sandbox it shares: files, processes and limits."},                \
         {.name = "agent",                                                                          \
          .type = OP_TEXT,                                                                          \
          .is_nullable = true,                                                                      \
          .min = 1,                                                                                 \
          .max = CONFIG_AGENT_BYTES,                                                                \
+         .means = OP_MEANS_SPEAKER,                                                                \
          .doc = "On whose behalf, by a name of the configuration; without it the agent "           \
                 "\"default\"."},                                                                   \
         {.name = "binding",                                                                        \
@@ -50,6 +58,7 @@ extern const struct op_param session_limits[];
          .is_nullable = true,                                                                      \
          .min = 1,                                                                                 \
          .max = CONFIG_AGENT_BYTES,                                                                \
+         .means = OP_MEANS_BINDING,                                                                \
          .doc = "The inbound binding through which the agent was asked."},                         \
         {.name = "idle_timeout_secs",                                                              \
          .type = OP_INT,                                                                           \

@@ -4,7 +4,6 @@
 #include "wire/json.h"
 
 enum {
-    PICTURES_DEFAULT = 4 * 1024 * 1024,
     DISPLAY_EVENT_MAX = 4 * 1024 * 1024,
     TYPICAL_ANSWER = 1024,
 };
@@ -241,8 +240,8 @@ struct exec_wait exec_call_wait(struct call *call)
     return (struct exec_wait){
         .listener = call->wants_stream ? &stream_listener : &plain_listener,
         .context = waiting,
-        .budget = (size_t)call_int(call, "budget", EXEC_BUDGET_DEFAULT),
-        .pictures = json_object_get(call->args, "budget") == NULL ? PICTURES_DEFAULT : 0,
+        .budget = call_budget(call),
+        .pictures = call_pictures(call),
         .has_yield = json_is_integer(json_object_get(call->args, "yield_ms")),
         .yield_ms = (uint32_t)call_int(call, "yield_ms", 0),
         .cancels = strcmp(call_text(call, "on_disconnect", "continue"), "cancel") == 0,
@@ -260,7 +259,7 @@ static enum head_names read_names(const struct call *call)
 struct exec_request exec_call_request(struct call *call)
 {
     return (struct exec_request){
-        .timeout_ms = (uint32_t)call_int(call, "timeout_ms", EXEC_TIMEOUT_DEFAULT_MS),
+        .timeout_ms = call_timeout_ms(call),
         .names = read_names(call),
         .is_durable = call_bool(call, "durable", false),
         .has_inline_images = strcmp(call_text(call, "images", "reference"), "inline") == 0,

@@ -7,10 +7,8 @@
 
 enum {
     EXEC_YIELD_MAX_MS = 86400 * 1000,
-    EXEC_BUDGET_DEFAULT = 64 * 1024,
     EXEC_BUDGET_MAX = 16 * 1024 * 1024,
     EXEC_CODE_MAX = 1024 * 1024,
-    EXEC_TIMEOUT_DEFAULT_MS = 30 * 1000,
     EXEC_TIMEOUT_MAX_MS = 86400 * 1000,
 };
 
@@ -28,9 +26,9 @@ enum {
     }
 #define EXEC_PARAM_BUDGET                                                                          \
     {                                                                                              \
-        .name = "budget", .type = OP_INT, .max = EXEC_BUDGET_MAX,                                  \
+        .name = "budget", .type = OP_INT, .max = EXEC_BUDGET_MAX, .means = OP_MEANS_BUDGET,        \
         .doc = "How many bytes of output the answer may hold; default 65536 and up to 4 MiB of "   \
-               "pictures beside them."                                                             \
+               "pictures beside them. At most the agent's max_output_bytes."                       \
     }
 #define EXEC_PARAM_DISCONNECT                                                                      \
     {                                                                                              \
@@ -42,7 +40,9 @@ enum {
 #define EXEC_PARAM_TIMEOUT                                                                         \
     {                                                                                              \
         .name = "timeout_ms", .type = OP_INT, .min = 1, .max = EXEC_TIMEOUT_MAX_MS,                \
-        .doc = "How long the cell may run before it is interrupted; default 30000."                \
+        .means = OP_MEANS_TIMEOUT,                                                                 \
+        .doc = "How long the cell may run before it is interrupted; default: the agent's "         \
+               "timeout_secs, 30 seconds if nothing else is configured."                           \
     }
 #define EXEC_PARAM_NAMES                                                                           \
     {                                                                                              \

@@ -7,9 +7,6 @@
 
 enum {
     CODE_MAX = 1024 * 1024,
-    TIMEOUT_DEFAULT_MS = 30 * 1000,
-    TIMEOUT_MAX_MS = 86400 * 1000,
-    PICTURES_DEFAULT = 4 * 1024 * 1024,
     TTL_MAX_SECS = 365 * 86400,
 };
 
@@ -21,7 +18,11 @@ static const struct op_param params[] = {
      .is_required = true,
      .max = CODE_MAX,
      .doc = "What to run: source code, at most 1 MiB."},
-    {.name = "runtime", .type = OP_CHOICE, .choices = runtime_names, .doc = "The interpreter."},
+    {.name = "runtime",
+     .type = OP_CHOICE,
+     .choices = runtime_names,
+     .means = OP_MEANS_RUNTIME,
+     .doc = "The interpreter."},
     {.name = "profile",
      .type = OP_TEXT,
      .is_nullable = true,
@@ -42,6 +43,7 @@ static const struct op_param params[] = {
      .is_nullable = true,
      .min = 1,
      .max = STORE_NAME_MAX,
+     .means = OP_MEANS_STATE,
      .doc = "A name under which the state is kept here: loaded before, if there is one, and saved "
             "after the code has succeeded."},
     {.name = "state_ttl_secs",
@@ -49,23 +51,21 @@ static const struct op_param params[] = {
      .is_nullable = true,
      .max = TTL_MAX_SECS,
      .doc = "How long it is kept under its name; 0 is for ever. Default as configured."},
-    {.name = "timeout_ms",
-     .type = OP_INT,
-     .min = 1,
-     .max = TIMEOUT_MAX_MS,
-     .doc = "How long the code may run before it is stopped; default 30000."},
+    EXEC_PARAM_TIMEOUT,
     EXEC_PARAM_BUDGET,
     {.name = "agent",
      .type = OP_TEXT,
      .is_nullable = true,
      .min = 1,
      .max = CONFIG_AGENT_BYTES,
+     .means = OP_MEANS_SPEAKER,
      .doc = "On whose behalf, by a name of the configuration; without it the agent \"default\"."},
     {.name = "binding",
      .type = OP_TEXT,
      .is_nullable = true,
      .min = 1,
      .max = CONFIG_AGENT_BYTES,
+     .means = OP_MEANS_BINDING,
      .doc = "The inbound binding through which the agent was asked."},
     {0},
 };
@@ -182,17 +182,6 @@ static void on_gone(struct call *call)
     oneshot_abandon(call->op_state);
 }
 
-/* Whether the agent may; what runs counts among its sessions. */
-static int admit(struct call *call, struct session_request *request, struct err *e)
-{
-    struct agents_grant grant;
-    struct agents_claim claim = {.agent = request->agent, .binding = request->binding};
-    if (policy_admit(call->policy, call->engine, &claim, request->runtime->name, &grant, e) < 0)
-        return -1;
-    request->max_output_bytes = grant.repl.max_output_bytes;
-    return 0;
-}
-
 static int read_state(const struct call *call, struct oneshot_request *request, struct err *e)
 {
     const struct config *config = call->policy->config;
@@ -217,19 +206,22 @@ static void run(struct call *call)
     struct oneshot_request request = {
         .session = {.runtime = runtime_by_name(call_text(call, "runtime", "python")),
                     .profile = call_text(call, "profile", NULL),
-                    .agent = call_text(call, "agent", NULL),
+                    .limits = call_limits(call),
+                    .max_output_bytes = call->grant->repl.max_output_bytes,
+                    .agent = call->agent,
                     .binding = call_text(call, "binding", NULL)},
+        .owner = call_owner(call),
         .code = call_text(call, "code", ""),
         .code_len = call_text_len(call, "code"),
-        .timeout_ms = (uint32_t)call_int(call, "timeout_ms", TIMEOUT_DEFAULT_MS),
-        .budget = (size_t)call_int(call, "budget", EXEC_BUDGET_DEFAULT),
-        .pictures = json_object_get(call->args, "budget") == NULL ? PICTURES_DEFAULT : 0,
+        .timeout_ms = call_timeout_ms(call),
+        .budget = call_budget(call),
+        .pictures = call_pictures(call),
         .wants_files = true,
         .files_ttl_ms = (uint64_t)call->policy->config->files_ttl_secs * 1000,
         .listener = &listener,
         .context = call,
     };
-    if (read_state(call, &request, &e) < 0 || admit(call, &request.session, &e) < 0 ||
+    if (read_state(call, &request, &e) < 0 ||
         oneshot_start(call->engine, &request, &oneshot, &e) < 0) {
         call_fail(call, &e);
     } else if (oneshot != NULL) {
@@ -243,7 +235,7 @@ const struct op op_exec_oneshot = {
     .name = "exec",
     .method = "POST",
     .path = "/v1/exec",
-    .flags = OP_MUTATING | OP_LARGE,
+    .flags = OP_MUTATING | OP_LARGE | OP_MAKES_SESSION | OP_RUNS_CODE,
     .params = params,
     .doc = "Runs code once, in a sandbox of its own that ends with it.",
     .run = run,

@@ -12,6 +12,7 @@ static const struct op_param params[] = {
      .is_required = true,
      .min = 1,
      .max = 64,
+     .means = OP_MEANS_FILE,
      .doc = "Which file, as the answer that named it says."},
     {.name = "name",
      .type = OP_TEXT,
@@ -40,7 +41,7 @@ static void on_shared(void *context, const struct store_shared *file, const stru
         return;
     }
     int fd = -ENOENT;
-    if (e == NULL && blob_parse_hex(file->hash, &hash) == 0)
+    if (e == NULL && call_sees(call, file->owner) && blob_parse_hex(file->hash, &hash) == 0)
         fd = blob_open(store_blobs(engine_store(call->engine)), &hash);
     if (fd < 0) {
         refuse(call);

@@ -1,5 +1,14 @@
-/* Plan mode: the one check that every operation passes before it runs, whoever asks. */
+/* The gate: the one check that every operation passes before it runs, whichever surface it came
+ * through. It asks the table what the parameters mean and what the operation uses, so that an
+ * operation which is added there cannot forget a limit:
+ *
+ *   whom the call speaks for -> whose things it is about -> plan mode -> what the owner may use
+ *
+ * What a session needs to live (place among its agent's sessions, runtime, limits) is asked once
+ * more by the engine when it is made or woken, through policy_admit: only then is its number
+ * certain. */
 #include "base/clock.h"
+#include "ops/create_call.h"
 #include "ops/ops.h"
 #include "policy/policy.h"
 #include "session/session.h"
@@ -10,6 +19,33 @@
 #define TOOL_KIND "bash"
 #define TOOL_HINT "Call ExitPlanMode { final_plan } when the plan is ready."
 
+enum {
+    TIMEOUT_DEFAULT_MS = 30 * 1000,
+    BUDGET_DEFAULT = 64 * 1024,
+    PICTURES_DEFAULT = 4 * 1024 * 1024,
+};
+
+const char *const op_meanings[] = {
+    [OP_MEANS_NOTHING] = NULL,        [OP_MEANS_SESSION] = "session",
+    [OP_MEANS_NOTEBOOK] = "notebook", [OP_MEANS_JOINED] = "joined_session",
+    [OP_MEANS_STATE] = "state",       [OP_MEANS_FILE] = "file",
+    [OP_MEANS_AGENT] = "agent",       [OP_MEANS_SPEAKER] = "speaker",
+    [OP_MEANS_BINDING] = "binding",   [OP_MEANS_RUNTIME] = "runtime",
+    [OP_MEANS_SESSIONS] = "sessions", [OP_MEANS_TIMEOUT] = "timeout",
+    [OP_MEANS_BUDGET] = "budget",     [OP_MEANS_LIMITS] = "limits",
+};
+
+/* A call at the gate; in its arena. */
+struct visit {
+    struct call *call;
+    unsigned uses;
+    const struct op_param *by_meaning[OP_MEANS_LIMITS + 1]; /* NULL: it has no such parameter */
+    struct session *session;      /* that it is about; NULL: none, or none that exists */
+    const struct session *joined; /* likewise */
+    const char *owner;            /* of what it is about or makes */
+    const char *runtime;          /* NULL: unknown, or the operation's to refuse */
+};
+
 /* Why a call may not run. */
 struct obstacle {
     const struct plan *plan;
@@ -17,31 +53,116 @@ struct obstacle {
     const char *name;
 };
 
-static bool takes(const struct op *op, const char *name)
+/* The text that was given for what has this meaning; NULL: none. */
+static const char *given(const struct visit *v, enum op_meaning meaning)
 {
-    for (const struct op_param *p = op->params; p->name != NULL; p++)
-        if (strcmp(p->name, name) == 0)
-            return true;
-    return false;
+    const struct op_param *p = v->by_meaning[meaning];
+    return p != NULL ? call_text(v->call, p->name, NULL) : NULL;
 }
 
-static bool finds_agent(const struct call *call, const char *agent, struct obstacle *ret)
+/* ---- whom it speaks for ------------------------------------------------------------------------
+ */
+
+static int settle_speaker(struct visit *v, struct err *e)
+{
+    struct call *call = v->call;
+    const char *named = given(v, OP_MEANS_SPEAKER);
+    if (named != NULL && call->agent != NULL && strcmp(named, call->agent) != 0) {
+        err_set(e, ERR_INVALID, "the request speaks for two agents, \"%.64s\" and \"%.64s\"",
+                call->agent, named);
+        return err_advise(e, "Name one of them only.");
+    }
+    if (named != NULL)
+        call->agent = named;
+    if (call->agent == NULL || config_find_agent(call->policy->config, call->agent) != NULL)
+        return 0;
+    struct agents_grant ignored;
+    struct agents_claim claim = {.agent = call->agent};
+    return agents_resolve(call->policy->config, &claim, &ignored, e); /* says that there is none */
+}
+
+/* ---- whose things it is about ------------------------------------------------------------------
+ */
+
+bool call_sees(const struct call *call, const char *agent)
+{
+    return call->agent == NULL ||
+           strcmp(call->agent, agent != NULL ? agent : CONFIG_DEFAULT_AGENT) == 0;
+}
+
+const char *call_owner(const struct call *call)
+{
+    return call->agent != NULL ? call->agent : CONFIG_DEFAULT_AGENT;
+}
+
+/* What is another agent's does not exist for this one. */
+static bool is_hidden(const struct visit *v, const char *owner)
+{
+    const struct call *call = v->call;
+    bool is_own_only = call->op->flags & OP_OWN_ONLY;
+    return is_own_only ? strcmp(call_owner(call), owner) != 0 : !call_sees(call, owner);
+}
+
+static int refuse_hidden(const char *kind, const char *name, struct err *e)
+{
+    err_set(e, ERR_NOT_FOUND, "%s not found: %.64s", kind, name);
+    return err_advise(e, "An agent finds only its own.");
+}
+
+static int find_session(struct visit *v, struct err *e)
+{
+    struct err ignored;
+    const char *id = given(v, OP_MEANS_SESSION);
+    const char *kind = id != NULL ? "session" : "notebook";
+    if (id == NULL)
+        id = given(v, OP_MEANS_NOTEBOOK);
+    v->session = id != NULL ? session_find(v->call->engine, id, &ignored) : NULL;
+    if (v->session == NULL)
+        return 0;
+    v->owner = policy_agent_of(v->session);
+    v->runtime = v->session->runtime->name;
+    return is_hidden(v, v->owner) ? refuse_hidden(kind, id, e) : 0;
+}
+
+/* Whoever shares a sandbox sees its files: only an agent's own is joined. */
+static int find_joined(struct visit *v, struct err *e)
+{
+    struct err ignored;
+    const char *id = given(v, OP_MEANS_JOINED);
+    v->joined = id != NULL ? session_find(v->call->engine, id, &ignored) : NULL;
+    if (v->joined == NULL || strcmp(policy_agent_of(v->joined), v->owner) == 0)
+        return 0;
+    err_set(e, ERR_FORBIDDEN, "the session %s belongs to another agent", v->joined->id);
+    return err_advise(e, "Join a session of the agent \"%s\".", v->owner);
+}
+
+static int find_subjects(struct visit *v, struct err *e)
+{
+    const char *agent = given(v, OP_MEANS_AGENT);
+    v->owner = call_owner(v->call);
+    v->runtime = v->by_meaning[OP_MEANS_RUNTIME] != NULL
+                     ? call_text(v->call, v->by_meaning[OP_MEANS_RUNTIME]->name, "python")
+                     : NULL;
+    if (agent != NULL && is_hidden(v, agent))
+        return refuse_hidden("agent", agent, e);
+    return find_session(v, e) < 0 || find_joined(v, e) < 0 ? -1 : 0;
+}
+
+/* ---- plan mode ---------------------------------------------------------------------------------
+ */
+
+static bool agent_plans(const struct call *call, const char *agent, struct obstacle *ret)
 {
     *ret = (struct obstacle){policy_plan_of(call->policy, agent), "agent", agent};
     return ret->plan != NULL;
 }
 
-/* `speaker` is the agent that the call claims to speak for, NULL if it claims nothing: a session of
- * another agent is none of its business, and the operation will say so. */
-static bool finds_session(const struct call *call, const char *member, const char *speaker,
+static bool session_plans(const struct call *call, const struct session *session,
                           struct obstacle *ret)
 {
-    struct err ignored;
-    const char *id = call_text(call, member, NULL);
-    const struct session *session = id != NULL ? session_find(call->engine, id, &ignored) : NULL;
-    if (session == NULL || (speaker != NULL && strcmp(speaker, policy_agent_of(session)) != 0))
+    if (session == NULL)
         return false;
-    if (finds_agent(call, policy_agent_of(session), ret))
+    if (agent_plans(call, policy_agent_of(session), ret))
         return true;
     *ret = (struct obstacle){&session->plan, "session", session->id};
     return plan_is_on(ret->plan);
@@ -50,23 +171,19 @@ static bool finds_session(const struct call *call, const char *member, const cha
 static bool is_guarded(const struct call *call)
 {
     const struct op *op = call->op;
-    return op->flags & OP_MUTATING && !(op->flags & OP_PLANS) && call->policy != NULL &&
+    return op->flags & OP_MUTATING && !(op->flags & OP_PLANS) &&
            (op->only_reads == NULL || !op->only_reads(call));
 }
 
-static bool is_obstructed(const struct call *call, struct obstacle *ret)
+static bool is_obstructed(const struct visit *v, struct obstacle *ret)
 {
-    const struct op *op = call->op;
-    if (!is_guarded(call))
-        return false;
-    bool is_claimed = takes(op, "agent") || !takes(op, "session_id");
-    const char *speaker = is_claimed ? call_text(call, "agent", CONFIG_DEFAULT_AGENT) : NULL;
-    return (speaker != NULL && finds_agent(call, speaker, ret)) ||
-           finds_session(call, "session_id", speaker, ret) ||
-           finds_session(call, "join", NULL, ret);
+    const struct call *call = v->call;
+    return is_guarded(call) &&
+           (agent_plans(call, v->owner, ret) || session_plans(call, v->session, ret) ||
+            session_plans(call, v->joined, ret));
 }
 
-static void refuse(struct call *call, const struct obstacle *obstacle)
+static void refuse_planned(struct call *call, const struct obstacle *obstacle)
 {
     const struct op *op = call->op;
     const char *tool = op->tool != NULL ? op->tool : op->name;
@@ -93,40 +210,204 @@ static void refuse(struct call *call, const struct obstacle *obstacle)
     call_reply(call, err_http_status(e.code), &out);
 }
 
-/* ---- notebooks whose session is gone -----------------------------------------------------------
+/* ---- what the owner may use --------------------------------------------------------------------
  */
 
-/* They are still of the agent that had it, whom only the store knows. (Streams are of runs, which
- * begin a session and meet the agent's plan there.) */
-static bool is_of_notebook_alone(const struct call *call)
+/* How many sessions there will be more. A notebook without a live session gets one to run in. */
+static size_t count_new(const struct visit *v)
 {
-    static const char notebooks[] = "/v1/notebooks/{session_id}";
-    struct err ignored;
-    return is_guarded(call) && call->books != NULL && !call->wants_stream &&
-           strncmp(call->op->path, notebooks, sizeof(notebooks) - 1) == 0 &&
-           session_find(call->engine, call_text(call, "session_id", ""), &ignored) == NULL;
+    const struct op_param *count = v->by_meaning[OP_MEANS_SESSIONS];
+    bool is_reborn = v->by_meaning[OP_MEANS_NOTEBOOK] != NULL && v->uses & OP_RUNS_CODE &&
+                     (v->session == NULL || v->session->state == SESSION_DEAD);
+    if (is_reborn)
+        return 1;
+    if (!(v->uses & OP_MAKES_SESSION))
+        return 0;
+    return count != NULL ? (size_t)call_int(v->call, count->name, 1) : 1;
 }
 
-static void on_owner(void *context, const struct store_notebook *row, const struct err *e)
+static int check_amounts(struct visit *v, const struct agents_grant *grant, struct err *e)
 {
-    struct call *call = context;
+    struct call *call = v->call;
+    const struct op_param *timeout = v->by_meaning[OP_MEANS_TIMEOUT];
+    if (timeout != NULL &&
+        agents_check_timeout(grant, (uint64_t)call_int(call, timeout->name, 0), e) < 0)
+        return -1;
+    if (v->by_meaning[OP_MEANS_LIMITS] != NULL &&
+        agents_check_limits(grant, call_limits(call), e) < 0)
+        return -1;
+    /* A copy gets the limits of its source, which may be older than the ceiling. */
+    if (v->session != NULL && v->uses & OP_MAKES_SESSION)
+        return agents_check_limits(grant, &v->session->limits, e);
+    return 0;
+}
+
+static int check_runtime(const struct visit *v, const struct agents_grant *grant, struct err *e)
+{
+    bool is_notebook = v->by_meaning[OP_MEANS_NOTEBOOK] != NULL;
+    if (v->runtime == NULL)
+        return 0;
+    if (is_notebook && runtime_by_name(v->runtime) == NULL) {
+        err_set(e, ERR_CONFLICT, "the notebook's language is %.64s, which cannot be run here",
+                v->runtime);
+        return err_advise(e, "Export it, and import it with a \"runtime\".");
+    }
+    return agents_check_runtime(grant, v->runtime, e);
+}
+
+static int check_uses(struct visit *v, struct err *e)
+{
+    struct call *call = v->call;
+    const char *binding = given(v, OP_MEANS_BINDING);
+    struct agents_claim claim = {
+        .agent = v->owner,
+        .binding = binding != NULL || v->session == NULL ? binding : v->session->binding};
+    struct agents_grant *grant = arena_alloc(&call->arena, sizeof(*grant));
+    if (v->uses != 0 && agents_resolve(call->policy->config, &claim, grant, e) < 0)
+        return -1;
+    if (v->uses == 0 && !agents_look_up(call->policy->config, &claim, grant))
+        return 0;
+    call->grant = grant;
+    size_t n_new = count_new(v);
+    if (v->uses & (OP_MAKES_SESSION | OP_RUNS_CODE) && check_runtime(v, grant, e) < 0)
+        return -1;
+    if (n_new > 0 && policy_check_number(call->policy, call->engine, v->owner, grant, n_new, e) < 0)
+        return -1;
+    return check_amounts(v, grant, e);
+}
+
+/* ---- what it was given -------------------------------------------------------------------------
+ */
+
+uint32_t call_timeout_ms(const struct call *call)
+{
+    uint32_t usual =
+        call->grant != NULL ? call->grant->repl.timeout_secs * 1000 : TIMEOUT_DEFAULT_MS;
+    return (uint32_t)call_int(call, "timeout_ms", usual);
+}
+
+size_t call_budget(const struct call *call)
+{
+    int64_t most = call->grant != NULL ? call->grant->repl.max_answer_bytes : INT64_MAX;
+    return (size_t)MIN(call_int(call, "budget", BUDGET_DEFAULT), most);
+}
+
+/* Within what an answer may hold, too. */
+size_t call_pictures(const struct call *call)
+{
+    int64_t most = call->grant != NULL ? call->grant->repl.max_answer_bytes : INT64_MAX;
+    if (json_object_get(call->args, "budget") != NULL)
+        return 0;
+    return (size_t)MIN(most - (int64_t)call_budget(call), PICTURES_DEFAULT);
+}
+
+const struct jail_limits *call_limits(struct call *call)
+{
+    const json_t *asked = json_object_get(call->args, "limits");
+    struct jail_limits *limits = arena_alloc(&call->arena, sizeof(*limits));
+    *limits = call->grant != NULL ? call->grant->limits : engine_config(call->engine)->limits;
+#define READ(name, least, most, doc)                                                               \
+    if (json_is_integer(json_object_get(asked, #name)))                                            \
+        limits->name = (uint32_t)json_integer_value(json_object_get(asked, #name));
+    JAIL_LIMITS_EACH(READ)
+#undef READ
+    return limits;
+}
+
+/* ---- through -----------------------------------------------------------------------------------
+ */
+
+/* Whose it is, and what it is about, is known. */
+static void pass(struct visit *v)
+{
+    struct call *call = v->call;
     struct obstacle obstacle;
+    struct err e;
+    bool was_waiting = call->is_at_gate;
+    call->is_at_gate = false;
+    if (is_obstructed(v, &obstacle)) {
+        refuse_planned(call, &obstacle);
+        return;
+    }
+    if (check_uses(v, &e) < 0) {
+        call_fail(call, &e);
+        return;
+    }
+    if (v->session != NULL && v->uses & OP_RUNS_CODE)
+        session_touch(v->session);
+    if (was_waiting && call->wants_stream)
+        call->sink->begin(call);
+    call->op->run(call);
+}
+
+/* A notebook whose session is gone is still of the agent that had it, whom only the store knows.
+ * One that does not exist is the operation's to refuse. */
+static void on_notebook(void *context, const struct store_notebook *row, const struct err *e)
+{
+    struct visit *v = context;
+    struct call *call = v->call;
+    struct err refusal;
     call->on_gone = NULL;
     call->op_state = NULL;
-    if (e == NULL && row->user != NULL && finds_agent(call, row->user, &obstacle))
-        refuse(call, &obstacle);
-    else
+    if (e != NULL) {
+        call->is_at_gate = false;
         call->op->run(call);
+        return;
+    }
+    if (row->user != NULL)
+        v->owner = arena_strdup(&call->arena, row->user);
+    if (row->runtime != NULL)
+        v->runtime = arena_strdup(&call->arena, row->runtime);
+    if (!is_hidden(v, v->owner))
+        pass(v);
+    else if (refuse_hidden("notebook", given(v, OP_MEANS_NOTEBOOK), &refusal) < 0)
+        call_fail(call, &refusal);
+}
+
+/* The client went while the store was asked. */
+struct asked {
+    struct visit visit;
+    struct store_call *under_way;
+};
+
+static void on_gone(struct call *call)
+{
+    struct asked *asked = call->op_state;
+    store_forget(asked->under_way);
+}
+
+static void ask_store(struct asked *asked)
+{
+    struct call *call = asked->visit.call;
+    call->is_at_gate = true;
+    call->op_state = asked;
+    call->on_gone = on_gone;
+    asked->under_way =
+        store_get_notebook(engine_store(call->engine), given(&asked->visit, OP_MEANS_NOTEBOOK),
+                           on_notebook, &asked->visit);
 }
 
 void op_run(struct call *call)
 {
-    struct obstacle obstacle;
-    if (is_obstructed(call, &obstacle))
-        refuse(call, &obstacle);
-    else if (is_of_notebook_alone(call))
-        call_await(call, store_get_notebook(engine_store(call->engine),
-                                            call_text(call, "session_id", ""), on_owner, call));
-    else
+    struct err e;
+    if (call->policy == NULL) {
         call->op->run(call);
+        return;
+    }
+    struct asked *asked = arena_alloc(&call->arena, sizeof(*asked));
+    struct visit *v = &asked->visit;
+    v->call = call;
+    v->uses = call->op->uses != NULL ? call->op->uses(call) : call->op->flags & OP_USES;
+    for (const struct op_param *p = call->op->params; p->name != NULL; p++)
+        v->by_meaning[p->means] = p;
+    if (settle_speaker(v, &e) < 0 || find_subjects(v, &e) < 0) {
+        call_fail(call, &e);
+        return;
+    }
+    bool is_notebook_alone = given(v, OP_MEANS_NOTEBOOK) != NULL && v->session == NULL;
+    bool matters = is_guarded(call) || v->uses != 0 || call->agent != NULL;
+    if (is_notebook_alone && matters && call->books != NULL)
+        ask_store(asked);
+    else
+        pass(v);
 }

@@ -171,7 +171,7 @@ static void run(struct call *call)
     health->call = call;
     engine_stats(call->engine, &health->stats);
     uint32_t limit_ms = call->policy->config->health_check_timeout_secs * 1000;
-    struct oneshot_request request = {.session = {.runtime = &runtime_python},
+    struct oneshot_request request = {.session = {.runtime = &runtime_python, .is_own = true},
                                       .code = "pass",
                                       .code_len = sizeof("pass") - 1,
                                       .timeout_ms = limit_ms,

@@ -16,7 +16,8 @@ enum {
 #define OP_PARAM_NOTEBOOK                                                                          \
     {                                                                                              \
         .name = "session_id", .type = OP_TEXT, .place = OP_IN_PATH, .is_required = true, .min = 1, \
-        .max = UUID_SIZE - 1, .doc = "The notebook, by the id that it shares with its session."    \
+        .max = UUID_SIZE - 1, .means = OP_MEANS_NOTEBOOK,                                          \
+        .doc = "The notebook, by the id that it shares with its session."                          \
     }
 #define OP_PARAM_CELL                                                                              \
     {                                                                                              \
@@ -63,9 +64,5 @@ void change_call(struct call *call, const struct store_change *change, int http_
 /* ---- running -----------------------------------------------------------------------------------
  */
 
-/* Whether the notebook may run now. One without a session will get one: that is as good as making
- * it, so its agent must be allowed to, and must not plan. `fn` may be called before this returns;
- * if it is not called, the call has been answered or its client is gone. */
-void run_call_admit(struct call *call, void (*fn)(struct call *call));
 /* Runs the cell as the call's arguments say (EXEC_PARAM_...), and answers as session.exec does. */
 void run_call_begin(struct call *call, const char *cell);

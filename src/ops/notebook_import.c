@@ -36,6 +36,7 @@ static const struct op_param params[] = {
      .is_nullable = true,
      .min = 1,
      .max = CONFIG_AGENT_BYTES,
+     .means = OP_MEANS_SPEAKER,
      .doc = "Whose it is, by a name of the configuration; without it the agent \"default\"'s."},
     {0},
 };
@@ -122,7 +123,7 @@ static void on_imported(void *context, const char *id, uint64_t n_cells, const s
 static int write_spec(struct call *call, const struct document *doc, char **ret_spec, struct err *e)
 {
     const char *given = call_text(call, "runtime", doc->runtime);
-    struct agents_claim claim = {.agent = call_text(call, "agent", NULL)};
+    struct agents_claim claim = {.agent = call->agent};
     struct agents_grant grant;
     if (agents_resolve(call->policy->config, &claim, &grant, e) < 0)
         return -1;
@@ -130,6 +131,7 @@ static int write_spec(struct call *call, const struct document *doc, char **ret_
         .runtime = given != NULL ? runtime_by_name(given) : NULL,
         .profile = call_text(call, "profile", NULL),
         .agent = claim.agent,
+        .limits = &grant.limits,
         .max_output_bytes = grant.repl.max_output_bytes,
     };
     *ret_spec = NULL;
@@ -155,8 +157,7 @@ static void on_read(uv_work_t *uv, int status)
     const char *title = call_text(call, "title", NULL);
     if (title != NULL)
         notebook_set_text(&i->doc->title, title);
-    book_import(call->books, i->doc, spec, call_text(call, "agent", CONFIG_DEFAULT_AGENT),
-                on_imported, i);
+    book_import(call->books, i->doc, spec, call_owner(call), on_imported, i);
 }
 
 static void run(struct call *call)

@@ -8,7 +8,8 @@ static const struct op_param params[] = {
      .place = OP_IN_QUERY,
      .min = 1,
      .max = 64,
-     .doc = "Only those of this agent; default: everybody's."},
+     .doc =
+         "Only those of this agent; default: everybody's. Who speaks for an agent sees its own."},
     OP_PARAM_OFFSET,
     OP_PARAM_LIMIT,
     {0},
@@ -42,8 +43,9 @@ static void run(struct call *call)
 {
     if (call_books(call) == NULL)
         return;
-    call_await(call, store_list_notebooks(engine_store(call->engine), call_text(call, "user", NULL),
-                                          call_offset(call), call_limit(call), on_listed, call));
+    const char *user = call->agent != NULL ? call->agent : call_text(call, "user", NULL);
+    call_await(call, store_list_notebooks(engine_store(call->engine), user, call_offset(call),
+                                          call_limit(call), on_listed, call));
 }
 
 const struct op op_notebook_list = {

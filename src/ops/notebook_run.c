@@ -98,15 +98,17 @@ static void on_gone(struct call *call)
     free(r);
 }
 
-static void begin(struct call *call)
+static void run(struct call *call)
 {
+    if (call_books(call) == NULL)
+        return;
     const char *id = call_text(call, "session_id", "");
     struct book_range range = {
         .from = call_text(call, "from", NULL),
         .to = call_text(call, "to", NULL),
         .goes_on = !call_bool(call, "stop_on_error", true),
         .cancels = cancels(call),
-        .timeout_ms = (uint32_t)call_int(call, "timeout_ms", EXEC_TIMEOUT_DEFAULT_MS),
+        .timeout_ms = call_timeout_ms(call),
     };
     struct running *r = mem_alloc(sizeof(*r));
     r->call = call;
@@ -122,17 +124,11 @@ static void begin(struct call *call)
     r->under_way = book_run_range(call->books, id, &range, &listener, r);
 }
 
-static void run(struct call *call)
-{
-    if (call_books(call) != NULL)
-        run_call_admit(call, begin);
-}
-
 const struct op op_notebook_run = {
     .name = "notebook.run",
     .method = "POST",
     .path = "/v1/notebooks/{session_id}/run",
-    .flags = OP_MUTATING | OP_STREAMS,
+    .flags = OP_MUTATING | OP_STREAMS | OP_RUNS_CODE,
     .params = params,
     .doc = "Runs the code of a notebook from one cell to another, one after the other.",
     .run = run,

@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+struct agents_grant;
 struct books;
 struct engine;
 struct image_boxes;
@@ -27,10 +28,31 @@ enum op_param_type {
 };
 enum op_param_place { OP_IN_BODY, OP_IN_PATH, OP_IN_QUERY };
 
+/* What a parameter is to the gate, which asks this and never a name: whose things the call is about
+ * and how much it asks for. */
+enum op_meaning {
+    OP_MEANS_NOTHING,
+    OP_MEANS_SESSION,  /* the session that the call is about */
+    OP_MEANS_NOTEBOOK, /* likewise a notebook; its session may be gone */
+    OP_MEANS_JOINED,   /* a session whose sandbox is shared: of the same agent only */
+    OP_MEANS_STATE,    /* a state by its name, of which each agent has its own */
+    OP_MEANS_FILE,     /* a file that a run left */
+    OP_MEANS_AGENT,    /* the agent that the call is about */
+    OP_MEANS_SPEAKER,  /* the agent that the call speaks for */
+    OP_MEANS_BINDING,
+    OP_MEANS_RUNTIME,
+    OP_MEANS_SESSIONS, /* how many are made */
+    OP_MEANS_TIMEOUT,  /* of a cell, in ms */
+    OP_MEANS_BUDGET,   /* bytes of output in the answer */
+    OP_MEANS_LIMITS,   /* an object of session_limits */
+};
+extern const char *const op_meanings[]; /* their names; NULL: none */
+
 struct op_param {
     const char *name; /* NULL ends the list */
     enum op_param_type type;
     enum op_param_place place;
+    enum op_meaning means;
     bool is_required;
     bool is_nullable; /* null says the same as leaving it out */
     int64_t min, max; /* INT: the range. TEXT, FILE: length in bytes. TEXTS, LIST: entries */
@@ -49,7 +71,13 @@ enum op_flags {
     OP_ONLY_STREAMS = 1 << 6, /* with OP_STREAMS: it has nothing but events to offer */
     OP_TAKES_BYTES = 1 << 7,  /* the body is no JSON: it is call.body, whatever it holds */
     OP_HAS_TAIL = 1 << 8,     /* the last parameter of its path is all that follows, with slashes */
+    OP_MAKES_SESSION = 1 << 9, /* one that counts among its agent's */
+    OP_RUNS_CODE = 1 << 10,
+    OP_NEEDS_AGENT = 1 << 11, /* one that may use interpreters, whatever it wants with them */
+    OP_OWN_ONLY = 1 << 12,    /* who names no agent speaks for the default one, not for all */
 };
+#define OP_USES                                                                                    \
+    (OP_MAKES_SESSION | OP_RUNS_CODE | OP_NEEDS_AGENT) /* what an agent must be allowed to do */
 
 struct call;
 
@@ -63,6 +91,8 @@ struct op {
     void (*run)(struct call *call);
     /* A mutating operation some of whose calls only read. NULL: none of them. */
     bool (*only_reads)(const struct call *call);
+    /* Which of its OP_USES this call will do. NULL: all of them. */
+    unsigned (*uses)(const struct call *call);
     const char *tool; /* what agents call it; NULL: by its name */
 };
 
@@ -85,6 +115,7 @@ struct call_sink {
     void (*reply)(struct call *call, int http_status, const struct buf *json);
     void (*fail)(struct call *call, const struct err *e);
     void (*send_file)(struct call *call, const struct call_file *file); /* instead of reply */
+    void (*begin)(struct call *call); /* a stream that had to wait: it was not refused */
     /* One event of a stream. False if the client reads too slowly and the event was dropped. */
     bool (*event)(struct call *call, const char *name, const char *json, size_t len);
 };
@@ -97,11 +128,16 @@ struct call {
     struct policy *policy;
     struct books *books;       /* NULL: nothing is recorded */
     struct image_boxes *boxes; /* make pictures smaller; NULL: there are none */
+    /* Whom it speaks for: as the surface was told, then as the gate settled it. NULL: whoever has
+     * the key, and may see everything; what is made then is the default agent's. */
+    const char *agent;
+    const struct agents_grant *grant; /* what holds for it, by the gate; NULL: nothing does */
     const char *known_tags; /* what the client has already, as If-None-Match tells it; NULL: none */
     struct arena arena;     /* lives as long as the call */
     json_t *args;           /* path, query and body in one checked object */
     const struct buf *body; /* OP_TAKES_BYTES: as long as the call; else NULL */
     bool wants_stream;
+    bool is_at_gate; /* the gate has not decided yet, and may still refuse it with a status */
     const struct call_sink *sink;
     void (*on_gone)(struct call *call);    /* set by the operation: the client went away */
     void (*on_drained)(struct call *call); /* likewise: it has taken all events so far */
@@ -116,7 +152,7 @@ size_t call_text_len(const struct call *call, const char *name);
 int64_t call_int(const struct call *call, const char *name, int64_t fallback);
 bool call_bool(const struct call *call, const char *name, bool fallback);
 
-/* Runs the operation, unless plan mode forbids it: the one way in, for every surface. */
+/* Runs the operation, unless the gate refuses it: the one way in, for every surface. */
 void op_run(struct call *call);
 
 /* Checks `args` against the schema: unknown members, missing ones, types, ranges. The message names

@@ -4,6 +4,7 @@
 #include "ops/op.h"
 
 struct config_repl;
+struct jail_limits;
 struct json_out;
 struct plan;
 struct session;
@@ -35,6 +36,7 @@ extern const struct op op_agent_list;
 extern const struct op op_file_get;
 extern const struct op op_health;
 extern const struct op op_health_detailed;
+extern const struct op op_operation_list;
 extern const struct op op_plan_agent_enter;
 extern const struct op op_plan_agent_leave;
 extern const struct op op_plan_session_enter;
@@ -67,6 +69,15 @@ extern const struct op op_try_commit;
 extern const struct op op_try_discard;
 extern const struct op op_try_run;
 
+/* What the call asks for, or what holds for its agent; the gate has checked both. */
+uint32_t call_timeout_ms(const struct call *call);
+size_t call_budget(const struct call *call);
+size_t call_pictures(const struct call *call);            /* bytes of pictures beside the budget */
+const struct jail_limits *call_limits(struct call *call); /* in its arena */
+const char *call_owner(const struct call *call);          /* of what it makes; never NULL */
+/* Whether the call may know of what belongs to this agent (NULL: the default one). */
+bool call_sees(const struct call *call, const char *agent);
+
 /* The session that the call names; NULL if the call was answered with the error. */
 struct session *call_session(struct call *call);
 
@@ -81,14 +92,14 @@ const char *call_type_of_file(const char *name); /* of its content, by its suffi
 #define OP_PARAM_SESSION                                                                           \
     {                                                                                              \
         .name = "session_id", .type = OP_TEXT, .place = OP_IN_PATH, .is_required = true, .min = 1, \
-        .max = 64, .doc = "The session."                                                           \
+        .max = 64, .means = OP_MEANS_SESSION, .doc = "The session."                                \
     }
 
 /* Of those that an agent's plan mode is about, and why. */
 #define OP_PARAM_AGENT                                                                             \
     {                                                                                              \
         .name = "agent", .type = OP_TEXT, .place = OP_IN_PATH, .is_required = true, .min = 1,      \
-        .max = 64, .doc = "The agent, as the configuration names it."                              \
+        .max = 64, .means = OP_MEANS_AGENT, .doc = "The agent, as the configuration names it."     \
     }
 #define OP_PARAM_REASON                                                                            \
     {                                                                                              \
@@ -100,7 +111,7 @@ const char *call_type_of_file(const char *name); /* of its content, by its suffi
 #define OP_PARAM_STATE                                                                             \
     {                                                                                              \
         .name = "name", .type = OP_TEXT, .place = OP_IN_PATH, .is_required = true, .min = 1,       \
-        .max = 128, .doc = "The name that a run gave it as state_name."                            \
+        .max = 128, .means = OP_MEANS_STATE, .doc = "The name that a run gave it as state_name."   \
     }
 
 /* Of lists that are told page by page. */
@@ -131,6 +142,8 @@ void put_plan(struct json_out *json, const struct plan *plan);
 /* Answers with `member` as the call has it, and the plan. */
 void reply_plan(struct call *call, const char *member, const struct plan *plan);
 
+/* "max_limits":{...}, those that are given. */
+void put_ceiling(struct json_out *json, const struct jail_limits *ceiling);
 /* "repl":{...} as the configuration has it. */
 void put_repl(struct json_out *json, const struct config_repl *repl);
 

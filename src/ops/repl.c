@@ -24,11 +24,13 @@ static const struct op_param params[] = {
      .type = OP_TEXT,
      .is_nullable = true,
      .max = 64,
+     .means = OP_MEANS_SESSION,
      .doc = "The session; for exec, read and kill."},
     {.name = "runtime",
      .type = OP_TEXT,
      .is_nullable = true,
      .max = 64,
+     .means = OP_MEANS_RUNTIME,
      .doc = "python, node or bash; for spawn."},
     {.name = "code",
      .type = OP_TEXT,
@@ -45,12 +47,14 @@ static const struct op_param params[] = {
      .is_nullable = true,
      .min = 1,
      .max = CONFIG_AGENT_BYTES,
+     .means = OP_MEANS_SPEAKER,
      .doc = "On whose behalf; without it the agent \"default\"."},
     {.name = "binding",
      .type = OP_TEXT,
      .is_nullable = true,
      .min = 1,
      .max = CONFIG_AGENT_BYTES,
+     .means = OP_MEANS_BINDING,
      .doc = "The plugin through which the agent was asked."},
     {0},
 };
@@ -58,11 +62,10 @@ static const struct op_param params[] = {
 /* One call. Lives in its arena. */
 struct repl_call {
     struct call *call;
-    const char *agent; /* never NULL */
-    struct agents_claim claim;
-    struct agents_grant grant;
-    struct session *session; /* exec, spawn: the one it is about */
-    struct exec *exec;       /* exec: while it waits */
+    const char *agent;               /* never NULL */
+    const struct config_repl *rules; /* what holds for it */
+    struct session *session;         /* exec, spawn: the one it is about */
+    struct exec *exec;               /* exec: while it waits */
 };
 
 static void fail(struct repl_call *repl, const struct err *e)
@@ -184,14 +187,13 @@ static int spawn(struct repl_call *repl, struct err *e)
         err_set(e, ERR_INVALID, "'runtime' required for spawn");
         return err_advise(e, "Give python, node or bash.");
     }
-    if (policy_admit(call->policy, call->engine, &repl->claim, runtime, &repl->grant, e) < 0)
-        return -1;
     struct session_request request = {
         .runtime = runtime_by_name(runtime),
         .cwd = cwd[0] != '\0' ? cwd : NULL,
-        .agent = repl->claim.agent,
-        .binding = repl->claim.binding,
-        .max_output_bytes = repl->grant.repl.max_output_bytes,
+        .agent = call->agent,
+        .binding = call_text(call, "binding", NULL),
+        .limits = call_limits(call),
+        .max_output_bytes = repl->rules->max_output_bytes,
         .on_started = on_started,
         .context = repl,
         /* The tool promises that an interpreter which ends stays ended. */
@@ -258,7 +260,7 @@ static struct exec_wait wait_of(struct repl_call *repl)
     return (struct exec_wait){.listener = &listener,
                               .context = repl,
                               .has_yield = true,
-                              .yield_ms = repl->grant.repl.timeout_secs * 1000};
+                              .yield_ms = repl->rules->timeout_secs * 1000};
 }
 
 /* A cell of this tool that outlived its call. One that was left to run through another door was
@@ -289,6 +291,13 @@ static int give_line(struct repl_call *repl, const char *line, size_t len, struc
     return session_input(repl->session, 0, line, len, &wait, &repl->exec, e);
 }
 
+/* The tool promises that code goes on after its call was answered; not beyond a limit that was set
+ * for that. */
+static uint32_t cell_max_ms(const struct config_repl *rules)
+{
+    return rules->max_timeout_secs > 0 ? rules->max_timeout_secs * 1000 : CELL_MAX_MS;
+}
+
 static int run_code(struct repl_call *repl, const char *code, size_t len, struct err *e)
 {
     struct session *session = repl->session;
@@ -296,7 +305,7 @@ static int run_code(struct repl_call *repl, const char *code, size_t len, struct
         session_supersede(session);
     struct exec_request request = {.code = code,
                                    .code_len = len,
-                                   .timeout_ms = CELL_MAX_MS,
+                                   .timeout_ms = cell_max_ms(repl->rules),
                                    .echoes = true,
                                    .wait = wait_of(repl)};
     return session_exec(session, &request, &repl->exec, e);
@@ -406,9 +415,13 @@ static const struct {
     bool is_mutating;
     /* 0: it has answered, or will. -1: the error is the answer. */
     int (*run)(struct repl_call *repl, struct err *e);
+    unsigned uses; /* see struct op */
 } actions[] = {
-    {"spawn", true, spawn},       {"exec", true, exec},  {"read", false, read_output},
-    {"kill", true, kill_session}, {"list", false, list},
+    {"spawn", true, spawn, OP_MAKES_SESSION},
+    {"exec", true, exec, OP_RUNS_CODE},
+    {"read", false, read_output, 0},
+    {"kill", true, kill_session, 0},
+    {"list", false, list, 0},
 };
 
 static size_t find_action(const struct call *call)
@@ -417,17 +430,6 @@ static size_t find_action(const struct call *call)
     while (i < ARRAY_LEN(actions) && strcmp(actions[i].name, call_text(call, "action", "")) != 0)
         i++;
     return i;
-}
-
-/* Who names no binding speaks through the one that the session was made through. */
-static void complete_claim(struct repl_call *repl)
-{
-    struct err ignored;
-    const char *id = call_text(repl->call, "session_id", "");
-    const struct session *session =
-        repl->claim.binding == NULL ? session_find(repl->call->engine, id, &ignored) : NULL;
-    if (session != NULL && strcmp(policy_agent_of(session), repl->agent) == 0)
-        repl->claim.binding = session->binding;
 }
 
 static int start(struct repl_call *repl, struct err *e)
@@ -439,10 +441,6 @@ static int start(struct repl_call *repl, struct err *e)
                 call_text(call, "action", ""));
         return err_advise(e, "Use one of these.");
     }
-    if (actions[i].run != spawn)
-        complete_claim(repl);
-    if (agents_resolve(call->policy->config, &repl->claim, &repl->grant, e) < 0)
-        return -1;
     return actions[i].run(repl, e);
 }
 
@@ -450,9 +448,8 @@ static void run(struct call *call)
 {
     struct repl_call *repl = arena_alloc(&call->arena, sizeof(*repl));
     repl->call = call;
-    repl->claim.agent = call_text(call, "agent", NULL);
-    repl->claim.binding = call_text(call, "binding", NULL);
-    repl->agent = call_text(call, "agent", CONFIG_DEFAULT_AGENT);
+    repl->agent = call_owner(call);
+    repl->rules = call->grant != NULL ? &call->grant->repl : NULL; /* NULL: no such action */
     call->op_state = repl;
     struct err e;
     if (start(repl, &e) < 0)
@@ -466,14 +463,25 @@ static bool only_reads(const struct call *call)
     return i == ARRAY_LEN(actions) || !actions[i].is_mutating;
 }
 
+/* Whoever asks for what does not exist, or forgets to name a runtime, is told so first. */
+static unsigned uses(const struct call *call)
+{
+    size_t i = find_action(call);
+    if (i == ARRAY_LEN(actions))
+        return 0;
+    bool is_complete = actions[i].run != spawn || call_text(call, "runtime", "")[0] != '\0';
+    return OP_NEEDS_AGENT | (is_complete ? actions[i].uses : 0);
+}
+
 const struct op op_repl = {
     .name = "repl",
     .method = "POST",
     .path = "/v1/repl",
-    .flags = OP_MUTATING,
+    .flags = OP_MUTATING | OP_MAKES_SESSION | OP_RUNS_CODE | OP_NEEDS_AGENT | OP_OWN_ONLY,
     .params = params,
     .doc = "The repl tool: spawn, exec, read, kill and list sessions of an agent.",
     .run = run,
     .only_reads = only_reads,
+    .uses = uses,
     .tool = "Repl",
 };

@@ -14,6 +14,7 @@ static const struct op_param params[] = {
      .type = OP_INT,
      .min = 1,
      .max = BRANCH_MAX,
+     .means = OP_MEANS_SESSIONS,
      .doc = "How many branches; default 1."},
     {0},
 };
@@ -68,7 +69,7 @@ const struct op op_session_branch = {
     .name = "session.branch",
     .method = "POST",
     .path = "/v1/sessions/{session_id}/branch",
-    .flags = OP_MUTATING,
+    .flags = OP_MUTATING | OP_MAKES_SESSION,
     .params = params,
     .doc = "Makes live copies of a session, each with its own sandbox, files and limits.",
     .run = run,

@@ -8,12 +8,9 @@ static void put_limits(struct json_out *json, const struct jail_limits *limits)
 {
     json_put_key(json, "limits");
     json_put_object(json);
-    json_put_member_int(json, "memory_mb", limits->memory_mb);
-    json_put_member_int(json, "cpu_percent", limits->cpu_percent);
-    json_put_member_int(json, "pids", limits->pids);
-    json_put_member_int(json, "disk_mb", limits->disk_mb);
-    json_put_member_int(json, "cpu_seconds", limits->cpu_seconds);
-    json_put_member_int(json, "checkpoint_mb", limits->checkpoint_mb);
+#define PUT(name, least, most, doc) json_put_member_int(json, #name, limits->name);
+    JAIL_LIMITS_EACH(PUT)
+#undef PUT
     json_put_object_end(json);
 }
 

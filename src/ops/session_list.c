@@ -14,7 +14,7 @@ static void run(struct call *call)
     json_put_array(&json);
     for (struct session *s = session_next(call->engine, NULL); s != NULL;
          s = session_next(call->engine, s)) {
-        if (s->is_unlisted)
+        if (s->is_unlisted || !call_sees(call, s->agent))
             continue;
         put_session(&json, s);
         count++;

@@ -16,7 +16,7 @@ static void run(struct call *call)
     struct store *store = call_store(call);
     if (store == NULL)
         return;
-    if (store_delete_named(store, call_text(call, "name", ""), &e) < 0) {
+    if (store_delete_named(store, call->agent, call_text(call, "name", ""), &e) < 0) {
         call_fail(call, &e);
         return;
     }

@@ -76,10 +76,12 @@ static void on_listed(void *context, const struct store_named *list, size_t n, u
         fail(g, e);
         return;
     }
-    g->named = list[0];
+    g->named = list[0]; /* the first is the one that a call without an agent means */
     g->named.name = name;
+    g->named.owner = arena_strdup(&g->call->arena, list[0].owner);
     if (call_bool(g->call, "with_state", false))
-        g->under_way = store_get_named(engine_store(g->call->engine), name, on_state, g);
+        g->under_way =
+            store_get_named(engine_store(g->call->engine), g->named.owner, name, on_state, g);
     else
         answer(g, NULL, 0);
 }
@@ -98,7 +100,7 @@ static void run(struct call *call)
         return;
     struct getting *g = arena_alloc(&call->arena, sizeof(*g));
     g->call = call;
-    g->under_way = store_list_named(store, call_text(call, "name", ""), on_listed, g);
+    g->under_way = store_list_named(store, call->agent, call_text(call, "name", ""), on_listed, g);
     call->op_state = g;
     call->on_gone = on_gone;
 }

@@ -10,6 +10,7 @@ void put_named(struct json_out *json, const struct store_named *state)
 {
     char time[CLOCK_RFC3339_SIZE];
     json_put_member_str(json, "name", state->name);
+    json_put_member_str(json, "agent", state->owner);
     json_put_member_int(json, "bytes", (int64_t)state->bytes);
     json_put_member_str(json, "saved_at", clock_rfc3339(state->at_ms, time));
     json_put_member_str(json, "expires_at",
@@ -45,7 +46,7 @@ static void run(struct call *call)
     struct store *store = call_store(call);
     if (store == NULL)
         return;
-    call_await(call, store_list_named(store, NULL, on_listed, call));
+    call_await(call, store_list_named(store, call->agent, NULL, on_listed, call));
 }
 
 const struct op op_state_list = {

@@ -49,6 +49,7 @@ const struct op *const op_table[] = {
     &op_file_get,
     &op_health,
     &op_health_detailed,
+    &op_operation_list,
     &op_agent_list,
     &op_plan_session_enter,
     &op_plan_session_leave,

@@ -16,7 +16,7 @@ static void run(struct call *call)
     struct exec_request request = {
         .code = call_text(call, "code", ""),
         .code_len = call_text_len(call, "code"),
-        .timeout_ms = (uint32_t)call_int(call, "timeout_ms", EXEC_TIMEOUT_DEFAULT_MS),
+        .timeout_ms = call_timeout_ms(call),
         .names = HEAD_NAMES_CHANGES,
         .is_trial = true,
         .has_inline_images = strcmp(call_text(call, "images", "reference"), "inline") == 0,
@@ -32,7 +32,7 @@ const struct op op_try_run = {
     .name = "session.try",
     .method = "POST",
     .path = "/v1/sessions/{session_id}/try",
-    .flags = OP_MUTATING,
+    .flags = OP_MUTATING | OP_RUNS_CODE,
     .params = params,
     .doc = "Runs a cell and answers with what it changed; then it is kept or taken back.",
     .run = run,

@@ -28,13 +28,27 @@ static const struct config_binding *find_binding(const struct config *c, const c
     return of_all;
 }
 
-int agents_resolve(const struct config *c, const struct agents_claim *claim,
-                   struct agents_grant *ret_grant, struct err *e)
+/* Of what a session gets unasked and of what it may ask for. */
+static void settle_limits(const struct config *c, struct agents_grant *grant)
+{
+    struct jail_limits *top = &grant->repl.ceiling;
+    grant->limits = c->limits;
+#define SETTLE(name, least, most, doc)                                                             \
+    top->name = top->name > 0 ? MIN(top->name, c->ceiling.name) : c->ceiling.name;                 \
+    grant->limits.name = MIN(grant->limits.name, top->name);
+    JAIL_CEILINGS_EACH(SETTLE)
+#undef SETTLE
+    if (grant->repl.max_answer_bytes == 0)
+        grant->repl.max_answer_bytes = (int64_t)grant->repl.max_output_bytes;
+}
+
+static bool look_up(const struct config *c, const struct agents_claim *claim,
+                    struct agents_grant *ret_grant, const struct config_binding **ret_binding)
 {
     const char *id = claim->agent != NULL ? claim->agent : CONFIG_DEFAULT_AGENT;
     const struct config_agent *agent = config_find_agent(c, id);
     if (agent == NULL)
-        return refuse(c, id, "there is no agent", e);
+        return false;
     struct agents_grant grant = {.repl = agent->repl};
     const struct config_binding *binding = find_binding(c, id, claim->binding);
     if (binding != NULL) {
@@ -45,6 +59,27 @@ int agents_resolve(const struct config *c, const struct agents_claim *claim,
             grant.repl.n_runtimes = agent->repl.n_runtimes;
         }
     }
+    settle_limits(c, &grant);
+    *ret_grant = grant;
+    *ret_binding = binding;
+    return true;
+}
+
+bool agents_look_up(const struct config *c, const struct agents_claim *claim,
+                    struct agents_grant *ret_grant)
+{
+    const struct config_binding *binding;
+    return look_up(c, claim, ret_grant, &binding);
+}
+
+int agents_resolve(const struct config *c, const struct agents_claim *claim,
+                   struct agents_grant *ret_grant, struct err *e)
+{
+    const char *id = claim->agent != NULL ? claim->agent : CONFIG_DEFAULT_AGENT;
+    const struct config_binding *binding;
+    struct agents_grant grant;
+    if (!look_up(c, claim, &grant, &binding))
+        return refuse(c, id, "there is no agent", e);
     if (!grant.repl.is_enabled && binding != NULL)
         return refuse(c, claim->binding, "no interpreters through the binding", e);
     if (!grant.repl.is_enabled)
@@ -70,19 +105,58 @@ static int refuse_runtime(const struct agents_grant *grant, const char *runtime,
     return err_advise(e, "Use one of these, or add it to allowed_runtimes in the configuration.");
 }
 
-int agents_check_spawn(const struct agents_grant *grant, const char *runtime, size_t n_sessions,
-                       struct err *e)
+int agents_check_runtime(const struct agents_grant *grant, const char *runtime, struct err *e)
 {
     const struct config_repl *repl = &grant->repl;
-    bool is_allowed = false;
     for (size_t i = 0; i < repl->n_runtimes; i++)
-        is_allowed |= strcmp(repl->runtimes[i], runtime) == 0;
-    if (!is_allowed)
-        return refuse_runtime(grant, runtime, e);
-    if (n_sessions < repl->max_sessions)
+        if (strcmp(repl->runtimes[i], runtime) == 0)
+            return 0;
+    return refuse_runtime(grant, runtime, e);
+}
+
+int agents_check_number(const struct agents_grant *grant, size_t n_sessions, size_t n_more,
+                        struct err *e)
+{
+    uint32_t most = grant->repl.max_sessions;
+    if (n_sessions + n_more <= most)
         return 0;
-    err_set(e, ERR_LIMIT, "session limit reached (%u) — kill an existing session first",
-            repl->max_sessions);
+    if (n_sessions < most)
+        err_set(e, ERR_LIMIT, "%zu more sessions would be more than the limit (%u): there are %zu",
+                n_more, most, n_sessions);
+    else
+        err_set(e, ERR_LIMIT, "session limit reached (%u) — kill an existing session first", most);
     return err_advise(e, "Kill one that is no longer needed, or raise max_sessions in the "
                          "configuration.");
+}
+
+static int refuse_amount(const char *member, uint64_t asked, uint64_t most, const char *setting,
+                         struct err *e)
+{
+    err_set(e, ERR_FORBIDDEN, "\"%s\" is %llu, and at most %llu is allowed here", member,
+            (unsigned long long)asked, (unsigned long long)most);
+    return err_advise(e, "Ask for less or leave it out, or raise %s in the configuration.",
+                      setting);
+}
+
+int agents_check_timeout(const struct agents_grant *grant, uint64_t timeout_ms, struct err *e)
+{
+    const struct config_repl *repl = &grant->repl;
+    bool has_max = repl->max_timeout_secs > 0;
+    uint64_t most = (uint64_t)(has_max ? repl->max_timeout_secs : repl->timeout_secs) * 1000;
+    if (timeout_ms <= most)
+        return 0;
+    return refuse_amount("timeout_ms", timeout_ms, most,
+                         has_max ? "max_timeout_secs" : "timeout_secs", e);
+}
+
+int agents_check_limits(const struct agents_grant *grant, const struct jail_limits *asked,
+                        struct err *e)
+{
+    const struct jail_limits *top = &grant->repl.ceiling;
+#define CHECK(name, least, most, doc)                                                              \
+    if (asked->name > top->name)                                                                   \
+        return refuse_amount("limits." #name, asked->name, top->name, "max_limits." #name, e);
+    JAIL_CEILINGS_EACH(CHECK)
+#undef CHECK
+    return 0;
 }

@@ -25,8 +25,11 @@ struct config_repl {
     const char *runtimes[CONFIG_RUNTIMES]; /* of config_runtimes, in the order they were given */
     size_t n_runtimes;                     /* a binding's 0: those of its agent */
     uint32_t max_sessions;                 /* live ones of one agent */
-    uint32_t timeout_secs;                 /* of one exec of the repl tool */
-    uint64_t max_output_bytes;             /* per session and stream */
+    uint32_t timeout_secs;                 /* of a cell that asks for no other */
+    uint32_t max_timeout_secs;  /* that a cell may ask for; 0: no more than timeout_secs */
+    uint64_t max_output_bytes;  /* kept per session and stream */
+    int64_t max_answer_bytes;   /* of output in one answer; 0: max_output_bytes */
+    struct jail_limits ceiling; /* of what a session may ask for; 0: as for everybody */
 };
 
 struct config_agent {
@@ -78,7 +81,8 @@ struct config {
     size_t n_agents;
     struct config_binding *bindings;
     size_t n_bindings;
-    struct jail_limits limits; /* of a session that asks for none */
+    struct jail_limits limits;  /* of a session that asks for none */
+    struct jail_limits ceiling; /* that no session may ask for more than; cpu_seconds has none */
     struct config_notebook notebook;
     struct arena arena; /* owns all of the above */
 };
@@ -92,6 +96,8 @@ enum {
     CONFIG_BINDINGS_MAX = 1024,
     CONFIG_STATE_MB_MAX = 1024,
     CONFIG_AGENT_BYTES = 64, /* of an agent's id and of a plugin's name */
+    CONFIG_CEILING_PIDS = 4096,
+    CONFIG_CEILING_DISK_MB = 100 * 1024,
 };
 
 /* Reads `path`, or if that is NULL the first that exists of $XDG_CONFIG_HOME/cella/cella.yaml (else

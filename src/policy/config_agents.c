@@ -52,13 +52,29 @@ static int read_runtimes(struct reader *r, const struct reader_field *f, void *o
     return more;
 }
 
+static const struct reader_field ceiling_fields[] = {
+#define FIELD(name, least, most, doc)                                                              \
+    {#name, reader_u32, offsetof(struct jail_limits, name), MAX(least, 1), most},
+    JAIL_CEILINGS_EACH(FIELD)
+#undef FIELD
+        {NULL, NULL, 0, 0, 0},
+};
+
+int config_read_ceiling(struct reader *r, const struct reader_field *f, void *object)
+{
+    return reader_mapping(r, f->name, ceiling_fields, (char *)object + f->offset);
+}
+
 static const struct reader_field repl_fields[] = {
     {"enabled", reader_bool, offsetof(struct config_repl, is_enabled), 0, 0},
     {"allowed_runtimes", read_runtimes, 0, 0, 0},
     {"max_sessions", reader_u32, offsetof(struct config_repl, max_sessions), 1, 1000000},
     {"timeout_secs", reader_u32, offsetof(struct config_repl, timeout_secs), 1, TIMEOUT_MAX_SECS},
+    {"max_timeout_secs", reader_u32, offsetof(struct config_repl, max_timeout_secs), 1,
+     TIMEOUT_MAX_SECS},
     {"max_output_bytes", reader_u64, offsetof(struct config_repl, max_output_bytes),
      OUTPUT_MIN_BYTES, (uint64_t)1 << 30},
+    {"max_limits", config_read_ceiling, offsetof(struct config_repl, ceiling), 0, 0},
     {NULL, NULL, 0, 0, 0},
 };
 
@@ -231,7 +247,9 @@ static void add_default_agent(struct config *c)
     *agent = (struct config_agent){.id = CONFIG_DEFAULT_AGENT, .repl = repl_defaults()};
     agent->repl.is_enabled = true;
     agent->repl.max_sessions = c->max_sessions;
+    agent->repl.max_timeout_secs = TIMEOUT_MAX_SECS;
     agent->repl.max_output_bytes = c->max_output_bytes;
+    agent->repl.max_answer_bytes = INT64_MAX;
 }
 
 int config_finish_agents(struct reader *r)

@@ -4,6 +4,8 @@
 
 #include "policy/reader.h"
 
+/* Most that a session may ask for: `max_limits`, of everybody or of one agent. */
+int config_read_ceiling(struct reader *r, const struct reader_field *f, void *object);
 int config_read_agents(struct reader *r, const struct reader_field *f, void *object);
 int config_read_bindings(struct reader *r, const struct reader_field *f, void *object);
 /* When the whole file was read: agents that bindings name exist, and so does the default one. */

@@ -2,6 +2,8 @@
 #include "policy/profiles.h"
 #include "policy/reader.h"
 
+#include <unistd.h>
+
 enum { ITEM_MAX_BYTES = 512, SECS_MAX = 365 * 86400 };
 
 static int read_default_profile(struct reader *r, const struct reader_field *f, void *object)
@@ -137,18 +139,35 @@ static int read_profiles(struct reader *r, const struct reader_field *f, void *o
 }
 
 static const struct reader_field limit_fields[] = {
-    {"memory_mb", reader_u32, offsetof(struct jail_limits, memory_mb), 16, 1024 * 1024},
-    {"cpu_percent", reader_u32, offsetof(struct jail_limits, cpu_percent), 1, 100 * 1024},
-    {"pids", reader_u32, offsetof(struct jail_limits, pids), 4, 1024 * 1024},
-    {"disk_mb", reader_u32, offsetof(struct jail_limits, disk_mb), 1, 1024 * 1024},
-    {"cpu_seconds", reader_u32, offsetof(struct jail_limits, cpu_seconds), 0, SECS_MAX},
-    {"checkpoint_mb", reader_u32, offsetof(struct jail_limits, checkpoint_mb), 0, 1024 * 1024},
-    {NULL, NULL, 0, 0, 0},
+#define FIELD(name, least, most, doc)                                                              \
+    {#name, reader_u32, offsetof(struct jail_limits, name), least, most},
+    JAIL_LIMITS_EACH(FIELD)
+#undef FIELD
+        {NULL, NULL, 0, 0, 0},
 };
 
 static int read_limits(struct reader *r, const struct reader_field *f, void *object)
 {
     return reader_mapping(r, f->name, limit_fields, (char *)object + f->offset);
+}
+
+/* What was not written: what one machine has, and never less than a session gets unasked. */
+static void finish_ceiling(struct config *c)
+{
+    struct jail_limits *top = &c->ceiling;
+    uint64_t memory_mb = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGE_SIZE) / MIB;
+    uint32_t memory = (uint32_t)MIN(memory_mb, (uint64_t)1 << 22);
+    uint32_t cpus = (uint32_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
+    if (top->memory_mb == 0)
+        top->memory_mb = MAX(memory, c->limits.memory_mb);
+    if (top->cpu_percent == 0)
+        top->cpu_percent = MAX(100 * cpus, c->limits.cpu_percent);
+    if (top->pids == 0)
+        top->pids = MAX(CONFIG_CEILING_PIDS, c->limits.pids);
+    if (top->disk_mb == 0)
+        top->disk_mb = MAX(CONFIG_CEILING_DISK_MB, c->limits.disk_mb);
+    if (top->checkpoint_mb == 0)
+        top->checkpoint_mb = MAX(memory, c->limits.checkpoint_mb);
 }
 
 static const struct reader_field notebook_fields[] = {
@@ -180,6 +199,7 @@ static const struct reader_field config_fields[] = {
     {"files_ttl_secs", reader_u32, offsetof(struct config, files_ttl_secs), 1, SECS_MAX},
     {"pool", reader_u32, offsetof(struct config, pool), 0, 1024},
     {"limits", read_limits, offsetof(struct config, limits), 0, 0},
+    {"max_limits", config_read_ceiling, offsetof(struct config, ceiling), 0, 0},
     {"max_sessions", reader_u32, offsetof(struct config, max_sessions), 1, 1000000},
     {"max_output_bytes", reader_u64, offsetof(struct config, max_output_bytes), 64 * 1024,
      (uint64_t)1 << 30},
@@ -254,6 +274,7 @@ static int finish(struct reader *r)
     for (size_t i = 0; i < c->n_profiles; i++)
         if (c->profiles[i].python == NULL)
             c->profiles[i].python = c->python;
+    finish_ceiling(c);
     if (config_finish_agents(r) < 0)
         return -1;
     if (config_find_profile(c, c->default_profile) != NULL)

@@ -37,25 +37,46 @@ const char *policy_agent_of(const struct session *session)
     return session->agent != NULL ? session->agent : CONFIG_DEFAULT_AGENT;
 }
 
-size_t policy_count_sessions(struct engine *engine, const char *agent)
+static size_t count_sessions(struct engine *engine, const char *agent, bool are_live)
 {
     size_t n = 0;
-    for (struct session *s = session_next(engine, NULL); s != NULL; s = session_next(engine, s))
-        n += s->state != SESSION_DEAD && strcmp(policy_agent_of(s), agent) == 0;
+    for (struct session *s = session_next(engine, NULL); s != NULL; s = session_next(engine, s)) {
+        bool counts = s->state != SESSION_DEAD && !(are_live && s->state == SESSION_SUSPENDED);
+        n += counts && strcmp(policy_agent_of(s), agent) == 0;
+    }
     return n;
 }
 
-int policy_admit(const struct policy *p, struct engine *engine, const struct agents_claim *claim,
-                 const char *runtime, struct agents_grant *ret_grant, struct err *e)
+/* Who may have them all need not be counted: the engine does. */
+static bool is_counted(const struct policy *p, const struct agents_grant *grant)
 {
-    if (agents_resolve(p->config, claim, ret_grant, e) < 0)
+    return grant->repl.max_sessions < p->config->max_sessions;
+}
+
+int policy_check_number(const struct policy *p, struct engine *engine, const char *agent,
+                        const struct agents_grant *grant, size_t n_more, struct err *e)
+{
+    if (!is_counted(p, grant))
+        return 0;
+    return agents_check_number(grant, count_sessions(engine, agent, false), n_more, e);
+}
+
+int policy_admit(void *policy, struct engine *engine, const struct engine_candidate *candidate,
+                 struct err *e)
+{
+    const struct policy *p = policy;
+    const char *agent = candidate->agent != NULL ? candidate->agent : CONFIG_DEFAULT_AGENT;
+    struct agents_claim claim = {.agent = agent, .binding = candidate->binding};
+    struct agents_grant grant;
+    if (agents_resolve(p->config, &claim, &grant, e) < 0 ||
+        agents_check_runtime(&grant, candidate->runtime->name, e) < 0 ||
+        (candidate->limits != NULL && agents_check_limits(&grant, candidate->limits, e) < 0))
         return -1;
-    /* Who may have them all need not be counted: the engine does. */
-    bool is_counted = ret_grant->repl.max_sessions < p->config->max_sessions;
-    size_t n = is_counted ? policy_count_sessions(
-                                engine, claim->agent != NULL ? claim->agent : CONFIG_DEFAULT_AGENT)
-                          : 0;
-    return agents_check_spawn(ret_grant, runtime, n, e);
+    if (!is_counted(p, &grant))
+        return 0;
+    /* One that was suspended is among the agent's already; it must not be one too many of those
+     * that run. */
+    return agents_check_number(&grant, count_sessions(engine, agent, candidate->is_known), 1, e);
 }
 
 /* ---- plan mode ---------------------------------------------------------------------------------

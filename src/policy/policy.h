@@ -23,12 +23,13 @@ void policy_replace(struct policy *p, struct config *next);
 
 /* The agent that a session belongs to; never NULL. */
 const char *policy_agent_of(const struct session *session);
-/* Live sessions of an agent. */
-size_t policy_count_sessions(struct engine *engine, const char *agent);
-
-/* Whether the claimed agent may make a session of this runtime now. */
-int policy_admit(const struct policy *p, struct engine *engine, const struct agents_claim *claim,
-                 const char *runtime, struct agents_grant *ret_grant, struct err *e);
+/* Whether the agent may have `n_more` sessions now, beside those that are not dead. */
+int policy_check_number(const struct policy *p, struct engine *engine, const char *agent,
+                        const struct agents_grant *grant, size_t n_more, struct err *e);
+/* The engine's own question, for every session that is to live, whichever way it came about. */
+struct engine_candidate;
+int policy_admit(void *policy, struct engine *engine, const struct engine_candidate *candidate,
+                 struct err *e);
 
 /* Plan mode of agents. */
 int policy_enter_plan(struct policy *p, const char *agent, const char *reason,

@@ -66,6 +66,9 @@ static void call(struct conn *c, json_t *args)
     c->call.books = c->server->config.books;
     c->call.policy = c->server->config.policy;
     c->call.boxes = c->server->config.boxes;
+    c->call.agent = http1_header(&c->http, "cella-agent", NULL);
+    c->call.grant = NULL;
+    c->call.is_at_gate = false;
     c->call.known_tags = http1_header(&c->http, "if-none-match", NULL);
     c->call.args = args;
     c->call.body = c->route->op->flags & OP_TAKES_BYTES ? &c->http.body : NULL;
@@ -77,7 +80,7 @@ static void call(struct conn *c, json_t *args)
     c->call.must_notice_end = false;
     op_run(&c->call);
     /* It has begun and was not refused: the client should not wait for the first output to know. */
-    if (c->has_call && c->call.wants_stream)
+    if (c->has_call && c->call.wants_stream && !c->call.is_at_gate)
         rest_start_stream(c);
 }
 

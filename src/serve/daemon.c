@@ -316,7 +316,10 @@ static int start_engine(struct daemon *d, struct err *e)
         .on_unstartable = on_unstartable,
         .context = d,
     };
-    return engine_new(&config, &events, d->warden, &d->loop, &d->engine, e);
+    if (engine_new(&config, &events, d->warden, &d->loop, &d->engine, e) < 0)
+        return -1;
+    engine_set_admission(d->engine, policy_admit, &d->policy);
+    return 0;
 }
 
 static int start_books(struct daemon *d, struct err *e)

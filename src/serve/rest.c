@@ -106,6 +106,11 @@ static void rest_fail(struct call *call, const struct err *e)
     conn_answered(c);
 }
 
+static void rest_begin(struct call *call)
+{
+    rest_start_stream(conn_of(call));
+}
+
 static void rest_send_file(struct call *call, const struct call_file *file)
 {
     download_start(conn_of(call), file);
@@ -115,5 +120,6 @@ const struct call_sink rest_sink = {
     .reply = rest_reply,
     .fail = rest_fail,
     .send_file = rest_send_file,
+    .begin = rest_begin,
     .event = rest_event,
 };

@@ -291,6 +291,12 @@ void engine_stats(const struct engine *engine, struct engine_stats *ret)
     };
 }
 
+void engine_set_admission(struct engine *engine, engine_admit_fn fn, void *context)
+{
+    engine->admit = fn;
+    engine->admit_context = context;
+}
+
 struct store *engine_store(const struct engine *engine)
 {
     return engine->store;

@@ -46,6 +46,20 @@ struct engine_events {
     void *context;
 };
 
+/* A session that is to live: a new one, a copy of another, one that comes back. */
+struct engine_candidate {
+    const char *agent;   /* NULL: nobody in particular */
+    const char *binding; /* NULL: unknown */
+    const struct runtime *runtime;
+    const struct jail_limits *limits; /* NULL: the usual ones, or those of the jail that it joins */
+    bool is_known;                    /* it exists, suspended */
+};
+
+/* Asked before every one of them; what it refuses does not live. */
+typedef int (*engine_admit_fn)(void *context, struct engine *engine,
+                               const struct engine_candidate *candidate, struct err *e);
+void engine_set_admission(struct engine *engine, engine_admit_fn fn, void *context);
+
 struct store;
 
 /* From now on sessions are kept there, and those that are there already can be brought back. To be

@@ -40,6 +40,8 @@ struct engine {
     struct loop_timer *draining; /* it waits for sessions to be saved before it stops; or NULL */
     uint64_t pressure_ms;        /* monotonic: when the machine's memory is looked at again */
     uint64_t drain_until_ms;     /* monotonic */
+    engine_admit_fn admit;       /* NULL: everybody may */
+    void *admit_context;
     const struct recorder *recorder; /* NULL: nobody writes down what happens */
     void *recorder_context;
     bool is_ready;

@@ -62,7 +62,7 @@ static void find_files(struct oneshot *o)
     bool can_look = o->session->state != SESSION_DEAD && o->engine->store != NULL;
     if (!o->request.wants_files || !can_look || oneshot_files_are_none(o->session, &o->untouched))
         return;
-    o->files = oneshot_files_find(o->session, o->request.files_ttl_ms, &o->answer, on_files, o);
+    o->files = oneshot_files_find(o->session, &o->request, &o->answer, on_files, o);
     o->n_pending += o->files != NULL;
 }
 
@@ -224,7 +224,7 @@ static int fetch_state(struct oneshot *o, struct err *e)
     if (r->state != NULL)
         o->call = store_decode(store, r->state, r->state_len, r->state_max_bytes, on_state, o);
     else if (r->state_name != NULL)
-        o->call = store_get_named(store, r->state_name, on_state, o);
+        o->call = store_get_named(store, r->owner, r->state_name, on_state, o);
     else
         return begin_session(o, e);
     return 0;

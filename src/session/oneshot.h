@@ -62,6 +62,7 @@ struct oneshot_request {
     size_t budget;     /* bytes of text in the answer */
     size_t pictures;   /* see struct exec_wait */
 
+    const char *owner; /* whose state and files they are; NULL: there will be none */
     const char *state; /* base64 of what an earlier run left; NULL: none */
     size_t state_len;
     const char *state_name; /* or the name it was kept under, and is kept under again; NULL: none */

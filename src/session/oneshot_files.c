@@ -31,8 +31,9 @@ struct oneshot_files {
     void (*on_found)(void *context);
     void *context;
     uint64_t ttl_ms;
-    uint64_t ticket; /* of the record; 0: it is there */
-    int blobs;       /* a store of blobs; borrowed */
+    const char *owner; /* the request's */
+    uint64_t ticket;   /* of the record; 0: it is there */
+    int blobs;         /* a store of blobs; borrowed */
     struct blob_hash manifest;
     struct err err;
     bool is_bad;
@@ -115,6 +116,7 @@ static void share(struct oneshot_files *f, struct found *found)
     ids_token(file->token);
     name_of(found->path, name);
     struct store_shared row = {.token = file->token,
+                               .owner = f->owner,
                                .name = name,
                                .bytes = found->bytes,
                                .expires_ms = clock_wall_ms() + f->ttl_ms};
@@ -205,7 +207,8 @@ static void on_recorded(void *context, const struct warden_event *event)
     }
 }
 
-struct oneshot_files *oneshot_files_find(struct session *session, uint64_t ttl_ms,
+struct oneshot_files *oneshot_files_find(struct session *session,
+                                         const struct oneshot_request *request,
                                          struct oneshot_answer *answer,
                                          void (*on_found)(void *context), void *context)
 {
@@ -218,7 +221,8 @@ struct oneshot_files *oneshot_files_find(struct session *session, uint64_t ttl_m
     f->answer = answer;
     f->on_found = on_found;
     f->context = context;
-    f->ttl_ms = ttl_ms;
+    f->ttl_ms = request->files_ttl_ms;
+    f->owner = request->owner;
     f->blobs = store_blobs(engine->store);
     f->ticket = pool_new_number(engine->pool);
     tickets_expect(engine, f->ticket, WARDEN_RECORDED, on_recorded, f);

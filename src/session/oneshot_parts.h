@@ -64,7 +64,8 @@ bool oneshot_files_are_none(const struct session *session, const struct timespec
 /* Finds the files of a session's workspace for the answer. NULL: they cannot be had, and the answer
  * says why; else `on_found` follows. */
 struct oneshot_files;
-struct oneshot_files *oneshot_files_find(struct session *session, uint64_t ttl_ms,
+struct oneshot_files *oneshot_files_find(struct session *session,
+                                         const struct oneshot_request *request,
                                          struct oneshot_answer *answer,
                                          void (*on_found)(void *context), void *context);
 void oneshot_files_forget(struct oneshot_files *files); /* takes NULL */

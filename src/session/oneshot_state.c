@@ -131,7 +131,7 @@ static void keep(struct oneshot *o)
     }
     if (o->request.state_ttl_ms > 0)
         o->answer.kept_until_ms = clock_wall_ms() + o->request.state_ttl_ms;
-    o->call = store_put_named(o->engine->store, o->request.state_name, o->state,
+    o->call = store_put_named(o->engine->store, o->request.owner, o->request.state_name, o->state,
                               o->answer.kept_until_ms, on_kept, o, &e);
     if (o->call == NULL)
         oneshot_not_saved(o, e.message);

@@ -154,6 +154,7 @@ struct session_request {
     const char *binding;              /* likewise */
     size_t max_output_bytes;          /* kept for each stream; 0: the usual */
     bool is_unlisted;                 /* nobody but the requester is to find it */
+    bool is_own;                      /* the daemon's: nobody's limits apply */
     bool has_state;                   /* see struct pool_request */
     const char *cwd;                  /* NULL: /workspace */
     const json_t *env;                /* an object of strings; NULL: nothing besides the usual */
@@ -202,8 +203,12 @@ void session_end(struct session *session, enum death_wish wish);
 void session_die(struct session *session);
 void session_free(struct session *session); /* a dead one */
 extern const struct head_listener *const session_head_listener;
-/* One more may live: another was suspended for it if need be. */
-int session_make_place(struct engine *engine, struct err *e);
+/* This one may live: another was suspended for it if need be. NULL: it is the daemon's own. */
+int session_make_place(struct engine *engine, const struct engine_candidate *candidate,
+                       struct err *e);
+/* Whether this one may, without making place for it. */
+int session_admit(struct engine *engine, const struct engine_candidate *candidate, struct err *e);
+struct engine_candidate session_candidate(const struct session_request *request);
 /* A copy of `source`, in a room that does not exist yet; its interpreter is its maker's business.
  */
 int session_make_branch(struct engine *engine, struct session *source,

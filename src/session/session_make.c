@@ -12,10 +12,26 @@
 
 enum { START_MS = 150 * 1000 }; /* a zygote may have to load its libraries first */
 
-int session_make_place(struct engine *engine, struct err *e)
+struct engine_candidate session_candidate(const struct session_request *request)
+{
+    return (struct engine_candidate){.agent = request->agent,
+                                     .binding = request->binding,
+                                     .runtime = request->runtime,
+                                     .limits = request->limits};
+}
+
+int session_admit(struct engine *engine, const struct engine_candidate *candidate, struct err *e)
+{
+    return engine->admit != NULL ? engine->admit(engine->admit_context, engine, candidate, e) : 0;
+}
+
+int session_make_place(struct engine *engine, const struct engine_candidate *candidate,
+                       struct err *e)
 {
     if (engine->is_stopping || engine->draining != NULL)
         return err_set(e, ERR_UNAVAILABLE, "the daemon is stopping");
+    if (candidate != NULL && session_admit(engine, candidate, e) < 0)
+        return -1;
     suspend_under_pressure(engine);
     if (engine->n_live < engine->config.max_sessions || suspend_longest_idle(engine))
         return 0;
@@ -112,8 +128,9 @@ int session_create(struct engine *engine, const struct session_request *request,
                    struct session **ret_session, struct err *e)
 {
     char cwd[SESSION_CWD_SIZE];
-    if (session_make_place(engine, e) < 0 || setup_check(request, cwd, e) < 0 ||
-        refuse_join(request, e) < 0)
+    struct engine_candidate candidate = session_candidate(request);
+    if (session_make_place(engine, request->is_own ? NULL : &candidate, e) < 0 ||
+        setup_check(request, cwd, e) < 0 || refuse_join(request, e) < 0)
         return -1;
     struct session *session = mem_alloc(sizeof(*session));
     struct head *head;
@@ -143,7 +160,8 @@ int session_make_branch(struct engine *engine, struct session *source,
                         const struct session_request *request, struct session **ret_session,
                         struct err *e)
 {
-    if (session_make_place(engine, e) < 0)
+    struct engine_candidate candidate = session_candidate(request);
+    if (session_make_place(engine, &candidate, e) < 0)
         return -1;
     struct session *session = mem_alloc(sizeof(*session));
     session->engine = engine;

@@ -6,12 +6,9 @@ static const struct {
     const char *name;
     size_t offset;
 } limit_members[] = {
-    {"memory_mb", offsetof(struct jail_limits, memory_mb)},
-    {"checkpoint_mb", offsetof(struct jail_limits, checkpoint_mb)},
-    {"cpu_percent", offsetof(struct jail_limits, cpu_percent)},
-    {"pids", offsetof(struct jail_limits, pids)},
-    {"disk_mb", offsetof(struct jail_limits, disk_mb)},
-    {"cpu_seconds", offsetof(struct jail_limits, cpu_seconds)},
+#define MEMBER(name, least, most, doc) {#name, offsetof(struct jail_limits, name)},
+    JAIL_LIMITS_EACH(MEMBER)
+#undef MEMBER
 };
 
 static uint32_t *limit_of(struct jail_limits *limits, size_t i)

@@ -174,7 +174,12 @@ void suspend_under_pressure(struct engine *engine)
 int suspend_enliven(struct session *session, struct err *e)
 {
     struct engine *engine = session->engine;
-    if (session_make_place(engine, e) < 0)
+    struct engine_candidate candidate = {.agent = session->agent,
+                                         .binding = session->binding,
+                                         .runtime = session->runtime,
+                                         .limits = &session->limits,
+                                         .is_known = true};
+    if (session_make_place(engine, &candidate, e) < 0)
         return -1;
     list_remove(&session->node);
     list_append(&engine->live, &session->node);
@@ -251,6 +256,9 @@ struct session *session_revive(struct engine *engine, const char *id, const char
         return NULL;
     }
     if (spec_read(spec_text, &request, &limits, seconds, &spec, e) < 0)
+        return NULL;
+    struct engine_candidate candidate = session_candidate(&request);
+    if (session_admit(engine, &candidate, e) < 0)
         return NULL;
     struct session *session = session_make_suspended(engine, id, &request, e);
     if (session == NULL)

@@ -86,6 +86,17 @@ static const char *const migrations[DB_VERSION] = {
     " AND json_type(j.value, '$.display_id')='text';",
 
     "ALTER TABLE cells ADD COLUMN undone INTEGER NOT NULL DEFAULT 0;",
+
+    /* Named states and shared files have an owner. What there was had none: it was everybody's, and
+     * becomes that of the agent that requests without a name speak for. */
+    "ALTER TABLE named RENAME TO old_named;"
+    "CREATE TABLE named(owner TEXT NOT NULL, name TEXT NOT NULL, at_ms INTEGER NOT NULL,"
+    " expires_ms INTEGER NOT NULL, bytes INTEGER NOT NULL, records BLOB NOT NULL,"
+    " UNIQUE(owner, name));"
+    "INSERT INTO named(owner, name, at_ms, expires_ms, bytes, records)"
+    " SELECT 'default', name, at_ms, expires_ms, bytes, records FROM old_named;"
+    "DROP TABLE old_named;"
+    "ALTER TABLE shared ADD COLUMN owner TEXT NOT NULL DEFAULT 'default';",
 };
 
 /* ---- errors ---------------------------------------------------------------------------------- */

@@ -1,19 +1,27 @@
 #include "base/clock.h"
 #include "store/internal.h"
 
-/* States under a name, for whoever asks by it until it expires. */
+/* States under a name, for their owner until they expire. */
 
 struct named_call {
     struct store_call call;
+    const char *owner; /* NULL: whoever has one of that name */
     const char *name;
     uint64_t expires_ms;
     struct store_state *state;
 };
 
+/* The one that is meant by an owner (?1) and a name (?2): without an owner the first of those that
+ * have one, STORE_FIRST_OWNER before all others. */
+#define IS_MEANT                                                                                   \
+    " rowid=(SELECT rowid FROM named WHERE name=?2 AND (?1 IS NULL OR owner=?1)"                   \
+    " ORDER BY owner<>'" STORE_FIRST_OWNER "', owner LIMIT 1)"
+
 static struct named_call *named_new(struct store *store, const struct call_type *type,
-                                    const char *name)
+                                    const char *owner, const char *name)
 {
     struct named_call *c = call_new(store, type, sizeof(*c), NULL);
+    c->owner = owner != NULL ? arena_strdup(&c->call.memory, owner) : NULL;
     c->name = arena_strdup(&c->call.memory, name);
     return c;
 }
@@ -37,8 +45,8 @@ static void release(struct store_call *call)
 static int apply_put(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql sql = {
-        "INSERT OR REPLACE INTO named(name, at_ms, expires_ms, bytes, records)"
-        " VALUES(?1,?2,?3,?4,?5)"};
+        "INSERT OR REPLACE INTO named(owner, name, at_ms, expires_ms, bytes, records)"
+        " VALUES(?1,?2,?3,?4,?5,?6)"};
     const struct named_call *put = CONTAINER_OF(call, struct named_call, call);
     _buf_ struct buf packed = BUF_INIT(PACKED_MAX);
     if (bodies_keep_state(store, put->state, e) < 0)
@@ -49,11 +57,12 @@ static int apply_put(struct store *store, struct store_call *call, struct err *e
     state_pack(put->state, &packed);
     if (packed.overflowed)
         return err_set(e, ERR_TOO_LARGE, "the state has too many records to be saved");
-    db_bind_text(s, 1, put->name);
-    db_bind_number(s, 2, clock_wall_ms());
-    db_bind_number(s, 3, put->expires_ms);
-    db_bind_number(s, 4, put->state->bytes);
-    db_bind_bytes(s, 5, packed.data, packed.len);
+    db_bind_text(s, 1, put->owner);
+    db_bind_text(s, 2, put->name);
+    db_bind_number(s, 3, clock_wall_ms());
+    db_bind_number(s, 4, put->expires_ms);
+    db_bind_number(s, 5, put->state->bytes);
+    db_bind_bytes(s, 6, packed.data, packed.len);
     sweep_want(store); /* of the one it replaces, and of this one once it expires */
     return db_run(&store->db, s, e);
 }
@@ -69,13 +78,13 @@ static const struct call_type put_type = {.apply = apply_put,
                                           .is_write = true,
                                           .needs_disk = true};
 
-struct store_call *store_put_named(struct store *store, const char *name, struct store_state *state,
-                                   uint64_t expires_ms, store_done_fn fn, void *context,
-                                   struct err *e)
+struct store_call *store_put_named(struct store *store, const char *owner, const char *name,
+                                   struct store_state *state, uint64_t expires_ms, store_done_fn fn,
+                                   void *context, struct err *e)
 {
     if (check_name(name, e) < 0)
         return NULL;
-    struct named_call *put = named_new(store, &put_type, name);
+    struct named_call *put = named_new(store, &put_type, owner, name);
     put->expires_ms = expires_ms;
     put->state = store_state_ref(state);
     put->call.fn = (void *)fn;
@@ -89,14 +98,15 @@ struct store_call *store_put_named(struct store *store, const char *name, struct
 
 static int apply_get(struct store *store, struct store_call *call, struct err *e)
 {
-    static const struct db_sql sql = {
-        "SELECT records FROM named WHERE name=?1 AND (expires_ms=0 OR expires_ms>?2)"};
+    static const struct db_sql sql = {"SELECT records FROM named WHERE" IS_MEANT
+                                      " AND (expires_ms=0 OR expires_ms>?3)"};
     struct named_call *get = CONTAINER_OF(call, struct named_call, call);
     sqlite3_stmt *s = db_statement(&store->db, &sql, e);
     if (s == NULL)
         return -1;
-    db_bind_text(s, 1, get->name);
-    db_bind_number(s, 2, clock_wall_ms());
+    db_bind_text(s, 1, get->owner);
+    db_bind_text(s, 2, get->name);
+    db_bind_number(s, 3, clock_wall_ms());
     int got = db_step(&store->db, s, e);
     if (got < 0)
         return -1;
@@ -120,20 +130,22 @@ static void deliver_get(struct store_call *call, const struct err *e)
 static const struct call_type get_type = {
     .apply = apply_get, .deliver = deliver_get, .release = release};
 
-struct store_call *store_get_named(struct store *store, const char *name, store_state_fn fn,
-                                   void *context)
+struct store_call *store_get_named(struct store *store, const char *owner, const char *name,
+                                   store_state_fn fn, void *context)
 {
-    struct named_call *get = named_new(store, &get_type, name);
+    struct named_call *get = named_new(store, &get_type, owner, name);
     return call_ask(&get->call, (void *)fn, context);
 }
 
 static int apply_delete(struct store *store, struct store_call *call, struct err *e)
 {
-    static const struct db_sql sql = {"DELETE FROM named WHERE name=?1"};
+    static const struct db_sql sql = {"DELETE FROM named WHERE" IS_MEANT};
+    const struct named_call *gone = CONTAINER_OF(call, struct named_call, call);
     sqlite3_stmt *s = db_statement(&store->db, &sql, e);
     if (s == NULL)
         return -1;
-    db_bind_text(s, 1, CONTAINER_OF(call, struct named_call, call)->name);
+    db_bind_text(s, 1, gone->owner);
+    db_bind_text(s, 2, gone->name);
     sweep_want(store);
     return db_run(&store->db, s, e);
 }
@@ -141,18 +153,19 @@ static int apply_delete(struct store *store, struct store_call *call, struct err
 static const struct call_type delete_type = {
     .apply = apply_delete, .release = release, .is_write = true};
 
-int store_delete_named(struct store *store, const char *name, struct err *e)
+int store_delete_named(struct store *store, const char *owner, const char *name, struct err *e)
 {
     if (check_name(name, e) < 0)
         return -1;
-    return call_queue(&named_new(store, &delete_type, name)->call, e);
+    return call_queue(&named_new(store, &delete_type, owner, name)->call, e);
 }
 
 /* ---- list ------------------------------------------------------------------------------------ */
 
 struct listed_call {
     struct store_call call;
-    const char *name; /* NULL: all */
+    const char *owner; /* NULL: everybody */
+    const char *name;  /* NULL: all */
     struct store_named list[STORE_PAGE_MAX];
     size_t n;
     uint64_t count;
@@ -161,8 +174,10 @@ struct listed_call {
 static int apply_list(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql sql = {
-        "SELECT name, bytes, at_ms, expires_ms FROM named"
-        " WHERE (expires_ms=0 OR expires_ms>?1) AND (?2 IS NULL OR name=?2) ORDER BY name"};
+        "SELECT name, bytes, at_ms, expires_ms, owner FROM named"
+        " WHERE (expires_ms=0 OR expires_ms>?1) AND (?2 IS NULL OR name=?2)"
+        " AND (?3 IS NULL OR owner=?3)"
+        " ORDER BY name, owner<>'" STORE_FIRST_OWNER "', owner"};
     struct listed_call *list = CONTAINER_OF(call, struct listed_call, call);
     sqlite3_stmt *s = db_statement(&store->db, &sql, e);
     if (s == NULL)
@@ -170,14 +185,17 @@ static int apply_list(struct store *store, struct store_call *call, struct err *
     db_bind_number(s, 1, clock_wall_ms());
     if (list->name != NULL)
         db_bind_text(s, 2, list->name);
+    if (list->owner != NULL)
+        db_bind_text(s, 3, list->owner);
     int got;
     while ((got = db_step(&store->db, s, e)) > 0) {
         list->count++;
         if (list->n == STORE_PAGE_MAX)
             continue;
-        const char *name = (const char *)sqlite3_column_text(s, 0);
+        const char *name = db_text(s, 0), *owner = db_text(s, 4);
         list->list[list->n++] =
-            (struct store_named){.name = arena_strdup(&call->memory, name != NULL ? name : ""),
+            (struct store_named){.owner = arena_strdup(&call->memory, owner != NULL ? owner : ""),
+                                 .name = arena_strdup(&call->memory, name != NULL ? name : ""),
                                  .bytes = (uint64_t)sqlite3_column_int64(s, 1),
                                  .at_ms = (uint64_t)sqlite3_column_int64(s, 2),
                                  .expires_ms = (uint64_t)sqlite3_column_int64(s, 3)};
@@ -194,10 +212,11 @@ static void deliver_list(struct store_call *call, const struct err *e)
 
 static const struct call_type list_type = {.apply = apply_list, .deliver = deliver_list};
 
-struct store_call *store_list_named(struct store *store, const char *name, store_named_fn fn,
-                                    void *context)
+struct store_call *store_list_named(struct store *store, const char *owner, const char *name,
+                                    store_named_fn fn, void *context)
 {
     struct listed_call *list = call_new(store, &list_type, sizeof(*list), NULL);
+    list->owner = owner != NULL ? arena_strdup(&list->call.memory, owner) : NULL;
     list->name = name != NULL ? arena_strdup(&list->call.memory, name) : NULL;
     return call_ask(&list->call, (void *)fn, context);
 }

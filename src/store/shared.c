@@ -11,8 +11,8 @@ struct shared_call {
 static int apply_put(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql sql = {
-        "INSERT OR REPLACE INTO shared(token, name, hash, bytes, expires_ms)"
-        " VALUES(?1,?2,?3,?4,?5)"};
+        "INSERT OR REPLACE INTO shared(token, name, hash, bytes, expires_ms, owner)"
+        " VALUES(?1,?2,?3,?4,?5,?6)"};
     const struct store_shared *file = &CONTAINER_OF(call, struct shared_call, call)->file;
     struct blob_hash hash;
     if (blob_parse_hex(file->hash, &hash) < 0)
@@ -25,6 +25,7 @@ static int apply_put(struct store *store, struct store_call *call, struct err *e
     db_bind_text(s, 3, file->hash);
     db_bind_number(s, 4, file->bytes);
     db_bind_number(s, 5, file->expires_ms);
+    db_bind_text(s, 6, file->owner);
     sweep_want(store); /* once it has expired */
     return db_run(&store->db, s, e);
 }
@@ -36,6 +37,7 @@ int store_put_shared(struct store *store, const struct store_shared *file, struc
     struct shared_call *put = call_new(store, &put_type, sizeof(*put), NULL);
     put->file = *file;
     put->file.token = arena_strdup(&put->call.memory, file->token);
+    put->file.owner = arena_strdup(&put->call.memory, file->owner);
     put->file.name = arena_strdup(&put->call.memory, file->name);
     put->call.bytes += strlen(file->name);
     return call_queue(&put->call, e);
@@ -43,8 +45,8 @@ int store_put_shared(struct store *store, const struct store_shared *file, struc
 
 static int apply_get(struct store *store, struct store_call *call, struct err *e)
 {
-    static const struct db_sql sql = {
-        "SELECT name, hash, bytes, expires_ms FROM shared WHERE token=?1 AND expires_ms>?2"};
+    static const struct db_sql sql = {"SELECT name, hash, bytes, expires_ms, owner FROM shared"
+                                      " WHERE token=?1 AND expires_ms>?2"};
     struct store_shared *file = &CONTAINER_OF(call, struct shared_call, call)->file;
     sqlite3_stmt *s = db_statement(&store->db, &sql, e);
     if (s == NULL)
@@ -58,7 +60,8 @@ static int apply_get(struct store *store, struct store_call *call, struct err *e
         err_set(e, ERR_NOT_FOUND, "there is no such file");
         return err_advise(e, "Files can be fetched for a limited time; run the code again.");
     }
-    const char *name = db_text(s, 0), *hash = db_text(s, 1);
+    const char *name = db_text(s, 0), *hash = db_text(s, 1), *owner = db_text(s, 4);
+    file->owner = arena_strdup(&call->memory, owner == NULL ? "" : owner);
     file->name = arena_strdup(&call->memory, name == NULL ? "" : name);
     snprintf(file->hash, sizeof(file->hash), "%s", hash == NULL ? "" : hash);
     file->bytes = db_number(s, 2);

@@ -242,30 +242,37 @@ struct store_call *store_encode(struct store *store, struct store_state *state, 
 
 /* ---- named states and shared files ----------------------------------------------------------- */
 
+/* Each owner has names of its own. Where one is looked for without an owner (NULL), it is the one
+ * of STORE_FIRST_OWNER if that has one of the name, else that of the first other by their names. */
+#define STORE_FIRST_OWNER "default"
+
 /* Replaces an earlier one of that name. `expires_ms` (wall clock; 0: never). */
-struct store_call *store_put_named(struct store *store, const char *name, struct store_state *state,
-                                   uint64_t expires_ms, store_done_fn fn, void *context,
-                                   struct err *e);
-struct store_call *store_get_named(struct store *store, const char *name, store_state_fn fn,
-                                   void *context);
-int store_delete_named(struct store *store, const char *name, struct err *e);
+struct store_call *store_put_named(struct store *store, const char *owner, const char *name,
+                                   struct store_state *state, uint64_t expires_ms, store_done_fn fn,
+                                   void *context, struct err *e);
+struct store_call *store_get_named(struct store *store, const char *owner, const char *name,
+                                   store_state_fn fn, void *context);
+int store_delete_named(struct store *store, const char *owner, const char *name, struct err *e);
 
 struct store_named {
+    const char *owner;
     const char *name;
     uint64_t bytes;      /* of the bodies */
     uint64_t at_ms;      /* wall clock: when it was saved */
     uint64_t expires_ms; /* wall clock; 0: never */
 };
 
-/* Those that have not expired, by name, at most STORE_PAGE_MAX; or the one of that name alone
- * (`name` NULL: all). `count` is how many there are. The views are valid during the call. */
+/* Those that have not expired, by name, at most STORE_PAGE_MAX: of this owner or of all (NULL), of
+ * that name or of all (NULL). `count` is how many there are. The views are valid during the call.
+ */
 typedef void (*store_named_fn)(void *context, const struct store_named *list, size_t n,
                                uint64_t count, const struct err *e);
-struct store_call *store_list_named(struct store *store, const char *name, store_named_fn fn,
-                                    void *context);
+struct store_call *store_list_named(struct store *store, const char *owner, const char *name,
+                                    store_named_fn fn, void *context);
 
 struct store_shared {
     const char *token; /* whoever knows it may have the file: ids_token */
+    const char *owner;
     const char *name;
     char hash[STORE_HASH_SIZE];
     uint64_t bytes;

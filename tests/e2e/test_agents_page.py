@@ -34,7 +34,7 @@ def learn(known, answer):
 
 @pytest.mark.smoke
 @pytest.mark.one_mode
-@pytest.mark.parametrize(("page", "n_calls"), [("AGENTS.md", 17), ("ONESHOT.md", 8)])
+@pytest.mark.parametrize(("page", "n_calls"), [("AGENTS.md", 18), ("ONESHOT.md", 8)])
 def test_the_examples(launch, page, n_calls):
     config = "".join(blocks(page, "yaml"))
     client = launch(config=f"default_profile: min\n{config}").client

@@ -3,7 +3,6 @@
 import json
 import pathlib
 import shutil
-import signal
 import subprocess
 import tempfile
 import threading
@@ -12,6 +11,7 @@ import pytest
 
 from harness import host
 from harness.client import ApiError
+from harness.configured import Configured
 
 pytestmark = pytest.mark.privilege
 
@@ -117,45 +117,11 @@ def test_an_interpreter_of_a_profile_that_is_missing_is_a_mistake(check):
 MIN = "default_profile: min\npool: 1\n"
 
 
-class Configured:
-    """A daemon with a file that it reads again on SIGHUP. Root's daemon reads it as somebody else,
-    so it lies where everybody may look."""
-
-    def __init__(self, launch, folder, text=MIN):
-        self.file = folder / "cella.yaml"
-        self.file.write_text(text)
-        self.daemon = launch(args=["--config", str(self.file), "--log-format", "json"])
-        self.client = self.daemon.client
-
-    def log(self, *events):
-        """The lines of the log that tell of these. The last may be there in part."""
-        *lines, _ = self.daemon.errors().split("\n")
-        lines = [json.loads(line) for line in lines if line.startswith("{")]
-        return [line for line in lines if line["event"] in events]
-
-    def reload(self, text=None):
-        """Returns what the log tells of it."""
-        if text is not None:
-            self.file.write_text(text)
-        n = len(self.log("reloaded", "reload_failed"))
-        self.daemon.process.send_signal(signal.SIGHUP)
-        host.eventually(lambda: len(self.log("reloaded", "reload_failed")) > n, "the reload")
-        return self.log("reloaded", "reload_failed")[-1]
-
-    def spawn(self, **members):
-        return self.client.spawn("min", **members)
-
-    def refusal(self, **members):
-        with pytest.raises(ApiError) as refused:
-            self.spawn(**members)
-        return refused.value
-
-
 @pytest.fixture
 def configured(launch):
     folder = pathlib.Path(tempfile.mkdtemp(prefix="cella-test-"))
     folder.chmod(0o755)
-    yield Configured(launch, folder)
+    yield Configured(launch, folder, MIN)
     shutil.rmtree(folder)
 
 
@@ -187,7 +153,9 @@ def test_agents_come_and_go(configured):
     configured.spawn(agent="ana")
     configured.reload(MIN)
     assert configured.refusal(agent="ana").status == 403
-    assert session.value("1 + 1") == "2"
+    assert session.info().state == "idle"
+    reply = session.client.request("POST", f"{session.path}/exec", {"code": "1"})
+    assert reply.status == 403
 
 
 def test_the_repl_tool_of_an_agent_can_be_switched_off(configured):

@@ -63,6 +63,48 @@ static void test_paths_and_parameters_agree(void **state)
     }
 }
 
+/* The gate asks what a parameter means. One that looks like another and means nothing would be a
+ * way around a limit. */
+static void test_parameters_mean_what_their_names_say(void **state)
+{
+    static const struct {
+        const char *name;
+        enum op_meaning means;
+    } known[] = {
+        {"session_id", OP_MEANS_SESSION}, {"join", OP_MEANS_JOINED},
+        {"state_name", OP_MEANS_STATE},   {"token", OP_MEANS_FILE},
+        {"agent", OP_MEANS_SPEAKER},      {"binding", OP_MEANS_BINDING},
+        {"runtime", OP_MEANS_RUNTIME},    {"timeout_ms", OP_MEANS_TIMEOUT},
+        {"budget", OP_MEANS_BUDGET},      {"limits", OP_MEANS_LIMITS},
+    };
+    (void)state;
+    for (size_t i = 0; op_table[i] != NULL; i++) {
+        const struct op *op = op_table[i];
+        bool seen[OP_MEANS_LIMITS + 1] = {false};
+        for (const struct op_param *p = op->params; p->name != NULL; p++) {
+            enum op_meaning expected = p->means;
+            for (size_t k = 0; k < ARRAY_LEN(known); k++)
+                if (strcmp(known[k].name, p->name) == 0)
+                    expected = known[k].means;
+            bool is_notebook = strncmp(op->path, "/v1/notebooks/", 14) == 0;
+            if (expected == OP_MEANS_SESSION && is_notebook)
+                expected = OP_MEANS_NOTEBOOK;
+            if (expected == OP_MEANS_SPEAKER && p->place == OP_IN_PATH)
+                expected = OP_MEANS_AGENT;
+            if (op == &op_notebook_import && expected == OP_MEANS_RUNTIME)
+                expected = OP_MEANS_NOTHING; /* it is asked when the notebook runs */
+            if (p->means != expected)
+                fail_msg("%s: %s means %d, not %d", op->name, p->name, p->means, expected);
+            assert_true(p->means == OP_MEANS_NOTHING || !seen[p->means]);
+            seen[p->means] = true;
+        }
+        assert_true(!seen[OP_MEANS_TIMEOUT] || op->flags & OP_RUNS_CODE);
+        assert_true(!seen[OP_MEANS_RUNTIME] || op->flags & OP_MAKES_SESSION);
+        assert_true(!seen[OP_MEANS_LIMITS] || op->flags & OP_MAKES_SESSION);
+        assert_true(!(op->flags & OP_USES) || op->flags & OP_MUTATING);
+    }
+}
+
 static enum err_code check(const struct op *op, const char *text, struct err *e)
 {
     _json_ json_t *args = NULL;
@@ -168,6 +210,7 @@ int main(void)
         cmocka_unit_test(test_every_operation_is_complete),
         cmocka_unit_test(test_names_and_routes_are_unique),
         cmocka_unit_test(test_paths_and_parameters_agree),
+        cmocka_unit_test(test_parameters_mean_what_their_names_say),
         cmocka_unit_test(test_good_arguments),
         cmocka_unit_test(test_bad_arguments_are_named),
         cmocka_unit_test(test_code_that_is_too_long),

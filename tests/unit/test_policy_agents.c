@@ -108,32 +108,95 @@ static void who_is_not_enabled_is_refused(void **state)
     refused("eve", "mail", "no interpreters through the binding \"mail\"");
 }
 
-static void spawn_refused(const struct agents_grant *grant, const char *runtime, size_t n,
-                          enum err_code code, const char *message)
+static void is_refusal(const struct err *e, enum err_code code, const char *message)
 {
-    struct err e = {0};
-    assert_int_equal(agents_check_spawn(grant, runtime, n, &e), -1);
-    assert_int_equal(e.code, code);
-    assert_string_equal(e.message, message);
-    assert_true(e.advice[0] != '\0');
+    assert_int_equal(e->code, code);
+    assert_string_equal(e->message, message);
+    assert_true(e->advice[0] != '\0');
 }
 
-static void runtimes_and_numbers_are_checked(void **state)
+static void runtime_refused(const struct agents_grant *grant, const char *runtime,
+                            const char *message)
+{
+    struct err e = {0};
+    assert_int_equal(agents_check_runtime(grant, runtime, &e), -1);
+    is_refusal(&e, ERR_FORBIDDEN, message);
+}
+
+static void runtimes_are_checked(void **state)
 {
     (void)state;
     struct err e = {0};
     struct agents_grant ana = resolve("ana", NULL), mail = resolve("ana", "mail");
-    assert_int_equal(agents_check_spawn(&ana, "node", 1, &e), 0);
-    spawn_refused(&ana, "bash", 0, ERR_FORBIDDEN,
-                  "runtime 'bash' not in allowed list: [\"python\", \"node\"]");
-    spawn_refused(&ana, "cobol", 0, ERR_FORBIDDEN,
-                  "runtime 'cobol' not in allowed list: [\"python\", \"node\"]");
-    spawn_refused(&mail, "python", 0, ERR_FORBIDDEN,
-                  "runtime 'python' not in this binding's allowed_runtimes ([\"bash\"])");
-    spawn_refused(&ana, "node", 2, ERR_LIMIT,
-                  "session limit reached (2) — kill an existing session first");
-    spawn_refused(&ana, "node", 7, ERR_LIMIT,
-                  "session limit reached (2) — kill an existing session first");
+    assert_int_equal(agents_check_runtime(&ana, "node", &e), 0);
+    runtime_refused(&ana, "bash", "runtime 'bash' not in allowed list: [\"python\", \"node\"]");
+    runtime_refused(&ana, "cobol", "runtime 'cobol' not in allowed list: [\"python\", \"node\"]");
+    runtime_refused(&mail, "python",
+                    "runtime 'python' not in this binding's allowed_runtimes ([\"bash\"])");
+}
+
+static void numbers_are_checked(void **state)
+{
+    (void)state;
+    static const char full[] = "session limit reached (2) — kill an existing session first";
+    struct err e = {0};
+    struct agents_grant ana = resolve("ana", NULL);
+    assert_int_equal(agents_check_number(&ana, 1, 1, &e), 0);
+    assert_int_equal(agents_check_number(&ana, 0, 2, &e), 0);
+    assert_int_equal(agents_check_number(&ana, 2, 1, &e), -1);
+    is_refusal(&e, ERR_LIMIT, full);
+    assert_int_equal(agents_check_number(&ana, 7, 1, &e), -1);
+    is_refusal(&e, ERR_LIMIT, full);
+    assert_int_equal(agents_check_number(&ana, 1, 2, &e), -1);
+    is_refusal(&e, ERR_LIMIT, "2 more sessions would be more than the limit (2): there are 1");
+}
+
+static void amounts_are_checked(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    struct agents_grant ana = resolve("ana", NULL), anybody = resolve(NULL, NULL);
+    assert_int_equal(agents_check_timeout(&ana, 7000, &e), 0);
+    assert_int_equal(agents_check_timeout(&ana, 7001, &e), -1);
+    is_refusal(&e, ERR_FORBIDDEN, "\"timeout_ms\" is 7001, and at most 7000 is allowed here");
+    assert_int_equal(agents_check_timeout(&anybody, 86400 * 1000, &e), 0);
+    assert_int_equal(ana.repl.max_answer_bytes, 2048);
+    assert_true(anybody.repl.max_answer_bytes > (int64_t)anybody.repl.max_output_bytes);
+}
+
+/* An agent's ceiling is never above the one for everybody; what neither says is the machine's. */
+static void ceilings(void **state)
+{
+    (void)state;
+    static const char yaml[] =
+        "limits: {pids: 9999}\n"
+        "max_limits: {memory_mb: 256, disk_mb: 2000}\n"
+        "agents:\n"
+        "- {id: ana, repl: {enabled: true, max_limits: {memory_mb: 999, disk_mb: 100}}}\n";
+    struct err e = {0};
+    struct config c;
+    struct agents_grant ana, anybody;
+    struct agents_claim claim = {.agent = "ana"}, none = {0};
+    if (config_parse(yaml, strlen(yaml), "test.yaml", &c, &e) < 0)
+        fail_msg("%s", e.message);
+    assert_int_equal(agents_resolve(&c, &claim, &ana, &e), 0);
+    assert_int_equal(agents_resolve(&c, &none, &anybody, &e), 0);
+    assert_int_equal(ana.repl.ceiling.memory_mb, 256);
+    assert_int_equal(ana.repl.ceiling.disk_mb, 100);
+    assert_int_equal(ana.limits.memory_mb, 256);
+    assert_int_equal(ana.limits.disk_mb, 100);
+    assert_int_equal(anybody.limits.disk_mb, 1024);
+    assert_int_equal(anybody.repl.ceiling.pids, 9999);
+    assert_true(anybody.repl.ceiling.cpu_percent >= 100);
+    struct jail_limits asked = ana.limits;
+    assert_int_equal(agents_check_limits(&ana, &asked, &e), 0);
+    asked.cpu_seconds = 7; /* has no ceiling */
+    assert_int_equal(agents_check_limits(&ana, &asked, &e), 0);
+    asked.disk_mb = 101;
+    assert_int_equal(agents_check_limits(&ana, &asked, &e), -1);
+    is_refusal(&e, ERR_FORBIDDEN, "\"limits.disk_mb\" is 101, and at most 100 is allowed here");
+    assert_non_null(strstr(e.advice, "max_limits.disk_mb"));
+    config_free(&c);
 }
 
 int main(void)
@@ -145,7 +208,10 @@ int main(void)
         cmocka_unit_test(an_empty_list_of_a_binding_inherits),
         cmocka_unit_test(bindings_that_say_nothing_change_nothing),
         cmocka_unit_test(who_is_not_enabled_is_refused),
-        cmocka_unit_test(runtimes_and_numbers_are_checked),
+        cmocka_unit_test(runtimes_are_checked),
+        cmocka_unit_test(numbers_are_checked),
+        cmocka_unit_test(amounts_are_checked),
+        cmocka_unit_test(ceilings),
     };
     return cmocka_run_group_tests(tests, load, unload);
 }

@@ -280,7 +280,7 @@ static void mistakes_name_line_and_remedy(void **state)
          "one of the two"},
         {"agents: [{id: a, name: b}]\n", "unknown field \"name\"", "id, repl"},
         {"agents:\n- id: a\n  repl:\n    enable: true\n", "test.yaml:4: unknown field \"enable\"",
-         "enabled, allowed_runtimes, max_sessions, timeout_secs, max_output_bytes"},
+         "enabled, allowed_runtimes, max_sessions, timeout_secs, max_timeout_secs"},
         {"agents: [{id: a, repl: {enabled: yes}}]\n", "\"yes\" is neither true nor false",
          "enabled: true"},
         {"agents: [{id: a, repl: {enabled: [true]}}]\n", "enabled has a list, but true or false",

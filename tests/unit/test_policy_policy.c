@@ -51,8 +51,8 @@ static void what_was_granted_needs_no_configuration(void **state)
     struct agents_claim claim = {.agent = "ana"};
     assert_int_equal(agents_resolve(&c, &claim, &grant, &e), 0);
     config_free(&c);
-    assert_int_equal(agents_check_spawn(&grant, "node", 0, &e), 0);
-    assert_int_equal(agents_check_spawn(&grant, "bash", 0, &e), -1);
+    assert_int_equal(agents_check_runtime(&grant, "node", &e), 0);
+    assert_int_equal(agents_check_runtime(&grant, "bash", &e), -1);
     assert_non_null(strstr(e.message, "[\"node\"]"));
 }
 

@@ -208,28 +208,29 @@ static void named_states_expire(void **state)
     struct err e = {0};
     struct world *w = world_new();
     world_make_state(w, 1, sizes, 1);
-    assert_non_null(store_put_named(w->store, "ana", w->state, 0, on_done, w, &e));
+    assert_non_null(store_put_named(w->store, "x", "ana", w->state, 0, on_done, w, &e));
     world_wait(w);
     world_ok(w);
-    assert_non_null(store_put_named(w->store, "old", w->state, clock_wall_ms() - 1, NULL, w, &e));
     assert_non_null(
-        store_put_named(w->store, "new", w->state, clock_wall_ms() + 60000, NULL, w, &e));
-    store_get_named(w->store, "ana", on_state, w);
+        store_put_named(w->store, "x", "old", w->state, clock_wall_ms() - 1, NULL, w, &e));
+    assert_non_null(
+        store_put_named(w->store, "x", "new", w->state, clock_wall_ms() + 60000, NULL, w, &e));
+    store_get_named(w->store, "x", "ana", on_state, w);
     world_wait(w);
     world_ok(w);
     assert_int_equal(w->state->bytes, 100);
-    store_get_named(w->store, "new", on_state, w);
+    store_get_named(w->store, "x", "new", on_state, w);
     world_wait(w);
     world_ok(w);
-    store_get_named(w->store, "old", on_state, w);
+    store_get_named(w->store, "x", "old", on_state, w);
     world_wait(w);
     assert_int_equal(w->error.code, ERR_NOT_FOUND);
-    assert_int_equal(store_delete_named(w->store, "ana", &e), 0);
-    store_get_named(w->store, "ana", on_state, w);
+    assert_int_equal(store_delete_named(w->store, "x", "ana", &e), 0);
+    store_get_named(w->store, "x", "ana", on_state, w);
     world_wait(w);
     assert_true(w->has_failed);
     world_make_state(w, 1, sizes, 1);
-    assert_null(store_put_named(w->store, "", w->state, 0, NULL, w, &e));
+    assert_null(store_put_named(w->store, "x", "", w->state, 0, NULL, w, &e));
     assert_int_equal(e.code, ERR_INVALID);
     world_free(w);
 }
@@ -250,8 +251,11 @@ static void shared_files_expire(void **state)
     struct err e = {0};
     struct world *w = world_new();
     world_make_state(w, 1, sizes, 1);
-    struct store_shared file = {
-        .token = "t1", .name = "plot.png", .bytes = 100000, .expires_ms = clock_wall_ms() + 60000};
+    struct store_shared file = {.token = "t1",
+                                .owner = "x",
+                                .name = "plot.png",
+                                .bytes = 100000,
+                                .expires_ms = clock_wall_ms() + 60000};
     snprintf(file.hash, sizeof(file.hash), "%s", w->state->records[1].hash);
     assert_int_equal(store_put_shared(w->store, &file, &e), 0);
     file.token = "t2";
