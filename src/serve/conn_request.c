@@ -39,17 +39,24 @@ static void refuse_malformed(struct conn *c)
     conn_refuse(c, c->http.refusal, &c->http.error, NULL, true);
 }
 
+/* What anybody may call takes no body: nobody can fill our memory without having shown a key. */
+static size_t body_max(const struct op *op)
+{
+    if (op->flags & OP_PUBLIC)
+        return 0;
+    return op->flags & OP_LARGE ? HTTP1_BODY_LARGE_MAX : HTTP1_BODY_MAX;
+}
+
 static void head_complete(struct conn *c, bool has_more)
 {
     struct err e;
     char allow[ROUTE_ALLOW_SIZE];
     if (check_head(c, allow, &e) < 0) {
-        conn_refuse(c, err_http_status(e.code), &e, allow[0] != '\0' ? allow : NULL,
+        conn_refuse(c, err_http_status(e.code), &e, e.code == ERR_METHOD ? allow : NULL,
                     e.code == ERR_INVALID);
         return;
     }
-    bool is_large = c->route->op->flags & OP_LARGE;
-    if (http1_limit_body(&c->http, is_large ? HTTP1_BODY_LARGE_MAX : HTTP1_BODY_MAX) < 0) {
+    if (http1_limit_body(&c->http, body_max(c->route->op)) < 0) {
         refuse_malformed(c);
     } else if (c->http.expects_continue && !has_more) {
         conn_write(c, &(struct iovec){(char[]){HTTP1_CONTINUE}, sizeof(HTTP1_CONTINUE) - 1}, 1);

@@ -73,8 +73,8 @@ void http1_next(struct http1_parser *p); /* ready for another request */
 enum http1_result http1_feed(struct http1_parser *p, const char *data, size_t len,
                              size_t *ret_used);
 
-/* After HTTP1_HEAD, when it is known what the body is for. -1: it announces more than `max`; then
- * `refusal` and `error` are set. */
+/* After HTTP1_HEAD, when it is known what the body is for. -1: it announces more than `max` (0:
+ * it announces one at all); then `refusal` and `error` are set. */
 int http1_limit_body(struct http1_parser *p, size_t max);
 
 /* True if not a byte of a request has been read. */

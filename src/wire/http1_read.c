@@ -36,6 +36,8 @@ static int refuse_large_head(struct http1_parser *p)
 static int refuse_large_body(struct http1_parser *p)
 {
     char what[64];
+    if (p->body.max == 0)
+        return refuse(p, 413, ERR_TOO_LARGE, "no body is taken here", "Leave it out.");
     size_t max = p->state == HTTP1_IN_HEAD ? HTTP1_BODY_LARGE_MAX : p->body.max;
     snprintf(what, sizeof(what), "the request's body is over %zu MiB", max / (size_t)MIB);
     return refuse(
@@ -343,7 +345,10 @@ static enum http1_result feed_body(struct http1_parser *p, const char *data, siz
 int http1_limit_body(struct http1_parser *p, size_t max)
 {
     p->body.max = max;
-    if (!(p->llhttp.flags & F_CONTENT_LENGTH) || p->llhttp.content_length <= max)
+    bool is_fine = max == 0
+                       ? !p->has_body
+                       : !(p->llhttp.flags & F_CONTENT_LENGTH) || p->llhttp.content_length <= max;
+    if (is_fine)
         return 0;
     refuse_large_body(p);
     return -1;

@@ -1,5 +1,6 @@
 """Who may talk to the daemon: keys, hosts, origins, and the peers of the UNIX socket."""
 
+import contextlib
 import os
 import pathlib
 import stat
@@ -79,6 +80,42 @@ def test_health_is_public(anonymous):
     assert reply.status == 200
     assert reply.json["status"] == "ok"
     assert reply.json["version"]
+
+
+@pytest.mark.parametrize("method, path", [
+    ("GET", "/health"), ("GET", "/v1/files/abc/x"), ("POST", "/v1/sessions"),
+    ("POST", "/v1/notebooks/import"), ("PUT", "/v1/sessions/x/files/y"), ("GET", "/no-such")])
+@pytest.mark.parametrize("framing", ["Content-Length: 15728640", "Transfer-Encoding: chunked"])
+def test_no_body_is_read_without_a_key(daemon, anonymous, method, path, framing):
+    """Strangers get their answer at once, and what they send costs no memory."""
+    head = anonymous.head(method, path) + framing.encode() + b"\r\n\r\n"
+    body = (b"" if "Length" in framing else b"100000\r\n") + b"x" * (1 << 20)
+    before, socks = daemon.heap_bytes(), []
+    for _ in range(20):
+        socks.append(anonymous.connect())
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            socks[-1].sendall(head + body)
+    for sock in socks:
+        assert sock.recv(12) in (b"HTTP/1.1 413", b"HTTP/1.1 401")
+    after = daemon.heap_bytes()
+    for sock in socks:
+        sock.close()
+    assert after - before < 2 << 20
+
+
+@pytest.mark.smoke
+def test_public_paths_take_no_body(client, anonymous):
+    for caller in (client, anonymous):
+        reply = caller.request("GET", "/health", b"{}")
+        assert (reply.status, reply.json["error"]["message"]) == (413, "no body is taken here")
+        assert caller.request("GET", "/health").status == 200
+
+
+@pytest.mark.smoke
+def test_what_is_possible_is_not_told_without_a_key(anonymous, client):
+    for method in ("GET", "PATCH"):
+        assert "Allow" not in anonymous.request(method, "/v1/sessions").headers
+    assert client.request("PATCH", "/v1/sessions").headers["Allow"] == "POST, GET, HEAD"
 
 
 def test_unknown_paths_without_a_key_tell_nothing(anonymous):

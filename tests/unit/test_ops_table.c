@@ -102,6 +102,8 @@ static void test_parameters_mean_what_their_names_say(void **state)
         assert_true(!seen[OP_MEANS_RUNTIME] || op->flags & OP_MAKES_SESSION);
         assert_true(!seen[OP_MEANS_LIMITS] || op->flags & OP_MAKES_SESSION);
         assert_true(!(op->flags & OP_USES) || op->flags & OP_MUTATING);
+        for (const struct op_param *p = op->params; p->name != NULL; p++)
+            assert_false(op->flags & OP_PUBLIC && p->place == OP_IN_BODY); /* none is read */
     }
 }
 
