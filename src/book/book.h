@@ -31,11 +31,12 @@ enum {
 };
 
 struct books_config {
-    uint64_t max_cells;     /* of one notebook; what runs beyond that is not recorded */
-    uint32_t max_output_kb; /* of stream text in one cell */
-    uint32_t ttl_days;      /* of notebooks whose session is gone; 0: for ever */
-    bool has_cells_json;    /* keeps workspaces/USER/SESSION/mcp_repl/cells.json current */
-    int data_dir;           /* descriptor of the directory where those lie; borrowed */
+    uint64_t max_cells;       /* of one notebook; what runs beyond that is not recorded */
+    uint32_t max_output_kb;   /* of stream text in one cell */
+    uint32_t max_pictures_mb; /* of one notebook; its session's disk_mb if that is less */
+    uint32_t ttl_days;        /* of notebooks whose session is gone; 0: for ever */
+    bool has_cells_json;      /* keeps workspaces/USER/SESSION/mcp_repl/cells.json current */
+    int data_dir;             /* descriptor of the directory where those lie; borrowed */
 };
 
 /* Records what `engine` runs from now on, into its store, which has to be there. To be called

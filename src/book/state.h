@@ -33,6 +33,17 @@ struct books {
     bool is_closing;
 };
 
+enum { PICTURES_MINUTES = 16 }; /* in which the store has removed what nobody refers to */
+
+/* What the pictures of a notebook take. */
+struct pictures {
+    uint64_t bytes;   /* that its cells refer to, at most */
+    bool is_counted;  /* the store was asked for those from before */
+    uint64_t full_ms; /* monotonic: when they were last found to be too many; 0: never */
+    uint64_t minute;  /* monotonic: of the newest entry below */
+    uint64_t written[PICTURES_MINUTES]; /* bytes, minute by minute */
+};
+
 /* A notebook. Its cells are rows of the store; this is what the next one needs to know. */
 struct book {
     struct books *books;
@@ -45,6 +56,7 @@ struct book {
     uint64_t n_appended; /* ever: what a change that was asked for before did not count */
     uint64_t last_record;
     struct list records; /* of struct record: cells that wait or run, and whose images are kept */
+    struct pictures pictures;
     struct list watchers;
     size_t n_watchers;
     uint64_t seq;

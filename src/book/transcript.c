@@ -169,6 +169,7 @@ static void set_typed(struct transcript *t, struct transcript_item *item, const 
                       uint64_t serial)
 {
     item->awaits_blob = false;
+    item->blob_bytes = 0;
     t->typed_len -= item->text.len;
     buf_clear(&item->text);
     buf_append(&item->text, buf_str(text), text->len - 1);
@@ -292,10 +293,21 @@ uint64_t transcript_conclude(struct transcript *t, const json_t *output, bool is
     return fits ? serial : 0;
 }
 
-void transcript_await_blob(struct transcript *t, uint64_t serial)
+void transcript_await_blob(struct transcript *t, uint64_t serial, uint64_t bytes)
 {
     for (size_t i = 0; i < t->n_items; i++)
-        t->items[i].awaits_blob |= !t->items[i].is_stream && t->items[i].serial == serial;
+        if (!t->items[i].is_stream && t->items[i].serial == serial) {
+            t->items[i].awaits_blob = true;
+            t->items[i].blob_bytes = bytes;
+        }
+}
+
+uint64_t transcript_blob_bytes(const struct transcript *t)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < t->n_items; i++)
+        bytes += t->items[i].blob_bytes;
+    return bytes;
 }
 
 void transcript_name_blob(struct transcript *t, uint64_t serial, const char *hash)

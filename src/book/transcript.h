@@ -25,6 +25,7 @@ struct transcript_item {
     uint64_t serial;                 /* typed: which one it is; from 1 on */
     char hash[TRANSCRIPT_HASH_SIZE]; /* of its blob; "": none, or not known yet */
     bool awaits_blob;                /* it is not known yet */
+    uint64_t blob_bytes;             /* of its blob, named or on its way; 0: none */
     bool is_late;                    /* it was shown after the value, which comes before it */
     unsigned updates;                /* enum store_updates; 0: it was shown and not updated */
 };
@@ -59,7 +60,9 @@ uint64_t transcript_conclude(struct transcript *t, const json_t *output, bool is
 void transcript_clear(struct transcript *t, bool waits);
 /* It has a blob that is on its way, and is not written down before that is there: a reference never
  * leads nowhere, also if the daemon ends just then. */
-void transcript_await_blob(struct transcript *t, uint64_t serial);
+void transcript_await_blob(struct transcript *t, uint64_t serial, uint64_t bytes);
+/* Of all blobs that it has or waits for. */
+uint64_t transcript_blob_bytes(const struct transcript *t);
 /* The blob of an image. Nothing happens if that is gone by now. */
 void transcript_name_blob(struct transcript *t, uint64_t serial, const char *hash);
 /* Its blob could not be kept: a note takes its place. */

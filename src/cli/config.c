@@ -66,6 +66,7 @@ static void put_notebook(struct json_out *out, const struct config_notebook *not
     json_put_object(out);
     json_put_member_int(out, "max_cells", notebook->max_cells);
     json_put_member_int(out, "max_output_kb", notebook->max_output_kb);
+    json_put_member_int(out, "max_pictures_mb", notebook->max_pictures_mb);
     json_put_member_int(out, "ttl_days", notebook->ttl_days);
     json_put_member_bool(out, "cells_json", notebook->has_cells_json);
     json_put_object_end(out);
@@ -170,8 +171,10 @@ static void append_time(struct buf *text, const char *what, uint32_t secs)
 
 static void append_notebook(struct buf *text, const struct config_notebook *notebook)
 {
-    buf_printf(text, "  notebooks %u cells, %u KB of text a cell; without a session kept ",
-               notebook->max_cells, notebook->max_output_kb);
+    buf_printf(
+        text,
+        "  notebooks %u cells, %u KB of text a cell, %u MB of pictures; without a session kept ",
+        notebook->max_cells, notebook->max_output_kb, notebook->max_pictures_mb);
     if (notebook->ttl_days == 0)
         buf_append_str(text, "for ever");
     else

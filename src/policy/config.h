@@ -47,10 +47,11 @@ struct config_binding {
 
 /* What is kept of what sessions do. */
 struct config_notebook {
-    uint32_t max_cells;     /* of one; what runs beyond that is not recorded */
-    uint32_t max_output_kb; /* of text that one cell wrote */
-    uint32_t ttl_days;      /* of those whose session is gone; 0: for ever */
-    bool has_cells_json;    /* each is also a file that the tools of mcp_repl read */
+    uint32_t max_cells;       /* of one; what runs beyond that is not recorded */
+    uint32_t max_output_kb;   /* of text that one cell wrote */
+    uint32_t max_pictures_mb; /* of one, whatever its session's disk_mb is */
+    uint32_t ttl_days;        /* of those whose session is gone; 0: for ever */
+    bool has_cells_json;      /* each is also a file that the tools of mcp_repl read */
 };
 
 #define CONFIG_DEFAULT_AGENT "default" /* of requests that name none */

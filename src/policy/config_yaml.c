@@ -173,6 +173,7 @@ static void finish_ceiling(struct config *c)
 static const struct reader_field notebook_fields[] = {
     {"max_cells", reader_u32, offsetof(struct config_notebook, max_cells), 0, 1000000},
     {"max_output_kb", reader_u32, offsetof(struct config_notebook, max_output_kb), 1, 2048},
+    {"max_pictures_mb", reader_u32, offsetof(struct config_notebook, max_pictures_mb), 1, 1 << 26},
     {"ttl_days", reader_u32, offsetof(struct config_notebook, ttl_days), 0, 36500},
     {"cells_json", reader_bool, offsetof(struct config_notebook, has_cells_json), 0, 0},
     {NULL, NULL, 0, 0, 0},
@@ -259,7 +260,10 @@ static void set_defaults(struct config *c, const char *file)
         .session_state_mb = 1024,
         .suspended_ttl_secs = 7 * 86400,
         .limits = JAIL_LIMITS_DEFAULT,
-        .notebook = {.max_cells = 10000, .max_output_kb = 1024, .ttl_days = 30},
+        .notebook = {.max_cells = 10000,
+                     .max_output_kb = 1024,
+                     .max_pictures_mb = 1024,
+                     .ttl_days = 30},
     };
     if (file != NULL)
         c->file = arena_strdup(&c->arena, file);

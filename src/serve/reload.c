@@ -23,6 +23,7 @@ struct books_config reload_books_config(const struct config *config)
     return (struct books_config){
         .max_cells = config->notebook.max_cells,
         .max_output_kb = config->notebook.max_output_kb,
+        .max_pictures_mb = config->notebook.max_pictures_mb,
         .ttl_days = config->notebook.ttl_days,
         .has_cells_json = config->notebook.has_cells_json,
     };

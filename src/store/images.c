@@ -265,6 +265,50 @@ struct store_call *store_put_image(struct store *store, const struct store_pictu
     return call_job(&put->call);
 }
 
+/* ---- count ----------------------------------------------------------------------------------- */
+
+struct count_call {
+    struct store_call call;
+    uint64_t bytes;
+};
+
+static int apply_count(struct store *store, struct store_call *call, struct err *e)
+{
+    static const struct db_sql sql = {
+        "SELECT coalesce(sum(bytes), 0) FROM (SELECT DISTINCT i.hash, i.bytes FROM cells c"
+        " JOIN images i ON i.cell=c.key WHERE c.notebook=?1"
+        " AND c.state NOT IN ('queued', 'running'))"};
+    struct count_call *count = CONTAINER_OF(call, struct count_call, call);
+    struct notebook_at book;
+    if (notebook_find(store, call->scope, &book, e) < 0)
+        return e->code == ERR_NOT_FOUND ? 0 : -1;
+    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    if (s == NULL)
+        return -1;
+    db_bind_number(s, 1, book.key);
+    if (db_step(&store->db, s, e) < 0)
+        return -1;
+    count->bytes = db_number(s, 0);
+    sqlite3_reset(s);
+    return 0;
+}
+
+static void deliver_count(struct store_call *call, const struct err *e)
+{
+    const struct count_call *count = CONTAINER_OF(call, struct count_call, call);
+    ((store_bytes_fn)call->fn)(call->context, count->bytes, e);
+}
+
+static const struct call_type count_type = {
+    .apply = apply_count, .deliver = deliver_count, .is_read = true};
+
+struct store_call *store_count_images(struct store *store, const char *notebook, store_bytes_fn fn,
+                                      void *context)
+{
+    struct count_call *count = call_new(store, &count_type, sizeof(*count), notebook);
+    return call_ask(&count->call, (void *)fn, context);
+}
+
 /* ---- get ------------------------------------------------------------------------------------- */
 
 struct get_call {

@@ -213,6 +213,12 @@ struct store_image {
     const char *cell; /* the id of its cell */
 };
 
+/* Bytes of all pictures of a notebook, each once; without those of cells that run or wait to, which
+ * whoever runs them knows better. 0 if there is no such notebook. */
+typedef void (*store_bytes_fn)(void *context, uint64_t bytes, const struct err *e);
+struct store_call *store_count_images(struct store *store, const char *notebook, store_bytes_fn fn,
+                                      void *context);
+
 /* The views are valid during the call. */
 typedef void (*store_image_fn)(void *context, const struct store_image *image, const struct err *e);
 struct store_call *store_get_image(struct store *store, const char *notebook, const char *cell,

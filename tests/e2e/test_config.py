@@ -49,7 +49,7 @@ def test_a_good_file_is_summed_up(check):
     assert (status, errors) == (0, "")
     first, *rest = out.splitlines()
     assert first.endswith("cella.yaml: ok")
-    assert ("  agent     ana: python, node; 3 sessions, 30 s for an exec, "
+    assert ("  agent     ana: python, node; 3 sessions, 30 s for a cell, "
             "65536 bytes of output") in rest
     assert any(line.startswith("  binding   whatsapp for every agent: python;") for line in rest)
 
@@ -57,11 +57,23 @@ def test_a_good_file_is_summed_up(check):
 @pytest.mark.smoke
 def test_what_is_kept_of_notebooks_is_summed_up(check):
     _, out, _ = check("notebook: {max_cells: 50, ttl_days: 0, cells_json: true}\n")
-    assert ("  notebooks 50 cells, 1024 KB of text a cell; without a session kept for ever; "
-            "cells.json beside them") in out.splitlines()
+    assert ("  notebooks 50 cells, 1024 KB of text a cell, 1024 MB of pictures; without a session "
+            "kept for ever; cells.json beside them") in out.splitlines()
     _, out, _ = check(GOOD)
-    assert ("  notebooks 10000 cells, 1024 KB of text a cell; without a session kept 30 days"
-            ) in out.splitlines()
+    assert ("  notebooks 10000 cells, 1024 KB of text a cell, 1024 MB of pictures; "
+            "without a session kept 30 days") in out.splitlines()
+
+
+@pytest.mark.smoke
+def test_ceilings_are_summed_up(check):
+    _, out, _ = check("max_limits: {memory_mb: 2048, pids: 200}\n"
+                      "agents: [{id: ana, repl: {enabled: true, max_timeout_secs: 60,"
+                      " max_limits: {disk_mb: 64}}}]\n")
+    (each,) = [line for line in out.splitlines() if line.startswith("  each ")]
+    assert each.startswith("  each      at most memory_mb 2048, cpu_percent ")
+    assert "pids 200, disk_mb 102400, " in each
+    assert ("  agent     ana: python, node, bash; 3 sessions, 30 s for a cell and up to 60 if "
+            "asked, 65536 bytes of output; at most disk_mb 64") in out.splitlines()
 
 
 @pytest.mark.smoke
@@ -69,8 +81,8 @@ def test_a_good_file_in_json(check):
     status, out, _ = check(GOOD, "--json")
     answer = json.loads(out)
     assert status == 0 and answer["ok"]
-    assert answer["notebook"] == {"max_cells": 10000, "max_output_kb": 1024, "ttl_days": 30,
-                                  "cells_json": False}
+    assert answer["notebook"] == {"max_cells": 10000, "max_output_kb": 1024,
+                                  "max_pictures_mb": 1024, "ttl_days": 30, "cells_json": False}
     assert [agent["id"] for agent in answer["agents"]] == ["ana", "default"]
     assert answer["inbound_bindings"][0]["repl"]["allowed_runtimes"] == ["python"]
 

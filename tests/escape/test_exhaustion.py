@@ -231,3 +231,83 @@ def test_denied_calls_without_end_slow_down_only_who_makes_them(daemon, session,
 def test_a_cell_that_waits_for_denied_calls_can_be_interrupted(session):
     result = session.exec(FLOOD.replace("begun + 2", "begun + 3600"), timeout_ms=1500)
     assert result.status in ("timeout", "died"), result
+
+
+# Pictures lie in the data directory, outside of the sandbox and its quota.
+
+PICTURES = """
+import os
+from IPython.display import Image, clear_output, display
+def picture(mb=1):
+    return Image(data=b"\\x89PNG\\r\\n\\x1a\\n" + os.urandom(mb << 20), format="png")
+"""
+
+
+@pytest.fixture
+def painter(launch):
+    """A session that may write 8 MB, and what its pictures take."""
+    daemon = launch(config="default_profile: min\npool: 1\n")
+    session = daemon.client.spawn(limits={"disk_mb": 8})
+    session.exec(PICTURES)
+
+    def taken():
+        return sum(path.stat().st_size for path in daemon.data.glob("blobs/??/*")) >> 20
+
+    return session, taken
+
+
+def outputs(session, cell="-1"):
+    return session.client.call("GET", f"/v1/notebooks/{session.id}/cells/{cell}").outputs
+
+
+def test_pictures_are_within_the_disk_that_a_session_has(painter):
+    session, taken = painter
+    for _ in range(3):
+        session.exec("for _ in range(8): display(picture())")
+    assert taken() <= 9
+    kept = [o for cell in (1, 2, 3) for o in outputs(session, cell)]
+    assert [o["type"] for o in kept] == ["image"] * 7 + ["text"] * 17
+    assert "the notebook has as many bytes of images as it may, 8 MiB" in kept[-1]["text"]
+
+
+def test_what_is_deleted_gives_its_bytes_back(painter):
+    session, _ = painter
+    session.exec("for _ in range(9): display(picture())")
+    assert outputs(session)[-1]["type"] == "text"
+    session.client.call("POST", f"/v1/notebooks/{session.id}/cells/1/clear", {})
+
+    def is_kept():
+        session.exec("display(picture())")
+        return outputs(session)[0]["type"] == "image"
+
+    host.eventually(is_kept)  # a full notebook is not counted anew with every picture
+
+
+def test_pictures_that_replace_each_other_go_on(painter):
+    """What is cleared is removed from the disk some minutes later: twice the quota until then."""
+    session, taken = painter
+    session.exec("for _ in range(12): clear_output(wait=True); display(picture())")
+    assert [o["type"] for o in outputs(session)] == ["image"]
+    session.exec("for _ in range(40): clear_output(wait=True); display(picture())")
+    assert [o["type"] for o in outputs(session)] == ["text"]
+    assert taken() <= 17
+
+
+def test_the_configuration_may_allow_less(launch):
+    daemon = launch(config="default_profile: min\npool: 1\nnotebook: {max_pictures_mb: 2}\n")
+    session = daemon.client.spawn()
+    session.exec(PICTURES)
+    session.exec("for _ in range(4): display(picture())")
+    assert [o["type"] for o in outputs(session)] == ["image", "text", "text", "text"]
+
+
+def test_pictures_from_before_a_restart_count(launch):
+    daemon = launch(config="default_profile: min\npool: 1\n")
+    session = daemon.client.spawn(limits={"disk_mb": 4})
+    session.exec(PICTURES)
+    session.exec("for _ in range(3): display(picture())", durable=True)
+    daemon.stop()
+    again = launch(data=daemon.data, config="default_profile: min\npool: 1\n")
+    session = type(session)(again.client, session.spawned)
+    session.exec(PICTURES + "for _ in range(3): display(picture())")
+    assert [o["type"] for o in outputs(session)] == ["text"] * 3

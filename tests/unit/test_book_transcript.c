@@ -244,7 +244,7 @@ static void test_updates_are_marked_for_other_cells(void **state)
     show(&t, "again", "y", true);
     assert_marks(&t, "31");
     show(&t, "picture", "z", true);
-    transcript_await_blob(&t, t.last_serial);
+    transcript_await_blob(&t, t.last_serial, 1);
     assert_marks(&t, "31");
     transcript_lose_blob(&t, t.last_serial, "full");
     assert_marks(&t, "311");
@@ -412,7 +412,7 @@ static void test_a_picture_is_not_written_down_before_its_blob_is_there(void **s
     transcript_init(&t, MIB, 4 * MIB);
     _json_ json_t *image = json_pack("{ss ss}", "type", "image", "ref", "r");
     uint64_t serial = transcript_show(&t, image, false);
-    transcript_await_blob(&t, serial);
+    transcript_await_blob(&t, serial, 1);
     transcript_write(&t, 0, "x", 1);
     _json_ json_t *before = outputs_of(&t);
     assert_int_equal(json_array_size(before), 1);
