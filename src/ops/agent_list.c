@@ -59,11 +59,13 @@ static void put_agent(struct json_out *json, const struct call *call, const stru
     json_put_object_end(json);
 }
 
-static void put_bindings(struct json_out *json, const struct config *c)
+static void put_bindings(struct json_out *json, const struct call *call, const struct config *c)
 {
     json_put_key(json, "inbound_bindings");
     json_put_array(json);
     for (size_t i = 0; i < c->n_bindings; i++) {
+        if (c->bindings[i].agent != NULL && !call_sees(call, c->bindings[i].agent))
+            continue;
         json_put_object(json);
         json_put_member_str(json, "plugin", c->bindings[i].plugin);
         json_put_member_str(json, "agent", c->bindings[i].agent);
@@ -92,7 +94,7 @@ static void run(struct call *call)
         count++;
     }
     json_put_array_end(&json);
-    put_bindings(&json, c);
+    put_bindings(&json, call, c);
     json_put_member_int(&json, "count", count);
     put_ceiling(&json, &c->ceiling);
     json_put_object_end(&json);

@@ -165,6 +165,8 @@ static void test_bad_arguments_are_named(void **state)
         {&op_session_create, "{\"runtime\":\"cobol\"}", "must be one of: \"python\""},
         {&op_session_create, "{\"limits\":[]}", "\"limits\" must be an object"},
         {&op_session_create, "{\"limits\":{\"memory_mb\":-1}}", "\"limits.memory_mb\""},
+        {&op_session_create, "{\"limits\":{\"memory_mb\":4194305}}",
+         "\"limits.memory_mb\" must be a whole number from 16 to 4194304"},
         {&op_session_create, "{\"limits\":{\"ram\":1}}", "unknown member \"limits.ram\""},
         {&op_session_create, "{\"env\":[]}", "\"env\" must be an object of strings"},
         {&op_session_create, "{\"env\":{\"A\":1}}", "\"env\" must be an object of strings"},

@@ -215,6 +215,13 @@ static void limits_not_given_keep_their_defaults(void **state)
     (void)state;
     struct config c = parse("limits:\n  pids: 64\n");
     assert_int_equal(c.limits.pids, 64);
+    config_free(&c);
+    /* The same range as a request's, and a ceiling that is not below it. */
+    c = parse("limits: {memory_mb: 4194304}\n");
+    assert_int_equal(c.limits.memory_mb, 4194304);
+    assert_int_equal(c.ceiling.memory_mb, 4194304);
+    config_free(&c);
+    c = parse("limits:\n  pids: 64\n");
     assert_int_equal(c.limits.memory_mb, 512);
     config_free(&c);
 }
