@@ -1,6 +1,7 @@
 #include "session/exec.h"
 
 #include "session/engine_state.h"
+#include "session/late.h"
 #include "session/recorder.h"
 #include "session/showing.h"
 #include "session/suspend.h"
@@ -96,6 +97,7 @@ static int begin(struct session *session, struct exec *exec, struct err *e)
     if ((exec->is_trial && trial_begin(session, exec->id, e) < 0) ||
         open_pipes(exec, write_fds, e) < 0)
         return -1;
+    late_tell(session);
     session->running = exec;
     exec->extra = take_ptr(session->news);
     exec->is_rolled_back = session->was_rolled_back;

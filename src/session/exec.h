@@ -178,7 +178,8 @@ struct exec {
     bool is_unwanted;      /* its caller cancelled it: the end is not kept */
     bool is_interrupted;   /* before it could begin: as soon as it does */
     struct exec_pipe pipes[OUTPUT_STREAMS];
-    json_t **outputs; /* typed outputs since the last answer, cut to the budget */
+    uint64_t late_from[OUTPUT_STREAMS]; /* bytes that were told, or written before its end */
+    json_t **outputs;                   /* typed outputs since the last answer, cut to the budget */
     size_t n_outputs;
     size_t outputs_size; /* bytes within the budget, see display_size */
     uint64_t omitted_output_bytes;

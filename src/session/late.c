@@ -2,15 +2,76 @@
 
 #include "session/wait.h"
 
-enum { LATE_MAX = 8 }; /* ended cells whose pipes stay open; the oldest are closed */
+enum {
+    LATE_MAX = 8,         /* ended cells whose pipes stay open; the oldest are closed */
+    LATE_TEXT_MAX = 2000, /* bytes of each stream that the next answer tells */
+    LATE_ENTRIES_MAX = LATE_MAX,
+};
 
 static bool is_ended(const struct exec *exec)
 {
     return exec->pipes[OUTPUT_STDOUT].fd < 0 && exec->pipes[OUTPUT_STDERR].fd < 0;
 }
 
+/* ---- what came after the answer ---------------------------------------------------------------
+ */
+
+/* The end of a stream: what came last matters most. NULL: nothing came. */
+static json_t *read_late(struct exec *exec, enum output_stream stream, uint64_t *omitted)
+{
+    struct exec_pipe *pipe = &exec->pipes[stream];
+    uint64_t from = exec->late_from[stream], total = pipe->capture.total;
+    if (total <= from)
+        return NULL;
+    exec->late_from[stream] = total;
+    uint64_t begin = MAX(from, total - MIN(total, (uint64_t)LATE_TEXT_MAX));
+    _buf_ struct buf raw = BUF_INIT(LATE_TEXT_MAX), text = BUF_INIT(4 * LATE_TEXT_MAX);
+    struct output_range range;
+    output_ring_read(&exec->session->rings[stream], exec->id, begin, LATE_TEXT_MAX, &raw, &range);
+    *omitted += total - from - raw.len;
+    output_cut_text(buf_str(&raw), raw.len, LATE_TEXT_MAX, &text);
+    return json_stringn(buf_str(&text), text.len);
+}
+
+/* For the next answer. */
+static void tell(struct exec *exec)
+{
+    struct session *session = exec->session;
+    uint64_t omitted = 0;
+    json_t *texts[OUTPUT_STREAMS];
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        texts[i] = read_late(exec, (enum output_stream)i, &omitted);
+    if (texts[OUTPUT_STDOUT] == NULL && texts[OUTPUT_STDERR] == NULL)
+        return;
+    json_t *entry = json_pack("{sI}", "exec_id", (json_int_t)exec->id);
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        if (texts[i] != NULL)
+            json_object_set_new(entry, output_stream_name((enum output_stream)i), texts[i]);
+    if (omitted > 0)
+        json_object_set_new(entry, "omitted_bytes", json_integer((json_int_t)omitted));
+    json_t *list = json_object_get(session->news, "late");
+    if (list == NULL) {
+        exec_add_news(session, json_pack("{s[]}", "late"));
+        list = json_object_get(session->news, "late");
+    }
+    if (json_array_size(list) >= LATE_ENTRIES_MAX)
+        json_array_remove(list, 0);
+    json_array_append_new(list, entry);
+}
+
+void late_tell(struct session *session)
+{
+    LIST_EACH(&session->late, node)
+    {
+        struct exec *exec = CONTAINER_OF(node, struct exec, node);
+        exec_drain(exec);
+        tell(exec);
+    }
+}
+
 void late_forget(struct exec *exec)
 {
+    tell(exec);
     exec->session->n_late--;
     list_remove(&exec->node);
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
@@ -27,6 +88,8 @@ void exec_pipe_ended(struct exec *exec)
 void late_keep(struct exec *exec)
 {
     struct session *session = exec->session;
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        exec->late_from[i] = exec->pipes[i].capture.total;
     list_append(&session->late, &exec->node);
     if (++session->n_late > LATE_MAX)
         late_forget(CONTAINER_OF(list_first(&session->late), struct exec, node));

@@ -8,4 +8,6 @@ void late_keep(struct exec *exec); /* it ended: its pipes are all that is left o
 /* After another cell has ended. */
 void late_tidy(struct session *session);
 void late_watch(struct session *session); /* from now on the loop reads them */
+/* Another cell begins: its answer tells what came since the answers of those before. */
+void late_tell(struct session *session);
 void late_forget(struct exec *exec);

@@ -60,12 +60,64 @@ json_t *manifest_news(json_t *names)
     return NULL;
 }
 
+static size_t find_item(const json_t *items, const char *name)
+{
+    size_t i = 0;
+    while (i < json_array_size(items)) {
+        const char *other = json_string_value(json_object_get(json_array_get(items, i), "name"));
+        if (other != NULL && strcmp(other, name) == 0)
+            break;
+        i++;
+    }
+    return i;
+}
+
+/* Of a name that the cell added or changed nobody has told more than that: it is listed alone. */
+static void replace_items(json_t *items, const json_t *news, const char *member, bool is_there)
+{
+    size_t i;
+    const json_t *name;
+    json_array_foreach(json_object_get(news, member), i, name)
+    {
+        size_t at = find_item(items, json_string_value(name));
+        if (at < json_array_size(items))
+            json_array_remove(items, at);
+        if (is_there && json_array_size(items) < NAMES_MAX)
+            json_array_append_new(
+                items, json_pack("{sO ss}", "name", (json_t *)(uintptr_t)name, "type", "?"));
+    }
+}
+
+/* So that a session that is busy can be asked, too. Cells that change hundreds of names are told by
+ * the interpreter when it is asked. */
+static void bring_up_to_date(struct session *session, const json_t *news, uint64_t as_of)
+{
+    enum { NEWS_MAX = 50 };
+    static const char *const members[] = {"added", "changed", "removed"};
+    for (size_t i = 0; i < ARRAY_LEN(members); i++)
+        if (json_array_size(json_object_get(news, members[i])) > NEWS_MAX)
+            return;
+    json_t *known = session->names != NULL ? json_copy(session->names) : json_object();
+    json_t *items = json_object_get(known, "items");
+    items = items != NULL ? json_copy(items) : json_array(); /* who was told has the old list */
+    json_object_set_new(known, "items", items);
+    for (size_t i = 0; i < ARRAY_LEN(members); i++)
+        replace_items(items, news, members[i], i < 2);
+    const json_t *total = json_object_get(news, "total");
+    if (total != NULL)
+        json_object_set(known, "total", (json_t *)(uintptr_t)total);
+    remember(session, known, as_of);
+    json_decref(known);
+}
+
 void manifest_on_verdict(struct exec *exec, json_t *names)
 {
     struct session *session = exec->session;
     session->ended_exec = exec->id;
     if (json_object_get(names, "items") != NULL)
         remember(session, names, exec->id);
+    else if (names != NULL)
+        bring_up_to_date(session, names, exec->id);
 }
 
 void manifest_on_names(struct session *session, json_t *names)

@@ -1,4 +1,4 @@
-"""Files that processes, threads and timers write between cells: nothing of them is lost silently."""
+"""Files that processes, threads and timers write between cells are not lost silently."""
 
 import pytest
 
