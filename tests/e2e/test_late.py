@@ -1,4 +1,4 @@
-"""What comes after the answer of a cell is told in the next one; what is known of a busy session."""
+"""Output that comes after the answer of its cell; the names of a busy session."""
 
 import concurrent.futures
 
@@ -37,7 +37,7 @@ def test_output_after_the_end_of_a_cell_is_told_once(spawn_runtime, runtime):
 @pytest.mark.one_mode
 def test_much_late_output_is_cut(spawn):
     session = spawn()
-    session.exec("import subprocess; p = subprocess.Popen('while ! test -e go; do sleep 0.01; done; "
+    session.exec("import subprocess; p = subprocess.Popen('while ! test -e go; do sleep 0.1; done; "
                  "seq 100000; touch end', shell=True)")
     session.exec("open('go', 'w')")
     host.eventually(lambda: session.get("end").status == 200)
