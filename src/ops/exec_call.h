@@ -42,7 +42,8 @@ enum {
         .name = "timeout_ms", .type = OP_INT, .min = 1, .max = EXEC_TIMEOUT_MAX_MS,                \
         .means = OP_MEANS_TIMEOUT,                                                                 \
         .doc = "How long the cell may run before it is interrupted; default: the agent's "         \
-               "timeout_secs, 30 seconds if nothing else is configured."                           \
+               "timeout_secs, 30 seconds if nothing else is configured; with yield_ms its "        \
+               "max_timeout_secs, a day."                                                          \
     }
 #define EXEC_PARAM_NAMES                                                                           \
     {                                                                                              \

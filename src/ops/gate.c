@@ -281,8 +281,13 @@ static int check_uses(struct visit *v, struct err *e)
 
 uint32_t call_timeout_ms(const struct call *call)
 {
-    uint32_t usual =
-        call->grant != NULL ? call->grant->repl.timeout_secs * 1000 : TIMEOUT_DEFAULT_MS;
+    uint32_t usual = TIMEOUT_DEFAULT_MS;
+    const struct config_repl *repl = call->grant != NULL ? &call->grant->repl : NULL;
+    bool is_left_running = json_object_get(call->args, "yield_ms") != NULL;
+    if (repl != NULL && is_left_running && repl->max_timeout_secs > 0)
+        usual = repl->max_timeout_secs * 1000;
+    else if (repl != NULL)
+        usual = repl->timeout_secs * 1000;
     return (uint32_t)call_int(call, "timeout_ms", usual);
 }
 

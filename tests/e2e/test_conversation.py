@@ -196,3 +196,17 @@ def test_a_waiting_cell_of_a_caller_that_goes_away_never_runs(session, runtime, 
     seen = {"python": "print(__import__('os').listdir('.'))", "bash": "ls",
             "node": "console.log(require('fs').readdirSync('.').join())"}
     assert "go" not in session.exec(seen[runtime])["stdout"]
+
+
+@pytest.mark.one_mode
+def test_a_cell_that_is_left_running_has_no_limit_that_nobody_gave(launch):
+    config = ("default_profile: min\nagents:\n  - id: default\n"
+              "    repl: {timeout_secs: 1, max_timeout_secs: 3600}\n")
+    client = launch(config=config).client
+    endless = "import signal\nwhile True: signal.pause()"
+    left, given, usual = client.spawn("min"), client.spawn("min"), client.spawn("min")
+    assert left.exec(endless, yield_ms=0).status == "running"
+    assert given.exec(endless, yield_ms=0, timeout_ms=1).status == "running"
+    assert usual.exec(endless).status == "timeout"
+    assert go_on(given, 1).status == "timeout"
+    assert go_on(left, 1, yield_ms=0).status == "running"
