@@ -122,6 +122,20 @@ void census_take(pid_t init_pid, const pid_t *leaders, size_t n_leaders, struct 
         closedir(proc);
 }
 
+void census_signal(pid_t init_pid, const pid_t *spared, size_t n_spared, int sig)
+{
+    DIR *proc = open_proc(init_pid);
+    pid_t pid;
+    struct facts facts;
+    int dir;
+    while (proc != NULL && (dir = next_process(proc, spared, n_spared, &pid, &facts)) >= 0) {
+        pidfd_send_signal(dir, sig, NULL, 0); /* one that has ended does not mind */
+        close(dir);
+    }
+    if (proc != NULL)
+        closedir(proc);
+}
+
 size_t census_look(pid_t init_pid, const pid_t *leaders, size_t n_leaders, uint64_t *ret_ticks)
 {
     DIR *proc = open_proc(init_pid);

@@ -20,6 +20,8 @@ struct census {
 /* The jail is told by its init, as the warden's /proc numbers it. What cannot be read is empty.
  * `leaders` are left out: census_clear spares them anyway, if they are still there. */
 void census_take(pid_t init_pid, const pid_t *leaders, size_t n_leaders, struct census *ret);
+/* To everybody but init and the `spared`. */
+void census_signal(pid_t init_pid, const pid_t *spared, size_t n_spared, int sig);
 /* How many processes live there besides init and the `leaders`, and threads of these besides their
  * first; and the processor time that all have used, in ticks of the clock. */
 size_t census_look(pid_t init_pid, const pid_t *leaders, size_t n_leaders, uint64_t *ret_ticks);

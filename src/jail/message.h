@@ -25,8 +25,9 @@ enum request_type {
     REQUEST_CLEAR,   /* head, since */
     REQUEST_MEASURE, /* head */
     REQUEST_LOOK,    /* jail; head: the ticket */
-    REQUEST_REMOVE,  /* workspace */
-    REQUEST_ROOM,    /* since: the source's jail; workspace, limits */
+    REQUEST_TERMINATE,
+    REQUEST_REMOVE, /* workspace */
+    REQUEST_ROOM,   /* since: the source's jail; workspace, limits */
 };
 
 enum { CLEAR_HOLDING = 1 }; /* `number` of a REQUEST_CLEAR whose head is only to be stopped */

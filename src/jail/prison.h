@@ -132,6 +132,7 @@ int64_t prison_remove_busy_groups(void); /* the milliseconds until the next try;
 
 void prison_adopt(const struct request *r, int channel);
 void prison_look(const struct request *r);
+void prison_terminate(struct jail *j);
 void prison_rank_checkpoints(const struct jail *j);
 pid_t prison_inner_pid(struct inmate *i); /* in its jail */
 /* The inner pids of all inmates but one; the list is the caller's. Returns their number. */

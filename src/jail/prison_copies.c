@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 enum {
@@ -139,6 +140,21 @@ void prison_adopt(const struct request *r, int channel)
                          .others = (uint32_t)i->census.count,
                          .bytes = cgroup_anonymous_bytes(&prison.factory->cgroups, &j->cgroup)},
         "");
+}
+
+/* Those that sleep have nothing to finish. */
+void prison_terminate(struct jail *j)
+{
+    size_t n = 0;
+    _free_ pid_t *asleep = mem_alloc((j->n_inmates + 1) * sizeof(*asleep));
+    LIST_EACH(&j->inmates, at)
+    {
+        struct inmate *i = CONTAINER_OF(at, struct inmate, link);
+        pid_t pid = i->kind == WARDEN_HEAD ? 0 : prison_inner_pid(i);
+        if (pid > 0)
+            asleep[n++] = pid;
+    }
+    census_signal(j->init_pid, asleep, n, SIGTERM);
 }
 
 void prison_look(const struct request *r)

@@ -125,6 +125,8 @@ int warden_clear_holding(struct warden *w, uint64_t head, uint64_t jail, uint64_
 /* Who is in the jail besides heads and their copies, and whether anybody works: WARDEN_LOOKED
  * follows, with nobody if there is no such jail. */
 int warden_look(struct warden *w, uint64_t jail, uint64_t ticket, struct err *e);
+/* SIGTERM to everybody in the jail who is awake. */
+int warden_terminate(struct warden *w, uint64_t jail, struct err *e);
 int warden_measure(struct warden *w, uint64_t head, struct err *e); /* WARDEN_MEASURED follows */
 
 /* Makes a jail for a branch of a session that lives in the jail `source`: a room, which a sleeping

@@ -74,6 +74,8 @@ static void obey_for_jail(const struct request *r)
         prison_set_limits(j, &r->limits);
     } else if (r->type == REQUEST_WATCH) {
         prison_watch(j, r->number != 0);
+    } else if (r->type == REQUEST_TERMINATE) {
+        prison_terminate(j);
     } else if (r->type == REQUEST_DESTROY) {
         j->keeps_workspace = r->number != 0;
         prison_end_jail(j);

@@ -93,6 +93,11 @@ int warden_look(struct warden *w, uint64_t jail, uint64_t ticket, struct err *e)
     return send_request(w, &r, e);
 }
 
+int warden_terminate(struct warden *w, uint64_t jail, struct err *e)
+{
+    return send_request(w, &(struct request){.type = REQUEST_TERMINATE, .jail = jail}, e);
+}
+
 int warden_measure(struct warden *w, uint64_t head, struct err *e)
 {
     return send_request(w, &(struct request){.type = REQUEST_MEASURE, .head = head}, e);

@@ -1,6 +1,6 @@
 #include "book/book.h"
 #include "ops/ops.h"
-#include "session/session.h"
+#include "session/dismiss.h"
 #include "wire/json.h"
 
 static const struct op_param params[] = {
@@ -12,23 +12,43 @@ static const struct op_param params[] = {
     {0},
 };
 
+static void remove_notebook(const struct call *call)
+{
+    if (call->books != NULL && !call_bool(call, "keep_notebook", false))
+        book_delete(call->books, call_text(call, "session_id", ""), NULL, NULL);
+}
+
+static void on_done(void *context)
+{
+    struct call *call = context;
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    json_put_member_str(&json, "session_id", call_text(call, "session_id", ""));
+    json_put_member_bool(&json, "killed", true);
+    json_put_object_end(&json);
+    remove_notebook(call);
+    call_reply(call, 200, &out);
+}
+
+/* Nobody waits any more: it ends at once. */
+static void on_gone(struct call *call)
+{
+    dismissal_leave(call->op_state);
+    remove_notebook(call);
+}
+
 static void run(struct call *call)
 {
     struct session *session = call_session(call);
     if (session == NULL)
         return;
-    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
-    struct json_out json = JSON_OUT(&out);
-    json_put_object(&json);
-    json_put_member_str(&json, "session_id", session->id);
-    json_put_member_bool(&json, "killed", true);
-    json_put_object_end(&json);
-    char id[UUID_SIZE];
-    memcpy(id, session->id, sizeof(id));
-    session_delete(session);
-    if (call->books != NULL && !call_bool(call, "keep_notebook", false))
-        book_delete(call->books, id, NULL, NULL);
-    call_reply(call, 200, &out);
+    struct dismissal *dismissal;
+    session_dismiss(session, on_done, call, &dismissal);
+    if (dismissal == NULL)
+        return; /* and the call is over */
+    call->op_state = dismissal;
+    call->on_gone = on_gone;
 }
 
 const struct op op_session_delete = {
@@ -37,6 +57,7 @@ const struct op op_session_delete = {
     .path = "/v1/sessions/{session_id}",
     .flags = OP_MUTATING,
     .params = params,
-    .doc = "Ends a session with every process and file of it.",
+    .doc = "Ends a session with every process and file of it; who works in it gets SIGTERM first, "
+           "and two seconds.",
     .run = run,
 };

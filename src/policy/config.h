@@ -76,6 +76,7 @@ struct config {
     uint32_t idle_timeout_secs;  /* of a session that asks for none; 0: never */
     uint32_t max_age_secs;       /* likewise */
     uint32_t checkpoints_kept;   /* of each session */
+    uint32_t kill_grace_ms;      /* from SIGTERM to SIGKILL when a session is killed */
     uint32_t session_state_mb;   /* of one session's durable copy */
     uint32_t suspended_ttl_secs; /* of a suspended session; 0: for ever */
     struct config_agent *agents; /* CONFIG_DEFAULT_AGENT is always one of them */

@@ -13,6 +13,7 @@ struct engine_config reload_engine_config(const struct config *config)
         .idle_timeout_secs = config->idle_timeout_secs,
         .max_age_secs = config->max_age_secs,
         .checkpoints_kept = config->checkpoints_kept,
+        .kill_grace_ms = config->kill_grace_ms,
         .state_mb = config->session_state_mb,
         .suspended_ttl_secs = config->suspended_ttl_secs,
     };

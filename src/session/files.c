@@ -212,8 +212,8 @@ static void begin(struct file_order *order)
     order->checkpoint = current != NULL ? current->id : 0;
     order->ticket = pool_new_number(session->engine->pool);
     tickets_expect(session->engine, order->ticket, WARDEN_FILED, on_filed, order);
-    if (warden_file(session->engine->warden, order->ticket, session->room->name, &order->what, &e) <
-        0)
+    const char *workspace = session->room != NULL ? session->room->name : session->id;
+    if (warden_file(session->engine->warden, order->ticket, workspace, &order->what, &e) < 0)
         fail(order, &e);
 }
 
@@ -222,6 +222,8 @@ static bool may_begin(const struct session *session)
 {
     const struct checkpoint *current = session->timeline.current;
     bool is_alive = session->state == SESSION_IDLE || session->state == SESSION_BUSY;
+    if (session->has_files)
+        return true;
     return is_alive && session->restore == NULL && (current == NULL || current->ticket == 0) &&
            session->background.ticket == 0;
 }
@@ -248,9 +250,11 @@ void files_end_all(struct session *session)
 /* ---- for callers -------------------------------------------------------------------------------
  */
 
-static int refuse(const struct session *session, struct err *e)
+static int refuse(const struct session *session, enum warden_file_action action, struct err *e)
 {
-    if (exec_refuse_if_dead(session, e) < 0 || trial_refuse_others(session, e) < 0)
+    bool can_be_read = session->has_files && action == WARDEN_FILE_GET;
+    if ((!can_be_read && exec_refuse_if_dead(session, e) < 0) ||
+        trial_refuse_others(session, e) < 0)
         return -1;
     if (session->state == SESSION_STARTING) {
         err_set(e, ERR_CONFLICT, "the session is starting");
@@ -275,7 +279,7 @@ int session_file(struct session *session, enum warden_file_action action, const 
                  struct file_order **ret_order, struct err *e)
 {
     session_touch(session);
-    if (archive_check_path(path, e) < 0 || refuse(session, e) < 0)
+    if (archive_check_path(path, e) < 0 || refuse(session, action, e) < 0)
         return -1;
     struct file_order *order = mem_alloc(sizeof(*order));
     *order =

@@ -6,7 +6,10 @@
 #include "session/exec.h"
 #include "session/suspend.h"
 
-enum { SAVE_MS = 30 * 1000 };
+enum {
+    SAVE_MS = 30 * 1000,
+    DEAD_MS = 3600 * 1000, /* for which the files of a dead one can be read */
+};
 
 /* Also one whose cell waits for a line that nobody sends. */
 static bool is_idle(const struct session *session)
@@ -77,6 +80,23 @@ static bool rest(struct session *session)
     return true;
 }
 
+/* Likewise, of dead ones whose files are still there. */
+static uint64_t end_dead(struct engine *engine, uint64_t now_ms)
+{
+    uint64_t next_ms = UINT64_MAX;
+    LIST_EACH(&engine->dead, node)
+    {
+        struct session *session = CONTAINER_OF(node, struct session, node);
+        if (!session->has_files)
+            continue;
+        if (session->died_ms + DEAD_MS <= now_ms)
+            session_free(session);
+        else
+            next_ms = MIN(next_ms, session->died_ms + DEAD_MS);
+    }
+    return next_ms;
+}
+
 static void on_due(void *context)
 {
     struct engine *engine = context;
@@ -95,7 +115,7 @@ static void on_due(void *context)
         else
             next_ms = MIN(next_ms, MIN(idle_ms, age_ms));
     }
-    next_ms = MIN(next_ms, end_forgotten(engine, now_ms));
+    next_ms = MIN(next_ms, MIN(end_forgotten(engine, now_ms), end_dead(engine, now_ms)));
     set_timer(engine, next_ms, now_ms);
 }
 
@@ -103,9 +123,11 @@ void lifespan_watch(struct session *session)
 {
     struct engine *engine = session->engine;
     uint64_t now_ms = clock_mono_ms();
-    uint64_t due_ms = session->state == SESSION_SUSPENDED
-                          ? forgotten_due_ms(session, now_ms)
-                          : MIN(idle_due_ms(session, now_ms), age_due_ms(session));
+    uint64_t due_ms = MIN(idle_due_ms(session, now_ms), age_due_ms(session));
+    if (session->state == SESSION_SUSPENDED)
+        due_ms = forgotten_due_ms(session, now_ms);
+    else if (session->state == SESSION_DEAD)
+        due_ms = session->died_ms + DEAD_MS;
     if (engine->lifespan == NULL) {
         engine->lifespan = loop_timer_new(engine->loop, on_due, engine);
         engine->lifespan_due_ms = UINT64_MAX;

@@ -6,9 +6,11 @@
 #include "runtime/pool.h"
 #include "session/branch.h"
 #include "session/declared.h"
+#include "session/dismiss.h"
 #include "session/engine_state.h"
 #include "session/exec.h"
 #include "session/files.h"
+#include "session/lifespan.h"
 #include "session/manifest.h"
 #include "session/oneshot.h"
 #include "session/recorder.h"
@@ -134,6 +136,17 @@ static void push_out_oldest(struct engine *engine)
         session_free(CONTAINER_OF(list_first(&engine->dead), struct session, node));
 }
 
+/* Whoever finds it dead may want what it had written. */
+static bool has_reader(const struct session *session)
+{
+    static const bool is_sudden[DEATH_BY_WARDEN + 1] = {
+        [DEATH_UNWISHED] = true,   [DEATH_BY_CLOSING] = true,   [DEATH_BY_CHANNEL] = true,
+        [DEATH_BY_LIMIT] = true,   [DEATH_BY_SUCCESSOR] = true, [DEATH_BY_AGE] = true,
+        [DEATH_BY_IDLENESS] = true};
+    return is_sudden[session->ending.wish] && !session->is_unlisted && session->joined[0] == '\0' &&
+           session->room->n_holds == 1 && session->engine->store != NULL;
+}
+
 /* What the daemon's end ends is there again after its next start, if it was saved. */
 static void bury(struct session *session)
 {
@@ -145,7 +158,8 @@ static void bury(struct session *session)
     pool_release(engine->pool, take_ptr(session->head));
     if (session->room == NULL)
         return;
-    session->room->keeps_workspace = is_kept;
+    session->has_files = !is_kept && has_reader(session);
+    session->room->keeps_workspace = is_kept || session->has_files;
     pool_let_go(engine->pool, take_ptr(session->room));
 }
 
@@ -163,6 +177,7 @@ void session_die(struct session *session)
     else
         engine->n_live--;
     session_move(session, SESSION_DEAD);
+    session->died_ms = clock_mono_ms();
     list_remove(&session->node);
     list_append(&engine->dead, &session->node);
     engine->n_dead++;
@@ -183,6 +198,8 @@ void session_die(struct session *session)
     session_tell_starter(session);
     if (session->oneshot != NULL)
         oneshot_on_death(session->oneshot);
+    if (session->has_files)
+        lifespan_watch(session);
     push_out_oldest(engine);
 }
 
@@ -202,11 +219,15 @@ static void on_closed(void *context)
 
 void session_free(struct session *session)
 {
+    struct err ignored; /* what a lost warden leaves is removed at the next start */
     struct engine *engine = session->engine;
     assert(session->state == SESSION_DEAD);
     if (session->timer == NULL)
         return; /* by a callback of its own end */
     wait_free_kept(session);
+    files_end_all(session);
+    if (session->has_files)
+        warden_remove_workspace(engine->warden, session->id, &ignored);
     if (!session->is_unlisted)
         map_remove(&engine->sessions, session->id);
     list_remove(&session->node);
@@ -227,6 +248,7 @@ void session_delete(struct session *session)
     if (session->state != SESSION_DEAD)
         session_end(session, DEATH_BY_CALLER);
     session_free(session);
+    dismiss_forget(session);
 }
 
 /* ---- for callers ----------------------------------------------------------------------------- */

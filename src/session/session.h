@@ -25,6 +25,7 @@
 enum { SESSION_CWD_SIZE = 256 };
 
 struct branch;
+struct dismissal;
 struct exec;
 struct head;
 struct loop_timer;
@@ -94,6 +95,9 @@ struct session {
     bool is_copy;           /* of another: it was set up there */
     char branched_from[UUID_SIZE]; /* the other; "": it is none, or that was before a suspension */
     struct restore *restore;       /* it is on its way to another checkpoint; NULL: it is not */
+    struct dismissal *dismissal;   /* its caller wants its end; NULL: not that way */
+    bool has_files;                /* it is dead, and its workspace is still there */
+    uint64_t died_ms;              /* monotonic: since when it is dead */
     bool wants_rest;               /* it is to be suspended when it is saved */
     bool is_beyond_rescue;         /* it could not be brought back from what `death` says */
     json_t *news;                  /* for the next answer: what happened meanwhile; NULL: nothing */

@@ -3,6 +3,7 @@
 #include "loop/loop.h"
 #include "runtime/head.h"
 #include "session/declared.h"
+#include "session/dismiss.h"
 #include "session/exec.h"
 #include "session/input.h"
 #include "session/manifest.h"
@@ -137,7 +138,8 @@ static void on_exit_status(struct session *session, const struct head_end_facts 
     ending->pids_refused = facts->pids_refused;
     ending->peak_bytes = facts->peak_bytes;
     ending->is_heap_exhausted = is_heap_exhausted(session, facts->status);
-    session_die(session);
+    if (!dismiss_outlives_head(session))
+        session_die(session);
 }
 
 static void on_end(struct head *head, const struct head_end_facts *facts)

@@ -201,7 +201,7 @@ def test_a_waiting_cell_of_a_caller_that_goes_away_never_runs(session, runtime, 
 @pytest.mark.one_mode
 def test_a_cell_that_is_left_running_has_no_limit_that_nobody_gave(launch):
     config = ("default_profile: min\nagents:\n  - id: default\n"
-              "    repl: {timeout_secs: 1, max_timeout_secs: 3600}\n")
+              "    repl: {enabled: true, timeout_secs: 1, max_timeout_secs: 3600}\n")
     client = launch(config=config).client
     endless = "import signal\nwhile True: signal.pause()"
     left, given, usual = client.spawn("min"), client.spawn("min"), client.spawn("min")
