@@ -5,6 +5,7 @@
 #include "jail/enter.h"
 #include "jail/room.h"
 #include "jail/syscalls.h"
+#include "jail/witness.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -190,18 +191,6 @@ int branch_begin(const struct jail_factory *factory, struct jail *source, uint64
     return 0;
 }
 
-/* Of whom a pidfd is, by our own numbers. */
-static pid_t pid_of(int pidfd)
-{
-    char path[64];
-    _free_ char *info = NULL;
-    snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
-    if (fd_read_file(AT_FDCWD, path, 4 * KIB, &info, NULL) < 0)
-        return 0;
-    const char *line = strstr(info, "Pid:");
-    return line != NULL ? (pid_t)strtol(line + strlen("Pid:"), NULL, 10) : 0;
-}
-
 static int take_report(struct branch_making *m, const struct builder_report *report, const int *fds,
                        size_t n_fds, struct err *e)
 {
@@ -214,7 +203,7 @@ static int take_report(struct branch_making *m, const struct builder_report *rep
     m->is_reported = true;
     m->jail->proc_fd = fds[PROC];
     m->jail->init_pidfd = fds[INIT];
-    m->jail->init_pid = pid_of(fds[INIT]);
+    m->jail->init_pid = witness_pid(fds[INIT]);
     m->n_fds = n_fds - REST;
     memcpy(m->fds, fds + REST, m->n_fds * sizeof(int));
     if (m->jail->init_pid <= 0)

@@ -40,6 +40,7 @@ struct request {
     uint64_t since;
     struct jail_limits limits;
     int32_t number;
+    bool is_end; /* REQUEST_ADOPT, which has a pidfd of the copy: it had ended */
     char workspace[WORKSPACE_NAME_MAX];
     char manifest[BLOB_HEX_SIZE];
     struct archive_budget budget;

@@ -130,7 +130,7 @@ int64_t prison_remove_busy_groups(void); /* the milliseconds until the next try;
 
 /* ---- prison_copies.c ----------------------------------------------------------------------- */
 
-void prison_adopt(const struct request *r, int channel);
+void prison_adopt(const struct request *r, int pidfd);
 void prison_look(const struct request *r);
 void prison_terminate(struct jail *j);
 void prison_rank_checkpoints(const struct jail *j);

@@ -30,13 +30,14 @@ static bool is_living_child(pid_t pid)
 }
 
 /* Anybody in any jail may have written the byte; what counts is who it was. */
-static pid_t find_copy(const struct jail *j, int channel, const char **ret_why)
+static pid_t find_copy(const struct request *r, const struct jail *j, int pidfd,
+                       const char **ret_why)
 {
-    pid_t pid = channel >= 0 ? witness_byte(channel) : -EBADF;
+    pid_t pid = pidfd >= 0 ? witness_pid(pidfd) : 0;
     *ret_why = NULL;
-    if (pid == -EPIPE)
+    if (r->is_end || (pidfd >= 0 && pid <= 0))
         *ret_why = "the copy ended before it was known";
-    else if (pid < 0)
+    else if (pid <= 0)
         *ret_why = "the copy has not said anything";
     else if (is_known(pid))
         *ret_why = "somebody else spoke in place of the copy";
@@ -111,13 +112,13 @@ static void welcome_checkpoint(struct inmate *i)
         j->has_checkpoints = false; /* the next one tries again; until then it is tight */
 }
 
-void prison_adopt(const struct request *r, int channel)
+void prison_adopt(const struct request *r, int pidfd)
 {
     struct jail *j = prison_find_jail(r->jail);
     const char *why = "the jail has ended";
     pid_t pid = 0;
     if (j != NULL && !j->is_ending && j->init_pid > 0)
-        pid = find_copy(j, channel, &why);
+        pid = find_copy(r, j, pidfd, &why);
     if (why != NULL) {
         prison_tell_refused(r->jail, r->head, why);
         return;

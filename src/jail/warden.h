@@ -108,9 +108,9 @@ enum warden_kind {
 
 /* Gives such a copy a number, as if it had been entered: WARDEN_ENTERED or WARDEN_REFUSED follows,
  * later WARDEN_EXITED. `channel` is our end of a socket that the copy has the other end of, with
- * SO_PASSCRED set before its first byte was written: the warden reads that byte, which tells who
- * wrote it. With a checkpoint it notes who lives in the jail at this moment. The caller keeps its
- * copy of the descriptor, and must not read from it before the answer. */
+ * SO_PASSCRED set before its first byte was written, which is read here: it tells who wrote it.
+ * With a checkpoint the warden notes who lives in the jail at this moment. ERR_FORBIDDEN: the copy
+ * sent a descriptor along, so the session is hostile. */
 int warden_adopt(struct warden *w, uint64_t jail, uint64_t head, enum warden_kind kind, int channel,
                  struct err *e);
 /* Ends the head, which may be dead already, and every process of the jail that is neither ours

@@ -85,9 +85,9 @@ static void obey_for_jail(const struct request *r)
 static void read_control(void)
 {
     static char message[sizeof(struct request) + MESSAGE_TEXT_MAX + 1];
-    int session_sock = -1;
+    int given = -1;
     size_t n_fds = 0;
-    ssize_t n = fd_recv(prison.control, message, sizeof(message) - 1, &session_sock, 1, &n_fds);
+    ssize_t n = fd_recv(prison.control, message, sizeof(message) - 1, &given, 1, &n_fds);
     if (n < (ssize_t)sizeof(struct request))
         _exit(0); /* the daemon is gone */
     message[n] = '\0';
@@ -95,7 +95,7 @@ static void read_control(void)
     memcpy(&r, message, sizeof(r));
     r.workspace[WORKSPACE_NAME_MAX - 1] = '\0';
     if (r.type == REQUEST_ENTER) {
-        prison_enter(&r, session_sock);
+        prison_enter(&r, given);
     } else if (r.type == REQUEST_ZYGOTE_START) {
         prison_start_zygote(&r, message + sizeof(r), message + n);
     } else if (r.type == REQUEST_ZYGOTE_STOP) {
@@ -107,7 +107,7 @@ static void read_control(void)
         if (i != NULL)
             prison_signal(i, r.number);
     } else if (r.type == REQUEST_ADOPT) {
-        prison_adopt(&r, session_sock);
+        prison_adopt(&r, given);
     } else if (r.type == REQUEST_ROOM) {
         prison_make_room(&r);
     } else if (r.type == REQUEST_CLEAR) {
@@ -128,7 +128,7 @@ static void read_control(void)
         obey_for_jail(&r);
     }
     if (n_fds > 0)
-        close(session_sock);
+        close(given);
 }
 
 static void take_signals(void)

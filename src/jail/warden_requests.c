@@ -2,6 +2,9 @@
 #include "base/buf.h"
 #include "jail/message.h"
 #include "jail/warden_parts.h"
+#include "jail/witness.h"
+
+#include <errno.h>
 
 static int send_request(struct warden *w, const struct request *r, struct err *e)
 {
@@ -69,8 +72,12 @@ int warden_signal(struct warden *w, uint64_t head, int sig, struct err *e)
 int warden_adopt(struct warden *w, uint64_t jail, uint64_t head, enum warden_kind kind, int channel,
                  struct err *e)
 {
+    _fd_ int writer = witness_writer(channel);
+    if (writer == -EBADMSG)
+        return err_set(e, ERR_FORBIDDEN, "a copy sent a descriptor to the daemon");
     struct request r = {.type = REQUEST_ADOPT, .jail = jail, .head = head, .number = (int)kind};
-    return warden_send(w, &r, sizeof(r), channel, e);
+    r.is_end = writer == -EPIPE || writer == -ESRCH;
+    return warden_send(w, &r, sizeof(r), writer, e);
 }
 
 int warden_clear(struct warden *w, uint64_t head, uint64_t jail, uint64_t since, struct err *e)

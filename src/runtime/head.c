@@ -1,10 +1,10 @@
 #include "runtime/head.h"
 
+#include "base/channel.h"
 #include "runtime/head_parts.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -44,7 +44,7 @@ void head_free(struct head *head)
     head_close_channel(head);
     close_denied(head);
     if (head->sock >= 0)
-        close(take_fd(&head->sock));
+        channel_close(take_fd(&head->sock));
     list_remove(&head->room_node);
     /* The last one's processes end with the room. */
     if (!room_is_deserted(head->room)) {
@@ -62,9 +62,10 @@ void head_disown(struct head *head)
     head->has_process = false;
 }
 
-int head_keep_channel(const struct head *head)
+int head_take_channel(struct head *head)
 {
-    return head->sock >= 0 ? fcntl(head->sock, F_DUPFD_CLOEXEC, 0) : -1;
+    head_close_channel(head);
+    return take_fd(&head->sock);
 }
 
 /* A callback may free the head while a function of ours still has it in hand. */
@@ -150,6 +151,7 @@ int head_socketpair(int socks[2], struct err *e)
     const int yes = 1;
     if (make_pair(socks, e) < 0)
         return -1;
+    channel_refuse_descriptors(socks[0]);
     if (setsockopt(socks[0], SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)) == 0)
         return 0;
     err_errno(e, ERR_UNAVAILABLE, errno, "asking the kernel who writes to a socket");

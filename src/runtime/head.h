@@ -154,9 +154,9 @@ int head_enter(struct head *head, uint32_t zygote, struct err *e);
 void head_free(struct head *head);
 /* Its process is somebody else's to end. */
 void head_disown(struct head *head);
-/* Its end of the channel for the caller, who keeps it from seeing the end of it; -1: it has none.
- */
-int head_keep_channel(const struct head *head);
+/* Its control socket is the caller's from now on, so that the interpreter does not see its end;
+ * -1: it has none. Nothing is read or sent any more. */
+int head_take_channel(struct head *head);
 void head_on_event(struct head *head, const struct warden_event *event);
 
 /* Before the first cell: where it works (NULL: as it is) and what its environment holds besides

@@ -1,11 +1,11 @@
 /* A head's control socket: bytes in both directions, frames out of them. */
+#include "base/channel.h"
 #include "base/fd.h"
 #include "loop/loop.h"
 #include "runtime/head_parts.h"
 #include "wire/json.h"
 
 #include <errno.h>
-#include <sys/socket.h>
 
 enum {
     /* Acks that a driver does not read pile up no further than this. */
@@ -168,9 +168,8 @@ static ssize_t fill(struct head *head)
 static void on_first_byte(struct head *head)
 {
     struct err e;
-    char byte;
-    ssize_t n = recv(head->sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    if (n < 0 && errno == EAGAIN)
+    ssize_t n = channel_peek(head->sock);
+    if (n == -EAGAIN)
         return;
     loop_poll_want(head->poll, 0);
     if (n != 1)
@@ -196,6 +195,8 @@ static void on_socket(void *context, int events)
         if (n > 0) {
             take_frames(head);
             refuse_idle_talk(head);
+        } else if (n == -EBADMSG) {
+            head_break(head, "it sent a descriptor to the daemon");
         } else if (n != -EAGAIN) {
             head_lose(head);
         }

@@ -1,4 +1,5 @@
 /* What a head says: every frame is checked as if an enemy had written it. */
+#include "base/channel.h"
 #include "base/utf8.h"
 #include "runtime/declarations.h"
 #include "runtime/display.h"
@@ -27,6 +28,7 @@ static void on_entered(struct head *head, json_t *frame)
         head_break(head, "it said that it entered a second time");
         return;
     }
+    channel_refuse_descriptors(head->sock); /* the only one that may come has come */
     if (head->given >= 0)
         head->denied = denials_new(head->loop, take_fd(&head->given));
     if (head->denied != NULL)

@@ -1,5 +1,6 @@
 #include "runtime/snapshot.h"
 
+#include "base/channel.h"
 #include "base/fd.h"
 #include "loop/loop.h"
 #include "wire/json.h"
@@ -7,7 +8,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
 enum { ORDER_MAX = 1024 };
@@ -30,10 +30,9 @@ static void on_first_byte(void *context, int events)
 {
     struct snapshot *snapshot = context;
     struct err e;
-    char byte;
     (void)events;
-    ssize_t n = recv(snapshot->sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    if (n < 0 && errno == EAGAIN)
+    ssize_t n = channel_peek(snapshot->sock);
+    if (n == -EAGAIN)
         return;
     if (n != 1) {
         gone(snapshot, "it ended before it slept");
@@ -42,8 +41,10 @@ static void on_first_byte(void *context, int events)
     loop_poll_close(take_ptr(snapshot->poll), NULL);
     snapshot->state = SNAPSHOT_ADOPTING;
     if (warden_adopt(snapshot->room->warden, snapshot->room->jail, snapshot->number,
-                     WARDEN_CHECKPOINT, snapshot->sock, &e) < 0)
+                     WARDEN_CHECKPOINT, snapshot->sock, &e) < 0) {
+        snapshot->is_hostile = e.code == ERR_FORBIDDEN;
         gone(snapshot, e.message);
+    }
 }
 
 struct snapshot *snapshot_take(struct head *head, uint64_t number, uint64_t id,
@@ -53,7 +54,7 @@ struct snapshot *snapshot_take(struct head *head, uint64_t number, uint64_t id,
     if (head_socketpair(socks, e) < 0)
         return NULL;
     if (head_checkpoint(head, id, socks[1], e) < 0) {
-        close(socks[0]);
+        channel_close(socks[0]);
         return NULL;
     }
     struct snapshot *snapshot = mem_alloc(sizeof(*snapshot));
@@ -78,7 +79,7 @@ void snapshot_free(struct snapshot *snapshot)
     if (snapshot->state == SNAPSHOT_ASLEEP || snapshot->state == SNAPSHOT_ADOPTING)
         warden_signal(snapshot->room->warden, snapshot->number, SIGKILL, &ignored);
     loop_poll_close(take_ptr(snapshot->poll), NULL);
-    close(snapshot->sock); /* the end of its channel is its end, too */
+    channel_close(snapshot->sock); /* the end of its channel is its end, too */
     denials_drop(snapshot->denied);
     list_remove(&snapshot->room_node);
     free(snapshot);

@@ -32,6 +32,7 @@ struct snapshot {
     const struct runtime_profile *profile;
     struct denials *denied; /* those of its head: the filter is the same */
     enum snapshot_state state;
+    bool is_hostile;     /* it is gone because it sent a descriptor */
     uint64_t jail_bytes; /* of memory in use in its room when it fell asleep; 0: not known */
     uint32_t n_others;   /* processes that the session had started and left by then */
     int sock;

@@ -1,3 +1,4 @@
+#include "base/channel.h"
 #include "base/ids.h"
 #include "base/log.h"
 #include "blob/blob.h"
@@ -127,6 +128,12 @@ static void on_notice(void *context, const char *event, const char *text)
 {
     (void)context;
     log_info(event, LOG_TEXT("text", text));
+}
+
+/* Hostile sessions sent more descriptors than can be closed now; see base/channel.h. */
+static void on_congestion(size_t n_kept)
+{
+    log_warn("descriptors_kept_open", LOG_NUM("n", n_kept));
 }
 
 /* Of the store: said once when it begins and once when it is over. */
@@ -308,6 +315,7 @@ static int start_engine(struct daemon *d, struct err *e)
     config.profiles = d->profiles;
     config.n_profiles = d->n_profiles;
     config.default_profile = d->config.default_profile;
+    channel_on_congestion(on_congestion);
     struct engine_events events = {
         .on_ready = on_ready,
         .on_notice = on_notice,

@@ -1,5 +1,6 @@
 /* A run's variables: those that it begins with and those that it leaves, as streams between its
  * interpreter and the store. */
+#include "base/channel.h"
 #include "base/clock.h"
 #include "loop/loop.h"
 #include "session/engine_state.h"
@@ -7,7 +8,6 @@
 #include "wire/json.h"
 
 #include <errno.h>
-#include <sys/socket.h>
 
 enum { SAVE_MS = 60 * 1000, LOOK_MS = 1000, MESSAGE_MAX = 300 };
 
@@ -24,7 +24,7 @@ void oneshot_stop_state(struct oneshot *o)
     loop_timer_close(take_ptr(o->step), NULL);
     loop_poll_close(take_ptr(o->poll), NULL);
     if (o->sock >= 0)
-        close(take_fd(&o->sock));
+        channel_close(take_fd(&o->sock));
     forget_call(&o->call);
     forget_call(&o->export);
 }
@@ -63,7 +63,7 @@ void oneshot_load(struct oneshot *o)
         return;
     }
     if (head_load(o->session->head, 1, socks[1], &e) < 0) {
-        close(socks[0]);
+        channel_close(socks[0]);
         oneshot_not_loaded(o, e.message);
         return;
     }
@@ -195,12 +195,13 @@ static void on_first_byte(void *context, int events)
     struct oneshot *o = context;
     char byte;
     (void)events;
-    ssize_t n = recv(o->sock, &byte, 1, MSG_DONTWAIT);
-    if (n < 0 && errno == EAGAIN)
+    ssize_t n = channel_recv(o->sock, &byte, 1, NULL);
+    if (n == -EAGAIN)
         return;
     loop_poll_close(take_ptr(o->poll), NULL);
     if (n != 1) {
-        oneshot_not_saved(o, "the interpreter could not write it");
+        oneshot_not_saved(o, n == -EBADMSG ? "a descriptor came in place of it"
+                                           : "the interpreter could not write it");
         return;
     }
     struct store_limits limits = {.max_bytes = o->request.state_max_bytes, .deadline_ms = SAVE_MS};

@@ -1,4 +1,5 @@
 /* The way of a restoration: the present line ends, files are put back, an interpreter comes. */
+#include "base/channel.h"
 #include "jail/warden.h"
 #include "runtime/pool.h"
 #include "session/engine_state.h"
@@ -76,7 +77,7 @@ static void load(struct session *session)
     if (head_socketpair(socks, &e) < 0) {
         restore_fail(session, e.message);
     } else if (head_load(session->head, session->saving.through, socks[1], &e) < 0) {
-        close(socks[0]);
+        channel_close(socks[0]);
         restore_fail(session, e.message);
     } else {
         restore->call =
@@ -374,7 +375,7 @@ static void put_end_off(struct session *session)
     if (restore->cause == RESTORE_CRASH || session->head->state != HEAD_IDLE ||
         restore->target == NULL || restore->target->snapshot == NULL)
         return;
-    session->left_channel = head_keep_channel(session->head);
+    session->left_channel = head_take_channel(session->head);
     session->left_head = session->left_channel >= 0 ? session->head->number : 0;
 }
 
@@ -384,7 +385,7 @@ bool restore_end_left(struct session *session)
     if (session->left_head == 0)
         return false;
     warden_signal(session->engine->warden, session->left_head, SIGKILL, &ignored);
-    close(session->left_channel);
+    channel_close(session->left_channel);
     session->left_head = 0;
     return true;
 }

@@ -1,5 +1,6 @@
 #include "session/saving.h"
 
+#include "base/channel.h"
 #include "base/clock.h"
 #include "loop/loop.h"
 #include "runtime/pool.h"
@@ -16,7 +17,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <sys/socket.h>
 
 enum {
     DEADLINE_MS = 120 * 1000, /* of one save */
@@ -189,7 +189,7 @@ static void let_go(struct session *session)
     struct err ignored;
     loop_poll_close(take_ptr(saving->poll), NULL);
     if (saving->sock >= 0)
-        close(take_fd(&saving->sock));
+        channel_close(take_fd(&saving->sock));
     if (saving->call != NULL)
         store_forget(take_ptr(saving->call));
     if (saving->ticket != 0)
@@ -218,6 +218,15 @@ static void end(struct session *session, const char *trouble)
         suspend_if_wanted(session);
     else if (trouble != NULL && !saving_is_complete(session))
         schedule(session, SAVING_AFTER_MS + saving->took_ms * PAUSE_FACTOR);
+}
+
+/* A session that sends us descriptors would do so with every save. */
+static void fail(struct session *session, const struct err *e)
+{
+    bool is_hostile = e->code == ERR_FORBIDDEN && session->head != NULL;
+    end(session, e->message);
+    if (is_hostile && session->head != NULL)
+        session_kill(session, DEATH_BY_CHANNEL, e->message);
 }
 
 /* The newest ones. A checkpoint that has no process either is of no use without its state. */
@@ -284,7 +293,7 @@ static void on_ingested(void *context, struct store_state *state, const struct s
     (void)at;
     saving->call = NULL;
     if (e != NULL) {
-        end(session, e->message);
+        fail(session, e);
         return;
     }
     saving_put_row(session);
@@ -330,8 +339,8 @@ static void on_first_byte(void *context, int events)
     char byte;
     (void)events;
     bool is_other = saving->number != 0;
-    ssize_t n = recv(saving->sock, &byte, 1, MSG_DONTWAIT | (is_other ? MSG_PEEK : 0));
-    if (n < 0 && errno == EAGAIN)
+    ssize_t n = is_other ? channel_peek(saving->sock) : channel_recv(saving->sock, &byte, 1, NULL);
+    if (n == -EAGAIN)
         return;
     loop_poll_close(take_ptr(saving->poll), NULL);
     if (n != 1) {
@@ -342,7 +351,7 @@ static void on_first_byte(void *context, int events)
         tickets_expect_all(session->engine, saving->number, on_saver_event, session);
         if (warden_adopt(session->engine->warden, session->room->jail, saving->number, WARDEN_SAVER,
                          saving->sock, &e) < 0)
-            end(session, e.message);
+            fail(session, &e);
     }
 }
 

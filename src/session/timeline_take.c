@@ -210,8 +210,11 @@ static void on_gone(struct snapshot *snapshot, const char *why)
 {
     struct checkpoint *checkpoint = snapshot->owner;
     struct session *session = checkpoint->session;
+    bool is_hostile = snapshot->is_hostile && session->head != NULL; /* it may be freed by now */
     lose_process(checkpoint, why);
     has_moved(session);
+    if (is_hostile && session->head != NULL)
+        session_kill(session, DEATH_BY_CHANNEL, why);
 }
 
 static const struct snapshot_listener snapshot_listener = {

@@ -1,3 +1,4 @@
+#include "base/channel.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "store/internal.h"
@@ -235,7 +236,7 @@ static int apply(struct store *store, struct store_call *call, struct err *e)
     if (rc == 0)
         rc = flush(ex, e);
     buf_free(&ex->out);
-    close(take_fd(&ex->fd)); /* the reader sees the end now */
+    channel_close(take_fd(&ex->fd)); /* the reader sees the end now */
     return rc;
 }
 
@@ -253,7 +254,8 @@ static void deliver(struct store_call *call, const struct err *e)
 static void release(struct store_call *call)
 {
     struct outgoing *ex = CONTAINER_OF(call, struct outgoing, call);
-    cleanup_fd(&ex->fd);
+    if (ex->fd >= 0)
+        channel_close(ex->fd);
     buf_free(&ex->out);
     buf_free(&ex->damaged);
     store_state_unref(ex->state);

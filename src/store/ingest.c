@@ -1,3 +1,4 @@
+#include "base/channel.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "store/internal.h"
@@ -53,13 +54,15 @@ static ssize_t read_some(void *context, void *out, size_t len, struct err *e)
     for (;;) {
         if (wait_readable(in, e) < 0)
             return -1;
-        ssize_t n = read(in->fd, out, len);
+        ssize_t n = channel_recv(in->fd, out, len, NULL);
         if (n >= 0)
             return n;
-        if (errno == ECONNRESET)
+        if (n == -ECONNRESET)
             return 0;
-        if (errno != EINTR && errno != EAGAIN)
-            return err_errno(e, ERR_UNAVAILABLE, errno, "reading the state");
+        if (n == -EBADMSG)
+            return err_set(e, ERR_FORBIDDEN, "a descriptor came with the state");
+        if (n != -EAGAIN)
+            return err_errno(e, ERR_UNAVAILABLE, (int)n, "reading the state");
     }
 }
 
@@ -138,7 +141,7 @@ static int apply(struct store *store, struct store_call *call, struct err *e)
     int rc = in->state != NULL ? 0 : take_stream(in, &source, e);
     if (rc == 0)
         state_publish(store, in->state);
-    close(take_fd(&in->fd)); /* now: whoever writes must not wait for the loop */
+    channel_close(take_fd(&in->fd)); /* now: whoever writes must not wait for the loop */
     return rc;
 }
 
@@ -152,7 +155,8 @@ static void deliver(struct store_call *call, const struct err *e)
 static void release(struct store_call *call)
 {
     struct incoming *in = CONTAINER_OF(call, struct incoming, call);
-    cleanup_fd(&in->fd);
+    if (in->fd >= 0)
+        channel_close(in->fd);
     store_state_unref(in->state);
 }
 

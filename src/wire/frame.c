@@ -1,5 +1,6 @@
 #include "wire/frame.h"
 
+#include "base/channel.h"
 #include "base/fd.h"
 
 #include <errno.h>
@@ -46,13 +47,8 @@ static size_t read_size(const struct frame_reader *r)
 /* One read, and if `ret_fd` is not NULL one descriptor that may come along. */
 static ssize_t read_some(int fd, char *data, size_t len, int *ret_fd)
 {
-    if (ret_fd != NULL)
-        return fd_recv(fd, data, len, ret_fd, 1, NULL);
-    ssize_t n;
-    do
-        n = read(fd, data, len);
-    while (n < 0 && errno == EINTR);
-    return n < 0 ? -errno : n;
+    return ret_fd != NULL ? fd_recv(fd, data, len, ret_fd, 1, NULL)
+                          : channel_recv(fd, data, len, NULL);
 }
 
 ssize_t frame_fill_with(struct frame_reader *r, int fd, int *ret_fd)

@@ -18,12 +18,12 @@ struct frame_reader {
 
 void frame_reader_free(struct frame_reader *r);
 
-/* One read from a nonblocking descriptor. Returns the number of bytes, 0 at the end of the stream,
- * -EAGAIN when there is nothing now, or another -errno. Take all frames with frame_next before the
- * next call: views into the reader end here. */
+/* One read from a channel (base/channel.h). Returns the number of bytes, 0 at the end of the
+ * stream, -EAGAIN when there is nothing now, -EBADMSG if a descriptor came along, or another
+ * -errno. Take all frames with frame_next before the next call: views into the reader end here. */
 ssize_t frame_fill(struct frame_reader *r, int fd);
-/* The same from a socket, with at most one descriptor that came along; `*ret_fd` is left as it is
- * if none did. */
+/* The same from a peer that is trusted so far, with at most one descriptor that came along;
+ * `*ret_fd` is left as it is if none did. */
 ssize_t frame_fill_with(struct frame_reader *r, int fd, int *ret_fd);
 
 /* The same from memory, for what did not come from a descriptor. */

@@ -1,0 +1,237 @@
+"""Descriptors that a session sends to the daemon. Their last close takes as long as the sender
+wants, so it must happen neither in the daemon's loop nor in the warden. Each attack would hold a
+trusted process up for longer than the tests wait; that others are answered is the proof."""
+
+import socket
+import textwrap
+
+import pytest
+
+from harness import host
+from harness.client import ApiError, Result, Session
+
+KERNELS = {"of now": {}, "before 6.16": {"CELLA_TEST_NO_PASSRIGHTS": "1"}}
+
+# What is sent to every socket of the driver's, by a cell or by whatever the driver calls.
+ATTACK = textwrap.dedent("""
+    import array, errno, os, select, socket, stat, struct
+    kept = []
+
+    def lingering():
+        server = socket.create_server(('127.0.0.1', 0))
+        made = socket.create_connection(server.getsockname())
+        kept.append((server, server.accept()[0]))
+        made.setblocking(False)
+        try:
+            while True: made.send(bytes(65536))
+        except BlockingIOError: pass
+        try: made.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 100_000))
+        except PermissionError: pass
+        return made.detach()
+
+    def in_pieces():
+        fd = os.open('pieces', os.O_RDWR | os.O_CREAT, 0o600)
+        for n in range(2000): os.pwrite(fd, b'x', n << 13)
+        os.unlink('pieces')
+        return fd
+
+    def many_watched():
+        made, watched = select.epoll(), os.pipe()
+        for n in range(900):
+            kept.append(os.dup(watched[0]))
+            made.register(kept[-1])
+        fd = os.dup(made.fileno())
+        made.close()
+        return fd
+
+    def send_to(fd, make):
+        given = make()
+        try:
+            with socket.socket(fileno=os.dup(fd)) as sock:
+                sock.sendmsg([b'c'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
+                                       array.array('i', [given]))], socket.MSG_DONTWAIT)
+        except OSError as error:
+            kept.append(given)
+            return errno.errorcode[error.errno]
+        os.close(given)
+        return 'sent'
+
+    def is_unix(fd):
+        try:
+            if not stat.S_ISSOCK(os.fstat(fd).st_mode): return False
+        except OSError: return False
+        with socket.socket(fileno=os.dup(fd)) as sock: return sock.family == socket.AF_UNIX
+
+    def send_to_all(make):
+        return [send_to(fd, make) for fd in range(3, 64) if is_unix(fd)]
+    """)
+
+
+@pytest.fixture(params=KERNELS)
+def world(request, launch):
+    """A daemon, and whether the kernel refuses to carry descriptors to it."""
+    daemon = launch(config="default_profile: min\nidle_timeout_secs: 0\n",
+                    env=KERNELS[request.param])
+    other = daemon.client.spawn("min")
+    warden = daemon.warden()
+    yield daemon, request.param == "of now" and kernel_refuses()
+    assert other.value("6 * 7") == "42"
+    assert daemon.client.spawn("min").value("1 + 1") == "2"  # the warden is not held up either
+    assert daemon.warden() == warden and daemon.is_running()
+
+
+def kernel_refuses():
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        try:
+            ours.getsockopt(socket.SOL_SOCKET, 83)
+        except OSError:
+            return False
+    return True
+
+
+def assert_ended(answer):
+    assert answer.status == "died", answer
+    assert "descriptor" in answer["error"]["message"], answer
+
+
+def has_ended(session):
+    """By a certificate that names the cause."""
+    try:
+        answer = session.exec("1")
+    except ApiError as error:
+        assert "descriptor" in str(error), error
+        return True
+    return answer.status == "died" and "descriptor" in answer["error"]["message"]
+
+
+@pytest.mark.parametrize("what", ["lingering", "in_pieces", "many_watched"])
+def test_to_the_control_socket(world, what):
+    daemon, refuses = world
+    session = daemon.client.spawn("min", checkpoints="off")
+    answer = session.exec(ATTACK + f"print(send_to_all({what}))\nimport time\ntime.sleep(1)")
+    if refuses:
+        assert answer["stdout"] == "['EPERM']\n", answer
+        assert session.value("1 + 1") == "2"
+    else:
+        assert_ended(answer)
+
+
+def test_to_the_control_socket_and_then_the_end(world):
+    """It waits in the queue of a socket that is closed."""
+    daemon, _ = world
+    session = daemon.client.spawn("min", checkpoints="off")
+    answer = session.exec(ATTACK + "send_to_all(lingering); os._exit(1)")
+    assert answer.status == "died", answer
+
+
+def test_by_a_woken_copy(world):
+    daemon, refuses = world
+    session = daemon.client.spawn("min", checkpoints="every", durable="off")
+    session.exec(ATTACK)
+    session.exec("x = 1")
+    session.client.call("POST", f"{session.path}/undo")
+    answer = session.exec("print(send_to_all(lingering))\nimport time\ntime.sleep(1)")
+    if refuses:
+        assert answer["stdout"] == "['EPERM']\n", answer
+    else:
+        assert_ended(answer)
+    assert session.value("1 + 1") == "2"
+
+
+def test_by_a_branch(world):
+    daemon, refuses = world
+    session = daemon.client.spawn("min", checkpoints="every", durable="off")
+    session.exec(ATTACK)
+    made = session.client.call("POST", f"{session.path}/branch", {"count": 1})
+    branch = Session(session.client, Result(made["sessions"][0]))
+    answer = branch.exec("print(send_to_all(lingering))\nimport time\ntime.sleep(1)")
+    if refuses:
+        assert answer["stdout"] == "['EPERM']\n", answer
+    else:
+        assert_ended(answer)
+    assert session.value("1 + 1") == "2"
+
+
+AS_A_CHECKPOINT = ATTACK + textwrap.dedent("""
+    import gc
+    gc.unfreeze()
+    found = [o for o in gc.get_objects() if type(o).__name__ == 'Checkpoints']
+    make = type(found[0]).make
+    told = []
+    def attack(self, channel, ours):
+        told.append(send_to(channel, lingering))
+        return make(self, channel, ours)
+    type(found[0]).make = attack
+    """)
+
+
+def test_in_place_of_a_checkpoint(world):
+    """The first byte on the checkpoint's socket tells the warden who it is."""
+    daemon, refuses = world
+    session = daemon.client.spawn("min", checkpoints="every", durable="off")
+    session.exec(AS_A_CHECKPOINT)
+    if refuses:
+        assert session.value("len(told) > 0 and set(told)") == "{'EPERM'}"
+    else:
+        host.eventually(lambda: has_ended(session))
+
+
+SAVED = ATTACK + textwrap.dedent("""
+    class Saved:
+        def __getstate__(self):
+            return {'told': send_to_all(lingering)}
+    saved = Saved()
+    """)
+
+
+def test_by_what_saves(world):
+    daemon, refuses = world
+    session = daemon.client.spawn("min", checkpoints="off")
+    answer = session.exec(SAVED, durable=True)
+    if refuses:
+        assert "durable_error" not in answer, answer
+    else:
+        assert "descriptor" in answer["durable_error"], answer
+        host.eventually(lambda: has_ended(session))
+
+
+LOADED = ATTACK + textwrap.dedent("""
+    class Loaded:
+        def __getstate__(self):
+            return {'x': 1}
+        def __setstate__(self, state):
+            self.told = send_to_all(lingering)
+    loaded = Loaded()
+    """)
+
+
+def test_by_what_is_loaded(world):
+    """The daemon only writes to that socket, and closes it."""
+    daemon, refuses = world
+    session = daemon.client.spawn("min", isolation="per_cell")
+    assert session.exec(LOADED).status == "ok"
+    if not refuses:
+        with pytest.raises(ApiError, match="descriptor"):
+            session.exec("1")
+        return
+    answer = session.exec("print(loaded.told)")
+    assert "EPERM" in answer["stdout"] and "sent" not in answer["stdout"], answer
+
+
+@pytest.mark.parametrize("hook", ["__getstate__", "__setstate__"])
+def test_by_the_state_of_what_runs_once(world, hook):
+    daemon, _ = world
+    body = {"__getstate__": "send_to_all(lingering); return {'x': 1}", "__setstate__": "pass"}
+    if hook == "__setstate__":
+        body = {"__getstate__": "return {'x': 1}", "__setstate__": "send_to_all(lingering)"}
+    code = ATTACK + textwrap.dedent(f"""
+        class Kept:
+            def __getstate__(self): {body['__getstate__']}
+            def __setstate__(self, state): {body['__setstate__']}
+        value = Kept()
+        """)
+    call = daemon.client.call
+    first = call("POST", "/v1/exec", {"code": code, "state_name": "attack"})
+    assert first["exit_code"] == 0, first
+    call("POST", "/v1/exec", {"code": "1", "state_name": "attack"})
