@@ -15,6 +15,7 @@
 
 enum {
     BRANCHES_COUNTED = 32,
+    DESCRIPTORS_MAX = 1024,
     INIT_PIDS = 1, /* the jail's init counts as one of its user's processes */
     /* What node maps before its first line runs: the stacks of ten threads, hardly touched. */
     PROGRAM_DATA_BYTES = 96 * MIB
@@ -118,7 +119,6 @@ static int set_limits(const struct enter_args *a)
         rlim_t value;
     } limits[] = {
         {RLIMIT_CORE, 1}, /* at 0 the machine may still have a program that is given each core */
-        {RLIMIT_NOFILE, 1024},
         {RLIMIT_MEMLOCK, 64 * KIB},
         {RLIMIT_MSGQUEUE, 0},
         {RLIMIT_RTPRIO, 0},
@@ -193,6 +193,14 @@ static int install_filter(const struct enter_args *a)
     return r;
 }
 
+/* After the listener was sent: the kernel compares what all of a user's processes have under way in
+ * sockets with this limit of whoever sends. */
+static int limit_descriptors(const struct enter_args *a)
+{
+    (void)a;
+    return set_limit(RLIMIT_NOFILE, DESCRIPTORS_MAX);
+}
+
 int jail_enter(const struct enter_args *args, const char **ret_step)
 {
     static const struct {
@@ -209,6 +217,7 @@ int jail_enter(const struct enter_args *args, const char **ret_step)
         {"reset signals", reset_signals},
         {"restrict files with Landlock", restrict_files},
         {"install the system call filter", install_filter}, /* it forbids what came before */
+        {"limit descriptors", limit_descriptors},
         {"come out of hiding", show},
     };
     for (size_t i = 0; i < ARRAY_LEN(steps); i++) {

@@ -4,12 +4,13 @@
 #include "jail/image.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
 struct prison prison;
 
-void prison_tell_with(const struct report *report, const char *text, int fd)
+int prison_tell_with(const struct report *report, const char *text, int fd)
 {
     char message[sizeof(*report) + MESSAGE_TEXT_MAX];
     struct report head = *report;
@@ -17,8 +18,12 @@ void prison_tell_with(const struct report *report, const char *text, int fd)
     head.text_len = (uint32_t)len;
     memcpy(message, &head, sizeof(head));
     memcpy(message + sizeof(head), text, len);
-    if (fd_send(prison.control, message, sizeof(head) + len, &fd, fd >= 0 ? 1 : 0) < 0)
+    ssize_t n = fd_send(prison.control, message, sizeof(head) + len, &fd, fd >= 0 ? 1 : 0);
+    if (n == -ETOOMANYREFS)
+        return (int)n;
+    if (n < 0)
         _exit(0); /* the daemon is gone, and with us goes all that it had */
+    return 0;
 }
 
 void prison_tell(const struct report *report, const char *text)

@@ -42,16 +42,13 @@ static void room_stands(struct branch_making *m)
     struct jail *j = m->jail;
     j->is_being_built = false;
     j->was_inhabited = true; /* the daemon decides what becomes of it */
-    int key = branch_make_key(m);
-    if (key < 0) {
+    _fd_ int key = branch_make_key(m);
+    struct report report = {.type = WARDEN_ROOM, .jail = j->id, .pid = j->init_pid};
+    if (key < 0 || prison_tell_with(&report, "", key) < 0) {
         j->was_refused = true;
         prison_tell_refused(j->id, 0, "cannot make the key of a room");
         prison_end_jail(j);
-        return;
     }
-    prison_tell_with(&(struct report){.type = WARDEN_ROOM, .jail = j->id, .pid = j->init_pid}, "",
-                     key);
-    close(key);
 }
 
 /* Who was stopped on the way by those in the source stays theirs, until the source ends. */

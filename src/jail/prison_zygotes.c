@@ -2,6 +2,7 @@
 #include "jail/prison.h"
 #include "jail/zygote.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/socket.h>
 
@@ -50,9 +51,13 @@ void prison_enter(const struct request *r, int session_sock)
     }
     struct inmate *i = prison_add_inmate(j, r);
     list_append(&prison.owed, &i->owed);
-    if (zygote_ask_fork(z, prison.factory, j, i->head, session_sock) < 0) {
+    int asked = session_sock < 0 ? -ETOOMANYREFS
+                                 : zygote_ask_fork(z, prison.factory, j, i->head, session_sock);
+    if (asked < 0) {
         fork_answered(i);
-        prison_refuse(i, "the zygote does not answer");
+        prison_refuse(i, asked == -ETOOMANYREFS
+                             ? "the kernel passes no more descriptors on for the daemon's user"
+                             : "the zygote does not answer");
     }
 }
 

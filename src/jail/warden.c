@@ -2,6 +2,7 @@
  * blocks the loop: what the socket does not take is kept in order. */
 #include "jail/warden.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/list.h"
 #include "jail/guardian.h"
@@ -23,12 +24,15 @@ enum {
     START_TIMEOUT_MS = 15000,
     STOP_TIMEOUT_MS = 10000,
     EVENTS_PER_TURN = 64,
+    AGAIN_MS = 10,     /* until a descriptor is tried again */
+    REFUSED_MS = 1000, /* for that long */
     PATH_SIZE = 4096,
 };
 
 struct unsent {
     struct list link;
-    int fd; /* goes along, or -1 */
+    uint64_t since_ms; /* monotonic */
+    int fd;            /* goes along, or -1 */
     size_t len;
     char data[];
 };
@@ -51,6 +55,7 @@ struct warden {
     struct loop_poll *poll; /* of control; NULL without it */
     struct loop_poll *guardian_poll;
     struct list unsent;
+    struct loop_timer *again; /* tries once more; NULL until the kernel refused a descriptor */
     warden_on_event on_event;
     void *context;
 };
@@ -186,6 +191,7 @@ void warden_free(struct warden *w)
         return;
     loop_poll_close(w->poll, NULL);
     loop_poll_close(w->guardian_poll, NULL);
+    loop_timer_close(w->again, NULL);
     close(w->lifeline); /* first: the warden's end is then no reason for another one */
     cleanup_fd(&w->control);
     cleanup_fd(&w->workspaces);
@@ -279,16 +285,41 @@ static void read_events(struct warden *w)
     }
 }
 
-static void send_unsent(struct warden *w)
+static void send_unsent(void *context);
+
+/* More descriptors are under way in sockets of this user than the kernel allows. That passes, and
+ * nobody tells when. */
+static void try_again(struct warden *w)
 {
+    if (w->again == NULL)
+        w->again = loop_timer_new(w->loop, send_unsent, w);
+    loop_timer_set(w->again, AGAIN_MS);
+    loop_poll_want(w->poll, LOOP_READ);
+}
+
+/* One whose descriptor cannot be sent goes without in the end, so that it is refused and those
+ * behind it do not wait. */
+static void send_unsent(void *context)
+{
+    struct warden *w = context;
     LIST_EACH(&w->unsent, at)
     {
         struct unsent *u = CONTAINER_OF(at, struct unsent, link);
-        if (fd_send(w->control, u->data, u->len, &u->fd, u->fd >= 0 ? 1 : 0) == -EAGAIN)
+        ssize_t n = fd_send(w->control, u->data, u->len, &u->fd, u->fd >= 0 ? 1 : 0);
+        if (n == -ETOOMANYREFS && clock_mono_ms() - u->since_ms >= REFUSED_MS)
+            n = fd_send(w->control, u->data, u->len, NULL, 0);
+        if (n == -ETOOMANYREFS) {
+            try_again(w);
             return;
+        }
+        if (n == -EAGAIN) {
+            loop_poll_want(w->poll, LOOP_READ | LOOP_WRITE);
+            return;
+        }
         free_unsent(u);
     }
-    loop_poll_want(w->poll, LOOP_READ);
+    if (w->poll != NULL)
+        loop_poll_want(w->poll, LOOP_READ);
 }
 
 static void on_poll(void *context, int events)
@@ -348,10 +379,13 @@ static int keep_unsent(struct warden *w, const void *data, size_t len, int fd, s
         return err_errno(e, ERR_UNAVAILABLE, errno, "cannot keep a descriptor for the warden");
     struct unsent *u = mem_alloc(sizeof(*u) + len);
     u->fd = copy;
+    u->since_ms = clock_mono_ms();
     u->len = len;
     memcpy(u->data, data, len);
+    bool is_first = list_is_empty(&w->unsent);
     list_append(&w->unsent, &u->link);
-    loop_poll_want(w->poll, LOOP_READ | LOOP_WRITE);
+    if (is_first)
+        send_unsent(w); /* finds out what it has to wait for */
     return 0;
 }
 
@@ -366,7 +400,7 @@ int warden_send(struct warden *w, const void *data, size_t len, int fd, struct e
     if (!list_is_empty(&w->unsent))
         return keep_unsent(w, data, len, fd, e);
     ssize_t n = fd_send(w->control, data, len, &fd, fd >= 0 ? 1 : 0);
-    if (n == -EAGAIN)
+    if (n == -EAGAIN || n == -ETOOMANYREFS)
         return keep_unsent(w, data, len, fd, e);
     if (n < 0)
         return err_errno(e, ERR_UNAVAILABLE, (int)n, "the warden does not answer");

@@ -111,6 +111,9 @@ struct head_listener {
     void (*on_end)(struct head *head, const struct head_end_facts *facts);
 };
 
+/* Orders that take descriptors along. */
+enum head_order { HEAD_ORDER_CELL, HEAD_ORDER_CHECKPOINT, HEAD_ORDER_SAVE, HEAD_ORDER_LOAD };
+
 struct head {
     struct list node; /* the pool's: where it waits */
     const struct runtime_profile *profile;
@@ -138,7 +141,13 @@ struct head {
     struct frame_reader in;
     struct buf out; /* not sent yet */
     size_t out_sent;
-    int out_fds[2];         /* go with the first byte of `out`; -1: none, or sent */
+    int out_fds[2];           /* go with the first byte of `out`; -1: none, or sent */
+    enum head_order order;    /* what they belong to */
+    uint64_t order_id;        /* its number, as the driver is told */
+    struct loop_timer *again; /* tries once more to send them; NULL unless the kernel refused */
+    uint64_t
+        dropped_fork; /* the checkpoint whose order was dropped, which is not told yet; 0: none */
+    uint64_t refused_ms;    /* when it did first (monotonic); 0: it has not */
     uint64_t running_id;    /* the cell; 0 if none */
     struct head_work *work; /* a long frame being read by a worker thread */
     uv_loop_t *loop;

@@ -1,5 +1,6 @@
 /* A head's control socket: bytes in both directions, frames out of them. */
 #include "base/channel.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "loop/loop.h"
 #include "runtime/head_parts.h"
@@ -12,6 +13,10 @@ enum {
     UNREAD_MAX = 64 * 1024,
     /* Frames longer than this are parsed by a worker thread: the loop serves others meanwhile. */
     LONG_FRAME = 256 * 1024,
+    /* Descriptors that the kernel does not take now: how often to try, and for how long. Shorter
+     * than the time after which a cell that does not react is killed. */
+    AGAIN_MS = 10,
+    REFUSED_MS = 1000,
 };
 
 /* A long frame on its way through a worker thread. It outlives the head if that goes first. */
@@ -38,6 +43,7 @@ void head_close_fds(struct head *head)
 void head_close_channel(struct head *head)
 {
     loop_poll_close(take_ptr(head->poll), NULL);
+    loop_timer_close(take_ptr(head->again), NULL);
     head_close_fds(head);
     frame_reader_free(&head->in);
     buf_free(&head->out);
@@ -51,7 +57,7 @@ void head_want_events(struct head *head)
     if (head->poll == NULL)
         return;
     int events = head->work == NULL ? LOOP_READ : 0;
-    if (head->out.len > head->out_sent)
+    if (head->out.len > head->out_sent && head->refused_ms == 0)
         events |= LOOP_WRITE;
     loop_poll_want(head->poll, events);
 }
@@ -124,17 +130,72 @@ static void take_frames(struct head *head)
     }
 }
 
-/* Sends what it can now; the rest goes when the socket has room. False if the channel is gone. */
+void head_drop_order(struct head *head)
+{
+    head->refused_ms = 0;
+    head_close_fds(head);
+    buf_clear(&head->out);
+}
+
+void head_prefer_next(struct head *head)
+{
+    if (head->refused_ms == 0)
+        return;
+    head_drop_order(head);
+    if (head->order == HEAD_ORDER_CHECKPOINT)
+        head->dropped_fork = head->order_id;
+    loop_timer_set(head->again,
+                   0); /* tells of it later: our caller is in the middle of something */
+}
+
+/* Nothing of the order was sent, so the driver knows nothing of it and the session goes on. */
+static void on_again(void *context)
+{
+    struct head *head = context;
+    head_hold(head);
+    bool is_late = clock_mono_ms() - head->refused_ms >= REFUSED_MS;
+    uint64_t fork = head->dropped_fork;
+    head->dropped_fork = 0;
+    if (fork != 0)
+        head_on_unsent(head, HEAD_ORDER_CHECKPOINT, fork);
+    if (head->again == NULL) {
+        /* whoever was told has closed the channel */
+    } else if (!head_flush(head)) {
+        head_lose(head);
+    } else if (head->refused_ms != 0 && is_late) {
+        head_drop_order(head);
+        head_on_unsent(head, head->order, head->order_id);
+    }
+    head_want_events(head);
+    head_let_go(head);
+}
+
+/* More descriptors are under way in sockets of this user than the kernel allows. That passes. */
+static void try_again(struct head *head)
+{
+    if (head->refused_ms == 0)
+        head->refused_ms = clock_mono_ms();
+    if (head->again == NULL)
+        head->again = loop_timer_new(head->loop, on_again, head);
+    if (head->dropped_fork == 0)
+        loop_timer_set(head->again, AGAIN_MS);
+}
+
+/* Sends what it can now; the rest goes when the socket has room, or the kernel takes descriptors
+ * again. False if the channel is gone. */
 bool head_flush(struct head *head)
 {
     while (head->out.len > head->out_sent) {
         size_t n_fds = (size_t)(head->out_fds[0] >= 0) + (head->out_fds[1] >= 0);
         ssize_t n = fd_send(head->sock, head->out.data + head->out_sent,
                             head->out.len - head->out_sent, head->out_fds, n_fds);
-        if (n == -EAGAIN)
+        if (n == -ETOOMANYREFS)
+            try_again(head);
+        if (n == -EAGAIN || n == -ETOOMANYREFS)
             return true;
         if (n < 0)
             return false;
+        head->refused_ms = 0;
         head_close_fds(head);
         head->out_sent += (size_t)n;
     }

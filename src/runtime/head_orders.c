@@ -11,6 +11,7 @@ static const char *const unread = "the driver does not read its control socket";
 static int begin_request(struct head *head, struct err *e)
 {
     assert(head->state == HEAD_IDLE);
+    head_prefer_next(head);
     return head->out.len > 0 ? err_set(e, ERR_INVALID, "%s", unread) : 0;
 }
 
@@ -67,6 +68,8 @@ int head_run(struct head *head, const struct head_cell *cell, int out_fd, int er
     }
     head->out_fds[0] = out_fd;
     head->out_fds[1] = err_fd;
+    head->order = HEAD_ORDER_CELL;
+    head->order_id = cell->id;
     size_t mark = frame_begin(&head->out);
     write_cell(&head->out, cell);
     if (!frame_end(&head->out, mark) || !head_flush(head)) {
@@ -80,9 +83,12 @@ int head_run(struct head *head, const struct head_cell *cell, int out_fd, int er
 }
 
 /* One frame with a descriptor for an idle driver. */
-static int send_with(struct head *head, size_t mark, int fd, struct err *e)
+static int send_with(struct head *head, enum head_order order, uint64_t id, size_t mark, int fd,
+                     struct err *e)
 {
     head->out_fds[0] = fd;
+    head->order = order;
+    head->order_id = id;
     if (!frame_end(&head->out, mark) || !head_flush(head)) {
         head_close_fds(head);
         return err_set(e, ERR_INVALID, "the control socket was closed");
@@ -105,7 +111,7 @@ int head_checkpoint(struct head *head, uint64_t id, int sock, struct err *e)
         return -1;
     size_t mark = frame_begin(&head->out);
     buf_printf(&head->out, "{\"op\":\"checkpoint\",\"id\":%llu}", (unsigned long long)id);
-    if (send_with(head, mark, sock, e) < 0)
+    if (send_with(head, HEAD_ORDER_CHECKPOINT, id, mark, sock, e) < 0)
         return -1;
     head->n_forks++;
     return 0;
@@ -126,7 +132,7 @@ int head_save(struct head *head, const struct head_save *save, int sock, struct 
         return -1;
     size_t mark = frame_begin(&head->out);
     head_write_save(&head->out, save);
-    return send_with(head, mark, sock, e);
+    return send_with(head, HEAD_ORDER_SAVE, save->id, mark, sock, e);
 }
 
 int head_load(struct head *head, uint64_t id, int fd, struct err *e)
@@ -135,7 +141,7 @@ int head_load(struct head *head, uint64_t id, int fd, struct err *e)
         return -1;
     size_t mark = frame_begin(&head->out);
     buf_printf(&head->out, "{\"op\":\"load\",\"id\":%llu}", (unsigned long long)id);
-    if (send_with(head, mark, fd, e) < 0)
+    if (send_with(head, HEAD_ORDER_LOAD, id, mark, fd, e) < 0)
         return -1;
     head->state = HEAD_LOADING;
     return 0;

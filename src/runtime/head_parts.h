@@ -21,8 +21,13 @@ void head_open_channel(struct head *head); /* `sock` is there */
 void head_close_channel(struct head *head);
 void head_close_fds(struct head *head); /* those that were to be sent */
 void head_want_events(struct head *head);
-/* Sends what it can now; the rest goes when the socket has room. False if the channel is gone. */
+/* Sends what it can now; the rest goes when the socket has room, or the kernel takes descriptors
+ * again. False if the channel is gone. */
 bool head_flush(struct head *head);
+/* Forgets the order whose descriptors the kernel does not take; it fills `out` alone. */
+void head_drop_order(struct head *head);
+/* Likewise, if there is one: checkpoints and saves give way to what comes next. */
+void head_prefer_next(struct head *head);
 /* Sends what was appended since `mark`. False if the channel is gone or the driver does not read.
  */
 bool head_send(struct head *head, size_t mark);
@@ -30,3 +35,5 @@ bool head_send(struct head *head, size_t mark);
 /* ---- what it says ---------------------------------------------------------------------------- */
 
 void head_on_frame(struct head *head, json_t *frame);
+/* An order was not sent: whoever waits for what it was to bring is told. */
+void head_on_unsent(struct head *head, enum head_order order, uint64_t id);

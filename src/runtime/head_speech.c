@@ -5,6 +5,7 @@
 #include "runtime/display.h"
 #include "runtime/head_parts.h"
 #include "runtime/names.h"
+#include "wire/json.h"
 
 enum {
     PROMPT_MAX = 4 * 1024,
@@ -287,6 +288,26 @@ static void on_done(struct head *head, json_t *frame)
         head->running_id = 0;
         head->awaits_input = false;
         head->listener->on_done(head, &verdict);
+    }
+}
+
+/* As if the driver had said that it could not. Whoever waits for a save sees the end of its socket.
+ */
+void head_on_unsent(struct head *head, enum head_order order, uint64_t id)
+{
+    static const char why[] = "the kernel passes no more descriptors on for the daemon's user";
+    if (order == HEAD_ORDER_CELL && head->state == HEAD_RUNNING) {
+        _json_ json_t *error = json_pack("{s:s, s:s+}", "name", "Unavailable", "message", why,
+                                         "; the cell was not run: try again in a moment");
+        struct head_verdict verdict = {.status = HEAD_ERROR, .error = error};
+        head->state = HEAD_IDLE;
+        head->running_id = 0;
+        head->listener->on_done(head, &verdict);
+    } else if (order == HEAD_ORDER_CHECKPOINT && head->n_forks > 0) {
+        head->n_forks--;
+        head->listener->on_forked(head, &(struct head_fork){.id = id, .threads = 1, .reason = why});
+    } else if (order == HEAD_ORDER_LOAD && head->state == HEAD_LOADING) {
+        head_break(head, why);
     }
 }
 

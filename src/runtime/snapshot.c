@@ -1,16 +1,43 @@
 #include "runtime/snapshot.h"
 
 #include "base/channel.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "loop/loop.h"
 #include "wire/json.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 
-enum { ORDER_MAX = 1024 };
+enum {
+    ORDER_MAX = 1024,
+    AGAIN_MS = 10,          /* until descriptors are tried again that the kernel did not take */
+    REFUSED_MS = 20 * 1000, /* for that long: what is woken is all that a session has */
+};
+
+/* One that waits because more descriptors are under way in sockets of this user than the kernel
+ * allows. */
+struct order {
+    struct list link;
+    uint64_t until_ms; /* monotonic */
+    struct buf frame;
+    int fds[2];
+    size_t n_fds;
+};
+
+/* Whoever waits for what it was to bring sees the end of a socket. */
+static void forget_order(struct order *order)
+{
+    list_remove(&order->link);
+    for (size_t i = 0; i < order->n_fds; i++)
+        if (order->fds[i] >= 0)
+            close(order->fds[i]);
+    buf_free(&order->frame);
+    free(order);
+}
 
 /* ---- falling asleep ----------------------------------------------------------------------------
  */
@@ -64,7 +91,9 @@ struct snapshot *snapshot_take(struct head *head, uint64_t number, uint64_t id,
                                   .room = head->room,
                                   .profile = head->profile,
                                   .denied = denials_hold(head->denied),
-                                  .sock = socks[0]};
+                                  .sock = socks[0],
+                                  .loop = head->loop};
+    list_init(&snapshot->orders);
     list_append(&head->room->snapshots, &snapshot->room_node);
     snapshot->poll = loop_poll_new(head->loop, snapshot->sock, on_first_byte, snapshot);
     loop_poll_want(snapshot->poll, LOOP_READ);
@@ -79,6 +108,9 @@ void snapshot_free(struct snapshot *snapshot)
     if (snapshot->state == SNAPSHOT_ASLEEP || snapshot->state == SNAPSHOT_ADOPTING)
         warden_signal(snapshot->room->warden, snapshot->number, SIGKILL, &ignored);
     loop_poll_close(take_ptr(snapshot->poll), NULL);
+    loop_timer_close(take_ptr(snapshot->again), NULL);
+    LIST_EACH(&snapshot->orders, at)
+    forget_order(CONTAINER_OF(at, struct order, link));
     channel_close(snapshot->sock); /* the end of its channel is its end, too */
     denials_drop(snapshot->denied);
     list_remove(&snapshot->room_node);
@@ -116,6 +148,44 @@ void snapshot_on_event(struct snapshot *snapshot, const struct warden_event *eve
 /* ---- orders ------------------------------------------------------------------------------------
  */
 
+static void on_again(void *context)
+{
+    struct snapshot *snapshot = context;
+    LIST_EACH(&snapshot->orders, at)
+    {
+        struct order *order = CONTAINER_OF(at, struct order, link);
+        ssize_t n =
+            fd_send(snapshot->sock, order->frame.data, order->frame.len, order->fds, order->n_fds);
+        if (n == -ETOOMANYREFS && clock_mono_ms() < order->until_ms) {
+            loop_timer_set(snapshot->again, AGAIN_MS);
+            return;
+        }
+        forget_order(order);
+    }
+}
+
+static int send_later(struct snapshot *snapshot, struct buf *frame, const int *fds, size_t n_fds,
+                      struct err *e)
+{
+    struct order *order = mem_alloc(sizeof(*order));
+    *order =
+        (struct order){.until_ms = clock_mono_ms() + REFUSED_MS, .frame = *frame, .n_fds = n_fds};
+    *frame = BUF_INIT(ORDER_MAX);
+    list_append(&snapshot->orders, &order->link);
+    for (size_t i = 0; i < n_fds; i++) {
+        order->fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
+        if (order->fds[i] >= 0)
+            continue;
+        err_errno(e, ERR_UNAVAILABLE, errno, "keeping a descriptor for a checkpoint");
+        forget_order(order);
+        return -1;
+    }
+    if (snapshot->again == NULL)
+        snapshot->again = loop_timer_new(snapshot->loop, on_again, snapshot);
+    loop_timer_set(snapshot->again, AGAIN_MS);
+    return 0;
+}
+
 /* So few bytes fit into a socket whose owner reads nothing else. */
 static int send_order(struct snapshot *snapshot, struct buf *frame, size_t mark, const int *fds,
                       size_t n_fds, struct err *e)
@@ -124,7 +194,11 @@ static int send_order(struct snapshot *snapshot, struct buf *frame, size_t mark,
         return err_set(e, ERR_GONE, "the checkpoint's process is gone");
     if (!frame_end(frame, mark))
         return err_set(e, ERR_INTERNAL, "an order is too long");
-    ssize_t n = fd_send(snapshot->sock, frame->data, frame->len, fds, n_fds);
+    bool is_first = list_is_empty(&snapshot->orders);
+    ssize_t n =
+        is_first ? fd_send(snapshot->sock, frame->data, frame->len, fds, n_fds) : -ETOOMANYREFS;
+    if (n == -ETOOMANYREFS)
+        return send_later(snapshot, frame, fds, n_fds, e);
     if (n != (ssize_t)frame->len)
         return err_set(e, ERR_GONE, "the checkpoint's process does not listen");
     return 0;

@@ -36,7 +36,10 @@ struct snapshot {
     uint64_t jail_bytes; /* of memory in use in its room when it fell asleep; 0: not known */
     uint32_t n_others;   /* processes that the session had started and left by then */
     int sock;
-    struct loop_poll *poll; /* until its first byte */
+    struct loop_poll *poll;   /* until its first byte */
+    struct list orders;       /* whose descriptors the kernel has not taken yet, oldest first */
+    struct loop_timer *again; /* tries to send them; NULL until there was one */
+    uv_loop_t *loop;
 };
 
 /* Lets an idle head fork one. `id` names it in what the head says about it. */

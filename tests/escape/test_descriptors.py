@@ -4,6 +4,7 @@ trusted process up for longer than the tests wait; that others are answered is t
 
 import socket
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -235,3 +236,93 @@ def test_by_the_state_of_what_runs_once(world, hook):
     first = call("POST", "/v1/exec", {"code": code, "state_name": "attack"})
     assert first["exit_code"] == 0, first
     call("POST", "/v1/exec", {"code": "1", "state_name": "attack"})
+
+
+# --- descriptors under way, which the kernel counts for each user ---------------------------------
+
+UNDER_WAY = textwrap.dedent("""
+    import array, errno, os, socket, threading, time
+    null = os.open('/dev/null', os.O_RDONLY)
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [null] * 250))]
+    kept = []
+    """)
+
+MANY = UNDER_WAY + textwrap.dedent("""
+    try:
+        while True:
+            kept.append(socket.socketpair())
+            kept[-1][0].sendmsg([b'x'], rights)
+    except OSError as error: print(error.errno == errno.ETOOMANYREFS)
+    """)
+
+# Who waits for room in the queue has passed the kernel's check and is not counted yet.
+MORE_THAN_ALLOWED = UNDER_WAY + textwrap.dedent("""
+    def sender(name, blocks):
+        made = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        made.connect(name)
+        made.setblocking(blocks)
+        kept.append(made)
+        return made
+
+    def fill(name):
+        n = 0
+        for _ in range(64):
+            filler = sender(name, False)
+            try:
+                while True: filler.send(b'x'); n += 1
+            except BlockingIOError: pass
+        return n
+
+    receivers = []
+    for name in (b'\\0one', b'\\0two', b'\\0three', b'\\0four'):
+        receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        receiver.bind(name)
+        receivers.append((receiver, fill(name)))
+        for _ in range(12):
+            threading.Thread(target=sender(name, True).sendmsg, args=([b'x'], rights),
+                             daemon=True).start()
+    time.sleep(1)
+    for receiver, n in receivers:
+        for _ in range(n): receiver.recv(1)
+    """)
+
+
+@pytest.mark.needs_user("what is under way is counted for each user, and root is not limited")
+@pytest.mark.parametrize("runtime", ["python", "node", "bash"])
+def test_descriptors_under_way_refuse_nobody(session, spawn_runtime, runtime):
+    assert session.out(MANY) == "True\n"
+    for _ in range(4):  # more than are kept ready
+        assert spawn_runtime(runtime).exec("true").status in ("ok", "error")
+    assert session.value("len(kept) > 0") == "True"
+
+
+@pytest.mark.needs_user("what is under way is counted for each user, and root is not limited")
+def test_more_descriptors_under_way_than_allowed_cost_others_nothing(launch, folder):
+    limited = folder / "cella"
+    limited.write_text(f'#!/bin/sh\nulimit -n 4000\nexec {launch.binary} "$@"\n')
+    limited.chmod(0o755)
+    launch.binary = limited
+    daemon = launch(config="default_profile: min\n")
+    client, warden = daemon.client, daemon.warden()
+    innocent = client.spawn("min")
+    assert innocent.exec("x = 1").status == "ok"
+    hostile = client.spawn("min", checkpoints="off", durable="off")
+    assert hostile.exec(MORE_THAN_ALLOWED, yield_ms=0)
+    told = host.eventually(lambda: refused(innocent))
+    assert "descriptors" in told["error"]["message"], told
+    for _ in range(4):  # more than are kept ready
+        assert client.request("POST", "/v1/sessions", {"profile": "min"}).status in (201, 503)
+    with ThreadPoolExecutor() as pool:  # waits until it can be woken
+        undone = pool.submit(client.call, "POST", f"{innocent.path}/undo", {"to": 1})
+        hostile.kill()
+        undone.result()
+    host.eventually(lambda: innocent.exec("x").get("value"))
+    assert innocent.value("x") == "1"
+    assert client.spawn("min").value("1 + 1") == "2"
+    assert daemon.warden() == warden
+
+
+def refused(session):
+    answer = session.exec("x")
+    assert answer.status in ("ok", "error"), answer
+    return answer if answer.status == "error" else None
