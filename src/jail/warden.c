@@ -331,10 +331,12 @@ static void on_poll(void *context, int events)
         read_events(w);
 }
 
-static void watch_control(struct warden *w)
+static bool watch_control(struct warden *w)
 {
     w->poll = loop_poll_new(w->loop, w->control, on_poll, w);
-    loop_poll_want(w->poll, LOOP_READ);
+    if (w->poll != NULL)
+        loop_poll_want(w->poll, LOOP_READ);
+    return w->poll != NULL;
 }
 
 static void on_guardian(void *context, int events)
@@ -351,8 +353,9 @@ static void on_guardian(void *context, int events)
     if (n == 1 && control >= 0) {
         w->control = control;
         w->state = WARDEN_STARTING;
-        watch_control(w);
-        return;
+        if (watch_control(w))
+            return;
+        control = take_fd(&w->control);
     }
     cleanup_fd(&control);
     loop_poll_want(w->guardian_poll, 0);
@@ -367,7 +370,9 @@ void warden_attach(struct warden *w, uv_loop_t *loop, warden_on_event on_event, 
     w->loop = loop;
     watch_control(w);
     w->guardian_poll = loop_poll_new(loop, w->lifeline, on_guardian, w);
-    loop_poll_want(w->guardian_poll, LOOP_READ);
+    if (w->guardian_poll !=
+        NULL) /* else nothing can be watched: there will be no listener either */
+        loop_poll_want(w->guardian_poll, LOOP_READ);
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */

@@ -25,10 +25,15 @@ enum { LOOP_READ = UV_READABLE, LOOP_WRITE = UV_WRITABLE };
 typedef void (*loop_poll_fn)(void *context, int events);
 
 /* The descriptor becomes nonblocking. It may be closed as soon as loop_poll_close has been called.
- * NULL if it cannot be polled (a regular file). */
+ * NULL if it cannot be polled (a regular file), or if it would be the first and there is no room in
+ * the kernel; later ones are looked at often until there is. */
 struct loop_poll *loop_poll_new(uv_loop_t *loop, int fd, loop_poll_fn on_event, void *context);
 void loop_poll_want(struct loop_poll *p, int events); /* 0: watch nothing for now */
 void loop_poll_close(struct loop_poll *p, loop_fn on_closed);
+
+/* Takes a place for a descriptor that libuv is about to watch, which aborts if the kernel has none.
+ * 0, or -ENOSPC: the user may not watch any more. For this room. */
+int loop_reserve(uv_loop_t *loop, int fd);
 
 /* ---- a one-shot deadline --------------------------------------------------------------------- */
 
@@ -60,11 +65,12 @@ struct loop_listener *loop_listener_new(uv_loop_t *loop, int fd, loop_fn on_conn
                                         void *context);
 void loop_listener_close(struct loop_listener *l, loop_fn on_closed);
 
-/* NULL if the connection is gone already. Nothing is read before loop_stream_read. */
+/* NULL if the connection is gone already or cannot be watched. Nothing is read before
+ * loop_stream_read. */
 struct loop_stream *loop_stream_accept(struct loop_listener *l,
                                        const struct loop_stream_events *events, void *context);
 int loop_stream_fd(const struct loop_stream *s);
-void loop_stream_read(struct loop_stream *s, bool is_wanted);
+int loop_stream_read(struct loop_stream *s, bool is_wanted); /* 0, or -ENOSPC: not now */
 
 /* Sends at once what the kernel takes and keeps a copy of the rest. There is no limit here: look at
  * loop_stream_queued before writing what may be dropped. 0 or -errno (then nothing can be sent any

@@ -77,6 +77,8 @@ struct loop_listener *loop_listener_new(uv_loop_t *loop, int fd, loop_fn on_conn
     endpoint_init(loop, &l->uv, l->is_unix);
     int rc = l->is_unix ? uv_pipe_open(&l->uv.pipe, fd) : uv_tcp_open(&l->uv.tcp, fd);
     if (rc == 0)
+        rc = loop_reserve(loop, fd);
+    if (rc == 0)
         rc = uv_listen(&l->uv.stream, BACKLOG, listener_connection);
     if (rc != 0) {
         loop_listener_close(l, NULL);
@@ -93,6 +95,13 @@ void loop_listener_close(struct loop_listener *l, loop_fn on_closed)
     uv_close((uv_handle_t *)&l->uv, listener_closed);
 }
 
+/* Before libuv watches it, again: it gives the place back when something comes that nobody wants
+ * now. */
+static int stream_reserve(const struct loop_stream *s)
+{
+    return loop_reserve(s->uv.stream.loop, loop_stream_fd(s));
+}
+
 struct loop_stream *loop_stream_accept(struct loop_listener *l,
                                        const struct loop_stream_events *events, void *context)
 {
@@ -101,6 +110,10 @@ struct loop_stream *loop_stream_accept(struct loop_listener *l,
     s->context = context;
     endpoint_init(l->uv.stream.loop, &s->uv, l->is_unix);
     if (uv_accept(&l->uv.stream, &s->uv.stream) != 0) {
+        loop_stream_close(s, NULL);
+        return NULL;
+    }
+    if (stream_reserve(s) < 0) {
         loop_stream_close(s, NULL);
         return NULL;
     }
@@ -136,12 +149,10 @@ static void stream_data(uv_stream_t *uv, ssize_t n, const uv_buf_t *data)
     }
 }
 
-void loop_stream_read(struct loop_stream *s, bool is_wanted)
+int loop_stream_read(struct loop_stream *s, bool is_wanted)
 {
-    if (is_wanted)
-        uv_read_start(&s->uv.stream, stream_alloc, stream_data);
-    else
-        uv_read_stop(&s->uv.stream);
+    int rc = is_wanted ? stream_reserve(s) : uv_read_stop(&s->uv.stream);
+    return is_wanted && rc == 0 ? uv_read_start(&s->uv.stream, stream_alloc, stream_data) : rc;
 }
 
 static void write_done(uv_write_t *uv, int status)
@@ -194,10 +205,13 @@ int loop_stream_write(struct loop_stream *s, const struct iovec *parts, size_t n
     sent = MAX(sent, 0);
     if ((size_t)sent == total)
         return 0;
+    int rc = stream_reserve(s);
+    if (rc < 0)
+        return rc;
     size_t rest;
     struct pending_write *w = copy_rest(parts, n_parts, (size_t)sent, &rest);
     uv_buf_t buf = uv_buf_init(w->data, (unsigned)rest);
-    int rc = uv_write(&w->uv, &s->uv.stream, &buf, 1, write_done);
+    rc = uv_write(&w->uv, &s->uv.stream, &buf, 1, write_done);
     if (rc != 0)
         free(w);
     return rc;
@@ -216,7 +230,10 @@ static void shutdown_done(uv_shutdown_t *uv, int status)
 
 void loop_stream_shutdown(struct loop_stream *s)
 {
-    uv_shutdown(&s->shutdown, &s->uv.stream, shutdown_done);
+    if (stream_reserve(s) == 0)
+        uv_shutdown(&s->shutdown, &s->uv.stream, shutdown_done);
+    else
+        shutdown(loop_stream_fd(s), SHUT_WR); /* what was not sent yet is lost */
 }
 
 static void stream_closed(uv_handle_t *uv)

@@ -167,12 +167,15 @@ int head_await(struct head *head, struct denials *denied, struct err *e)
     if (head_socketpair(socks, e) < 0)
         return -1;
     head->sock = socks[0];
+    if (head_open_channel(head, e) < 0) {
+        close(socks[1]);
+        return -1;
+    }
     head->is_copy = true;
     head->denied = denials_hold(denied);
     if (denied != NULL)
         denials_join(denied, head);
     head->state = HEAD_WAKING;
-    head_open_channel(head);
     return socks[1];
 }
 
@@ -195,13 +198,13 @@ int head_enter(struct head *head, uint32_t zygote, struct err *e)
     head->sock = socks[0];
     _fd_ int theirs = socks[1];
     struct room *room = head->room;
-    if (warden_enter(head->warden, room->jail, head->number, zygote, room->name, &room->limits,
+    if (head_open_channel(head, e) < 0 ||
+        warden_enter(head->warden, room->jail, head->number, zygote, room->name, &room->limits,
                      theirs, e) < 0)
         return -1;
     room->is_known = true;
     head->has_process = true;
     head->state = HEAD_ENTERING;
-    head_open_channel(head);
     return 0;
 }
 

@@ -266,10 +266,13 @@ static void on_socket(void *context, int events)
     head_let_go(head);
 }
 
-void head_open_channel(struct head *head)
+int head_open_channel(struct head *head, struct err *e)
 {
     head->poll = loop_poll_new(head->loop, head->sock, on_socket, head);
+    if (head->poll == NULL)
+        return err_set(e, ERR_UNAVAILABLE, "the control socket cannot be watched");
     loop_poll_want(head->poll, LOOP_READ);
+    return 0;
 }
 
 /* Sends what was appended since `mark`. False if the channel is gone or the driver does not read.

@@ -17,7 +17,7 @@ void head_lose(struct head *head);
 
 /* ---- the channel ----------------------------------------------------------------------------- */
 
-void head_open_channel(struct head *head); /* `sock` is there */
+int head_open_channel(struct head *head, struct err *e); /* `sock` is there */
 void head_close_channel(struct head *head);
 void head_close_fds(struct head *head); /* those that were to be sent */
 void head_want_events(struct head *head);

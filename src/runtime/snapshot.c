@@ -96,8 +96,13 @@ struct snapshot *snapshot_take(struct head *head, uint64_t number, uint64_t id,
     list_init(&snapshot->orders);
     list_append(&head->room->snapshots, &snapshot->room_node);
     snapshot->poll = loop_poll_new(head->loop, snapshot->sock, on_first_byte, snapshot);
-    loop_poll_want(snapshot->poll, LOOP_READ);
-    return snapshot;
+    if (snapshot->poll != NULL) {
+        loop_poll_want(snapshot->poll, LOOP_READ);
+        return snapshot;
+    }
+    snapshot_free(snapshot);
+    err_set(e, ERR_UNAVAILABLE, "the socket of a checkpoint cannot be watched");
+    return NULL;
 }
 
 void snapshot_free(struct snapshot *snapshot)

@@ -65,8 +65,8 @@ static void want_input(struct conn *c)
     bool is_wanted = !c->has_ended && (c->state == CONN_READING || c->state == CONN_LINGERING ||
                                        c->pending.len < PENDING_MAX);
     if (is_wanted != c->is_reading) {
-        c->is_reading = is_wanted;
-        loop_stream_read(c->stream, is_wanted);
+        /* If it fails it is tried again when something happens, at the latest the deadline. */
+        c->is_reading = loop_stream_read(c->stream, is_wanted) == 0 && is_wanted;
     }
 }
 

@@ -242,5 +242,8 @@ void oneshot_save(struct oneshot *o)
     o->step = loop_timer_new(o->engine->loop, on_slow_save, o);
     loop_timer_set(o->step, LOOK_MS);
     o->poll = loop_poll_new(o->engine->loop, o->sock, on_first_byte, o);
-    loop_poll_want(o->poll, LOOP_READ);
+    if (o->poll != NULL)
+        loop_poll_want(o->poll, LOOP_READ);
+    else
+        oneshot_not_saved(o, "its socket cannot be watched");
 }

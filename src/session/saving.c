@@ -386,7 +386,10 @@ static void open_stream(struct session *session)
         return;
     }
     saving->poll = loop_poll_new(session->engine->loop, saving->sock, on_first_byte, session);
-    loop_poll_want(saving->poll, LOOP_READ);
+    if (saving->poll != NULL)
+        loop_poll_want(saving->poll, LOOP_READ);
+    else
+        end(session, "the state could not be saved: its socket cannot be watched");
 }
 
 /* ---- the beginning of one ----------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """What a session could take from the host, or from others, past its limits."""
 
 import os
+import shutil
 import textwrap
 import time
 
@@ -311,3 +312,28 @@ def test_pictures_from_before_a_restart_count(launch):
     session = type(session)(again.client, session.spawned)
     session.exec(PICTURES + "for _ in range(3): display(picture())")
     assert [o["type"] for o in outputs(session)] == ["text"] * 3
+
+
+@pytest.mark.needs_user("sessions of root's daemon have users of their own")
+def test_without_room_for_epoll_watches_the_daemon_goes_on(cella, launch, folder):
+    """The kernel counts them for each user, so sessions of an ordinary user's daemon can use all of
+    them up. The limit is the whole host's, so here the daemon is only told that it is reached."""
+    library = shutil.copy(cella.parent / "tests" / "escape" / "libno_watches.so", folder)
+    flag = folder / "full"
+    daemon = launch(config="default_profile: min\n",
+                    env={"LD_PRELOAD": library, "CELLA_TEST_NO_WATCHES": str(flag)})
+    session = daemon.client.spawn("min", checkpoints="every")
+    assert session.exec("x = 1").status == "ok"
+    flag.touch()
+    assert session.value("x + 1") == "2"
+    flood = session.exec("import time\nfor n in range(40): print('y' * 10_000); time.sleep(0.05)")
+    assert flood.status == "ok" and len(flood["stdout"]) > 1000
+    daemon.client.call("POST", f"{session.path}/undo", {"to": 1})
+    assert session.value("x") == "1"
+    assert daemon.client.spawn("min").value("6 * 7") == "42"
+    with pytest.raises(OSError):  # a connection that cannot be watched is turned away
+        type(daemon.client)(daemon.client.address, daemon.client.key).request("GET", "/health")
+    flag.unlink()
+    other = type(daemon.client)(daemon.client.address, daemon.client.key)
+    assert other.request("GET", "/health").status == 200
+    assert session.value("x") == "1"
