@@ -16,6 +16,7 @@ struct head *head_new(struct room *room, uv_loop_t *loop, uint64_t number)
     struct head *head = mem_alloc(sizeof(*head));
     list_init(&head->node);
     list_init(&head->denials_node);
+    list_init(&head->large_node);
     head->warden = room->warden;
     head->loop = loop;
     head->number = number;

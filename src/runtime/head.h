@@ -139,7 +139,9 @@ struct head {
     int sock;
     struct loop_poll *poll;
     struct frame_reader in;
-    struct buf out; /* not sent yet */
+    struct list large_node; /* among those whose `in` is large */
+    size_t large_bytes;     /* of it; 0 if it is not */
+    struct buf out;         /* not sent yet */
     size_t out_sent;
     int out_fds[2];           /* go with the first byte of `out`; -1: none, or sent */
     enum head_order order;    /* what they belong to */

@@ -31,6 +31,46 @@ struct head_work {
     bool is_bad;
 };
 
+/* ---- a budget for frames that are not read yet ------------------------------------------------
+ */
+
+/* What all heads together may keep of them in memory; small ones are not counted. */
+#define LARGE_MAX (256 * MIB)
+#define LARGE_MIN MIB
+
+static struct {
+    struct list heads; /* with a large one */
+    size_t bytes;
+} large = {.heads = {&large.heads, &large.heads}};
+
+static void count_large(struct head *head)
+{
+    size_t bytes = head->in.in.cap + (head->work != NULL ? head->work->bytes.cap : 0);
+    bytes = bytes >= LARGE_MIN ? bytes : 0;
+    large.bytes += bytes - head->large_bytes;
+    head->large_bytes = bytes;
+    list_remove(&head->large_node);
+    if (bytes > 0)
+        list_append(&large.heads, &head->large_node);
+}
+
+/* Whoever has most of it goes first, so that nobody with little pays for others. */
+static void keep_budget(struct head *head)
+{
+    count_large(head);
+    while (large.bytes > LARGE_MAX) {
+        struct head *largest = head;
+        LIST_EACH(&large.heads, at)
+        {
+            struct head *other = CONTAINER_OF(at, struct head, large_node);
+            if (other->large_bytes > largest->large_bytes)
+                largest = other;
+        }
+        head_break(largest, "what it sent was too much for the daemon's memory: 256 MiB are for "
+                            "frames of all sessions that are not read yet");
+    }
+}
+
 void head_close_fds(struct head *head)
 {
     for (size_t i = 0; i < ARRAY_LEN(head->out_fds); i++)
@@ -50,6 +90,7 @@ void head_close_channel(struct head *head)
     head->out_sent = 0;
     if (head->work != NULL)
         take_ptr(head->work)->head = NULL;
+    count_large(head);
 }
 
 void head_want_events(struct head *head)
@@ -83,6 +124,7 @@ static void parsed(uv_work_t *uv, int status)
         else
             head_on_frame(head, work->frame);
         take_frames(head);
+        keep_budget(head);
         head_want_events(head);
         head_let_go(head);
     }
@@ -256,6 +298,8 @@ static void on_socket(void *context, int events)
         if (n > 0) {
             take_frames(head);
             refuse_idle_talk(head);
+            frame_compact(&head->in);
+            keep_budget(head);
         } else if (n == -EBADMSG) {
             head_break(head, "it sent a descriptor to the daemon");
         } else if (n != -EAGAIN) {

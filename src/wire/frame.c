@@ -24,7 +24,7 @@ static uint32_t read_length(const char *at)
 }
 
 /* Moves what is left to the front; gives a large buffer back as soon as nothing is left. */
-static void compact(struct frame_reader *r)
+void frame_compact(struct frame_reader *r)
 {
     if (r->at == r->in.len && r->in.cap > READ_SMALL + 1)
         buf_free(&r->in);
@@ -53,7 +53,7 @@ static ssize_t read_some(int fd, char *data, size_t len, int *ret_fd)
 
 ssize_t frame_fill_with(struct frame_reader *r, int fd, int *ret_fd)
 {
-    compact(r);
+    frame_compact(r);
     size_t want = read_size(r);
     /* A frame refused by frame_next never gets here, so this is our caller's mistake. */
     if (!buf_reserve(&r->in, want))
@@ -73,7 +73,7 @@ ssize_t frame_fill(struct frame_reader *r, int fd)
 
 bool frame_feed(struct frame_reader *r, const void *data, size_t len)
 {
-    compact(r);
+    frame_compact(r);
     return buf_append(&r->in, data, len);
 }
 

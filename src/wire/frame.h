@@ -26,6 +26,9 @@ ssize_t frame_fill(struct frame_reader *r, int fd);
  * `*ret_fd` is left as it is if none did. */
 ssize_t frame_fill_with(struct frame_reader *r, int fd, int *ret_fd);
 
+/* Gives back what nobody reads any more; views into the reader end here, too. */
+void frame_compact(struct frame_reader *r);
+
 /* The same from memory, for what did not come from a descriptor. */
 bool frame_feed(struct frame_reader *r, const void *data, size_t len);
 

@@ -4,10 +4,12 @@ import os
 import shutil
 import textwrap
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from probes import PRELUDE
 
+from harness import daemon as daemons
 from harness import host
 
 WRITE = """
@@ -318,6 +320,8 @@ def test_pictures_from_before_a_restart_count(launch):
 def test_without_room_for_epoll_watches_the_daemon_goes_on(cella, launch, folder):
     """The kernel counts them for each user, so sessions of an ordinary user's daemon can use all of
     them up. The limit is the whole host's, so here the daemon is only told that it is reached."""
+    if daemons.is_sanitized(cella):
+        pytest.skip("the sanitizer wants to be loaded first")
     library = shutil.copy(cella.parent / "tests" / "escape" / "libno_watches.so", folder)
     flag = folder / "full"
     daemon = launch(config="default_profile: min\n",
@@ -337,3 +341,26 @@ def test_without_room_for_epoll_watches_the_daemon_goes_on(cella, launch, folder
     other = type(daemon.client)(daemon.client.address, daemon.client.key)
     assert other.request("GET", "/health").status == 200
     assert session.value("x") == "1"
+
+
+HALF_A_FRAME = """
+    import os, struct, time
+    left = memoryview(struct.pack('<I', 60 << 20) + bytes(58 << 20))
+    while left: left = left[os.write(3, left[:1 << 20]):]
+    time.sleep(1000)
+    """
+
+
+@pytest.mark.one_mode
+def test_frames_that_never_end_have_a_budget_for_all(daemon, spawn, witness):
+    """It is the daemon's memory. The largest ends first."""
+    sessions = [spawn("min", checkpoints="off", durable="off") for _ in range(6)]
+    with ThreadPoolExecutor() as pool:
+        cells = [pool.submit(s.exec, HALF_A_FRAME, timeout_ms=host.PATIENCE_MS) for s in sessions]
+        host.eventually(lambda: any(c.done() for c in cells))
+        first = next(c for c in cells if c.done()).result()
+        assert first.status == "died" and "memory" in first["error"]["message"], first
+        assert witness.value("secret") == "'kept'"
+        assert daemon.heap_bytes() < 300 << 20
+        for session in sessions:
+            session.kill()
