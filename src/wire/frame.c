@@ -14,7 +14,7 @@ enum {
 void frame_reader_free(struct frame_reader *r)
 {
     buf_free(&r->in);
-    r->at = 0;
+    r->at = r->looked = 0;
 }
 
 static uint32_t read_length(const char *at)
@@ -77,6 +77,18 @@ bool frame_feed(struct frame_reader *r, const void *data, size_t len)
     return buf_append(&r->in, data, len);
 }
 
+/* Every length has a NUL byte, unless it is that of 16 MiB or more. */
+static int look_at_half(struct frame_reader *r, size_t have, size_t length, struct err *e)
+{
+    const char *payload = r->in.data + r->at + HEADER_SIZE;
+    const char *nul = memchr(payload + r->looked, '\0', have - r->looked);
+    r->looked = have;
+    if (nul == NULL)
+        return 0;
+    return err_set(e, ERR_INVALID, "half a frame: of %zu bytes at most %zu came before the next",
+                   length, (size_t)(nul - payload));
+}
+
 int frame_next(struct frame_reader *r, const char **ret_payload, size_t *ret_len, struct err *e)
 {
     size_t have = r->in.len - r->at;
@@ -87,7 +99,8 @@ int frame_next(struct frame_reader *r, const char **ret_payload, size_t *ret_len
         return err_set(e, ERR_INVALID, "a frame of %zu bytes was announced; 1 to %zu are allowed",
                        length, FRAME_MAX);
     if (have - HEADER_SIZE < length)
-        return 0;
+        return look_at_half(r, have - HEADER_SIZE, length, e);
+    r->looked = 0;
     *ret_payload = r->in.data + r->at + HEADER_SIZE;
     *ret_len = length;
     r->at += HEADER_SIZE + length;

@@ -11,7 +11,8 @@
 
 struct frame_reader {
     struct buf in;
-    size_t at; /* consumed bytes at the front of `in` */
+    size_t at;     /* consumed bytes at the front of `in` */
+    size_t looked; /* bytes of the frame there that were looked at before all of it had come */
 };
 
 #define FRAME_READER_INIT ((struct frame_reader){.in = {.max = FRAME_MAX + MIB}})
@@ -32,7 +33,10 @@ void frame_compact(struct frame_reader *r);
 /* The same from memory, for what did not come from a descriptor. */
 bool frame_feed(struct frame_reader *r, const void *data, size_t len);
 
-/* 1 and a view of the next whole payload (not NUL-terminated), 0 if there is none yet, or -1 if the
+/* A payload is text: a NUL byte in one that is not complete is the length of the next frame, so
+ * whoever wrote the first has left half of it.
+ *
+ * 1 and a view of the next whole payload (not NUL-terminated), 0 if there is none yet, or -1 if the
  * peer broke the protocol; such a stream cannot be read any further. */
 int frame_next(struct frame_reader *r, const char **ret_payload, size_t *ret_len, struct err *e);
 

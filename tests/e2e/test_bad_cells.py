@@ -514,3 +514,12 @@ def test_a_workspace_that_is_hard_to_remove(daemon, session):
     workspace = daemon.data / "workspaces" / session.id
     session.kill()
     host.eventually(lambda: not workspace.exists(), what="the end of the workspace")
+
+
+@pytest.mark.parametrize("half", [b"x", b"xyz", b"\0\0\x10\0", b'\0\0\x10\0{"ev":'])
+def test_half_a_frame_is_named_when_the_cell_ends(spawn, half):
+    """It would wait for the rest until the time limit, and lay that at the cell's door."""
+    session = spawn("min", checkpoints="off", durable="off")
+    answer = session.exec(f"import os; os.write(3, {half!r})", timeout_ms=600_000)
+    assert answer.status == "died", answer
+    assert "control channel" in answer["error"]["message"]

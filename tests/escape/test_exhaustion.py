@@ -345,7 +345,7 @@ def test_without_room_for_epoll_watches_the_daemon_goes_on(cella, launch, folder
 
 HALF_A_FRAME = """
     import os, struct, time
-    left = memoryview(struct.pack('<I', 60 << 20) + bytes(58 << 20))
+    left = memoryview(struct.pack('<I', 60 << 20) + b'x' * (58 << 20))
     while left: left = left[os.write(3, left[:1 << 20]):]
     time.sleep(1000)
     """
@@ -356,7 +356,8 @@ def test_frames_that_never_end_have_a_budget_for_all(daemon, spawn, witness):
     """It is the daemon's memory. The largest ends first."""
     sessions = [spawn("min", checkpoints="off", durable="off") for _ in range(6)]
     with ThreadPoolExecutor() as pool:
-        cells = [pool.submit(s.exec, HALF_A_FRAME, timeout_ms=host.PATIENCE_MS) for s in sessions]
+        limit_ms = int(host.PATIENCE * 1000)
+        cells = [pool.submit(s.exec, HALF_A_FRAME, timeout_ms=limit_ms) for s in sessions]
         host.eventually(lambda: any(c.done() for c in cells))
         first = next(c for c in cells if c.done()).result()
         assert first.status == "died" and "memory" in first["error"]["message"], first

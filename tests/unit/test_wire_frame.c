@@ -55,6 +55,28 @@ static void reads_what_was_written_in_any_pieces(void **state)
     }
 }
 
+static void half_a_frame_is_named_when_the_next_one_comes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t len;
+    } halves[] = {{"x", 1}, {"xy", 2}, {"xyz", 3}, {"\0\0\x10\0", 4}, {"\0\0\x10\0{\"ev\":", 10}};
+    _buf_ struct buf wire = BUF_INIT(KIB);
+    append_frame(&wire, "{\"ev\":\"done\"}", 13);
+    for (size_t i = 0; i < ARRAY_LEN(halves); i++) {
+        struct frame_reader r = FRAME_READER_INIT;
+        const char *payload;
+        size_t len;
+        struct err e;
+        assert_true(frame_feed(&r, halves[i].bytes, halves[i].len));
+        assert_none(&r);
+        assert_true(frame_feed(&r, wire.data, wire.len));
+        assert_int_equal(frame_next(&r, &payload, &len, &e), -1);
+        frame_reader_free(&r);
+    }
+}
+
 static void refuses_impossible_lengths(void **state)
 {
     (void)state;
@@ -175,6 +197,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_was_written_in_any_pieces),
+        cmocka_unit_test(half_a_frame_is_named_when_the_next_one_comes),
         cmocka_unit_test(refuses_impossible_lengths),
         cmocka_unit_test(a_claim_costs_no_memory),
         cmocka_unit_test(reads_from_a_socket),
