@@ -55,7 +55,8 @@ extern struct prison prison; /* a process has one */
 
 /* ---- prison.c: telling the daemon, finding things, slots ----------------------------------- */
 
-void prison_tell_with(const struct report *report, const char *text, int fd);
+/* -ETOOMANYREFS: the kernel takes no descriptors now, and nothing was told. */
+int prison_tell_with(const struct report *report, const char *text, int fd);
 void prison_tell(const struct report *report, const char *text);
 void prison_tell_refused(uint64_t jail, uint64_t head, const char *why);
 

@@ -189,10 +189,11 @@ static void on_signaled(struct head *head)
     (void)head;
 }
 
-static void on_over_quota(struct head *head, uint64_t bytes)
+static void on_over_quota(struct head *head, uint64_t bytes, const char *by)
 {
     (void)head;
     (void)bytes;
+    (void)by;
 }
 
 static void on_end(struct head *head, const struct head_end_facts *facts)
