@@ -197,6 +197,7 @@ static int spawn(struct repl_call *repl, struct err *e)
         .on_started = on_started,
         .context = repl,
         /* The tool promises that an interpreter which ends stays ended. */
+        .exit_ends = true,
         .checkpoints = TIMELINE_OFF,
         .durable = SAVING_OFF,
     };

@@ -50,6 +50,8 @@ struct head_verdict {
     json_t *names; /* a manifest (names.h) or NULL */
     bool has_last_status;
     int last_status; /* of a shell's last command */
+    bool has_exit_code;
+    int exit_code; /* the cell ended by an exit, which its interpreter outlived */
 };
 
 /* Why a head ended. */
@@ -181,6 +183,8 @@ struct head_cell {
     enum head_names names;
     bool is_script; /* as a file that is run: its name is "<string>", and a value is told only if
                        one expression is all there is. Of Python */
+    bool exit_ends; /* an exit of its code ends the interpreter, not only the cell. Of Node.js and
+                       bash */
 };
 
 /* Runs a cell that writes to `out_fd` and `err_fd`; both are closed here in any case. */

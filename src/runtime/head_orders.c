@@ -55,6 +55,8 @@ static void write_cell(struct buf *out, const struct head_cell *cell)
         json_put_member_str(&json, "names", names[cell->names]);
     if (cell->is_script)
         json_put_member_bool(&json, "script", true);
+    if (cell->exit_ends)
+        json_put_member_bool(&json, "exit_ends", true);
     json_put_member_text(&json, "code", cell->code, cell->len);
     json_put_object_end(&json);
 }

@@ -233,16 +233,18 @@ static bool is_error(const json_t *error)
            (column == NULL || json_is_integer(column) || json_is_null(column));
 }
 
-static int read_last_status(const json_t *frame, struct head_verdict *verdict, struct err *e)
+/* A member that a verdict may have: the status of a process. */
+static int read_status(const json_t *frame, const char *name, bool *ret_has, int *ret_status,
+                       struct err *e)
 {
-    const json_t *status = json_object_get(frame, "last_status");
+    const json_t *status = json_object_get(frame, name);
     if (status == NULL)
         return 0;
     json_int_t value = json_integer_value(status);
     if (!json_is_integer(status) || value < 0 || value > 255)
-        return err_set(e, ERR_INVALID, "a last status that no command can have");
-    verdict->has_last_status = true;
-    verdict->last_status = (int)value;
+        return err_set(e, ERR_INVALID, "a verdict with a %s that no process can have", name);
+    *ret_has = true;
+    *ret_status = (int)value;
     return 0;
 }
 
@@ -272,7 +274,9 @@ static int read_verdict(json_t *frame, struct head_verdict *verdict, struct err 
     verdict->names = json_object_get(frame, "names");
     if (verdict->names != NULL && names_check(verdict->names, e) < 0)
         return -1;
-    return read_last_status(frame, verdict, e);
+    if (read_status(frame, "exit_code", &verdict->has_exit_code, &verdict->exit_code, e) < 0)
+        return -1;
+    return read_status(frame, "last_status", &verdict->has_last_status, &verdict->last_status, e);
 }
 
 static void on_done(struct head *head, json_t *frame)

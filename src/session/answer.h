@@ -24,6 +24,8 @@ struct answer_facts {
     json_t *names;      /* what became of the session's names; NULL: not told */
     bool has_last_status;
     int last_status; /* of a shell's last command */
+    bool has_exit_code;
+    int exit_code; /* of a cell that ended by an exit; a death has its own */
     double duration_ms;
 };
 

@@ -189,6 +189,7 @@ static struct session_request request_of(struct branching *all)
                                     .max_age_secs = &source->max_age_secs,
                                     .checkpoints = source->timeline.mode,
                                     .durable = source->saving.mode,
+                                    .exit_ends = source->exit_ends,
                                     .on_started = on_started,
                                     .context = all};
 }

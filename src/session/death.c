@@ -101,10 +101,10 @@ static const struct {
 } exits[] = {
     {"python", "Leave a cell with sys.exit() or an exception instead: they end the cell and keep "
                "the session."},
-    {"node", "process.exit() ends the session; throw an error instead to leave a cell and keep "
-             "it."},
-    {"bash", "exit ends the session; use return in a function, or ( ... ) around what exits, to "
-             "keep it."},
+    {"node", "Leave a cell with an error that is thrown instead: it ends the cell and keeps the "
+             "session."},
+    {"bash", "Put ( ... ) around what exits or begins with exec: then it ends that, and keeps the "
+             "session."},
 };
 
 static bool was_killed(const struct death_facts *f, int sig)

@@ -111,7 +111,8 @@ static int begin(struct session *session, struct exec *exec, struct err *e)
                              .code = exec->code,
                              .len = exec->code_len,
                              .names = exec->names,
-                             .is_script = exec->is_script};
+                             .is_script = exec->is_script,
+                             .exit_ends = session->exit_ends};
     if (head_run(session->head, &cell, write_fds[OUTPUT_STDOUT], write_fds[OUTPUT_STDERR],
                  &broken) < 0)
         session_lose_channel(session, broken.message);

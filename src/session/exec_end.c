@@ -71,6 +71,8 @@ static struct answer_facts judge(const struct exec *exec, const struct head_verd
         .names = exec->names == HEAD_NAMES_FULL ? verdict->names : manifest_news(verdict->names),
         .has_last_status = verdict->has_last_status,
         .last_status = verdict->last_status,
+        .has_exit_code = verdict->has_exit_code,
+        .exit_code = verdict->exit_code,
         .duration_ms = exec_elapsed_ms(exec)};
     if (exec->is_timed_out) {
         snprintf(message, message_size, "stopped by SIGINT after its time limit of %u ms",

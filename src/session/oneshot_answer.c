@@ -1,4 +1,3 @@
-#include "runtime/runtime.h"
 #include "session/oneshot_parts.h"
 
 enum { SIGNALLED = 128 };
@@ -43,13 +42,12 @@ static void append_report(struct buf *stream, const char *text, size_t len)
     buf_append(stream, text, len);
 }
 
-/* It left by SystemExit with a code or with words. */
+/* It left by an exit with a code or with words. */
 static void take_exit(struct oneshot_answer *a, const struct exec_error *error)
 {
     char *end;
-    long code = strtol(error->message.text, &end, 10);
+    strtol(error->message.text, &end, 10);
     bool is_code = error->message.len > 0 && *end == '\0';
-    a->exit_code = is_code && (code & 0xFF) != 0 ? (int)(code & 0xFF) : ONESHOT_FAILED;
     if (is_code)
         buf_printf(&a->error, "Exited with code %d", a->exit_code);
     else
@@ -58,9 +56,10 @@ static void take_exit(struct oneshot_answer *a, const struct exec_error *error)
         append_report(&a->streams[OUTPUT_STDERR], error->message.text, error->message.len);
 }
 
-static void take_error(struct oneshot_answer *a, const struct exec_error *error)
+static void take_error(struct oneshot_answer *a, const struct exec_result *result)
 {
-    a->exit_code = ONESHOT_FAILED;
+    const struct exec_error *error = result->error;
+    a->exit_code = result->has_exit_code ? result->exit_code : ONESHOT_FAILED;
     if (is_syntax_error(error)) {
         take_line(a, error, without_place(error));
         _buf_ struct buf line = BUF_INIT(ONESHOT_ERROR_MAX);
@@ -107,6 +106,18 @@ static void take_value(struct oneshot_answer *a, const json_t *value)
     buf_append_char(&a->streams[OUTPUT_STDOUT], '\n');
 }
 
+/* It came to its end, or left without an error: with a value, and with the status of a program. */
+static void take_end(struct oneshot_answer *a, const struct exec_result *result)
+{
+    take_value(a, result->value);
+    if (result->has_last_status)
+        a->exit_code = result->last_status;
+    if (result->has_exit_code)
+        a->exit_code = result->exit_code;
+    if (a->exit_code != 0)
+        buf_printf(&a->error, "Exited with code %d", a->exit_code);
+}
+
 void oneshot_take_streams(struct oneshot_answer *a, const struct exec_result *result)
 {
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
@@ -131,13 +142,9 @@ void oneshot_take_result(struct oneshot_answer *a, const struct oneshot_request 
     else if (result->status == EXEC_DIED)
         take_death(a, result);
     else if (result->error != NULL)
-        take_error(a, result->error);
-    else if (result->has_last_status && result->last_status != 0)
-        a->exit_code = result->last_status;
-    else if (request->session.runtime == &runtime_python)
-        take_value(a, result->value);
-    if (result->has_last_status && result->last_status != 0 && a->error.len == 0)
-        buf_printf(&a->error, "Exited with code %d", result->last_status);
+        take_error(a, result);
+    else
+        take_end(a, result);
 }
 
 void oneshot_add_state_error(struct oneshot_answer *a, const char *text)

@@ -107,9 +107,7 @@ static bool is_crash(const struct session *session)
         return true;
     case DEATH_UNWISHED:
     case DEATH_BY_CLOSING:
-        /* Where `exit` is how a session is left, it is not undone. */
-        return !ending->has_status || WIFSIGNALED(ending->status) ||
-               session->runtime == &runtime_python;
+        return !session->exit_ends || !ending->has_status || WIFSIGNALED(ending->status);
     case DEATH_BY_CALLER:
     case DEATH_BY_IDLENESS:
     case DEATH_BY_AGE:

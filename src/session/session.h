@@ -73,6 +73,7 @@ struct session {
     struct jail_limits limits;
     char cwd[SESSION_CWD_SIZE]; /* where it began */
     bool is_unlisted;           /* it has no name that a caller could use */
+    bool exit_ends;             /* an exit of its interpreter is its end, and not undone */
     bool is_set_up;             /* it was told where and how */
     json_t *env;                /* NULL: nothing to tell */
     char joined[UUID_SIZE];     /* the session whose jail it shares; "": its own jail */
@@ -159,6 +160,7 @@ struct session_request {
     size_t max_output_bytes;          /* kept for each stream; 0: the usual */
     bool is_unlisted;                 /* nobody but the requester is to find it */
     bool is_own;                      /* the daemon's: nobody's limits apply */
+    bool exit_ends;                   /* an exit of its interpreter is its end, and not undone */
     bool has_state;                   /* see struct pool_request */
     const char *cwd;                  /* NULL: /workspace */
     const json_t *env;                /* an object of strings; NULL: nothing besides the usual */

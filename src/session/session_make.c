@@ -64,6 +64,7 @@ static void take_request(struct session *session, const struct session_request *
     const struct engine_config *config = &session->engine->config;
     session->runtime = request->runtime;
     session->is_unlisted = request->is_unlisted;
+    session->exit_ends = request->exit_ends;
     session->agent = request->agent != NULL ? mem_strdup(request->agent) : NULL;
     session->binding = request->binding != NULL ? mem_strdup(request->binding) : NULL;
     snprintf(session->cwd, sizeof(session->cwd), "%s", cwd);

@@ -38,6 +38,8 @@ char *spec_write(const struct session *session)
     json_put_member_str(&json, "cwd", session->cwd);
     json_put_member_str(&json, "checkpoints", timeline_mode_name(session->timeline.mode));
     json_put_member_str(&json, "isolation", saving_isolations[session->saving.isolation]);
+    if (session->exit_ends)
+        json_put_member_bool(&json, "exit_ends", true);
     if (plan_is_on(&session->plan))
         json_put_member_str(&json, "plan",
                             session->plan.reason != NULL ? session->plan.reason : "");
@@ -138,6 +140,7 @@ int spec_read(const char *text, struct session_request *ret_request, struct jail
         .cwd = json_string_value(json_object_get(spec, "cwd")),
         .env = json_object_get(spec, "env"),
         .isolation = isolation_of(json_string_value(json_object_get(spec, "isolation"))),
+        .exit_ends = json_is_true(json_object_get(spec, "exit_ends")),
         .checkpoints = mode_of(json_string_value(json_object_get(spec, "checkpoints"))),
         .max_output_bytes = (size_t)json_integer_value(json_object_get(spec, "max_output_bytes")),
         .limits = ret_limits,

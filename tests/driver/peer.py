@@ -39,6 +39,7 @@ class Answer:
         self.value: Optional[Dict[str, Any]] = done["value"]
         self.error: Optional[Dict[str, Any]] = done["error"]
         self.last_status: Optional[int] = done.get("last_status")  # of shells
+        self.exit_code: Optional[int] = done.get("exit_code")  # of a cell that ended by an exit
         self.names: Optional[Dict[str, Any]] = done.get("names")
         self.stdout = stdout
         self.stderr = stderr
@@ -71,6 +72,7 @@ class Peer:
         self._next_id = 0
         self.late: Dict[int, tuple] = {}  # read ends of earlier cells
         self.names: Optional[str] = None  # what cells are to tell of them
+        self.exit_ends = False  # an exit of a cell ends the interpreter
         self.notes: List[Dict[str, str]] = []  # of a head that woke: what could not be put right
         self._repeat_at = 0.0  # when the last interrupt is sent once more
 
@@ -138,6 +140,8 @@ class Peer:
         frame = {"op": "exec", "id": self._next_id, "code": code}
         if self.names is not None:
             frame["names"] = self.names
+        if self.exit_ends:
+            frame["exit_ends"] = True
         self._repeat_at = 0.0
         self.send(frame, (out_write, err_write))
         os.close(out_write)

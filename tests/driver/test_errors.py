@@ -106,16 +106,21 @@ def test_what_cannot_be_compiled(fresh: Peer, code: str) -> None:
 def test_exit_ends_the_cell_only(shared: Peer, code: str) -> None:
     answer = shared.run(f"print('before')\n{code}\nprint('after')")
     assert (answer.status, answer.stdout, answer.error) == ("ok", "before\n", None)
+    assert answer.exit_code == 0
+    assert shared.run("1+1").exit_code is None
     assert shared.value("1+1") == "2"
 
 
 def test_exit_with_a_code_is_an_error(shared: Peer) -> None:
     answer = shared.run("import sys\nsys.exit(3)")
     assert (answer.error["name"], answer.error["message"]) == ("SystemExit", "3")
-    assert answer.status == "error"
+    assert (answer.status, answer.exit_code) == ("error", 3)
     answer = shared.run("sys.exit('no such file')")
     assert (answer.status, answer.error["message"]) == ("error", "no such file")
-    assert shared.run("sys.exit(256)").status == "error"
+    assert answer.exit_code == 1
+    answer = shared.run("sys.exit(256)")
+    assert (answer.status, answer.exit_code) == ("error", 1)
+    assert shared.run("1/0").exit_code is None
 
 
 @pytest.mark.parametrize(

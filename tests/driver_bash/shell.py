@@ -52,6 +52,7 @@ class Shell(Peer):
 
     def ending(self, code: str) -> "tuple[int, str, str]":
         """Runs a cell that ends the session: exit status (or negative signal), stdout, stderr."""
+        self.exit_ends = True
         running = self.begin(code)
         try:
             answer: Any = running.finish()

@@ -78,13 +78,13 @@ def test_an_error_in_eval_is_not_one_of_the_cell(shell: Shell) -> None:
     ],
 )
 def test_errexit_ends_the_cell_only(shell: Shell, code: str, out: str) -> None:
-    shell.run("set -e; trap 'echo no exit' EXIT")
+    shell.run("set -e; trap 'echo leaving' EXIT")
     answer = shell.run(code)
-    assert (answer.status, answer.stdout) == ("error", out), answer
+    assert (answer.status, answer.stdout) == ("error", out + "leaving\n"), answer
+    assert answer.exit_code == answer.last_status
     assert answer.error["name"] == "ErrExit"
     assert f"status {answer.last_status}" in answer.error["message"]
     assert shell.run("case $- in *e*) echo still on;; esac").stdout == "still on\n"
-    shell.run("trap - EXIT")
 
 
 def test_errexit_tells_the_line(shell: Shell) -> None:
@@ -110,11 +110,16 @@ def test_a_demanded_variable_ends_the_cell_only(shell: Shell) -> None:
 
 
 def test_errors_with_errexit_end_the_cell_only(shell: Shell) -> None:
-    shell.run("set -eu; trap 'echo leaving' EXIT; readonly r=1")
-    for code in ("echo $nope", "r=2", "echo $((1/0))", "echo ${x!y}", "if", "eval 'echo $nope'"):
+    shell.run("set -eu; readonly r=1")
+    for code in ("echo $nope", "r=2", "echo $((1/0))", "echo ${x!y}", "eval 'echo $nope'"):
+        shell.run("trap 'echo leaving' EXIT")
         answer = shell.run(code)
-        assert (answer.status, answer.stdout) == ("error", ""), answer
+        assert (answer.status, answer.stdout) == ("error", "leaving\n"), answer
         assert answer.error["message"] in answer.stderr
+        assert answer.exit_code == answer.last_status != 0
+    shell.run("trap 'echo leaving' EXIT")
+    answer = shell.run("if")
+    assert (answer.error["name"], answer.stdout, answer.exit_code) == ("SyntaxError", "", None)
     assert shell.run("echo ${-//[!eu]}; trap - EXIT").stdout == "eu\n"
 
 
@@ -128,9 +133,7 @@ def test_posix_errors_end_the_cell_only(shell: Shell) -> None:
     assert shell.run("unset -f nothing; echo on").stdout == "on\n"
 
 
-@pytest.mark.parametrize(
-    "code, status, out",
-    [
+EXITS = [
         ("exit 7", 7, ""),
         ("echo a; exit; echo no", 0, "a\n"),
         ("false; exit", 1, ""),
@@ -141,17 +144,87 @@ def test_posix_errors_end_the_cell_only(shell: Shell) -> None:
         ("eval 'exit 8'", 8, ""),
         ("exec sh -c 'echo new; exit 9'", 9, "new\n"),
         ("exec /bin/true", 0, ""),
-        ("kill -9 $$; echo no", -9, ""),
-        ("kill -SEGV $$; echo no", -11, ""),
+        ("f() { exec sh -c 'exit 3' >out; }; f; echo no", 3, ""),
         ("set -e; trap 'exit 2' ERR; false", 2, ""),
         ("printf 'no newline'; exit 1", 1, "no newline"),
         ("exit 256", 0, ""),
         ("exit -1", 255, ""),
         ("trap 'false' EXIT; exit 4", 4, ""),
-    ],
-)
+]
+
+
+@pytest.mark.parametrize("code, status, out", EXITS)
+def test_exit_ends_the_cell_only(shell: Shell, code: str, status: int, out: str) -> None:
+    shell.run("kept=1; cd /tmp; trap - ERR; mine() { echo mine; }")
+    shell.run("cd - >&-")
+    answer = shell.run(code)
+    assert (answer.exit_code, answer.last_status, answer.stdout) == (status, status, out)
+    if status == 0:
+        assert (answer.status, answer.error) == ("ok", None)
+    else:
+        assert (answer.status, answer.error["name"]) == ("error", "SystemExit")
+        assert answer.error["message"] == str(status)
+    assert shell.out("echo $kept $?; mine; trap -p EXIT; jobs; declare -F") == (
+        f"1 {status}\nmine\ndeclare -f{' f' if 'f()' in code else ''} mine\n".replace(
+            "-f f mine", "-f f\ndeclare -f mine"))
+    assert shell.run("exit 11").exit_code == 11
+
+
+@pytest.mark.parametrize("code, status, out", [
+    *EXITS, ("kill -9 $$; echo no", -9, ""), ("kill -SEGV $$; echo no", -11, "")])
 def test_what_ends_the_session(shell: Shell, code: str, status: int, out: str) -> None:
+    """Where an exit is to do that."""
     assert shell.ending(code)[:2] == (status, out)
+
+
+def test_a_trap_on_exit_runs_once(shell: Shell) -> None:
+    answer = shell.run("trap 'echo bye $?' EXIT; exit 3")
+    assert (answer.stdout, answer.exit_code) == ("bye 3\n", 3)
+    assert shell.run("exit 4").stdout == ""
+    answer = shell.run("trap 'echo again; f() { exit 9; }; f | cat; (exit 8)' EXIT; exit 5")
+    assert (answer.stdout, answer.exit_code) == ("again\n", 5)
+    answer = shell.run("trap 'echo sets a new one; trap \"echo no\" EXIT' EXIT; exit")
+    assert (answer.status, answer.stdout, answer.exit_code) == ("ok", "sets a new one\n", 0)
+    assert shell.out("trap -p EXIT; echo on") == "on\n"
+
+
+def test_errexit_runs_the_trap_on_exit(shell: Shell) -> None:
+    answer = shell.run("set -e; trap 'echo tidy' EXIT; echo a; false; echo no")
+    assert (answer.stdout, answer.exit_code, answer.error["name"]) == ("a\ntidy\n", 1, "ErrExit")
+    assert shell.run("set +e; false; echo on").stdout == "on\n"
+
+
+def test_a_trap_on_exit_is_interrupted(shell: Shell) -> None:
+    running = shell.begin("trap 'echo on; sleep 100; echo no' EXIT; exit 3")
+    running.wait_for_output("on")
+    shell.interrupt()
+    answer = running.finish()
+    assert (answer.status, answer.stdout) == ("interrupted", "on\n")
+    assert shell.out("echo back") == "back\n"
+
+
+def test_a_cell_without_an_exit_has_no_exit_code(shell: Shell) -> None:
+    for code in ("echo a", "false", "(exit 3)", "if"):
+        assert shell.run(code).exit_code is None
+
+
+def test_exec_of_a_program_ends_the_cell(shell: Shell) -> None:
+    shell.run("printf 'echo script $1\n' >s; chmod +x s; echo data >d; level=$SHLVL; x=1")
+    answer = shell.run("trap 'echo no' EXIT; exec ./s one; echo no")
+    assert (answer.status, answer.stdout, answer.exit_code) == ("ok", "script one\n", 0)
+    assert shell.run("exec cat <d").stdout == "data\n"
+    assert shell.run("exec sh -c 'kill -9 $$'").exit_code == 137
+    assert shell.out("echo $x $((SHLVL - level)); (exit 4) & wait $!; echo $?") == "1 0\n4\n"
+    assert shell.run("read line; echo \"<$line>\"", answers=["asked"]).stdout == "<asked>\n"
+    assert "not found" in shell.run("exec no_such_program; echo on").stderr
+
+
+def test_exec_of_a_program_is_interrupted(shell: Shell) -> None:
+    running = shell.begin("exec sh -c 'echo on; sleep 100'")
+    running.wait_for_output("on")
+    shell.interrupt()
+    assert running.finish().status == "interrupted"
+    assert shell.out("echo back") == "back\n"
 
 
 def test_exit_in_a_subshell_does_not(shell: Shell) -> None:

@@ -96,6 +96,31 @@ def test_an_interrupt_outside_a_cell_is_ignored(plain: Shell) -> None:
     "code, status, out",
     [
         ("exit 7", 7, ""),
+        ("echo a; exit; echo no", 0, "a\n"),
+        ("(exit 5); exit", 5, ""),
+        ("trap 'echo bye $?' EXIT; exit 3", 3, "bye 3\n"),
+        ("trap 'exit 5' EXIT; exit 3", 5, ""),
+        ("f() { exit 6; }; f; echo no", 6, ""),
+        ("echo 'exit 4' >s; . ./s; echo no", 4, ""),
+        ("set -e; exit 8", 8, ""),
+        ("set -e; trap 'echo bye' EXIT; exit 0", 0, "bye\n"),
+    ],
+)
+def test_exit_ends_the_cell_only(plain: Shell, code: str, status: int, out: str) -> None:
+    plain.run("kept=1")
+    answer = plain.run(code)
+    assert (answer.exit_code, answer.last_status, answer.stdout) == (status, status, out)
+    assert answer.stderr in ("", "exit\n")
+    assert answer.status == ("error" if status else "ok")
+    assert (answer.error or {}).get("name") == ("SystemExit" if status else None)
+    assert plain.out("set +e; echo $kept; trap -p EXIT") == "1\n"
+    assert plain.run("(exit 1); f() { exit 2; }; f | cat; x=$(exit 3); echo $?").stdout == "3\n"
+
+
+@pytest.mark.parametrize(
+    "code, status, out",
+    [
+        ("exit 7", 7, ""),
         ("trap 'echo bye' EXIT; exit 3", 3, "bye\n"),
         ("exec sh -c 'echo new; exit 9'", 9, "new\n"),
         ("kill -9 $$", -signal.SIGKILL, ""),

@@ -139,21 +139,74 @@ def test_user_code_may_handle_them_itself(fresh: NodePeer) -> None:
     assert answer.error["message"] == "worse"
 
 
+EXITS = [
+    ("process.exit(7)", 7),
+    ("process.exit()", 0),
+    ("process.exitCode = 3; process.exit()", 3),
+    ("setTimeout(() => process.exit(9), 1); await new Promise(() => {})", 9),
+    ("process.on('exit', (c) => console.log('bye', c)); process.exit(4)", 4),
+    ("try { process.exit(2) } catch {} finally { console.log('no') }", 2),
+    ("await 1; process.exit(6)", 6),
+    ("Promise.resolve().then(() => process.exit(5)); await new Promise(() => {})", 5),
+    ("process.on('exit', () => process.exit(8)); process.exit(4)", 8),
+    ("process.nextTick(() => process.exit(1)); await new Promise(() => {})", 1),
+    ("require('vm').runInNewContext('f()', { f: () => process.exit(11) }, { timeout: 9000 })", 11),
+]
+
+
+@pytest.mark.parametrize("code, status", EXITS)
+def test_an_exit_ends_the_cell_only(fresh: NodePeer, code: str, status: int) -> None:
+    fresh.run("var kept = 1")
+    for _ in range(3):
+        fresh.names = "changes"
+        answer = fresh.run(f"var made = 2; console.log('so far'); {code}; console.log('no')")
+        out = "so far\n" + ("bye 4\n" if "bye" in code else "")
+        assert (answer.exit_code, answer.stdout, answer.stderr) == (status, out, "")
+        if status == 0:
+            assert (answer.status, answer.error) == ("ok", None)
+        else:
+            assert (answer.status, answer.error["name"]) == ("error", "SystemExit")
+            assert answer.error["message"] == str(status)
+        fresh.names = None
+        fresh.run("process.removeAllListeners('exit')")
+        assert fresh.value("kept + made + (process.exitCode ?? 0)") == "3"
+        assert fresh.run("await new Promise((r) => setTimeout(r, 1)); 5").exit_code is None
+
+
+def test_an_exit_tells_the_names(fresh: NodePeer) -> None:
+    fresh.names = "changes"
+    answer = fresh.run("var made = 2; process.exit(1)")
+    assert answer.names["added"] == ["made"]
+
+
+def test_an_exit_after_the_cell_ends_nothing(fresh: NodePeer) -> None:
+    one = fresh.run("var gate; new Promise((r) => gate = r).then(() => process.exit(3)); 1")
+    answer = fresh.run("gate(); await new Promise((r) => setTimeout(r, 5)); 'unharmed'")
+    assert (answer.status, answer.text, answer.exit_code) == ("ok", "'unharmed'", None)
+    said = one.stderr + answer.stderr
+    assert "process.exit(3) of a cell that is over: the session goes on" in said
+
+
+def test_a_listener_that_fails_does_not_spoil_later_exits(fresh: NodePeer) -> None:
+    fresh.run("process.once('exit', () => { throw new Error('in it') })")
+    assert fresh.run("process.exit(3)").error["message"] == "in it"
+    answer = fresh.run("process.once('exit', () => console.log('ran')); process.exit(4)")
+    assert (answer.stdout, answer.exit_code) == ("ran\n", 4)
+
+
 @pytest.mark.parametrize(
     "code, status",
     [
-        ("process.exit(7)", 7),
-        ("process.exit()", 0),
-        ("process.exitCode = 3; process.exit()", 3),
-        ("setTimeout(() => process.exit(9), 1); await new Promise(() => {})", 9),
-        ("process.on('exit', (c) => console.log('bye', c)); process.exit(4)", 4),
+        *EXITS,
         ("process.abort()", -6),
         ("process.kill(process.pid, 'SIGKILL')", -9),
         ("process.kill(process.pid, 'SIGTERM'); await new Promise(() => {})", -15),
     ],
 )
 def test_exits_end_the_session(start, code: str, status: int) -> None:
+    """Where they are to."""
     peer = start()
+    peer.exit_ends = True
     running = peer.begin("console.log('so far'); " + code)
     with pytest.raises(EOFError):
         running.finish()
@@ -165,8 +218,10 @@ def test_exits_end_the_session(start, code: str, status: int) -> None:
 
 
 def test_an_exit_code_alone_ends_nothing(fresh: NodePeer) -> None:
-    assert fresh.run("process.exitCode = 5").status == "ok"
-    assert fresh.value("process.exitCode") == "5"
+    answer = fresh.run("process.exitCode = 5")
+    assert (answer.status, answer.exit_code) == ("ok", 5)
+    answer = fresh.run("process.exitCode")
+    assert (answer.text, answer.exit_code) == ("5", None)
 
 
 def test_the_end_of_the_socket_ends_the_session(start) -> None:

@@ -73,9 +73,9 @@ LARGE = {
 LAST = {
     "python": ["import os; print('{t}', flush=True); os._exit(3)",
                "import os; print('{t}', flush=True); os.kill(os.getpid(), 9)"],
-    "node": ["console.log('{t}'); process.exit(3)",
+    "node": ["console.log('{t}'); process.abort()",
              "console.log('{t}'); process.kill(process.pid, 'SIGKILL'); while (true) {{}}"],
-    "bash": ["echo {t}; exit 3", "echo {t}; kill -9 $$"],
+    "bash": ["echo {t}; kill -SEGV $$", "echo {t}; kill -9 $$"],
 }
 INVALID = [
     ("POST", "/exec", b"{"), ("POST", "/exec", b"[]"), ("POST", "/exec", {"code": 5}),

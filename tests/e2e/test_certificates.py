@@ -12,7 +12,8 @@ EATS_MEMORY = {
     "bash": "x=x; while :; do x=$x$x; done",
 }
 LOOP = {"python": "while True: pass", "node": "while (true) {}", "bash": "while :; do :; done"}
-EXIT = {"python": "import os; os._exit(3)", "node": "process.exit(3)", "bash": "exit 3"}
+EXIT = {"python": "import sys; sys.exit(3)", "node": "process.exit(3)", "bash": "exit 3"}
+END = "import os; os._exit(3)"
 SUICIDE = {
     "python": "import os; os.kill(os.getpid(), 9)",
     "node": "process.kill(process.pid, 'SIGKILL'); while (true) {}",
@@ -61,8 +62,17 @@ def test_processor_time(spawn_runtime, runtime):
     dies(session, LOOP[runtime], "CpuLimit", "1", timeout_ms=25_000)
 
 
-def test_an_interpreter_that_ends_itself(spawn_runtime, runtime):
-    assert dies(mortal(spawn_runtime, runtime), EXIT[runtime], "Exited", "3")["exit_code"] == 3
+def test_an_interpreter_that_ends_itself(spawn_runtime):
+    assert dies(mortal(spawn_runtime, "python"), END, "Exited", "3")["exit_code"] == 3
+
+
+def test_an_exit_ends_the_cell_only(spawn_runtime, runtime):
+    """Also where there is no way back."""
+    session = mortal(spawn_runtime, runtime)
+    result = session.exec(EXIT[runtime])
+    assert (result.status, result["exit_code"]) == ("error", 3)
+    assert (result["error"]["name"], result["error"]["message"]) == ("SystemExit", "3")
+    assert session.exec("").status == "ok" and session.info().state == "idle"
 
 
 def test_an_interpreter_that_kills_itself(spawn_runtime, runtime):
@@ -118,9 +128,9 @@ def test_a_full_workspace_comes_with_advice(spawn_runtime):
     assert "disk" in result["error"]["message"] + (result["error"].get("advice") or ""), result
 
 
-def test_what_ended_a_session_is_told_to_those_who_come_later(spawn_runtime, runtime):
-    session = mortal(spawn_runtime, runtime)
-    session.exec(EXIT[runtime])
+def test_what_ended_a_session_is_told_to_those_who_come_later(spawn_runtime):
+    session = mortal(spawn_runtime, "python")
+    session.exec(END)
     reply = session.client.request("POST", f"{session.path}/exec", {"code": ""})
     assert reply.status == 410
     assert "exit code 3" in reply.json["error"]["message"], reply

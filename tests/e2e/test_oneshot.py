@@ -103,7 +103,14 @@ def test_there_is_nobody_to_ask(run):
     [
         ("bash", "echo hi; (exit 4)", ("hi\n", 4, "Exited with code 4")),
         ("bash", "echo hi; exit 5", ("hi\n", 5, "Exited with code 5")),
-        ("node", "console.log('hi'); 5", ("hi\n", 0, None)),
+        ("bash", "trap 'echo bye' EXIT; exec sh -c 'exit 6'", ("", 6, "Exited with code 6")),
+        ("node", "console.log('hi'); process.exit(7)", ("hi\n", 7, "Exited with code 7")),
+        ("node", "console.log('hi'); process.exitCode = 2; undefined",
+         ("hi\n", 2, "Exited with code 2")),
+        ("node", "const x = 20; x * 2 + 2", ("42\n", 0, None)),
+        ("node", "process.exit()", ("", 0, None)),
+        ("node", "console.log('hi'); 5", ("hi\n5\n", 0, None)),
+        ("node", "console.log('hi'); const x = 5", ("hi\n", 0, None)),
         ("node", "console.log('hi'); throw new TypeError('no')", ("hi\n", 1, "TypeError: no")),
     ],
 )

@@ -341,6 +341,7 @@ def test_sys_exit_ends_the_cell_not_the_session(session, code):
     result = session.exec(f"before = 2\n{code}\nafter = 3")
     assert result.status == "ok"
     assert result["error"] is None
+    assert result["exit_code"] == 0
     assert session.value("kept + before") == "3"
     assert session.fails("after").name == "NameError"
 
@@ -350,7 +351,7 @@ def test_sys_exit_with_a_status_is_told(session):
     assert result.status == "error"
     assert result["error"]["name"] == "SystemExit"
     assert "3" in result["error"]["message"]
-    assert result["exit_code"] is None
+    assert result["exit_code"] == 3
     assert session.info().state == "idle"
 
 

@@ -91,7 +91,7 @@ class Cell:
     message: object = ANYTHING  # the error's message
     traceback: object = ANYTHING
     last_status: object = ANYTHING  # bash: the exit status of the last command
-    exit_code: object = None  # with died: the interpreter's
+    exit_code: object = None  # of a cell that ended by an exit; with died: the interpreter's
     answers: tuple = ()  # (prompt, line) of each question; None as line is end of file
     interrupt_at: str = ""  # interrupt it once this is in its stdout
     timeout_ms: int = 0

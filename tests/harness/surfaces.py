@@ -11,7 +11,7 @@ import signal
 import threading
 
 from . import host
-from .cases import ANYTHING, Back, Gone, Late, Like, LongText
+from .cases import ANYTHING, Back, Gone, Late, Like, LongText, has
 from .client import ApiError, Result
 from .shell import Shell
 
@@ -45,6 +45,7 @@ class Surface:
     """A session, and how to run the steps of a case in it."""
 
     goes_back = True  # instead of ending with its interpreter
+    has_ended = False  # by an exit, which elsewhere ends only the cell
 
     def __init__(self, daemon, runtime, case):
         self.daemon, self.client, self.case = daemon, daemon.client, case
@@ -61,6 +62,8 @@ class Surface:
         self.client.request("DELETE", self.path)
 
     def step(self, step):
+        if self.has_ended:
+            return
         if isinstance(step, Late):
             self.check_late(step)
         elif isinstance(step, Gone) or isinstance(step, Back) and not self.goes_back:
@@ -231,10 +234,22 @@ class Tool(Surface):
         answer = self.with_interrupt(cell, lambda: self.exec_with_answers(cell))
         if cell.status is not ANYTHING:
             assert answer["timed_out"] is (cell.status == "timeout"), answer
-        assert cell.exit_code == answer["exit_code"] or answer["timed_out"], answer
+        self.has_ended = self.ends_by(cell)
+        lives = cell.status in ("ok", "error") and not self.has_ended
+        exit_code = None if lives else cell.exit_code
+        assert exit_code == answer["exit_code"] or answer["timed_out"], answer
         self.check_out(cell, answer["stdout"])
-        if not self.is_mixed:
+        if self.has_ended:
+            same(has(f"exit code {exit_code}"), self.refusal(), "the refusal")
+        elif not self.is_mixed:
             check_errors(cell, answer["stderr"])
+
+    def ends_by(self, cell):
+        """As with the interpreter itself, which for Python has the option -i: an exit of Node.js or
+        bash is the end of the session."""
+        is_exit = cell.exit_code is not None and cell.error in (None, "SystemExit")
+        is_end = is_exit and cell.status in ("ok", "error") and cell.value is None
+        return is_end and self.runtime != "python"
 
     def check_out(self, cell, text):
         echo = f"{cell.value}\n" if isinstance(cell.value, str) else ""
@@ -319,7 +334,7 @@ class CommandLine(Surface):
     def check_status(self, cell, status, out, err):
         """It ends as the code did: as the last command of bash, as the interpreter that ended."""
         expected = EXIT_STATUS.get(str(cell.status), ANYTHING)
-        if cell.status == "died" and cell.exit_code is not None:
+        if cell.exit_code is not None:
             expected = cell.exit_code
         elif self.runtime == "bash" and cell.status in ("ok", "error"):
             expected = cell.last_status

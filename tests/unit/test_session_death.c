@@ -141,7 +141,7 @@ static void test_advice_for_an_exit(void **state)
     (void)state;
     static const struct {
         const char *runtime, *words;
-    } runtimes[] = {{"python", "sys.exit"}, {"node", "process.exit"}, {"bash", "return"}};
+    } runtimes[] = {{"python", "sys.exit"}, {"node", "thrown"}, {"bash", "( ... )"}};
     for (size_t i = 0; i < ARRAY_LEN(runtimes); i++) {
         struct death_facts facts = {
             .has_status = true, .status = EXIT_STATUS(1), .runtime = runtimes[i].runtime};

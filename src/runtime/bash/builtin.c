@@ -185,6 +185,8 @@ static void answer_done(int64_t id, const struct cell_verdict *verdict)
     json_put_member_null(&json, "value");
     put_error(&json, verdict);
     json_put_member_int(&json, "last_status", verdict->last_status);
+    if (verdict->has_exited)
+        json_put_member_int(&json, "exit_code", verdict->last_status);
     names_put_cell(&json);
     json_put_object_end(&json);
     answer();
@@ -237,7 +239,7 @@ static void exec(void)
     input_begin_cell(id);
     begin_names();
     names_begin_cell(wish_of(&session.request.names));
-    cell_run(session.request.code.data, &verdict);
+    cell_run(session.request.code.data, session.request.exit_ends, &verdict);
     answer_done(id, &verdict);
 }
 

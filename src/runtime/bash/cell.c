@@ -5,10 +5,20 @@
 #include "runtime/bash/cell.h"
 
 #include "runtime/bash/imports.h"
+#include "runtime/bash/input.h"
 #include "runtime/bash/interrupts.h"
 #include "runtime/bash/messages.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+
 static pid_t session_pid;
+
+/* `exit` has a code of its own since bash 5.2, and the older one is an interrupt's alone. */
+#ifndef EXITBLTIN
+#define EXITBLTIN EXITPROG
+#endif
 
 /* Bytes of bash's exit_shell() that its first calls are in. */
 enum { EXIT_SHELL_HEAD = 64 };
@@ -17,6 +27,7 @@ enum { EXIT_SHELL_HEAD = 64 };
 enum ending {
     ENDED,         /* in the usual way */
     ENDED_SYNTAX,  /* it could not be read */
+    ENDED_EXIT,    /* exit, or exec of a program */
     ENDED_ERREXIT, /* set -e */
     ENDED_FATAL,   /* an error that would end a script */
     ENDED_INTERRUPTED,
@@ -28,6 +39,8 @@ static struct {
     bool is_running;
     bool is_parsing;
     bool is_interrupted; /* the cell; what runs is the trap on INT */
+    bool exit_ends;      /* the shell, and not only the cell */
+    bool has_exited;     /* where a script would have ended */
 } now;
 
 /* The start script shows in no message and in no variable: it is as if one called "bash" ran. */
@@ -58,6 +71,87 @@ static int fflush_of_shell(FILE *stream)
     return fflush(stream);
 }
 
+/* ---- exec ------------------------------------------------------------------------------------ */
+
+/* What bash does with a file that is no program: it runs it as a script. */
+static void run_as_script(const char *path, char *const args[], char *const env[])
+{
+    size_t n = 0;
+    while (args[n] != NULL)
+        n++;
+    char **with_shell = mem_alloc((n + 3) * sizeof(*with_shell));
+    with_shell[0] = dollar_vars[0];
+    with_shell[1] = (char *)(uintptr_t)path;
+    for (size_t i = 1; i < n; i++)
+        with_shell[i + 1] = args[i];
+    execve("/proc/self/exe", with_shell, env);
+}
+
+_Noreturn static void become(const char *path, char *const args[], char *const env[], int errors)
+{
+    execve(path, args, env);
+    if (errno == ENOEXEC)
+        run_as_script(path, args, env);
+    int error = errno;
+    ssize_t ignored = write(errors, &error, sizeof(error));
+    (void)ignored;
+    _exit(EX_NOEXEC);
+}
+
+/* The errno of a program that could not be started, or 0 and how it ended. */
+static int run_instead(const char *path, char *const args[], char *const env[], int *ret_status)
+{
+    int errors[2];
+    if (pipe2(errors, O_CLOEXEC) < 0)
+        return errno;
+    /* Bash would take the child's end for that of one of its jobs. */
+    sigset_t chld, before;
+    sigemptyset(&chld);
+    sigaddset(&chld, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &chld, &before);
+    pid_t pid = fork();
+    int error = pid < 0 ? errno : 0;
+    if (pid == 0) {
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        become(path, args, env, errors[1]);
+    }
+    close(errors[1]);
+    while (pid > 0 && waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
+        continue;
+    if (pid > 0 && read(errors[0], &error, sizeof(error)) != sizeof(error))
+        error = 0;
+    close(errors[0]);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+/* `exec prog` in the session's own shell: a child becomes the program, and the cell ends with it.
+ * Bash is ready to be replaced when it calls this; what it did for that is undone as bash undoes it
+ * when `exec` fails, by which the traps are lost. */
+static int execve_of_shell(const char *path, char *const args[], char *const env[])
+{
+    int status;
+    if (getpid() != session_pid || !now.is_running || now.exit_ends)
+        return execve(path, args, env);
+    int error = run_instead(path, args, env, &status);
+    if (error != 0) {
+        errno = error;
+        return -1;
+    }
+    initialize_traps();
+    initialize_signals(1);
+    if (job_control)
+        restart_job_control();
+    if (env[0] != NULL) /* not exec -c */
+        adjust_shell_level(1);
+    input_open(); /* `exec prog <file` is for the program */
+    last_command_exit_value = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    jump_to_top_level(EXITBLTIN);
+    return -1;
+}
+
+/* ---- before the first cell ------------------------------------------------------------------- */
+
 void cell_renew(void)
 {
     session_pid = getpid();
@@ -67,6 +161,7 @@ void cell_prepare(void)
 {
     cell_renew();
     imports_replace("fflush", fflush_of_shell);
+    imports_replace("execve", execve_of_shell);
     /* What bash meant to do after this builtin, it does not do: we never return. */
     run_unwind_protects();
     if (default_buffered_input >= 0) {
@@ -78,6 +173,8 @@ void cell_prepare(void)
     no_exit_on_failed_exec = 1; /* `exec` of a misspelt name is no reason to end */
     bash_history_disable();
 }
+
+/* ---- commands -------------------------------------------------------------------------------- */
 
 static void dispose_now(void)
 {
@@ -118,11 +215,6 @@ static void clear_the_deck(void)
     restore_sigmask();
 }
 
-/* `exit` has a code of its own since bash 5.2, and the older one is an interrupt's alone. */
-#ifndef EXITBLTIN
-#define EXITBLTIN EXITPROG
-#endif
-
 /* On INT: after the interrupt has ended the cell's commands. A trap that jumps, to leave or because
  * of another interrupt, lands where the cell did. */
 static void run_users_trap(void)
@@ -133,6 +225,20 @@ static void run_users_trap(void)
     run_interrupt_trap(0);
 }
 
+/* On EXIT: where a script would have ended. It runs once, as it would there. */
+static void run_exit_trap_once(void)
+{
+    now.has_exited = true;
+    if (signal_is_trapped(EXIT_TRAP))
+        last_command_exit_value = run_exit_trap();
+    clear_the_deck();
+    if (getpid() != session_pid) /* a part of the trap that jumped out of a process of its own */
+        leave();
+    run_trap_cleanup(EXIT_TRAP);
+    restore_default_signal(EXIT_TRAP);
+    now.is_interrupted |= interrupts_take_hit();
+}
+
 static enum ending ending_of(int code, bool was_parsing)
 {
     /* A job of its own (set -m) that died of SIGINT ends the cell too. */
@@ -140,6 +246,8 @@ static enum ending ending_of(int code, bool was_parsing)
         return ENDED_INTERRUPTED;
     if (was_parsing)
         return ENDED_SYNTAX;
+    if (code == EXITBLTIN)
+        return ENDED_EXIT;
     if (code == DISCARD && !exit_immediately_on_error) /* a script goes on after its command, too */
         return ENDED;
     return code == ERREXIT && exit_immediately_on_error ? ENDED_ERREXIT : ENDED_FATAL;
@@ -152,15 +260,20 @@ static enum ending land(int code)
     bool is_hit = interrupts_take_hit();
     now.is_parsing = false;
     clear_the_deck();
+    bool is_exit = code == EXITBLTIN && !(is_hit && EXITBLTIN == EXITPROG);
     /* A function in a pipeline, say, jumps out of a process of its own. */
-    if (getpid() != session_pid || (code == EXITBLTIN && !(is_hit && EXITBLTIN == EXITPROG)))
+    if (getpid() != session_pid || (is_exit && now.exit_ends))
         leave();
-    if (last_command_exit_value == 0)
+    if (last_command_exit_value == 0 && !is_exit)
         last_command_exit_value = EXECUTION_FAILURE;
     if (is_hit)
         run_users_trap();
     now.is_interrupted |= is_hit;
-    return ending_of(code, was_parsing);
+    enum ending ending = ending_of(code, was_parsing);
+    bool is_end = is_exit || ending == ENDED_ERREXIT || ending == ENDED_FATAL;
+    if (is_end && !now.exit_ends)
+        run_exit_trap_once();
+    return now.is_interrupted ? ENDED_INTERRUPTED : ending;
 }
 
 static void begin_reading(char *code)
@@ -171,7 +284,7 @@ static void begin_reading(char *code)
     line_number = 0;
     read_but_dont_execute = 0; /* set -n: for the cell that says so */
     now.command = NULL;
-    now.is_interrupted = false;
+    now.is_interrupted = now.has_exited = false;
 }
 
 static enum ending run_commands(int *ret_line)
@@ -211,6 +324,15 @@ static void describe(enum ending ending, struct cell_verdict *v)
             v->line = messages_first_line();
         snprintf(message, size, "%s", messages_first());
         break;
+    case ENDED_EXIT:
+        if (v->last_status == 0) {
+            v->status = CELL_OK;
+            v->line = 0;
+            break;
+        }
+        v->name = "SystemExit";
+        snprintf(message, size, "%d", v->last_status);
+        break;
     case ENDED_ERREXIT:
         v->name = "ErrExit";
         snprintf(message, size, "a command failed with status %d, and set -e is on",
@@ -228,11 +350,12 @@ static void describe(enum ending ending, struct cell_verdict *v)
     }
 }
 
-void cell_run(const char *code, struct cell_verdict *ret)
+void cell_run(const char *code, bool exit_ends, struct cell_verdict *ret)
 {
     int line = 0;
     char *copy = mem_strdup(code); /* the channel's buffer is needed for input */
     begin_reading(copy);
+    now.exit_ends = exit_ends;
     now.is_running = true;
     interrupts_begin_cell();
     enum ending ending = run_commands(&line);
@@ -248,6 +371,7 @@ void cell_run(const char *code, struct cell_verdict *ret)
         last_command_exit_value = 128 + SIGINT;
     last_command_exit_value &= 0xff;
     *ret = (struct cell_verdict){.last_status = last_command_exit_value,
+                                 .has_exited = now.has_exited,
                                  .line = ending == ENDED ? 0 : line};
     describe(ending, ret);
     fflush(stdout);

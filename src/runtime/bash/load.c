@@ -49,7 +49,7 @@ static void fail(const char *name, const char *type, const char *why)
 static bool run(const char *name, const char *type, const char *source)
 {
     struct cell_verdict verdict;
-    cell_run(source, &verdict);
+    cell_run(source, true, &verdict);
     if (verdict.status == CELL_OK && verdict.last_status == 0)
         return true;
     char why[64];

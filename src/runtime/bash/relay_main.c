@@ -4,11 +4,11 @@
  * pipes belong to another user: so each cell has pipes of ours, from which we copy for as long as
  * somebody writes.
  *
- * What is different from the builtin: `read` finds the end of the file and asks nobody; set -e ends
- * the session; an error inside the cell other than of syntax is only a status; messages have no
- * line numbers; there are no names; `$_` and PIPESTATUS do not outlive a cell; functions called
- * `exec` or `local` break it; `$-` has an i, and so `exit`, jobs in the background, interrupts, PS1
- * and set -x leave traces of that on stderr. */
+ * What is different from the builtin: `read` finds the end of the file and asks nobody; set -e and
+ * `exec prog` end the interpreter; an error inside the cell other than of syntax is only a status;
+ * messages have no line numbers; there are no names; `$_` and PIPESTATUS do not outlive a cell;
+ * functions called `exec` or `local` break it; `$-` has an i, and so `exit`, jobs in the
+ * background, interrupts, PS1 and set -x leave traces of that on stderr. */
 #include "runtime/bash/channel.h"
 #include "runtime/bash/request.h"
 #include "wire/json.h"
@@ -60,6 +60,7 @@ struct result {
     long long id;
     int status;
     bool is_syntax;
+    bool is_exit;
 };
 
 static void on_sigint(int sig)
@@ -104,25 +105,37 @@ static void answer_done(const struct result *result)
 {
     take_pending_signals();
     bool is_interrupted = is_hit && result->status == 128 + SIGINT;
+    char message[64] = "";
+    const char *name = NULL;
+    if (is_interrupted) {
+        name = "Interrupted";
+        snprintf(message, sizeof(message), "the cell was interrupted");
+    } else if (result->is_syntax) {
+        name = "SyntaxError";
+        snprintf(message, sizeof(message), "a syntax error; stderr says where");
+    } else if (result->is_exit && result->status != 0) {
+        name = "SystemExit";
+        snprintf(message, sizeof(message), "%d", result->status);
+    }
     struct json_out json = begin_answer("done");
     json_put_member_int(&json, "id", result->id);
     json_put_member_str(&json, "status",
-                        is_interrupted      ? "interrupted"
-                        : result->is_syntax ? "error"
-                                            : "ok");
+                        is_interrupted ? "interrupted"
+                        : name != NULL ? "error"
+                                       : "ok");
     json_put_member_null(&json, "value");
     json_put_key(&json, "error");
-    if (is_interrupted || result->is_syntax) {
+    if (name != NULL) {
         json_put_object(&json);
-        json_put_member_str(&json, "name", is_interrupted ? "Interrupted" : "SyntaxError");
-        json_put_member_str(&json, "message",
-                            is_interrupted ? "the cell was interrupted"
-                                           : "a syntax error; stderr says where");
+        json_put_member_str(&json, "name", name);
+        json_put_member_str(&json, "message", message);
         json_put_object_end(&json);
     } else {
         json_put_null(&json);
     }
     json_put_member_int(&json, "last_status", result->status);
+    if (result->is_exit)
+        json_put_member_int(&json, "exit_code", result->status);
     end_answer(&json);
 }
 
@@ -237,6 +250,7 @@ static bool take_result(struct result *ret)
     if (sscanf(relay.line, "%lld %d %7s", &ret->id, &ret->status, kind) != 3)
         _exit(1);
     ret->is_syntax = strcmp(kind, "syntax") == 0;
+    ret->is_exit = strcmp(kind, "exited") == 0;
     relay.last_id = ret->id;
     relay.line_len -= (size_t)(newline + 1 - relay.line);
     memmove(relay.line, newline + 1, relay.line_len);
@@ -295,6 +309,7 @@ static struct result run(long long id, const char *out, const char *err, const c
     write_all(relay.code, text, (size_t)n + 1);
     write_all(relay.code, out, strlen(out) + 1);
     write_all(relay.code, err, strlen(err) + 1);
+    write_all(relay.code, relay.request.exit_ends ? "1" : "", relay.request.exit_ends ? 2 : 1);
     write_all(relay.code, code, strlen(code) + 1);
     struct result result;
     do

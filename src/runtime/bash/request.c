@@ -265,6 +265,8 @@ static bool take_member(struct scanner *s, struct request *r)
         return take_bool(s, &r->has_room);
     if (strcmp(key.data, "eof") == 0)
         return take_bool(s, &r->is_eof);
+    if (strcmp(key.data, "exit_ends") == 0)
+        return take_bool(s, &r->exit_ends);
     if (strcmp(key.data, "body") == 0)
         return take_bool(s, &r->has_body);
     if (strcmp(key.data, "env") == 0)

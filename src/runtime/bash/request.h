@@ -33,8 +33,9 @@ struct request {
     int64_t max;
     int64_t max_bytes;
     bool is_eof;
-    bool has_body; /* of a record */
-    bool has_room; /* of wake: the copy is a branch, with a room of its own to enter first */
+    bool exit_ends; /* of exec: `exit` ends the shell, not only the cell */
+    bool has_body;  /* of a record */
+    bool has_room;  /* of wake: the copy is a branch, with a room of its own to enter first */
     struct request_text code;
     struct request_text names; /* of exec: none, changes or full */
     struct request_text text;

@@ -38,13 +38,21 @@ int close_buffered_fd(int fd);
 int parser_expanding_alias(void);
 void bash_history_disable(void);
 
+#ifndef EXIT_TRAP
+#define EXIT_TRAP 0
+#endif
+
 /* trap.h, flags.h and the state of the executor. */
 int signal_is_trapped(int sig);
 int signal_is_ignored(int sig);
 void run_trap_cleanup(int sig);
 void run_interrupt_trap(int will_throw);
+int run_exit_trap(void);
+void restore_default_signal(int sig);
+void initialize_traps(void);
 void trap_handler(int sig);
 void restore_sigmask(void);
+void adjust_shell_level(int change);
 extern int running_trap;
 extern int wait_intr_flag, wait_signal_received;
 extern int read_but_dont_execute;

@@ -276,6 +276,15 @@ static napi_value js_is_interrupted(napi_env unused, napi_callback_info info)
     return result;
 }
 
+/* stopCell(): the cell that runs, and calls this, is to end */
+static napi_value js_stop_cell(napi_env unused, napi_callback_info info)
+{
+    (void)unused;
+    (void)info;
+    interrupts_ask();
+    return undefined();
+}
+
 /* shield(is_shielded): keeps interrupts away from what the driver does next */
 static napi_value js_shield(napi_env unused, napi_callback_info info)
 {
@@ -374,6 +383,7 @@ __attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_e
         {"receive", js_receive},
         {"beginCell", js_begin_cell},
         {"endCell", js_end_cell},
+        {"stopCell", js_stop_cell},
         {"shield", js_shield},
         {"write", js_write},
         {"takeDescriptor", js_take_descriptor},

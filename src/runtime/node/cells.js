@@ -1,10 +1,12 @@
 /* One cell: run, its value or failure described, its verdict made. A cell is over when its last
    value is known and everything that Node.js had to do at once is done, or when something that it
-   started failed, or when it is interrupted; but not while its caller is asked for input. */
+   started failed, or when it exits or is interrupted; but not while its caller is asked for
+   input. */
 'use strict';
 
 const errors = load('errors');
 const evaluator = load('evaluator');
+const exits = load('exits');
 const globals = load('globals');
 const names = load('names');
 const outputs = load('outputs');
@@ -28,6 +30,10 @@ function run(frame, callback) {
     verdict: null,
     questions: 0, // to the caller that are not answered
     isFinishing: false,
+    isStopped: false, // in the middle, and nothing of it is on the stack any more
+    exitEnds: frame.exit_ends === true, // process.exit() is for the process
+    exitCode: undefined, // of process.exit()
+    exitCodeBefore: exits.current(),
   });
   running = cell;
   answer = callback;
@@ -79,13 +85,14 @@ function finishSoon(cell) {
 
 /* A cell that is to be interrupted has one way to end, which is on its way. */
 function finish(cell) {
-  if (cell !== running || (addon.isInterrupted() && cell.verdict !== INTERRUPTED)) return;
+  if (cell !== running || (addon.isInterrupted() && !cell.isStopped)) return;
   const made = namesOf(cell);
+  const more = exitOf(cell);
   addon.shield(true); // before anything is changed
   running = null;
   addon.endCell();
   evaluator.release();
-  answer(cell, { ...cell.verdict, names: made });
+  answer(cell, { ...cell.verdict, ...more, names: made });
   streams.endCell(cell);
   addon.shield(false); // for what goes on between cells
 }
@@ -100,11 +107,46 @@ function namesOf(cell) {
   }
 }
 
+/* The exit code of a cell that exited, or that said what a program would end with by itself. */
+function exitOf(cell) {
+  if (cell.exitCode !== undefined) {
+    exits.forget(cell.exitCodeBefore);
+    return { exit_code: cell.exitCode };
+  }
+  exits.goOn();
+  const code = exits.current();
+  const isNews = code !== undefined && code !== cell.exitCodeBefore;
+  return isNews && cell.verdict.status === 'ok' ? { exit_code: code & 0xff } : {};
+}
+
+/* Of code that called process.exit(): is it the process that is to end? A cell that runs ends
+   soon. */
+function leave(code) {
+  const cell = streams.currentCell();
+  if (cell?.exitEnds) return true;
+  if (cell === null || cell !== running) {
+    exits.forget(cell?.exitCodeBefore);
+    throw host.newError(`process.exit(${code}) of a cell that is over: the session goes on`);
+  }
+  cell.exitCode = code;
+  addon.stopCell();
+  return false;
+}
+
 /* Nothing else is on the stack. */
 function interrupt() {
   const cell = running;
   if (cell === null) return;
   host.asyncWrap.clearAsyncIdStack();
+  cell.isStopped = true;
+  if (cell.exitCode !== undefined) {
+    const error = { name: 'SystemExit', message: String(cell.exitCode) };
+    cell.verdict = cell.exitCode === 0
+      ? { status: 'ok', value: null, error: null }
+      : { status: 'error', value: null, error };
+    finish(cell);
+    return;
+  }
   cell.verdict = INTERRUPTED;
   const failed = streams.runAs(cell, signals.tellListeners);
   if (failed !== null) complain(cell, failed.error);
@@ -158,4 +200,4 @@ function warmUp(then, rounds = WARM_ROUNDS) {
   });
 }
 
-Object.assign(exports, { run, interrupt, fail, answered, isRunning, warmUp });
+Object.assign(exports, { run, interrupt, leave, fail, answered, isRunning, warmUp });

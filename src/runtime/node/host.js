@@ -176,6 +176,7 @@ function errnoError(rc) {
 
 module.exports = {
   addon,
+  newError: (message) => new Error(message),
   wrapFunction,
   wrapMethod,
   makeImport,

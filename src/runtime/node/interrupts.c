@@ -299,6 +299,16 @@ bool interrupts_is_asked(void)
     return cell != 0 && cell == atomic_load(&asked);
 }
 
+void interrupts_ask(void)
+{
+    atomic_store(&asked, atomic_load(&target));
+    atomic_fetch_add(&n_asked, 1);
+    pthread_mutex_lock(&lock);
+    terminate();
+    pthread_mutex_unlock(&lock);
+    sem_post(&signaled); /* the watcher knocks, and repeats it if need be */
+}
+
 void interrupts_end_cell(void)
 {
     pthread_mutex_lock(&lock);

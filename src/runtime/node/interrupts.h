@@ -42,6 +42,9 @@ bool interrupts_begin_cell(void);
 bool interrupts_is_running(void);
 /* Is the cell that runs to end? `interrupted` will be called, if it is not over before. */
 bool interrupts_is_asked(void);
+/* As if a signal had come for the cell that runs, which called this itself: JavaScript ends when it
+ * returns. */
+void interrupts_ask(void);
 void interrupts_end_cell(void);
 
 void interrupts_shield(bool is_shielded);

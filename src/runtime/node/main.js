@@ -12,8 +12,8 @@ const SESSION_FD = 3;
 /* In the order in which they build on each other. */
 const MODULES = [
   'text', 'hidden', 'streams', 'children', 'evaluator', 'sources', 'errors', 'outputs', 'failures',
-  'signals', 'globals', 'names', 'stdin', 'cells', 'displays', 'advice', 'references', 'functions',
-  'graph', 'records', 'overview', 'save', 'restore', 'session',
+  'signals', 'exits', 'globals', 'names', 'stdin', 'cells', 'displays', 'advice', 'references',
+  'functions', 'graph', 'records', 'overview', 'save', 'restore', 'session',
 ];
 
 /* What the modules use of the language, as parameters of theirs: in a context every look-up of a

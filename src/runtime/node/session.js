@@ -10,6 +10,7 @@ const cells = load('cells');
 const children = load('children');
 const displays = load('displays');
 const evaluator = load('evaluator');
+const exits = load('exits');
 const failures = load('failures');
 const globals = load('globals');
 const names = load('names');
@@ -120,6 +121,7 @@ function install() {
   displays.install(display);
   stdin.install({ ask, isRunning: cells.isRunning, drop: cells.answered });
   signals.install();
+  exits.install(cells.leave);
   failures.install(cells.fail);
   names.begin();
   saving.noteEnvironment();

@@ -27,15 +27,19 @@ _BARE = frozenset(("ls", "ll", "pw"))  # as `ls` and `pwd` begin
 
 
 class Verdict:
-    """`value` and `error` are JSON. `exit_code` is what a script would have ended with."""
+    """`value` and `error` are JSON. `exit_code` is what a script would have ended with; it is by an
+    exit that the cell `has_exited`."""
 
-    __slots__ = ("status", "value", "error", "exit_code")
+    __slots__ = ("status", "value", "error", "exit_code", "has_exited")
 
-    def __init__(self, status: str, value: str, error: str, exit_code: int = 0) -> None:
+    def __init__(
+        self, status: str, value: str, error: str, exit_code: int = 0, has_exited: bool = False
+    ) -> None:
         self.status = status
         self.value = value
         self.error = error
         self.exit_code = exit_code
+        self.has_exited = has_exited
 
 
 class Cells:
@@ -163,11 +167,12 @@ class Cells:
 
     def _failure(self, name: str, error: BaseException) -> Verdict:
         exit_code = _exit_code(error)
+        has_exited = isinstance(error, SystemExit)
         if exit_code == 0:
-            verdict = Verdict("ok", NOTHING, NOTHING)
+            verdict = Verdict("ok", NOTHING, NOTHING, 0, has_exited)
         else:
             self.last_error = _describe(error, name)
-            verdict = Verdict(_status_of(error), NOTHING, self.last_error, exit_code)
+            verdict = Verdict(_status_of(error), NOTHING, self.last_error, exit_code, has_exited)
         try:
             self._finish_figures(verdict.status)
             self._streams.flush()

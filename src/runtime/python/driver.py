@@ -269,13 +269,13 @@ class Session:
         if _getpid() != self._pid:
             self._end_child(verdict)
         self._questions.withdraw()
-        manifest = ""
+        more = f',"exit_code":{verdict.exit_code}' if verdict.has_exited else ""
         if has_names:
-            manifest = f',"names":{self._names.end_cell(wanted == "full")}'
+            more += f',"names":{self._names.end_cell(wanted == "full")}'
         with self._channel.lock:  # a thread may wait for the acknowledgement of its display
             self._channel.send(
                 f'{{"ev":"done","id":{cell_id},"status":"{verdict.status}",'
-                f'"value":{verdict.value},"error":{verdict.error}{manifest}}}'
+                f'"value":{verdict.value},"error":{verdict.error}{more}}}'
             )
 
     def _take_descriptors(self, count: int) -> List[int]:
