@@ -239,6 +239,8 @@ void session_free(struct session *session)
 
 void session_end(struct session *session, enum death_wish wish)
 {
+    /* Whatever it was being killed for, from which it might have come back. */
+    session->ending.wish = DEATH_UNWISHED;
     session_note_ending(session, wish, NULL);
     session_die(session);
 }

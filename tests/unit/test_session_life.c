@@ -106,6 +106,20 @@ static void test_a_directory_that_cannot_be(void **state)
     assert_non_null(strstr(s->death.message, path));
 }
 
+/* Its cell is being killed for its time limit, after which the session would have gone back. */
+static void test_one_that_is_about_to_go_back_is_deleted(void **state)
+{
+    struct world *w = *state;
+    struct heard h = {0};
+    struct session *s = create(w, NULL);
+    s->timeline.mode = TIMELINE_AUTO;
+    begin(s, "import time; time.sleep(60)", 60000, 4000, &h);
+    session_kill(s, DEATH_BY_LIMIT, NULL);
+    assert_int_not_equal(s->state, SESSION_DEAD);
+    session_delete(s);
+    assert_true(h.is_over);
+}
+
 /* ---- sharing a jail ----------------------------------------------------------------------------
  */
 
@@ -230,6 +244,7 @@ int main(void)
         cmocka_unit_test(test_environments),
         TEST(test_a_session_is_set_up),
         TEST(test_a_directory_that_cannot_be),
+        TEST(test_one_that_is_about_to_go_back_is_deleted),
         TEST(test_join),
         TEST(test_idle_session_ends),
         TEST(test_old_session_ends),
