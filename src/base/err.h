@@ -25,7 +25,7 @@ enum err_code {
 struct err {
     enum err_code code;
     char message[512];
-    char advice[384];
+    char advice[1024];
 };
 
 /* Sets the error and returns -1, so that a function can end with `return err_set(...)`. */

@@ -92,17 +92,10 @@ static void put_denied(struct json_out *json, const struct exec_denied *denied)
     json_put_array_end(json);
 }
 
-static void put_history(struct json_out *json, const struct exec_result *result)
+void exec_call_put_news(struct json_out *json, const struct exec_result *result)
 {
-    if (result->checkpoint > 0)
-        json_put_member_int(json, "checkpoint", (int64_t)result->checkpoint);
-    else
-        json_put_member_null(json, "checkpoint");
-    json_put_member_int(json, "saved_through", (int64_t)result->saved_through);
     if (result->is_rolled_back)
         json_put_member_int(json, "rolled_back_to", (int64_t)result->rolled_back_to);
-    else
-        json_put_member_null(json, "rolled_back_to");
     const char *name;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)result->extra, name, value)
@@ -110,6 +103,18 @@ static void put_history(struct json_out *json, const struct exec_result *result)
         json_put_key(json, name);
         json_put_value(json, value);
     }
+}
+
+static void put_history(struct json_out *json, const struct exec_result *result)
+{
+    if (result->checkpoint > 0)
+        json_put_member_int(json, "checkpoint", (int64_t)result->checkpoint);
+    else
+        json_put_member_null(json, "checkpoint");
+    json_put_member_int(json, "saved_through", (int64_t)result->saved_through);
+    if (!result->is_rolled_back)
+        json_put_member_null(json, "rolled_back_to");
+    exec_call_put_news(json, result);
 }
 
 static void put_result(struct json_out *json, const struct exec_result *result)

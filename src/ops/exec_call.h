@@ -4,6 +4,7 @@
 
 #include "ops/ops.h"
 #include "session/exec.h"
+#include "wire/json.h"
 
 enum {
     EXEC_YIELD_MAX_MS = 86400 * 1000,
@@ -69,5 +70,8 @@ extern const char *const exec_images[];
 struct exec_request exec_call_request(struct call *call);
 /* How this call waits; for session_exec and its relatives. */
 struct exec_wait exec_call_wait(struct call *call);
+/* Members for what happened to the session besides: gone back, brought back; none if nothing did.
+ */
+void exec_call_put_news(struct json_out *json, const struct exec_result *result);
 /* It waits for this cell, or was answered already (NULL). */
 void exec_call_begun(struct call *call, struct exec *exec);

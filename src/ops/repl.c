@@ -3,13 +3,13 @@
  * a caller sees output the way a terminal would show it, each byte once, and that an agent finds
  * only what is its own. */
 #include "base/clock.h"
-#include "ops/ops.h"
+#include "ops/create_call.h"
+#include "ops/exec_call.h"
 #include "policy/policy.h"
 #include "session/exec.h"
 #include "wire/json.h"
 
 enum {
-    CODE_MAX = 1024 * 1024,
     CELL_MAX_MS = 86400 * 1000,   /* one that goes on after its call was answered */
     STREAM_MAX = 8 * 1024 * 1024, /* bytes of one stream in one answer; the last ones */
 };
@@ -35,13 +35,26 @@ static const struct op_param params[] = {
     {.name = "code",
      .type = OP_TEXT,
      .is_nullable = true,
-     .max = CODE_MAX,
+     .max = EXEC_CODE_MAX,
      .doc = "What to run, or the line that running code asked for; for exec. At most 1 MiB."},
     {.name = "cwd",
      .type = OP_TEXT,
      .is_nullable = true,
      .max = SESSION_CWD_SIZE - 1,
      .doc = "Where to begin, in /workspace or /tmp; for spawn."},
+    {.name = "limits",
+     .type = OP_OBJECT,
+     .members = session_limits,
+     .means = OP_MEANS_LIMITS,
+     .doc = "Limits of the session; what is not given is as the configuration says. For spawn."},
+    {.name = "timeout_ms",
+     .type = OP_INT,
+     .is_nullable = true,
+     .min = 1,
+     .max = EXEC_YIELD_MAX_MS,
+     .means = OP_MEANS_TIMEOUT,
+     .doc = "How long the call waits for the code, which goes on afterwards; without it as long as "
+            "the agent's timeout_secs says. For exec."},
     {.name = "agent",
      .type = OP_TEXT,
      .is_nullable = true,
@@ -141,7 +154,7 @@ static int refuse_dead(const struct session *session, struct err *e)
         err_set(e, ERR_GONE, "session %s terminated (exit code %d)", session->id, death->exit_code);
     else
         err_set(e, ERR_GONE, "session %s terminated", session->id);
-    return err_advise(e, "%.*s: %.*s", 120, death->message, 240, death->advice);
+    return err_advise(e, "%s: %s", death->message, death->advice);
 }
 
 /* ---- spawn -------------------------------------------------------------------------------------
@@ -196,10 +209,11 @@ static int spawn(struct repl_call *repl, struct err *e)
         .max_output_bytes = repl->rules->max_output_bytes,
         .on_started = on_started,
         .context = repl,
-        /* The tool promises that an interpreter which ends stays ended. */
+        /* The tool promises that an interpreter which is left stays ended. One that crashes is
+         * brought back, as in all sessions. */
         .exit_ends = true,
-        .checkpoints = TIMELINE_OFF,
-        .durable = SAVING_OFF,
+        .checkpoints = TIMELINE_AUTO,
+        .durable = SAVING_AUTO,
     };
     struct session *session;
     if (session_create(call->engine, &request, &session, e) < 0)
@@ -225,9 +239,46 @@ static void append_last_words(struct buf *words, const struct exec_result *resul
                error->advice != NULL ? error->advice : "");
 }
 
+static void put_image(struct json_out *json, const json_t *output, bool *has_any)
+{
+    static const char *const members[] = {"type", "format", "width", "height", "url"};
+    if (output == NULL || json_object_get(output, "url") == NULL)
+        return;
+    if (!*has_any) {
+        json_put_key(json, "images");
+        json_put_array(json);
+    }
+    *has_any = true;
+    json_put_object(json);
+    for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+        const json_t *value = json_object_get(output, members[i]);
+        if (value == NULL)
+            continue;
+        json_put_key(json, members[i]);
+        json_put_value(json, value);
+    }
+    json_put_object_end(json);
+}
+
+/* What a terminal does not show: where pictures are, the status of a shell's last command, and what
+ * became of the session. Nothing of that is in an answer that has none of it. */
+static void put_more(struct json_out *json, const struct exec_result *result)
+{
+    bool has_images = false;
+    for (size_t i = 0; i < result->n_outputs; i++)
+        put_image(json, result->outputs[i], &has_images);
+    put_image(json, result->value, &has_images);
+    if (has_images)
+        json_put_array_end(json);
+    if (result->has_last_status)
+        json_put_member_int(json, "last_status", result->last_status);
+    exec_call_put_news(json, result);
+}
+
 static void on_result(void *context, const struct exec_result *result)
 {
     struct repl_call *repl = context;
+    bool has_come_back = result->status == EXEC_DIED && result->is_rolled_back;
     _buf_ struct buf words = BUF_INIT(16 * KIB);
     append_last_words(&words, result);
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
@@ -236,7 +287,11 @@ static void on_result(void *context, const struct exec_result *result)
     put_streams(&json, repl->session, buf_str(&words));
     json_put_member_bool(&json, "timed_out",
                          result->status == EXEC_RUNNING || result->status == EXEC_TIMEOUT);
-    put_exit_code(&json, repl->session);
+    if (has_come_back && result->has_exit_code)
+        json_put_member_int(&json, "exit_code", result->exit_code);
+    else
+        put_exit_code(&json, repl->session);
+    put_more(&json, result);
     json_put_object_end(&json);
     call_reply(repl->call, 200, &out);
 }
@@ -261,7 +316,7 @@ static struct exec_wait wait_of(struct repl_call *repl)
     return (struct exec_wait){.listener = &listener,
                               .context = repl,
                               .has_yield = true,
-                              .yield_ms = repl->rules->timeout_secs * 1000};
+                              .yield_ms = call_timeout_ms(repl->call)};
 }
 
 /* A cell of this tool that outlived its call. One that was left to run through another door was

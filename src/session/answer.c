@@ -310,7 +310,8 @@ static size_t fit_value(struct exec *exec, const struct answer_facts *facts, uin
     return display_size(*ret_value);
 }
 
-/* Fills in everything that is text, each within its share of what the typed outputs left. */
+/* Fills in everything that is text, each within its share of what the typed outputs left. A message
+ * of ours, which has no claim, is short and stays whole. */
 static void fit_texts(const struct exec *exec, size_t left, const uint64_t claims[CLAIMS],
                       struct texts *texts, struct exec_result *result, struct exec_error *error)
 {
@@ -320,8 +321,9 @@ static void fit_texts(const struct exec *exec, size_t left, const uint64_t claim
     memcpy(result->streams, texts->cut, sizeof(result->streams));
     if (result->error == NULL)
         return;
-    cut_string(error->message.text, error->message.len, shares[CLAIM_MESSAGE],
-               &texts->bufs[CLAIM_MESSAGE], &error->message);
+    if (claims[CLAIM_MESSAGE] > 0)
+        cut_string(error->message.text, error->message.len, shares[CLAIM_MESSAGE],
+                   &texts->bufs[CLAIM_MESSAGE], &error->message);
     if (error->traceback.text != NULL)
         cut_string(error->traceback.text, error->traceback.len, shares[CLAIM_TRACEBACK],
                    &texts->bufs[CLAIM_TRACEBACK], &error->traceback);
@@ -384,9 +386,10 @@ static void start_over(struct exec *exec, const struct output_rest rests[OUTPUT_
 static void make_texts(struct exec *exec, const struct answer_facts *facts, struct texts *texts,
                        struct exec_result *result, struct exec_error *error)
 {
+    bool is_ours = facts->death != NULL || facts->own_name != NULL;
     uint64_t claims[CLAIMS] = {output_capture_new(&exec->pipes[OUTPUT_STDOUT].capture),
                                output_capture_new(&exec->pipes[OUTPUT_STDERR].capture),
-                               error->traceback.len, error->message.len};
+                               error->traceback.len, is_ours ? 0 : error->message.len};
     uint64_t text_need = 0;
     for (size_t i = 0; i < CLAIMS; i++) {
         text_need += claims[i];

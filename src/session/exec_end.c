@@ -172,13 +172,29 @@ void exec_add_news(struct session *session, json_t *news)
     json_decref(news);
 }
 
+static void add_return(struct session *session, uint64_t checkpoint, json_t *extra)
+{
+    session->was_rolled_back = true;
+    session->rolled_back_to = checkpoint;
+    exec_add_news(session, extra);
+}
+
+/* On the streams, as a terminal would show it, and in the members of the next answer. */
+static void tell_next(struct session *session, struct exec *crashed, uint64_t checkpoint,
+                      json_t *extra)
+{
+    const struct death *death = crashed->certificate;
+    _buf_ struct buf words = BUF_INIT(KIB * 4);
+    buf_printf(&words, "%s: %s\n%s", death->name, death->message, death->advice);
+    exec_echo(crashed, OUTPUT_STDERR, buf_str(&words));
+    add_return(session, checkpoint, json_incref(extra));
+}
+
 void exec_answer_crash(struct session *session, uint64_t checkpoint, json_t *extra)
 {
     struct exec *exec = find_crashed(session);
     if (exec == NULL) {
-        session->was_rolled_back = true;
-        session->rolled_back_to = checkpoint;
-        exec_add_news(session, extra);
+        add_return(session, checkpoint, extra);
         return;
     }
     char fate[160];
@@ -187,6 +203,8 @@ void exec_answer_crash(struct session *session, uint64_t checkpoint, json_t *ext
              "undone.",
              (unsigned long long)checkpoint, checkpoint == 0 ? ", its beginning" : "");
     death_conclude(exec->certificate, fate);
+    if (exec->echoes && exec->listener == NULL) /* whoever left it asks for the next one */
+        tell_next(session, exec, checkpoint, extra);
     exec->is_rolled_back = true;
     exec->rolled_back_to = checkpoint;
     json_decref(exec->extra);

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from harness import host
 from harness.client import ApiError
 
 pytestmark = pytest.mark.one_mode
@@ -61,6 +62,12 @@ class Tool:
         result = self.exec(session_id, code)
         assert (result.timed_out, result.exit_code) == (False, None)
         return result.stdout
+
+    def wait_until_saved(self, session_id, cell):
+        """Cells that follow each other at once share what they go back to."""
+        path = f"/v1/sessions/{session_id}"
+        host.eventually(lambda: self.client.call("GET", path)["saved_through"] >= cell,
+                        what="it is saved")
 
     def kill_all(self):
         for session in self("list").sessions:
@@ -230,9 +237,12 @@ def test_code_that_takes_too_long_times_out_and_is_superseded(ana):
     assert "KeyboardInterrupt" in answer.stderr
 
 
-def test_code_that_ignores_the_interrupt_costs_the_session(ana):
+def test_code_that_ignores_the_interrupt_is_undone(ana):
     session = ana.spawn()
+    ana.exec(session, "kept = 1")
+    ana.wait_until_saved(session, 1)
     ana.exec(session, """
+kept = 2
 import time
 while True:
     try:
@@ -240,9 +250,27 @@ while True:
     except BaseException:
         pass
 """)
-    error = ana.refused("exec", session_id=session, code="1")
-    assert error.status == 410
-    assert error.message == f"session {session} terminated (exit code 137)"
+    answer = ana.exec(session, "kept")
+    assert (answer.stdout, answer.exit_code) == ("1\n", None)
+    assert "TimeLimit: was overdue when the next cell came" in answer.stderr
+    assert "The session goes on from checkpoint 1" in answer.stderr
+    assert (answer["rolled_back_to"], answer["rolled_back_cells"]) == (1, [2])
+    assert set(ana.exec(session, "kept")) == {"stdout", "stderr", "timed_out", "exit_code"}
+
+
+def test_a_call_may_wait_for_less(tool):
+    session = tool.spawn()
+    code = "import time; print('on', flush=True); time.sleep(60)"
+    answer = tool("exec", session_id=session, code=code, timeout_ms=300)
+    assert (answer.timed_out, answer.exit_code) == (True, None)
+    assert tool("exec", session_id=session, code="5", timeout_ms=20_000).stdout.endswith("5\n")
+    assert tool.refused("exec", session_id=session, code="5", timeout_ms=0).status == 400
+
+
+def test_a_call_does_not_wait_for_more_than_its_agent_may(ana):
+    """Whose limit is three seconds."""
+    error = ana.refused("exec", session_id=ana.spawn(), code="1", timeout_ms=600_000)
+    assert error.status == 403 and "timeout_ms" in error.message
 
 
 def test_a_cell_that_runs_for_somebody_else_is_waited_for(tool, client):
@@ -378,7 +406,76 @@ def test_a_crash_has_last_words(tool):
     session = tool.spawn()
     answer = tool.exec(session, "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     assert answer.exit_code == 139
-    assert "\nCrashed: " in answer.stderr
+    assert "\nCrashed: the interpreter was ended by signal 11 (SIGSEGV, " in answer.stderr
+
+
+KILLS = {"python": "import os; os.kill(os.getpid(), 9)", "bash": "x=2; kill -9 $$",
+         "node": "process.kill(process.pid, 'SIGKILL'); while (true) {}"}
+READS = {"python": "x", "node": "x", "bash": "echo $x"}
+
+
+@pytest.mark.parametrize("runtime", KILLS)
+def test_a_crash_is_undone(tool, runtime):
+    session = tool.spawn(runtime)
+    tool.exec(session, "var x = 1" if runtime == "node" else "x=1")
+    tool.wait_until_saved(session, 1)
+    answer = tool.exec(session, KILLS[runtime])
+    assert answer.exit_code == 137
+    assert answer.stderr.startswith("Killed: the interpreter was killed (SIGKILL) from inside its "
+                                    "sandbox\nDo not send SIGKILL")
+    assert "The session goes on from checkpoint" in answer.stderr
+    assert answer["rolled_back_cells"] == [2]
+    assert tool.out(session, READS[runtime]) == "1\n"
+    (entry,) = [s for s in tool("list").sessions if s["session_id"] == session]
+    assert entry["exit_code"] is None
+
+
+@pytest.mark.needs_root("an ordinary user may not limit memory")
+def test_limits_are_given_at_spawn(tool):
+    session = tool.spawn(limits={"memory_mb": 96, "checkpoint_mb": 0})
+    answer = tool.exec(session, "x = b'x' * 10**9")
+    assert answer.exit_code == 137
+    assert re.search(r"OutOfMemory: used more than its 96 MB.* of memory and was killed; its "
+                     r"highest use was \d+ bytes\n", answer.stderr), answer
+    assert tool.refused("spawn", runtime="python", limits={"memory": 5}).status == 400
+
+
+def test_the_refusal_of_a_session_that_ended_is_whole(tool):
+    session = tool.spawn()
+    tool.exec(session, "import os; os._exit(3)")
+    error = tool.refused("exec", session_id=session, code="1")
+    assert error.advice == ("the interpreter ended itself with exit code 3: Leave a cell with "
+                            "sys.exit() or an exception instead: they end the cell and keep the "
+                            "session. The variables of this session are lost: create a new one to "
+                            "go on.")
+
+
+def test_sys_exit_ends_the_code_only(tool):
+    """As with `python3 -i`."""
+    session = tool.spawn()
+    answer = tool.exec(session, "x = 1; import sys; sys.exit(3)")
+    assert answer.exit_code is None and answer.stderr.endswith("SystemExit: 3\n")
+    assert tool.out(session, "x") == "1\n"
+
+
+# Beside the streams.
+
+
+def test_bash_tells_the_status_of_its_last_command(tool):
+    session = tool.spawn("bash")
+    assert [tool.exec(session, code)["last_status"] for code in ("true", "(exit 3)", "ls /no")] == [
+        0, 3, 2]
+    assert tool.exec(session, "exit 7").get("last_status") is None
+
+
+def test_pictures_are_named(tool, client):
+    session = tool.spawn()
+    code = "import matplotlib.pyplot as plt; plt.plot([1, 2]); plt.show(); print('shown')"
+    answer = tool.exec(session, code)
+    (image,) = answer["images"]
+    assert (image["type"], image["format"]) == ("image", "png") and image["width"] > 100
+    assert client.request("GET", image["url"]).body.startswith(b"\x89PNG")
+    assert "images" not in tool.exec(session, "1")
 
 
 def test_a_dead_session_takes_no_slot(ana):

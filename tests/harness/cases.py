@@ -138,7 +138,8 @@ def gone(*says):
 
 @dataclass
 class Back:
-    """Its interpreter ended: the session went back, and the cell runs; the repl tool's ended."""
+    """Its interpreter ended: the session went back, and the cell runs. One of the repl tool whose
+    interpreter left has ended."""
 
     cell: object
     says: object

@@ -44,7 +44,6 @@ def same(expected, seen, what):
 class Surface:
     """A session, and how to run the steps of a case in it."""
 
-    goes_back = True  # instead of ending with its interpreter
     has_ended = False  # by an exit, which elsewhere ends only the cell
 
     def __init__(self, daemon, runtime, case):
@@ -66,13 +65,20 @@ class Surface:
             return
         if isinstance(step, Late):
             self.check_late(step)
-        elif isinstance(step, Gone) or isinstance(step, Back) and not self.goes_back:
+        elif isinstance(step, Gone) or isinstance(step, Back) and not self.goes_back():
             same(step.says, self.refusal(), "the refusal")
         elif isinstance(step, Back):
-            self.step(step.cell)
+            self.go_back(step.cell)
         else:
             self.exec_ids.append(len(self.exec_ids) + 1)
             self.run(step)
+
+    def goes_back(self):
+        """After the last cell, instead of ending with its interpreter."""
+        return True
+
+    def go_back(self, cell):
+        self.step(cell)
 
     def refusal(self):
         """What another cell is told when the session has ended."""
@@ -191,8 +197,6 @@ def check_errors(cell, text):
 class Tool(Surface):
     """The repl tool: value and traceback are in the streams, as interpreters show them."""
 
-    goes_back = False
-
     def __init__(self, *args):
         self.seen = {"stdout": "", "stderr": ""}  # of the whole session
         super().__init__(*args)
@@ -235,7 +239,8 @@ class Tool(Surface):
         if cell.status is not ANYTHING:
             assert answer["timed_out"] is (cell.status == "timeout"), answer
         self.has_ended = self.ends_by(cell)
-        lives = cell.status in ("ok", "error") and not self.has_ended
+        self.last_exit = answer["exit_code"]
+        lives = str(cell.status) in ("ok", "error") and not self.has_ended
         exit_code = None if lives else cell.exit_code
         assert exit_code == answer["exit_code"] or answer["timed_out"], answer
         self.check_out(cell, answer["stdout"])
@@ -244,10 +249,28 @@ class Tool(Surface):
         elif not self.is_mixed:
             check_errors(cell, answer["stderr"])
 
+    def goes_back(self):
+        """It does when its interpreter was killed, and not when that left."""
+        return self.last_exit is None or self.last_exit > 128
+
+    def go_back(self, cell):
+        """One who is hasty does not wait until the cell before has had its grace."""
+        if not self.is_hasty():
+            self.step(cell)
+            return
+        self.exec(cell.code)
+        shown = cell.out + (f"{cell.value}\n" if cell.value is not None else "")
+
+        def has_come():
+            self.take(self.call("read", session_id=self.id, agent=self.agent))
+            return self.seen["stdout"].endswith(shown)
+
+        host.eventually(has_come, what=f"the output {shown!r}")
+
     def ends_by(self, cell):
         """As with the interpreter itself, which for Python has the option -i: an exit of Node.js or
         bash is the end of the session."""
-        is_exit = cell.exit_code is not None and cell.error in (None, "SystemExit")
+        is_exit = isinstance(cell.exit_code, int) and cell.error in (None, "SystemExit")
         is_end = is_exit and cell.status in ("ok", "error") and cell.value is None
         return is_end and self.runtime != "python"
 
