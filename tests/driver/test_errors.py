@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 
+import sys
+
 import pytest
 from peer import Peer
 
@@ -57,6 +59,19 @@ def test_endless_recursion_and_long_chains_are_bounded(shared: Peer) -> None:
     )
     answer = shared.run(code)
     assert answer.error["message"] == "2999" and len(answer.traceback) < 20_000
+
+
+def test_lines_that_repeat_themselves_are_counted(shared: Peer) -> None:
+    answer = shared.run("import sys\ndef r(n): return r(n + 1)\nr(0)")
+    lines = answer.traceback.splitlines()
+    assert len([line for line in lines if 'line 2, in r' in line]) <= 4  # the last may be another
+    (folded,) = [line for line in lines if "[Previous line repeated" in line]
+    assert 900 < int(folded.split("repeated ")[1].split()[0]) < sys.getrecursionlimit()
+    assert len(answer.traceback) < 1000
+    code = "def s(n):\n    if n == 0: raise ValueError\n    return s(n - 1)\ns(4)"
+    assert "  [Previous line repeated 1 more time]\n" in shared.run(code).traceback
+    code = "def s(n):\n    if n == 0: raise ValueError\n    return s(n - 1)\ns(3)"
+    assert "[Previous" not in shared.run(code).traceback
 
 
 def test_a_gigantic_message_is_bounded(shared: Peer) -> None:

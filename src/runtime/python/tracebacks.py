@@ -8,12 +8,13 @@ import os
 import sysconfig
 import traceback
 from types import TracebackType
-from typing import Iterator, List, Optional, Tuple, Union
+from typing import Any, Iterator, List, Optional, Tuple, Union
 
 from . import jsontext
 
 _MAX_HEAD_FRAMES = 16
 _MAX_TAIL_FRAMES = 24
+_MAX_REPEATED = 3
 _MAX_CHAIN = 8
 _MAX_GROUP = 8
 _MAX_DEPTH = 4
@@ -160,7 +161,7 @@ def _format_group(error: BaseException, depth: int) -> Iterator[str]:
 
 
 def _format_stack(first: Optional[TracebackType]) -> Iterator[str]:
-    entries = _entries(first)
+    entries = _folded(_entries(first))
     left_out = len(entries) - _MAX_HEAD_FRAMES - _MAX_TAIL_FRAMES
     if left_out <= 0:
         yield from map(_format_entry, entries)
@@ -187,6 +188,32 @@ def _entries(first: Optional[TracebackType]) -> List[_Entry]:
         visit += 1
         entries.append(_library_line(entry, visit))
     return entries
+
+
+def _folded(entries: List[_Entry]) -> List[_Entry]:
+    """Lines that repeat themselves are shown a few times and then counted, as Python does."""
+    folded: List[_Entry] = []
+    last: Any = None
+    count = 0
+
+    def tell_more() -> None:
+        more = count - _MAX_REPEATED
+        if more > 0:
+            folded.append(f"  [Previous line repeated {more} more time{'s' if more > 1 else ''}]\n")
+
+    for entry in entries:
+        place = entry
+        if not isinstance(entry, str):
+            code = entry.tb_frame.f_code
+            place = (code.co_filename, entry.tb_lineno, code.co_name)
+        if place != last:
+            tell_more()
+            last, count = place, 0
+        count += 1
+        if count <= _MAX_REPEATED:
+            folded.append(entry)
+    tell_more()
+    return folded
 
 
 def _is_library(filename: str) -> bool:
