@@ -48,6 +48,11 @@ def test_names_that_a_cell_changed(fresh: NodePeer) -> None:
     assert set(fresh.names_after(many)) == {"total"}
 
 
+def test_a_name_whose_declaration_failed_is_not_there(fresh: NodePeer) -> None:
+    assert "added" not in fresh.names_after("const q = require('nope')")
+    assert fresh.names_after("const q = 5")["added"] == ["q"]
+
+
 def test_the_manifest(fresh: NodePeer) -> None:
     code = (
         "const text = 'hello', n = 1.5, big = 2n, nothing = null, m = new Map([[1, 2]]); let unset;"

@@ -126,6 +126,16 @@ def test_all_is_kept(saved: Saved) -> None:
     assert after.value("[next(), data.a, mine.next === next]") == "[ 1, 2, true ]"
 
 
+def test_what_came_back_is_not_new(fresh: NodePeer, start: Callable[..., NodePeer]) -> None:
+    fresh.run("let n = 1; var text = 'x'; function f() {}")
+    after = start()
+    load(after, save(fresh))
+    assert after.names_after("1") == {"total": 3}
+    assert after.names_after("n = 2; let more = 3") == {
+        "total": 4, "added": ["more"], "changed": ["n"]}
+    after.close()
+
+
 def test_the_rest_is_told(saved: Saved) -> None:
     _, state, after, answer = saved
     for _, name, type_name in LOST:

@@ -118,12 +118,13 @@ function changes() {
   const next = new Map();
   for (const [name, read] of found) {
     const value = read();
+    if (value === UNSET) continue; // `const q = …` failed: nobody can use it
     const before = known.get(name);
     if (before === undefined) added.push(name);
     else if (!isSame(before, value)) changed.push(name);
     next.set(name, before !== undefined && isSame(before, value) ? before : mark(value));
   }
-  const removed = [...known.keys()].filter((name) => !found.has(name));
+  const removed = [...known.keys()].filter((name) => !next.has(name));
   known = next;
   return { total, ...bounded({ added, changed, removed }) };
 }
@@ -198,6 +199,11 @@ function manifest(max) {
   return { total: found.size, items, ...(items.length < found.size ? { more: true } : {}) };
 }
 
+/* What there is now is nobody's change: it was brought back. */
+function settle() {
+  changes();
+}
+
 /* The `names` of a verdict: `wanted` is none, changes or full. */
 function report(wanted) {
   if (wanted === 'changes') return changes();
@@ -206,5 +212,5 @@ function report(wanted) {
 }
 
 Object.assign(exports, {
-  UNSET, ACCESSOR, begin, all, typeOf, isObject, manifest, report,
+  UNSET, ACCESSOR, begin, all, typeOf, isObject, manifest, report, settle,
 });

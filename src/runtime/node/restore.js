@@ -5,6 +5,7 @@
 const evaluator = load('evaluator');
 const functions = load('functions');
 const graph = load('graph');
+const names = load('names');
 const records = load('records');
 const text = load('text');
 
@@ -234,6 +235,7 @@ function restore({ id }, answer) {
   const fd = addon.takeDescriptor();
   const restoration = new Restoration();
   const end = (message) => {
+    names.settle();
     evaluator.release();
     const lost = restoration.lost.slice(0, MAX_LOST).map(cleanLost);
     answer({ ev: 'loaded', id, restored: restoration.restored, lost, message });
