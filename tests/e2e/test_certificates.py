@@ -145,4 +145,6 @@ def test_a_crash_leaves_the_stack_and_no_list_of_libraries(spawn):
     assert result.status == "died"
     assert result.stderr.startswith("Fatal Python error: Segmentation fault\n")
     assert 'File "<cell 1>", line 2 in deep' in result.stderr
+    assert 'File "<cell 1>", line 3 in <module>' in result.stderr
+    assert "/cella/" not in result.stderr
     assert "Extension modules" not in result.stderr

@@ -276,6 +276,13 @@ static napi_value js_is_interrupted(napi_env unused, napi_callback_info info)
     return result;
 }
 
+static napi_value js_abort(napi_env unused, napi_callback_info info)
+{
+    (void)unused;
+    (void)info;
+    abort();
+}
+
 /* stopCell(): the cell that runs, and calls this, is to end */
 static napi_value js_stop_cell(napi_env unused, napi_callback_info info)
 {
@@ -391,6 +398,7 @@ __attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_e
         {"close", js_close},
         {"workedMs", js_worked_ms},
         {"exit", js_exit},
+        {"abort", js_abort},
         {"isInterrupted", js_is_interrupted},
     };
     env = environment;

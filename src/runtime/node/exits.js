@@ -2,6 +2,7 @@
    called by then: what is replaced is the last step, which would end the process. */
 'use strict';
 
+const { addon } = host;
 const apply = Reflect.apply;
 
 /* `leave` takes the exit code, and says whether it is the process that is to end. */
@@ -12,6 +13,8 @@ function install(leave) {
     if (leave(code & 0xff)) apply(reallyExit, process, [code]);
     for (;;); // until V8 has noticed that the cell is to end
   });
+  /* Without the stacks of native code and of the driver that Node.js would print. */
+  process.abort = host.wrapMethod('abort', () => addon.abort());
 }
 
 /* What a process that ended by itself would end with; undefined if nobody said. */
