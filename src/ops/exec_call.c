@@ -150,6 +150,8 @@ static void put_result(struct json_out *json, const struct exec_result *result)
         json_put_member_null(json, "exit_code");
     if (result->has_last_status)
         json_put_member_int(json, "last_status", result->last_status);
+    if (result->command_status != 0)
+        json_put_member_int(json, "command_status", result->command_status);
     put_denied(json, result->denied);
     if (result->names != NULL) {
         json_put_key(json, "names");

@@ -272,6 +272,8 @@ static void put_more(struct json_out *json, const struct exec_result *result)
         json_put_array_end(json);
     if (result->has_last_status)
         json_put_member_int(json, "last_status", result->last_status);
+    if (result->command_status != 0)
+        json_put_member_int(json, "command_status", result->command_status);
     exec_call_put_news(json, result);
 }
 

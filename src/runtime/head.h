@@ -51,7 +51,8 @@ struct head_verdict {
     bool has_last_status;
     int last_status; /* of a shell's last command */
     bool has_exit_code;
-    int exit_code; /* the cell ended by an exit, which its interpreter outlived */
+    int exit_code;      /* the cell ended by an exit, which its interpreter outlived */
+    int command_status; /* of the last `!command` of Python that failed; 0: none did */
 };
 
 /* Why a head ended. */

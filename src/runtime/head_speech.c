@@ -274,7 +274,9 @@ static int read_verdict(json_t *frame, struct head_verdict *verdict, struct err 
     verdict->names = json_object_get(frame, "names");
     if (verdict->names != NULL && names_check(verdict->names, e) < 0)
         return -1;
-    if (read_status(frame, "exit_code", &verdict->has_exit_code, &verdict->exit_code, e) < 0)
+    bool has_failed = false;
+    if (read_status(frame, "exit_code", &verdict->has_exit_code, &verdict->exit_code, e) < 0 ||
+        read_status(frame, "command_status", &has_failed, &verdict->command_status, e) < 0)
         return -1;
     return read_status(frame, "last_status", &verdict->has_last_status, &verdict->last_status, e);
 }

@@ -352,6 +352,7 @@ static struct exec_result begin_result(const struct exec *exec, const struct ans
         .names = facts->names,
         .has_last_status = facts->has_last_status,
         .last_status = facts->last_status,
+        .command_status = facts->command_status,
         .denied = exec->denied,
         .duration_ms = facts->duration_ms,
         .checkpoint = exec->checkpoint,

@@ -25,7 +25,8 @@ struct answer_facts {
     bool has_last_status;
     int last_status; /* of a shell's last command */
     bool has_exit_code;
-    int exit_code; /* of a cell that ended by an exit; a death has its own */
+    int exit_code;      /* of a cell that ended by an exit; a death has its own */
+    int command_status; /* of a command that a cell of Python ran and that failed; 0: none did */
     double duration_ms;
 };
 

@@ -83,7 +83,8 @@ struct exec_result {
     const json_t *names;                  /* what became of the session's names; NULL: not told */
     const struct exec_denied *denied;     /* NULL: none */
     bool has_last_status;
-    int last_status; /* of a shell's last command */
+    int last_status;    /* of a shell's last command */
+    int command_status; /* of the last command that a cell of Python ran and that failed; 0: none */
     bool has_exit_code;
     int exit_code;
     double duration_ms;

@@ -71,6 +71,7 @@ static struct answer_facts judge(const struct exec *exec, const struct head_verd
         .names = exec->names == HEAD_NAMES_FULL ? verdict->names : manifest_news(verdict->names),
         .has_last_status = verdict->has_last_status,
         .last_status = verdict->last_status,
+        .command_status = verdict->command_status,
         .has_exit_code = verdict->has_exit_code,
         .exit_code = verdict->exit_code,
         .duration_ms = exec_elapsed_ms(exec)};

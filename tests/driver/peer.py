@@ -40,6 +40,7 @@ class Answer:
         self.error: Optional[Dict[str, Any]] = done["error"]
         self.last_status: Optional[int] = done.get("last_status")  # of shells
         self.exit_code: Optional[int] = done.get("exit_code")  # of a cell that ended by an exit
+        self.command_status: Optional[int] = done.get("command_status")  # of Python's `!cmd`
         self.names: Optional[Dict[str, Any]] = done.get("names")
         self.stdout = stdout
         self.stderr = stderr

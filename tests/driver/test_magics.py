@@ -19,8 +19,18 @@ from harness import host
 def test_a_command_writes_into_the_cell(shared: Peer) -> None:
     answer = shared.run("!echo out; echo err >&2; exit 3")
     assert (answer.status, answer.stdout, answer.stderr) == ("ok", "out\n", "err\n")
-    assert answer.value is None
-    assert shared.value("_exit_code") == "3"
+    assert (answer.value, answer.command_status) == (None, 3)
+    answer = shared.run("_exit_code")
+    assert (answer.text, answer.command_status) == ("3", None)
+
+
+def test_the_status_of_a_command_that_fails_is_told(shared: Peer) -> None:
+    assert shared.run("!true").command_status is None
+    assert shared.run("!(exit 4); exit 5\n!true").command_status == 5
+    assert shared.run("x = !exit 6").command_status == 6
+    assert shared.run("%%bash --no-raise-error\nexit 7").command_status == 7
+    assert shared.run("!kill -9 $$").command_status == 137
+    assert shared.run("1/0").command_status is None
 
 
 def test_its_output_comes_while_it_runs(shared: Peer) -> None:

@@ -15,8 +15,10 @@ pytestmark = pytest.mark.semantics
 def test_a_command_runs_in_the_sandbox(session):
     assert session.out("!pwd; id -un") == "/workspace\ncella\n"
     assert session.value("n = 3\nx = !seq {n}\nx.s") == "'1 2 3'"
-    session.exec("!exit 5")
+    answer = session.exec("!exit 5")
+    assert (answer.status, answer["command_status"]) == ("ok", 5)
     assert session.value("_exit_code") == "5"
+    assert "command_status" not in session.exec("!true")
 
 
 @pytest.mark.smoke

@@ -270,6 +270,9 @@ class Session:
             self._end_child(verdict)
         self._questions.withdraw()
         more = f',"exit_code":{verdict.exit_code}' if verdict.has_exited else ""
+        failed = self._shell.take_failed_status()
+        if failed:
+            more += f',"command_status":{failed}'
         if has_names:
             more += f',"names":{self._names.end_cell(wanted == "full")}'
         with self._channel.lock:  # a thread may wait for the acknowledgement of its display

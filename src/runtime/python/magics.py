@@ -84,6 +84,7 @@ class CellaShell:
         self.ask = ask
         self._given = dict(namespace)
         self._depth = 0  # of magics that run code with magics
+        self.failed_status = 0
         self._cells = session_cells
         self._plots = session_plots
         self._display = session_displays.display
@@ -185,14 +186,24 @@ class CellaShell:
     system_raw = system_piped = system
 
     def run_command(self, command: str) -> None:
-        code = self.commands.run([magics_shell.find_shell(), "-c", command])
+        self.note_status(self.commands.run([magics_shell.find_shell(), "-c", command]))
+
+    def note_status(self, code: int) -> None:
+        """How a command ended: for the cell, and for whoever reads its answer."""
         self.user_ns["_exit_code"] = code
+        if code:
+            self.failed_status = code if code > 0 else 128 - code  # a signal's, as shells tell it
+
+    def take_failed_status(self) -> int:
+        """Of the last command that failed since this was asked before; 0 if none did."""
+        code, self.failed_status = self.failed_status, 0
+        return code
 
     def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
         """Run a command in a shell; its output, as a list of lines or as one text."""
         parts: List[str] = []
         argv = [magics_shell.find_shell(), "-c", self._expand(cmd)]
-        self.user_ns["_exit_code"] = self.commands.run_with(argv, None, parts.append, None)
+        self.note_status(self.commands.run_with(argv, None, parts.append, None))
         text = "".join(parts)
         return magics_shell.Lines(text.splitlines()) if split else text
 

@@ -154,7 +154,7 @@ def _run_script(shell: Any, argv: List[str], line: str, body: str) -> None:
         raise _UsageError("%%script wants the name of a program")
     body = body if body.endswith("\n") or not body else body + "\n"
     code = _run_into(shell, argv, body, into)
-    shell.user_ns["_exit_code"] = code
+    shell.note_status(code)
     if code and is_raised:
         import subprocess
 
@@ -228,7 +228,7 @@ def _pip(shell: Any, line: str, cell: Optional[str]) -> None:
     code = _with_environment(
         extra, lambda: shell.commands.run([sys.executable, "-m", "pip", *words])
     )
-    shell.user_ns["_exit_code"] = code
+    shell.note_status(code)
     if os.path.isdir(place):
         _make_importable(place)
     if code and is_alone and words[:1] in (["install"], ["download"]):
@@ -243,7 +243,7 @@ def _pip(shell: Any, line: str, cell: Optional[str]) -> None:
 def _conda(shell: Any, line: str, cell: Optional[str]) -> None:
     """%conda ARGUMENTS: runs conda, if there is one."""
     try:
-        shell.user_ns["_exit_code"] = shell.commands.run(["conda", *_words(line)])
+        shell.note_status(shell.commands.run(["conda", *_words(line)]))
     except FileNotFoundError:
         raise _UsageError("there is no conda here; %pip installs packages") from None
 
