@@ -31,6 +31,14 @@ def test_imports_are_told_one_for_each_name(fresh: Peer) -> None:
     ]
 
 
+def test_imports_of_what_the_profile_has_bound_are_told(python: str) -> None:
+    peer = Peer.start(python, preload=("import json as js", "os"))
+    peer.run("import json as js\nimport os, sys")
+    peer.run("del sys")
+    assert declarations(peer)["imports"] == ["import json as js", "import os"]
+    peer.close()
+
+
 def test_definitions_have_their_source(fresh: Peer) -> None:
     fresh.run("import functools\n@functools.cache\ndef f(x):  # it\n    return x\n")
     fresh.run("class K:\n    y = 'é'\n\nasync def g(): pass\ndef gone(): pass\ndef other(): pass")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Tuple
 
-from . import declarations, hints, jsontext
+from . import declarations, hints, jsontext, rebuild
 
 _MAX_ITEMS = 1000  # of each list
 _MAX_IMPORT_CHARS = 400
@@ -32,7 +32,7 @@ def _describe(
     declared: declarations.Declared, variables: Dict[str, Any], budget: "_Budget"
 ) -> str:
     lost = budget.take(_lost(variables))
-    imports = budget.take(_imports(declared, variables))
+    imports = budget.take(_imports(declared))
     definitions = budget.take(_definitions(declared, variables))
     more = ',"more":true' if budget.is_over else ""
     return f'"imports":[{imports}],"definitions":[{definitions}],"lost":[{lost}]{more}'
@@ -56,9 +56,11 @@ class _Budget:
         return ",".join(taken)
 
 
-def _imports(declared: declarations.Declared, variables: Dict[str, Any]) -> List[str]:
-    """Each statement once, in the order in which they were run."""
-    wanted = [text for name, text in declared.imports.items() if name in variables or name == "*"]
+def _imports(declared: declarations.Declared) -> List[str]:
+    """Each statement once, in the order in which they were run: also of what the profile had bound
+    to that name before."""
+    bound = rebuild.namespace
+    wanted = [text for name, text in declared.imports.items() if name in bound or name == "*"]
     return [_quote(text) for text in dict.fromkeys(wanted) if len(text) <= _MAX_IMPORT_CHARS]
 
 
