@@ -120,7 +120,8 @@ enum head_order { HEAD_ORDER_CELL, HEAD_ORDER_CHECKPOINT, HEAD_ORDER_SAVE, HEAD_
 struct head {
     struct list node; /* the pool's: where it waits */
     const struct runtime_profile *profile;
-    void *owner; /* a session, or a shelf of the pool */
+    json_t **report; /* where what it tells of its profile is kept; of one that loads it itself */
+    void *owner;     /* a session, or a shelf of the pool */
     const struct head_listener *listener;
     struct warden *warden;
     uint64_t number;       /* the warden's name for it */

@@ -12,6 +12,7 @@ enum {
     NOTE_MAX = 512, /* bytes of one text about what was lost */
     NOTES_MAX = 64,
     LOST_MAX = 128,
+    MODULES_MAX = 256, /* of a profile */
     ERROR_NAME_MAX = 256,
 };
 
@@ -36,17 +37,6 @@ static void on_entered(struct head *head, json_t *frame)
         denials_join(head->denied, head);
 }
 
-static void on_ready(struct head *head, json_t *frame)
-{
-    (void)frame;
-    if (head->state != HEAD_ENTERING || head->is_copy) {
-        head_break(head, "it said that it is ready a second time");
-        return;
-    }
-    head->state = HEAD_IDLE;
-    head->listener->on_ready(head, NULL);
-}
-
 /* A list of at most `max` objects whose members are short strings. */
 static bool is_list_of_texts(const json_t *list, size_t max)
 {
@@ -67,6 +57,45 @@ static bool is_list_of_texts(const json_t *list, size_t max)
         }
     }
     return true;
+}
+
+static bool is_list_of_strings(const json_t *list, size_t max)
+{
+    size_t i;
+    json_t *item;
+    if (!json_is_array(list) || json_array_size(list) > max)
+        return false;
+    json_array_foreach(list, i, item)
+    {
+        if (!json_is_string(item) || json_string_length(item) > NOTE_MAX)
+            return false;
+    }
+    return true;
+}
+
+static bool is_report(const json_t *report)
+{
+    const json_t *python = json_object_get(report, "python");
+    return json_object_size(report) == 4 && json_is_string(python) &&
+           json_string_length(python) <= NOTE_MAX &&
+           is_list_of_strings(json_object_get(report, "loaded"), MODULES_MAX) &&
+           is_list_of_texts(json_object_get(report, "skipped"), MODULES_MAX) &&
+           json_is_integer(json_object_get(report, "import_ms"));
+}
+
+static void on_ready(struct head *head, json_t *frame)
+{
+    if (head->state != HEAD_ENTERING || head->is_copy) {
+        head_break(head, "it said that it is ready a second time");
+        return;
+    }
+    json_t *report = json_object_get(frame, "report");
+    if (head->report != NULL && is_report(report)) {
+        json_decref(*head->report);
+        *head->report = json_incref(report);
+    }
+    head->state = HEAD_IDLE;
+    head->listener->on_ready(head, NULL);
 }
 
 static void on_woken(struct head *head, json_t *frame)

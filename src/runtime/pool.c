@@ -35,6 +35,7 @@ struct head *pool_make_head(struct shelf *shelf, struct room *room,
     if (is_first) /* a session's files are found under its id */
         memcpy(head->name, room->name, sizeof(head->name));
     head->profile = shelf->zygote.profile;
+    head->report = head->profile->is_cold ? &shelf->zygote.report : NULL;
     head->listener = listener;
     head->owner = owner;
     map_set(&pool->heads, key_of(head->number, key), head);

@@ -90,7 +90,7 @@ class Peer:
         process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=env, cwd=cwd)
         theirs.close()
         peer = cls(ours, process)
-        assert peer.receive() == {"ev": "ready"}
+        assert peer.receive()["ev"] == "ready"
         return peer
 
     def close(self) -> None:

@@ -37,7 +37,7 @@ class Zygote:
         self.control.sendmsg([b"f"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
         theirs.close()
         peer = Peer(ours)
-        assert peer.receive() == {"ev": "ready"}
+        assert peer.receive()["ev"] == "ready"
         return peer
 
     def close(self) -> None:

@@ -67,6 +67,18 @@ def test_without_the_repl_each_run_is_a_cold_python(launch):
     assert (sandbox.repl_enabled, profile["size"], profile["hits"]) == (False, 0, 0)
 
 
+def test_a_cold_python_tells_what_it_could_not_import(launch):
+    config = "default_profile: p\nprofiles: {p: {preload: [json, nothing_like_this]}}\n"
+    daemon = launch(config=config, env={"REPL_ENABLED": "false"})
+    assert run(daemon, "json.dumps(1)").stdout == "'1'\n"
+    sandbox = daemon.client.call("GET", "/health/detailed").sandbox
+    (profile,) = [p for p in sandbox.profiles if p["profile"] == "p"]
+    assert profile["preloaded_modules"] == ["json"]
+    assert profile["skipped_modules"] == [
+        {"import": "nothing_like_this",
+         "reason": "ModuleNotFoundError: No module named 'nothing_like_this'"}]
+
+
 def test_a_warm_up_that_takes_too_long_names_the_module(launch, request):
     venv = pathlib.Path.home() / f".cella-tardy-{os.getpid()}"  # not in /tmp: jails have their own
     request.addfinalizer(lambda: shutil.rmtree(venv))

@@ -129,15 +129,16 @@ class Session:
         saving.Saver(self._subject, records.Writer(null, 0), 0).run()
         _close(null)
 
-    def start(self, fd: int) -> NoReturn:
-        """Turns this process into a session that speaks on `fd`."""
+    def start(self, fd: int, report: str = "{}") -> NoReturn:
+        """Turns this process into a session that speaks on `fd`. `report` is what it tells of its
+        profile, if it loaded that itself: JSON."""
         try:
             self._open(fd)
             self._take_over()
             self._cells.warm_up()
         except BaseException as error:
             _fail(fd, error)
-        self._serve()
+        self._serve(report)
 
     def _open(self, fd: int) -> None:
         self._channel = frames.Channel(fd)
@@ -168,9 +169,9 @@ class Session:
         builtins.display = self._displays.display  # type: ignore[attr-defined]
         displays.current["session"] = self._displays
 
-    def _serve(self) -> NoReturn:
+    def _serve(self, report: str) -> NoReturn:
         try:
-            self._channel.send('{"ev":"ready"}')
+            self._channel.send(f'{{"ev":"ready","report":{report}}}')
             while True:
                 self._step()
         except BaseException as error:

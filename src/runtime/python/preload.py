@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import sys
 import time
 from typing import Any, Callable, Dict, List, Tuple
@@ -26,6 +27,15 @@ class Profile:
             self._load(item)
         Profile.loading = ""
         self.import_ms = round((time.monotonic() - began) * 1000)
+
+    def report(self) -> Dict[str, Any]:
+        """For the daemon, which shows it in /health/detailed."""
+        return {
+            "python": platform.python_version(),
+            "loaded": self.loaded,
+            "skipped": self.skipped,
+            "import_ms": self.import_ms,
+        }
 
     def _load(self, item: str) -> None:
         Profile.loading = item

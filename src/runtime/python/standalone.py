@@ -24,7 +24,8 @@ def main() -> NoReturn:
     profile = cella.preload.Profile(json.loads(sys.argv[2])["preload"])
     plots = cella.plots.Plots()
     plots.install()
-    cella.driver.Session(profile.names, plots).start(int(sys.argv[1]))
+    report = json.dumps(profile.report())
+    cella.driver.Session(profile.names, plots).start(int(sys.argv[1]), report)
 
 
 main()

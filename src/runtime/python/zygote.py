@@ -15,7 +15,6 @@ del sys.modules["boot"]
 import gc
 import json
 import os
-import platform
 import signal
 from typing import Any, NoReturn
 
@@ -26,14 +25,7 @@ _UNBUFFERED = "GFORTRAN_UNBUFFERED_PRECONNECTED"
 
 
 def _report(profile: Any, threads: int) -> bytes:
-    report = {
-        "ready": True,
-        "python": platform.python_version(),
-        "loaded": profile.loaded,
-        "skipped": profile.skipped,
-        "import_ms": profile.import_ms,
-        "threads": threads,
-    }
+    report = {"ready": True, **profile.report(), "threads": threads}
     text = json.dumps(report).encode()
     if len(text) > _MAX_REPORT_BYTES:
         report["loaded"], report["skipped"] = [], []
