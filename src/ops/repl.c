@@ -228,12 +228,17 @@ static int spawn(struct repl_call *repl, struct err *e)
 /* ---- exec --------------------------------------------------------------------------------------
  */
 
-/* What ended the session is said where an interpreter's last words would be. A plain exit says all
- * with its code. */
+static bool has_been_ended(const struct exec_result *result)
+{
+    return result->status == EXEC_DIED || result->status == EXEC_TIMEOUT;
+}
+
+/* What ended the interpreter, or the code for its time, is said where an interpreter's last words
+ * would be. A plain exit says all with its code. */
 static void append_last_words(struct buf *words, const struct exec_result *result)
 {
     const struct exec_error *error = result->error;
-    if (result->status != EXEC_DIED || error == NULL || strcmp(error->name, "Exited") == 0)
+    if (!has_been_ended(result) || error == NULL || strcmp(error->name, "Exited") == 0)
         return;
     buf_printf(words, "%s: %.*s\n%s\n", error->name, (int)error->message.len, error->message.text,
                error->advice != NULL ? error->advice : "");
@@ -280,7 +285,7 @@ static void put_more(struct json_out *json, const struct exec_result *result)
 static void on_result(void *context, const struct exec_result *result)
 {
     struct repl_call *repl = context;
-    bool has_come_back = result->status == EXEC_DIED && result->is_rolled_back;
+    bool has_come_back = has_been_ended(result) && result->is_rolled_back;
     _buf_ struct buf words = BUF_INIT(16 * KIB);
     append_last_words(&words, result);
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
