@@ -435,8 +435,8 @@ def test_limits_are_given_at_spawn(tool):
     session = tool.spawn(limits={"memory_mb": 96, "checkpoint_mb": 0})
     answer = tool.exec(session, "x = b'x' * 10**9")
     assert answer.exit_code == 137
-    assert re.search(r"OutOfMemory: used more than its 96 MB.* of memory and was killed; its "
-                     r"highest use was \d+ bytes\n", answer.stderr), answer
+    assert re.search(r"OutOfMemory: .*its 96 MB.* and was killed; its highest use was [^\n]+\n",
+                     answer.stderr), answer
     assert tool.refused("spawn", runtime="python", limits={"memory": 5}).status == 400
 
 
