@@ -303,7 +303,8 @@ bool timeline_is_worth(const struct session *session, uint64_t ran_ns)
 {
     const struct timeline *timeline = &session->timeline;
     uint64_t cost_ns = MAX(timeline->cost_ns, (uint64_t)COST_MIN_NS);
-    return ran_ns > MIN(cost_ns, (uint64_t)TIMELINE_SHARED_NS) ||
+    cost_ns = MIN(cost_ns, (uint64_t)TIMELINE_SHARED_NS);
+    return ran_ns > cost_ns ||
            timeline->since_ns > MAX((uint64_t)TIMELINE_SHARED_NS, cost_ns * COST_SHARE);
 }
 

@@ -17,8 +17,8 @@ struct snapshot;
 
 enum {
     TIMELINE_KEPT_DEFAULT = 8, /* checkpoints of a session */
-    /* Running time of the cells that may share a checkpoint, unless ten times what one costs is
-     * more: where the machine is full, or the session has gigabytes. */
+    /* Running time of the cells that may share a checkpoint; up to ten times as much where one
+     * costs more than a tenth of it: the machine is full, or the session has gigabytes. */
     TIMELINE_SHARED_NS = 25000000,
     TIMELINE_CELLS_MAX = 1000,      /* whose numbers a checkpoint remembers; the last ones */
     TIMELINE_HASH_SIZE = 2 * 32 + 1 /* of a manifest's name, with the NUL */
