@@ -29,7 +29,7 @@ import groups
 from groups import LOGS, TOP, Result
 
 PART_SECONDS = 100    # of a job; each has daemons of its own to start, with all their libraries
-LANES_PER_CORE = 2    # most tests wait more than they work
+LANES_PER_CORE = 3    # most tests wait more than they work
 SECONDS = TOP / "tests/seconds.json"
 MEASURED = LOGS / "seconds.json"
 
