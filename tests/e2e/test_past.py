@@ -220,3 +220,17 @@ def test_a_file_without_a_cell_outlives_kill_9(launch):
     post(session, "undo")
     assert session.value("__import__('os').listdir()") == "['d.csv']"
     daemon.stop()
+
+
+# What is not taken back is named.
+
+
+@pytest.mark.one_mode
+@pytest.mark.parametrize("runtime", ["python", "bash"])
+def test_what_undo_leaves_in_tmp_is_named(spawn_runtime, runtime):
+    write = {"python": "open('/tmp/{0}', 'w').write('1')", "bash": "echo 1 > /tmp/{0}"}[runtime]
+    session = spawn_runtime(runtime, checkpoints="every")
+    session.exec(write.format("before"))
+    session.exec(write.format("after"))
+    left = [note["detail"] for note in post(session, "undo")["not_undone"]]
+    assert left == ["/tmp/after was written since, and stays"], left

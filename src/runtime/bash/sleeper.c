@@ -14,6 +14,7 @@
 #include "runtime/bash/notes.h"
 #include "runtime/bash/request.h"
 #include "runtime/bash/save.h"
+#include "runtime/bash/scratch.h"
 
 #include <limits.h>
 #include <poll.h>
@@ -26,6 +27,7 @@ static struct {
     struct channel *control; /* the shell's, or while asleep the checkpoint's own */
     sigset_t mask;           /* the shell's; while asleep no signal is taken */
     struct request request;
+    int64_t forked_ns; /* wall clock: when the checkpoint was made */
 } sleeper;
 
 static bool is_own(int fd)
@@ -99,6 +101,8 @@ static bool wake(void)
     if (sibling_fork() == 0) {
         if (has_room)
             move_to_room(fds[KEY]);
+        else
+            scratch_note_since(sleeper.forked_ns);
         become_shell(fds[SOCK]);
         return true;
     }
@@ -169,6 +173,7 @@ pid_t sleeper_fork(struct channel *control, int sock)
     descriptors_note_offsets();
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &sleeper.mask);
+    sleeper.forked_ns = scratch_now_ns();
     pid_t pid = sibling_fork();
     if (pid != 0) {
         sigprocmask(SIG_SETMASK, &sleeper.mask, NULL);

@@ -64,6 +64,7 @@ MODULES = (
     "namespaces",
     "saver",
     "loading",
+    "scratch",
     "checkpoints",
     "rehearsal",
     "practice",

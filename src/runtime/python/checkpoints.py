@@ -14,13 +14,14 @@ import ctypes
 import os
 from typing import Any, ContextManager, Dict, List, Optional
 
-from . import jsontext, library
+from . import jsontext, library, scratch
 
 _python = ctypes.pythonapi
 _close = os.close
 _strerror = os.strerror
 _quote = jsontext.quote
 _flush_stdio = library.flush_stdio
+_now_ns = scratch.now_ns
 
 _NO_LIBRARY = "libcella_enter.so is missing"
 
@@ -48,6 +49,7 @@ class Checkpoints:
 
     def __init__(self) -> None:
         self._forks = library.Forks()
+        self.made_ns = 0  # when the last one was made
 
     def make(self, channel: int, ours: List[int]) -> Copied:
         """`channel` is the copy's; `ours` are the driver's descriptors, the session's socket
@@ -64,6 +66,7 @@ class Checkpoints:
         if threads > 1:
             return Copied(threads, f"{threads} threads ran")
         _flush_stdio()
+        self.made_ns = _now_ns()
         pid = self._forks.checkpoint(channel, ours) if threads == 1 else threads
         if pid < 0:
             return Copied(max(threads, 0), f"cannot fork: {_strerror(-pid)}")

@@ -346,6 +346,8 @@ class Session:
             self._streams.after_copy()
             found = self._checkpoints.wake(has_moved)
             notes = waking.put_right(found, self._cells.event_loops(), has_moved)
+            if not has_moved:
+                notes += waking.written_since(self._checkpoints.made_ns)
             self._channel.greet(b"h")
             self._channel.send(waking.message(notes))
         except BaseException as error:

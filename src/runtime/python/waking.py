@@ -18,7 +18,7 @@ import threading
 import warnings
 from typing import Any, Iterable, List, Tuple
 
-from . import jsontext, library, mappings, renewing
+from . import jsontext, library, mappings, renewing, scratch
 
 # What is said of a child of the line that was left, and that is gone. Never 0: nobody knows.
 # asyncio says the same of a child that another has waited for.
@@ -57,6 +57,11 @@ def put_right(
         notes.append(("mapping", f"{path}: memory shared with others is as it was left"))
     _correct_thread()
     return notes[:_MAX_NOTES]
+
+
+def written_since(moment_ns: int) -> List[renewing.Note]:
+    paths = scratch.written_since(moment_ns)
+    return [("file", f"{path} was written since, and stays") for path in paths]
 
 
 def message(notes: List[renewing.Note]) -> str:
