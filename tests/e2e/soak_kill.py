@@ -4,7 +4,10 @@
     tests/e2e/soak_kill.py [--kills 500] [--sessions 3] [--seed 1]
 
 Each session counts up, in a variable and in a file, and waits for every count to be durable. After
-each kill whatever was acknowledged must be there, variable and file of the same cell."""
+each kill whatever was acknowledged must be there, variable and file of the same cell; now and then
+the session is taken back and forth before it goes on. Beside them one session gets files and never
+runs a cell, and in another a process in the background writes: what of that is not there any more
+must have been told."""
 
 import argparse
 import http.client
@@ -23,6 +26,9 @@ from harness import daemon as daemons  # noqa: E402
 from harness import host  # noqa: E402
 from harness.client import ApiError, Client, Session  # noqa: E402
 
+TROUBLE = (ApiError, OSError, http.client.HTTPException)
+WRITE = ("import subprocess; p = subprocess.Popen('i={0}; while :; do i=$((i+1)); echo $i > t; "
+         "mv t bg; sleep 0.03; done', shell=True)")
 COUNT = "n = {0}; open('/workspace/n', 'w').write('{0}'); n"
 LOOK = "n, int(open('/workspace/n').read())"
 VICTIMS = ["daemon", "warden", "zygote", "inmate", "inmate", "inmate"]
@@ -46,7 +52,7 @@ class Counter:
                 answer = self.session.exec(COUNT.format(self.tried), durable=True)
                 if answer.status == "ok" and answer.saved_through >= answer.exec_id:
                     self.acknowledged = self.tried
-        except (ApiError, OSError, http.client.HTTPException):
+        except TROUBLE:
             return
 
     def look(self):
@@ -56,20 +62,115 @@ class Counter:
             return (0, 0)
         return eval(answer["value"]["text"]) if answer.status == "ok" else None
 
-    def check(self, is_alive):
+    def go_back_and_forth(self):
+        """Undone are looks, which change nothing, or counts: never all of them."""
+        path = self.session.path
+        before = self.look()
+        undone = self.session.client.call("POST", f"{path}/undo", {})
+        behind = self.look()
+        assert behind[0] == behind[1] <= before[0], (undone, before, behind)
+        assert behind[0] > 0 or self.acknowledged < 2, (undone, before, behind)
+        self.session.client.call("POST", f"{path}/undo", {"to": undone["from"]})
+        assert self.look() == before, (undone, before, behind)
+
+    def check(self, is_alive, goes_back=False):
         """Its count, once it answers again."""
-        deadline, seen = time.monotonic() + host.PATIENCE, None
-        while seen is None:
+        variable, file = seen = patiently(self.look, is_alive, self.spawned.session_id)
+        if goes_back and self.acknowledged > 1:
             try:
-                seen = self.look()
-            except (ApiError, OSError, http.client.HTTPException) as error:
-                if time.monotonic() > deadline or not is_alive():
-                    raise AssertionError(f"{self.spawned.session_id} does not answer") from error
-                time.sleep(0.05)
-        variable, file = seen
+                self.go_back_and_forth()
+            except ApiError as error:  # a checkpoint was killed, or is being made
+                assert error.status == 409, error
         assert self.acknowledged <= variable <= self.tried, (seen, self.acknowledged, self.tried)
         assert file == variable, (seen, self.acknowledged, self.tried)
         self.tried = variable  # it is there, but nobody has said that it is safe
+
+
+def patiently(look, is_alive, name):
+    """What it says, once it says something."""
+    deadline, seen = time.monotonic() + host.PATIENCE, None
+    while seen is None:
+        try:
+            seen = look()
+        except TROUBLE as error:
+            if time.monotonic() > deadline or not is_alive():
+                raise AssertionError(f"{name} does not answer: {error}") from error
+            time.sleep(0.05)
+    return seen
+
+
+class Uploader:
+    """A session that only gets files."""
+
+    def __init__(self, session):
+        self.spawned = session.spawned
+        self.tried = self.acknowledged = 0
+
+    def connect(self, daemon):
+        self.session = Session(Client(daemon.address, daemon.key()), self.spawned)
+
+    def work(self, is_over):
+        try:
+            while not is_over.is_set():
+                self.tried += 1
+                put = self.tried
+                is_put = self.session.put("u", str(put).encode()).status < 300
+                if is_put and self.session.info()["all_saved"]:
+                    self.acknowledged = put
+                time.sleep(0.02)
+        except TROUBLE:
+            return
+
+    def look(self):
+        reply = self.session.get("u")
+        if reply.status == 404 and self.acknowledged == 0:
+            return 0
+        return int(reply.body) if reply.status == 200 else None
+
+    def check(self, is_alive, goes_back=False):
+        seen = patiently(self.look, is_alive, self.spawned.session_id)
+        assert self.acknowledged <= seen <= self.tried, (seen, self.acknowledged, self.tried)
+        self.tried = seen
+        if goes_back and is_alive():
+            host.eventually(lambda: self.session.info()["all_saved"], "the save of a file")
+            self.acknowledged = seen
+
+
+class Writer:
+    """A session in whose background somebody writes; a durable cell acknowledges what is there."""
+
+    def __init__(self, session):
+        self.spawned = session.spawned
+        self.seen = self.acknowledged = 0
+
+    def connect(self, daemon):
+        self.session = Session(Client(daemon.address, daemon.key()), self.spawned)
+
+    def read(self):
+        reply = self.session.get("bg")
+        return int(reply.body or 0) if reply.status == 200 else 0
+
+    def work(self, is_over):
+        try:
+            self.session.exec(WRITE.format(max(self.seen, self.acknowledged)))
+            while not is_over.is_set():
+                self.seen = max(self.seen, self.read())
+                sure = self.seen
+                answer = self.session.exec("1", durable=True)
+                if answer.status == "ok" and answer.saved_through >= answer.exec_id:
+                    self.acknowledged = max(self.acknowledged, sure)
+        except TROUBLE:
+            return
+
+    def look(self):
+        answer = self.session.exec("p = p.kill() if globals().get('p') else None")
+        return (self.read(), str(answer)) if answer.status == "ok" else None
+
+    def check(self, is_alive, goes_back=False):
+        found, told = patiently(self.look, is_alive, self.spawned.session_id)
+        assert found >= self.acknowledged, (found, self.acknowledged, self.seen, told)
+        assert found >= self.seen or "files_lost" in told, (found, self.seen, told)
+        self.seen = found
 
 
 class Soak:
@@ -81,6 +182,13 @@ class Soak:
         for counter in self.counters:  # a session of which nothing was saved ends with its warden
             counter.connect(self.daemon)
             assert "durable_error" not in counter.session.exec("1", durable=True)
+        self.counters += [Uploader(self.daemon.client.spawn("min")),
+                          Writer(self.daemon.client.spawn("min"))]
+        self.counters[-2].connect(self.daemon)
+        self.counters[-2].session.put("u", b"0")
+        host.eventually(lambda: self.counters[-2].session.info()["all_saved"])
+        self.counters[-1].connect(self.daemon)
+        assert "durable_error" not in self.counters[-1].session.exec("1", durable=True)
         self.kills = dict.fromkeys(VICTIMS, 0)
 
     def n_kills(self):
@@ -137,7 +245,7 @@ class Soak:
             self.revive()
             try:
                 for counter in self.counters:
-                    counter.check(self.daemon.is_running)
+                    counter.check(self.daemon.is_running, self.random.random() < 0.3)
                 return
             except AssertionError as error:
                 # The daemon may have ended while it was asked.
