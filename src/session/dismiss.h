@@ -16,5 +16,5 @@ void dismissal_leave(struct dismissal *dismissal);
 
 /* The interpreter has ended: false, that is the session's end. */
 bool dismiss_outlives_head(struct session *session);
-/* The session ends now, for whatever reason: whoever waits for that is told when it has. */
+/* The session has ended, for whatever reason: whoever waits for that is told. */
 void dismiss_forget(struct session *session);

@@ -200,6 +200,7 @@ void session_die(struct session *session)
         oneshot_on_death(session->oneshot);
     if (session->has_files)
         lifespan_watch(session);
+    dismiss_forget(session);
     push_out_oldest(engine);
 }
 
@@ -250,7 +251,6 @@ void session_delete(struct session *session)
     if (session->state != SESSION_DEAD)
         session_end(session, DEATH_BY_CALLER);
     session_free(session);
-    dismiss_forget(session);
 }
 
 /* ---- for callers ----------------------------------------------------------------------------- */
