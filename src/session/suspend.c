@@ -136,7 +136,7 @@ bool suspend_longest_idle(struct engine *engine)
     {
         struct session *session = CONTAINER_OF(node, struct session, node);
         if (suspend_is_possible(session) && is_resting(session) && saving_is_complete(session) &&
-            (longest == NULL || session->used_ms < longest->used_ms))
+            !session->background.is_on && (longest == NULL || session->used_ms < longest->used_ms))
             longest = session;
     }
     if (longest == NULL)
