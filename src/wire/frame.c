@@ -77,8 +77,9 @@ bool frame_feed(struct frame_reader *r, const void *data, size_t len)
     return buf_append(&r->in, data, len);
 }
 
-/* Every length has a NUL byte, unless it is that of 16 MiB or more. */
-static int look_at_half(struct frame_reader *r, size_t have, size_t length, struct err *e)
+/* No payload has a NUL byte, and every length has one, unless it is that of 16 MiB or more: one that
+ * comes before the end of a frame is the next one's. */
+static int refuse_half(struct frame_reader *r, size_t have, size_t length, struct err *e)
 {
     const char *payload = r->in.data + r->at + HEADER_SIZE;
     const char *nul = memchr(payload + r->looked, '\0', have - r->looked);
@@ -98,8 +99,11 @@ int frame_next(struct frame_reader *r, const char **ret_payload, size_t *ret_len
     if (length == 0 || length > FRAME_MAX)
         return err_set(e, ERR_INVALID, "a frame of %zu bytes was announced; 1 to %zu are allowed",
                        length, FRAME_MAX);
-    if (have - HEADER_SIZE < length)
-        return look_at_half(r, have - HEADER_SIZE, length, e);
+    size_t came = MIN(have - HEADER_SIZE, length);
+    if (refuse_half(r, came, length, e) < 0)
+        return -1;
+    if (came < length)
+        return 0;
     r->looked = 0;
     *ret_payload = r->in.data + r->at + HEADER_SIZE;
     *ret_len = length;

@@ -103,7 +103,7 @@ def state_of(session):
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_a_session_that_nobody_uses_ends_by_itself(spawn_runtime, runtime):
-    session = spawn_runtime(runtime, idle_timeout_secs=1)
+    session = spawn_runtime(runtime, idle_timeout_secs=1, durable="off")
     host.eventually(lambda: state_of(session) == "dead")
     with pytest.raises(ApiError) as caught:
         session.exec("")

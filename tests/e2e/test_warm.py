@@ -22,6 +22,7 @@ def run(daemon, code, **members):
 
 
 def test_detailed_health_tells_what_is_ready(daemon):
+    daemon.client.spawn("data").kill()
     run(daemon, "1")
     health = daemon.client.call("GET", "/health/detailed")
     assert (health.status, health.check.ok, health.check.timeout_secs) == ("ok", True, 5)

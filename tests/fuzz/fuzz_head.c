@@ -244,7 +244,7 @@ static void wake(struct head *head, uv_loop_t *loop)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct err e;
-    uv_loop_t loop;
+    uv_loop_t loop = {0}; /* uv_loop_init leaves `data` as it is */
     json_object_seed(1);
     n_ends = n_done = 0;
     uv_loop_init(&loop);

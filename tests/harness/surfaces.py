@@ -357,7 +357,7 @@ class CommandLine(Surface):
     def check_status(self, cell, status, out, err):
         """It ends as the code did: as the last command of bash, as the interpreter that ended."""
         expected = EXIT_STATUS.get(str(cell.status), ANYTHING)
-        if cell.exit_code is not None:
+        if cell.exit_code is not None and cell.status != "timeout":
             expected = cell.exit_code
         elif self.runtime == "bash" and cell.status in ("ok", "error"):
             expected = cell.last_status

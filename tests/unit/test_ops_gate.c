@@ -65,6 +65,7 @@ static bool runs(const struct op *op, const char *args)
     n_runs = last_status = 0;
     op_run(&call);
     json_decref(call.args);
+    arena_free(&call.arena);
     assert_true((n_runs == 1) != (last_status == 409));
     if (last_status == 409)
         assert_false(call.wants_stream);

@@ -233,7 +233,6 @@ static void mistakes_name_line_and_remedy(void **state)
         const char *text, *message, *advice;
     } cases[] = {
         {"pool: 4\nlimts: {}\n", "test.yaml:2: unknown field \"limts\"", "limits"},
-        {"pool: 4\nlimts: {}\n", "test.yaml:2: unknown field \"limts\"", ", …"},
         {"limits:\n  memory: 3\n", "test.yaml:2: unknown field \"memory\"", "memory_mb"},
         {"profiles:\n  x:\n    python: /p\n    imports: []\n",
          "test.yaml:4: unknown field \"imports\"", "preload"},
