@@ -237,7 +237,7 @@ class Reports:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def collect(self, result, name):
-        for report in sorted(self.folder.iterdir()):
+        for report in sorted(self.folder.glob("report*")):
             shutil.copy(report, LOGS / f"{log_of(name).stem}-{report.name}.log")
             result.fail(f"{name} sanitizer report", tail(report))
 

@@ -77,8 +77,8 @@ bool frame_feed(struct frame_reader *r, const void *data, size_t len)
     return buf_append(&r->in, data, len);
 }
 
-/* No payload has a NUL byte, and every length has one, unless it is that of 16 MiB or more: one that
- * comes before the end of a frame is the next one's. */
+/* No payload has a NUL byte, and every length has one, unless it is that of 16 MiB or more: one
+ * that comes before the end of a frame is the next one's. */
 static int refuse_half(struct frame_reader *r, size_t have, size_t length, struct err *e)
 {
     const char *payload = r->in.data + r->at + HEADER_SIZE;
