@@ -4,7 +4,7 @@
 #include "cli/terminal.h"
 #include "cli/timeline.h"
 
-enum { NAMES_MAX = 10, NAME_BYTES_MAX = 80, REASON_BYTES_MAX = 200 };
+enum { NAMES_MAX = 10, NAME_BYTES_MAX = 80, REASON_BYTES_MAX = 200, LATE_BYTES_MAX = 4000 };
 
 static void append_text(struct buf *out, const json_t *value, size_t max)
 {
@@ -79,8 +79,29 @@ static void describe_undone(struct buf *out, const json_t *answer)
     buf_append_char(out, '\n');
 }
 
+/* What earlier cells wrote after their answers. */
+static void describe_late(struct buf *out, const json_t *list)
+{
+    static const char *const streams[] = {"stdout", "stderr"};
+    for (size_t i = 0; i < MIN(json_array_size(list), (size_t)NAMES_MAX); i++) {
+        const json_t *entry = json_array_get(list, i);
+        buf_printf(out, "cella: cell %lld wrote meanwhile:\n",
+                   (long long)cli_json_int(entry, "exec_id", 0));
+        for (size_t k = 0; k < ARRAY_LEN(streams); k++) {
+            const json_t *text = json_object_get(entry, streams[k]);
+            size_t len = MIN(json_string_length(text), (size_t)LATE_BYTES_MAX);
+            if (len == 0)
+                continue;
+            cli_append_safe(out, json_string_value(text), len, true);
+            if (out->data[out->len - 1] != '\n')
+                buf_append_char(out, '\n');
+        }
+    }
+}
+
 void cli_describe_news(struct buf *out, const json_t *answer)
 {
+    describe_late(out, json_object_get(answer, "late"));
     const json_t *resumed = json_object_get(answer, "resumed");
     describe_list(out, "the session came back from disk without", json_object_get(resumed, "lost"),
                   NULL);

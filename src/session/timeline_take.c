@@ -263,7 +263,8 @@ void timeline_take(struct session *session)
     if (!timeline_is_due(session) || session->state != SESSION_IDLE ||
         session->head->state != HEAD_IDLE)
         return;
-    if (session->timeline.since.n == 0 && session->timeline.wants_process) {
+    struct checkpoint *current = session->timeline.current;
+    if (session->timeline.since.n == 0 && current != NULL && current->snapshot == NULL) {
         take_process(session);
         return;
     }
