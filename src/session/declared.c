@@ -174,6 +174,14 @@ static bool has_told_all(const struct session *session)
     return session->declared != NULL && session->declared_as_of == session->ended_exec;
 }
 
+/* Also between a cell's answer and the moment at which its last interrupt has been heard. */
+static bool can_be_asked(const struct session *session)
+{
+    bool is_settling = session->state == SESSION_BUSY && session->running == NULL &&
+                       session->head->state == HEAD_IDLE;
+    return session->state == SESSION_IDLE || is_settling;
+}
+
 int session_declared(struct session *session, const struct declared_listener *listener,
                      void *context, struct declared_wait **ret_wait, struct err *e)
 {
@@ -187,7 +195,7 @@ int session_declared(struct session *session, const struct declared_listener *li
             store_get_state(session->engine->store, session->id, STORE_RESUME, on_state, *ret_wait);
         return 0;
     }
-    if (session->state != SESSION_IDLE || session->ending.wish != DEATH_UNWISHED)
+    if (!can_be_asked(session) || session->ending.wish != DEATH_UNWISHED)
         return tell_again(session, listener, context, e);
     if (!session->head->is_asked_declared && head_ask_declarations(session->head, e) < 0)
         return -1;

@@ -130,7 +130,9 @@ void restore_finish(struct session *session)
     timeline_go_to(session, restore->target);
     bool is_as_saved = restore->cause == RESTORE_RESUME ||
                        (restore->cause == RESTORE_CRASH && report->source == RESTORED_DURABLE);
-    if (!is_as_saved)
+    if (is_as_saved)
+        saving_on_resumed(session);
+    else
         saving_on_restored(session);
     session->restore = NULL;
     exec_answer_undone(session, &report->cells, report->to);

@@ -521,6 +521,12 @@ void saving_on_restored(struct session *session)
         schedule(session, SAVING_AFTER_MS);
 }
 
+void saving_on_resumed(struct session *session)
+{
+    if (saving_is_on(session) && !saving_is_complete(session))
+        schedule(session, SAVING_AFTER_MS);
+}
+
 bool saving_is_resumable(const struct session *session)
 {
     return session->saving.has_row && session->saving.is_current;

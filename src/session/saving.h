@@ -79,6 +79,8 @@ void saving_know(struct session *session); /* whether it has to or not */
 void saving_on_rest(struct session *session);
 /* The session went back or forth: what is safe may be of another line now. */
 void saving_on_restored(struct session *session);
+/* It came back from what was saved: what callers put since is not safe yet. */
+void saving_on_resumed(struct session *session);
 /* There is something on disk that it can be brought back from. */
 bool saving_is_resumable(const struct session *session);
 /* Its processes are gone: what was under way is not. */

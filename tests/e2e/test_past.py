@@ -229,8 +229,10 @@ def test_a_file_without_a_cell_outlives_kill_9(launch):
 @pytest.mark.parametrize("runtime", ["python", "bash"])
 def test_what_undo_leaves_in_tmp_is_named(spawn_runtime, runtime):
     write = {"python": "open('/tmp/{0}', 'w').write('1')", "bash": "echo 1 > /tmp/{0}"}[runtime]
+    wait = {"python": "import time; time.sleep(0.05)", "bash": "sleep 0.05"}[runtime]
     session = spawn_runtime(runtime, checkpoints="every")
     session.exec(write.format("before"))
+    session.exec(wait)  # files have the time of the kernel's last tick
     session.exec(write.format("after"))
     left = [note["detail"] for note in post(session, "undo")["not_undone"]]
     assert left == ["/tmp/after was written since, and stays"], left

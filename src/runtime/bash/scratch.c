@@ -27,7 +27,7 @@ static int look(const char *path, const struct stat *st, int type, struct FTW *p
 {
     (void)place;
     if (type != FTW_D && in_ns(&st->st_ctim) > since_ns) {
-        notes_add("file", path, "was written since, and stays");
+        notes_add("tmp", path, "was written since, and stays");
         n_named++;
     }
     return ++n_looked_at == LOOKED_AT_MAX || n_named == NAMED_MAX;

@@ -61,7 +61,7 @@ def put_right(
 
 def written_since(moment_ns: int) -> List[renewing.Note]:
     paths = scratch.written_since(moment_ns)
-    return [("file", f"{path} was written since, and stays") for path in paths]
+    return [("tmp", f"{path} was written since, and stays") for path in paths]
 
 
 def message(notes: List[renewing.Note]) -> str:
