@@ -308,10 +308,11 @@ bool timeline_is_worth(const struct session *session, uint64_t ran_ns)
            timeline->since_ns > MAX((uint64_t)TIMELINE_SHARED_NS, cost_ns * COST_SHARE);
 }
 
-void timeline_note_cost(struct session *session, uint64_t took_ns)
+void timeline_on_cost(struct session *session)
 {
-    uint64_t *cost_ns = &session->timeline.cost_ns;
-    *cost_ns = (3 * *cost_ns + took_ns) / 4;
+    struct timeline *timeline = &session->timeline;
+    timeline->forked_ns = clock_mono_ns();
+    timeline->cost_ns = (3 * timeline->cost_ns + timeline->forked_ns - timeline->ordered_ns) / 4;
 }
 
 bool timeline_has_checkpoints(const struct session *session)

@@ -82,7 +82,8 @@ struct timeline {
     struct timeline_cells since; /* cells that ran after it */
     uint64_t since_ns;           /* for how long they ran */
     uint64_t ordered_ns;         /* monotonic: when the newest checkpoint was ordered */
-    uint64_t cost_ns;            /* what one costs: from the order until it sleeps */
+    uint64_t forked_ns;          /* monotonic: when it was forked */
+    uint64_t cost_ns;            /* how long that takes */
     uint64_t *redo;              /* what was left by undoing, the last one last */
     size_t n_redo;
     char begun[TIMELINE_HASH_SIZE]; /* the manifest of /workspace at the beginning; "": no files */

@@ -9,8 +9,8 @@
 /* One of the present state, from which the session goes on. */
 struct checkpoint *timeline_add(struct session *session);
 bool timeline_shares_files(const struct session *session); /* with sessions that joined it */
-/* From the order of a checkpoint until it slept it took so long. */
-void timeline_note_cost(struct session *session, uint64_t took_ns);
+/* The newest checkpoint has been forked: a cell that was sent meanwhile begins only now. */
+void timeline_on_cost(struct session *session);
 /* Its children become those of its parent, and its cells theirs. */
 void timeline_remove(struct checkpoint *checkpoint);
 /* Its process ends; if its state is not saved either, it is removed. */

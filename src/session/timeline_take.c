@@ -181,18 +181,12 @@ bool timeline_blocks(struct session *session)
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
-static void note_newest(struct session *session, const struct snapshot *snapshot)
-{
-    timeline_note_cost(session, clock_mono_ns() - session->timeline.ordered_ns);
-    background_on_checkpoint(session, snapshot->n_others);
-}
-
 static void on_asleep(struct snapshot *snapshot)
 {
     struct checkpoint *checkpoint = snapshot->owner;
     struct session *session = checkpoint->session;
     if (checkpoint == session->timeline.current)
-        note_newest(session, snapshot);
+        background_on_checkpoint(session, snapshot->n_others);
     if (session->restore == NULL && is_memory_short(session, snapshot))
         give_up_oldest(session);
     has_moved(session);
@@ -226,6 +220,8 @@ void timeline_on_forked(struct session *session, const struct head_fork *fork)
     if (checkpoint == NULL)
         return;
     checkpoint->threads = fork->threads;
+    if (checkpoint == session->timeline.current)
+        timeline_on_cost(session);
     if (fork->is_forked)
         return;
     snprintf(checkpoint->reason, sizeof(checkpoint->reason), "%s",

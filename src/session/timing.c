@@ -139,8 +139,11 @@ static void on_rest(struct session *session)
 uint64_t timing_end(struct exec *exec)
 {
     struct session *session = exec->session;
-    uint64_t ran_ns = (uint64_t)(exec_elapsed_ms(exec) * 1e6);
     session->ended_ns = clock_mono_ns();
+    uint64_t ran_ns = (uint64_t)(exec_elapsed_ms(exec) * 1e6);
+    uint64_t forked_ns = session->timeline.forked_ns;
+    if (forked_ns > exec->started_ns) /* until then the interpreter was busy with that */
+        ran_ns = MIN(ran_ns, session->ended_ns - forked_ns);
     background_on_cell(session);
     timeline_add_cell(session, exec->id, ran_ns);
     bool waits = exec->is_durable || exec->is_trial || session->timeline.mode == TIMELINE_EVERY;
