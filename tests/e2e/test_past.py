@@ -232,7 +232,6 @@ def test_what_undo_leaves_in_tmp_is_named(spawn_runtime, runtime):
     wait = {"python": "import time; time.sleep(0.05)", "bash": "sleep 0.05"}[runtime]
     session = spawn_runtime(runtime, checkpoints="every")
     session.exec(write.format("before"))
-    session.exec(wait)  # files have the time of the kernel's last tick
-    session.exec(write.format("after"))
+    session.exec(wait + "\n" + write.format("after"))  # files have the time of the last tick
     left = [note["detail"] for note in post(session, "undo")["not_undone"]]
     assert left == ["/tmp/after was written since, and stays"], left
