@@ -211,7 +211,7 @@ def test_a_session_without_a_cell_is_suspended_too(spawn):
 def test_a_file_without_a_cell_outlives_kill_9(launch):
     data = launch.new_data()
     daemon = launch(data=data, config=MIN)
-    session = daemon.client.spawn("min")
+    session = daemon.client.spawn("min", checkpoints="every")
     session.client.request("PUT", f"{session.path}/files/d.csv", b"a,b\n")
     safe(session)
     daemon, session = restart(daemon, launch, data, session)
