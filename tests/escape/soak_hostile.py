@@ -6,7 +6,7 @@
 Default limits. The caller creates sessions, runs a cell, interrupts one and takes one back; first
 alone, for a fifth of the time, then beside the hostile ones. It prints a table of both; the exit
 status is 1 if a call failed, or if the slowest of a hundred took more than five times as long as
-alone and more than 250 ms. With --user the daemon is an ordinary user's."""
+alone or more than 250 ms. With --user the daemon is an ordinary user's."""
 
 import argparse
 import contextlib
@@ -192,7 +192,7 @@ def report(quiet, hostile):
         after = hostile[name]
         print(f"{name:10} {len(after):6} {at(before, .5):10.1f} {at(before, .99):8.1f} "
               f"{at(after, .5):12.1f} {at(after, .99):8.1f} {max(after):8.1f}")
-        is_held &= at(after, .99) <= max(250, 5 * at(before, .99))
+        is_held &= at(after, .99) <= min(250, 5 * at(before, .99))
     return is_held
 
 
