@@ -27,8 +27,12 @@ from harness import host  # noqa: E402
 from harness.client import ApiError, Client, Session  # noqa: E402
 
 TROUBLE = (ApiError, OSError, http.client.HTTPException)
-WRITE = ("import subprocess; p = subprocess.Popen('i={0}; while :; do i=$((i+1)); echo $i > t; "
-         "mv t bg; sleep 0.03; done', shell=True)")
+# It counts on from what is there, with a lock: one of before may still be at work.
+WRITE = """
+import subprocess
+p = subprocess.Popen(["sh", "-c", "while :; do flock l sh -c 'echo $(($(cat bg || echo 0) + 1))"
+                      " > t; mv t bg' 2>/dev/null; sleep 0.03; done"])
+"""
 COUNT = "n = {0}; open('/workspace/n', 'w').write('{0}'); n"
 LOOK = "n, int(open('/workspace/n').read())"
 VICTIMS = ["daemon", "warden", "zygote", "inmate", "inmate", "inmate"]
@@ -152,7 +156,7 @@ class Writer:
 
     def work(self, is_over):
         try:
-            self.session.exec(WRITE.format(max(self.seen, self.acknowledged)))
+            self.session.exec(WRITE)
             while not is_over.is_set():
                 self.seen = max(self.seen, self.read())
                 sure = self.seen
