@@ -72,14 +72,14 @@ def test_what_a_save_lost_is_told_with_advice(spawn):
 def test_a_busy_session_tells_what_it_told_last(spawn):
     session = spawn()
     session.exec(DEFINE["python"])
-    answer = session.exec("input()", yield_ms=50)
+    answer = session.exec("import time; time.sleep(600)", yield_ms=50)
     refused = refusal(session.client, f"{session.path}/declarations")
     assert refused.status == 409 and "busy" in refused.message  # it never told
     session.interrupt()
     session.client.call("POST", f"{session.path}/exec/{answer.exec_id}/continue", {})
     before = declarations(session)
     assert before["busy"] is False
-    session.exec("import json; input()", yield_ms=50)
+    session.exec("import json; time.sleep(600)", yield_ms=50)
     told = declarations(session)
     assert told == {**before, "busy": True, "saved": False}
     session.interrupt()
