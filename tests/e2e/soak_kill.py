@@ -38,8 +38,8 @@ LOOK = "n, int(open('/workspace/n').read())"
 VICTIMS = ["daemon", "warden", "zygote", "inmate", "inmate", "inmate"]
 
 
-class Counter:
-    """One session, what it was told to be, and what was acknowledged."""
+class Worker:
+    """One session, how far it was told to come, and what was acknowledged."""
 
     def __init__(self, session):
         self.spawned = session.spawned
@@ -51,13 +51,25 @@ class Counter:
     def work(self, is_over):
         """Until something fails, or it is over."""
         try:
+            self.begin()
             while not is_over.is_set():
-                self.tried += 1
-                answer = self.session.exec(COUNT.format(self.tried), durable=True)
-                if answer.status == "ok" and answer.saved_through >= answer.exec_id:
-                    self.acknowledged = self.tried
+                self.step()
         except TROUBLE:
             return
+
+    def begin(self):
+        pass
+
+
+def is_safe(answer):
+    return answer.status == "ok" and answer.saved_through >= answer.exec_id
+
+
+class Counter(Worker):
+    def step(self):
+        self.tried += 1
+        if is_safe(self.session.exec(COUNT.format(self.tried), durable=True)):
+            self.acknowledged = self.tried
 
     def look(self):
         answer = self.session.exec(LOOK)
@@ -103,27 +115,15 @@ def patiently(look, is_alive, name):
     return seen
 
 
-class Uploader:
+class Uploader(Worker):
     """A session that only gets files."""
 
-    def __init__(self, session):
-        self.spawned = session.spawned
-        self.tried = self.acknowledged = 0
-
-    def connect(self, daemon):
-        self.session = Session(Client(daemon.address, daemon.key()), self.spawned)
-
-    def work(self, is_over):
-        try:
-            while not is_over.is_set():
-                self.tried += 1
-                put = self.tried
-                is_put = self.session.put("u", str(put).encode()).status < 300
-                if is_put and self.session.info()["all_saved"]:
-                    self.acknowledged = put
-                time.sleep(0.02)
-        except TROUBLE:
-            return
+    def step(self):
+        self.tried += 1
+        is_put = self.session.put("u", str(self.tried).encode()).status < 300
+        if is_put and self.session.info()["all_saved"]:
+            self.acknowledged = self.tried
+        time.sleep(0.02)
 
     def look(self):
         reply = self.session.get("u")
@@ -140,41 +140,40 @@ class Uploader:
             self.acknowledged = seen
 
 
-class Writer:
-    """A session in whose background somebody writes; a durable cell acknowledges what is there."""
+class Writer(Worker):
+    """A session in whose background somebody writes; a durable cell acknowledges what is there,
+    unless its answer tells that files were lost: then it ran behind what had been read."""
 
     def __init__(self, session):
-        self.spawned = session.spawned
-        self.seen = self.acknowledged = 0
-
-    def connect(self, daemon):
-        self.session = Session(Client(daemon.address, daemon.key()), self.spawned)
+        super().__init__(session)
+        self.told = ""  # by all answers since the last check
 
     def read(self):
         reply = self.session.get("bg")
         return int(reply.body or 0) if reply.status == 200 else 0
 
-    def work(self, is_over):
-        try:
-            self.session.exec(WRITE)
-            while not is_over.is_set():
-                self.seen = max(self.seen, self.read())
-                sure = self.seen
-                answer = self.session.exec("1", durable=True)
-                if answer.status == "ok" and answer.saved_through >= answer.exec_id:
-                    self.acknowledged = max(self.acknowledged, sure)
-        except TROUBLE:
-            return
+    def begin(self):
+        self.told += str(self.session.exec(WRITE))
+
+    def step(self):
+        found = self.read()
+        self.tried = max(self.tried, found)
+        answer = self.session.exec("1", durable=True)
+        self.told += str(answer)
+        if is_safe(answer) and "files_lost" not in str(answer):
+            self.acknowledged = max(self.acknowledged, found)
 
     def look(self):
         answer = self.session.exec("p = p.kill() if globals().get('p') else None")
-        return (self.read(), str(answer)) if answer.status == "ok" else None
+        self.told += str(answer)
+        return self.read() if answer.status == "ok" else None
 
     def check(self, is_alive, goes_back=False):
-        found, told = patiently(self.look, is_alive, self.spawned.session_id)
-        assert found >= self.acknowledged, (found, self.acknowledged, self.seen, told)
-        assert found >= self.seen or "files_lost" in told, (found, self.seen, told)
-        self.seen = found
+        found = patiently(self.look, is_alive, self.spawned.session_id)
+        seen = (found, self.acknowledged, self.tried, self.told[-2000:])
+        assert found >= self.acknowledged, seen
+        assert found >= self.tried or "files_lost" in self.told, seen
+        self.tried, self.told = found, ""
 
 
 class Soak:
