@@ -11,7 +11,7 @@ enum { CLOCK_RFC3339_SIZE = 32 };
 const char *clock_rfc3339(uint64_t wall_ms, char out[CLOCK_RFC3339_SIZE]);
 
 /* A built-in wait, in milliseconds. Where it is too long for tests they shorten all of these at
- * once: $CELLA_TEST_TIME_SCALE is a factor, 0.01 to 1. */
+ * once: $CELLA_TEST_TIME_SCALE is a factor, 0.0001 to 1. */
 uint64_t clock_scaled_ms(uint64_t ms);
 
 static inline uint64_t clock_mono_ms(void)

@@ -40,10 +40,17 @@ void background_on_checkpoint(struct session *session, uint64_t n_others)
     timing_watch_background(session);
 }
 
+/* A record that is still under way began before the cell did, and saw its work or did not. */
 void background_on_cell(struct session *session)
 {
-    session->background.pause_ms = PAUSE_MS;
+    struct background *background = &session->background;
+    background->pause_ms = PAUSE_MS;
     background_on_restored(session);
+    if (background->ticket == 0)
+        return;
+    tickets_forget(session->engine, background->ticket);
+    background->ticket = 0;
+    files_begin_next(session);
 }
 
 void background_on_restored(struct session *session)
@@ -108,8 +115,10 @@ static void on_recorded(void *context, const struct warden_event *event)
     struct err e;
     _json_ json_t *answer = NULL;
     session->background.ticket = 0;
-    if (session->state != SESSION_IDLE)
-        return; /* a cell has begun: what was seen may be its work */
+    if (session->state != SESSION_IDLE) { /* a cell has begun: what was seen may be its work */
+        files_begin_next(session);
+        return;
+    }
     const char *manifest = NULL;
     if (json_read_object(event->text, strlen(event->text), &answer, &e) == 0)
         manifest = json_string_value(json_object_get(answer, "manifest"));

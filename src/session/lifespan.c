@@ -11,6 +11,11 @@ enum {
     DEAD_MS = 3600 * 1000, /* for which the files of a dead one can be read */
 };
 
+static uint64_t dead_due_ms(const struct session *session)
+{
+    return session->died_ms + clock_scaled_ms(DEAD_MS);
+}
+
 /* Also one whose cell waits for a line that nobody sends. */
 static bool is_idle(const struct session *session)
 {
@@ -89,10 +94,10 @@ static uint64_t end_dead(struct engine *engine, uint64_t now_ms)
         struct session *session = CONTAINER_OF(node, struct session, node);
         if (!session->has_files)
             continue;
-        if (session->died_ms + DEAD_MS <= now_ms)
+        if (dead_due_ms(session) <= now_ms)
             session_free(session);
         else
-            next_ms = MIN(next_ms, session->died_ms + DEAD_MS);
+            next_ms = MIN(next_ms, dead_due_ms(session));
     }
     return next_ms;
 }
@@ -127,7 +132,7 @@ void lifespan_watch(struct session *session)
     if (session->state == SESSION_SUSPENDED)
         due_ms = forgotten_due_ms(session, now_ms);
     else if (session->state == SESSION_DEAD)
-        due_ms = session->died_ms + DEAD_MS;
+        due_ms = dead_due_ms(session);
     if (engine->lifespan == NULL) {
         engine->lifespan = loop_timer_new(engine->loop, on_due, engine);
         engine->lifespan_due_ms = UINT64_MAX;

@@ -48,3 +48,16 @@ def test_the_files_of_a_dead_session_can_be_read(spawn):
     assert "precious" in str(cells)
     session.kill()
     assert session.get("data.txt").status == 404
+
+
+@pytest.mark.one_mode
+def test_the_files_of_a_dead_session_go_after_an_hour(launch):
+    daemon = launch(config=MIN, env={"CELLA_TEST_TIME_SCALE": "0.0003"})  # about a second
+    session = daemon.client.spawn("min", max_age_secs=1, durable="off", checkpoints="off")
+    session.exec("open('data.txt', 'w').write('precious')")
+    host.eventually(lambda: session.get("data.txt").status == 404)
+    with pytest.raises(ApiError) as gone:
+        session.info()
+    assert gone.value.status == 404
+    assert not list(daemon.data.rglob("data.txt"))
+    daemon.stop()
