@@ -22,6 +22,7 @@ static int unpack_driver(const char *dir, struct err *e)
         return -1;
     _fd_ int dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     mkdirat(dir_fd, DRIVER, 0700);
+    mkdirat(dir_fd, DRIVER "__pycache__", 0700);
     for (const struct embedded_file *f = embedded_files; f->name != NULL; f++) {
         if (strncmp(f->name, DRIVER, strlen(DRIVER)) != 0)
             continue;

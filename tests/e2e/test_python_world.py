@@ -374,3 +374,15 @@ def test_numpy_blas_and_sklearn_work(data_session):
 def test_csv_and_excel_like_work_in_the_workspace(data_session):
     data_session.exec("pd.DataFrame({'a': [1, 2]}).to_csv('/workspace/t.csv', index=False)")
     assert data_session.value("int(pd.read_csv('/workspace/t.csv').a.sum())") == "3"
+
+
+def test_the_driver_comes_as_bytecode_with_its_sources(session):
+    """For the Python that it was built with: a start does not compile it."""
+    assert session.out(
+        """
+        import os, sys
+        ours = [m for name, m in sys.modules.items() if name.startswith("_cella.")]
+        print(len(ours) > 50, [m.__name__ for m in ours if not os.path.exists(m.__cached__)])
+        print({os.path.dirname(m.__loader__.get_code(m.__name__).co_filename) for m in ours})
+        """
+    ) == "True []\n{'/cella/python'}\n"
