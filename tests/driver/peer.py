@@ -4,15 +4,18 @@ cell, a real interpreter at the other end."""
 from __future__ import annotations
 
 import array
+import functools
 import json
 import os
 import pathlib
 import select
+import shutil
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
@@ -23,6 +26,24 @@ from harness.host import PATIENCE  # noqa: E402
 DRIVER = pathlib.Path(__file__).resolve().parents[2] / "src" / "runtime" / "python"
 REPEAT_SECONDS = 0.5  # session/timing.c
 KEPT_CELLS = 20
+
+
+@functools.lru_cache(maxsize=None)
+def _own_folder() -> tempfile.TemporaryDirectory:
+    return tempfile.TemporaryDirectory(prefix="cella-driver-")
+
+
+@functools.lru_cache(maxsize=None)
+def compiled(python: str, driver: pathlib.Path = DRIVER) -> pathlib.Path:
+    """A folder with the driver's modules and the bytecode of them for an interpreter, as jails have
+    it: hundreds of tests start one. The sources themselves stay as they are."""
+    if driver == DRIVER:
+        driver = pathlib.Path(_own_folder().name) / "python"
+        if not driver.exists():
+            shutil.copytree(DRIVER, driver, ignore=shutil.ignore_patterns("__pycache__"))
+    how = ["-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"]
+    subprocess.run([python, *how, str(driver)], check=True)
+    return driver
 
 
 def _text(data: bytearray) -> str:
@@ -83,7 +104,8 @@ class Peer:
     ) -> "Peer":
         ours, theirs = socket.socketpair()
         profile = json.dumps({"name": "test", "preload": list(preload)})
-        command = [python, "-s", str(driver / "standalone.py"), str(theirs.fileno()), profile]
+        script = compiled(python, driver) / "standalone.py"
+        command = [python, "-s", str(script), str(theirs.fileno()), profile]
         env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": "/tmp", "MPLBACKEND": "Agg",
                "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1",
                "OMP_NUM_THREADS": "1"}  # fmt: skip

@@ -11,7 +11,7 @@ import subprocess
 from typing import Any, Dict, Iterator, List
 
 import pytest
-from peer import PATIENCE, Peer
+from peer import PATIENCE, Peer, compiled
 
 GOOD = ["json", "import random as rnd", "from math import pi, tau", "import os.path"]
 BAD = ["no_such_module", "import 5"]
@@ -23,7 +23,8 @@ class Zygote:
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         profile = json.dumps({"name": "test", "preload": preload})
         shell = f'exec 3<&{theirs.fileno()}; exec "$0" -s "$1" "$2"'
-        command = ["bash", "-c", shell, python, str(image / "python" / "zygote.py"), profile]
+        script = compiled(python, image / "python") / "zygote.py"
+        command = ["bash", "-c", shell, python, str(script), profile]
         env = dict(os.environ, LANG="C.UTF-8", HOME="/tmp", MPLBACKEND="Agg")
         env.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", PYTHONDONTWRITEBYTECODE="1")
         self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=env)
