@@ -88,8 +88,9 @@ def nervous():
     os.environ.setdefault("CELLA_REPEAT", "50")
     text = (TOP / "tests/nervous.txt").read_text()
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
-    found = [builds("asan", "all", "unit"), builds("gcc", "all"), unit("asan"), *drivers("test"),
-             pytests("all", "e2e", "asan"), pytests("all", "escape", "gcc", "disk")]
+    found = [builds("asan", "programs", "unit"), builds("gcc", "programs"), unit("asan"),
+             *drivers("test"), pytests("all", "e2e", "asan"),
+             pytests("all", "escape", "gcc", "disk")]
     for group in found[2:]:
         folder = "_".join(word for word in group.name.split() if word not in group.needs)
         prefix = "" if folder == "unit" else f"tests/{folder}/"
@@ -102,25 +103,25 @@ def nervous():
 # Escapes fill disks and look how full the file system is: no two of their jobs at once.
 LEVELS = {
     "check": lambda: [
-        builds("gcc", "all", "unit"), lint(), unit("gcc"), *drivers("check"),
+        builds("gcc", "programs", "unit"), lint(), unit("gcc"), *drivers("check"),
         pytests("check", "e2e", "gcc"),
     ],
     "test": lambda: [
-        builds("asan", "all", "unit", "fuzz"), builds("gcc", "all"), lint(), unit("asan"),
+        builds("asan", "programs", "unit", "fuzz"), builds("gcc", "programs"), lint(), unit("asan"),
         *drivers("test"), pytests("test", "e2e", "asan"), pytests("test", "e2e", "gcc"),
         pytests("test", "escape", "gcc", "disk"), fuzz(2), pytests("test", "bench", "gcc"),
     ],
     "all": lambda: [
-        builds("asan", "all", "unit", "fuzz"), builds("gcc", "all", "unit"), lint(),
-        builds("ubsan", "all", "unit"), unit("ubsan"), unit("asan"), unit("gcc"), *drivers("all"),
-        pytests("all", "e2e", "asan"), pytests("all", "e2e", "gcc"),
+        builds("asan", "programs", "unit", "fuzz"), builds("gcc", "programs", "unit"), lint(),
+        builds("ubsan", "programs", "unit"), unit("ubsan"), unit("asan"), unit("gcc"),
+        *drivers("all"), pytests("all", "e2e", "asan"), pytests("all", "e2e", "gcc"),
         pytests("all", "escape", "asan", "disk"), pytests("all", "escape", "gcc", "disk"),
         fuzz(60), pytests("all", "bench", "gcc"),
     ],
     "nervous": nervous,
     # What `test` runs of C, counted (tests/gcov.py).
     "coverage": lambda: [
-        builds("coverage", "all", "unit"), unit("coverage"),
+        builds("coverage", "programs", "unit"), unit("coverage"),
         pytests("test", "driver_bash", "coverage"), pytests("test", "e2e", "coverage"),
         pytests("test", "escape", "coverage", "disk"),
     ],
