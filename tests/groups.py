@@ -27,6 +27,8 @@ running = set()  # the children of run()
 SANITIZERS = ["-Db_sanitize=address,undefined", "-Db_lundef=false"]
 BUILD_KINDS = {
     "gcc": ("gcc", []),
+    # For the daily loop: without the optimizer it takes half the time.
+    "quick": ("gcc", ["-Doptimization=0"]),
     # One build for all that clang is for: the fuzzers are the sanitized rooms with another main().
     # Half of its time would go into three checks of UBSan; AddressSanitizer sees what two of them
     # do (no pointer, past the end), and the third, alignment, has a build of its own in level all.
@@ -290,6 +292,12 @@ class Program:
 
 def pytest_files(folder):
     return [path.name for path in sorted((TOP / "tests" / folder).glob("test_*.py"))]
+
+
+def loads_data(group, file):
+    """True if tests of this file start sessions of the profile `data`."""
+    path = TOP / "tests" / group.split()[0] / file
+    return group.startswith("e2e") and bool(re.search(r'data_session|"data"', path.read_text()))
 
 
 def pytest(name, level, folder, kind, files):

@@ -28,7 +28,8 @@ from typing import Callable
 import groups
 from groups import LOGS, TOP, Result
 
-PART_SECONDS = 100    # of a job; each has daemons of its own to start, with all their libraries
+PART_SECONDS = 160    # of a job; each has daemons of its own to start, with all their libraries
+PART_SECONDS_OF_CHECK = 30  # which has few of them: no lane is to wait for a long one
 LANES_PER_CORE = 3    # most tests wait more than they work
 SECONDS = TOP / "tests/seconds.json"
 MEASURED = LOGS / "seconds.json"
@@ -78,9 +79,9 @@ def fuzz(seconds):
                  groups.fuzz_files())
 
 
-def drivers(level):
+def drivers(level, kind="gcc"):
     return [pytests(level, "driver"), pytests(level, "driver_node"),
-            pytests(level, "driver_bash", "gcc")]
+            pytests(level, "driver_bash", kind)]
 
 
 def nervous():
@@ -103,8 +104,8 @@ def nervous():
 # Escapes fill disks and look how full the file system is: no two of their jobs at once.
 LEVELS = {
     "check": lambda: [
-        builds("gcc", "programs", "unit"), lint(), unit("gcc"), *drivers("check"),
-        pytests("check", "e2e", "gcc"),
+        builds("quick", "programs", "unit"), lint(), unit("quick"), *drivers("check", "quick"),
+        pytests("check", "e2e", "quick"),
     ],
     "test": lambda: [
         builds("asan", "programs", "unit", "fuzz"), builds("gcc", "programs"), lint(), unit("asan"),
@@ -138,19 +139,32 @@ def known_seconds():
 
 
 def deal(level, group):
-    """The group's jobs: the longest files first, each to the part that has least so far."""
+    """The group's jobs. Files whose tests load the profile `data` go to jobs of their own: each job
+    has daemons, and these libraries are most of what a daemon's start costs."""
     known = known_seconds().get(f"{level} {group.name}", {})
-    usual = sum(known.values()) / len(known) if known else 1
-    seconds = {file: known.get(file, usual) for file in group.files or [group.name]}
-    count = max(1, round(sum(seconds.values()) / PART_SECONDS)) if group.files else 1
+    # One that is not known has no tests of this level, or is new.
+    seconds = {file: known.get(file, 1) for file in group.files or [group.name]}
+    part_seconds = PART_SECONDS_OF_CHECK if level == "check" else PART_SECONDS
+    loading = {file for file in group.files if groups.loads_data(group.name, file)}
+    parts = (deal_alike(group, seconds, loading, part_seconds)
+             + deal_alike(group, seconds, seconds.keys() - loading, part_seconds))
+    for number, part in enumerate(parts, 1):
+        part.files.sort()
+        part.name = f"{group.name} {number}" if len(parts) > 1 else group.name
+    return parts
+
+
+def deal_alike(group, seconds, files, part_seconds):
+    """The longest files first, each to the part that has least so far."""
+    if not files:
+        return []
+    total = sum(seconds[file] for file in files)
+    count = max(1, round(total / part_seconds)) if group.files else 1
     parts = [Job(group.name, group, [], 0) for _ in range(count)]
-    for file in sorted(seconds, key=seconds.get, reverse=True):
+    for file in sorted(files, key=lambda f: (-seconds[f], f)):
         part = min(parts, key=lambda job: job.seconds)
         part.files.append(file)
         part.seconds += seconds[file]
-    for number, part in enumerate(parts, 1):
-        part.files.sort()
-        part.name = f"{group.name} {number}" if count > 1 else group.name
     return parts
 
 
@@ -173,6 +187,12 @@ class Run:
         return (job.group.lock not in self.locks
                 and all(kind in self.built or kind in self.failed for kind in job.group.needs))
 
+    def length(self, job):
+        """In seconds, with all that waits for the same lock and runs one after the other."""
+        if not job.group.lock:
+            return job.seconds
+        return sum(j.seconds for j in self.waiting if j.group.lock == job.group.lock)
+
     def next_job(self):
         """Waits for a job that can begin; None: there is none left. Builds come first: others
         wait for them."""
@@ -180,7 +200,7 @@ class Run:
             while not self.is_stopping and self.waiting:
                 ready = [job for job in self.waiting if self.is_ready(job)]
                 if ready:
-                    job = max(ready, key=lambda j: (j.name.startswith("build"), j.seconds))
+                    job = max(ready, key=lambda j: (j.name.startswith("build"), self.length(j)))
                     self.waiting.remove(job)
                     self.locks |= {job.group.lock} - {""}
                     return job

@@ -207,7 +207,7 @@ static inline void put_stream(struct buf *b, unsigned seed, const size_t *sizes,
 {
     put_header(b, BEGIN);
     for (size_t i = 0; i < n; i++) {
-        char name[16];
+        char name[24];
         _free_ unsigned char *data = mem_alloc(sizes[i] + 1);
         unsigned x = seed * 2654435761u + (unsigned)i;
         for (size_t k = 0; k < sizes[i]; k++) {
