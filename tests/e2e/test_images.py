@@ -219,7 +219,7 @@ def test_damaged_pictures_cost_nobody_anything(artist, change):
 
 
 def test_many_ask_at_once(artist):
-    (image,) = shown(artist, "display(Image(png(2000, 1500)))")
+    (image,) = shown(artist, "display(Image(png(1000, 750)))")
     connections = [artist.client.new_connection() for _ in range(20)]
     for n, connection in enumerate(connections):
         connection.request("GET", f"{image['url']}?width={100 + n}",
@@ -234,7 +234,7 @@ def test_many_ask_at_once(artist):
 def test_more_than_can_wait_are_told(artist):
     """Which of them are told is the daemon's choice: all may lie there when it looks. On a slow
     machine some of the others wait for too long, and are told that."""
-    (image,) = shown(artist, "display(Image(png(4000, 4000)))")
+    (image,) = shown(artist, "display(Image(png(2400, 2400)))")
     connections = [artist.client.new_connection() for _ in range(100)]
     for connection in connections:
         connection.connect()

@@ -165,7 +165,7 @@ def test_sessions_do_not_share_files(spawn):
 
 
 def test_fifty_sessions_at_once(client, spawn):
-    sessions = [spawn("data") for _ in range(50)]
+    sessions = [spawn("min") for _ in range(50)]
     for n, session in enumerate(sessions):
         session.exec(f"x = {n}")
     assert [s.value("x") for s in sessions] == [str(n) for n in range(50)]

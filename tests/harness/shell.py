@@ -13,6 +13,14 @@ class Shell:
         self.binary, self.user, self.data = binary, user, data
         self.env = {**environment(user), "CELLA_DATA": str(data), "TERM": "xterm"}
 
+    def without_libraries(self, launcher):
+        """For daemons that it starts: they shall not load those of the profile `data`."""
+        folder = launcher.new_data()
+        (folder / "cella").mkdir(parents=True)
+        (folder / "cella/cella.yaml").write_text("default_profile: min\n")
+        self.env["XDG_CONFIG_HOME"] = str(folder)
+        return self
+
     def options(self):
         return {"env": self.env, "cwd": "/", **(as_user(self.user) if self.user else {})}
 
