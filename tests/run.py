@@ -16,6 +16,7 @@ end last are short.
 
 import functools
 import json
+import math
 import os
 import shutil
 import signal
@@ -159,7 +160,7 @@ def deal_alike(group, seconds, files, part_seconds):
     if not files:
         return []
     total = sum(seconds[file] for file in files)
-    count = max(1, round(total / part_seconds)) if group.files else 1
+    count = max(1, math.ceil(total / part_seconds)) if group.files else 1
     parts = [Job(group.name, group, [], 0) for _ in range(count)]
     for file in sorted(files, key=lambda f: (-seconds[f], f)):
         part = min(parts, key=lambda job: job.seconds)
