@@ -9,7 +9,10 @@
 #include <linux/openat2.h>
 #include <sys/syscall.h>
 
-enum { HELD_MAX = 128 }; /* directories held open while a tree is removed */
+enum {
+    HELD_MAX = 128,     /* directories held open while a tree is removed */
+    ENTRIES_SIZE = KIB, /* of each of them, on the stack */
+};
 
 int tree_open(int dir, const char *name, int flags, mode_t mode)
 {
@@ -29,9 +32,14 @@ int tree_open(int dir, const char *name, int flags, mode_t mode)
 }
 
 /* A position of its own: reading a directory moves that of the descriptor. */
-static DIR *open_again(int dir)
+static int open_again(int dir)
 {
-    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return openat(dir, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static DIR *open_stream(int dir)
+{
+    int fd = open_again(dir);
     DIR *stream = fd < 0 ? NULL : fdopendir(fd);
     if (stream == NULL && fd >= 0)
         close(fd);
@@ -47,7 +55,7 @@ int tree_list(int dir, size_t max, struct tree_names *ret)
 {
     struct tree_names names = {0};
     size_t cap = 0;
-    DIR *stream = open_again(dir);
+    DIR *stream = open_stream(dir);
     if (stream == NULL)
         return -errno;
     struct dirent *entry;
@@ -117,15 +125,21 @@ static void remove_one(struct removal *r, int dir, const char *name, int depth)
     r->n += unlinkat(dir, name, AT_REMOVEDIR) == 0;
 }
 
+/* Without readdir, which allocates: this also runs in forks of processes with threads, in which
+ * another thread may have held a lock of the allocator's when they were made. */
 static void remove_contents(struct removal *r, int dir, int depth)
 {
-    DIR *stream = open_again(dir);
-    struct dirent *entry;
-    while (stream != NULL && (entry = readdir(stream)) != NULL)
-        if (!fd_is_dots(entry->d_name))
-            remove_one(r, dir, entry->d_name, depth);
-    if (stream != NULL)
-        closedir(stream);
+    _Alignas(struct dirent64) char entries[ENTRIES_SIZE];
+    _fd_ int fd = open_again(dir);
+    long size;
+    while ((size = syscall(SYS_getdents64, fd, entries, sizeof(entries))) > 0) {
+        for (long at = 0; at < size;) {
+            const struct dirent64 *entry = (const void *)(entries + at);
+            at += entry->d_reclen;
+            if (!fd_is_dots(entry->d_name))
+                remove_one(r, dir, entry->d_name, depth);
+        }
+    }
 }
 
 static void remove_moved(struct removal *r)
