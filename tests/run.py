@@ -111,7 +111,7 @@ LEVELS = {
     "test": lambda: [
         builds("asan", "programs", "unit", "fuzz"), builds("gcc", "programs"), lint(), unit("asan"),
         *drivers("test"), pytests("test", "e2e", "asan"), pytests("test", "e2e", "gcc"),
-        pytests("test", "escape", "gcc", "disk"), fuzz(2), pytests("test", "bench", "gcc"),
+        pytests("test", "escape", "gcc", "disk"), fuzz(1), pytests("test", "bench", "gcc"),
     ],
     "all": lambda: [
         builds("asan", "programs", "unit", "fuzz"), builds("gcc", "programs", "unit"), lint(),
