@@ -306,8 +306,9 @@ int bench_check_ok(const struct bench_reply *r, struct err *e);  /* status 200 *
 int bench_session_create(struct bench_http *h, char ret_session[UUID_SIZE], struct err *e);
 int bench_session_exec(struct bench_http *h, const char *session, struct err *e);
 int bench_session_delete(struct bench_http *h, const char *session, struct err *e);
-/* Waits until the cell whose answer named this checkpoint is held by it. */
-int bench_session_settle(struct bench_http *h, const char *session, long long checkpoint,
+/* Waits until a checkpoint holds the last cell; a cell's own answer may come before it is known
+ * which one will. */
+int bench_session_settle(struct bench_http *h, const char *session, long long *ret_checkpoint,
                          struct err *e);
 /* What follows `"member":` in a reply; -1 if nothing does. */
 long long bench_number_in(const struct bench_reply *reply, const char *member);

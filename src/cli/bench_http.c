@@ -201,7 +201,7 @@ long long bench_number_in(const struct bench_reply *reply, const char *member)
     return at != NULL ? strtoll(at + strlen(member), NULL, 10) : -1;
 }
 
-int bench_session_settle(struct bench_http *h, const char *session, long long checkpoint,
+int bench_session_settle(struct bench_http *h, const char *session, long long *ret_checkpoint,
                          struct err *e)
 {
     uint64_t deadline_ms = clock_mono_ms() + SETTLE_MS;
@@ -213,8 +213,10 @@ int bench_session_settle(struct bench_http *h, const char *session, long long ch
     for (;;) {
         if (bench_pause(5, e) < 0 || bench_http_ask(h, &request, &reply, e) < 0)
             return -1;
-        if (bench_number_in(&reply, "\"current\":") == checkpoint)
+        if (bench_number_in(&reply, "\"cells_since\":") == 0) {
+            *ret_checkpoint = bench_number_in(&reply, "\"current\":");
             return bench_pause(20, e); /* its files are recorded, too */
+        }
         if (clock_mono_ms() > deadline_ms)
             return refuse_reply(&reply, "waiting for a checkpoint", e);
     }

@@ -14,7 +14,7 @@ static int raw_exec_many(struct bench *b, struct bench_raw *raw, enum bench_id i
 
 /* --- back to back ----------------------------------------------------------------------------- */
 
-enum { LIVE_CELLS = 400, LIVE_IPYTHON_CELLS = 15, LIVE_WARM_UPS = 100, LIVE_BUDGET_MS = 6000 };
+enum { LIVE_CELLS = 400, LIVE_IPYTHON_CELLS = 15, LIVE_WARM_UPS = 100, LIVE_BUDGET_MS = 4000 };
 
 struct live {
     struct bench_line over_unix, over_tcp;
@@ -89,7 +89,7 @@ int bench_run_live(struct bench *b, struct err *e)
 
 /* --- with pauses ------------------------------------------------------------------------------ */
 
-enum { THINKING_MS = 100, THINK_CELLS = 2, THINK_BUDGET_MS = 10000 };
+enum { THINKING_MS = 100, THINK_CELLS = 2, THINK_BUDGET_MS = 6000 };
 
 static int think_once(struct bench *b, struct bench_line *l, enum bench_id id, struct err *e)
 {

@@ -9,7 +9,7 @@ enum {
     WINDOW_MS = 400,
     WINDOW_QUICK_MS = 150,
     STALL_MS = 60000,
-    BUDGET_MS = 5000,
+    BUDGET_MS = 3500,
     REFERENCES = 50, /* forks or echoes beside each window */
     BALLAST_BYTES = 100 << 20
 };

@@ -2,7 +2,7 @@
 #include "cli/bench.h"
 #include "wire/json.h"
 
-enum { REFILL_MS = 60, RUNS_A_ROUND = 5, BUDGET_MS = 10000, STATE_MAX = 64 * 1024 };
+enum { REFILL_MS = 60, RUNS_A_ROUND = 5, BUDGET_MS = 6000, STATE_MAX = 64 * 1024 };
 
 struct oneshot {
     struct bench_http http;

@@ -22,7 +22,7 @@ static const struct bench_work large_work = {
 struct past {
     struct bench_http http;
     char session[UUID_SIZE];
-    long long checkpoint; /* that will hold the last cell */
+    long long checkpoint; /* that holds the last cell for which it settled */
 };
 
 static int refuse(const struct bench_reply *reply, const char *doing, struct err *e)
@@ -54,14 +54,13 @@ static int run_code(struct past *p, const char *code, const char *status, struct
         return -1;
     if (reply.status != 200 || strstr(reply.body, status) == NULL)
         return refuse(&reply, code, e);
-    p->checkpoint = bench_number_in(&reply, "\"checkpoint\":");
     return 0;
 }
 
-/* Until the last cell is held by its checkpoint. */
+/* Until the last cell is held by a checkpoint. */
 static int settle(struct past *p, struct err *e)
 {
-    return bench_session_settle(&p->http, p->session, p->checkpoint, e);
+    return bench_session_settle(&p->http, p->session, &p->checkpoint, e);
 }
 
 static int run_and_settle(struct past *p, const char *code, struct err *e)
@@ -135,7 +134,7 @@ static int measure_cells(struct bench *b, struct err *e)
         status = bench_line_exec(b, &c->on, BENCH_N_KINDS, 200, e);
     if (status == 0)
         status = bench_rounds(
-            b, &(struct bench_series){cells_round, c, .least = 8, .budget_ms = 9000}, e);
+            b, &(struct bench_series){cells_round, c, .least = 8, .budget_ms = 5000}, e);
     bench_line_close(&c->off);
     bench_line_close(&c->on);
     free(c);
@@ -210,19 +209,16 @@ static int undo_round(struct bench *b, void *subject, unsigned index, struct err
     const struct undo *u = subject;
     const struct subject *s = u->subject;
     (void)index;
-    for (unsigned i = 0; i < (s->is_large ? 1 : 2); i++)
-        if (undo_once(b, u->past, "b = 1", s->undo, e) < 0 ||
-            bench_forks(b, s->fork, FORKS, e) < 0 ||
-            undo_once(b, u->past, s->rewrite, s->rewritten, e) < 0 ||
-            bench_forks(b, s->fork, FORKS, e) < 0)
-            return -1;
-    return 0;
+    if (undo_once(b, u->past, "b = 1", s->undo, e) < 0 || bench_forks(b, s->fork, FORKS, e) < 0 ||
+        undo_once(b, u->past, s->rewrite, s->rewritten, e) < 0)
+        return -1;
+    return bench_forks(b, s->fork, FORKS, e);
 }
 
 static int measure_subject(struct bench *b, const struct subject *s, struct err *e)
 {
     struct undo u = {.past = past_new(), .subject = s};
-    struct bench_series series = {undo_round, &u, .least = s->is_large ? 4 : 6, .budget_ms = 4000};
+    struct bench_series series = {undo_round, &u, .least = s->is_large ? 4 : 6, .budget_ms = 2500};
     struct bench_ballast ballast = {0};
     int status = past_open(u.past, &b->warm.over_tcp, &large_work, e);
     if (status == 0)
@@ -313,10 +309,9 @@ static int memory_round(struct bench *b, void *subject, unsigned index, struct e
 static int crash_round(struct bench *b, void *subject, unsigned index, struct err *e)
 {
     (void)index;
-    for (unsigned i = 0; i < 2; i++)
-        if (crash_once(b, subject, e) < 0 || bench_forks(b, BENCH_PAST_CRASH_FORK, FORKS, e) < 0)
-            return -1;
-    return 0;
+    if (crash_once(b, subject, e) < 0)
+        return -1;
+    return bench_forks(b, BENCH_PAST_CRASH_FORK, FORKS, e);
 }
 
 static int branch_round(struct bench *b, void *subject, unsigned index, struct err *e)
@@ -335,10 +330,10 @@ static int measure_rest(struct bench *b, struct past *p, struct err *e)
         status = bench_ballast_take(&ballast, 100 << 20, true, e);
     if (status == 0)
         status = bench_rounds(
-            b, &(struct bench_series){crash_round, p, .least = 6, .budget_ms = 2500}, e);
+            b, &(struct bench_series){crash_round, p, .least = 6, .budget_ms = 1500}, e);
     if (status == 0)
         status = bench_rounds(
-            b, &(struct bench_series){branch_round, p, .least = 5, .budget_ms = 4000}, e);
+            b, &(struct bench_series){branch_round, p, .least = 5, .budget_ms = 2500}, e);
     bench_ballast_drop(&ballast);
     if (status == 0 && !b->is_quick && bench_need_ipython(b))
         status = bench_ipython_fresh(b, BENCH_PAST_CRASH_IPYTHON, e);

@@ -186,7 +186,7 @@ static int measure_spawn(struct bench *b, struct beside *s, struct err *e)
     if (bench_cold(b, r->start, false, &ignored_ns, e) < 0)
         return -1;
     s->has_bwrap = bench_has_bwrap(b);
-    return bench_rounds(b, &(struct bench_series){spawn_round, s, .least = 6, .budget_ms = 7000},
+    return bench_rounds(b, &(struct bench_series){spawn_round, s, .least = 6, .budget_ms = 4000},
                         e);
 }
 

@@ -1,6 +1,6 @@
 #include "cli/bench.h"
 
-enum { REFILL_MS = 60, SESSIONS_A_ROUND = 6, BUDGET_MS = 14000 };
+enum { REFILL_MS = 60, SESSIONS_A_ROUND = 6, BUDGET_MS = 8000 };
 
 struct spawn {
     struct bench_http pool, miss;
@@ -25,7 +25,7 @@ static int spawn_round(struct bench *b, void *subject, unsigned index, struct er
             return -1;
     if (spawn_cold(b, BENCH_SPAWN_PYTHON, e) < 0)
         return -1;
-    if (index < 3 && bench_has_bwrap(b) && spawn_cold(b, BENCH_SPAWN_BWRAP, e) < 0)
+    if (index < 2 && bench_has_bwrap(b) && spawn_cold(b, BENCH_SPAWN_BWRAP, e) < 0)
         return -1;
     if (index < 2 && !b->is_quick && bench_need_ipython(b))
         return bench_ipython_fresh(b, BENCH_SPAWN_IPYTHON, e);
