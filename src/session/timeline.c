@@ -10,6 +10,7 @@
 
 enum {
     COST_MIN_NS = 2000000, /* of a checkpoint, until one was measured */
+    COST_WHOLE = 2,        /* what follows a checkpoint: both sides copy the pages they write */
     COST_SHARE = 10,       /* quick cells run at least so many times as long as their checkpoint */
 };
 
@@ -304,7 +305,7 @@ bool timeline_is_worth(const struct session *session, uint64_t ran_ns)
     const struct timeline *timeline = &session->timeline;
     uint64_t cost_ns = MAX(timeline->cost_ns, (uint64_t)COST_MIN_NS);
     cost_ns = MIN(cost_ns, (uint64_t)TIMELINE_SHARED_NS);
-    return ran_ns > cost_ns ||
+    return ran_ns > COST_WHOLE * cost_ns ||
            timeline->since_ns > MAX((uint64_t)TIMELINE_SHARED_NS, cost_ns * COST_SHARE);
 }
 
