@@ -14,18 +14,39 @@ enum {
 
 /* One that is being saved counts: the row is written before its state is, and both or none are
  * there after a crash. */
-static bool is_kept(const struct session *session, const struct checkpoint *checkpoint)
+static bool is_safe(const struct session *session, const struct checkpoint *checkpoint)
 {
     const struct saving *saving = &session->saving;
     return checkpoint->is_saved ||
            (saving->is_under_way && checkpoint->id == saving->next_checkpoint);
 }
 
+/* The number of the oldest that is written: the states of older ones go when this save is done. */
+static uint64_t oldest_kept(const struct session *session)
+{
+    const struct list *all = &session->timeline.checkpoints;
+    size_t n = 0;
+    for (const struct list *node = all->prev; node != all; node = node->prev) {
+        const struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
+        n += is_safe(session, checkpoint);
+        if (n == session->engine->config.checkpoints_kept)
+            return checkpoint->id;
+    }
+    return 0;
+}
+
+static bool is_kept(const struct session *session, const struct checkpoint *checkpoint,
+                    uint64_t oldest)
+{
+    return is_safe(session, checkpoint) &&
+           (checkpoint->id >= oldest || checkpoint == session->timeline.current);
+}
+
 static const struct checkpoint *kept_parent(const struct session *session,
-                                            const struct checkpoint *checkpoint)
+                                            const struct checkpoint *checkpoint, uint64_t oldest)
 {
     const struct checkpoint *parent = checkpoint->parent;
-    while (parent != NULL && !is_kept(session, parent))
+    while (parent != NULL && !is_kept(session, parent, oldest))
         parent = parent->parent;
     return parent;
 }
@@ -42,9 +63,9 @@ static void put_cells(struct json_out *json, const struct timeline_cells *cells)
 }
 
 static void put_checkpoint(struct json_out *json, const struct session *session,
-                           const struct checkpoint *checkpoint)
+                           const struct checkpoint *checkpoint, uint64_t oldest)
 {
-    const struct checkpoint *parent = kept_parent(session, checkpoint);
+    const struct checkpoint *parent = kept_parent(session, checkpoint, oldest);
     struct timeline_cells cells = timeline_cells_between(parent, checkpoint);
     json_put_object(json);
     json_put_member_int(json, "id", (int64_t)checkpoint->id);
@@ -63,14 +84,15 @@ char *line_write(const struct session *session)
     const struct timeline *timeline = &session->timeline;
     _buf_ struct buf out = BUF_INIT(STORE_ROW_BYTES / 2);
     struct json_out json = JSON_OUT(&out);
+    uint64_t oldest = oldest_kept(session);
     json_put_object(&json);
     json_put_key(&json, "checkpoints");
     json_put_array(&json);
     LIST_EACH(&timeline->checkpoints, node)
     {
         const struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
-        if (is_kept(session, checkpoint))
-            put_checkpoint(&json, session, checkpoint);
+        if (is_kept(session, checkpoint, oldest))
+            put_checkpoint(&json, session, checkpoint, oldest);
     }
     json_put_array_end(&json);
     json_put_key(&json, "redo");

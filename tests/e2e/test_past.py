@@ -142,6 +142,24 @@ def test_undo_and_redo_after_kill_9(launch, runtime):
 
 
 @pytest.mark.one_mode
+def test_the_last_eight_saved_states_outlive_kill_9(launch):
+    data = launch.new_data()
+    daemon = launch(data=data, config=MIN)
+    session = daemon.client.spawn("min")
+    ids = [session.exec(f"n = {n}", durable=True)["checkpoint"] for n in range(12)]
+    daemon, session = restart(daemon, launch, data, session)
+    kept = [c["id"] for c in tree(session)["checkpoints"]]
+    assert kept == ids[-8:]
+    with pytest.raises(ApiError) as refused:
+        post(session, "undo", to=ids[-9])
+    assert refused.value.status in (404, 409, 410), refused.value
+    assert session.value("n") == "11"
+    post(session, "undo", to=ids[-8])
+    assert session.value("n") == "4"
+    daemon.stop()
+
+
+@pytest.mark.one_mode
 def test_what_was_undone_can_be_redone_after_kill_9(launch):
     data = launch.new_data()
     daemon = launch(data=data, config=MIN)
