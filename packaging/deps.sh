@@ -12,7 +12,7 @@ packages_of() {
     data) echo bash nodejs python3 python3-numpy python3-pandas python3-scipy python3-sklearn \
         python3-statsmodels python3-matplotlib python3-seaborn \
         python3-cloudpickle python3-lz4 python3-openpyxl \
-        'libopenblas-dev|libopenblas0-pthread' ;;
+        'libopenblas-dev|libopenblas0-pthread' uidmap ;;
     test) echo clang 'libclang-rt-14-dev|libclang-rt-dev' clang-format libcmocka-dev \
         python3-pytest util-linux e2fsprogs curl bash \
         python3-nbformat jupyter-nbconvert ;;

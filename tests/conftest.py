@@ -16,7 +16,6 @@ Which tests run also depends on the level (tests/run.py), and is the same every 
   all    everything, in both builds; without a level, as by hand, too
 """
 
-import itertools
 import os
 import pathlib
 import sys
@@ -35,6 +34,9 @@ IS_ROOT = os.geteuid() == 0
 LEVEL = os.environ.get("CELLA_LEVEL", "all")
 IS_SHIPPED = os.environ.get("CELLA_KIND") == "gcc"  # this build is as the one that is installed
 SAMPLE = 8  # one in so many
+# The ordinary user has ranges in /etc/subuid and /etc/subgid, so that its sessions have ids of
+# their own, too. tests/escape/test_own_ids.py has a user with them in any case.
+HAS_SUBIDS = bool(os.environ.get("CELLA_TEST_SUBIDS"))
 REPEAT = int(os.environ.get("CELLA_REPEAT", "1"))
 
 MARKERS = [
@@ -124,31 +126,8 @@ def account(cella):
     if not IS_ROOT:
         yield None, cella
         return
-    with daemons.ordinary_user(cella) as found:
+    with daemons.ordinary_user(cella, HAS_SUBIDS) as found:
         yield found
-
-
-class Launcher:
-    """Starts daemons, each on a fresh data directory unless told otherwise."""
-
-    numbers = itertools.count()
-
-    def __init__(self, binary, user, directory):
-        self.binary, self.user, self.directory, self.started = binary, user, directory, []
-
-    def new_data(self):
-        return self.directory / f"data{next(self.numbers)}"
-
-    def __call__(self, data=None, **options):
-        data = data or self.new_data()
-        daemon = daemons.Daemon(self.binary, data, self.user, **options)
-        self.started.append(daemon)
-        return daemon
-
-    def stop_all(self):
-        running = [d for d in self.started if d.is_running()]
-        for daemon in running:
-            daemon.stop()
 
 
 @pytest.fixture(scope="session")
@@ -156,10 +135,10 @@ def launcher(mode, request, cella, tmp_path_factory):
     """Starts daemons as root, or as an ordinary user."""
     if mode == "root":
         directory = tmp_path_factory.mktemp("daemons")
-        return Launcher(cella, None, directory)
+        return daemons.Launcher(cella, None, directory)
     user, binary = request.getfixturevalue("account")
     directory = pathlib.Path(user.pw_dir) if user else tmp_path_factory.mktemp("daemons")
-    return Launcher(binary, user, directory)
+    return daemons.Launcher(binary, user, directory)
 
 
 @pytest.fixture
@@ -175,7 +154,7 @@ def folder(launcher):
 @pytest.fixture
 def launch(launcher):
     """Starts daemons of this test's own; they must end cleanly."""
-    own = Launcher(launcher.binary, launcher.user, launcher.directory)
+    own = daemons.Launcher(launcher.binary, launcher.user, launcher.directory)
     yield own
     own.stop_all()
 

@@ -134,7 +134,8 @@ _cella() {
         words+=" --allow-errors --timeout --cells --output --format --save-images $client"
         ;;
     kill) words="--all --keep-notebook $client" ;;
-    ps | stop | interrupt | redo | checkpoints) words=$client ;;
+    stop) words="--erase $client" ;;
+    ps | interrupt | redo | checkpoints) words=$client ;;
     serve) words="--listen --data --config --no-auth --log-format --log-level" ;;
     config) words=check ;;
     bench) words="--quick --only --baseline --update-baseline --posit --output" ;;

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "cli/args.h"
 #include "cli/terminal.h"
+#include "jail/idmap.h"
 
 #include <signal.h>
 #include <sys/stat.h>
@@ -136,7 +137,7 @@ static int finish(struct bench *b, int status, struct err *e)
         *e = problem;
         status = -1;
     }
-    if (cli_remove_tree(b->dir, &problem) < 0 && status >= 0) {
+    if (idmap_remove_tree(b->dir, &problem) < 0 && status >= 0) {
         *e = problem;
         status = -1;
     }

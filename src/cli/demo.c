@@ -4,6 +4,7 @@
 #include "cli/cell.h"
 #include "cli/launch.h"
 #include "cli/terminal.h"
+#include "jail/idmap.h"
 
 #include <signal.h>
 
@@ -307,7 +308,7 @@ static int run(const struct cli_args *args, struct err *e)
     struct cli_endpoint endpoint = {.data_dir = dir};
     int status = play_embedded(&d, &endpoint, e);
     struct err problem;
-    if (cli_remove_tree(dir, &problem) < 0 && status == 0) {
+    if (idmap_remove_tree(dir, &problem) < 0 && status == 0) {
         *e = problem;
         status = -1;
     }

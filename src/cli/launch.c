@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -50,21 +49,6 @@ int cli_make_temporary(const char *name, char ret_path[PATH_MAX], struct err *e)
     if (mkdtemp(ret_path) == NULL)
         return err_errno(e, ERR_UNAVAILABLE, errno, "%.256s", ret_path);
     return 0;
-}
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
-int cli_remove_tree(const char *path, struct err *e)
-{
-    if (nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0)
-        return 0;
-    return err_errno(e, ERR_INTERNAL, errno, "%.256s could not be removed", path);
 }
 
 /* --- the child -------------------------------------------------------------------------------- */

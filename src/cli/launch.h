@@ -27,6 +27,5 @@ int cli_launch(const struct cli_endpoint *endpoint, struct err *e);
 
 int cli_make_dirs(const char *path, struct err *e); /* mode 0700, with parents */
 
-/* A directory for a daemon that lives only for this program. */
+/* A directory for a daemon that lives only for this program; idmap_remove_tree removes it. */
 int cli_make_temporary(const char *name, char ret_path[PATH_MAX], struct err *e);
-int cli_remove_tree(const char *path, struct err *e);

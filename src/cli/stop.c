@@ -1,14 +1,24 @@
 #include "base/clock.h"
 #include "cli/api.h"
+#include "cli/show.h"
 #include "cli/terminal.h"
+#include "jail/idmap.h"
+#include "serve/data.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 
 enum { STOP_DEADLINE_MS = 30000 };
+
+static const struct cli_flag flags[] = {
+    {"erase", 0, NULL,
+     "then remove its data directory, also if none runs: sessions, notebooks, key"},
+    {0},
+};
 
 /* Who listens on the other end of the UNIX socket, as a descriptor that can only mean that process:
  * the daemon answers after the descriptor was made, so its number was not another's by then. */
@@ -42,26 +52,66 @@ static int stop_process(int pidfd, pid_t pid, struct err *e)
     return err_advise(e, "see its log, or end it with: kill -9 %d", (int)pid);
 }
 
+static int stop_daemon(const struct cli_endpoint *endpoint, pid_t *ret_pid, struct err *e)
+{
+    struct cli_client client = {.fd = -1};
+    if (cli_client_open(&client, endpoint, false, e) < 0)
+        return -1;
+    _fd_ int pidfd = open_daemon_process(&client, ret_pid, e);
+    cli_client_close(&client); /* a clean stop waits for its clients */
+    return pidfd < 0 ? -1 : stop_process(pidfd, *ret_pid, e);
+}
+
+/* Files of sessions may belong to ids over which this user has no rights of its own. */
+static int erase(const char *asked, struct err *e)
+{
+    _free_ char *path = realpath(asked, NULL);
+    if (path == NULL)
+        return err_errno(e, ERR_NOT_FOUND, errno, "%.256s", asked);
+    char workspaces[PATH_MAX];
+    struct data_dir data = DATA_DIR_INIT;
+    int status = data_open(path, &data, e); /* refuses what is no data directory, or in use */
+    snprintf(workspaces, sizeof(workspaces), "%s/workspaces", path);
+    if (status == 0) /* first what may fail, so that nothing else is lost if it does */
+        status = idmap_remove_tree(workspaces, e);
+    if (status == 0)
+        status = idmap_remove_tree(path, e);
+    data_close(&data);
+    return status;
+}
+
+static void say_stopped(bool is_json, pid_t pid, const char *erased)
+{
+    if (is_json) {
+        _json_ json_t *answer = json_pack("{sb}", "stopped", pid > 0);
+        if (pid > 0)
+            json_object_set_new(answer, "pid", json_integer(pid));
+        if (erased != NULL)
+            json_object_set_new(answer, "erased", json_string(erased));
+        cli_print_json(answer);
+        return;
+    }
+    if (pid > 0)
+        cli_say(STDOUT_FILENO, "stopped the daemon (process %d)\n", (int)pid);
+    if (erased != NULL)
+        cli_say(STDOUT_FILENO, "removed %s\n", erased);
+}
+
 static int run(const struct cli_args *args, struct err *e)
 {
     struct cli_endpoint endpoint;
-    struct cli_client client = {.fd = -1};
+    pid_t pid = 0;
+    bool erases = cli_has(args, "erase");
     int status = cli_endpoint_from(args, &endpoint, e);
     if (status == 0 && endpoint.host != NULL)
         status = err_set(e, ERR_INVALID, "only a daemon on this machine can be stopped (--data)");
+    /* If none runs, there is the directory of one that ran; the directory's lock tells. */
+    if (status == 0 && stop_daemon(&endpoint, &pid, e) < 0 && (!erases || pid > 0))
+        status = -1;
+    if (status == 0 && erases)
+        status = erase(endpoint.data_dir, e);
     if (status == 0)
-        status = cli_client_open(&client, &endpoint, false, e);
-    if (status == 0) {
-        pid_t pid = 0;
-        _fd_ int pidfd = open_daemon_process(&client, &pid, e);
-        cli_client_close(&client); /* a clean stop waits for its clients */
-        status = pidfd < 0 ? -1 : stop_process(pidfd, pid, e);
-        if (status == 0 && cli_has(args, "json"))
-            cli_say(STDOUT_FILENO, "{\"stopped\":true,\"pid\":%d}\n", (int)pid);
-        else if (status == 0)
-            cli_say(STDOUT_FILENO, "stopped the daemon (process %d)\n", (int)pid);
-    }
-    cli_client_close(&client);
+        say_stopped(cli_has(args, "json"), pid, erases ? endpoint.data_dir : NULL);
     cli_endpoint_free(&endpoint);
     return status;
 }
@@ -72,9 +122,11 @@ const struct cli_verb cli_stop_verb = {
     .usage = "[OPTION...]",
     .about =
         "Asks the daemon of this data directory to stop and waits until it has: every session\n"
-        "and everything it started is gone then.",
+        "and everything it started is gone then. What was saved comes back with the next daemon,\n"
+        "unless --erase removes it.",
+    .flags = flags,
     .is_client = true,
     .examples = "cella stop\n"
-                "cella stop --data /tmp/scratch",
+                "cella stop --data /tmp/scratch --erase",
     .run = run,
 };

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "jail/cgroup.h"
+#include "jail/idmap.h"
 #include "jail/landlock.h"
 #include "jail/seccomp.h"
 #include "jail/syscalls.h"
@@ -119,11 +120,20 @@ static void check_landlock(struct doctor_check *c)
     snprintf(c->detail, sizeof(c->detail), abi > 0 ? "ABI %d" : "not in this kernel", abi);
 }
 
+static int do_nothing(void *context)
+{
+    (void)context;
+    return 0;
+}
+
 static void check_ids(struct doctor_check *c)
 {
-    c->is_ok = geteuid() == 0;
-    snprintf(c->detail, sizeof(c->detail), "%s",
-             c->is_ok ? "every session has a uid of its own" : "all sessions are your own user");
+    struct err e = {0};
+    c->is_ok = geteuid() == 0 || idmap_run(do_nothing, NULL, &e) == 0;
+    if (c->is_ok)
+        snprintf(c->detail, sizeof(c->detail), "every session has a uid of its own");
+    else
+        snprintf(c->detail, sizeof(c->detail), "all sessions are your own user: %.110s", e.message);
 }
 
 static void check_cgroup(struct doctor_check *c, enum cgroup_controller controller)
@@ -217,8 +227,12 @@ static const struct {
       .fix = "boot with lsm=landlock,... on a kernel from 5.13 on"},
      check_landlock},
     {{.name = "own user ids",
-      .why = "should a session break out of its namespaces, it is still nobody",
-      .fix = "run the daemon as root (it drops to an unprivileged user itself)"},
+      .why = "should a session break out of its namespaces, it is still nobody; and what the "
+             "kernel counts for each user, none uses up for the others",
+      .fix = "install newuidmap and newgidmap (package uidmap) and have root give you ids: usermod "
+             "--add-subuids 200000-265535 --add-subgids 200000-265535 YOU (a range that nobody "
+             "has in /etc/subuid and /etc/subgid); or run the daemon as root, which it drops "
+             "itself"},
      check_ids},
     {{.name = "memory limit",
       .why =

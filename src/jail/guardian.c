@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "jail/cgroup.h"
+#include "jail/idmap.h"
 #include "jail/image.h"
 #include "jail/message.h"
 #include "jail/syscalls.h"
@@ -18,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #define WARDEN_NAMESPACES                                                                          \
@@ -30,7 +32,8 @@ enum {
     ORDERLY_END_MS = 2000,
     ENDS_MAX = 4,               /* of wardens that are followed by another, */
     ENDS_WITHIN_MS = 60 * 1000, /* in this time */
-    DESCRIPTORS_WANTED = 262144
+    DESCRIPTORS_WANTED = 262144,
+    TRIAL_MS = 5000 /* of a warden with ids that the system gave to the user */
 };
 
 /* ---- the child that becomes the warden ----------------------------------------------------- */
@@ -92,23 +95,43 @@ static void limit_pids(unsigned long limit)
         fd_write_file(AT_FDCWD, PID_MAX, text);
 }
 
+/* The two ends of what guardian and warden say to each other before the warden is one. */
+struct start {
+    int go;    /* a byte comes when the ids are mapped */
+    int trial; /* -1, or where the result of the first jail goes: one NUL, or why there is none */
+};
+
+/* Without such ids there may be one. */
+static _Noreturn void give_up(const struct start *start, const struct err *e)
+{
+    if (start->trial < 0)
+        report_failure(e);
+    fd_write_all(start->trial, e->message, strlen(e->message));
+    _exit(1);
+}
+
 static _Noreturn void warden_child(const struct guardian_args *args, struct jail_factory *factory,
-                                   int go)
+                                   const struct start *start)
 {
     struct err e = {0};
     char byte;
-    if (read(go, &byte, 1) != 1)
+    if (read(start->go, &byte, 1) != 1)
         _exit(1);
     struct image_spec spec = {.workspaces = args->workspaces,
                               .read_only_dirs = args->read_only_dirs};
     struct image_sources *sources = NULL;
     if (image_open_sources(&spec, &sources, &e) < 0 || open_blobs(args, factory, &e) < 0 ||
         become_namespace_root(&e) < 0 || image_build(sources, &e) < 0)
-        report_failure(&e);
+        give_up(start, &e);
     limit_pids(factory->pid_limit);
     factory->workspaces = open(IMAGE_WORKSPACES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (jail_try(factory, &e) < 0)
-        report_failure(&e);
+        give_up(start, &e);
+    if (start->trial >= 0 && write(start->trial, "", 1) != 1)
+        _exit(1);
+    close(start->go);
+    if (start->trial >= 0)
+        close(start->trial);
     warden_main(CONTROL_FD, factory);
 }
 
@@ -121,22 +144,70 @@ static int write_proc(pid_t pid, const char *file, const char *text)
     return fd_write_file(AT_FDCWD, path, text);
 }
 
-/* As root a range of ids of its own; as an ordinary user the one id that there is. */
-static int map_ids(pid_t pid, bool is_root)
+/* Which ids of the host the warden's world has. */
+enum id_source {
+    IDS_OF_ROOT, /* a range that nobody else has */
+    IDS_GIVEN,   /* the user itself, and those that the system gave to it */
+    IDS_ONE,     /* the user itself */
+};
+
+static struct {
+    enum id_source source;
+    struct idmap given;
+} ids;
+
+static int map_ids(pid_t pid, struct err *e)
 {
     char uids[64], gids[64];
-    if (is_root) {
+    int r = 0;
+    if (ids.source == IDS_GIVEN)
+        return idmap_write(pid, &ids.given, e);
+    if (ids.source == IDS_OF_ROOT) {
         snprintf(uids, sizeof(uids), "0 %d %d\n", GUARDIAN_ID_BASE, GUARDIAN_ID_COUNT);
         memcpy(gids, uids, sizeof(gids));
     } else {
         snprintf(uids, sizeof(uids), "0 %u 1\n", (unsigned)geteuid());
         snprintf(gids, sizeof(gids), "0 %u 1\n", (unsigned)getegid());
-        int r = write_proc(pid, "setgroups", "deny");
-        if (r < 0)
-            return r;
+        r = write_proc(pid, "setgroups", "deny");
     }
-    int r = write_proc(pid, "uid_map", uids);
-    return r == 0 ? write_proc(pid, "gid_map", gids) : r;
+    if (r == 0)
+        r = write_proc(pid, "uid_map", uids);
+    if (r == 0)
+        r = write_proc(pid, "gid_map", gids);
+    return r < 0 ? err_errno(e, ERR_UNAVAILABLE, r, "cannot map the ids of the warden") : 0;
+}
+
+/* Sessions with ids of their own are strangers to the user's files, which they have to read if an
+ * interpreter is among them. */
+static int check_dirs(const char *const *dirs, struct err *e)
+{
+    struct stat st;
+    for (size_t i = 0; dirs != NULL && dirs[i] != NULL; i++)
+        if (stat(dirs[i], &st) == 0 && (st.st_mode & 0005) != 0005)
+            return err_set(e, ERR_UNAVAILABLE, "%.200s may not be read by other users", dirs[i]);
+    return 0;
+}
+
+static void do_without_range(struct jail_factory *factory, const struct err *why)
+{
+    ids.source = IDS_ONE;
+    factory->has_id_range = false;
+    snprintf(factory->id_note, sizeof(factory->id_note),
+             "all sessions have the user id %u on this host: %s", (unsigned)geteuid(),
+             why->message);
+}
+
+static void choose_ids(const struct guardian_args *args, struct jail_factory *factory)
+{
+    struct err e;
+    factory->has_id_range = true;
+    if (geteuid() == 0) {
+        ids.source = IDS_OF_ROOT;
+        return;
+    }
+    ids.source = IDS_GIVEN;
+    if (idmap_find(&ids.given, &e) < 0 || check_dirs(args->read_only_dirs, &e) < 0)
+        do_without_range(factory, &e);
 }
 
 /* Every descriptor that the daemon had, its listening sockets above all, must not live on here. */
@@ -156,35 +227,75 @@ struct ward {
     int daemons_end; /* of its control socket, or -1: not for it to inherit */
 };
 
-static int start_warden(const struct guardian_args *args, struct jail_factory *factory,
-                        struct ward *ret)
+/* Whether a jail could be made with these ids: a file system may refuse them, for one. */
+static int await_trial(int trial, struct err *e)
 {
-    int go[2];
+    char text[sizeof(e->message)] = "";
+    struct pollfd wait = {.fd = trial, .events = POLLIN};
+    if (poll(&wait, 1, TRIAL_MS) != 1)
+        return err_set(e, ERR_UNAVAILABLE, "no jail was made in %d s", TRIAL_MS / 1000);
+    ssize_t n = read(trial, text, sizeof(text) - 1);
+    if (n == 1 && text[0] == '\0')
+        return 0;
+    return err_set(e, ERR_UNAVAILABLE, "%s", n > 0 ? text : "the warden ended");
+}
+
+static int let_go(pid_t pid, int go, int trial, struct err *e)
+{
+    if (map_ids(pid, e) < 0)
+        return -1;
+    if (write(go, "g", 1) != 1)
+        return err_errno(e, ERR_UNAVAILABLE, errno, "cannot speak to the warden");
+    return ids.source == IDS_GIVEN ? await_trial(trial, e) : 0;
+}
+
+static int start_warden(const struct guardian_args *args, struct jail_factory *factory,
+                        struct ward *ret, struct err *e)
+{
+    int go[2], trial[2];
     if (pipe2(go, O_CLOEXEC) < 0)
-        return -errno;
+        return err_errno(e, ERR_UNAVAILABLE, errno, "cannot make a pipe");
+    _fd_ int their_go = go[0];
+    _fd_ int our_go = go[1];
+    if (pipe2(trial, O_CLOEXEC) < 0)
+        return err_errno(e, ERR_UNAVAILABLE, errno, "cannot make a pipe");
+    _fd_ int our_trial = trial[0];
+    _fd_ int their_trial = trial[1];
     _fd_ int group = cgroup_open_warden_group(&factory->cgroups);
     pid_t pid = sys_clone3(WARDEN_NAMESPACES, SIGCHLD, &ret->pidfd, group);
     if (pid == 0) {
-        if (group >= 0)
-            close(group);
-        close(go[1]);
+        cleanup_fd(&group);
+        cleanup_fd(&our_go);
+        cleanup_fd(&our_trial);
         close(LIFELINE_FD);
         cleanup_fd(&ret->daemons_end);
-        warden_child(args, factory, go[0]);
+        if (ids.source != IDS_GIVEN)
+            close(take_fd(&their_trial));
+        warden_child(args, factory, &(struct start){.go = their_go, .trial = their_trial});
     }
-    close(go[0]);
-    if (pid > 0) {
-        int r = map_ids(pid, factory->has_id_range);
-        if (r < 0 || write(go[1], "g", 1) != 1) {
-            kill(pid, SIGKILL);
-            waitpid(pid, NULL, 0);
-            close(ret->pidfd);
-            pid = r < 0 ? r : -EPIPE;
-        }
+    if (pid < 0)
+        return err_errno(e, ERR_UNAVAILABLE, pid, "cannot make the warden's namespaces");
+    close(take_fd(&their_trial)); /* or its end would not be seen */
+    if (let_go(pid, our_go, our_trial, e) < 0) {
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        close(ret->pidfd);
+        return -1;
     }
-    close(go[1]);
     ret->pid = pid;
-    return pid < 0 ? pid : 0;
+    return 0;
+}
+
+/* Whatever is wrong with the ids that the system gave to the user, there is a way without. Those
+ * that follow have the ids of the first: what belongs to them is there by then. */
+static int start_first_warden(const struct guardian_args *args, struct jail_factory *factory,
+                              struct ward *ret, struct err *e)
+{
+    int r = start_warden(args, factory, ret, e);
+    if (r == 0 || ids.source != IDS_GIVEN)
+        return r;
+    do_without_range(factory, e);
+    return start_warden(args, factory, ret, e);
 }
 
 static bool should_stay;
@@ -262,7 +373,8 @@ static int follow(const struct guardian_args *args, struct jail_factory *factory
     if (ours < 0)
         return ours;
     w->daemons_end = ours;
-    int r = start_warden(args, factory, w);
+    struct err e;
+    int r = start_warden(args, factory, w, &e);
     close(CONTROL_FD);
     if (r < 0)
         return r;
@@ -308,14 +420,12 @@ _Noreturn void guardian_main(const struct guardian_args *args)
     keep_descriptors(args);
     raise_descriptor_limit();
     bool is_root = geteuid() == 0;
-    struct jail_factory factory = {
-        .filter = args->filter, .has_id_range = is_root, .pid_limit = find_pid_limit()};
+    struct jail_factory factory = {.filter = args->filter, .pid_limit = find_pid_limit()};
+    choose_ids(args, &factory);
     cgroup_parent_make(&factory.cgroups, is_root ? GUARDIAN_ID_BASE : geteuid());
     struct ward w = {.daemons_end = -1};
-    int r = start_warden(args, &factory, &w);
-    if (r < 0) {
-        struct err e;
-        err_errno(&e, ERR_UNAVAILABLE, r, "cannot make the warden's namespaces");
+    struct err e;
+    if (start_first_warden(args, &factory, &w, &e) < 0) {
         err_advise(&e, "run `cella doctor` to see what this machine refuses");
         cgroup_parent_remove(&factory.cgroups);
         report_failure(&e);

@@ -67,7 +67,8 @@ int jail_give_workspace(const struct jail_factory *factory, const char *name, ui
 static int make_workspace(const struct jail_factory *f, const char *name, unsigned owner)
 {
     struct stat st;
-    if (mkdirat(f->workspaces, name, 0700) < 0 && errno != EEXIST)
+    bool is_new = mkdirat(f->workspaces, name, 0700) == 0;
+    if (!is_new && errno != EEXIST)
         return -errno;
     if (fstatat(f->workspaces, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return -errno;
@@ -75,6 +76,10 @@ static int make_workspace(const struct jail_factory *f, const char *name, unsign
         return -ENOTDIR;
     if (st.st_uid == owner)
         return 0;
+    /* An empty one is made anew: its owner may be an id that we had once, and cannot give from. */
+    if (!is_new && unlinkat(f->workspaces, name, AT_REMOVEDIR) == 0 &&
+        mkdirat(f->workspaces, name, 0700) < 0)
+        return -errno;
     return give_all(name, owner);
 }
 

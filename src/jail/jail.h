@@ -19,7 +19,8 @@ struct jail_factory {
     void (*on_busy_group)(const struct cgroup *g); /* of a jail that is gone; NULL: forget it */
     struct cgroup_parent cgroups;
     const struct seccomp_blob *filter;
-    bool has_id_range; /* root: every jail has a uid of its own; else all map to the one user */
+    bool has_id_range;       /* every jail has a uid of its own; else all map to the one user */
+    char id_note[1024];      /* why not, in words, and what else is to be told of ids; or "" */
     unsigned long pid_limit; /* of all processes of all jails, where the kernel can; 0: none */
     int workspaces;          /* descriptor of IMAGE_WORKSPACES */
     int blobs;               /* descriptor of the store */

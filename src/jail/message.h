@@ -48,7 +48,7 @@ struct request {
 };
 
 /* Warden to daemon: a warden_event in one piece. The first report of a warden's life has the type
- * REPORT_STARTED or REPORT_FAILED. */
+ * REPORT_STARTED (text: empty, or why sessions have no ids of their own) or REPORT_FAILED. */
 enum { REPORT_STARTED = 100, REPORT_FAILED = 101 };
 
 struct report {

@@ -6,7 +6,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
+
+enum {
+    OVERFLOW_ID = 65534, /* what the kernel shows for an id that is not mapped */
+    FOREIGN_TRIES = 100,
+};
 
 struct prison prison;
 
@@ -86,9 +92,36 @@ void prison_give_slot(uint32_t slot)
     prison.free_slots[prison.n_free_slots++] = slot;
 }
 
+/* The owner is an id that we had once and have no more: the range of an ordinary user is another
+ * one or gone. Nobody but root can remove the files then, so they make room; the session gets those
+ * that were saved. With the old range back they are leftovers like others. Not to another
+ * directory, which only who may write to the moved one is allowed. */
+static bool set_foreign_aside(int workspaces, const char *name)
+{
+    static unsigned number;
+    char to[sizeof(".foreign-") + NAME_MAX + 16];
+    int r = -1;
+    for (int tries = 0; r < 0 && tries < FOREIGN_TRIES; tries++) {
+        snprintf(to, sizeof(to), ".foreign-%.200s-%u", name, number++);
+        r = renameat2(workspaces, name, workspaces, to, RENAME_NOREPLACE);
+    }
+    return r == 0;
+}
+
+static void tell_foreign(size_t n)
+{
+    char *note = prison.factory->id_note;
+    size_t len = strlen(note), size = sizeof(prison.factory->id_note);
+    snprintf(note + len, size - len,
+             "%s%zu workspaces belong to ids that this user had once: the files of these sessions "
+             "are as they were last saved",
+             len > 0 ? "; " : "", n);
+}
+
 /* Workspaces that were kept have their slots' users: new jails begin above them all. */
 void prison_pass_over_kept_slots(void)
 {
+    size_t n_foreign = 0;
     int fd = openat(prison.factory->workspaces, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     struct dirent *entry;
@@ -97,10 +130,16 @@ void prison_pass_over_kept_slots(void)
         if (entry->d_name[0] == '.' ||
             fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
             continue;
+        if (st.st_uid == OVERFLOW_ID && set_foreign_aside(dirfd(dir), entry->d_name)) {
+            n_foreign++;
+            continue;
+        }
         uint32_t slot = jail_slot_of(prison.factory, st.st_uid);
         if (slot >= prison.next_slot && prison_take_this_slot(slot))
             prison_give_slot(slot);
     }
     if (dir != NULL)
         closedir(dir);
+    if (n_foreign > 0)
+        tell_foreign(n_foreign);
 }

@@ -5,6 +5,7 @@
 
 #include "base/list.h"
 #include "base/map.h"
+#include "jail/idmap.h"
 #include "jail/jail.h"
 #include "jail/keeper.h"
 #include "jail/message.h"
@@ -16,8 +17,8 @@ struct zygote;
 
 enum {
     ZYGOTES_MAX = 32,
-    MAKINGS_MAX = 64, /* rooms that are being built at once */
-    SLOTS_MAX = 60000,
+    MAKINGS_MAX = 64,        /* rooms that are being built at once */
+    SLOTS_MAX = IDMAP_COUNT, /* each has an id, where there is a range */
 };
 
 struct prison {

@@ -50,6 +50,7 @@ struct warden {
     int workspaces; /* directory */
     pid_t guardian;
     bool is_root;
+    char id_note[1024];
     enum warden_state state;
     uv_loop_t *loop;
     struct loop_poll *poll; /* of control; NULL without it */
@@ -102,8 +103,11 @@ static int await_start(struct warden *w, struct err *e)
         return err_set(e, ERR_UNAVAILABLE, "the warden ended while starting");
     memcpy(&report, message, sizeof(report));
     message[n] = '\0';
-    if (report.type == REPORT_STARTED)
+    if (report.type == REPORT_STARTED) {
+        snprintf(w->id_note, sizeof(w->id_note), "%.*s", (int)sizeof(w->id_note) - 1,
+                 message + sizeof(report));
         return 0;
+    }
     err_set(e, ERR_UNAVAILABLE, "cannot make a safe jail on this machine: %s",
             message + sizeof(report));
     return err_advise(e, "no code is run without it; `cella doctor` says what to change");
@@ -153,6 +157,11 @@ int warden_start(const struct warden_config *config, struct warden **ret_warden,
     fd_send(w->lifeline, &word, 1, NULL, 0); /* if it is gone we shall see */
     *ret_warden = w;
     return 0;
+}
+
+const char *warden_id_note(const struct warden *w)
+{
+    return w->id_note;
 }
 
 int warden_drop_privilege(const struct warden *w, struct err *e)

@@ -75,6 +75,8 @@ struct warden_config {
  * only root may build (the id range, the cgroup); the caller drops its privilege afterwards with
  * warden_drop_privilege, which is a no-op for an ordinary user. */
 int warden_start(const struct warden_config *config, struct warden **ret_warden, struct err *e);
+/* What is to be told of the host ids of sessions: "", or why they have none of their own. */
+const char *warden_id_note(const struct warden *w);
 int warden_drop_privilege(const struct warden *w, struct err *e);
 void warden_attach(struct warden *w, uv_loop_t *loop, warden_on_event on_event, void *context);
 void warden_free(struct warden *w); /* ends the warden and waits until all jails are gone */

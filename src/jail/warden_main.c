@@ -260,7 +260,7 @@ _Noreturn void warden_main(int control, struct jail_factory *factory)
     prison_pass_over_kept_slots();
     prison_start_keeper();
     relay_init(&prison.relay, factory->workspaces, factory->blobs, prison_tell);
-    prison_tell(&(struct report){.type = REPORT_STARTED}, "");
+    prison_tell(&(struct report){.type = REPORT_STARTED}, factory->id_note);
     for (;;)
         take_turn();
 }

@@ -298,6 +298,8 @@ static int prepare(struct daemon *d, struct err *e)
     struct warden_config config = {.data_dir = d->data.path, .read_only_dirs = d->shown_dirs};
     if (warden_start(&config, &d->warden, e) < 0)
         return -1;
+    if (warden_id_note(d->warden)[0] != '\0')
+        log_info("session_ids", LOG_TEXT("text", warden_id_note(d->warden)));
     /* Without this the library raises it with every large frame or answer, and keeps their memory
      * for ever. */
     mallopt(M_MMAP_THRESHOLD, 256 * KIB);

@@ -209,6 +209,29 @@ class Daemon:
             seen[1] = max(seen[1], self.heap_bytes())
 
 
+class Launcher:
+    """Starts daemons, each on a fresh data directory unless told otherwise."""
+
+    numbers = itertools.count()
+
+    def __init__(self, binary, user, directory):
+        self.binary, self.user, self.directory, self.started = binary, user, directory, []
+
+    def new_data(self):
+        return self.directory / f"data{next(self.numbers)}"
+
+    def __call__(self, data=None, **options):
+        data = data or self.new_data()
+        daemon = Daemon(self.binary, data, self.user, **options)
+        self.started.append(daemon)
+        return daemon
+
+    def stop_all(self):
+        running = [d for d in self.started if d.is_running()]
+        for daemon in running:
+            daemon.stop()
+
+
 def environment(user):
     home = user.pw_dir if user else os.environ.get("HOME", "/root")
     kept = {k: v for k, v in os.environ.items() if k.startswith(("ASAN_", "UBSAN_", "LSAN_"))}
@@ -219,22 +242,36 @@ def as_user(user):
     return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
 
+SUBIDS = 65536  # as many as distributions give to people
+
+
 @contextlib.contextmanager
-def ordinary_user(binary):
-    """A fresh system user with a home of its own and a copy of the program that it may run.
-    Yields (struct passwd, path of the program)."""
-    name = f"cella-t{os.getpid()}"
+def ordinary_user(binary, has_subids=False):
+    """A fresh system user with a home of its own and a copy of the program that it may run; on
+    request with ranges in /etc/subuid and /etc/subgid. Yields (struct passwd, path of the
+    program)."""
+    name = f"cella-{'s' if has_subids else 't'}{os.getpid()}"
     home = tempfile.mkdtemp(prefix="cella-test-", dir="/home")
     subprocess.run(["useradd", "--system", "--no-create-home", "--home-dir", home,
                     "--shell", "/bin/sh", name], check=True)
     try:
         user = pwd.getpwnam(name)
+        if has_subids:
+            ids = subid_range()
+            subprocess.run(["usermod", "--add-subuids", f"{ids[0]}-{ids[-1]}",
+                            "--add-subgids", f"{ids[0]}-{ids[-1]}", name], check=True)
         os.chown(home, user.pw_uid, user.pw_gid)
         yield user, copy_program(binary, pathlib.Path(home) / "program")
     finally:
         # It refuses while a process of the user's is not quite gone.
         host.eventually(lambda: subprocess.run(["userdel", name]).returncode == 0)
         shutil.rmtree(home, ignore_errors=True)
+
+
+def subid_range():
+    """Ids that no other test has at the same time, and no account: each process has its own."""
+    first = 200_000_000 + os.getpid() % 5000 * SUBIDS
+    return range(first, first + SUBIDS)
 
 
 def copy_program(binary, where):
