@@ -300,16 +300,20 @@ def loads_data(group, file):
     return group.startswith("e2e") and bool(re.search(r'data_session|"data"', path.read_text()))
 
 
-def pytest(name, level, folder, kind, files):
-    """Runs the tests of some files that belong to the level, against the program of a build."""
+def pytest(name, level, folder, kind, files, has_subids=False):
+    """Runs the tests of some files that belong to the level, against the program of a build. On
+    request only those with an ordinary user, who then has ids for its sessions."""
     log, report = log_of(name), log_of(name).with_suffix(".xml")
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs",
                "--durations=15", f"--junitxml={report}",
-               *(str(TOP / "tests" / folder / file) for file in files)]
+               *(str(TOP / "tests" / folder / file) for file in files),
+               *(["-k", "user"] if has_subids else [])]
     with Reports() as reports, Program(kind, name) as program:
         env = {"PYTHONDONTWRITEBYTECODE": "1", "CELLA_LEVEL": level, "CELLA_KIND": kind or "",
                "CELLA": str(program.path)}
+        if has_subids:
+            env["CELLA_TEST_SUBIDS"] = "1"
         if kind == "asan":
             env.update(sanitizer_env(reports.folder))
         status = run(command, log, env)

@@ -68,10 +68,10 @@ def unit(kind):
                  groups.unit_files())
 
 
-def pytests(level, folder, kind=None, lock=""):
-    name = " ".join([*folder.split("_"), *filter(None, [kind])])
+def pytests(level, folder, kind=None, lock="", has_subids=False):
+    name = " ".join([*folder.split("_"), *filter(None, [kind, has_subids and "subids"])])
     return Group(name, (kind,) if kind else (),
-                 lambda job, files: groups.pytest(job, level, folder, kind, files),
+                 lambda job, files: groups.pytest(job, level, folder, kind, files, has_subids),
                  groups.pytest_files(folder), lock)
 
 
@@ -118,7 +118,8 @@ LEVELS = {
         builds("ubsan", "programs", "unit"), unit("ubsan"), unit("asan"), unit("gcc"),
         *drivers("all"), pytests("all", "e2e", "asan"), pytests("all", "e2e", "gcc"),
         pytests("all", "escape", "asan", "disk"), pytests("all", "escape", "gcc", "disk"),
-        fuzz(60), pytests("all", "bench", "gcc"),
+        pytests("all", "escape", "gcc", "disk", has_subids=True), fuzz(60),
+        pytests("all", "bench", "gcc"),
     ],
     "nervous": nervous,
     # What `test` runs of C, counted (tests/gcov.py).
