@@ -135,6 +135,12 @@ static void sweep_orphans(const char *directory)
     closedir(dir);
 }
 
+/* Only root can give what it made to others, and their group has the same number. */
+static gid_t group_of(uid_t owner)
+{
+    return geteuid() == 0 ? (gid_t)owner : (gid_t)-1;
+}
+
 static int make_group(const char *directory, uid_t owner, char path[PATH_MAX])
 {
     sweep_orphans(directory);
@@ -142,7 +148,7 @@ static int make_group(const char *directory, uid_t owner, char path[PATH_MAX])
     if (n >= PATH_MAX || (mkdir(path, 0755) < 0 && errno != EEXIST))
         return -1;
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || flock(fd, LOCK_SH) < 0 || fchown(fd, owner, owner) < 0) {
+    if (fd < 0 || flock(fd, LOCK_SH) < 0 || fchown(fd, owner, group_of(owner)) < 0) {
         rmdir(path);
         if (fd >= 0)
             close(fd);
@@ -288,7 +294,7 @@ static int give_away_v2(int dir, uid_t owner)
 {
     static const char *const files[] = {"cgroup.procs", "cgroup.subtree_control", "cgroup.threads"};
     for (size_t i = 0; i < ARRAY_LEN(files); i++)
-        if (fchownat(dir, files[i], owner, owner, 0) < 0)
+        if (fchownat(dir, files[i], owner, group_of(owner), 0) < 0)
             return -errno;
     return 0;
 }

@@ -152,6 +152,54 @@ def test_memory_of_pipes_is_counted_for_each_session(start):
     assert other.value(PIPES + "size()") == "65536"
 
 
+# Their cgroups.
+
+
+@pytest.fixture
+def groups(owner):
+    """Groups of the user's own, one in each hierarchy, as an administrator would give them."""
+    mounts, made = host.cgroup_mounts(), set()
+    if "memory" not in mounts:
+        pytest.skip("version 2: tests/vm has the same")
+    for line in host.read("/proc/self/cgroup").splitlines():
+        _, names, path = line.split(":", 2)
+        if {"memory", "pids", "cpu"} & set(names.split(",")):
+            where = mounts[names.split(",")[0]]
+            made.add(pathlib.Path(f"{where}{path}/cella-test-{os.getpid()}"))
+    for path in made:
+        path.mkdir()
+        for given in (path, path / "tasks", path / "cgroup.procs"):
+            os.chown(given, owner[0].pw_uid, owner[0].pw_gid)
+    yield made
+    host.eventually(lambda: all(remove_group(path) for path in made))
+
+
+def remove_group(path):
+    with contextlib.suppress(OSError):
+        path.rmdir()
+    return not path.exists()
+
+
+def test_limits_hold_in_a_group_of_the_users(owner, groups, start):
+    def join():
+        for path in groups:
+            (path / "tasks").write_text("0")
+
+    assert owner[0].pw_uid != owner[0].pw_gid
+    daemon = start(preexec=join)
+    session = daemon.client.spawn(limits={"memory_mb": 64, "checkpoint_mb": 64})
+    assert session.exec("x = 42").status == "ok"
+    made = daemon.client.call("POST", f"{session.path}/branch", {"count": 1})["sessions"]
+    for one in (session, Session(daemon.client, Result(made[0]))):
+        assert one.value("x") == "42"
+        died = one.exec("b = bytearray(400 << 20)")
+        assert died.status == "died" and died["error"]["name"] == "OutOfMemory", died
+    daemon.process.terminate()  # stop() would miss the group that the daemon was started in
+    assert daemon.process.wait(host.PATIENCE) == 0
+    daemon.process.stdout.close()
+    assert not [p for path in groups for p in path.iterdir() if p.is_dir()]
+
+
 # Their files.
 
 
