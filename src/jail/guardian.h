@@ -1,7 +1,8 @@
-/* The guardian: parent of the warden. It does the few things that need the starter's own rights (as
- * root: the range of user ids, the cgroup) and stays, asleep, to undo them when the daemon ends,
- * however that happens. A warden that ends while the daemon lives is followed by a new one, unless
- * that happens again and again. It reads nothing but one byte of the daemon's. */
+/* The guardian: parent of the warden. It does the few things that need the starter's own rights
+ * (the range of user ids, see jail/idmap.h for those of an ordinary user; the cgroup) and stays,
+ * asleep, to undo them when the daemon ends, however that happens. A warden that ends while the
+ * daemon lives is followed by a new one, unless that happens again and again. It reads nothing but
+ * one byte of the daemon's. */
 #pragma once
 
 #include "jail/seccomp.h"

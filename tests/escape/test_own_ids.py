@@ -365,6 +365,18 @@ def test_an_interpreter_that_others_may_not_read_leaves_one_user(owner, start, f
     assert_one_user(owner, start(config=config), "may not be read by other users")
 
 
+def test_files_from_before_there_was_a_range_are_handed_over(owner, start, folder_of):
+    first = start(env=tools_that(folder_of, "exit 1"))
+    session = saved_session(first.client)
+    assert owners(workspace(first, session)) == {owner[0].pw_uid}
+    first.stop()
+    second = start(first.data)
+    again = find(second, session)
+    assert again.value("x, open('d/f').read()") == "(42, 'kept')"
+    assert owners(workspace(second, session)) == {uid_of(second.head(again))}
+    assert owner[0].pw_uid not in owners(workspace(second, session))
+
+
 def test_a_range_that_is_gone_costs_what_was_not_saved(owner, start, folder_of):
     first = start()
     session = saved_session(first.client)
