@@ -220,7 +220,7 @@ def test_exec_of_a_program_ends_the_cell(shell: Shell) -> None:
 
 
 def test_exec_of_a_program_is_interrupted(shell: Shell) -> None:
-    running = shell.begin("exec sh -c 'echo on; sleep 100'")
+    running = shell.begin("exec sh -c 'echo on; exec sleep 100'")
     running.wait_for_output("on")
     shell.interrupt()
     assert running.finish().status == "interrupted"
