@@ -153,7 +153,7 @@ def test_random_notebooks_come_back(convert):
             data["application/json"] = {"k": [text(), 1, 0.1, None]}
         return v4.new_output(kind, data)
 
-    for _ in range(40):
+    for _ in range(15):
         cells = []
         for number in range(chance.randrange(1, 7)):
             make = chance.choice([v4.new_code_cell, v4.new_code_cell, v4.new_markdown_cell,

@@ -235,8 +235,8 @@ def test_a_loop_of_images_leaves_memory_as_it_is(session, daemon):
     session.exec(PNG)
     session.exec("for n in range(10): display(Picture(n, 600))")
     with daemon.watch_heap() as heap:
-        answer = session.exec("for n in range(100): display(Picture(n, 600))", timeout_ms=120_000)
-    assert answer.status == "ok" and len(answer["outputs"]) == 100
+        answer = session.exec("for n in range(50): display(Picture(n, 600))", timeout_ms=120_000)
+    assert answer.status == "ok" and len(answer["outputs"]) == 50
     assert heap[1] - heap[0] < 30_000_000, heap
 
 

@@ -116,6 +116,8 @@ def test_a_bottomless_directory_ends_its_session(spawn):
     assert died_of_disk(result), result
 
 
+@pytest.mark.slow
+@pytest.mark.one_mode  # the keeper counts alike, whoever started it
 def test_a_flood_of_empty_files_ends_its_session_with_a_large_quota_too(spawn):
     """Of names, which are quicker to make than files and count as much."""
     session = spawn("min")
@@ -133,6 +135,7 @@ def test_a_flood_of_empty_files_ends_its_session_with_a_large_quota_too(spawn):
     assert died_of_disk(result), result
 
 
+@pytest.mark.one_mode  # the keeper counts alike, whoever started it
 def test_the_quota_holds_while_the_workspace_of_another_is_removed(client, spawn):
     big, small = spawn("min"), spawn("min", limits={"disk_mb": 8})
     run(big, "for n in range(60): os.mkdir(f'd{n}')\n"
@@ -185,6 +188,7 @@ def test_half_a_frame_is_not_kept_for_a_head_that_rests(daemon, spawn, client):
     assert daemon.heap_bytes() - before < 1_000_000
 
 
+@pytest.mark.one_mode
 def test_the_memory_of_large_frames_is_given_back(daemon, spawn):
     session = spawn("min")
     before = daemon.heap_bytes()
