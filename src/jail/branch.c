@@ -129,6 +129,7 @@ static _Noreturn void dig(struct digger *d)
         .sync = d->sync,
         .cgroup = &d->room->cgroup,
         .workspace = d->room->workspace,
+        .facts = d->room->facts,
         .filter = d->factory->filter,
         .is_room = true,
         .guest_fds = d->doors,

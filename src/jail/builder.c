@@ -3,6 +3,7 @@
 #include "base/fd.h"
 #include "jail/capabilities.h"
 #include "jail/enter.h"
+#include "jail/facts.h"
 #include "jail/image.h"
 #include "jail/room.h"
 #include "jail/syscalls.h"
@@ -57,13 +58,12 @@ static int mount_tree(const struct builder_args *a)
         {workspace, IMAGE_ROOT JAIL_WORKSPACE, NULL, NULL, MS_BIND},
         {"tmp", IMAGE_ROOT "/tmp", "tmpfs", "mode=1777,size=256m,nr_inodes=64k", plain},
         {"shm", IMAGE_ROOT "/dev/shm", "tmpfs", "mode=1777,size=64m,nr_inodes=4k", plain},
-        {"proc", IMAGE_ROOT "/proc", "proc", "subset=pid,hidepid=invisible", plain | MS_NOEXEC},
     };
     for (size_t i = 0; i < ARRAY_LEN(mounts); i++)
         if (mount(mounts[i].source, mounts[i].target, mounts[i].type, mounts[i].flags,
                   mounts[i].options) < 0)
             return -errno;
-    return 0;
+    return facts_mount(a->facts); /* /proc and what it says */
 }
 
 /* pivot_root onto itself stacks the old root below the new one, where one umount finds it: no

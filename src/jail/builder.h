@@ -10,6 +10,7 @@ struct builder_args {
     const struct cgroup *cgroup;
     bool joins_by_file;
     const char *workspace;
+    int facts; /* the page of jail/facts.h */
     const struct seccomp_blob *filter;
     /* A room (jail/branch.h): the report brings a pidfd of it, its namespaces and what opens its
      * cgroup, too. */

@@ -182,19 +182,31 @@ int cgroup_make(const struct cgroup_parent *p, const char *stem, const struct ja
     return 0;
 }
 
-/* The number after `word`, which may be empty, in one of the group's files. */
+/* One of the group's files, or NULL. */
+static char *read_counts(const struct cgroup_parent *p, const struct cgroup *g, int controller,
+                         const char *file)
+{
+    char path[64], *text = NULL;
+    if (!p->has[controller] || g->name[0] == '\0')
+        return NULL;
+    snprintf(path, sizeof(path), "%s/%s", g->name, file);
+    if (fd_read_file(controller_dir(p, controller), path, COUNTS_MAX, &text, NULL) < 0)
+        return NULL;
+    return text;
+}
+
+/* The number after `word`, which may be empty, in what read_counts gave. */
+static uint64_t count_after(const char *text, const char *word)
+{
+    const char *at = text ? strstr(text, word) : NULL;
+    return at ? strtoull(at + strlen(word), NULL, 10) : 0;
+}
+
 static uint64_t read_count(const struct cgroup_parent *p, const struct cgroup *g, int controller,
                            const char *file, const char *word)
 {
-    if (!p->has[controller] || g->name[0] == '\0')
-        return 0;
-    char path[64];
-    snprintf(path, sizeof(path), "%s/%s", g->name, file);
-    _free_ char *text = NULL;
-    if (fd_read_file(controller_dir(p, controller), path, COUNTS_MAX, &text, NULL) < 0)
-        return 0;
-    const char *at = strstr(text, word);
-    return at ? strtoull(at + strlen(word), NULL, 10) : 0;
+    _free_ char *text = read_counts(p, g, controller, file);
+    return count_after(text, word);
 }
 
 uint32_t cgroup_oom_kills(const struct cgroup_parent *p, const struct cgroup *g)
@@ -211,6 +223,20 @@ uint32_t cgroup_pids_refused(const struct cgroup_parent *p, const struct cgroup 
 uint64_t cgroup_anonymous_bytes(const struct cgroup_parent *p, const struct cgroup *g)
 {
     return read_count(p, g, CGROUP_MEMORY, "memory.stat", p->version == 1 ? "\nrss " : "anon ");
+}
+
+/* In v1 processor time is counted by another hierarchy, which need not be mounted with ours. */
+void cgroup_get_use(const struct cgroup_parent *p, const struct cgroup *g, struct cgroup_use *ret)
+{
+    bool v1 = p->version == 1;
+    _free_ char *memory = read_counts(p, g, CGROUP_MEMORY, "memory.stat");
+    *ret = (struct cgroup_use){
+        .anonymous_bytes = count_after(memory, v1 ? "\nrss " : "anon "),
+        .shared_bytes = count_after(memory, "\nshmem "),
+        .file_bytes = count_after(memory, v1 ? "cache " : "\nfile "),
+        .cpu_us = v1 ? read_count(p, g, CGROUP_CPU, "cpuacct.usage", "") / 1000
+                     : read_count(p, g, CGROUP_CPU, "cpu.stat", "usage_usec "),
+    };
 }
 
 uint64_t cgroup_peak_bytes(const struct cgroup_parent *p, const struct cgroup *g)

@@ -54,6 +54,13 @@ int cgroup_open_doors(const struct cgroup_parent *p, const struct cgroup *g, int
 uint32_t cgroup_oom_kills(const struct cgroup_parent *p, const struct cgroup *g);
 uint32_t cgroup_pids_refused(const struct cgroup_parent *p, const struct cgroup *g);
 uint64_t cgroup_anonymous_bytes(const struct cgroup_parent *p, const struct cgroup *g); /* now */
+struct cgroup_use {
+    uint64_t anonymous_bytes;
+    uint64_t shared_bytes; /* shared memory and files of tmpfs */
+    uint64_t file_bytes;   /* cached, the shared ones included */
+    uint64_t cpu_us;
+};
+void cgroup_get_use(const struct cgroup_parent *p, const struct cgroup *g, struct cgroup_use *ret);
 uint64_t cgroup_peak_bytes(const struct cgroup_parent *p, const struct cgroup *g);
 /* Takes a half-made one. False: somebody is still in it, who should have been nowhere by now and is
  * being ended; try again in a moment. */

@@ -123,6 +123,8 @@ static _Noreturn void warden_child(const struct guardian_args *args, struct jail
     if (image_open_sources(&spec, &sources, &e) < 0 || open_blobs(args, factory, &e) < 0 ||
         become_namespace_root(&e) < 0 || image_build(sources, &e) < 0)
         give_up(start, &e);
+    if (facts_new(&factory->facts, &e) < 0)
+        give_up(start, &e);
     limit_pids(factory->pid_limit);
     factory->workspaces = open(IMAGE_WORKSPACES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (jail_try(factory, &e) < 0)

@@ -2,6 +2,7 @@
 
 #include "base/fd.h"
 #include "jail/embedded.h"
+#include "jail/facts.h"
 #include "jail/spec.h"
 #include "jail/syscalls.h"
 
@@ -150,7 +151,7 @@ static int make_dirs(const char *path)
     return 0;
 }
 
-static int make_parent_dirs(const char *path)
+int image_make_parents(const char *path)
 {
     char parent[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -192,7 +193,7 @@ static int attach(const struct image_source *item, struct err *e)
     char target[PATH_MAX + 16];
     bool in_image = strcmp(item->path, IMAGE_WORKSPACES) != 0;
     snprintf(target, sizeof(target), "%s%s", in_image ? IMAGE_ROOT : "", item->path);
-    int r = item->is_device ? make_parent_dirs(target) : make_dirs(target);
+    int r = item->is_device ? image_make_parents(target) : make_dirs(target);
     if (r == 0 && item->is_device)
         r = fd_create_file(AT_FDCWD, target, "", 0, 0644);
     if (r < 0)
@@ -250,7 +251,7 @@ static int write_etc(struct err *e)
         char from[PATH_MAX], to[PATH_MAX];
         snprintf(from, sizeof(from), HOST "/etc/%s", etc_copies[i]);
         snprintf(to, sizeof(to), IMAGE_ROOT "/etc/%s", etc_copies[i]);
-        make_parent_dirs(to);
+        image_make_parents(to);
         copy_tree(from, to, COPY_DEPTH_MAX);
     }
     for (size_t i = 0; i < ARRAY_LEN(etc_files); i++) {
@@ -268,7 +269,7 @@ static int write_embedded(struct err *e)
     for (const struct embedded_file *f = embedded_files; f->name != NULL; f++) {
         char path[PATH_MAX];
         snprintf(path, sizeof(path), IMAGE_ROOT JAIL_LIB "/%s", f->name);
-        int r = make_parent_dirs(path);
+        int r = image_make_parents(path);
         if (r == 0)
             r = fd_create_file(AT_FDCWD, path, f->data, f->size, 0755);
         if (r < 0)
@@ -350,5 +351,7 @@ int image_build(struct image_sources *sources, struct err *e)
         r = write_etc(e);
     if (r == 0)
         r = write_embedded(e);
+    if (r == 0)
+        r = facts_write_image(e);
     return r == 0 ? finish(e) : r;
 }

@@ -90,6 +90,7 @@ static int start_init(const struct jail_factory *f, struct jail *j, int sync[2],
         .cgroup = &j->cgroup,
         .joins_by_file = f->cgroups.version == 1,
         .workspace = j->workspace,
+        .facts = j->facts,
         .filter = f->filter,
     };
     int cgroup_fd = f->cgroups.version == 2 ? j->cgroup.join_fds[0] : -1;
@@ -148,7 +149,8 @@ int jail_new(const struct jail_factory *factory, struct jail *source, uint64_t i
              struct err *e)
 {
     struct jail *j = mem_alloc(sizeof(*j));
-    *j = (struct jail){.id = id, .slot = slot, .limits = *limits, .init_pidfd = -1, .proc_fd = -1};
+    *j = (struct jail){
+        .id = id, .slot = slot, .limits = *limits, .facts = -1, .init_pidfd = -1, .proc_fd = -1};
     j->user_slot = source != NULL ? source->user_slot : slot;
     list_init(&j->link);
     list_init(&j->inmates);
@@ -156,6 +158,9 @@ int jail_new(const struct jail_factory *factory, struct jail *source, uint64_t i
     int r = make_workspace(factory, workspace, jail_outer_id(factory, j));
     if (r < 0)
         err_errno(e, ERR_UNAVAILABLE, r, "cannot make the workspace");
+    if (r == 0 && (r = j->facts = facts_take(factory->facts, limits)) < 0)
+        err_errno(e, ERR_UNAVAILABLE, r, "cannot write what the session is told of its machine");
+    r = MIN(r, 0);
     char group[32];
     snprintf(group, sizeof(group), "jail-%u", slot);
     if (r == 0)
@@ -216,6 +221,7 @@ void jail_free(const struct jail_factory *factory, struct jail *j)
         return;
     if (!cgroup_remove(&factory->cgroups, &j->cgroup) && factory->on_busy_group != NULL)
         factory->on_busy_group(&j->cgroup);
+    facts_give(factory->facts, j->facts);
     if (j->init_pidfd >= 0)
         close(j->init_pidfd);
     if (j->proc_fd >= 0)

@@ -11,6 +11,7 @@
 #include "base/list.h"
 #include "jail/census.h"
 #include "jail/cgroup.h"
+#include "jail/facts.h"
 #include "jail/message.h"
 #include "jail/seccomp.h"
 
@@ -24,6 +25,7 @@ struct jail_factory {
     unsigned long pid_limit; /* of all processes of all jails, where the kernel can; 0: none */
     int workspaces;          /* descriptor of IMAGE_WORKSPACES */
     int blobs;               /* descriptor of the store */
+    struct facts *facts;     /* what jails are told of their machine */
 };
 
 struct jail {
@@ -34,6 +36,7 @@ struct jail {
     struct jail_limits limits;
     char workspace[WORKSPACE_NAME_MAX];
     struct cgroup cgroup;
+    int facts;      /* its page of jail/facts.h, or -1 */
     pid_t init_pid; /* 0 once reaped */
     int init_pidfd;
     int proc_fd; /* the jail's own /proc; -1 once handed to the keeper, which then watches */

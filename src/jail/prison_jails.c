@@ -163,6 +163,7 @@ void prison_set_limits(struct jail *j, const struct jail_limits *limits)
 {
     struct err e;
     j->limits = *limits;
+    facts_set_limits(prison.factory->facts, j->facts, limits);
     if (prison_apply_limits(j, &e) < 0)
         refuse_jail(j, e.message);
     else if (j->proc_fd < 0)

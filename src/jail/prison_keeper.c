@@ -113,6 +113,9 @@ void prison_watch(struct jail *j, bool is_busy)
         close(take_fd(&j->proc_fd));
     }
     prison_order_keeper(KEEPER_BUSY, j, is_busy, NULL, 0);
+    struct cgroup_use use;
+    cgroup_get_use(&prison.factory->cgroups, &j->cgroup, &use);
+    facts_refresh(prison.factory->facts, j->facts, &use);
 }
 
 void prison_measure(const struct request *r)

@@ -48,6 +48,9 @@ static int refit(struct jail *j, const struct request *r, struct err *e)
     if (prison.factory->cgroups.version != 0 &&
         cgroup_set_limits(&prison.factory->cgroups, &j->cgroup, &r->limits, e) < 0)
         return -1;
+    int told = facts_set_limits(prison.factory->facts, j->facts, &r->limits);
+    if (told < 0)
+        return err_errno(e, ERR_UNAVAILABLE, told, "cannot write what the session is told");
     int workspaces = prison.factory->workspaces;
     if (renameat(workspaces, j->workspace, workspaces, r->workspace) < 0)
         return err_errno(e, ERR_UNAVAILABLE, errno, "cannot name the workspace");

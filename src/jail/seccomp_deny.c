@@ -93,11 +93,13 @@ static int deny_interfaces(scmp_filter_ctx ctx)
     static const int changes[] = {
         0x890b, 0x890c, 0x890d, 0x8911, 0x8914, 0x8916, 0x8918, 0x891a, 0x891c, 0x891e, 0x8920,
         0x8922, 0x8923, 0x8924, 0x8926, 0x8930, 0x8931, 0x8932, 0x8934, 0x8936, 0x8937, 0x8941,
-        0x8943, 0x8946, 0x8948, 0x8949, 0x894a, 0x8953, 0x8955, 0x8960, 0x8962, 0x8971,
+        0x8943, 0x8948, 0x8949, 0x894a, 0x8953, 0x8955, 0x8960, 0x8962, 0x8971,
     };
     int r = 0;
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(changes); i++)
         r = deny_masked(ctx, SCMP_SYS(ioctl), 1, (uint64_t)changes[i], EPERM);
+    if (r == 0) /* SIOCETHTOOL: as by an interface that knows nothing of it, which psutil expects */
+        r = deny_masked(ctx, SCMP_SYS(ioctl), 1, 0x8946, EOPNOTSUPP);
     if (r == 0) /* bridges, bonds, tunnels, whatever a driver likes */
         r = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
                              SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffff80, 0x8980));

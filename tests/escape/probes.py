@@ -237,7 +237,12 @@ PROBES = {
         return call(304, os.open('/usr', 0), h, 0) >= 0
     """,
     "25 cgroup files": """
-        return each(lambda p: os.listdir(p) or None, ['/sys/fs/cgroup', '/sys', '/cgroup'])
+        found = [os.path.join(at, name) for at, folders, files in os.walk('/sys')
+                 for name in folders + files if name.startswith('cgroup.')
+                 or name in ('tasks', 'release_agent', 'notify_on_release')
+                 or os.access(os.path.join(at, name), os.W_OK)]
+        return found + each(lambda p: os.listdir(p) or None, ['/cgroup', '/sys/kernel',
+            '/sys/class', '/sys/firmware', '/sys/module', '/sys/bus', '/sys/block'])
     """,
     "25 release_agent": """
         return each(lambda p: can_open(p, os.O_WRONLY), ['/sys/fs/cgroup/memory/release_agent',
