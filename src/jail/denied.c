@@ -20,6 +20,7 @@ struct denied {
     int listener;
     struct loop_poll *poll;
     struct loop_timer *pause; /* set while nothing is answered */
+    uint64_t network;         /* of the jail; 0: not known */
     denied_fn on_denied;
     void *context;
     unsigned left;       /* answers that may be given now */
@@ -70,6 +71,16 @@ static bool is_asked(const struct denied *d, bool *ret_is_over)
     return n == 1 && (wait.revents & POLLIN);
 }
 
+/* Who asks waits in the call, so it neither changes its network nor its arguments meanwhile. If it
+ * has ended and its number is another's by now, the answer finds nobody. */
+static bool may_go_on(const struct denied *d, const struct seccomp_notif *notice)
+{
+    char process[16];
+    snprintf(process, sizeof(process), "%u", notice->pid);
+    return d->network != 0 && notice->data.nr == SYS_socket &&
+           denied_network(process) == d->network;
+}
+
 /* Answers one and puts the number of its call into `ret_call`; false if there was none. */
 static bool answer_one(const struct denied *d, struct seccomp_data *ret_call)
 {
@@ -80,7 +91,10 @@ static bool answer_one(const struct denied *d, struct seccomp_data *ret_call)
     if (ioctl(d->listener, SECCOMP_IOCTL_NOTIF_RECV, notice) < 0)
         return false;
     answer->id = notice->id;
-    answer->error = -EPERM;
+    if (may_go_on(d, notice))
+        answer->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+    else /* libzmq, for one, lives with a network that cannot be asked, and ends by other errors */
+        answer->error = notice->data.nr == SYS_socket ? -EOPNOTSUPP : -EPERM;
     *ret_call = notice->data;
     /* Who asked may have been killed meanwhile. */
     (void)ioctl(d->listener, SECCOMP_IOCTL_NOTIF_SEND, answer);
@@ -103,7 +117,7 @@ static void on_poll(void *context, int events)
     for (int i = 0; i < PER_TURN && !is_freed && d->left > 0 && is_asked(d, &is_over); i++) {
         struct seccomp_data call;
         d->left--;
-        if (answer_one(d, &call))
+        if (answer_one(d, &call) && call.nr != SYS_socket)
             tell(d, &call);
     }
     if (is_freed)
@@ -124,10 +138,12 @@ static void on_pause_over(void *context)
         loop_poll_want(d->poll, LOOP_READ);
 }
 
-struct denied *denied_new(uv_loop_t *loop, int listener, denied_fn on_denied, void *context)
+struct denied *denied_new(uv_loop_t *loop, int listener, uint64_t network, denied_fn on_denied,
+                          void *context)
 {
     struct denied *d = mem_alloc(sizeof(*d));
     *d = (struct denied){.listener = listener,
+                         .network = network,
                          .on_denied = on_denied,
                          .context = context,
                          .left = DENIED_BURST,

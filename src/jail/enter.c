@@ -2,9 +2,11 @@
 
 #include "base/fd.h"
 #include "jail/capabilities.h"
+#include "jail/denied.h"
 #include "jail/landlock.h"
 #include "jail/syscalls.h"
 
+#include <endian.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
@@ -174,8 +176,13 @@ static int restrict_files(const struct enter_args *a)
 /* A frame like the driver's: the first byte carries the listener, if there is one. */
 static int send_entered(int listener)
 {
-    static const char frame[] = "\x10\0\0\0{\"ev\":\"entered\"}";
-    size_t len = sizeof(frame) - 1;
+    char frame[128];
+    int text =
+        snprintf(frame + sizeof(uint32_t), sizeof(frame) - sizeof(uint32_t),
+                 "{\"ev\":\"entered\",\"net\":%llu}", (unsigned long long)denied_network("self"));
+    const uint32_t text_len = htole32((uint32_t)text);
+    memcpy(frame, &text_len, sizeof(text_len));
+    size_t len = sizeof(text_len) + (size_t)text;
     ssize_t n = fd_send(ENTER_SESSION_FD, frame, len, &listener, listener >= 0 ? 1 : 0);
     if (n < 0)
         return (int)n;

@@ -25,8 +25,8 @@ struct enter_args {
 
 enum { ENTER_SESSION_FD = 3 }; /* where the session's socket is afterwards; 0-2 are /dev/null */
 
-/* The last step says {"ev":"entered"} on the session's socket, as a frame with the descriptor that
- * jail/denied.h listens to, where the kernel has it.
+/* The last step says {"ev":"entered","net":…} on the session's socket, as a frame with the
+ * descriptor that jail/denied.h listens to, where the kernel has it, and the network it is in.
  *
  * The calling process must have been forked with its pid namespace already pointing at the jail.
  * Returns 0 with every wall standing, or -errno and the step that failed; then the caller must

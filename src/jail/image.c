@@ -56,6 +56,7 @@ static const struct {
     {"group", "root:x:0:\ncella:x:1000:\nnogroup:x:65534:\n"},
     {"hosts", "127.0.0.1 localhost cella\n::1 localhost cella\n"},
     {"hostname", "cella\n"},
+    {"host.conf", "multi on\n"}, /* localhost has two addresses */
     {"nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"},
     {"resolv.conf", ""},
 };

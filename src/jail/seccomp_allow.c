@@ -358,7 +358,7 @@ static int add_all(scmp_filter_ctx ctx, uint32_t action, const char *const *name
 }
 
 /* Only the protocols of every day: asking for another one makes the kernel load its module. */
-static int add_sockets(scmp_filter_ctx ctx)
+static int add_sockets(scmp_filter_ctx ctx, uint32_t ask)
 {
     static const int families[] = {AF_INET, AF_INET6};
     static const int protocols[] = {0, IPPROTO_TCP, IPPROTO_UDP};
@@ -368,6 +368,9 @@ static int add_sockets(scmp_filter_ctx ctx)
         r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socket), 2,
                              SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)families[i % 2], 0),
                              SCMP_A2(SCMP_CMP_EQ, (scmp_datum_t)protocols[i / 2], 0));
+    if (r == 0) /* the list of interfaces: jail/denied.h decides */
+        r = seccomp_rule_add(ctx, ask, SCMP_SYS(socket), 2, SCMP_A0(SCMP_CMP_EQ, AF_NETLINK, 0),
+                             SCMP_A2(SCMP_CMP_EQ, 0 /* NETLINK_ROUTE */, 0));
     return r;
 }
 
@@ -402,7 +405,7 @@ static int add_conditional(scmp_filter_ctx ctx, uint32_t refuse)
     if (r == 0)
         r = add_setns(ctx);
     if (r == 0)
-        r = add_sockets(ctx);
+        r = add_sockets(ctx, seccomp_can_ask() ? SCMP_ACT_NOTIFY : SCMP_ACT_ERRNO(EOPNOTSUPP));
     if (r == 0)
         r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socketpair), 1,
                              SCMP_A0(SCMP_CMP_EQ, AF_UNIX, 0));

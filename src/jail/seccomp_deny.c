@@ -48,7 +48,7 @@ static int deny_families(scmp_filter_ctx ctx)
 {
     int r = 0;
     for (int family = 0; r == 0 && family < 64; family++)
-        if (family != AF_UNIX && family != AF_INET && family != AF_INET6)
+        if (family != AF_UNIX && family != AF_INET && family != AF_INET6 && family != AF_NETLINK)
             r = deny_masked(ctx, SCMP_SYS(socket), 0, (uint64_t)family, EAFNOSUPPORT);
     return r;
 }
@@ -65,6 +65,10 @@ static int deny_protocols(scmp_filter_ctx ctx)
         r = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPROTONOSUPPORT), SCMP_SYS(socket), 2,
                              SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, AF_INET),
                              SCMP_A2(SCMP_CMP_EQ, IPPROTO_ICMP, 0));
+    if (r == 0) /* of netlink the one for routes and interfaces only */
+        r = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPROTONOSUPPORT), SCMP_SYS(socket), 2,
+                             SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, AF_NETLINK),
+                             SCMP_A2(SCMP_CMP_GT, 0, 0));
     return r;
 }
 

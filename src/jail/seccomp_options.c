@@ -3,7 +3,8 @@
  * which is what programs are prepared for; EPERM would look like a mistake of theirs.
  *
  * Left out on purpose, among others: filters on sockets (they use up the host's memory for compiled
- * filters, without which nobody can install one), SO_LINGER (whoever closes the socket waits),
+ * filters, without which nobody can install one), SO_LINGER (whoever closes the socket waits; it
+ * seems to be set and is not),
  * SO_PASSPIDFD and SO_PEERPIDFD (a handle of the daemon), zero copies, marks, IPsec policies, upper
  * layer protocols and keys of TCP, tables of packet filters, forced buffers.
  *
@@ -189,6 +190,15 @@ static void put_words(struct writer *w, size_t level, int direction)
     }
 }
 
+/* Setting it is taken for done: servers and IPython's kernels do it, mostly to 0, and give up if
+ * they cannot. */
+static void put_linger(struct writer *w)
+{
+    put(w, BPF_LD | BPF_W | BPF_ABS, at_arg(OPTION_ARG));
+    put_if(w, SO_LINGER);
+    put(w, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 0);
+}
+
 static void put_test(struct writer *w)
 {
     size_t jumps[WORDS];
@@ -239,6 +249,8 @@ int seccomp_write_options(struct sock_filter *code, size_t max)
         put(&w, BPF_RET | BPF_K, REFUSE);
         for (size_t i = 0; i < ARRAY_LEN(levels); i++) {
             put_here(&w, to_words[c][i]);
+            if (calls[c].direction == SET && levels[i].number == SOL_SOCKET)
+                put_linger(&w);
             put_words(&w, i, calls[c].direction);
             to_test[c][i] = put_jump(&w);
         }

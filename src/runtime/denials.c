@@ -33,10 +33,10 @@ static void on_denied(void *context, const char *call)
         head->listener->on_denied(head, call);
 }
 
-struct denials *denials_new(uv_loop_t *loop, int listener)
+struct denials *denials_new(uv_loop_t *loop, int listener, uint64_t network)
 {
     struct denials *denials = mem_alloc(sizeof(*denials));
-    denials->denied = denied_new(loop, listener, on_denied, denials);
+    denials->denied = denied_new(loop, listener, network, on_denied, denials);
     if (denials->denied == NULL) {
         free(denials);
         return NULL;

@@ -10,7 +10,7 @@ struct denials;
 struct head;
 
 /* Takes the descriptor. NULL if it is none. */
-struct denials *denials_new(uv_loop_t *loop, int listener);
+struct denials *denials_new(uv_loop_t *loop, int listener, uint64_t network);
 struct denials *denials_hold(struct denials *denials); /* takes NULL and returns it */
 void denials_drop(struct denials *denials);            /* takes NULL */
 /* From now on the head is told what is denied, by its listener's on_denied, as long as it can only

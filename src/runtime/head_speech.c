@@ -25,14 +25,14 @@ static bool is_running(const struct head *head, const json_t *frame)
 
 static void on_entered(struct head *head, json_t *frame)
 {
-    (void)frame;
+    json_int_t network = json_integer_value(json_object_get(frame, "net"));
     if (head->state != HEAD_ENTERING || head->is_copy || head->denied != NULL) {
         head_break(head, "it said that it entered a second time");
         return;
     }
     channel_refuse_descriptors(head->sock); /* the only one that may come has come */
     if (head->given >= 0)
-        head->denied = denials_new(head->loop, take_fd(&head->given));
+        head->denied = denials_new(head->loop, take_fd(&head->given), (uint64_t)MAX(network, 0));
     if (head->denied != NULL)
         denials_join(head->denied, head);
 }

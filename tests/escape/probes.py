@@ -132,7 +132,28 @@ PROBES = {
     "11 interfaces other than loopback": """
         return [n for _, n in socket.if_nameindex() if n != 'lo']
     """,
-    "12 netlink": "return each(lambda p: socket.socket(16, 3, p), range(23))",
+    "12 netlink of other protocols": """
+        return each(lambda a: call(41, *a) >= 0, [(16 | high << 32, kind, p | low << 32)
+            for high in (0, 1) for kind in (2, 3, 5) for p in range(32) for low in (0, 1)
+            if (p, low, high) != (0, 0, 0)])
+    """,
+    "12 changes by netlink": """
+        # RTM_NEWLINK to RTM_DELLINK, ADDR, ROUTE, NEIGH, RULE, QDISC, TCLASS, TFILTER, ACTION,
+        # NSID, VLAN, CHAIN, NEXTHOP …: everything but the questions, which end in 2.
+        def change(kind):
+            s = socket.socket(16, 3, 0)
+            s.settimeout(5)
+            about = struct.pack('=BxHiII', 0, 0, 1, 1, 1) + struct.pack('=HH4s', 8, 3, b'dum0')
+            link = struct.pack('=HH', 16, 18) + struct.pack('=HH5sxxx', 9, 1, b'dummy')
+            body = about + link
+            s.send(struct.pack('=IHHII', 16 + len(body), kind, 5 | 0x400, 7, 0) + body)
+            answer = s.recv(65536)
+            error = struct.unpack_from('=i', answer, 16)[0]
+            if struct.unpack_from('=H', answer, 4)[0] == 2 and error != 0:
+                raise OSError(-error, 'refused')
+            return answer
+        return each(change, [k for k in range(16, 120) if k % 4 != 2])
+    """,
     "13 packet sockets": "return each(lambda t: socket.socket(17, t, 0x0300), [1, 2, 3, 10])",
     "13 raw sockets": """
         return each(lambda p: socket.socket(2, 3, p), [1, 6, 17,
@@ -148,7 +169,7 @@ PROBES = {
     "15 alg, with high bits": "return call(41, (1 << 32) | 38, 5, 0) >= 0",
     "16 every other family": """
         return each(lambda n: socket.socket(n[0], n[1]), [(f, t) for f in range(3,
-            64) if f != 10 for t in (1, 2, 3, 5)])
+            64) if f not in (10, 16) for t in (1, 2, 3, 5)])
     """,
     "16 socketpairs of other families": """
         return each(lambda f: socket.socketpair(f, 1), [16, 30, 38, 40])

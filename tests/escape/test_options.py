@@ -45,7 +45,6 @@ ALLOWED = """
 # The host's limits, waiting for who closes, handles of the daemon, parts of the kernel with a past.
 DENIED = """
     SET = [
-        ('tcp', 1, 13, struct.pack('ii', 1, 20)),  # SO_LINGER
         ('udp', 1, 26, 0), ('unix', 1, 26, 0),  # SO_ATTACH_FILTER: also with a program, see below
         ('udp', 1, 50, 1), ('udp', 1, 51, 1), ('udp', 1, 52, 1),  # .._BPF, .._REUSEPORT_..
         ('udp', 1, 27, 1), ('udp', 1, 44, 1), ('udp', 1, 68, 1),  # detaching and locking them
@@ -106,6 +105,16 @@ def test_options_that_nobody_needs(session):
     assert session.out(MAKE + textwrap.dedent(DENIED)) == "opened []\n"
 
 
+def test_no_socket_waits_when_it_is_closed(session):
+    """Programs set SO_LINGER and give up if they cannot: it seems to be set, with high bits too."""
+    assert session.out(MAKE + textwrap.dedent("""
+        for high in (0, 1 << 32, -1 << 32):
+            one = make('tcp')
+            call(54, one.fileno(), high | 1, high | 13, struct.pack('ii', 1, 20), 8)
+            print(one.getsockopt(1, 13, 8))
+        """)) == 3 * f"{bytes(8)!r}\n"
+
+
 def test_an_asyncio_server_and_a_pool_of_processes(session):
     """What the standard library does with sockets, by itself."""
     assert session.out("""
@@ -115,7 +124,7 @@ def test_an_asyncio_server_and_a_pool_of_processes(session):
         async def main():
             server = await asyncio.start_server(echo, 'localhost', 0, reuse_port=True)
             port = server.sockets[0].getsockname()[1]
-            reader, writer = await asyncio.open_connection('127.0.0.1', port)
+            reader, writer = await asyncio.open_connection('localhost', port)
             writer.write(b'hello\\n')
             print((await reader.readline()).decode().strip())
             writer.close()
