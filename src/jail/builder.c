@@ -7,6 +7,7 @@
 #include "jail/image.h"
 #include "jail/room.h"
 #include "jail/syscalls.h"
+#include "jail/watches.h"
 
 #include <fcntl.h>
 #include <net/if.h>
@@ -64,6 +65,12 @@ static int mount_tree(const struct builder_args *a)
                   mounts[i].options) < 0)
             return -errno;
     return facts_mount(a->facts); /* /proc and what it says */
+}
+
+static int limit_watches(const struct builder_args *a)
+{
+    (void)a;
+    return watches_limit_jail();
 }
 
 /* pivot_root onto itself stacks the old root below the new one, where one umount finds it: no
@@ -139,10 +146,10 @@ static int build(const struct builder_args *a, struct kept *ret_kept, const char
         const char *name;
         int (*run)(const struct builder_args *);
     } steps[] = {
-        {"wait for the id maps", await_ids}, {"join the cgroup", join_cgroup},
-        {"take the jail's ids", take_ids},   {"mount the file tree", mount_tree},
-        {"change the root", change_root},    {"bring up the loopback", bring_up_network},
-        {"drop privileges", harden},
+        {"wait for the id maps", await_ids},         {"join the cgroup", join_cgroup},
+        {"take the jail's ids", take_ids},           {"mount the file tree", mount_tree},
+        {"limit watches of files", limit_watches},   {"change the root", change_root},
+        {"bring up the loopback", bring_up_network}, {"drop privileges", harden},
     };
     int r = 0;
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(steps); i++) {

@@ -24,8 +24,8 @@ static const struct {
 } settings[] = {
     {"fs/file-max", "1048576\n"},
     {"fs/inotify/max_queued_events", NULL},
-    {"fs/inotify/max_user_instances", NULL},
-    {"fs/inotify/max_user_watches", NULL},
+    {"fs/inotify/max_user_instances", "8\n"}, /* as in jail/watches.h */
+    {"fs/inotify/max_user_watches", "8192\n"},
     {"fs/nr_open", "1048576\n"},
     {"fs/pipe-max-size", "65536\n"},
     {"kernel/cap_last_cap", NULL},

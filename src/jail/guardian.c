@@ -9,6 +9,7 @@
 #include "jail/message.h"
 #include "jail/syscalls.h"
 #include "jail/warden_main.h"
+#include "jail/watches.h"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -123,7 +124,10 @@ static _Noreturn void warden_child(const struct guardian_args *args, struct jail
     if (image_open_sources(&spec, &sources, &e) < 0 || open_blobs(args, factory, &e) < 0 ||
         become_namespace_root(&e) < 0 || image_build(sources, &e) < 0)
         give_up(start, &e);
-    if (facts_new(&factory->facts, &e) < 0)
+    int r = watches_limit_all();
+    if (r < 0)
+        err_errno(&e, ERR_UNAVAILABLE, r, "cannot limit how many files sessions watch");
+    if (r < 0 || facts_new(&factory->facts, &e) < 0)
         give_up(start, &e);
     limit_pids(factory->pid_limit);
     factory->workspaces = open(IMAGE_WORKSPACES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

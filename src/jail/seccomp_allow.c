@@ -7,6 +7,7 @@
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
+#include <sys/inotify.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -54,6 +55,9 @@ static const char *const allowed[] = {
     "getdents",
     "getdents64",
     "getxattr",
+    "inotify_init",
+    "inotify_init1",
+    "inotify_rm_watch",
     "ioctl",
     "lchown",
     "lgetxattr",
@@ -281,10 +285,7 @@ static const char *const allowed[] = {
     "shmget",
 };
 
-/* Refused, and the caller of the cell hears of it by name: nobody makes these by chance. inotify is
- * among them: its few instances are counted for the user who started the daemon, on the host too,
- * and it would tell what others do in /usr and how far the keeper's walk through /workspace has
- * come. */
+/* Refused, and the caller of the cell hears of it by name: nobody makes these by chance. */
 static const char *const named[] = {
     "acct",
     "add_key",
@@ -295,8 +296,6 @@ static const char *const named[] = {
     "fanotify_init",
     "finit_module",
     "init_module",
-    "inotify_init",
-    "inotify_init1",
     "ioperm",
     "iopl",
     "kexec_file_load",
@@ -326,22 +325,9 @@ static const char *const named[] = {
 
 /* Refused in silence: libraries try these to see what they may do, and do without. */
 static const char *const forbidden[] = {
-    "adjtimex",
-    "clock_adjtime",
-    "inotify_add_watch",
-    "ioprio_set",
-    "kcmp",
-    "lookup_dcookie",
-    "mbind",
-    "migrate_pages",
-    "modify_ldt",
-    "move_pages",
-    "name_to_handle_at",
-    "process_madvise",
-    "sched_setattr",
-    "seccomp",
-    "set_mempolicy",
-    "syslog",
+    "adjtimex",        "clock_adjtime", "ioprio_set", "kcmp",          "lookup_dcookie",
+    "mbind",           "migrate_pages", "modify_ldt", "move_pages",    "name_to_handle_at",
+    "process_madvise", "sched_setattr", "seccomp",    "set_mempolicy", "syslog",
 };
 
 static int add_all(scmp_filter_ctx ctx, uint32_t action, const char *const *names, size_t count)
@@ -398,12 +384,28 @@ static int add_setns(scmp_filter_ctx ctx)
     return r;
 }
 
+/* Files may be watched for changes, within limits (jail/watches.h). Who is told that a file was
+ * opened, read or closed would learn what others do in /usr, which all share, and how far the
+ * keeper's walk through /workspace has come. */
+static int add_watching(scmp_filter_ctx ctx)
+{
+    static const uint64_t looks[] = {IN_ACCESS, IN_OPEN, IN_CLOSE_NOWRITE};
+    int r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(inotify_add_watch), 1,
+                             SCMP_A2(SCMP_CMP_MASKED_EQ, looks[0] | looks[1] | looks[2], 0));
+    for (size_t i = 0; r == 0 && i < ARRAY_LEN(looks); i++)
+        r = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(inotify_add_watch), 1,
+                             SCMP_A2(SCMP_CMP_MASKED_EQ, looks[i], looks[i]));
+    return r;
+}
+
 /* Calls whose arguments decide. */
 static int add_conditional(scmp_filter_ctx ctx, uint32_t refuse)
 {
     int r = add_clone(ctx, refuse);
     if (r == 0)
         r = add_setns(ctx);
+    if (r == 0)
+        r = add_watching(ctx);
     if (r == 0)
         r = add_sockets(ctx, seccomp_can_ask() ? SCMP_ACT_NOTIFY : SCMP_ACT_ERRNO(EOPNOTSUPP));
     if (r == 0)

@@ -155,7 +155,7 @@ static void begin(const char *data_dir)
     struct warden_config config = {.data_dir = data_dir, .read_only_dirs = (const char *[]){NULL}};
     const char *argv[] = {JAIL_LIB "/launch", "/usr/bin/python3", "-Ic", agent, NULL};
     int theirs, listener = -1;
-    char entered[64];
+    char entered[64] = {0};
     check(warden_start(&config, &host.warden, &e), &e);
     uv_loop_init(&host.loop);
     warden_attach(host.warden, &host.loop, on_event, NULL);
@@ -166,9 +166,13 @@ static void begin(const char *data_dir)
           &e);
     close(theirs);
     await(&host.is_inside, "the session");
-    if (fd_recv(host.source, entered, sizeof(entered), &listener, 1, NULL) <= 0)
+    if (fd_recv(host.source, entered, sizeof(entered) - 1, &listener, 1, NULL) <= 0)
         fail("the session", "it said nothing");
-    host.denied = listener >= 0 ? denied_new(&host.loop, listener, on_denied, NULL) : NULL;
+    const char *net = strstr(entered + sizeof(uint32_t), "\"net\":"); /* after the length */
+    if (net == NULL)
+        fail("the session", "it did not say in which network it is");
+    uint64_t network = strtoull(net + strlen("\"net\":"), NULL, 10);
+    host.denied = listener >= 0 ? denied_new(&host.loop, listener, network, on_denied, NULL) : NULL;
 }
 
 static void ask_room(void)

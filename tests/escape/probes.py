@@ -502,8 +502,9 @@ PROBES = {
             [0x80000700, 0x80000100])
     """,
     "54 fanotify": "return call(300, 0, 0) >= 0",
-    "54 inotify: instances of the host's user, and a view of what others do in /usr": """
-        return each(lambda n: call(n, 0) >= 0, [253, 294])
+    "54 inotify: a view of what others do in /usr": """
+        fd = call(294, 0)
+        return each(lambda m: call(254, fd, b'/usr/bin', m) >= 0, [1, 0x10, 0x20, 0xfff, 0x21])
     """,
     "54 dnotify, which is inotify's ancestor": """
         import fcntl
