@@ -223,7 +223,7 @@ static void what_is_denied_is_told_by_name(void **state)
     while (h.listener < 0)
         hear_more(&h);
     struct denials denials = {0};
-    struct denied *d = denied_new(&here.loop, h.listener, on_denied, &denials);
+    struct denied *d = denied_new(&here.loop, h.listener, 0, on_denied, &denials);
     assert_non_null(d);
     say(&h, "x");
     await_words(&h, "done\n");
@@ -251,7 +251,7 @@ static void a_flood_of_denied_calls_is_slow(void **state)
         hear_more(&h);
     struct denials denials = {0};
     uint64_t start = clock_mono_ms(), spent_ms = 0;
-    struct denied *d = denied_new(&here.loop, h.listener, on_denied, &denials);
+    struct denied *d = denied_new(&here.loop, h.listener, 0, on_denied, &denials);
     await_words(&h, "up\n");
     while (spent_ms < 700 || (denials.count < DENIED_BURST && spent_ms < PATIENCE_MS)) {
         turn(10);
@@ -274,7 +274,7 @@ static void only_a_listener_is_listened_to(void **state)
     (void)state;
     struct denials denials = {0};
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    assert_null(denied_new(&here.loop, null, on_denied, &denials));
+    assert_null(denied_new(&here.loop, null, 0, on_denied, &denials));
     assert_int_equal(fcntl(null, F_GETFD), -1);
 }
 

@@ -58,9 +58,8 @@ static struct session begin(const char *const *argv)
     await(WARDEN_ZYGOTE_READY, zygote);
     struct head h = enter_usual(zygote, s.jail);
     await(WARDEN_ENTERED, h.number);
-    int listener = -1;
-    assert_true(fd_recv(h.sock, s.frame, 20, &listener, 1, NULL) == 20);
-    cleanup_fd(&listener);
+    assert_true(hear_entered(&h));
+    cleanup_fd(&h.listener);
     s.sock = h.sock;
     hear_frame(&s, "\"ready\"");
     return s;
