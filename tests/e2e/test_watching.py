@@ -8,8 +8,8 @@ pytestmark = pytest.mark.privilege
 def test_tail_follows_a_file(spawn_runtime):
     answer = spawn_runtime("bash").exec(
         """
-        echo one > log
-        tail -f log > seen &
+        echo one > log; : > seen
+        tail -f log >> seen &
         until grep -q one seen; do sleep 0.01; done
         echo two >> log
         until grep -q two seen; do sleep 0.01; done
