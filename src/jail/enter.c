@@ -17,8 +17,10 @@
 
 enum {
     BRANCHES_COUNTED = 32,
-    DESCRIPTORS_MAX = 1024,
-    INIT_PIDS = 1, /* the jail's init counts as one of its user's processes */
+    DESCRIPTORS_USUAL = 1024,
+    DESCRIPTORS_MAX = 4096 + 8, /* the drivers reserve eight of them */
+    DESCRIPTORS_SHARE = 4,      /* of what the daemon may have, at most one in so many */
+    INIT_PIDS = 1,              /* the jail's init counts as one of its user's processes */
     /* What node maps before its first line runs: the stacks of ten threads, hardly touched. */
     PROGRAM_DATA_BYTES = 96 * MIB
 };
@@ -201,11 +203,18 @@ static int install_filter(const struct enter_args *a)
 }
 
 /* After the listener was sent: the kernel compares what all of a user's processes have under way in
- * sockets with this limit of whoever sends. */
+ * sockets with this limit of whoever sends. So sessions of an ordinary user's daemon could keep it
+ * from sending if they may have as many as the daemon: they get a part of that. */
 static int limit_descriptors(const struct enter_args *a)
 {
     (void)a;
-    return set_limit(RLIMIT_NOFILE, DESCRIPTORS_MAX);
+    struct rlimit old;
+    if (getrlimit(RLIMIT_NOFILE, &old) < 0)
+        return -errno;
+    rlim_t most = MAX(MIN((rlim_t)DESCRIPTORS_MAX, old.rlim_max / DESCRIPTORS_SHARE),
+                      MIN((rlim_t)DESCRIPTORS_USUAL, old.rlim_max));
+    struct rlimit limit = {.rlim_cur = MIN((rlim_t)DESCRIPTORS_USUAL, most), .rlim_max = most};
+    return setrlimit(RLIMIT_NOFILE, &limit) < 0 ? -errno : 0;
 }
 
 int jail_enter(const struct enter_args *args, const char **ret_step)

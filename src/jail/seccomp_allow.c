@@ -1,6 +1,6 @@
 /* The first program, an allow-list: what is not named does not exist (ENOSYS), so that a system
- * call of tomorrow's kernel is closed today. What programs are known to try gets EPERM, which they
- * handle better. */
+ * call of tomorrow's kernel is closed today. What programs are known to try gets an error that they
+ * handle better (seccomp_refuse.c). */
 #include "jail/seccomp_parts.h"
 
 #include <errno.h>
@@ -323,13 +323,6 @@ static const char *const named[] = {
     "vhangup",
 };
 
-/* Refused in silence: libraries try these to see what they may do, and do without. */
-static const char *const forbidden[] = {
-    "adjtimex",        "clock_adjtime", "ioprio_set", "kcmp",          "lookup_dcookie",
-    "mbind",           "migrate_pages", "modify_ldt", "move_pages",    "name_to_handle_at",
-    "process_madvise", "sched_setattr", "seccomp",    "set_mempolicy", "syslog",
-};
-
 static int add_all(scmp_filter_ctx ctx, uint32_t action, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -415,9 +408,12 @@ static int add_conditional(scmp_filter_ctx ctx, uint32_t refuse)
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(personalities); i++)
         r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(personality), 1,
                              SCMP_A0(SCMP_CMP_EQ, personalities[i], 0));
-    if (r == 0) /* another process's limits are none of its business */
+    if (r == 0)
         r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
                              SCMP_A0(SCMP_CMP_EQ, 0, 0));
+    if (r == 0) /* another process's limits may be read; seccomp_refuse.c has the rest */
+        r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
+                             SCMP_A2(SCMP_CMP_EQ, 0, 0));
     return r;
 }
 
@@ -434,7 +430,7 @@ int seccomp_add_allowed(scmp_filter_ctx ctx)
     if (r == 0)
         r = add_all(ctx, SCMP_ACT_ALLOW, allowed, ARRAY_LEN(allowed));
     if (r == 0)
-        r = add_all(ctx, SCMP_ACT_ERRNO(EPERM), forbidden, ARRAY_LEN(forbidden));
+        r = seccomp_add_refused(ctx);
     if (r == 0)
         r = add_all(ctx, refuse, named, ARRAY_LEN(named));
     return r == 0 ? add_conditional(ctx, refuse) : r;

@@ -26,12 +26,12 @@ static int deny_values(scmp_filter_ctx ctx)
     } values[] = {
         {SCMP_SYS(ioctl), 1, 0x5412 /* TIOCSTI */},
         {SCMP_SYS(ioctl), 1, 0x541c /* TIOCLINUX */},
+        /* has the kernel load drivers of modems and radios, for any terminal */
+        {SCMP_SYS(ioctl), 1, 0x5423 /* TIOCSETD */},
         /* kill(-1) would take the driver's relatives along */
         {SCMP_SYS(kill), 0, 0xffffffff},
         /* inotify's ancestor would tell what others do in /usr */
         {SCMP_SYS(fcntl), 1, 1026 /* F_NOTIFY */},
-        /* the pages of a cell's pipes are counted for the daemon, of all sessions */
-        {SCMP_SYS(fcntl), 1, 1031 /* F_SETPIPE_SZ */},
         /* a cookie of its own would keep others off the neighbouring hyperthread */
         {SCMP_SYS(prctl), 0, 62 /* PR_SCHED_CORE */},
         {SCMP_SYS(prctl), 0, 22 /* PR_SET_SECCOMP */},
@@ -41,6 +41,16 @@ static int deny_values(scmp_filter_ctx ctx)
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(values); i++)
         r = deny_masked(ctx, values[i].number, values[i].arg, values[i].value, EPERM);
     return r;
+}
+
+/* The pages of a cell's pipes are counted for the daemon, of all sessions. No pipe becomes larger
+ * than it was when it was made; the error is the kernel's for who has reached the limit. */
+static int deny_large_pipes(scmp_filter_ctx ctx)
+{
+    enum { PIPE_BYTES = 65536 };
+    return seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(fcntl), 2,
+                            SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, F_SETPIPE_SZ),
+                            SCMP_A2(SCMP_CMP_GT, PIPE_BYTES, 0));
 }
 
 /* An unknown socket family must say so: ENOSYS would look like a kernel without sockets. */
@@ -164,8 +174,8 @@ static int deny_set_id_modes(scmp_filter_ctx ctx)
 int seccomp_add_denied(scmp_filter_ctx ctx)
 {
     static int (*const parts[])(scmp_filter_ctx) = {
-        deny_values,     deny_families,   deny_protocols,    deny_socket_types,
-        deny_interfaces, deny_huge_pages, deny_set_id_modes,
+        deny_values,       deny_large_pipes, deny_families,   deny_protocols,
+        deny_socket_types, deny_interfaces,  deny_huge_pages, deny_set_id_modes,
     };
     int r = 0;
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(parts); i++)

@@ -37,6 +37,11 @@ def can_read(path):
         return os.read(fd, 64) or None
     finally:
         os.close(fd)
+def outcome(act):
+    try:
+        return act()
+    except OSError as error:
+        return errno.errorcode[error.errno]
 '''
 
 PROBES = {
@@ -91,7 +96,7 @@ PROBES = {
         return None
     """,
     "06 kcmp": "return call(312, 1, os.getpid(), 0, 0, 0) >= 0",
-    "07 limits of another process": "return call(302, 1, 7, 0, struct.pack('QQ', 0, 0) + b'') == 0",
+    "07 limits of another process": "return call(302, 1, 7, struct.pack('QQ', 9, 9), 0) == 0",
     "07 limits of another process by pid of a child": """
         pid = os.fork()
         if pid == 0:

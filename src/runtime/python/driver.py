@@ -44,9 +44,9 @@ class _Reserve:
     is followed by one that can close them: within, there is room for the pipes of the next cell."""
 
     def keep(self) -> None:
-        hard = _getrlimit(_NOFILE)[1]
+        soft, hard = _getrlimit(_NOFILE)
         if hard > _RESERVED_DESCRIPTORS:  # and not infinite
-            _setrlimit(_NOFILE, (hard - _RESERVED_DESCRIPTORS, hard))
+            _setrlimit(_NOFILE, (min(soft, hard - _RESERVED_DESCRIPTORS), hard))
 
     def __enter__(self) -> None:
         soft, hard = self._users = _getrlimit(_NOFILE)
