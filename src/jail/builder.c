@@ -59,6 +59,10 @@ static int mount_tree(const struct builder_args *a)
         {workspace, IMAGE_ROOT JAIL_WORKSPACE, NULL, NULL, MS_BIND},
         {"tmp", IMAGE_ROOT "/tmp", "tmpfs", "mode=1777,size=256m,nr_inodes=64k", plain},
         {"shm", IMAGE_ROOT "/dev/shm", "tmpfs", "mode=1777,size=64m,nr_inodes=4k", plain},
+        /* Of its own, whatever the others have: no terminal of another session or of the host is in
+         * it. All sessions together may have what the host does not reserve, three thousand. */
+        {"devpts", IMAGE_ROOT "/dev/pts", "devpts", "ptmxmode=0666,mode=0620,max=32",
+         MS_NOSUID | MS_NOEXEC},
     };
     for (size_t i = 0; i < ARRAY_LEN(mounts); i++)
         if (mount(mounts[i].source, mounts[i].target, mounts[i].type, mounts[i].flags,

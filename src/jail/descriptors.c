@@ -48,6 +48,8 @@ static enum descriptor_kind kind_of(int fd, const struct stat *st)
         return DESCRIPTOR_SOCKET;
     if (S_ISDIR(st->st_mode)) /* who lists it has an offset too */
         return DESCRIPTOR_FILE;
+    if (S_ISCHR(st->st_mode) && isatty(fd)) /* either end */
+        return DESCRIPTOR_TERMINAL;
     if (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode))
         return DESCRIPTOR_PLAIN;
     if (is_event(fd))
@@ -158,7 +160,7 @@ static int note_one(struct descriptors *d, int fd, bool is_ours)
                                       : kind_of(fd, &st);
     note_details(d, one);
     if (one->kind == DESCRIPTOR_PIPE || one->kind == DESCRIPTOR_SOCKET ||
-        one->kind == DESCRIPTOR_EVENT)
+        one->kind == DESCRIPTOR_EVENT || one->kind == DESCRIPTOR_TERMINAL)
         d->has_streams = true;
     return 0;
 }

@@ -4,14 +4,15 @@
  * 1. A descriptor that was open keeps its number, whatever becomes of it: the objects that know it
  *    by that number must neither close nor use another one.
  * 2. No two lines share the offset, flags or locks of a file: the copy opens it again.
- * 3. A copy that sleeps holds no end of a pipe or socket: who waits for the end of a stream, or for
- *    a port to be free, would wait for it. What stands there instead refuses to be read or written.
+ * 3. A copy that sleeps holds no end of a pipe, socket or terminal: who waits for the end of a
+ * stream, or for a port to be free, would wait for it. What stands there instead refuses to be read
+ * or written.
  */
 #pragma once
 
 #include "base/base.h"
 
-enum { DESCRIPTORS_MAX = 1024, DESCRIPTORS_TEXT_MAX = 64 * 1024 };
+enum { DESCRIPTORS_MAX = 4200, DESCRIPTORS_TEXT_MAX = 256 * 1024 };
 
 enum descriptor_kind {
     DESCRIPTOR_PLAIN,  /* a device: may be shared */
@@ -20,6 +21,7 @@ enum descriptor_kind {
     DESCRIPTOR_SOCKET, /* replaced */
     DESCRIPTOR_EVENT,  /* epoll, eventfd, timerfd, signalfd: replaced; its text tells what it was */
     DESCRIPTOR_OURS,   /* the driver's own: replaced */
+    DESCRIPTOR_TERMINAL, /* replaced */
 };
 
 /* waking.py reads this as it lies in memory. */

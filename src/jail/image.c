@@ -36,7 +36,9 @@ struct image_sources {
 static const char *const system_dirs[] = {"/usr",   "/bin",   "/sbin",  "/lib",
                                           "/lib32", "/lib64", "/libx32"};
 static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random",
-                                      "/dev/urandom"};
+                                      "/dev/urandom",
+                                      /* the caller's own terminal, if it has one */
+                                      "/dev/tty"};
 
 /* Of /etc only what libraries need and everybody may read. */
 static const char *const etc_copies[] = {
@@ -292,12 +294,10 @@ static int write_links_and_mount_points(struct err *e)
     }
     static const struct {
         const char *target, *path;
-    } links[] = {{"/proc/self/fd", "/dev/fd"},
-                 {"/proc/self/fd/0", "/dev/stdin"},
-                 {"/proc/self/fd/1", "/dev/stdout"},
-                 {"/proc/self/fd/2", "/dev/stderr"},
-                 {"/tmp", "/var/tmp"}};
-    static const char *const points[] = {"/proc",        "/tmp", "/dev/shm",
+    } links[] = {{"/proc/self/fd", "/dev/fd"},       {"/proc/self/fd/0", "/dev/stdin"},
+                 {"/proc/self/fd/1", "/dev/stdout"}, {"/proc/self/fd/2", "/dev/stderr"},
+                 {"pts/ptmx", "/dev/ptmx"},          {"/tmp", "/var/tmp"}};
+    static const char *const points[] = {"/proc",        "/tmp", "/dev/shm", "/dev/pts",
                                          JAIL_WORKSPACE, "/var", "/run"};
     int r = 0;
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(points); i++) {

@@ -8,11 +8,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 enum {
-    /* A pipe holds 64 KiB unless its writer asks for more, which it may up to 1 MiB. */
-    DRAIN_MAX = 1 << 20,
+    DRAIN_MAX = 1 << 20, /* of a turn */
     IDLE_PIPE_BYTES = 4096,
+    PIPE_MODE = 0622,
 };
 
 int exec_pipe_open(struct exec_pipe *pipe, struct exec *exec, enum output_stream stream,
@@ -21,8 +22,9 @@ int exec_pipe_open(struct exec_pipe *pipe, struct exec *exec, enum output_stream
     int fds[2];
     if (pipe2(fds, O_CLOEXEC) < 0)
         return -errno;
-    /* Only our end: the writer's must block, as every program expects of its stdout. */
-    if (fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0) {
+    /* Only our end: the writer's must block, as every program expects of its stdout. Programs open
+     * it again by name (/dev/stdout), for which the session's user needs a right of its own. */
+    if (fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0 || fchmod(fds[1], PIPE_MODE) < 0) {
         int errnum = errno;
         close(fds[0]);
         close(fds[1]);

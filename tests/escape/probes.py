@@ -306,15 +306,16 @@ PROBES = {
     "28 devices": """
         return each(can_open, ['/dev/mem', '/dev/kmem', '/dev/kmsg', '/dev/port', '/dev/kvm',
             '/dev/vda', '/dev/sda', '/dev/nvme0', '/dev/fuse', '/dev/net/tun', '/dev/userfaultfd',
-            '/dev/ptmx', '/dev/pts/ptmx', '/dev/tty', '/dev/tty0', '/dev/console', '/dev/loop0',
+            '/dev/tty', '/dev/tty0', '/dev/pts/0', '/dev/pts/1', '/dev/console', '/dev/loop0',
             '/dev/loop-control', '/dev/vsock', '/dev/vhost-net', '/dev/uinput', '/dev/hpet',
             '/dev/snapshot', '/dev/btrfs-control', '/dev/mapper/control', '/dev/dri/card0',
             '/dev/rtc0', '/dev/vport0p1'])
     """,
     "28 the list of devices is short": """
         return sorted(set(os.listdir('/dev')) - {'null', 'zero', 'full', 'random', 'urandom', 'shm',
-            'fd', 'stdin', 'stdout', 'stderr'})
+            'fd', 'stdin', 'stdout', 'stderr', 'ptmx', 'pts', 'tty'})
     """,
+    "28 terminals of others": "return sorted(set(os.listdir('/dev/pts')) - {'ptmx'})",
     # 29-37: dangerous system calls
     "29 add_key": "return call(248, b'user', b'x', b'y', 1, -3) >= 0",
     "29 keyctl": "return each(lambda op: call(250, op, -3, 0, 0, 0) >= 0, [0, 1, 6])",

@@ -14,7 +14,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-enum { FILES_MAX = 256, DESCRIPTORS_MAX = 1100, FDINFO_BYTES = 2048 };
+enum { FILES_MAX = 256, DESCRIPTORS_MAX = 4200, FDINFO_BYTES = 2048 };
 
 struct open_file {
     int fd;
@@ -128,16 +128,19 @@ static void part_from_file(struct open_file *file)
              "this shell");
 }
 
-/* ---- pipes and sockets -------------------------------------------------------------------------
+/* ---- pipes, sockets and terminals --------------------------------------------------------------
  */
 
 static void part_from_stream(int fd, const struct stat *st, void *context)
 {
     bool (*is_own)(int) = *(bool (**)(int))context;
-    bool is_socket = S_ISSOCK(st->st_mode);
-    if (is_own(fd) || !(is_socket || S_ISFIFO(st->st_mode)))
+    const char *what = S_ISSOCK(st->st_mode)                ? "socket"
+                       : S_ISFIFO(st->st_mode)              ? "pipe"
+                       : S_ISCHR(st->st_mode) && isatty(fd) ? "terminal"
+                                                            : NULL;
+    if (is_own(fd) || what == NULL)
         return;
-    note(is_socket ? "socket" : "pipe", fd, "is closed: open it again if it is needed");
+    note(what, fd, "is closed: open it again if it is needed");
     close(fd);
     if (fd == STDIN_FILENO)
         input_open();

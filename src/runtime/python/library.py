@@ -92,8 +92,8 @@ class Descriptors(ctypes.Structure):
         ("children_len", ctypes.c_uint32),
         ("has_streams", ctypes.c_bool),
         ("has_timer", ctypes.c_bool),
-        ("list", Descriptor * 1024),
-        ("text", ctypes.c_char * (64 * 1024)),
+        ("list", Descriptor * 4200),
+        ("text", ctypes.c_char * (256 * 1024)),
     ]
 
     def name_of(self, one: Descriptor) -> str:

@@ -20,7 +20,7 @@ from typing import Any, Dict, Iterable, List, Set, Tuple
 
 from . import library
 
-PLAIN, FILE, PIPE, SOCKET, EVENT, OURS = range(6)  # enum descriptor_kind
+PLAIN, FILE, PIPE, SOCKET, EVENT, OURS, TERMINAL = range(7)  # enum descriptor_kind
 
 _MAX_NAME_CHARS = 200
 
@@ -68,7 +68,7 @@ class Renewal:
         stays as it is, and the session wakes all the same."""
         for step in (
             self._renew_pipes, self._renew_events, self._renew_sockets, self._renew_polls,
-            self._check_files,
+            self._tell_terminals, self._check_files,
         ):  # fmt: skip
             try:
                 step()
@@ -94,6 +94,12 @@ class Renewal:
                     self._note("pipe", f"{_numbers(ends)}: what waited in it is gone")
             else:
                 self._note("pipe", f"{_numbers(ends)}: led to another process, and is closed")
+
+    # terminals
+
+    def _tell_terminals(self) -> None:
+        for one in self._of_kind(TERMINAL):
+            self._note("terminal", f"{_numbers([one])}: closed")
 
     # events
 
