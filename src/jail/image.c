@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <limits.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -40,12 +41,68 @@ static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/full", "/d
                                       /* the caller's own terminal, if it has one */
                                       "/dev/tty"};
 
-/* Of /etc only what libraries need and everybody may read. */
+/* Of /etc only what programs need and everybody may read. Not what may name places or keys of the
+ * host's network: gitconfig, pip.conf, npmrc, wgetrc, environment, profile, sources of apt. */
 static const char *const etc_copies[] = {
-    "alternatives",    "fonts",    "ld.so.cache", "ld.so.conf",     "ld.so.conf.d",
-    "localtime",       "magic",    "mailcap",     "matplotlibrc",   "mime.types",
-    "protocols",       "python3",  "python3.11",  "services",       "ssl/certs",
-    "ssl/openssl.cnf", "timezone", "os-release",  "debian_version", "inputrc",
+    "ImageMagick-*",
+    "R",
+    "X11/rgb.txt",
+    "alternatives",
+    "debian_version",
+    "dpkg",
+    "ethertypes",
+    "fonts",
+    "gai.conf",
+    "groff",
+    "host.conf",
+    "inputrc",
+    "issue",
+    "java-*",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "locale.alias",
+    "localtime",
+    "login.defs",
+    "lsb-release",
+    "magic",
+    "magic.mime",
+    "mailcap",
+    "manpath.config",
+    "matplotlibrc",
+    "maven",
+    "mime.types",
+    "nanorc",
+    "netconfig",
+    "networks",
+    "os-release",
+    "papersize",
+    "perl",
+    "php",
+    "protocols",
+    "python3",
+    "python3.*",
+    "rpc",
+    "services",
+    "sgml",
+    "shells",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+    "terminfo",
+    "texmf",
+    "timezone",
+    "vim",
+    "xattr.conf",
+    "xml",
+};
+
+/* What is installed, which package tools read. */
+static const char *const package_data[] = {"/var/lib/dpkg"};
+
+/* Programs look for these, and do without what would be in them. */
+static const char *const empty_dirs[] = {
+    "/etc/apt/apt.conf.d",    "/etc/apt/preferences.d",          "/etc/apt/sources.list.d",
+    "/etc/apt/trusted.gpg.d", "/var/cache/apt/archives/partial", "/var/lib/apt/lists/partial",
 };
 
 static const struct {
@@ -61,6 +118,9 @@ static const struct {
     {"host.conf", "multi on\n"}, /* localhost has two addresses */
     {"nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"},
     {"resolv.conf", ""},
+    {"bash.bashrc", "[ -z \"$PS1\" ] && return\n"
+                    "shopt -s checkwinsize\n"
+                    "PS1='\\u@\\h:\\w\\$ '\n"},
 };
 
 /* ---- sources: taken with the host's eyes --------------------------------------------------- */
@@ -116,6 +176,9 @@ static int open_system(struct image_sources *s, struct err *e)
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(system_dirs); i++)
         if (is_real_directory(system_dirs[i]))
             r = add_source(s, system_dirs[i], system_dirs[i], false, false, e);
+    for (size_t i = 0; r == 0 && i < ARRAY_LEN(package_data); i++)
+        if (is_real_directory(package_data[i]))
+            r = add_source(s, package_data[i], package_data[i], false, false, e);
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(devices); i++)
         r = add_source(s, devices[i], devices[i], false, true, e);
     return r;
@@ -216,11 +279,11 @@ static int copy_link(const char *from, const char *to)
     return symlink(target, to) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-/* Copies what can be read; the rest is as if the host did not have it. */
+/* Copies what everybody may read; the rest is as if the host did not have it. */
 static void copy_tree(const char *from, const char *to, int depth)
 {
     struct stat st;
-    if (depth == 0 || lstat(from, &st) < 0)
+    if (depth == 0 || lstat(from, &st) < 0 || !(st.st_mode & S_IROTH))
         return;
     if (S_ISLNK(st.st_mode)) {
         copy_link(from, to);
@@ -247,16 +310,27 @@ static void copy_tree(const char *from, const char *to, int depth)
     }
 }
 
+/* Copies the files of /etc that a pattern names. */
+static void copy_etc(const char *pattern)
+{
+    char wanted[PATH_MAX];
+    snprintf(wanted, sizeof(wanted), HOST "/etc/%s", pattern);
+    glob_t found = {0};
+    if (glob(wanted, 0, NULL, &found) == 0)
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            char to[PATH_MAX];
+            snprintf(to, sizeof(to), IMAGE_ROOT "%s", found.gl_pathv[i] + strlen(HOST));
+            image_make_parents(to);
+            copy_tree(found.gl_pathv[i], to, COPY_DEPTH_MAX);
+        }
+    globfree(&found);
+}
+
 static int write_etc(struct err *e)
 {
     make_dirs(IMAGE_ROOT "/etc");
-    for (size_t i = 0; i < ARRAY_LEN(etc_copies); i++) {
-        char from[PATH_MAX], to[PATH_MAX];
-        snprintf(from, sizeof(from), HOST "/etc/%s", etc_copies[i]);
-        snprintf(to, sizeof(to), IMAGE_ROOT "/etc/%s", etc_copies[i]);
-        image_make_parents(to);
-        copy_tree(from, to, COPY_DEPTH_MAX);
-    }
+    for (size_t i = 0; i < ARRAY_LEN(etc_copies); i++)
+        copy_etc(etc_copies[i]);
     for (size_t i = 0; i < ARRAY_LEN(etc_files); i++) {
         char path[PATH_MAX];
         snprintf(path, sizeof(path), IMAGE_ROOT "/etc/%s", etc_files[i].path);
@@ -294,15 +368,24 @@ static int write_links_and_mount_points(struct err *e)
     }
     static const struct {
         const char *target, *path;
-    } links[] = {{"/proc/self/fd", "/dev/fd"},       {"/proc/self/fd/0", "/dev/stdin"},
-                 {"/proc/self/fd/1", "/dev/stdout"}, {"/proc/self/fd/2", "/dev/stderr"},
-                 {"pts/ptmx", "/dev/ptmx"},          {"/tmp", "/var/tmp"}};
-    static const char *const points[] = {"/proc",        "/tmp", "/dev/shm", "/dev/pts",
-                                         JAIL_WORKSPACE, "/var", "/run"};
+    } links[] = {{"/proc/self/fd", "/dev/fd"},
+                 {"/proc/self/fd/0", "/dev/stdin"},
+                 {"/proc/self/fd/1", "/dev/stdout"},
+                 {"/proc/self/fd/2", "/dev/stderr"},
+                 {"pts/ptmx", "/dev/ptmx"},
+                 {"/proc/self/mounts", "/etc/mtab"},
+                 {"/tmp", "/var/tmp"}};
+    static const char *const points[] = {"/proc", "/tmp",         "/dev/shm", "/dev/pts",
+                                         "/etc",  JAIL_WORKSPACE, "/var",     "/run"};
     int r = 0;
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(points); i++) {
         char path[64];
         snprintf(path, sizeof(path), IMAGE_ROOT "%s", points[i]);
+        r = make_dirs(path);
+    }
+    for (size_t i = 0; r == 0 && i < ARRAY_LEN(empty_dirs); i++) {
+        char path[64];
+        snprintf(path, sizeof(path), IMAGE_ROOT "%s", empty_dirs[i]);
         r = make_dirs(path);
     }
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(links); i++) {

@@ -37,6 +37,7 @@ static char *const zygote_environment[] = {
     "NUMEXPR_NUM_THREADS=1",
     "BLIS_NUM_THREADS=1",
     "NUMBA_NUM_THREADS=1",
+    "LSAN_OPTIONS=detect_leaks=0", /* it needs ptrace, and a program without it ends in an error */
     NULL,
 };
 

@@ -542,7 +542,7 @@ PROBES = {
         allowed = {'PATH', 'HOME', 'LANG', 'LC_CTYPE', 'MPLBACKEND', 'MPLCONFIGDIR',
                    'OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS',
                    'NUMEXPR_NUM_THREADS', 'BLIS_NUM_THREADS', 'NUMBA_NUM_THREADS',
-                   'XDG_CACHE_HOME', 'PYTHONDONTWRITEBYTECODE',
+                   'XDG_CACHE_HOME', 'PYTHONDONTWRITEBYTECODE', 'LSAN_OPTIONS',
                    'TMPDIR', 'USER', 'LOGNAME', 'SHELL'}
         environ = open('/proc/self/environ', 'rb').read()
         seen = {e.split(b'=')[0].decode() for e in environ.split(b'\0') if e}
@@ -551,7 +551,7 @@ PROBES = {
     "57 accounts of the host": """
         return each(can_read, ['/etc/shadow', '/etc/gshadow', '/etc/sudoers', '/root/.bashrc',
             '/root/.ssh/id_rsa', '/etc/ssh/ssh_host_rsa_key', '/var/log/syslog',
-            '/var/lib/dpkg/status'])
+            '/etc/apt/auth.conf', '/etc/apt/sources.list', '/etc/gitconfig', '/etc/pip.conf'])
     """,
     "57 homes of the host": """
         return each(lambda p: os.listdir(p) or None, ['/root', '/home', '/var/log', '/mnt',

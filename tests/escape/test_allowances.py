@@ -58,3 +58,12 @@ def test_descriptors_under_way_leave_room_for_the_daemon(daemon, session, witnes
         except OSError as error: print(error)
         """)
     assert witness.value("6 * 7") == "42"
+
+
+def test_files_that_not_everybody_may_read_are_not_copied(session):
+    assert session.value(
+        "__import__('os').popen('find /etc /var/lib/dpkg ! -perm -o=r ! -type l 2>&1 | "
+        "grep -v \"dpkg/lock\\\\|triggers/Lock\" | wc -l').read()") == r"'0\n'"
+    assert session.value("[p for p in ('shadow', 'gitconfig', 'pip.conf', 'npmrc', 'environment', "
+                         "'ssh', 'apt/sources.list', 'ssl/private', 'machine-id') "
+                         "if __import__('os').path.exists('/etc/' + p)]") == "[]"
