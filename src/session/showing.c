@@ -37,12 +37,31 @@ static void wait_for_recorder(struct exec *exec, json_t *output, bool is_update,
     exec->pending = pending;
 }
 
+/* What a terminal shows of a formula or of marked text, or NULL: of other types it is the text, and
+ * "<... object>" says nothing. */
+static json_t *words_of(const json_t *output)
+{
+    const char *type = json_string_value(json_object_get(output, "type"));
+    json_t *plain = json_object_get(json_object_get(output, "mime"), "text/plain");
+    const char *words = json_string_value(plain);
+    if (type == NULL || words == NULL || words[0] == '<' ||
+        (strcmp(type, "latex") != 0 && strcmp(type, "markdown") != 0))
+        return NULL;
+    return plain;
+}
+
 /* The notebook has all forms of an output, and what is known of them; an answer one, unless it is
  * to have all that is shown in it. */
 static void leave_one_form(const struct exec *exec, json_t *output)
 {
     if (exec->has_inline_images)
         return;
+    json_t *words = words_of(output);
+    if (words != NULL) { /* its source goes by the name of its type */
+        const char *type = json_string_value(json_object_get(output, "type"));
+        json_object_set(output, type, json_object_get(output, "text"));
+        json_object_set(output, "text", words);
+    }
     json_object_del(output, "mime");
     json_object_del(output, "metadata");
 }
@@ -71,7 +90,9 @@ void showing_on_display(struct session *session, json_t *output, bool is_update)
     struct exec *exec = session->running;
     hurry(exec);
     exec_drain(exec);
-    exec_echo(exec, OUTPUT_STDOUT, json_string_value(json_object_get(output, "text")));
+    const json_t *words = words_of(output);
+    exec_echo(exec, OUTPUT_STDOUT,
+              json_string_value(words ? words : json_object_get(output, "text")));
     if (recorder_display(exec, output, is_update ? RECORDER_UPDATED : RECORDER_SHOWN)) {
         wait_for_recorder(exec, output, is_update, NULL);
         return;

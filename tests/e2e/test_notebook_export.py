@@ -428,6 +428,6 @@ def test_all_forms_of_an_output_are_kept_and_one_is_answered(session):
         assert output.data == {"application/vnd.vegalite.v5+json": {"mark": "bar"},
                                "text/html": "<b>chart</b>", "text/plain": "a chart"}
     session.exec("class F:\n    def _repr_latex_(self): return '$x$'\n    __repr__ = lambda s: 'x'")
-    assert session.exec("F()").value == {"type": "latex", "text": "$x$"}
+    assert session.exec("F()").value == {"type": "latex", "text": "x", "latex": "$x$"}
     (formula,) = ipynb(notebook).cells[-1].outputs
     assert formula.data == {"text/latex": "$x$", "text/plain": "x"}
