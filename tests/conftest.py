@@ -12,7 +12,8 @@ Which tests run also depends on the level (tests/run.py), and is the same every 
   check  those marked smoke, as root
   test   against the sanitized build all but those marked slow; as an ordinary user escapes and
          those marked privilege, where the program does something else for root, and a sample of
-         the others; of those marked sampled a sample. Against the other build those marked release
+         the others; of those marked sampled and of the habitat a sample. Against the other build
+         those marked release
   all    everything, in both builds; without a level, as by hand, too
 """
 
@@ -85,6 +86,8 @@ def is_redundant(item):
 
 def is_in_level(item):
     has, folder = item.get_closest_marker, item.path.parent.name
+    if folder == "habitat" and LEVEL == "test":
+        return mode_of(item) is None or is_sample(item)
     if folder not in ("e2e", "escape"):
         return LEVEL == "all" or not has("slow")
     is_second_mode = mode_of(item) == "user" and IS_ROOT and not has("needs_user")

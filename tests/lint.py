@@ -162,8 +162,15 @@ def check_javascript():
             yield from done.stderr.splitlines()[:4]
 
 
+def check_pages():
+    """Pages that are written by a program."""
+    done = subprocess.run([sys.executable, str(TOP / "tests/habitat/sandbox_page.py"), "--check"],
+                          capture_output=True, text=True)
+    yield from (done.stdout + done.stderr).splitlines()
+
+
 CHECKS = [check_format, check_arrows, check_banned, check_descriptors, check_listed, check_python,
-          check_javascript]
+          check_javascript, check_pages]
 
 
 def main():

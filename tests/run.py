@@ -111,15 +111,16 @@ LEVELS = {
     "test": lambda: [
         builds("asan", "programs", "unit", "fuzz"), builds("gcc", "programs"), lint(), unit("asan"),
         *drivers("test"), pytests("test", "e2e", "asan"), pytests("test", "e2e", "gcc"),
-        pytests("test", "escape", "gcc", "disk"), fuzz(1), pytests("test", "bench", "gcc"),
+        pytests("test", "escape", "gcc", "disk"), pytests("test", "habitat", "gcc"), fuzz(1),
+        pytests("test", "bench", "gcc"),
     ],
     "all": lambda: [
         builds("asan", "programs", "unit", "fuzz"), builds("gcc", "programs", "unit"), lint(),
         builds("ubsan", "programs", "unit"), unit("ubsan"), unit("asan"), unit("gcc"),
         *drivers("all"), pytests("all", "e2e", "asan"), pytests("all", "e2e", "gcc"),
         pytests("all", "escape", "asan", "disk"), pytests("all", "escape", "gcc", "disk"),
-        pytests("all", "escape", "gcc", "disk", has_subids=True), fuzz(60),
-        pytests("all", "bench", "gcc"),
+        pytests("all", "escape", "gcc", "disk", has_subids=True),
+        pytests("all", "habitat", "gcc"), fuzz(60), pytests("all", "bench", "gcc"),
     ],
     "nervous": nervous,
     # What `test` runs of C, counted (tests/gcov.py).

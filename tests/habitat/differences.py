@@ -1,0 +1,95 @@
+"""What differs from a plain Linux, by name. docs/SANDBOX.md is made from this (sandbox_page.py);
+each case of the table that shows a difference names it.
+
+ALIKE are differences that the cases' outputs may have: what stands for the other on both sides.
+CLOSED are things that a session does otherwise on purpose: the cases that name them must differ, so
+that nobody forgets to strike out what is open by now."""
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Difference:
+    title: str
+    text: str
+    patterns: tuple = ()  # (regular expression, what stands for it)
+
+    def hide(self, text):
+        for pattern, instead in self.patterns:
+            text = re.sub(pattern, instead, text, flags=re.M)
+        return text
+
+
+ALIKE = {
+    "who": Difference(
+        "One user",
+        "A session is the user `cella`, uid and gid 1000, without further groups; its home is "
+        "`/workspace`. Besides it there are the names `root` and `nobody`, who own what is not the "
+        "session's.",
+        ((r"\bcella(-t\d+)?\b", "USER"), (r"\b(uid|gid|groups)=\d+", r"\1=N"))),
+    "host name": Difference(
+        "The host's name", "Every session's host is called `cella`.", ((r"^\S+$", "HOST"),)),
+    "times": Difference("", "", ((r"\d+\.\d+|\d+(?= ms)", "TIME"),)),
+    "process numbers": Difference(
+        "Process numbers",
+        "A session has its own, from 1 on, and sees no process of anybody else's.",
+        ((r"(line \d+:) +\d+", r"\1 PID"),)),
+    "kernel": Difference("", "", ()),
+    "limits": Difference("", "", ((r"\d{4,}$", "LIMIT"),)),
+}
+
+CLOSED = {
+    "limits": Difference(
+        "Limits",
+        "No core files, locked memory or message queues beyond a little, no real-time priority. At "
+        "most 1024 descriptors unless asked for more, up to 4096 (`ulimit -n`); files no larger "
+        "than the session's disk. Processes, memory and processor time as the session's limits "
+        "say. Limits of a process that is named by its number, even the caller's own, can be read "
+        "and not set."),
+    "other users": Difference(
+        "Other users do not exist",
+        "Only uid and gid 1000 and no other can own a file or run a process. `chown`, `setuid` and "
+        "their kin to somebody else say `EINVAL` where an ordinary user elsewhere is told `EPERM`; "
+        "homes of others are not there at all, instead of being forbidden."),
+    "set-id bits": Difference(
+        "No set-user-id and set-group-id bits",
+        "`chmod g+s` and `u+s` say `EPERM`, on directories too, so `git init --shared` fails: on "
+        "the host such a file would run as whoever started the daemon."),
+    "scheduling": Difference(
+        "Scheduling classes of disks",
+        "`ionice` is refused: the disks are everybody's. `nice` and `taskset` work."),
+    "read-only": Difference(
+        "The system is read-only",
+        "Writing to `/usr`, `/etc` and the like says \"Read-only file system\" where an ordinary "
+        "user elsewhere is told \"Permission denied\". Libraries go to `/workspace` (`pip install "
+        "--target`)."),
+    "man pages' index": Difference(
+        "No index of man pages", "`man NAME` works; `man -k` finds nothing, as its index lies in "
+        "`/var/cache`, which is not shown."),
+    "device files": Difference(
+        "No device files",
+        "`mknod` of a device says \"Permission denied\" instead of \"Operation not permitted\". In "
+        "`/dev` there are null, zero, full, random, urandom, tty, and up to 32 pseudo-terminals of "
+        "the session's own."),
+    "files of etc": Difference(
+        "Not all of /etc",
+        "What names users, keys, hosts or proxies of the machine is not shown or replaced: passwd, "
+        "hosts, resolv.conf, profile, environment, gitconfig, pip.conf, npmrc, wgetrc, the sources "
+        "of apt, ssh. Give sessions what they need by environment variables and files."),
+    "large pipes": Difference(
+        "Pipes hold 64 KiB",
+        "A pipe can be made smaller, not larger than 64 KiB (`EPERM`, as for somebody who has "
+        "reached the kernel's limit): those of cells are counted for the daemon."),
+    "memory without cgroups": Difference(
+        "Address space, for a daemon of an ordinary user without a cgroup",
+        "There the limit of memory is one of each process's writable mappings, used or not. "
+        "Programs that reserve terabytes of addresses do not start: AddressSanitizer, "
+        "ThreadSanitizer."),
+    "namespaces": Difference(
+        "No namespaces of one's own",
+        "`unshare`, containers and sandboxes inside of a session are refused: most holes of the "
+        "kernel that were found in the last years are behind that door."),
+    "raw sockets": Difference(
+        "No raw sockets", "`ping` and `tcpdump` cannot work. TCP and UDP on the loopback do."),
+}
