@@ -67,3 +67,15 @@ def test_files_that_not_everybody_may_read_are_not_copied(session):
     assert session.value("[p for p in ('shadow', 'gitconfig', 'pip.conf', 'npmrc', 'environment', "
                          "'ssh', 'apt/sources.list', 'ssl/private', 'machine-id') "
                          "if __import__('os').path.exists('/etc/' + p)]") == "[]"
+
+
+def test_of_var_only_the_list_of_packages_is_shown(session):
+    """Read-only, and nothing of what else lies beside it: data of daemons, ours among them."""
+    session.exec(PRELUDE)
+    assert eval(session.value("sorted(os.listdir('/var/lib'))")) in (["apt"], ["apt", "dpkg"])
+    assert session.value("[f for _, _, fs in os.walk('/var/lib/apt') for f in fs]") == "[]"
+    assert session.value("[f for _, _, fs in os.walk('/var/cache') for f in fs]") == "[]"
+    for path in ("/var/lib/dpkg/status", "/var/lib/dpkg/new", "/var/lib/new", "/etc/new"):
+        assert session.value(f"outcome(lambda: os.open('{path}', os.O_WRONLY | os.O_CREAT, 0o666))"
+                             ) in ("'EROFS'", "'EACCES'")
+    assert session.value("os.statvfs('/var/lib/dpkg').f_flag & os.ST_RDONLY") == "1"

@@ -24,7 +24,8 @@ BASH = {
     """,
     "files of the host": """
         for f in /etc/shadow /proc/kcore /proc/kallsyms /proc/net/tcp; do got cat $f; done
-        for d in /root /home /var/lib /var/log /sys /proc/sys; do got ls $d; done
+        for d in /root /home /var/lib/cella /var/cache/debconf /var/log /sys /proc/sys
+        do got ls $d; done
     """,
     "writing outside of the workspace": """
         for d in / /usr /etc /cella /cella/bash /bin /dev; do did touch $d/x; done
@@ -94,7 +95,7 @@ NODE = {
     """,
     "files of the host": """
         for (const p of ['/etc/shadow', '/proc/kcore', '/proc/kallsyms']) got(p, () => read(p));
-        for (const p of ['/root', '/home', '/var/lib', '/sys', '/proc/sys'])
+        for (const p of ['/root', '/home', '/var/lib/cella', '/sys', '/proc/sys'])
           got(p, () => fs.readdirSync(p));
     """,
     "writing outside of the workspace": """
