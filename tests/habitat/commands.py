@@ -157,7 +157,7 @@ sh("getent passwd", "getent passwd root | cut -d: -f1,3; getent passwd $(id -u) 
 sh("getent hosts", "getent hosts localhost | awk '{print $2}'; getent services http; "
                    "getent protocols tcp")
 sh("hostname", "hostname; uname -n", "hostname", but="host name")
-sh("uname", "uname -s; uname -m; uname -r", but="kernel")
+sh("uname", "uname -s; uname -m; uname -r")
 sh("arch and getconf",
    "arch; getconf PAGE_SIZE; getconf ARG_MAX; getconf LONG_BIT; getconf OPEN_MAX")
 sh("getconf of processors", "getconf _NPROCESSORS_ONLN")
@@ -175,7 +175,7 @@ sh("pgrep and pkill",
 sh("pstree", "pstree -A $$ | head -1 | cut -d- -f1", "pstree", waits=3)
 sh("lscpu", "lscpu | grep -c Arch", "lscpu", waits=3)
 sh("lsof", "lsof -p $$ | head -1 | awk '{print $1}'; echo $?", "lsof", waits=3)
-sh("fuser", "exec 4> f; fuser f 2>/dev/null | wc -w", "fuser", waits=3)
+sh("fuser", "exec 4> f; fuser f 2>/dev/null | wc -w", "fuser")
 sh("meminfo", "grep -c MemTotal /proc/meminfo; grep -c '^cpu ' /proc/stat", waits=3)
 sh("proc cpuinfo", "grep -c '^processor' /proc/cpuinfo", waits=3)
 sh("proc loadavg", "awk '{print NF}' /proc/loadavg /proc/uptime", waits=3)
@@ -282,7 +282,7 @@ sh("terminfo", "TERM=xterm tput cols; TERM=xterm-256color tput colors; infocmp x
 sh("os-release", "grep ^ID= /etc/os-release; lsb_release -is 2>/dev/null; cat /etc/debian_version")
 sh("alternatives", "readlink -f /etc/alternatives/awk; readlink -f $(which awk); "
                    "update-alternatives --query awk | head -2")
-sh("files of etc", "for f in shells login.defs host.conf gai.conf "
+sh("files of etc", "for f in shells login.defs "
                    "networks rpc manpath.config locale.alias magic xattr.conf; do "
                    "[ -e /etc/$f ] && cksum /etc/$f; done")
 sh("links of usr",

@@ -35,7 +35,11 @@ ALIKE = {
         "Process numbers",
         "A session has its own, from 1 on, and sees no process of anybody else's.",
         ((r"(line \d+:) +\d+", r"\1 PID"),)),
-    "kernel": Difference("", "", ()),
+    "controlling terminal": Difference(
+        "The interpreter leads its session",
+        "Code of a cell that opens a terminal without `O_NOCTTY` makes it the interpreter's own, "
+        "which then ends with it (SIGHUP) and comes back from its last checkpoint. `pty`, pexpect "
+        "and programs that a cell starts do not do that."),
     "limits": Difference("", "", ((r"\d{4,}$", "LIMIT"),)),
 }
 
