@@ -149,12 +149,23 @@ static int write_cpu(uint32_t cpu)
     return r;
 }
 
-/* Counters that programs want to see and that nobody counts for a session. */
-static const char vmstat[] = "pgpgin 0\npgpgout 0\npswpin 0\npswpout 0\npgfault 0\npgmajfault 0\n";
-
-/* Of which a session may see something mounted. */
-static const char filesystems[] = "nodev\ttmpfs\nnodev\tproc\nnodev\tdevtmpfs\nnodev\tdevpts\n"
-                                  "nodev\toverlay\n\text4\n\txfs\n\tbtrfs\n";
+/* The same for every session, and on every host. */
+static const struct {
+    const char *path, *text;
+} texts[] = {
+    /* the host's load is not the session's, and nobody counts that */
+    {FACTS_SHARED "/loadavg", "0.00 0.00 0.00 1/1 1\n"},
+    /* counters that programs want to see and that nobody counts for a session */
+    {FACTS_SHARED "/vmstat", "pgpgin 0\npgpgout 0\npswpin 0\npswpout 0\npgfault 0\npgmajfault 0\n"},
+    /* of which a session may see something mounted */
+    {FACTS_SHARED "/filesystems", "nodev\ttmpfs\nnodev\tproc\nnodev\tdevtmpfs\nnodev\tdevpts\n"
+                                  "nodev\toverlay\n\text4\n\txfs\n\tbtrfs\n"},
+    {"/sys/class/net/lo/address", "00:00:00:00:00:00\n"},
+    {"/sys/class/net/lo/mtu", "65536\n"},
+    {"/sys/class/net/lo/operstate", "unknown\n"},
+    {"/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"},
+    {"/sys/fs/cgroup/memory.high", "max\n"},
+};
 
 int facts_write_image(struct err *e)
 {
@@ -165,16 +176,8 @@ int facts_write_image(struct err *e)
     int r = write_settings();
     if (r == 0)
         r = write_text(FACTS_SHARED "/version", text);
-    if (r == 0) /* the host's load is not the session's, and nobody counts that */
-        r = write_text(FACTS_SHARED "/loadavg", "0.00 0.00 0.00 1/1 1\n");
-    if (r == 0)
-        r = write_text("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
-    if (r == 0)
-        r = write_text("/sys/fs/cgroup/memory.high", "max\n");
-    if (r == 0)
-        r = write_text(FACTS_SHARED "/vmstat", vmstat);
-    if (r == 0)
-        r = write_text(FACTS_SHARED "/filesystems", filesystems);
+    for (size_t i = 0; r == 0 && i < ARRAY_LEN(texts); i++)
+        r = write_text(texts[i].path, texts[i].text);
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(links); i++)
         r = write_link(links[i].path, links[i].target);
     for (uint32_t cpu = 0; r == 0 && cpu < facts_count_cpus(); cpu++)

@@ -161,7 +161,8 @@ sh("uname", "uname -s; uname -m; uname -r")
 sh("arch and getconf",
    "arch; getconf PAGE_SIZE; getconf ARG_MAX; getconf LONG_BIT; getconf OPEN_MAX")
 sh("getconf of processors", "getconf _NPROCESSORS_ONLN")
-sh("nproc", "nproc; nproc --all", waits=3)
+sh("nproc", "nproc", closed="threads of libraries")
+sh("nproc of all", "nproc --all; env -u OMP_NUM_THREADS nproc")
 sh("df of the folder", "df . | wc -l; df -h . >/dev/null; echo $?; df --output=target . | wc -l")
 sh("df of all", "df >/dev/null; echo $?")
 sh("free", "free -m | head -1; free -m | awk '/Mem/ {print ($2 > 0)}'", "free", waits=3)
@@ -307,7 +308,7 @@ sh("mount", "mount -t tmpfs x . 2>/dev/null; [ $? -ne 0 ] && echo refused")
 sh("ping", "ping -c 1 -W 1 127.0.0.1 >/dev/null; echo $?", "ping", closed="raw sockets")
 sh("ip",
    "ip -o link show lo | cut -d: -f2; ip -4 -o addr show lo | awk '{print $4}'", "ip", waits=5)
-sh("ss", "ss -ltn | head -1 | awk '{print $1}'", "ss", waits=5)
+sh("ss", "ss -ltn | head -1 | awk '{print $1}'", "ss", closed="lists of sockets")
 sh("netstat",
    "netstat -ltn 2>/dev/null | tail -n +2 | head -1 | awk '{print $1}'", "netstat")
 

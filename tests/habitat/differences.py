@@ -89,7 +89,15 @@ CLOSED = {
         "Address space, for a daemon of an ordinary user without a cgroup",
         "There the limit of memory is one of each process's writable mappings, used or not. "
         "Programs that reserve terabytes of addresses do not start: AddressSanitizer, "
-        "ThreadSanitizer."),
+        "ThreadSanitizer. Nobody counts there what a session uses: `free` says that all is free."),
+    "threads of libraries": Difference(
+        "One thread for libraries of numbers",
+        "`OMP_NUM_THREADS` and its kin are 1, because threads cannot be copied with a session's "
+        "past; `nproc` believes that. `nproc --all` and `os.cpu_count()` tell what there is. "
+        "Whoever wants threads sets the variable, or asks for them (`n_jobs=2`)."),
+    "lists of sockets": Difference(
+        "No lists of sockets by netlink",
+        "Netlink only lists interfaces and routes: `ss` complains and reads `/proc/net` instead."),
     "namespaces": Difference(
         "No namespaces of one's own",
         "`unshare`, containers and sandboxes inside of a session are refused: most holes of the "

@@ -12,10 +12,6 @@ from dataclasses import dataclass
 PYTHON = "/usr/bin/python3"
 
 WAITING = {
-    3: "most of `/proc` and all of `/sys`: `ps`, `free`, `uptime`, `top`, `lscpu`, `lsof`, psutil",
-    4: "parallel work with joblib and scikit-learn's `n_jobs`",
-    5: "lists of network interfaces, and what needs them: ZeroMQ, Jupyter kernels, `ip`, `ss`",
-    6: "watching files (inotify): `tail -f` says so and polls, `fs.watch` fails",
     8: "debugging: `strace`, `gdb`, LeakSanitizer",
 }
 
