@@ -193,7 +193,7 @@ print(socket.gethostbyname('localhost'), socket.getaddrinfo('127.0.0.1', 80)[0][
 print(socket.getservbyname('https'), socket.getfqdn('localhost'))
 print(socket.gethostbyname(socket.gethostname())[:4])
 """)
-py("list of interfaces", "import socket; print((1, 'lo') in socket.if_nameindex())", waits=5)
+py("list of interfaces", "import socket; print((1, 'lo') in socket.if_nameindex())")
 py("uuid", "import uuid; print(len(str(uuid.uuid4())), uuid.uuid1().version)")
 py("http.server", """
 import http.server, threading, urllib.request, os
@@ -331,20 +331,20 @@ print(m.Semaphore(2).acquire(), m.Barrier(1).wait())
 py("inotify", """
 import ctypes
 print(ctypes.CDLL(None).inotify_init1(0) >= 0)
-""", waits=6)
+""")
 py("psutil", """
 import psutil
 print(psutil.virtual_memory().total > 0, psutil.cpu_count() > 0, psutil.Process().name())
 print(psutil.cpu_percent() >= 0, psutil.boot_time() > 0, psutil.swap_memory().total >= 0)
-""", "py:psutil", waits=3)
+""", "py:psutil")
 py("psutil's own process", """
 import psutil
 p = psutil.Process()
 print(p.status(), p.num_threads(), p.memory_info().rss > 0, len(p.open_files()))
 print(p.rlimit(psutil.RLIMIT_NOFILE)[0])
-""", "py:psutil", waits=3)
+""", "py:psutil")
 py("psutil's interfaces",
-   "import psutil; print('lo' in psutil.net_if_addrs())", "py:psutil", waits=5)
+   "import psutil; print('lo' in psutil.net_if_addrs())", "py:psutil")
 py("requests of a dead port", """
 import urllib.request
 try: urllib.request.urlopen('http://127.0.0.1:9/')
@@ -366,7 +366,7 @@ py("zmq", """
 import zmq
 c = zmq.Context(); a = c.socket(zmq.REP); p = a.bind_to_random_port('tcp://127.0.0.1')
 b = c.socket(zmq.REQ); b.connect(f'tcp://127.0.0.1:{p}'); b.send(b'x'); print(a.recv())
-""", "py:zmq", waits=5)
+""", "py:zmq")
 sh("nbconvert", """
 cat > n.ipynb <<'END'
 {"cells": [{"cell_type": "code", "execution_count": null, "metadata": {}, "outputs": [],
@@ -374,7 +374,7 @@ cat > n.ipynb <<'END'
  "display_name": "x", "language": "python"}}, "nbformat": 4, "nbformat_minor": 5}
 END
 jupyter nbconvert --execute --to notebook --output o n.ipynb >log 2>&1; grep -c '"42"' o.ipynb""",
-   "jupyter py:nbconvert py:ipykernel", waits=5)
+   "jupyter py:nbconvert py:ipykernel")
 sh("ipython", "ipython --no-banner --colors=NoColor -c 'print(6 * 7)'", "ipython")
 sh("python reads a script from stdin", "echo 'print(42)' | python3; echo 'print(1)' | python3 -")
 sh("python -m",
@@ -422,7 +422,7 @@ py("scikit-learn", """
 from sklearn.linear_model import LinearRegression
 import numpy as np
 print(LinearRegression().fit(np.arange(4)[:, None], np.arange(4) * 2).coef_.round(6))
-""", "py:sklearn", waits=3)
+""", "py:sklearn")
 sh("scikit-learn with two processes", """
 cat > s.py <<'END'
 import numpy as np
@@ -431,7 +431,7 @@ from sklearn.model_selection import GridSearchCV
 x = np.random.default_rng(0).normal(size=(60, 3)); y = x @ [1, 2, 3]
 print(GridSearchCV(Ridge(), {'alpha': [0.1, 1]}, n_jobs=2, cv=3).fit(x, y).best_params_)
 END
-python3 s.py""", "py:sklearn", waits=4)
+python3 s.py""", "py:sklearn")
 sh("joblib", """
 cat > s.py <<'END'
 from joblib import Parallel, delayed
@@ -439,9 +439,9 @@ import time
 print(Parallel(n_jobs=2)(delayed(pow)(i, 2) for i in range(5)))
 Parallel(n_jobs=2)(delayed(time.sleep)(.05) for i in range(10)); print('done')
 END
-python3 s.py""", "py:joblib", waits=4)
+python3 s.py""", "py:joblib")
 case("cell data", "cell: joblib counts", "import joblib\nprint(joblib.effective_n_jobs(4))",
-     "py:joblib", waits=4)
+     "py:joblib")
 case("cell data", "cell: joblib with processes", """
 from joblib import Parallel, delayed
 print(Parallel(n_jobs=2)(delayed(pow)(i, 2) for i in range(5)))
@@ -472,7 +472,7 @@ py("statsmodels", """
 import warnings; warnings.simplefilter('ignore')
 import statsmodels.api as sm, numpy as np
 print(sm.OLS(np.arange(5.) * 2, np.arange(5.)).fit().params.round(6))
-""", "py:statsmodels", waits=3)
+""", "py:statsmodels")
 py("sympy",
    "import sympy; x = sympy.Symbol('x'); print(sympy.integrate(x**2), "
    "sympy.factorint(360))", "py:sympy")
@@ -532,7 +532,7 @@ js("node's fetch", """
 const s = require('http').createServer((q, r) => r.end('fetched'));
 s.listen(0, '127.0.0.1', async () => {
 console.log(await (await fetch(`http://127.0.0.1:${s.address().port}`)).text()); s.close() })""")
-js("node's processors", "console.log(require('os').cpus().length)", waits=3)
+js("node's processors", "console.log(require('os').cpus().length)")
 js("node's memory",
    "const o = require('os'); console.log(o.totalmem() > o.freemem(), o.uptime() > 0)",
    closed_user="memory without cgroups")
@@ -540,11 +540,11 @@ js("node's os", """
 const o = require('os'); console.log(o.platform(), o.endianness(), o.arch(), o.userInfo().uid >= 0,
 o.loadavg().length)""")
 js("node's interfaces",
-   "console.log(Object.keys(require('os').networkInterfaces()).includes('lo'))", waits=5)
+   "console.log(Object.keys(require('os').networkInterfaces()).includes('lo'))")
 js("node watches a file", """
 const fs = require('fs'); fs.writeFileSync('f', '1');
 const w = fs.watch('f', () => { console.log('changed'); w.close(); clearInterval(t) });
-const t = setInterval(() => fs.writeFileSync('f', '2'), 50)""", waits=6)
+const t = setInterval(() => fs.writeFileSync('f', '2'), 50)""")
 js("node polls a file", """
 const fs = require('fs'); fs.writeFileSync('f', '1');
 fs.watchFile('f', {interval: 20}, () => { console.log('changed'); process.exit() });
