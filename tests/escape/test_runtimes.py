@@ -23,8 +23,9 @@ BASH = {
         got ls /proc/1/root; got ls /proc/1/fd; got readlink /proc/1/exe
     """,
     "files of the host": """
-        for f in /etc/shadow /proc/kcore /proc/kallsyms /proc/net/tcp; do got cat $f; done
-        for d in /root /home /var/lib/cella /var/cache/debconf /var/log /sys /proc/sys
+        for f in /etc/shadow /proc/kcore /proc/kallsyms /proc/slabinfo; do got cat $f; done
+        for d in /root /home /var/lib/cella /var/cache/debconf /var/log /sys/kernel /sys/block \\
+            /sys/class/dmi /proc/sys/dev
         do got ls $d; done
     """,
     "writing outside of the workspace": """
@@ -95,7 +96,8 @@ NODE = {
     """,
     "files of the host": """
         for (const p of ['/etc/shadow', '/proc/kcore', '/proc/kallsyms']) got(p, () => read(p));
-        for (const p of ['/root', '/home', '/var/lib/cella', '/sys', '/proc/sys'])
+        for (const p of ['/root', '/home', '/var/lib/cella', '/sys/kernel', '/sys/block',
+            '/sys/class/dmi', '/proc/sys/dev'])
           got(p, () => fs.readdirSync(p));
     """,
     "writing outside of the workspace": """

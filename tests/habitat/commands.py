@@ -182,8 +182,7 @@ sh("proc cpuinfo", "grep -c '^processor' /proc/cpuinfo")
 sh("proc loadavg", "awk '{print NF}' /proc/loadavg /proc/uptime")
 sh("proc mounts", "awk '$2 == \"/\"' /proc/mounts | wc -l; mount | grep -c ' / '")
 sh("proc version", "cut -d' ' -f1 /proc/version; cat /proc/sys/kernel/osrelease")
-sh("proc sys", "cat /proc/sys/kernel/pid_max | wc -l; cat /proc/sys/vm/overcommit_memory | wc -l",
-   waits=3)
+sh("proc sys", "cat /proc/sys/kernel/pid_max | wc -l; cat /proc/sys/vm/overcommit_memory | wc -l")
 sh("proc self",
    "cut -d' ' -f2 /proc/self/stat; head -1 /proc/self/status; ls /proc/self/fd | wc -l; "
    "tr '\\0' ' ' < /proc/self/cmdline")
