@@ -160,7 +160,7 @@ def groups(owner):
     """Groups of the user's own, one in each hierarchy, as an administrator would give them."""
     mounts, made = host.cgroup_mounts(), set()
     if "memory" not in mounts:
-        pytest.skip("version 2: tests/vm has the same")
+        pytest.skip("only for cgroups of version 1")
     for line in host.read("/proc/self/cgroup").splitlines():
         _, names, path = line.split(":", 2)
         if {"memory", "pids", "cpu"} & set(names.split(",")):
