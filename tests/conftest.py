@@ -47,7 +47,7 @@ MARKERS = [
     "needs_user(reason): only for a daemon of an ordinary user",
     "semantics: the interpreter's doing; a sample is enough in the other mode",
     "privilege: the program does something else for root",
-    "sampled: the same as shown elsewhere; a sample is enough but for level all",
+    "sampled(n): the same as shown elsewhere; one in n (8) is enough but for level all",
     "slow: level all only",
     "release: level test runs it against the build that is shipped, too",
     "smoke: level check",
@@ -101,7 +101,7 @@ def is_in_level(item):
         return bool(has("release")) and not is_second_mode
     is_about_rights = folder == "escape" or has("privilege")
     needs_all = not has("sampled") and (is_about_rights or not is_second_mode)
-    return bool(needs_all or is_sample(item))
+    return bool(needs_all or is_sample(item, *(has("sampled").args if has("sampled") else ())))
 
 
 def is_sample(item, size=SAMPLE):

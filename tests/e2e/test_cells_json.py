@@ -184,6 +184,7 @@ def test_after_kill_9_it_is_brought_up_to_date_at_the_start(launch):
     assert Notebook(again.client, same.id).sources() == ["'before'"]
 
 
+@pytest.mark.slow
 @pytest.mark.one_mode
 def test_images_beyond_32_mib_are_references(launch):
     daemon = launch(config=CONFIG)

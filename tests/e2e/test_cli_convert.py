@@ -131,6 +131,7 @@ def test_a_language_that_cella_does_not_run_passes_through(convert):
     assert "```R\nx <- 1\n```" in convert(notebook, "markdown")
 
 
+@pytest.mark.slow
 def test_random_notebooks_come_back(convert):
     chance = random.Random(5)
     pieces = ["", "\n", "a", "x = 1\n", "é", "\t", "\r\n", "\0", "\u2028", "<&>\"'", "```",
@@ -254,6 +255,7 @@ def test_sizes_have_limits(convert):
     assert status == 64 and b"256 MB" in errors
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_cells_of_one_id_are_converted_in_time(convert):
     cell = b'{"cell_type":"raw","id":"a","source":"","metadata":{}}'
     many = b'{"nbformat":4,"cells":[' + (cell + b",") * 99999 + cell + b"]}"
@@ -338,6 +340,7 @@ def test_mistakes_are_told(convert, tmp_path):
         assert done[0] == status and word.encode() in done[1] + done[2], (args, done)
 
 
+@pytest.mark.slow
 def test_notebooks_of_this_machine(convert):
     """Whatever notebooks Debian packages have put here."""
     found = []

@@ -138,6 +138,7 @@ def test_an_output_that_no_event_can_hold_is_not_lost(runner, then):
     assert by_kind["execute_result"]["data"]["text/plain"] == "'value'"
 
 
+@pytest.mark.slow
 def test_a_cell_and_a_notebook_have_room_for_so_much(runner, daemon):
     mega, names = 4_000_000, "a" if daemon.is_sanitized else "abc"  # 160 MB take that build long
     cells = [f"from IPython.display import HTML\nfor i in range(18):\n"
@@ -440,6 +441,7 @@ def test_a_kill_leaves_what_ran(runner):
     assert not list(runner.folder.glob("*~"))
 
 
+@pytest.mark.slow
 def test_what_takes_long_to_write_is_written_while_the_next_cell_runs(runner):
     words = v4.new_markdown_cell("words " * 2_000_000)  # 12 MB
     runner.write([*SLOW[:-1], "import time\ntime.sleep(600)", words])

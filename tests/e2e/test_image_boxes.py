@@ -117,6 +117,7 @@ def test_a_box_that_is_stuck_is_killed_after_ten_seconds(artist):
     assert pid not in children(daemon.pid)
 
 
+@pytest.mark.slow
 @pytest.mark.each_mode
 def test_hundreds_of_pictures_leave_nothing_behind(artist):
     daemon, session = artist

@@ -231,6 +231,7 @@ def test_many_ask_at_once(artist):
         connection.close()
 
 
+@pytest.mark.slow
 def test_more_than_can_wait_are_told(artist):
     """Which of them are told is the daemon's choice: all may lie there when it looks. On a slow
     machine some of the others wait for too long, and are told that."""

@@ -145,6 +145,7 @@ def test_lines_of_base64_are_one(load, client):
     assert exported(notebook)[0]["data"] == {"image/png": data}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part, times, why", [
     ("QUFB", 24 << 20, "67108864 can be kept"),  # 100 MB; an import has up to 128
     ("no-base64!!", 100_000, "is not base64"),

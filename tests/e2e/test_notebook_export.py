@@ -196,6 +196,7 @@ def test_missing_ids_are_made(load):
     assert len({c.id for c in notebook.cells()}) == 4
 
 
+@pytest.mark.slow
 def test_a_large_notebook(load):
     made = v4.new_notebook()
     text = "x" * 1000 + "\n"
@@ -218,6 +219,7 @@ def test_an_import_has_up_to_128_mebibytes(client):
     assert "128 MiB" in reply.json["error"]["message"]
 
 
+@pytest.mark.slow
 def test_exports_wait_for_each_other(client, load):
     made = v4.new_notebook()
     made.cells = [v4.new_code_cell(f"# {i}", outputs=[

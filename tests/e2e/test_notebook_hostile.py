@@ -82,7 +82,7 @@ def test_an_import_of_metadata_that_are_too_large_is_refused(client):
 
 
 def test_a_run_that_would_bring_a_session_back_does_not_keep_the_daemon_from_ending(launch):
-    daemon = launch()
+    daemon = launch(config="default_profile: min\n")
     session = daemon.client.spawn()
     session.exec("1")
     daemon.client.call("DELETE", f"{session.path}?keep_notebook=true")
@@ -234,8 +234,9 @@ def test_who_reads_what_a_running_cell_shows_does_not_write_it_again(daemon, ses
     session.interrupt()
 
 
+@pytest.mark.slow
 def test_exports_that_nobody_reads_take_turns(launch):
-    daemon = launch()
+    daemon = launch(config="default_profile: min\n")
     client = daemon.client
     book = Notebook(client, client.spawn().id)
     for _ in range(8):

@@ -253,6 +253,7 @@ class Writer:
         self.unsure.clear()
 
 
+@pytest.mark.slow
 @pytest.mark.each_mode
 def test_kill_9_in_the_middle_of_anything_leaves_it_readable(place):
     rounds = int(os.environ.get("CELLA_CRASH_ROUNDS", "1")) * 6

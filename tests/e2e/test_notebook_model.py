@@ -578,6 +578,7 @@ class Crowd:
             assert self.notebook.info().cell_count == n + 1
 
 
+@pytest.mark.slow
 def test_what_many_do_at_once_leaves_a_notebook(client):
     for part in range(ROUNDS):
         crowd = Crowd(client, f"{SEED} {part}")

@@ -152,7 +152,8 @@ def test_a_session_that_just_ended_is_made_again(notebook):
 
 
 def test_the_daemon_ends_while_a_range_runs(launch):
-    daemon = launch(env={"CELLA_TEST_TIME_SCALE": "0.2"})  # of the time to save sessions
+    daemon = launch(config="default_profile: min\n",
+                    env={"CELLA_TEST_TIME_SCALE": "0.2"})  # of the time to save sessions
     notebook = of(daemon.client.spawn())
     fill(notebook, "import time; time.sleep(60)", "2")
     run_and_hang_up(notebook, "continue")

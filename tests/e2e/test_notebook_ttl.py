@@ -94,6 +94,7 @@ def test_old_notebooks_go_with_all_that_is_theirs(launch):
     assert notebooks(third.client) == {young, alive.id}
 
 
+@pytest.mark.slow
 def test_many_pages_of_them(launch):
     daemon = launch(config=config(ttl_days=1))
     made = [make_empty(daemon.client) for _ in range(350)]

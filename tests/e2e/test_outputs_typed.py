@@ -72,6 +72,7 @@ def test_a_clear_of_much_text(session):
     assert result["stdout"].startswith("xxx") and result["stdout"].endswith(" 2\nend\n")
 
 
+@pytest.mark.slow
 def test_many_updates_and_clears_cost_no_room(session):
     result = session.exec(
         "from IPython.display import clear_output\nh = display('', display_id='n')\n"

@@ -4,8 +4,6 @@ import os
 
 import pytest
 
-pytestmark = pytest.mark.privilege
-
 CORES = os.cpu_count()
 SQUARES = "[0, 1, 4, 9, 16, 25]"
 
@@ -16,6 +14,7 @@ def wide(spawn):
     return spawn("data", limits={"cpu_percent": 200})
 
 
+@pytest.mark.privilege
 def test_joblib_of_the_profile_data_has_processes(data_session):
     """It tries once, when it is imported: in the zygote."""
     assert data_session.value("import joblib; joblib.effective_n_jobs(4)") == "4"
@@ -27,7 +26,8 @@ def test_joblib_counts_the_processors_of_the_session(spawn, wide):
     assert spawn("min").value(count) == "1"
 
 
-@pytest.mark.parametrize("backend", ["loky", "multiprocessing", "threading"])
+@pytest.mark.parametrize("backend", [
+    pytest.param("loky", marks=pytest.mark.privilege), "multiprocessing", "threading"])
 def test_joblib_with_two_workers(wide, backend):
     out = wide.out(
         f"""

@@ -309,6 +309,7 @@ def test_deep_recursion_is_a_recursion_error(session):
     assert session.value("1") == "1"
 
 
+@pytest.mark.slow
 def test_recursion_without_a_limit_costs_the_session_at_most(spawn, witness):
     session = spawn("min", limits={"memory_mb": 64})
     result = session.exec(

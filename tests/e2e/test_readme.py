@@ -9,7 +9,7 @@ import pytest
 from harness.daemon import as_user, environment
 from harness.host import PATIENCE
 
-pytestmark = [pytest.mark.privilege, pytest.mark.release]
+pytestmark = pytest.mark.privilege
 
 README = pathlib.Path(__file__).parents[2] / "README.md"
 

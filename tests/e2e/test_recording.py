@@ -231,6 +231,7 @@ def test_images_can_be_asked_for_inline(session):
         assert base64.b64decode(output["data"]).startswith(b"\x89PNG") and output["ref"]
 
 
+@pytest.mark.slow
 def test_a_loop_of_images_leaves_memory_as_it_is(session, daemon):
     session.exec(PNG)
     session.exec("for n in range(10): display(Picture(n, 600))")

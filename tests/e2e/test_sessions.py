@@ -164,6 +164,7 @@ def test_sessions_do_not_share_files(spawn):
     assert two.value("os.path.exists('/tmp/f')") == "False"
 
 
+@pytest.mark.slow
 def test_fifty_sessions_at_once(client, spawn):
     sessions = [spawn("min") for _ in range(50)]
     for n, session in enumerate(sessions):

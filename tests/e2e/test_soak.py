@@ -28,6 +28,7 @@ def test_random_calls_leave_nothing_and_no_output_goes_astray(launch):
     assert not complaints(daemon)
 
 
+@pytest.mark.slow
 def test_random_kills_lose_nothing_that_was_safe(launch):
     data = launch.new_data()
     soak = soak_kill.Soak(lambda: launch(data, config="default_profile: min\n"), sessions=2,

@@ -90,6 +90,7 @@ def test_a_memory_bomb_costs_its_cell(spawn):
     assert session.value("len(kept) >> 20") == "8"
 
 
+@pytest.mark.slow
 @pytest.mark.needs_root("without a cgroup memory is limited for each process")
 def test_rewriting_most_of_the_memory_is_no_crime(spawn):
     """A checkpoint shares its pages: writing to them takes as much again."""

@@ -1,6 +1,7 @@
 """A real `cella serve` process and what must be true after it ended."""
 
 import contextlib
+import functools
 import itertools
 import os
 import pathlib
@@ -25,6 +26,7 @@ def find_binary():
     return pathlib.Path(os.environ.get("CELLA", SOURCE / "build" / "cella")).absolute()
 
 
+@functools.cache
 def is_sanitized(binary):
     return b"__asan_init" in binary.read_bytes()
 
