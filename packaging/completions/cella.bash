@@ -14,7 +14,7 @@ _cella() {
     verbs+=" ps kill plan pipe run notebook convert serve stop config doctor bench demo help --help --version"
     local sections="idle live think spawn oneshot past churn load memory node bash"
     local common="--json --help" client="--data --url --key"
-    local spec="--runtime --profile --cwd --env --join --agent --binding --idle-timeout"
+    local spec="--runtime --profile --cwd --env --join --agent --binding --debug --idle-timeout"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$current")

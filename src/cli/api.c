@@ -250,6 +250,8 @@ static void put_spec(struct json_out *out, const struct cli_session_spec *spec, 
             json_put_member_str(out, members[i].name, members[i].value);
     if (spec->idle_timeout_secs >= 0)
         json_put_member_int(out, "idle_timeout_secs", spec->idle_timeout_secs);
+    if (spec->has_debug)
+        json_put_member_bool(out, "debug", true);
     if (spec->env != NULL) {
         json_put_key(out, "env");
         json_put_value(out, spec->env);

@@ -35,6 +35,7 @@ struct cli_session_spec {
     const char *join;          /* a session's id or the beginning of it */
     json_t *env;               /* an object of texts */
     int64_t idle_timeout_secs; /* 0: never */
+    bool has_debug;            /* false: as the agent's setting says */
 };
 
 int cli_session_create(struct cli_client *c, const struct cli_session_spec *spec,

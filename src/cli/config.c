@@ -141,6 +141,8 @@ static void append_repl(struct buf *text, const struct config_repl *repl)
         buf_printf(text, " and up to %u if asked", repl->max_timeout_secs);
     buf_printf(text, ", %llu bytes of output", (unsigned long long)repl->max_output_bytes);
     append_ceiling(text, "; at most ", &repl->ceiling);
+    if (repl->debug != CONFIG_DEBUG_NEVER)
+        buf_printf(text, "; debug: %s", config_debug_names[repl->debug]);
     buf_append_char(text, '\n');
 }
 

@@ -84,6 +84,7 @@ int cli_spec_read(const struct cli_args *args, const struct cli_language *langua
         .join = cli_value(args, "join"),
         .agent = cli_value(args, "agent"),
         .binding = cli_value(args, "binding"),
+        .has_debug = cli_has(args, "debug"),
     };
     if (read_idle_timeout(args, ret, e) < 0)
         return -1;

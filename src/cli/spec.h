@@ -18,6 +18,7 @@
         {"join", 'j', "ID", "share the sandbox and the files of this session"},                    \
         {"agent", 0, "NAME", "make it on behalf of this agent of the configuration"},              \
         {"binding", 0, "NAME", "and of this inbound binding of it"},                               \
+        {"debug", 0, NULL, "its processes may trace each other: gdb, strace, py-spy"},             \
     {                                                                                              \
         "idle-timeout", 0, "DURATION", "end it after this time without use (10m; 0: never)"        \
     }

@@ -104,7 +104,7 @@ static int harden(const struct builder_args *a)
 {
     signal(SIGCHLD, SIG_IGN); /* orphans are reaped by the kernel */
     int r = jail_drop_capabilities();
-    return r == 0 ? seccomp_install(a->filter, NULL) : r;
+    return r == 0 ? seccomp_install(a->filter, false, NULL) : r;
 }
 
 void builder_say(int sync, const struct builder_report *report, const int *fds, size_t n_fds)

@@ -206,7 +206,7 @@ static ino_t namespace_of(int dir, const char *path)
     return fstatat(dir, path, &st, 0) == 0 ? st.st_ino : 0;
 }
 
-static ino_t namespace_of_pid(pid_t pid)
+ino_t census_namespace(pid_t pid)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
@@ -215,8 +215,8 @@ static ino_t namespace_of_pid(pid_t pid)
 
 bool census_is_same_jail(pid_t pid, pid_t init_pid)
 {
-    ino_t namespace = namespace_of_pid(pid);
-    return namespace != 0 && namespace == namespace_of_pid(init_pid);
+    ino_t namespace = census_namespace(pid);
+    return namespace != 0 && namespace == census_namespace(init_pid);
 }
 
 /* ---- ending ------------------------------------------------------------------------------------
@@ -291,7 +291,7 @@ void census_clearing_begin(struct census_clearing *ret, pid_t init_pid, pid_t vi
                            bool holds_victim, const struct census *spared)
 {
     *ret = (struct census_clearing){.init_pid = init_pid,
-                                    .namespace = namespace_of_pid(init_pid),
+                                    .namespace = census_namespace(init_pid),
                                     .victim = victim,
                                     .holds_victim = holds_victim};
     for (size_t i = 0; spared != NULL && i < spared->count; i++)

@@ -30,7 +30,9 @@ void census_forget_younger(struct census *c, pid_t init_pid, pid_t pid);
 void census_free(struct census *c);
 /* The number by which a process knows itself, 0 if it is gone. */
 pid_t census_inner_pid(pid_t pid);
-/* Whether two processes live in the same pid namespace. */
+/* The number of the pid namespace that a process lives in, 0 if it cannot be told. */
+ino_t census_namespace(pid_t pid);
+/* Whether two processes live in the same one. */
 bool census_is_same_jail(pid_t pid, pid_t init_pid);
 
 /* Ends the `victim` (0: none) and everybody but init, the `spared`, and all in a session that one

@@ -62,7 +62,7 @@ static int probe_seccomp(void)
         return -EINVAL;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return -errno;
-    int r = seccomp_install(&filter, NULL);
+    int r = seccomp_install(&filter, false, NULL);
     if (r < 0)
         return r;
     /* Without anybody to ask, a call that is asked about does not exist. */

@@ -194,7 +194,7 @@ static int send_entered(int listener)
 static int install_filter(const struct enter_args *a)
 {
     int listener = -1;
-    int r = seccomp_install(a->filter, &listener);
+    int r = seccomp_install(a->filter, a->limits.debug != 0, &listener);
     if (r == 0)
         r = send_entered(listener);
     if (listener >= 0)

@@ -154,6 +154,7 @@ int jail_new(const struct jail_factory *factory, struct jail *source, uint64_t i
     j->user_slot = source != NULL ? source->user_slot : slot;
     list_init(&j->link);
     list_init(&j->inmates);
+    list_init(&j->expected);
     snprintf(j->workspace, sizeof(j->workspace), "%s", workspace);
     int r = make_workspace(factory, workspace, jail_outer_id(factory, j));
     if (r < 0)

@@ -49,18 +49,21 @@ struct jail {
     bool keeps_workspace;
     bool is_removing; /* the keeper owes an answer */
     /* Rooms, see jail/branch.h. */
-    struct jail *source; /* of which this is a room, else NULL */
-    uint32_t depth;      /* how many sources are above it */
-    uint32_t n_rooms;    /* below it, standing or being built */
-    bool is_being_built; /* nothing may be asked of it yet */
-    bool is_hollow;      /* the daemon has been told that it is gone; init waits for the rooms */
+    struct jail *source;  /* of which this is a room, else NULL */
+    uint32_t depth;       /* how many sources are above it */
+    uint32_t n_rooms;     /* below it, standing or being built */
+    bool is_being_built;  /* nothing may be asked of it yet */
+    bool is_hollow;       /* the daemon has been told that it is gone; init waits for the rooms */
+    struct list expected; /* a room that was told to end: prison_tracers.c */
+    ino_t namespace;      /* then: of its processes */
 };
 
 /* An interpreter that a zygote was asked for, or a copy that one made of itself; until it was
  * reaped. */
 struct inmate {
-    struct list link; /* in its jail */
-    struct list owed; /* among those whose zygote has not answered yet */
+    struct list link;     /* in its jail */
+    struct list owed;     /* among those whose zygote has not answered yet */
+    struct list expected; /* to end: prison_tracers.c */
     struct jail *jail;
     uint64_t head; /* the daemon's name for it */
     uint32_t zygote;

@@ -43,11 +43,14 @@ struct prison {
     size_t n_makings;
     struct list handovers; /* workspaces that are given to another user */
     struct list busy_groups;
-    struct list clearings;  /* of jails in which processes are being ended */
-    bool has_more_exits;    /* than were reaped in one turn */
-    struct list owed;       /* inmates whose zygote has not answered yet */
-    struct map early_exits; /* what ended meanwhile and may turn out to be one of those */
-    uint32_t *free_slots;   /* a stack of slots that were used before */
+    struct list clearings;      /* of jails in which processes are being ended */
+    bool has_more_exits;        /* than were reaped in one turn */
+    struct list expected_ends;  /* inmates with `debug` that were told to end */
+    struct list expected_rooms; /* likewise */
+    uint64_t tracers_at_ms;     /* monotonic: when to look whether somebody holds them back */
+    struct list owed;           /* inmates whose zygote has not answered yet */
+    struct map early_exits;     /* what ended meanwhile and may turn out to be one of those */
+    uint32_t *free_slots;       /* a stack of slots that were used before */
     size_t n_free_slots;
     uint32_t next_slot;
 };
@@ -97,7 +100,7 @@ void prison_set_limits(struct jail *j, const struct jail_limits *limits);
 struct inmate *prison_add_inmate(struct jail *j, const struct request *r);
 void prison_refuse(struct inmate *i, const char *why);
 void prison_inmate_exited(struct inmate *i, int status);
-void prison_signal(const struct inmate *i, int sig);
+void prison_signal(struct inmate *i, int sig);
 
 /* ---- prison_making.c ----------------------------------------------------------------------- */
 
@@ -139,6 +142,13 @@ void prison_rank_checkpoints(const struct jail *j);
 pid_t prison_inner_pid(struct inmate *i); /* in its jail */
 /* The inner pids of all inmates but one; the list is the caller's. Returns their number. */
 size_t prison_list_leaders(struct jail *j, const struct inmate *but, pid_t **ret);
+
+/* ---- prison_tracers.c ---------------------------------------------------------------------- */
+
+void prison_expect_end(struct inmate *i); /* it was told to end */
+void prison_expect_end_of_room(struct jail *j);
+int64_t prison_end_tracers(void); /* the milliseconds until the next look; -1: none is due */
+bool prison_is_traced(const struct jail *j, pid_t pid); /* one of its processes */
 
 /* ---- prison_clearings.c -------------------------------------------------------------------- */
 

@@ -94,14 +94,17 @@ void prison_clear(const struct request *r)
     const struct inmate *since = prison_find_inmate(r->since);
     if (victim != NULL && victim->jail != j)
         victim = NULL;
+    /* One that is traced may be told to go on by its tracer. */
+    bool is_held = r->number == CLEAR_HOLDING && j->limits.debug == 0;
     if (victim != NULL)
-        victim->is_held = r->number == CLEAR_HOLDING;
+        victim->is_held = is_held;
+    if (victim != NULL && !is_held)
+        prison_expect_end(victim);
     struct clearing *c = new_clearing(j);
     c->head = r->head;
     c->is_asked = true;
     census_clearing_begin(&c->passes, j->init_pid, victim != NULL ? prison_inner_pid(victim) : 0,
-                          r->number == CLEAR_HOLDING,
-                          since != NULL && since->jail == j ? &since->census : NULL);
+                          is_held, since != NULL && since->jail == j ? &since->census : NULL);
     take_clearing_turn(c);
 }
 

@@ -45,6 +45,8 @@ static pid_t find_copy(const struct request *r, const struct jail *j, int pidfd,
         *ret_why = "the copy ended before it was known, or is none";
     else if (!census_is_same_jail(pid, j->init_pid))
         *ret_why = "the copy lives in another jail";
+    else if (prison_is_traced(j, pid)) /* no driver of ours lets that happen: jail/sibling.c */
+        *ret_why = "the copy is traced";
     return pid;
 }
 

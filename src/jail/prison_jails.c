@@ -18,6 +18,7 @@ void prison_kill_all(struct jail *j)
         prison_empty(j);
     else
         jail_kill(j);
+    prison_expect_end_of_room(j);
 }
 
 static void lay_to_rest(struct jail *j)
@@ -81,6 +82,7 @@ struct inmate *prison_add_inmate(struct jail *j, const struct request *r)
     struct inmate *i = mem_alloc(sizeof(*i));
     *i = (struct inmate){.jail = j, .head = r->head, .zygote = r->zygote};
     list_init(&i->owed);
+    list_init(&i->expected);
     list_append(&j->inmates, &i->link);
     map_set(&prison.inmates_by_head, prison_key(i->head).text, i);
     count_inmates(j, 1);
@@ -93,6 +95,7 @@ static void remove_inmate(struct inmate *i)
     if (i->pid != 0)
         map_remove(&prison.inmates_by_pid, prison_key((uint64_t)i->pid).text);
     list_remove(&i->owed);
+    list_remove(&i->expected);
     list_remove(&i->link);
     count_inmates(i->jail, -1);
     census_free(&i->census);
@@ -181,7 +184,7 @@ static bool has_checkpoint(const struct jail *j)
 /* Everything that the head's group runs feels an interrupt; a head that left its group feels it
  * too. Not so if it is killed and a checkpoint is there to come back to: whoever was there then
  * goes on, and warden_clear ends the others. */
-void prison_signal(const struct inmate *i, int sig)
+void prison_signal(struct inmate *i, int sig)
 {
     if (i->pid > 0 && sig > 0) {
         bool is_alone = sig == SIGKILL && (i->is_held || has_checkpoint(i->jail));
@@ -189,6 +192,8 @@ void prison_signal(const struct inmate *i, int sig)
             kill(-i->pid, sig);
         if (is_alone || getpgid(i->pid) != i->pid)
             kill(i->pid, sig);
+        if (sig == SIGKILL)
+            prison_expect_end(i);
     }
     prison_tell(&(struct report){.type = WARDEN_SIGNALED, .jail = i->jail->id, .head = i->head},
                 "");

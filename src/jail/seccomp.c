@@ -31,6 +31,11 @@ static int export_allowed(struct seccomp_blob *blob, size_t used)
     return export_program(SCMP_ACT_ERRNO(ENOSYS), seccomp_add_allowed, blob, used);
 }
 
+static int export_allowed_debug(struct seccomp_blob *blob, size_t used)
+{
+    return export_program(SCMP_ACT_ERRNO(ENOSYS), seccomp_add_allowed_debug, blob, used);
+}
+
 /* One program and not two, because the kernel compiles each anew for every session. */
 static int export_denied(struct seccomp_blob *blob, size_t used)
 {
@@ -46,7 +51,9 @@ static int export_denied(struct seccomp_blob *blob, size_t used)
 int seccomp_compile(struct seccomp_blob *ret_blob, struct err *e)
 {
     static int (*const programs[SECCOMP_PROGRAMS])(struct seccomp_blob *, size_t) = {
-        export_allowed, export_denied, /* last: it refuses further filters */
+        [SECCOMP_ALLOW] = export_allowed,
+        [SECCOMP_ALLOW_DEBUG] = export_allowed_debug,
+        [SECCOMP_DENY] = export_denied, /* last: it refuses further filters */
     };
     size_t used = 0;
     for (size_t i = 0; i < SECCOMP_PROGRAMS; i++) {

@@ -306,9 +306,6 @@ static const char *const named[] = {
     "perf_event_open",
     "pidfd_getfd",
     "pivot_root",
-    "process_vm_readv",
-    "process_vm_writev",
-    "ptrace",
     "quotactl",
     "reboot",
     "request_key",
@@ -321,6 +318,16 @@ static const char *const named[] = {
     "unshare",
     "userfaultfd",
     "vhangup",
+};
+
+/* The same, unless the session was made with `debug`: then processes of one session may look into
+ * each other, which the kernel allows to those of one user that can be dumped, as it allows them
+ * to read and write each other's memory by way of /proc. A tracer cannot get around the filter: it
+ * is asked after the tracer, about whatever the call has become. */
+static const char *const debugging[] = {
+    "process_vm_readv", /* py-spy, strace */
+    "process_vm_writev",
+    "ptrace",
 };
 
 static int add_all(scmp_filter_ctx ctx, uint32_t action, const char *const *names, size_t count)
@@ -391,6 +398,18 @@ static int add_watching(scmp_filter_ctx ctx)
     return r;
 }
 
+/* Asking for the present one, the usual one, and for debuggers the one whose addresses are the same
+ * in every run. */
+static int add_personalities(scmp_filter_ctx ctx, bool has_debug)
+{
+    static const uint64_t personalities[] = {0, 0xffffffff, 0x40000 /* ADDR_NO_RANDOMIZE */};
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < ARRAY_LEN(personalities) - !has_debug; i++)
+        r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(personality), 1,
+                             SCMP_A0(SCMP_CMP_EQ, personalities[i], 0));
+    return r;
+}
+
 /* Calls whose arguments decide. */
 static int add_conditional(scmp_filter_ctx ctx, uint32_t refuse)
 {
@@ -404,10 +423,6 @@ static int add_conditional(scmp_filter_ctx ctx, uint32_t refuse)
     if (r == 0)
         r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socketpair), 1,
                              SCMP_A0(SCMP_CMP_EQ, AF_UNIX, 0));
-    static const uint64_t personalities[] = {0, 0xffffffff};
-    for (size_t i = 0; r == 0 && i < ARRAY_LEN(personalities); i++)
-        r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(personality), 1,
-                             SCMP_A0(SCMP_CMP_EQ, personalities[i], 0));
     if (r == 0)
         r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
                              SCMP_A0(SCMP_CMP_EQ, 0, 0));
@@ -423,7 +438,7 @@ bool seccomp_can_ask(void)
     return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
-int seccomp_add_allowed(scmp_filter_ctx ctx)
+static int add_list(scmp_filter_ctx ctx, bool has_debug)
 {
     uint32_t refuse = seccomp_can_ask() ? SCMP_ACT_NOTIFY : SCMP_ACT_ERRNO(EPERM);
     int r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a tree, not a chain */
@@ -433,5 +448,19 @@ int seccomp_add_allowed(scmp_filter_ctx ctx)
         r = seccomp_add_refused(ctx);
     if (r == 0)
         r = add_all(ctx, refuse, named, ARRAY_LEN(named));
+    if (r == 0)
+        r = add_all(ctx, has_debug ? SCMP_ACT_ALLOW : refuse, debugging, ARRAY_LEN(debugging));
+    if (r == 0)
+        r = add_personalities(ctx, has_debug);
     return r == 0 ? add_conditional(ctx, refuse) : r;
+}
+
+int seccomp_add_allowed(scmp_filter_ctx ctx)
+{
+    return add_list(ctx, false);
+}
+
+int seccomp_add_allowed_debug(scmp_filter_ctx ctx)
+{
+    return add_list(ctx, true);
 }

@@ -15,23 +15,25 @@ static int install_with_questions(const struct sock_fprog *program)
     return fd < 0 ? -errno : (int)fd;
 }
 
-int seccomp_install(const struct seccomp_blob *blob, int *ret_listener)
+int seccomp_install(const struct seccomp_blob *blob, bool has_debug, int *ret_listener)
 {
     const unsigned char *at = blob->code;
     int listener = -1;
-    for (size_t i = 0; i < SECCOMP_PROGRAMS; i++) {
+    const size_t passed_over = has_debug ? SECCOMP_ALLOW : SECCOMP_ALLOW_DEBUG;
+    for (size_t i = 0; i < SECCOMP_PROGRAMS; at += blob->sizes[i++]) {
+        if (i == passed_over)
+            continue;
         struct sock_fprog program = {
             .len = (unsigned short)(blob->sizes[i] / sizeof(struct sock_filter)),
             .filter = (struct sock_filter *)(uintptr_t)at,
         };
         int r = 0;
-        if (i == 0 && blob->has_questions && ret_listener != NULL)
+        if (i != SECCOMP_DENY && blob->has_questions && ret_listener != NULL)
             r = listener = install_with_questions(&program);
         else if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
             r = -errno;
         if (r < 0)
             return r;
-        at += blob->sizes[i];
     }
     if (ret_listener != NULL)
         *ret_listener = listener;

@@ -12,6 +12,8 @@ struct jail_limits {
     /* What copies on write may take on top of memory_mb from the first checkpoint on: a head that
      * changes what a sleeping copy shares needs it twice. 0: there will be no checkpoints. */
     uint32_t checkpoint_mb;
+    /* No limit, but given and kept like one. 1: its processes may trace each other (ptrace). */
+    uint32_t debug;
 };
 
 /* X(member, least, most, what it is): with the range that each may be given in, whether by a

@@ -20,6 +20,12 @@ enum {
 
 static void reaped(pid_t pid, int status)
 {
+    /* It asked to be traced by its parent, and waits for us at its next signal. It would be ours
+     * to let go on: it is ended instead, and then reaped like any other. */
+    if (WIFSTOPPED(status)) {
+        kill(pid, SIGKILL);
+        return;
+    }
     if (pid == prison.keeper_pid)
         _exit(1); /* without its keeper no quota holds */
     if (relay_reaped(&prison.relay, pid) || prison_handover_ended(pid, status))
@@ -33,6 +39,7 @@ static void reaped(pid_t pid, int status)
     if (j != NULL) {
         prison_end_clearings(j);
         j->init_pid = 0;
+        list_remove(&j->expected);
         prison_settle(j);
         return;
     }
@@ -148,6 +155,9 @@ static int patience_ms(void)
     if (!list_is_empty(&prison.clearings) || prison.has_more_exits)
         return 0;
     int64_t left_ms = prison_remove_busy_groups();
+    int64_t tracers_ms = prison_end_tracers();
+    if (tracers_ms >= 0)
+        left_ms = left_ms < 0 ? tracers_ms : MIN(left_ms, tracers_ms);
     if (prison_needs_spare())
         left_ms = left_ms < 0 ? SPARE_AFTER_MS : MIN(left_ms, (int64_t)SPARE_AFTER_MS);
     struct list *oldest = list_first(&prison.makings);
@@ -251,6 +261,8 @@ _Noreturn void warden_main(int control, struct jail_factory *factory)
     list_init(&prison.makings);
     list_init(&prison.owed);
     list_init(&prison.clearings);
+    list_init(&prison.expected_ends);
+    list_init(&prison.expected_rooms);
     list_init(&prison.busy_groups);
     list_init(&prison.handovers);
     factory->on_busy_group = prison_keep_busy_group;

@@ -19,6 +19,7 @@ EXPORT int cella_zygote_serve(int control);
 EXPORT void cella_unbuffer_stdio(void);
 EXPORT void cella_flush_stdio(void);
 EXPORT int cella_count_threads(void);
+EXPORT bool cella_is_traced(char ret_tracer[SIBLING_TRACER_SIZE]);
 EXPORT int cella_fork_awake(int kept, const int *ours, int n_ours);
 EXPORT int cella_checkpoint(int channel, const int *ours, int n_ours, struct sleeper_order *ret);
 EXPORT struct descriptors *cella_wake(bool has_moved);
@@ -60,6 +61,11 @@ EXPORT void cella_flush_stdio(void)
 EXPORT int cella_count_threads(void)
 {
     return sibling_count_threads();
+}
+
+EXPORT bool cella_is_traced(char ret_tracer[SIBLING_TRACER_SIZE])
+{
+    return sibling_is_traced(ret_tracer);
 }
 
 EXPORT int cella_fork_awake(int kept, const int *ours, int n_ours)

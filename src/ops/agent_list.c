@@ -33,6 +33,7 @@ void put_repl(struct json_out *json, const struct config_repl *repl)
                         repl->max_timeout_secs > 0 ? repl->max_timeout_secs : repl->timeout_secs);
     json_put_member_int(json, "max_output_bytes", (int64_t)repl->max_output_bytes);
     put_ceiling(json, &repl->ceiling);
+    json_put_member_str(json, "debug", config_debug_names[repl->debug]);
     json_put_object_end(json);
 }
 

@@ -29,7 +29,13 @@ static int read_join(struct call *call, struct session_request *request, struct 
     request->join = session_find(call->engine, id, e);
     if (json_object_get(call->args, "limits") == NULL)
         request->limits = NULL;
-    return request->join != NULL ? 0 : -1;
+    if (request->join == NULL)
+        return -1;
+    bool has_debug = request->join->limits.debug != 0;
+    if (call_bool(call, "debug", has_debug) == has_debug)
+        return 0;
+    err_set(e, ERR_INVALID, "\"debug\" is not that of the session which is joined");
+    return err_advise(e, "Leave it out: it belongs to the sandbox, which they share.");
 }
 
 static int check_isolation(const struct session_request *request, struct err *e)

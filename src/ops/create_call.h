@@ -81,6 +81,11 @@ extern const struct op_param session_limits[];
          .choices = saving_modes,                                                                  \
          .doc = "Whether its state is kept on disk, to outlive the daemon: auto (the default) or " \
                 "off."},                                                                           \
+        {.name = "debug",                                                                          \
+         .type = OP_BOOL,                                                                          \
+         .is_nullable = true,                                                                      \
+         .doc = "Whether its processes may trace each other, for gdb, strace, py-spy and leak "    \
+                "checks; off unless the agent's setting is always, refused if that is never."},    \
     {                                                                                              \
         .name = "isolation", .type = OP_CHOICE, .choices = saving_isolations,                      \
         .doc =                                                                                     \

@@ -239,7 +239,8 @@ static int check_amounts(struct visit *v, const struct agents_grant *grant, stru
     /* A copy gets the limits of its source, which may be older than the ceiling. */
     if (v->session != NULL && v->uses & OP_MAKES_SESSION)
         return agents_check_limits(grant, &v->session->limits, e);
-    return 0;
+    /* Who joins has those of the sandbox. */
+    return v->joined != NULL ? agents_check_limits(grant, &v->joined->limits, e) : 0;
 }
 
 static int check_runtime(const struct visit *v, const struct agents_grant *grant, struct err *e)
@@ -316,6 +317,7 @@ const struct jail_limits *call_limits(struct call *call)
         limits->name = (uint32_t)json_integer_value(json_object_get(asked, #name));
     JAIL_LIMITS_EACH(READ)
 #undef READ
+    limits->debug = call_bool(call, "debug", limits->debug != 0);
     return limits;
 }
 

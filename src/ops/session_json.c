@@ -38,6 +38,7 @@ void put_session(struct json_out *json, const struct session *session)
         json_put_member_null(json, "exit_code");
     json_put_member_int(json, "queued", (int64_t)session->n_queued);
     put_limits(json, &session->limits);
+    json_put_member_bool(json, "debug", session->limits.debug != 0);
     json_put_member_int(json, "idle_timeout_secs", session->idle_timeout_secs);
     json_put_member_int(json, "max_age_secs", session->max_age_secs);
     json_put_member_str(json, "checkpoints", timeline_mode_name(session->timeline.mode));

@@ -38,6 +38,7 @@ static void settle_limits(const struct config *c, struct agents_grant *grant)
     grant->limits.name = MIN(grant->limits.name, top->name);
     JAIL_CEILINGS_EACH(SETTLE)
 #undef SETTLE
+    grant->limits.debug = grant->repl.debug == CONFIG_DEBUG_ALWAYS;
     if (grant->repl.max_answer_bytes == 0)
         grant->repl.max_answer_bytes = (int64_t)grant->repl.max_output_bytes;
 }
@@ -158,5 +159,8 @@ int agents_check_limits(const struct agents_grant *grant, const struct jail_limi
         return refuse_amount("limits." #name, asked->name, top->name, "max_limits." #name, e);
     JAIL_CEILINGS_EACH(CHECK)
 #undef CHECK
-    return 0;
+    if (asked->debug == 0 || grant->repl.debug != CONFIG_DEBUG_NEVER)
+        return 0;
+    err_set(e, ERR_FORBIDDEN, "sessions with \"debug\" are not allowed here");
+    return err_advise(e, "Leave it out, or write debug: ask for this agent in the configuration.");
 }

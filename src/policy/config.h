@@ -19,6 +19,10 @@ enum { CONFIG_RUNTIMES = 3 };
 
 extern const char *const config_runtimes[CONFIG_RUNTIMES]; /* python, node, bash */
 
+/* Whether processes of a session may trace each other. */
+enum config_debug { CONFIG_DEBUG_NEVER, CONFIG_DEBUG_ASK, CONFIG_DEBUG_ALWAYS };
+extern const char *const config_debug_names[]; /* never, ask, always, NULL */
+
 /* What somebody may do with interpreters. Holds no pointer into the configuration. */
 struct config_repl {
     bool is_enabled;
@@ -30,6 +34,7 @@ struct config_repl {
     uint64_t max_output_bytes;  /* kept per session and stream */
     int64_t max_answer_bytes;   /* of output in one answer; 0: max_output_bytes */
     struct jail_limits ceiling; /* of what a session may ask for; 0: as for everybody */
+    enum config_debug debug;    /* ASK: of sessions that ask; ALWAYS: unless they say otherwise */
 };
 
 struct config_agent {

@@ -3,6 +3,7 @@
 enum { TIMEOUT_MAX_SECS = 86400, OUTPUT_MIN_BYTES = 1024 };
 
 const char *const config_runtimes[CONFIG_RUNTIMES] = {"python", "node", "bash"};
+const char *const config_debug_names[] = {"never", "ask", "always", NULL};
 
 /* Whoever is not mentioned may nothing: `enabled` has to be written. */
 static struct config_repl repl_defaults(void)
@@ -65,6 +66,22 @@ int config_read_ceiling(struct reader *r, const struct reader_field *f, void *ob
     return reader_mapping(r, f->name, ceiling_fields, (char *)object + f->offset);
 }
 
+static int read_debug(struct reader *r, const struct reader_field *f, void *object)
+{
+    struct config_repl *repl = object;
+    if (reader_expect_text(r, f->name, READER_NAME_MAX) < 0)
+        return -1;
+    for (size_t i = 0; config_debug_names[i] != NULL; i++) {
+        if (strcmp(config_debug_names[i], reader_scalar(r)) != 0)
+            continue;
+        repl->debug = (enum config_debug)i;
+        return 0;
+    }
+    reader_fail(r, "%s: \"%.*s\" is none of its values", f->name, reader_shown(r),
+                reader_scalar(r));
+    return err_advise(r->e, "Possible here: never, ask, always.");
+}
+
 static const struct reader_field repl_fields[] = {
     {"enabled", reader_bool, offsetof(struct config_repl, is_enabled), 0, 0},
     {"allowed_runtimes", read_runtimes, 0, 0, 0},
@@ -75,6 +92,7 @@ static const struct reader_field repl_fields[] = {
     {"max_output_bytes", reader_u64, offsetof(struct config_repl, max_output_bytes),
      OUTPUT_MIN_BYTES, (uint64_t)1 << 30},
     {"max_limits", config_read_ceiling, offsetof(struct config_repl, ceiling), 0, 0},
+    {"debug", read_debug, 0, 0, 0},
     {NULL, NULL, 0, 0, 0},
 };
 
@@ -250,6 +268,7 @@ static void add_default_agent(struct config *c)
     agent->repl.max_timeout_secs = TIMEOUT_MAX_SECS;
     agent->repl.max_output_bytes = c->max_output_bytes;
     agent->repl.max_answer_bytes = INT64_MAX;
+    agent->repl.debug = CONFIG_DEBUG_ASK;
 }
 
 int config_finish_agents(struct reader *r)

@@ -112,7 +112,8 @@ int head_checkpoint(struct head *head, uint64_t id, int sock, struct err *e)
     if (begin_request_with(head, sock, e) < 0)
         return -1;
     size_t mark = frame_begin(&head->out);
-    buf_printf(&head->out, "{\"op\":\"checkpoint\",\"id\":%llu}", (unsigned long long)id);
+    buf_printf(&head->out, "{\"op\":\"checkpoint\",\"id\":%llu%s}", (unsigned long long)id,
+               head->room->limits.debug != 0 ? ",\"debug\":true" : "");
     if (send_with(head, HEAD_ORDER_CHECKPOINT, id, mark, sock, e) < 0)
         return -1;
     head->n_forks++;

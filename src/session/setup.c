@@ -1,6 +1,7 @@
 #include "session/setup.h"
 
 #include "runtime/head.h"
+#include "wire/json.h"
 
 /* ---- the directory -----------------------------------------------------------------------------
  */
@@ -103,13 +104,25 @@ int setup_check(const struct session_request *request, char ret_cwd[SESSION_CWD_
 /* ---- telling it --------------------------------------------------------------------------------
  */
 
+/* Leaks are not looked for in other sessions, where that would fail (jail/zygote.c). */
+static json_t *full_env(const struct session *session)
+{
+    static const char leaks[] = "LSAN_OPTIONS";
+    if (session->limits.debug == 0 || json_object_get(session->env, leaks) != NULL)
+        return json_incref(session->env);
+    json_t *env = session->env != NULL ? json_copy(session->env) : json_object();
+    json_object_set_new(env, leaks, json_string(""));
+    return env;
+}
+
 bool setup_begin(struct session *session)
 {
     struct err e;
     bool has_cwd = strcmp(session->cwd, JAIL_WORKSPACE) != 0;
-    if (!has_cwd && session->env == NULL)
+    _json_ json_t *env = full_env(session);
+    if (!has_cwd && env == NULL)
         return false;
-    if (head_setup(session->head, has_cwd ? session->cwd : NULL, session->env, &e) < 0)
+    if (head_setup(session->head, has_cwd ? session->cwd : NULL, env, &e) < 0)
         session_kill(session, DEATH_BY_CHANNEL, e.message);
     session->is_set_up = true;
     return true;

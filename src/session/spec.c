@@ -24,6 +24,7 @@ static void put_limits(struct json_out *json, const struct jail_limits *given)
     for (size_t i = 0; i < ARRAY_LEN(limit_members); i++)
         json_put_member_int(json, limit_members[i].name, *limit_of(&limits, i));
     json_put_object_end(json);
+    json_put_member_bool(json, "debug", limits.debug != 0);
 }
 
 char *spec_write(const struct session *session)
@@ -153,6 +154,7 @@ int spec_read(const char *text, struct session_request *ret_request, struct jail
     for (size_t i = 0; i < ARRAY_LEN(limit_members); i++)
         *limit_of(ret_limits, i) =
             (uint32_t)json_integer_value(json_object_get(limits, limit_members[i].name));
+    ret_limits->debug = json_is_true(json_object_get(spec, "debug"));
     ret_seconds[0] = (uint32_t)json_integer_value(json_object_get(spec, "idle_timeout_secs"));
     ret_seconds[1] = (uint32_t)json_integer_value(json_object_get(spec, "max_age_secs"));
     *ret_json = take_ptr(spec);

@@ -229,7 +229,8 @@ void timeline_on_forked(struct session *session, const struct head_fork *fork)
     if (checkpoint->snapshot != NULL)
         snapshot_refused(checkpoint->snapshot, checkpoint->reason);
     if (fork->threads > 0) { /* for now: the next may succeed */
-        background_on_checkpoint(session, fork->threads - 1);
+        /* Whatever kept it from being copied, somebody is at work. */
+        background_on_checkpoint(session, MAX(fork->threads - 1, 1U));
         return;
     }
     session->timeline.cannot_fork = true;

@@ -137,7 +137,7 @@ def test_the_list_of_agents(create, strict):
         "agent": "ana",
         "repl": {"enabled": True, "allowed_runtimes": ["python"], "max_sessions": 2,
                  "timeout_secs": 30, "max_timeout_secs": 30, "max_output_bytes": 4096,
-                 "max_limits": {}},
+                 "max_limits": {}, "debug": "never"},
         "sessions": 1,
         "plan": None,
     }
@@ -153,7 +153,7 @@ def test_without_a_configuration_the_default_agent_may_everything(client):
     assert agent["repl"] == {"enabled": True, "allowed_runtimes": ["python", "node", "bash"],
                              "max_sessions": 4096, "timeout_secs": 30,
                              "max_timeout_secs": 86400, "max_output_bytes": 4194304,
-                             "max_limits": {}}
+                             "max_limits": {}, "debug": "ask"}
 
 
 @pytest.mark.parametrize("members, message", [

@@ -359,10 +359,10 @@ def test_another_language_than_the_notebook_says(runner, flag):
 def test_the_session_is_as_it_was_asked_for(runner, client):
     code = "import os, sys; print(os.getcwd(), os.environ['A'], 'pandas' in sys.modules)"
     made = runner.run([code], "--cwd", "/tmp", "--env", "A=b c", "--profile", "min",
-                      "--idle-timeout", "77s", "--agent", "default", "--keep")
+                      "--idle-timeout", "77s", "--agent", "default", "--debug", "--keep")
     assert text(made.cells[0]) == "/tmp b c False\n"
     session = client.call("GET", f"/v1/sessions/{runner.done.stderr.split()[1]}")
-    assert (session.profile, session["idle_timeout_secs"]) == ("min", 77)
+    assert (session.profile, session["idle_timeout_secs"], session["debug"]) == ("min", 77, True)
     client.call("DELETE", f"/v1/sessions/{session.session_id}")
 
 

@@ -299,8 +299,25 @@ sh("stty",
    "-- -echo' /dev/null", "script")
 sh("prlimit", "prlimit --pid $$ --nofile | tail -1 | awk '{print $1, $(NF-1)}'; "
               "prlimit --nofile=100:200 sh -c 'ulimit -n'", "prlimit", but="limits")
-sh("strace", "strace -o f true; echo $?", "strace", waits=8)
-sh("gdb", "gdb -batch -ex run -ex 'p $_exitcode' /bin/true 2>&1 | tail -1", "gdb", waits=8)
+sh("strace", "strace -o f true; echo $?; strace -f -e trace=execve sh -c 'true; /bin/true' 2>&1 | "
+             "grep -c /bin/true; strace -c true 2>&1 | grep -c execve", "strace", debug=True)
+sh("strace of another process",
+   "sleep 20 & strace -e trace=none -p $! 2> t & until grep -q attached t; do sleep .1; done; "
+   "kill %1; wait; grep -o 'killed by .*' t",
+   "strace", debug=True)
+sh("strace without debug", "strace -o f true; echo $?", "strace", closed="debugging")
+sh("gdb", "gdb -batch -ex run -ex 'p $_exitcode' /bin/true 2>&1 | tail -1", "gdb", debug=True)
+sh("gdb of a fault",
+   "echo 'int f(int *p) { return *p; } int main(void) { return f(0); }' > f.c; gcc -g -o f f.c; "
+   "gdb -batch -ex 'break f' -ex run -ex 'p p' -ex continue -ex bt ./f 2>&1 | grep -E '^(#|\\$)'",
+   "gdb gcc", debug=True)
+sh("gdb of another process",
+   "sleep 20 & gdb -batch -ex 'p 6 * 7' -ex detach -p $! 2>&1 | grep '= 42'; kill %1",
+   "gdb", debug=True)
+sh("gcore", "sleep 20 & gcore -o c $! >/dev/null 2>&1; ls c.* | wc -l; kill %1", "gcore",
+   debug=True)
+sh("setarch -R", "setarch -R sh -c 'grep -c . /proc/self/maps >/dev/null; echo $?'", "setarch",
+   debug=True)
 sh("unshare", "unshare -Ur true; echo $?", "unshare", closed="namespaces")
 sh("chroot", "chroot . true; echo $?")
 sh("mount", "mount -t tmpfs x . 2>/dev/null; [ $? -ne 0 ] && echo refused")
@@ -329,6 +346,14 @@ sh("openmp",
    '100; i++) s += i; printf("%%d\\\\n", s); }\\n\' > h.c; gcc -fopenmp -o h h.c && ./h', "gcc")
 sh("shared library", "echo 'int f(void) { return 42; }' > l.c; gcc -shared -fPIC -o libl.so l.c; "
                      "python3 -c \"import ctypes; print(ctypes.CDLL('./libl.so').f())\"", "gcc")
+LEAK_C = "echo '#include <stdlib.h>\nint main(void) { char *volatile p = malloc(7); p = 0; " \
+         "return p != 0; }' > l.c; "
+sh("leak sanitizer", LEAK_C + "gcc -g -fsanitize=leak -o l l.c && ./l 2>&1 | "
+                              "grep -oE 'Direct leak of 7 byte|SUMMARY: [A-Za-z]*'", "gcc",
+   debug=True)
+sh("address sanitizer and leaks", LEAK_C + "gcc -g -fsanitize=address -o l l.c && ./l 2>&1 | "
+                                           "grep -oE 'Direct leak of 7 byte|SUMMARY: [A-Za-z]*'",
+   "gcc", debug=True, closed_user="memory without cgroups")
 sh("undefined behaviour sanitizer",
    "echo 'int main(int n, char **v) { int x = 0x7fffffff; return (x + n) != 0; }' > u.c; "
    "gcc -fsanitize=undefined -o u u.c && ./u; echo $?", "gcc")

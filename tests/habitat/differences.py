@@ -98,6 +98,13 @@ CLOSED = {
     "lists of sockets": Difference(
         "No lists of sockets by netlink",
         "Netlink only lists interfaces and routes: `ss` complains and reads `/proc/net` instead."),
+    "debugging": Difference(
+        "Debugging is asked for",
+        "`gdb`, `strace`, `py-spy`, `setarch -R` and leak checks work in sessions made with "
+        "`\"debug\": true` (`cella exec --debug`), among the session's own processes; in others "
+        "`ptrace` says `EPERM` and LeakSanitizer is off. While somebody traces the interpreter "
+        "itself no checkpoint of it is made. Where the host's `kernel.yama.ptrace_scope` is 1 only "
+        "what the tracer started can be traced, as everywhere on that host."),
     "namespaces": Difference(
         "No namespaces of one's own",
         "`unshare`, containers and sandboxes inside of a session are refused: most holes of the "

@@ -5,7 +5,6 @@ import pathlib
 import sys
 
 from differences import ALIKE, CLOSED
-from table import WAITING
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/SANDBOX.md"
 
@@ -25,11 +24,7 @@ This page is written by `python3 tests/habitat/sandbox_page.py` from `tests/habi
 
 def page():
     shown = [one for one in (*ALIKE.values(), *CLOSED.values()) if one.title]
-    text = HEAD + "\n".join(f"- **{one.title}.** {one.text}" for one in shown) + "\n"
-    if WAITING:
-        text += "\nWhat does not work yet:\n\n"
-        text += "".join(f"- {what}\n" for what in WAITING.values())
-    return text
+    return HEAD + "\n".join(f"- **{one.title}.** {one.text}" for one in shown) + "\n"
 
 
 def main(args):

@@ -1,19 +1,14 @@
 """Everyday commands and calls, which do in a session what they do on a plain Linux.
 
 Each case runs outside as an ordinary user and inside; status and output must be the same. What
-differs by nature (`but`) or on purpose (`closed`) is named, and differences.py tells why. A case
-whose part of the sandbox is still to be built `waits` for it: drop the number from WAITING when it
-is there, and the case counts."""
+differs by nature (`but`) or on purpose (`closed`) is named, and differences.py tells why. Cases of
+debuggers run in a session that has `debug`."""
 
 import shutil
 import subprocess
 from dataclasses import dataclass
 
 PYTHON = "/usr/bin/python3"
-
-WAITING = {
-    8: "debugging: `strace`, `gdb`, LeakSanitizer",
-}
 
 
 @dataclass(frozen=True)
@@ -24,7 +19,7 @@ class Case:
     needs: tuple = ()  # programs, and modules of Python as "py:name"
     but: tuple = ()    # names of differences that do not count here
     closed: str = ""   # the name of the difference that this case shows
-    waits: int = 0     # for what is still to be built
+    debug: bool = False  # in a session whose processes may trace each other
     closed_user: str = ""  # the same, of a daemon of an ordinary user only; it need not differ
 
     def argv(self):

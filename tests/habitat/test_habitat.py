@@ -17,7 +17,7 @@ import libraries  # noqa: F401
 from differences import ALIKE, CLOSED
 from harness.client import Session
 from harness.daemon import as_user
-from table import PYTHON, TABLE, WAITING, missing
+from table import PYTHON, TABLE, missing
 
 HERE = pathlib.Path(__file__).parent
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "TMPDIR": "/tmp",
@@ -87,22 +87,26 @@ def inside(request, shared_daemon):
     client = shared_daemon.get().client
     found = {}
 
-    def spawn(way):
+    def spawn(way, debug=False):
         runtime = {"cell bash": "bash", "cell node": "node"}.get(way, "python")
-        members = {"runtime": runtime, "limits": LIMITS}
+        members = {"runtime": runtime, "limits": LIMITS, "debug": debug}
         if runtime == "python":
             members["profile"] = "data" if way == "cell data" else "min"
         return Session(client, client.call("POST", "/v1/sessions", members))
 
-    processes = chosen(request, *PROCESSES)
-    if processes:
-        session = spawn("cell bash").patient(900)
+    def run_processes(processes, debug):
+        session = spawn("cell bash", debug).patient(900)
         session.put("commands", json.dumps({c.name: c.argv() for c in processes}).encode())
         session.put("runner.py", (HERE / "runner.py").read_bytes())
         ran = session.exec(f"{PYTHON} runner.py commands results", timeout_ms=900_000)
         assert ran.status == "ok", ran
-        found = json.loads(session.get("results").body)
+        found.update(json.loads(session.get("results").body))
         session.kill()
+
+    for debug in (False, True):
+        processes = [c for c in chosen(request, *PROCESSES) if c.debug == debug]
+        if processes:
+            run_processes(processes, debug)
     for way in CELLS:
         cases = chosen(request, way)
         if cases:
@@ -126,8 +130,6 @@ def test_everyday(case, mode, outside, inside, request):
     if missing(case):
         pytest.skip(f"not on this machine: {', '.join(missing(case))}")
     there, here = likeness(case, outside[case.name]), likeness(case, inside[case.name])
-    if case.waits in WAITING:
-        request.applymarker(pytest.mark.xfail(reason=f"waits for item {case.waits}"))
     if case.closed_user and mode == "user":
         request.applymarker(pytest.mark.xfail(reason=CLOSED[case.closed_user].title))
     if case.closed:

@@ -260,10 +260,12 @@ static int detach_output(void)
 /* ---- copies ------------------------------------------------------------------------------------
  */
 
-static void answer_checkpoint(int64_t id, pid_t pid, int threads)
+static void answer_checkpoint(int64_t id, pid_t pid, int threads, const char *tracer)
 {
     char reason[200] = "a loaded builtin has started threads";
-    if (threads == 1 && pid < 0)
+    if (tracer[0] != '\0')
+        snprintf(reason, sizeof(reason), "the interpreter was traced by %s", tracer);
+    else if (threads == 1 && pid < 0)
         snprintf(reason, sizeof(reason), "the shell cannot be copied: %s", strerror(-pid));
     struct json_out json = begin_answer("checkpoint");
     json_put_member_int(&json, "id", id);
@@ -293,14 +295,16 @@ static void checkpoint(void)
     fflush(stdout);
     fflush(stderr);
     int threads = MAX(sibling_count_threads(), 1); /* of a builtin that somebody loaded */
-    pid_t pid = threads == 1 ? sleeper_fork(&session.channel, sock) : -EBUSY;
-    if (threads != 1)
+    char tracer[SIBLING_TRACER_SIZE] = "";
+    bool is_alone = threads == 1 && !(session.request.has_debug && sibling_is_traced(tracer));
+    pid_t pid = is_alone ? sleeper_fork(&session.channel, sock) : -EBUSY;
+    if (!is_alone)
         close(sock);
     close_reserve();
     if (pid == 0)
         answer_woken();
     else
-        answer_checkpoint(id, pid, threads);
+        answer_checkpoint(id, pid, threads, tracer);
 }
 
 static void save(void)

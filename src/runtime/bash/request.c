@@ -263,6 +263,8 @@ static bool take_member(struct scanner *s, struct request *r)
         return take_int(s, &r->max_bytes);
     if (strcmp(key.data, "room") == 0)
         return take_bool(s, &r->has_room);
+    if (strcmp(key.data, "debug") == 0)
+        return take_bool(s, &r->has_debug);
     if (strcmp(key.data, "eof") == 0)
         return take_bool(s, &r->is_eof);
     if (strcmp(key.data, "exit_ends") == 0)

@@ -36,6 +36,7 @@ struct request {
     bool exit_ends; /* of exec: `exit` ends the shell, not only the cell */
     bool has_body;  /* of a record */
     bool has_room;  /* of wake: the copy is a branch, with a room of its own to enter first */
+    bool has_debug; /* of checkpoint: somebody may trace the shell */
     struct request_text code;
     struct request_text names; /* of exec: none, changes or full */
     struct request_text text;

@@ -51,20 +51,24 @@ class Checkpoints:
         self._forks = library.Forks()
         self.made_ns = 0  # when the last one was made
 
-    def make(self, channel: int, ours: List[int]) -> Copied:
+    def make(self, channel: int, ours: List[int], has_debug: bool) -> Copied:
         """`channel` is the copy's; `ours` are the driver's descriptors, the session's socket
-        first. Returns in the session, and in every copy that has an order."""
-        copied = self._make(channel, ours)
+        first; `has_debug`: somebody may trace this process. Returns in the session, and in every
+        copy that has an order."""
+        copied = self._make(channel, ours, has_debug)
         if copied.order is None:
             _close(channel)
         return copied
 
-    def _make(self, channel: int, ours: List[int]) -> Copied:
+    def _make(self, channel: int, ours: List[int], has_debug: bool) -> Copied:
         if not self._forks.is_possible:
             return Copied(0, _NO_LIBRARY)
         threads = self._forks.count_threads()
         if threads > 1:
             return Copied(threads, f"{threads} threads ran")
+        tracer = self._forks.tracer() if has_debug else ""
+        if tracer:
+            return Copied(1, f"the interpreter was traced by {tracer}")
         _flush_stdio()
         self.made_ns = _now_ns()
         pid = self._forks.checkpoint(channel, ours) if threads == 1 else threads

@@ -193,7 +193,7 @@ class Session:
             told = overview.describe(self._subject.sources, self._subject.variables())
             self._channel.send(f'{{"ev":"declarations",{told}}}')
         elif frame["op"] == "checkpoint":
-            self._checkpoint(frame["id"])
+            self._checkpoint(frame["id"], frame.get("debug", False))
         elif frame["op"] == "save":
             self._fork_saver(frame)
         elif frame["op"] == "load":
@@ -288,11 +288,11 @@ class Session:
             raise frames.Closed(f"{len(descriptors)} descriptors came instead of {count}")
         return descriptors
 
-    def _checkpoint(self, number: int) -> None:
+    def _checkpoint(self, number: int, has_debug: bool) -> None:
         """Returns in the session, and in every copy that becomes a session."""
         (channel,) = self._take_descriptors(1)
         with self._reserve:  # the copy keeps it until it wakes, and needs it for what it is sent
-            copied = self._checkpoints.make(channel, self._own_descriptors())
+            copied = self._checkpoints.make(channel, self._own_descriptors(), has_debug)
         order = copied.order
         if order is None:
             self._channel.send(copied.answer(number))

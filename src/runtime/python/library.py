@@ -46,6 +46,7 @@ def zygote_serve(control_fd: int) -> int:
     return int(serve(control_fd))
 
 
+_TRACER_SIZE = 64
 _MAX_OURS = 64
 
 
@@ -122,6 +123,9 @@ class Forks:
             return
         self._fork_awake = _LIBRARY.cella_fork_awake  # type: ignore[union-attr]
         self.count_threads = _LIBRARY.cella_count_threads  # type: ignore[union-attr]
+        self._is_traced = _LIBRARY.cella_is_traced  # type: ignore[union-attr]
+        self._is_traced.restype = ctypes.c_bool
+        self._tracer = ctypes.create_string_buffer(_TRACER_SIZE)
         self._checkpoint: Any = _LIBRARY.cella_checkpoint  # type: ignore[union-attr]
         self._wake = _LIBRARY.cella_wake  # type: ignore[union-attr]
         self._wake.argtypes = [ctypes.c_bool]
@@ -129,6 +133,10 @@ class Forks:
         self._numbers = ctypes.c_int * _MAX_OURS
         self.order = Order()
         self._order_at = ctypes.byref(self.order)
+
+    def tracer(self) -> str:
+        """The process that traces this one; "" if there is none."""
+        return self._tracer.value.decode("ascii") if self._is_traced(self._tracer) else ""
 
     def checkpoint(self, channel: int, ours: List[int]) -> int:
         """The pid of the copy that sleeps, or -errno; 0 in a copy that is to carry out `order`.
