@@ -158,6 +158,34 @@ size_t census_look(pid_t init_pid, const pid_t *leaders, size_t n_leaders, uint6
     return n;
 }
 
+/* Of the process whose directory this is. */
+static uint64_t own_bytes(int dir)
+{
+    _free_ char *text = NULL;
+    unsigned long long resident, shared;
+    if (fd_read_file(dir, "statm", 256, &text, NULL) < 0 ||
+        sscanf(text, "%*u %llu %llu", &resident, &shared) != 2 || shared > resident)
+        return 0;
+    return (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+void census_use(pid_t init_pid, const pid_t *skipped, size_t n_skipped, uint64_t *ret_bytes,
+                uint64_t *ret_ticks)
+{
+    DIR *proc = open_proc(init_pid);
+    pid_t pid;
+    struct facts facts;
+    int dir;
+    *ret_bytes = *ret_ticks = 0;
+    while (proc != NULL && (dir = next_process(proc, skipped, n_skipped, &pid, &facts)) >= 0) {
+        *ret_bytes += own_bytes(dir);
+        *ret_ticks += facts.ticks;
+        close(dir);
+    }
+    if (proc != NULL)
+        closedir(proc);
+}
+
 void census_forget_younger(struct census *c, pid_t init_pid, pid_t pid)
 {
     char path[64];

@@ -25,6 +25,10 @@ void census_signal(pid_t init_pid, const pid_t *spared, size_t n_spared, int sig
 /* How many processes live there besides init and the `leaders`, and threads of these besides their
  * first; and the processor time that all have used, in ticks of the clock. */
 size_t census_look(pid_t init_pid, const pid_t *leaders, size_t n_leaders, uint64_t *ret_ticks);
+/* Memory that belongs to processes alone (neither of files nor shared memory; what copies share is
+ * counted once for each), and their processor time; of all but init and the `skipped`. */
+void census_use(pid_t init_pid, const pid_t *skipped, size_t n_skipped, uint64_t *ret_bytes,
+                uint64_t *ret_ticks);
 /* Without those that were born after `pid`, a process of that jail: the census came late. */
 void census_forget_younger(struct census *c, pid_t init_pid, pid_t pid);
 void census_free(struct census *c);

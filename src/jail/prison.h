@@ -138,6 +138,8 @@ int64_t prison_remove_busy_groups(void); /* the milliseconds until the next try;
 void prison_adopt(const struct request *r, int pidfd);
 void prison_look(const struct request *r);
 void prison_terminate(struct jail *j);
+/* As its cgroup counts, or where there is none what its processes say themselves. */
+void prison_get_use(struct jail *j, struct cgroup_use *ret);
 void prison_rank_checkpoints(const struct jail *j);
 pid_t prison_inner_pid(struct inmate *i); /* in its jail */
 /* The inner pids of all inmates but one; the list is the caller's. Returns their number. */

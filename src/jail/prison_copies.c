@@ -145,19 +145,43 @@ void prison_adopt(const struct request *r, int pidfd)
         "");
 }
 
-/* Those that sleep have nothing to finish. */
-void prison_terminate(struct jail *j)
+/* The inner pids of checkpoints and savers; the list is the caller's. Returns their number. */
+static size_t list_copies(struct jail *j, pid_t **ret)
 {
     size_t n = 0;
-    _free_ pid_t *asleep = mem_alloc((j->n_inmates + 1) * sizeof(*asleep));
+    pid_t *copies = mem_alloc((j->n_inmates + 1) * sizeof(*copies));
     LIST_EACH(&j->inmates, at)
     {
         struct inmate *i = CONTAINER_OF(at, struct inmate, link);
         pid_t pid = i->kind == WARDEN_HEAD ? 0 : prison_inner_pid(i);
         if (pid > 0)
-            asleep[n++] = pid;
+            copies[n++] = pid;
     }
+    *ret = copies;
+    return n;
+}
+
+/* Those that sleep have nothing to finish. */
+void prison_terminate(struct jail *j)
+{
+    _free_ pid_t *asleep = NULL;
+    size_t n = list_copies(j, &asleep);
     census_signal(j->init_pid, asleep, n, SIGTERM);
+}
+
+void prison_get_use(struct jail *j, struct cgroup_use *ret)
+{
+    const struct cgroup_parent *cgroups = &prison.factory->cgroups;
+    cgroup_get_use(cgroups, &j->cgroup, ret);
+    if (cgroups->has[CGROUP_MEMORY] || j->init_pid == 0)
+        return;
+    uint64_t bytes, ticks;
+    _free_ pid_t *asleep = NULL;
+    size_t n = list_copies(j, &asleep); /* they share their memory with the head */
+    census_use(j->init_pid, asleep, n, &bytes, &ticks);
+    ret->anonymous_bytes = bytes;
+    if (ret->cpu_us == 0)
+        ret->cpu_us = ticks * (1000000 / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
 void prison_look(const struct request *r)

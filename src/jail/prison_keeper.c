@@ -114,7 +114,7 @@ void prison_watch(struct jail *j, bool is_busy)
     }
     prison_order_keeper(KEEPER_BUSY, j, is_busy, NULL, 0);
     struct cgroup_use use;
-    cgroup_get_use(&prison.factory->cgroups, &j->cgroup, &use);
+    prison_get_use(j, &use);
     facts_refresh(prison.factory->facts, j->facts, &use);
 }
 

@@ -97,7 +97,7 @@ def test_psutil(python):
     assert "/workspace" in told["folders"]
 
 
-@pytest.mark.needs_root("an ordinary user's daemon need not have a cgroup that counts memory")
+@pytest.mark.privilege
 def test_memory_that_is_used_is_not_free(python, eventually):
     """The numbers are those of the last cell that took a while."""
     python.exec("import psutil, time; held = b'x' * (64 << 20); time.sleep(0.1)")

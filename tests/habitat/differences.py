@@ -22,6 +22,13 @@ class Difference:
 
 
 ALIKE = {
+    "size of the disk": Difference(
+        "The size of the disk",
+        "`df` and `statvfs` tell of the file system that the host keeps `/workspace` on, not of "
+        "the session's limit `disk_mb`: nobody but that file system can answer. Limits for single "
+        "folders (project quotas) are the host's to set up, and answering in its place would hold "
+        "up every `find` and `rm -r`, which ask for each folder. `ulimit -f` is the limit (in "
+        "KiB), `du -s /workspace` what is used; `/tmp` and `/dev/shm` do tell their own size."),
     "who": Difference(
         "One user",
         "A session is the user `cella`, uid and gid 1000, without further groups; its home is "
@@ -89,7 +96,8 @@ CLOSED = {
         "Address space, for a daemon of an ordinary user without a cgroup",
         "There the limit of memory is one of each process's writable mappings, used or not. "
         "Programs that reserve terabytes of addresses do not start: AddressSanitizer, "
-        "ThreadSanitizer. Nobody counts there what a session uses: `free` says that all is free."),
+        "ThreadSanitizer. Memory in use (`free`) is the sum over the session's processes; what "
+        "they share after a fork counts once for each."),
     "threads of libraries": Difference(
         "One thread for libraries of numbers",
         "`OMP_NUM_THREADS` and its kin are 1, because threads cannot be copied with a session's "

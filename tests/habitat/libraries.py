@@ -534,8 +534,7 @@ s.listen(0, '127.0.0.1', async () => {
 console.log(await (await fetch(`http://127.0.0.1:${s.address().port}`)).text()); s.close() })""")
 js("node's processors", "console.log(require('os').cpus().length)")
 js("node's memory",
-   "const o = require('os'); console.log(o.totalmem() > o.freemem(), o.uptime() > 0)",
-   closed_user="memory without cgroups")
+   "const o = require('os'); console.log(o.totalmem() > o.freemem(), o.uptime() > 0)")
 js("node's os", """
 const o = require('os'); console.log(o.platform(), o.endianness(), o.arch(), o.userInfo().uid >= 0,
 o.loadavg().length)""")
