@@ -25,6 +25,22 @@ static bool can_run(const char *program)
     return errnum == 0;
 }
 
+/* Libraries of numbers have one thread in what is copied by fork (jail/zygote.c). What these
+ * interpreters start is not, and nproc believes such a variable: it may be as many as the jail is
+ * told that there are processors. */
+static bool use_all_processors(void)
+{
+    static const char *const names[] = {"OMP_NUM_THREADS",  "OPENBLAS_NUM_THREADS",
+                                        "MKL_NUM_THREADS",  "NUMEXPR_NUM_THREADS",
+                                        "BLIS_NUM_THREADS", "NUMBA_NUM_THREADS"};
+    char count[24];
+    snprintf(count, sizeof(count), "%ld", MAX(sysconf(_SC_NPROCESSORS_ONLN), 1L));
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (setenv(names[i], count, 1) < 0)
+            return false;
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     static const struct zygote_hooks none;
@@ -40,7 +56,7 @@ int main(int argc, char **argv)
     int sock = zygote_serve(ZYGOTE_CONTROL_FD, &none, true);
     if (sock < 0)
         return 1; /* the warden is gone */
-    if (fcntl(sock, F_SETFD, 0) == 0)
+    if (use_all_processors() && fcntl(sock, F_SETFD, 0) == 0)
         execv(command[0], command);
     int errnum = errno;
     char doing[256];

@@ -105,6 +105,20 @@ def test_memory_that_is_used_is_not_free(python, eventually):
         "v = psutil.virtual_memory(); time.sleep(0.03); v.total - v.available")) < 250 * MIB)
 
 
+THREADS = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "BLIS", "NUMBA")
+
+
+@pytest.mark.parametrize("percent", [50, 100, 200])
+def test_a_shell_counts_the_processors_that_it_has(spawn_runtime, percent):
+    """Its programs may have threads: they are not copied, as an interpreter of Python is."""
+    session = spawn_runtime("bash", limits={"cpu_percent": percent})
+    shown = str(min(max(percent // 100, 1), CORES))
+    names = " ".join(f"${name}_NUM_THREADS" for name in THREADS)
+    assert session.out(f"nproc; echo {names}").split() == [shown] * 7
+    asked = spawn_runtime("bash", limits={"cpu_percent": percent}, env={"OMP_NUM_THREADS": "1"})
+    assert asked.out("nproc") == "1\n"
+
+
 def test_node_sees_its_limits(spawn_runtime):
     session = spawn_runtime("node", limits={"cpu_percent": 200, "memory_mb": 256})
     told = json.loads(session.out(

@@ -161,7 +161,9 @@ sh("uname", "uname -s; uname -m; uname -r")
 sh("arch and getconf",
    "arch; getconf PAGE_SIZE; getconf ARG_MAX; getconf LONG_BIT; getconf OPEN_MAX")
 sh("getconf of processors", "getconf _NPROCESSORS_ONLN")
-sh("nproc", "nproc", closed="threads of libraries")
+sh("nproc", "nproc")
+case("cell python", "nproc in a cell of Python", "import os; print(os.popen('nproc').read())",
+     closed="threads of libraries")
 sh("nproc of all", "nproc --all; env -u OMP_NUM_THREADS nproc")
 sh("df of the folder", "df . | wc -l; df -h . >/dev/null; echo $?; df --output=target . | wc -l")
 sh("df of all", "df >/dev/null; echo $?")

@@ -100,8 +100,9 @@ CLOSED = {
         "they share after a fork counts once for each."),
     "threads of libraries": Difference(
         "One thread for libraries of numbers",
-        "`OMP_NUM_THREADS` and its kin are 1, because threads cannot be copied with a session's "
-        "past; `nproc` believes that. `nproc --all` and `os.cpu_count()` tell what there is. "
+        "In sessions of Python `OMP_NUM_THREADS` and its kin are 1, because threads cannot be "
+        "copied with a session's past; `nproc` believes that. In others they are as many as the "
+        "limit of processor time is for. `nproc --all` and `os.cpu_count()` tell what there is. "
         "Whoever wants threads sets the variable, or asks for them (`n_jobs=2`)."),
     "lists of sockets": Difference(
         "No lists of sockets by netlink",
