@@ -104,6 +104,14 @@ CLOSED = {
         "copied with a session's past; `nproc` believes that. In others they are as many as the "
         "limit of processor time is for. `nproc --all` and `os.cpu_count()` tell what there is. "
         "Whoever wants threads sets the variable, or asks for them (`n_jobs=2`)."),
+    "events of reading": Difference(
+        "Files are watched for changes only",
+        "`inotify` does not tell that a file was opened, read or closed after reading: `/usr` is "
+        "shared with the host, and would tell what others run. A watch that asks for these events "
+        "too says `EPERM`, and no filter can take them out of the question. Python's `watchdog` "
+        "(2.3 and later) asks for them unless `schedule()` is given an `event_filter` (4.0 and "
+        "later) without `FileOpenedEvent` and `FileClosedNoWriteEvent`; `inotifywait` unless it "
+        "has `-e`."),
     "lists of sockets": Difference(
         "No lists of sockets by netlink",
         "Netlink only lists interfaces and routes: `ss` complains and reads `/proc/net` instead."),

@@ -532,6 +532,10 @@ js("node's fetch", """
 const s = require('http').createServer((q, r) => r.end('fetched'));
 s.listen(0, '127.0.0.1', async () => {
 console.log(await (await fetch(`http://127.0.0.1:${s.address().port}`)).text()); s.close() })""")
+py("inotify of opened files", """
+import ctypes
+libc = ctypes.CDLL(None)
+print(libc.inotify_add_watch(libc.inotify_init1(0), b'.', 0x3e2))""", closed="events of reading")
 js("node's processors", "console.log(require('os').cpus().length)")
 js("node's memory",
    "const o = require('os'); console.log(o.totalmem() > o.freemem(), o.uptime() > 0)")
