@@ -68,6 +68,11 @@ void cella_flush_stdio(void)
     fflush(NULL);
 }
 
+bool cella_is_traced(char ret_tracer[SIBLING_TRACER_SIZE])
+{
+    return sibling_is_traced(ret_tracer);
+}
+
 int cella_count_threads(void)
 {
     return sibling_count_threads();

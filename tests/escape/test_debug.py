@@ -183,6 +183,15 @@ def test_a_traced_interpreter_can_be_undone_interrupted_and_ended(daemon, debugg
     host.eventually(lambda: not host.alive(processes), "the end of the jail")
 
 
+def test_a_traced_interpreter_is_saved_and_suspended(spawn, witness):
+    """After every cell: the next one finds what could be saved, and its tracer is gone."""
+    session = spawn("min", debug=True, isolation="per_cell")
+    for n in range(2):
+        answer = session.exec(TRACING + f"x = {n}; pid = tracer(listens=False)", timeout_ms=60_000)
+        assert answer.status == "ok", answer
+        assert session.value("x, os.path.exists(f'/proc/{pid}')") == f"({n}, False)"
+
+
 def is_in(pid, namespace):
     try:
         return os.readlink(f"/proc/{pid}/ns/pid") == namespace
