@@ -283,7 +283,8 @@ def large(side):
 """
 
 
-@pytest.mark.parametrize("side, status", [(8000, 200), (8300, 413)])
+@pytest.mark.parametrize("side, status", [
+    pytest.param(8000, 200, marks=pytest.mark.slow), (8300, 413)])
 def test_pictures_of_too_many_pixels_are_not_scaled(artist, side, status):
     artist.exec(LARGE)
     (image,) = shown(artist, f"display(Image(large({side})))")

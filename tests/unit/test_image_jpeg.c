@@ -372,7 +372,7 @@ static void on_scaled(void *context, const struct image_scaled *got, const struc
 
 static struct answer scale_in_box(const struct picture *p, enum image_format format, uint32_t width)
 {
-    uv_loop_t loop;
+    uv_loop_t loop = {0};
     struct answer answer = {0};
     struct err e;
     _buf_ struct buf in = BUF_INIT(64 * MIB);
