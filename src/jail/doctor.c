@@ -167,7 +167,9 @@ static void check_cpu(struct doctor_check *c)
  * says that it is up. */
 static void check_jail(struct doctor_check *c)
 {
-    char directory[] = "/tmp/cella-doctor-XXXXXX";
+    const char *folder = getenv("TMPDIR");
+    char directory[PATH_MAX];
+    snprintf(directory, sizeof(directory), "%s/cella-doctor-XXXXXX", folder ? folder : "/tmp");
     struct err e = {0};
     struct warden *warden = NULL;
     if (mkdtemp(directory) == NULL) {
@@ -179,9 +181,12 @@ static void check_jail(struct doctor_check *c)
     snprintf(c->detail, sizeof(c->detail), "%.*s", (int)sizeof(c->detail) - 1,
              c->is_ok ? "built and taken down" : e.message);
     warden_free(warden);
-    char workspaces[sizeof(directory) + 16];
-    snprintf(workspaces, sizeof(workspaces), "%s/workspaces", directory);
-    rmdir(workspaces);
+    static const char *const made[] = {"workspaces", "blobs"};
+    for (size_t i = 0; i < ARRAY_LEN(made); i++) {
+        char path[sizeof(directory) + 16];
+        snprintf(path, sizeof(path), "%s/%s", directory, made[i]);
+        rmdir(path);
+    }
     rmdir(directory);
 }
 

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence, Union
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
@@ -26,11 +26,22 @@ from harness.host import PATIENCE  # noqa: E402
 DRIVER = pathlib.Path(__file__).resolve().parents[2] / "src" / "runtime" / "python"
 REPEAT_SECONDS = 0.5  # session/timing.c
 KEPT_CELLS = 20
+ENVIRONMENT = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": "/tmp", "MPLBACKEND": "Agg",
+               "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1",
+               "OMP_NUM_THREADS": "1"}  # fmt: skip
 
 
 @functools.lru_cache(maxsize=None)
 def _own_folder() -> tempfile.TemporaryDirectory:
     return tempfile.TemporaryDirectory(prefix="cella-driver-")
+
+
+@functools.lru_cache(maxsize=None)
+def _empty_folder() -> str:
+    """What a file is called in a test may exist in /tmp."""
+    folder = pathlib.Path(_own_folder().name) / "work"
+    folder.mkdir()
+    return str(folder)
 
 
 @functools.lru_cache(maxsize=None)
@@ -83,12 +94,53 @@ class Answer:
         return f"{self.status} value={self.value} error={self.error} {streams}"
 
 
+class Child:
+    """A child of this process that forge.py made."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.returncode: Optional[int] = None
+
+    def wait(self, timeout: float = PATIENCE) -> int:
+        if self.returncode is None:
+            pidfd = os.pidfd_open(self.pid)
+            ended, _, _ = select.select([pidfd], [], [], timeout)
+            os.close(pidfd)
+            assert ended, f"process {self.pid} did not end within {timeout:.0f} s"
+            status = os.waitpid(self.pid, 0)[1]
+            self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode
+
+
+class Forge:
+    """forge.py with one interpreter and driver."""
+
+    def __init__(self, python: str, driver: pathlib.Path) -> None:
+        self._sock, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        script = pathlib.Path(__file__).with_name("forge.py")
+        command = [python, "-s", str(script), str(compiled(python, driver)),
+                   str(theirs.fileno())]
+        subprocess.Popen(command, pass_fds=[theirs.fileno()], env=ENVIRONMENT, cwd="/")
+        theirs.close()
+
+    def make(self, theirs: socket.socket, cwd: str) -> Child:
+        socket.send_fds(self._sock, [cwd.encode()], [theirs.fileno()])
+        return Child(int(self._sock.recv(100)))
+
+
+@functools.lru_cache(maxsize=None)
+def _forge(python: str, driver: pathlib.Path) -> Forge:
+    return Forge(python, driver)
+
+
 class Peer:
     """One session. `sock` is the daemon's end."""
 
-    def __init__(self, sock: socket.socket, process: Optional[subprocess.Popen] = None) -> None:
+    def __init__(self, sock: socket.socket,
+                 process: Union[subprocess.Popen, Child, None] = None) -> None:
         self.sock = sock
         self.process = process
+        self.cwd = ""
         self.pid = process.pid if process else 0
         self._received = b""
         self._next_id = 0
@@ -100,18 +152,24 @@ class Peer:
 
     @classmethod
     def start(
-        cls, python: str, preload: tuple = (), cwd: str = "/tmp", driver: pathlib.Path = DRIVER
+        cls, python: str, preload: tuple = (), cwd: Optional[str] = None,
+        driver: pathlib.Path = DRIVER,
     ) -> "Peer":
+        """With a profile it is a process of its own from the beginning."""
         ours, theirs = socket.socketpair()
-        profile = json.dumps({"name": "test", "preload": list(preload)})
-        script = compiled(python, driver) / "standalone.py"
-        command = [python, "-s", str(script), str(theirs.fileno()), profile]
-        env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": "/tmp", "MPLBACKEND": "Agg",
-               "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1",
-               "OMP_NUM_THREADS": "1"}  # fmt: skip
-        process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=env, cwd=cwd)
+        cwd = cwd or _empty_folder()
+        process: Union[subprocess.Popen, Child]
+        if preload:
+            profile = json.dumps({"name": "test", "preload": list(preload)})
+            script = compiled(python, driver) / "standalone.py"
+            command = [python, "-s", str(script), str(theirs.fileno()), profile]
+            process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=ENVIRONMENT,
+                                       cwd=cwd)
+        else:
+            process = _forge(python, driver).make(theirs, cwd)
         theirs.close()
         peer = cls(ours, process)
+        peer.cwd = cwd
         assert peer.receive()["ev"] == "ready"
         return peer
 

@@ -31,7 +31,7 @@ def test_the_environment(fresh: Peer, tmp_path: pathlib.Path) -> None:
 
 def test_the_defaults(fresh: Peer) -> None:
     assert fresh.ask({"op": "setup", "cwd": None, "env": {}}) == {"ev": "set"}
-    assert fresh.value("import os\nos.getcwd()") == "'/tmp'"
+    assert fresh.value("import os\nos.getcwd()") == repr(fresh.cwd)
 
 
 @pytest.mark.parametrize(

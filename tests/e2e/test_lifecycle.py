@@ -300,10 +300,10 @@ def test_a_thousand_requests_leave_no_descriptor(launch):
 # doctor
 
 
-def run_doctor(launcher, *args):
+def run_doctor(launcher, *args, **env):
     return subprocess.run(
         [launcher.binary, "doctor", *args], capture_output=True, text=True, cwd="/",
-        env=environment(launcher.user), timeout=host.PATIENCE,
+        env={**environment(launcher.user), **env}, timeout=host.PATIENCE,
         **(as_user(launcher.user) if launcher.user else {}),
     )
 
@@ -333,9 +333,10 @@ def test_doctor_says_which_limits_an_ordinary_user_lacks(launcher):
 
 
 @pytest.mark.one_mode
-def test_doctor_leaves_nothing(launcher):
+def test_doctor_leaves_nothing(launcher, folder):
     groups, mounts = cgroup_directories(), host.read("/proc/self/mountinfo")
-    run_doctor(launcher)
+    assert run_doctor(launcher, TMPDIR=str(folder)).returncode == 0
+    assert list(folder.iterdir()) == []
     assert not [g for g in cgroup_directories() - groups if "doctor" in g]
     assert host.read("/proc/self/mountinfo") == mounts
 
