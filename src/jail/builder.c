@@ -77,17 +77,10 @@ static int limit_watches(const struct builder_args *a)
     return watches_limit_jail();
 }
 
-/* pivot_root onto itself stacks the old root below the new one, where one umount finds it: no
- * directory of the image is needed to hold it. */
 static int change_root(const struct builder_args *a)
 {
     (void)a;
-    if (chdir(IMAGE_ROOT) < 0)
-        return -errno;
-    int r = sys_pivot_root(".", ".");
-    if (r < 0)
-        return r;
-    return umount2(".", MNT_DETACH) < 0 || chdir("/") < 0 ? -errno : 0;
+    return image_become_root();
 }
 
 static int bring_up_network(const struct builder_args *a)

@@ -99,8 +99,13 @@ static const char *const package_data[] = {"/var/lib/dpkg"};
 
 /* Programs look for these, and do without what would be in them. */
 static const char *const empty_dirs[] = {
-    "/etc/apt/apt.conf.d",    "/etc/apt/preferences.d",          "/etc/apt/sources.list.d",
-    "/etc/apt/trusted.gpg.d", "/var/cache/apt/archives/partial", "/var/lib/apt/lists/partial",
+    "/etc/apt/apt.conf.d",
+    "/etc/apt/preferences.d",
+    "/etc/apt/sources.list.d",
+    "/etc/apt/trusted.gpg.d",
+    "/var/cache/apt/archives/partial",
+    "/var/lib/apt/lists/partial",
+    "/sys/block", /* psutil and lsblk look for disks: there are none */
 };
 
 static const struct {
@@ -436,4 +441,16 @@ int image_build(struct image_sources *sources, struct err *e)
     if (r == 0)
         r = facts_write_image(e);
     return r == 0 ? finish(e) : r;
+}
+
+/* pivot_root onto itself stacks the old root below the new one, where one umount finds it: no
+ * directory of the image is needed to hold it. */
+int image_become_root(void)
+{
+    if (chdir(IMAGE_ROOT) < 0)
+        return -errno;
+    int r = sys_pivot_root(".", ".");
+    if (r < 0)
+        return r;
+    return umount2(".", MNT_DETACH) < 0 || chdir("/") < 0 ? -errno : 0;
 }

@@ -26,4 +26,7 @@ int image_open_sources(const struct image_spec *spec, struct image_sources **ret
 /* Builds the stage and moves into it. The caller is root of its user namespace, with mount and pid
  * namespaces of its own. Frees the sources. */
 int image_build(struct image_sources *sources, struct err *e);
+/* Makes IMAGE_ROOT the root of the caller's mount namespace, which must be one of its own, with
+ * nothing above it. 0 or -errno. */
+int image_become_root(void);
 int image_make_parents(const char *path); /* every missing directory above it; 0 or -errno */

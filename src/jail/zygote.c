@@ -43,17 +43,18 @@ static char *const zygote_environment[] = {
 };
 
 /* The image with a /tmp, a /proc and a /dev/shm of its own: import-time code expects them. joblib,
- * for one, tries a named semaphore when it is imported, and works serially ever after without. */
+ * for one, tries a named semaphore when it is imported, and works serially ever after without.
+ * It becomes the root of a mount namespace, and not of a process only: what interpreters map here
+ * has the same name in /proc/self/maps and /proc/self/exe of a session, in a tree of its own. */
 static int enter_image(void)
 {
     if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
         mount("tmp", IMAGE_ROOT "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777,size=256m") < 0 ||
         mount("shm", IMAGE_ROOT "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777,size=1m") <
             0 ||
-        mount("proc", IMAGE_ROOT "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 ||
-        chroot(IMAGE_ROOT) < 0 || chdir("/") < 0)
+        mount("proc", IMAGE_ROOT "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
         return -errno;
-    return 0;
+    return image_become_root();
 }
 
 /* Moves the descriptors to their places; sources are first lifted above all of them. */

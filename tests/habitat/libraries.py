@@ -337,6 +337,8 @@ import psutil
 print(psutil.virtual_memory().total > 0, psutil.cpu_count() > 0, psutil.Process().name())
 print(psutil.cpu_percent() >= 0, psutil.boot_time() > 0, psutil.swap_memory().total >= 0)
 """, "py:psutil")
+py("psutil's disks",
+   "import psutil; print(psutil.disk_io_counters(perdisk=True).keys() >= set())", "py:psutil")
 py("psutil's own process", """
 import psutil
 p = psutil.Process()
@@ -440,6 +442,12 @@ print(Parallel(n_jobs=2)(delayed(pow)(i, 2) for i in range(5)))
 Parallel(n_jobs=2)(delayed(time.sleep)(.05) for i in range(10)); print('done')
 END
 python3 s.py""", "py:joblib")
+case("cell python", "cell: mapped files have their names", """
+import os
+named = {line.split()[-1] for line in open('/proc/self/maps') if '/usr/' in line}
+print(len(named) > 3, [name for name in named if not os.path.exists(name)])
+print(os.path.samefile(os.readlink('/proc/self/exe'), '/usr/bin/python3'))
+""")
 case("cell data", "cell: joblib counts", "import joblib\nprint(joblib.effective_n_jobs(4))",
      "py:joblib")
 case("cell data", "cell: joblib with processes", """
