@@ -181,6 +181,9 @@ sh("lsof", "lsof -p $$ | head -1 | awk '{print $1}'; echo $?", "lsof")
 sh("fuser", "exec 4> f; fuser f 2>/dev/null | wc -w", "fuser")
 sh("meminfo", "grep -c MemTotal /proc/meminfo; grep -c '^cpu ' /proc/stat")
 sh("proc cpuinfo", "grep -c '^processor' /proc/cpuinfo")
+sh("counters of the system", "awk '/^ctxt/ {print ($2 > 0)}' /proc/stat", closed="counters")
+sh("the root's device", "findmnt -no SOURCE /; test -e /proc/diskstats; echo $?", "findmnt",
+   closed="disks")
 sh("proc loadavg", "awk '{print NF}' /proc/loadavg /proc/uptime")
 sh("proc mounts", "awk '$2 == \"/\"' /proc/mounts | wc -l; mount | grep -c ' / '")
 sh("proc version", "cut -d' ' -f1 /proc/version; cat /proc/sys/kernel/osrelease")
@@ -394,9 +397,14 @@ sh("javac",
 sh("java's processors and memory", "printf 'class H { public static void main(String[] a) { "
    "Runtime r = Runtime.getRuntime(); System.out.println(r.availableProcessors() > 0); "
    "System.out.println(r.maxMemory() > 1); } }' > H.java; java H.java", "java")
-sh("cargo", "cargo new -q h --vcs none && cd h && cargo run -q --offline", "cargo")
-sh("rustc", "echo 'fn main() { println!(\"{}\", 6 * 7); }' > h.rs; rustc h.rs && ./h", "rustc")
-sh("go", "printf 'package main\\nfunc main() { println(42) }\\n' > h.go; go run h.go", "go")
+OWN_PLACES = "PATH=$PATH:/usr/local/go/bin:/usr/local/cargo/bin\n"
+sh("cargo", OWN_PLACES + "cargo new -q h --vcs none && cd h && cargo run -q --offline && "
+                         "cargo test -q --offline 2>&1 | grep -c 'test result: ok'", "cargo")
+sh("rustc", OWN_PLACES + "echo 'fn main() { println!(\"{}\", 6 * 7); }' > h.rs; rustc h.rs && ./h",
+   "rustc")
+sh("go", OWN_PLACES + "export GOTOOLCHAIN=local GOFLAGS=-mod=mod GOPROXY=off CGO_ENABLED=0\n"
+                      "printf 'package main\\nfunc main() { println(42) }\\n' > h.go; go run h.go; "
+                      "go mod init h 2>/dev/null && go build -o h && ./h", "go")
 sh("perl",
    'perl -e \'use POSIX; printf "%s %d\\n", strftime("%Y", gmtime(0)), fork ? (wait, '
    "1)[1] : exit'", "perl")

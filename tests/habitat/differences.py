@@ -40,7 +40,9 @@ ALIKE = {
     "times": Difference("", "", ((r"\d+\.\d+|\d+(?= ms)", "TIME"),)),
     "process numbers": Difference(
         "Process numbers",
-        "A session has its own, from 1 on, and sees no process of anybody else's.",
+        "A session has its own, from 1 on, and sees no process of anybody else's. Number 1, which "
+        "ends the session, is not shown either: the interpreter has no parent, and "
+        "`psutil.Process(1)` does not exist.",
         ((r"(line \d+:) +\d+", r"\1 PID"),)),
     "controlling terminal": Difference(
         "The interpreter leads its session",
@@ -88,6 +90,15 @@ CLOSED = {
         "What names users, keys, hosts or proxies of the machine is not shown or replaced: passwd, "
         "hosts, resolv.conf, profile, environment, gitconfig, pip.conf, npmrc, wgetrc, the sources "
         "of apt, ssh. Give sessions what they need by environment variables and files."),
+    "disks": Difference(
+        "No disks",
+        "`/sys/block` is empty and there is no `/proc/diskstats`; the root's device is called "
+        "`cella`. `psutil.disk_io_counters()` is None."),
+    "counters": Difference(
+        "Nobody counts for one session",
+        "The times of the processors in `/proc/stat` are those of the cells that have ended, and "
+        "switches, interrupts and `/proc/loadavg` are 0. `os.getloadavg()` asks the kernel, which "
+        "tells of the whole machine."),
     "large pipes": Difference(
         "Pipes hold 64 KiB",
         "A pipe can be made smaller, not larger than 64 KiB (`EPERM`, as for somebody who has "

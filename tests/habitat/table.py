@@ -9,6 +9,8 @@ import subprocess
 from dataclasses import dataclass
 
 PYTHON = "/usr/bin/python3"
+# Where cases find programs; the last ones are where the makers of Go and Rust have them put.
+PROGRAMS = "/usr/local/bin:/usr/bin:/bin:/usr/local/go/bin:/usr/local/cargo/bin"
 
 
 @dataclass(frozen=True)
@@ -70,5 +72,5 @@ def is_here(need):
                 [PYTHON, "-c", f"import importlib.util as u; exit(not u.find_spec('{need[3:]}'))"],
                 stderr=subprocess.DEVNULL).returncode == 0
         else:
-            known[need] = bool(shutil.which(need, path="/usr/local/bin:/usr/bin:/bin"))
+            known[need] = bool(shutil.which(need, path=PROGRAMS))
     return known[need]

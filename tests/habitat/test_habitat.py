@@ -7,7 +7,6 @@ tests compare."""
 import json
 import pathlib
 import shutil
-import subprocess
 import tempfile
 
 import pytest
@@ -16,15 +15,10 @@ import commands  # noqa: F401  (fills the table)
 import libraries  # noqa: F401
 from differences import ALIKE, CLOSED
 from harness.client import Session
-from harness.daemon import as_user
+from sides import LIMITS, run_outside
 from table import PYTHON, TABLE, missing
 
 HERE = pathlib.Path(__file__).parent
-ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "TMPDIR": "/tmp",
-               "SHELL": "/bin/bash", "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "Agg"}
-# An ordinary login: more is allowed than is in force.
-USUAL_LIMITS = ["prlimit", "--nofile=1024:", "--core=0"]
-LIMITS = {"memory_mb": 1500, "cpu_percent": 200, "pids": 256, "disk_mb": 1024}
 
 
 def test_the_table_has_something_for_everybody():
@@ -58,13 +52,9 @@ def outside(request, account):
         (folder / "commands").write_text(json.dumps(commands_of_all))
         shutil.copy(HERE / "runner.py", folder)
         folder.chmod(0o755)
-        who = {}
         if user:
             shutil.chown(folder, user.pw_uid, user.pw_gid)
-            who = {**as_user(user), "env": {**ENVIRONMENT, "USER": user.pw_name,
-                                            "LOGNAME": user.pw_name}}
-        subprocess.run([*USUAL_LIMITS, PYTHON, "runner.py", "commands", "results"], cwd=folder,
-                       check=True, stdin=subprocess.DEVNULL, **{"env": ENVIRONMENT, **who})
+        run_outside(user, folder, "runner.py", "commands", "results", check=True)
         return json.loads((folder / "results").read_text())
     finally:
         shutil.rmtree(folder, ignore_errors=True)
