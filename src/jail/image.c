@@ -105,7 +105,9 @@ static const char *const empty_dirs[] = {
     "/etc/apt/trusted.gpg.d",
     "/var/cache/apt/archives/partial",
     "/var/lib/apt/lists/partial",
-    "/sys/block", /* psutil and lsblk look for disks: there are none */
+    /* psutil looks for disks and batteries: there are none */
+    "/sys/block",
+    "/sys/class/power_supply",
 };
 
 static const struct {

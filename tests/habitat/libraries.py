@@ -339,6 +339,10 @@ print(psutil.cpu_percent() >= 0, psutil.boot_time() > 0, psutil.swap_memory().to
 """, "py:psutil")
 py("psutil's disks",
    "import psutil; print(psutil.disk_io_counters(perdisk=True).keys() >= set())", "py:psutil")
+py("psutil's sensors", """
+import psutil
+psutil.sensors_battery(), psutil.sensors_temperatures(), psutil.sensors_fans(); print('asked')
+""", "py:psutil")
 py("psutil's own process", """
 import psutil
 p = psutil.Process()
