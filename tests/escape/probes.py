@@ -267,10 +267,11 @@ PROBES = {
                  for name in folders + files if name.startswith('cgroup.')
                  or name in ('tasks', 'release_agent', 'notify_on_release')
                  or os.access(os.path.join(at, name), os.W_OK)]
-        known = {'/sys/class': ['net'], '/sys/class/net': ['lo']}
-        return found + each(lambda p: os.listdir(p) != known.get(p, []) and os.listdir(p) or None,
+        known = {'/sys/class': ['net', 'power_supply'], '/sys/class/net': ['lo']}
+        return found + each(
+            lambda p: sorted(os.listdir(p)) != known.get(p, []) and os.listdir(p) or None,
             ['/cgroup', '/sys/kernel', '/sys/firmware', '/sys/module', '/sys/bus', '/sys/block',
-             *known])
+             '/sys/class/power_supply', *known])
     """,
     "25 release_agent": """
         return each(lambda p: can_open(p, os.O_WRONLY), ['/sys/fs/cgroup/memory/release_agent',

@@ -24,7 +24,7 @@ BASH = {
     """,
     "files of the host": """
         for f in /etc/shadow /proc/kcore /proc/kallsyms /proc/slabinfo; do got cat $f; done
-        for d in /root /home /var/lib/cella /var/cache/debconf /var/log /sys/kernel /sys/block \\
+        for d in /root /home /var/lib/cella /var/cache/debconf /var/log /sys/kernel /sys/bus \\
             /sys/class/dmi /proc/sys/dev
         do got ls $d; done
     """,
@@ -96,7 +96,7 @@ NODE = {
     """,
     "files of the host": """
         for (const p of ['/etc/shadow', '/proc/kcore', '/proc/kallsyms']) got(p, () => read(p));
-        for (const p of ['/root', '/home', '/var/lib/cella', '/sys/kernel', '/sys/block',
+        for (const p of ['/root', '/home', '/var/lib/cella', '/sys/kernel', '/sys/bus',
             '/sys/class/dmi', '/proc/sys/dev'])
           got(p, () => fs.readdirSync(p));
     """,

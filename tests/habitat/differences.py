@@ -49,6 +49,10 @@ ALIKE = {
         "Code of a cell that opens a terminal without `O_NOCTTY` makes it the interpreter's own, "
         "which then ends with it (SIGHUP) and comes back from its last checkpoint. `pty`, pexpect "
         "and programs that a cell starts do not do that."),
+    "events of reading": Difference(
+        "Files are watched for changes",
+        "inotify does not tell that a file was opened or read, and programs that ask for that too "
+        "get `EPERM`: `uvicorn --reload` with watchfiles serves, and does not see changes."),
     "limits": Difference("", "", ((r"\d{4,}$", "LIMIT"),)),
 }
 

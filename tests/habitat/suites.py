@@ -52,12 +52,15 @@ SUITES = [
           ("pycurl", "pycares"),  # as tornado.test.runtests has it:
           before="import logging; logging.getLogger('tornado.access').setLevel('CRITICAL')"),
     Suite("pexpect", "4.9.0", ("tests",), ("ptyprocess",)),
-    Suite("anyio", "4.16.0", ("tests",),
+    # What it does without the system takes most of a quarter of an hour.
+    Suite("anyio", "4.16.0", tuple(f"tests/test_{part}.py" for part in
+                                   ("subprocesses", "sockets", "signals", "fileio", "to_process")),
           ("trio", "psutil", "trustme", "truststore", "hypothesis", "exceptiongroup", "uvloop",
            "pytest-mock", "blockbuster"), pytest="pytest>=9"),
     Suite("joblib", "1.6.0", ("--pyargs", "joblib.test"), ("psutil", "threadpoolctl")),
     Suite("networkx", "3.6.1", ("--pyargs", "networkx")),
     Suite("attrs", "26.1.0", ("tests",), ("hypothesis", "cloudpickle")),
+    Suite("click", "8.5.1", ("tests",)),
     Suite("packages", "1", ("check_packages.py",),
           ("dask[distributed]", "grpcio", "flask", "fastapi", "uvicorn", "watchfiles"),
           source="packages"),
