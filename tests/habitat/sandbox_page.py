@@ -24,8 +24,9 @@ This page is written by `python3 tests/habitat/sandbox_page.py` from `tests/habi
 FIGURES = """
 ## Suites of libraries
 
-Their own tests, outside as an ordinary user and in a cell of a session of root's daemon, on a busy machine with two cores
-(`python3 tests/habitat/suites.py`). "Differ" are those that pass outside and not inside, twice.
+Their own tests, outside as an ordinary user and in a cell of a session of root's daemon, on a busy
+machine with two cores (`python3 tests/habitat/suites.py`). "Differ" are those that pass outside and
+not inside, twice.
 
 | library | version | tests | pass outside | pass inside | differ | why |
 |---|---|--:|--:|--:|--:|---|
@@ -37,7 +38,7 @@ Their own tests, outside as an ordinary user and in a cell of a session of root'
 | attrs | 26.1.0 | 1386 | 1376 | 1376 | 0 | |
 | dask, gRPC, Flask, FastAPI: ours | | 19 | 19 | 18 | 1 | watching for reads |
 
-With a daemon of an ordinary user attrs is the same.
+With a daemon of an ordinary user attrs and click are the same.
 """
 
 
