@@ -49,6 +49,13 @@ ALIKE = {
         "Code of a cell that opens a terminal without `O_NOCTTY` makes it the interpreter's own, "
         "which then ends with it (SIGHUP) and comes back from its last checkpoint. `pty`, pexpect "
         "and programs that a cell starts do not do that."),
+    "loopback only": Difference(
+        "No address but the loopback's",
+        "`getaddrinfo` with `AI_ADDRCONFIG` and one family (`AF_INET`) finds nothing then, not "
+        "even `127.0.0.1`, as on any machine without a network; without that flag, or for both "
+        "families, it does. There are no link-local addresses."),
+    "no main file": Difference(
+        "A cell is no script", "`__main__` has no `__file__`, as at Python's prompt."),
     "events of reading": Difference(
         "Files are watched for changes",
         "inotify does not tell that a file was opened or read, and programs that ask for that too "

@@ -33,6 +33,7 @@ not inside, twice.
 | psutil | 7.2.2 | 597 | 424 | 393 | 30 | disks 11, limits 10, counters 5, process 1 3, `ionice` 1 |
 | tornado | 6.6.1 | 1626 | 1459 | 1464 | 0 | |
 | pexpect | 4.9.0 | 257 | 256 | 253 | 1 | set-user-id bits |
+| anyio, a part | 4.16.0 | 1621 | 1314 | 1314 | 140 | `AI_ADDRCONFIG` 123, others 17 |
 | networkx, a part | 3.6.1 | 2503 | 2499 | 2499 | 0 | |
 | click | 8.5.1 | 2459 | 2434 | 2434 | 0 | |
 | attrs | 26.1.0 | 1386 | 1376 | 1376 | 0 | |

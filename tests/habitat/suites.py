@@ -77,6 +77,10 @@ REASONS = [
     ("psutil", "DiskIo|disk_io|RootFs|cache_clear", "disks"),
     ("psutil", "cpu_stats|cpu_times|getloadavg|test_shared", "counters"),
     ("psutil", "test_parents|test_pid_0|children_duplicates", "process numbers"),
+    ("anyio", "(ConnectedUDPSocket|TCPListener|UDPSocket)::(?!test_bind_failure)",
+     "loopback only"),
+    ("anyio", "main_module", "no main file"),
+    ("anyio", "is_block_device", "device files"),
     ("packages", "fastapi_reloads", "events of reading"),
     ("pexpect", "which_should_match_other_group_user", "set-id bits"),
 ]
