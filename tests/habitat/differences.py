@@ -56,10 +56,6 @@ ALIKE = {
         "families, it does. There are no link-local addresses."),
     "no main file": Difference(
         "A cell is no script", "`__main__` has no `__file__`, as at Python's prompt."),
-    "events of reading": Difference(
-        "Files are watched for changes",
-        "inotify does not tell that a file was opened or read, and programs that ask for that too "
-        "get `EPERM`: `uvicorn --reload` with watchfiles serves, and does not see changes."),
     "limits": Difference("", "", ((r"\d{4,}$", "LIMIT"),)),
 }
 
