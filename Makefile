@@ -2,7 +2,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 PYTHON := /usr/bin/python3
-C_FILES = $(shell find src tests -name '*.[ch]')
+C_FILES = $(shell find src bench tests -name '*.[ch]')
 
 .PHONY: build try check test test-all coverage bench install format lint clean
 
@@ -33,8 +33,9 @@ BENCH_BASELINE = docs/bench_baseline.json
 bench:
 	@packaging/deps.sh build data bench
 	@$(MAKE) --no-print-directory build
+	@ninja -C build cella-bench
 	@packaging/bench_peers.sh build/bench-peers
-	@build/cella bench $(if $(ONLY),--only $(ONLY),-o docs) \
+	@build/cella-bench $(if $(ONLY),--only $(ONLY),-o docs) \
 	    --$(if $(filter update,$(BASELINE)),update-)baseline $(BENCH_BASELINE) \
 	    --posit build/bench-peers/bin/posit-mcp-repl
 

@@ -60,7 +60,7 @@ def without_comments(text):
 
 
 def check_format():
-    sources = [str(f) for f in files("**/*.[ch]", "src", "tests")]
+    sources = [str(f) for f in files("**/*.[ch]", "src", "bench", "tests")]
     done = subprocess.run(["clang-format", "--dry-run", *sources], capture_output=True, text=True)
     found = {}
     for match in re.finditer(r"^(\S+?):(\d+):\d+: (?:warning|error)", done.stderr, re.M):
@@ -89,7 +89,7 @@ def check_arrows():
 
 
 def check_banned():
-    for path in files("**/*.[ch]", "src", "tests"):
+    for path in files("**/*.[ch]", "src", "bench", "tests"):
         if path.name == "banned.h":
             continue
         text = path.read_text()
@@ -103,7 +103,7 @@ def check_banned():
 
 
 def check_descriptors():
-    for path in files("**/*.c", "src"):
+    for path in files("**/*.c", "src", "bench"):
         text = path.read_text()
         code = without_comments(text)
         for match in DESCRIPTOR_MAKERS.finditer(code):
@@ -115,7 +115,7 @@ def check_descriptors():
 
 def check_listed():
     """What meson does not know is never compiled, embedded or run."""
-    lists = [("src/*/*.c", r"{0}"), ("src/runtime/python/*.py", r"{0}"),
+    lists = [("src/*/*.c", r"{0}"), ("bench/*.c", r"{0}"), ("src/runtime/python/*.py", r"{0}"),
              ("src/runtime/node/*.[cj]*", r"{0}"), ("src/runtime/bash/*.c", r"{0}"),
              ("src/runtime/bash/*.bash", r"{0}"),
              ("tests/unit/test_*.c", r"{1}"), ("tests/fuzz/fuzz_*.c", r"{1}")]
@@ -132,7 +132,7 @@ def check_listed():
 
 
 def check_python():
-    sources = list(files("**/*.py", "src", "tests"))
+    sources = list(files("**/*.py", "src", "bench", "tests"))
     for path in sources:
         text = path.read_text()
         try:

@@ -11,7 +11,7 @@ _cella_notebooks() {
 _cella() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     local verbs="exec repl continue input interrupt names undo redo try branch tree checkpoints"
-    verbs+=" ps kill plan pipe run notebook convert serve stop config doctor bench demo help --help --version"
+    verbs+=" ps kill plan pipe run notebook convert serve stop config doctor demo help --help --version"
     local sections="idle live think spawn oneshot past churn load memory node bash"
     local common="--json --help" client="--data --url --key"
     local spec="--runtime --profile --cwd --env --join --agent --binding --debug --idle-timeout"
@@ -138,7 +138,6 @@ _cella() {
     ps | interrupt | redo | checkpoints) words=$client ;;
     serve) words="--listen --data --config --no-auth --log-format --log-level" ;;
     config) words=check ;;
-    bench) words="--quick --only --baseline --update-baseline --posit --output" ;;
     help) words=$verbs ;;
     esac
     case ${COMP_WORDS[1]} in

@@ -85,8 +85,9 @@ static _Noreturn void become_daemon(const struct cli_daemon *d, int ready_fd, in
     if (is_ok) {
         close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
         /* The list ends where there is no configuration to name. */
-        execl(program, "cella", "serve", "--data", d->data_dir, "--listen", d->listen,
-              d->config != NULL ? "--config" : NULL, d->config, (char *)NULL);
+        execl(d->program != NULL ? d->program : program, "cella", "serve", "--data", d->data_dir,
+              "--listen", d->listen, d->config != NULL ? "--config" : NULL, d->config,
+              (char *)NULL);
     }
     cli_say(STDERR_FILENO, "cella serve cannot be started: %s\n", strerror(errno));
     _exit(127);

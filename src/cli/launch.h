@@ -9,14 +9,15 @@
 struct cli_daemon {
     const char *data_dir; /* absolute; exists */
     const char *listen;
-    const char *config; /* NULL: the usual places */
-    bool is_detached;   /* goes on after this program; else ends with it */
-    char *url;          /* NULL, or CLI_URL_MAX bytes for the address it is ready on */
+    const char *config;  /* NULL: the usual places */
+    const char *program; /* of cella; NULL: this one */
+    bool is_detached;    /* goes on after this program; else ends with it */
+    char *url;           /* NULL, or CLI_URL_MAX bytes for the address it is ready on */
 };
 
 enum { CLI_URL_MAX = 256 };
 
-/* Runs `serve` of this program and waits until it is ready, with a progress line on a terminal when
+/* Runs `cella serve` and waits until it is ready, with a progress line on a terminal when
  * that takes longer than a second. Its log goes to DIR/daemon.log. */
 int cli_daemon_spawn(const struct cli_daemon *d, pid_t *ret_pid, struct err *e);
 int cli_daemon_stop(pid_t pid, struct err *e); /* and waits until it has ended */

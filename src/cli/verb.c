@@ -34,7 +34,6 @@ const struct cli_verb *const cli_verbs[] = {
     &cli_stop_verb,
     &cli_config_verb,
     &cli_doctor_verb,
-    &cli_bench_verb,
     &cli_demo_verb,
     NULL,
 };

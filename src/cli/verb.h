@@ -64,7 +64,6 @@ extern const struct cli_verb cli_ps_verb;
 extern const struct cli_verb cli_kill_verb;
 extern const struct cli_verb cli_config_verb;
 extern const struct cli_verb cli_doctor_verb;
-extern const struct cli_verb cli_bench_verb;
 extern const struct cli_verb cli_demo_verb;
 
 int cli_main(int argc, char **argv);

@@ -1,4 +1,4 @@
-"""`cella bench` runs, says what it measured in a stable form, and leaves nothing behind. How fast
+"""`cella-bench` runs, says what it measured in a stable form, and leaves nothing behind. How fast
 anything is, is not tested: that is for the reader of docs/BENCHMARKS.md."""
 
 import json
@@ -17,8 +17,8 @@ SECTIONS = "idle, memory, live, think, agent, spawn, oneshot, past, churn, load,
 
 
 def bench(tmp_path, *args):
-    return subprocess.run([find_binary(), "bench", *args], capture_output=True, text=True,
-                          timeout=240, env={**os.environ, "TMPDIR": str(tmp_path)})
+    return subprocess.run([find_binary().with_name("cella-bench"), *args], capture_output=True,
+                          text=True, timeout=240, env={**os.environ, "TMPDIR": str(tmp_path)})
 
 
 def test_quick_live_as_json(tmp_path):

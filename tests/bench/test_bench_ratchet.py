@@ -1,4 +1,4 @@
-"""The ratchet of `cella bench`: what was measured beside a baseline. How fast anything is, is not
+"""The ratchet of `cella-bench`: what was measured beside a baseline. How fast anything is, is not
 tested: the baselines here are far beyond what any machine does, in one direction or the other."""
 
 import json
@@ -19,8 +19,8 @@ ROW = "load beside load.echo"
 def bench(tmp_path, *args):
     scratch = tmp_path / "scratch"
     scratch.mkdir(exist_ok=True)
-    done = subprocess.run([find_binary(), "bench", "--quick", "--only", "load", *args],
-                          capture_output=True, text=True, timeout=240,
+    done = subprocess.run([find_binary().with_name("cella-bench"), "--quick", "--only", "load",
+                           *args], capture_output=True, text=True, timeout=240,
                           env={**os.environ, "TMPDIR": str(scratch)})
     assert list(scratch.iterdir()) == [], "the temporary directory was not removed"
     return done

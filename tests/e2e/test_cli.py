@@ -255,7 +255,7 @@ def test_kill_json(shell, session):
 @pytest.mark.one_mode
 def test_help_and_version(shell):
     text = shell("--help", check=0).stdout
-    for verb in ("serve", "exec", "repl", "ps", "kill", "doctor", "bench"):
+    for verb in ("serve", "exec", "repl", "ps", "kill", "doctor"):
         assert re.search(rf"^\s+{verb}\b", text, re.M), verb
         assert shell(verb, "--help", check=0).stdout
     assert re.search(r"\d+\.\d+", shell("--version", check=0).stdout)

@@ -1,0 +1,277 @@
+#include "bench/bench.h"
+
+#define CELL "a cell, `1+1`"
+#define CELL_AFTER_PAUSE "a cell after 100 ms of thinking"
+#define NEW_SESSION "a new session with the data stack, to its first result"
+#define ONE_SHOT "code that runs once, with the data stack"
+#define AGENT_CELL "a mixed agent, thinking 100 ms before each cell: a cell"
+#define AGENT_ALL "... its 12 cells together, without the thinking"
+#define FORK "a fork and its end, in C,"
+#define IDLE_SESSION "memory of an idle session"
+#define IDLE_DAEMON "the idle daemon"
+
+/* The rows of a runtime beside its interpreter alone. */
+#define RUNTIME_KINDS(ID, name, label, program)                                                    \
+    [BENCH_##ID##_LIVE] = {name ".live", "a " label " cell, 1+1", "Cella, TCP",                    \
+                           true,         BENCH_##ID##_LIVE,       BENCH_NS},                       \
+    [BENCH_##ID##_LIVE_PIPES] = {name ".live_pipes",                                               \
+                                 "a " label " cell, 1+1",                                          \
+                                 program " through pipes, with a mark",                            \
+                                 false,                                                            \
+                                 BENCH_##ID##_LIVE,                                                \
+                                 BENCH_NS},                                                        \
+    [BENCH_##ID##                                                                                  \
+        _SPAWN] = {name ".spawn",          "a new " label " session, to its first result",         \
+                   "Cella, from the pool", true,                                                   \
+                   BENCH_##ID##_SPAWN,     BENCH_NS},                                              \
+    [BENCH_##ID##                                                                                  \
+        _SPAWN_PLAIN] = {name ".spawn_plain",    "a new " label " session, to its first result",   \
+                         program ", no sandbox", false,                                            \
+                         BENCH_##ID##_SPAWN,     BENCH_NS},                                        \
+    [BENCH_##ID##                                                                                  \
+        _SPAWN_BWRAP] = {name ".spawn_bwrap", "a new " label " session, to its first result",      \
+                         "bwrap " program,    false,                                               \
+                         BENCH_##ID##_SPAWN,  BENCH_NS},                                           \
+    [BENCH_##ID##_MEMORY] = {name ".memory",                                                       \
+                             "memory of an idle " label " session",                                \
+                             "Cella, its processes (PSS)",                                         \
+                             true,                                                                 \
+                             BENCH_##ID##_MEMORY,                                                  \
+                             BENCH_BYTES},                                                         \
+    [BENCH_##ID##                                                                                  \
+        _MEMORY_PLAIN] = {name ".memory_plain",         "memory of an idle " label " session",     \
+                          program ", no sandbox (PSS)", false,                                     \
+                          BENCH_##ID##_MEMORY,          BENCH_BYTES}
+
+/* A cell with checkpoints and without. */
+#define PAST_CELL_KINDS(ID, name, label)                                                           \
+    [BENCH_PAST_##ID##_OFF] = {"past." name "_off",   label,   "Cella, checkpoints off", true,     \
+                               BENCH_PAST_##ID##_OFF, BENCH_NS},                                   \
+    [BENCH_PAST_##ID##_AUTO] = {"past." name "_auto",   label,   "Cella, checkpoints auto", true,  \
+                                BENCH_PAST_##ID##_AUTO, BENCH_NS}
+
+/* Back to a state, beside packing and unpacking it. */
+#define PAST_UNDO_KINDS(ID, name, label)                                                           \
+    [BENCH_PAST_##ID##_UNDO] = {"past." name "_undo",        "undo, with " label " of state",      \
+                                "Cella, to the next result", true,                                 \
+                                BENCH_PAST_##ID##_UNDO,      BENCH_NS},                            \
+    [BENCH_PAST_##ID##_REWRITTEN] = {"past." name "_rewritten",                                    \
+                                     "undo, with " label " of state",                              \
+                                     "Cella, after all of it was rewritten",                       \
+                                     true,                                                         \
+                                     BENCH_PAST_##ID##_REWRITTEN,                                  \
+                                     BENCH_NS},                                                    \
+    [BENCH_PAST_##ID##_PICKLE] = {"past." name "_pickle",         "undo, with " label " of state", \
+                                  "cloudpickle + lz4, both ways", false,                           \
+                                  BENCH_PAST_##ID##_UNDO,         BENCH_NS},                       \
+    [BENCH_PAST_##ID##_FORK] = {"past." name "_fork",   "undo, with " label " of state",           \
+                                FORK " with as much",   false,                                     \
+                                BENCH_PAST_##ID##_UNDO, BENCH_NS}
+
+#define CRASH "a crash, to the next result"
+
+const struct bench_kind bench_kinds[BENCH_N_KINDS] = {
+    [BENCH_LIVE_UNIX] = {"live.unix", CELL, "Cella, UNIX socket", true, BENCH_LIVE_UNIX, BENCH_NS},
+    [BENCH_LIVE_TCP] = {"live.tcp", CELL, "Cella, TCP", true, BENCH_LIVE_TCP, BENCH_NS},
+    [BENCH_LIVE_RAW] = {"live.raw", CELL, "the driver alone, no daemon, no jail", false,
+                        BENCH_LIVE_TCP, BENCH_NS},
+    [BENCH_LIVE_IPYTHON] = {"live.ipython", CELL, "IPython kernel", false, BENCH_LIVE_TCP,
+                            BENCH_NS},
+    [BENCH_THINK_UNIX] = {"think.unix", CELL_AFTER_PAUSE, "Cella, UNIX socket", true,
+                          BENCH_THINK_UNIX, BENCH_NS},
+    [BENCH_THINK_TCP] = {"think.tcp", CELL_AFTER_PAUSE, "Cella, TCP", true, BENCH_THINK_TCP,
+                         BENCH_NS},
+    [BENCH_THINK_RAW] = {"think.raw", CELL_AFTER_PAUSE, "the driver alone, no daemon, no jail",
+                         false, BENCH_THINK_TCP, BENCH_NS},
+    [BENCH_THINK_IPYTHON] = {"think.ipython", CELL_AFTER_PAUSE, "IPython kernel", false,
+                             BENCH_THINK_TCP, BENCH_NS},
+    [BENCH_AGENT_CELL] = {"agent.cell", AGENT_CELL, "Cella, TCP", true, BENCH_AGENT_CELL, BENCH_NS},
+    [BENCH_AGENT_CELL_IPYTHON] = {"agent.cell_ipython", AGENT_CELL, "IPython kernel", false,
+                                  BENCH_AGENT_CELL, BENCH_NS},
+    [BENCH_AGENT_CELL_POSIT] = {"agent.cell_posit", AGENT_CELL, "posit-mcp-repl", false,
+                                BENCH_AGENT_CELL, BENCH_NS},
+    [BENCH_AGENT_ALL] = {"agent.all", AGENT_ALL, "Cella, TCP", true, BENCH_AGENT_ALL, BENCH_NS},
+    [BENCH_AGENT_ALL_IPYTHON] = {"agent.all_ipython", AGENT_ALL, "IPython kernel", false,
+                                 BENCH_AGENT_ALL, BENCH_NS},
+    [BENCH_AGENT_ALL_POSIT] = {"agent.all_posit", AGENT_ALL, "posit-mcp-repl", false,
+                               BENCH_AGENT_ALL, BENCH_NS},
+    [BENCH_SPAWN_POOL] = {"spawn.pool", NEW_SESSION, "Cella, from the pool", true, BENCH_SPAWN_POOL,
+                          BENCH_NS},
+    [BENCH_SPAWN_MISS] = {"spawn.miss", NEW_SESSION, "Cella, pool empty", true, BENCH_SPAWN_MISS,
+                          BENCH_NS},
+    [BENCH_SPAWN_PYTHON] = {"spawn.python", NEW_SESSION, "python3, no sandbox", false,
+                            BENCH_SPAWN_POOL, BENCH_NS},
+    [BENCH_SPAWN_BWRAP] = {"spawn.bwrap", NEW_SESSION, "bwrap python3", false, BENCH_SPAWN_POOL,
+                           BENCH_NS},
+    [BENCH_SPAWN_IPYTHON] = {"spawn.ipython", NEW_SESSION, "IPython kernel, no sandbox", false,
+                             BENCH_SPAWN_POOL, BENCH_NS},
+    [BENCH_ONESHOT_PLAIN] = {"oneshot.plain", ONE_SHOT, "Cella, without state", true,
+                             BENCH_ONESHOT_PLAIN, BENCH_NS},
+    [BENCH_ONESHOT_STATE] = {"oneshot.state", ONE_SHOT, "Cella, 1 KB of state in and out", true,
+                             BENCH_ONESHOT_STATE, BENCH_NS},
+    [BENCH_ONESHOT_PICKLE] = {"oneshot.pickle", ONE_SHOT,
+                              "cloudpickle + lz4 of that state, both ways, alone", false,
+                              BENCH_ONESHOT_STATE, BENCH_NS},
+    [BENCH_ONESHOT_PYTHON] = {"oneshot.python", ONE_SHOT, "python3, no sandbox", false,
+                              BENCH_ONESHOT_PLAIN, BENCH_NS},
+    [BENCH_ONESHOT_IPYTHON] = {"oneshot.ipython", ONE_SHOT, "IPython kernel, restarted", false,
+                               BENCH_ONESHOT_PLAIN, BENCH_NS},
+    PAST_CELL_KINDS(CELL, "cell", "what checkpoints cost: a cell, back to back"),
+    PAST_CELL_KINDS(CELL20, "cell20", "... after 20 ms of thinking"),
+    PAST_CELL_KINDS(CELL100, "cell100", "... after 100 ms of thinking"),
+    PAST_UNDO_KINDS(1MB, "1mb", "1 MB of numpy"),
+    PAST_UNDO_KINDS(100MB, "100mb", "100 MB of numpy"),
+    PAST_UNDO_KINDS(1GB, "1gb", "1 GB of numpy"),
+    PAST_UNDO_KINDS(OBJECTS, "objects", "a million small objects"),
+    [BENCH_PAST_CRASH] = {"past.crash", CRASH, "Cella, 100 MB of state kept", true,
+                          BENCH_PAST_CRASH, BENCH_NS},
+    [BENCH_PAST_CRASH_IPYTHON] = {"past.crash_ipython", CRASH,
+                                  "IPython kernel, restarted, state lost", false, BENCH_PAST_CRASH,
+                                  BENCH_NS},
+    [BENCH_PAST_CRASH_FORK] = {"past.crash_fork", CRASH, FORK " with 100 MB", false,
+                               BENCH_PAST_CRASH, BENCH_NS},
+    [BENCH_PAST_BRANCH] = {"past.branch", "16 live copies of a session", "Cella", true,
+                           BENCH_PAST_BRANCH, BENCH_NS},
+    [BENCH_PAST_BRANCH_FORK] = {"past.branch_fork", "16 live copies of a session",
+                                FORK " with 100 MB", false, BENCH_PAST_BRANCH, BENCH_NS},
+    [BENCH_PAST_MEMORY] = {"past.memory", "memory of a checkpoint of an idle session", "Cella",
+                           true, BENCH_PAST_MEMORY, BENCH_BYTES},
+    [BENCH_CHURN] = {"churn", "create, run a cell, destroy (4 clients)", "Cella, TCP", true,
+                     BENCH_CHURN, BENCH_PER_SECOND},
+    [BENCH_CHURN_FORK] = {"churn.fork", "create, run a cell, destroy (4 clients)",
+                          FORK " with 100 MB", false, BENCH_CHURN, BENCH_NS},
+    [BENCH_LOAD] = {"load", "cells in 16 sessions at once", "Cella, TCP", true, BENCH_LOAD,
+                    BENCH_PER_SECOND},
+    [BENCH_LOAD_ECHO] = {"load.echo", "cells in 16 sessions at once",
+                         "256 bytes to a process and back, in C", false, BENCH_LOAD, BENCH_NS},
+    [BENCH_MEMORY_PSS] = {"memory.pss", IDLE_SESSION, "Cella, its processes (PSS)", true,
+                          BENCH_MEMORY_PSS, BENCH_BYTES},
+    [BENCH_MEMORY_ALL] = {"memory.all", IDLE_SESSION, "Cella, with the kernel's share", true,
+                          BENCH_MEMORY_ALL, BENCH_BYTES},
+    [BENCH_MEMORY_IPYTHON_PANDAS] = {"memory.ipython_pandas", IDLE_SESSION,
+                                     "IPython kernel with pandas (PSS)", false, BENCH_MEMORY_PSS,
+                                     BENCH_BYTES},
+    [BENCH_MEMORY_IPYTHON_DATA] = {"memory.ipython_data", IDLE_SESSION,
+                                   "IPython kernel with the data stack (PSS)", false,
+                                   BENCH_MEMORY_PSS, BENCH_BYTES},
+    [BENCH_IDLE_DAEMON_RSS] = {"idle.daemon_rss", IDLE_DAEMON, "daemon process, RSS", true,
+                               BENCH_IDLE_DAEMON_RSS, BENCH_BYTES},
+    [BENCH_IDLE_DAEMON_PSS] = {"idle.daemon_pss", IDLE_DAEMON, "daemon process, PSS", true,
+                               BENCH_IDLE_DAEMON_PSS, BENCH_BYTES},
+    [BENCH_IDLE_ALL_PSS] = {"idle.all_pss", IDLE_DAEMON, "daemon, warden and theirs, PSS", true,
+                            BENCH_IDLE_ALL_PSS, BENCH_BYTES},
+    [BENCH_IDLE_TEMPLATE] = {"idle.template", IDLE_DAEMON,
+                             "data stack, loaded once, and a pool of 4", true, BENCH_IDLE_TEMPLATE,
+                             BENCH_BYTES},
+    [BENCH_IDLE_ALL_ANON] = {"idle.all_anon", IDLE_DAEMON,
+                             "daemon, warden and theirs, PSS without files", true,
+                             BENCH_IDLE_ALL_ANON, BENCH_BYTES},
+    [BENCH_IDLE_TEMPLATE_ANON] = {"idle.template_anon", IDLE_DAEMON,
+                                  "data stack and pool of 4, PSS without files", true,
+                                  BENCH_IDLE_TEMPLATE_ANON, BENCH_BYTES},
+    [BENCH_IDLE_WAKEUPS] = {"idle.wakeups", IDLE_DAEMON, "wake-ups of all its processes", true,
+                            BENCH_IDLE_WAKEUPS, BENCH_PER_SECOND},
+    RUNTIME_KINDS(NODE, "node", "Node.js", "node"),
+    RUNTIME_KINDS(BASH, "bash", "bash", "bash"),
+};
+
+#define SAME(id) (id), (id)
+
+const struct bench_claim bench_claims[] = {
+    {"a cell over REST, kept alive, back to back", SAME(BENCH_LIVE_TCP), false, 150e3},
+    {"... faster than an IPython kernel", BENCH_LIVE_TCP, BENCH_LIVE_IPYTHON, true, 30},
+    {"... with 100 ms of thinking between cells", SAME(BENCH_THINK_TCP), false, 500e3},
+    {"a new sandboxed session to its first result, pool", SAME(BENCH_SPAWN_POOL), false, 1e6},
+    {"... faster than python3 with the same imports", BENCH_SPAWN_POOL, BENCH_SPAWN_PYTHON, true,
+     1000},
+    {"a new sandboxed session to its first result, miss", SAME(BENCH_SPAWN_MISS), false, 8e6},
+    {"... faster than python3 with the same imports", BENCH_SPAWN_MISS, BENCH_SPAWN_PYTHON, true,
+     150},
+    {"code that runs once, 1 KB of state in and out", SAME(BENCH_ONESHOT_STATE), false, 3e6},
+    {"undo, 100 MB of numpy", SAME(BENCH_PAST_100MB_UNDO), false, 5e6},
+    {"... after a full rewrite", SAME(BENCH_PAST_100MB_REWRITTEN), false, 10e6},
+    {"undo, 1 GB of numpy", SAME(BENCH_PAST_1GB_UNDO), false, 20e6},
+    {"... after a full rewrite", SAME(BENCH_PAST_1GB_REWRITTEN), false, 80e6},
+    {"crash to the next result, 100 MB of state", SAME(BENCH_PAST_CRASH), false, 10e6},
+    {"create, run a cell, destroy", SAME(BENCH_CHURN), true, 100},
+    {"cells per second, 16 sessions", SAME(BENCH_LOAD), true, 12000},
+    {"memory of an idle data session, PSS", SAME(BENCH_MEMORY_PSS), false, 4e6},
+    {"... with the kernel's share", SAME(BENCH_MEMORY_ALL), false, 4e6},
+    {"idle daemon and warden, PSS", SAME(BENCH_IDLE_ALL_PSS), false, 15e6},
+    {"wake-ups without work", SAME(BENCH_IDLE_WAKEUPS), false, 0},
+    {"a Node.js cell over REST, back to back", SAME(BENCH_NODE_LIVE), false, 250e3},
+    {"a new Node.js session to its first result, pool", SAME(BENCH_NODE_SPAWN), false, 2e6},
+    {"a bash cell over REST, back to back", SAME(BENCH_BASH_LIVE), false, 250e3},
+    {"a new bash session to its first result, pool", SAME(BENCH_BASH_SPAWN), false, 2e6},
+};
+const size_t bench_n_claims = ARRAY_LEN(bench_claims);
+
+/* Each of Cella's figures beside what is most like its work: another product where there is one,
+ * else the driver alone, the same without checkpoints, or a few lines of C. Not beside every peer:
+ * each row more is one more that may be called worse by chance. What depends on what others on the
+ * machine do (memory.all, and the PSS of files that they have open, too) is no row. */
+const struct bench_row bench_rows[] = {
+    {SAME(BENCH_IDLE_DAEMON_RSS)},
+    {SAME(BENCH_IDLE_ALL_ANON)},
+    {SAME(BENCH_IDLE_TEMPLATE_ANON)},
+    {SAME(BENCH_IDLE_WAKEUPS)},
+    {SAME(BENCH_MEMORY_PSS)},
+    {BENCH_LIVE_TCP, BENCH_LIVE_RAW},
+    {BENCH_LIVE_TCP, BENCH_LIVE_IPYTHON},
+    {BENCH_LIVE_UNIX, BENCH_LIVE_RAW},
+    {BENCH_LIVE_UNIX, BENCH_LIVE_IPYTHON},
+    {BENCH_THINK_TCP, BENCH_THINK_RAW},
+    {BENCH_THINK_TCP, BENCH_THINK_IPYTHON},
+    {BENCH_THINK_UNIX, BENCH_THINK_IPYTHON},
+    {BENCH_AGENT_CELL, BENCH_AGENT_CELL_IPYTHON},
+    {BENCH_AGENT_CELL, BENCH_AGENT_CELL_POSIT},
+    {BENCH_AGENT_ALL, BENCH_AGENT_ALL_IPYTHON},
+    {BENCH_AGENT_ALL, BENCH_AGENT_ALL_POSIT},
+    {BENCH_SPAWN_POOL, BENCH_SPAWN_PYTHON},
+    {BENCH_SPAWN_MISS, BENCH_SPAWN_PYTHON},
+    {BENCH_ONESHOT_PLAIN, BENCH_ONESHOT_PYTHON},
+    {BENCH_ONESHOT_STATE, BENCH_ONESHOT_PYTHON},
+    {BENCH_PAST_CELL_AUTO, BENCH_PAST_CELL_OFF},
+    {BENCH_PAST_CELL20_AUTO, BENCH_PAST_CELL20_OFF},
+    {BENCH_PAST_CELL100_AUTO, BENCH_PAST_CELL100_OFF},
+    {BENCH_PAST_1MB_UNDO, BENCH_PAST_1MB_FORK},
+    {BENCH_PAST_1MB_REWRITTEN, BENCH_PAST_1MB_FORK},
+    {BENCH_PAST_100MB_UNDO, BENCH_PAST_100MB_FORK},
+    {BENCH_PAST_100MB_REWRITTEN, BENCH_PAST_100MB_FORK},
+    {BENCH_PAST_OBJECTS_UNDO, BENCH_PAST_OBJECTS_FORK},
+    {BENCH_PAST_OBJECTS_REWRITTEN, BENCH_PAST_OBJECTS_FORK},
+    {BENCH_PAST_1GB_UNDO, BENCH_PAST_1GB_FORK},
+    {BENCH_PAST_1GB_REWRITTEN, BENCH_PAST_1GB_FORK},
+    {BENCH_PAST_CRASH, BENCH_PAST_CRASH_FORK},
+    {BENCH_PAST_BRANCH, BENCH_PAST_BRANCH_FORK},
+    {SAME(BENCH_PAST_MEMORY)},
+    {BENCH_CHURN, BENCH_CHURN_FORK},
+    {BENCH_LOAD, BENCH_LOAD_ECHO},
+    {BENCH_NODE_LIVE, BENCH_NODE_LIVE_PIPES},
+    {BENCH_NODE_SPAWN, BENCH_NODE_SPAWN_PLAIN},
+    {SAME(BENCH_NODE_MEMORY)},
+    {BENCH_BASH_LIVE, BENCH_BASH_LIVE_PIPES},
+    {BENCH_BASH_SPAWN, BENCH_BASH_SPAWN_PLAIN},
+    {SAME(BENCH_BASH_MEMORY)},
+};
+const size_t bench_n_rows = ARRAY_LEN(bench_rows);
+_Static_assert(ARRAY_LEN(bench_rows) <= BENCH_ROWS_MAX, "more rows than struct bench holds");
+
+/* Idleness and memory first, while the daemon is as it started. */
+const struct bench_section bench_sections[] = {
+    {"idle", "an idle daemon", bench_run_idle},
+    {"memory", "memory of sessions", bench_run_memory},
+    {"live", "cells, back to back", bench_run_live},
+    {"think", "cells, with pauses", bench_run_think},
+    {"agent", "a mixed agent", bench_run_agent},
+    {"spawn", "new sessions", bench_run_spawn},
+    {"oneshot", "code that runs once", bench_run_oneshot},
+    {"past", "checkpoints, undo, branches", bench_run_past},
+    {"churn", "create, run, destroy", bench_run_churn},
+    {"load", "cells in 16 sessions", bench_run_load},
+    {"node", "Node.js sessions", bench_run_node},
+    {"bash", "bash sessions", bench_run_bash},
+};
+const size_t bench_n_sections = ARRAY_LEN(bench_sections);
+_Static_assert(ARRAY_LEN(bench_sections) <= BENCH_SECTIONS_MAX,
+               "more sections than bench.c counts");
