@@ -23,38 +23,13 @@ BUILD = pathlib.Path(os.environ.get("CELLA", TOP / "build" / "cella")).absolute(
 def driver(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """The folder that is /cella/bash in a jail."""
     folder = tmp_path_factory.mktemp("bash")
-    _copy_plain(folder)
+    shutil.copy(TOP / "src/runtime/bash/main.bash", folder)
     shutil.copy(BUILD / "src/runtime/bash/cella_bash.so", folder / "cella.so")
     return folder
-
-
-@pytest.fixture(scope="session", params=["missing", "broken"])
-def plain_driver(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> pathlib.Path:
-    """The same where the builtin cannot be loaded."""
-    folder = tmp_path_factory.mktemp("plain")
-    _copy_plain(folder)
-    if request.param == "broken":
-        shutil.copy(BUILD / "src/runtime/bash/relay", folder / "cella.so")
-    return folder
-
-
-def _copy_plain(folder: pathlib.Path) -> None:
-    for name in ("main.bash", "plain.bash"):
-        shutil.copy(TOP / "src/runtime/bash" / name, folder)
-    shutil.copy(BUILD / "src/runtime/bash/relay", folder)
 
 
 @pytest.fixture
 def shell(driver: pathlib.Path, tmp_path: pathlib.Path) -> Iterator[Shell]:
     session = Shell.start(driver, tmp_path)
-    yield session
-    session.close()
-
-
-@pytest.fixture
-def plain(plain_driver: pathlib.Path, tmp_path: pathlib.Path) -> Iterator[Shell]:
-    session = Shell.start(plain_driver, tmp_path)
     yield session
     session.close()

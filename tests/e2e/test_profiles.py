@@ -121,6 +121,18 @@ def test_a_preload_that_fails_in_any_way_is_reported(launch):
     assert "this is wrong" in daemon.errors()
 
 
+def test_a_bash_that_cannot_load_the_builtin_is_refused_with_advice(launch):
+    rbash = pathlib.Path("/usr/bin/rbash")  # may load no builtins, as if its version were another
+    if not rbash.exists():
+        pytest.skip("there is no rbash here")
+    daemon = launch(config=MIN + f"bash: {rbash}\n")
+    with pytest.raises(ApiError) as caught:
+        daemon.client.call("POST", "/v1/sessions", {"runtime": "bash"})
+    assert "cannot load the builtin" in caught.value.message
+    assert "Debian: bash-builtins" in caught.value.message
+    assert daemon.client.spawn("min").value("1 + 1") == "2", "other runtimes are not affected"
+
+
 def test_default_limits_from_the_configuration(launch):
     daemon = launch(config=MIN + "limits: {memory_mb: 200, pids: 50}\n")
     limits = daemon.client.spawn("min").info().limits
