@@ -18,7 +18,7 @@ LEVELS = {
     "jail": 2, "image": 2,
     "runtime": 3, "store": 3,
     "session": 4,
-    "notebook": 5, "explore": 5, "policy": 5,
+    "notebook": 5, "policy": 5,
     "book": 6,
     "ops": 7,
     "serve": 8,

@@ -24,9 +24,6 @@ struct store_notebook;
 enum {
     BOOK_CELL_ID_MAX = 64, /* of A-Z a-z 0-9 - _ */
     BOOK_CELL_ID_SIZE = BOOK_CELL_ID_MAX + 1,
-    BOOK_MAX_CELLS = 10000, /* by default */
-    BOOK_MAX_OUTPUT_KB = 1024,
-    BOOK_TTL_DAYS = 30,
     BOOK_WATCHERS_MAX = 64, /* of one notebook */
 };
 

@@ -50,13 +50,6 @@ void book_let_go(struct book *book)
         free_book(book);
 }
 
-int book_refuse_missing(const char *id, struct err *e)
-{
-    err_set(e, ERR_NOT_FOUND, "there is no notebook %.64s", id);
-    return err_advise(e, "GET /v1/notebooks lists those that exist. A session's begins with its "
-                         "first cell.");
-}
-
 int book_put_row(struct book *book, const struct session *session, struct err *e)
 {
     if (book->has_row)

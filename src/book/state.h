@@ -110,8 +110,6 @@ void book_hold(struct book *book);
 void book_let_go(struct book *book); /* it may be gone afterwards */
 /* The store knows the notebook from now on, if it did not before. */
 int book_put_row(struct book *book, const struct session *session, struct err *e);
-/* Tells that there is no such notebook. */
-int book_refuse_missing(const char *id, struct err *e);
 
 void *book_call_new(struct books *books, size_t size, void (*end)(struct book_call *call));
 void book_call_end(struct book_call *call);

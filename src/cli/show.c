@@ -5,6 +5,7 @@
 #include "cli/advice.h"
 #include "cli/api.h"
 #include "cli/terminal.h"
+#include "wire/base64.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -76,40 +77,6 @@ bool cli_print_json(const json_t *value)
 
 /* --- typed outputs ---------------------------------------------------------------------------- */
 
-static int base64_digit(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-bool cli_base64_decode(const char *text, size_t len, struct buf *out)
-{
-    while (len > 0 && text[len - 1] == '=')
-        len--;
-    if (len % 4 == 1)
-        return false;
-    uint32_t bits = 0;
-    int n_bits = 0;
-    for (size_t i = 0; i < len; i++) {
-        int digit = base64_digit(text[i]);
-        if (digit < 0)
-            return false;
-        bits = bits << 6 | (uint32_t)digit;
-        n_bits += 6;
-        if (n_bits >= 8) {
-            n_bits -= 8;
-            if (!buf_append_char(out, (char)(bits >> n_bits)))
-                return false;
-        }
-    }
-    return true;
-}
-
 void cli_describe_size(struct buf *out, uint64_t bytes)
 {
     if (bytes < 1000)
@@ -158,7 +125,7 @@ static bool read_image(const json_t *output, struct buf *ret_bytes)
         return false;
     }
     const char *data = cli_json_text(output, "data", &len);
-    return data != NULL && cli_base64_decode(data, len, ret_bytes);
+    return data != NULL && base64_decode(ret_bytes, data, len);
 }
 
 static void describe_image(struct buf *out, const json_t *output)

@@ -34,5 +34,3 @@ void cli_describe_age(struct buf *out, const char *rfc3339);
 
 /* One line of JSON on stdout. False if it could not be written. */
 bool cli_print_json(const json_t *value);
-
-bool cli_base64_decode(const char *text, size_t len, struct buf *out);

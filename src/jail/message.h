@@ -13,8 +13,7 @@ enum { MESSAGE_TEXT_MAX = 60 * 1024, WORKSPACE_NAME_MAX = 64, ZYGOTE_ARGS_MAX = 
 enum request_type {
     REQUEST_ZYGOTE_START, /* text: the arguments, a NUL after each */
     REQUEST_ZYGOTE_STOP,
-    REQUEST_ENTER, /* head, workspace, limits; one descriptor: the session's socket */
-    REQUEST_LIMITS,
+    REQUEST_ENTER,   /* head, workspace, limits; one descriptor: the session's socket */
     REQUEST_SIGNAL,  /* head; number: the signal */
     REQUEST_WATCH,   /* number: a cell runs or not */
     REQUEST_DESTROY, /* number: the workspace is kept or not */

@@ -95,7 +95,6 @@ void prison_end_jail(struct jail *j);
 void prison_settle(struct jail *j);
 void prison_bury(struct jail *j);
 int prison_apply_limits(const struct jail *j, struct err *e);
-void prison_set_limits(struct jail *j, const struct jail_limits *limits);
 
 struct inmate *prison_add_inmate(struct jail *j, const struct request *r);
 void prison_refuse(struct inmate *i, const char *why);

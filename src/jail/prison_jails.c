@@ -138,15 +138,6 @@ void prison_inmate_exited(struct inmate *i, int status)
     prison_settle(j);
 }
 
-/* A jail whose limits are not what the daemon thinks is none. */
-static void refuse_jail(struct jail *j, const char *why)
-{
-    LIST_EACH(&j->inmates, at)
-    prison_tell_refused(j->id, CONTAINER_OF(at, struct inmate, link)->head, why);
-    j->was_refused = true;
-    prison_end_jail(j);
-}
-
 /* A head that writes where a checkpoint shares its memory needs it twice, and the copies are
  * processes too: from the first one on there is room for that. Before it, limits mean what they
  * say. */
@@ -160,17 +151,6 @@ int prison_apply_limits(const struct jail *j, struct err *e)
     return prison.factory->cgroups.version == 0
                ? 0
                : cgroup_set_limits(&prison.factory->cgroups, &j->cgroup, &wide, e);
-}
-
-void prison_set_limits(struct jail *j, const struct jail_limits *limits)
-{
-    struct err e;
-    j->limits = *limits;
-    facts_set_limits(prison.factory->facts, j->facts, limits);
-    if (prison_apply_limits(j, &e) < 0)
-        refuse_jail(j, e.message);
-    else if (j->proc_fd < 0)
-        prison_order_keeper(KEEPER_WATCH, j, false, NULL, 0);
 }
 
 static bool has_checkpoint(const struct jail *j)

@@ -77,9 +77,7 @@ static void obey_for_jail(const struct request *r)
         prison_give_up_handover(r->jail, r->number != 0);
     if (j == NULL || (j->is_being_built && r->type != REQUEST_DESTROY))
         return; /* it ended by itself, or is none yet; the daemon's event is on its way */
-    if (r->type == REQUEST_LIMITS) {
-        prison_set_limits(j, &r->limits);
-    } else if (r->type == REQUEST_WATCH) {
+    if (r->type == REQUEST_WATCH) {
         prison_watch(j, r->number != 0);
     } else if (r->type == REQUEST_TERMINATE) {
         prison_terminate(j);

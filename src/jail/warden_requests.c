@@ -56,13 +56,6 @@ int warden_make_room(struct warden *w, uint64_t source, uint64_t jail, const cha
     return name_workspace(&r, workspace, e) < 0 ? -1 : send_request(w, &r, e);
 }
 
-int warden_set_limits(struct warden *w, uint64_t jail, const struct jail_limits *limits,
-                      struct err *e)
-{
-    struct request r = {.type = REQUEST_LIMITS, .jail = jail, .limits = *limits};
-    return send_request(w, &r, e);
-}
-
 int warden_signal(struct warden *w, uint64_t head, int sig, struct err *e)
 {
     return send_request(w, &(struct request){.type = REQUEST_SIGNAL, .head = head, .number = sig},

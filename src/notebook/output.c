@@ -43,7 +43,7 @@ const char *output_text(const json_t *typed, const char *member, size_t *ret_len
     return json_string_value(value);
 }
 
-bool output_is_stream(const json_t *typed)
+static bool output_is_stream(const json_t *typed)
 {
     return output_type(typed) == OUTPUT_TEXT && json_is_string(json_object_get(typed, "stream"));
 }

@@ -24,7 +24,6 @@ enum output_type output_type(const json_t *typed); /* what is not known is a tex
 
 /* A member that is a string; NULL, and a length of 0, if there is none. */
 const char *output_text(const json_t *typed, const char *member, size_t *ret_len);
-bool output_is_stream(const json_t *typed);
 /* "image/png" of an image, or NULL if its format is no word. */
 const char *output_image_mime(const json_t *typed, char out[48]);
 /* Where "width" and "height" say how large an image is to be shown: its metadata if they know one

@@ -67,7 +67,7 @@ int reader_next(struct reader *r)
     return 0;
 }
 
-const char *reader_kind(const struct reader *r)
+static const char *reader_kind(const struct reader *r)
 {
     if (r->event.type == YAML_MAPPING_START_EVENT)
         return "a mapping";
@@ -87,7 +87,8 @@ int reader_shown(const struct reader *r)
                                   MIN(r->event.data.scalar.length, (size_t)SHOWN_BYTES));
 }
 
-bool reader_is_printable(const struct reader *r)
+/* Text that can be shown, stored and passed on: no NUL, no control characters. */
+static bool reader_is_printable(const struct reader *r)
 {
     for (size_t i = 0; i < r->event.data.scalar.length; i++) {
         unsigned char c = r->event.data.scalar.value[i];

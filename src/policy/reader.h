@@ -33,14 +33,11 @@ struct reader_field {
 int reader_fail(struct reader *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int reader_fail_at(struct reader *r, int line, const char *fmt, ...) PRINTF_LIKE(3, 4);
 int reader_repeated(struct reader *r, const char *name);
-int reader_line(const struct reader *r);         /* of the current event, from 1 */
-const char *reader_kind(const struct reader *r); /* "a list" */
+int reader_line(const struct reader *r); /* of the current event, from 1 */
 
 /* The current event, a scalar. */
 const char *reader_scalar(const struct reader *r);
-int reader_shown(const struct reader *r); /* how much of it fits into a message */
-/* Text that can be shown, stored and passed on: no NUL, no control characters. */
-bool reader_is_printable(const struct reader *r);
+int reader_shown(const struct reader *r);  /* how much of it fits into a message */
 const char *reader_keep(struct reader *r); /* with the life of the configuration */
 int reader_expect_text(struct reader *r, const char *name, size_t max);
 bool reader_is_name(const char *s, size_t len);

@@ -144,8 +144,8 @@ int cell_set_source(struct store *store, uint64_t key, const struct store_cell *
     return db_run(&store->db, s, e);
 }
 
-int cell_set_outputs(struct store *store, uint64_t key, const struct store_cell *cell,
-                     struct err *e)
+static int cell_set_outputs(struct store *store, uint64_t key, const struct store_cell *cell,
+                            struct err *e)
 {
     static const struct db_sql put =
                                    {"INSERT OR REPLACE INTO outputs(cell, outputs) VALUES(?1,?2)"},

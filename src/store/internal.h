@@ -174,8 +174,7 @@ int call_put(struct store_call *call, struct err *e);
 /* ---- the writer (writer.c) ------------------------------------------------------------------- */
 
 void *writer_main(void *store);
-/* What the next barrier of this session must tell. */
-void writer_remember(struct store *store, const char *scope, const struct err *e);
+/* The failure that the next barrier of this session must tell, once. */
 bool writer_take_failure(struct store *store, const char *scope, struct err *ret);
 
 /* ---- workers (workers.c) --------------------------------------------------------------------- */
@@ -265,8 +264,6 @@ int cell_insert(struct store *store, const struct notebook_at *book, const struc
                 int64_t place, struct err *e);
 int cell_set_source(struct store *store, uint64_t key, const struct store_cell *cell,
                     struct err *e);
-int cell_set_outputs(struct store *store, uint64_t key, const struct store_cell *cell,
-                     struct err *e);
 /* With what other cells show from now on because of it; `memory` NULL: nobody wants to know. */
 int cell_apply_put(struct store *store, const char *notebook, const struct store_cell *cell,
                    struct arena *memory, struct store_shown **ret_news, struct err *e);

@@ -197,11 +197,6 @@ typedef void (*store_state_fn)(void *context, struct store_state *state,
 struct store_call *store_get_state(struct store *store, const char *session, uint64_t checkpoint,
                                    store_state_fn fn, void *context);
 
-typedef void (*store_saved_fn)(void *context, const struct store_saved *list, size_t n,
-                               const struct err *e);
-struct store_call *store_list_states(struct store *store, const char *session, store_saved_fn fn,
-                                     void *context);
-
 /* ---- streams --------------------------------------------------------------------------------- */
 
 struct store_limits {

@@ -25,7 +25,7 @@ struct clockwork {
 
 /* ---- failures that a barrier will ask for ---------------------------------------------------- */
 
-void writer_remember(struct store *store, const char *scope, const struct err *e)
+static void writer_remember(struct store *store, const char *scope, const struct err *e)
 {
     if (store->n_failures == FAILURES_MAX) {
         memmove(store->failures, store->failures + 1,

@@ -12,8 +12,6 @@ from harness.client import read_reply
 
 pytestmark = pytest.mark.one_mode
 
-SPAWN = {"profile": "min"}
-
 
 @pytest.fixture(autouse=True)
 def others_go_on(witness):

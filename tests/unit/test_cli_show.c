@@ -33,28 +33,6 @@ static void ordinary_text_stays_as_it_is(void **state)
     expect_safe("", 0, false, "");
 }
 
-static void expect_decoded(const char *text, const char *expected)
-{
-    _buf_ struct buf out = BUF_INIT(100);
-    assert_true(cli_base64_decode(text, strlen(text), &out));
-    assert_string_equal(buf_str(&out), expected);
-}
-
-static void base64_is_decoded(void **state)
-{
-    (void)state;
-    expect_decoded("", "");
-    expect_decoded("YQ==", "a");
-    expect_decoded("YWI=", "ab");
-    expect_decoded("YWJj", "abc");
-    expect_decoded("YWJjZA", "abcd");
-    _buf_ struct buf out = BUF_INIT(4);
-    assert_false(cli_base64_decode("Y", 1, &out));
-    assert_false(cli_base64_decode("YW\nJ", 4, &out));
-    assert_false(cli_base64_decode("****", 4, &out));
-    assert_false(cli_base64_decode("YWJjZGVmZ2hp", 12, &out)); /* more than the buffer may hold */
-}
-
 static void expect_described(const char *json, const char *expected)
 {
     _json_ json_t *output = json_loads(json, JSON_DECODE_ANY, NULL);
@@ -89,7 +67,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stranger_cannot_drive_the_terminal),
         cmocka_unit_test(ordinary_text_stays_as_it_is),
-        cmocka_unit_test(base64_is_decoded),
         cmocka_unit_test(outputs_are_described_whatever_they_hold),
     };
     return cmocka_run_group_tests_name("cli_show", tests, NULL, NULL);

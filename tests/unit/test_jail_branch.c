@@ -39,14 +39,19 @@
     "        say('did it')\n"                                                                      \
     "serve(3)\n"
 
-static struct head begin(void)
+static struct head begin_with(const struct jail_limits *limits)
 {
     static uint32_t zygote;
     if (zygote == 0)
         zygote = python_zygote(AGENT);
-    struct head h = enter_usual(zygote, 0);
+    struct head h = enter(zygote, 0, limits);
     await(WARDEN_ENTERED, h.number);
     return h;
+}
+
+static struct head begin(void)
+{
+    return begin_with(&JAIL_LIMITS_DEFAULT);
 }
 
 /* Has it done, and gives back what it said. */
@@ -288,11 +293,10 @@ static void a_branch_has_a_quota_of_its_own(void **state)
     struct err e;
     struct jail_limits limits = JAIL_LIMITS_DEFAULT;
     limits.disk_mb = 16;
-    struct head h = begin();
+    struct head h = begin_with(&limits);
     uint64_t jail = ++here.last_number;
     ask_room(h.jail, jail, &limits);
     struct head b = wake_in(&h, jail, await_room(jail));
-    assert_int_equal(warden_set_limits(here.warden, h.jail, &limits, &e), 0);
     order(&b,
           "files = [open(str(i), 'wb') for i in range(3)]\n"
           "for i, f in enumerate(files): os.unlink(str(i)); f.write(bytes(10 << 20)); f.flush()");
