@@ -16,11 +16,8 @@ enum { SYNC_ALL_FROM_BUSY = 24, DIRTY_MUCH_KB = 64 * 1024 };
 int bodies_is_known(struct store *store, const struct blob_hash *hash, struct err *e)
 {
     static const struct db_sql sql = {"SELECT 1 FROM bodies WHERE hash=?1"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_bytes(s, 1, hash->bytes, sizeof(hash->bytes));
-    int got = db_step(&store->db, s, e);
+    sqlite3_stmt *s;
+    int got = db_first(&store->db, &sql, &s, e, DB_BYTES(hash->bytes, sizeof(hash->bytes)));
     sqlite3_reset(s);
     return got;
 }
@@ -30,14 +27,8 @@ static int add_row(struct store *store, const struct blob_hash *hash, uint64_t b
 {
     static const struct db_sql sql = {
         "INSERT OR IGNORE INTO bodies(hash, bytes, data) VALUES(?1,?2,?3)"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_bytes(s, 1, hash->bytes, sizeof(hash->bytes));
-    db_bind_number(s, 2, bytes);
-    if (data != NULL)
-        db_bind_bytes(s, 3, data, (size_t)bytes);
-    return db_run(&store->db, s, e);
+    return db_do(&store->db, &sql, e, DB_BYTES(hash->bytes, sizeof(hash->bytes)), DB_NUMBER(bytes),
+                 DB_BYTES(data, (size_t)bytes));
 }
 
 static void note_to_sync(struct store *store, const struct blob_hash *hash)
@@ -115,11 +106,7 @@ int bodies_keep_manifest(struct store *store, const char *hex, struct err *e)
 int bodies_forget(struct store *store, const struct blob_hash *hash, struct err *e)
 {
     static const struct db_sql sql = {"DELETE FROM bodies WHERE hash=?1"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_bytes(s, 1, hash->bytes, sizeof(hash->bytes));
-    return db_run(&store->db, s, e);
+    return db_do(&store->db, &sql, e, DB_BYTES(hash->bytes, sizeof(hash->bytes)));
 }
 
 /* ---- damage ---------------------------------------------------------------------------------- */
@@ -154,11 +141,10 @@ static int load_one(struct store *store, struct store_record *r, struct err *e)
 {
     static const struct db_sql sql = {"SELECT data FROM bodies WHERE hash=?1"};
     struct blob_hash hash;
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL || blob_parse_hex(r->hash, &hash) < 0)
+    sqlite3_stmt *s;
+    if (blob_parse_hex(r->hash, &hash) < 0)
         return -1;
-    db_bind_bytes(s, 1, hash.bytes, sizeof(hash.bytes));
-    int got = db_step(&store->db, s, e);
+    int got = db_first(&store->db, &sql, &s, e, DB_BYTES(hash.bytes, sizeof(hash.bytes)));
     /* A row of another length is damage: without data it is looked for among the blobs, not found,
      * and told as lost. */
     if (got > 0 && sqlite3_column_type(s, 0) == SQLITE_BLOB &&

@@ -14,12 +14,8 @@ int cell_find_id(struct store *store, uint64_t notebook, const char *id, struct 
 {
     static const struct db_sql sql = {
         "SELECT key, place, exec_id FROM cells WHERE notebook=?1 AND id=?2"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, notebook);
-    db_bind_text(s, 2, id);
-    int got = db_step(&store->db, s, e);
+    sqlite3_stmt *s;
+    int got = db_first(&store->db, &sql, &s, e, DB_NUMBER(notebook), DB_TEXT(id));
     if (got > 0) {
         *ret = (struct cell_at){.key = db_number(s, 0),
                                 .place = sqlite3_column_int64(s, 1),
@@ -50,12 +46,9 @@ int cell_number(struct store *store, const struct notebook_at *book, int64_t pla
         before = {"SELECT count(*) FROM cells WHERE notebook=?1 AND place<?2"},
         after = {"SELECT count(*) FROM cells WHERE notebook=?1 AND place>=?2"};
     bool is_late = place > book->last_place / 2;
-    sqlite3_stmt *s = db_statement(&store->db, is_late ? &after : &before, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, book->key);
-    db_bind_place(s, 2, place);
-    if (db_step(&store->db, s, e) < 0)
+    sqlite3_stmt *s;
+    if (db_first(&store->db, is_late ? &after : &before, &s, e, DB_NUMBER(book->key),
+                 DB_PLACE(place)) < 0)
         return -1;
     uint64_t n = db_number(s, 0);
     sqlite3_reset(s);
@@ -71,12 +64,9 @@ int cell_place(struct store *store, const struct notebook_at *book, uint64_t num
                                down = {"SELECT place FROM cells WHERE notebook=?1"
                                        " ORDER BY place DESC LIMIT 1 OFFSET ?2"};
     bool is_late = number > book->n_cells / 2 && number < book->n_cells;
-    sqlite3_stmt *s = db_statement(&store->db, is_late ? &down : &up, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, book->key);
-    db_bind_number(s, 2, is_late ? book->n_cells - 1 - number : number);
-    int got = db_step(&store->db, s, e);
+    sqlite3_stmt *s;
+    int got = db_first(&store->db, is_late ? &down : &up, &s, e, DB_NUMBER(book->key),
+                       DB_NUMBER(is_late ? book->n_cells - 1 - number : number));
     if (got > 0)
         *ret_place = sqlite3_column_int64(s, 0);
     sqlite3_reset(s);
@@ -118,12 +108,8 @@ int cell_find(struct store *store, const struct notebook_at *book, const char *n
         return explain_missing(book, name, e);
     if (cell_place(store, book, ret->number, &ret->place, e) < 0)
         return -1;
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, book->key);
-    db_bind_place(s, 2, ret->place);
-    got = db_step(&store->db, s, e);
+    sqlite3_stmt *s;
+    got = db_first(&store->db, &sql, &s, e, DB_NUMBER(book->key), DB_PLACE(ret->place));
     ret->key = got > 0 ? db_number(s, 0) : 0;
     sqlite3_reset(s);
     return got < 0 ? -1 : 0;
@@ -135,13 +121,8 @@ int cell_set_source(struct store *store, uint64_t key, const struct store_cell *
 {
     static const struct db_sql sql = {
         "INSERT OR REPLACE INTO sources(cell, source, metadata) VALUES(?1,?2,?3)"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, key);
-    db_bind_text_n(s, 2, cell->source, cell->source_len);
-    db_bind_text_n(s, 3, cell->metadata, cell->metadata_len);
-    return db_run(&store->db, s, e);
+    return db_do(&store->db, &sql, e, DB_NUMBER(key), DB_TEXT_N(cell->source, cell->source_len),
+                 DB_TEXT_N(cell->metadata, cell->metadata_len));
 }
 
 static int cell_set_outputs(struct store *store, uint64_t key, const struct store_cell *cell,
@@ -151,14 +132,10 @@ static int cell_set_outputs(struct store *store, uint64_t key, const struct stor
                                    {"INSERT OR REPLACE INTO outputs(cell, outputs) VALUES(?1,?2)"},
                                drop = {"DELETE FROM outputs WHERE cell=?1"};
     bool is_empty = cell->outputs == NULL || cell->outputs_len <= 2; /* "[]" */
-    sqlite3_stmt *s = db_statement(&store->db, is_empty ? &drop : &put, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, key);
-    if (!is_empty)
-        db_bind_text_n(s, 2, cell->outputs, cell->outputs_len);
-    if (db_run(&store->db, s, e) < 0 ||
-        displays_keep(store, key, cell->outputs, cell->outputs_len, e) < 0)
+    int done = is_empty ? db_do(&store->db, &drop, e, DB_NUMBER(key))
+                        : db_do(&store->db, &put, e, DB_NUMBER(key),
+                                DB_TEXT_N(cell->outputs, cell->outputs_len));
+    if (done < 0 || displays_keep(store, key, cell->outputs, cell->outputs_len, e) < 0)
         return -1;
     return images_keep(store, key, cell->outputs, cell->outputs_len, e);
 }
@@ -169,21 +146,12 @@ int cell_insert(struct store *store, const struct notebook_at *book, const struc
     static const struct db_sql sql = {
         "INSERT INTO cells(notebook, id, place, kind, state, exec_id, count, revision, created_ms,"
         " executed_ms, duration_us) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, book->key);
-    db_bind_text(s, 2, cell->id);
-    db_bind_place(s, 3, place);
-    db_bind_number(s, 4, (uint64_t)MAX(cell->kind, 0));
-    db_bind_text(s, 5, cell->state == NULL ? "idle" : cell->state);
-    db_bind_number(s, 6, cell->exec_id);
-    db_bind_number(s, 7, cell->count);
-    db_bind_number(s, 8, MAX(cell->revision, 1U));
-    db_bind_number(s, 9, cell->created_ms);
-    db_bind_number(s, 10, cell->executed_ms);
-    db_bind_number(s, 11, cell->duration_us);
-    if (db_run(&store->db, s, e) < 0)
+    if (db_do(&store->db, &sql, e, DB_NUMBER(book->key), DB_TEXT(cell->id), DB_PLACE(place),
+              DB_NUMBER((uint64_t)MAX(cell->kind, 0)),
+              DB_TEXT(cell->state == NULL ? "idle" : cell->state), DB_NUMBER(cell->exec_id),
+              DB_NUMBER(cell->count), DB_NUMBER(MAX(cell->revision, 1U)),
+              DB_NUMBER(cell->created_ms), DB_NUMBER(cell->executed_ms),
+              DB_NUMBER(cell->duration_us)) < 0)
         return -1;
     uint64_t key = (uint64_t)sqlite3_last_insert_rowid(store->db.handle);
     if (cell_set_source(store, key, cell, e) < 0)
@@ -197,16 +165,10 @@ static int set_run(struct store *store, uint64_t key, const struct store_cell *c
     static const struct db_sql sql = {
         "UPDATE cells SET state=?2, exec_id=?3, count=?4, executed_ms=?5, duration_us=?6,"
         " undone=undone AND exec_id=?3 WHERE key=?1 AND kind=0"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, key);
-    db_bind_text(s, 2, cell->state == NULL ? "idle" : cell->state);
-    db_bind_number(s, 3, cell->exec_id);
-    db_bind_number(s, 4, cell->count);
-    db_bind_number(s, 5, cell->executed_ms);
-    db_bind_number(s, 6, cell->duration_us);
-    if (db_run(&store->db, s, e) < 0)
+    if (db_do(&store->db, &sql, e, DB_NUMBER(key),
+              DB_TEXT(cell->state == NULL ? "idle" : cell->state), DB_NUMBER(cell->exec_id),
+              DB_NUMBER(cell->count), DB_NUMBER(cell->executed_ms),
+              DB_NUMBER(cell->duration_us)) < 0)
         return -1;
     bool is_text = sqlite3_changes(store->db.handle) == 0;
     return is_text ? 0 : cell_set_outputs(store, key, cell, e);
@@ -217,13 +179,8 @@ static int set_text(struct store *store, uint64_t key, const struct store_cell *
 {
     static const struct db_sql sql = {
         "UPDATE cells SET kind=?2, revision=?3 WHERE key=?1 AND revision<=?3"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, key);
-    db_bind_number(s, 2, (uint64_t)MAX(cell->kind, 0));
-    db_bind_number(s, 3, MAX(cell->revision, 1U));
-    if (db_run(&store->db, s, e) < 0)
+    if (db_do(&store->db, &sql, e, DB_NUMBER(key), DB_NUMBER((uint64_t)MAX(cell->kind, 0)),
+              DB_NUMBER(MAX(cell->revision, 1U))) < 0)
         return -1;
     bool is_newer = sqlite3_changes(store->db.handle) == 0;
     return is_newer ? 0 : cell_set_source(store, key, cell, e);
@@ -232,12 +189,8 @@ static int set_text(struct store *store, uint64_t key, const struct store_cell *
 static int is_taken(struct store *store, uint64_t notebook, int64_t place, struct err *e)
 {
     static const struct db_sql sql = {"SELECT 1 FROM cells WHERE notebook=?1 AND place=?2"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, notebook);
-    db_bind_place(s, 2, place);
-    int got = db_step(&store->db, s, e);
+    sqlite3_stmt *s;
+    int got = db_first(&store->db, &sql, &s, e, DB_NUMBER(notebook), DB_PLACE(place));
     sqlite3_reset(s);
     return got;
 }
@@ -262,12 +215,7 @@ static int give_other_id(struct store *store, const struct notebook_at *book, ui
     char id[STORE_CELL_ID_SIZE];
     if (cell_make_id(store, book->key, id, e) < 0)
         return -1;
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, key);
-    db_bind_text(s, 2, id);
-    return db_run(&store->db, s, e);
+    return db_do(&store->db, &sql, e, DB_NUMBER(key), DB_TEXT(id));
 }
 
 /* The row that is there, or a new one. */

@@ -48,11 +48,8 @@ int cell_read_head(struct store *store, const struct cell_at *at, struct arena *
                    struct store_cell *ret, struct err *e)
 {
     static const struct db_sql sql = {"SELECT " HEAD " FROM cells AS c WHERE c.key=?1"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, at->key);
-    int got = db_step(&store->db, s, e);
+    sqlite3_stmt *s;
+    int got = db_first(&store->db, &sql, &s, e, DB_NUMBER(at->key));
     if (got < 0)
         return -1;
     if (got == 0)
@@ -83,11 +80,8 @@ static int apply_get(struct store *store, struct store_call *call, struct err *e
     if (notebook_find(store, call->scope, &book, e) < 0 ||
         cell_find(store, &book, get->name, &at, e) < 0)
         return -1;
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, at.key);
-    int got = db_step(&store->db, s, e);
+    sqlite3_stmt *s;
+    int got = db_first(&store->db, &sql, &s, e, DB_NUMBER(at.key));
     if (got > 0) {
         read_head(&call->memory, s, &get->cell);
         read_texts(&call->memory, s, &get->cell);
@@ -164,25 +158,17 @@ static int apply_page(struct store *store, struct store_call *call, struct err *
         return 0;
     if (cell_place(store, &book, list->offset, &place, e) < 0)
         return -1;
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, book.key);
-    db_bind_place(s, 2, place);
-    db_bind_number(s, 3, list->with_outputs);
-    db_bind_number(s, 4, list->limit);
-    return read_rows(store, list, s, list->offset, e);
+    sqlite3_stmt *s = db_ask(&store->db, &sql, e, DB_NUMBER(book.key), DB_PLACE(place),
+                             DB_NUMBER(list->with_outputs), DB_NUMBER(list->limit));
+    return s == NULL ? -1 : read_rows(store, list, s, list->offset, e);
 }
 
 static int count_run(struct store *store, uint64_t notebook, uint64_t *ret_count, struct err *e)
 {
     static const struct db_sql sql = {"SELECT count(*) FROM cells WHERE notebook=?1 AND exec_id>0"
                                       " AND state NOT IN ('idle', 'queued', 'running')"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, notebook);
-    if (db_step(&store->db, s, e) < 0)
+    sqlite3_stmt *s;
+    if (db_first(&store->db, &sql, &s, e, DB_NUMBER(notebook)) < 0)
         return -1;
     *ret_count = db_number(s, 0);
     sqlite3_reset(s);
@@ -205,13 +191,9 @@ static int apply_list(struct store *store, struct store_call *call, struct err *
     }
     if (count_run(store, book.key, &list->count, e) < 0)
         return -1;
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, book.key);
-    db_bind_number(s, 2, list->offset);
-    db_bind_number(s, 3, list->limit);
-    return read_rows(store, list, s, 0, e);
+    sqlite3_stmt *s = db_ask(&store->db, &sql, e, DB_NUMBER(book.key), DB_NUMBER(list->offset),
+                             DB_NUMBER(list->limit));
+    return s == NULL ? -1 : read_rows(store, list, s, 0, e);
 }
 
 static void deliver_list(struct store_call *call, const struct err *e)

@@ -25,12 +25,8 @@ static int place_before(struct store *store, uint64_t notebook, int64_t place, i
 {
     static const struct db_sql sql = {
         "SELECT max(place) FROM cells WHERE notebook=?1 AND place<?2"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, notebook);
-    db_bind_place(s, 2, place);
-    if (db_step(&store->db, s, e) < 0)
+    sqlite3_stmt *s;
+    if (db_first(&store->db, &sql, &s, e, DB_NUMBER(notebook), DB_PLACE(place)) < 0)
         return -1;
     *ret_place = sqlite3_column_int64(s, 0);
     sqlite3_reset(s);
@@ -43,13 +39,8 @@ static int place_behind(struct store *store, const struct notebook_at *book, int
 {
     static const struct db_sql sql = {"SELECT place FROM cells WHERE notebook=?1 AND place>=?2"
                                       " ORDER BY place LIMIT 1 OFFSET ?3"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, book->key);
-    db_bind_place(s, 2, from);
-    db_bind_number(s, 3, n);
-    int got = db_step(&store->db, s, e);
+    sqlite3_stmt *s;
+    int got = db_first(&store->db, &sql, &s, e, DB_NUMBER(book->key), DB_PLACE(from), DB_NUMBER(n));
     *ret_place = got > 0 ? sqlite3_column_int64(s, 0)
                          : book->last_place + (int64_t)(n + 1) * STORE_PLACE_GAP;
     sqlite3_reset(s);
@@ -64,15 +55,8 @@ static int spread(struct store *store, uint64_t notebook, int64_t from, uint64_t
         "UPDATE cells SET place=?4+?5*(r.n+1) FROM (SELECT k, row_number() OVER (ORDER BY p) AS n"
         " FROM (SELECT key AS k, place AS p FROM cells WHERE notebook=?1 AND place>=?2"
         " ORDER BY place LIMIT ?3)) AS r WHERE cells.key=r.k"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, notebook);
-    db_bind_place(s, 2, from);
-    db_bind_number(s, 3, n);
-    db_bind_place(s, 4, before);
-    db_bind_place(s, 5, step);
-    return db_run(&store->db, s, e);
+    return db_do(&store->db, &sql, e, DB_NUMBER(notebook), DB_PLACE(from), DB_NUMBER(n),
+                 DB_PLACE(before), DB_PLACE(step));
 }
 
 /* The gap before `after` is used up: some cells behind it make room, more if those are as close. So
@@ -170,11 +154,8 @@ static int fill_texts(struct store *store, struct change_call *c, uint64_t key, 
     static const struct db_sql sql = {"SELECT source, metadata FROM sources WHERE cell=?1"};
     struct arena *memory = &c->call.memory;
     struct store_cell *to = &c->to;
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, key);
-    int got = db_step(&store->db, s, e);
+    sqlite3_stmt *s;
+    int got = db_first(&store->db, &sql, &s, e, DB_NUMBER(key));
     if (got < 0)
         return -1;
     const char *source = got > 0 ? db_text(s, 0) : "", *metadata = got > 0 ? db_text(s, 1) : NULL;
@@ -196,12 +177,7 @@ static int fill_texts(struct store *store, struct change_call *c, uint64_t key, 
 static int set_kind(struct store *store, uint64_t key, int kind, struct err *e)
 {
     static const struct db_sql sql = {"UPDATE cells SET kind=?2, revision=revision+1 WHERE key=?1"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, key);
-    db_bind_number(s, 2, (uint64_t)kind);
-    return db_run(&store->db, s, e);
+    return db_do(&store->db, &sql, e, DB_NUMBER(key), DB_NUMBER((uint64_t)kind));
 }
 
 static int drop_outputs(struct store *store, uint64_t key, struct err *e)
@@ -274,12 +250,7 @@ static int move(struct store *store, struct change_call *c, struct err *e)
     /* Downwards, those between move up by one: it goes behind the one that has the number. */
     if (make_place(store, &c->book, to > at.number ? to + 1 : to, &at.place, e) < 0)
         return -1;
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, at.key);
-    db_bind_place(s, 2, at.place);
-    if (db_run(&store->db, s, e) < 0)
+    if (db_do(&store->db, &sql, e, DB_NUMBER(at.key), DB_PLACE(at.place)) < 0)
         return -1;
     c->now.number = to;
     c->now.place = at.place;

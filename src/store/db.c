@@ -168,7 +168,8 @@ int db_explain(struct db *db, int code, struct err *e)
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
-sqlite3_stmt *db_statement(struct db *db, const struct db_sql *sql, struct err *e)
+/* Compiled when it is first used. */
+static sqlite3_stmt *db_statement(struct db *db, const struct db_sql *sql, struct err *e)
 {
     for (size_t i = 0; i < db->n_prepared; i++) {
         if (db->prepared[i].sql == sql) {
@@ -199,24 +200,45 @@ int db_step(struct db *db, sqlite3_stmt *s, struct err *e)
     return rc == SQLITE_DONE ? 0 : -1;
 }
 
-int db_run(struct db *db, sqlite3_stmt *s, struct err *e)
+sqlite3_stmt *db_ask_with(struct db *db, const struct db_sql *sql, const struct db_value *values,
+                          struct err *e)
 {
-    int got;
-    while ((got = db_step(db, s, e)) > 0)
+    sqlite3_stmt *s = db_statement(db, sql, e);
+    for (int at = 1; s != NULL && values->type != DB_IS_END; at++, values++) {
+        if (values->type == DB_IS_NUMBER)
+            sqlite3_bind_int64(s, at, values->number);
+        else if (values->data == NULL)
+            sqlite3_bind_null(s, at);
+        else if (values->type == DB_IS_TEXT)
+            sqlite3_bind_text64(s, at, values->data, values->len, SQLITE_STATIC, SQLITE_UTF8);
+        else
+            sqlite3_bind_blob64(s, at, values->data, values->len, SQLITE_STATIC);
+    }
+    return s;
+}
+
+int db_first_with(struct db *db, const struct db_sql *sql, const struct db_value *values,
+                  sqlite3_stmt **ret_s, struct err *e)
+{
+    *ret_s = db_ask_with(db, sql, values, e);
+    return *ret_s == NULL ? -1 : db_step(db, *ret_s, e);
+}
+
+int db_do_with(struct db *db, const struct db_sql *sql, const struct db_value *values,
+               struct err *e)
+{
+    sqlite3_stmt *s = db_ask_with(db, sql, values, e);
+    int got = s == NULL ? -1 : 0;
+    while (s != NULL && (got = db_step(db, s, e)) > 0)
         continue;
     return got;
 }
 
 int db_run_each(struct db *db, const struct db_sql *steps, size_t n, uint64_t number, struct err *e)
 {
-    for (size_t i = 0; i < n; i++) {
-        sqlite3_stmt *s = db_statement(db, &steps[i], e);
-        if (s == NULL)
+    for (size_t i = 0; i < n; i++)
+        if (db_do(db, &steps[i], e, DB_NUMBER(number)) < 0)
             return -1;
-        db_bind_number(s, 1, number);
-        if (db_run(db, s, e) < 0)
-            return -1;
-    }
     return 0;
 }
 
@@ -226,35 +248,14 @@ int db_exec(struct db *db, const char *sql, struct err *e)
     return rc == SQLITE_OK ? 0 : db_explain(db, rc, e);
 }
 
-void db_bind_text(sqlite3_stmt *s, int at, const char *text)
+struct db_value db_number_value(uint64_t number)
 {
-    if (text == NULL)
-        sqlite3_bind_null(s, at);
-    else
-        sqlite3_bind_text64(s, at, text, strlen(text), SQLITE_STATIC, SQLITE_UTF8);
+    return DB_PLACE((int64_t)MIN(number, (uint64_t)INT64_MAX));
 }
 
-void db_bind_text_n(sqlite3_stmt *s, int at, const char *text, size_t len)
+struct db_value db_text_value(const char *text)
 {
-    if (text == NULL)
-        sqlite3_bind_null(s, at);
-    else
-        sqlite3_bind_text64(s, at, text, len, SQLITE_STATIC, SQLITE_UTF8);
-}
-
-void db_bind_place(sqlite3_stmt *s, int at, int64_t value)
-{
-    sqlite3_bind_int64(s, at, value);
-}
-
-void db_bind_bytes(sqlite3_stmt *s, int at, const void *data, size_t len)
-{
-    sqlite3_bind_blob64(s, at, len == 0 ? "" : data, len, SQLITE_STATIC);
-}
-
-void db_bind_number(sqlite3_stmt *s, int at, uint64_t value)
-{
-    sqlite3_bind_int64(s, at, (sqlite3_int64)MIN(value, (uint64_t)INT64_MAX));
+    return DB_TEXT_N(text, text == NULL ? 0 : strlen(text));
 }
 
 uint64_t db_number(sqlite3_stmt *s, int column)

@@ -31,23 +31,44 @@ struct db {
 int db_open(const char *path, struct db *db, struct err *e);
 void db_close(struct db *db);
 
-/* A statement ready to be bound and stepped. */
-sqlite3_stmt *db_statement(struct db *db, const struct db_sql *sql, struct err *e);
+/* What takes the place of a statement's ?1, ?2 and so on. Texts and bytes are not copied: they stay
+ * until the statement was stepped for the last time. */
+struct db_value {
+    enum { DB_IS_END, DB_IS_NUMBER, DB_IS_TEXT, DB_IS_BYTES } type;
+    int64_t number;
+    const void *data; /* NULL gives NULL */
+    size_t len;
+};
+
+#define DB_NUMBER(n) db_number_value(n)
+#define DB_PLACE(n) ((struct db_value){.type = DB_IS_NUMBER, .number = (n)}) /* may be negative */
+#define DB_TEXT_N(text, n) ((struct db_value){.type = DB_IS_TEXT, .data = (text), .len = (n)})
+#define DB_TEXT(text) db_text_value(text)
+#define DB_BYTES(bytes, n) ((struct db_value){.type = DB_IS_BYTES, .data = (bytes), .len = (n)})
+#define DB_VALUES(...) ((const struct db_value[]){__VA_ARGS__ __VA_OPT__(, ){0}})
+struct db_value db_number_value(uint64_t number);
+struct db_value db_text_value(const char *text);
+
+/* A statement with its values, ready to be stepped; NULL and the error if there is none. */
+#define db_ask(db, sql, e, ...) db_ask_with(db, sql, DB_VALUES(__VA_ARGS__), e)
+/* Its first row: 1 and the statement, which the caller resets; 0: there is none; -1. */
+#define db_first(db, sql, ret_s, e, ...) db_first_with(db, sql, DB_VALUES(__VA_ARGS__), ret_s, e)
+/* Runs a statement whose rows nobody wants. */
+#define db_do(db, sql, e, ...) db_do_with(db, sql, DB_VALUES(__VA_ARGS__), e)
+sqlite3_stmt *db_ask_with(struct db *db, const struct db_sql *sql, const struct db_value *values,
+                          struct err *e);
+int db_first_with(struct db *db, const struct db_sql *sql, const struct db_value *values,
+                  sqlite3_stmt **ret_s, struct err *e);
+int db_do_with(struct db *db, const struct db_sql *sql, const struct db_value *values,
+               struct err *e);
 
 /* 1: a row, 0: done (and reset), -1. */
 int db_step(struct db *db, sqlite3_stmt *s, struct err *e);
-/* For statements that give no row. */
-int db_run(struct db *db, sqlite3_stmt *s, struct err *e);
-/* Several of them, one after the other, each with this number for its ?1. */
+/* Several statements, one after the other, each with this number for its ?1. */
 int db_run_each(struct db *db, const struct db_sql *steps, size_t n, uint64_t number,
                 struct err *e);
 int db_exec(struct db *db, const char *sql, struct err *e);
 
-void db_bind_text(sqlite3_stmt *s, int at, const char *text); /* NULL gives NULL */
-void db_bind_text_n(sqlite3_stmt *s, int at, const char *text, size_t len);
-void db_bind_place(sqlite3_stmt *s, int at, int64_t value);
-void db_bind_bytes(sqlite3_stmt *s, int at, const void *data, size_t len);
-void db_bind_number(sqlite3_stmt *s, int at, uint64_t value);
 uint64_t db_number(sqlite3_stmt *s, int column);
 struct blob_hash db_hash(sqlite3_stmt *s, int column); /* zeros if it is none */
 const char *db_text(sqlite3_stmt *s, int column);      /* until the next step; NULL for NULL */

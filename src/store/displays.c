@@ -26,22 +26,13 @@ static int add_row(struct store *store, uint64_t key, struct output_text id, str
 {
     static const struct db_sql sql = {"INSERT OR IGNORE INTO displays(notebook, id, cell)"
                                       " SELECT notebook, ?2, key FROM cells WHERE key=?1"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, key);
-    db_bind_text_n(s, 2, id.data, id.len);
-    return db_run(&store->db, s, e);
+    return db_do(&store->db, &sql, e, DB_NUMBER(key), DB_TEXT_N(id.data, id.len));
 }
 
 int displays_keep(struct store *store, uint64_t key, const char *outputs, size_t len, struct err *e)
 {
     static const struct db_sql sql = {"DELETE FROM displays WHERE cell=?1"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, key);
-    if (db_run(&store->db, s, e) < 0)
+    if (db_do(&store->db, &sql, e, DB_NUMBER(key)) < 0)
         return -1;
     if (!may_have(outputs, len, "\"display_id\":"))
         return 0;
@@ -131,11 +122,8 @@ static bool is_same(const struct output_view *old, const struct output_view *vie
 static int read_outputs(struct store *store, uint64_t key, struct buf *out, struct err *e)
 {
     static const struct db_sql sql = {"SELECT outputs FROM outputs WHERE cell=?1"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, key);
-    int got = db_step(&store->db, s, e);
+    sqlite3_stmt *s;
+    int got = db_first(&store->db, &sql, &s, e, DB_NUMBER(key));
     if (got > 0)
         buf_append(out, db_text(s, 0), (size_t)sqlite3_column_bytes(s, 0));
     sqlite3_reset(s);
@@ -146,12 +134,7 @@ static int write_outputs(struct store *store, uint64_t key, const struct buf *ou
                          struct err *e)
 {
     static const struct db_sql sql = {"UPDATE outputs SET outputs=?2 WHERE cell=?1"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, key);
-    db_bind_text_n(s, 2, buf_str(outputs), outputs->len);
-    return db_run(&store->db, s, e);
+    return db_do(&store->db, &sql, e, DB_NUMBER(key), DB_TEXT_N(buf_str(outputs), outputs->len));
 }
 
 static void write_note(const struct output_view *view, struct buf *out)
@@ -220,13 +203,10 @@ static int find_targets(const struct settling *s, struct output_text id,
         "SELECT d.cell, c.id FROM displays AS d JOIN cells AS c ON c.key=d.cell"
         " WHERE d.notebook=?1 AND d.id=?2 AND c.id<>?3 ORDER BY d.cell DESC LIMIT ?4"};
     int n = 0, got;
-    sqlite3_stmt *q = db_statement(&s->store->db, &sql, e);
+    sqlite3_stmt *q = db_ask(&s->store->db, &sql, e, DB_NUMBER(s->book->key),
+                             DB_TEXT_N(id.data, id.len), DB_TEXT(s->cell), DB_NUMBER(TARGETS_MAX));
     if (q == NULL)
         return -1;
-    db_bind_number(q, 1, s->book->key);
-    db_bind_text_n(q, 2, id.data, id.len);
-    db_bind_text(q, 3, s->cell);
-    db_bind_number(q, 4, TARGETS_MAX);
     while ((got = db_step(&s->store->db, q, e)) > 0 && n < TARGETS_MAX) {
         targets[n].key = db_number(q, 0);
         snprintf(targets[n++].id, sizeof(targets[0].id), "%s", db_text(q, 1));

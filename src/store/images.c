@@ -71,12 +71,11 @@ static int count_same(struct store *store, uint64_t key, const struct image_list
                       size_t *ret_same, struct err *e)
 {
     static const struct db_sql sql = {"SELECT n, hash FROM images WHERE cell=?1 ORDER BY n"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    sqlite3_stmt *s = db_ask(&store->db, &sql, e, DB_NUMBER(key));
     size_t same = 0;
     int got = 0;
     if (s == NULL)
         return -1;
-    db_bind_number(s, 1, key);
     while (same < list->n && (got = db_step(&store->db, s, e)) > 0) {
         const struct image_row *row = &list->rows[same];
         if (db_number(s, 0) != row->n || sqlite3_column_bytes(s, 1) != BLOB_HASH_BYTES ||
@@ -92,12 +91,7 @@ static int count_same(struct store *store, uint64_t key, const struct image_list
 static int drop_from(struct store *store, uint64_t key, uint64_t n, struct err *e)
 {
     static const struct db_sql sql = {"DELETE FROM images WHERE cell=?1 AND n>=?2"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, key);
-    db_bind_number(s, 2, n);
-    if (db_run(&store->db, s, e) < 0)
+    if (db_do(&store->db, &sql, e, DB_NUMBER(key), DB_NUMBER(n)) < 0)
         return -1;
     if (sqlite3_changes(store->db.handle) > 0)
         sweep_want(store);
@@ -116,17 +110,9 @@ static int add_row(struct store *store, uint64_t key, const struct image_row *ro
         *e = lost;
         return store->db.is_broken ? -1 : 0;
     }
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, key);
-    db_bind_number(s, 2, row->n);
-    db_bind_bytes(s, 3, row->hash.bytes, BLOB_HASH_BYTES);
-    db_bind_text(s, 4, row->format);
-    db_bind_number(s, 5, row->width);
-    db_bind_number(s, 6, row->height);
-    db_bind_number(s, 7, row->bytes);
-    return db_run(&store->db, s, e);
+    return db_do(&store->db, &sql, e, DB_NUMBER(key), DB_NUMBER(row->n),
+                 DB_BYTES(row->hash.bytes, BLOB_HASH_BYTES), DB_TEXT(row->format),
+                 DB_NUMBER(row->width), DB_NUMBER(row->height), DB_NUMBER(row->bytes));
 }
 
 /* Those that stay are left alone: a cell that shows one picture after another costs each once. */
@@ -160,11 +146,8 @@ int images_keep(struct store *store, uint64_t key, const char *outputs, size_t l
 int images_next(struct store *store, uint64_t key, uint64_t *ret_n, struct err *e)
 {
     static const struct db_sql sql = {"SELECT coalesce(max(n)+1, 0) FROM images WHERE cell=?1"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, key);
-    if (db_step(&store->db, s, e) < 0)
+    sqlite3_stmt *s;
+    if (db_first(&store->db, &sql, &s, e, DB_NUMBER(key)) < 0)
         return -1;
     *ret_n = db_number(s, 0);
     sqlite3_reset(s);
@@ -184,15 +167,10 @@ int images_drop(struct store *store, uint64_t key, const struct output_view *out
 {
     static const struct db_sql sql = {"DELETE FROM images WHERE cell=?1 AND n=?2"};
     struct image_row row;
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
     if (!read_row(output, 0, &row))
         return 0;
-    db_bind_number(s, 1, key);
-    db_bind_number(s, 2, row.n);
     sweep_want(store);
-    return db_run(&store->db, s, e);
+    return db_do(&store->db, &sql, e, DB_NUMBER(key), DB_NUMBER(row.n));
 }
 
 /* ---- put ------------------------------------------------------------------------------------- */
@@ -282,11 +260,8 @@ static int apply_count(struct store *store, struct store_call *call, struct err 
     struct notebook_at book;
     if (notebook_find(store, call->scope, &book, e) < 0)
         return e->code == ERR_NOT_FOUND ? 0 : -1;
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, book.key);
-    if (db_step(&store->db, s, e) < 0)
+    sqlite3_stmt *s;
+    if (db_first(&store->db, &sql, &s, e, DB_NUMBER(book.key)) < 0)
         return -1;
     count->bytes = db_number(s, 0);
     sqlite3_reset(s);
@@ -341,12 +316,8 @@ static int apply_get(struct store *store, struct store_call *call, struct err *e
     if (notebook_find(store, call->scope, &book, e) < 0 ||
         cell_find(store, &book, get->cell, &at, e) < 0)
         return -1;
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, at.key);
-    db_bind_number(s, 2, get->n);
-    int got = db_step(&store->db, s, e);
+    sqlite3_stmt *s;
+    int got = db_first(&store->db, &sql, &s, e, DB_NUMBER(at.key), DB_NUMBER(get->n));
     if (got > 0) {
         read_image(get, s);
         sqlite3_reset(s);

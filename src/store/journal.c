@@ -81,11 +81,7 @@ uint64_t journal_append(struct journal *journal, struct buf *record)
 int journal_note(struct store *store, uint64_t seq, struct err *e)
 {
     static const struct db_sql sql = {"UPDATE about SET value=?1 WHERE key='journal'"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, seq);
-    return db_run(&store->db, s, e);
+    return db_do(&store->db, &sql, e, DB_NUMBER(seq));
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -100,15 +96,13 @@ static int read_marks(struct store *store, struct err *e)
     struct journal *journal = &store->journal;
     uint64_t seed;
     ids_random(&seed, sizeof(seed));
-    sqlite3_stmt *s = db_statement(&store->db, &read, e);
-    int got = s == NULL ? -1 : db_step(&store->db, s, e);
+    sqlite3_stmt *s;
+    int got = db_first(&store->db, &read, &s, e);
     if (got > 0 && db_text(s, 1) == NULL) {
         sqlite3_reset(s);
-        sqlite3_stmt *m = db_statement(&store->db, &make, e);
-        if (m == NULL)
-            return -1;
-        db_bind_number(m, 1, seed >> 1); /* SQLite's numbers have a sign */
-        got = db_run(&store->db, m, e) < 0 ? -1 : db_step(&store->db, s, e);
+        /* SQLite's numbers have a sign. */
+        got =
+            db_do(&store->db, &make, e, DB_NUMBER(seed >> 1)) < 0 ? -1 : db_step(&store->db, s, e);
     }
     if (got <= 0)
         return -1;

@@ -51,20 +51,13 @@ static int apply_put(struct store *store, struct store_call *call, struct err *e
     _buf_ struct buf packed = BUF_INIT(PACKED_MAX);
     if (bodies_keep_state(store, put->state, e) < 0)
         return -1;
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
     state_pack(put->state, &packed);
     if (packed.overflowed)
         return err_set(e, ERR_TOO_LARGE, "the state has too many records to be saved");
-    db_bind_text(s, 1, put->owner);
-    db_bind_text(s, 2, put->name);
-    db_bind_number(s, 3, clock_wall_ms());
-    db_bind_number(s, 4, put->expires_ms);
-    db_bind_number(s, 5, put->state->bytes);
-    db_bind_bytes(s, 6, packed.data, packed.len);
-    sweep_want(store); /* of the one it replaces, and of this one once it expires */
-    return db_run(&store->db, s, e);
+    sweep_want(store); /* of the state that is replaced, and of this one once it expires */
+    return db_do(&store->db, &sql, e, DB_TEXT(put->owner), DB_TEXT(put->name),
+                 DB_NUMBER(clock_wall_ms()), DB_NUMBER(put->expires_ms),
+                 DB_NUMBER(put->state->bytes), DB_BYTES(buf_str(&packed), packed.len));
 }
 
 static void deliver_put(struct store_call *call, const struct err *e)
@@ -101,13 +94,9 @@ static int apply_get(struct store *store, struct store_call *call, struct err *e
     static const struct db_sql sql = {"SELECT records FROM named WHERE" IS_MEANT
                                       " AND (expires_ms=0 OR expires_ms>?3)"};
     struct named_call *get = CONTAINER_OF(call, struct named_call, call);
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_text(s, 1, get->owner);
-    db_bind_text(s, 2, get->name);
-    db_bind_number(s, 3, clock_wall_ms());
-    int got = db_step(&store->db, s, e);
+    sqlite3_stmt *s;
+    int got = db_first(&store->db, &sql, &s, e, DB_TEXT(get->owner), DB_TEXT(get->name),
+                       DB_NUMBER(clock_wall_ms()));
     if (got < 0)
         return -1;
     if (got == 0) {
@@ -141,13 +130,8 @@ static int apply_delete(struct store *store, struct store_call *call, struct err
 {
     static const struct db_sql sql = {"DELETE FROM named WHERE" IS_MEANT};
     const struct named_call *gone = CONTAINER_OF(call, struct named_call, call);
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_text(s, 1, gone->owner);
-    db_bind_text(s, 2, gone->name);
     sweep_want(store);
-    return db_run(&store->db, s, e);
+    return db_do(&store->db, &sql, e, DB_TEXT(gone->owner), DB_TEXT(gone->name));
 }
 
 static const struct call_type delete_type = {
@@ -179,14 +163,10 @@ static int apply_list(struct store *store, struct store_call *call, struct err *
         " AND (?3 IS NULL OR owner=?3)"
         " ORDER BY name, owner<>'" STORE_FIRST_OWNER "', owner"};
     struct listed_call *list = CONTAINER_OF(call, struct listed_call, call);
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    sqlite3_stmt *s = db_ask(&store->db, &sql, e, DB_NUMBER(clock_wall_ms()), DB_TEXT(list->name),
+                             DB_TEXT(list->owner));
     if (s == NULL)
         return -1;
-    db_bind_number(s, 1, clock_wall_ms());
-    if (list->name != NULL)
-        db_bind_text(s, 2, list->name);
-    if (list->owner != NULL)
-        db_bind_text(s, 3, list->owner);
     int got;
     while ((got = db_step(&store->db, s, e)) > 0) {
         list->count++;

@@ -10,11 +10,8 @@ int notebook_find(struct store *store, const char *id, struct notebook_at *ret, 
     static const struct db_sql sql = {
         "SELECT key, n_cells, (SELECT max(place) FROM cells WHERE notebook=n.key)"
         " FROM notebooks AS n WHERE id=?1"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_text(s, 1, id);
-    int got = db_step(&store->db, s, e);
+    sqlite3_stmt *s;
+    int got = db_first(&store->db, &sql, &s, e, DB_TEXT(id));
     if (got < 0)
         return -1;
     if (got == 0) {
@@ -34,15 +31,8 @@ int notebook_note(struct store *store, uint64_t key, int64_t more, uint64_t coun
     static const struct db_sql sql = {
         "UPDATE notebooks SET n_cells=n_cells+?2, updated_ms=?3, count=max(count,?4),"
         " last_exec=max(last_exec,?5) WHERE key=?1"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, key);
-    db_bind_place(s, 2, more);
-    db_bind_number(s, 3, clock_wall_ms());
-    db_bind_number(s, 4, count);
-    db_bind_number(s, 5, exec_id);
-    return db_run(&store->db, s, e);
+    return db_do(&store->db, &sql, e, DB_NUMBER(key), DB_PLACE(more), DB_NUMBER(clock_wall_ms()),
+                 DB_NUMBER(count), DB_NUMBER(exec_id));
 }
 
 static const char *copy(struct arena *memory, const char *text)
@@ -58,13 +48,7 @@ static int put_description(struct store *store, const struct store_notebook *row
         "INSERT INTO descriptions(notebook, metadata, spec) SELECT key, ?2, ?3 FROM notebooks"
         " WHERE id=?1 ON CONFLICT(notebook) DO UPDATE SET metadata=excluded.metadata,"
         " spec=excluded.spec"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_text(s, 1, row->id);
-    db_bind_text(s, 2, row->metadata);
-    db_bind_text(s, 3, row->spec);
-    return db_run(&store->db, s, e);
+    return db_do(&store->db, &sql, e, DB_TEXT(row->id), DB_TEXT(row->metadata), DB_TEXT(row->spec));
 }
 
 int notebook_apply_put(struct store *store, const struct store_notebook *row, struct err *e)
@@ -75,17 +59,11 @@ int notebook_apply_put(struct store *store, const struct store_notebook *row, st
         " title=excluded.title, runtime=excluded.runtime, updated_ms=excluded.updated_ms,"
         " count=max(count, excluded.count)"};
     uint64_t now_ms = clock_wall_ms();
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_text(s, 1, row->id);
-    db_bind_text(s, 2, row->user);
-    db_bind_text(s, 3, row->title);
-    db_bind_text(s, 4, row->runtime);
-    db_bind_number(s, 5, row->created_ms == 0 ? now_ms : row->created_ms);
-    db_bind_number(s, 6, now_ms);
-    db_bind_number(s, 7, row->count);
-    return db_run(&store->db, s, e) < 0 ? -1 : put_description(store, row, e);
+    return db_do(&store->db, &sql, e, DB_TEXT(row->id), DB_TEXT(row->user), DB_TEXT(row->title),
+                 DB_TEXT(row->runtime), DB_NUMBER(row->created_ms == 0 ? now_ms : row->created_ms),
+                 DB_NUMBER(now_ms), DB_NUMBER(row->count)) < 0
+               ? -1
+               : put_description(store, row, e);
 }
 
 static int apply_put(struct store *store, struct store_call *call, struct err *e)
@@ -126,13 +104,7 @@ static int set_title(struct store *store, uint64_t key, const char *title, struc
 {
     static const struct db_sql sql = {
         "UPDATE notebooks SET title=coalesce(?2, title), updated_ms=?3 WHERE key=?1"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, key);
-    db_bind_text(s, 2, title);
-    db_bind_number(s, 3, clock_wall_ms());
-    return db_run(&store->db, s, e);
+    return db_do(&store->db, &sql, e, DB_NUMBER(key), DB_TEXT(title), DB_NUMBER(clock_wall_ms()));
 }
 
 static int set_metadata(struct store *store, uint64_t key, const char *metadata, struct err *e)
@@ -140,12 +112,7 @@ static int set_metadata(struct store *store, uint64_t key, const char *metadata,
     static const struct db_sql sql = {
         "INSERT INTO descriptions(notebook, metadata) VALUES(?1, ?2)"
         " ON CONFLICT(notebook) DO UPDATE SET metadata=coalesce(excluded.metadata, metadata)"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, key);
-    db_bind_text(s, 2, metadata);
-    return db_run(&store->db, s, e);
+    return db_do(&store->db, &sql, e, DB_NUMBER(key), DB_TEXT(metadata));
 }
 
 static int apply_describe(struct store *store, struct store_call *call, struct err *e)
@@ -273,7 +240,7 @@ int store_each_notebook_head(struct store *store,
         "SELECT " COLUMNS ", d.metadata, d.spec FROM sessions AS s JOIN notebooks AS n ON n.id=s.id"
         " LEFT JOIN descriptions AS d ON d.notebook=n.key ORDER BY s.key"};
     pthread_mutex_lock(&store->db_lock);
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    sqlite3_stmt *s = db_ask(&store->db, &sql, e);
     int got = s == NULL ? -1 : 0;
     while (s != NULL && (got = db_step(&store->db, s, e)) > 0) {
         struct store_notebook row;
@@ -298,12 +265,9 @@ static int apply_get(struct store *store, struct store_call *call, struct err *e
         " LEFT JOIN descriptions AS d ON d.notebook=n.key WHERE n.id=?1"};
     struct get_call *get = CONTAINER_OF(call, struct get_call, call);
     struct notebook_at book;
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL || notebook_find(store, call->scope, &book, e) < 0)
-        return -1;
-    db_bind_text(s, 1, call->scope);
-    int got = db_step(&store->db, s, e);
-    if (got <= 0)
+    sqlite3_stmt *s;
+    if (notebook_find(store, call->scope, &book, e) < 0 ||
+        db_first(&store->db, &sql, &s, e, DB_TEXT(call->scope)) <= 0)
         return -1;
     read_row(s, &get->row);
     get->row.metadata = db_text(s, METADATA_COLUMN);
@@ -342,12 +306,9 @@ static int count_rows(struct store *store, struct list_call *list, struct err *e
 {
     static const struct db_sql all = {"SELECT count(*) FROM notebooks"},
                                theirs = {"SELECT count(*) FROM notebooks WHERE user=?1"};
-    sqlite3_stmt *s = db_statement(&store->db, list->user == NULL ? &all : &theirs, e);
-    if (s == NULL)
-        return -1;
-    if (list->user != NULL)
-        db_bind_text(s, 1, list->user);
-    int got = db_step(&store->db, s, e);
+    sqlite3_stmt *s;
+    int got = list->user == NULL ? db_first(&store->db, &all, &s, e)
+                                 : db_first(&store->db, &theirs, &s, e, DB_TEXT(list->user));
     list->count = got > 0 ? db_number(s, 0) : 0;
     sqlite3_reset(s);
     return got < 0 ? -1 : 0;
@@ -360,15 +321,16 @@ static int apply_list(struct store *store, struct store_call *call, struct err *
                                theirs = {"SELECT " COLUMNS " FROM notebooks AS n WHERE n.user=?3"
                                          " ORDER BY n.key DESC LIMIT ?2 OFFSET ?1"};
     struct list_call *list = CONTAINER_OF(call, struct list_call, call);
-    sqlite3_stmt *s = db_statement(&store->db, list->user == NULL ? &all : &theirs, e);
-    if (s == NULL || count_rows(store, list, e) < 0)
+    if (count_rows(store, list, e) < 0)
+        return -1;
+    struct db_value offset = DB_NUMBER(list->offset), limit = DB_NUMBER(list->limit);
+    sqlite3_stmt *s = list->user == NULL
+                          ? db_ask(&store->db, &all, e, offset, limit)
+                          : db_ask(&store->db, &theirs, e, offset, limit, DB_TEXT(list->user));
+    if (s == NULL)
         return -1;
     list->n = 0;
     list->list = arena_alloc(&call->memory, MAX(list->limit, 1U) * sizeof(*list->list));
-    db_bind_number(s, 1, list->offset);
-    db_bind_number(s, 2, list->limit);
-    if (list->user != NULL)
-        db_bind_text(s, 3, list->user);
     int got;
     while ((got = db_step(&store->db, s, e)) > 0) {
         read_row(s, &list->list[list->n]);

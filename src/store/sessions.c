@@ -15,17 +15,9 @@ static int apply_put(struct store *store, struct store_call *call, struct err *e
         " line=excluded.line, used_ms=excluded.used_ms, n_execs=excluded.n_execs,"
         " n_checkpoints=excluded.n_checkpoints"};
     const struct store_session *row = &CONTAINER_OF(call, struct put_call, call)->row;
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_text(s, 1, row->id);
-    db_bind_text(s, 2, row->spec);
-    db_bind_text(s, 3, row->line);
-    db_bind_number(s, 4, row->created_ms);
-    db_bind_number(s, 5, row->used_ms);
-    db_bind_number(s, 6, row->n_execs);
-    db_bind_number(s, 7, row->n_checkpoints);
-    return db_run(&store->db, s, e);
+    return db_do(&store->db, &sql, e, DB_TEXT(row->id), DB_TEXT(row->spec), DB_TEXT(row->line),
+                 DB_NUMBER(row->created_ms), DB_NUMBER(row->used_ms), DB_NUMBER(row->n_execs),
+                 DB_NUMBER(row->n_checkpoints));
 }
 
 static const struct call_type put_type = {.apply = apply_put, .is_write = true};
@@ -52,11 +44,8 @@ int store_put_session(struct store *store, const struct store_session *row, stru
 int session_key(struct store *store, const char *id, uint64_t *ret_key, struct err *e)
 {
     static const struct db_sql sql = {"SELECT key FROM sessions WHERE id=?1"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_text(s, 1, id);
-    int got = db_step(&store->db, s, e);
+    sqlite3_stmt *s;
+    int got = db_first(&store->db, &sql, &s, e, DB_TEXT(id));
     if (got < 0)
         return -1;
     if (got == 0)
@@ -127,7 +116,7 @@ int store_each_session(struct store *store,
         " (SELECT count(*) FROM states WHERE session=s.key)"
         " FROM sessions AS s LEFT JOIN notebooks AS n ON n.id=s.id ORDER BY s.key"};
     pthread_mutex_lock(&store->db_lock);
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    sqlite3_stmt *s = db_ask(&store->db, &sql, e);
     int got = s == NULL ? -1 : 0;
     while (s != NULL && (got = db_step(&store->db, s, e)) > 0) {
         struct store_session row;

@@ -17,17 +17,12 @@ static int apply_put(struct store *store, struct store_call *call, struct err *e
     struct blob_hash hash;
     if (blob_parse_hex(file->hash, &hash) < 0)
         return err_set(e, ERR_INVALID, "\"%.70s\" is not the name of a blob", file->hash);
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL || bodies_keep_blob(store, &hash, file->bytes, e) < 0)
+    if (bodies_keep_blob(store, &hash, file->bytes, e) < 0)
         return -1;
-    db_bind_text(s, 1, file->token);
-    db_bind_text(s, 2, file->name);
-    db_bind_text(s, 3, file->hash);
-    db_bind_number(s, 4, file->bytes);
-    db_bind_number(s, 5, file->expires_ms);
-    db_bind_text(s, 6, file->owner);
-    sweep_want(store); /* once it has expired */
-    return db_run(&store->db, s, e);
+    sweep_want(store); /* once the file has expired */
+    return db_do(&store->db, &sql, e, DB_TEXT(file->token), DB_TEXT(file->name),
+                 DB_TEXT(file->hash), DB_NUMBER(file->bytes), DB_NUMBER(file->expires_ms),
+                 DB_TEXT(file->owner));
 }
 
 static const struct call_type put_type = {.apply = apply_put, .is_write = true};
@@ -48,12 +43,8 @@ static int apply_get(struct store *store, struct store_call *call, struct err *e
     static const struct db_sql sql = {"SELECT name, hash, bytes, expires_ms, owner FROM shared"
                                       " WHERE token=?1 AND expires_ms>?2"};
     struct store_shared *file = &CONTAINER_OF(call, struct shared_call, call)->file;
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_text(s, 1, file->token);
-    db_bind_number(s, 2, clock_wall_ms());
-    int got = db_step(&store->db, s, e);
+    sqlite3_stmt *s;
+    int got = db_first(&store->db, &sql, &s, e, DB_TEXT(file->token), DB_NUMBER(clock_wall_ms()));
     if (got < 0)
         return -1;
     if (got == 0) {

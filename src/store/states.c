@@ -17,31 +17,19 @@ static int write_row(struct store *store, uint64_t key, const struct put_call *p
         "INSERT OR REPLACE INTO states(session, checkpoint, through, at_ms, bytes, files, records)"
         " VALUES(?1,?2,?3,?4,?5,?6,?7)"};
     _buf_ struct buf packed = BUF_INIT(PACKED_MAX);
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
     state_pack(put->state, &packed);
     if (packed.overflowed)
         return err_set(e, ERR_TOO_LARGE, "the state has too many records to be saved");
-    db_bind_number(s, 1, key);
-    db_bind_number(s, 2, put->at.checkpoint);
-    db_bind_number(s, 3, put->at.through);
-    db_bind_number(s, 4, put->at.at_ms);
-    db_bind_number(s, 5, put->state->bytes);
-    db_bind_text(s, 6, put->at.files[0] == '\0' ? NULL : put->at.files);
-    db_bind_bytes(s, 7, packed.data, packed.len);
-    return db_run(&store->db, s, e);
+    return db_do(&store->db, &sql, e, DB_NUMBER(key), DB_NUMBER(put->at.checkpoint),
+                 DB_NUMBER(put->at.through), DB_NUMBER(put->at.at_ms), DB_NUMBER(put->state->bytes),
+                 DB_TEXT(put->at.files[0] == '\0' ? NULL : put->at.files),
+                 DB_BYTES(buf_str(&packed), packed.len));
 }
 
 static int choose(struct store *store, uint64_t key, uint64_t checkpoint, struct err *e)
 {
     static const struct db_sql sql = {"UPDATE sessions SET resume=?2 WHERE key=?1"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, key);
-    db_bind_number(s, 2, checkpoint);
-    return db_run(&store->db, s, e);
+    return db_do(&store->db, &sql, e, DB_NUMBER(key), DB_NUMBER(checkpoint));
 }
 
 static int apply_put(struct store *store, struct store_call *call, struct err *e)
@@ -100,12 +88,7 @@ static int resume_from(struct store *store, const char *id, uint64_t checkpoint,
     static const struct db_sql sql = {
         "UPDATE sessions SET resume=coalesce((SELECT max(checkpoint) FROM states"
         " WHERE session=sessions.key AND checkpoint<=?2), 0) WHERE id=?1"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_text(s, 1, id);
-    db_bind_number(s, 2, checkpoint);
-    return db_run(&store->db, s, e);
+    return db_do(&store->db, &sql, e, DB_TEXT(id), DB_NUMBER(checkpoint));
 }
 
 /* What the beginning was when it was saved is not what it is now. */
@@ -113,11 +96,7 @@ static int forget_beginning(struct store *store, const char *id, struct err *e)
 {
     static const struct db_sql sql = {
         "DELETE FROM states WHERE checkpoint=0 AND session=(SELECT key FROM sessions WHERE id=?1)"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_text(s, 1, id);
-    return db_run(&store->db, s, e);
+    return db_do(&store->db, &sql, e, DB_TEXT(id));
 }
 
 static int apply_choose(struct store *store, struct store_call *call, struct err *e)
@@ -153,14 +132,8 @@ static int apply_copy(struct store *store, struct store_call *call, struct err *
     uint64_t key;
     if (session_key(store, call->scope, &key, e) < 0)
         return -1;
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, key);
-    db_bind_number(s, 2, copy->as);
-    db_bind_text(s, 3, copy->from);
-    db_bind_number(s, 4, copy->checkpoint);
-    if (db_run(&store->db, s, e) < 0)
+    if (db_do(&store->db, &sql, e, DB_NUMBER(key), DB_NUMBER(copy->as), DB_TEXT(copy->from),
+              DB_NUMBER(copy->checkpoint)) < 0)
         return -1;
     return choose(store, key, copy->as, e);
 }
@@ -193,33 +166,23 @@ static bool is_kept(const struct keep_call *k, uint64_t checkpoint)
     return false;
 }
 
-static int forget_state(struct store *store, uint64_t row, struct err *e)
-{
-    static const struct db_sql sql = {"DELETE FROM states WHERE rowid=?1"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, row);
-    sweep_want(store);
-    return db_run(&store->db, s, e);
-}
-
 static int apply_keep(struct store *store, struct store_call *call, struct err *e)
 {
-    static const struct db_sql sql = {
-        "SELECT t.rowid, t.checkpoint, s.resume FROM states AS t, sessions AS s"
-        " WHERE s.id=?1 AND t.session=s.key ORDER BY t.rowid DESC"};
+    static const struct db_sql
+        all = {"SELECT t.rowid, t.checkpoint, s.resume FROM states AS t, sessions AS s"
+               " WHERE s.id=?1 AND t.session=s.key ORDER BY t.rowid DESC"},
+        forget = {"DELETE FROM states WHERE rowid=?1"};
     const struct keep_call *k = CONTAINER_OF(call, struct keep_call, call);
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    sqlite3_stmt *s = db_ask(&store->db, &all, e, DB_TEXT(call->scope));
     if (s == NULL)
         return -1;
-    db_bind_text(s, 1, call->scope);
     int got;
     for (size_t i = 0; (got = db_step(&store->db, s, e)) > 0; i++) {
         uint64_t checkpoint = db_number(s, 1);
         if (i < k->newest || checkpoint == db_number(s, 2) || is_kept(k, checkpoint))
             continue;
-        if (forget_state(store, db_number(s, 0), e) < 0)
+        sweep_want(store);
+        if (db_do(&store->db, &forget, e, DB_NUMBER(db_number(s, 0))) < 0)
             return -1;
     }
     return got;
@@ -267,13 +230,9 @@ static int apply_get(struct store *store, struct store_call *call, struct err *e
         " sessions AS s WHERE s.id=?1 AND t.session=s.key AND"
         " t.checkpoint = CASE WHEN ?3 THEN s.resume ELSE ?2 END"};
     struct get_call *get = CONTAINER_OF(call, struct get_call, call);
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_text(s, 1, call->scope);
-    db_bind_number(s, 2, get->checkpoint);
-    db_bind_number(s, 3, get->checkpoint == STORE_RESUME);
-    int got = db_step(&store->db, s, e);
+    sqlite3_stmt *s;
+    int got = db_first(&store->db, &sql, &s, e, DB_TEXT(call->scope), DB_NUMBER(get->checkpoint),
+                       DB_NUMBER(get->checkpoint == STORE_RESUME));
     if (got < 0)
         return -1;
     if (got == 0)

@@ -38,11 +38,10 @@ static int remove_rows(struct store *store, struct err *e)
     struct sweep *sw = store->sweep;
     struct blob_hash unused[SWEEP_BODIES_A_STEP];
     size_t n_unused = 0;
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    sqlite3_stmt *s =
+        db_ask(&store->db, &sql, e, DB_NUMBER(sw->cursor), DB_NUMBER(SWEEP_BODIES_A_STEP));
     if (s == NULL)
         return -1;
-    db_bind_number(s, 1, sw->cursor);
-    db_bind_number(s, 2, SWEEP_BODIES_A_STEP);
     int got, n = 0;
     while ((got = db_step(&store->db, s, e)) > 0) {
         struct blob_hash hash = db_hash(s, 1);
@@ -161,10 +160,9 @@ static uint64_t next_expiry(struct store *store)
         "SELECT min(t) FROM (SELECT min(expires_ms) AS t FROM named WHERE expires_ms<>0"
         " UNION ALL SELECT min(expires_ms) FROM shared)"};
     struct err ignored;
-    sqlite3_stmt *s = db_statement(&store->db, &sql, &ignored);
-    uint64_t at = 0;
-    if (s != NULL && db_step(&store->db, s, &ignored) > 0)
-        at = db_number(s, 0);
+    sqlite3_stmt *s;
+    int got = db_first(&store->db, &sql, &s, &ignored);
+    uint64_t at = got > 0 ? db_number(s, 0) : 0;
     sqlite3_reset(s);
     return at;
 }

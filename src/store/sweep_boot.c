@@ -19,10 +19,8 @@ static int remove_unlisted(void *context, const struct blob_hash *hash, uint64_t
 static int read_boot(struct store *store, char **ret_boot, struct err *e)
 {
     static const struct db_sql sql = {"SELECT value FROM about WHERE key='boot'"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    int got = db_step(&store->db, s, e);
+    sqlite3_stmt *s;
+    int got = db_first(&store->db, &sql, &s, e);
     if (got > 0 && db_text(s, 0) != NULL)
         *ret_boot = mem_strdup(db_text(s, 0));
     sqlite3_reset(s);
@@ -32,11 +30,7 @@ static int read_boot(struct store *store, char **ret_boot, struct err *e)
 static int write_boot(struct store *store, const char *boot, struct err *e)
 {
     static const struct db_sql sql = {"INSERT OR REPLACE INTO about VALUES('boot', ?1)"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_text(s, 1, boot);
-    return db_run(&store->db, s, e);
+    return db_do(&store->db, &sql, e, DB_TEXT(boot));
 }
 
 int sweep_after_boot(struct store *store, struct err *e)

@@ -104,11 +104,9 @@ void sweep_mark(struct store *store, const struct blob_hash *hash)
 static int mark_rows(struct store *store, const struct db_sql *sql, struct err *e)
 {
     struct sweep *sw = store->sweep;
-    sqlite3_stmt *s = db_statement(&store->db, sql, e);
+    sqlite3_stmt *s = db_ask(&store->db, sql, e, DB_NUMBER(sw->cursor), DB_NUMBER(ROWS_A_STEP));
     if (s == NULL)
         return -1;
-    db_bind_number(s, 1, sw->cursor);
-    db_bind_number(s, 2, ROWS_A_STEP);
     int got, n = 0;
     while ((got = db_step(&store->db, s, e)) > 0) {
         n++;
@@ -141,7 +139,7 @@ int sweep_mark_named(struct store *store, struct err *e)
 int sweep_mark_shared(struct store *store, struct err *e)
 {
     static const struct db_sql sql = {"SELECT hash FROM shared"};
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    sqlite3_stmt *s = db_ask(&store->db, &sql, e);
     int got;
     if (s == NULL)
         return -1;
@@ -155,11 +153,10 @@ int sweep_mark_images(struct store *store, struct err *e)
     static const struct db_sql sql = {
         "SELECT rowid, hash FROM images WHERE rowid>?1 ORDER BY rowid LIMIT ?2"};
     struct sweep *sw = store->sweep;
-    sqlite3_stmt *s = db_statement(&store->db, &sql, e);
+    sqlite3_stmt *s =
+        db_ask(&store->db, &sql, e, DB_NUMBER(sw->cursor), DB_NUMBER(SWEEP_BODIES_A_STEP));
     if (s == NULL)
         return -1;
-    db_bind_number(s, 1, sw->cursor);
-    db_bind_number(s, 2, SWEEP_BODIES_A_STEP);
     int got, n = 0;
     while ((got = db_step(&store->db, s, e)) > 0) {
         struct blob_hash hash = db_hash(s, 1);

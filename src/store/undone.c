@@ -12,12 +12,7 @@ struct undone_call {
 static int run(struct store *store, const struct db_sql *sql, uint64_t notebook, uint64_t exec_id,
                struct err *e)
 {
-    sqlite3_stmt *s = db_statement(&store->db, sql, e);
-    if (s == NULL)
-        return -1;
-    db_bind_number(s, 1, notebook);
-    db_bind_number(s, 2, exec_id);
-    return db_run(&store->db, s, e);
+    return db_do(&store->db, sql, e, DB_NUMBER(notebook), DB_NUMBER(exec_id));
 }
 
 /* The conditions are those of the index cells_by_run. Of a cell that died nobody expects more. */
