@@ -157,7 +157,7 @@ int blob_sync_all(int store)
     return syncfs(store) < 0 ? -errno : 0;
 }
 
-static DIR *open_dir(int store, const char *name)
+static DIR *blob_open_dir(int store, const char *name)
 {
     int fd = openat(store, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -170,7 +170,7 @@ int blob_each_in(int store, unsigned char first, blob_on_each on_each, void *con
 {
     char prefix[3];
     snprintf(prefix, sizeof(prefix), "%02x", first);
-    DIR *dir = open_dir(store, prefix);
+    DIR *dir = blob_open_dir(store, prefix);
     struct dirent *entry;
     int r = 0;
     while (dir != NULL && r == 0 && (entry = readdir(dir)) != NULL) {
@@ -196,7 +196,7 @@ int blob_each(int store, blob_on_each on_each, void *context)
     return r;
 }
 
-static bool is_idle(int store, const char *path, time_t idle_s)
+static bool blob_is_idle(int store, const char *path, time_t idle_s)
 {
     struct stat st;
     return fstatat(store, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -209,11 +209,11 @@ int blob_remove_idle(int store, const struct blob_hash *hash, time_t idle_s)
 {
     char path[STORE_PATH_SIZE], aside[STORE_TEMP_SIZE];
     store_path(hash, path);
-    if (!is_idle(store, path, idle_s))
+    if (!blob_is_idle(store, path, idle_s))
         return faccessat(store, path, F_OK, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : -EBUSY;
     if (renameat(store, path, store, store_temp_name(aside)) < 0)
         return -errno;
-    if (!is_idle(store, aside, idle_s) &&
+    if (!blob_is_idle(store, aside, idle_s) &&
         (renameat2(store, aside, store, path, RENAME_NOREPLACE) == 0 || errno != EEXIST))
         return -EBUSY;
     return unlinkat(store, aside, 0) < 0 ? -errno : 0;
@@ -221,13 +221,13 @@ int blob_remove_idle(int store, const struct blob_hash *hash, time_t idle_s)
 
 int blob_remove_unfinished(int store, time_t idle_s)
 {
-    DIR *dir = open_dir(store, ".");
+    DIR *dir = blob_open_dir(store, ".");
     if (dir == NULL)
         return -errno;
     struct dirent *entry;
     while ((entry = readdir(dir)) != NULL)
         if (strncmp(entry->d_name, STORE_TEMP_PREFIX, sizeof(STORE_TEMP_PREFIX) - 1) == 0 &&
-            is_idle(store, entry->d_name, idle_s))
+            blob_is_idle(store, entry->d_name, idle_s))
             unlinkat(store, entry->d_name, 0);
     closedir(dir);
     return 0;

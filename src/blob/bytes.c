@@ -217,7 +217,7 @@ int blob_put_bytes(int store, const void *data, size_t len, struct blob_put *ret
 }
 
 /* A file system that once could not share never can; asking costs each file a call. */
-static bool share(int from, int to)
+static bool bytes_share(int from, int to)
 {
     static atomic_bool is_refused;
     if (atomic_load(&is_refused))
@@ -235,7 +235,7 @@ int blob_put_file(int store, int fd, uint64_t max_bytes, struct blob_put *ret_pu
     int r = blob_writer_new(store, &w);
     if (r < 0)
         return r;
-    if (share(fd, w->fd)) /* what is hashed is our own, whatever becomes of the file */
+    if (bytes_share(fd, w->fd)) /* what is hashed is our own, whatever becomes of the file */
         r = take_file(w->fd, max_bytes, &w->hash, -1, &w->bytes);
     else
         r = take_file(fd, max_bytes, &w->hash, w->fd, &w->bytes);
@@ -278,7 +278,7 @@ int blob_copy_file(int from, int to)
     struct stat st;
     if (fstat(from, &st) < 0)
         return -errno;
-    if (share(from, to))
+    if (bytes_share(from, to))
         return 0;
     off_t at = 0, start, end;
     for (; next_data(from, at, st.st_size, &start, &end); at = end) {
@@ -333,7 +333,7 @@ int blob_overwrite_file(int from, int to)
     struct stat st;
     if (fstat(from, &st) < 0)
         return -errno;
-    if (!share(from, to)) {
+    if (!bytes_share(from, to)) {
         int r = reserve(from, to, st.st_size);
         if (r == 0)
             r = overwrite(from, to, st.st_size);

@@ -76,7 +76,7 @@ static int advise_in_plan_mode(const json_t *refusal, struct err *e)
                       buf_str(&text), text.len > 0 ? "; " : "");
 }
 
-static int take_error(int http_status, const json_t *object, struct err *e)
+static int api_take_error(int http_status, const json_t *object, struct err *e)
 {
     const json_t *error = json_object_get(object, "error");
     size_t message_len = 0, advice_len = 0;
@@ -113,7 +113,7 @@ int cli_api_call(struct cli_client *c, struct cli_request *request, json_t **ret
         struct err problem;
         status = cli_api_read(buf_str(&reply.body), reply.body.len, &object, &problem);
         if (is_error)
-            status = take_error(reply.status, object, e);
+            status = api_take_error(reply.status, object, e);
         else if (status < 0)
             *e = problem;
     }
@@ -135,7 +135,7 @@ int cli_api_fetch(struct cli_client *c, struct cli_request *request, struct buf 
     struct err ignored;
     _json_ json_t *object = NULL;
     cli_api_read(buf_str(&reply.body), reply.body.len, &object, &ignored);
-    int status = take_error(reply.status, object, e);
+    int status = api_take_error(reply.status, object, e);
     cli_reply_free(&reply);
     return status;
 }

@@ -12,7 +12,7 @@ struct heredoc {
 
 /* On the stack: 'i' if, 'd' a loop, 'c' case, '{', '(', '$' for $( and <(,
  * 'a' an array's values, '[' for [[. */
-struct scan {
+struct bash_scan {
     const char *start, *at, *end;
     char stack[DEPTH_MAX];
     size_t depth;
@@ -26,12 +26,12 @@ struct scan {
     bool is_name_next; /* behind `function` */
 };
 
-static char top(const struct scan *s)
+static char top(const struct bash_scan *s)
 {
     return s->depth > 0 ? s->stack[s->depth - 1] : 0;
 }
 
-static void push(struct scan *s, char what)
+static void block_bash_push(struct bash_scan *s, char what)
 {
     if (s->depth == DEPTH_MAX)
         s->is_broken = true;
@@ -39,7 +39,7 @@ static void push(struct scan *s, char what)
         s->stack[s->depth++] = what;
 }
 
-static void pop(struct scan *s, char what)
+static void pop(struct bash_scan *s, char what)
 {
     if (top(s) == what)
         s->depth--;
@@ -50,7 +50,7 @@ static void pop(struct scan *s, char what)
 /* --- quotes ----------------------------------------------------------------------------------- */
 
 /* From behind the opening quote to behind the closing one. */
-static void skip_until(struct scan *s, char quote, bool has_escapes)
+static void skip_until(struct bash_scan *s, char quote, bool has_escapes)
 {
     while (s->at < s->end) {
         char c = *s->at++;
@@ -64,7 +64,8 @@ static void skip_until(struct scan *s, char quote, bool has_escapes)
 
 /* Brackets with whatever they hold, from behind the first ones: $(...) in a string, ${...},
  * ((...)). `quotes` are the characters that hide brackets there. */
-static void skip_brackets(struct scan *s, const char *brackets, const char *quotes, size_t depth)
+static void skip_brackets(struct bash_scan *s, const char *brackets, const char *quotes,
+                          size_t depth)
 {
     while (s->at < s->end && depth > 0) {
         char c = *s->at++;
@@ -80,7 +81,7 @@ static void skip_brackets(struct scan *s, const char *brackets, const char *quot
     s->is_cut = s->is_cut || depth > 0;
 }
 
-static void skip_double_quoted(struct scan *s)
+static void skip_double_quoted(struct bash_scan *s)
 {
     while (s->at < s->end) {
         char c = *s->at++, next = s->at < s->end ? *s->at : 0;
@@ -104,7 +105,7 @@ static void skip_double_quoted(struct scan *s)
 /* --- here-documents --------------------------------------------------------------------------- */
 
 /* Behind the <<: its word, quoted or not. */
-static void take_delimiter(struct scan *s)
+static void take_delimiter(struct bash_scan *s)
 {
     struct heredoc doc = {.strips_tabs = s->at < s->end && *s->at == '-'};
     s->at += doc.strips_tabs;
@@ -127,7 +128,7 @@ static void take_delimiter(struct scan *s)
 }
 
 /* At the first line of a document: behind its last one, if it is there. */
-static bool skip_document(struct scan *s, const struct heredoc *doc)
+static bool skip_document(struct bash_scan *s, const struct heredoc *doc)
 {
     while (s->at < s->end) {
         const char *line = s->at;
@@ -142,7 +143,7 @@ static bool skip_document(struct scan *s, const struct heredoc *doc)
     return false;
 }
 
-static void end_line(struct scan *s)
+static void end_line(struct bash_scan *s)
 {
     for (size_t i = 0; i < s->n_heredocs && !s->is_cut; i++)
         s->is_cut = !skip_document(s, &s->heredocs[i]);
@@ -170,13 +171,13 @@ static const struct {
     {"coproc", GOES_ON, 0, true}, {"function", GOES_ON, 0, false},
 };
 
-static bool take_keyword(struct scan *s, const char *word, size_t len)
+static bool take_keyword(struct bash_scan *s, const char *word, size_t len)
 {
     for (size_t i = 0; i < ARRAY_LEN(keywords); i++) {
         if (strlen(keywords[i].word) != len || memcmp(keywords[i].word, word, len) != 0)
             continue;
         if (keywords[i].effect == OPENS)
-            push(s, keywords[i].what);
+            block_bash_push(s, keywords[i].what);
         else if (keywords[i].effect == CLOSES)
             pop(s, keywords[i].what);
         s->is_command = keywords[i].is_command_next;
@@ -186,16 +187,16 @@ static bool take_keyword(struct scan *s, const char *word, size_t len)
     return false;
 }
 
-static bool is_plain(char c)
+static bool block_bash_is_plain(char c)
 {
     return !isspace((unsigned char)c) && strchr("'\"`$\\;&|<>()", c) == NULL;
 }
 
 /* Characters of a word without quotes; a whole word may be a keyword. */
-static void take_plain(struct scan *s)
+static void take_plain(struct bash_scan *s)
 {
     const char *word = s->at;
-    while (s->at < s->end && is_plain(*s->at))
+    while (s->at < s->end && block_bash_is_plain(*s->at))
         s->at++;
     size_t len = (size_t)(s->at - word);
     bool is_whole = !s->is_word && (s->at == s->end || isspace((unsigned char)*s->at) ||
@@ -213,7 +214,7 @@ static void take_plain(struct scan *s)
     }
 }
 
-static void take_quoted(struct scan *s)
+static void take_quoted(struct bash_scan *s)
 {
     char c = *s->at++, next = s->at < s->end ? *s->at : 0;
     s->is_word = true;
@@ -236,13 +237,13 @@ static void take_quoted(struct scan *s)
         skip_brackets(s, "()", "'\"", 2);
     } else if (c == '$' && next == '(') {
         s->at++;
-        push(s, '$');
+        block_bash_push(s, '$');
         s->is_command = true;
         s->is_word = false;
     }
 }
 
-static void take_backslash(struct scan *s)
+static void take_backslash(struct bash_scan *s)
 {
     s->at++;
     bool is_line_end = s->at < s->end && *s->at == '\n';
@@ -257,12 +258,12 @@ static void take_backslash(struct scan *s)
 
 /* --- operators -------------------------------------------------------------------------------- */
 
-static bool is_behind(const struct scan *s, char c)
+static bool is_behind(const struct bash_scan *s, char c)
 {
     return s->at > s->start && s->at[-1] == c;
 }
 
-static void open_bracket(struct scan *s)
+static void open_bracket(struct bash_scan *s)
 {
     bool is_array = s->is_word && is_behind(s, '=');
     bool is_file = is_behind(s, '<') || is_behind(s, '>');
@@ -275,7 +276,7 @@ static void open_bracket(struct scan *s)
     if (top(s) == '[')
         return;
     if (is_array) {
-        push(s, 'a');
+        block_bash_push(s, 'a');
     } else if (s->at < s->end && *s->at == '(') {
         s->at++;
         skip_brackets(s, "()", "'\"", 2); /* arithmetic, or subshells: balanced either way */
@@ -285,12 +286,12 @@ static void open_bracket(struct scan *s)
         s->is_dangling = true;
         s->is_command = true;
     } else {
-        push(s, is_file ? '$' : '(');
+        block_bash_push(s, is_file ? '$' : '(');
         s->is_command = true;
     }
 }
 
-static void close_bracket(struct scan *s)
+static void block_bash_close_bracket(struct bash_scan *s)
 {
     char closed = top(s);
     s->at++;
@@ -304,7 +305,7 @@ static void close_bracket(struct scan *s)
         s->is_broken = true;
 }
 
-static void take_operator(struct scan *s)
+static void take_operator(struct bash_scan *s)
 {
     char c = *s->at++, next = s->at < s->end ? *s->at : 0;
     s->is_word = false;
@@ -330,7 +331,7 @@ static void take_operator(struct scan *s)
     s->at += c == '|' && next == '&';
 }
 
-static void take(struct scan *s)
+static void block_bash_take(struct bash_scan *s)
 {
     char c = *s->at;
     if (c == '\n') {
@@ -349,7 +350,7 @@ static void take(struct scan *s)
     } else if (c == '(') {
         open_bracket(s);
     } else if (c == ')') {
-        close_bracket(s);
+        block_bash_close_bracket(s);
     } else if (strchr(";&|<>", c) != NULL) {
         take_operator(s);
     } else {
@@ -359,9 +360,9 @@ static void take(struct scan *s)
 
 enum cli_block cli_block_bash(const char *text, size_t len)
 {
-    struct scan s = {.start = text, .at = text, .end = text + len, .is_command = true};
+    struct bash_scan s = {.start = text, .at = text, .end = text + len, .is_command = true};
     while (s.at < s.end && !s.is_broken)
-        take(&s);
+        block_bash_take(&s);
     if (s.is_broken)
         return CLI_BLOCK_WHOLE;
     bool is_open = s.is_cut || s.depth > 0 || s.is_dangling || s.n_heredocs > 0;

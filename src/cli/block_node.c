@@ -5,7 +5,7 @@
 enum { DEPTH_MAX = 512 };
 
 /* What stands on the stack: an open bracket, or '`' for a template whose ${ is being read. */
-struct scan {
+struct node_scan {
     const char *at, *end;
     char stack[DEPTH_MAX];
     size_t depth;
@@ -19,7 +19,7 @@ struct scan {
     bool is_operand_next; /* the last word was one like `return`: a slash begins a pattern */
 };
 
-static void note(struct scan *s, char c)
+static void block_node_note(struct node_scan *s, char c)
 {
     s->before_last = s->last;
     s->last = c;
@@ -27,7 +27,7 @@ static void note(struct scan *s, char c)
     s->needs_body = false;
 }
 
-static void push(struct scan *s, char bracket)
+static void block_node_push(struct node_scan *s, char bracket)
 {
     if (s->depth == DEPTH_MAX)
         s->is_broken = true;
@@ -36,7 +36,7 @@ static void push(struct scan *s, char bracket)
 }
 
 /* At the opening quote. A line end ends it too: node will say so. */
-static void skip_quoted(struct scan *s)
+static void skip_quoted(struct node_scan *s)
 {
     char quote = *s->at++;
     while (s->at < s->end && *s->at != quote && *s->at != '\n') {
@@ -47,30 +47,30 @@ static void skip_quoted(struct scan *s)
         s->at++;
     }
     s->at += s->at < s->end && *s->at == quote;
-    note(s, quote);
+    block_node_note(s, quote);
 }
 
 /* Inside a template: to its end, or into the ${ that is read like other code. */
-static void skip_template(struct scan *s)
+static void skip_template(struct node_scan *s)
 {
     while (s->at < s->end) {
         char c = *s->at++;
         if (c == '\\' && s->at < s->end) {
             s->at++;
         } else if (c == '`') {
-            note(s, c);
+            block_node_note(s, c);
             return;
         } else if (c == '$' && s->at < s->end && *s->at == '{') {
             s->at++;
-            push(s, '`');
-            note(s, '{');
+            block_node_push(s, '`');
+            block_node_note(s, '{');
             return;
         }
     }
     s->is_cut = true;
 }
 
-static void skip_comment(struct scan *s)
+static void block_node_skip_comment(struct node_scan *s)
 {
     bool is_line = s->at[1] == '/';
     const char *mark = is_line ? "\n" : "*/";
@@ -80,12 +80,12 @@ static void skip_comment(struct scan *s)
 }
 
 /* A slash divides behind a value and begins a pattern elsewhere. */
-static bool begins_pattern(const struct scan *s)
+static bool begins_pattern(const struct node_scan *s)
 {
     return s->is_operand_next || s->last == 0 || strchr("(,=:[!&|?{};+-*%~^<>", s->last) != NULL;
 }
 
-static void skip_pattern(struct scan *s)
+static void skip_pattern(struct node_scan *s)
 {
     bool is_class = false;
     const char *at = s->at + 1;
@@ -96,10 +96,10 @@ static void skip_pattern(struct scan *s)
             is_class = *at == '[';
     }
     s->at = at < s->end && *at == '/' ? at + 1 : s->at + 1;
-    note(s, 'a');
+    block_node_note(s, 'a');
 }
 
-static bool is_any(const char *word, size_t len, const char *const *words, size_t n)
+static bool block_node_is_any(const char *word, size_t len, const char *const *words, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (strlen(words[i]) == len && memcmp(word, words[i], len) == 0)
@@ -108,7 +108,7 @@ static bool is_any(const char *word, size_t len, const char *const *words, size_
 }
 
 /* Words that say that more must come. Members are not meant: `x.catch(...)`. */
-static void look_at_word(struct scan *s, const char *word, size_t len)
+static void look_at_word(struct node_scan *s, const char *word, size_t len)
 {
     static const char *const with_parts[] = {"if", "for", "while", "switch", "with", "function"};
     static const char *const with_body[] = {"else", "do", "try", "finally"};
@@ -116,16 +116,16 @@ static void look_at_word(struct scan *s, const char *word, size_t len)
                                                  "delete", "void",   "new",  "throw", "await",
                                                  "yield",  "else",   "do"};
     bool is_member = s->last == '.', is_behind_brace = s->last == '}';
-    note(s, 'a');
+    block_node_note(s, 'a');
     if (is_member)
         return;
-    s->is_operand_next = is_any(word, len, before_operand, ARRAY_LEN(before_operand));
+    s->is_operand_next = block_node_is_any(word, len, before_operand, ARRAY_LEN(before_operand));
     if (s->depth > 0)
         return;
     bool is_do_while = is_behind_brace && len == 5 && memcmp(word, "while", 5) == 0;
-    if (is_any(word, len, with_parts, ARRAY_LEN(with_parts)) && !is_do_while)
+    if (block_node_is_any(word, len, with_parts, ARRAY_LEN(with_parts)) && !is_do_while)
         s->awaits_parts = true;
-    s->needs_body = is_any(word, len, with_body, ARRAY_LEN(with_body));
+    s->needs_body = block_node_is_any(word, len, with_body, ARRAY_LEN(with_body));
     if (len == 3 && memcmp(word, "try", 3) == 0)
         s->needs_catch = true;
     else if ((len == 5 && memcmp(word, "catch", 5) == 0) ||
@@ -138,7 +138,7 @@ static bool is_word_char(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
 }
 
-static void take_word(struct scan *s)
+static void block_node_take_word(struct node_scan *s)
 {
     const char *word = s->at;
     while (s->at < s->end && is_word_char(*s->at))
@@ -146,7 +146,7 @@ static void take_word(struct scan *s)
     look_at_word(s, word, (size_t)(s->at - word));
 }
 
-static void close_bracket(struct scan *s, char c)
+static void block_node_close_bracket(struct node_scan *s, char c)
 {
     static const char pairs[] = ")(][}{";
     char open = strchr(pairs, c)[1];
@@ -161,31 +161,31 @@ static void close_bracket(struct scan *s, char c)
         return;
     }
     s->depth--;
-    note(s, c);
+    block_node_note(s, c);
     s->needs_body = s->awaits_parts && s->depth == 0 && c == ')';
     if (s->depth == 0)
         s->awaits_parts = false;
 }
 
-static void take_char(struct scan *s)
+static void block_node_take_char(struct node_scan *s)
 {
     char c = *s->at++;
     if (isspace((unsigned char)c))
         return;
     if (c == '(' || c == '[' || c == '{') {
-        note(s, c);
-        push(s, c);
+        block_node_note(s, c);
+        block_node_push(s, c);
     } else if (c == ')' || c == ']' || c == '}') {
-        close_bracket(s, c);
+        block_node_close_bracket(s, c);
     } else if (c == '`') {
         skip_template(s);
     } else {
-        note(s, c);
+        block_node_note(s, c);
     }
 }
 
 /* Behind an operator that needs a right side; `x++` and `x--` do not. */
-static bool ends_in_operator(const struct scan *s)
+static bool ends_in_operator(const struct node_scan *s)
 {
     if ((s->last == '+' || s->last == '-') && s->before_last == s->last)
         return false;
@@ -194,19 +194,19 @@ static bool ends_in_operator(const struct scan *s)
 
 enum cli_block cli_block_node(const char *text, size_t len)
 {
-    struct scan s = {.at = text, .end = text + len};
+    struct node_scan s = {.at = text, .end = text + len};
     while (s.at < s.end && !s.is_broken) {
         char c = *s.at, next = s.at + 1 < s.end ? s.at[1] : 0;
         if (c == '/' && (next == '/' || next == '*'))
-            skip_comment(&s);
+            block_node_skip_comment(&s);
         else if (c == '/' && begins_pattern(&s))
             skip_pattern(&s);
         else if (c == '"' || c == '\'')
             skip_quoted(&s);
         else if (is_word_char(c))
-            take_word(&s);
+            block_node_take_word(&s);
         else
-            take_char(&s);
+            block_node_take_char(&s);
     }
     if (s.is_broken)
         return CLI_BLOCK_WHOLE;

@@ -2,7 +2,7 @@
 
 #include <ctype.h>
 
-struct scan {
+struct python_scan {
     const char *at, *end;
     size_t depth;        /* of open brackets */
     bool is_unbalanced;  /* more were closed than opened: Python will say so */
@@ -12,7 +12,7 @@ struct scan {
     char last;           /* the last significant character of the logical line, 0 if none */
 };
 
-static bool starts_with(const char *at, const char *end, const char *word)
+static bool block_python_starts_with(const char *at, const char *end, const char *word)
 {
     size_t len = strlen(word);
     return (size_t)(end - at) >= len && memcmp(at, word, len) == 0;
@@ -20,18 +20,18 @@ static bool starts_with(const char *at, const char *end, const char *word)
 
 /* Reads a string whose quote is at s->at, prefix or not: escapes are skipped in raw ones too, where
  * a backslash cannot end the string either. */
-static void skip_string(struct scan *s)
+static void block_python_skip_string(struct python_scan *s)
 {
     char quote = *s->at;
     char triple[] = {quote, quote, quote, '\0'};
-    bool is_triple = starts_with(s->at, s->end, triple);
+    bool is_triple = block_python_starts_with(s->at, s->end, triple);
     bool is_line_escaped = false;
     s->at += is_triple ? 3 : 1;
     while (s->at < s->end) {
         if (*s->at == '\\' && s->at + 1 < s->end) {
             is_line_escaped = s->at[1] == '\n' && s->at + 2 == s->end;
             s->at += 2;
-        } else if (is_triple && starts_with(s->at, s->end, triple)) {
+        } else if (is_triple && block_python_starts_with(s->at, s->end, triple)) {
             s->at += 3;
             return;
         } else if (!is_triple && *s->at == quote) {
@@ -46,7 +46,7 @@ static void skip_string(struct scan *s)
     s->is_open_string = is_triple || is_line_escaped;
 }
 
-static void close_bracket(struct scan *s)
+static void block_python_close_bracket(struct python_scan *s)
 {
     if (s->depth == 0)
         s->is_unbalanced = true;
@@ -54,7 +54,7 @@ static void close_bracket(struct scan *s)
         s->depth--;
 }
 
-static void end_logical_line(struct scan *s)
+static void end_logical_line(struct python_scan *s)
 {
     if (s->last == ':')
         s->has_suite = true;
@@ -62,7 +62,7 @@ static void end_logical_line(struct scan *s)
 }
 
 /* One character outside strings. */
-static void take_char(struct scan *s)
+static void block_python_take_char(struct python_scan *s)
 {
     char c = *s->at++;
     if (c == '\n') {
@@ -81,12 +81,12 @@ static void take_char(struct scan *s)
     if (c == '(' || c == '[' || c == '{')
         s->depth++;
     else if (c == ')' || c == ']' || c == '}')
-        close_bracket(s);
+        block_python_close_bracket(s);
 }
 
 /* At the first character of a line outside strings and brackets. `try: x` on one line needs its
  * except, so it waits as the longer form does. */
-static void look_at_line_start(struct scan *s)
+static void look_at_line_start(struct python_scan *s)
 {
     const char *at = s->at;
     while (at < s->end && (*at == ' ' || *at == '\t'))
@@ -94,11 +94,11 @@ static void look_at_line_start(struct scan *s)
     bool is_blank = at == s->end || *at == '\n' || *at == '#' || *at == '\r';
     if (is_blank)
         return;
-    if (at > s->at || *at == '@' || starts_with(at, s->end, "try:"))
+    if (at > s->at || *at == '@' || block_python_starts_with(at, s->end, "try:"))
         s->has_suite = true;
 }
 
-static void skip_comment(struct scan *s)
+static void block_python_skip_comment(struct python_scan *s)
 {
     while (s->at < s->end && *s->at != '\n')
         s->at++;
@@ -106,19 +106,19 @@ static void skip_comment(struct scan *s)
 
 enum cli_block cli_block_python(const char *text, size_t len)
 {
-    struct scan s = {.at = text, .end = text + len};
+    struct python_scan s = {.at = text, .end = text + len};
     bool is_line_start = true;
     while (s.at < s.end) {
         if (is_line_start && s.depth == 0)
             look_at_line_start(&s);
         const char *from = s.at;
         if (*s.at == '#') {
-            skip_comment(&s);
+            block_python_skip_comment(&s);
         } else if (*s.at == '"' || *s.at == '\'') {
             s.last = *s.at;
-            skip_string(&s);
+            block_python_skip_string(&s);
         } else {
-            take_char(&s);
+            block_python_take_char(&s);
         }
         /* A continued line is no new one, though a line end came before it. */
         is_line_start = s.at == from + 1 && *from == '\n';
@@ -137,7 +137,7 @@ static bool is_clause(const char *line, const char *end)
     static const char *const words[] = {"else", "elif", "except", "finally"};
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         const char *behind = line + strlen(words[i]);
-        if (starts_with(line, end, words[i]) &&
+        if (block_python_starts_with(line, end, words[i]) &&
             (behind == end || (!isalnum((unsigned char)*behind) && *behind != '_')))
             return true;
     }

@@ -52,7 +52,7 @@ static int branch(const struct cli_args *args, struct cli_client *c, void *conte
     return fd_write_all(STDOUT_FILENO, buf_str(&out), out.len) < 0 ? CLI_EXIT_PIPE : 0;
 }
 
-static int run(const struct cli_args *args, struct err *e)
+static int branch_run(const struct cli_args *args, struct err *e)
 {
     struct wish wish = {.at = -1, .count = -1};
     if (cli_session_named(args, e) < 0)
@@ -74,5 +74,5 @@ const struct cli_verb cli_branch_verb = {
     .is_client = true,
     .examples = "cella branch 0b9c\n"
                 "cella branch 0b9c --at 3 --count 4",
-    .run = run,
+    .run = branch_run,
 };

@@ -46,18 +46,18 @@ static int exit_status_of(const json_t *answer, const char *member)
     return status >= 0 && status <= 255 ? (int)status : -1;
 }
 
-static bool has_ended(const json_t *answer)
+static bool cell_has_ended(const json_t *answer)
 {
     return cli_cell_is_status(answer, "ok") || cli_cell_is_status(answer, "error");
 }
 
-static bool is_error(const json_t *answer, const char *name)
+static bool cell_is_error(const json_t *answer, const char *name)
 {
     const char *text = cli_json_text(json_object_get(answer, "error"), "name", NULL);
     return text != NULL && strcmp(text, name) == 0;
 }
 
-static bool is_number(const char *text, size_t len)
+static bool cell_is_number(const char *text, size_t len)
 {
     size_t sign = len > 1 && text[0] == '-';
     return len > sign && len < 20 && strspn(text + sign, "0123456789") == len - sign;
@@ -68,15 +68,16 @@ int cli_cell_left_with(const json_t *answer)
     size_t len = 0;
     const char *words = cli_json_text(json_object_get(answer, "error"), "message", &len);
     int told = exit_status_of(answer, "exit_code");
-    bool is_failure = cli_cell_is_status(answer, "error") && is_error(answer, "SystemExit");
+    bool is_failure = cli_cell_is_status(answer, "error") && cell_is_error(answer, "SystemExit");
     if (cli_cell_is_status(answer, "ok") && told == 0)
         return 0;
-    if (told >= 0 && (is_failure || is_error(answer, "Exited")))
+    if (told >= 0 && (is_failure || cell_is_error(answer, "Exited")))
         return told;
     if (!is_failure)
         return -1;
     /* A process has eight bits of it, and words are a failure. */
-    int code = words != NULL && is_number(words, len) ? (int)(strtoll(words, NULL, 10) & 0xff) : 0;
+    int code =
+        words != NULL && cell_is_number(words, len) ? (int)(strtoll(words, NULL, 10) & 0xff) : 0;
     return code != 0 ? code : CLI_EXIT_FAILED;
 }
 
@@ -86,9 +87,9 @@ int cli_cell_exit_status(const json_t *answer)
     int by_end = exit_status_of(answer, "exit_code"), by_choice = cli_cell_left_with(answer);
     if (by_choice >= 0)
         return by_choice;
-    if (has_ended(answer) && by_shell >= 0)
+    if (cell_has_ended(answer) && by_shell >= 0)
         return by_shell;
-    if (by_end >= 0 && (has_ended(answer) || cli_cell_is_status(answer, "died")))
+    if (by_end >= 0 && (cell_has_ended(answer) || cli_cell_is_status(answer, "died")))
         return by_end;
     for (size_t i = 0; i < ARRAY_LEN(statuses); i++)
         if (cli_cell_is_status(answer, statuses[i].status))
@@ -134,7 +135,7 @@ static void send_interrupt(const struct run *run)
 }
 
 /* Ctrl-C is for the cell; one that ignores it is left by pressing it again. */
-static bool take_signal(void *context, int signo)
+static bool cell_take_signal(void *context, int signo)
 {
     struct run *run = context;
     run->n_interrupts++;
@@ -157,7 +158,7 @@ static bool spoil(struct run *run, const char *what)
     return false;
 }
 
-static bool take_output(struct run *run, const json_t *event)
+static bool cell_take_output(struct run *run, const json_t *event)
 {
     size_t len = 0;
     const char *stream = cli_json_text(event, "stream", NULL);
@@ -168,13 +169,13 @@ static bool take_output(struct run *run, const json_t *event)
     return true;
 }
 
-static bool pass_event(struct run *run, const char *name, json_t *event)
+static bool cell_pass_event(struct run *run, const char *name, json_t *event)
 {
     const struct cli_cell *cell = run->cell;
     return cell->on_event(cell->context, name, event) || spoil(run, "an event of a wrong form");
 }
 
-static bool take_event(void *context, const char *name, const char *data, size_t len)
+static bool cell_take_event(void *context, const char *name, const char *data, size_t len)
 {
     struct run *run = context;
     _json_ json_t *event = NULL;
@@ -186,9 +187,9 @@ static bool take_event(void *context, const char *name, const char *data, size_t
     if (strcmp(name, "result") == 0 && run->answer == NULL)
         run->answer = json_incref(event);
     else if (run->cell->show == NULL)
-        goes_on = pass_event(run, name, event);
+        goes_on = cell_pass_event(run, name, event);
     else if (strcmp(name, "output") == 0)
-        goes_on = take_output(run, event);
+        goes_on = cell_take_output(run, event);
     else if (strcmp(name, "display") == 0 || strcmp(name, "update") == 0)
         cli_show_output(run->cell->show, event);
     if (run->cell->show == NULL || run->cell->show->problem == 0)
@@ -221,7 +222,7 @@ static void put_wait(struct json_out *out, const struct cli_cell *cell)
         json_put_member_str(out, "on_disconnect", cell->on_disconnect);
 }
 
-static void put_code(struct json_out *out, const struct cli_cell *cell)
+static void cell_put_code(struct json_out *out, const struct cli_cell *cell)
 {
     if (cell->path == NULL)
         json_put_member_text(out, "code", cell->code, cell->code_len);
@@ -231,7 +232,7 @@ static void put_code(struct json_out *out, const struct cli_cell *cell)
 }
 
 /* Why there is no answer, when it was not the daemon's doing. */
-static int explain(struct run *run, struct err *e)
+static int cell_explain(struct run *run, struct err *e)
 {
     int problem = run->cell->show != NULL ? run->cell->show->problem : 0;
     if (run->is_problem)
@@ -244,8 +245,8 @@ static int explain(struct run *run, struct err *e)
 }
 
 /* One request and its answer, at the end of a stream if output is shown live. */
-static int ask(struct run *run, const char *path, const struct buf *body, json_t **ret_answer,
-               struct err *e)
+static int cell_ask(struct run *run, const char *path, const struct buf *body, json_t **ret_answer,
+                    struct err *e)
 {
     struct cli_cell *cell = run->cell;
     bool is_stream = cell->show != NULL || cell->on_event != NULL;
@@ -254,14 +255,14 @@ static int ask(struct run *run, const char *path, const struct buf *body, json_t
         .path = path,
         .body = body->data,
         .body_len = body->len,
-        .on_event = is_stream ? take_event : NULL,
-        .on_signal = take_signal,
+        .on_event = is_stream ? cell_take_event : NULL,
+        .on_signal = cell_take_signal,
         .on_tick = cell->on_tick != NULL ? take_tick : NULL,
         .context = run,
         /* No deadline: cells wait in the session's queue, and the daemon keeps the time limit. */
     };
     if (cell->show != NULL) {
-        cell->show->on_signal = take_signal;
+        cell->show->on_signal = cell_take_signal;
         cell->show->context = run;
     }
     _json_ json_t *answer = NULL;
@@ -271,7 +272,7 @@ static int ask(struct run *run, const char *path, const struct buf *body, json_t
         answer = take_ptr(run->answer);
         status = 0;
     } else if (status < 0) {
-        status = explain(run, e);
+        status = cell_explain(run, e);
     }
     if (status == 0 && cli_cell_exit_status(answer) < 0)
         status = err_set(e, ERR_INTERNAL, "the daemon gave no result for the cell");
@@ -288,10 +289,10 @@ static int ask_to_run(struct run *run, json_t **ret_answer, struct err *e)
     _buf_ struct buf body = BUF_INIT(8 * CLI_CODE_MAX);
     struct json_out out = JSON_OUT(&body);
     json_put_object(&out);
-    put_code(&out, run->cell);
+    cell_put_code(&out, run->cell);
     put_wait(&out, run->cell);
     json_put_object_end(&out);
-    return ask(run, run->cell->path != NULL ? run->cell->path : path, &body, ret_answer, e);
+    return cell_ask(run, run->cell->path != NULL ? run->cell->path : path, &body, ret_answer, e);
 }
 
 static int ask_to_continue(struct run *run, json_t **ret_answer, struct err *e)
@@ -304,7 +305,7 @@ static int ask_to_continue(struct run *run, json_t **ret_answer, struct err *e)
     json_put_object(&out);
     put_wait(&out, run->cell);
     json_put_object_end(&out);
-    return ask(run, path, &body, ret_answer, e);
+    return cell_ask(run, path, &body, ret_answer, e);
 }
 
 static int ask_with_input(struct run *run, const char *text, size_t len, json_t **ret_answer,
@@ -323,7 +324,7 @@ static int ask_with_input(struct run *run, const char *text, size_t len, json_t 
         json_put_member_bool(&out, "eof", true);
     put_wait(&out, run->cell);
     json_put_object_end(&out);
-    return ask(run, path, &body, ret_answer, e);
+    return cell_ask(run, path, &body, ret_answer, e);
 }
 
 /* --- input ------------------------------------------------------------------------------------ */
@@ -379,17 +380,17 @@ static int answer_input(struct run *run, const json_t *asked, json_t **ret_answe
     case CLI_LINE_END:
         return ask_with_input(run, NULL, 0, ret_answer, e);
     case CLI_LINE_INTERRUPTED:
-        if (take_signal(run, SIGINT))
+        if (cell_take_signal(run, SIGINT))
             return ask_to_continue(run, ret_answer, e);
         break;
     case CLI_LINE_TOO_LONG:
         send_interrupt(run);
         return err_set(e, ERR_TOO_LARGE, "a line of input is longer than %d bytes", CLI_LINE_MAX);
     case CLI_LINE_LEFT:
-        take_signal(run, SIGTERM);
+        cell_take_signal(run, SIGTERM);
         break;
     }
-    return explain(run, e);
+    return cell_explain(run, e);
 }
 
 static int answer_inputs(struct run *run, json_t **answer, struct err *e)
@@ -438,7 +439,8 @@ static void show_farewell(struct cli_show *show, const json_t *answer)
 {
     size_t len = 0;
     const char *words = cli_json_text(json_object_get(answer, "error"), "message", &len);
-    if (!is_error(answer, "SystemExit") || words == NULL || len == 0 || is_number(words, len))
+    if (!cell_is_error(answer, "SystemExit") || words == NULL || len == 0 ||
+        cell_is_number(words, len))
         return;
     _buf_ struct buf text = BUF_INIT(16 * MIB);
     cli_append_safe(&text, words, len, true);
@@ -502,7 +504,7 @@ int cli_cell_finish(struct cli_cell *cell, const json_t *answer)
     if (show == NULL)
         return cli_print_json(answer) ? cli_cell_exit_status(answer) : CLI_EXIT_PIPE;
     cli_show_output(show, json_object_get(answer, "value"));
-    if (has_ended(answer) && cli_cell_left_with(answer) >= 0)
+    if (cell_has_ended(answer) && cli_cell_left_with(answer) >= 0)
         show_farewell(show, answer);
     else
         cli_show_error(show, answer);

@@ -28,7 +28,8 @@ static void append_row(struct buf *out, const json_t *checkpoint, bool is_curren
     buf_append_char(out, '\n');
 }
 
-static int list(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
+static int checkpoints_list(const struct cli_args *args, struct cli_client *c, void *context,
+                            struct err *e)
 {
     (void)context;
     _json_ json_t *timeline = NULL;
@@ -48,11 +49,11 @@ static int list(const struct cli_args *args, struct cli_client *c, void *context
     return fd_write_all(STDOUT_FILENO, buf_str(&out), out.len) < 0 ? CLI_EXIT_PIPE : 0;
 }
 
-static int run(const struct cli_args *args, struct err *e)
+static int checkpoints_run(const struct cli_args *args, struct err *e)
 {
     if (cli_session_named(args, e) < 0)
         return -1;
-    return cli_client_with(args, false, list, NULL, e);
+    return cli_client_with(args, false, checkpoints_list, NULL, e);
 }
 
 const struct cli_verb cli_checkpoints_verb = {
@@ -63,5 +64,5 @@ const struct cli_verb cli_checkpoints_verb = {
              "present state came from. `cella tree` draws them.",
     .is_client = true,
     .examples = "cella checkpoints 0b9c",
-    .run = run,
+    .run = checkpoints_run,
 };

@@ -219,7 +219,7 @@ static bool feed_stream(void *context, const char *data, size_t len)
     return cli_sse_feed(&x->sse, data, len);
 }
 
-static bool pass_event(void *context, const char *name, const char *data, size_t len)
+static bool client_pass_event(void *context, const char *name, const char *data, size_t len)
 {
     struct exchange *x = context;
     bool goes_on = x->request->on_event(x->request->context, name, data, len);
@@ -227,7 +227,7 @@ static bool pass_event(void *context, const char *name, const char *data, size_t
     return goes_on;
 }
 
-static int receive(struct exchange *x, struct err *e)
+static int client_receive(struct exchange *x, struct err *e)
 {
     _free_ char *space = mem_alloc(READ_STEP);
     enum cli_response_state state = CLI_RESPONSE_MORE;
@@ -272,7 +272,7 @@ static int exchange(struct exchange *x, struct err *e)
     if (send_bytes(x, head.data, head.len, e) < 0 ||
         send_bytes(x, x->request->body, x->request->body_len, e) < 0)
         return -1;
-    return receive(x, e);
+    return client_receive(x, e);
 }
 
 int cli_client_ask(struct cli_client *c, const struct cli_request *request, struct cli_reply *ret,
@@ -280,7 +280,7 @@ int cli_client_ask(struct cli_client *c, const struct cli_request *request, stru
 {
     struct exchange x = {.client = c, .request = request};
     cli_response_init(&x.response, request->on_event != NULL ? feed_stream : NULL, &x);
-    cli_sse_init(&x.sse, pass_event, &x);
+    cli_sse_init(&x.sse, client_pass_event, &x);
     int status = exchange(&x, e);
     if (status == 0) {
         *ret = (struct cli_reply){.status = x.response.status,

@@ -35,7 +35,7 @@ static void give_back(struct cli_collect *c, const json_t *output)
 }
 
 /* Takes the reference. */
-static void add(struct cli_collect *c, json_t *output)
+static void collect_add(struct cli_collect *c, json_t *output)
 {
     json_t *outputs = cell_of(c)->outputs;
     size_t size = display_size(output);
@@ -48,7 +48,7 @@ static void add(struct cli_collect *c, json_t *output)
     json_array_append_new(outputs, output);
 }
 
-static json_t *make_stream(bool is_stderr, const char *text, size_t len)
+static json_t *collect_make_stream(bool is_stderr, const char *text, size_t len)
 {
     json_t *output = json_object();
     json_object_set_new(output, "type", json_string("text"));
@@ -61,11 +61,11 @@ static json_t *make_stream(bool is_stderr, const char *text, size_t len)
 static void end_text(struct cli_collect *c)
 {
     if (c->text.len > 0)
-        add(c, make_stream(c->is_stderr, c->text.data, c->text.len));
+        collect_add(c, collect_make_stream(c->is_stderr, c->text.data, c->text.len));
     buf_clear(&c->text);
 }
 
-static void clear(struct cli_collect *c)
+static void collect_clear(struct cli_collect *c)
 {
     json_t *outputs = cell_of(c)->outputs, *output;
     size_t i;
@@ -82,10 +82,10 @@ static void clear(struct cli_collect *c)
 static void clear_pending(struct cli_collect *c)
 {
     if (c->is_clear_pending)
-        clear(c);
+        collect_clear(c);
 }
 
-static void add_text(struct cli_collect *c, bool is_stderr, const char *text, size_t len)
+static void collect_add_text(struct cli_collect *c, bool is_stderr, const char *text, size_t len)
 {
     clear_pending(c);
     if (is_stderr != c->is_stderr)
@@ -102,7 +102,7 @@ static void add_text(struct cli_collect *c, bool is_stderr, const char *text, si
 /* ---- events ------------------------------------------------------------------------------------
  */
 
-static bool take_text(struct cli_collect *c, const json_t *event)
+static bool collect_take_text(struct cli_collect *c, const json_t *event)
 {
     size_t len = 0;
     const char *stream = cli_json_text(event, "stream", NULL);
@@ -110,12 +110,12 @@ static bool take_text(struct cli_collect *c, const json_t *event)
     if (stream == NULL || text == NULL)
         return false;
     if (len > 0)
-        add_text(c, strcmp(stream, "stderr") == 0, text, len);
+        collect_add_text(c, strcmp(stream, "stderr") == 0, text, len);
     return true;
 }
 
 /* Each copy counts: a cell decides how many there are. */
-static void replace(struct cli_collect *c, json_t *outputs, size_t at, const json_t *output)
+static void collect_replace(struct cli_collect *c, json_t *outputs, size_t at, const json_t *output)
 {
     size_t size = display_size(output);
     const json_t *old = json_array_get(outputs, at);
@@ -138,7 +138,7 @@ static void update(struct cli_collect *c, const json_t *output)
         for (size_t k = 0; k < json_array_size(outputs); k++) {
             const char *theirs = cli_json_text(json_array_get(outputs, k), "display_id", NULL);
             if (theirs != NULL && strcmp(theirs, id) == 0)
-                replace(c, outputs, k, output);
+                collect_replace(c, outputs, k, output);
         }
     }
 }
@@ -150,7 +150,7 @@ static void take_display(struct cli_collect *c, json_t *output, bool is_update)
     if (is_update)
         update(c, output);
     else
-        add(c, json_incref(output));
+        collect_add(c, json_incref(output));
 }
 
 static void take_clear(struct cli_collect *c, bool waits)
@@ -159,14 +159,14 @@ static void take_clear(struct cli_collect *c, bool waits)
     if (waits)
         c->is_clear_pending = true;
     else
-        clear(c);
+        collect_clear(c);
 }
 
 bool cli_collect_event(void *context, const char *name, json_t *event)
 {
     struct cli_collect *c = context;
     if (strcmp(name, "output") == 0)
-        return take_text(c, event);
+        return collect_take_text(c, event);
     if (strcmp(name, "display") == 0)
         take_display(c, event, false);
     else if (strcmp(name, "update") == 0)
@@ -184,19 +184,19 @@ bool cli_collect_event(void *context, const char *name, json_t *event)
 static void take_from_answer(struct cli_collect *c, const json_t *answer)
 {
     static const char *const streams[] = {"stdout", "stderr"};
-    clear(c);
+    collect_clear(c);
     for (size_t i = 0; i < ARRAY_LEN(streams); i++) {
         size_t len = 0;
         const char *text = cli_json_text(answer, streams[i], &len);
         if (text != NULL && len > 0)
-            add_text(c, i == 1, text, len);
+            collect_add_text(c, i == 1, text, len);
     }
     end_text(c);
     json_t *outputs = json_object_get(answer, "outputs"), *output;
     size_t i;
     json_array_foreach(outputs, i, output)
     {
-        add(c, json_incref(output));
+        collect_add(c, json_incref(output));
     }
 }
 
@@ -217,7 +217,7 @@ static void add_value(struct cli_collect *c, const json_t *value)
     while (at > 0 && is_late(json_array_get(outputs, at - 1)))
         at--;
     json_incref(output);
-    add(c, output);
+    collect_add(c, output);
     if (json_array_size(outputs) > size) {
         json_array_remove(outputs, size);
         json_array_insert(outputs, at, output);
@@ -225,19 +225,19 @@ static void add_value(struct cli_collect *c, const json_t *value)
     json_decref(output);
 }
 
-static void set_text(json_t *object, const char *name, const char *text)
+static void collect_set_text(json_t *object, const char *name, const char *text)
 {
     json_object_set_new(object, name, json_string(text != NULL ? text : ""));
 }
 
 /* Jupyter shows the traceback and nothing else, so there is always one. */
-static json_t *make_error(const char *name, const char *message, const char *traceback,
-                          const char *advice)
+static json_t *collect_make_error(const char *name, const char *message, const char *traceback,
+                                  const char *advice)
 {
     json_t *output = json_object();
-    set_text(output, "type", "error");
-    set_text(output, "name", name);
-    set_text(output, "message", message);
+    collect_set_text(output, "type", "error");
+    collect_set_text(output, "name", name);
+    collect_set_text(output, "message", message);
     size_t len = traceback != NULL ? strlen(traceback) : 0;
     while (len > 0 && traceback[len - 1] == '\n')
         len--; /* it becomes a list of lines */
@@ -250,11 +250,11 @@ static json_t *make_error(const char *name, const char *message, const char *tra
                                          has_advice ? advice : ""));
     }
     if (advice != NULL)
-        set_text(output, "advice", advice);
+        collect_set_text(output, "advice", advice);
     return output;
 }
 
-static void add_error(struct cli_collect *c, const json_t *answer)
+static void collect_add_error(struct cli_collect *c, const json_t *answer)
 {
     const json_t *error = json_object_get(answer, "error");
     const char *name = cli_json_text(error, "name", NULL);
@@ -267,13 +267,13 @@ static void add_error(struct cli_collect *c, const json_t *answer)
         _buf_ struct buf here = BUF_INIT(64 * KIB);
         if (advice != NULL)
             cli_append_advice(&here, advice, len);
-        output = make_error(name != NULL ? name : "Error", message != NULL ? message : "",
-                            cli_json_text(error, "traceback", NULL),
-                            advice != NULL ? buf_str(&here) : NULL);
+        output = collect_make_error(name != NULL ? name : "Error", message != NULL ? message : "",
+                                    cli_json_text(error, "traceback", NULL),
+                                    advice != NULL ? buf_str(&here) : NULL);
     } else if (last_status != 0) {
         char text[64];
         snprintf(text, sizeof(text), "the last command ended with %lld", (long long)last_status);
-        output = make_error("ExitStatus", text, NULL, NULL);
+        output = collect_make_error("ExitStatus", text, NULL, NULL);
     }
     if (output != NULL) /* there is always room for it: it says why the cell failed */
         json_array_append_new(cell_of(c)->outputs, output);
@@ -288,7 +288,7 @@ static void note_omitted(struct cli_collect *c)
              "[%llu bytes of output were left out: a cell has at most %d MiB, a notebook %d]\n",
              (unsigned long long)c->omitted_bytes, CLI_COLLECT_BYTES_MAX >> 20,
              CLI_COLLECT_NOTEBOOK_MAX >> 20);
-    json_array_append_new(cell_of(c)->outputs, make_stream(true, text, strlen(text)));
+    json_array_append_new(cell_of(c)->outputs, collect_make_stream(true, text, strlen(text)));
 }
 
 void cli_collect_end(struct cli_collect *c, const json_t *answer, const struct err *why)
@@ -297,19 +297,19 @@ void cli_collect_end(struct cli_collect *c, const json_t *answer, const struct e
         end_text(c);
         note_omitted(c);
         json_array_append_new(cell_of(c)->outputs,
-                              make_error("Lost", why->message, NULL, why->advice));
+                              collect_make_error("Lost", why->message, NULL, why->advice));
         buf_free(&c->text);
         return;
     }
     bool has_more = json_is_object(json_object_get(answer, "value")) ||
                     json_is_object(json_object_get(answer, "error"));
     if (c->is_clear_pending && has_more)
-        clear(c);
+        collect_clear(c);
     if (cli_json_int(answer, "dropped_bytes", 0) > 0)
         take_from_answer(c, answer);
     end_text(c);
     add_value(c, json_object_get(answer, "value"));
     note_omitted(c);
-    add_error(c, answer);
+    collect_add_error(c, answer);
     buf_free(&c->text);
 }

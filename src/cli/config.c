@@ -72,7 +72,7 @@ static void put_notebook(struct json_out *out, const struct config_notebook *not
     json_put_object_end(out);
 }
 
-static void write_json(const struct config *c, struct buf *text)
+static void config_write_json(const struct config *c, struct buf *text)
 {
     struct json_out out = JSON_OUT(text);
     json_put_object(&out);
@@ -171,7 +171,7 @@ static void append_time(struct buf *text, const char *what, uint32_t secs)
         buf_printf(text, ", %s at most %u s", what, secs);
 }
 
-static void append_notebook(struct buf *text, const struct config_notebook *notebook)
+static void config_append_notebook(struct buf *text, const struct config_notebook *notebook)
 {
     buf_printf(
         text,
@@ -201,7 +201,7 @@ static void write_summary(const struct config *c, struct buf *text)
     append_time(text, "alive", c->max_age_secs);
     append_ceiling(text, "\n  each      at most ", &c->ceiling);
     buf_append_char(text, '\n');
-    append_notebook(text, &c->notebook);
+    config_append_notebook(text, &c->notebook);
     append_people(text, c);
 }
 
@@ -217,7 +217,7 @@ static int check(const char *path, bool is_json, struct err *e)
     if (status == 0) {
         _buf_ struct buf text = BUF_INIT(4 * MIB);
         if (is_json)
-            write_json(&config, &text);
+            config_write_json(&config, &text);
         else
             write_summary(&config, &text);
         fd_write_all(STDOUT_FILENO, buf_str(&text), text.len);
@@ -226,7 +226,7 @@ static int check(const char *path, bool is_json, struct err *e)
     return status;
 }
 
-static int run(const struct cli_args *args, struct err *e)
+static int config_run(const struct cli_args *args, struct err *e)
 {
     if (args->n_words == 0 || args->n_words > 2 || strcmp(args->words[0], "check") != 0) {
         err_set(e, ERR_INVALID, "config takes: check [FILE]");
@@ -244,5 +244,5 @@ const struct cli_verb cli_config_verb = {
              "a daemon of this user would read. A running daemon reads it again on SIGHUP.",
     .examples = "cella config check\n"
                 "cella config check ./cella.yaml --json | jq .agents",
-    .run = run,
+    .run = config_run,
 };

@@ -12,7 +12,7 @@ static const struct cli_flag flags[] = {
     {0},
 };
 
-static int read_number(const char *text, int64_t *ret, struct err *e)
+static int continue_read_number(const char *text, int64_t *ret, struct err *e)
 {
     char *end;
     errno = 0;
@@ -23,7 +23,8 @@ static int read_number(const char *text, int64_t *ret, struct err *e)
     return 0;
 }
 
-static int wait_for(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
+static int continue_wait_for(const struct cli_args *args, struct cli_client *c, void *context,
+                             struct err *e)
 {
     struct cli_cell *cell = context;
     struct cli_session session;
@@ -41,7 +42,7 @@ static int wait_for(const struct cli_args *args, struct cli_client *c, void *con
     return cli_cell_finish(cell, answer);
 }
 
-static int run(const struct cli_args *args, struct err *e)
+static int continue_run(const struct cli_args *args, struct err *e)
 {
     struct cli_show show;
     struct cli_asker asker = {.show = cli_has(args, "json") ? NULL : &show};
@@ -53,7 +54,7 @@ static int run(const struct cli_args *args, struct err *e)
         return err_advise(e, "list the sessions with: cella ps");
     }
     if (cli_show_read(args, &show, e) < 0 ||
-        (args->n_words == 2 && read_number(args->words[1], &cell.exec_id, e) < 0) ||
+        (args->n_words == 2 && continue_read_number(args->words[1], &cell.exec_id, e) < 0) ||
         (yield != NULL && cli_parse_duration(yield, &cell.yield_ms, e) < 0) ||
         (budget != NULL && cli_parse_size(budget, &cell.budget, e) < 0))
         return -1;
@@ -61,7 +62,7 @@ static int run(const struct cli_args *args, struct err *e)
     asker.has_stdin = isatty(STDIN_FILENO) && yield == NULL;
     cell.asker = asker.has_stdin ? &asker : NULL;
     cli_signals_take();
-    int status = cli_client_with(args, false, wait_for, &cell, e);
+    int status = cli_client_with(args, false, continue_wait_for, &cell, e);
     cli_asker_free(&asker);
     return status;
 }
@@ -79,5 +80,5 @@ const struct cli_verb cli_continue_verb = {
     .examples = "cella exec --new --yield 1s 'import time; time.sleep(5); 42'\n"
                 "cella continue 0b9c\n"
                 "cella continue 0b9c 3 --yield 500ms --json",
-    .run = run,
+    .run = continue_run,
 };

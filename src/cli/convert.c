@@ -12,7 +12,7 @@ static const struct cli_flag flags[] = {
     {0},
 };
 
-struct order {
+struct convert_order {
     struct cli_document_source in;
     const char *out; /* "-": a standard stream */
     enum notebook_format to;
@@ -22,7 +22,7 @@ struct order {
 /* ---- what is asked for -------------------------------------------------------------------------
  */
 
-static int find_target(const struct cli_args *args, struct order *o, struct err *e)
+static int find_target(const struct cli_args *args, struct convert_order *o, struct err *e)
 {
     const char *to = cli_value(args, "to");
     bool is_told = cli_format_of_file(o->out, &o->to, &o->runtime);
@@ -34,14 +34,14 @@ static int find_target(const struct cli_args *args, struct order *o, struct err 
     return err_advise(e, "give it a suffix (-o out.html), or say --to html");
 }
 
-static int read_order(const struct cli_args *args, struct order *o, struct err *e)
+static int read_order(const struct cli_args *args, struct convert_order *o, struct err *e)
 {
     const char *out = cli_value(args, "output"), *from = cli_value(args, "from");
     if (args->n_words != 1) {
         err_set(e, ERR_INVALID, "name one notebook");
         return err_advise(e, "cella convert analysis.ipynb -o analysis.html");
     }
-    *o = (struct order){.in = {.path = args->words[0]}, .out = out != NULL ? out : "-"};
+    *o = (struct convert_order){.in = {.path = args->words[0]}, .out = out != NULL ? out : "-"};
     o->in.has_format = from != NULL;
     if (from != NULL && cli_format_find(from, true, &o->in.format, e) < 0)
         return -1;
@@ -55,7 +55,7 @@ static int read_order(const struct cli_args *args, struct order *o, struct err *
 /* ---- converting --------------------------------------------------------------------------------
  */
 
-static int check_language(const struct order *o, const struct document *doc, struct err *e)
+static int check_language(const struct convert_order *o, const struct document *doc, struct err *e)
 {
     if (o->to != NOTEBOOK_SCRIPT || o->runtime == NULL || strcmp(o->runtime, doc->runtime) == 0)
         return 0;
@@ -68,7 +68,7 @@ static void append_name(struct buf *text, const char *path)
     cli_append_safe(text, path, strlen(path), false);
 }
 
-static void report(const struct order *o, const struct document *doc, size_t bytes)
+static void convert_report(const struct convert_order *o, const struct document *doc, size_t bytes)
 {
     _buf_ struct buf text = BUF_INIT(64 * KIB);
     append_name(&text, o->out);
@@ -79,7 +79,8 @@ static void report(const struct order *o, const struct document *doc, size_t byt
     cli_say(STDOUT_FILENO, "%s", buf_str(&text));
 }
 
-static bool report_json(const struct order *o, const struct document *doc, size_t bytes)
+static bool convert_report_json(const struct convert_order *o, const struct document *doc,
+                                size_t bytes)
 {
     _json_ json_t *answer = json_object();
     json_object_set_new(answer, "input", json_string(o->in.path));
@@ -95,7 +96,7 @@ static bool report_json(const struct order *o, const struct document *doc, size_
     return cli_print_json(answer);
 }
 
-static int convert(const struct order *o, bool is_json, struct err *e)
+static int convert(const struct convert_order *o, bool is_json, struct err *e)
 {
     _document_ struct document *doc = NULL;
     _buf_ struct buf text = BUF_INIT(2 * NOTEBOOK_BYTES_MAX);
@@ -110,14 +111,14 @@ static int convert(const struct order *o, bool is_json, struct err *e)
     if (strcmp(o->out, "-") == 0)
         return 0;
     if (is_json)
-        return report_json(o, doc, text.len) ? 0 : CLI_EXIT_PIPE;
-    report(o, doc, text.len);
+        return convert_report_json(o, doc, text.len) ? 0 : CLI_EXIT_PIPE;
+    convert_report(o, doc, text.len);
     return 0;
 }
 
-static int run(const struct cli_args *args, struct err *e)
+static int convert_run(const struct cli_args *args, struct err *e)
 {
-    struct order order;
+    struct convert_order order;
     if (read_order(args, &order, e) < 0)
         return -1;
     return convert(&order, cli_has(args, "json"), e);
@@ -136,5 +137,5 @@ const struct cli_verb cli_convert_verb = {
                 "cella convert mcp_repl/cells.json -o analysis.ipynb\n"
                 "cella convert analysis.ipynb -o analysis.py\n"
                 "cat analysis.ipynb | cella convert - --to markdown | less",
-    .run = run,
+    .run = convert_run,
 };

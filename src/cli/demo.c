@@ -98,8 +98,8 @@ static void append_margin(const struct demo *d, struct buf *out, const char *mar
     }
 }
 
-static void append_member(const struct demo *d, struct buf *out, const json_t *object,
-                          const char *name, const char *colour)
+static void demo_append_member(const struct demo *d, struct buf *out, const json_t *object,
+                               const char *name, const char *colour)
 {
     size_t len = 0;
     const char *text = cli_json_text(object, name, &len);
@@ -107,7 +107,7 @@ static void append_member(const struct demo *d, struct buf *out, const json_t *o
         append_margin(d, out, " ", colour, text, len);
 }
 
-static void append_output(const struct demo *d, struct buf *out, const json_t *output)
+static void demo_append_output(const struct demo *d, struct buf *out, const json_t *output)
 {
     if (!json_is_object(output))
         return;
@@ -125,21 +125,21 @@ static void show_step(const struct demo *d, const struct step *step, const json_
     buf_printf(&out, "\n%s%-*s%s%s%10s%s\n", paint(d, "\033[1m"), WIDTH - 10, step->title,
                paint(d, "\033[0m"), paint(d, "\033[36m"), took, paint(d, "\033[0m"));
     append_margin(d, &out, ">", "\033[34m", step->code, strlen(step->code));
-    append_member(d, &out, answer, "stdout", "");
-    append_member(d, &out, answer, "stderr", "");
+    demo_append_member(d, &out, answer, "stdout", "");
+    demo_append_member(d, &out, answer, "stderr", "");
     const json_t *outputs = json_object_get(answer, "outputs");
     for (size_t i = 0; i < json_array_size(outputs); i++)
-        append_output(d, &out, json_array_get(outputs, i));
-    append_output(d, &out, json_object_get(answer, "value"));
-    append_member(d, &out, json_object_get(answer, "error"), "traceback", "");
+        demo_append_output(d, &out, json_array_get(outputs, i));
+    demo_append_output(d, &out, json_object_get(answer, "value"));
+    demo_append_member(d, &out, json_object_get(answer, "error"), "traceback", "");
     if (cli_cell_is_status(answer, "timeout"))
-        append_member(d, &out, json_object_get(answer, "error"), "message", "");
+        demo_append_member(d, &out, json_object_get(answer, "error"), "message", "");
     fd_write_all(STDOUT_FILENO, buf_str(&out), out.len);
 }
 
 /* --- the steps -------------------------------------------------------------------------------- */
 
-static bool contains(const json_t *object, const char *name, const char *expected)
+static bool demo_contains(const json_t *object, const char *name, const char *expected)
 {
     size_t len = 0;
     const char *text = cli_json_text(object, name, &len);
@@ -149,7 +149,7 @@ static bool contains(const json_t *object, const char *name, const char *expecte
 static bool has_image(const json_t *outputs)
 {
     for (size_t i = 0; i < json_array_size(outputs); i++)
-        if (contains(json_array_get(outputs, i), "type", "image"))
+        if (demo_contains(json_array_get(outputs, i), "type", "image"))
             return true;
     return false;
 }
@@ -166,9 +166,9 @@ static int check_step(const struct step *step, const json_t *answer, struct err 
     }
     if (step->expects_image && !has_image(json_object_get(answer, "outputs")))
         return err_set(e, ERR_INTERNAL, "the step should give an image");
-    if (step->expect == NULL || contains(answer, "stdout", step->expect) ||
-        contains(json_object_get(answer, "value"), "text", step->expect) ||
-        contains(error, "traceback", step->expect))
+    if (step->expect == NULL || demo_contains(answer, "stdout", step->expect) ||
+        demo_contains(json_object_get(answer, "value"), "text", step->expect) ||
+        demo_contains(error, "traceback", step->expect))
         return 0;
     return err_set(e, ERR_INTERNAL, "the step should say '%s'", step->expect);
 }
@@ -282,7 +282,7 @@ static int play_embedded(struct demo *d, struct cli_endpoint *endpoint, struct e
     return status;
 }
 
-static void conclude(const struct demo *d)
+static void demo_conclude(const struct demo *d)
 {
     if (d->is_json) {
         _json_ json_t *object = json_pack("{s:O}", "steps", d->report);
@@ -293,7 +293,7 @@ static void conclude(const struct demo *d)
     }
 }
 
-static int run(const struct cli_args *args, struct err *e)
+static int demo_run(const struct cli_args *args, struct err *e)
 {
     if (args->n_words > 0)
         return err_set(e, ERR_INVALID, "demo takes no arguments");
@@ -313,7 +313,7 @@ static int run(const struct cli_args *args, struct err *e)
         status = -1;
     }
     if (status == 0)
-        conclude(&d);
+        demo_conclude(&d);
     json_decref(d.report);
     return status;
 }
@@ -327,5 +327,5 @@ const struct cli_verb cli_demo_verb = {
              "only if every step gave what it should.",
     .examples = "cella demo\n"
                 "cella demo --json | jq '.steps[] | {title, took_ms}'",
-    .run = run,
+    .run = demo_run,
 };

@@ -5,7 +5,8 @@
 #include "cli/terminal.h"
 #include "wire/json.h"
 
-static void write_json(const struct doctor_check *checks, size_t n, bool can_run, struct buf *text)
+static void doctor_write_json(const struct doctor_check *checks, size_t n, bool can_run,
+                              struct buf *text)
 {
     struct json_out out = JSON_OUT(text);
     json_put_object(&out);
@@ -58,7 +59,7 @@ static void write_table(const struct doctor_check *checks, size_t n, bool can_ru
         buf_append_str(text, "\nSessions can run here with every protection.\n");
 }
 
-static int run(const struct cli_args *args, struct err *e)
+static int doctor_verb_run(const struct cli_args *args, struct err *e)
 {
     if (args->n_words > 0)
         return err_set(e, ERR_INVALID, "doctor takes no arguments");
@@ -69,7 +70,7 @@ static int run(const struct cli_args *args, struct err *e)
         can_run = can_run && (checks[i].is_ok || !checks[i].is_required);
     _buf_ struct buf text = BUF_INIT(1 * MIB);
     if (cli_has(args, "json"))
-        write_json(checks, n, can_run, &text);
+        doctor_write_json(checks, n, can_run, &text);
     else
         write_table(checks, n, can_run, &text);
     fd_write_all(STDOUT_FILENO, buf_str(&text), text.len);
@@ -85,5 +86,5 @@ const struct cli_verb cli_doctor_verb = {
         "matters and how to get it. Exit status 69 if no code could be run here.",
     .examples = "cella doctor\n"
                 "cella doctor --json | jq '.checks[] | select(.ok | not)'",
-    .run = run,
+    .run = doctor_verb_run,
 };

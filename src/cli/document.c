@@ -126,7 +126,7 @@ int cli_document_read(const struct cli_document_source *source, struct document 
  */
 
 /* Beside the file and then in its place, so that nobody ever sees half of it. */
-static int replace_file(const char *path, mode_t mode, const struct buf *text)
+static int document_replace_file(const char *path, mode_t mode, const struct buf *text)
 {
     char temporary[PATH_MAX];
     int n = snprintf(temporary, sizeof(temporary), "%s.%ld~", path, (long)getpid());
@@ -150,11 +150,11 @@ int cli_document_write(const char *path, const struct buf *text)
     if (strcmp(path, "-") == 0)
         return fd_write_all(STDOUT_FILENO, buf_str(text), text->len);
     if (stat(path, &st) < 0)
-        return replace_file(path, 0666, text);
+        return document_replace_file(path, 0666, text);
     if (!S_ISREG(st.st_mode)) {
         _fd_ int fd = open(path, O_WRONLY | O_CLOEXEC);
         return fd < 0 ? -errno : fd_write_all(fd, buf_str(text), text->len);
     }
     _free_ char *real = realpath(path, NULL);
-    return real == NULL ? -errno : replace_file(real, st.st_mode & 0777, text);
+    return real == NULL ? -errno : document_replace_file(real, st.st_mode & 0777, text);
 }

@@ -44,7 +44,7 @@ static int parse_url(const char *url, struct cli_endpoint *ret, struct err *e)
     return 0;
 }
 
-static int check_key(const char *key, struct err *e)
+static int endpoint_check_key(const char *key, struct err *e)
 {
     for (const char *c = key; *c != '\0'; c++)
         if (*c <= ' ' || *c > '~')
@@ -83,7 +83,7 @@ int cli_endpoint_from(const struct cli_args *args, struct cli_endpoint *ret, str
         ret->key = mem_strdup(key);
     else
         read_key_file(ret);
-    return ret->key != NULL ? check_key(ret->key, e) : 0;
+    return ret->key != NULL ? endpoint_check_key(ret->key, e) : 0;
 }
 
 void cli_endpoint_free(struct cli_endpoint *endpoint)

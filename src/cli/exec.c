@@ -25,7 +25,7 @@ static const struct cli_flag flags[] = {
 /* A session that is made for one cell, and the cell, end soon if this program does not do it. */
 enum { TEMPORARY_IDLE_SECS = 60, TIMEOUT_MAX_MS = 86400 * 1000 };
 
-struct plan {
+struct exec_plan {
     struct cli_client *client;
     struct cli_session_spec spec;
     const struct cli_language *language; /* of the code's file; NULL: not known */
@@ -38,7 +38,7 @@ struct plan {
     struct buf code;
 };
 
-static int read_stream(int fd, const char *name, struct buf *out, struct err *e)
+static int exec_read_stream(int fd, const char *name, struct buf *out, struct err *e)
 {
     for (;;) {
         if (!buf_reserve(out, 16 * KIB))
@@ -52,13 +52,13 @@ static int read_stream(int fd, const char *name, struct buf *out, struct err *e)
     }
 }
 
-static int read_file(struct plan *plan, const char *path, struct err *e)
+static int exec_read_file(struct exec_plan *plan, const char *path, struct err *e)
 {
     _fd_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
         return err_errno(e, ERR_NOT_FOUND, errno, "%.128s", path);
     plan->language = cli_language_of_file(path);
-    return read_stream(fd, path, &plan->code, e);
+    return exec_read_stream(fd, path, &plan->code, e);
 }
 
 /* `cella exec report.py`: a word that is the name of a file, or could be nothing else. */
@@ -76,20 +76,20 @@ static bool is_notebook(const char *path)
     return cli_format_of_file(path, &format, &runtime) && format == NOTEBOOK_IPYNB;
 }
 
-static int read_named_file(struct plan *plan, const char *path, struct err *e)
+static int read_named_file(struct exec_plan *plan, const char *path, struct err *e)
 {
     if (is_notebook(path)) {
         err_set(e, ERR_INVALID, "%.128s is a notebook, and not code", path);
         return err_advise(e, "run its cells with: cella run %.128s", path);
     }
     if (access(path, F_OK) == 0)
-        return read_file(plan, path, e);
+        return exec_read_file(plan, path, e);
     err_set(e, ERR_NOT_FOUND, "there is no file %.128s", path);
     return err_advise(e, "if it is code, give it on standard input: echo %.128s | cella exec",
                       path);
 }
 
-static int read_code(const struct cli_args *args, struct plan *plan, struct err *e)
+static int exec_read_code(const struct cli_args *args, struct exec_plan *plan, struct err *e)
 {
     const char *file = cli_value(args, "file");
     const char *word = args->n_words > 0 ? args->words[0] : NULL;
@@ -98,7 +98,7 @@ static int read_code(const struct cli_args *args, struct plan *plan, struct err 
         return err_advise(e, "quote the code: cella exec 'print(1 + 1)'");
     }
     if (file != NULL && strcmp(file, "-") != 0)
-        return read_file(plan, file, e);
+        return exec_read_file(plan, file, e);
     bool is_file = word != NULL && (cli_language_of_file(word) != NULL || is_notebook(word));
     if (is_file && is_file_name(word))
         return read_named_file(plan, word, e);
@@ -112,7 +112,7 @@ static int read_code(const struct cli_args *args, struct plan *plan, struct err 
                              "or work interactively with: cella repl");
     }
     plan->is_code_on_stdin = true;
-    return read_stream(STDIN_FILENO, "standard input", &plan->code, e);
+    return exec_read_stream(STDIN_FILENO, "standard input", &plan->code, e);
 }
 
 static int read_times(const struct cli_args *args, struct cli_cell *cell, struct err *e)
@@ -128,7 +128,7 @@ static int read_times(const struct cli_args *args, struct cli_cell *cell, struct
     return budget != NULL ? cli_parse_size(budget, &cell->budget, e) : 0;
 }
 
-static int check_arguments(const struct cli_args *args, struct err *e)
+static int exec_check_arguments(const struct cli_args *args, struct err *e)
 {
     const char *on_disconnect = cli_value(args, "on-disconnect");
     const char *of_new = cli_has(args, "new") ? "new" : cli_spec_given(args);
@@ -142,11 +142,11 @@ static int check_arguments(const struct cli_args *args, struct err *e)
     return 0;
 }
 
-static int read_plan(const struct cli_args *args, struct plan *plan, struct err *e)
+static int exec_read_plan(const struct cli_args *args, struct exec_plan *plan, struct err *e)
 {
     struct cli_cell *cell = &plan->cell;
-    if (check_arguments(args, e) < 0 || cli_show_read(args, &plan->show, e) < 0 ||
-        read_times(args, cell, e) < 0 || read_code(args, plan, e) < 0 ||
+    if (exec_check_arguments(args, e) < 0 || cli_show_read(args, &plan->show, e) < 0 ||
+        read_times(args, cell, e) < 0 || exec_read_code(args, plan, e) < 0 ||
         cli_cell_check_code(buf_str(&plan->code), plan->code.len, e) < 0)
         return -1;
     cell->code = buf_str(&plan->code);
@@ -158,7 +158,8 @@ static int read_plan(const struct cli_args *args, struct plan *plan, struct err 
 }
 
 /* A file of one language and a session of another are a mistake. */
-static int find_session(const char *id, struct cli_client *c, struct plan *plan, struct err *e)
+static int exec_find_session(const char *id, struct cli_client *c, struct exec_plan *plan,
+                             struct err *e)
 {
     if (cli_session_find(c, id, &plan->session, e) < 0)
         return -1;
@@ -168,7 +169,7 @@ static int find_session(const char *id, struct cli_client *c, struct plan *plan,
     return 0;
 }
 
-static void expect_to_be_killed(struct plan *plan)
+static void expect_to_be_killed(struct exec_plan *plan)
 {
     if (plan->spec.idle_timeout_secs < 0)
         plan->spec.idle_timeout_secs = TEMPORARY_IDLE_SECS;
@@ -176,12 +177,12 @@ static void expect_to_be_killed(struct plan *plan)
         plan->cell.on_disconnect = "cancel";
 }
 
-static int choose_session(const struct cli_args *args, struct cli_client *c, struct plan *plan,
+static int choose_session(const struct cli_args *args, struct cli_client *c, struct exec_plan *plan,
                           struct err *e)
 {
     const char *id = cli_value(args, "session");
     if (id != NULL)
-        return find_session(id, c, plan, e);
+        return exec_find_session(id, c, plan, e);
     plan->is_told = cli_has(args, "new");
     plan->is_temporary = !plan->is_told;
     if (plan->is_temporary && plan->cell.yield_ms < 0)
@@ -194,7 +195,7 @@ static int choose_session(const struct cli_args *args, struct cli_client *c, str
 }
 
 /* One that was left running needs its session. */
-static void keep_unfinished(struct plan *plan, json_t *answer)
+static void keep_unfinished(struct exec_plan *plan, json_t *answer)
 {
     bool is_unfinished =
         cli_cell_is_status(answer, "running") || cli_cell_is_status(answer, "input_required");
@@ -206,7 +207,7 @@ static void keep_unfinished(struct plan *plan, json_t *answer)
         json_object_set_new(answer, "session_id", json_string(plan->session.id));
 }
 
-static int run_cell(struct cli_client *c, struct plan *plan, struct err *e)
+static int exec_run_cell(struct cli_client *c, struct exec_plan *plan, struct err *e)
 {
     struct cli_cell *cell = &plan->cell;
     cell->session_id = plan->session.id;
@@ -224,26 +225,27 @@ static int run_cell(struct cli_client *c, struct plan *plan, struct err *e)
     return status;
 }
 
-static void touch_session(void *context)
+static void exec_touch_session(void *context)
 {
-    struct plan *plan = context;
+    struct exec_plan *plan = context;
     cli_session_touch(plan->client, plan->session.id);
 }
 
-static int run_plan(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
+static int exec_run_plan(const struct cli_args *args, struct cli_client *c, void *context,
+                         struct err *e)
 {
-    struct plan *plan = context;
+    struct exec_plan *plan = context;
     plan->client = c;
     if (choose_session(args, c, plan, e) < 0)
         return -1;
     /* Who wants to come back early wants to be told of input requests too. */
     struct cli_asker asker = {.show = plan->cell.show,
                               .has_stdin = !plan->is_code_on_stdin,
-                              .on_wait = touch_session,
+                              .on_wait = exec_touch_session,
                               .context = plan};
     if (plan->cell.yield_ms < 0)
         plan->cell.asker = &asker;
-    int status = run_cell(c, plan, e);
+    int status = exec_run_cell(c, plan, e);
     cli_asker_free(&asker);
     struct err ignored; /* a session that died is gone already */
     if (plan->is_temporary)
@@ -251,14 +253,14 @@ static int run_plan(const struct cli_args *args, struct cli_client *c, void *con
     return status;
 }
 
-static int run(const struct cli_args *args, struct err *e)
+static int exec_run(const struct cli_args *args, struct err *e)
 {
-    struct plan plan = {.cell = {.budget = -1, .yield_ms = -1},
-                        .code = BUF_INIT(CLI_CODE_MAX + 32 * KIB)};
-    int status = read_plan(args, &plan, e);
+    struct exec_plan plan = {.cell = {.budget = -1, .yield_ms = -1},
+                             .code = BUF_INIT(CLI_CODE_MAX + 32 * KIB)};
+    int status = exec_read_plan(args, &plan, e);
     if (status == 0) {
         cli_signals_take();
-        status = cli_client_with(args, true, run_plan, &plan, e);
+        status = cli_client_with(args, true, exec_run_plan, &plan, e);
     }
     cli_spec_free(&plan.spec);
     buf_free(&plan.code);
@@ -291,5 +293,5 @@ const struct cli_verb cli_exec_verb = {
                 "cella exec --new 'x = 41'          # prints: session 0b9c...\n"
                 "cella exec --session 0b9c 'x + 1'\n"
                 "cella exec -r bash --join 0b9c --env LANG 'ls'",
-    .run = run,
+    .run = exec_run,
 };

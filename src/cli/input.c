@@ -24,7 +24,7 @@ static int give(const struct cli_args *args, struct cli_client *c, void *context
     return cli_cell_finish(cell, answer);
 }
 
-static int run(const struct cli_args *args, struct err *e)
+static int input_run(const struct cli_args *args, struct err *e)
 {
     struct cli_show show;
     struct cli_cell cell = {
@@ -53,5 +53,5 @@ const struct cli_verb cli_input_verb = {
     .is_client = true,
     .examples = "cella input 0b9c Ada\n"
                 "cella input 0b9c --eof",
-    .run = run,
+    .run = input_run,
 };

@@ -29,7 +29,7 @@ static int interrupt(const struct cli_args *args, struct cli_client *c, void *co
     return 0;
 }
 
-static int run(const struct cli_args *args, struct err *e)
+static int interrupt_run(const struct cli_args *args, struct err *e)
 {
     if (cli_session_named(args, e) < 0)
         return -1;
@@ -45,5 +45,5 @@ const struct cli_verb cli_interrupt_verb = {
         "its state stay; what the cell gave is fetched with `cella continue`.",
     .is_client = true,
     .examples = "cella interrupt 0b9c",
-    .run = run,
+    .run = interrupt_run,
 };

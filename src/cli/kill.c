@@ -82,7 +82,7 @@ static int find_and_kill(const struct cli_args *args, struct cli_client *c, void
     return kill_all(args, c, found, e);
 }
 
-static int run(const struct cli_args *args, struct err *e)
+static int kill_run(const struct cli_args *args, struct err *e)
 {
     if ((args->n_words == 0) != cli_has(args, "all")) {
         err_set(e, ERR_INVALID, "name the sessions to kill, or give --all");
@@ -102,5 +102,5 @@ const struct cli_verb cli_kill_verb = {
     .is_client = true,
     .examples = "cella kill 0b9c\n"
                 "cella kill --all",
-    .run = run,
+    .run = kill_run,
 };

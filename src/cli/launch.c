@@ -197,7 +197,7 @@ int cli_daemon_stop(pid_t pid, struct err *e)
     return err_set(e, ERR_INTERNAL, "the daemon did not stop cleanly (wait status %d)", status);
 }
 
-static int spawn(const struct cli_daemon *d, pid_t *ret_pid, struct err *e)
+static int launch_spawn(const struct cli_daemon *d, pid_t *ret_pid, struct err *e)
 {
     char log_path[PATH_MAX];
     snprintf(log_path, sizeof(log_path), "%s/daemon.log", d->data_dir);
@@ -266,7 +266,7 @@ static int take_start_lock(const char *data_dir, struct err *e)
 int cli_daemon_spawn(const struct cli_daemon *d, pid_t *ret_pid, struct err *e)
 {
     _fd_ int lock = take_start_lock(d->data_dir, e);
-    return lock < 0 ? -1 : spawn(d, ret_pid, e);
+    return lock < 0 ? -1 : launch_spawn(d, ret_pid, e);
 }
 
 int cli_launch(const struct cli_endpoint *endpoint, struct err *e)
@@ -285,5 +285,5 @@ int cli_launch(const struct cli_endpoint *endpoint, struct err *e)
     pid_t pid;
     struct cli_daemon daemon = {
         .data_dir = endpoint->data_dir, .listen = "127.0.0.1:0", .is_detached = true};
-    return spawn(&daemon, &pid, e);
+    return launch_spawn(&daemon, &pid, e);
 }

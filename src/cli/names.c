@@ -13,7 +13,7 @@ static const struct cli_flag flags[] = {
 };
 
 /* Characters, as far as they are told by their first byte. */
-static size_t count_chars(const char *text)
+static size_t names_count_chars(const char *text)
 {
     size_t n = 0;
     for (; *text != '\0'; text++)
@@ -23,12 +23,13 @@ static size_t count_chars(const char *text)
 
 static void append_padded(struct buf *out, const char *text, size_t width)
 {
-    size_t n = count_chars(text);
+    size_t n = names_count_chars(text);
     buf_append_str(out, text);
     buf_printf(out, "%*s", (int)(n < width ? width - n : 0) + 2, "");
 }
 
-static void append_member(struct buf *out, const json_t *item, const char *member, size_t width)
+static void names_append_member(struct buf *out, const json_t *item, const char *member,
+                                size_t width)
 {
     size_t len = 0;
     const char *text = cli_json_text(item, member, &len);
@@ -59,7 +60,7 @@ static size_t widest(const json_t *items, const char *member, size_t least, size
     size_t width = least;
     for (size_t i = 0; i < json_array_size(items); i++) {
         const char *text = cli_json_text(json_array_get(items, i), member, NULL);
-        width = MAX(width, text != NULL ? count_chars(text) : 0);
+        width = MAX(width, text != NULL ? names_count_chars(text) : 0);
     }
     return MIN(width, most);
 }
@@ -74,10 +75,10 @@ static void append_items(struct buf *out, const json_t *items)
     buf_append_str(out, "VALUE\n");
     for (size_t i = 0; i < json_array_size(items); i++) {
         const json_t *item = json_array_get(items, i);
-        append_member(out, item, "name", name_width);
-        append_member(out, item, "type", type_width);
+        names_append_member(out, item, "name", name_width);
+        names_append_member(out, item, "type", type_width);
         append_size(out, item);
-        append_member(out, item, "text", 0);
+        names_append_member(out, item, "text", 0);
         while (out->len > 0 && out->data[out->len - 1] == ' ')
             out->len--;
         buf_append_char(out, '\n');
@@ -114,7 +115,8 @@ void cli_show_names(int fd, const json_t *names)
     fd_write_all(fd, buf_str(&out), out.len);
 }
 
-static int ask(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
+static int names_ask(const struct cli_args *args, struct cli_client *c, void *context,
+                     struct err *e)
 {
     (void)context;
     const char *max = cli_value(args, "max");
@@ -138,7 +140,7 @@ static int ask(const struct cli_args *args, struct cli_client *c, void *context,
     return 0;
 }
 
-static int run(const struct cli_args *args, struct err *e)
+static int names_run(const struct cli_args *args, struct err *e)
 {
     const char *max = cli_value(args, "max");
     if (cli_session_named(args, e) < 0)
@@ -146,7 +148,7 @@ static int run(const struct cli_args *args, struct err *e)
     if (max != NULL &&
         (max[0] == '\0' || strspn(max, "0123456789") != strlen(max) || strlen(max) > 9))
         return err_set(e, ERR_INVALID, "--max takes a number, not '%.32s'", max);
-    return cli_client_with(args, false, ask, NULL, e);
+    return cli_client_with(args, false, names_ask, NULL, e);
 }
 
 const struct cli_verb cli_names_verb = {
@@ -159,5 +161,5 @@ const struct cli_verb cli_names_verb = {
     .is_client = true,
     .examples = "cella names 0b9c\n"
                 "cella names 0b9c --json | jq -r '.items[].name'",
-    .run = run,
+    .run = names_run,
 };

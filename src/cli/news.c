@@ -6,7 +6,7 @@
 
 enum { NAMES_MAX = 10, NAME_BYTES_MAX = 80, REASON_BYTES_MAX = 200, LATE_BYTES_MAX = 4000 };
 
-static void append_text(struct buf *out, const json_t *value, size_t max)
+static void news_append_text(struct buf *out, const json_t *value, size_t max)
 {
     cli_append_safe(out, json_string_value(value), MIN(json_string_length(value), max), false);
 }
@@ -20,21 +20,21 @@ void cli_describe_names(struct buf *out, const json_t *list)
         const json_t *type = json_object_get(item, "type");
         buf_append_str(out, i > 0 ? ", " : "");
         if (json_is_string(name))
-            append_text(out, name, NAME_BYTES_MAX);
+            news_append_text(out, name, NAME_BYTES_MAX);
         else
             buf_append_char(out, '?');
         if (!json_is_string(type))
             continue;
         buf_append_str(out, " (");
-        append_text(out, type, NAME_BYTES_MAX);
+        news_append_text(out, type, NAME_BYTES_MAX);
         buf_append_char(out, ')');
     }
     if (n > NAMES_MAX)
         buf_printf(out, " and %zu more", n - NAMES_MAX);
 }
 
-static void describe_list(struct buf *out, const char *intro, const json_t *list,
-                          const json_t *reason)
+static void news_describe_list(struct buf *out, const char *intro, const json_t *list,
+                               const json_t *reason)
 {
     if (json_array_size(list) == 0)
         return;
@@ -42,7 +42,7 @@ static void describe_list(struct buf *out, const char *intro, const json_t *list
     cli_describe_names(out, list);
     if (json_is_string(reason)) {
         buf_append_str(out, ": ");
-        append_text(out, reason, REASON_BYTES_MAX);
+        news_append_text(out, reason, REASON_BYTES_MAX);
     }
     buf_append_char(out, '\n');
 }
@@ -52,16 +52,16 @@ static void describe_reason(struct buf *out, const char *intro, const json_t *re
     if (!json_is_string(reason))
         return;
     buf_printf(out, "cella: %s: ", intro);
-    append_text(out, reason, REASON_BYTES_MAX);
+    news_append_text(out, reason, REASON_BYTES_MAX);
     buf_append_char(out, '\n');
 }
 
-static void describe_files(struct buf *out, const json_t *object)
+static void news_describe_files(struct buf *out, const json_t *object)
 {
     const json_t *lost = json_object_get(object, "files_lost");
     const json_t *reason = json_object_get(object, "files_reason");
     if (json_array_size(lost) > 0)
-        describe_list(out, "files that are lost", lost, reason);
+        news_describe_list(out, "files that are lost", lost, reason);
     else
         describe_reason(out, "the files could not be put back", reason);
 }
@@ -103,13 +103,13 @@ void cli_describe_news(struct buf *out, const json_t *answer)
 {
     describe_late(out, json_object_get(answer, "late"));
     const json_t *resumed = json_object_get(answer, "resumed");
-    describe_list(out, "the session came back from disk without", json_object_get(resumed, "lost"),
-                  NULL);
-    describe_files(out, resumed);
+    news_describe_list(out, "the session came back from disk without",
+                       json_object_get(resumed, "lost"), NULL);
+    news_describe_files(out, resumed);
     describe_undone(out, answer);
-    describe_list(out, "the session came back without", json_object_get(answer, "lost"), NULL);
-    describe_files(out, answer);
-    describe_list(out, "not saved", json_object_get(answer, "not_saved"), NULL);
+    news_describe_list(out, "the session came back without", json_object_get(answer, "lost"), NULL);
+    news_describe_files(out, answer);
+    news_describe_list(out, "not saved", json_object_get(answer, "not_saved"), NULL);
     describe_reason(out, "the files were not saved", json_object_get(answer, "files_not_saved"));
     describe_reason(out, "not saved", json_object_get(answer, "durable_error"));
 }

@@ -50,7 +50,7 @@ static const struct cli_notebook_command commands[] = {
 /* ---- what they share ---------------------------------------------------------------------------
  */
 
-static bool is_word(const char *text, size_t max)
+static bool notebook_is_word(const char *text, size_t max)
 {
     size_t len = strlen(text);
     if (len == 0 || len > max)
@@ -78,7 +78,7 @@ static size_t count_matches(const json_t *page, const char *prefix, char ret_id[
     json_array_foreach(page, i, item)
     {
         const char *id = cli_json_text(item, "notebook_id", NULL);
-        if (id == NULL || !is_word(id, CLI_NOTEBOOK_ID_SIZE - 1) ||
+        if (id == NULL || !notebook_is_word(id, CLI_NOTEBOOK_ID_SIZE - 1) ||
             strncmp(id, prefix, strlen(prefix)) != 0)
             continue;
         snprintf(ret_id, CLI_NOTEBOOK_ID_SIZE, "%s", id);
@@ -90,7 +90,7 @@ static size_t count_matches(const json_t *page, const char *prefix, char ret_id[
 int cli_notebook_find(struct cli_client *c, const char *prefix, char ret_id[CLI_NOTEBOOK_ID_SIZE],
                       struct err *e)
 {
-    if (!is_word(prefix, CLI_NOTEBOOK_ID_SIZE - 1))
+    if (!notebook_is_word(prefix, CLI_NOTEBOOK_ID_SIZE - 1))
         return refuse_notebook(prefix, 0, e);
     snprintf(ret_id, CLI_NOTEBOOK_ID_SIZE, "%s", prefix);
     if (ids_is_uuid(prefix, strlen(prefix)))
@@ -120,7 +120,7 @@ int cli_notebook_find(struct cli_client *c, const char *prefix, char ret_id[CLI_
 int cli_notebook_cell_path(const char *id, const char *cell, const char *more,
                            char ret_path[CLI_NOTEBOOK_PATH_SIZE], struct err *e)
 {
-    if (!is_word(cell, CLI_NOTEBOOK_ID_SIZE - 1)) {
+    if (!notebook_is_word(cell, CLI_NOTEBOOK_ID_SIZE - 1)) {
         err_set(e, ERR_INVALID, "'%.64s' is no cell", cell);
         return err_advise(e, "name it by its id or its number from 0 on; -1 is the last");
     }
@@ -189,13 +189,14 @@ static const struct cli_notebook_command *find_command(const char *name, struct 
     return NULL;
 }
 
-static int work(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
+static int notebook_work(const struct cli_args *args, struct cli_client *c, void *context,
+                         struct err *e)
 {
     const struct cli_notebook_command *command = context;
     return command->run(args, c, args->words + 1, args->n_words - 1, e);
 }
 
-static int run(const struct cli_args *args, struct err *e)
+static int notebook_run(const struct cli_args *args, struct err *e)
 {
     const struct cli_notebook_command *command =
         find_command(args->n_words > 0 ? args->words[0] : "list", e);
@@ -214,7 +215,7 @@ static int run(const struct cli_args *args, struct err *e)
         with_name.words = only;
         with_name.n_words = 1;
     }
-    return cli_client_with(&with_name, true, work, (void *)(uintptr_t)command, e);
+    return cli_client_with(&with_name, true, notebook_work, (void *)(uintptr_t)command, e);
 }
 
 const struct cli_verb cli_notebook_verb = {
@@ -253,5 +254,5 @@ const struct cli_verb cli_notebook_verb = {
                 "cella notebook export 0b9c -o results.html\n"
                 "cella notebook import analysis.ipynb\n"
                 "cella notebook watch 0b9c --json",
-    .run = run,
+    .run = notebook_run,
 };

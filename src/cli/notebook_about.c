@@ -23,7 +23,7 @@ int cli_notebook_title(const struct cli_args *args, struct cli_client *c, const 
 /* ---- declarations ------------------------------------------------------------------------------
  */
 
-static void append_member(struct buf *out, const json_t *item, const char *name)
+static void notebook_about_append_member(struct buf *out, const json_t *item, const char *name)
 {
     size_t len = 0;
     const char *text = name != NULL ? cli_json_text(item, name, &len) : json_string_value(item);
@@ -40,7 +40,7 @@ static void append_imports(struct buf *out, const json_t *list)
     json_array_foreach(list, i, item)
     {
         buf_append_str(out, "  ");
-        append_member(out, item, NULL);
+        notebook_about_append_member(out, item, NULL);
         buf_append_char(out, '\n');
     }
 }
@@ -54,9 +54,9 @@ static void append_definitions(struct buf *out, const json_t *list)
     json_array_foreach(list, i, item)
     {
         buf_append_str(out, "  ");
-        append_member(out, item, "kind");
+        notebook_about_append_member(out, item, "kind");
         buf_append_char(out, ' ');
-        append_member(out, item, "name");
+        notebook_about_append_member(out, item, "name");
         buf_append_char(out, '\n');
     }
 }
@@ -70,16 +70,17 @@ static void append_lost(struct buf *out, const json_t *list, bool is_saved)
     json_array_foreach(list, i, item)
     {
         buf_append_str(out, "  ");
-        append_member(out, item, "name");
+        notebook_about_append_member(out, item, "name");
         buf_append_str(out, " (");
-        append_member(out, item, "type");
+        notebook_about_append_member(out, item, "type");
         buf_append_str(out, "): ");
-        append_member(out, item, "advice");
+        notebook_about_append_member(out, item, "advice");
         buf_append_char(out, '\n');
     }
 }
 
-static int ask(struct cli_client *c, const char *id, json_t **ret_told, struct err *e)
+static int notebook_about_ask(struct cli_client *c, const char *id, json_t **ret_told,
+                              struct err *e)
 {
     char path[CLI_NOTEBOOK_PATH_SIZE];
     snprintf(path, sizeof(path), "/v1/notebooks/%s/declarations", id);
@@ -92,7 +93,7 @@ int cli_notebook_declarations(const struct cli_args *args, struct cli_client *c,
     (void)n_words;
     char id[CLI_NOTEBOOK_ID_SIZE];
     _json_ json_t *told = NULL;
-    if (cli_notebook_find(c, words[0], id, e) < 0 || ask(c, id, &told, e) < 0)
+    if (cli_notebook_find(c, words[0], id, e) < 0 || notebook_about_ask(c, id, &told, e) < 0)
         return -1;
     if (cli_has(args, "json"))
         return cli_print_json(told) ? 0 : CLI_EXIT_PIPE;
@@ -112,15 +113,15 @@ void cli_notebook_append_lost(struct cli_client *c, const char *id, struct buf *
 {
     struct err ignored; /* it is busy, or there is no session: then there is nothing to tell */
     _json_ json_t *told = NULL;
-    if (ask(c, id, &told, &ignored) < 0)
+    if (notebook_about_ask(c, id, &told, &ignored) < 0)
         return;
     const json_t *lost = json_object_get(told, "lost");
     size_t n = json_array_size(lost);
     for (size_t i = 0; i < MIN(n, (size_t)NAMED_MAX); i++) {
         buf_append_str(out, i == 0 ? "would not survive: " : ", ");
-        append_member(out, json_array_get(lost, i), "name");
+        notebook_about_append_member(out, json_array_get(lost, i), "name");
         buf_append_str(out, " (");
-        append_member(out, json_array_get(lost, i), "type");
+        notebook_about_append_member(out, json_array_get(lost, i), "type");
         buf_append_char(out, ')');
     }
     if (n > NAMED_MAX)

@@ -13,8 +13,8 @@ enum { DECIMAL = 10 };
  */
 
 /* What is given, or in a file, or on standard input. False: nothing is. */
-static int read_source(const struct cli_args *args, const char *given, struct buf *text,
-                       bool *ret_is_given, struct err *e)
+static int notebook_cells_read_source(const struct cli_args *args, const char *given,
+                                      struct buf *text, bool *ret_is_given, struct err *e)
 {
     const char *file = cli_value(args, "file");
     *ret_is_given = true;
@@ -29,7 +29,8 @@ static int read_source(const struct cli_args *args, const char *given, struct bu
     return cli_cell_check_code(buf_str(text), text->len, e);
 }
 
-static int put_number(const struct cli_args *args, json_t *body, const char *flag, struct err *e)
+static int notebook_cells_put_number(const struct cli_args *args, json_t *body, const char *flag,
+                                     struct err *e)
 {
     const char *given = cli_value(args, flag);
     if (given == NULL)
@@ -58,7 +59,7 @@ static void put_kind(const struct cli_args *args, json_t *body)
 /* ---- running -----------------------------------------------------------------------------------
  */
 
-static int read_timeout(const struct cli_args *args, int64_t *ret_ms, struct err *e)
+static int notebook_cells_read_timeout(const struct cli_args *args, int64_t *ret_ms, struct err *e)
 {
     const char *given = cli_value(args, "timeout");
     *ret_ms = 0;
@@ -66,8 +67,8 @@ static int read_timeout(const struct cli_args *args, int64_t *ret_ms, struct err
 }
 
 /* As `cella exec` does it: live, with its questions answered. */
-static int run_cell(const struct cli_args *args, struct cli_client *c, const char *id,
-                    const char *cell, struct err *e)
+static int notebook_cells_run_cell(const struct cli_args *args, struct cli_client *c,
+                                   const char *id, const char *cell, struct err *e)
 {
     char path[CLI_NOTEBOOK_PATH_SIZE];
     struct cli_show show;
@@ -78,7 +79,7 @@ static int run_cell(const struct cli_args *args, struct cli_client *c, const cha
     asker.show = order.show;
     if (cli_show_read(args, &show, e) < 0 ||
         cli_notebook_cell_path(id, cell, "/run", path, e) < 0 ||
-        read_timeout(args, &order.timeout_ms, e) < 0)
+        notebook_cells_read_timeout(args, &order.timeout_ms, e) < 0)
         return -1;
     _json_ json_t *answer = NULL;
     int status = cli_cell_run(c, &order, &answer, e);
@@ -119,7 +120,7 @@ static int put_range(const struct cli_args *args, json_t *body, struct err *e)
             json_object_set_new(body, ends[i], json_string(cli_value(args, ends[i])));
     if (cli_has(args, "allow-errors"))
         json_object_set_new(body, "stop_on_error", json_false());
-    if (read_timeout(args, &timeout_ms, e) < 0)
+    if (notebook_cells_read_timeout(args, &timeout_ms, e) < 0)
         return -1;
     if (timeout_ms > 0)
         json_object_set_new(body, "timeout_ms", json_integer(timeout_ms));
@@ -170,7 +171,7 @@ int cli_notebook_run_cells(const struct cli_args *args, struct cli_client *c,
         return err_set(e, ERR_INVALID, "name cells, or a range with --from and --to, not both");
     int status = 0, worst = 0;
     for (size_t i = 1; i < n_words && (worst == 0 || cli_has(args, "allow-errors")); i++) {
-        status = run_cell(args, c, id, words[i], e);
+        status = notebook_cells_run_cell(args, c, id, words[i], e);
         if (status < 0)
             return -1;
         worst = worst == 0 ? status : worst;
@@ -194,8 +195,8 @@ static void say_changed(const json_t *answer)
 }
 
 /* The new cell's id goes to whoever runs it. */
-static int add_and_run(const struct cli_args *args, struct cli_client *c, const char *id,
-                       const char *path, json_t *body, struct err *e)
+static int notebook_cells_add_and_run(const struct cli_args *args, struct cli_client *c,
+                                      const char *id, const char *path, json_t *body, struct err *e)
 {
     _json_ json_t *answer = NULL;
     _free_ char *text = json_dumps(body, JSON_COMPACT);
@@ -205,7 +206,7 @@ static int add_and_run(const struct cli_args *args, struct cli_client *c, const 
     const char *cell = cli_json_text(json_object_get(answer, "cell"), "id", NULL);
     if (cell == NULL)
         return err_set(e, ERR_INTERNAL, "the daemon's answer makes no sense: a cell without an id");
-    return run_cell(args, c, id, cell, e);
+    return notebook_cells_run_cell(args, c, id, cell, e);
 }
 
 int cli_notebook_add(const struct cli_args *args, struct cli_client *c, const char *const *words,
@@ -215,8 +216,9 @@ int cli_notebook_add(const struct cli_args *args, struct cli_client *c, const ch
     _buf_ struct buf text = BUF_INIT(NOTEBOOK_BYTES_MAX);
     _json_ json_t *body = json_object();
     bool is_given;
-    if (read_source(args, n_words > 1 ? words[1] : NULL, &text, &is_given, e) < 0 ||
-        put_number(args, body, "at", e) < 0 || cli_notebook_find(c, words[0], id, e) < 0)
+    if (notebook_cells_read_source(args, n_words > 1 ? words[1] : NULL, &text, &is_given, e) < 0 ||
+        notebook_cells_put_number(args, body, "at", e) < 0 ||
+        cli_notebook_find(c, words[0], id, e) < 0)
         return -1;
     if (!is_given) {
         err_set(e, ERR_INVALID, "there is no source for the cell");
@@ -226,7 +228,7 @@ int cli_notebook_add(const struct cli_args *args, struct cli_client *c, const ch
     put_kind(args, body);
     snprintf(path, sizeof(path), "/v1/notebooks/%s/cells", id);
     if (cli_has(args, "run"))
-        return add_and_run(args, c, id, path, body, e);
+        return notebook_cells_add_and_run(args, c, id, path, body, e);
     return cli_notebook_send(args, c, "POST", path, body, say_changed, e);
 }
 
@@ -238,7 +240,8 @@ int cli_notebook_edit(const struct cli_args *args, struct cli_client *c, const c
     _json_ json_t *body = json_object();
     bool is_given = false,
          is_kind_alone = n_words == 2 && cli_has(args, "kind") && cli_value(args, "file") == NULL;
-    if (!is_kind_alone && read_source(args, n_words > 2 ? words[2] : NULL, &text, &is_given, e) < 0)
+    if (!is_kind_alone &&
+        notebook_cells_read_source(args, n_words > 2 ? words[2] : NULL, &text, &is_given, e) < 0)
         return -1;
     if (!is_given && !is_kind_alone) {
         err_set(e, ERR_INVALID, "there is nothing to change");
@@ -248,7 +251,8 @@ int cli_notebook_edit(const struct cli_args *args, struct cli_client *c, const c
     if (is_given)
         put_source(body, &text);
     put_kind(args, body);
-    if (put_number(args, body, "revision", e) < 0 || cli_notebook_find(c, words[0], id, e) < 0 ||
+    if (notebook_cells_put_number(args, body, "revision", e) < 0 ||
+        cli_notebook_find(c, words[0], id, e) < 0 ||
         cli_notebook_cell_path(id, words[1], "", path, e) < 0)
         return -1;
     return cli_notebook_send(args, c, "PATCH", path, body, say_changed, e);

@@ -221,7 +221,7 @@ static bool print_event(const char *name, json_t *event)
     return cli_write(STDOUT_FILENO, buf_str(&line), line.len, &(size_t){0}) == 0;
 }
 
-static bool take_event(void *context, const char *name, const char *data, size_t len)
+static bool notebook_files_take_event(void *context, const char *name, const char *data, size_t len)
 {
     struct watch *watch = context;
     struct err ignored;
@@ -239,7 +239,7 @@ static bool take_event(void *context, const char *name, const char *data, size_t
     return !watch->is_over;
 }
 
-static bool take_signal(void *context, int signo)
+static bool notebook_files_take_signal(void *context, int signo)
 {
     (void)signo;
     struct watch *watch = context;
@@ -259,8 +259,8 @@ int cli_notebook_watch(const struct cli_args *args, struct cli_client *c, const 
     struct cli_request request = {
         .method = "GET",
         .path = path,
-        .on_event = take_event,
-        .on_signal = take_signal,
+        .on_event = notebook_files_take_event,
+        .on_signal = notebook_files_take_signal,
         .context = &watch,
     };
     _json_ json_t *answer = NULL;

@@ -10,7 +10,8 @@ enum { PAGE = 1000, TEXT_MAX = 256 << 20, COLUMN_MAX = 40 };
 /* ---- the table ---------------------------------------------------------------------------------
  */
 
-static void append_text(struct buf *line, const json_t *object, const char *name, int width)
+static void notebook_show_append_text(struct buf *line, const json_t *object, const char *name,
+                                      int width)
 {
     size_t len = 0;
     const char *text = cli_json_text(object, name, &len);
@@ -20,7 +21,7 @@ static void append_text(struct buf *line, const json_t *object, const char *name
     buf_printf(line, " %-*s", width, safe.len > 0 ? buf_str(&safe) : "-");
 }
 
-static void print_table(const json_t *notebooks)
+static void notebook_show_print_table(const json_t *notebooks)
 {
     _buf_ struct buf table = BUF_INIT(TEXT_MAX);
     size_t i;
@@ -34,10 +35,10 @@ static void print_table(const json_t *notebooks)
         cli_describe_age(&age, cli_json_text(notebook, "updated_at", NULL));
         buf_printf(&table, "%-36.64s %5lld", id != NULL ? id : "?",
                    (long long)cli_json_int(notebook, "cell_count", 0));
-        append_text(&table, notebook, "state", 9);
-        append_text(&table, notebook, "runtime", 7);
+        notebook_show_append_text(&table, notebook, "state", 9);
+        notebook_show_append_text(&table, notebook, "runtime", 7);
         buf_printf(&table, " %7s", buf_str(&age));
-        append_text(&table, notebook, "title", 0);
+        notebook_show_append_text(&table, notebook, "title", 0);
         buf_append_char(&table, '\n');
     }
     fd_write_all(STDOUT_FILENO, buf_str(&table), table.len);
@@ -77,7 +78,7 @@ int cli_notebook_list(const struct cli_args *args, struct cli_client *c, const c
         json_array_extend(all, json_object_get(answer, "notebooks"));
     } while (n_page > 0 && json_array_size(all) < 100 * PAGE);
     if (!cli_has(args, "json")) {
-        print_table(all);
+        notebook_show_print_table(all);
         return 0;
     }
     _json_ json_t *object =
@@ -110,7 +111,7 @@ static void append_block(struct buf *out, const char *prompt, const char *text, 
     } while (at < end);
 }
 
-static bool is_type(const json_t *output, const char *type)
+static bool notebook_show_is_type(const json_t *output, const char *type)
 {
     const char *text = cli_json_text(output, "type", NULL);
     return text != NULL && strcmp(text, type) == 0;
@@ -133,7 +134,7 @@ static void describe_reference(struct buf *out, const json_t *output)
     buf_append_char(out, ']');
 }
 
-static void append_error(struct buf *out, const json_t *output)
+static void notebook_show_append_error(struct buf *out, const json_t *output)
 {
     size_t len = 0, name_len = 0, message_len = 0;
     const char *trace = cli_json_text(output, "traceback", &len);
@@ -150,12 +151,12 @@ static void append_error(struct buf *out, const json_t *output)
     append_block(out, "    ", buf_str(&text), text.len);
 }
 
-static void append_output(struct buf *out, const json_t *output, int64_t count)
+static void notebook_show_append_output(struct buf *out, const json_t *output, int64_t count)
 {
     char prompt[48] = "    ";
     _buf_ struct buf text = BUF_INIT(TEXT_MAX);
-    if (is_type(output, "error")) {
-        append_error(out, output);
+    if (notebook_show_is_type(output, "error")) {
+        notebook_show_append_error(out, output);
         return;
     }
     if (json_is_true(json_object_get(output, "value")))
@@ -200,7 +201,7 @@ static void append_cell(struct buf *out, const json_t *cell)
     const json_t *outputs = json_object_get(cell, "outputs"), *output;
     json_array_foreach(outputs, i, output)
     {
-        append_output(out, output, count);
+        notebook_show_append_output(out, output, count);
     }
     buf_append_char(out, '\n');
 }
@@ -208,15 +209,15 @@ static void append_cell(struct buf *out, const json_t *cell)
 /* ---- the notebook ------------------------------------------------------------------------------
  */
 
-static void append_notebook(struct buf *out, const json_t *notebook)
+static void notebook_show_append_notebook(struct buf *out, const json_t *notebook)
 {
     const char *id = cli_json_text(notebook, "notebook_id", NULL);
     buf_printf(out, "%.64s", id != NULL ? id : "?");
-    append_text(out, notebook, "title", 0);
-    append_text(out, notebook, "runtime", 0);
+    notebook_show_append_text(out, notebook, "title", 0);
+    notebook_show_append_text(out, notebook, "runtime", 0);
     int64_t n = cli_json_int(notebook, "cell_count", 0);
     buf_printf(out, " %lld cell%s, session:", (long long)n, n == 1 ? "" : "s");
-    append_text(out, notebook, "state", 0);
+    notebook_show_append_text(out, notebook, "state", 0);
     buf_append_str(out, "\n\n");
 }
 
@@ -252,7 +253,7 @@ static int show_pages(struct cli_client *c, const char *id, bool is_json, struct
         n_page = json_array_size(cells);
         _buf_ struct buf text = BUF_INIT(TEXT_MAX);
         if (seen == 0 && !is_json)
-            append_notebook(&text, answer);
+            notebook_show_append_notebook(&text, answer);
         for (size_t i = 0; i < n_page && !is_json; i++)
             append_cell(&text, json_array_get(cells, i));
         seen += n_page;

@@ -9,7 +9,7 @@ enum { SOURCE_MAX = 1 << 20 };
 /* ---- reading -----------------------------------------------------------------------------------
  */
 
-static bool is_name(const char *text)
+static bool parameters_is_name(const char *text)
 {
     if (!isalpha((unsigned char)text[0]) && text[0] != '_')
         return false;
@@ -27,7 +27,7 @@ static const char *skip_digits(const char *text)
 }
 
 /* 12, -1.5, +.5, 1e-3. Not 007: what begins so is an identifier more often than a number. */
-static bool is_number(const char *text)
+static bool parameters_is_number(const char *text)
 {
     if (*text == '-' || *text == '+')
         text++;
@@ -79,7 +79,7 @@ static int read_json(struct cli_parameter *p, const char *text, struct err *e)
 
 static int read_value(struct cli_parameter *p, const char *text, bool is_raw, struct err *e)
 {
-    if (!is_raw && is_number(text)) {
+    if (!is_raw && parameters_is_number(text)) {
         p->number = text;
         return 0;
     }
@@ -117,7 +117,7 @@ int cli_parameters_read(const struct cli_args *args, struct cli_parameters *ret,
         if (!is_raw && strcmp(flag, "parameter") != 0)
             continue;
         const char *name = args->given[i++].value, *value = args->given[i].value;
-        if (!is_name(name)) {
+        if (!parameters_is_name(name)) {
             err_set(e, ERR_INVALID, "'%.64s' is no name of a parameter", name);
             return err_advise(e, "letters, digits and _: -p alpha 0.5");
         }

@@ -36,7 +36,7 @@ struct filter {
 /* ---- answers -----------------------------------------------------------------------------------
  */
 
-static void write_out(struct filter *f, const char *text, size_t len)
+static void pipe_write_out(struct filter *f, const char *text, size_t len)
 {
     size_t done = 0;
     if (!f->is_closed && cli_write(STDOUT_FILENO, text, len, &done) < 0)
@@ -46,9 +46,9 @@ static void write_out(struct filter *f, const char *text, size_t len)
 static void respond(struct filter *f, const char *json, size_t len)
 {
     static const char start[] = PIPE_RESPONSE_START "\n", end[] = "\n" PIPE_RESPONSE_END "\n";
-    write_out(f, start, sizeof(start) - 1);
-    write_out(f, json, len);
-    write_out(f, end, sizeof(end) - 1);
+    pipe_write_out(f, start, sizeof(start) - 1);
+    pipe_write_out(f, json, len);
+    pipe_write_out(f, end, sizeof(end) - 1);
 }
 
 /* A request that could not be run is answered as if its code had failed: whoever reads answers of
@@ -120,7 +120,7 @@ static int forward(struct filter *f, const char *text, size_t len, json_t **ret_
     return status;
 }
 
-static void serve(struct filter *f)
+static void pipe_serve(struct filter *f)
 {
     struct err e;
     _json_ json_t *answer = NULL;
@@ -135,7 +135,7 @@ static void serve(struct filter *f)
     respond(f, buf_str(&text), text.len);
 }
 
-static void take(struct filter *f, const char *data, size_t len)
+static void pipe_take(struct filter *f, const char *data, size_t len)
 {
     while (len > 0 && !f->is_closed) {
         size_t used;
@@ -143,13 +143,13 @@ static void take(struct filter *f, const char *data, size_t len)
         data += used;
         len -= used;
         if (event == PIPE_REQUEST)
-            serve(f);
+            pipe_serve(f);
         else if (event != PIPE_MORE)
             respond_problem(f, event);
     }
 }
 
-static int read_all(struct filter *f, struct err *e)
+static int pipe_read_all(struct filter *f, struct err *e)
 {
     char chunk[READ_STEP];
     while (!f->is_closed) {
@@ -161,7 +161,7 @@ static int read_all(struct filter *f, struct err *e)
             return err_errno(e, ERR_UNAVAILABLE, errno, "standard input");
         if (n == 0)
             break;
-        take(f, chunk, (size_t)MAX(n, (ssize_t)0));
+        pipe_take(f, chunk, (size_t)MAX(n, (ssize_t)0));
     }
     if (pipe_end(&f->reader) == PIPE_CUT_OFF) {
         f->has_failed = true;
@@ -174,7 +174,7 @@ static int read_all(struct filter *f, struct err *e)
  */
 
 /* The one of that name, or the default one. */
-static const json_t *find_profile(const json_t *health, const char *name)
+static const json_t *pipe_find_profile(const json_t *health, const char *name)
 {
     const json_t *sandbox = json_object_get(health, "sandbox");
     const json_t *profiles = json_object_get(sandbox, "profiles");
@@ -194,7 +194,7 @@ static int tell_ready(struct filter *f, struct err *e)
     _json_ json_t *health = NULL;
     if (cli_api_get(f->client, "GET", "/health/detailed", &health, e) < 0)
         return -1;
-    const json_t *profile = find_profile(health, f->defaults.profile);
+    const json_t *profile = pipe_find_profile(health, f->defaults.profile);
     json_t *modules = json_object_get(profile, "preloaded_modules");
     json_t *version = json_object_get(profile, "python_version");
     _json_ json_t *line = json_pack(
@@ -204,8 +204,8 @@ static int tell_ready(struct filter *f, struct err *e)
     char *text = json_dumps(line, JSON_COMPACT);
     if (text == NULL)
         return err_set(e, ERR_INTERNAL, "the daemon's answer makes no sense");
-    write_out(f, text, strlen(text));
-    write_out(f, "\n", 1);
+    pipe_write_out(f, text, strlen(text));
+    pipe_write_out(f, "\n", 1);
     free(text);
     return 0;
 }
@@ -218,12 +218,12 @@ static int filter(const struct cli_args *args, struct cli_client *c, void *conte
                        .reader = PIPE_READER_INIT(REQUEST_MAX)};
     int status = tell_ready(&f, e);
     if (status == 0)
-        status = read_all(&f, e);
+        status = pipe_read_all(&f, e);
     pipe_reader_free(&f.reader);
     return status;
 }
 
-static int run(const struct cli_args *args, struct err *e)
+static int pipe_run(const struct cli_args *args, struct err *e)
 {
     struct defaults defaults = {.runtime = cli_value(args, "runtime"),
                                 .profile = cli_value(args, "profile")};
@@ -266,5 +266,5 @@ const struct cli_verb cli_pipe_verb = {
     .examples =
         "cella pipe --profile min\n"
         "printf '>>> REQUEST_START <<<\\n{\"code\":\"6*7\"}\\n>>> REQUEST_END <<<\\n' | cella pipe",
-    .run = run,
+    .run = pipe_run,
 };

@@ -1,6 +1,6 @@
 #include "cli/pipe_frames.h"
 
-static void take(struct pipe_reader *r, const char *data, size_t len)
+static void pipe_frames_take(struct pipe_reader *r, const char *data, size_t len)
 {
     if (!r->is_inside || r->is_too_large)
         return;
@@ -10,7 +10,7 @@ static void take(struct pipe_reader *r, const char *data, size_t len)
     }
 }
 
-static void begin(struct pipe_reader *r)
+static void pipe_frames_begin(struct pipe_reader *r)
 {
     r->is_inside = true;
     r->is_too_large = false;
@@ -34,7 +34,7 @@ static bool may_become(const struct pipe_reader *r, const char *mark)
 /* What looked like a mark is not one. */
 static void give_up_mark(struct pipe_reader *r)
 {
-    take(r, r->mark, r->mark_len);
+    pipe_frames_take(r, r->mark, r->mark_len);
     r->mark_len = 0;
     r->is_mid_line = true;
 }
@@ -54,7 +54,7 @@ static enum pipe_event match(struct pipe_reader *r, char byte)
         bool was_inside = r->is_inside;
         r->mark_len = 0;
         r->is_mid_line = true;
-        begin(r);
+        pipe_frames_begin(r);
         return was_inside ? PIPE_CUT_OFF : PIPE_MORE;
     }
     if (!is_start && !is_end)
@@ -63,11 +63,11 @@ static enum pipe_event match(struct pipe_reader *r, char byte)
 }
 
 /* The rest of a line, with its end. */
-static size_t take_line(struct pipe_reader *r, const char *data, size_t len)
+static size_t pipe_frames_take_line(struct pipe_reader *r, const char *data, size_t len)
 {
     const char *end = memchr(data, '\n', len);
     size_t n = end != NULL ? (size_t)(end - data) + 1 : len;
-    take(r, data, n);
+    pipe_frames_take(r, data, n);
     r->is_mid_line = end == NULL;
     return n;
 }
@@ -79,7 +79,7 @@ enum pipe_event pipe_feed(struct pipe_reader *r, const char *data, size_t len, s
     while (at < len && event == PIPE_MORE) {
         bool is_empty_line = r->mark_len == 0 && data[at] == '\n';
         if (r->is_mid_line || is_empty_line)
-            at += take_line(r, data + at, len - at);
+            at += pipe_frames_take_line(r, data + at, len - at);
         else if (data[at] == '\n' || data[at] == '\0')
             give_up_mark(r);
         else

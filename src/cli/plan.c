@@ -78,7 +78,7 @@ static int change(const struct cli_args *args, struct cli_client *c, void *conte
     return 0;
 }
 
-static int run(const struct cli_args *args, struct err *e)
+static int plan_run(const struct cli_args *args, struct err *e)
 {
     size_t n_names = cli_has(args, "agent") ? 0 : 1;
     size_t n_reasons = args->n_words > n_names ? args->n_words - n_names : 0;
@@ -103,5 +103,5 @@ const struct cli_verb cli_plan_verb = {
     .examples = "cella plan 0b9c 'the plan is not approved yet'\n"
                 "cella plan 0b9c --leave\n"
                 "cella plan --agent ana 'only looking'",
-    .run = run,
+    .run = plan_run,
 };

@@ -6,7 +6,7 @@
 
 enum { CELL_MAX = 24 }; /* characters of a column that the daemon filled */
 
-static void add_text(json_t *row, const json_t *session, const char *name)
+static void ps_add_text(json_t *row, const json_t *session, const char *name)
 {
     size_t len = 0;
     const char *text = cli_json_text(session, name, &len);
@@ -21,7 +21,7 @@ static void add_count(json_t *row, const json_t *session, const char *name)
     json_array_append_new(row, json_sprintf("%lld", (long long)cli_json_int(session, name, 0)));
 }
 
-static json_t *make_row(const json_t *session)
+static json_t *ps_make_row(const json_t *session)
 {
     int64_t output = cli_json_int(session, "output_len", 0);
     int64_t code = cli_json_int(session, "exit_code", -1);
@@ -34,39 +34,39 @@ static json_t *make_row(const json_t *session)
     if (is_planning)
         json_array_append_new(row, json_string("plan"));
     else
-        add_text(row, session, "state");
-    add_text(row, session, "runtime");
-    add_text(row, session, "profile");
-    add_text(row, session, "agent");
+        ps_add_text(row, session, "state");
+    ps_add_text(row, session, "runtime");
+    ps_add_text(row, session, "profile");
+    ps_add_text(row, session, "agent");
     json_array_append_new(row, json_string(buf_str(&age)));
     add_count(row, session, "exec_count");
     add_count(row, session, "queued");
     json_array_append_new(row, json_string(buf_str(&size)));
     json_array_append_new(row,
                           code >= 0 ? json_sprintf("%lld", (long long)code) : json_string("-"));
-    add_text(row, session, "cwd");
+    ps_add_text(row, session, "cwd");
     return row;
 }
 
-static void print_table(const json_t *sessions)
+static void ps_print_table(const json_t *sessions)
 {
     _buf_ struct buf table = BUF_INIT(64 * MIB);
     _json_ json_t *rows = json_pack("[[sssssssssss]]", "SESSION", "STATE", "RUNTIME", "PROFILE",
                                     "AGENT", "AGE", "CELLS", "QUEUED", "OUTPUT", "EXIT", "CWD");
     for (size_t i = 0; i < json_array_size(sessions); i++)
-        json_array_append_new(rows, make_row(json_array_get(sessions, i)));
+        json_array_append_new(rows, ps_make_row(json_array_get(sessions, i)));
     cli_append_table(&table, rows, "lllllrrrrrl");
     fd_write_all(STDOUT_FILENO, buf_str(&table), table.len);
 }
 
-static int list(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
+static int ps_list(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
 {
     (void)context;
     _json_ json_t *sessions = NULL;
     if (cli_session_list(c, &sessions, e) < 0)
         return -1;
     if (!cli_has(args, "json")) {
-        print_table(sessions);
+        ps_print_table(sessions);
         return 0;
     }
     _json_ json_t *object = json_pack("{s:O, s:I}", "sessions", sessions, "count",
@@ -75,11 +75,11 @@ static int list(const struct cli_args *args, struct cli_client *c, void *context
     return 0;
 }
 
-static int run(const struct cli_args *args, struct err *e)
+static int ps_run(const struct cli_args *args, struct err *e)
 {
     if (args->n_words > 0)
         return err_set(e, ERR_INVALID, "ps takes no arguments");
-    return cli_client_with(args, false, list, NULL, e);
+    return cli_client_with(args, false, ps_list, NULL, e);
 }
 
 const struct cli_verb cli_ps_verb = {
@@ -92,5 +92,5 @@ const struct cli_verb cli_ps_verb = {
     .is_client = true,
     .examples = "cella ps\n"
                 "cella ps --json | jq -r '.sessions[] | select(.runtime == \"bash\").session_id'",
-    .run = run,
+    .run = ps_run,
 };

@@ -46,12 +46,12 @@ enum step { STEP_RUN, STEP_AGAIN, STEP_END };
 
 /* --- reading a block -------------------------------------------------------------------------- */
 
-static bool is_blank(const struct buf *line)
+static bool repl_is_blank(const struct buf *line)
 {
     return strspn(buf_str(line), " \t\r\n") == line->len;
 }
 
-static enum cli_line read_line(struct repl *r)
+static enum cli_line repl_read_line(struct repl *r)
 {
     char prompt[48];
     int width = snprintf(prompt, sizeof(prompt), "[%lld] ", (long long)r->number);
@@ -87,7 +87,7 @@ static bool refuse_indented(struct repl *r)
 static bool is_typed_end(struct repl *r)
 {
     _buf_ struct buf next = BUF_INIT(CLI_LINE_MAX);
-    return is_blank(&r->line) && (!cli_lines_peek(r->lines, &next) || ends_block(r, &next));
+    return repl_is_blank(&r->line) && (!cli_lines_peek(r->lines, &next) || ends_block(r, &next));
 }
 
 /* Takes `line` into the block. */
@@ -95,7 +95,7 @@ static enum step add_line(struct repl *r)
 {
     bool is_typed = cli_lines_is_interactive(r->lines);
     bool is_pasted = is_typed && memchr(buf_str(&r->line), '\n', r->line.len) != NULL;
-    if (r->block.len == 0 && is_blank(&r->line))
+    if (r->block.len == 0 && repl_is_blank(&r->line))
         return STEP_AGAIN;
     if (r->block.len == 0 && is_typed && refuse_indented(r))
         return STEP_AGAIN;
@@ -121,7 +121,7 @@ static enum step read_block(struct repl *r)
     buf_clear(&r->block);
     enum step step = STEP_AGAIN;
     while (step == STEP_AGAIN) {
-        enum cli_line got = r->is_line_kept ? CLI_LINE_READ : read_line(r);
+        enum cli_line got = r->is_line_kept ? CLI_LINE_READ : repl_read_line(r);
         r->is_line_kept = false;
         switch (got) {
         case CLI_LINE_READ:
@@ -156,7 +156,7 @@ static bool is_farewell(const struct repl *r)
 
 /* --- running it ------------------------------------------------------------------------------- */
 
-static void touch_session(void *context)
+static void repl_touch_session(void *context)
 {
     struct repl *r = context;
     cli_session_touch(r->client, r->session.id);
@@ -216,7 +216,8 @@ static bool has_left(const struct repl *r, const json_t *answer)
     return leaves && cli_cell_left_with(answer) >= 0;
 }
 
-static int show_answer(struct repl *r, struct cli_cell *cell, const json_t *answer, struct err *e)
+static int repl_show_answer(struct repl *r, struct cli_cell *cell, const json_t *answer,
+                            struct err *e)
 {
     int status = cli_cell_exit_status(answer);
     r->has_failed = r->has_failed || status != 0;
@@ -258,7 +259,7 @@ static int run_block(struct repl *r, struct err *e)
     };
     _json_ json_t *answer = NULL;
     if (cli_cell_run(r->client, &cell, &answer, e) == 0)
-        return show_answer(r, &cell, answer, e);
+        return repl_show_answer(r, &cell, answer, e);
     r->has_failed = true;
     bool is_gone = e->code == ERR_NOT_FOUND || e->code == ERR_GONE;
     bool goes_on = is_gone || e->code == ERR_CONFLICT || e->code == ERR_LIMIT;
@@ -325,7 +326,7 @@ static int run_repl(const struct cli_args *args, struct cli_client *c, void *con
     if (start_session(r, e) < 0)
         return -1;
     r->lines = cli_lines_new(path);
-    cli_lines_while_waiting(r->lines, touch_session, r);
+    cli_lines_while_waiting(r->lines, repl_touch_session, r);
     r->asker = (struct cli_asker){
         .lines = r->lines, .has_stdin = true, .show = r->is_json ? NULL : &r->show};
     int status = converse(r, e);
@@ -352,7 +353,7 @@ static int read_arguments(struct repl *r, struct err *e)
     return 0;
 }
 
-static int run(const struct cli_args *args, struct err *e)
+static int repl_run(const struct cli_args *args, struct err *e)
 {
     struct repl r = {
         .args = args,
@@ -391,5 +392,5 @@ const struct cli_verb cli_repl_verb = {
                 "cella repl --profile min --keep\n"
                 "cella repl --session 0b9c\n"
                 "printf 'x = 20\\nx + 1\\n' | cella repl",
-    .run = run,
+    .run = repl_run,
 };

@@ -7,7 +7,7 @@ static struct cli_response *response_of(llhttp_t *parser)
     return parser->data;
 }
 
-static int break_off(struct cli_response *r, const char *problem)
+static int response_break_off(struct cli_response *r, const char *problem)
 {
     if (r->problem == NULL)
         r->problem = problem;
@@ -41,19 +41,19 @@ static int on_head_complete(llhttp_t *parser)
     struct cli_response *r = response_of(parser);
     r->status = parser->status_code;
     if (r->status < 200 || r->status > 599)
-        return break_off(r, "a status that no answer has");
+        return response_break_off(r, "a status that no answer has");
     r->is_head_over = true;
     r->is_stream = r->is_stream && r->on_stream != NULL && r->status == 200;
     return 0;
 }
 
-static int on_body(llhttp_t *parser, const char *at, size_t len)
+static int response_on_body(llhttp_t *parser, const char *at, size_t len)
 {
     struct cli_response *r = response_of(parser);
     if (r->is_stream)
-        return r->on_stream(r->context, at, len) ? 0 : break_off(r, "the stream was left");
+        return r->on_stream(r->context, at, len) ? 0 : response_break_off(r, "the stream was left");
     if (!buf_append(&r->body, at, len))
-        return break_off(r, "a body larger than any answer");
+        return response_break_off(r, "a body larger than any answer");
     return 0;
 }
 
@@ -79,7 +79,7 @@ void cli_response_init(struct cli_response *r, cli_on_stream on_stream, void *co
     r->settings.on_header_value = on_value;
     r->settings.on_header_value_complete = on_value_complete;
     r->settings.on_headers_complete = on_head_complete;
-    r->settings.on_body = on_body;
+    r->settings.on_body = response_on_body;
     r->settings.on_message_complete = on_complete;
     llhttp_init(&r->parser, HTTP_RESPONSE, &r->settings);
     r->parser.data = r;
@@ -92,12 +92,12 @@ static enum cli_response_state feed_step(struct cli_response *r, const char *dat
     if (r->is_over)
         return CLI_RESPONSE_DONE;
     if (code != HPE_OK) {
-        break_off(r, "bytes that are not HTTP");
+        response_break_off(r, "bytes that are not HTTP");
         return CLI_RESPONSE_BROKEN;
     }
     r->head_bytes += was_in_head ? len : 0;
     if (!r->is_head_over && r->head_bytes > CLI_RESPONSE_HEAD_MAX) {
-        break_off(r, "headers larger than any answer's");
+        response_break_off(r, "headers larger than any answer's");
         return CLI_RESPONSE_BROKEN;
     }
     return CLI_RESPONSE_MORE;
@@ -133,7 +133,7 @@ enum cli_response_state cli_response_end(struct cli_response *r)
             return CLI_RESPONSE_DONE;
         }
     }
-    break_off(r, "the connection was closed in the middle of an answer");
+    response_break_off(r, "the connection was closed in the middle of an answer");
     return CLI_RESPONSE_BROKEN;
 }
 

@@ -37,7 +37,7 @@ enum {
     ADVICE_MAX = 3, /* about files, of all cells */
 };
 
-struct plan {
+struct run_plan {
     struct cli_document_source in;
     char out[PATH_MAX];
     struct cli_run run;
@@ -52,7 +52,7 @@ struct plan {
  */
 
 /* "dir/analysis.ipynb" is run into "dir/analysis.out.ipynb". */
-static int name_output(struct plan *plan, struct err *e)
+static int name_output(struct run_plan *plan, struct err *e)
 {
     const char *in = plan->in.path;
     if (strcmp(in, "-") == 0) {
@@ -66,7 +66,7 @@ static int name_output(struct plan *plan, struct err *e)
     return n < PATH_MAX ? 0 : err_set(e, ERR_INVALID, "the name of the notebook is too long");
 }
 
-static int read_output(const struct cli_args *args, struct plan *plan, struct err *e)
+static int run_read_output(const struct cli_args *args, struct run_plan *plan, struct err *e)
 {
     const char *out = cli_value(args, "output"), *runtime = NULL;
     struct cli_run *r = &plan->run;
@@ -90,7 +90,7 @@ static int read_output(const struct cli_args *args, struct plan *plan, struct er
     return 0;
 }
 
-static int read_timeout(const struct cli_args *args, struct cli_run *r, struct err *e)
+static int run_read_timeout(const struct cli_args *args, struct cli_run *r, struct err *e)
 {
     const char *given = cli_value(args, "timeout");
     bool is_of_agent = cli_value(args, "agent") != NULL || cli_value(args, "binding") != NULL;
@@ -105,7 +105,7 @@ static int read_timeout(const struct cli_args *args, struct cli_run *r, struct e
 }
 
 /* The runtime that the flags ask for, or NULL. */
-static int read_runtime(const struct cli_args *args, const char **ret, struct err *e)
+static int run_read_runtime(const struct cli_args *args, const char **ret, struct err *e)
 {
     const char *runtime = cli_value(args, "runtime"), *kernel = cli_value(args, "kernel");
     *ret = runtime;
@@ -122,8 +122,8 @@ static int read_runtime(const struct cli_args *args, const char **ret, struct er
     return 0;
 }
 
-static int read_plan(const struct cli_args *args, struct plan *plan, const char **ret_runtime,
-                     struct err *e)
+static int run_read_plan(const struct cli_args *args, struct run_plan *plan,
+                         const char **ret_runtime, struct err *e)
 {
     const char *from = cli_value(args, "from");
     if (args->n_words != 1) {
@@ -137,8 +137,8 @@ static int read_plan(const struct cli_args *args, struct plan *plan, const char 
     plan->run.progress.is_on = !plan->is_json && isatty(STDERR_FILENO);
     if (from != NULL && cli_format_find(from, true, &plan->in.format, e) < 0)
         return -1;
-    if (read_output(args, plan, e) < 0 || read_timeout(args, &plan->run, e) < 0 ||
-        read_runtime(args, ret_runtime, e) < 0 ||
+    if (run_read_output(args, plan, e) < 0 || run_read_timeout(args, &plan->run, e) < 0 ||
+        run_read_runtime(args, ret_runtime, e) < 0 ||
         cli_parameters_read(args, &plan->parameters, e) < 0 ||
         cli_with_read(args, plan->in.path, &plan->with, e) < 0)
         return -1;
@@ -154,7 +154,7 @@ static int read_plan(const struct cli_args *args, struct plan *plan, const char 
 }
 
 /* The language of the session and that which the result says are the same. */
-static int settle_language(struct plan *plan, struct document *doc, struct err *e)
+static int settle_language(struct run_plan *plan, struct document *doc, struct err *e)
 {
     if (plan->spec.runtime != NULL && strcmp(plan->spec.runtime, doc->runtime) != 0) {
         notebook_set_text(&doc->runtime, plan->spec.runtime);
@@ -235,7 +235,7 @@ static bool is_ended_well(const struct cli_run *r)
     return r->is_interrupted && r->doc->cells[r->stopped_at].state == CELL_COMPLETED;
 }
 
-static void report(const struct plan *plan)
+static void run_report(const struct run_plan *plan)
 {
     const struct cli_run *r = &plan->run;
     if (r->stopped_at != SIZE_MAX && is_ended_well(r))
@@ -253,7 +253,7 @@ static void report(const struct plan *plan)
 }
 
 /* Cells that did not find what lies beside the notebook. */
-static void advise_files(const struct plan *plan)
+static void advise_files(const struct run_plan *plan)
 {
     size_t n = 0;
     for (size_t i = 0; i < plan->run.doc->n_cells && n < ADVICE_MAX; i++) {
@@ -282,7 +282,7 @@ static json_t *describe_cell(const struct document *doc, size_t number)
     return object;
 }
 
-static bool report_json(const struct plan *plan)
+static bool run_report_json(const struct run_plan *plan)
 {
     const struct cli_run *r = &plan->run;
     bool has_stopped = r->stopped_at != SIZE_MAX;
@@ -311,14 +311,14 @@ static bool report_json(const struct plan *plan)
 /* ---- running -----------------------------------------------------------------------------------
  */
 
-static bool is_in_place(const struct plan *plan)
+static bool is_in_place(const struct run_plan *plan)
 {
     struct stat in, out;
     return stat(plan->in.path, &in) == 0 && stat(plan->out, &out) == 0 && in.st_dev == out.st_dev &&
            in.st_ino == out.st_ino;
 }
 
-static int run_session(struct cli_client *c, struct plan *plan, struct err *e)
+static int run_session(struct cli_client *c, struct run_plan *plan, struct err *e)
 {
     struct cli_run *r = &plan->run;
     r->session_id = plan->session.id;
@@ -330,10 +330,10 @@ static int run_session(struct cli_client *c, struct plan *plan, struct err *e)
     int status = cli_run_cells(r, c, e);
     if (status < 0)
         return r->left_by != 0 ? 128 + r->left_by : -1;
-    if (plan->is_json && !report_json(plan))
+    if (plan->is_json && !run_report_json(plan))
         return CLI_EXIT_PIPE;
     if (!plan->is_json)
-        report(plan);
+        run_report(plan);
     advise_files(plan);
     if (r->is_interrupted)
         return CLI_EXIT_INTERRUPTED;
@@ -345,7 +345,7 @@ static int run_session(struct cli_client *c, struct plan *plan, struct err *e)
 static int run_plan(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
 {
     (void)args;
-    struct plan *plan = context;
+    struct run_plan *plan = context;
     if (cli_session_create(c, &plan->spec, &plan->session, e) < 0)
         return -1;
     int status = run_session(c, plan, e);
@@ -355,7 +355,7 @@ static int run_plan(const struct cli_args *args, struct cli_client *c, void *con
     return status;
 }
 
-static int run_document(const struct cli_args *args, struct plan *plan, struct err *e)
+static int run_document(const struct cli_args *args, struct run_plan *plan, struct err *e)
 {
     _document_ struct document *doc = NULL;
     struct cli_run *r = &plan->run;
@@ -372,11 +372,11 @@ static int run_document(const struct cli_args *args, struct plan *plan, struct e
     return cli_client_with(args, true, run_plan, plan, e);
 }
 
-static int run(const struct cli_args *args, struct err *e)
+static int run_verb_run(const struct cli_args *args, struct err *e)
 {
-    struct plan *plan = mem_alloc(sizeof(*plan));
+    struct run_plan *plan = mem_alloc(sizeof(*plan));
     const char *runtime = NULL;
-    int status = read_plan(args, plan, &runtime, e);
+    int status = run_read_plan(args, plan, &runtime, e);
     if (status == 0)
         status = run_document(args, plan, e);
     cli_parameters_free(&plan->parameters);
@@ -412,5 +412,5 @@ const struct cli_verb cli_run_verb = {
                 "cella run report.ipynb -o june.html -p month 6 -p regions '[\"n\", \"s\"]'\n"
                 "cella run analysis.py -o analysis.ipynb --timeout 10m --allow-errors\n"
                 "cella run tests.ipynb -o /dev/null --json | python3 -m json.tool",
-    .run = run,
+    .run = run_verb_run,
 };

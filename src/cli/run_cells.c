@@ -16,7 +16,7 @@ enum {
 /* ---- the document ------------------------------------------------------------------------------
  */
 
-static bool is_blank(const char *text, size_t len)
+static bool run_cells_is_blank(const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++)
         if (!isspace((unsigned char)text[i]))
@@ -26,7 +26,7 @@ static bool is_blank(const char *text, size_t len)
 
 bool cli_run_runs(const struct notebook_cell *cell)
 {
-    return cell->kind == CELL_CODE && !is_blank(cell->source, cell->source_len) &&
+    return cell->kind == CELL_CODE && !run_cells_is_blank(cell->source, cell->source_len) &&
            !cli_cell_has_tag(cell, "skip-execution");
 }
 
@@ -76,7 +76,7 @@ int cli_run_write(struct cli_run *r, struct err *e)
     return 0;
 }
 
-static bool is_due(const struct cli_run *r)
+static bool run_cells_is_due(const struct cli_run *r)
 {
     return r->write_cost_ms < WRITE_CHEAP_MS ||
            clock_mono_ms() - r->written_ms >= WRITE_SHARE * r->write_cost_ms;
@@ -85,14 +85,14 @@ static bool is_due(const struct cli_run *r)
 /* After every cell, so that a kill leaves what ran; less often once that takes long. */
 static int write_step(struct cli_run *r, struct err *e)
 {
-    r->owes_write = r->is_written_often && !is_due(r);
+    r->owes_write = r->is_written_often && !run_cells_is_due(r);
     return r->is_written_often && !r->owes_write ? cli_run_write(r, e) : 0;
 }
 
 /* ---- one cell ----------------------------------------------------------------------------------
  */
 
-static enum cell_state state_of(const json_t *answer)
+static enum cell_state run_cells_state_of(const json_t *answer)
 {
     static const struct {
         const char *status;
@@ -123,7 +123,7 @@ static void settle_cell(struct cli_run *r, size_t number, const json_t *answer, 
     struct notebook_cell *cell = &r->doc->cells[number];
     char end[CLOCK_RFC3339_SIZE];
     clock_rfc3339(clock_wall_ms(), end);
-    cell->state = answer != NULL ? state_of(answer) : CELL_DIED;
+    cell->state = answer != NULL ? run_cells_state_of(answer) : CELL_DIED;
     cell->execution_time = cli_json_number(answer, "duration_ms", (double)took_ms) / 1000;
     note_times(cell, cell->executed_at, end);
     notebook_set_text(&r->doc->updated_at, end);
@@ -149,12 +149,12 @@ static void tick(void *context)
     struct cli_run *r = collect->context;
     if (r->progress.is_on)
         cli_progress_draw(&r->progress);
-    if (r->owes_write && is_due(r))
+    if (r->owes_write && run_cells_is_due(r))
         write_owed(r, &r->doc->cells[collect->number]);
 }
 
 /* Its outputs are in the document afterwards, whatever happened. */
-static int run_cell(struct cli_run *r, struct cli_client *c, size_t number, struct err *e)
+static int run_cells_run_cell(struct cli_run *r, struct cli_client *c, size_t number, struct err *e)
 {
     struct notebook_cell *cell = &r->doc->cells[number];
     char begin[CLOCK_RFC3339_SIZE];
@@ -204,7 +204,7 @@ static bool is_allowed(const struct cli_run *r, const struct notebook_cell *cell
 static int run_step(struct cli_run *r, struct cli_client *c, size_t number, struct err *e)
 {
     const struct notebook_cell *cell = &r->doc->cells[number];
-    int status = run_cell(r, c, number, e);
+    int status = run_cells_run_cell(r, c, number, e);
     r->n_failed += cell->state != CELL_COMPLETED;
     bool is_stopped = cell->state != CELL_COMPLETED && !is_allowed(r, cell);
     r->is_interrupted |= is_stopped && cell->state == CELL_INTERRUPTED;

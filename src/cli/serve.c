@@ -14,8 +14,8 @@ static const struct cli_flag flags[] = {
     {0},
 };
 
-static int choose(const struct cli_args *args, const char *flag, const char *const *names, size_t n,
-                  size_t fallback, size_t *ret, struct err *e)
+static int serve_choose(const struct cli_args *args, const char *flag, const char *const *names,
+                        size_t n, size_t fallback, size_t *ret, struct err *e)
 {
     const char *value = cli_value(args, flag);
     *ret = fallback;
@@ -31,16 +31,16 @@ static int choose(const struct cli_args *args, const char *flag, const char *con
     return err_advise(e, "see: cella serve --help");
 }
 
-static int run(const struct cli_args *args, struct err *e)
+static int serve_verb_run(const struct cli_args *args, struct err *e)
 {
     static const char *const formats[] = {[LOG_FORMAT_TEXT] = "text", [LOG_FORMAT_JSON] = "json"};
     static const char *const levels[] = {"debug", "info", "warn", "error"};
     size_t format, level;
     if (args->n_words > 0)
         return err_set(e, ERR_INVALID, "serve takes no arguments, only options");
-    if (choose(args, "log-format", formats, ARRAY_LEN(formats),
-               cli_has(args, "json") ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT, &format, e) < 0 ||
-        choose(args, "log-level", levels, ARRAY_LEN(levels), LOG_LEVEL_INFO, &level, e) < 0)
+    if (serve_choose(args, "log-format", formats, ARRAY_LEN(formats),
+                     cli_has(args, "json") ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT, &format, e) < 0 ||
+        serve_choose(args, "log-level", levels, ARRAY_LEN(levels), LOG_LEVEL_INFO, &level, e) < 0)
         return -1;
     log_setup((enum log_level)level, (enum log_format)format);
     _free_ char *data_dir = NULL;
@@ -68,5 +68,5 @@ const struct cli_verb cli_serve_verb = {
                 "cella serve --listen 127.0.0.1:0 --data /tmp/scratch --no-auth\n"
                 "curl -H \"Authorization: Bearer $(cat ~/.local/state/cella/key)\" \\\n"
                 "    -d '{}' http://127.0.0.1:7300/v1/sessions",
-    .run = run,
+    .run = serve_verb_run,
 };

@@ -29,7 +29,7 @@ int cli_show_read(const struct cli_args *args, struct cli_show *ret_show, struct
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static void put(struct cli_show *s, int fd, const char *data, size_t len)
+static void show_put(struct cli_show *s, int fd, const char *data, size_t len)
 {
     while (len > 0 && s->problem == 0) {
         size_t done = 0;
@@ -47,18 +47,18 @@ void cli_show_stream(struct cli_show *s, bool is_stderr, const char *text, size_
 {
     if (len == 0)
         return;
-    put(s, is_stderr ? STDERR_FILENO : STDOUT_FILENO, text, len);
+    show_put(s, is_stderr ? STDERR_FILENO : STDOUT_FILENO, text, len);
     if (!is_stderr)
         s->is_out_mid_line = text[len - 1] != '\n';
 }
 
-static void put_line(struct cli_show *s, int fd, const struct buf *line)
+static void show_put_line(struct cli_show *s, int fd, const struct buf *line)
 {
     if (fd == STDOUT_FILENO && s->is_out_mid_line)
-        put(s, fd, "\n", 1);
-    put(s, fd, buf_str(line), line->len);
+        show_put(s, fd, "\n", 1);
+    show_put(s, fd, buf_str(line), line->len);
     if (line->len == 0 || line->data[line->len - 1] != '\n')
-        put(s, fd, "\n", 1);
+        show_put(s, fd, "\n", 1);
     if (fd == STDOUT_FILENO)
         s->is_out_mid_line = false;
 }
@@ -71,7 +71,7 @@ bool cli_print_json(const json_t *value)
     json_put_value(&out, value);
     buf_append_char(&text, '\n');
     struct cli_show plain = {0};
-    put(&plain, STDOUT_FILENO, buf_str(&text), text.len);
+    show_put(&plain, STDOUT_FILENO, buf_str(&text), text.len);
     return plain.problem == 0 && !text.overflowed;
 }
 
@@ -87,7 +87,7 @@ void cli_describe_size(struct buf *out, uint64_t bytes)
         buf_printf(out, "%.1f MB", (double)bytes / 1e6);
 }
 
-static bool is_type(const json_t *output, const char *type)
+static bool show_is_type(const json_t *output, const char *type)
 {
     const char *text = cli_json_text(output, "type", NULL);
     return text != NULL && strcmp(text, type) == 0;
@@ -95,7 +95,7 @@ static bool is_type(const json_t *output, const char *type)
 
 static bool is_image(const json_t *output)
 {
-    return is_type(output, "image") || is_type(output, "svg");
+    return show_is_type(output, "image") || show_is_type(output, "svg");
 }
 
 /* "png": what a file name may end in, whatever the daemon says. */
@@ -103,7 +103,7 @@ static const char *image_format(const json_t *output)
 {
     static const char *const known[] = {"png", "jpeg", "jpg", "gif", "webp", "pdf", "svg"};
     const char *format = cli_json_text(output, "format", NULL);
-    if (is_type(output, "svg"))
+    if (show_is_type(output, "svg"))
         return "svg";
     for (size_t i = 0; format != NULL && i < ARRAY_LEN(known); i++)
         if (strcmp(format, known[i]) == 0)
@@ -112,11 +112,11 @@ static const char *image_format(const json_t *output)
 }
 
 /* The image's bytes; false if they are none. */
-static bool read_image(const json_t *output, struct buf *ret_bytes)
+static bool show_read_image(const json_t *output, struct buf *ret_bytes)
 {
     static const char *const svg_members[] = {"svg", "text", "data"};
     size_t len = 0;
-    if (is_type(output, "svg")) {
+    if (show_is_type(output, "svg")) {
         for (size_t i = 0; i < ARRAY_LEN(svg_members); i++) {
             const char *text = cli_json_text(output, svg_members[i], &len);
             if (text != NULL)
@@ -135,7 +135,7 @@ static void describe_image(struct buf *out, const json_t *output)
     int64_t width = cli_json_int(output, "width", 0), height = cli_json_int(output, "height", 0);
     if (width > 0 && height > 0)
         buf_printf(out, " %lldx%lld", (long long)width, (long long)height);
-    if (read_image(output, &bytes)) {
+    if (show_read_image(output, &bytes)) {
         buf_append_str(out, ", ");
         cli_describe_size(out, bytes.len);
     }
@@ -167,7 +167,7 @@ void cli_describe_output(struct buf *out, const json_t *output)
 static int save_image(struct cli_show *s, const json_t *output, char path[PATH_MAX])
 {
     _buf_ struct buf bytes = BUF_INIT(IMAGE_MAX);
-    if (!read_image(output, &bytes))
+    if (!show_read_image(output, &bytes))
         return -EBADMSG;
     _fd_ int fd = -1;
     while (fd < 0 && s->n_images < IMAGE_NAMES_MAX) {
@@ -191,7 +191,7 @@ static void show_image(struct cli_show *s, const json_t *output)
     else if (status < 0)
         buf_printf(&note, " could not be saved: %s", strerror(-status));
     /* A note is no output of the program: whoever reads its stdout should not find it there. */
-    put_line(s, isatty(STDOUT_FILENO) ? STDOUT_FILENO : STDERR_FILENO, &note);
+    show_put_line(s, isatty(STDOUT_FILENO) ? STDOUT_FILENO : STDERR_FILENO, &note);
 }
 
 void cli_show_output(struct cli_show *s, const json_t *output)
@@ -204,7 +204,7 @@ void cli_show_output(struct cli_show *s, const json_t *output)
     }
     _buf_ struct buf text = BUF_INIT(IMAGE_MAX);
     cli_describe_output(&text, output);
-    put_line(s, STDOUT_FILENO, &text);
+    show_put_line(s, STDOUT_FILENO, &text);
 }
 
 /* --- errors ----------------------------------------------------------------------------------- */
@@ -258,8 +258,8 @@ static void append_verdict(struct buf *out, const json_t *answer, const json_t *
     buf_append_char(out, '\n');
 }
 
-static void append_error(struct cli_show *s, struct buf *out, const json_t *answer,
-                         const json_t *error)
+static void show_append_error(struct cli_show *s, struct buf *out, const json_t *answer,
+                              const json_t *error)
 {
     size_t len = 0, name_len = 0;
     const char *traceback = cli_json_text(error, "traceback", &len);
@@ -288,7 +288,7 @@ void cli_show_error(struct cli_show *s, const json_t *answer)
     if (is_uneventful(s, answer, error))
         return;
     _buf_ struct buf text = BUF_INIT(16 * MIB);
-    append_error(s, &text, answer, error);
+    show_append_error(s, &text, answer, error);
     append_verdict(&text, answer, error);
     if (advice != NULL && len > 0 && !s->is_temporary) {
         buf_append_str(&text, "  ");
@@ -298,10 +298,10 @@ void cli_show_error(struct cli_show *s, const json_t *answer)
     if (text.len == 0)
         return;
     if (s->is_out_mid_line && isatty(STDOUT_FILENO)) {
-        put(s, STDOUT_FILENO, "\n", 1);
+        show_put(s, STDOUT_FILENO, "\n", 1);
         s->is_out_mid_line = false;
     }
-    put_line(s, STDERR_FILENO, &text);
+    show_put_line(s, STDERR_FILENO, &text);
 }
 
 void cli_describe_age(struct buf *out, const char *rfc3339)

@@ -12,7 +12,7 @@ const char *cli_spec_given(const struct cli_args *args)
     return NULL;
 }
 
-static int refuse_runtime(const char *name, struct err *e)
+static int spec_refuse_runtime(const char *name, struct err *e)
 {
     _buf_ struct buf names = BUF_INIT(1 * KIB);
     for (size_t i = 0; i < cli_n_languages; i++)
@@ -76,7 +76,7 @@ int cli_spec_read(const struct cli_args *args, const struct cli_language *langua
 {
     const char *runtime = cli_value(args, "runtime");
     if (runtime != NULL && (language = cli_language_find(runtime)) == NULL)
-        return refuse_runtime(runtime, e);
+        return spec_refuse_runtime(runtime, e);
     *ret = (struct cli_session_spec){
         .runtime = language != NULL ? language->runtime : NULL,
         .profile = cli_value(args, "profile"),

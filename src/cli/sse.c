@@ -11,7 +11,7 @@ void cli_sse_init(struct cli_sse *s, cli_on_event on_event, void *context)
     };
 }
 
-static bool dispatch(struct cli_sse *s)
+static bool sse_dispatch(struct cli_sse *s)
 {
     bool goes_on = true;
     if (s->has_data)
@@ -31,10 +31,10 @@ static bool take_data(struct cli_sse *s, const char *value, size_t len)
     return buf_append(&s->data, value, len);
 }
 
-static bool take_line(struct cli_sse *s)
+static bool sse_take_line(struct cli_sse *s)
 {
     if (s->line.len == 0)
-        return dispatch(s);
+        return sse_dispatch(s);
     const char *line = s->line.data;
     const char *colon = memchr(line, ':', s->line.len);
     size_t name_len = colon != NULL ? (size_t)(colon - line) : s->line.len;
@@ -52,7 +52,7 @@ static bool take_line(struct cli_sse *s)
     return is_ok;
 }
 
-static size_t line_length(const char *data, size_t len)
+static size_t sse_line_length(const char *data, size_t len)
 {
     size_t n = 0;
     while (n < len && data[n] != '\n' && data[n] != '\r')
@@ -70,12 +70,12 @@ bool cli_sse_feed(struct cli_sse *s, const char *data, size_t len)
             continue;
         }
         s->was_cr = false;
-        size_t n = line_length(data, len);
+        size_t n = sse_line_length(data, len);
         if (!buf_append(&s->line, data, n))
             return false;
         if (n < len) {
             s->was_cr = data[n] == '\r';
-            if (!take_line(s))
+            if (!sse_take_line(s))
                 return false;
             n++;
         }

@@ -97,7 +97,7 @@ static void say_stopped(bool is_json, pid_t pid, const char *erased)
         cli_say(STDOUT_FILENO, "removed %s\n", erased);
 }
 
-static int run(const struct cli_args *args, struct err *e)
+static int stop_run(const struct cli_args *args, struct err *e)
 {
     struct cli_endpoint endpoint;
     pid_t pid = 0;
@@ -128,5 +128,5 @@ const struct cli_verb cli_stop_verb = {
     .is_client = true,
     .examples = "cella stop\n"
                 "cella stop --data /tmp/scratch --erase",
-    .run = run,
+    .run = stop_run,
 };

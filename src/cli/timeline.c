@@ -63,7 +63,7 @@ static void append_words(struct buf *out, const json_t *object, const char *memb
         cli_append_safe(out, text, MIN(len, (size_t)WORDS_MAX), false);
 }
 
-static bool is_word(const json_t *object, const char *member, const char *word)
+static bool timeline_is_word(const json_t *object, const char *member, const char *word)
 {
     const char *text = cli_json_text(object, member, NULL);
     return text != NULL && strcmp(text, word) == 0;
@@ -93,13 +93,14 @@ void cli_describe_cells(struct buf *out, const json_t *cells)
 
 void cli_describe_files(struct buf *out, const json_t *checkpoint)
 {
-    if (is_word(checkpoint, "files", "covered")) {
+    if (timeline_is_word(checkpoint, "files", "covered")) {
         buf_append_str(out, "with files");
         return;
     }
     /* Files that were written while they were read. */
-    buf_append_str(out, is_word(checkpoint, "files", "torn") ? "with files, perhaps half-written"
-                                                             : "without files");
+    buf_append_str(out, timeline_is_word(checkpoint, "files", "torn")
+                            ? "with files, perhaps half-written"
+                            : "without files");
     if (json_is_string(json_object_get(checkpoint, "files_reason"))) {
         buf_append_str(out, " (");
         append_words(out, checkpoint, "files_reason");
@@ -110,9 +111,9 @@ void cli_describe_files(struct buf *out, const json_t *checkpoint)
 void cli_describe_restore(struct buf *out, const json_t *checkpoint)
 {
     bool is_saved = json_is_true(json_object_get(checkpoint, "saved"));
-    if (is_word(checkpoint, "restore", "process"))
+    if (timeline_is_word(checkpoint, "restore", "process"))
         buf_append_str(out, "can be restored");
-    else if (is_word(checkpoint, "restore", "durable"))
+    else if (timeline_is_word(checkpoint, "restore", "durable"))
         buf_append_str(out, "can be restored from disk");
     else
         buf_append_str(out, "cannot be restored");
@@ -121,12 +122,12 @@ void cli_describe_restore(struct buf *out, const json_t *checkpoint)
         append_words(out, checkpoint, "reason");
         buf_append_char(out, ')');
     }
-    if (is_saved && is_word(checkpoint, "restore", "process"))
+    if (is_saved && timeline_is_word(checkpoint, "restore", "process"))
         buf_append_str(out, ", saved");
 }
 
-static void describe_list(struct buf *out, const json_t *list, const char *intro,
-                          const char *const members[3])
+static void timeline_describe_list(struct buf *out, const json_t *list, const char *intro,
+                                   const char *const members[3])
 {
     for (size_t i = 0; i < json_array_size(list) && i < LISTED_MAX; i++) {
         const json_t *item = json_array_get(list, i);
@@ -148,7 +149,7 @@ static void describe_list(struct buf *out, const json_t *list, const char *intro
 static void describe_files_of(struct buf *out, const json_t *answer)
 {
     int64_t changed = cli_json_int(answer, "files_changed", 0);
-    if (is_word(answer, "files", "not_covered"))
+    if (timeline_is_word(answer, "files", "not_covered"))
         buf_append_str(out, "  the files are as they were: the checkpoint does not cover them\n");
     else if (changed > 0)
         buf_printf(out, "  %lld file%s put back\n", (long long)changed, changed == 1 ? "" : "s");
@@ -191,13 +192,13 @@ void cli_describe_rollback(struct buf *out, const char *verb, const json_t *answ
         buf_append_str(out, "now at the beginning\n");
     else
         buf_printf(out, "now at checkpoint %lld\n", (long long)to);
-    if (is_word(answer, "restored_from", "durable"))
+    if (timeline_is_word(answer, "restored_from", "durable"))
         buf_append_str(out, "  restored from its saved copy\n");
     describe_files_of(out, answer);
     if (ended > 0)
         buf_printf(out, "  %lld process%s ended\n", (long long)ended, ended == 1 ? "" : "es");
-    describe_list(out, json_object_get(answer, "not_undone"), "not undone", effect);
-    describe_list(out, json_object_get(answer, "lost"), "lost", loss);
+    timeline_describe_list(out, json_object_get(answer, "not_undone"), "not undone", effect);
+    timeline_describe_list(out, json_object_get(answer, "lost"), "lost", loss);
 }
 
 /* ---- the tree ----------------------------------------------------------------------------------
@@ -273,7 +274,7 @@ static size_t next_child(const struct tree *t, size_t of, size_t after)
     return 0;
 }
 
-static size_t count_chars(const struct buf *text)
+static size_t timeline_count_chars(const struct buf *text)
 {
     size_t n = 0;
     for (size_t i = 0; i < text->len; i++)
@@ -307,7 +308,7 @@ static void draw_node(struct tree *t, size_t index, const char *joint)
         buf_append_str(&left, "the beginning");
     else
         cli_describe_cells(&left, json_object_get(node->checkpoint, "cells"));
-    size_t width = count_chars(&left);
+    size_t width = timeline_count_chars(&left);
     if (t->is_measuring) {
         t->width = MAX(t->width, width);
         return;

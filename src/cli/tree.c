@@ -23,7 +23,7 @@ static int draw(const struct cli_args *args, struct cli_client *c, void *context
     return fd_write_all(STDOUT_FILENO, buf_str(&out), out.len) < 0 ? CLI_EXIT_PIPE : 0;
 }
 
-static int run(const struct cli_args *args, struct err *e)
+static int tree_run(const struct cli_args *args, struct err *e)
 {
     if (cli_session_named(args, e) < 0)
         return -1;
@@ -43,5 +43,5 @@ const struct cli_verb cli_tree_verb = {
     .is_client = true,
     .examples = "cella tree 0b9c\n"
                 "cella tree 0b9c --json | jq '.checkpoints[] | select(.restore == \"no\")'",
-    .run = run,
+    .run = tree_run,
 };

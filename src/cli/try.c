@@ -92,7 +92,7 @@ static void tell_changes(const json_t *answer)
 }
 
 /* The answer comes as a whole: there is nothing to see before it. */
-static int show_answer(struct attempt *a, const json_t *answer)
+static int try_show_answer(struct attempt *a, const json_t *answer)
 {
     const json_t *outputs = json_object_get(answer, "outputs");
     a->cell.show = &a->show;
@@ -109,12 +109,12 @@ static int show_answer(struct attempt *a, const json_t *answer)
     return status;
 }
 
-static int conclude(const struct cli_args *args, struct cli_client *c, struct attempt *a,
-                    json_t *answer, struct err *e)
+static int try_conclude(const struct cli_args *args, struct cli_client *c, struct attempt *a,
+                        json_t *answer, struct err *e)
 {
     int64_t id = cli_json_int(answer, "try_id", -1);
     bool commits = cli_has(args, "commit"), discards = cli_has(args, "discard");
-    int status = a->is_json ? cli_cell_exit_status(answer) : show_answer(a, answer);
+    int status = a->is_json ? cli_cell_exit_status(answer) : try_show_answer(a, answer);
     if (!a->is_json && !commits && !discards && id >= 0)
         commits = ask_to_keep();
     bool is_decided = id >= 0 && (!a->is_json || commits || discards);
@@ -133,8 +133,8 @@ static int conclude(const struct cli_args *args, struct cli_client *c, struct at
 /* ---- running it --------------------------------------------------------------------------------
  */
 
-static int run_code(const struct cli_args *args, struct cli_client *c, struct attempt *a,
-                    struct err *e)
+static int try_run_code(const struct cli_args *args, struct cli_client *c, struct attempt *a,
+                        struct err *e)
 {
     _json_ json_t *answer = NULL;
     a->cell.session_id = a->session.id;
@@ -143,7 +143,7 @@ static int run_code(const struct cli_args *args, struct cli_client *c, struct at
             return 128 + a->cell.left_by;
         return a->show.problem == -EPIPE ? CLI_EXIT_PIPE : -1;
     }
-    return conclude(args, c, a, answer, e);
+    return try_conclude(args, c, a, answer, e);
 }
 
 static int settle(const struct cli_args *args, struct cli_client *c, struct attempt *a,
@@ -165,10 +165,10 @@ static int attempt(const struct cli_args *args, struct cli_client *c, void *cont
     struct attempt *a = context;
     if (cli_session_find(c, args->words[0], &a->session, e) < 0)
         return -1;
-    return cli_has(args, "id") ? settle(args, c, a, e) : run_code(args, c, a, e);
+    return cli_has(args, "id") ? settle(args, c, a, e) : try_run_code(args, c, a, e);
 }
 
-static int check_arguments(const struct cli_args *args, struct err *e)
+static int try_check_arguments(const struct cli_args *args, struct err *e)
 {
     bool commits = cli_has(args, "commit"), discards = cli_has(args, "discard");
     bool has_id = cli_has(args, "id");
@@ -186,11 +186,11 @@ static int check_arguments(const struct cli_args *args, struct err *e)
     return err_advise(e, "give --commit or --discard, or --json to decide later");
 }
 
-static int run(const struct cli_args *args, struct err *e)
+static int try_run(const struct cli_args *args, struct err *e)
 {
     struct attempt a = {.cell = {.how = "try", .budget = -1, .yield_ms = -1}};
     const char *timeout = cli_value(args, "timeout");
-    if (check_arguments(args, e) < 0 || cli_show_read(args, &a.show, e) < 0 ||
+    if (try_check_arguments(args, e) < 0 || cli_show_read(args, &a.show, e) < 0 ||
         (timeout != NULL && cli_parse_duration(timeout, &a.cell.timeout_ms, e) < 0))
         return -1;
     a.is_json = cli_has(args, "json");
@@ -215,5 +215,5 @@ const struct cli_verb cli_try_verb = {
     .examples = "cella try 0b9c 'df = df.dropna(); len(df)'\n"
                 "cella try 0b9c --discard 'import shutil; shutil.rmtree(\"data\")'\n"
                 "cella try 0b9c --id 4 --commit",
-    .run = run,
+    .run = try_run,
 };

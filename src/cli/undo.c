@@ -37,7 +37,8 @@ static void add_code(struct cli_client *c, const char *session_id, json_t *answe
         json_object_set(answer, "code", json_object_get(cell, "code"));
 }
 
-static int move(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
+static int undo_move(const struct cli_args *args, struct cli_client *c, void *context,
+                     struct err *e)
 {
     const struct move *m = context;
     struct cli_session session;
@@ -62,22 +63,22 @@ static int move(const struct cli_args *args, struct cli_client *c, void *context
     return fd_write_all(STDOUT_FILENO, buf_str(&out), out.len) < 0 ? CLI_EXIT_PIPE : 0;
 }
 
-static int run(const struct cli_args *args, struct move *m, struct err *e)
+static int undo_run(const struct cli_args *args, struct move *m, struct err *e)
 {
     if (cli_session_named(args, e) < 0)
         return -1;
-    return cli_client_with(args, false, move, m, e);
+    return cli_client_with(args, false, undo_move, m, e);
 }
 
 static int run_undo(const struct cli_args *args, struct err *e)
 {
     struct move m = {.name = "undo", .lead = "", .to = -1};
-    return cli_parse_number(args, "to", &m.to, e) < 0 ? -1 : run(args, &m, e);
+    return cli_parse_number(args, "to", &m.to, e) < 0 ? -1 : undo_run(args, &m, e);
 }
 
 static int run_redo(const struct cli_args *args, struct err *e)
 {
-    return run(args, &(struct move){.name = "redo", .lead = "redone; ", .to = -1}, e);
+    return undo_run(args, &(struct move){.name = "redo", .lead = "redone; ", .to = -1}, e);
 }
 
 const struct cli_verb cli_undo_verb = {

@@ -89,20 +89,20 @@ static int run_help(int argc, char **argv, struct err *e)
     return 0;
 }
 
-static bool is_any(const char *word, const char *a, const char *b, const char *c)
+static bool verb_is_any(const char *word, const char *a, const char *b, const char *c)
 {
     return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
 }
 
-static int dispatch(int argc, char **argv, bool is_json, struct err *e)
+static int verb_dispatch(int argc, char **argv, bool is_json, struct err *e)
 {
     if (argc < 2) {
         cli_help_all(STDERR_FILENO);
         return err_exit_status(ERR_INVALID);
     }
-    if (is_any(argv[1], "--help", "-h", "help"))
+    if (verb_is_any(argv[1], "--help", "-h", "help"))
         return run_help(argc, argv, e);
-    if (is_any(argv[1], "--version", "-V", "version")) {
+    if (verb_is_any(argv[1], "--version", "-V", "version")) {
         cli_say(STDOUT_FILENO, is_json ? "{\"version\":\"%s\"}\n" : "cella %s\n", CELLA_VERSION);
         return 0;
     }
@@ -140,7 +140,7 @@ int cli_main(int argc, char **argv)
 {
     bool is_json = asks_for_json(argc, argv);
     struct err e = {0};
-    int status = dispatch(argc, argv, is_json, &e);
+    int status = verb_dispatch(argc, argv, is_json, &e);
     if (status >= 0)
         return status;
     print_error(&e, is_json);

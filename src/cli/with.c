@@ -23,36 +23,36 @@ enum {
 /* ---- which files -------------------------------------------------------------------------------
  */
 
-static int refuse(const char *path, const char *why, struct err *e)
+static int with_refuse(const char *path, const char *why, struct err *e)
 {
     err_set(e, ERR_INVALID, "--with %.300s: %s", path, why);
     return err_advise(e, "name fewer or smaller files, or a directory that holds only what the "
                          "notebook reads");
 }
 
-static int check_file(const struct cli_with *with, const char *path, const char *place,
-                      const struct stat *st, struct err *e)
+static int with_check_file(const struct cli_with *with, const char *path, const char *place,
+                           const struct stat *st, struct err *e)
 {
     if (!utf8_is_valid(place, strlen(place)))
-        return refuse(path, "its name is not UTF-8", e);
+        return with_refuse(path, "its name is not UTF-8", e);
     if (strlen(place) > PLACE_MAX)
-        return refuse(path, "its path is too long", e);
+        return with_refuse(path, "its path is too long", e);
     if (st->st_size > CLI_WITH_FILE_MAX)
-        return refuse(path, "it has more than 128 MiB", e);
+        return with_refuse(path, "it has more than 128 MiB", e);
     if (with->n == CLI_WITH_FILES_MAX)
-        return refuse(path, "more than 1000 files", e);
+        return with_refuse(path, "more than 1000 files", e);
     if (with->bytes + (uint64_t)st->st_size > CLI_WITH_BYTES_MAX)
-        return refuse(path, "more than 1 GiB in all", e);
+        return with_refuse(path, "more than 1 GiB in all", e);
     for (size_t i = 0; i < with->n; i++)
         if (strcmp(with->files[i].place, place) == 0 && strcmp(with->files[i].path, path) != 0)
-            return refuse(path, "another file would have the same name in the session", e);
+            return with_refuse(path, "another file would have the same name in the session", e);
     return 0;
 }
 
 static int add_file(struct cli_with *with, const char *path, const char *place,
                     const struct stat *st, struct err *e)
 {
-    if (check_file(with, path, place, st, e) < 0)
+    if (with_check_file(with, path, place, st, e) < 0)
         return -1;
     if (with->n == with->cap) {
         with->cap = MAX(2 * with->cap, (size_t)16);
@@ -65,10 +65,10 @@ static int add_file(struct cli_with *with, const char *path, const char *place,
 }
 
 /* Of a directory and a name in it; the directory may be "". */
-static int join(char out[PATH_MAX], const char *dir, const char *name, struct err *e)
+static int with_join(char out[PATH_MAX], const char *dir, const char *name, struct err *e)
 {
     int n = snprintf(out, PATH_MAX, "%s%s%s", dir, dir[0] != '\0' ? "/" : "", name);
-    return n < PATH_MAX ? 0 : refuse(name, "its path is too long", e);
+    return n < PATH_MAX ? 0 : with_refuse(name, "its path is too long", e);
 }
 
 static int add_dir(struct cli_with *with, const char *path, const char *place, int depth,
@@ -82,7 +82,7 @@ static int add_entry(struct cli_with *with, const char *dir, const char *place, 
     struct stat st, link;
     if (name[0] == '.')
         return 0;
-    if (join(path, dir, name, e) < 0 || join(there, place, name, e) < 0)
+    if (with_join(path, dir, name, e) < 0 || with_join(there, place, name, e) < 0)
         return -1;
     if (lstat(path, &link) < 0 || stat(path, &st) < 0)
         return 0; /* gone meanwhile, or a link that leads nowhere */
@@ -96,7 +96,7 @@ static int add_dir(struct cli_with *with, const char *path, const char *place, i
 {
     struct dirent **entries = NULL;
     if (depth > DEPTH_MAX)
-        return refuse(path, "its directories lie too deep", e);
+        return with_refuse(path, "its directories lie too deep", e);
     int n = scandir(path, &entries, NULL, alphasort);
     if (n < 0)
         return err_errno(e, ERR_INVALID, errno, "--with %.300s", path);
@@ -120,14 +120,14 @@ static int resolve_all(const char *path, char out[PATH_MAX], struct err *e)
 }
 
 /* The directory is resolved, the last name is not: a link beside the notebook is beside it. */
-static int resolve(const char *path, char out[PATH_MAX], struct err *e)
+static int with_resolve(const char *path, char out[PATH_MAX], struct err *e)
 {
     char whole[PATH_MAX], parent[PATH_MAX], dir[PATH_MAX];
     size_t len = strlen(path);
     while (len > 1 && path[len - 1] == '/')
         len--;
     if (len >= PATH_MAX)
-        return refuse(path, "its path is too long", e);
+        return with_refuse(path, "its path is too long", e);
     const char *slash = memrchr(path, '/', len);
     size_t dir_len = slash != NULL ? (size_t)(slash - path) + 1 : 0;
     snprintf(whole, sizeof(whole), "%.*s", (int)len, path);
@@ -137,11 +137,11 @@ static int resolve(const char *path, char out[PATH_MAX], struct err *e)
              dir_len > 0 ? path : ".");
     if (resolve_all(parent, dir, e) < 0)
         return -1;
-    return join(out, strcmp(dir, "/") == 0 ? "/." : dir, whole + dir_len, e);
+    return with_join(out, strcmp(dir, "/") == 0 ? "/." : dir, whole + dir_len, e);
 }
 
 /* From `home` if it lies below it, else its own name. */
-static const char *place_of(const char *home, const char *path)
+static const char *with_place_of(const char *home, const char *path)
 {
     size_t len = strlen(home);
     if (strcmp(home, path) == 0)
@@ -152,19 +152,19 @@ static const char *place_of(const char *home, const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-static int add(struct cli_with *with, const char *given, struct err *e)
+static int with_add(struct cli_with *with, const char *given, struct err *e)
 {
     char path[PATH_MAX];
     struct stat st;
     if (stat(given, &st) < 0)
         return err_errno(e, ERR_INVALID, errno, "--with %.300s", given);
-    if (resolve(given, path, e) < 0)
+    if (with_resolve(given, path, e) < 0)
         return -1;
-    const char *place = place_of(with->home, path);
+    const char *place = with_place_of(with->home, path);
     if (S_ISDIR(st.st_mode))
         return add_dir(with, path, place, 0, e);
     if (!S_ISREG(st.st_mode))
-        return refuse(given, "it is neither a file nor a directory", e);
+        return with_refuse(given, "it is neither a file nor a directory", e);
     return add_file(with, path, place, &st, e);
 }
 
@@ -185,7 +185,7 @@ int cli_with_read(const struct cli_args *args, const char *notebook, struct cli_
     const char *given;
     ret->home = find_home(notebook);
     while ((given = cli_value_next(args, "with", &at)) != NULL)
-        if (add(ret, given, e) < 0)
+        if (with_add(ret, given, e) < 0)
             return -1;
     return 0;
 }
@@ -221,7 +221,7 @@ static bool is_shown(const struct cli_with *with)
     return with->shows && (with->bytes >= SHOWN_BYTES || with->n >= SHOWN_FILES);
 }
 
-static void show(const struct cli_with *with, size_t i)
+static void with_show(const struct cli_with *with, size_t i)
 {
     _buf_ struct buf line = BUF_INIT(16 * KIB);
     const struct cli_with_file *file = &with->files[i];
@@ -239,15 +239,15 @@ static void show_end(const struct cli_with *with)
         cli_say(STDERR_FILENO, "\r\x1b[K");
 }
 
-static bool on_signal(void *context, int signo)
+static bool with_on_signal(void *context, int signo)
 {
     struct cli_with *with = context;
     with->left_by = signo;
     return false;
 }
 
-static int put_one(struct cli_with *with, const struct cli_with_file *file, struct cli_client *c,
-                   const char *session_id, struct err *e)
+static int with_put_one(struct cli_with *with, const struct cli_with_file *file,
+                        struct cli_client *c, const char *session_id, struct err *e)
 {
     _free_ char *bytes = NULL;
     size_t len = 0;
@@ -262,7 +262,7 @@ static int put_one(struct cli_with *with, const struct cli_with_file *file, stru
                                   .body = bytes,
                                   .body_len = len,
                                   .deadline_ms = clock_mono_ms() + PUT_MS,
-                                  .on_signal = on_signal,
+                                  .on_signal = with_on_signal,
                                   .context = with};
     _json_ json_t *answer = NULL;
     if (cli_api_call(c, &request, &answer, e) < 0)
@@ -274,8 +274,8 @@ int cli_with_put(struct cli_with *with, struct cli_client *c, const char *sessio
 {
     int status = 0;
     for (size_t i = 0; i < with->n && status == 0; i++) {
-        show(with, i);
-        status = put_one(with, &with->files[i], c, session_id, e);
+        with_show(with, i);
+        status = with_put_one(with, &with->files[i], c, session_id, e);
     }
     show_end(with);
     return status;

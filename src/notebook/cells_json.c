@@ -27,7 +27,7 @@ static json_t *make_text_output(const char *type, const char *member, const char
 
 /* "Name: message", a blank line, "Traceback (user code):" and so on: the first line as name and
  * message, all of it as the traceback. */
-static json_t *read_error(const char *text, size_t len)
+static json_t *cells_json_read_error(const char *text, size_t len)
 {
     size_t line = 0, name = 0;
     while (line < len && text[line] != '\n')
@@ -49,7 +49,7 @@ static json_t *read_error(const char *text, size_t len)
     return typed;
 }
 
-static void copy_member(json_t *to, const json_t *from, const char *name, bool is_number)
+static void cells_json_copy_member(json_t *to, const json_t *from, const char *name, bool is_number)
 {
     json_t *value = json_object_get(from, name);
     bool fits = is_number ? json_is_integer(value) && json_integer_value(value) >= 0
@@ -70,7 +70,7 @@ static json_t *read_svg(const json_t *content)
     return make_text_output("svg", "svg", buf_str(&bytes), bytes.len);
 }
 
-static int read_image(const json_t *content, json_t **ret, struct err *e)
+static int cells_json_read_image(const json_t *content, json_t **ret, struct err *e)
 {
     const char *format = json_string_value(json_object_get(content, "format"));
     if (!json_is_object(content))
@@ -78,13 +78,13 @@ static int read_image(const json_t *content, json_t **ret, struct err *e)
     json_t *typed = format != NULL && strcmp(format, "svg") == 0 ? read_svg(content) : NULL;
     if (typed == NULL) {
         typed = json_pack("{s:s, s:s}", "type", "image", "format", format != NULL ? format : "png");
-        copy_member(typed, content, "width", true);
-        copy_member(typed, content, "height", true);
+        cells_json_copy_member(typed, content, "width", true);
+        cells_json_copy_member(typed, content, "height", true);
         if (json_is_string(json_object_get(content, "data")))
             json_object_set_new(typed, "data",
                                 text_without_spaces(json_object_get(content, "data")));
-        copy_member(typed, content, "resource_uri", false);
-        copy_member(typed, content, "source", false);
+        cells_json_copy_member(typed, content, "resource_uri", false);
+        cells_json_copy_member(typed, content, "source", false);
         json_t *metadata = json_object_get(content, "metadata");
         if (json_is_object(metadata) && json_object_size(metadata) > 0)
             json_object_set(typed, "image_metadata", metadata);
@@ -93,7 +93,8 @@ static int read_image(const json_t *content, json_t **ret, struct err *e)
     return 0;
 }
 
-static int read_output(const json_t *from, int64_t execution_count, json_t **ret, struct err *e)
+static int cells_json_read_output(const json_t *from, int64_t execution_count, json_t **ret,
+                                  struct err *e)
 {
     const char *type = json_string_value(json_object_get(from, "output_type"));
     const json_t *content = json_object_get(from, "content");
@@ -102,7 +103,7 @@ static int read_output(const json_t *from, int64_t execution_count, json_t **ret
     if (type == NULL)
         return err_set(e, ERR_INVALID, "it has no \"output_type\"");
     if (strcasecmp(type, "IMAGE") == 0) {
-        if (read_image(content, ret, e) < 0)
+        if (cells_json_read_image(content, ret, e) < 0)
             return -1;
     } else {
         const char *text = json_string_value(content);
@@ -110,7 +111,7 @@ static int read_output(const json_t *from, int64_t execution_count, json_t **ret
         if (text == NULL)
             return err_set(e, ERR_INVALID, "its \"content\" is no text");
         if (strcasecmp(type, "ERROR") == 0)
-            *ret = read_error(text, len);
+            *ret = cells_json_read_error(text, len);
         else if (strcasecmp(type, "HTML") == 0)
             *ret = make_text_output("html", "html", text, len);
         else if (strcasecmp(type, "DATAFRAME") == 0)
@@ -144,7 +145,7 @@ static bool read_comment(struct notebook_cell *cell, enum cell_kind kind)
     return true;
 }
 
-static int read_cell(const json_t *from, struct document *doc, struct err *e)
+static int cells_json_read_cell(const json_t *from, struct document *doc, struct err *e)
 {
     const json_t *code = json_object_get(from, "code"), *id = json_object_get(from, "id");
     const json_t *count = json_object_get(from, "execution_count");
@@ -161,7 +162,7 @@ static int read_cell(const json_t *from, struct document *doc, struct err *e)
         cell->execution_count = json_integer_value(count);
     if (json_is_number(time) && json_number_value(time) >= 0)
         cell->execution_time = json_number_value(time);
-    if (outputs_read(from, read_output, cell, e) < 0)
+    if (outputs_read(from, cells_json_read_output, cell, e) < 0)
         return -1;
     if (json_array_size(cell->outputs) == 0 && !read_comment(cell, CELL_MARKDOWN))
         read_comment(cell, CELL_RAW);
@@ -188,7 +189,7 @@ int notebook_parse_cells_json(json_t *root, struct document **ret, struct err *e
     size_t i;
     json_array_foreach(cells, i, cell)
     {
-        if (read_cell(cell, doc, e) < 0)
+        if (cells_json_read_cell(cell, doc, e) < 0)
             return err_context(e, "cell %zu (counted from 0)", i);
     }
     notebook_settle_ids(doc);
@@ -205,7 +206,7 @@ static const char *state_name(enum cell_state state)
     return notebook_state_name(is_known ? state : CELL_ERROR);
 }
 
-static void put_number(struct json_out *o, const char *name, const json_t *typed)
+static void cells_json_put_number(struct json_out *o, const char *name, const json_t *typed)
 {
     const json_t *value = json_object_get(typed, name);
     json_put_key(o, name);
@@ -215,7 +216,7 @@ static void put_number(struct json_out *o, const char *name, const json_t *typed
         json_put_null(o);
 }
 
-static void put_image(struct json_out *o, const json_t *typed)
+static void cells_json_put_image(struct json_out *o, const json_t *typed)
 {
     size_t len;
     const char *data = output_text(typed, "data", &len);
@@ -239,8 +240,8 @@ static void put_image(struct json_out *o, const json_t *typed)
         json_put_member_str(o, "resource_uri",
                             json_string_value(json_object_get(typed, "resource_uri")));
     json_put_member_str(o, "format", format != NULL ? format : "png");
-    put_number(o, "width", typed);
-    put_number(o, "height", typed);
+    cells_json_put_number(o, "width", typed);
+    cells_json_put_number(o, "height", typed);
     json_put_member_str(o, "source", source != NULL ? source : "display");
     json_put_key(o, "metadata");
     if (metadata != NULL) {
@@ -280,7 +281,7 @@ static void describe_error(struct buf *out, const json_t *typed)
 }
 
 /* Texts as they are, others as what describes them. */
-static void put_text(struct json_out *o, const json_t *typed, const char *member)
+static void cells_json_put_text(struct json_out *o, const json_t *typed, const char *member)
 {
     size_t len;
     const char *text = output_text(typed, member, &len);
@@ -297,7 +298,7 @@ static void put_text(struct json_out *o, const json_t *typed, const char *member
     json_put_member_text(o, "content", text, len);
 }
 
-static void put_output(struct json_out *o, const json_t *typed, const char *default_time)
+static void cells_json_put_output(struct json_out *o, const json_t *typed, const char *default_time)
 {
     static const struct {
         const char *name, *member;
@@ -318,13 +319,13 @@ static void put_output(struct json_out *o, const json_t *typed, const char *defa
     json_put_member_str(o, "output_type", types[type].name);
     json_put_member_str(o, "timestamp", time != NULL ? time : default_time);
     if (types[type].member == NULL)
-        put_image(o, typed);
+        cells_json_put_image(o, typed);
     else
-        put_text(o, typed, types[type].member);
+        cells_json_put_text(o, typed, types[type].member);
     json_put_object_end(o);
 }
 
-static void put_code(struct json_out *o, const struct notebook_cell *cell)
+static void cells_json_put_code(struct json_out *o, const struct notebook_cell *cell)
 {
     if (cell->kind == CELL_CODE) {
         json_put_member_text(o, "code", cell->source, cell->source_len);
@@ -336,13 +337,14 @@ static void put_code(struct json_out *o, const struct notebook_cell *cell)
     json_put_member_text(o, "code", buf_str(&code), code.len);
 }
 
-static void put_cell(struct json_out *o, const struct document *doc, size_t number, const char *now)
+static void cells_json_put_cell(struct json_out *o, const struct document *doc, size_t number,
+                                const char *now)
 {
     const struct notebook_cell *cell = &doc->cells[number];
     const char *created = cell->created_at != NULL ? cell->created_at : now;
     json_put_object(o);
     json_put_member_str(o, "id", cell->id);
-    put_code(o, cell);
+    cells_json_put_code(o, cell);
     json_put_member_str(o, "state", state_name(cell->state));
     json_put_key(o, "execution_count");
     if (cell->execution_count > 0)
@@ -363,7 +365,7 @@ static void put_cell(struct json_out *o, const struct document *doc, size_t numb
     const json_t *output;
     json_array_foreach(cell->outputs, i, output)
     {
-        put_output(o, output, cell->executed_at != NULL ? cell->executed_at : created);
+        cells_json_put_output(o, output, cell->executed_at != NULL ? cell->executed_at : created);
     }
     json_put_array_end(o);
     json_put_object_end(o);
@@ -385,7 +387,7 @@ void notebook_write_cells_json(const struct document *doc, struct buf *out)
     json_put_key(&o, "cells");
     json_put_array(&o);
     for (size_t i = 0; i < doc->n_cells && !out->overflowed; i++)
-        put_cell(&o, doc, i, created);
+        cells_json_put_cell(&o, doc, i, created);
     json_put_array_end(&o);
     json_put_object_end(&o);
     buf_append_char(out, '\n');

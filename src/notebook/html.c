@@ -51,7 +51,7 @@ static const char frame_head[] =
     "table{border-collapse:collapse;border:0}th,td{padding:3px 10px;text-align:right;border:0;"
     "border-bottom:1px solid #e4e8ec}</style>";
 
-static void put_text(struct buf *out, const char *text, size_t len)
+static void html_put_text(struct buf *out, const char *text, size_t len)
 {
     text_append_html(out, text != NULL ? text : "", text != NULL ? len : 0);
 }
@@ -161,7 +161,7 @@ static void put_markdown(struct buf *out, const struct notebook_cell *cell, cons
     _buf_ struct buf html = BUF_INIT(out->max);
     if (len > MARKDOWN_MAX || md_html(text, (MD_SIZE)len, collect, &html, flags, 0) != 0) {
         buf_append_str(out, "<pre>");
-        put_text(out, text, len);
+        html_put_text(out, text, len);
         buf_append_str(out, "</pre>\n");
         return;
     }
@@ -176,11 +176,11 @@ static void put_settled(struct buf *out, const char *class, const char *text, si
     _buf_ struct buf settled = BUF_INIT(out->max);
     text_append_settled(&settled, text != NULL ? text : "", text != NULL ? len : 0);
     buf_printf(out, "<pre class=\"%s\">", class);
-    put_text(out, buf_str(&settled), settled.len);
+    html_put_text(out, buf_str(&settled), settled.len);
     buf_append_str(out, "</pre>\n");
 }
 
-static size_t count_rows(const char *html, size_t len)
+static size_t html_count_rows(const char *html, size_t len)
 {
     size_t n = 0;
     for (size_t i = 0; i + 3 < len; i++)
@@ -193,7 +193,7 @@ static size_t count_rows(const char *html, size_t len)
  * reader can pull the frame's corner. */
 static size_t guess_height(const char *html, size_t len)
 {
-    size_t rows = count_rows(html, len), lines = 1;
+    size_t rows = html_count_rows(html, len), lines = 1;
     for (size_t i = 0; i < len; i++)
         lines += html[i] == '\n';
     size_t height = rows > 0 ? (rows + 1) * ROW_HEIGHT : (lines + 1) * LINE_HEIGHT;
@@ -206,29 +206,29 @@ static void put_frame(struct buf *out, const char *html, size_t len)
                "<iframe sandbox=\"\" title=\"HTML output\" loading=\"lazy\" height=\"%zu\" "
                "srcdoc=\"",
                guess_height(html, len));
-    put_text(out, frame_head, sizeof(frame_head) - 1);
-    put_text(out, html, len);
+    html_put_text(out, frame_head, sizeof(frame_head) - 1);
+    html_put_text(out, html, len);
     buf_append_str(out, "\"></iframe>\n");
 }
 
-static void put_size(struct buf *out, const json_t *size, const char *name)
+static void html_put_size(struct buf *out, const json_t *size, const char *name)
 {
     const json_t *value = json_object_get(size, name);
     if (json_is_integer(value) && json_integer_value(value) > 0)
         buf_printf(out, " %s=\"%lld\"", name, (long long)json_integer_value(value));
 }
 
-static void put_described(struct buf *out, const json_t *typed)
+static void html_put_described(struct buf *out, const json_t *typed)
 {
     _buf_ struct buf text = BUF_INIT(out->max);
     output_describe(&text, typed);
     buf_append_str(out, "<p class=\"note\">");
-    put_text(out, buf_str(&text), text.len);
+    html_put_text(out, buf_str(&text), text.len);
     buf_append_str(out, "</p>\n");
 }
 
-static bool put_picture(struct buf *out, const json_t *typed, const char *mime, const char *base64,
-                        size_t len)
+static bool html_put_picture(struct buf *out, const json_t *typed, const char *mime,
+                             const char *base64, size_t len)
 {
     size_t start = out->len, text_len;
     buf_printf(out, "<img src=\"data:%s;base64,", mime);
@@ -238,15 +238,15 @@ static bool put_picture(struct buf *out, const json_t *typed, const char *mime, 
     }
     const char *text = output_text(typed, "text", &text_len);
     buf_append_str(out, "\" alt=\"");
-    put_text(out, text_len > 0 ? text : "image", text_len > 0 ? text_len : 5);
+    html_put_text(out, text_len > 0 ? text : "image", text_len > 0 ? text_len : 5);
     buf_append_str(out, "\"");
-    put_size(out, output_shown_size(typed), "width");
-    put_size(out, output_shown_size(typed), "height");
+    html_put_size(out, output_shown_size(typed), "width");
+    html_put_size(out, output_shown_size(typed), "height");
     buf_append_str(out, ">\n");
     return true;
 }
 
-static void put_html(struct buf *out, const json_t *typed, const char *html, size_t len)
+static void html_put_html(struct buf *out, const json_t *typed, const char *html, size_t len)
 {
     (void)typed;
     put_frame(out, html, len);
@@ -262,42 +262,42 @@ static void put_latex(struct buf *out, const char *text, size_t len)
     put_settled(out, "latex", text, len);
 }
 
-static void put_json(struct buf *out, const char *text, size_t len)
+static void html_put_json(struct buf *out, const char *text, size_t len)
 {
     put_settled(out, "json", text, len);
 }
 
-static void put_error(struct buf *out, const json_t *typed)
+static void html_put_error(struct buf *out, const json_t *typed)
 {
     _buf_ struct buf text = BUF_INIT(out->max);
     output_describe_error(&text, typed);
     put_settled(out, "error", buf_str(&text), text.len);
 }
 
-static void put_plain(struct buf *out, const json_t *typed)
+static void html_put_plain(struct buf *out, const json_t *typed)
 {
     size_t len;
     const char *text = output_text(typed, "text", &len);
     const char *stream = json_string_value(json_object_get(typed, "stream"));
     bool is_stderr = stream != NULL && strcmp(stream, "stderr") == 0;
     if (text == NULL)
-        put_described(out, typed);
+        html_put_described(out, typed);
     else
         put_settled(out, is_stderr ? "stderr" : "plain", text, len);
 }
 
 static const struct outputs_writer writer = {
-    .put_plain = put_plain,
-    .put_error = put_error,
-    .put_html = put_html,
+    .put_plain = html_put_plain,
+    .put_error = html_put_error,
+    .put_html = html_put_html,
     .put_markdown = put_markdown_output,
     .put_latex = put_latex,
-    .put_json = put_json,
-    .put_picture = put_picture,
-    .put_described = put_described,
+    .put_json = html_put_json,
+    .put_picture = html_put_picture,
+    .put_described = html_put_described,
 };
 
-static void put_output(struct buf *out, const json_t *typed)
+static void html_put_output(struct buf *out, const json_t *typed)
 {
     buf_append_str(out, "<div class=\"output\">\n");
     outputs_write(out, typed, &writer);
@@ -336,32 +336,33 @@ static void put_code_cell(struct buf *out, const struct document *doc,
 {
     const char *language = notebook_language_name(doc);
     buf_append_str(out, "<section class=\"cell code\" id=\"");
-    put_text(out, cell->id, strlen(cell->id));
+    html_put_text(out, cell->id, strlen(cell->id));
     buf_append_str(out, "\">\n");
     put_prompt(out, cell);
     buf_append_str(out, "<pre class=\"source\"><code class=\"language-");
-    put_text(out, language, strlen(language));
+    html_put_text(out, language, strlen(language));
     buf_append_str(out, "\">");
-    put_text(out, cell->source, cell->source_len);
+    html_put_text(out, cell->source, cell->source_len);
     buf_append_str(out, "</code></pre>\n");
     size_t i;
     const json_t *output;
     json_array_foreach(cell->outputs, i, output)
     {
-        put_output(out, output);
+        html_put_output(out, output);
     }
     put_fate(out, cell);
     buf_append_str(out, "</section>\n");
 }
 
-static void put_cell(struct buf *out, const struct document *doc, const struct notebook_cell *cell)
+static void html_put_cell(struct buf *out, const struct document *doc,
+                          const struct notebook_cell *cell)
 {
     if (cell->kind == CELL_CODE) {
         put_code_cell(out, doc, cell);
         return;
     }
     buf_append_str(out, "<section class=\"cell text\" id=\"");
-    put_text(out, cell->id, strlen(cell->id));
+    html_put_text(out, cell->id, strlen(cell->id));
     buf_append_str(out, "\">\n");
     if (cell->kind == CELL_MARKDOWN)
         put_markdown(out, cell, cell->source, cell->source_len);
@@ -383,14 +384,14 @@ void notebook_write_html(const struct document *doc, struct buf *out)
                    "base-uri 'none'\">\n"
                    "<meta name=\"viewport\" content=\"width=device-width\">\n"
                    "<meta name=\"referrer\" content=\"no-referrer\">\n<title>");
-    put_text(out, title, strlen(title));
+    html_put_text(out, title, strlen(title));
     buf_printf(out, "</title>\n<style>%s</style>\n</head>\n<body>\n<main>\n", style);
     if (doc->title != NULL) {
         buf_append_str(out, "<h1>");
-        put_text(out, title, strlen(title));
+        html_put_text(out, title, strlen(title));
         buf_append_str(out, "</h1>\n");
     }
     for (size_t i = 0; i < doc->n_cells && !out->overflowed; i++)
-        put_cell(out, doc, &doc->cells[i]);
+        html_put_cell(out, doc, &doc->cells[i]);
     buf_append_str(out, "</main>\n</body>\n</html>\n");
 }

@@ -6,7 +6,7 @@
  */
 
 /* Moves a text, or the null that stands for one, out of an object. */
-static void take_text(json_t *from, const char *name, char **field)
+static void ipynb_read_take_text(json_t *from, const char *name, char **field)
 {
     const json_t *value = json_object_get(from, name);
     if (!json_is_string(value) && !json_is_null(value))
@@ -25,20 +25,20 @@ static void drop_if_empty(json_t *parent, const char *name)
 static void take_document_fields(struct document *doc)
 {
     json_t *own = json_object_get(doc->metadata, "mcp_repl");
-    take_text(own, "user_id", &doc->user_id);
-    take_text(own, "session_id", &doc->session_id);
-    take_text(own, "created_at", &doc->created_at);
-    take_text(own, "updated_at", &doc->updated_at);
+    ipynb_read_take_text(own, "user_id", &doc->user_id);
+    ipynb_read_take_text(own, "session_id", &doc->session_id);
+    ipynb_read_take_text(own, "created_at", &doc->created_at);
+    ipynb_read_take_text(own, "updated_at", &doc->updated_at);
     drop_if_empty(doc->metadata, "mcp_repl");
-    take_text(doc->metadata, "title", &doc->title);
+    ipynb_read_take_text(doc->metadata, "title", &doc->title);
 }
 
 static void take_cell_fields(struct notebook_cell *cell)
 {
     json_t *own = json_object_get(cell->metadata, "mcp_repl");
     const json_t *time = json_object_get(own, "execution_time");
-    take_text(own, "created_at", &cell->created_at);
-    take_text(own, "executed_at", &cell->executed_at);
+    ipynb_read_take_text(own, "created_at", &cell->created_at);
+    ipynb_read_take_text(own, "executed_at", &cell->executed_at);
     if (notebook_find_state(json_string_value(json_object_get(own, "state")), &cell->state))
         json_object_del(own, "state");
     if (json_is_number(time) && json_number_value(time) >= 0)
@@ -66,7 +66,7 @@ static int find_kind(const json_t *cell, enum cell_kind *ret, struct err *e)
     return err_set(e, ERR_INVALID, "\"%.64s\" is no type of cell", name);
 }
 
-static int read_source(const json_t *from, struct notebook_cell *cell, struct err *e)
+static int ipynb_read_source(const json_t *from, struct notebook_cell *cell, struct err *e)
 {
     _json_ json_t *source = text_join(json_object_get(from, "source"));
     if (source == NULL)
@@ -117,7 +117,7 @@ static enum cell_state guess_state(const struct notebook_cell *cell)
                                                                            : CELL_IDLE;
 }
 
-static int read_code(const json_t *from, struct notebook_cell *cell, struct err *e)
+static int ipynb_read_code(const json_t *from, struct notebook_cell *cell, struct err *e)
 {
     const json_t *count = json_object_get(from, "execution_count");
     if (json_is_integer(count) && json_integer_value(count) > 0)
@@ -128,7 +128,7 @@ static int read_code(const json_t *from, struct notebook_cell *cell, struct err 
     return 0;
 }
 
-static int read_cell(const json_t *from, struct document *doc, struct err *e)
+static int ipynb_read_cell(const json_t *from, struct document *doc, struct err *e)
 {
     enum cell_kind kind = CELL_CODE;
     const json_t *metadata = json_object_get(from, "metadata");
@@ -140,20 +140,21 @@ static int read_cell(const json_t *from, struct document *doc, struct err *e)
         return err_set(e, ERR_INVALID, "its \"metadata\" is no object");
     struct notebook_cell *cell = notebook_add_cell(doc, kind);
     notebook_set_text(&cell->id, json_string_value(json_object_get(from, "id")));
-    if (read_source(from, cell, e) < 0)
+    if (ipynb_read_source(from, cell, e) < 0)
         return -1;
     if (metadata != NULL) {
         json_decref(cell->metadata);
         cell->metadata = json_deep_copy(metadata);
     }
-    if (kind == CELL_CODE ? read_code(from, cell, e) < 0 : read_attachments(from, cell, e) < 0)
+    if (kind == CELL_CODE ? ipynb_read_code(from, cell, e) < 0
+                          : read_attachments(from, cell, e) < 0)
         return -1;
     take_cell_fields(cell);
     doc->execution_count = MAX(doc->execution_count, cell->execution_count);
     return 0;
 }
 
-static int read_cells(const json_t *root, struct document *doc, struct err *e)
+static int ipynb_read_cells(const json_t *root, struct document *doc, struct err *e)
 {
     const json_t *cells = json_object_get(root, "cells"), *cell;
     if (!json_is_array(cells))
@@ -163,7 +164,7 @@ static int read_cells(const json_t *root, struct document *doc, struct err *e)
     size_t i;
     json_array_foreach(cells, i, cell)
     {
-        if (read_cell(cell, doc, e) < 0)
+        if (ipynb_read_cell(cell, doc, e) < 0)
             return err_context(e, "cell %zu (counted from 0)", i);
     }
     return 0;
@@ -172,7 +173,7 @@ static int read_cells(const json_t *root, struct document *doc, struct err *e)
 /* ---- the notebook ------------------------------------------------------------------------------
  */
 
-static int check_version(const json_t *root, struct err *e)
+static int ipynb_read_check_version(const json_t *root, struct err *e)
 {
     const json_t *version = json_object_get(root, "nbformat");
     if (!json_is_integer(version)) {
@@ -223,8 +224,8 @@ static int read_metadata(const json_t *root, struct document *doc, struct err *e
 int notebook_parse_ipynb(json_t *root, struct document **ret, struct err *e)
 {
     _document_ struct document *doc = notebook_new();
-    if (check_version(root, e) < 0 || read_metadata(root, doc, e) < 0 ||
-        read_cells(root, doc, e) < 0)
+    if (ipynb_read_check_version(root, e) < 0 || read_metadata(root, doc, e) < 0 ||
+        ipynb_read_cells(root, doc, e) < 0)
         return -1;
     notebook_settle_ids(doc);
     *ret = take_ptr(doc);
@@ -234,7 +235,7 @@ int notebook_parse_ipynb(json_t *root, struct document **ret, struct err *e)
 /* ---- bytes -------------------------------------------------------------------------------------
  */
 
-static int parse(const char *text, size_t len, json_t **ret, struct err *e)
+static int ipynb_read_parse(const char *text, size_t len, json_t **ret, struct err *e)
 {
     static const struct json_limits limits = {NOTEBOOK_DEPTH_MAX, NOTEBOOK_VALUES_MAX};
     static const char bom[] = "\xef\xbb\xbf";
@@ -256,19 +257,19 @@ static int parse(const char *text, size_t len, json_t **ret, struct err *e)
 int notebook_read_ipynb(const char *text, size_t len, struct document **ret, struct err *e)
 {
     _json_ json_t *root = NULL;
-    return parse(text, len, &root, e) < 0 ? -1 : notebook_parse_ipynb(root, ret, e);
+    return ipynb_read_parse(text, len, &root, e) < 0 ? -1 : notebook_parse_ipynb(root, ret, e);
 }
 
 int notebook_read_cells_json(const char *text, size_t len, struct document **ret, struct err *e)
 {
     _json_ json_t *root = NULL;
-    return parse(text, len, &root, e) < 0 ? -1 : notebook_parse_cells_json(root, ret, e);
+    return ipynb_read_parse(text, len, &root, e) < 0 ? -1 : notebook_parse_cells_json(root, ret, e);
 }
 
 int notebook_read(const char *text, size_t len, struct document **ret, struct err *e)
 {
     _json_ json_t *root = NULL;
-    if (parse(text, len, &root, e) < 0)
+    if (ipynb_read_parse(text, len, &root, e) < 0)
         return -1;
     if (json_object_get(root, "nbformat") == NULL && json_object_get(root, "cells") != NULL)
         return notebook_parse_cells_json(root, ret, e);

@@ -31,7 +31,7 @@ static bool are_tags(const json_t *value)
     return true;
 }
 
-static bool is_wanted(const json_t *value, enum wanted wanted)
+static bool ipynb_write_is_wanted(const json_t *value, enum wanted wanted)
 {
     const char *text = json_string_value(value);
     switch (wanted) {
@@ -57,7 +57,7 @@ static void drop_unwanted(json_t *object, const struct rule *rules, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const json_t *value = json_object_get(object, rules[i].name);
-        if (value != NULL && !is_wanted(value, rules[i].wanted))
+        if (value != NULL && !ipynb_write_is_wanted(value, rules[i].wanted))
             json_object_del(object, rules[i].name);
     }
 }
@@ -128,12 +128,12 @@ static json_t *own_object(json_t *metadata)
     return own;
 }
 
-static void set_text(json_t *object, const char *name, const char *text)
+static void ipynb_write_set_text(json_t *object, const char *name, const char *text)
 {
     json_object_set_new(object, name, text != NULL ? json_string(text) : json_null());
 }
 
-static json_t *make_metadata(const struct document *doc)
+static json_t *ipynb_write_make_metadata(const struct document *doc)
 {
     static const struct rule rules[] = {{"authors", WANT_ARRAY}, {"title", WANT_TEXT}};
     json_t *metadata = json_deep_copy(doc->metadata);
@@ -141,13 +141,13 @@ static json_t *make_metadata(const struct document *doc)
     json_object_del(metadata, "orig_nbformat"); /* never written to a file */
     set_language(doc, metadata);
     if (doc->title != NULL)
-        set_text(metadata, "title", doc->title);
+        ipynb_write_set_text(metadata, "title", doc->title);
     if (notebook_is_ours(doc)) {
         json_t *own = own_object(metadata);
-        set_text(own, "user_id", doc->user_id);
-        set_text(own, "session_id", doc->session_id);
-        set_text(own, "created_at", doc->created_at);
-        set_text(own, "updated_at", doc->updated_at);
+        ipynb_write_set_text(own, "user_id", doc->user_id);
+        ipynb_write_set_text(own, "session_id", doc->session_id);
+        ipynb_write_set_text(own, "created_at", doc->created_at);
+        ipynb_write_set_text(own, "updated_at", doc->updated_at);
     }
     return metadata;
 }
@@ -160,9 +160,9 @@ static json_t *make_cell_metadata(const struct document *doc, size_t number)
     if (notebook_is_ours(doc) && cell->kind == CELL_CODE) {
         json_t *own = own_object(metadata);
         json_object_set_new(own, "cell_number", json_integer((json_int_t)number));
-        set_text(own, "state", notebook_state_name(cell->state));
-        set_text(own, "created_at", cell->created_at);
-        set_text(own, "executed_at", cell->executed_at);
+        ipynb_write_set_text(own, "state", notebook_state_name(cell->state));
+        ipynb_write_set_text(own, "created_at", cell->created_at);
+        ipynb_write_set_text(own, "executed_at", cell->executed_at);
         json_object_set_new(own, "execution_time",
                             cell->execution_time >= 0 ? json_real(cell->execution_time)
                                                       : json_null());
@@ -210,7 +210,7 @@ static json_t *make_cell(const struct document *doc, size_t number)
 
 static void put_pretty(struct buf *out, const json_t *value, int depth);
 
-static void put_line(struct buf *out, int depth)
+static void ipynb_write_put_line(struct buf *out, int depth)
 {
     buf_printf(out, "\n%*s", depth, "");
 }
@@ -224,11 +224,11 @@ static void put_array(struct buf *out, const json_t *array, int depth)
     {
         if (i > 0)
             buf_append_char(out, ',');
-        put_line(out, depth + 1);
+        ipynb_write_put_line(out, depth + 1);
         put_pretty(out, value, depth + 1);
     }
     if (json_array_size(array) > 0)
-        put_line(out, depth);
+        ipynb_write_put_line(out, depth);
     buf_append_char(out, ']');
 }
 
@@ -243,14 +243,14 @@ static void put_object(struct buf *out, const json_t *object, int depth)
         if (!is_first)
             buf_append_char(out, ',');
         is_first = false;
-        put_line(out, depth + 1);
+        ipynb_write_put_line(out, depth + 1);
         buf_append_char(out, '"');
         json_append_escaped(out, name, strlen(name));
         buf_append_str(out, "\": ");
         put_pretty(out, value, depth + 1);
     }
     if (!is_first)
-        put_line(out, depth);
+        ipynb_write_put_line(out, depth);
     buf_append_char(out, '}');
 }
 
@@ -280,7 +280,7 @@ void notebook_write_ipynb(const struct document *doc, struct buf *out)
         buf_append_str(out, i > 0 ? ",\n  " : "\n  ");
         put_pretty(out, cell, 2);
     }
-    _json_ json_t *metadata = make_metadata(doc);
+    _json_ json_t *metadata = ipynb_write_make_metadata(doc);
     buf_append_str(out, "\n ],\n \"metadata\": ");
     put_pretty(out, metadata, 1);
     buf_append_str(out, ",\n \"nbformat\": 4,\n \"nbformat_minor\": 5\n}\n");

@@ -36,7 +36,7 @@ static void put_fenced(struct buf *out, const char *info, const char *text, size
     buf_printf(out, "%s\n", fence);
 }
 
-static void put_plain(struct buf *out, const char *text, size_t len)
+static void markdown_put_plain(struct buf *out, const char *text, size_t len)
 {
     begin_block(out);
     buf_append(out, text, len);
@@ -47,8 +47,8 @@ static void put_plain(struct buf *out, const char *text, size_t len)
 /* ---- outputs -----------------------------------------------------------------------------------
  */
 
-static bool put_picture(struct buf *out, const json_t *typed, const char *mime, const char *base64,
-                        size_t len)
+static bool markdown_put_picture(struct buf *out, const json_t *typed, const char *mime,
+                                 const char *base64, size_t len)
 {
     size_t start = out->len;
     (void)typed;
@@ -62,7 +62,7 @@ static bool put_picture(struct buf *out, const json_t *typed, const char *mime, 
     return false;
 }
 
-static void put_described(struct buf *out, const json_t *typed)
+static void markdown_put_described(struct buf *out, const json_t *typed)
 {
     _buf_ struct buf text = BUF_INIT(out->max);
     output_describe(&text, typed);
@@ -72,30 +72,30 @@ static void put_described(struct buf *out, const json_t *typed)
 
 /* Text is what reads well in a text file; HTML is shown as source, and not handed to whoever
  * renders the file. */
-static void put_html(struct buf *out, const json_t *typed, const char *html, size_t len)
+static void markdown_put_html(struct buf *out, const json_t *typed, const char *html, size_t len)
 {
     size_t text_len;
     output_text(typed, "text", &text_len);
     if (text_len == 0)
         put_fenced(out, "html", html, len);
     else
-        put_described(out, typed);
+        markdown_put_described(out, typed);
 }
 
-static void put_json(struct buf *out, const char *text, size_t len)
+static void markdown_put_json(struct buf *out, const char *text, size_t len)
 {
     put_fenced(out, "json", text, len);
 }
 
 static const struct outputs_writer writer = {
-    .put_plain = put_described,
-    .put_error = put_described,
-    .put_html = put_html,
-    .put_markdown = put_plain,
-    .put_latex = put_plain,
-    .put_json = put_json,
-    .put_picture = put_picture,
-    .put_described = put_described,
+    .put_plain = markdown_put_described,
+    .put_error = markdown_put_described,
+    .put_html = markdown_put_html,
+    .put_markdown = markdown_put_plain,
+    .put_latex = markdown_put_plain,
+    .put_json = markdown_put_json,
+    .put_picture = markdown_put_picture,
+    .put_described = markdown_put_described,
 };
 
 /* ---- cells -------------------------------------------------------------------------------------
@@ -124,7 +124,8 @@ static void put_prose(struct buf *out, const struct notebook_cell *cell)
     buf_append_char(out, '\n');
 }
 
-static void put_cell(struct buf *out, const struct document *doc, const struct notebook_cell *cell)
+static void markdown_put_cell(struct buf *out, const struct document *doc,
+                              const struct notebook_cell *cell)
 {
     if (cell->kind == CELL_MARKDOWN) {
         put_prose(out, cell);
@@ -145,5 +146,5 @@ void notebook_write_markdown(const struct document *doc, struct buf *out)
     if (doc->title != NULL)
         buf_printf(out, "# %.*s\n", (int)strcspn(doc->title, "\n"), doc->title);
     for (size_t i = 0; i < doc->n_cells && !out->overflowed; i++)
-        put_cell(out, doc, &doc->cells[i]);
+        markdown_put_cell(out, doc, &doc->cells[i]);
 }

@@ -118,7 +118,7 @@ size_t notebook_count_outputs(const struct document *doc)
 /* ---- ids ---------------------------------------------------------------------------------------
  */
 
-static bool is_id(const char *id)
+static bool model_is_id(const char *id)
 {
     size_t len = id != NULL ? strlen(id) : 0;
     if (len == 0 || len > NOTEBOOK_ID_MAX)
@@ -131,10 +131,10 @@ static bool is_id(const char *id)
 
 /* A name that nobody has: that of the cell, or "cell", and a number. The number never goes back, so
  * that the names which are tried are at most as many as there are cells, twice. */
-static char *make_id(const json_t *taken, const char *id, size_t *number)
+static char *model_make_id(const json_t *taken, const char *id, size_t *number)
 {
     char name[NOTEBOOK_ID_MAX + 1];
-    bool has_name = is_id(id);
+    bool has_name = model_is_id(id);
     do {
         snprintf(name, sizeof(name), "%.40s-%zu", has_name ? id : "cell", (*number)++);
     } while (json_object_get(taken, name) != NULL);
@@ -149,7 +149,7 @@ void notebook_settle_ids(struct document *doc)
     bool *keeps = mem_alloc(doc->n_cells + 1);
     for (size_t i = 0; i < doc->n_cells; i++) {
         const char *id = doc->cells[i].id;
-        keeps[i] = is_id(id) && json_object_get(taken, id) == NULL;
+        keeps[i] = model_is_id(id) && json_object_get(taken, id) == NULL;
         if (keeps[i])
             json_object_set_new(taken, id, json_true());
     }
@@ -158,7 +158,7 @@ void notebook_settle_ids(struct document *doc)
         if (keeps[i])
             continue;
         number = MAX(number, i);
-        char *made = make_id(taken, doc->cells[i].id, &number);
+        char *made = model_make_id(taken, doc->cells[i].id, &number);
         free(doc->cells[i].id);
         doc->cells[i].id = made;
         json_object_set_new(taken, made, json_true());

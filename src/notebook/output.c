@@ -115,7 +115,7 @@ static bool is_dataframe(const json_t *bundle)
            strstr(html, "class=\"dataframe") != NULL;
 }
 
-static const struct representation *choose(const json_t *bundle)
+static const struct representation *output_choose(const json_t *bundle)
 {
     for (size_t i = 0; i < ARRAY_LEN(representations); i++)
         if (json_object_get(bundle, representations[i].mime) != NULL)
@@ -155,7 +155,7 @@ static void take_own_members(json_t *typed, json_t *metadata)
 /* Moves the representation that says what the output is, and its plain text, out of the bundle. */
 static void take_representation(json_t *typed, json_t *bundle, json_t *metadata)
 {
-    const struct representation *r = choose(bundle);
+    const struct representation *r = output_choose(bundle);
     enum output_type type = r == NULL ? OUTPUT_TEXT : r->type;
     if (is_dataframe(bundle))
         type = OUTPUT_DATAFRAME;
@@ -179,7 +179,7 @@ static void take_representation(json_t *typed, json_t *bundle, json_t *metadata)
 }
 
 /* The number of the cell, which is not said twice, or another one, or none. */
-static void take_count(json_t *typed, const json_t *count, int64_t execution_count)
+static void output_take_count(json_t *typed, const json_t *count, int64_t execution_count)
 {
     bool has_count = json_is_integer(count) && json_integer_value(count) >= 0;
     if (has_count ? json_integer_value(count) == execution_count && execution_count > 0
@@ -206,7 +206,7 @@ static int read_display(const json_t *output, bool is_value, int64_t execution_c
     take_own_members(typed, metadata);
     if (is_value) {
         json_object_set_new(typed, "value", json_true());
-        take_count(typed, json_object_get(output, "execution_count"), execution_count);
+        output_take_count(typed, json_object_get(output, "execution_count"), execution_count);
     }
     if (json_object_size(bundle) > 0)
         json_object_set(typed, "mime", bundle);
@@ -215,7 +215,7 @@ static int read_display(const json_t *output, bool is_value, int64_t execution_c
     return 0;
 }
 
-static int read_stream(const json_t *output, json_t *typed, struct err *e)
+static int output_read_stream(const json_t *output, json_t *typed, struct err *e)
 {
     const json_t *name = json_object_get(output, "name");
     json_t *text = text_join(json_object_get(output, "text"));
@@ -238,7 +238,7 @@ static void set_string(json_t *typed, const char *member, const json_t *value)
         json_object_set_new(typed, member, json_string(""));
 }
 
-static int read_error(const json_t *output, json_t *typed, struct err *e)
+static int output_read_error(const json_t *output, json_t *typed, struct err *e)
 {
     const json_t *traceback = json_object_get(output, "traceback"), *line;
     _buf_ struct buf text = BUF_INIT(NOTEBOOK_BYTES_MAX);
@@ -266,9 +266,9 @@ int output_from_nbformat(const json_t *output, int64_t execution_count, json_t *
     _json_ json_t *typed = json_object();
     int status;
     if (strcmp(type, "stream") == 0)
-        status = read_stream(output, typed, e);
+        status = output_read_stream(output, typed, e);
     else if (strcmp(type, "error") == 0)
-        status = read_error(output, typed, e);
+        status = output_read_error(output, typed, e);
     else if (strcmp(type, "display_data") == 0 || strcmp(type, "execute_result") == 0)
         status = read_display(output, type[0] == 'e', execution_count, typed, e);
     else
@@ -346,7 +346,7 @@ static json_t *object_at(json_t *parent, const char *name)
     return child;
 }
 
-static json_t *make_metadata(const json_t *typed)
+static json_t *output_make_metadata(const json_t *typed)
 {
     const json_t *given = json_object_get(typed, "metadata");
     json_t *metadata = json_is_object(given) ? json_deep_copy(given) : json_object();
@@ -366,7 +366,7 @@ static json_t *make_metadata(const json_t *typed)
     return metadata;
 }
 
-static json_t *make_stream(const json_t *typed)
+static json_t *output_make_stream(const json_t *typed)
 {
     size_t len;
     const char *text = output_text(typed, "text", &len);
@@ -374,7 +374,7 @@ static json_t *make_stream(const json_t *typed)
                      json_object_get(typed, "stream"), "text", text_lines(text, len));
 }
 
-static json_t *make_error(const json_t *typed)
+static json_t *output_make_error(const json_t *typed)
 {
     size_t len, name_len;
     const char *text = output_text(typed, "traceback", &len);
@@ -401,9 +401,9 @@ static json_t *make_error(const json_t *typed)
 json_t *output_to_nbformat(const json_t *typed, int64_t execution_count)
 {
     if (output_is_stream(typed))
-        return make_stream(typed);
+        return output_make_stream(typed);
     if (output_type(typed) == OUTPUT_ERROR)
-        return make_error(typed);
+        return output_make_error(typed);
     json_t *made = json_object();
     bool is_value = json_is_true(json_object_get(typed, "value"));
     json_object_set_new(made, "output_type",
@@ -417,7 +417,7 @@ json_t *output_to_nbformat(const json_t *typed, int64_t execution_count)
             json_object_set_new(made, "execution_count",
                                 execution_count > 0 ? json_integer(execution_count) : json_null());
     }
-    json_object_set_new(made, "metadata", make_metadata(typed));
+    json_object_set_new(made, "metadata", output_make_metadata(typed));
     return made;
 }
 

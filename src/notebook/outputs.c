@@ -39,7 +39,7 @@ static void write_svg(struct buf *out, const json_t *typed, const struct outputs
         w->put_described(out, typed);
 }
 
-static void write_json(struct buf *out, const json_t *typed, const struct outputs_writer *w)
+static void outputs_write_json(struct buf *out, const json_t *typed, const struct outputs_writer *w)
 {
     const json_t *value = json_object_get(typed, "json");
     _free_ char *text = value != NULL ? json_dumps(value, JSON_INDENT(2) | JSON_ENCODE_ANY) : NULL;
@@ -50,8 +50,8 @@ static void write_json(struct buf *out, const json_t *typed, const struct output
 }
 
 /* Those with nothing but a text, by their type. */
-static void write_text(struct buf *out, const json_t *typed, const struct outputs_writer *w,
-                       void (*put)(struct buf *out, const char *text, size_t len))
+static void outputs_write_text(struct buf *out, const json_t *typed, const struct outputs_writer *w,
+                               void (*put)(struct buf *out, const char *text, size_t len))
 {
     size_t len;
     const char *text = output_text(typed, "text", &len);
@@ -80,13 +80,13 @@ void outputs_write(struct buf *out, const json_t *typed, const struct outputs_wr
             w->put_plain(out, typed);
         break;
     case OUTPUT_MARKDOWN:
-        write_text(out, typed, w, w->put_markdown);
+        outputs_write_text(out, typed, w, w->put_markdown);
         break;
     case OUTPUT_LATEX:
-        write_text(out, typed, w, w->put_latex);
+        outputs_write_text(out, typed, w, w->put_latex);
         break;
     case OUTPUT_JSON:
-        write_json(out, typed, w);
+        outputs_write_json(out, typed, w);
         break;
     case OUTPUT_IMAGE:
         write_image(out, typed, w);

@@ -7,7 +7,7 @@
 #include <ctype.h>
 
 /* What a line of Python begins in. */
-struct place {
+struct script_place {
     char quote;        /* of the string of three quotes that is open, or 0 */
     size_t depth;      /* open brackets */
     bool is_continued; /* the line before ended in a backslash */
@@ -19,7 +19,7 @@ static bool is_triple(const char *s, size_t len, char quote)
 }
 
 /* Behind the string of one quote that begins at `i`. */
-static size_t skip_string(const char *line, size_t len, size_t i)
+static size_t script_skip_string(const char *line, size_t len, size_t i)
 {
     char quote = line[i++];
     while (i < len && line[i] != quote)
@@ -27,7 +27,7 @@ static size_t skip_string(const char *line, size_t len, size_t i)
     return MIN(i, len);
 }
 
-static void scan_line(struct place *p, const char *line, size_t len)
+static void scan_line(struct script_place *p, const char *line, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         char c = line[i];
@@ -45,7 +45,7 @@ static void scan_line(struct place *p, const char *line, size_t len)
             p->quote = c;
             i += 2;
         } else if (c == '"' || c == '\'') {
-            i = skip_string(line, len, i);
+            i = script_skip_string(line, len, i);
         } else if (c == '(' || c == '[' || c == '{') {
             p->depth++;
         } else if ((c == ')' || c == ']' || c == '}') && p->depth > 0) {
@@ -105,7 +105,7 @@ static bool is_assigned_command(const char *line, size_t len)
            !isspace((unsigned char)line[i + 1]);
 }
 
-static void put_python_line(struct buf *out, struct place *p, const char *line, size_t len)
+static void put_python_line(struct buf *out, struct script_place *p, const char *line, size_t len)
 {
     size_t indent = 0;
     while (indent < len && (line[indent] == ' ' || line[indent] == '\t'))
@@ -134,7 +134,7 @@ static bool is_cell_command(const char *source, size_t len)
 
 static void put_python(struct buf *out, const char *source, size_t len)
 {
-    struct place place = {0};
+    struct script_place place = {0};
     if (is_cell_command(source, len)) {
         text_append_commented(out, "# ", source, len);
         return;
@@ -149,7 +149,8 @@ static void put_python(struct buf *out, const char *source, size_t len)
     }
 }
 
-static void put_code(struct buf *out, const struct document *doc, const char *source, size_t len)
+static void script_put_code(struct buf *out, const struct document *doc, const char *source,
+                            size_t len)
 {
     if (strcmp(doc->runtime, "python") == 0) {
         put_python(out, source, len);
@@ -160,7 +161,8 @@ static void put_code(struct buf *out, const struct document *doc, const char *so
         buf_append_char(out, '\n');
 }
 
-static void put_cell(struct buf *out, const struct document *doc, const struct notebook_cell *cell)
+static void script_put_cell(struct buf *out, const struct document *doc,
+                            const struct notebook_cell *cell)
 {
     static const char *const marks[] = {
         [CELL_CODE] = "", [CELL_MARKDOWN] = " [markdown]", [CELL_RAW] = " [raw]"};
@@ -174,7 +176,7 @@ static void put_cell(struct buf *out, const struct document *doc, const struct n
     if (is_undone)
         buf_printf(out, "%s undone, so it is a comment here\n", comment);
     if (cell->kind == CELL_CODE && !is_undone)
-        put_code(out, doc, cell->source, cell->source_len);
+        script_put_code(out, doc, cell->source, cell->source_len);
     else
         text_append_commented(out, prefix, cell->source, cell->source_len);
 }
@@ -182,5 +184,5 @@ static void put_cell(struct buf *out, const struct document *doc, const struct n
 void notebook_write_script(const struct document *doc, struct buf *out)
 {
     for (size_t i = 0; i < doc->n_cells && !out->overflowed; i++)
-        put_cell(out, doc, &doc->cells[i]);
+        script_put_cell(out, doc, &doc->cells[i]);
 }

@@ -84,7 +84,7 @@ static void end_cell(struct reading *r, const char *text, size_t len)
     notebook_set_source(cell, buf_str(&once), once.len);
 }
 
-static int read_cells(struct reading *r, const char *text, size_t len, struct err *e)
+static int script_read_cells(struct reading *r, const char *text, size_t len, struct err *e)
 {
     const char *end = text + len, *begin = text;
     for (const char *line = text; line < end;) {
@@ -121,7 +121,7 @@ int notebook_read_script(const char *text, size_t len, const char *runtime, stru
     _document_ struct document *doc = notebook_new();
     notebook_set_text(&doc->runtime, runtime);
     struct reading r = {.doc = doc, .comment = notebook_language(doc)->comment};
-    int status = read_cells(&r, text, len, e);
+    int status = script_read_cells(&r, text, len, e);
     json_decref(r.tags);
     if (status < 0)
         return -1;

@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 
-static int refuse(const struct config *c, const char *id, const char *why, struct err *e)
+static int agents_refuse(const struct config *c, const char *id, const char *why, struct err *e)
 {
     err_set(e, ERR_FORBIDDEN, "%s \"%.*s\"", why, CONFIG_AGENT_BYTES, id);
     return err_advise(e,
@@ -80,16 +80,17 @@ int agents_resolve(const struct config *c, const struct agents_claim *claim,
     const struct config_binding *binding;
     struct agents_grant grant;
     if (!look_up(c, claim, &grant, &binding))
-        return refuse(c, id, "there is no agent", e);
+        return agents_refuse(c, id, "there is no agent", e);
     if (!grant.repl.is_enabled && binding != NULL)
-        return refuse(c, claim->binding, "no interpreters through the binding", e);
+        return agents_refuse(c, claim->binding, "no interpreters through the binding", e);
     if (!grant.repl.is_enabled)
-        return refuse(c, id, "no interpreters for the agent", e);
+        return agents_refuse(c, id, "no interpreters for the agent", e);
     *ret_grant = grant;
     return 0;
 }
 
-static int refuse_runtime(const struct agents_grant *grant, const char *runtime, struct err *e)
+static int agents_refuse_runtime(const struct agents_grant *grant, const char *runtime,
+                                 struct err *e)
 {
     const struct config_repl *repl = &grant->repl;
     _buf_ struct buf list = BUF_INIT(128);
@@ -112,7 +113,7 @@ int agents_check_runtime(const struct agents_grant *grant, const char *runtime, 
     for (size_t i = 0; i < repl->n_runtimes; i++)
         if (strcmp(repl->runtimes[i], runtime) == 0)
             return 0;
-    return refuse_runtime(grant, runtime, e);
+    return agents_refuse_runtime(grant, runtime, e);
 }
 
 int agents_check_number(const struct agents_grant *grant, size_t n_sessions, size_t n_more,

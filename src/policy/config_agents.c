@@ -20,7 +20,7 @@ static struct config_repl repl_defaults(void)
 /* ---- repl --------------------------------------------------------------------------------------
  */
 
-static int read_runtime(struct reader *r, struct config_repl *repl)
+static int config_agents_read_runtime(struct reader *r, struct config_repl *repl)
 {
     if (reader_expect_text(r, "an item of allowed_runtimes", READER_NAME_MAX) < 0)
         return -1;
@@ -48,7 +48,7 @@ static int read_runtimes(struct reader *r, const struct reader_field *f, void *o
     repl->n_runtimes = 0;
     int more;
     while ((more = reader_next_item(r)) > 0)
-        if (read_runtime(r, repl) < 0)
+        if (config_agents_read_runtime(r, repl) < 0)
             return -1;
     return more;
 }
@@ -116,7 +116,7 @@ static int read_id(struct reader *r, const struct reader_field *f, void *object)
 }
 
 /* One more item of a list that may have `max`. `what` is what it is a list of. */
-static int check_room(struct reader *r, size_t n, size_t max, const char *what)
+static int config_agents_check_room(struct reader *r, size_t n, size_t max, const char *what)
 {
     if (n < max)
         return 0;
@@ -150,7 +150,7 @@ static int read_agent(struct reader *r)
     struct config *c = r->config;
     int line = reader_line(r);
     struct config_agent agent = {.repl = repl_defaults()};
-    if (check_room(r, c->n_agents, CONFIG_AGENTS_MAX, "agents") < 0 ||
+    if (config_agents_check_room(r, c->n_agents, CONFIG_AGENTS_MAX, "agents") < 0 ||
         reader_mapping(r, "an item of agents", agent_fields, &agent) < 0)
         return -1;
     if (agent.id == NULL) {
@@ -227,7 +227,7 @@ static int read_binding(struct reader *r)
     struct config *c = r->config;
     int line = reader_line(r);
     struct config_binding binding = {.repl = repl_defaults()};
-    if (check_room(r, c->n_bindings, CONFIG_BINDINGS_MAX, "inbound_bindings") < 0 ||
+    if (config_agents_check_room(r, c->n_bindings, CONFIG_BINDINGS_MAX, "inbound_bindings") < 0 ||
         reader_mapping(r, "an item of inbound_bindings", binding_fields, &binding) < 0 ||
         check_binding(r, &binding, line) < 0)
         return -1;

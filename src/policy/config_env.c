@@ -7,7 +7,7 @@
 
 enum { SECONDS_MAX = 3600 };
 
-static int refuse(const char *name, const char *value, const char *what, struct err *e)
+static int config_env_refuse(const char *name, const char *value, const char *what, struct err *e)
 {
     err_set(e, ERR_INVALID, "the environment has %s=%.64s", name, value);
     return err_advise(e, "Set it to %s, or unset it.", what);
@@ -24,11 +24,11 @@ static int read_bool(const char *name, const char *value, bool *ret, struct err 
             return 0;
         }
     }
-    return refuse(name, value, "true or false", e);
+    return config_env_refuse(name, value, "true or false", e);
 }
 
-static int read_number(const char *name, const char *value, uint32_t max, uint32_t *ret,
-                       struct err *e)
+static int config_env_read_number(const char *name, const char *value, uint32_t max, uint32_t *ret,
+                                  struct err *e)
 {
     char *end, what[64];
     errno = 0;
@@ -39,7 +39,7 @@ static int read_number(const char *name, const char *value, uint32_t max, uint32
         return 0;
     }
     snprintf(what, sizeof(what), "a whole number from 1 to %u", max);
-    return refuse(name, value, what, e);
+    return config_env_refuse(name, value, what, e);
 }
 
 int config_take_environment(struct config *c, struct err *e)
@@ -60,7 +60,7 @@ int config_take_environment(struct config *c, struct err *e)
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
         value = getenv(numbers[i].name);
         if (value != NULL && value[0] != '\0' &&
-            read_number(numbers[i].name, value, numbers[i].max, numbers[i].value, e) < 0)
+            config_env_read_number(numbers[i].name, value, numbers[i].max, numbers[i].value, e) < 0)
             return -1;
     }
     return 0;

@@ -81,7 +81,7 @@ static const struct reader_field profile_fields[] = {
     {NULL, NULL, 0, 0, 0},
 };
 
-static struct config_profile *find_profile(struct config *c, const char *name)
+static struct config_profile *config_yaml_find_profile(struct config *c, const char *name)
 {
     return (struct config_profile *)(uintptr_t)config_find_profile(c, name);
 }
@@ -97,7 +97,7 @@ static int check_profile_name(struct reader *r)
         return err_advise(r->e, "Profiles are for Python; choose another name.");
     }
     if (r->config->n_profiles == CONFIG_PROFILES_MAX &&
-        find_profile(r->config, reader_scalar(r)) == NULL) {
+        config_yaml_find_profile(r->config, reader_scalar(r)) == NULL) {
         reader_fail(r, "more than %d profiles", CONFIG_PROFILES_MAX);
         return err_advise(r->e, "Remove those that are not used.");
     }
@@ -111,7 +111,7 @@ static int read_profile(struct reader *r, bool was_given[CONFIG_PROFILES_MAX])
     struct config *c = r->config;
     if (check_profile_name(r) < 0)
         return -1;
-    struct config_profile *profile = find_profile(c, reader_scalar(r));
+    struct config_profile *profile = config_yaml_find_profile(c, reader_scalar(r));
     if (profile == NULL) {
         static const char *const nothing[] = {NULL};
         profile = &c->profiles[c->n_profiles++];
@@ -179,7 +179,7 @@ static const struct reader_field notebook_fields[] = {
     {NULL, NULL, 0, 0, 0},
 };
 
-static int read_notebook(struct reader *r, const struct reader_field *f, void *object)
+static int config_yaml_read_notebook(struct reader *r, const struct reader_field *f, void *object)
 {
     return reader_mapping(r, f->name, notebook_fields, (char *)object + f->offset);
 }
@@ -212,7 +212,7 @@ static const struct reader_field config_fields[] = {
     {"checkpoints_kept", reader_u32, offsetof(struct config, checkpoints_kept), 1, 64},
     {"suspended_ttl_secs", reader_u32, offsetof(struct config, suspended_ttl_secs), 0, SECS_MAX},
     {"session_state_mb", reader_u32, offsetof(struct config, session_state_mb), 1, 1024 * 1024},
-    {"notebook", read_notebook, offsetof(struct config, notebook), 0, 0},
+    {"notebook", config_yaml_read_notebook, offsetof(struct config, notebook), 0, 0},
     {NULL, NULL, 0, 0, 0},
 };
 
@@ -274,7 +274,7 @@ static void set_defaults(struct config *c, const char *file)
     c->n_profiles = profiles_n_built_in;
 }
 
-static int finish(struct reader *r)
+static int config_yaml_finish(struct reader *r)
 {
     struct config *c = r->config;
     for (size_t i = 0; i < c->n_profiles; i++)
@@ -300,7 +300,7 @@ int config_parse(const char *text, size_t len, const char *file, struct config *
         abort(); /* only for want of memory */
     yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, len);
-    int result = read_document(&r) < 0 || finish(&r) < 0 ? -1 : 0;
+    int result = read_document(&r) < 0 || config_yaml_finish(&r) < 0 ? -1 : 0;
     if (r.has_event)
         yaml_event_delete(&r.event);
     yaml_parser_delete(&r.parser);

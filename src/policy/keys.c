@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-static int refuse(struct err *e, const char *why)
+static int keys_refuse(struct err *e, const char *why)
 {
     err_set(e, ERR_FORBIDDEN, "the key file is not used: %s", why);
     return err_advise(e,
@@ -17,29 +17,29 @@ static int refuse(struct err *e, const char *why)
 }
 
 /* Whoever could have read or written the file might know the key. */
-static int check_file(int fd, struct err *e)
+static int keys_check_file(int fd, struct err *e)
 {
     struct stat st;
     if (fstat(fd, &st) < 0)
         return err_errno(e, ERR_INTERNAL, errno, "looking at the key file");
     if (!S_ISREG(st.st_mode))
-        return refuse(e, "it is not a regular file");
+        return keys_refuse(e, "it is not a regular file");
     if (st.st_uid != geteuid() && st.st_uid != 0)
-        return refuse(e, "it belongs to another user");
+        return keys_refuse(e, "it belongs to another user");
     if ((st.st_mode & 077) != 0)
-        return refuse(e, "other users may read it; its mode must be 0600");
+        return keys_refuse(e, "other users may read it; its mode must be 0600");
     return 0;
 }
 
-static int check_key(char *text, size_t len, struct err *e)
+static int keys_check_key(char *text, size_t len, struct err *e)
 {
     while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r'))
         text[--len] = '\0';
     if (len < KEYS_LENGTH_MIN || len > KEYS_LENGTH_MAX)
-        return refuse(e, "its one line must have 32 to 128 characters");
+        return keys_refuse(e, "its one line must have 32 to 128 characters");
     for (size_t i = 0; i < len; i++)
         if (text[i] <= ' ' || text[i] > '~')
-            return refuse(e, "it has characters that cannot be sent in a header");
+            return keys_refuse(e, "it has characters that cannot be sent in a header");
     return 0;
 }
 
@@ -58,7 +58,7 @@ static int read_key(int fd, char ret_key[KEYS_SIZE], struct err *e)
         len += (size_t)n;
     }
     text[len] = '\0';
-    if (check_key(text, len, e) < 0)
+    if (keys_check_key(text, len, e) < 0)
         return -1;
     memcpy(ret_key, text, strlen(text) + 1);
     return 0;
@@ -70,11 +70,11 @@ int keys_read(int data_dir_fd, char ret_key[KEYS_SIZE], struct err *e)
     _fd_ int fd =
         openat(data_dir_fd, KEYS_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 && errno == ELOOP)
-        return refuse(e, "it is a symbolic link");
+        return keys_refuse(e, "it is a symbolic link");
     if (fd < 0)
         return err_errno(e, errno == ENOENT ? ERR_NOT_FOUND : ERR_FORBIDDEN, errno,
                          "opening the key file");
-    if (check_file(fd, e) < 0)
+    if (keys_check_file(fd, e) < 0)
         return -1;
     return read_key(fd, ret_key, e);
 }

@@ -37,7 +37,7 @@ const char *policy_agent_of(const struct session *session)
     return session->agent != NULL ? session->agent : CONFIG_DEFAULT_AGENT;
 }
 
-static size_t count_sessions(struct engine *engine, const char *agent, bool are_live)
+static size_t policy_count_sessions(struct engine *engine, const char *agent, bool are_live)
 {
     size_t n = 0;
     for (struct session *s = session_next(engine, NULL); s != NULL; s = session_next(engine, s)) {
@@ -58,7 +58,7 @@ int policy_check_number(const struct policy *p, struct engine *engine, const cha
 {
     if (!is_counted(p, grant))
         return 0;
-    return agents_check_number(grant, count_sessions(engine, agent, false), n_more, e);
+    return agents_check_number(grant, policy_count_sessions(engine, agent, false), n_more, e);
 }
 
 int policy_admit(void *policy, struct engine *engine, const struct engine_candidate *candidate,
@@ -76,7 +76,8 @@ int policy_admit(void *policy, struct engine *engine, const struct engine_candid
         return 0;
     /* One that was suspended is among the agent's already; it must not be one too many of those
      * that run. */
-    return agents_check_number(&grant, count_sessions(engine, agent, candidate->is_known), 1, e);
+    return agents_check_number(&grant, policy_count_sessions(engine, agent, candidate->is_known), 1,
+                               e);
 }
 
 /* ---- plan mode ---------------------------------------------------------------------------------

@@ -111,7 +111,7 @@ int reader_expect_text(struct reader *r, const char *name, size_t max)
     return 0;
 }
 
-static int read_number(struct reader *r, const struct reader_field *f, uint64_t *ret_value)
+static int reader_read_number(struct reader *r, const struct reader_field *f, uint64_t *ret_value)
 {
     uint64_t value = 0;
     bool is_number = r->event.type == YAML_SCALAR_EVENT && r->event.data.scalar.length > 0 &&
@@ -138,7 +138,7 @@ static int read_number(struct reader *r, const struct reader_field *f, uint64_t 
 int reader_u32(struct reader *r, const struct reader_field *f, void *object)
 {
     uint64_t value;
-    if (read_number(r, f, &value) < 0)
+    if (reader_read_number(r, f, &value) < 0)
         return -1;
     *(uint32_t *)(void *)((char *)object + f->offset) = (uint32_t)value;
     return 0;
@@ -146,7 +146,7 @@ int reader_u32(struct reader *r, const struct reader_field *f, void *object)
 
 int reader_u64(struct reader *r, const struct reader_field *f, void *object)
 {
-    return read_number(r, f, (uint64_t *)(void *)((char *)object + f->offset));
+    return reader_read_number(r, f, (uint64_t *)(void *)((char *)object + f->offset));
 }
 
 const char *reader_keep(struct reader *r)

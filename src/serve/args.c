@@ -8,7 +8,7 @@
 static const char *const place_names[] = {
     [OP_IN_BODY] = "body", [OP_IN_PATH] = "path", [OP_IN_QUERY] = "query"};
 
-static const struct op_param *find_param(const struct op *op, const char *name)
+static const struct op_param *args_find_param(const struct op *op, const char *name)
 {
     for (const struct op_param *p = op->params; p != NULL && p->name != NULL; p++) {
         if (strcmp(p->name, name) == 0)
@@ -17,7 +17,7 @@ static const struct op_param *find_param(const struct op *op, const char *name)
     return NULL;
 }
 
-static int check_place(const struct op_param *param, enum op_param_place place, struct err *e)
+static int args_check_place(const struct op_param *param, enum op_param_place place, struct err *e)
 {
     if (param->place == place)
         return 0;
@@ -33,8 +33,8 @@ static int check_body_members(const struct op *op, json_t *body, struct err *e)
     json_t *value;
     json_object_foreach(body, name, value)
     {
-        const struct op_param *param = find_param(op, name);
-        if (param != NULL && check_place(param, OP_IN_BODY, e) < 0)
+        const struct op_param *param = args_find_param(op, name);
+        if (param != NULL && args_check_place(param, OP_IN_BODY, e) < 0)
             return -1;
     }
     return 0;
@@ -83,7 +83,7 @@ static void add_path(const struct route *route, const struct target *target, jso
             add_tail(name, target, i, args);
         else
             json_object_set_new(args, name,
-                                typed_value(find_param(route->op, name), target->segments[i]));
+                                typed_value(args_find_param(route->op, name), target->segments[i]));
     }
 }
 
@@ -91,8 +91,8 @@ static int add_query(const struct op *op, const struct target *target, json_t *a
 {
     for (size_t i = 0; i < target->n_params; i++) {
         const struct target_param *given = &target->params[i];
-        const struct op_param *param = find_param(op, given->name);
-        if (param != NULL && check_place(param, OP_IN_QUERY, e) < 0)
+        const struct op_param *param = args_find_param(op, given->name);
+        if (param != NULL && args_check_place(param, OP_IN_QUERY, e) < 0)
             return -1;
         json_object_set_new(args, given->name, typed_value(param, given->value));
     }

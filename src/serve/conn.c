@@ -30,7 +30,7 @@ static void end_call(struct conn *c)
     arena_free(&c->call.arena);
 }
 
-static void stream_closed(void *context)
+static void conn_stream_closed(void *context)
 {
     struct conn *c = context;
     c->stream = NULL;
@@ -48,7 +48,7 @@ void conn_close(struct conn *c)
     list_remove(&c->in_unproven);
     list_remove(&c->in_deferred);
     loop_timer_close(c->timer, NULL);
-    loop_stream_close(c->stream, stream_closed);
+    loop_stream_close(c->stream, conn_stream_closed);
     /* Without on_gone the operation goes on, and its answer will be dropped. */
     if (c->has_call && c->call.on_gone != NULL) {
         c->call.on_gone(&c->call);
@@ -241,7 +241,7 @@ static bool is_peer_gone(const struct conn *c)
     return poll(&pfd, 1, 0) == 1 && pfd.revents & (POLLHUP | POLLERR);
 }
 
-static void on_end(void *context, int error)
+static void conn_on_end(void *context, int error)
 {
     struct conn *c = context;
     c->has_ended = true;
@@ -253,7 +253,7 @@ static void on_end(void *context, int error)
         conn_settle(c);
 }
 
-static void on_drained(void *context)
+static void conn_on_drained(void *context)
 {
     struct conn *c = context;
     if (c->state == CONN_FLUSHING)
@@ -268,8 +268,8 @@ static void on_drained(void *context)
 
 static const struct loop_stream_events stream_events = {
     .on_data = on_data,
-    .on_end = on_end,
-    .on_drained = on_drained,
+    .on_end = conn_on_end,
+    .on_drained = conn_on_drained,
 };
 
 void conn_resume(struct conn *c)

@@ -34,7 +34,7 @@ static int check_head(struct conn *c, char *ret_allow, struct err *e)
     return err_advise(e, "The API is under /v1, for example /v1/sessions.");
 }
 
-static void refuse_malformed(struct conn *c)
+static void conn_request_refuse_malformed(struct conn *c)
 {
     conn_refuse(c, c->http.refusal, &c->http.error, NULL, true);
 }
@@ -57,13 +57,13 @@ static void head_complete(struct conn *c, bool has_more)
         return;
     }
     if (http1_limit_body(&c->http, body_max(c->route->op)) < 0) {
-        refuse_malformed(c);
+        conn_request_refuse_malformed(c);
     } else if (c->http.expects_continue && !has_more) {
         conn_write(c, &(struct iovec){(char[]){HTTP1_CONTINUE}, sizeof(HTTP1_CONTINUE) - 1}, 1);
     }
 }
 
-static void call(struct conn *c, json_t *args)
+static void conn_request_call(struct conn *c, json_t *args)
 {
     c->is_keep_alive = c->http.is_keep_alive && !c->server->is_stopping;
     c->state = CONN_CALLING;
@@ -121,7 +121,7 @@ static void built(uv_work_t *uv, int status)
         conn_refuse(c, err_http_status(work->err.code), &work->err, NULL, false);
         server_defer(c->server, &c->in_deferred);
     } else {
-        call(c, work->args);
+        conn_request_call(c, work->args);
     }
     free(work);
 }
@@ -140,7 +140,7 @@ static void run_later(struct conn *c)
     uv_queue_work(c->server->config.loop, &work->uv, build_in_worker, built);
 }
 
-static void run(struct conn *c)
+static void conn_request_run(struct conn *c)
 {
     struct err e;
     json_t *args;
@@ -150,7 +150,7 @@ static void run(struct conn *c)
     else if (args_build(c->route, &c->target, &c->http.body, &args, &e) < 0)
         conn_refuse(c, err_http_status(e.code), &e, NULL, false);
     else
-        call(c, args);
+        conn_request_call(c, args);
 }
 
 void conn_feed(struct conn *c, const char *data, size_t len)
@@ -165,9 +165,9 @@ void conn_feed(struct conn *c, const char *data, size_t len)
         if (result == HTTP1_HEAD)
             head_complete(c, len > 0);
         else if (result == HTTP1_DONE)
-            run(c);
+            conn_request_run(c);
         else if (result == HTTP1_BAD)
-            refuse_malformed(c);
+            conn_request_refuse_malformed(c);
         conn_advance(c);
     }
     c->is_feeding = false;

@@ -93,7 +93,7 @@ static void remove_socket(const struct daemon *d)
         unlinkat(d->data.fd, SERVE_SOCKET, 0);
 }
 
-static void on_signal(uv_signal_t *handle, int number)
+static void daemon_on_signal(uv_signal_t *handle, int number)
 {
     struct daemon *d = handle->data;
     if (d->is_stopping) {
@@ -115,7 +115,7 @@ static void on_hangup(uv_signal_t *handle, int number)
 
 /* ---- what the engine tells ------------------------------------------------------------------- */
 
-static void on_ready(void *context)
+static void daemon_on_ready(void *context)
 {
     struct daemon *d = context;
     log_info("ready", LOG_TEXT("url", d->url), LOG_TEXT("data", d->data.path));
@@ -124,7 +124,7 @@ static void on_ready(void *context)
     fflush(stdout);
 }
 
-static void on_notice(void *context, const char *event, const char *text)
+static void daemon_on_notice(void *context, const char *event, const char *text)
 {
     (void)context;
     log_info(event, LOG_TEXT("text", text));
@@ -158,7 +158,7 @@ static void on_lost(void *context, const char *text)
     stop(d);
 }
 
-static bool is_wanted(const struct daemon *d, const char *workspace)
+static bool daemon_is_wanted(const struct daemon *d, const char *workspace)
 {
     struct err unknown;
     const struct session *session = session_find(d->engine, workspace, &unknown);
@@ -174,7 +174,8 @@ static void remove_leftovers(const struct daemon *d)
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL)
-        if (ids_is_uuid(entry->d_name, strlen(entry->d_name)) && !is_wanted(d, entry->d_name) &&
+        if (ids_is_uuid(entry->d_name, strlen(entry->d_name)) &&
+            !daemon_is_wanted(d, entry->d_name) &&
             warden_remove_workspace(d->warden, entry->d_name, &e) < 0)
             log_error("leftover", LOG_TEXT("text", e.message));
     if (dir != NULL)
@@ -189,7 +190,7 @@ static void on_back(void *context, const char *text)
     remove_leftovers(context);
 }
 
-static void give_up(void *context)
+static void daemon_give_up(void *context)
 {
     stop(context);
 }
@@ -206,7 +207,7 @@ static void on_unstartable(void *context, const char *text)
     err_advise(&d->failure, "Check `python` and the profile in the configuration; it needs Python "
                             "3.9 or newer. If its imports take long, raise "
                             "repl_warmup_timeout_secs.");
-    d->giving_up = loop_timer_new(&d->loop, give_up, d);
+    d->giving_up = loop_timer_new(&d->loop, daemon_give_up, d);
     loop_timer_set(d->giving_up, 0);
 }
 
@@ -319,8 +320,8 @@ static int start_engine(struct daemon *d, struct err *e)
     config.default_profile = d->config.default_profile;
     channel_on_congestion(on_congestion);
     struct engine_events events = {
-        .on_ready = on_ready,
-        .on_notice = on_notice,
+        .on_ready = daemon_on_ready,
+        .on_notice = daemon_on_notice,
         .on_lost = on_lost,
         .on_back = on_back,
         .on_unstartable = on_unstartable,
@@ -362,7 +363,7 @@ static void start_signals(struct daemon *d)
     static const struct {
         int number;
         uv_signal_cb callback;
-    } wanted[] = {{SIGTERM, on_signal}, {SIGINT, on_signal}, {SIGHUP, on_hangup}};
+    } wanted[] = {{SIGTERM, daemon_on_signal}, {SIGINT, daemon_on_signal}, {SIGHUP, on_hangup}};
     static_assert(ARRAY_LEN(wanted) == ARRAY_LEN(((struct daemon *)0)->signals), "one for each");
     for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
         uv_signal_init(&d->loop, &d->signals[i]);
@@ -372,7 +373,7 @@ static void start_signals(struct daemon *d)
 }
 
 /* The loop exists; from here on everything ends through stop(). */
-static int run(struct daemon *d, struct err *e)
+static int daemon_run(struct daemon *d, struct err *e)
 {
     /* By descriptor: the way there by name may be closed to us since we dropped our rights. */
     char dir[32];
@@ -405,7 +406,7 @@ static int run(struct daemon *d, struct err *e)
     return -1;
 }
 
-static void release(struct daemon *d)
+static void daemon_release(struct daemon *d)
 {
     remove_socket(d);
     for (size_t i = 0; i < d->n_profiles; i++)
@@ -427,7 +428,7 @@ int serve_run(const struct serve_options *options, struct err *e)
     int status = prepare(&d, e);
     if (status == 0) {
         uv_loop_init(&d.loop);
-        status = run(&d, e);
+        status = daemon_run(&d, e);
         store_close(take_ptr(d.store));
         warden_free(take_ptr(d.warden));
         uv_run(&d.loop, UV_RUN_DEFAULT); /* the handles that were closed last */
@@ -435,6 +436,6 @@ int serve_run(const struct serve_options *options, struct err *e)
         log_info("stopped");
     }
     warden_free(d.warden);
-    release(&d);
+    daemon_release(&d);
     return status;
 }

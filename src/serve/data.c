@@ -55,7 +55,7 @@ int serve_data_dir(const char *asked, char **ret_path, struct err *e)
     return 0;
 }
 
-static int make_dirs(const char *path)
+static int data_make_dirs(const char *path)
 {
     _free_ char *copy = mem_strdup(path);
     for (char *slash = strchr(copy + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
@@ -67,9 +67,9 @@ static int make_dirs(const char *path)
     return mkdir(copy, 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-static int open_dir(const char *path, int *ret_fd, struct err *e)
+static int data_open_dir(const char *path, int *ret_fd, struct err *e)
 {
-    int rc = make_dirs(path);
+    int rc = data_make_dirs(path);
     int fd = rc < 0 ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
         err_errno(e, ERR_UNAVAILABLE, rc < 0 ? rc : errno, "opening the data directory %.200s",
@@ -158,7 +158,7 @@ int data_open(const char *asked, struct data_dir *ret, struct err *e)
 {
     if (serve_data_dir(asked, &ret->path, e) < 0)
         return -1;
-    if (open_dir(ret->path, &ret->fd, e) < 0 || secure_dir(ret->fd, ret->path, e) < 0)
+    if (data_open_dir(ret->path, &ret->fd, e) < 0 || secure_dir(ret->fd, ret->path, e) < 0)
         return -1;
     return take_lock(ret->fd, ret->path, &ret->lock_fd, e);
 }

@@ -20,7 +20,7 @@ static void download_free(struct download *d)
     free(d);
 }
 
-static void end(struct download *d)
+static void download_end(struct download *d)
 {
     struct conn *c = d->conn;
     c->download = NULL;
@@ -29,7 +29,7 @@ static void end(struct download *d)
 }
 
 /* The client went away, and its connection with it; a worker may still have the piece. */
-static void on_gone(struct call *call)
+static void download_on_gone(struct call *call)
 {
     struct conn *c = CONTAINER_OF(call, struct conn, call);
     struct download *d = take_ptr(c->download);
@@ -39,11 +39,11 @@ static void on_gone(struct call *call)
 }
 
 /* The head said how many bytes come: one who gets fewer must see that the connection breaks. */
-static void break_off(struct download *d)
+static void download_break_off(struct download *d)
 {
     d->conn->is_keep_alive = false;
     d->conn->is_broken = true;
-    end(d);
+    download_end(d);
 }
 
 static void was_read(uv_fs_t *uv)
@@ -55,7 +55,7 @@ static void was_read(uv_fs_t *uv)
     if (d->conn == NULL) {
         download_free(d);
     } else if (n <= 0) {
-        break_off(d);
+        download_break_off(d);
     } else {
         d->at += (uint64_t)n;
         conn_write(d->conn, &(struct iovec){d->piece, (size_t)n}, 1);
@@ -68,7 +68,7 @@ void download_go_on(struct download *d)
     if (d->is_reading)
         return;
     if (d->conn->is_broken || d->at == d->bytes) {
-        end(d);
+        download_end(d);
         return;
     }
     if (loop_stream_queued(d->conn->stream) > 0)
@@ -101,6 +101,6 @@ void download_start(struct conn *c, const struct call_file *file)
     d->fd = file->fd;
     d->bytes = c->is_head_only ? 0 : file->bytes;
     c->download = d;
-    c->call.on_gone = on_gone;
+    c->call.on_gone = download_on_gone;
     download_go_on(d);
 }

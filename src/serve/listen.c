@@ -40,7 +40,7 @@ static int split_address(const char *address, char *host, size_t host_size, cons
     return 0;
 }
 
-static int resolve(const char *address, struct addrinfo **ret, struct err *e)
+static int listen_resolve(const char *address, struct addrinfo **ret, struct err *e)
 {
     char host[256];
     const char *port = NULL;
@@ -57,7 +57,7 @@ static int resolve(const char *address, struct addrinfo **ret, struct err *e)
     return err_advise(e, "Name an address of this machine, for example 127.0.0.1:7300.");
 }
 
-static bool is_loopback(const struct sockaddr *address)
+static bool listen_is_loopback(const struct sockaddr *address)
 {
     if (address->sa_family == AF_INET)
         return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 ==
@@ -120,9 +120,9 @@ int listen_tcp(const char *address, bool only_loopback, int *ret_fd, char ret_ur
                struct err *e)
 {
     struct addrinfo *found = NULL;
-    if (resolve(address, &found, e) < 0)
+    if (listen_resolve(address, &found, e) < 0)
         return -1;
-    bool is_allowed = !only_loopback || is_loopback(found->ai_addr);
+    bool is_allowed = !only_loopback || listen_is_loopback(found->ai_addr);
     int rc = is_allowed ? bind_to(found, ret_fd) : 0;
     freeaddrinfo(found);
     if (!is_allowed) {

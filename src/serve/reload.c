@@ -43,7 +43,7 @@ static bool is_same_profile(const struct config_profile *a, const struct config_
     return true;
 }
 
-static void add_name(struct buf *names, const char *prefix, const char *name)
+static void reload_add_name(struct buf *names, const char *prefix, const char *name)
 {
     buf_printf(names, "%s%s%s", names->len > 0 ? ", " : "", prefix, name);
 }
@@ -51,7 +51,7 @@ static void add_name(struct buf *names, const char *prefix, const char *name)
 static void add_if_other(struct buf *names, const char *name, const char *a, const char *b)
 {
     if (strcmp(a, b) != 0)
-        add_name(names, "", name);
+        reload_add_name(names, "", name);
 }
 
 static void find_frozen(const struct config *started, const struct config *next, struct buf *names)
@@ -59,19 +59,19 @@ static void find_frozen(const struct config *started, const struct config *next,
     add_if_other(names, "node", started->node, next->node);
     add_if_other(names, "bash", started->bash, next->bash);
     if (started->is_warm != next->is_warm)
-        add_name(names, "", "repl_enabled");
+        reload_add_name(names, "", "repl_enabled");
     if (started->warmup_timeout_secs != next->warmup_timeout_secs)
-        add_name(names, "", "repl_warmup_timeout_secs");
+        reload_add_name(names, "", "repl_warmup_timeout_secs");
     add_if_other(names, "default_profile", started->default_profile, next->default_profile);
     for (size_t i = 0; i < next->n_profiles; i++) {
         const struct config_profile *profile = &next->profiles[i];
         const struct config_profile *before = config_find_profile(started, profile->name);
         if (before == NULL || !is_same_profile(before, profile))
-            add_name(names, "profiles.", profile->name);
+            reload_add_name(names, "profiles.", profile->name);
     }
     for (size_t i = 0; i < started->n_profiles; i++)
         if (config_find_profile(next, started->profiles[i].name) == NULL)
-            add_name(names, "profiles.", started->profiles[i].name);
+            reload_add_name(names, "profiles.", started->profiles[i].name);
 }
 
 static void report_frozen(const struct config *started, const struct config *next)

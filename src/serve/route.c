@@ -61,12 +61,12 @@ static bool matches(const struct route *r, const struct target *target)
     return true;
 }
 
-static void allow(char list[ROUTE_ALLOW_SIZE], const char *method)
+static void route_allow(char list[ROUTE_ALLOW_SIZE], const char *method)
 {
     size_t used = strlen(list);
     snprintf(list + used, ROUTE_ALLOW_SIZE - used, "%s%s", used > 0 ? ", " : "", method);
     if (strcmp(method, "GET") == 0)
-        allow(list, "HEAD");
+        route_allow(list, "HEAD");
 }
 
 const struct route *route_find(const struct route_table *t, const char *method,
@@ -81,7 +81,7 @@ const struct route *route_find(const struct route_table *t, const char *method,
             continue;
         if (strcmp(r->op->method, method) == 0)
             return r;
-        allow(ret_allow, r->op->method);
+        route_allow(ret_allow, r->op->method);
     }
     return NULL;
 }

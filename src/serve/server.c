@@ -82,7 +82,7 @@ static int check_peer(const struct server *s, const struct conn *c, struct err *
 
 /* Makes room by closing the oldest connection of somebody who has not shown a key yet, so that
  * strangers only ever push out each other, else the one that has been idle for longest. */
-static int check_room(struct server *s, struct err *e)
+static int server_check_room(struct server *s, struct err *e)
 {
     if (s->n_connections <= s->config.max_connections)
         return 0;
@@ -108,7 +108,7 @@ static void on_connection(void *context)
     if (c == NULL)
         return;
     struct err e;
-    bool has_room = check_room(s, &e) == 0;
+    bool has_room = server_check_room(s, &e) == 0;
     if (!has_room && s->n_connections > s->config.max_connections + TURNED_AWAY_MAX)
         conn_close(c);
     else if (!has_room || (l->is_unix && check_peer(s, c, &e) < 0))
@@ -153,7 +153,7 @@ static void timers_closed(void *context)
     s->on_stopped(s->stop_context);
 }
 
-static void check_stopped(struct server *s)
+static void server_check_stopped(struct server *s)
 {
     if (!s->is_stopping || s->n_connections > 0 || s->n_listeners > 0 || s->stop_timer == NULL)
         return;
@@ -164,16 +164,16 @@ static void check_stopped(struct server *s)
 void server_connection_gone(struct server *s)
 {
     s->n_connections--;
-    check_stopped(s);
+    server_check_stopped(s);
 }
 
-static void listener_closed(void *context)
+static void server_listener_closed(void *context)
 {
     struct server_listener *l = context;
     struct server *s = l->server;
     free(l);
     s->n_listeners--;
-    check_stopped(s);
+    server_check_stopped(s);
 }
 
 static void grace_is_over(void *context)
@@ -191,8 +191,8 @@ void server_stop(struct server *s, uint32_t grace_ms, loop_fn on_stopped, void *
     s->stop_timer = loop_timer_new(s->config.loop, grace_is_over, s);
     loop_timer_set(s->stop_timer, grace_ms);
     for (size_t i = 0; i < s->n_listeners; i++)
-        loop_listener_close(s->listeners[i]->loop, listener_closed);
+        loop_listener_close(s->listeners[i]->loop, server_listener_closed);
     LIST_EACH(&s->connections, node)
     conn_drain(CONTAINER_OF(node, struct conn, in_all));
-    check_stopped(s);
+    server_check_stopped(s);
 }

@@ -2,18 +2,18 @@
 
 /* Applied in its turn: everything queued before it is in the same transaction or in an earlier one,
  * and it is delivered once that is on disk. */
-static int apply(struct store *store, struct store_call *call, struct err *e)
+static int barrier_apply(struct store *store, struct store_call *call, struct err *e)
 {
     return writer_take_failure(store, call->scope, e) ? -1 : 0;
 }
 
-static void deliver(struct store_call *call, const struct err *e)
+static void barrier_deliver(struct store_call *call, const struct err *e)
 {
     ((store_done_fn)call->fn)(call->context, e);
 }
 
 static const struct call_type barrier_type = {
-    .apply = apply, .deliver = deliver, .needs_disk = true};
+    .apply = barrier_apply, .deliver = barrier_deliver, .needs_disk = true};
 
 struct store_call *store_barrier(struct store *store, const char *session, store_done_fn fn,
                                  void *context)

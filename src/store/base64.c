@@ -11,7 +11,7 @@ struct text_call {
     struct store_state *state;
 };
 
-static void release(struct store_call *call)
+static void base64_release(struct store_call *call)
 {
     struct text_call *c = CONTAINER_OF(call, struct text_call, call);
     buf_free(&c->text);
@@ -74,7 +74,7 @@ static void deliver_decode(struct store_call *call, const struct err *e)
 }
 
 static const struct call_type decode_type = {
-    .apply = apply_decode, .deliver = deliver_decode, .release = release};
+    .apply = apply_decode, .deliver = deliver_decode, .release = base64_release};
 
 struct store_call *store_decode(struct store *store, const char *text, size_t len,
                                 uint64_t max_bytes, store_state_fn fn, void *context)
@@ -140,7 +140,7 @@ static void deliver_encode(struct store_call *call, const struct err *e)
 }
 
 static const struct call_type encode_type = {
-    .apply = apply_encode, .deliver = deliver_encode, .release = release};
+    .apply = apply_encode, .deliver = deliver_encode, .release = base64_release};
 
 struct store_call *store_encode(struct store *store, struct store_state *state, store_text_fn fn,
                                 void *context)

@@ -22,8 +22,8 @@ int bodies_is_known(struct store *store, const struct blob_hash *hash, struct er
     return got;
 }
 
-static int add_row(struct store *store, const struct blob_hash *hash, uint64_t bytes,
-                   const void *data, struct err *e)
+static int bodies_add_row(struct store *store, const struct blob_hash *hash, uint64_t bytes,
+                          const void *data, struct err *e)
 {
     static const struct db_sql sql = {
         "INSERT OR IGNORE INTO bodies(hash, bytes, data) VALUES(?1,?2,?3)"};
@@ -54,7 +54,7 @@ int bodies_keep_blob(struct store *store, const struct blob_hash *hash, uint64_t
     if (rc < 0)
         return err_errno(e, ERR_UNAVAILABLE, rc, "keeping a blob");
     note_to_sync(store, hash);
-    return add_row(store, hash, bytes, NULL, e);
+    return bodies_add_row(store, hash, bytes, NULL, e);
 }
 
 static int keep_record(struct store *store, const struct store_record *r, struct err *e)
@@ -68,7 +68,7 @@ static int keep_record(struct store *store, const struct store_record *r, struct
     int known = bodies_is_known(store, &hash, e);
     if (known != 0)
         return known < 0 ? -1 : 0;
-    return add_row(store, &hash, r->bytes, r->data, e);
+    return bodies_add_row(store, &hash, r->bytes, r->data, e);
 }
 
 int bodies_keep_state(struct store *store, const struct store_state *state, struct err *e)
@@ -137,7 +137,7 @@ void bodies_drop_damaged(struct store *store, const char *hex)
 
 /* ---- reading and syncing --------------------------------------------------------------------- */
 
-static int load_one(struct store *store, struct store_record *r, struct err *e)
+static int bodies_load_one(struct store *store, struct store_record *r, struct err *e)
 {
     static const struct db_sql sql = {"SELECT data FROM bodies WHERE hash=?1"};
     struct blob_hash hash;
@@ -161,7 +161,7 @@ int bodies_load(struct store *store, struct store_state *state, struct err *e)
 {
     for (size_t i = 0; i < state->n_records; i++) {
         struct store_record *r = &state->records[i];
-        if (r->has_body && r->bytes <= INLINE_MAX && load_one(store, r, e) < 0)
+        if (r->has_body && r->bytes <= INLINE_MAX && bodies_load_one(store, r, e) < 0)
             return -1;
     }
     return 0;

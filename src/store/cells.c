@@ -175,7 +175,8 @@ static int set_run(struct store *store, uint64_t key, const struct store_cell *c
 }
 
 /* What the caller knows of the text counts unless somebody edited it since. */
-static int set_text(struct store *store, uint64_t key, const struct store_cell *cell, struct err *e)
+static int cells_set_text(struct store *store, uint64_t key, const struct store_cell *cell,
+                          struct err *e)
 {
     static const struct db_sql sql = {
         "UPDATE cells SET kind=?2, revision=?3 WHERE key=?1 AND revision<=?3"};
@@ -195,8 +196,8 @@ static int is_taken(struct store *store, uint64_t notebook, int64_t place, struc
     return got;
 }
 
-static int put_new(struct store *store, const struct notebook_at *book,
-                   const struct store_cell *cell, struct err *e)
+static int cells_put_new(struct store *store, const struct notebook_at *book,
+                         const struct store_cell *cell, struct err *e)
 {
     int64_t place = cell->place;
     int taken = place == 0 ? 1 : is_taken(store, book->key, place, e);
@@ -219,8 +220,8 @@ static int give_other_id(struct store *store, const struct notebook_at *book, ui
 }
 
 /* The row that is there, or a new one. */
-static int put_row(struct store *store, const struct notebook_at *book,
-                   const struct store_cell *cell, struct err *e)
+static int cells_put_row(struct store *store, const struct notebook_at *book,
+                         const struct store_cell *cell, struct err *e)
 {
     struct cell_at at;
     int got = cell_find_id(store, book->key, cell->id, &at, e);
@@ -236,11 +237,11 @@ static int put_row(struct store *store, const struct notebook_at *book,
     }
     int64_t more = got == 0;
     if (got == 0) {
-        got = put_new(store, book, cell, e);
+        got = cells_put_new(store, book, cell, e);
     } else {
         got = set_run(store, at.key, cell, e);
         if (got == 0 && cell->source != NULL)
-            got = set_text(store, at.key, cell, e);
+            got = cells_set_text(store, at.key, cell, e);
     }
     return got < 0 ? -1 : notebook_note(store, book->key, more, cell->count, cell->exec_id, e);
 }
@@ -266,16 +267,16 @@ int cell_apply_put(struct store *store, const char *notebook, const struct store
     }
     int got = displays_settle(store, &book, notebook, cell, memory, ret_news, &kept, e);
     if (got <= 0)
-        return got < 0 ? -1 : put_row(store, &book, cell, e);
+        return got < 0 ? -1 : cells_put_row(store, &book, cell, e);
     struct store_cell settled = *cell;
     settled.outputs = buf_str(&kept);
     settled.outputs_len = kept.len;
-    return put_row(store, &book, &settled, e) < 0 ? -1 : keep_names(store, &book, cell, e);
+    return cells_put_row(store, &book, &settled, e) < 0 ? -1 : keep_names(store, &book, cell, e);
 }
 
 /* ---- put ------------------------------------------------------------------------------------- */
 
-static bool is_id(const char *id)
+static bool cells_is_id(const char *id)
 {
     size_t len = id == NULL ? 0 : strlen(id);
     return len > 0 && len <= STORE_CELL_ID_MAX &&
@@ -289,7 +290,7 @@ int cell_check(const char *notebook, const struct store_cell *cell, struct err *
                    (cell->metadata == NULL ? 0 : cell->metadata_len);
     if (!ids_is_uuid(notebook, strlen(notebook)))
         return err_set(e, ERR_INVALID, "\"%.40s\" is not the id of a notebook", notebook);
-    if (cell->id != NULL && !is_id(cell->id)) {
+    if (cell->id != NULL && !cells_is_id(cell->id)) {
         err_set(e, ERR_INVALID, "\"%.70s\" cannot be the id of a cell", cell->id);
         return err_advise(e, "Use 1 to %d letters, digits, \"-\" and \"_\".", STORE_CELL_ID_MAX);
     }
@@ -301,14 +302,14 @@ int cell_check(const char *notebook, const struct store_cell *cell, struct err *
     return 0;
 }
 
-struct put_call {
+struct cell_put_call {
     struct store_call call;
     struct store_shown *news;
 };
 
-static int apply_put(struct store *store, struct store_call *call, struct err *e)
+static int cells_apply_put(struct store *store, struct store_call *call, struct err *e)
 {
-    struct put_call *put = CONTAINER_OF(call, struct put_call, call);
+    struct cell_put_call *put = CONTAINER_OF(call, struct cell_put_call, call);
     struct record record;
     put->news = NULL; /* it may be applied again */
     if (!record_unpack(call->record.data, call->record.len, &record))
@@ -316,9 +317,9 @@ static int apply_put(struct store *store, struct store_call *call, struct err *e
     return cell_apply_put(store, call->scope, &record.cell, &call->memory, &put->news, e);
 }
 
-static void deliver_put(struct store_call *call, const struct err *e)
+static void cells_deliver_put(struct store_call *call, const struct err *e)
 {
-    const struct put_call *put = CONTAINER_OF(call, struct put_call, call);
+    const struct cell_put_call *put = CONTAINER_OF(call, struct cell_put_call, call);
     const struct store *store = call->store;
     for (const struct store_shown *shown = put->news; shown != NULL; shown = shown->next)
         if (e == NULL && store->on_shown != NULL)
@@ -326,7 +327,7 @@ static void deliver_put(struct store_call *call, const struct err *e)
 }
 
 static const struct call_type put_type = {
-    .apply = apply_put, .deliver = deliver_put, .is_write = true, .is_told = true};
+    .apply = cells_apply_put, .deliver = cells_deliver_put, .is_write = true, .is_told = true};
 
 int store_put_cell(struct store *store, const char *notebook, const struct store_cell *cell,
                    struct err *e)
@@ -335,7 +336,7 @@ int store_put_cell(struct store *store, const char *notebook, const struct store
         return -1;
     if (cell->id == NULL)
         return err_set(e, ERR_INVALID, "the cell has no id to be saved under");
-    struct put_call *put = call_new(store, &put_type, sizeof(*put), notebook);
+    struct cell_put_call *put = call_new(store, &put_type, sizeof(*put), notebook);
     struct store_call *call = &put->call;
     call->record = BUF_INIT(RECORD_BYTES_MAX);
     record_pack_cell(&call->record, notebook, cell);

@@ -62,19 +62,19 @@ int cell_read_head(struct store *store, const struct cell_at *at, struct arena *
 
 /* ---- one ------------------------------------------------------------------------------------- */
 
-struct get_call {
+struct cell_get_call {
     struct store_call call;
     const char *name;
     struct store_cell cell;
 };
 
-static int apply_get(struct store *store, struct store_call *call, struct err *e)
+static int cells_read_apply_get(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql sql = {
         "SELECT " HEAD ", s.source, s.metadata, o.outputs FROM cells AS c"
         " LEFT JOIN sources AS s ON s.cell=c.key LEFT JOIN outputs AS o ON o.cell=c.key"
         " WHERE c.key=?1"};
-    struct get_call *get = CONTAINER_OF(call, struct get_call, call);
+    struct cell_get_call *get = CONTAINER_OF(call, struct cell_get_call, call);
     struct notebook_at book;
     struct cell_at at;
     if (notebook_find(store, call->scope, &book, e) < 0 ||
@@ -93,26 +93,26 @@ static int apply_get(struct store *store, struct store_call *call, struct err *e
     return got < 0 ? -1 : 0;
 }
 
-static void deliver_get(struct store_call *call, const struct err *e)
+static void cells_read_deliver_get(struct store_call *call, const struct err *e)
 {
-    const struct get_call *get = CONTAINER_OF(call, struct get_call, call);
+    const struct cell_get_call *get = CONTAINER_OF(call, struct cell_get_call, call);
     ((store_cell_fn)call->fn)(call->context, e == NULL ? &get->cell : NULL, e);
 }
 
 static const struct call_type get_type = {
-    .apply = apply_get, .deliver = deliver_get, .is_read = true};
+    .apply = cells_read_apply_get, .deliver = cells_read_deliver_get, .is_read = true};
 
 struct store_call *store_get_cell(struct store *store, const char *notebook, const char *name,
                                   store_cell_fn fn, void *context)
 {
-    struct get_call *get = call_new(store, &get_type, sizeof(*get), notebook);
+    struct cell_get_call *get = call_new(store, &get_type, sizeof(*get), notebook);
     get->name = arena_strdup(&get->call.memory, name);
     return call_ask(&get->call, (void *)fn, context);
 }
 
 /* ---- several --------------------------------------------------------------------------------- */
 
-struct list_call {
+struct cell_list_call {
     struct store_call call;
     uint64_t offset, count;
     uint32_t limit;
@@ -122,8 +122,8 @@ struct list_call {
 };
 
 /* Rows until the page is full. They are numbered from `number` on. */
-static int read_rows(struct store *store, struct list_call *list, sqlite3_stmt *s, uint64_t number,
-                     struct err *e)
+static int read_rows(struct store *store, struct cell_list_call *list, sqlite3_stmt *s,
+                     uint64_t number, struct err *e)
 {
     size_t bytes = 0;
     int got = 0;
@@ -147,7 +147,7 @@ static int apply_page(struct store *store, struct store_call *call, struct err *
         "SELECT " HEAD ", s.source, s.metadata, o.outputs FROM cells AS c"
         " LEFT JOIN sources AS s ON s.cell=c.key LEFT JOIN outputs AS o ON ?3 AND o.cell=c.key"
         " WHERE c.notebook=?1 AND c.place>=?2 ORDER BY c.place LIMIT ?4"};
-    struct list_call *list = CONTAINER_OF(call, struct list_call, call);
+    struct cell_list_call *list = CONTAINER_OF(call, struct cell_list_call, call);
     struct notebook_at book;
     int64_t place;
     if (notebook_find(store, call->scope, &book, e) < 0)
@@ -175,13 +175,13 @@ static int count_run(struct store *store, uint64_t notebook, uint64_t *ret_count
     return 0;
 }
 
-static int apply_list(struct store *store, struct store_call *call, struct err *e)
+static int cells_read_apply_list(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql sql = {
         "SELECT " HEAD ", s.source, NULL, NULL FROM cells AS c LEFT JOIN sources AS s"
         " ON s.cell=c.key WHERE c.notebook=?1 AND c.exec_id>0"
         " AND c.state NOT IN ('idle', 'queued', 'running') ORDER BY c.exec_id LIMIT ?3 OFFSET ?2"};
-    struct list_call *list = CONTAINER_OF(call, struct list_call, call);
+    struct cell_list_call *list = CONTAINER_OF(call, struct cell_list_call, call);
     struct notebook_at book;
     struct err missing;
     list->n = list->count = 0;
@@ -196,27 +196,31 @@ static int apply_list(struct store *store, struct store_call *call, struct err *
     return s == NULL ? -1 : read_rows(store, list, s, 0, e);
 }
 
-static void deliver_list(struct store_call *call, const struct err *e)
+static void cells_read_deliver_list(struct store_call *call, const struct err *e)
 {
-    const struct list_call *list = CONTAINER_OF(call, struct list_call, call);
+    const struct cell_list_call *list = CONTAINER_OF(call, struct cell_list_call, call);
     ((store_cells_fn)call->fn)(call->context, list->list, e == NULL ? list->n : 0, list->count, e);
 }
 
 static void release_list(struct store_call *call)
 {
-    free(CONTAINER_OF(call, struct list_call, call)->list);
+    free(CONTAINER_OF(call, struct cell_list_call, call)->list);
 }
 
-static const struct call_type page_type = {
-    .apply = apply_page, .deliver = deliver_list, .release = release_list, .is_read = true};
-static const struct call_type list_type = {
-    .apply = apply_list, .deliver = deliver_list, .release = release_list, .is_read = true};
+static const struct call_type page_type = {.apply = apply_page,
+                                           .deliver = cells_read_deliver_list,
+                                           .release = release_list,
+                                           .is_read = true};
+static const struct call_type list_type = {.apply = cells_read_apply_list,
+                                           .deliver = cells_read_deliver_list,
+                                           .release = release_list,
+                                           .is_read = true};
 
-static struct store_call *ask(struct store *store, const struct call_type *type,
-                              const char *notebook, const struct list_call *what, store_cells_fn fn,
-                              void *context)
+static struct store_call *cells_read_ask(struct store *store, const struct call_type *type,
+                                         const char *notebook, const struct cell_list_call *what,
+                                         store_cells_fn fn, void *context)
 {
-    struct list_call *list = call_new(store, type, sizeof(*list), notebook);
+    struct cell_list_call *list = call_new(store, type, sizeof(*list), notebook);
     list->offset = what->offset;
     list->limit = MIN(what->limit, (uint32_t)STORE_PAGE_MAX);
     list->with_outputs = what->with_outputs;
@@ -227,13 +231,14 @@ struct store_call *store_get_cells(struct store *store, const char *notebook, ui
                                    uint32_t limit, bool with_outputs, store_cells_fn fn,
                                    void *context)
 {
-    const struct list_call what = {.offset = offset, .limit = limit, .with_outputs = with_outputs};
-    return ask(store, &page_type, notebook, &what, fn, context);
+    const struct cell_list_call what = {
+        .offset = offset, .limit = limit, .with_outputs = with_outputs};
+    return cells_read_ask(store, &page_type, notebook, &what, fn, context);
 }
 
 struct store_call *store_list_cells(struct store *store, const char *session, uint64_t offset,
                                     uint32_t limit, store_cells_fn fn, void *context)
 {
-    const struct list_call what = {.offset = offset, .limit = limit};
-    return ask(store, &list_type, session, &what, fn, context);
+    const struct cell_list_call what = {.offset = offset, .limit = limit};
+    return cells_read_ask(store, &list_type, session, &what, fn, context);
 }

@@ -9,7 +9,7 @@ enum {
     STEP_MIN = 1 << 10, /* between their new places */
 };
 
-struct change_call {
+struct cell_change_call {
     struct store_call call;
     struct store_change change; /* its texts in the call's memory */
     struct store_cell to;
@@ -61,8 +61,8 @@ static int spread(struct store *store, uint64_t notebook, int64_t from, uint64_t
 
 /* The gap before `after` is used up: some cells behind it make room, more if those are as close. So
  * whoever inserts at one point for ever does not move all cells every twenty times. */
-static int make_room(struct store *store, const struct notebook_at *book, int64_t before,
-                     int64_t after, int64_t *ret_place, struct err *e)
+static int changes_make_room(struct store *store, const struct notebook_at *book, int64_t before,
+                             int64_t after, int64_t *ret_place, struct err *e)
 {
     int64_t end, step;
     uint64_t n = SPREAD_FIRST;
@@ -93,14 +93,14 @@ static int make_place(struct store *store, const struct notebook_at *book, uint6
     if (place_before(store, book->key, after, &before, e) < 0)
         return -1;
     if (after - before < 2)
-        return make_room(store, book, before, after, ret_place, e);
+        return changes_make_room(store, book, before, after, ret_place, e);
     *ret_place = before + (after - before) / 2;
     return 0;
 }
 
 /* ---- insert ---------------------------------------------------------------------------------- */
 
-static int choose_id(struct store *store, struct change_call *c, struct err *e)
+static int choose_id(struct store *store, struct cell_change_call *c, struct err *e)
 {
     struct cell_at at;
     if (c->to.id == NULL) {
@@ -115,7 +115,7 @@ static int choose_id(struct store *store, struct change_call *c, struct err *e)
     return err_advise(e, "Leave the id out, and it gets one.");
 }
 
-static int insert(struct store *store, struct change_call *c, struct err *e)
+static int changes_insert(struct store *store, struct cell_change_call *c, struct err *e)
 {
     const struct store_change *change = &c->change;
     struct cell_at at = {.number = MIN(change->at, c->book.n_cells)};
@@ -137,7 +137,8 @@ static int insert(struct store *store, struct change_call *c, struct err *e)
 
 /* ---- edit ------------------------------------------------------------------------------------ */
 
-static int find(struct store *store, struct change_call *c, struct cell_at *ret, struct err *e)
+static int changes_find(struct store *store, struct cell_change_call *c, struct cell_at *ret,
+                        struct err *e)
 {
     if (c->change.cell == NULL)
         return err_set(e, ERR_INVALID, "no cell is named");
@@ -149,7 +150,7 @@ static int find(struct store *store, struct change_call *c, struct cell_at *ret,
 }
 
 /* What the edit leaves as it is. 1: the source changes. */
-static int fill_texts(struct store *store, struct change_call *c, uint64_t key, struct err *e)
+static int fill_texts(struct store *store, struct cell_change_call *c, uint64_t key, struct err *e)
 {
     static const struct db_sql sql = {"SELECT source, metadata FROM sources WHERE cell=?1"};
     struct arena *memory = &c->call.memory;
@@ -200,10 +201,10 @@ static int drop_run(struct store *store, uint64_t key, struct err *e)
     return drop_outputs(store, key, e) < 0 ? -1 : db_run_each(&store->db, &sql, 1, key, e);
 }
 
-static int edit(struct store *store, struct change_call *c, struct err *e)
+static int edit(struct store *store, struct cell_change_call *c, struct err *e)
 {
     struct cell_at at;
-    if (find(store, c, &at, e) < 0)
+    if (changes_find(store, c, &at, e) < 0)
         return -1;
     if (c->change.revision != 0 && c->change.revision != c->now.revision) {
         err_set(e, ERR_CONFLICT, "the cell was changed meanwhile: its revision is %" PRIu64,
@@ -225,24 +226,24 @@ static int edit(struct store *store, struct change_call *c, struct err *e)
 
 /* ---- remove, move, clear --------------------------------------------------------------------- */
 
-static int remove_one(struct store *store, struct change_call *c, struct err *e)
+static int changes_remove_one(struct store *store, struct cell_change_call *c, struct err *e)
 {
     static const struct db_sql steps[] = {
         {"DELETE FROM sources WHERE cell=?1"},
         {"DELETE FROM cells WHERE key=?1"},
     };
     struct cell_at at;
-    if (find(store, c, &at, e) < 0 || drop_outputs(store, at.key, e) < 0 ||
+    if (changes_find(store, c, &at, e) < 0 || drop_outputs(store, at.key, e) < 0 ||
         db_run_each(&store->db, steps, ARRAY_LEN(steps), at.key, e) < 0)
         return -1;
     return notebook_note(store, c->book.key, -1, 0, 0, e);
 }
 
-static int move(struct store *store, struct change_call *c, struct err *e)
+static int changes_move(struct store *store, struct cell_change_call *c, struct err *e)
 {
     static const struct db_sql sql = {"UPDATE cells SET place=?2 WHERE key=?1"};
     struct cell_at at;
-    if (find(store, c, &at, e) < 0)
+    if (changes_find(store, c, &at, e) < 0)
         return -1;
     uint64_t to = MIN(c->change.at, c->book.n_cells - 1);
     if (to == at.number)
@@ -257,7 +258,7 @@ static int move(struct store *store, struct change_call *c, struct err *e)
     return notebook_note(store, c->book.key, 0, 0, 0, e);
 }
 
-static int clear_outputs(struct store *store, struct change_call *c, struct err *e)
+static int clear_outputs(struct store *store, struct cell_change_call *c, struct err *e)
 {
     static const struct db_sql one = {
         "UPDATE cells SET state='idle', count=0, executed_ms=0, duration_us=0 WHERE key=?1"
@@ -270,7 +271,7 @@ static int clear_outputs(struct store *store, struct change_call *c, struct err 
         if (notebook_drop_outputs(store, c->book.key, e) < 0 ||
             db_run_each(&store->db, &all, 1, c->book.key, e) < 0)
             return -1;
-    } else if (find(store, c, &at, e) < 0 || drop_outputs(store, at.key, e) < 0 ||
+    } else if (changes_find(store, c, &at, e) < 0 || drop_outputs(store, at.key, e) < 0 ||
                db_run_each(&store->db, &one, 1, at.key, e) < 0 ||
                cell_read_head(store, &at, &c->call.memory, &c->now, e) < 0) {
         return -1;
@@ -278,7 +279,7 @@ static int clear_outputs(struct store *store, struct change_call *c, struct err 
     return notebook_note(store, c->book.key, 0, 0, 0, e);
 }
 
-static int clear_all(struct store *store, struct change_call *c, struct err *e)
+static int clear_all(struct store *store, struct cell_change_call *c, struct err *e)
 {
     if (notebook_empty(store, c->book.key, e) < 0)
         return -1;
@@ -287,17 +288,15 @@ static int clear_all(struct store *store, struct change_call *c, struct err *e)
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
-static int apply(struct store *store, struct store_call *call, struct err *e)
+static int changes_apply(struct store *store, struct store_call *call, struct err *e)
 {
-    static int (*const kinds[])(struct store * store, struct change_call * c, struct err * e) = {
-        [CHANGE_INSERT] = insert,
-        [CHANGE_EDIT] = edit,
-        [CHANGE_REMOVE] = remove_one,
-        [CHANGE_MOVE] = move,
-        [CHANGE_CLEAR_OUTPUTS] = clear_outputs,
-        [CHANGE_CLEAR_ALL] = clear_all,
+    static int (*const kinds[])(struct store * store, struct cell_change_call * c,
+                                struct err * e) = {
+        [CHANGE_INSERT] = changes_insert,       [CHANGE_EDIT] = edit,
+        [CHANGE_REMOVE] = changes_remove_one,   [CHANGE_MOVE] = changes_move,
+        [CHANGE_CLEAR_OUTPUTS] = clear_outputs, [CHANGE_CLEAR_ALL] = clear_all,
     };
-    struct change_call *c = CONTAINER_OF(call, struct change_call, call);
+    struct cell_change_call *c = CONTAINER_OF(call, struct cell_change_call, call);
     if (notebook_find(store, call->scope, &c->book, e) < 0 ||
         kinds[c->change.what](store, c, e) < 0)
         return -1;
@@ -313,16 +312,16 @@ static int apply_refusal(struct store *store, struct store_call *call, struct er
     return -1;
 }
 
-static void deliver(struct store_call *call, const struct err *e)
+static void changes_deliver(struct store_call *call, const struct err *e)
 {
-    const struct change_call *c = CONTAINER_OF(call, struct change_call, call);
+    const struct cell_change_call *c = CONTAINER_OF(call, struct cell_change_call, call);
     ((store_changed_fn)call->fn)(call->context, c->has_now ? &c->now : NULL, c->book.n_cells,
                                  c->book.last_place, e);
 }
 
 static const struct call_type change_type = {
-    .apply = apply, .deliver = deliver, .is_write = true, .ends_rows = true};
-static const struct call_type refusal_type = {.apply = apply_refusal, .deliver = deliver};
+    .apply = changes_apply, .deliver = changes_deliver, .is_write = true, .ends_rows = true};
+static const struct call_type refusal_type = {.apply = apply_refusal, .deliver = changes_deliver};
 
 static void copy_cell(struct arena *memory, const struct store_cell *from, struct store_cell *to)
 {
@@ -341,7 +340,7 @@ struct store_call *store_change_cells(struct store *store, const char *notebook,
                                       const struct store_change *change, store_changed_fn fn,
                                       void *context)
 {
-    struct change_call *c = call_new(store, &change_type, sizeof(*c), notebook);
+    struct cell_change_call *c = call_new(store, &change_type, sizeof(*c), notebook);
     struct arena *memory = &c->call.memory;
     const char *cell = change->cell;
     c->change = *change;

@@ -310,7 +310,7 @@ static int migrate(struct db *db, int version, struct err *e)
 
 /* EXCLUSIVE: a second process is refused, and no shared memory file is needed. It must be set
  * before the first access, and stays because every later one is made by this connection. */
-static int set_up(struct db *db, struct err *e)
+static int db_set_up(struct db *db, struct err *e)
 {
     int version = 0;
     sqlite3_busy_timeout(db->handle, BUSY_MS);
@@ -379,7 +379,7 @@ int db_open(const char *path, struct db *db, struct err *e)
                 SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOFOLLOW;
     mode_t mask = umask(077);
     int rc = sqlite3_open_v2(path, &db->handle, flags, register_plain_vfs());
-    int done = rc == SQLITE_OK ? set_up(db, e) : db_explain(db, rc, e);
+    int done = rc == SQLITE_OK ? db_set_up(db, e) : db_explain(db, rc, e);
     umask(mask);
     if (done < 0)
         db_close(db);

@@ -22,7 +22,7 @@ static bool may_have(const char *outputs, size_t len, const char *name)
     return outputs != NULL && memmem(outputs, len, name, strlen(name)) != NULL;
 }
 
-static int add_row(struct store *store, uint64_t key, struct output_text id, struct err *e)
+static int displays_add_row(struct store *store, uint64_t key, struct output_text id, struct err *e)
 {
     static const struct db_sql sql = {"INSERT OR IGNORE INTO displays(notebook, id, cell)"
                                       " SELECT notebook, ?2, key FROM cells WHERE key=?1"};
@@ -39,7 +39,7 @@ int displays_keep(struct store *store, uint64_t key, const char *outputs, size_t
     struct output_scan scan = OUTPUT_SCAN(outputs, len);
     struct output_view view;
     while (output_next(&scan, &view)) {
-        if (view.display_id.data != NULL && add_row(store, key, view.display_id, e) < 0)
+        if (view.display_id.data != NULL && displays_add_row(store, key, view.display_id, e) < 0)
             return -1;
     }
     return 0;
@@ -47,7 +47,7 @@ int displays_keep(struct store *store, uint64_t key, const char *outputs, size_t
 
 /* ---- one update ------------------------------------------------------------------------------ */
 
-struct target {
+struct display_target {
     uint64_t key;
     char id[STORE_CELL_ID_SIZE];
 };
@@ -80,7 +80,7 @@ static struct output_text without_mark(const struct output_view *view)
     return (struct output_text){view->all.data, (size_t)(end - view->all.data)};
 }
 
-static void tell(struct settling *s, const char *cell, const char *output, size_t len)
+static void displays_tell(struct settling *s, const char *cell, const char *output, size_t len)
 {
     if (s->memory == NULL)
         return;
@@ -93,7 +93,7 @@ static void tell(struct settling *s, const char *cell, const char *output, size_
 }
 
 /* The output as the other cell will have it, in which a picture has another name. */
-static void write_output(const struct settling *s, const struct target *target,
+static void write_output(const struct settling *s, const struct display_target *target,
                          const struct output_view *view, uint64_t n, struct buf *out)
 {
     struct output_text text = without_mark(view);
@@ -137,7 +137,7 @@ static int write_outputs(struct store *store, uint64_t key, const struct buf *ou
     return db_do(&store->db, &sql, e, DB_NUMBER(key), DB_TEXT_N(buf_str(outputs), outputs->len));
 }
 
-static void write_note(const struct output_view *view, struct buf *out)
+static void displays_write_note(const struct output_view *view, struct buf *out)
 {
     buf_clear(out);
     buf_printf(out, "{\"type\":\"text\",\"text\":\"%s\",\"display_id\":\"", left_out);
@@ -146,8 +146,9 @@ static void write_note(const struct output_view *view, struct buf *out)
 }
 
 /* One output of the other cell, behind what `outputs` has already of it. */
-static int replace(struct settling *s, const struct target *target, const struct output_view *old,
-                   const struct output_view *view, size_t rest, struct buf *outputs, struct err *e)
+static int displays_replace(struct settling *s, const struct display_target *target,
+                            const struct output_view *old, const struct output_view *view,
+                            size_t rest, struct buf *outputs, struct err *e)
 {
     uint64_t n = 0;
     _buf_ struct buf output = BUF_INIT(STORE_CELL_BYTES);
@@ -155,18 +156,18 @@ static int replace(struct settling *s, const struct target *target, const struct
         return -1;
     write_output(s, target, view, n, &output);
     if (output.overflowed || outputs->len + output.len + rest > OUTPUTS_BYTES_MAX)
-        write_note(view, &output);
+        displays_write_note(view, &output);
     if (old->hash.data != NULL && images_drop(s->store, target->key, old, e) < 0)
         return -1;
     if (images_add(s->store, target->key, buf_str(&output), output.len, e) < 0)
         return -1;
     buf_append(outputs, buf_str(&output), output.len);
-    tell(s, target->id, buf_str(&output), output.len);
+    displays_tell(s, target->id, buf_str(&output), output.len);
     return 0;
 }
 
 /* 1: the cell shows something under the id. */
-static int update_one(struct settling *s, const struct target *target,
+static int update_one(struct settling *s, const struct display_target *target,
                       const struct output_view *view, struct err *e)
 {
     _buf_ struct buf old = BUF_INIT(STORE_CELL_BYTES + KIB);
@@ -187,7 +188,7 @@ static int update_one(struct settling *s, const struct target *target,
         buf_append(&outputs, from, (size_t)(each.all.data - from));
         from = scan.at;
         is_other = true;
-        if (replace(s, target, &each, view, (size_t)(scan.end - scan.at), &outputs, e) < 0)
+        if (displays_replace(s, target, &each, view, (size_t)(scan.end - scan.at), &outputs, e) < 0)
             return -1;
     }
     buf_append(&outputs, from, (size_t)(scan.end - from));
@@ -197,7 +198,7 @@ static int update_one(struct settling *s, const struct target *target,
 }
 
 static int find_targets(const struct settling *s, struct output_text id,
-                        struct target targets[TARGETS_MAX], struct err *e)
+                        struct display_target targets[TARGETS_MAX], struct err *e)
 {
     static const struct db_sql sql = {
         "SELECT d.cell, c.id FROM displays AS d JOIN cells AS c ON c.key=d.cell"
@@ -218,7 +219,7 @@ static int find_targets(const struct settling *s, struct output_text id,
 /* 1: other cells show something under the id, and now this. */
 static int update_others(struct settling *s, const struct output_view *view, struct err *e)
 {
-    struct target targets[TARGETS_MAX];
+    struct display_target targets[TARGETS_MAX];
     int is_found = 0;
     int n = find_targets(s, view->display_id, targets, e);
     for (int i = 0; i < n && s->n_read < READ_BYTES_MAX; i++) {
@@ -233,7 +234,7 @@ static int update_others(struct settling *s, const struct output_view *view, str
 /* ---- all of a put ---------------------------------------------------------------------------- */
 
 /* Somebody was told of it already. */
-static int is_stored(struct settling *s, const struct output_view *view, struct err *e)
+static int displays_is_stored(struct settling *s, const struct output_view *view, struct err *e)
 {
     struct cell_at at;
     _buf_ struct buf old = BUF_INIT(STORE_CELL_BYTES + KIB);
@@ -261,7 +262,7 @@ static int settle_one(struct settling *s, const struct output_view *view, struct
             return -1;
         if (kind == STORE_UPDATES_GONE || (kind == STORE_UPDATES_OTHERS && is_found))
             return 0;
-        if (kind == STORE_UPDATES_OTHERS && (is_old = is_stored(s, view, e)) < 0)
+        if (kind == STORE_UPDATES_OTHERS && (is_old = displays_is_stored(s, view, e)) < 0)
             return -1;
     }
     if (out->len > 1)
@@ -273,7 +274,7 @@ static int settle_one(struct settling *s, const struct output_view *view, struct
     if (has_mark(view))
         buf_append_char(out, '}');
     if (!is_old)
-        tell(s, s->cell, buf_str(out) + from, out->len - from);
+        displays_tell(s, s->cell, buf_str(out) + from, out->len - from);
     return 0;
 }
 

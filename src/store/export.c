@@ -78,7 +78,7 @@ static int flush(struct outgoing *ex, struct err *e)
     return rc;
 }
 
-static int put(struct outgoing *ex, const void *data, size_t len, struct err *e)
+static int export_put(struct outgoing *ex, const void *data, size_t len, struct err *e)
 {
     if (ex->out.len + len > SEND_CHUNK && flush(ex, e) < 0)
         return -1;
@@ -91,12 +91,12 @@ static int put(struct outgoing *ex, const void *data, size_t len, struct err *e)
 static int put_length(struct outgoing *ex, size_t len, struct err *e)
 {
     unsigned char b[4] = {len & 255, len >> 8 & 255, len >> 16 & 255, len >> 24 & 255};
-    return put(ex, b, sizeof(b), e);
+    return export_put(ex, b, sizeof(b), e);
 }
 
 static int put_framed(struct outgoing *ex, const void *data, size_t len, struct err *e)
 {
-    return put_length(ex, len, e) < 0 ? -1 : put(ex, data, len, e);
+    return put_length(ex, len, e) < 0 ? -1 : export_put(ex, data, len, e);
 }
 
 /* ---- what cannot be read any more ------------------------------------------------------------ */
@@ -182,7 +182,7 @@ static int put_file(struct outgoing *ex, const struct store_record *r, int fd, s
     return put_length(ex, 0, e);
 }
 
-static int put_blob(struct outgoing *ex, const struct store_record *r, struct err *e)
+static int export_put_blob(struct outgoing *ex, const struct store_record *r, struct err *e)
 {
     struct blob_hash hash;
     int rc = blob_parse_hex(r->hash, &hash);
@@ -201,7 +201,7 @@ static int put_record(struct outgoing *ex, const struct store_record *r, struct 
     if (!r->has_body)
         return put_framed(ex, r->header, r->header_len, e);
     if (r->data == NULL)
-        return put_blob(ex, r, e);
+        return export_put_blob(ex, r, e);
     if (is_intact(r))
         return put_small(ex, r, e);
     bodies_drop_damaged(ex->call.store, r->hash);
@@ -210,7 +210,7 @@ static int put_record(struct outgoing *ex, const struct store_record *r, struct 
 
 /* ---- the job --------------------------------------------------------------------------------- */
 
-static void begin(struct outgoing *ex)
+static void export_begin(struct outgoing *ex)
 {
     ex->out = BUF_INIT(2 * SEND_CHUNK);
     ex->damaged = BUF_INIT(DAMAGED_BYTES);
@@ -228,7 +228,7 @@ static int write_records(struct outgoing *ex, struct err *e)
     return rc;
 }
 
-static int apply(struct store *store, struct store_call *call, struct err *e)
+static int export_apply(struct store *store, struct store_call *call, struct err *e)
 {
     struct outgoing *ex = CONTAINER_OF(call, struct outgoing, call);
     (void)store;
@@ -240,7 +240,7 @@ static int apply(struct store *store, struct store_call *call, struct err *e)
     return rc;
 }
 
-static void deliver(struct store_call *call, const struct err *e)
+static void export_deliver(struct store_call *call, const struct err *e)
 {
     const struct outgoing *ex = CONTAINER_OF(call, struct outgoing, call);
     struct store_exported result = {
@@ -251,7 +251,7 @@ static void deliver(struct store_call *call, const struct err *e)
     ((store_exported_fn)call->fn)(call->context, &result, e);
 }
 
-static void release(struct store_call *call)
+static void export_release(struct store_call *call)
 {
     struct outgoing *ex = CONTAINER_OF(call, struct outgoing, call);
     if (ex->fd >= 0)
@@ -262,7 +262,7 @@ static void release(struct store_call *call)
 }
 
 static const struct call_type export_type = {
-    .apply = apply, .deliver = deliver, .release = release};
+    .apply = export_apply, .deliver = export_deliver, .release = export_release};
 
 /* Nothing has to be read or replaced, and it is less than goes out in one piece. */
 static bool is_small(const struct store_state *state)
@@ -301,7 +301,7 @@ struct store_call *store_export(struct store *store, struct store_state *state, 
     ex->call.fn = (void *)fn;
     ex->call.context = context;
     fd_set_nonblocking(fd, true);
-    begin(ex);
+    export_begin(ex);
     bool is_sent = is_small(state) && send_at_once(ex);
     return is_sent ? call_now(&ex->call) : call_job(&ex->call);
 }

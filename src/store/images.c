@@ -33,7 +33,7 @@ static void add_image(struct image_list *list, const struct image_row *row)
 }
 
 /* False if it names no blob. */
-static bool read_row(const struct output_view *view, uint64_t ordinal, struct image_row *ret)
+static bool images_read_row(const struct output_view *view, uint64_t ordinal, struct image_row *ret)
 {
     char hex[BLOB_HEX_SIZE] = "";
     if (view->hash.data == NULL || view->hash.len != BLOB_HEX_SIZE - 1)
@@ -54,7 +54,7 @@ static void scan_outputs(const char *outputs, size_t len, struct image_list *lis
     struct output_view view;
     struct image_row row;
     while (output_next(&scan, &view))
-        if (read_row(&view, list->n, &row))
+        if (images_read_row(&view, list->n, &row))
             add_image(list, &row);
 }
 
@@ -98,7 +98,8 @@ static int drop_from(struct store *store, uint64_t key, uint64_t n, struct err *
     return 0;
 }
 
-static int add_row(struct store *store, uint64_t key, const struct image_row *row, struct err *e)
+static int images_add_row(struct store *store, uint64_t key, const struct image_row *row,
+                          struct err *e)
 {
     static const struct db_sql sql = {
         "INSERT OR REPLACE INTO images(cell, n, hash, format, width, height, bytes)"
@@ -125,7 +126,7 @@ static int set_rows(struct store *store, uint64_t key, struct image_list *list, 
         drop_from(store, key, same == 0 ? 0 : list->rows[same - 1].n + 1, e) < 0)
         return -1;
     for (size_t i = same; i < list->n; i++) {
-        if (add_row(store, key, &list->rows[i], e) < 0)
+        if (images_add_row(store, key, &list->rows[i], e) < 0)
             return -1;
     }
     return 0;
@@ -159,15 +160,15 @@ int images_add(struct store *store, uint64_t key, const char *output, size_t len
     struct output_scan scan = OUTPUT_SCAN(output, len);
     struct output_view view;
     struct image_row row;
-    bool is_image = output_next(&scan, &view) && read_row(&view, 0, &row);
-    return is_image ? add_row(store, key, &row, e) : 0;
+    bool is_image = output_next(&scan, &view) && images_read_row(&view, 0, &row);
+    return is_image ? images_add_row(store, key, &row, e) : 0;
 }
 
 int images_drop(struct store *store, uint64_t key, const struct output_view *output, struct err *e)
 {
     static const struct db_sql sql = {"DELETE FROM images WHERE cell=?1 AND n=?2"};
     struct image_row row;
-    if (!read_row(output, 0, &row))
+    if (!images_read_row(output, 0, &row))
         return 0;
     sweep_want(store);
     return db_do(&store->db, &sql, e, DB_NUMBER(key), DB_NUMBER(row.n));
@@ -175,14 +176,14 @@ int images_drop(struct store *store, uint64_t key, const struct output_view *out
 
 /* ---- put ------------------------------------------------------------------------------------- */
 
-struct put_call {
+struct image_put_call {
     struct store_call call;
     struct store_picture picture;
     char hash[STORE_HASH_SIZE];
     uint64_t bytes;
 };
 
-static int put_bytes(struct store *store, struct put_call *put, const void *data, size_t len,
+static int put_bytes(struct store *store, struct image_put_call *put, const void *data, size_t len,
                      struct err *e)
 {
     struct blob_put done;
@@ -196,9 +197,9 @@ static int put_bytes(struct store *store, struct put_call *put, const void *data
     return 0;
 }
 
-static int apply_put(struct store *store, struct store_call *call, struct err *e)
+static int images_apply_put(struct store *store, struct store_call *call, struct err *e)
 {
-    struct put_call *put = CONTAINER_OF(call, struct put_call, call);
+    struct image_put_call *put = CONTAINER_OF(call, struct image_put_call, call);
     const struct store_picture *picture = &put->picture;
     if (picture->len > STORE_IMAGE_BYTES) {
         err_set(e, ERR_TOO_LARGE, "the picture has %zu bytes, %zu can be kept", picture->len,
@@ -215,26 +216,26 @@ static int apply_put(struct store *store, struct store_call *call, struct err *e
     return put_bytes(store, put, buf_str(&bytes), bytes.len, e);
 }
 
-static void deliver_put(struct store_call *call, const struct err *e)
+static void images_deliver_put(struct store_call *call, const struct err *e)
 {
-    const struct put_call *put = CONTAINER_OF(call, struct put_call, call);
+    const struct image_put_call *put = CONTAINER_OF(call, struct image_put_call, call);
     ((store_put_image_fn)call->fn)(call->context, e == NULL ? put->hash : NULL, put->bytes, e);
 }
 
-static void release_put(struct store_call *call)
+static void images_release_put(struct store_call *call)
 {
-    const struct store_picture *picture = &CONTAINER_OF(call, struct put_call, call)->picture;
+    const struct store_picture *picture = &CONTAINER_OF(call, struct image_put_call, call)->picture;
     if (picture->release != NULL)
         picture->release(picture->owner);
 }
 
 static const struct call_type put_type = {
-    .apply = apply_put, .deliver = deliver_put, .release = release_put};
+    .apply = images_apply_put, .deliver = images_deliver_put, .release = images_release_put};
 
 struct store_call *store_put_image(struct store *store, const struct store_picture *picture,
                                    store_put_image_fn fn, void *context)
 {
-    struct put_call *put = call_new(store, &put_type, sizeof(*put), NULL);
+    struct image_put_call *put = call_new(store, &put_type, sizeof(*put), NULL);
     put->picture = *picture;
     if (picture->release == NULL && picture->len <= STORE_IMAGE_BYTES)
         put->picture.text = arena_copy(&put->call.memory, picture->text, picture->len);
@@ -286,14 +287,14 @@ struct store_call *store_count_images(struct store *store, const char *notebook,
 
 /* ---- get ------------------------------------------------------------------------------------- */
 
-struct get_call {
+struct image_get_call {
     struct store_call call;
     const char *cell;
     uint64_t n;
     struct store_image image;
 };
 
-static void read_image(struct get_call *get, sqlite3_stmt *s)
+static void images_read_image(struct image_get_call *get, sqlite3_stmt *s)
 {
     struct blob_hash hash = db_hash(s, 0);
     const char *format = db_text(s, 1);
@@ -305,12 +306,12 @@ static void read_image(struct get_call *get, sqlite3_stmt *s)
     get->image.cell = arena_strdup(&get->call.memory, db_text(s, 5));
 }
 
-static int apply_get(struct store *store, struct store_call *call, struct err *e)
+static int images_apply_get(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql sql = {
         "SELECT i.hash, i.format, i.width, i.height, i.bytes, c.id"
         " FROM images i JOIN cells c ON c.key=i.cell WHERE i.cell=?1 AND i.n=?2"};
-    struct get_call *get = CONTAINER_OF(call, struct get_call, call);
+    struct image_get_call *get = CONTAINER_OF(call, struct image_get_call, call);
     struct notebook_at book;
     struct cell_at at;
     if (notebook_find(store, call->scope, &book, e) < 0 ||
@@ -319,7 +320,7 @@ static int apply_get(struct store *store, struct store_call *call, struct err *e
     sqlite3_stmt *s;
     int got = db_first(&store->db, &sql, &s, e, DB_NUMBER(at.key), DB_NUMBER(get->n));
     if (got > 0) {
-        read_image(get, s);
+        images_read_image(get, s);
         sqlite3_reset(s);
         return 0;
     }
@@ -329,19 +330,19 @@ static int apply_get(struct store *store, struct store_call *call, struct err *e
     return err_advise(e, "Its outputs were cleared, or it ran again.");
 }
 
-static void deliver_get(struct store_call *call, const struct err *e)
+static void images_deliver_get(struct store_call *call, const struct err *e)
 {
-    const struct get_call *get = CONTAINER_OF(call, struct get_call, call);
+    const struct image_get_call *get = CONTAINER_OF(call, struct image_get_call, call);
     ((store_image_fn)call->fn)(call->context, e == NULL ? &get->image : NULL, e);
 }
 
 static const struct call_type get_type = {
-    .apply = apply_get, .deliver = deliver_get, .is_read = true};
+    .apply = images_apply_get, .deliver = images_deliver_get, .is_read = true};
 
 struct store_call *store_get_image(struct store *store, const char *notebook, const char *cell,
                                    uint64_t n, store_image_fn fn, void *context)
 {
-    struct get_call *get = call_new(store, &get_type, sizeof(*get), notebook);
+    struct image_get_call *get = call_new(store, &get_type, sizeof(*get), notebook);
     get->cell = arena_strdup(&get->call.memory, cell);
     get->n = n;
     return call_ask(&get->call, (void *)fn, context);

@@ -48,7 +48,7 @@ static int wait_readable(struct incoming *in, struct err *e)
     }
 }
 
-static ssize_t read_some(void *context, void *out, size_t len, struct err *e)
+static ssize_t ingest_read_some(void *context, void *out, size_t len, struct err *e)
 {
     struct incoming *in = context;
     for (;;) {
@@ -68,7 +68,7 @@ static ssize_t read_some(void *context, void *out, size_t len, struct err *e)
 
 /* ---- out ------------------------------------------------------------------------------------- */
 
-static int explain(int rc, struct err *e)
+static int ingest_explain(int rc, struct err *e)
 {
     err_errno(e, ERR_UNAVAILABLE, rc, "writing the state to the data directory");
     if (rc == -ENOSPC || rc == -EDQUOT)
@@ -82,10 +82,10 @@ static int spill(struct incoming *in, struct err *e)
     if (rc == 0 && in->small.len > 0)
         rc = blob_writer_add(in->writer, in->small.data, in->small.len);
     buf_free(&in->small);
-    return rc < 0 ? explain(rc, e) : 0;
+    return rc < 0 ? ingest_explain(rc, e) : 0;
 }
 
-static int add_bytes(void *context, const void *data, size_t len, struct err *e)
+static int ingest_add_bytes(void *context, const void *data, size_t len, struct err *e)
 {
     struct incoming *in = context;
     if (in->writer == NULL && in->small.len + len <= INLINE_MAX &&
@@ -96,7 +96,7 @@ static int add_bytes(void *context, const void *data, size_t len, struct err *e)
     if (in->writer == NULL && spill(in, e) < 0)
         return -1;
     int rc = blob_writer_add(in->writer, data, len);
-    return rc < 0 ? explain(rc, e) : 0;
+    return rc < 0 ? ingest_explain(rc, e) : 0;
 }
 
 static int end_body(void *context, struct store_record *record, struct err *e)
@@ -114,7 +114,7 @@ static int end_body(void *context, struct store_record *record, struct err *e)
         int rc = blob_writer_finish(in->writer, &put);
         blob_writer_free(take_ptr(in->writer));
         if (rc < 0)
-            return explain(rc, e);
+            return ingest_explain(rc, e);
     }
     blob_hex(&put.hash, record->hash);
     return 0;
@@ -124,7 +124,7 @@ static int end_body(void *context, struct store_record *record, struct err *e)
 
 static int take_stream(struct incoming *in, const struct stream_source *source, struct err *e)
 {
-    struct stream_sink sink = {.add = add_bytes, .end = end_body, .context = in};
+    struct stream_sink sink = {.add = ingest_add_bytes, .end = end_body, .context = in};
     in->state = state_new();
     in->inline_bytes = 0;
     in->small = BUF_INIT(INLINE_MAX);
@@ -134,10 +134,10 @@ static int take_stream(struct incoming *in, const struct stream_source *source, 
     return rc;
 }
 
-static int apply(struct store *store, struct store_call *call, struct err *e)
+static int ingest_apply(struct store *store, struct store_call *call, struct err *e)
 {
     struct incoming *in = CONTAINER_OF(call, struct incoming, call);
-    struct stream_source source = {.read = read_some, .context = in};
+    struct stream_source source = {.read = ingest_read_some, .context = in};
     int rc = in->state != NULL ? 0 : take_stream(in, &source, e);
     if (rc == 0)
         state_publish(store, in->state);
@@ -145,14 +145,14 @@ static int apply(struct store *store, struct store_call *call, struct err *e)
     return rc;
 }
 
-static void deliver(struct store_call *call, const struct err *e)
+static void ingest_deliver(struct store_call *call, const struct err *e)
 {
     struct incoming *in = CONTAINER_OF(call, struct incoming, call);
     struct store_state *state = e == NULL ? take_ptr(in->state) : NULL;
     ((store_state_fn)call->fn)(call->context, state, NULL, e);
 }
 
-static void release(struct store_call *call)
+static void ingest_release(struct store_call *call)
 {
     struct incoming *in = CONTAINER_OF(call, struct incoming, call);
     if (in->fd >= 0)
@@ -161,7 +161,7 @@ static void release(struct store_call *call)
 }
 
 static const struct call_type ingest_type = {
-    .apply = apply, .deliver = deliver, .release = release};
+    .apply = ingest_apply, .deliver = ingest_deliver, .release = ingest_release};
 
 struct arrived {
     char data[SMALL_MAX];

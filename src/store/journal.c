@@ -12,22 +12,22 @@ static const char *const names[JOURNAL_FILES] = {"cells.journal", "cells.journal
 /* ---- the sum --------------------------------------------------------------------------------- */
 
 /* Bytes that were never written, or only in part, must not pass; nobody forges them here. */
-static uint64_t mix(uint64_t sum, uint64_t word)
+static uint64_t journal_mix(uint64_t sum, uint64_t word)
 {
     sum = (sum ^ word) * 0xff51afd7ed558ccdULL;
     return sum ^ sum >> 32;
 }
 
-static uint64_t add_bytes(uint64_t sum, const char *data, size_t len)
+static uint64_t journal_add_bytes(uint64_t sum, const char *data, size_t len)
 {
     uint64_t word;
     for (; len >= sizeof(word); data += sizeof(word), len -= sizeof(word)) {
         memcpy(&word, data, sizeof(word));
-        sum = mix(sum, word);
+        sum = journal_mix(sum, word);
     }
     word = 0;
     memcpy(&word, data, len);
-    return mix(mix(sum, word), len);
+    return journal_mix(journal_mix(sum, word), len);
 }
 
 uint64_t journal_sum(uint64_t seed, const char *data, size_t len)
@@ -35,8 +35,8 @@ uint64_t journal_sum(uint64_t seed, const char *data, size_t len)
     struct record_header header;
     memcpy(&header, data, sizeof(header));
     header.sum = seed;
-    uint64_t sum = add_bytes(seed, (const char *)&header, sizeof(header));
-    return add_bytes(sum, data + sizeof(header), len - sizeof(header));
+    uint64_t sum = journal_add_bytes(seed, (const char *)&header, sizeof(header));
+    return journal_add_bytes(sum, data + sizeof(header), len - sizeof(header));
 }
 
 /* ---- appending: on the loop ------------------------------------------------------------------ */

@@ -35,14 +35,14 @@ static int check_name(const char *name, struct err *e)
     return err_advise(e, "Give it 1 to %d bytes.", STORE_NAME_MAX);
 }
 
-static void release(struct store_call *call)
+static void named_release(struct store_call *call)
 {
     store_state_unref(CONTAINER_OF(call, struct named_call, call)->state);
 }
 
 /* ---- put ------------------------------------------------------------------------------------- */
 
-static int apply_put(struct store *store, struct store_call *call, struct err *e)
+static int named_apply_put(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql sql = {
         "INSERT OR REPLACE INTO named(owner, name, at_ms, expires_ms, bytes, records)"
@@ -60,14 +60,14 @@ static int apply_put(struct store *store, struct store_call *call, struct err *e
                  DB_NUMBER(put->state->bytes), DB_BYTES(buf_str(&packed), packed.len));
 }
 
-static void deliver_put(struct store_call *call, const struct err *e)
+static void named_deliver_put(struct store_call *call, const struct err *e)
 {
     ((store_done_fn)call->fn)(call->context, e);
 }
 
-static const struct call_type put_type = {.apply = apply_put,
-                                          .deliver = deliver_put,
-                                          .release = release,
+static const struct call_type put_type = {.apply = named_apply_put,
+                                          .deliver = named_deliver_put,
+                                          .release = named_release,
                                           .is_write = true,
                                           .needs_disk = true};
 
@@ -89,7 +89,7 @@ struct store_call *store_put_named(struct store *store, const char *owner, const
 
 /* ---- get and delete -------------------------------------------------------------------------- */
 
-static int apply_get(struct store *store, struct store_call *call, struct err *e)
+static int named_apply_get(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql sql = {"SELECT records FROM named WHERE" IS_MEANT
                                       " AND (expires_ms=0 OR expires_ms>?3)"};
@@ -109,7 +109,7 @@ static int apply_get(struct store *store, struct store_call *call, struct err *e
     return rc < 0 ? -1 : bodies_load(store, get->state, e);
 }
 
-static void deliver_get(struct store_call *call, const struct err *e)
+static void named_deliver_get(struct store_call *call, const struct err *e)
 {
     struct named_call *get = CONTAINER_OF(call, struct named_call, call);
     struct store_state *state = e == NULL ? take_ptr(get->state) : NULL;
@@ -117,7 +117,7 @@ static void deliver_get(struct store_call *call, const struct err *e)
 }
 
 static const struct call_type get_type = {
-    .apply = apply_get, .deliver = deliver_get, .release = release};
+    .apply = named_apply_get, .deliver = named_deliver_get, .release = named_release};
 
 struct store_call *store_get_named(struct store *store, const char *owner, const char *name,
                                    store_state_fn fn, void *context)
@@ -126,7 +126,7 @@ struct store_call *store_get_named(struct store *store, const char *owner, const
     return call_ask(&get->call, (void *)fn, context);
 }
 
-static int apply_delete(struct store *store, struct store_call *call, struct err *e)
+static int named_apply_delete(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql sql = {"DELETE FROM named WHERE" IS_MEANT};
     const struct named_call *gone = CONTAINER_OF(call, struct named_call, call);
@@ -135,7 +135,7 @@ static int apply_delete(struct store *store, struct store_call *call, struct err
 }
 
 static const struct call_type delete_type = {
-    .apply = apply_delete, .release = release, .is_write = true};
+    .apply = named_apply_delete, .release = named_release, .is_write = true};
 
 int store_delete_named(struct store *store, const char *owner, const char *name, struct err *e)
 {
@@ -155,7 +155,7 @@ struct listed_call {
     uint64_t count;
 };
 
-static int apply_list(struct store *store, struct store_call *call, struct err *e)
+static int named_apply_list(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql sql = {
         "SELECT name, bytes, at_ms, expires_ms, owner FROM named"
@@ -183,14 +183,15 @@ static int apply_list(struct store *store, struct store_call *call, struct err *
     return got;
 }
 
-static void deliver_list(struct store_call *call, const struct err *e)
+static void named_deliver_list(struct store_call *call, const struct err *e)
 {
     struct listed_call *list = CONTAINER_OF(call, struct listed_call, call);
     ((store_named_fn)call->fn)(call->context, list->list, e == NULL ? list->n : 0,
                                e == NULL ? list->count : 0, e);
 }
 
-static const struct call_type list_type = {.apply = apply_list, .deliver = deliver_list};
+static const struct call_type list_type = {.apply = named_apply_list,
+                                           .deliver = named_deliver_list};
 
 struct store_call *store_list_named(struct store *store, const char *owner, const char *name,
                                     store_named_fn fn, void *context)

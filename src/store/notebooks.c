@@ -66,7 +66,7 @@ int notebook_apply_put(struct store *store, const struct store_notebook *row, st
                : put_description(store, row, e);
 }
 
-static int apply_put(struct store *store, struct store_call *call, struct err *e)
+static int notebooks_apply_put(struct store *store, struct store_call *call, struct err *e)
 {
     struct record record;
     if (!record_unpack(call->record.data, call->record.len, &record))
@@ -74,7 +74,7 @@ static int apply_put(struct store *store, struct store_call *call, struct err *e
     return notebook_apply_put(store, &record.row, e);
 }
 
-static const struct call_type put_type = {.apply = apply_put, .is_write = true};
+static const struct call_type put_type = {.apply = notebooks_apply_put, .is_write = true};
 
 int store_put_notebook(struct store *store, const struct store_notebook *row, struct err *e)
 {
@@ -95,7 +95,7 @@ int store_put_notebook(struct store *store, const struct store_notebook *row, st
 
 /* ---- describe -------------------------------------------------------------------------------- */
 
-struct describe_call {
+struct notebook_describe_call {
     struct store_call call;
     const char *title, *metadata; /* NULL: stays */
 };
@@ -117,7 +117,8 @@ static int set_metadata(struct store *store, uint64_t key, const char *metadata,
 
 static int apply_describe(struct store *store, struct store_call *call, struct err *e)
 {
-    const struct describe_call *describe = CONTAINER_OF(call, struct describe_call, call);
+    const struct notebook_describe_call *describe =
+        CONTAINER_OF(call, struct notebook_describe_call, call);
     struct notebook_at book;
     if (notebook_find(store, call->scope, &book, e) < 0 ||
         set_title(store, book.key, describe->title, e) < 0)
@@ -136,7 +137,8 @@ static const struct call_type describe_type = {
 struct store_call *store_describe_notebook(struct store *store, const char *id, const char *title,
                                            const char *metadata, store_done_fn fn, void *context)
 {
-    struct describe_call *describe = call_new(store, &describe_type, sizeof(*describe), id);
+    struct notebook_describe_call *describe =
+        call_new(store, &describe_type, sizeof(*describe), id);
     describe->title = copy(&describe->call.memory, title);
     describe->metadata = copy(&describe->call.memory, metadata);
     describe->call.bytes += (title ? strlen(title) : 0) + (metadata ? strlen(metadata) : 0);
@@ -167,7 +169,7 @@ int notebook_empty(struct store *store, uint64_t key, struct err *e)
                : db_run_each(&store->db, steps, ARRAY_LEN(steps), key, e);
 }
 
-static int apply_delete(struct store *store, struct store_call *call, struct err *e)
+static int notebooks_apply_delete(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql steps[] = {
         {"DELETE FROM descriptions WHERE notebook=?1"},
@@ -185,7 +187,7 @@ static int apply_delete(struct store *store, struct store_call *call, struct err
 }
 
 static const struct call_type delete_type = {
-    .apply = apply_delete, .deliver = deliver_done, .is_write = true, .ends_rows = true};
+    .apply = notebooks_apply_delete, .deliver = deliver_done, .is_write = true, .ends_rows = true};
 
 struct store_call *store_delete_notebook(struct store *store, const char *id, store_done_fn fn,
                                          void *context, struct err *e)
@@ -205,7 +207,7 @@ struct store_call *store_delete_notebook(struct store *store, const char *id, st
     "EXISTS(SELECT 1 FROM sessions WHERE id=n.id)"
 enum { METADATA_COLUMN = 11, SPEC_COLUMN };
 
-static void read_row(sqlite3_stmt *s, struct store_notebook *row)
+static void notebooks_read_row(sqlite3_stmt *s, struct store_notebook *row)
 {
     *row = (struct store_notebook){
         .id = db_text(s, 0),
@@ -244,7 +246,7 @@ int store_each_notebook_head(struct store *store,
     int got = s == NULL ? -1 : 0;
     while (s != NULL && (got = db_step(&store->db, s, e)) > 0) {
         struct store_notebook row;
-        read_row(s, &row);
+        notebooks_read_row(s, &row);
         row.metadata = db_text(s, METADATA_COLUMN);
         row.spec = db_text(s, SPEC_COLUMN);
         fn(context, &row);
@@ -253,23 +255,23 @@ int store_each_notebook_head(struct store *store,
     return got;
 }
 
-struct get_call {
+struct notebook_get_call {
     struct store_call call;
     struct store_notebook row;
 };
 
-static int apply_get(struct store *store, struct store_call *call, struct err *e)
+static int notebooks_apply_get(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql sql = {
         "SELECT " COLUMNS ", d.metadata, d.spec FROM notebooks AS n"
         " LEFT JOIN descriptions AS d ON d.notebook=n.key WHERE n.id=?1"};
-    struct get_call *get = CONTAINER_OF(call, struct get_call, call);
+    struct notebook_get_call *get = CONTAINER_OF(call, struct notebook_get_call, call);
     struct notebook_at book;
     sqlite3_stmt *s;
     if (notebook_find(store, call->scope, &book, e) < 0 ||
         db_first(&store->db, &sql, &s, e, DB_TEXT(call->scope)) <= 0)
         return -1;
-    read_row(s, &get->row);
+    notebooks_read_row(s, &get->row);
     get->row.metadata = db_text(s, METADATA_COLUMN);
     get->row.spec = db_text(s, SPEC_COLUMN);
     copy_row(&call->memory, &get->row);
@@ -277,23 +279,23 @@ static int apply_get(struct store *store, struct store_call *call, struct err *e
     return 0;
 }
 
-static void deliver_get(struct store_call *call, const struct err *e)
+static void notebooks_deliver_get(struct store_call *call, const struct err *e)
 {
-    const struct get_call *get = CONTAINER_OF(call, struct get_call, call);
+    const struct notebook_get_call *get = CONTAINER_OF(call, struct notebook_get_call, call);
     ((store_notebook_fn)call->fn)(call->context, e == NULL ? &get->row : NULL, e);
 }
 
 static const struct call_type get_type = {
-    .apply = apply_get, .deliver = deliver_get, .is_read = true};
+    .apply = notebooks_apply_get, .deliver = notebooks_deliver_get, .is_read = true};
 
 struct store_call *store_get_notebook(struct store *store, const char *id, store_notebook_fn fn,
                                       void *context)
 {
-    struct get_call *get = call_new(store, &get_type, sizeof(*get), id);
+    struct notebook_get_call *get = call_new(store, &get_type, sizeof(*get), id);
     return call_ask(&get->call, (void *)fn, context);
 }
 
-struct list_call {
+struct notebook_list_call {
     struct store_call call;
     const char *user; /* NULL: all */
     uint64_t offset, count;
@@ -302,7 +304,7 @@ struct list_call {
     size_t n;
 };
 
-static int count_rows(struct store *store, struct list_call *list, struct err *e)
+static int notebooks_count_rows(struct store *store, struct notebook_list_call *list, struct err *e)
 {
     static const struct db_sql all = {"SELECT count(*) FROM notebooks"},
                                theirs = {"SELECT count(*) FROM notebooks WHERE user=?1"};
@@ -314,14 +316,14 @@ static int count_rows(struct store *store, struct list_call *list, struct err *e
     return got < 0 ? -1 : 0;
 }
 
-static int apply_list(struct store *store, struct store_call *call, struct err *e)
+static int notebooks_apply_list(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql all = {"SELECT " COLUMNS " FROM notebooks AS n ORDER BY n.key DESC"
                                       " LIMIT ?2 OFFSET ?1"},
                                theirs = {"SELECT " COLUMNS " FROM notebooks AS n WHERE n.user=?3"
                                          " ORDER BY n.key DESC LIMIT ?2 OFFSET ?1"};
-    struct list_call *list = CONTAINER_OF(call, struct list_call, call);
-    if (count_rows(store, list, e) < 0)
+    struct notebook_list_call *list = CONTAINER_OF(call, struct notebook_list_call, call);
+    if (notebooks_count_rows(store, list, e) < 0)
         return -1;
     struct db_value offset = DB_NUMBER(list->offset), limit = DB_NUMBER(list->limit);
     sqlite3_stmt *s = list->user == NULL
@@ -333,26 +335,26 @@ static int apply_list(struct store *store, struct store_call *call, struct err *
     list->list = arena_alloc(&call->memory, MAX(list->limit, 1U) * sizeof(*list->list));
     int got;
     while ((got = db_step(&store->db, s, e)) > 0) {
-        read_row(s, &list->list[list->n]);
+        notebooks_read_row(s, &list->list[list->n]);
         copy_row(&call->memory, &list->list[list->n++]);
     }
     return got;
 }
 
-static void deliver_list(struct store_call *call, const struct err *e)
+static void notebooks_deliver_list(struct store_call *call, const struct err *e)
 {
-    const struct list_call *list = CONTAINER_OF(call, struct list_call, call);
+    const struct notebook_list_call *list = CONTAINER_OF(call, struct notebook_list_call, call);
     ((store_notebooks_fn)call->fn)(call->context, list->list, e == NULL ? list->n : 0, list->count,
                                    e);
 }
 
 static const struct call_type list_type = {
-    .apply = apply_list, .deliver = deliver_list, .is_read = true};
+    .apply = notebooks_apply_list, .deliver = notebooks_deliver_list, .is_read = true};
 
 struct store_call *store_list_notebooks(struct store *store, const char *user, uint64_t offset,
                                         uint32_t limit, store_notebooks_fn fn, void *context)
 {
-    struct list_call *list = call_new(store, &list_type, sizeof(*list), NULL);
+    struct notebook_list_call *list = call_new(store, &list_type, sizeof(*list), NULL);
     list->user = copy(&list->call.memory, user);
     list->offset = offset;
     list->limit = MIN(limit, (uint32_t)STORE_PAGE_MAX);

@@ -33,7 +33,8 @@ static const char *word_end(const char *at, const char *end)
     return at;
 }
 
-static void take_member(struct output_view *view, struct output_text name, struct output_text value)
+static void outputs_take_member(struct output_view *view, struct output_text name,
+                                struct output_text value)
 {
     for (size_t i = 0; i < ARRAY_LEN(members); i++)
         if (name.len == strlen(members[i].name) &&
@@ -53,7 +54,7 @@ static void take_scalar(struct output_scan *s, struct output_view *view, struct 
         return;
     }
     if (name->data != NULL)
-        take_member(view, *name, t);
+        outputs_take_member(view, *name, t);
     *name = (struct output_text){0};
 }
 

@@ -16,7 +16,7 @@ struct fields {
     struct text texts[N_TEXTS];
 };
 
-static struct text text_of(const char *s)
+static struct text record_text_of(const char *s)
 {
     return (struct text){.data = s, .len = s == NULL ? 0 : strlen(s)};
 }
@@ -48,8 +48,9 @@ void record_pack_notebook(struct buf *out, const struct store_notebook *row)
 {
     const struct fields fields = {
         .numbers = {row->created_ms, row->count},
-        .texts = {text_of(row->id), text_of(row->user), text_of(row->title), text_of(row->runtime),
-                  text_of(row->metadata), text_of(row->spec)},
+        .texts = {record_text_of(row->id), record_text_of(row->user), record_text_of(row->title),
+                  record_text_of(row->runtime), record_text_of(row->metadata),
+                  record_text_of(row->spec)},
     };
     pack(out, RECORD_NOTEBOOK, &fields);
 }
@@ -59,9 +60,9 @@ void record_pack_cell(struct buf *out, const char *notebook, const struct store_
     const struct fields fields = {
         .numbers = {(uint64_t)cell->place, (uint64_t)cell->kind, cell->exec_id, cell->count,
                     cell->revision, cell->created_ms, cell->executed_ms, cell->duration_us},
-        .texts = {text_of(notebook),
-                  text_of(cell->id),
-                  text_of(cell->state),
+        .texts = {record_text_of(notebook),
+                  record_text_of(cell->id),
+                  record_text_of(cell->state),
                   {cell->source, cell->source_len},
                   {cell->outputs, cell->outputs_len},
                   {cell->metadata, cell->metadata_len}},
@@ -71,7 +72,7 @@ void record_pack_cell(struct buf *out, const char *notebook, const struct store_
 
 /* ---- back ------------------------------------------------------------------------------------ */
 
-static bool read_text(const char *data, size_t len, size_t *at, struct text *ret)
+static bool record_read_text(const char *data, size_t len, size_t *at, struct text *ret)
 {
     uint32_t n;
     if (len - *at < sizeof(n))
@@ -88,7 +89,7 @@ static bool read_text(const char *data, size_t len, size_t *at, struct text *ret
     return true;
 }
 
-static void read_notebook(const struct fields *f, struct record *ret)
+static void record_read_notebook(const struct fields *f, struct record *ret)
 {
     ret->row = (struct store_notebook){.id = f->texts[0].data,
                                        .user = f->texts[1].data,
@@ -100,7 +101,7 @@ static void read_notebook(const struct fields *f, struct record *ret)
                                        .count = f->numbers[1]};
 }
 
-static void read_cell(const struct fields *f, struct record *ret)
+static void record_read_cell(const struct fields *f, struct record *ret)
 {
     ret->cell = (struct store_cell){.place = (int64_t)f->numbers[0],
                                     .kind = (int)f->numbers[1],
@@ -130,7 +131,7 @@ bool record_unpack(const char *data, size_t len, struct record *ret)
     memcpy(&header, data, sizeof(header));
     memcpy(fields.numbers, data + sizeof(header), sizeof(fields.numbers));
     for (size_t i = 0; i < N_TEXTS; i++) {
-        if (!read_text(data, len, &at, &fields.texts[i]))
+        if (!record_read_text(data, len, &at, &fields.texts[i]))
             return false;
     }
     *ret =
@@ -138,9 +139,9 @@ bool record_unpack(const char *data, size_t len, struct record *ret)
     if (at != len || ret->notebook == NULL || header.bytes != len)
         return false;
     if (header.type == RECORD_NOTEBOOK)
-        read_notebook(&fields, ret);
+        record_read_notebook(&fields, ret);
     else if (header.type == RECORD_CELL && fields.texts[1].data != NULL)
-        read_cell(&fields, ret);
+        record_read_cell(&fields, ret);
     else
         return false;
     return true;

@@ -8,7 +8,7 @@
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-struct reader {
+struct recover_reader {
     const struct journal *journal;
     int fd;
     size_t at;
@@ -31,7 +31,7 @@ static bool read_exactly(int fd, size_t at, void *out, size_t len)
 }
 
 /* The next record, if there is one that is whole. */
-static void read_next(struct reader *r)
+static void read_next(struct recover_reader *r)
 {
     struct record_header header;
     r->has_record = false;
@@ -64,13 +64,14 @@ static int apply_record(struct store *store, const struct record *record, struct
 }
 
 /* By their numbers, whichever file they are in. */
-static int apply_later(struct store *store, struct reader readers[JOURNAL_FILES], struct err *e)
+static int apply_later(struct store *store, struct recover_reader readers[JOURNAL_FILES],
+                       struct err *e)
 {
     struct journal *journal = &store->journal;
     while (readers[0].has_record || readers[1].has_record) {
         bool is_second = !readers[0].has_record ||
                          (readers[1].has_record && readers[1].record.seq < readers[0].record.seq);
-        struct reader *r = &readers[is_second];
+        struct recover_reader *r = &readers[is_second];
         if (r->record.seq > journal->seq) {
             if (apply_record(store, &r->record, e) < 0)
                 return -1;
@@ -81,14 +82,14 @@ static int apply_later(struct store *store, struct reader readers[JOURNAL_FILES]
     return 0;
 }
 
-static int replay(struct store *store, struct err *e)
+static int recover_replay(struct store *store, struct err *e)
 {
     struct journal *journal = &store->journal;
-    struct reader readers[JOURNAL_FILES];
+    struct recover_reader readers[JOURNAL_FILES];
     for (unsigned i = 0; i < JOURNAL_FILES; i++) {
-        readers[i] = (struct reader){.journal = journal,
-                                     .fd = journal->files[i].fd,
-                                     .bytes = BUF_INIT(RECORD_BYTES_MAX + 1)};
+        readers[i] = (struct recover_reader){.journal = journal,
+                                             .fd = journal->files[i].fd,
+                                             .bytes = BUF_INIT(RECORD_BYTES_MAX + 1)};
         read_next(&readers[i]);
     }
     int rc = apply_later(store, readers, e);
@@ -126,7 +127,7 @@ static int mark_lost(struct store *store, struct err *e)
 
 static int recover(struct store *store, struct err *e)
 {
-    if (replay(store, e) < 0 || mark_lost(store, e) < 0 || bodies_sync(store, e) < 0)
+    if (recover_replay(store, e) < 0 || mark_lost(store, e) < 0 || bodies_sync(store, e) < 0)
         return -1;
     return db_exec(&store->db, "COMMIT", e);
 }

@@ -2,25 +2,25 @@
 
 /* ---- put ------------------------------------------------------------------------------------- */
 
-struct put_call {
+struct session_put_call {
     struct store_call call;
     struct store_session row; /* its texts in the call's memory */
 };
 
-static int apply_put(struct store *store, struct store_call *call, struct err *e)
+static int sessions_apply_put(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql sql = {
         "INSERT INTO sessions(id, spec, line, created_ms, used_ms, n_execs, n_checkpoints)"
         " VALUES(?1,?2,?3,?4,?5,?6,?7) ON CONFLICT(id) DO UPDATE SET spec=excluded.spec,"
         " line=excluded.line, used_ms=excluded.used_ms, n_execs=excluded.n_execs,"
         " n_checkpoints=excluded.n_checkpoints"};
-    const struct store_session *row = &CONTAINER_OF(call, struct put_call, call)->row;
+    const struct store_session *row = &CONTAINER_OF(call, struct session_put_call, call)->row;
     return db_do(&store->db, &sql, e, DB_TEXT(row->id), DB_TEXT(row->spec), DB_TEXT(row->line),
                  DB_NUMBER(row->created_ms), DB_NUMBER(row->used_ms), DB_NUMBER(row->n_execs),
                  DB_NUMBER(row->n_checkpoints));
 }
 
-static const struct call_type put_type = {.apply = apply_put, .is_write = true};
+static const struct call_type put_type = {.apply = sessions_apply_put, .is_write = true};
 
 int store_put_session(struct store *store, const struct store_session *row, struct err *e)
 {
@@ -30,7 +30,7 @@ int store_put_session(struct store *store, const struct store_session *row, stru
     if (bytes > STORE_ROW_BYTES)
         return err_set(e, ERR_TOO_LARGE, "what describes the session has %zu bytes, more than %zu",
                        bytes, (size_t)STORE_ROW_BYTES);
-    struct put_call *put = call_new(store, &put_type, sizeof(*put), row->id);
+    struct session_put_call *put = call_new(store, &put_type, sizeof(*put), row->id);
     struct arena *memory = &put->call.memory;
     put->call.bytes += bytes;
     put->row = *row;
@@ -57,7 +57,7 @@ int session_key(struct store *store, const char *id, uint64_t *ret_key, struct e
 
 /* ---- delete ---------------------------------------------------------------------------------- */
 
-static int apply_delete(struct store *store, struct store_call *call, struct err *e)
+static int sessions_apply_delete(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql steps[] = {
         {"DELETE FROM states WHERE session=?1"},
@@ -74,7 +74,7 @@ static int apply_delete(struct store *store, struct store_call *call, struct err
 }
 
 static const struct call_type delete_type = {
-    .apply = apply_delete, .is_write = true, .ends_rows = true};
+    .apply = sessions_apply_delete, .is_write = true, .ends_rows = true};
 
 int store_delete_session(struct store *store, const char *id, struct err *e)
 {
@@ -84,7 +84,7 @@ int store_delete_session(struct store *store, const char *id, struct err *e)
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static void read_row(sqlite3_stmt *s, struct store_session *row)
+static void sessions_read_row(sqlite3_stmt *s, struct store_session *row)
 {
     *row = (struct store_session){
         .id = db_text(s, 0),
@@ -120,7 +120,7 @@ int store_each_session(struct store *store,
     int got = s == NULL ? -1 : 0;
     while (s != NULL && (got = db_step(&store->db, s, e)) > 0) {
         struct store_session row;
-        read_row(s, &row);
+        sessions_read_row(s, &row);
         fn(context, &row);
     }
     pthread_mutex_unlock(&store->db_lock);

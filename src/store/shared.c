@@ -8,7 +8,7 @@ struct shared_call {
     struct store_shared file; /* its texts in the call's memory */
 };
 
-static int apply_put(struct store *store, struct store_call *call, struct err *e)
+static int shared_apply_put(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql sql = {
         "INSERT OR REPLACE INTO shared(token, name, hash, bytes, expires_ms, owner)"
@@ -25,7 +25,7 @@ static int apply_put(struct store *store, struct store_call *call, struct err *e
                  DB_TEXT(file->owner));
 }
 
-static const struct call_type put_type = {.apply = apply_put, .is_write = true};
+static const struct call_type put_type = {.apply = shared_apply_put, .is_write = true};
 
 int store_put_shared(struct store *store, const struct store_shared *file, struct err *e)
 {
@@ -38,7 +38,7 @@ int store_put_shared(struct store *store, const struct store_shared *file, struc
     return call_queue(&put->call, e);
 }
 
-static int apply_get(struct store *store, struct store_call *call, struct err *e)
+static int shared_apply_get(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql sql = {"SELECT name, hash, bytes, expires_ms, owner FROM shared"
                                       " WHERE token=?1 AND expires_ms>?2"};
@@ -61,13 +61,13 @@ static int apply_get(struct store *store, struct store_call *call, struct err *e
     return 0;
 }
 
-static void deliver_get(struct store_call *call, const struct err *e)
+static void shared_deliver_get(struct store_call *call, const struct err *e)
 {
     const struct store_shared *file = &CONTAINER_OF(call, struct shared_call, call)->file;
     ((store_shared_fn)call->fn)(call->context, e == NULL ? file : NULL, e);
 }
 
-static const struct call_type get_type = {.apply = apply_get, .deliver = deliver_get};
+static const struct call_type get_type = {.apply = shared_apply_get, .deliver = shared_deliver_get};
 
 struct store_call *store_get_shared(struct store *store, const char *token, store_shared_fn fn,
                                     void *context)

@@ -162,7 +162,7 @@ struct cursor {
     size_t left;
 };
 
-static bool take(struct cursor *c, void *out, size_t size)
+static bool state_take(struct cursor *c, void *out, size_t size)
 {
     if (c->left < size)
         return false;
@@ -180,20 +180,21 @@ struct packed_record {
     struct blob_hash hash;
 };
 
-static bool take_record(struct cursor *c, struct packed_record *r)
+static bool state_take_record(struct cursor *c, struct packed_record *r)
 {
     uint32_t len;
     uint8_t has_body;
-    if (!take(c, &len, 4) || len > c->left)
+    if (!state_take(c, &len, 4) || len > c->left)
         return false;
     r->header = c->at;
     r->header_len = len;
     c->at += len;
     c->left -= len;
-    if (!take(c, &has_body, 1))
+    if (!state_take(c, &has_body, 1))
         return false;
     r->has_body = has_body != 0;
-    return !r->has_body || (take(c, &r->bytes, 8) && take(c, r->hash.bytes, BLOB_HASH_BYTES));
+    return !r->has_body ||
+           (state_take(c, &r->bytes, 8) && state_take(c, r->hash.bytes, BLOB_HASH_BYTES));
 }
 
 int state_unpack(struct store *store, const void *data, size_t len, struct store_state **ret,
@@ -201,10 +202,10 @@ int state_unpack(struct store *store, const void *data, size_t len, struct store
 {
     struct cursor c = {.at = data, .left = len};
     struct store_state *state = state_new();
-    bool is_good = take(&c, &state->n_lost, 4);
+    bool is_good = state_take(&c, &state->n_lost, 4);
     while (is_good && c.left > 0) {
         struct packed_record p = {0};
-        if (!(is_good = take_record(&c, &p)))
+        if (!(is_good = state_take_record(&c, &p)))
             break;
         struct store_record *r = state_add(state, p.header, p.header_len);
         r->has_body = p.has_body;
@@ -228,11 +229,11 @@ int state_each_hash(const void *data, size_t len,
 {
     struct cursor c = {.at = data, .left = len};
     uint32_t n_lost;
-    if (!take(&c, &n_lost, 4))
+    if (!state_take(&c, &n_lost, 4))
         return -1;
     while (c.left > 0) {
         struct packed_record p = {0};
-        if (!take_record(&c, &p))
+        if (!state_take_record(&c, &p))
             return -1;
         if (p.has_body)
             fn(context, &p.hash);

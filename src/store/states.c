@@ -5,13 +5,14 @@
 
 /* ---- put ------------------------------------------------------------------------------------- */
 
-struct put_call {
+struct state_put_call {
     struct store_call call;
     struct store_saved at;
     struct store_state *state;
 };
 
-static int write_row(struct store *store, uint64_t key, const struct put_call *put, struct err *e)
+static int write_row(struct store *store, uint64_t key, const struct state_put_call *put,
+                     struct err *e)
 {
     static const struct db_sql sql = {
         "INSERT OR REPLACE INTO states(session, checkpoint, through, at_ms, bytes, files, records)"
@@ -26,37 +27,37 @@ static int write_row(struct store *store, uint64_t key, const struct put_call *p
                  DB_BYTES(buf_str(&packed), packed.len));
 }
 
-static int choose(struct store *store, uint64_t key, uint64_t checkpoint, struct err *e)
+static int states_choose(struct store *store, uint64_t key, uint64_t checkpoint, struct err *e)
 {
     static const struct db_sql sql = {"UPDATE sessions SET resume=?2 WHERE key=?1"};
     return db_do(&store->db, &sql, e, DB_NUMBER(key), DB_NUMBER(checkpoint));
 }
 
-static int apply_put(struct store *store, struct store_call *call, struct err *e)
+static int states_apply_put(struct store *store, struct store_call *call, struct err *e)
 {
-    struct put_call *put = CONTAINER_OF(call, struct put_call, call);
+    struct state_put_call *put = CONTAINER_OF(call, struct state_put_call, call);
     uint64_t key;
     if (session_key(store, call->scope, &key, e) < 0 ||
         bodies_keep_state(store, put->state, e) < 0 ||
         (put->at.files[0] != '\0' && bodies_keep_manifest(store, put->at.files, e) < 0) ||
         write_row(store, key, put, e) < 0)
         return -1;
-    return choose(store, key, put->at.checkpoint, e);
+    return states_choose(store, key, put->at.checkpoint, e);
 }
 
-static void deliver_put(struct store_call *call, const struct err *e)
+static void states_deliver_put(struct store_call *call, const struct err *e)
 {
     ((store_done_fn)call->fn)(call->context, e);
 }
 
-static void release_put(struct store_call *call)
+static void states_release_put(struct store_call *call)
 {
-    store_state_unref(CONTAINER_OF(call, struct put_call, call)->state);
+    store_state_unref(CONTAINER_OF(call, struct state_put_call, call)->state);
 }
 
-static const struct call_type put_type = {.apply = apply_put,
-                                          .deliver = deliver_put,
-                                          .release = release_put,
+static const struct call_type put_type = {.apply = states_apply_put,
+                                          .deliver = states_deliver_put,
+                                          .release = states_release_put,
                                           .is_write = true,
                                           .needs_disk = true};
 
@@ -64,7 +65,7 @@ struct store_call *store_put_state(struct store *store, const char *session,
                                    const struct store_saved *at, struct store_state *state,
                                    store_done_fn fn, void *context, struct err *e)
 {
-    struct put_call *put = call_new(store, &put_type, sizeof(*put), session);
+    struct state_put_call *put = call_new(store, &put_type, sizeof(*put), session);
     put->at = *at;
     if (put->at.at_ms == 0)
         put->at.at_ms = clock_wall_ms();
@@ -135,7 +136,7 @@ static int apply_copy(struct store *store, struct store_call *call, struct err *
     if (db_do(&store->db, &sql, e, DB_NUMBER(key), DB_NUMBER(copy->as), DB_TEXT(copy->from),
               DB_NUMBER(copy->checkpoint)) < 0)
         return -1;
-    return choose(store, key, copy->as, e);
+    return states_choose(store, key, copy->as, e);
 }
 
 static const struct call_type copy_type = {.apply = apply_copy, .is_write = true};
@@ -157,7 +158,7 @@ struct keep_call {
     uint32_t newest;
 };
 
-static bool is_kept(const struct keep_call *k, uint64_t checkpoint)
+static bool states_is_kept(const struct keep_call *k, uint64_t checkpoint)
 {
     for (size_t i = 0; i < k->n_kept; i++) {
         if (k->kept[i] == checkpoint)
@@ -179,7 +180,7 @@ static int apply_keep(struct store *store, struct store_call *call, struct err *
     int got;
     for (size_t i = 0; (got = db_step(&store->db, s, e)) > 0; i++) {
         uint64_t checkpoint = db_number(s, 1);
-        if (i < k->newest || checkpoint == db_number(s, 2) || is_kept(k, checkpoint))
+        if (i < k->newest || checkpoint == db_number(s, 2) || states_is_kept(k, checkpoint))
             continue;
         sweep_want(store);
         if (db_do(&store->db, &forget, e, DB_NUMBER(db_number(s, 0))) < 0)
@@ -203,7 +204,7 @@ int store_keep_states(struct store *store, const char *session, const uint64_t *
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-struct get_call {
+struct state_get_call {
     struct store_call call;
     uint64_t checkpoint;
     struct store_saved at;
@@ -223,13 +224,13 @@ static void read_saved(sqlite3_stmt *s, struct store_saved *at)
         snprintf(at->files, sizeof(at->files), "%s", files);
 }
 
-static int apply_get(struct store *store, struct store_call *call, struct err *e)
+static int states_apply_get(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql sql = {
         "SELECT t.checkpoint, t.through, t.at_ms, t.bytes, t.files, t.records FROM states AS t,"
         " sessions AS s WHERE s.id=?1 AND t.session=s.key AND"
         " t.checkpoint = CASE WHEN ?3 THEN s.resume ELSE ?2 END"};
-    struct get_call *get = CONTAINER_OF(call, struct get_call, call);
+    struct state_get_call *get = CONTAINER_OF(call, struct state_get_call, call);
     sqlite3_stmt *s;
     int got = db_first(&store->db, &sql, &s, e, DB_TEXT(call->scope), DB_NUMBER(get->checkpoint),
                        DB_NUMBER(get->checkpoint == STORE_RESUME));
@@ -244,25 +245,25 @@ static int apply_get(struct store *store, struct store_call *call, struct err *e
     return rc < 0 ? -1 : bodies_load(store, get->state, e);
 }
 
-static void deliver_get(struct store_call *call, const struct err *e)
+static void states_deliver_get(struct store_call *call, const struct err *e)
 {
-    struct get_call *get = CONTAINER_OF(call, struct get_call, call);
+    struct state_get_call *get = CONTAINER_OF(call, struct state_get_call, call);
     struct store_state *state = e == NULL ? take_ptr(get->state) : NULL;
     ((store_state_fn)call->fn)(call->context, state, &get->at, e);
 }
 
 static void release_get(struct store_call *call)
 {
-    store_state_unref(CONTAINER_OF(call, struct get_call, call)->state);
+    store_state_unref(CONTAINER_OF(call, struct state_get_call, call)->state);
 }
 
 static const struct call_type get_type = {
-    .apply = apply_get, .deliver = deliver_get, .release = release_get};
+    .apply = states_apply_get, .deliver = states_deliver_get, .release = release_get};
 
 struct store_call *store_get_state(struct store *store, const char *session, uint64_t checkpoint,
                                    store_state_fn fn, void *context)
 {
-    struct get_call *get = call_new(store, &get_type, sizeof(*get), session);
+    struct state_get_call *get = call_new(store, &get_type, sizeof(*get), session);
     get->checkpoint = checkpoint;
     return call_ask(&get->call, (void *)fn, context);
 }

@@ -52,7 +52,7 @@ static void replace_row(struct store *store, struct store_call *old, struct stor
     call_free(old);
 }
 
-static bool has_room(const struct store *store, const struct store_call *call)
+static bool store_has_room(const struct store *store, const struct store_call *call)
 {
     return store->n_queued < STORE_QUEUE_MAX &&
            (store->queued_bytes + call->bytes <= STORE_QUEUE_BYTES || store->n_queued == 0);
@@ -78,7 +78,7 @@ static void enqueue(struct store *store, struct store_call *call)
     store->n_awaited += call->is_awaited;
 }
 
-static int refuse(struct store *store, struct err *e)
+static int store_refuse(struct store *store, struct err *e)
 {
     if (store->is_failing) {
         *e = store->trouble;
@@ -92,7 +92,7 @@ static int refuse(struct store *store, struct err *e)
 static bool is_welcome(const struct store *store, const struct store_call *call)
 {
     /* A worker may still find damage while the store is closed. */
-    return !store->is_stopping && (has_room(store, call) || replaceable(store, call) != NULL);
+    return !store->is_stopping && (store_has_room(store, call) || replaceable(store, call) != NULL);
 }
 
 int call_queue(struct store_call *call, struct err *e)
@@ -103,7 +103,7 @@ int call_queue(struct store_call *call, struct err *e)
     if (is_accepted)
         enqueue(store, call);
     else
-        refuse(store, e);
+        store_refuse(store, e);
     pthread_mutex_unlock(&store->lock);
     if (!is_accepted)
         call_free(call);
@@ -119,7 +119,7 @@ int call_put(struct store_call *call, struct err *e)
     pthread_mutex_lock(&store->lock);
     bool is_accepted = is_welcome(store, call);
     if (!is_accepted)
-        refuse(store, e);
+        store_refuse(store, e);
     pthread_mutex_unlock(&store->lock);
     if (!is_accepted) {
         call_free(call);
@@ -206,7 +206,7 @@ static void tell_trouble(struct store *store)
         store->on_trouble(store->trouble_context, is_failing ? &trouble : NULL);
 }
 
-static void deliver(struct store *store)
+static void store_deliver(struct store *store)
 {
     struct store_call *call;
     tell_trouble(store);
@@ -220,7 +220,7 @@ static void deliver(struct store *store)
 
 static void on_async(uv_async_t *async)
 {
-    deliver(CONTAINER_OF(async, struct store, async));
+    store_deliver(CONTAINER_OF(async, struct store, async));
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -318,7 +318,7 @@ void store_close(struct store *store)
     pthread_mutex_unlock(&store->lock);
     workers_stop(store);
     pthread_join(store->writer, NULL);
-    deliver(store);
+    store_deliver(store);
     /* Whoever still holds a state may keep it; it has nothing to leave any more. */
     for (struct store_state *state = store->states; state != NULL; state = state->next)
         state->store = NULL;

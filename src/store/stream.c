@@ -6,7 +6,7 @@
 enum { FAILED_SHOWN_MAX = 400 };
 #define READ_AHEAD (64 * KIB)
 
-struct reader {
+struct stream_reader {
     const struct stream_source *source;
     const struct stream_sink *sink;
     const struct store_limits *limits;
@@ -27,7 +27,7 @@ static int broken(struct err *e, const char *what)
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-static int fill(struct reader *r, struct err *e)
+static int stream_fill(struct stream_reader *r, struct err *e)
 {
     ssize_t n = r->source->read(r->source->context, r->ahead, READ_AHEAD, e);
     if (n < 0)
@@ -41,11 +41,11 @@ static int fill(struct reader *r, struct err *e)
     return 0;
 }
 
-static int take(struct reader *r, void *out, size_t len, struct err *e)
+static int stream_take(struct stream_reader *r, void *out, size_t len, struct err *e)
 {
     char *at = out;
     while (len > 0) {
-        if (r->from == r->to && fill(r, e) < 0)
+        if (r->from == r->to && stream_fill(r, e) < 0)
             return -1;
         size_t n = MIN(len, r->to - r->from);
         memcpy(at, r->ahead + r->from, n);
@@ -56,10 +56,10 @@ static int take(struct reader *r, void *out, size_t len, struct err *e)
     return 0;
 }
 
-static int take_length(struct reader *r, uint32_t *ret_len, struct err *e)
+static int take_length(struct stream_reader *r, uint32_t *ret_len, struct err *e)
 {
     unsigned char b[4];
-    if (take(r, b, sizeof(b), e) < 0)
+    if (stream_take(r, b, sizeof(b), e) < 0)
         return -1;
     *ret_len = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
     return 0;
@@ -75,10 +75,10 @@ static int refuse_size(const struct store_limits *limits, struct err *e)
 }
 
 /* Straight from what was read ahead: a chunk may be larger than that. */
-static int take_chunk(struct reader *r, size_t len, struct err *e)
+static int take_chunk(struct stream_reader *r, size_t len, struct err *e)
 {
     while (len > 0) {
-        if (r->from == r->to && fill(r, e) < 0)
+        if (r->from == r->to && stream_fill(r, e) < 0)
             return -1;
         size_t n = MIN(len, r->to - r->from);
         if (r->sink->add(r->sink->context, r->ahead + r->from, n, e) < 0)
@@ -89,7 +89,7 @@ static int take_chunk(struct reader *r, size_t len, struct err *e)
     return 0;
 }
 
-static int take_body(struct reader *r, struct store_record *record, struct err *e)
+static int take_body(struct stream_reader *r, struct store_record *record, struct err *e)
 {
     for (;;) {
         uint32_t len;
@@ -112,12 +112,12 @@ static int take_body(struct reader *r, struct store_record *record, struct err *
 
 /* ---- headers --------------------------------------------------------------------------------- */
 
-static const char *text_of(const json_t *header, const char *member)
+static const char *stream_text_of(const json_t *header, const char *member)
 {
     return json_string_value(json_object_get(header, member));
 }
 
-static bool is_word(const char *text, const char *const *words)
+static bool stream_is_word(const char *text, const char *const *words)
 {
     for (size_t i = 0; text != NULL && words[i] != NULL; i++) {
         if (strcmp(text, words[i]) == 0)
@@ -126,21 +126,22 @@ static bool is_word(const char *text, const char *const *words)
     return false;
 }
 
-static int check_begin(struct reader *r, const json_t *header, struct err *e)
+static int check_begin(struct stream_reader *r, const json_t *header, struct err *e)
 {
     static const char *const formats[] = {"state", "namespace", NULL};
     if (r->state->n_records != 0)
         return broken(e, "it begins twice");
-    if (!is_word(text_of(header, "format"), formats) || text_of(header, "runtime") == NULL)
+    if (!stream_is_word(stream_text_of(header, "format"), formats) ||
+        stream_text_of(header, "runtime") == NULL)
         return broken(e, "its format is unknown");
     return 0;
 }
 
-static int check_blob(struct reader *r, const json_t *header, struct err *e)
+static int check_blob(struct stream_reader *r, const json_t *header, struct err *e)
 {
     static const char *const kinds[] = {"declarations", "overview", "variables", "namespace", NULL};
     const json_t *names = json_object_get(header, "names");
-    if (!is_word(text_of(header, "kind"), kinds) || !json_is_array(names) ||
+    if (!stream_is_word(stream_text_of(header, "kind"), kinds) || !json_is_array(names) ||
         !json_is_true(json_object_get(header, "body")))
         return broken(e, "a blob has no kind, no names or no body");
     size_t i;
@@ -157,16 +158,16 @@ static int check_blob(struct reader *r, const json_t *header, struct err *e)
     return 0;
 }
 
-static int check_lost(struct reader *r, const json_t *header, struct err *e)
+static int check_lost(struct stream_reader *r, const json_t *header, struct err *e)
 {
-    if (text_of(header, "name") == NULL || text_of(header, "type") == NULL ||
-        text_of(header, "advice") == NULL)
+    if (stream_text_of(header, "name") == NULL || stream_text_of(header, "type") == NULL ||
+        stream_text_of(header, "advice") == NULL)
         return broken(e, "something that was lost has no name, type or advice");
     r->state->n_lost++;
     return 0;
 }
 
-static int check_end(struct reader *r, const json_t *header, struct err *e)
+static int check_end(struct stream_reader *r, const json_t *header, struct err *e)
 {
     (void)header;
     (void)e;
@@ -174,9 +175,9 @@ static int check_end(struct reader *r, const json_t *header, struct err *e)
     return 0;
 }
 
-static int check_failed(struct reader *r, const json_t *header, struct err *e)
+static int check_failed(struct stream_reader *r, const json_t *header, struct err *e)
 {
-    const char *message = text_of(header, "message");
+    const char *message = stream_text_of(header, "message");
     (void)r;
     return err_set(e, ERR_TOO_LARGE, "%.*s", FAILED_SHOWN_MAX,
                    message == NULL || message[0] == '\0' ? "the state could not be saved"
@@ -185,19 +186,19 @@ static int check_failed(struct reader *r, const json_t *header, struct err *e)
 
 static const struct {
     const char *rec;
-    int (*check)(struct reader *r, const json_t *header, struct err *e);
+    int (*check)(struct stream_reader *r, const json_t *header, struct err *e);
     bool has_body;
 } kinds[] = {
     {"begin", check_begin, false}, {"blob", check_blob, true},      {"lost", check_lost, false},
     {"end", check_end, false},     {"failed", check_failed, false},
 };
 
-static int check_header(struct reader *r, bool *ret_has_body, struct err *e)
+static int check_header(struct stream_reader *r, bool *ret_has_body, struct err *e)
 {
     _json_ json_t *header = NULL;
     if (json_read_object(r->header.data, r->header.len, &header, e) < 0)
         return err_context(e, "a record of the saved state");
-    const char *rec = text_of(header, "rec");
+    const char *rec = stream_text_of(header, "rec");
     for (size_t i = 0; rec != NULL && i < ARRAY_LEN(kinds); i++) {
         if (strcmp(rec, kinds[i].rec) != 0)
             continue;
@@ -210,7 +211,7 @@ static int check_header(struct reader *r, bool *ret_has_body, struct err *e)
     return broken(e, "it has a record of an unknown kind");
 }
 
-static int take_header(struct reader *r, struct err *e)
+static int take_header(struct stream_reader *r, struct err *e)
 {
     uint32_t len;
     if (take_length(r, &len, e) < 0)
@@ -222,13 +223,13 @@ static int take_header(struct reader *r, struct err *e)
         return err_set(e, ERR_TOO_LARGE, "the names in the state are too long to be saved");
     buf_clear(&r->header);
     buf_reserve(&r->header, len); /* 64 KiB at most */
-    if (take(r, r->header.data, len, e) < 0)
+    if (stream_take(r, r->header.data, len, e) < 0)
         return -1;
     r->header.len = len;
     return 0;
 }
 
-static int take_record(struct reader *r, struct err *e)
+static int stream_take_record(struct stream_reader *r, struct err *e)
 {
     bool has_body = false;
     uint32_t most = r->limits->max_records == 0 ? STREAM_RECORDS_MAX : r->limits->max_records;
@@ -243,7 +244,7 @@ static int take_record(struct reader *r, struct err *e)
 int stream_read(const struct stream_source *source, const struct stream_sink *sink,
                 const struct store_limits *limits, struct store_state *state, struct err *e)
 {
-    struct reader r = {
+    struct stream_reader r = {
         .source = source,
         .sink = sink,
         .limits = limits,
@@ -253,7 +254,7 @@ int stream_read(const struct stream_source *source, const struct stream_sink *si
     };
     int rc = 0;
     while (rc == 0 && !r.is_over)
-        rc = take_record(&r, e);
+        rc = stream_take_record(&r, e);
     buf_free(&r.header);
     free(r.ahead);
     return rc;

@@ -180,7 +180,7 @@ static void plan_next(struct store *store, uint64_t expiry_ms, bool is_unfinishe
         store->sweep_wanted_ms = at;
 }
 
-static void finish(struct store *store, const struct err *e)
+static void sweep_finish(struct store *store, const struct err *e)
 {
     LIST_EACH(&store->sweepers, it)
     {
@@ -225,7 +225,7 @@ void sweep_step(struct store *store)
         return;
     plan_next(store, expiry, more < 0 || store->sweep->has_young);
     sweep_free(take_ptr(store->sweep));
-    finish(store, more < 0 ? &e : NULL);
+    sweep_finish(store, more < 0 ? &e : NULL);
 }
 
 void sweep_cancel(struct store *store)
@@ -234,7 +234,7 @@ void sweep_cancel(struct store *store)
     err_set(&e, ERR_UNAVAILABLE, "the daemon stops");
     if (store->sweep != NULL)
         sweep_free(take_ptr(store->sweep));
-    finish(store, &e);
+    sweep_finish(store, &e);
 }
 
 void sweep_want(struct store *store)

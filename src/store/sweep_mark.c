@@ -31,7 +31,7 @@ static uint64_t mark_of(const struct blob_hash *hash)
 }
 
 /* The place of this mark, or the empty one where it would be. */
-static uint64_t *place_of(const struct sweep *sw, const struct blob_hash *hash)
+static uint64_t *sweep_mark_place_of(const struct sweep *sw, const struct blob_hash *hash)
 {
     uint64_t mark = mark_of(hash);
     size_t at = (size_t)(mark * 0x9e3779b97f4a7c15ULL >> 32) % PLACES;
@@ -44,7 +44,7 @@ static void mark(struct sweep *sw, const struct blob_hash *hash)
 {
     if (!is_in_range(sw, hash) || sw->n_marks >= SWEEP_MARKS_MAX)
         return;
-    uint64_t *place = place_of(sw, hash);
+    uint64_t *place = sweep_mark_place_of(sw, hash);
     if (*place == 0) {
         *place = mark_of(hash);
         sw->n_marks++;
@@ -89,7 +89,7 @@ static int mark_manifest(struct store *store, const char *hex, struct err *e)
 
 bool sweep_is_unused(const struct sweep *sw, const struct blob_hash *hash)
 {
-    return is_in_range(sw, hash) && *place_of(sw, hash) == 0;
+    return is_in_range(sw, hash) && *sweep_mark_place_of(sw, hash) == 0;
 }
 
 void sweep_mark(struct store *store, const struct blob_hash *hash)

@@ -9,14 +9,14 @@ struct undone_call {
     size_t n_redone;
 };
 
-static int run(struct store *store, const struct db_sql *sql, uint64_t notebook, uint64_t exec_id,
-               struct err *e)
+static int undone_run(struct store *store, const struct db_sql *sql, uint64_t notebook,
+                      uint64_t exec_id, struct err *e)
 {
     return db_do(&store->db, sql, e, DB_NUMBER(notebook), DB_NUMBER(exec_id));
 }
 
 /* The conditions are those of the index cells_by_run. Of a cell that died nobody expects more. */
-static int apply(struct store *store, struct store_call *call, struct err *e)
+static int undone_apply(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql
         mark = {"UPDATE cells SET undone=1 WHERE notebook=?1 AND exec_id>?2 AND exec_id>0"
@@ -30,16 +30,17 @@ static int apply(struct store *store, struct store_call *call, struct err *e)
         *e = missing;
         return store->db.is_broken ? -1 : 0;
     }
-    if (run(store, &mark, book.key, u->after, e) < 0)
+    if (undone_run(store, &mark, book.key, u->after, e) < 0)
         return -1;
     for (size_t i = 0; i < u->n_redone; i++) {
-        if (run(store, &clear, book.key, u->redone[i], e) < 0)
+        if (undone_run(store, &clear, book.key, u->redone[i], e) < 0)
             return -1;
     }
     return 0;
 }
 
-static const struct call_type undone_type = {.apply = apply, .is_write = true, .ends_rows = true};
+static const struct call_type undone_type = {
+    .apply = undone_apply, .is_write = true, .ends_rows = true};
 
 int store_mark_undone(struct store *store, const char *notebook, uint64_t after,
                       const uint64_t *redone, size_t n_redone, struct err *e)

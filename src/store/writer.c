@@ -56,7 +56,7 @@ bool writer_take_failure(struct store *store, const char *scope, struct err *ret
 
 /* ---- one group ------------------------------------------------------------------------------- */
 
-static void look_at(struct group *g)
+static void writer_look_at(struct group *g)
 {
     LIST_EACH(&g->calls, it)
     {
@@ -66,7 +66,7 @@ static void look_at(struct group *g)
     }
 }
 
-static int begin(struct store *store, const struct group *g, struct err *e)
+static int writer_begin(struct store *store, const struct group *g, struct err *e)
 {
     store->db.is_broken = false;
     store->n_to_sync = 0;
@@ -136,7 +136,7 @@ static int note_journal(struct store *store, const struct group *g, struct err *
 
 static int write_group(struct store *store, struct group *g, bool has_unsynced, struct err *e)
 {
-    if (renew_log(store, e) < 0 || begin(store, g, e) < 0)
+    if (renew_log(store, e) < 0 || writer_begin(store, g, e) < 0)
         return -1;
     if (apply_all(store, g, e) < 0 || note_journal(store, g, e) < 0 ||
         (g->has_write && bodies_sync(store, e) < 0) || db_exec(&store->db, "COMMIT", e) < 0) {
@@ -206,7 +206,7 @@ static void put_back_one(struct store *store, struct store_call *call)
 
 /* The disk failed. Who waits is told and may try again; what nobody waits for goes back to the
  * front, the last of it first. */
-static void put_back(struct store *store, struct group *g, const struct err *e)
+static void writer_put_back(struct store *store, struct group *g, const struct err *e)
 {
     struct list told;
     list_init(&told);
@@ -239,7 +239,7 @@ static void set_trouble(struct store *store, const struct err *e)
 static void finish_group(struct store *store, struct group *g, const struct err *failure)
 {
     if (failure != NULL) {
-        put_back(store, g, failure);
+        writer_put_back(store, g, failure);
     } else {
         store->groups++;
         list_move_all(&g->calls, &store->done);
@@ -301,7 +301,7 @@ static void run_group(struct store *store, struct clockwork *t)
     struct err e = {0};
     take_group(store, &g);
     pthread_mutex_unlock(&store->lock);
-    look_at(&g);
+    writer_look_at(&g);
     pthread_mutex_lock(&store->db_lock);
     int rc = write_group(store, &g, t->sync_due_ms != 0, &e);
     if (rc < 0)
