@@ -7,13 +7,8 @@ static int barrier_apply(struct store *store, struct store_call *call, struct er
     return writer_take_failure(store, call->scope, e) ? -1 : 0;
 }
 
-static void barrier_deliver(struct store_call *call, const struct err *e)
-{
-    ((store_done_fn)call->fn)(call->context, e);
-}
-
 static const struct call_type barrier_type = {
-    .apply = barrier_apply, .deliver = barrier_deliver, .needs_disk = true};
+    .apply = barrier_apply, .deliver = call_deliver_done, .needs_disk = true};
 
 struct store_call *store_barrier(struct store *store, const char *session, store_done_fn fn,
                                  void *context)

@@ -187,23 +187,20 @@ static int cells_set_text(struct store *store, uint64_t key, const struct store_
     return is_newer ? 0 : cell_set_source(store, key, cell, e);
 }
 
-static int is_taken(struct store *store, uint64_t notebook, int64_t place, struct err *e)
-{
-    static const struct db_sql sql = {"SELECT 1 FROM cells WHERE notebook=?1 AND place=?2"};
-    sqlite3_stmt *s;
-    int got = db_first(&store->db, &sql, &s, e, DB_NUMBER(notebook), DB_PLACE(place));
-    sqlite3_reset(s);
-    return got;
-}
-
 static int cells_put_new(struct store *store, const struct notebook_at *book,
                          const struct store_cell *cell, struct err *e)
 {
+    static const struct db_sql sql = {"SELECT 1 FROM cells WHERE notebook=?1 AND place=?2"};
     int64_t place = cell->place;
-    int taken = place == 0 ? 1 : is_taken(store, book->key, place, e);
-    if (taken < 0)
+    int is_taken = place == 0;
+    if (place != 0) {
+        sqlite3_stmt *s;
+        is_taken = db_first(&store->db, &sql, &s, e, DB_NUMBER(book->key), DB_PLACE(place));
+        sqlite3_reset(s);
+    }
+    if (is_taken < 0)
         return -1;
-    if (taken > 0)
+    if (is_taken > 0)
         place = book->last_place + STORE_PLACE_GAP;
     return cell_insert(store, book, cell, place, e);
 }
@@ -246,15 +243,6 @@ static int cells_put_row(struct store *store, const struct notebook_at *book,
     return got < 0 ? -1 : notebook_note(store, book->key, more, cell->count, cell->exec_id, e);
 }
 
-/* Pictures that went to other cells: answers have told their names in this one. */
-static int keep_names(struct store *store, const struct notebook_at *book,
-                      const struct store_cell *cell, struct err *e)
-{
-    struct cell_at at;
-    int got = cell_find_id(store, book->key, cell->id, &at, e);
-    return got <= 0 ? got : images_keep(store, at.key, cell->outputs, cell->outputs_len, e);
-}
-
 int cell_apply_put(struct store *store, const char *notebook, const struct store_cell *cell,
                    struct arena *memory, struct store_shown **ret_news, struct err *e)
 {
@@ -271,7 +259,12 @@ int cell_apply_put(struct store *store, const char *notebook, const struct store
     struct store_cell settled = *cell;
     settled.outputs = buf_str(&kept);
     settled.outputs_len = kept.len;
-    return cells_put_row(store, &book, &settled, e) < 0 ? -1 : keep_names(store, &book, cell, e);
+    if (cells_put_row(store, &book, &settled, e) < 0)
+        return -1;
+    /* Pictures that went to other cells: answers have told their names in this one. */
+    struct cell_at at;
+    got = cell_find_id(store, book.key, cell->id, &at, e);
+    return got <= 0 ? got : images_keep(store, at.key, cell->outputs, cell->outputs_len, e);
 }
 
 /* ---- put ------------------------------------------------------------------------------------- */

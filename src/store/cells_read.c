@@ -39,11 +39,6 @@ static void read_texts(struct arena *memory, sqlite3_stmt *s, struct store_cell 
     cell->outputs = copy_text(memory, s, OUTPUTS_COLUMN, &cell->outputs_len);
 }
 
-static size_t text_bytes(const struct store_cell *cell)
-{
-    return cell->source_len + cell->metadata_len + cell->outputs_len;
-}
-
 int cell_read_head(struct store *store, const struct cell_at *at, struct arena *memory,
                    struct store_cell *ret, struct err *e)
 {
@@ -135,7 +130,7 @@ static int read_rows(struct store *store, struct cell_list_call *list, sqlite3_s
         read_head(&list->call.memory, s, cell);
         read_texts(&list->call.memory, s, cell);
         cell->number = number++;
-        bytes += text_bytes(cell);
+        bytes += cell->source_len + cell->metadata_len + cell->outputs_len;
     }
     sqlite3_reset(s);
     return got < 0 ? -1 : 0;

@@ -20,66 +20,43 @@ struct cell_change_call {
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-static int place_before(struct store *store, uint64_t notebook, int64_t place, int64_t *ret_place,
-                        struct err *e)
-{
-    static const struct db_sql sql = {
-        "SELECT max(place) FROM cells WHERE notebook=?1 AND place<?2"};
-    sqlite3_stmt *s;
-    if (db_first(&store->db, &sql, &s, e, DB_NUMBER(notebook), DB_PLACE(place)) < 0)
-        return -1;
-    *ret_place = sqlite3_column_int64(s, 0);
-    sqlite3_reset(s);
-    return 0;
-}
-
-/* The place behind the next n cells from this one on, which the nth of them must stay before. */
-static int place_behind(struct store *store, const struct notebook_at *book, int64_t from,
-                        uint64_t n, int64_t *ret_place, struct err *e)
-{
-    static const struct db_sql sql = {"SELECT place FROM cells WHERE notebook=?1 AND place>=?2"
-                                      " ORDER BY place LIMIT 1 OFFSET ?3"};
-    sqlite3_stmt *s;
-    int got = db_first(&store->db, &sql, &s, e, DB_NUMBER(book->key), DB_PLACE(from), DB_NUMBER(n));
-    *ret_place = got > 0 ? sqlite3_column_int64(s, 0)
-                         : book->last_place + (int64_t)(n + 1) * STORE_PLACE_GAP;
-    sqlite3_reset(s);
-    return got < 0 ? -1 : 0;
-}
-
-/* The next n cells get new places, `step` apart, the first two steps from where it begins. */
-static int spread(struct store *store, uint64_t notebook, int64_t from, uint64_t n, int64_t before,
-                  int64_t step, struct err *e)
-{
-    static const struct db_sql sql = {
-        "UPDATE cells SET place=?4+?5*(r.n+1) FROM (SELECT k, row_number() OVER (ORDER BY p) AS n"
-        " FROM (SELECT key AS k, place AS p FROM cells WHERE notebook=?1 AND place>=?2"
-        " ORDER BY place LIMIT ?3)) AS r WHERE cells.key=r.k"};
-    return db_do(&store->db, &sql, e, DB_NUMBER(notebook), DB_PLACE(from), DB_NUMBER(n),
-                 DB_PLACE(before), DB_PLACE(step));
-}
-
 /* The gap before `after` is used up: some cells behind it make room, more if those are as close. So
  * whoever inserts at one point for ever does not move all cells every twenty times. */
 static int changes_make_room(struct store *store, const struct notebook_at *book, int64_t before,
                              int64_t after, int64_t *ret_place, struct err *e)
 {
-    int64_t end, step;
+    static const struct db_sql
+        behind = {"SELECT place FROM cells WHERE notebook=?1 AND place>=?2"
+                  " ORDER BY place LIMIT 1 OFFSET ?3"},
+        spread = {"UPDATE cells SET place=?4+?5*(r.n+1) FROM (SELECT k, row_number() OVER"
+                  " (ORDER BY p) AS n FROM (SELECT key AS k, place AS p FROM cells WHERE"
+                  " notebook=?1 AND place>=?2 ORDER BY place LIMIT ?3)) AS r WHERE cells.key=r.k"};
+    int64_t step;
     uint64_t n = SPREAD_FIRST;
     do {
-        if (place_behind(store, book, after, n, &end, e) < 0)
+        sqlite3_stmt *s;
+        int got = db_first(&store->db, &behind, &s, e, DB_NUMBER(book->key), DB_PLACE(after),
+                           DB_NUMBER(n));
+        /* Where the next n cells must end. */
+        int64_t end = got > 0 ? sqlite3_column_int64(s, 0)
+                              : book->last_place + (int64_t)(n + 1) * STORE_PLACE_GAP;
+        sqlite3_reset(s);
+        if (got < 0)
             return -1;
         step = (end - before) / (int64_t)(n + 2);
     } while (step < STEP_MIN && n < book->n_cells && (n *= 4) != 0);
     *ret_place = before + step;
-    return spread(store, book->key, after, n, before, step, e);
+    return db_do(&store->db, &spread, e, DB_NUMBER(book->key), DB_PLACE(after), DB_NUMBER(n),
+                 DB_PLACE(before), DB_PLACE(step));
 }
 
 /* A free place before the cell that is number `at` now. */
 static int make_place(struct store *store, const struct notebook_at *book, uint64_t at,
                       int64_t *ret_place, struct err *e)
 {
-    int64_t before, after;
+    static const struct db_sql sql = {
+        "SELECT max(place) FROM cells WHERE notebook=?1 AND place<?2"};
+    int64_t after;
     if (at >= book->n_cells) {
         *ret_place = book->n_cells == 0 ? STORE_PLACE_GAP : book->last_place + STORE_PLACE_GAP;
         return 0;
@@ -90,8 +67,11 @@ static int make_place(struct store *store, const struct notebook_at *book, uint6
         *ret_place = after - STORE_PLACE_GAP;
         return 0;
     }
-    if (place_before(store, book->key, after, &before, e) < 0)
+    sqlite3_stmt *s;
+    if (db_first(&store->db, &sql, &s, e, DB_NUMBER(book->key), DB_PLACE(after)) < 0)
         return -1;
+    int64_t before = sqlite3_column_int64(s, 0);
+    sqlite3_reset(s);
     if (after - before < 2)
         return changes_make_room(store, book, before, after, ret_place, e);
     *ret_place = before + (after - before) / 2;
@@ -175,12 +155,6 @@ static int fill_texts(struct store *store, struct cell_change_call *c, uint64_t 
     return is_other;
 }
 
-static int set_kind(struct store *store, uint64_t key, int kind, struct err *e)
-{
-    static const struct db_sql sql = {"UPDATE cells SET kind=?2, revision=revision+1 WHERE key=?1"};
-    return db_do(&store->db, &sql, e, DB_NUMBER(key), DB_NUMBER((uint64_t)kind));
-}
-
 static int drop_outputs(struct store *store, uint64_t key, struct err *e)
 {
     static const struct db_sql steps[] = {
@@ -192,17 +166,12 @@ static int drop_outputs(struct store *store, uint64_t key, struct err *e)
     return db_run_each(&store->db, steps, ARRAY_LEN(steps), key, e);
 }
 
-/* Code that becomes text: nbformat has no outputs there. */
-static int drop_run(struct store *store, uint64_t key, struct err *e)
+static int changes_edit(struct store *store, struct cell_change_call *c, struct err *e)
 {
-    static const struct db_sql sql = {
-        "UPDATE cells SET state='idle', exec_id=0, count=0, executed_ms=0, duration_us=0,"
-        " undone=0 WHERE key=?1"};
-    return drop_outputs(store, key, e) < 0 ? -1 : db_run_each(&store->db, &sql, 1, key, e);
-}
-
-static int edit(struct store *store, struct cell_change_call *c, struct err *e)
-{
+    static const struct db_sql
+        set_kind = {"UPDATE cells SET kind=?2, revision=revision+1 WHERE key=?1"},
+        drop_run = {"UPDATE cells SET state='idle', exec_id=0, count=0, executed_ms=0,"
+                    " duration_us=0, undone=0 WHERE key=?1"};
     struct cell_at at;
     if (changes_find(store, c, &at, e) < 0)
         return -1;
@@ -215,9 +184,13 @@ static int edit(struct store *store, struct cell_change_call *c, struct err *e)
     int is_other = fill_texts(store, c, at.key, e);
     if (is_other < 0 || cell_set_source(store, at.key, &c->to, e) < 0)
         return -1;
-    if ((is_other > 0 || kind != c->now.kind) && set_kind(store, at.key, kind, e) < 0)
+    if ((is_other > 0 || kind != c->now.kind) &&
+        db_do(&store->db, &set_kind, e, DB_NUMBER(at.key), DB_NUMBER((uint64_t)kind)) < 0)
         return -1;
-    if (kind != 0 && c->now.kind == 0 && drop_run(store, at.key, e) < 0)
+    /* Code that becomes text: nbformat has no outputs there. */
+    if (kind != 0 && c->now.kind == 0 &&
+        (drop_outputs(store, at.key, e) < 0 ||
+         db_do(&store->db, &drop_run, e, DB_NUMBER(at.key)) < 0))
         return -1;
     return cell_read_head(store, &at, &c->call.memory, &c->now, e) < 0
                ? -1
@@ -292,7 +265,7 @@ static int changes_apply(struct store *store, struct store_call *call, struct er
 {
     static int (*const kinds[])(struct store * store, struct cell_change_call * c,
                                 struct err * e) = {
-        [CHANGE_INSERT] = changes_insert,       [CHANGE_EDIT] = edit,
+        [CHANGE_INSERT] = changes_insert,       [CHANGE_EDIT] = changes_edit,
         [CHANGE_REMOVE] = changes_remove_one,   [CHANGE_MOVE] = changes_move,
         [CHANGE_CLEAR_OUTPUTS] = clear_outputs, [CHANGE_CLEAR_ALL] = clear_all,
     };

@@ -163,6 +163,8 @@ int call_queue(struct store_call *call, struct err *e);
 /* For calls that have a callback for their errors: never refused. */
 struct store_call *call_ask(struct store_call *call, void *fn, void *context);
 struct store_call *call_job(struct store_call *call);
+/* For call_type.deliver of calls whose callback is a store_done_fn. */
+void call_deliver_done(struct store_call *call, const struct err *e);
 /* Applied at once, on the loop: for what takes less than waking a thread does, and never waits. It
  * is delivered later like any other. */
 struct store_call *call_now(struct store_call *call);

@@ -60,13 +60,8 @@ static int named_apply_put(struct store *store, struct store_call *call, struct 
                  DB_NUMBER(put->state->bytes), DB_BYTES(buf_str(&packed), packed.len));
 }
 
-static void named_deliver_put(struct store_call *call, const struct err *e)
-{
-    ((store_done_fn)call->fn)(call->context, e);
-}
-
 static const struct call_type put_type = {.apply = named_apply_put,
-                                          .deliver = named_deliver_put,
+                                          .deliver = call_deliver_done,
                                           .release = named_release,
                                           .is_write = true,
                                           .needs_disk = true};

@@ -42,28 +42,24 @@ static const char *copy(struct arena *memory, const char *text)
 
 /* ---- put ------------------------------------------------------------------------------------- */
 
-static int put_description(struct store *store, const struct store_notebook *row, struct err *e)
-{
-    static const struct db_sql sql = {
-        "INSERT INTO descriptions(notebook, metadata, spec) SELECT key, ?2, ?3 FROM notebooks"
-        " WHERE id=?1 ON CONFLICT(notebook) DO UPDATE SET metadata=excluded.metadata,"
-        " spec=excluded.spec"};
-    return db_do(&store->db, &sql, e, DB_TEXT(row->id), DB_TEXT(row->metadata), DB_TEXT(row->spec));
-}
-
 int notebook_apply_put(struct store *store, const struct store_notebook *row, struct err *e)
 {
-    static const struct db_sql sql = {
-        "INSERT INTO notebooks(id, user, title, runtime, created_ms, updated_ms, count)"
-        " VALUES(?1,?2,?3,?4,?5,?6,?7) ON CONFLICT(id) DO UPDATE SET user=excluded.user,"
-        " title=excluded.title, runtime=excluded.runtime, updated_ms=excluded.updated_ms,"
-        " count=max(count, excluded.count)"};
+    static const struct db_sql
+        put = {"INSERT INTO notebooks(id, user, title, runtime, created_ms, updated_ms, count)"
+               " VALUES(?1,?2,?3,?4,?5,?6,?7) ON CONFLICT(id) DO UPDATE SET user=excluded.user,"
+               " title=excluded.title, runtime=excluded.runtime, updated_ms=excluded.updated_ms,"
+               " count=max(count, excluded.count)"},
+        describe = {
+            "INSERT INTO descriptions(notebook, metadata, spec) SELECT key, ?2, ?3 FROM notebooks"
+            " WHERE id=?1 ON CONFLICT(notebook) DO UPDATE SET metadata=excluded.metadata,"
+            " spec=excluded.spec"};
     uint64_t now_ms = clock_wall_ms();
-    return db_do(&store->db, &sql, e, DB_TEXT(row->id), DB_TEXT(row->user), DB_TEXT(row->title),
-                 DB_TEXT(row->runtime), DB_NUMBER(row->created_ms == 0 ? now_ms : row->created_ms),
-                 DB_NUMBER(now_ms), DB_NUMBER(row->count)) < 0
-               ? -1
-               : put_description(store, row, e);
+    if (db_do(&store->db, &put, e, DB_TEXT(row->id), DB_TEXT(row->user), DB_TEXT(row->title),
+              DB_TEXT(row->runtime), DB_NUMBER(row->created_ms == 0 ? now_ms : row->created_ms),
+              DB_NUMBER(now_ms), DB_NUMBER(row->count)) < 0)
+        return -1;
+    return db_do(&store->db, &describe, e, DB_TEXT(row->id), DB_TEXT(row->metadata),
+                 DB_TEXT(row->spec));
 }
 
 static int notebooks_apply_put(struct store *store, struct store_call *call, struct err *e)
@@ -100,39 +96,25 @@ struct notebook_describe_call {
     const char *title, *metadata; /* NULL: stays */
 };
 
-static int set_title(struct store *store, uint64_t key, const char *title, struct err *e)
-{
-    static const struct db_sql sql = {
-        "UPDATE notebooks SET title=coalesce(?2, title), updated_ms=?3 WHERE key=?1"};
-    return db_do(&store->db, &sql, e, DB_NUMBER(key), DB_TEXT(title), DB_NUMBER(clock_wall_ms()));
-}
-
-static int set_metadata(struct store *store, uint64_t key, const char *metadata, struct err *e)
-{
-    static const struct db_sql sql = {
-        "INSERT INTO descriptions(notebook, metadata) VALUES(?1, ?2)"
-        " ON CONFLICT(notebook) DO UPDATE SET metadata=coalesce(excluded.metadata, metadata)"};
-    return db_do(&store->db, &sql, e, DB_NUMBER(key), DB_TEXT(metadata));
-}
-
 static int apply_describe(struct store *store, struct store_call *call, struct err *e)
 {
+    static const struct db_sql
+        set_title = {"UPDATE notebooks SET title=coalesce(?2, title), updated_ms=?3 WHERE key=?1"},
+        set_metadata = {
+            "INSERT INTO descriptions(notebook, metadata) VALUES(?1, ?2)"
+            " ON CONFLICT(notebook) DO UPDATE SET metadata=coalesce(excluded.metadata, metadata)"};
     const struct notebook_describe_call *describe =
         CONTAINER_OF(call, struct notebook_describe_call, call);
     struct notebook_at book;
     if (notebook_find(store, call->scope, &book, e) < 0 ||
-        set_title(store, book.key, describe->title, e) < 0)
+        db_do(&store->db, &set_title, e, DB_NUMBER(book.key), DB_TEXT(describe->title),
+              DB_NUMBER(clock_wall_ms())) < 0)
         return -1;
-    return set_metadata(store, book.key, describe->metadata, e);
-}
-
-static void deliver_done(struct store_call *call, const struct err *e)
-{
-    ((store_done_fn)call->fn)(call->context, e);
+    return db_do(&store->db, &set_metadata, e, DB_NUMBER(book.key), DB_TEXT(describe->metadata));
 }
 
 static const struct call_type describe_type = {
-    .apply = apply_describe, .deliver = deliver_done, .is_write = true, .ends_rows = true};
+    .apply = apply_describe, .deliver = call_deliver_done, .is_write = true, .ends_rows = true};
 
 struct store_call *store_describe_notebook(struct store *store, const char *id, const char *title,
                                            const char *metadata, store_done_fn fn, void *context)
@@ -186,8 +168,10 @@ static int notebooks_apply_delete(struct store *store, struct store_call *call, 
                : db_run_each(&store->db, steps, ARRAY_LEN(steps), book.key, e);
 }
 
-static const struct call_type delete_type = {
-    .apply = notebooks_apply_delete, .deliver = deliver_done, .is_write = true, .ends_rows = true};
+static const struct call_type delete_type = {.apply = notebooks_apply_delete,
+                                             .deliver = call_deliver_done,
+                                             .is_write = true,
+                                             .ends_rows = true};
 
 struct store_call *store_delete_notebook(struct store *store, const char *id, store_done_fn fn,
                                          void *context, struct err *e)

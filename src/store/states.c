@@ -45,18 +45,13 @@ static int states_apply_put(struct store *store, struct store_call *call, struct
     return states_choose(store, key, put->at.checkpoint, e);
 }
 
-static void states_deliver_put(struct store_call *call, const struct err *e)
-{
-    ((store_done_fn)call->fn)(call->context, e);
-}
-
 static void states_release_put(struct store_call *call)
 {
     store_state_unref(CONTAINER_OF(call, struct state_put_call, call)->state);
 }
 
 static const struct call_type put_type = {.apply = states_apply_put,
-                                          .deliver = states_deliver_put,
+                                          .deliver = call_deliver_done,
                                           .release = states_release_put,
                                           .is_write = true,
                                           .needs_disk = true};
@@ -84,28 +79,18 @@ struct choose_call {
     uint64_t checkpoint;
 };
 
-static int resume_from(struct store *store, const char *id, uint64_t checkpoint, struct err *e)
-{
-    static const struct db_sql sql = {
-        "UPDATE sessions SET resume=coalesce((SELECT max(checkpoint) FROM states"
-        " WHERE session=sessions.key AND checkpoint<=?2), 0) WHERE id=?1"};
-    return db_do(&store->db, &sql, e, DB_TEXT(id), DB_NUMBER(checkpoint));
-}
-
-/* What the beginning was when it was saved is not what it is now. */
-static int forget_beginning(struct store *store, const char *id, struct err *e)
-{
-    static const struct db_sql sql = {
-        "DELETE FROM states WHERE checkpoint=0 AND session=(SELECT key FROM sessions WHERE id=?1)"};
-    return db_do(&store->db, &sql, e, DB_TEXT(id));
-}
-
 static int apply_choose(struct store *store, struct store_call *call, struct err *e)
 {
+    static const struct db_sql
+        forget = {"DELETE FROM states WHERE checkpoint=0 AND session=(SELECT key FROM sessions"
+                  " WHERE id=?1)"},
+        choose = {"UPDATE sessions SET resume=coalesce((SELECT max(checkpoint) FROM states"
+                  " WHERE session=sessions.key AND checkpoint<=?2), 0) WHERE id=?1"};
     uint64_t checkpoint = CONTAINER_OF(call, struct choose_call, call)->checkpoint;
-    if (checkpoint == 0 && forget_beginning(store, call->scope, e) < 0)
+    /* What the beginning was when it was saved is not what it is now. */
+    if (checkpoint == 0 && db_do(&store->db, &forget, e, DB_TEXT(call->scope)) < 0)
         return -1;
-    return resume_from(store, call->scope, checkpoint, e);
+    return db_do(&store->db, &choose, e, DB_TEXT(call->scope), DB_NUMBER(checkpoint));
 }
 
 static const struct call_type choose_type = {.apply = apply_choose, .is_write = true};

@@ -133,6 +133,11 @@ int call_put(struct store_call *call, struct err *e)
     return 0;
 }
 
+void call_deliver_done(struct store_call *call, const struct err *e)
+{
+    ((store_done_fn)call->fn)(call->context, e);
+}
+
 struct store_call *call_ask(struct store_call *call, void *fn, void *context)
 {
     struct store *store = call->store;

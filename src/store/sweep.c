@@ -245,12 +245,7 @@ void sweep_want(struct store *store)
     pthread_mutex_unlock(&store->lock);
 }
 
-static void deliver_sweep(struct store_call *call, const struct err *e)
-{
-    ((store_done_fn)call->fn)(call->context, e);
-}
-
-static const struct call_type sweep_type = {.deliver = deliver_sweep};
+static const struct call_type sweep_type = {.deliver = call_deliver_done};
 
 struct store_call *store_sweep(struct store *store, store_done_fn fn, void *context)
 {
