@@ -16,17 +16,6 @@ struct wish {
     int64_t count; /* likewise */
 };
 
-static void print_ids(struct buf *out, const json_t *answer)
-{
-    const json_t *sessions = json_object_get(answer, "sessions");
-    for (size_t i = 0; i < json_array_size(sessions) && i < BRANCHES_MAX; i++) {
-        size_t len = 0;
-        const char *id = cli_json_text(json_array_get(sessions, i), "session_id", &len);
-        if (id != NULL && ids_is_uuid(id, len))
-            buf_printf(out, "%s\n", id);
-    }
-}
-
 static int branch(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
 {
     const struct wish *wish = context;
@@ -48,7 +37,13 @@ static int branch(const struct cli_args *args, struct cli_client *c, void *conte
         return -1;
     if (cli_has(args, "json"))
         return cli_print_json(answer) ? 0 : CLI_EXIT_PIPE;
-    print_ids(&out, answer);
+    const json_t *sessions = json_object_get(answer, "sessions");
+    for (size_t i = 0; i < json_array_size(sessions) && i < BRANCHES_MAX; i++) {
+        size_t len = 0;
+        const char *id = cli_json_text(json_array_get(sessions, i), "session_id", &len);
+        if (id != NULL && ids_is_uuid(id, len))
+            buf_printf(&out, "%s\n", id);
+    }
     return fd_write_all(STDOUT_FILENO, buf_str(&out), out.len) < 0 ? CLI_EXIT_PIPE : 0;
 }
 

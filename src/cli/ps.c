@@ -48,8 +48,18 @@ static json_t *ps_make_row(const json_t *session)
     return row;
 }
 
-static void ps_print_table(const json_t *sessions)
+static int ps_list(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
 {
+    (void)context;
+    _json_ json_t *sessions = NULL;
+    if (cli_session_list(c, &sessions, e) < 0)
+        return -1;
+    if (cli_has(args, "json")) {
+        _json_ json_t *object = json_pack("{s:O, s:I}", "sessions", sessions, "count",
+                                          (json_int_t)json_array_size(sessions));
+        cli_print_json(object);
+        return 0;
+    }
     _buf_ struct buf table = BUF_INIT(64 * MIB);
     _json_ json_t *rows = json_pack("[[sssssssssss]]", "SESSION", "STATE", "RUNTIME", "PROFILE",
                                     "AGENT", "AGE", "CELLS", "QUEUED", "OUTPUT", "EXIT", "CWD");
@@ -57,21 +67,6 @@ static void ps_print_table(const json_t *sessions)
         json_array_append_new(rows, ps_make_row(json_array_get(sessions, i)));
     cli_append_table(&table, rows, "lllllrrrrrl");
     fd_write_all(STDOUT_FILENO, buf_str(&table), table.len);
-}
-
-static int ps_list(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
-{
-    (void)context;
-    _json_ json_t *sessions = NULL;
-    if (cli_session_list(c, &sessions, e) < 0)
-        return -1;
-    if (!cli_has(args, "json")) {
-        ps_print_table(sessions);
-        return 0;
-    }
-    _json_ json_t *object = json_pack("{s:O, s:I}", "sessions", sessions, "count",
-                                      (json_int_t)json_array_size(sessions));
-    cli_print_json(object);
     return 0;
 }
 

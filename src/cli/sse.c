@@ -23,14 +23,6 @@ static bool sse_dispatch(struct cli_sse *s)
     return goes_on;
 }
 
-static bool take_data(struct cli_sse *s, const char *value, size_t len)
-{
-    if (s->has_data && !buf_append_char(&s->data, '\n'))
-        return false;
-    s->has_data = true;
-    return buf_append(&s->data, value, len);
-}
-
 static bool sse_take_line(struct cli_sse *s)
 {
     if (s->line.len == 0)
@@ -43,21 +35,15 @@ static bool sse_take_line(struct cli_sse *s)
         skip++;
     bool is_ok = true;
     if (name_len == 4 && memcmp(line, "data", 4) == 0) {
-        is_ok = take_data(s, line + skip, s->line.len - skip);
+        is_ok = (!s->has_data || buf_append_char(&s->data, '\n')) &&
+                buf_append(&s->data, line + skip, s->line.len - skip);
+        s->has_data = true;
     } else if (name_len == 5 && memcmp(line, "event", 5) == 0) {
         buf_clear(&s->name);
         is_ok = buf_append(&s->name, line + skip, s->line.len - skip);
     }
     buf_clear(&s->line);
     return is_ok;
-}
-
-static size_t sse_line_length(const char *data, size_t len)
-{
-    size_t n = 0;
-    while (n < len && data[n] != '\n' && data[n] != '\r')
-        n++;
-    return n;
 }
 
 bool cli_sse_feed(struct cli_sse *s, const char *data, size_t len)
@@ -70,7 +56,9 @@ bool cli_sse_feed(struct cli_sse *s, const char *data, size_t len)
             continue;
         }
         s->was_cr = false;
-        size_t n = sse_line_length(data, len);
+        size_t n = 0; /* of the line, or what is here of it */
+        while (n < len && data[n] != '\n' && data[n] != '\r')
+            n++;
         if (!buf_append(&s->line, data, n))
             return false;
         if (n < len) {

@@ -42,16 +42,6 @@ static int open_daemon_process(struct cli_client *c, pid_t *ret_pid, struct err 
     return fd;
 }
 
-static int stop_process(int pidfd, pid_t pid, struct err *e)
-{
-    if (pidfd_send_signal(pidfd, SIGTERM, NULL, 0) < 0)
-        return err_errno(e, ERR_FORBIDDEN, errno, "process %d cannot be signalled", (int)pid);
-    if (cli_wait(pidfd, POLLIN, clock_mono_ms() + STOP_DEADLINE_MS) > 0)
-        return 0;
-    err_set(e, ERR_TIMEOUT, "the daemon (process %d) is still stopping", (int)pid);
-    return err_advise(e, "see its log, or end it with: kill -9 %d", (int)pid);
-}
-
 static int stop_daemon(const struct cli_endpoint *endpoint, pid_t *ret_pid, struct err *e)
 {
     struct cli_client client = {.fd = -1};
@@ -59,7 +49,15 @@ static int stop_daemon(const struct cli_endpoint *endpoint, pid_t *ret_pid, stru
         return -1;
     _fd_ int pidfd = open_daemon_process(&client, ret_pid, e);
     cli_client_close(&client); /* a clean stop waits for its clients */
-    return pidfd < 0 ? -1 : stop_process(pidfd, *ret_pid, e);
+    if (pidfd < 0)
+        return -1;
+    int pid = *ret_pid;
+    if (pidfd_send_signal(pidfd, SIGTERM, NULL, 0) < 0)
+        return err_errno(e, ERR_FORBIDDEN, errno, "process %d cannot be signalled", pid);
+    if (cli_wait(pidfd, POLLIN, clock_mono_ms() + STOP_DEADLINE_MS) > 0)
+        return 0;
+    err_set(e, ERR_TIMEOUT, "the daemon (process %d) is still stopping", pid);
+    return err_advise(e, "see its log, or end it with: kill -9 %d", pid);
 }
 
 /* Files of sessions may belong to ids over which this user has no rights of its own. */

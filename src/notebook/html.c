@@ -180,22 +180,16 @@ static void put_settled(struct buf *out, const char *class, const char *text, si
     buf_append_str(out, "</pre>\n");
 }
 
-static size_t html_count_rows(const char *html, size_t len)
-{
-    size_t n = 0;
-    for (size_t i = 0; i + 3 < len; i++)
-        n += html[i] == '<' && tolower((unsigned char)html[i + 1]) == 't' &&
-             tolower((unsigned char)html[i + 2]) == 'r' && !isalpha((unsigned char)html[i + 3]);
-    return n;
-}
-
 /* No script tells the height of what is in a frame: rows of a table or lines give a guess, and the
  * reader can pull the frame's corner. */
 static size_t guess_height(const char *html, size_t len)
 {
-    size_t rows = html_count_rows(html, len), lines = 1;
-    for (size_t i = 0; i < len; i++)
+    size_t rows = 0, lines = 1;
+    for (size_t i = 0; i < len; i++) {
         lines += html[i] == '\n';
+        rows += i + 3 < len && html[i] == '<' && tolower((unsigned char)html[i + 1]) == 't' &&
+                tolower((unsigned char)html[i + 2]) == 'r' && !isalpha((unsigned char)html[i + 3]);
+    }
     size_t height = rows > 0 ? (rows + 1) * ROW_HEIGHT : (lines + 1) * LINE_HEIGHT;
     return MIN(MAX(height, (size_t)FRAME_HEIGHT_MIN), (size_t)FRAME_HEIGHT_MAX);
 }

@@ -1,3 +1,4 @@
+/* Jupyter's format, read: bytes of any origin to a document. Daemon and command line tool. */
 #include "notebook/formats.h"
 #include "notebook/outputs.h"
 #include "notebook/text.h"

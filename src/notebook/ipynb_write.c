@@ -1,3 +1,4 @@
+/* Jupyter's format, written. Daemon and command line tool. */
 #include "notebook/formats.h"
 #include "notebook/output.h"
 #include "notebook/text.h"

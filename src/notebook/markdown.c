@@ -1,3 +1,4 @@
+/* A document as Markdown. Daemon and command line tool. */
 #include "notebook/formats.h"
 #include "notebook/outputs.h"
 #include "notebook/text.h"

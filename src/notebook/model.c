@@ -1,3 +1,4 @@
+/* A document and its cells in memory: made, freed, ids given. Daemon and command line tool. */
 #include "notebook/model.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* One output between its typed form and nbformat's. Daemon and command line tool. */
 #include "notebook/output.h"
 
 #include "notebook/text.h"

@@ -1,3 +1,5 @@
+/* The outputs of a cell: a list read, each written in the form that it has. Daemon and command line
+ * tool. */
 #include "notebook/outputs.h"
 
 #include "wire/base64.h"

@@ -1,3 +1,5 @@
+/* Text as formats have it: joined lines, references of HTML, what a terminal leaves of carriage
+ * returns. Daemon and command line tool. */
 #include "notebook/text.h"
 
 #include <ctype.h>

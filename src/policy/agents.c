@@ -1,3 +1,4 @@
+/* Who may use which interpreters, and how much of them. Daemon; on the loop. */
 #include "policy/agents.h"
 
 #include "base/buf.h"

@@ -1,3 +1,5 @@
+/* The configuration, found and read as a whole. Daemon at its start and on SIGHUP, and `cella
+ * config`. */
 #include "policy/config.h"
 
 #include "base/fd.h"

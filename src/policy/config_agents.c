@@ -1,3 +1,4 @@
+/* `agents` and `inbound_bindings` of the configuration. As config.c. */
 #include "policy/config_agents.h"
 
 enum { TIMEOUT_MAX_SECS = 86400, OUTPUT_MIN_BYTES = 1024 };

@@ -1,3 +1,4 @@
+/* The fields of the configuration, each with what it may hold. As config.c. */
 #include "policy/config_agents.h"
 #include "policy/profiles.h"
 #include "policy/reader.h"

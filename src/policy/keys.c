@@ -1,3 +1,5 @@
+/* The API key: made once, read and checked with the file that holds it. Daemon at its start; the
+ * command line tool reads it. */
 #include "policy/keys.h"
 
 #include "base/fd.h"

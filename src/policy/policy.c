@@ -1,3 +1,5 @@
+/* What operations ask: the configuration in force, limits of agents, plan mode. Daemon; on the
+ * loop; owns the configuration. */
 #include "policy/policy.h"
 
 #include "session/session.h"

@@ -1,3 +1,4 @@
+/* The profiles that exist without any configuration: a table. */
 #include "policy/profiles.h"
 
 static const char *const min_preload[] = {NULL};

@@ -1,3 +1,4 @@
+/* The configuration's YAML, event by event against tables of fields. As config.c. */
 #include "policy/reader.h"
 
 #include "base/buf.h"

@@ -1,3 +1,5 @@
+/* The arguments of a call from path, query and body, checked against the operation's schema.
+ * Daemon; on the loop, long bodies on a worker thread. */
 #include "serve/args.h"
 
 #include "wire/http1.h"

@@ -1,3 +1,5 @@
+/* A connection's life, its answers and what the loop tells of it. Daemon; owns the stream, the
+ * request and the call that runs. */
 #include "serve/conn.h"
 
 #include "serve/conn_parts.h"

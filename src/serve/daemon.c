@@ -1,3 +1,5 @@
+/* The daemon's start and stop, in order: directory, lock, key, sockets, warden, engine, server.
+ * Daemon; owns all of them. */
 #include "base/channel.h"
 #include "base/ids.h"
 #include "base/log.h"

@@ -1,3 +1,5 @@
+/* The data directory: found, made, checked, locked. Daemon at its start, and `cella stop --erase`.
+ * */
 #include "serve/data.h"
 
 #include "base/fd.h"

@@ -1,3 +1,4 @@
+/* One file on its way to a client. Daemon; read by worker threads, written on the loop. */
 #include "serve/download.h"
 
 #include "serve/conn.h"

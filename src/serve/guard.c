@@ -1,3 +1,4 @@
+/* Who may ask: the peer's user on the UNIX socket, key and Host on TCP. Daemon; on the loop. */
 #include "serve/guard.h"
 
 #include "policy/keys.h"

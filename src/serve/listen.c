@@ -1,3 +1,4 @@
+/* Sockets that clients connect to. Daemon at its start, before it gives up what it may do. */
 #include "serve/listen.h"
 
 #include "serve/serve.h"

@@ -1,3 +1,4 @@
+/* The configuration, read again (SIGHUP). Daemon; on the loop. */
 #include "serve/reload.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* Answers of operations as HTTP: one JSON body, or server-sent events. Daemon; on the loop. */
 #include "serve/rest.h"
 
 #include "serve/download.h"

@@ -1,3 +1,4 @@
+/* From a method and a path to an operation of the table. Daemon; on the loop. */
 #include "serve/route.h"
 
 #include <assert.h>

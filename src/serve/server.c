@@ -1,3 +1,4 @@
+/* The HTTP server: accepts, counts and ends connections. Daemon; owns listeners and connections. */
 #include "serve/server.h"
 
 #include "serve/conn.h"

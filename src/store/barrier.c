@@ -1,3 +1,5 @@
+/* Barriers: the answer comes once everything that a session queued before is on disk. Daemon;
+ * applied by the store's writer thread. */
 #include "store/internal.h"
 
 /* Applied in its turn: everything queued before it is in the same transaction or in an earlier one,

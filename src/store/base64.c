@@ -1,8 +1,8 @@
+/* A state that travels as text: one "namespace" blob. Daemon; on a worker thread, or on the loop if
+ * it is small. */
 #include "wire/base64.h"
 
 #include "store/internal.h"
-
-/* A state that travels as text: one "namespace" blob. On a worker, unless it is small. */
 
 struct text_call {
     struct store_call call;

@@ -1,12 +1,11 @@
+/* The catalogue of bodies that rows refer to. All of this runs on the store's thread, inside the
+ * transaction of a group. */
 #include "base/fd.h"
 #include "jail/manifest.h"
 #include "store/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
-
-/* The catalogue of bodies that rows refer to. All of this runs on the store's thread, inside the
- * transaction of a group. */
 
 /* Each fsync costs a flush of the disk, and a blob takes three (its bytes, its name, the folder's
  * name): one syncfs is cheaper, unless others have much unwritten data on the same disk, for which

@@ -1,9 +1,9 @@
+/* Rows of cells, found by (notebook, id) and by (notebook, place), so that the ten-thousandth costs
+ * what the first did. Their texts lie in tables of their own. Owns the tables cells, sources and
+ * outputs. Daemon; applied by the store's writer thread. */
 #include "base/buf.h"
 #include "store/internal.h"
 #include "store/record.h"
-
-/* Rows of cells, found by (notebook, id) and by (notebook, place), so that the ten-thousandth costs
- * what the first did. Their texts lie in tables of their own. */
 
 enum { IDS_TRIED = 32 };
 

@@ -1,6 +1,5 @@
+/* Cells as callers see them. Daemon; applied by the store's writer thread. */
 #include "store/internal.h"
-
-/* Cells as callers see them. */
 
 #define HEAD                                                                                       \
     "c.id, c.place, c.kind, c.state, c.exec_id, c.count, c.revision, c.created_ms, "               \

@@ -1,8 +1,8 @@
+/* Changes of the order and the text of cells. Each looks at everything that could refuse it before
+ * it writes, because one that fails does not undo the others of its group. Daemon; applied by the
+ * store's writer thread. */
 #include "base/clock.h"
 #include "store/internal.h"
-
-/* Changes of the order and the text of cells. Each looks at everything that could refuse it before
- * it writes, because one that fails does not undo the others of its group. */
 
 enum {
     SPREAD_FIRST = 64,  /* cells that make room where a gap is used up */

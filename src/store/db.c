@@ -1,3 +1,5 @@
+/* The SQLite connection: its schema, its statements, what its errors mean in plain words. Daemon;
+ * used by whoever holds the database, one thread at a time. */
 #include "store/db.h"
 
 #include <assert.h>

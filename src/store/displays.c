@@ -1,13 +1,11 @@
+/* Displays that can be updated: which cells of a notebook show something under which id. Rows
+ * follow from outputs, as those of images do, so whatever becomes of a cell they are right.  An
+ * output of a put with a member "updates" takes the place of all that other cells show under its id
+ * (enum store_updates). It is applied with the put: in order, at once with it, and out of the
+ * journal too. Applying it again changes nothing. Daemon; applied by the store's writer thread. */
 #include "base/buf.h"
 #include "store/internal.h"
 #include "store/outputs.h"
-
-/* Displays that can be updated: which cells of a notebook show something under which id. Rows
- * follow from outputs, as those of images do, so whatever becomes of a cell they are right.
- *
- * An output of a put with a member "updates" takes the place of all that other cells show under its
- * id (enum store_updates). It is applied with the put: in order, at once with it, and out of the
- * journal too. Applying it again changes nothing. */
 
 enum { TARGETS_MAX = 64 };        /* cells that show one id, the newest first */
 #define READ_BYTES_MAX (16 * MIB) /* outputs that one put looks through */

@@ -1,3 +1,7 @@
+/* A state written back as a stream, on a worker or, if it is small and the socket takes it without
+ * waiting, on the loop. A body is checked as a whole before its first byte is sent: what is read
+ * must never be half of something else. One that is damaged becomes "lost" records for its names,
+ * so that the rest still comes back. Daemon. */
 #include "base/channel.h"
 #include "base/clock.h"
 #include "base/fd.h"
@@ -8,11 +12,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
-
-/* A state written back as a stream, on a worker or, if it is small and the socket takes it without
- * waiting, on the loop. A body is checked as a whole before its first byte
- * is sent: what is read must never be half of something else. One that is damaged becomes "lost"
- * records for its names, so that the rest still comes back. */
 
 enum { LOOK_MS = 100, DAMAGED_MAX = 100, RECORD_LENGTHS = 3 * 4 };
 #define SEND_CHUNK (256 * KIB)

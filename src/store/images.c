@@ -1,10 +1,9 @@
+/* Pictures of cells: their bytes are blobs, their rows follow from the outputs that name them, and
+ * are roots of the sweep. Daemon; applied by the store's writer thread. */
 #include "base/buf.h"
 #include "store/internal.h"
 #include "store/outputs.h"
 #include "wire/base64.h"
-
-/* Pictures of cells: their bytes are blobs, their rows follow from the outputs that name them, and
- * are roots of the sweep. */
 
 enum { FORMAT_SIZE = 16 };
 

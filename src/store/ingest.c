@@ -1,3 +1,6 @@
+/* A state stream from a sandbox, read on a worker; one that is small and has arrived as a whole, on
+ * the loop. Bodies go to the blob room as they arrive; small ones stay in memory until they are
+ * saved in the database. Daemon. */
 #include "base/channel.h"
 #include "base/clock.h"
 #include "base/fd.h"
@@ -7,10 +10,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
-
-/* A state stream from a sandbox, read on a worker; one that is small and has arrived as a whole, on
- * the loop. Bodies go to the blob room as they arrive; small ones stay in memory until they are
- * saved in the database. */
 
 enum { LOOK_MS = 100 }; /* how soon a job that was cut ends */
 

@@ -1,3 +1,5 @@
+/* The journal: two files into which puts of cells are written before they are queued, so that a
+ * killed daemon loses none. Daemon; appended on the loop, opened at the start. */
 #include "store/journal.h"
 
 #include "store/internal.h"

@@ -1,7 +1,7 @@
+/* States under a name, for their owner until they expire. Owns the table named. Daemon; applied by
+ * the store's writer thread. */
 #include "base/clock.h"
 #include "store/internal.h"
-
-/* States under a name, for their owner until they expire. */
 
 struct named_call {
     struct store_call call;

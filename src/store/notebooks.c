@@ -1,9 +1,9 @@
+/* Rows of notebooks. What they keep of their cells (how many, the last counts) is maintained with
+ * each change, so that nobody has to count. Owns the tables notebooks and descriptions. Daemon;
+ * applied by the store's writer thread. */
 #include "base/clock.h"
 #include "store/internal.h"
 #include "store/record.h"
-
-/* Rows of notebooks. What they keep of their cells (how many, the last counts) is maintained with
- * each change, so that nobody has to count. */
 
 int notebook_find(struct store *store, const char *id, struct notebook_at *ret, struct err *e)
 {

@@ -1,3 +1,5 @@
+/* Reads a list of outputs, JSON as text, one output after the other without building it. Daemon;
+ * called by the writer thread. */
 #include "store/outputs.h"
 
 #include "base/base.h"

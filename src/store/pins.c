@@ -1,6 +1,5 @@
+/* Manifests that only memory knows. Daemon; on the loop. */
 #include "store/internal.h"
-
-/* Manifests that only memory knows. */
 
 void store_pin(struct store *store, const char *manifest)
 {

@@ -1,8 +1,9 @@
+/* A cell or a notebook's row as bytes, for the journal and the queue, and back: a header, N_NUMBERS
+ * numbers, then texts, of each its length plus one (0: NULL), the bytes, a NUL. Daemon; packed on
+ * the loop, unpacked by the writer thread. */
 #include "store/record.h"
 
 #include <string.h>
-
-/* The header, N_NUMBERS numbers, then texts: the length plus one (0: NULL), the bytes, a NUL. */
 
 enum { N_NUMBERS = 8, N_TEXTS = 6 };
 

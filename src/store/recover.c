@@ -1,10 +1,10 @@
+/* What a daemon that was killed had put and not committed, and the cells that it was running.
+ * Daemon, at its start. */
 #include "base/clock.h"
 #include "store/internal.h"
 #include "store/journal.h"
 
 #include <errno.h>
-
-/* What a daemon that was killed had put and not committed, and the cells that it was running. */
 
 /* ---- reading --------------------------------------------------------------------------------- */
 

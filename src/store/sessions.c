@@ -1,3 +1,5 @@
+/* Sessions: what must be known to make one again. Owns the table sessions. Daemon; applied by the
+ * store's writer thread. */
 #include "store/internal.h"
 
 /* ---- put ------------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
+/* Files that whoever knows a token may have, for a time. Owns the table shared. Daemon; applied by
+ * the store's writer thread. */
 #include "base/clock.h"
 #include "store/internal.h"
-
-/* Files that whoever knows a token may have, for a time. */
 
 struct shared_call {
     struct store_call call;

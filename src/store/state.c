@@ -1,3 +1,5 @@
+/* A saved state in memory: its records, counted references, how it is packed into a row. Daemon;
+ * the references are shared between the loop and the threads. */
 #include "base/buf.h"
 #include "store/internal.h"
 #include "wire/json.h"

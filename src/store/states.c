@@ -1,7 +1,7 @@
+/* States of sessions: saved, chosen to resume from, read back, forgotten. Owns the table states.
+ * Daemon; applied by the store's writer thread. */
 #include "base/clock.h"
 #include "store/internal.h"
-
-/* States of sessions: saved, chosen, listed, read back, forgotten. */
 
 /* ---- put ------------------------------------------------------------------------------------- */
 

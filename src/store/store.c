@@ -1,3 +1,5 @@
+/* The store's life and its calls: made on the loop, queued, delivered on the loop. Daemon; owns the
+ * queue, the lock and the threads. */
 #include "base/clock.h"
 #include "store/internal.h"
 

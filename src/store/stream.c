@@ -1,3 +1,5 @@
+/* Reads a stream of a state, which comes from a sandbox: lengths and texts are believed only after
+ * a check. Daemon; on a worker thread, or on the loop if it is small. */
 #include "store/stream.h"
 
 #include "store/internal.h"

@@ -1,19 +1,16 @@
+/* Removing what nobody refers to any more: mark what rows, live states and pins refer to, then
+ * remove the rest, in steps of some milliseconds between the groups.  Why nothing in use is
+ * removed: - What a row refers to when marking begins is marked. Rows that are written while a
+ * sweep goes on mark what they refer to themselves (sweep_mark). Rows are written by this thread
+ * only. - Live states and pins are marked last. A state that is read later is read from a row. -
+ * What is neither is a blob that was just written: it is younger than STORE_BLOB_AGE_MIN.  If there
+ * are too many marks, only some first bytes are swept at a time. Daemon; a step at a time on the
+ * writer thread. */
 #include "base/clock.h"
 #include "store/sweep_parts.h"
 
 #include <assert.h>
 #include <errno.h>
-
-/* Removing what nobody refers to any more: mark what rows, live states and pins refer to, then
- * remove the rest, in steps of some milliseconds between the groups.
- *
- * Why nothing in use is removed:
- *  - What a row refers to when marking begins is marked. Rows that are written while a sweep goes
- * on mark what they refer to themselves (sweep_mark). Rows are written by this thread only.
- *  - Live states and pins are marked last. A state that is read later is read from a row.
- *  - What is neither is a blob that was just written: it is younger than STORE_BLOB_AGE_MIN.
- *
- * If there are too many marks, only some first bytes are swept at a time. */
 
 enum {
     SWEEP_LATER_MS = (STORE_BLOB_AGE_MIN + 1) * 60 * 1000,

@@ -1,6 +1,6 @@
+/* Cells whose effects a session does not have, or has again. Daemon; applied by the store's writer
+ * thread. */
 #include "store/internal.h"
-
-/* Cells whose effects a session does not have, or has again. */
 
 struct undone_call {
     struct store_call call;

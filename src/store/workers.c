@@ -1,8 +1,7 @@
-#include "store/internal.h"
-
 /* Threads for streams: started when there is more work than idle ones, then kept; asleep without a
  * timer while there is none. What a worker does may take until its deadline, so they are several,
- * and none of them is the writer. */
+ * and none of them is the writer. Daemon. */
+#include "store/internal.h"
 
 enum { WORKER_STACK = 256 * 1024 };
 

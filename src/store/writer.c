@@ -1,3 +1,5 @@
+/* The thread that owns the database. It sleeps while there is nothing to do; what nobody waits for
+ * it lets gather for a moment; then everything that is queued becomes one transaction. Daemon. */
 #include "base/clock.h"
 #include "store/internal.h"
 
@@ -5,9 +7,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <time.h>
-
-/* The thread that owns the database. It sleeps while there is nothing to do; what nobody waits for
- * it lets gather for a moment; then everything that is queued becomes one transaction. */
 
 struct group {
     struct list calls;
