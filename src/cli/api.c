@@ -1,3 +1,5 @@
+/* The daemon's REST interface as verbs use it: one call, its answer or its error; sessions found by
+ * the beginning of their id. Command line tool. */
 #include "cli/api.h"
 
 #include "base/clock.h"

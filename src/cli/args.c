@@ -1,3 +1,5 @@
+/* Arguments of a verb, parsed by its table of flags; what was probably meant when a word is
+ * unknown. Command line tool. */
 #include "cli/args.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* `cella branch`: make live copies of a session. Command line tool. */
 #include "base/fd.h"
 #include "cli/api.h"
 #include "cli/show.h"

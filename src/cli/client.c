@@ -1,3 +1,5 @@
+/* The HTTP client: one connection to the daemon, which is started if none runs. Command line tool.
+ * */
 #include "cli/client.h"
 
 #include "base/clock.h"

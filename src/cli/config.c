@@ -1,3 +1,4 @@
+/* `cella config`: check the configuration and say what it means. Command line tool. */
 #include "policy/config.h"
 
 #include "base/fd.h"

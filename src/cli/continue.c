@@ -1,3 +1,4 @@
+/* `cella continue`: wait for a cell that was left running. Command line tool. */
 #include "cli/args.h"
 #include "cli/cell.h"
 #include "cli/terminal.h"

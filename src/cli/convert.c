@@ -1,3 +1,5 @@
+/* `cella convert`: convert a notebook: ipynb, HTML, Markdown, script, cells.json. Command line
+ * tool. */
 #include "cli/args.h"
 #include "cli/document.h"
 #include "cli/show.h"

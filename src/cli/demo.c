@@ -1,3 +1,4 @@
+/* `cella demo`: play a short, real demonstration. Command line tool. */
 #include "base/clock.h"
 #include "base/fd.h"
 #include "cli/args.h"

@@ -1,3 +1,4 @@
+/* `cella doctor`: say which walls this machine can build around a session. Command line tool. */
 #include "jail/doctor.h"
 
 #include "base/fd.h"

@@ -1,3 +1,4 @@
+/* `cella exec`: run Python, Node.js or bash code in a sandboxed session. Command line tool. */
 #include "cli/args.h"
 #include "cli/cell.h"
 #include "cli/document.h"

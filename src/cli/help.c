@@ -1,3 +1,4 @@
+/* Help, made from the tables of the verbs. Command line tool. */
 #include "cli/help.h"
 
 #include "base/buf.h"

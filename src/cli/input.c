@@ -1,3 +1,4 @@
+/* `cella input`: answer a cell that waits for a line of input. Command line tool. */
 #include "cli/args.h"
 #include "cli/cell.h"
 #include "cli/terminal.h"

@@ -1,3 +1,4 @@
+/* `cella interrupt`: stop the cell that runs and keep its session. Command line tool. */
 #include "base/clock.h"
 #include "cli/api.h"
 #include "cli/show.h"

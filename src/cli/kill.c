@@ -1,3 +1,4 @@
+/* `cella kill`: end sessions and everything they started. Command line tool. */
 #include "cli/api.h"
 #include "cli/show.h"
 #include "cli/terminal.h"

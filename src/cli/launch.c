@@ -1,3 +1,5 @@
+/* Starting a daemon: the child, its first line, the directories that it needs. Command line tool.
+ * */
 #include "cli/launch.h"
 
 #include "base/clock.h"

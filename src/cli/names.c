@@ -1,3 +1,4 @@
+/* `cella names`: show a session's variables, their types and sizes. Command line tool. */
 #include "cli/names.h"
 
 #include "base/fd.h"

@@ -1,3 +1,5 @@
+/* `cella notebook`: the notebooks that sessions write: show, change, run, export. Command line
+ * tool. */
 #include "cli/notebook.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* `cella pipe`: run requests from standard input, for programs. Command line tool. */
 #include "base/clock.h"
 #include "cli/api.h"
 #include "cli/args.h"

@@ -1,3 +1,4 @@
+/* `cella plan`: put a session or an agent in plan mode, or end it. Command line tool. */
 #include "base/clock.h"
 #include "cli/api.h"
 #include "cli/show.h"

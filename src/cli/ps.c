@@ -1,3 +1,4 @@
+/* `cella ps`: list the sessions. Command line tool. */
 #include "base/fd.h"
 #include "cli/api.h"
 #include "cli/show.h"

@@ -1,3 +1,4 @@
+/* `cella repl`: work in a session interactively. Command line tool. */
 #include "base/fd.h"
 #include "cli/args.h"
 #include "cli/cell.h"

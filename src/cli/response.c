@@ -1,3 +1,4 @@
+/* One HTTP response, read piece by piece within limits. Command line tool. */
 #include "cli/response.h"
 
 enum { FIELD_MAX = 32, VALUE_MAX = 128, FEED_STEP = 16 << 10 };

@@ -1,3 +1,4 @@
+/* `cella run`: run a notebook from beginning to end and keep what it showed. Command line tool. */
 #include "cli/run.h"
 
 #include "cli/cell.h"

@@ -1,3 +1,4 @@
+/* `cella serve`: run the daemon in the foreground. Command line tool. */
 #include "serve/serve.h"
 
 #include "base/log.h"

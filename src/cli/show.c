@@ -1,3 +1,5 @@
+/* Showing what a cell gave: streams as they are, typed outputs as text or as a note, errors made
+ * safe. Command line tool. */
 #include "cli/show.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* Server-sent events, cut out of bytes as they arrive. Command line tool. */
 #include "cli/sse.h"
 
 void cli_sse_init(struct cli_sse *s, cli_on_event on_event, void *context)

@@ -1,3 +1,4 @@
+/* `cella stop`: stop the daemon and all sessions. Command line tool. */
 #include "base/clock.h"
 #include "cli/api.h"
 #include "cli/show.h"

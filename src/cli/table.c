@@ -1,3 +1,4 @@
+/* Tables of text with aligned columns. Command line tool. */
 #include "cli/table.h"
 
 enum { COLUMNS_MAX = 32 };

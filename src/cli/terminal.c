@@ -1,3 +1,4 @@
+/* The terminal: what may be written to it, its colours, signals, waiting. Command line tool. */
 #include "cli/terminal.h"
 
 #include "base/clock.h"

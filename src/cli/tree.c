@@ -1,3 +1,4 @@
+/* `cella tree`: draw the checkpoints of a session. Command line tool. */
 #include "base/fd.h"
 #include "cli/api.h"
 #include "cli/show.h"

@@ -1,3 +1,4 @@
+/* `cella try`: run code in a session, then keep or take back what it did. Command line tool. */
 #include "base/fd.h"
 #include "cli/args.h"
 #include "cli/cell.h"

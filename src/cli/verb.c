@@ -1,3 +1,4 @@
+/* The verbs: the table of them, and the way from the command line to one. Command line tool. */
 #include "cli/verb.h"
 
 #include "base/fd.h"
