@@ -106,13 +106,24 @@ struct book_range {
     uint32_t timeout_ms;   /* of each */
 };
 
+/* How a cell of a range ended. */
+struct book_ran {
+    const char *cell;
+    uint64_t number;
+    const char *state;
+    int last_status; /* of a shell's last command; -1 if the cell has none */
+    int exit_code;   /* that the cell left with; -1 if it did not leave */
+};
+
 struct book_range_listener {
-    void (*on_cell)(void *context, const char *cell, uint64_t number, const char *state);
-    /* `failed` is the id of the first that did not complete; NULL: all did. */
+    void (*on_cell)(void *context, const struct book_ran *ran);
+    /* `failed` is the id of the first that failed and was not meant to; NULL if none did. */
     void (*on_end)(void *context, uint64_t n_ran, const char *failed, const struct err *e);
 };
 
-/* Runs the code cells of a range one after another. Who forgets it lets no further cell begin. */
+/* Runs the code cells of a range one after another. A cell has failed if it did not complete, or if
+ * the last command of a shell did not; one that has the tag "raises-exception" may. A cell that
+ * leaves with 0 is the last. Who forgets it lets no further cell begin. */
 struct book_call *book_run_range(struct books *books, const char *id,
                                  const struct book_range *range,
                                  const struct book_range_listener *listener, void *context);

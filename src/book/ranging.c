@@ -4,6 +4,11 @@
 
 enum { PAGE = 500, ANSWER_BYTES = 1024 };
 
+struct range_cell {
+    char id[BOOK_CELL_ID_SIZE];
+    bool may_fail; /* it is tagged so */
+};
+
 struct range_call {
     struct book_call call;
     char id[UUID_SIZE];
@@ -11,12 +16,11 @@ struct range_call {
     uint64_t first, last;
     bool goes_on;
     uint32_t timeout_ms;
-    char (*cells)[BOOK_CELL_ID_SIZE]; /* to be run */
+    struct range_cell *cells; /* to be run */
     size_t n_cells, at;
     struct book_call *running; /* until its session has it */
     struct exec *exec;         /* from then on; NULL: none */
     bool cancels;
-    uint64_t number;
     uint64_t n_ran;
     char failed[BOOK_CELL_ID_SIZE]; /* "": none */
     const struct book_range_listener *listener;
@@ -55,15 +59,17 @@ static struct exec_wait make_wait(struct range_call *range)
                               .cancels = range->cancels};
 }
 
-static void tell(struct range_call *range, const char *state, bool is_failure)
+static void tell(struct range_call *range, struct book_ran *ran, bool is_failure)
 {
-    const char *cell = range->cells[range->at];
-    if (is_failure && range->failed[0] == '\0')
-        memcpy(range->failed, cell, sizeof(range->failed));
+    const struct range_cell *cell = &range->cells[range->at];
+    bool is_failed = is_failure && !cell->may_fail;
+    ran->cell = cell->id;
+    if (is_failed && range->failed[0] == '\0')
+        memcpy(range->failed, cell->id, sizeof(range->failed));
     if (!range->call.is_forgotten)
-        range->listener->on_cell(range->context, cell, range->number, state);
+        range->listener->on_cell(range->context, ran);
     range->at++;
-    if (is_failure && !range->goes_on)
+    if ((is_failed && !range->goes_on) || (!is_failure && ran->exit_code == 0))
         range->at = range->n_cells;
     book_call_later(&range->call, run_next,
                     0); /* the session is in the middle of its own affairs */
@@ -75,8 +81,16 @@ static void refuse_input(struct range_call *range, uint64_t exec_id)
     struct err e;
     struct exec_wait wait = make_wait(range);
     struct session *session = session_find(range->call.books->engine, range->id, &e);
+    struct book_ran ran = {.state = "error", .last_status = -1, .exit_code = -1};
     if (session == NULL || session_input(session, exec_id, NULL, 0, &wait, &range->exec, &e) < 0)
-        tell(range, "error", true);
+        tell(range, &ran, true);
+}
+
+/* There is nothing left to go on with. */
+static void end_with_session(struct range_call *range)
+{
+    range->goes_on = false;
+    range->cells[range->at].may_fail = false;
 }
 
 static void on_result(void *context, const struct exec_result *result)
@@ -93,19 +107,25 @@ static void on_result(void *context, const struct exec_result *result)
         return;
     }
     range->n_ran++;
-    range->number = result->cell_number;
+    struct book_ran ran = {
+        .number = result->cell_number,
+        .state = states[result->status],
+        .last_status = result->has_last_status ? result->last_status : -1,
+        .exit_code = result->has_exit_code ? result->exit_code : -1,
+    };
     if (result->status == EXEC_DIED && !result->is_rolled_back)
-        range->goes_on = false; /* there is nothing left to go on with */
-    tell(range, states[result->status], result->status != EXEC_OK);
+        end_with_session(range);
+    tell(range, &ran, result->status != EXEC_OK || ran.last_status > 0);
 }
 
 static void on_failed(void *context, const struct err *e)
 {
     (void)e;
     struct range_call *range = context;
+    struct book_ran ran = {.state = "died", .last_status = -1, .exit_code = -1};
     range->exec = NULL;
-    range->goes_on = false;
-    tell(range, "died", true);
+    end_with_session(range);
+    tell(range, &ran, true);
 }
 
 static const struct exec_listener exec_listener = {.on_result = on_result, .on_failed = on_failed};
@@ -123,7 +143,7 @@ static void on_run(void *context, struct exec *exec, const struct err *e)
         book_call_later(&range->call, run_next, 0);
         return;
     }
-    memcpy(range->failed, range->cells[range->at], sizeof(range->failed));
+    memcpy(range->failed, range->cells[range->at].id, sizeof(range->failed));
     finish(range, e->code == ERR_NOT_FOUND ? NULL : e);
 }
 
@@ -136,7 +156,7 @@ static void run_next(struct book_call *call)
     }
     struct exec_request request = {.timeout_ms = range->timeout_ms, .wait = make_wait(range)};
     range->running =
-        book_run(call->books, range->id, range->cells[range->at], &request, on_run, range);
+        book_run(call->books, range->id, range->cells[range->at].id, &request, on_run, range);
 }
 
 /* Nobody waits for it any more, and it is not to go on: the cell that runs is interrupted, one that
@@ -155,6 +175,24 @@ static void forget_range(struct book_call *call)
 /* ---- which ones --------------------------------------------------------------------------------
  */
 
+static bool has_tag(const struct store_cell *cell, const char *tag)
+{
+    struct err ignored;
+    _json_ json_t *metadata = NULL;
+    if (cell->metadata == NULL ||
+        memmem(cell->metadata, cell->metadata_len, tag, strlen(tag)) == NULL)
+        return false; /* nearly always, and without parsing it */
+    return json_read_object(cell->metadata, cell->metadata_len, &metadata, &ignored) == 0 &&
+           notebook_has_tag(metadata, tag);
+}
+
+static void add_cell(struct range_call *range, const struct store_cell *row)
+{
+    struct range_cell *cell = &range->cells[range->n_cells++];
+    snprintf(cell->id, sizeof(cell->id), "%s", row->id);
+    cell->may_fail = has_tag(row, "raises-exception");
+}
+
 static void on_page(void *context, const struct store_cell *list, size_t n, uint64_t count,
                     const struct err *e)
 {
@@ -167,7 +205,7 @@ static void on_page(void *context, const struct store_cell *list, size_t n, uint
     range->cells = mem_realloc(range->cells, (range->n_cells + n + 1) * sizeof(*range->cells));
     for (size_t i = 0; i < n && range->first <= range->last; i++, range->first++)
         if (list[i].kind == CELL_CODE)
-            snprintf(range->cells[range->n_cells++], sizeof(*range->cells), "%s", list[i].id);
+            add_cell(range, &list[i]);
     if (n == 0 || range->first > range->last || range->first >= count)
         run_next(&range->call);
     else

@@ -338,23 +338,10 @@ int cli_parameters_write(const struct cli_parameters *p, const struct document *
     return 0;
 }
 
-bool cli_cell_has_tag(const struct notebook_cell *cell, const char *tag)
-{
-    const json_t *tags = json_object_get(cell->metadata, "tags"), *item;
-    size_t i;
-    json_array_foreach(tags, i, item)
-    {
-        const char *text = json_string_value(item);
-        if (text != NULL && strcmp(text, tag) == 0)
-            return true;
-    }
-    return false;
-}
-
 static size_t find_tagged(const struct document *doc, const char *tag)
 {
     size_t i = 0;
-    while (i < doc->n_cells && !cli_cell_has_tag(&doc->cells[i], tag))
+    while (i < doc->n_cells && !notebook_has_tag(doc->cells[i].metadata, tag))
         i++;
     return i;
 }

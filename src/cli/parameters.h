@@ -28,5 +28,3 @@ int cli_parameters_write(const struct cli_parameters *p, const struct document *
 /* In the place of the cell that is tagged "injected-parameters", or behind that tagged
  * "parameters", or at the beginning. Nothing if there are none. */
 int cli_parameters_inject(const struct cli_parameters *p, struct document *doc, struct err *e);
-
-bool cli_cell_has_tag(const struct notebook_cell *cell, const char *tag);

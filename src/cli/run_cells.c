@@ -1,7 +1,6 @@
 #include "base/clock.h"
 #include "cli/cell.h"
 #include "cli/collect.h"
-#include "cli/parameters.h"
 #include "cli/run.h"
 
 #include <ctype.h>
@@ -26,8 +25,8 @@ static bool run_cells_is_blank(const char *text, size_t len)
 
 bool cli_run_runs(const struct notebook_cell *cell)
 {
-    return cell->kind == CELL_CODE && !run_cells_is_blank(cell->source, cell->source_len) &&
-           !cli_cell_has_tag(cell, "skip-execution");
+    return cell->kind == CELL_CODE && !is_blank(cell->source, cell->source_len) &&
+           !notebook_has_tag(cell->metadata, "skip-execution");
 }
 
 static void forget_run(struct notebook_cell *cell)
@@ -47,7 +46,7 @@ int cli_run_prepare(struct cli_run *r, struct err *e)
     clock_rfc3339(clock_wall_ms(), now);
     for (size_t i = 0; i < doc->n_cells; i++) {
         struct notebook_cell *cell = &doc->cells[i];
-        bool is_skipped = cli_cell_has_tag(cell, "skip-execution");
+        bool is_skipped = notebook_has_tag(cell->metadata, "skip-execution");
         if (cell->kind == CELL_CODE && !is_skipped)
             forget_run(cell);
         if (!cli_run_runs(cell))
@@ -198,7 +197,7 @@ static int run_cells_run_cell(struct cli_run *r, struct cli_client *c, size_t nu
 
 static bool is_allowed(const struct cli_run *r, const struct notebook_cell *cell)
 {
-    return r->allows_errors || cli_cell_has_tag(cell, "raises-exception");
+    return r->allows_errors || notebook_has_tag(cell->metadata, "raises-exception");
 }
 
 static int run_step(struct cli_run *r, struct cli_client *c, size_t number, struct err *e)

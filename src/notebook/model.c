@@ -100,6 +100,19 @@ bool notebook_is_ours(const struct document *doc)
     return doc->user_id != NULL || doc->session_id != NULL || doc->created_at != NULL;
 }
 
+bool notebook_has_tag(const json_t *metadata, const char *tag)
+{
+    const json_t *tags = json_object_get(metadata, "tags"), *item;
+    size_t i;
+    json_array_foreach(tags, i, item)
+    {
+        const char *text = json_string_value(item);
+        if (text != NULL && strcmp(text, tag) == 0)
+            return true;
+    }
+    return false;
+}
+
 size_t notebook_count(const struct document *doc, enum cell_kind kind)
 {
     size_t n = 0;

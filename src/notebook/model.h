@@ -79,6 +79,7 @@ void notebook_settle_ids(struct document *doc);
 
 /* True if it is a notebook of Cella's and not one that only passes through. */
 bool notebook_is_ours(const struct document *doc);
+bool notebook_has_tag(const json_t *metadata, const char *tag); /* of a cell */
 size_t notebook_count(const struct document *doc, enum cell_kind kind);
 size_t notebook_count_outputs(const struct document *doc);
 

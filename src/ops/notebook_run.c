@@ -18,7 +18,8 @@ static const struct op_param params[] = {
      .doc = "The last cell, by id or number; default: the last there is."},
     {.name = "stop_on_error",
      .type = OP_BOOL,
-     .doc = "Whether a cell that fails is the last one that runs; default true."},
+     .doc = "Whether a cell that fails is the last one that runs, unless it is tagged "
+            "raises-exception; default true."},
     EXEC_PARAM_TIMEOUT,
     {.name = "on_disconnect",
      .type = OP_CHOICE,
@@ -36,27 +37,31 @@ struct running {
     struct json_out json;
 };
 
-static void put_ran(struct json_out *json, const char *cell, uint64_t number, const char *state)
+static void put_ran(struct json_out *json, const struct book_ran *ran)
 {
     json_put_object(json);
-    json_put_member_str(json, "id", cell);
-    json_put_member_int(json, "number", (int64_t)number);
-    json_put_member_str(json, "state", state);
+    json_put_member_str(json, "id", ran->cell);
+    json_put_member_int(json, "number", (int64_t)ran->number);
+    json_put_member_str(json, "state", ran->state);
+    if (ran->last_status >= 0)
+        json_put_member_int(json, "last_status", ran->last_status);
+    if (ran->exit_code >= 0)
+        json_put_member_int(json, "exit_code", ran->exit_code);
     json_put_object_end(json);
 }
 
-static void on_cell(void *context, const char *cell, uint64_t number, const char *state)
+static void on_cell(void *context, const struct book_ran *ran)
 {
     struct running *r = context;
     struct call *call = r->call;
     if (call == NULL)
         return;
-    put_ran(&r->json, cell, number, state);
+    put_ran(&r->json, ran);
     if (!call->wants_stream)
         return;
     _buf_ struct buf event = BUF_INIT(4 * KIB);
     struct json_out json = JSON_OUT(&event);
-    put_ran(&json, cell, number, state);
+    put_ran(&json, ran);
     call->sink->event(call, "cell", buf_str(&event), event.len);
 }
 

@@ -93,6 +93,30 @@ def test_a_failure_ends_the_run(notebook):
     assert notebook.add("n", run=True).value.text == "3"
 
 
+def test_a_cell_that_is_tagged_raises_exception_does_not_end_the_run(notebook):
+    notebook.add("1 / 0", metadata={"tags": ["other", "raises-exception"]})
+    notebook.add("n = 3")
+    answer = notebook.run_range()
+    assert (answer.ran, answer["failed"]) == (2, None)
+    assert [c["state"] for c in answer.cells] == ["error", "completed"]
+
+
+def test_a_cell_that_leaves_ends_the_run_and_its_status_is_told(notebook):
+    fill(notebook, "import sys", "sys.exit()", "1 / 0")
+    answer = notebook.run_range()
+    assert (answer.ran, answer["failed"]) == (2, None)
+    assert [c.get("exit_code") for c in answer.cells] == [None, 0]
+
+
+def test_a_command_of_a_shell_that_fails_ends_the_run(spawn_runtime):
+    book = of(spawn_runtime("bash"))
+    ids = fill(book, "echo x", "(exit 3)", "echo y")
+    answer = book.run_range()
+    assert (answer.ran, answer.failed) == (2, ids[1])
+    assert [c["last_status"] for c in answer.cells] == [0, 3]
+    assert book.run_range(stop_on_error=False).ran == 3
+
+
 def test_a_time_limit_holds_for_each_cell(notebook):
     fill(notebook, *["import time; time.sleep(0.3)"] * 10, "time.sleep(60)", "1")
     answer = notebook.run_range(timeout_ms=2900)  # less than the ten of them take
