@@ -299,9 +299,11 @@ static void add_error(struct record *record, const struct exec_error *error)
     _json_ json_t *output = json_pack("{ss ss}", "type", "error", "name", error->name);
     json_object_set_new(output, "message",
                         json_stringn_nocheck(error->message.text, error->message.len));
-    if (error->traceback.text != NULL && error->traceback.len <= TRACEBACK_BYTES_MAX)
-        json_object_set_new(output, "traceback",
-                            json_stringn_nocheck(error->traceback.text, error->traceback.len));
+    size_t len = error->traceback.len;
+    while (len > 0 && error->traceback.text[len - 1] == '\n')
+        len--; /* it becomes a list of lines */
+    if (error->traceback.text != NULL && len <= TRACEBACK_BYTES_MAX)
+        json_object_set_new(output, "traceback", json_stringn_nocheck(error->traceback.text, len));
     if (error->advice != NULL)
         json_object_set_new(output, "advice", json_string(error->advice));
     json_t *code = list_code(record->exec);

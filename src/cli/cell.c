@@ -169,13 +169,7 @@ static bool cell_take_output(struct run *run, const json_t *event)
     return true;
 }
 
-static bool cell_pass_event(struct run *run, const char *name, json_t *event)
-{
-    const struct cli_cell *cell = run->cell;
-    return cell->on_event(cell->context, name, event) || spoil(run, "an event of a wrong form");
-}
-
-static bool cell_take_event(void *context, const char *name, const char *data, size_t len)
+static bool take_event(void *context, const char *name, const char *data, size_t len)
 {
     struct run *run = context;
     _json_ json_t *event = NULL;
@@ -186,24 +180,16 @@ static bool cell_take_event(void *context, const char *name, const char *data, s
     bool goes_on = true;
     if (strcmp(name, "result") == 0 && run->answer == NULL)
         run->answer = json_incref(event);
-    else if (run->cell->show == NULL)
-        goes_on = cell_pass_event(run, name, event);
     else if (strcmp(name, "output") == 0)
         goes_on = cell_take_output(run, event);
     else if (strcmp(name, "display") == 0 || strcmp(name, "update") == 0)
         cli_show_output(run->cell->show, event);
-    if (run->cell->show == NULL || run->cell->show->problem == 0)
+    if (run->cell->show->problem == 0)
         return goes_on;
     /* Nobody reads our output any more, so the cell need not go on. */
     if (run->answer == NULL && run->n_interrupts == 0)
         send_interrupt(run);
     return false;
-}
-
-static void take_tick(void *context)
-{
-    const struct run *run = context;
-    run->cell->on_tick(run->cell->context);
 }
 
 /* --- the requests ----------------------------------------------------------------------------- */
@@ -249,15 +235,14 @@ static int cell_ask(struct run *run, const char *path, const struct buf *body, j
                     struct err *e)
 {
     struct cli_cell *cell = run->cell;
-    bool is_stream = cell->show != NULL || cell->on_event != NULL;
+    bool is_stream = cell->show != NULL;
     struct cli_request request = {
         .method = "POST",
         .path = path,
         .body = body->data,
         .body_len = body->len,
-        .on_event = is_stream ? cell_take_event : NULL,
-        .on_signal = cell_take_signal,
-        .on_tick = cell->on_tick != NULL ? take_tick : NULL,
+        .on_event = is_stream ? take_event : NULL,
+        .on_signal = take_signal,
         .context = run,
         /* No deadline: cells wait in the session's queue, and the daemon keeps the time limit. */
     };

@@ -18,12 +18,7 @@ struct cli_cell {
     bool wants_names;          /* the answer shall hold all names */
     const char *on_disconnect; /* "continue" or "cancel"; NULL: the daemon's default */
     struct cli_show *show;     /* live output goes here; NULL: the answer holds it all */
-    /* Without a `show`: takes the stream's events as they come ("output", "display", "update",
-     * "clear"); the answer is not among them. False spoils the run. NULL: no stream. */
-    bool (*on_event)(void *context, const char *name, json_t *event);
-    void (*on_tick)(void *context); /* about four times a second while it runs; may be NULL */
-    void *context;                  /* of both */
-    struct cli_asker *asker;        /* answers its input requests; NULL: they are the caller's */
+    struct cli_asker *asker;   /* answers its input requests; NULL: they are the caller's */
     /* Set here. */
     int left_by;         /* the signal at which the cell was left alone; 0 if it was not */
     bool is_interrupted; /* by a Ctrl-C of the caller's, whatever the cell made of it */

@@ -207,7 +207,8 @@ static void append_last_lines(struct buf *out, const char *text, size_t len)
 
 static void explain_stop(const struct cli_run *r)
 {
-    const struct notebook_cell *cell = &r->doc->cells[r->stopped_at];
+    size_t number = r->stopped_by->number;
+    const struct notebook_cell *cell = &r->doc->cells[number];
     const json_t *error = find_error(cell);
     size_t name_len = 0, message_len = 0, trace_len = 0;
     const char *name = output_text(error, "name", &name_len);
@@ -215,7 +216,7 @@ static void explain_stop(const struct cli_run *r)
     const char *trace = output_text(error, "traceback", &trace_len);
     _buf_ struct buf text = BUF_INIT(64 * KIB);
     buf_printf(&text, "cella: In [%lld], cell %zu (counted from 0), failed after %.1fs: ",
-               (long long)cell->execution_count, r->stopped_at, cell->execution_time);
+               (long long)cell->execution_count, number, cell->execution_time);
     cli_append_safe(&text, name != NULL ? name : notebook_state_name(cell->state),
                     name != NULL ? name_len : strlen(notebook_state_name(cell->state)), false);
     if (message_len > 0) {
@@ -233,24 +234,24 @@ static void explain_stop(const struct cli_run *r)
 /* By a Ctrl-C that the cell caught, or that came when it was about to end. */
 static bool is_ended_well(const struct cli_run *r)
 {
-    return r->is_interrupted && r->doc->cells[r->stopped_at].state == CELL_COMPLETED;
+    return r->is_interrupted && r->doc->cells[r->stopped_by->number].state == CELL_COMPLETED;
 }
 
 static void run_report(const struct run_plan *plan)
 {
     const struct cli_run *r = &plan->run;
-    if (r->stopped_at != SIZE_MAX && is_ended_well(r))
+    if (r->stopped_by != NULL && is_ended_well(r))
         cli_say(STDERR_FILENO, "cella: interrupted, and the cell ended well\n");
-    else if (r->stopped_at != SIZE_MAX)
+    else if (r->stopped_by != NULL)
         explain_stop(r);
     _buf_ struct buf text = BUF_INIT(64 * KIB);
     cli_append_safe(&text, r->out, strlen(r->out), false);
-    buf_printf(&text, ": %zu of %zu code cells ran in %.1fs", r->n_ran, r->progress.n,
+    buf_printf(&text, ": %zu of %zu code cells ran in %.1fs", r->n_ran, r->n_cells,
                (double)r->duration_ms / 1000);
     if (r->n_failed > 0)
         buf_printf(&text, ", %zu failed", r->n_failed);
     if (strcmp(r->out, "-") != 0)
-        cli_say(r->stopped_at != SIZE_MAX ? STDERR_FILENO : STDOUT_FILENO, "%s\n", buf_str(&text));
+        cli_say(r->stopped_by != NULL ? STDERR_FILENO : STDOUT_FILENO, "%s\n", buf_str(&text));
 }
 
 /* Cells that did not find what lies beside the notebook. */
@@ -286,12 +287,12 @@ static json_t *describe_cell(const struct document *doc, size_t number)
 static bool run_report_json(const struct run_plan *plan)
 {
     const struct cli_run *r = &plan->run;
-    bool has_stopped = r->stopped_at != SIZE_MAX;
+    bool has_stopped = r->stopped_by != NULL;
     _json_ json_t *answer = json_object();
     json_t *cells = json_array();
-    for (size_t i = 0; i < r->doc->n_cells; i++)
-        if (cli_run_runs(&r->doc->cells[i]) && r->doc->cells[i].execution_count > 0)
-            json_array_append_new(cells, describe_cell(r->doc, i));
+    for (size_t i = 0; i < r->n_cells; i++)
+        if (r->doc->cells[r->cells[i].number].execution_count > 0)
+            json_array_append_new(cells, describe_cell(r->doc, r->cells[i].number));
     json_object_set_new(answer, "status", json_string(has_stopped ? "failed" : "ok"));
     json_object_set_new(answer, "input", json_string(plan->in.path));
     json_object_set_new(answer, "output", json_string(r->out));
@@ -299,11 +300,11 @@ static bool run_report_json(const struct run_plan *plan)
     json_object_set_new(answer, "runtime", json_string(r->doc->runtime));
     json_object_set_new(answer, "session_id",
                         plan->is_kept ? json_string(plan->session.id) : json_null());
-    json_object_set_new(answer, "code_cells", json_integer((json_int_t)r->progress.n));
+    json_object_set_new(answer, "code_cells", json_integer((json_int_t)r->n_cells));
     json_object_set_new(answer, "ran", json_integer((json_int_t)r->n_ran));
     json_object_set_new(answer, "failed", json_integer((json_int_t)r->n_failed));
     json_object_set_new(answer, "failed_cell",
-                        has_stopped ? describe_cell(r->doc, r->stopped_at) : json_null());
+                        has_stopped ? describe_cell(r->doc, r->stopped_by->number) : json_null());
     json_object_set_new(answer, "duration_ms", json_integer((json_int_t)r->duration_ms));
     json_object_set_new(answer, "cells", cells);
     return cli_print_json(answer);
@@ -319,7 +320,20 @@ static bool is_in_place(const struct run_plan *plan)
            in.st_ino == out.st_ino;
 }
 
-static int run_session(struct cli_client *c, struct run_plan *plan, struct err *e)
+/* The code that the last cell left with, sys.exit(3), else that of a failure. */
+static int exit_status(const struct cli_run *r)
+{
+    const struct notebook_cell *cell = &r->doc->cells[r->stopped_by->number];
+    _json_ json_t *answer =
+        json_pack("{s:s, s:O?}", "status", cell->state == CELL_DIED ? "died" : "error", "error",
+                  find_error(cell));
+    if (r->stopped_by->exit_code >= 0)
+        json_object_set_new(answer, "exit_code", json_integer(r->stopped_by->exit_code));
+    int code = cli_cell_left_with(answer);
+    return code > 0 ? code : CLI_EXIT_FAILED;
+}
+
+static int run_session(struct cli_client *c, struct plan *plan, struct err *e)
 {
     struct cli_run *r = &plan->run;
     r->session_id = plan->session.id;
@@ -329,18 +343,18 @@ static int run_session(struct cli_client *c, struct run_plan *plan, struct err *
     if (cli_with_put(&plan->with, c, plan->session.id, e) < 0)
         return plan->with.left_by != 0 ? 128 + plan->with.left_by : -1;
     int status = cli_run_cells(r, c, e);
+    if (r->left_by != 0)
+        return 128 + r->left_by;
     if (status < 0)
-        return r->left_by != 0 ? 128 + r->left_by : -1;
-    if (plan->is_json && !run_report_json(plan))
+        return r->is_interrupted ? CLI_EXIT_INTERRUPTED : -1;
+    if (plan->is_json && !report_json(plan))
         return CLI_EXIT_PIPE;
     if (!plan->is_json)
         run_report(plan);
     advise_files(plan);
     if (r->is_interrupted)
         return CLI_EXIT_INTERRUPTED;
-    if (r->stopped_at == SIZE_MAX)
-        return 0;
-    return r->left_with > 0 ? r->left_with : CLI_EXIT_FAILED;
+    return r->stopped_by != NULL ? exit_status(r) : 0;
 }
 
 static int run_plan(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
@@ -380,6 +394,7 @@ static int run_verb_run(const struct cli_args *args, struct err *e)
     int status = run_read_plan(args, plan, &runtime, e);
     if (status == 0)
         status = run_document(args, plan, e);
+    cli_run_free(&plan->run);
     cli_parameters_free(&plan->parameters);
     cli_with_free(&plan->with);
     cli_spec_free(&plan->spec);

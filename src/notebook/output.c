@@ -377,10 +377,19 @@ static json_t *output_make_stream(const json_t *typed)
 
 static json_t *output_make_error(const json_t *typed)
 {
-    size_t len, name_len;
+    size_t len, name_len, advice_len;
     const char *text = output_text(typed, "traceback", &len);
     const char *name = output_text(typed, "name", &name_len);
+    const char *advice = output_text(typed, "advice", &advice_len);
     json_t *traceback = json_array(), *made = json_object();
+    _buf_ struct buf words = BUF_INIT(MIB);
+    if (text == NULL) { /* Jupyter shows the traceback and nothing else, so there is always one */
+        output_describe_error(&words, typed);
+        if (advice_len > 0)
+            buf_printf(&words, "\n%.*s", (int)MIN(advice_len, (size_t)4000), advice);
+        text = buf_str(&words);
+        len = words.len;
+    }
     while (text != NULL && len > 0) {
         const char *end = memchr(text, '\n', len);
         size_t n = end != NULL ? (size_t)(end - text) : len;
