@@ -11,6 +11,7 @@ static const char *const bash_farewells[] = {"exit", "logout", NULL};
 static const char *const python_exits[] = {"exit(", "quit(", NULL};
 static const char *const node_exits[] = {"process.exit(", NULL};
 static const char *const bash_exits[] = {"exit ", NULL};
+static const char *const python_continuations[] = {"else", "elif", "except", "finally", NULL};
 
 const struct cli_language cli_languages[] = {
     {
@@ -22,8 +23,7 @@ const struct cli_language cli_languages[] = {
         .farewells = python_farewells,
         .exits = python_exits,
         .has_indented_blocks = true,
-        .look = cli_block_python,
-        .ends_before = cli_block_python_ends_before,
+        .continuations = python_continuations,
     },
     {
         .runtime = "node",
@@ -33,7 +33,6 @@ const struct cli_language cli_languages[] = {
         .more_prompt = "... ",
         .farewells = node_farewells,
         .exits = node_exits,
-        .look = cli_block_node,
     },
     {
         .runtime = "bash",
@@ -43,7 +42,6 @@ const struct cli_language cli_languages[] = {
         .more_prompt = "> ",
         .farewells = bash_farewells,
         .exits = bash_exits,
-        .look = cli_block_bash,
     },
 };
 const size_t cli_n_languages = ARRAY_LEN(cli_languages);

@@ -1,7 +1,7 @@
 /* What the tool knows of each runtime: which files are its code, how it is typed and left. */
 #pragma once
 
-#include "cli/block.h"
+#include "base/base.h"
 
 struct cli_language {
     const char *runtime;          /* as the daemon calls it */
@@ -12,9 +12,7 @@ struct cli_language {
     const char *const *farewells; /* what people type to leave, NULL-terminated */
     const char *const *exits;     /* words that begin a line that leaves with a code */
     bool has_indented_blocks;
-    enum cli_block (*look)(const char *text, size_t len);
-    /* For input through a pipe; NULL: what is whole ends at once. See block.h. */
-    bool (*ends_before)(const char *text, size_t len, const char *line, size_t line_len);
+    const char *const *continuations; /* words that go on with an indented block; NULL-terminated */
 };
 
 extern const struct cli_language cli_languages[]; /* the first is the default */

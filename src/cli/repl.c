@@ -1,4 +1,4 @@
-/* `cella repl`: work in a session interactively. Command line tool. */
+#include "base/clock.h"
 #include "base/fd.h"
 #include "cli/args.h"
 #include "cli/cell.h"
@@ -7,7 +7,9 @@
 #include "cli/spec.h"
 #include "cli/terminal.h"
 
+#include <ctype.h>
 #include <limits.h>
+#include <signal.h>
 
 static const struct cli_flag flags[] = {
     {"session", 's', "ID", "work in this session (the beginning of its id is enough)"},
@@ -39,6 +41,8 @@ struct repl {
     struct buf block;
     struct buf line;
     bool is_line_kept; /* `line` was read and belongs to the next block */
+    bool goes_on;      /* the block could run, and what follows may belong to it */
+    int signal;        /* that came while the interpreter was asked; 0: none */
     struct cli_show show;
     struct cli_asker asker;
 };
@@ -63,10 +67,66 @@ static enum cli_line repl_read_line(struct repl *r)
     return cli_lines_read(r->lines, prompt, &r->line);
 }
 
+/* For input that comes without empty lines behind its blocks: whether `line` begins something new,
+ * as "x = 1" does behind an indented block, and "else:" or a comment does not. */
 static bool ends_block(const struct repl *r, const struct buf *line)
 {
-    return r->language->ends_before != NULL &&
-           r->language->ends_before(buf_str(&r->block), r->block.len, buf_str(line), line->len);
+    const char *text = buf_str(line);
+    if (!r->goes_on || !r->language->has_indented_blocks || strchr(" \t\r\n#", text[0]) != NULL)
+        return false; /* an empty line, too */
+    for (const char *const *word = r->language->continuations; *word != NULL; word++) {
+        size_t len = strlen(*word);
+        if (strncmp(text, *word, len) == 0 && text[len] != '_' && !isalnum((uint8_t)text[len]))
+            return false;
+    }
+    return true;
+}
+
+static bool take_signal(void *context, int signo)
+{
+    struct repl *r = context;
+    r->signal = signo;
+    return false;
+}
+
+enum block {
+    BLOCK_WHOLE, /* can run, or never will */
+    BLOCK_OPEN,
+    BLOCK_GOES_ON, /* can run, but what follows may belong to it */
+};
+
+/* What the session's interpreter makes of the block so far. */
+static enum block judge(struct repl *r)
+{
+    char path[96];
+    struct err ignored; /* running it tells what is wrong */
+    _json_ json_t *answer = NULL;
+    _buf_ struct buf body = BUF_INIT(8 * CLI_CODE_MAX);
+    struct json_out out = JSON_OUT(&body);
+    json_put_object(&out);
+    json_put_member_text(&out, "code", buf_str(&r->block), r->block.len);
+    json_put_object_end(&out);
+    snprintf(path, sizeof(path), "/v1/sessions/%s/is_complete", r->session.id);
+    struct cli_request request = {
+        .method = "POST",
+        .path = path,
+        .body = buf_str(&body),
+        .body_len = body.len,
+        .deadline_ms = clock_mono_ms() + CLI_DEADLINE_SHORT_MS,
+        .on_signal = take_signal,
+        .context = r,
+    };
+    r->goes_on = false;
+    if (cli_api_call(r->client, &request, &answer, &ignored) < 0)
+        return BLOCK_WHOLE;
+    /* A busy interpreter cannot say it: then an empty line ends what is typed, and what comes
+     * through a pipe goes on until it can. */
+    bool is_unknown = cli_cell_is_status(answer, "unknown");
+    bool is_typed = cli_lines_is_interactive(r->lines);
+    if (cli_cell_is_status(answer, "incomplete") || (is_unknown && !is_typed))
+        return BLOCK_OPEN;
+    r->goes_on = json_is_true(json_object_get(answer, "goes_on")) || is_unknown;
+    return r->goes_on ? BLOCK_GOES_ON : BLOCK_WHOLE;
 }
 
 /* At the prompt, as Python has it. A cell that is indented as a whole would run as if it were not,
@@ -106,20 +166,18 @@ static enum step add_line(struct repl *r)
     }
     buf_append(&r->block, buf_str(&r->line), r->line.len);
     buf_append_char(&r->block, '\n');
-    switch (r->language->look(buf_str(&r->block), r->block.len)) {
-    case CLI_BLOCK_WHOLE:
-        return STEP_RUN;
-    case CLI_BLOCK_SUITE:
+    enum block block = judge(r);
+    if (r->signal != 0)
+        return STEP_END;
+    if (block == BLOCK_GOES_ON)
         return is_pasted || (is_typed && is_typed_end(r)) ? STEP_RUN : STEP_AGAIN;
-    case CLI_BLOCK_OPEN:
-        break;
-    }
-    return STEP_AGAIN;
+    return block == BLOCK_WHOLE ? STEP_RUN : STEP_AGAIN;
 }
 
 static enum step read_block(struct repl *r)
 {
     buf_clear(&r->block);
+    r->goes_on = false;
     enum step step = STEP_AGAIN;
     while (step == STEP_AGAIN) {
         enum cli_line got = r->is_line_kept ? CLI_LINE_READ : repl_read_line(r);
@@ -127,6 +185,11 @@ static enum step read_block(struct repl *r)
         switch (got) {
         case CLI_LINE_READ:
             step = add_line(r);
+            if (r->signal != SIGINT || !cli_lines_is_interactive(r->lines))
+                break;
+            r->signal = 0; /* at the prompt, as far as the user can see */
+            step = STEP_AGAIN;
+            buf_clear(&r->block);
             break;
         case CLI_LINE_INTERRUPTED:
             buf_clear(&r->block);

@@ -50,6 +50,7 @@ extern const struct op op_notebook_declarations;
 extern const struct op op_notebook_image;
 extern const struct op op_notebook_reference;
 extern const struct op op_session_declarations;
+extern const struct op op_session_is_complete;
 extern const struct op op_session_delete;
 extern const struct op op_session_exec;
 extern const struct op op_session_file_delete;

@@ -76,6 +76,21 @@ struct head_end_facts {
 /* For one that ended before it was ready: why. */
 void head_describe_end(const struct head_end_facts *facts, char *out, size_t size);
 
+/* Whether a text is a whole piece of code. */
+enum head_completeness {
+    HEAD_COMPLETE,
+    HEAD_INCOMPLETE,
+    HEAD_INVALID, /* nothing that follows would make it run */
+    HEAD_UNSURE,
+};
+extern const char *const head_completeness_names[]; /* "complete"; ends with NULL */
+
+struct head_judgement {
+    enum head_completeness status;
+    bool goes_on;    /* complete, but what follows may belong to it: an indented block of Python */
+    unsigned indent; /* columns that the next line is likely to begin at */
+};
+
 struct head_prompt {
     const char *text;
     size_t len;
@@ -105,9 +120,11 @@ struct head_listener {
     void (*on_done)(struct head *head, const struct head_verdict *verdict);
     /* The cell waits for a line: answer with head_input. A second one replaces the first. */
     void (*on_input)(struct head *head, const struct head_prompt *prompt);
-    void (*on_names)(struct head *head, json_t *names);     /* the answer to head_ask_names */
-    void (*on_declared)(struct head *head, json_t *told);   /* to head_ask_declarations */
-    void (*on_denied)(struct head *head, const char *call); /* a system call, by its name */
+    void (*on_names)(struct head *head, json_t *names);   /* the answer to head_ask_names */
+    void (*on_declared)(struct head *head, json_t *told); /* to head_ask_declarations */
+    void (*on_judged)(struct head *head,
+                      const struct head_judgement *judgement); /* to head_judge */
+    void (*on_denied)(struct head *head, const char *call);    /* a system call, by its name */
     void (*on_signaled)(struct head *head); /* one head_signal reached the process */
     /* `why`: "", or what besides bytes it is over. */
     void (*on_over_quota)(struct head *head, uint64_t bytes, const char *why);
@@ -134,6 +151,7 @@ struct head {
     bool awaits_input;        /* its cell waits for head_input */
     bool is_asked;            /* for its names */
     bool is_asked_declared;   /* for its declarations */
+    bool is_judging;          /* a text, see head_judge */
     unsigned n_forks;         /* that it was asked for and has not answered */
     bool is_copy;             /* of a snapshot */
     int given;                /* the descriptor that came along with its first frame; -1 if none */
@@ -200,6 +218,8 @@ bool head_input(struct head *head, const char *text, size_t len);
 int head_ask_names(struct head *head, unsigned max, struct err *e);
 /* Of an idle one: declarations.h. */
 int head_ask_declarations(struct head *head, struct err *e);
+/* Of an idle one that judges nothing else: is this a whole piece of code? */
+int head_judge(struct head *head, const char *code, size_t len, struct err *e);
 
 /* Lets an idle one fork: the copy sleeps and speaks on `sock`, which is closed here in any case.
  * A cell may follow at once, and begins after the fork. */

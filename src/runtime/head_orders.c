@@ -215,3 +215,21 @@ int head_ask_declarations(struct head *head, struct err *e)
     head->is_asked_declared = true;
     return 0;
 }
+
+int head_judge(struct head *head, const char *code, size_t len, struct err *e)
+{
+    assert(!head->is_judging);
+    if (begin_request(head, e) < 0)
+        return -1;
+    size_t mark = frame_begin(&head->out);
+    struct json_out json = JSON_OUT(&head->out);
+    json_put_object(&json);
+    json_put_member_str(&json, "op", "is_complete");
+    json_put_member_text(&json, "code", code, len);
+    json_put_object_end(&json);
+    if (!frame_end(&head->out, mark) || !head_flush(head))
+        return err_set(e, ERR_INVALID, "the control socket was closed");
+    head->is_judging = true;
+    head_want_events(head);
+    return 0;
+}

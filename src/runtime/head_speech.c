@@ -14,6 +14,7 @@ enum {
     LOST_MAX = 128,
     MODULES_MAX = 256, /* of a profile */
     ERROR_NAME_MAX = 256,
+    INDENT_MAX = 1000, /* columns */
 };
 
 static bool is_running(const struct head *head, const json_t *frame)
@@ -239,6 +240,35 @@ static void on_declared(struct head *head, json_t *frame)
     }
 }
 
+const char *const head_completeness_names[] = {[HEAD_COMPLETE] = "complete",
+                                               [HEAD_INCOMPLETE] = "incomplete",
+                                               [HEAD_INVALID] = "invalid",
+                                               [HEAD_UNSURE] = "unknown",
+                                               NULL};
+
+static void on_is_complete(struct head *head, json_t *frame)
+{
+    const char *status = json_string_value(json_object_get(frame, "status"));
+    json_int_t indent = json_integer_value(json_object_get(frame, "indent"));
+    const char *const *names = head_completeness_names;
+    size_t i = 0;
+    while (names[i] != NULL && (status == NULL || strcmp(names[i], status) != 0))
+        i++;
+    if (!head->is_judging) {
+        head_break(head, "it judged a text that nobody asked about");
+    } else if (names[i] == NULL) {
+        head_break(head, "whether a text is complete, without a known status");
+    } else {
+        head->is_judging = false;
+        head->listener->on_judged(
+            head, &(struct head_judgement){
+                      .status = (enum head_completeness)i,
+                      .goes_on = json_is_true(json_object_get(frame, "goes_on")),
+                      .indent = indent > 0 && indent < INDENT_MAX ? (unsigned)indent : 0,
+                  });
+    }
+}
+
 /* A name is shown as it is, whatever the answer's budget. */
 static void cut_name(json_t *error)
 {
@@ -365,6 +395,7 @@ void head_on_frame(struct head *head, json_t *frame)
         {"loaded", on_loaded},
         {"clear", on_clear},
         {"declarations", on_declared},
+        {"is_complete", on_is_complete},
     };
     const char *ev = json_string_value(json_object_get(frame, "ev"));
     for (size_t i = 0; ev != NULL && i < ARRAY_LEN(events); i++) {

@@ -10,6 +10,7 @@
 #include "session/engine_state.h"
 #include "session/exec.h"
 #include "session/files.h"
+#include "session/judging.h"
 #include "session/lifespan.h"
 #include "session/manifest.h"
 #include "session/oneshot.h"
@@ -185,6 +186,7 @@ void session_die(struct session *session)
     exec_end_all(session);
     manifest_end_all(session);
     declared_end_all(session);
+    judging_end(session);
     files_end_all(session);
     files_forget(session);
     restore_abandon(session);

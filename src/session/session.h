@@ -137,6 +137,7 @@ struct session {
     json_t *declared;           /* as last told, see declared.h; NULL: never */
     uint64_t declared_as_of;    /* likewise */
     struct list declared_waits; /* of struct declared_wait */
+    struct judging *judging;    /* whether a text is complete, see judging.h; NULL: not asked */
     struct list unsaved_files;  /* of struct file_unsaved, oldest first */
     struct list file_orders;    /* of struct file_order, the one under way first; see files.h */
 

@@ -6,6 +6,7 @@
 #include "session/dismiss.h"
 #include "session/exec.h"
 #include "session/input.h"
+#include "session/judging.h"
 #include "session/manifest.h"
 #include "session/oneshot.h"
 #include "session/restore.h"
@@ -97,6 +98,11 @@ static void on_declared(struct head *head, json_t *told)
     declared_on_told(head->owner, told);
 }
 
+static void on_judged(struct head *head, const struct head_judgement *judgement)
+{
+    judging_on_told(head->owner, judgement);
+}
+
 static void on_denied(struct head *head, const char *call)
 {
     exec_on_denied(head->owner, call);
@@ -168,6 +174,7 @@ static const struct head_listener head_listener = {
     .on_input = on_input,
     .on_names = on_names,
     .on_declared = on_declared,
+    .on_judged = on_judged,
     .on_denied = on_denied,
     .on_display = on_display,
     .on_clear = on_clear,

@@ -107,8 +107,8 @@ static bool is_resting(const struct session *session)
 {
     return session->state == SESSION_IDLE && session->restore == NULL && session->n_queued == 0 &&
            list_is_empty(&session->held) && list_is_empty(&session->names_waits) &&
-           list_is_empty(&session->declared_waits) && list_is_empty(&session->file_orders) &&
-           session->trial.id == 0;
+           list_is_empty(&session->declared_waits) && session->judging == NULL &&
+           list_is_empty(&session->file_orders) && session->trial.id == 0;
 }
 
 void suspend_if_wanted(struct session *session)

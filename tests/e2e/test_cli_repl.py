@@ -125,6 +125,11 @@ def test_lines_that_come_at_once_are_not_torn_at_an_empty_one(shell, start, term
     repl.expect(r"\n\(42, 5, False\)\n")
 
 
+def test_a_long_text_through_a_pipe(shell):
+    code = "cat <<EOF | wc -c\n" + ("x" * 99 + "\n") * 1000 + "EOF\necho done\n"
+    assert shell("repl", "--runtime", "bash", stdin=code, check=0).stdout == "100000\ndone\n"
+
+
 def test_an_indented_first_line_is_an_error(repl):
     repl.type("  x = 1\r")
     repl.expect(r'  File "<cell 1>", line 1\n +x = 1\nIndentationError: unexpected indent\n')

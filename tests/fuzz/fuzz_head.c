@@ -136,7 +136,8 @@ static void on_done(struct head *head, const struct head_verdict *verdict)
     require(!verdict->has_last_status || (verdict->last_status >= 0 && verdict->last_status < 256));
     switch (n_done++ % 4) {
     case 0:
-        if (head_ask_names(head, 10, &e) == 0)
+        if (head_ask_names(head, 10, &e) == 0 &&
+            (head->is_judging || head_judge(head, "x", 1, &e) == 0))
             run_cell(head);
         break;
     case 1:
@@ -178,6 +179,11 @@ static void on_names(struct head *head, json_t *names)
     require(!head->is_asked && names_check(names, &e) == 0);
 }
 
+static void on_judged(struct head *head, const struct head_judgement *judgement)
+{
+    require(!head->is_judging && judgement->status <= HEAD_UNSURE && judgement->indent < 1000);
+}
+
 static void on_denied(struct head *head, const char *call)
 {
     (void)head;
@@ -211,6 +217,7 @@ static const struct head_listener listener = {
     .on_done = on_done,
     .on_input = on_input,
     .on_names = on_names,
+    .on_judged = on_judged,
     .on_denied = on_denied,
     .on_signaled = on_signaled,
     .on_over_quota = on_over_quota,

@@ -11,6 +11,7 @@
 #include "runtime/bash/cell.h"
 #include "runtime/bash/channel.h"
 #include "runtime/bash/children.h"
+#include "runtime/bash/completeness.h"
 #include "runtime/bash/imports.h"
 #include "runtime/bash/input.h"
 #include "runtime/bash/interrupts.h"
@@ -226,6 +227,16 @@ static void answer_declarations(void)
     answer();
 }
 
+static void answer_is_complete(void)
+{
+    const char *code = session.request.code.data;
+    const char *status = completeness_of(code != NULL ? code : "");
+    struct json_out json = begin_answer("is_complete");
+    json_put_member_str(&json, "status", status);
+    json_put_object_end(&json);
+    answer();
+}
+
 static void exec(void)
 {
     struct cell_verdict verdict;
@@ -365,6 +376,10 @@ static void serve_one(void)
     case REQUEST_DECLARATIONS:
         close_reserve();
         answer_declarations();
+        break;
+    case REQUEST_IS_COMPLETE:
+        close_reserve();
+        answer_is_complete();
         break;
     case REQUEST_CHECKPOINT:
         checkpoint();

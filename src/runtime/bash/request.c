@@ -215,6 +215,7 @@ static enum request_op op_of(const struct request_text *name)
         [REQUEST_INPUT] = "input",
         [REQUEST_NAMES] = "names",
         [REQUEST_DECLARATIONS] = "declarations",
+        [REQUEST_IS_COMPLETE] = "is_complete",
         [REQUEST_CHECKPOINT] = "checkpoint",
         [REQUEST_WAKE] = "wake",
         [REQUEST_SAVE] = "save",

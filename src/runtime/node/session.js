@@ -8,6 +8,7 @@
 
 const cells = load('cells');
 const children = load('children');
+const completeness = load('completeness');
 const displays = load('displays');
 const evaluator = load('evaluator');
 const exits = load('exits');
@@ -46,6 +47,7 @@ const OPERATIONS = {
   input: (frame) => stdin.answer(frame),
   names: (frame) => send({ ev: 'names', names: names.manifest(frame.max ?? DEFAULT_NAMES) }),
   declarations: () => send({ ev: 'declarations', ...overview.describe() }),
+  is_complete: ({ code }) => send({ ev: 'is_complete', ...completeness.describe(code) }),
   setup,
   checkpoint,
   save: (frame) => saving.save(frame),

@@ -21,11 +21,15 @@ const PARSER_OPTIONS = {
 
 let parser;
 
+function acorn() {
+  parser ??= host.loadParser();
+  return parser;
+}
+
 /* The tree of some code, or null. */
 function parse(code) {
-  if (parser === undefined) parser = host.loadParser();
   try {
-    return parser.parse(code, PARSER_OPTIONS);
+    return acorn().parse(code, PARSER_OPTIONS);
   } catch {
     return null;
   }
@@ -109,4 +113,4 @@ function optionsOf(node) {
   return `, { with: { ${pairs.join(', ')} } }`;
 }
 
-Object.assign(exports, { IMPORT, parse, nodesOf, prepare });
+Object.assign(exports, { IMPORT, PARSER_OPTIONS, acorn, parse, nodesOf, prepare });

@@ -43,6 +43,7 @@ MODULES = (
     "events",
     "magics_syntax",
     "compiler",
+    "completeness",
     "results",
     "cells",
     "labels",

@@ -14,9 +14,36 @@ import types
 from typing import Any, Dict, List, NoReturn, Optional
 
 from . import (
-    cells, checkpoints, children, compiler, displays, frames, handlers, inputs, interrupts,
-    ipython, jsontext, library, loading, magics, names, namespaces, overview, plots, practice,
-    preload, questions, rebuild, records, rehearsal, saver, saving, streams, surroundings, waking,
+    cells,
+    checkpoints,
+    children,
+    compiler,
+    completeness,
+    displays,
+    frames,
+    handlers,
+    inputs,
+    interrupts,
+    ipython,
+    jsontext,
+    library,
+    loading,
+    magics,
+    names,
+    namespaces,
+    overview,
+    plots,
+    practice,
+    preload,
+    questions,
+    rebuild,
+    records,
+    rehearsal,
+    saver,
+    saving,
+    streams,
+    surroundings,
+    waking,
 )  # fmt: skip
 
 _RESERVED_DESCRIPTORS = 8
@@ -192,6 +219,8 @@ class Session:
         elif frame["op"] == "declarations":
             told = overview.describe(self._subject.sources, self._subject.variables())
             self._channel.send(f'{{"ev":"declarations",{told}}}')
+        elif frame["op"] == "is_complete":
+            self._tell_whether_complete(frame["code"])
         elif frame["op"] == "checkpoint":
             self._checkpoint(frame["id"], frame.get("debug", False))
         elif frame["op"] == "save":
@@ -221,6 +250,13 @@ class Session:
             _exit(1)
         self._subject.place.begin()
         self._channel.send('{"ev":"set"}')
+
+    def _tell_whether_complete(self, code: str) -> None:
+        try:
+            told = completeness.describe(code, self._cells.compiler.futures())
+        except _Exception:  # of what the user has changed, len() for one
+            told = '"status":"unknown"'
+        self._channel.send(f'{{"ev":"is_complete",{told}}}')
 
     def _load(self, number: int) -> None:
         """Into a session that has just begun."""

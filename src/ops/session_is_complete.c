@@ -1,0 +1,60 @@
+#include "ops/exec_call.h"
+#include "session/judging.h"
+#include "wire/json.h"
+
+static const struct op_param params[] = {
+    OP_PARAM_SESSION,
+    EXEC_PARAM_CODE,
+    {0},
+};
+
+static void on_told(void *context, const struct head_judgement *told, const struct err *e)
+{
+    struct call *call = context;
+    if (e != NULL) {
+        call_fail(call, e);
+        return;
+    }
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    json_put_member_str(&json, "status", head_completeness_names[told->status]);
+    json_put_member_bool(&json, "goes_on", told->goes_on);
+    json_put_member_int(&json, "indent", told->indent);
+    json_put_object_end(&json);
+    call_reply(call, 200, &out);
+}
+
+static void on_gone(struct call *call)
+{
+    judging_leave(call->op_state);
+}
+
+static void run(struct call *call)
+{
+    struct err e;
+    struct judging *judging;
+    struct session *session = call_session(call);
+    if (session == NULL)
+        return;
+    if (session_judge(session, call_text(call, "code", ""), call_text_len(call, "code"), on_told,
+                      call, &judging, &e) < 0) {
+        call_fail(call, &e);
+    } else if (judging != NULL) {
+        call->op_state = judging;
+        call->on_gone = on_gone;
+    }
+}
+
+const struct op op_session_is_complete = {
+    .name = "session.is_complete",
+    .method = "POST",
+    .path = "/v1/sessions/{session_id}/is_complete",
+    .flags = OP_READ_ONLY,
+    .params = params,
+    .doc =
+        "Whether a text is a whole piece of code to the session's interpreter, which does not "
+        "run it: complete, incomplete, invalid, or unknown if the session is busy or the text is "
+        "longer than 64 KiB.",
+    .run = run,
+};
