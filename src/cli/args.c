@@ -213,6 +213,27 @@ bool cli_has(const struct cli_args *args, const char *name)
     return cli_value(args, name) != NULL;
 }
 
+bool cli_parse_number(const char *text, int64_t min, int64_t *ret)
+{
+    char *end;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || isspace((unsigned char)text[0]) ||
+        number < min)
+        return false;
+    *ret = number;
+    return true;
+}
+
+int cli_number_flag(const struct cli_args *args, const char *name, int64_t min, int64_t *ret,
+                    struct err *e)
+{
+    const char *text = cli_value(args, name);
+    if (text == NULL || cli_parse_number(text, min, ret))
+        return 0;
+    return err_set(e, ERR_INVALID, "--%s takes a number, not '%.32s'", name, text);
+}
+
 struct unit {
     const char *name;
     int64_t factor;

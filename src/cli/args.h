@@ -27,6 +27,10 @@ const char *cli_value(const struct cli_args *args, const char *name); /* NULL if
  * behind the last. Of a flag with two values both come, one after the other. */
 const char *cli_value_next(const struct cli_args *args, const char *name, size_t *at);
 
+bool cli_parse_number(const char *text, int64_t min, int64_t *ret); /* all of it is one */
+/* The value of a flag that is a number; left alone if it was not given. */
+int cli_number_flag(const struct cli_args *args, const char *name, int64_t min, int64_t *ret,
+                    struct err *e);
 int cli_parse_duration(const char *text, int64_t *ret_ms, struct err *e); /* 30, 30s, 500ms, 2m */
 int cli_parse_size(const char *text, int64_t *ret_bytes, struct err *e);  /* 65536, 64k, 1m */
 

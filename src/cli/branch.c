@@ -53,8 +53,8 @@ static int branch_run(const struct cli_args *args, struct err *e)
     struct wish wish = {.at = -1, .count = -1};
     if (cli_session_named(args, e) < 0)
         return -1;
-    if (cli_parse_number(args, "at", &wish.at, e) < 0 ||
-        cli_parse_number(args, "count", &wish.count, e) < 0)
+    if (cli_number_flag(args, "at", 0, &wish.at, e) < 0 ||
+        cli_number_flag(args, "count", 0, &wish.count, e) < 0)
         return -1;
     return cli_client_with(args, false, branch, &wish, e);
 }

@@ -1,10 +1,10 @@
-/* `cella checkpoints`: list the checkpoints of a session. Command line tool. */
+/* The verbs "checkpoints" and "tree": what a session can be taken back to, as a table or drawn. */
 #include "base/fd.h"
 #include "cli/api.h"
 #include "cli/show.h"
 #include "cli/timeline.h"
 
-enum { TABLE_MAX = 16 << 20 };
+enum { SHOWN_MAX = 16 << 20 };
 
 static void append_row(struct buf *out, const json_t *checkpoint, bool is_current)
 {
@@ -29,32 +29,49 @@ static void append_row(struct buf *out, const json_t *checkpoint, bool is_curren
     buf_append_char(out, '\n');
 }
 
-static int checkpoints_list(const struct cli_args *args, struct cli_client *c, void *context,
-                            struct err *e)
+static void append_table(struct buf *out, const json_t *timeline)
 {
-    (void)context;
+    const json_t *checkpoints = json_object_get(timeline, "checkpoints");
+    int64_t current = cli_json_int(timeline, "current", -1);
+    buf_printf(out, "  %4s %6s  %-16s %5s %9s  %s\n", "ID", "PARENT", "CELLS", "AGE", "MEMORY",
+               "RESTORE");
+    for (size_t i = 0; i < json_array_size(checkpoints); i++) {
+        const json_t *checkpoint = json_array_get(checkpoints, i);
+        append_row(out, checkpoint, cli_json_int(checkpoint, "id", -2) == current);
+    }
+}
+
+static int show(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
+{
+    const bool *is_tree = context;
     _json_ json_t *timeline = NULL;
     if (cli_timeline_get(args, c, &timeline, e) < 0)
         return -1;
     if (cli_has(args, "json"))
         return cli_print_json(timeline) ? 0 : CLI_EXIT_PIPE;
-    const json_t *checkpoints = json_object_get(timeline, "checkpoints");
-    int64_t current = cli_json_int(timeline, "current", -1);
-    _buf_ struct buf out = BUF_INIT(TABLE_MAX);
-    buf_printf(&out, "  %4s %6s  %-16s %5s %9s  %s\n", "ID", "PARENT", "CELLS", "AGE", "MEMORY",
-               "RESTORE");
-    for (size_t i = 0; i < json_array_size(checkpoints); i++) {
-        const json_t *checkpoint = json_array_get(checkpoints, i);
-        append_row(&out, checkpoint, cli_json_int(checkpoint, "id", -2) == current);
-    }
+    _buf_ struct buf out = BUF_INIT(SHOWN_MAX);
+    if (*is_tree)
+        cli_draw_tree(&out, timeline, cli_has(args, "ascii") || !cli_is_utf8());
+    else
+        append_table(&out, timeline);
     return fd_write_all(STDOUT_FILENO, buf_str(&out), out.len) < 0 ? CLI_EXIT_PIPE : 0;
 }
 
-static int checkpoints_run(const struct cli_args *args, struct err *e)
+static int run(const struct cli_args *args, bool is_tree, struct err *e)
 {
     if (cli_session_named(args, e) < 0)
         return -1;
-    return cli_client_with(args, false, checkpoints_list, NULL, e);
+    return cli_client_with(args, false, show, &is_tree, e);
+}
+
+static int run_checkpoints(const struct cli_args *args, struct err *e)
+{
+    return run(args, false, e);
+}
+
+static int run_tree(const struct cli_args *args, struct err *e)
+{
+    return run(args, true, e);
 }
 
 const struct cli_verb cli_checkpoints_verb = {
@@ -65,5 +82,26 @@ const struct cli_verb cli_checkpoints_verb = {
              "present state came from. `cella tree` draws them.",
     .is_client = true,
     .examples = "cella checkpoints 0b9c",
-    .run = checkpoints_run,
+    .run = run_checkpoints,
+};
+
+static const struct cli_flag tree_flags[] = {
+    {"ascii", 0, NULL, "draw with ASCII characters (the default where the locale is not UTF-8)"},
+    {0},
+};
+
+const struct cli_verb cli_tree_verb = {
+    .name = "tree",
+    .summary = "draw the checkpoints of a session",
+    .usage = "[OPTION...] SESSION",
+    .about =
+        "Draws the points that a session can be taken back to: the cells since the one before,\n"
+        "age, memory, whether it has the files (perhaps half-written if they changed while they\n"
+        "were read), and whether it can be restored, only from disk, or why not. Branches are\n"
+        "what was undone and then done in another way. 0 is the beginning.",
+    .flags = tree_flags,
+    .is_client = true,
+    .examples = "cella tree 0b9c\n"
+                "cella tree 0b9c --json | jq '.checkpoints[] | select(.restore == \"no\")'",
+    .run = run_tree,
 };

@@ -3,8 +3,6 @@
 #include "cli/cell.h"
 #include "cli/terminal.h"
 
-#include <errno.h>
-
 static const struct cli_flag flags[] = {
     {"yield", 'y', "DURATION", "come back after this time if it still runs"},
     {"budget", 'b', "SIZE", "with --json: how much output the answer holds (64k)"},
@@ -13,19 +11,7 @@ static const struct cli_flag flags[] = {
     {0},
 };
 
-static int continue_read_number(const char *text, int64_t *ret, struct err *e)
-{
-    char *end;
-    errno = 0;
-    long long number = strtoll(text, &end, 10);
-    if (errno != 0 || end == text || *end != '\0' || number <= 0)
-        return err_set(e, ERR_INVALID, "'%.32s' is not the number of a cell", text);
-    *ret = number;
-    return 0;
-}
-
-static int continue_wait_for(const struct cli_args *args, struct cli_client *c, void *context,
-                             struct err *e)
+static int wait_for(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
 {
     struct cli_cell *cell = context;
     struct cli_session session;
@@ -54,8 +40,9 @@ static int continue_run(const struct cli_args *args, struct err *e)
         err_set(e, ERR_INVALID, "name a session, and the number of a cell if it is not the last");
         return err_advise(e, "list the sessions with: cella ps");
     }
+    if (args->n_words == 2 && !cli_parse_number(args->words[1], 1, &cell.exec_id))
+        return err_set(e, ERR_INVALID, "'%.32s' is not the number of a cell", args->words[1]);
     if (cli_show_read(args, &show, e) < 0 ||
-        (args->n_words == 2 && continue_read_number(args->words[1], &cell.exec_id, e) < 0) ||
         (yield != NULL && cli_parse_duration(yield, &cell.yield_ms, e) < 0) ||
         (budget != NULL && cli_parse_size(budget, &cell.budget, e) < 0))
         return -1;

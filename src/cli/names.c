@@ -120,13 +120,16 @@ static int names_ask(const struct cli_args *args, struct cli_client *c, void *co
                      struct err *e)
 {
     (void)context;
-    const char *max = cli_value(args, "max");
     struct cli_session session;
+    int64_t max = -1;
+    if (cli_number_flag(args, "max", 0, &max, e) < 0)
+        return -1;
     if (cli_session_find(c, args->words[0], &session, e) < 0)
         return -1;
     char path[160];
-    snprintf(path, sizeof(path), "/v1/sessions/%s/names%s%s", session.id,
-             max != NULL ? "?max=" : "", max != NULL ? max : "");
+    int len = snprintf(path, sizeof(path), "/v1/sessions/%s/names", session.id);
+    if (max >= 0)
+        snprintf(path + len, sizeof(path) - (size_t)len, "?max=%lld", (long long)max);
     _json_ json_t *names = NULL;
     if (cli_api_get(c, "GET", path, &names, e) < 0)
         return -1;
@@ -143,13 +146,9 @@ static int names_ask(const struct cli_args *args, struct cli_client *c, void *co
 
 static int names_run(const struct cli_args *args, struct err *e)
 {
-    const char *max = cli_value(args, "max");
     if (cli_session_named(args, e) < 0)
         return -1;
-    if (max != NULL &&
-        (max[0] == '\0' || strspn(max, "0123456789") != strlen(max) || strlen(max) > 9))
-        return err_set(e, ERR_INVALID, "--max takes a number, not '%.32s'", max);
-    return cli_client_with(args, false, names_ask, NULL, e);
+    return cli_client_with(args, false, ask, NULL, e);
 }
 
 const struct cli_verb cli_names_verb = {

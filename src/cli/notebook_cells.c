@@ -7,8 +7,6 @@
 
 #include <errno.h>
 
-enum { DECIMAL = 10 };
-
 /* ---- sources -----------------------------------------------------------------------------------
  */
 
@@ -32,15 +30,11 @@ static int notebook_cells_read_source(const struct cli_args *args, const char *g
 static int notebook_cells_put_number(const struct cli_args *args, json_t *body, const char *flag,
                                      struct err *e)
 {
-    const char *given = cli_value(args, flag);
-    if (given == NULL)
-        return 0;
-    char *end;
-    errno = 0;
-    long long number = strtoll(given, &end, DECIMAL);
-    if (errno != 0 || end == given || *end != '\0')
-        return err_set(e, ERR_INVALID, "--%s takes a number, not '%.32s'", flag, given);
-    json_object_set_new(body, flag, json_integer(number));
+    int64_t number;
+    if (cli_number_flag(args, flag, INT64_MIN, &number, e) < 0)
+        return -1;
+    if (cli_has(args, flag))
+        json_object_set_new(body, flag, json_integer(number));
     return 0;
 }
 
@@ -280,10 +274,9 @@ int cli_notebook_move(const struct cli_args *args, struct cli_client *c, const c
                       size_t n_words, struct err *e)
 {
     (void)n_words;
-    char id[CLI_NOTEBOOK_ID_SIZE], path[CLI_NOTEBOOK_PATH_SIZE], *end;
-    errno = 0;
-    long long to = strtoll(words[2], &end, DECIMAL);
-    if (errno != 0 || end == words[2] || *end != '\0')
+    char id[CLI_NOTEBOOK_ID_SIZE], path[CLI_NOTEBOOK_PATH_SIZE];
+    int64_t to;
+    if (!cli_parse_number(words[2], INT64_MIN, &to))
         return err_set(e, ERR_INVALID, "'%.32s' is no number of a cell", words[2]);
     _json_ json_t *body = json_pack("{s:I}", "to", (json_int_t)to);
     if (cli_notebook_find(c, words[0], id, e) < 0 ||

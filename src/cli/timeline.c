@@ -11,19 +11,6 @@
 
 enum { CHECKPOINTS_MAX = 10000, WORDS_MAX = 200, LISTED_MAX = 50, PATH_SIZE = 128, CODE_MAX = 60 };
 
-int cli_parse_number(const struct cli_args *args, const char *name, int64_t *ret, struct err *e)
-{
-    const char *text = cli_value(args, name);
-    if (text == NULL)
-        return 0;
-    if (text[0] == '\0' || strspn(text, "0123456789") != strlen(text) || strlen(text) > 9) {
-        err_set(e, ERR_INVALID, "--%s takes a number, not '%.32s'", name, text);
-        return err_advise(e, "see those of the checkpoints with: cella tree SESSION");
-    }
-    *ret = strtoll(text, NULL, 10);
-    return 0;
-}
-
 int cli_timeline_get(const struct cli_args *args, struct cli_client *c, json_t **ret, struct err *e)
 {
     struct cli_session session;

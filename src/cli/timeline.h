@@ -27,6 +27,3 @@ void cli_describe_restore(struct buf *out, const json_t *checkpoint);
 /* What undo, redo and a discarded try answer: "took back cell 2 (x * 2); now at checkpoint 1", by
  * the `verb` and, if the answer has one, the "code" of its only cell. */
 void cli_describe_rollback(struct buf *out, const char *verb, const json_t *answer);
-
-/* The value of a flag, such as the number of a checkpoint; left alone if it was not given. */
-int cli_parse_number(const struct cli_args *args, const char *name, int64_t *ret, struct err *e);

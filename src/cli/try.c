@@ -153,7 +153,7 @@ static int settle(const struct cli_args *args, struct cli_client *c, struct atte
     int64_t id = 0;
     bool commits = cli_has(args, "commit");
     _json_ json_t *outcome = NULL;
-    if (cli_parse_number(args, "id", &id, e) < 0 || decide(c, a, id, commits, &outcome, e) < 0)
+    if (cli_number_flag(args, "id", 0, &id, e) < 0 || decide(c, a, id, commits, &outcome, e) < 0)
         return -1;
     if (a->is_json)
         return cli_print_json(outcome) ? 0 : CLI_EXIT_PIPE;
