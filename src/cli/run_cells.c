@@ -11,10 +11,9 @@
 
 enum {
     PATH_SIZE = 128,
-    WRITE_CHEAP_MS = 50, /* writing that takes longer is not done after every cell, */
-    WRITE_SHARE = 10,    /* but so that it takes less than this part of the time */
-    POLL_MS = 50,        /* for the end of a cell that was interrupted */
-    POLLS_PATIENT = 40,  /* until the user is told that it does not end */
+    WRITE_SHARE = 10,   /* writing takes less than this part of the time */
+    POLL_MS = 50,       /* for the end of a cell that was interrupted */
+    POLLS_PATIENT = 40, /* until the user is told that it does not end */
 };
 
 /* ---- the document ------------------------------------------------------------------------------
@@ -205,13 +204,12 @@ static int take_results(struct cli_run *r, struct err *e)
     return 0;
 }
 
-/* After every cell, so that a kill leaves what ran; less often, and also while a cell runs, once
- * that takes long. */
+/* After every cell, so that a kill leaves what ran; where cells end faster than that, less often,
+ * and also while a cell runs. */
 static int write_if_due(struct cli_run *r, struct err *e)
 {
     uint64_t before = clock_mono_ms();
-    if (!r->owes_write || (r->write_cost_ms >= WRITE_CHEAP_MS &&
-                           before - r->written_ms < WRITE_SHARE * r->write_cost_ms))
+    if (!r->owes_write || before - r->written_ms < WRITE_SHARE * r->write_cost_ms)
         return 0;
     if (take_results(r, e) < 0 || cli_run_write(r, e) < 0)
         return -1;
