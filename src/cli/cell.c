@@ -242,7 +242,7 @@ static int cell_ask(struct run *run, const char *path, const struct buf *body, j
         .body = body->data,
         .body_len = body->len,
         .on_event = is_stream ? take_event : NULL,
-        .on_signal = take_signal,
+        .on_signal = cell_take_signal,
         .context = run,
         /* No deadline: cells wait in the session's queue, and the daemon keeps the time limit. */
     };

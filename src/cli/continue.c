@@ -11,7 +11,8 @@ static const struct cli_flag flags[] = {
     {0},
 };
 
-static int wait_for(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
+static int continue_wait_for(const struct cli_args *args, struct cli_client *c, void *context,
+                             struct err *e)
 {
     struct cli_cell *cell = context;
     struct cli_session session;

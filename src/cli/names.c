@@ -148,7 +148,7 @@ static int names_run(const struct cli_args *args, struct err *e)
 {
     if (cli_session_named(args, e) < 0)
         return -1;
-    return cli_client_with(args, false, ask, NULL, e);
+    return cli_client_with(args, false, names_ask, NULL, e);
 }
 
 const struct cli_verb cli_names_verb = {

@@ -333,7 +333,7 @@ static int exit_status(const struct cli_run *r)
     return code > 0 ? code : CLI_EXIT_FAILED;
 }
 
-static int run_session(struct cli_client *c, struct plan *plan, struct err *e)
+static int run_session(struct cli_client *c, struct run_plan *plan, struct err *e)
 {
     struct cli_run *r = &plan->run;
     r->session_id = plan->session.id;
@@ -347,7 +347,7 @@ static int run_session(struct cli_client *c, struct plan *plan, struct err *e)
         return 128 + r->left_by;
     if (status < 0)
         return r->is_interrupted ? CLI_EXIT_INTERRUPTED : -1;
-    if (plan->is_json && !report_json(plan))
+    if (plan->is_json && !run_report_json(plan))
         return CLI_EXIT_PIPE;
     if (!plan->is_json)
         run_report(plan);

@@ -47,7 +47,7 @@ int cli_run_prepare(struct cli_run *r, struct err *e)
         if (cell->kind != CELL_CODE || notebook_has_tag(cell->metadata, "skip-execution"))
             continue;
         forget_run(cell);
-        if (is_blank(cell->source, cell->source_len))
+        if (run_cells_is_blank(cell->source, cell->source_len))
             continue;
         if (cli_cell_check_code(cell->source, cell->source_len, e) < 0)
             return err_context(e, "cell %zu (counted from 0)", i);

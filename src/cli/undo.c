@@ -73,7 +73,7 @@ static int undo_run(const struct cli_args *args, struct move *m, struct err *e)
 static int run_undo(const struct cli_args *args, struct err *e)
 {
     struct move m = {.name = "undo", .lead = "", .to = -1};
-    return cli_number_flag(args, "to", 0, &m.to, e) < 0 ? -1 : run(args, &m, e);
+    return cli_number_flag(args, "to", 0, &m.to, e) < 0 ? -1 : undo_run(args, &m, e);
 }
 
 static int run_redo(const struct cli_args *args, struct err *e)
