@@ -12,6 +12,7 @@ import nbformat
 import pytest
 
 from harness import jupyter
+from harness.client import Session
 from harness.host import PATIENCE, eventually
 from harness.shell import Shell
 
@@ -481,11 +482,12 @@ def test_ctrl_c_ends_the_run_though_the_cell_catches_it(runner, client):
 
 def test_a_second_ctrl_c_leaves_a_cell_that_does_not_end(runner, client):
     before = {s.session_id for s in client.sessions()}
-    runner.write(["import time\nwhile True:\n    try: time.sleep(600)\n"
+    runner.write(["import time\nwhile True:\n    try: print('begun'); time.sleep(600)\n"
                   "    except KeyboardInterrupt: pass"])
     process = runner.start("run", "in.ipynb", "-o", "out.ipynb")
-    eventually(lambda: any(s.state == "busy" and s.session_id not in before
-                           for s in client.sessions()))
+    eventually(lambda: any("begun" in Session(client, s).output()["text"]
+                           for s in client.sessions()
+                           if s.state == "busy" and s.session_id not in before))
     process.send_signal(signal.SIGINT)
     assert b"Ctrl-C again leaves it" in process.stderr.readline()
     process.send_signal(signal.SIGINT)
