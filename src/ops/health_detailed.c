@@ -160,7 +160,7 @@ static const struct oneshot_listener listener = {.on_done = on_done, .on_failed 
 static void on_gone(struct call *call)
 {
     struct health *health = call->op_state;
-    oneshot_abandon(health->oneshot);
+    oneshot_forget(health->oneshot);
 }
 
 /* Being healthy is to run code: a line of it, in a sandbox from the pool. */

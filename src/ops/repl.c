@@ -315,7 +315,7 @@ static const struct exec_listener listener = {.on_result = on_result, .on_failed
 static void on_waiter_gone(struct call *call)
 {
     struct repl_call *repl = call->op_state;
-    exec_leave(repl->exec);
+    exec_forget(repl->exec);
 }
 
 static struct exec_wait wait_of(struct repl_call *repl)

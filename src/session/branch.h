@@ -23,10 +23,11 @@ int session_branch(struct session *session, const uint64_t *at, unsigned count,
                    const struct branch_listener *listener, void *context,
                    struct branching **ret_branching, struct err *e);
 /* The caller went away; the branches are made. */
-void branching_leave(struct branching *branching);
+void branching_forget(struct branching *branching);
 
 /* ---- for the rest of the room ------------------------------------------------------------------
  */
 
-void branch_on_checkpoint(struct session *session); /* of the source: one is complete */
-void branch_forget(struct session *session);        /* a branch or a source that is over */
+/* Begins those that wait for a checkpoint of the source, if that is complete. */
+void branching_begin(struct session *session);
+void branching_end(struct session *session); /* a branch or a source that is over */

@@ -18,7 +18,7 @@ struct declared_wait {
     struct store_call *call; /* of a suspended session: what was saved is read; or NULL */
 };
 
-void declared_leave(struct declared_wait *wait)
+void declared_forget(struct declared_wait *wait)
 {
     list_remove(&wait->node);
     loop_timer_close(take_ptr(wait->timer), NULL);
@@ -37,7 +37,7 @@ static void fail(struct declared_wait *wait, const struct err *e)
 {
     const struct declared_listener *listener = wait->listener;
     void *context = wait->context;
-    declared_leave(wait);
+    declared_forget(wait);
     listener->on_failed(context, e);
 }
 
@@ -76,7 +76,7 @@ void declared_on_told(struct session *session, json_t *told)
         const struct declared_listener *listener = wait->listener;
         void *context = wait->context;
         struct declared declared = make(session, false);
-        declared_leave(wait);
+        declared_forget(wait);
         listener->on_declared(context, &declared);
     }
 }
@@ -84,7 +84,7 @@ void declared_on_told(struct session *session, json_t *told)
 void declared_end_all(struct session *session)
 {
     struct err e;
-    exec_refuse_if_dead(session, &e);
+    session_refuse_if_dead(session, &e);
     while (!list_is_empty(&session->declared_waits))
         fail(CONTAINER_OF(list_first(&session->declared_waits), struct declared_wait, node), &e);
     json_decref(take_ptr(session->declared));
@@ -162,7 +162,7 @@ static void on_state(void *context, struct store_state *state, const struct stor
     const struct declared_listener *listener = wait->listener;
     void *caller = wait->context;
     store_state_unref(state);
-    declared_leave(wait);
+    declared_forget(wait);
     listener->on_declared(caller, &declared);
 }
 
@@ -187,7 +187,7 @@ int session_declared(struct session *session, const struct declared_listener *li
 {
     *ret_wait = NULL;
     session_touch(session);
-    if (exec_refuse_if_dead(session, e) < 0)
+    if (session_refuse_if_dead(session, e) < 0)
         return -1;
     if (session->state == SESSION_SUSPENDED && !has_told_all(session)) {
         *ret_wait = begin_wait(session, listener, context);

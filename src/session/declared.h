@@ -24,7 +24,7 @@ struct declared_listener {
  * what it told last; of who is suspended it is that, or what was saved. ERR_CONFLICT without it. */
 int session_declared(struct session *session, const struct declared_listener *listener,
                      void *context, struct declared_wait **ret_wait, struct err *e);
-void declared_leave(struct declared_wait *wait); /* the caller went away */
+void declared_forget(struct declared_wait *wait); /* the caller went away */
 
 /* ---- for the rest of the room ------------------------------------------------------------------
  */

@@ -4,10 +4,13 @@
 #include "jail/warden.h"
 #include "loop/loop.h"
 #include "runtime/pool.h"
+#include "session/creation.h"
+#include "session/end.h"
 #include "session/engine_state.h"
+#include "session/events.h"
 #include "session/lifespan.h"
 #include "session/recorder.h"
-#include "session/session.h"
+#include "session/settle.h"
 #include "session/suspend.h"
 #include "session/tickets.h"
 
@@ -36,6 +39,7 @@ static void end_all(struct list *sessions, enum death_wish wish, const char *det
 /* Every process of every session is gone. Those that are saved can come back. */
 static void lose_all(struct engine *engine, const struct warden_event *event)
 {
+    engine->has_lost_warden = true;
     LIST_EACH(&engine->live, node)
     {
         struct session *session = CONTAINER_OF(node, struct session, node);
@@ -63,8 +67,12 @@ static void on_warden_event(void *context, const struct warden_event *event)
         engine->events.on_notice(engine->events.context, "warden_lost", event->text);
     if (event->type != WARDEN_BACK)
         return;
+    engine->has_lost_warden = false;
     engine->events.on_back(engine->events.context, event->text);
-    suspend_wake_waiting(engine);
+    LIST_EACH(&engine->suspended, node)
+    {
+        session_changed(CONTAINER_OF(node, struct session, node)); /* cells may wait for it */
+    }
 }
 
 static void on_notice(void *context, const char *event, const char *text)
@@ -124,6 +132,9 @@ static void on_zygote_ended(void *context, const struct template *zygote)
         engine->events.on_unstartable(engine->events.context, zygote->failure);
 }
 
+static const struct engine_hooks engine_hooks = {
+    .settle = session_settle, .on_alarm = events_on_alarm, .head = &events_head_listener};
+
 /* What the configuration does not say. */
 static void fill_in(struct engine_config *config)
 {
@@ -142,6 +153,7 @@ int engine_new(const struct engine_config *config, const struct engine_events *e
     engine->warden = warden;
     engine->loop = loop;
     engine->blobs = -1;
+    engine->hooks = &engine_hooks;
     fill_in(&engine->config);
     engine->has_cores = uv_available_parallelism() > 1;
     list_init(&engine->live);
@@ -259,7 +271,7 @@ void engine_stop(struct engine *engine, void (*on_stopped)(void *context), void 
     {
         struct session *session = CONTAINER_OF(node, struct session, node);
         saving_hurry(session);
-        saving_on_rest(session);
+        session_changed(session);
     }
     drain(engine);
 }
@@ -321,5 +333,5 @@ int engine_use_store(struct engine *engine, struct store *store, int blobs, stru
 {
     engine->store = store;
     engine->blobs = blobs;
-    return suspend_load_all(engine, e);
+    return creation_load_all(engine, e);
 }

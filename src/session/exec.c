@@ -1,13 +1,18 @@
+/* Cells that were accepted, in the daemon: what is done to them while they wait and run, and how
+ * they end with their interpreter. Their way through the session is queue.c. */
 #include "session/exec.h"
 
+#include "base/clock.h"
 #include "session/engine_state.h"
 #include "session/late.h"
 #include "session/recorder.h"
 #include "session/showing.h"
-#include "session/suspend.h"
 #include "session/timing.h"
-#include "session/trial.h"
 #include "session/wait.h"
+
+#include <assert.h>
+
+enum { LOOK_EVERY_NS = 1000000000 };
 
 const char *exec_status_name(enum exec_status status)
 {
@@ -23,38 +28,21 @@ const char *exec_status_name(enum exec_status status)
 
 /* ---- the object ------------------------------------------------------------------------------ */
 
-static struct exec *new_exec(struct session *session, const struct exec_request *request)
+void exec_free_verdict(struct head_verdict *verdict)
 {
-    struct exec *exec = mem_alloc(sizeof(*exec));
-    list_init(&exec->node);
-    list_init(&exec->kept);
-    exec->session = session;
-    exec->id = ++session->n_execs;
-    exec->code = mem_copy(request->code, request->code_len);
-    exec->code_len = request->code_len;
-    exec->timeout_ms = request->timeout_ms;
-    exec->names = request->names;
-    bool has_to_be_safe = request->is_durable || session->saving.isolation == ISOLATION_PER_CELL;
-    exec->is_durable = has_to_be_safe && saving_is_on(session);
-    exec->is_trial = request->is_trial;
-    exec->echoes = request->echoes;
-    exec->is_script = request->is_script;
-    exec->has_inline_images = request->has_inline_images;
-    if (request->cell != NULL) {
-        snprintf(exec->cell, sizeof(exec->cell), "%s", request->cell);
-        exec->cell_number = request->cell_number;
-        exec->runs_given_cell = true;
-    }
-    wait_attach(exec, &request->wait);
-    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
-        exec->pipes[i].fd = -1;
-    return exec;
+    if (verdict == NULL)
+        return;
+    json_decref(verdict->value);
+    json_decref(verdict->error);
+    json_decref(verdict->names);
+    free(verdict);
 }
 
-static void free_exec(struct exec *exec)
+void exec_free(struct exec *exec)
 {
     recorder_dropped(exec, "the session ended");
     showing_abandon(exec);
+    exec_free_verdict(take_ptr(exec->verdict));
     list_remove(&exec->node);
     wait_detach(exec);
     answer_drop(exec);
@@ -72,143 +60,13 @@ static void free_exec(struct exec *exec)
 void exec_free_if_over(struct exec *exec)
 {
     if (list_is_empty(&exec->node) && exec->outcome == NULL)
-        free_exec(exec);
+        exec_free(exec);
 }
 
-/* ---- beginning ------------------------------------------------------------------------------- */
-
-static int open_pipes(struct exec *exec, int write_fds[OUTPUT_STREAMS], struct err *e)
-{
-    for (size_t i = 0; i < OUTPUT_STREAMS; i++) {
-        int rc = exec_pipe_open(&exec->pipes[i], exec, (enum output_stream)i, &write_fds[i]);
-        if (rc == 0)
-            continue;
-        while (i-- > 0)
-            close(write_fds[i]);
-        err_errno(e, ERR_UNAVAILABLE, rc, "making a pipe for the cell's output");
-        return err_advise(e, "Raise the daemon's limit of open files, or end some sessions.");
-    }
-    return 0;
-}
-
-static int begin(struct session *session, struct exec *exec, struct err *e)
-{
-    int write_fds[OUTPUT_STREAMS];
-    if ((exec->is_trial && trial_begin(session, exec->id, e) < 0) ||
-        open_pipes(exec, write_fds, e) < 0)
-        return -1;
-    late_tell(session);
-    session->running = exec;
-    exec->extra = take_ptr(session->news);
-    exec->is_rolled_back = session->was_rolled_back;
-    exec->rolled_back_to = session->rolled_back_to;
-    session->was_rolled_back = false;
-    session_move(session, SESSION_BUSY);
-    timing_begin(exec);
-    recorder_begun(exec);
-    struct err broken;
-    struct head_cell cell = {.id = exec->id,
-                             .code = exec->code,
-                             .len = exec->code_len,
-                             .names = exec->names,
-                             .is_script = exec->is_script,
-                             .exit_ends = session->exit_ends};
-    if (head_run(session->head, &cell, write_fds[OUTPUT_STDOUT], write_fds[OUTPUT_STDERR],
-                 &broken) < 0)
-        session_lose_channel(session, broken.message);
-    else if (exec->is_interrupted)
-        exec_interrupt(session);
-    return 0;
-}
-
-/* A session whose kill is under way takes no cell: those that come meanwhile are told by its end.
- */
-static bool can_begin(struct session *session)
-{
-    return session->state == SESSION_IDLE && session->ending.wish == DEATH_UNWISHED &&
-           session->restore == NULL && !timeline_blocks(session) && !background_blocks(session);
-}
-
-static void leave_queue(struct exec *exec)
+void exec_leave_queue(struct exec *exec)
 {
     list_remove(&exec->node);
     exec->session->n_queued--;
-}
-
-void exec_begin_next(struct session *session)
-{
-    saving_on_rest(session);
-    while (!list_is_empty(&session->queue) && can_begin(session)) {
-        struct exec *exec = CONTAINER_OF(list_first(&session->queue), struct exec, node);
-        leave_queue(exec);
-        struct err e;
-        if (begin(session, exec, &e) == 0)
-            return;
-        recorder_dropped(exec, e.message);
-        if (exec->listener != NULL)
-            exec->listener->on_failed(exec->context, &e);
-        free_exec(exec);
-    }
-}
-
-int exec_refuse_if_dead(const struct session *session, struct err *e)
-{
-    if (session->state != SESSION_DEAD)
-        return 0;
-    char exit_code[32] = "";
-    if (session->death.has_exit_code && strstr(session->death.message, "exit code") == NULL)
-        snprintf(exit_code, sizeof(exit_code), " (exit code %d)", session->death.exit_code);
-    err_set(e, ERR_GONE, "the session has ended: %s%s", session->death.message, exit_code);
-    return err_advise(e, "%s", session->death.advice);
-}
-
-static int refuse_trial_now(const struct session *session, struct err *e)
-{
-    if (session->state == SESSION_IDLE && session->n_queued == 0 && session->restore == NULL)
-        return 0;
-    err_set(e, ERR_CONFLICT, "the session is busy or suspended");
-    return err_advise(e,
-                      "Try when its cells have ended; a suspended one is brought back by a cell.");
-}
-
-int session_exec(struct session *session, const struct exec_request *request,
-                 struct exec **ret_exec, struct err *e)
-{
-    session_touch(session);
-    if (exec_refuse_if_dead(session, e) < 0)
-        return -1;
-    if (session->n_queued >= EXEC_QUEUE_MAX) {
-        err_set(e, ERR_LIMIT, "%d cells already wait in this session", EXEC_QUEUE_MAX);
-        return err_advise(e, "Wait for an answer before sending more, interrupt the running cell, "
-                             "or use another session.");
-    }
-    if (trial_refuse_others(session, e) < 0 ||
-        (request->is_trial && refuse_trial_now(session, e) < 0) ||
-        (session->state == SESSION_SUSPENDED && suspend_wake(session, e) < 0))
-        return -1;
-    session->wants_rest = false;
-    struct exec *exec = new_exec(session, request);
-    *ret_exec = exec;
-    if (exec->is_trial) {
-        session->trial.id = exec->id;
-        timeline_take(session);
-    }
-    recorder_queued(exec);
-    if (can_begin(session)) {
-        if (begin(session, exec, e) < 0) {
-            trial_forget(session);
-            recorder_dropped(exec, e->message);
-            free_exec(exec);
-            return -1;
-        }
-        wait_start_clock(exec, &request->wait);
-        return 0;
-    }
-    timing_wait(session);
-    list_append(&session->queue, &exec->node);
-    session->n_queued++;
-    wait_start_clock(exec, &request->wait);
-    return 0;
 }
 
 void exec_cancel(struct exec *exec)
@@ -218,10 +76,10 @@ void exec_cancel(struct exec *exec)
         exec->is_unwanted = true;
         exec_interrupt(session);
     } else if (exec->started_ns == 0) {
-        leave_queue(exec);
+        exec_leave_queue(exec);
         session->forgotten_exec = exec->id;
         recorder_dropped(exec, "it was taken from the queue");
-        free_exec(exec);
+        exec_free(exec);
     }
 }
 
@@ -229,16 +87,29 @@ void exec_fail_waiting(struct session *session, const struct err *e)
 {
     while (!list_is_empty(&session->queue)) {
         struct exec *exec = CONTAINER_OF(list_first(&session->queue), struct exec, node);
-        leave_queue(exec);
+        exec_leave_queue(exec);
         const struct exec_listener *listener = exec->listener;
         void *context = exec->context;
         if (listener == NULL)
             session->forgotten_exec = exec->id;
+        struct err *refusal = exec->refusal;
         recorder_dropped(exec, e->message);
-        free_exec(exec);
-        if (listener != NULL)
+        exec_free(exec);
+        if (refusal != NULL)
+            *refusal = *e;
+        else if (listener != NULL)
             listener->on_failed(context, e);
     }
+}
+
+void exec_conclude(struct session *session, const struct head_verdict *verdict)
+{
+    struct exec *exec = session->running;
+    exec->verdict = mem_copy(verdict, sizeof(*verdict));
+    json_incref(verdict->value);
+    json_incref(verdict->error);
+    json_incref(verdict->names);
+    session_changed(session);
 }
 
 /* ---- while it runs --------------------------------------------------------------------------- */
@@ -291,4 +162,185 @@ bool exec_has_said(struct session *session, const char *words)
     output_ring_read(&session->rings[OUTPUT_STDERR], exec->id,
                      total - MIN(total, (uint64_t)SAID_MAX), SAID_MAX, &end, &range);
     return memmem(buf_str(&end), end.len, words, strlen(words)) != NULL;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+/* A short cell may leave a process behind that fills the disk: the warden is asked to look, but
+ * once a second is enough, since it looks a second later. What runs once ends before that. */
+static void exec_look_after(struct session *session, const struct exec *exec)
+{
+    uint64_t now_ns = clock_mono_ns();
+    bool is_recent = session->user != NULL || now_ns - session->looked_after_ns < LOOK_EVERY_NS;
+    if (!exec->is_watched && is_recent)
+        return;
+    session->looked_after_ns = now_ns;
+    head_watch(session->head, false);
+}
+
+/* The cell no longer runs: what remains of it are its pipes. */
+void exec_retire(struct exec *exec)
+{
+    struct session *session = exec->session;
+    session_touch(session);
+    exec_resume(exec);
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        exec_pipe_flush_held(&exec->pipes[i]);
+    if (session->state != SESSION_DEAD)
+        exec_look_after(session, exec);
+    session->running = NULL;
+    timing_count(session->engine, -1, clock_mono_ns());
+    late_keep(exec);
+}
+
+static struct answer_facts exec_die(struct exec *exec, const struct death *death)
+{
+    bool is_time = exec->session->ending.wish == DEATH_BY_LIMIT;
+    exec_drain(exec);
+    struct answer_facts facts = {.status = is_time ? EXEC_TIMEOUT : EXEC_DIED,
+                                 .death = death,
+                                 .duration_ms = exec_elapsed_ms(exec)};
+    recorder_ended(exec, &facts);
+    showing_abandon(exec);
+    exec_retire(exec);
+    return facts;
+}
+
+static void exec_answer_death(struct session *session)
+{
+    struct exec *exec = session->running;
+    struct answer_facts facts = exec_die(exec, &session->death);
+    wait_end(exec, &facts);
+}
+
+void exec_hold_crash(struct session *session)
+{
+    struct exec *exec = session->running;
+    if (exec == NULL)
+        return;
+    exec->certificate = mem_copy(&session->death, sizeof(session->death));
+    struct answer_facts facts = exec_die(exec, exec->certificate);
+    wait_hold(exec, &facts);
+}
+
+static struct exec *exec_find_crashed(const struct session *session)
+{
+    LIST_EACH(&session->held, node)
+    {
+        struct exec *exec = CONTAINER_OF(node, struct exec, kept);
+        if (exec->certificate != NULL)
+            return exec;
+    }
+    return NULL;
+}
+
+void exec_add_news(struct session *session, json_t *news)
+{
+    if (session->news == NULL)
+        session->news = json_object();
+    json_object_update(session->news, news);
+    json_decref(news);
+}
+
+static void exec_add_return(struct session *session, uint64_t checkpoint, json_t *extra)
+{
+    session->was_rolled_back = true;
+    session->rolled_back_to = checkpoint;
+    exec_add_news(session, extra);
+}
+
+/* On the streams, as a terminal would show it, and in the members of the next answer. */
+static void exec_tell_next(struct session *session, struct exec *crashed, uint64_t checkpoint,
+                           json_t *extra)
+{
+    const struct death *death = crashed->certificate;
+    _buf_ struct buf words = BUF_INIT(KIB * 4);
+    buf_printf(&words, "%s: %s\n%s", death->name, death->message, death->advice);
+    exec_echo(crashed, OUTPUT_STDERR, buf_str(&words));
+    exec_add_return(session, checkpoint, json_incref(extra));
+}
+
+void exec_answer_crash(struct session *session, uint64_t checkpoint, json_t *extra)
+{
+    struct exec *exec = exec_find_crashed(session);
+    if (exec == NULL) {
+        exec_add_return(session, checkpoint, extra);
+        return;
+    }
+    char fate[160];
+    snprintf(fate, sizeof(fate),
+             " The session goes on from checkpoint %llu%s; \"rolled_back_cells\" lists what is "
+             "undone.",
+             (unsigned long long)checkpoint, checkpoint == 0 ? ", its beginning" : "");
+    death_conclude(exec->certificate, fate);
+    if (exec->echoes && exec->listener == NULL) /* whoever left it asks for the next one */
+        exec_tell_next(session, exec, checkpoint, extra);
+    exec->is_rolled_back = true;
+    exec->rolled_back_to = checkpoint;
+    json_decref(exec->extra);
+    exec->extra = extra;
+    wait_release(exec);
+}
+
+static bool exec_is_among(const struct timeline_cells *cells, uint64_t id)
+{
+    for (size_t i = 0; i < cells->n; i++)
+        if (cells->ids[i] == id)
+            return true;
+    return false;
+}
+
+void exec_answer_undone(struct session *session, const struct timeline_cells *undone,
+                        uint64_t checkpoint)
+{
+    LIST_EACH(&session->held, node)
+    {
+        struct exec *exec = CONTAINER_OF(node, struct exec, kept);
+        if (exec->certificate != NULL || !exec_is_among(undone, exec->id))
+            continue;
+        if (exec->extra == NULL)
+            exec->extra = json_object();
+        if (exec->is_durable)
+            json_object_set_new(exec->extra, "durable_error",
+                                json_string("the interpreter ended before the state was safe, and "
+                                            "the session went back"));
+        exec->is_rolled_back = true;
+        exec->rolled_back_to = checkpoint;
+        wait_release(exec);
+    }
+}
+
+/* Nothing came back in the end. */
+static void exec_answer_held(struct session *session)
+{
+    while (!list_is_empty(&session->held)) {
+        struct exec *exec = CONTAINER_OF(list_first(&session->held), struct exec, kept);
+        if (exec->certificate != NULL)
+            death_conclude(exec->certificate, NULL);
+        wait_release(exec);
+    }
+}
+
+static void exec_fail_all_waiting(struct session *session)
+{
+    struct err e;
+    err_set(&e, ERR_GONE, "the session ended before the cell could begin: %s",
+            session->death.message);
+    err_advise(&e, "%s", session->death.advice);
+    exec_fail_waiting(session, &e);
+}
+
+void exec_end_all(struct session *session)
+{
+    assert(session->state == SESSION_DEAD);
+    if (session->running != NULL)
+        exec_answer_death(session);
+    exec_answer_held(session);
+    exec_fail_all_waiting(session);
+    LIST_EACH(&session->late, node)
+    {
+        struct exec *exec = CONTAINER_OF(node, struct exec, node);
+        exec_drain(exec);
+        late_forget(exec);
+    }
 }

@@ -200,6 +200,8 @@ struct exec {
     bool runs_given_cell; /* one that the notebook had before */
     bool has_inline_images;
     char *unrecorded;             /* see exec_result */
+    struct head_verdict *verdict; /* it has ended with it, and is not concluded yet; else NULL */
+    struct err *refusal; /* where session_exec wants to know why it cannot begin; NULL later */
     struct exec_pending *pending; /* the recorder keeps what it showed; NULL: it does not */
 };
 
@@ -216,7 +218,7 @@ int session_continue(struct session *session, uint64_t exec_id, const struct exe
 int session_input(struct session *session, uint64_t exec_id, const char *text, size_t len,
                   const struct exec_wait *wait, struct exec **ret_exec, struct err *e);
 /* The caller went away. The cell goes on, unless the caller said otherwise. */
-void exec_leave(struct exec *exec);
+void exec_forget(struct exec *exec);
 
 /* What a reader of the whole session has not had yet; both streams have such a mark of their own.
  * `ret_dropped` counts bytes that were pushed out before they were taken. */
@@ -229,10 +231,8 @@ bool session_supersede(struct session *session);
 /* ---- for the rest of the room ------------------------------------------------------------------
  */
 
-/* The session may be at rest: a save that is due begins, and a cell that waits. */
-void exec_begin_next(struct session *session);
 void exec_on_denied(struct session *session, const char *call);
-/* The running cell has ended, and all that it showed was taken. */
+/* The running cell has ended, and all that it showed was taken: the session concludes it. */
 void exec_conclude(struct session *session, const struct head_verdict *verdict);
 /* What a terminal would show of a value, an output or an error. */
 void exec_echo(struct exec *exec, enum output_stream stream, const char *text);
@@ -261,7 +261,6 @@ bool exec_has_said(struct session *session, const char *words);
 /* Called by a pipe that reached its end. */
 void exec_pipe_ended(struct exec *exec);
 
-int exec_refuse_if_dead(const struct session *session, struct err *e);
 void exec_drain(struct exec *exec);  /* takes what its pipes hold now */
 void exec_cancel(struct exec *exec); /* nobody wants it any more; it may be gone afterwards */
 double exec_elapsed_ms(const struct exec *exec); /* of running */
@@ -269,5 +268,9 @@ double exec_elapsed_ms(const struct exec *exec); /* of running */
 void exec_pause(struct exec *exec, struct exec_question *question);
 void exec_resume(struct exec *exec);            /* if it stands */
 void exec_watch_pipes(struct session *session); /* of the running cell, from now on by the loop */
+void exec_leave_queue(struct exec *exec);
+void exec_retire(struct exec *exec); /* it runs no longer: what remains of it are its pipes */
+void exec_free_verdict(struct head_verdict *verdict);
+void exec_free(struct exec *exec);
 /* Frees it if it has ended and nothing of it is needed any more. */
 void exec_free_if_over(struct exec *exec);

@@ -15,7 +15,7 @@ struct judging {
 
 static const struct head_judgement unsure = {.status = HEAD_UNSURE};
 
-void judging_leave(struct judging *judging)
+void judging_forget(struct judging *judging)
 {
     judging->session->judging = NULL;
     loop_timer_close(take_ptr(judging->timer), NULL);
@@ -26,7 +26,7 @@ static void tell(struct judging *judging, const struct head_judgement *told, con
 {
     judging_fn fn = judging->fn;
     void *context = judging->context;
-    judging_leave(judging);
+    judging_forget(judging);
     fn(context, told, e);
 }
 
@@ -44,7 +44,7 @@ void judging_on_told(struct session *session, const struct head_judgement *told)
 void judging_end(struct session *session)
 {
     struct err e;
-    exec_refuse_if_dead(session, &e);
+    session_refuse_if_dead(session, &e);
     if (session->judging != NULL)
         tell(session->judging, NULL, &e);
 }
@@ -54,7 +54,7 @@ int session_judge(struct session *session, const char *code, size_t len, judging
 {
     *ret = NULL;
     session_touch(session);
-    if (exec_refuse_if_dead(session, e) < 0)
+    if (session_refuse_if_dead(session, e) < 0)
         return -1;
     bool is_settling = session->state == SESSION_BUSY && session->running == NULL &&
                        session->head->state == HEAD_IDLE;

@@ -5,5 +5,6 @@
 
 #include "session/session.h"
 
-void lifespan_watch(struct session *session); /* a new one */
+/* The session may be due earlier than the timer is set to. */
+void lifespan_watch(struct session *session);
 void lifespan_stop(struct engine *engine);

@@ -1,7 +1,7 @@
 #include "session/line.h"
 
 #include "session/engine_state.h"
-#include "session/timeline_parts.h"
+#include "session/session.h"
 #include "wire/json.h"
 
 enum {

@@ -23,7 +23,7 @@ static void end(struct oneshot *o)
     struct session *session = take_ptr(o->session);
     if (session != NULL) {
         session_forget_starter(session);
-        session->oneshot = NULL;
+        session->user = NULL;
         session_delete(session);
     }
     if (!o->is_starting)
@@ -137,8 +137,9 @@ void oneshot_run(struct oneshot *o)
 }
 
 /* A cell that ran has been told; who loads or saves has not. */
-void oneshot_on_death(struct oneshot *o)
+static void oneshot_on_ended(void *context)
 {
+    struct oneshot *o = context;
     const struct session *session = o->session;
     if (session == NULL || session->running != NULL || o->is_over)
         return;
@@ -159,6 +160,9 @@ void oneshot_on_death(struct oneshot *o)
     oneshot_one_less(o);
 }
 
+static const struct session_user oneshot_user = {.on_loaded = oneshot_on_loaded,
+                                                 .on_ended = oneshot_on_ended};
+
 /* ---- starting -------------------------------------------------------------------------------- */
 
 static void on_started(void *context, struct session *session)
@@ -166,7 +170,8 @@ static void on_started(void *context, struct session *session)
     struct oneshot *o = context;
     struct err e;
     o->session = session;
-    session->oneshot = o;
+    session->user = &oneshot_user;
+    session->user_context = o;
     if (session->state != SESSION_DEAD) {
         oneshot_files_expect(session, &o->untouched);
         if (o->state != NULL)
@@ -278,7 +283,7 @@ int oneshot_start(struct engine *engine, const struct oneshot_request *request,
     return rc;
 }
 
-void oneshot_abandon(struct oneshot *o)
+void oneshot_forget(struct oneshot *o)
 {
     end(o);
 }

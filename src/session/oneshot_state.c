@@ -73,8 +73,9 @@ void oneshot_load(struct oneshot *o)
     o->export = store_export(o->engine->store, o->state, socks[0], 0, on_exported, o);
 }
 
-void oneshot_on_loaded(struct oneshot *o, const json_t *report)
+void oneshot_on_loaded(void *context, const json_t *report)
 {
+    struct oneshot *o = context;
     const char *message = json_string_value(json_object_get(report, "message"));
     json_t *loss;
     size_t i;

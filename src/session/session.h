@@ -29,7 +29,6 @@ struct dismissal;
 struct exec;
 struct head;
 struct loop_timer;
-struct oneshot;
 struct session;
 
 enum session_state {
@@ -58,6 +57,12 @@ enum session_alarm {
     ALARM_QUIET,      /* idle: let the loop read late output */
     ALARM_BACKGROUND, /* idle: look at what processes and threads do that cells left */
     ALARM_RESTORE,    /* a step of a restoration takes too long */
+};
+
+/* Somebody for whose sake alone a session is there: a run (oneshot.h). */
+struct session_user {
+    void (*on_loaded)(void *context, const json_t *report); /* a state that the user had loaded */
+    void (*on_ended)(void *context);
 };
 
 struct session {
@@ -89,7 +94,8 @@ struct session {
     struct timeline timeline;
     struct background background;
     struct saving saving;
-    struct oneshot *oneshot; /* it is there for this run alone; NULL: it is not */
+    const struct session_user *user; /* NULL if it is there for everybody */
+    void *user_context;
     struct trial trial;
     struct branch *branch;  /* it is being made, as a copy of another; NULL: it is not */
     struct list branchings; /* of struct branching: copies of it that wait for a checkpoint */
@@ -139,9 +145,17 @@ struct session {
     struct list declared_waits; /* of struct declared_wait */
     struct judging *judging;    /* whether a text is complete, see judging.h; NULL: not asked */
     struct list unsaved_files;  /* of struct file_unsaved, oldest first */
+    bool has_file_news;         /* callers changed files; until settle.c has passed it on */
     struct list file_orders;    /* of struct file_order, the one under way first; see files.h */
 
-    struct loop_timer *timer;
+    bool is_settling;       /* session_settle is further up the stack */
+    bool is_unsettled;      /* something has changed that session_settle has not looked at */
+    bool is_over;           /* its interpreter has ended, or there will be none */
+    bool is_discarded;      /* nobody is to hear of it: once dead it is freed */
+    bool is_lifespan_stale; /* it may be due earlier than before, see lifespan.h */
+    bool is_entered;        /* STARTING: its interpreter has walked in */
+
+    struct loop_timer *timer; /* NULL once it is freed */
     enum session_alarm alarm;
     struct death_facts ending; /* evidence while it is ending */
     char ending_detail[256];
@@ -199,23 +213,23 @@ bool session_interrupt(struct session *session);
 
 void session_move(struct session *session, enum session_state to);
 void session_set_alarm(struct session *session, enum session_alarm alarm, uint64_t in_ms);
+/* Something about the session is not as it was: what follows from that is decided in settle.c, now
+ * or, if that is further up the stack, when it is done. The last that an event does. */
+void session_changed(struct session *session);
 /* Kills the interpreter; its end makes the session dead. `detail` may be NULL. */
 void session_kill(struct session *session, enum death_wish wish, const char *detail);
+void session_kill_now(struct session *session); /* for the reason that is noted already */
 /* The control socket was closed. One that exits does that first: its end gets a moment to be told
  * before it is taken for damage. */
 void session_lose_channel(struct session *session, const char *detail);
-/* Ends it now, without waiting for its interpreter's end. */
-void session_end(struct session *session, enum death_wish wish);
-/* It is over. The evidence is in `ending`. */
-void session_die(struct session *session);
-void session_free(struct session *session); /* a dead one */
-extern const struct head_listener *const session_head_listener;
-/* This one may live: another was suspended for it if need be. NULL: it is the daemon's own. */
-int session_make_place(struct engine *engine, const struct engine_candidate *candidate,
-                       struct err *e);
-/* Whether this one may, without making place for it. */
-int session_admit(struct engine *engine, const struct engine_candidate *candidate, struct err *e);
-struct engine_candidate session_candidate(const struct session_request *request);
+/* Why the session ends; the first reason counts. `detail` may be NULL. */
+void session_note_ending(struct session *session, enum death_wish wish, const char *detail);
+/* Its interpreter has ended or never came to be, and `ending` says why: the session goes back to a
+ * checkpoint, or ends. */
+void session_conclude(struct session *session);
+/* Who asked for it hears that it started, or died. */
+void session_tell_starter(struct session *session);
+int session_refuse_if_dead(const struct session *session, struct err *e);
 /* A copy of `source`, in a room that does not exist yet; its interpreter is its maker's business.
  */
 int session_make_branch(struct engine *engine, struct session *source,

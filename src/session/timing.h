@@ -11,10 +11,13 @@ void timing_begin(struct exec *exec); /* it runs from now on */
 void timing_wait(struct session *session);
 /* Counts the cells that run, and decides how long the loop stays awake. */
 void timing_count(struct engine *engine, int change, uint64_t now_ns);
+/* The running cell has ended now, after so much time that was its own. */
+uint64_t timing_ran_ns(const struct exec *exec);
 /* The running cell has ended: its number as a handle for what it did, if that is to become a
  * checkpoint of its own; else 0, because cells that follow may share one with it. */
-uint64_t timing_end(struct exec *exec);
-/* That checkpoint is made, as soon as the interpreter can be spoken to. */
+uint64_t timing_end(const struct exec *exec, uint64_t ran_ns);
+/* That checkpoint, or one of a session that has rested, is to be made now; it is being made. */
+bool timing_is_to_keep(const struct session *session);
 void timing_keep(struct session *session);
 /* The session rests: what goes on in the background is looked at now and then. */
 void timing_watch_background(struct session *session);

@@ -38,7 +38,7 @@ void wait_detach(struct exec *exec)
     loop_timer_close(take_ptr(exec->yield), NULL);
 }
 
-void exec_leave(struct exec *exec)
+void exec_forget(struct exec *exec)
 {
     wait_detach(exec);
     if (exec->cancels)
@@ -152,7 +152,7 @@ static void refuse_missing(const struct session *session, uint64_t exec_id, stru
     } else if (exec_id > session->forgotten_exec) {
         err_set(e, ERR_CONFLICT, "cell %llu has ended and its answer was given already", id);
         err_advise(e, "What it wrote is at …/output?exec_id=%llu; send another cell to go on.", id);
-    } else if (exec_refuse_if_dead(session, e) == 0) {
+    } else if (session_refuse_if_dead(session, e) == 0) {
         err_set(e, ERR_NOT_FOUND, "the answer of cell %llu was given, or is no longer kept", id);
         err_advise(e,
                    "The last %d ends that nobody fetched are kept. What the cell wrote may still "
