@@ -188,14 +188,14 @@ static void background_on_looked(void *context, const struct warden_event *event
     if (background->is_on && event->ticks != background->ticks)
         session_touch(session); /* they work */
     background->ticks = event->ticks;
-    session->is_lifespan_stale = true;
+    session->life.is_stale = true;
     session_changed(session);
 }
 
 /* Often enough to tell whether the session is idle. */
 static uint64_t background_pause_max_ms(const struct session *session)
 {
-    uint64_t half_ms = (uint64_t)session->idle_timeout_secs * 1000 / 2;
+    uint64_t half_ms = (uint64_t)session->life.idle_timeout_secs * 1000 / 2;
     return half_ms == 0 ? PAUSE_MAX_MS : MAX(PAUSE_MS, MIN(half_ms, (uint64_t)PAUSE_MAX_MS));
 }
 

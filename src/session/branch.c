@@ -1,5 +1,4 @@
-/* Branches, in the daemon. Owns session->branch of one that is made, and the branchings of a
- * source. */
+/* Branches, in the daemon. Owns session->branches. */
 #include "session/branch.h"
 
 #include "base/clock.h"
@@ -8,6 +7,7 @@
 #include "runtime/pool.h"
 #include "session/engine_state.h"
 #include "session/restore.h"
+#include "session/session.h"
 #include "session/tickets.h"
 #include "session/trial.h"
 
@@ -66,7 +66,7 @@ static void branch_free(struct branch *branch)
         tickets_forget(session->engine, branch->ticket);
     if (branch->key >= 0)
         close(branch->key);
-    session->branch = NULL;
+    session->branches.own = NULL;
     free(branch);
 }
 
@@ -76,7 +76,7 @@ static void branch_on_started(void *context, struct session *session)
     struct branching *all = context;
     if (session->state == SESSION_DEAD) {
         snprintf(all->trouble, sizeof(all->trouble), "%.250s", session->death.message);
-        session->is_discarded = true; /* its id was never told to anybody */
+        session->settling.is_discarded = true; /* its id was never told to anybody */
     } else {
         all->sessions[all->n_sessions++] = session;
     }
@@ -88,17 +88,17 @@ static void branch_give_up(struct branch *branch, const char *why)
 {
     struct session *session = branch->session;
     session->ending.wish = DEATH_BY_REFUSAL;
-    snprintf(session->ending_detail, sizeof(session->ending_detail), "%.250s", why);
-    session->ending.detail = session->ending_detail;
+    snprintf(session->end.detail, sizeof(session->end.detail), "%.250s", why);
+    session->ending.detail = session->end.detail;
     branch_free(branch);
     session_conclude(session);
 }
 
 void branching_end(struct session *session)
 {
-    if (session->branch != NULL)
-        branch_free(session->branch);
-    LIST_EACH(&session->branchings, node)
+    if (session->branches.own != NULL)
+        branch_free(session->branches.own);
+    LIST_EACH(&session->branches.ordered, node)
     {
         struct branching *all = CONTAINER_OF(node, struct branching, node);
         all->source = NULL;
@@ -186,8 +186,8 @@ static struct session_request branch_request_of(struct branching *all)
                                     .cwd = source->cwd,
                                     .env = source->env,
                                     .max_output_bytes = source->rings[OUTPUT_STDOUT].max,
-                                    .idle_timeout_secs = &source->idle_timeout_secs,
-                                    .max_age_secs = &source->max_age_secs,
+                                    .idle_timeout_secs = &source->life.idle_timeout_secs,
+                                    .max_age_secs = &source->life.max_age_secs,
                                     .checkpoints = source->timeline.mode,
                                     .durable = source->saving.mode,
                                     .exit_ends = source->exit_ends,
@@ -207,7 +207,7 @@ static int branch_begin_one(struct branching *all, struct err *e)
         return -1;
     }
     struct session *session = branch->session;
-    session->branch = branch;
+    session->branches.own = branch;
     all->n_open++;
     branch->ticket = session->room->jail;
     tickets_expect_all(engine, branch->ticket, branch_on_room, branch);
@@ -253,8 +253,8 @@ static int branch_begin_saved(struct branching *all, struct err *e)
     struct session *session = session_make_suspended(engine, id, &request, e);
     if (session == NULL)
         return -1;
-    memcpy(session->branched_from, source->id, sizeof(session->branched_from));
-    session->spawned_at_ms = session->suspended_at_ms = clock_wall_ms();
+    memcpy(session->branches.from, source->id, sizeof(session->branches.from));
+    session->life.spawned_at_ms = session->life.suspended_at_ms = clock_wall_ms();
     timeline_add_saved(session, first, 0, all->manifest);
     saving_know(session);
     all->n_open++;
@@ -297,7 +297,7 @@ static bool branch_is_ready(const struct session *session)
 
 void branching_begin(struct session *session)
 {
-    LIST_EACH(&session->branchings, node)
+    LIST_EACH(&session->branches.ordered, node)
     {
         struct branching *all = CONTAINER_OF(node, struct branching, node);
         struct checkpoint *tip = session->timeline.current;
@@ -363,7 +363,7 @@ int session_branch(struct session *session, const uint64_t *at, unsigned count,
     struct branching *all = mem_alloc(sizeof(*all));
     *all = (struct branching){
         .source = session, .n_wanted = count, .listener = listener, .context = context};
-    list_append(&session->branchings, &all->node);
+    list_append(&session->branches.ordered, &all->node);
     *ret_branching = all;
     if (checkpoint != NULL)
         branch_begin_all(all, checkpoint);

@@ -5,11 +5,23 @@
  */
 #pragma once
 
-#include "session/session.h"
+#include "base/err.h"
+#include "base/ids.h"
+#include "base/list.h"
+
+struct branch;
+struct session;
 
 enum { BRANCH_MAX = 64 }; /* at once */
 
 struct branching;
+
+struct branches {
+    struct branch *own;   /* the session is being made, as a copy of another; else NULL */
+    struct list ordered;  /* of struct branching: copies of it that are being made */
+    bool is_copy;         /* of another session: it was set up there */
+    char from[UUID_SIZE]; /* the other; "" if it is none, or that was before a suspension */
+};
 
 struct branch_listener {
     /* Those that live now; `why` is what kept the others from it, NULL if all live. */

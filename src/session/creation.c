@@ -47,8 +47,8 @@ static void creation_take_request(struct session *session, const struct session_
     if (request->join != NULL)
         memcpy(session->joined, request->join->id, sizeof(session->joined));
     const uint32_t *idle = request->idle_timeout_secs, *age = request->max_age_secs;
-    session->idle_timeout_secs = idle != NULL ? *idle : config->idle_timeout_secs;
-    session->max_age_secs = age != NULL ? *age : config->max_age_secs;
+    session->life.idle_timeout_secs = idle != NULL ? *idle : config->idle_timeout_secs;
+    session->life.max_age_secs = age != NULL ? *age : config->max_age_secs;
     size_t ring_max = request->max_output_bytes;
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         output_ring_init(&session->rings[i], ring_max > 0 ? ring_max : config->max_output_bytes);
@@ -56,8 +56,8 @@ static void creation_take_request(struct session *session, const struct session_
     timeline_init(session, limits->checkpoint_mb > 0 ? request->checkpoints : TIMELINE_OFF);
     saving_init(session, request->durable);
     session->saving.isolation = request->isolation;
-    session->on_started = request->on_started;
-    session->start_context = request->context;
+    session->starter.on_started = request->on_started;
+    session->starter.context = request->context;
 }
 
 static void creation_init_lists(struct session *session)
@@ -66,11 +66,11 @@ static void creation_init_lists(struct session *session)
     list_init(&session->late);
     list_init(&session->kept);
     list_init(&session->held);
-    list_init(&session->names_waits);
-    list_init(&session->file_orders);
-    list_init(&session->unsaved_files);
-    list_init(&session->declared_waits);
-    list_init(&session->branchings);
+    list_init(&session->names.waits);
+    list_init(&session->files.orders);
+    list_init(&session->files.unsaved);
+    list_init(&session->declared.waits);
+    list_init(&session->branches.ordered);
 }
 
 static void creation_take_head(struct session *session, struct head *head)
@@ -87,8 +87,8 @@ static void creation_take_head(struct session *session, struct head *head)
 static void creation_enlist(struct session *session)
 {
     struct engine *engine = session->engine;
-    session->spawned_at_ms = clock_wall_ms();
-    session->born_ms = session->used_ms = clock_mono_ms();
+    session->life.spawned_at_ms = clock_wall_ms();
+    session->life.born_ms = session->life.used_ms = clock_mono_ms();
     creation_init_lists(session);
     session->timer = loop_timer_new(engine->loop, engine->hooks->on_alarm, session);
     list_append(&engine->live, &session->node);
@@ -96,7 +96,7 @@ static void creation_enlist(struct session *session)
     if (!session->is_unlisted)
         map_set(&engine->sessions, session->id, session);
     session_set_alarm(session, ALARM_START, START_MS);
-    session->is_lifespan_stale = true;
+    session->life.is_stale = true;
     recorder_tell(session, RECORDER_BORN);
 }
 
@@ -127,7 +127,7 @@ int session_create(struct engine *engine, const struct session_request *request,
     creation_take_head(session, head);
     creation_enlist(session);
     *ret_session = session;
-    session->is_entered = head->state == HEAD_IDLE;
+    session->settling.is_entered = head->state == HEAD_IDLE;
     session_changed(session);
     return 0;
 }
@@ -145,8 +145,8 @@ int session_make_branch(struct engine *engine, struct session *source,
     creation_take_request(session, request, source->cwd);
     session->profile = source->profile;
     session->limits = source->limits;
-    session->is_copy = session->is_set_up = true;
-    memcpy(session->branched_from, source->id, sizeof(session->branched_from));
+    session->branches.is_copy = session->is_set_up = true;
+    memcpy(session->branches.from, source->id, sizeof(session->branches.from));
     session->timeline.is_copy = true;
     session->room = pool_make_room(engine->pool, session->id, &session->limits);
     pool_hold(session->room);
@@ -182,7 +182,7 @@ struct session *session_make_suspended(struct engine *engine, const char *id,
     creation_take_request(session, request, cwd);
     session->profile = profile->name;
     session->limits = *request->limits;
-    session->used_ms = clock_mono_ms();
+    session->life.used_ms = clock_mono_ms();
     creation_init_lists(session);
     session->timer = loop_timer_new(engine->loop, engine->hooks->on_alarm, session);
     session->state = SESSION_SUSPENDED; /* and never was alive */
@@ -214,8 +214,8 @@ static void creation_load_one(void *context, const struct store_session *row)
         engine->events.on_notice(engine->events.context, "session_not_loaded", text);
         return;
     }
-    session->spawned_at_ms = row->created_ms;
-    session->suspended_at_ms = row->used_ms;
+    session->life.spawned_at_ms = row->created_ms;
+    session->life.suspended_at_ms = row->used_ms;
     session->n_execs = session->forgotten_exec = row->n_execs;
     session->ended_exec = row->saved_through;
     session->timeline.last_id = row->n_checkpoints;
@@ -225,7 +225,7 @@ static void creation_load_one(void *context, const struct store_session *row)
     session->saving.is_current = true;
     line_read(session, row->line);
     spec_read_plan(spec, &session->plan);
-    session->is_lifespan_stale = true;
+    session->life.is_stale = true;
     session_changed(session);
 }
 
@@ -248,10 +248,10 @@ struct session *session_revive(struct engine *engine, const char *id, const char
     struct session *session = session_make_suspended(engine, id, &request, e);
     if (session == NULL)
         return NULL;
-    session->spawned_at_ms = session->suspended_at_ms = clock_wall_ms();
+    session->life.spawned_at_ms = session->life.suspended_at_ms = clock_wall_ms();
     session->n_execs = session->ended_exec = session->forgotten_exec = n_execs;
     session->saving.is_current = true;
-    session->is_lifespan_stale = true;
+    session->life.is_stale = true;
     session_changed(session);
     return session;
 }

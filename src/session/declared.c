@@ -3,7 +3,9 @@
 #include "base/buf.h"
 #include "loop/loop.h"
 #include "runtime/declarations.h"
+#include "runtime/head.h"
 #include "session/engine_state.h"
+#include "session/session.h"
 #include "wire/json.h"
 
 /* A thread of the user's may keep an idle interpreter from answering. */
@@ -59,20 +61,20 @@ static const json_t *saved_losses(const struct session *session)
 
 static struct declared make(const struct session *session, bool is_busy)
 {
-    return (struct declared){.told = session->declared,
+    return (struct declared){.told = session->declared.told,
                              .lost = is_busy ? NULL : saved_losses(session),
-                             .as_of = session->declared_as_of,
+                             .as_of = session->declared.as_of,
                              .is_busy = is_busy};
 }
 
 void declared_on_told(struct session *session, json_t *told)
 {
-    json_decref(session->declared);
-    session->declared = json_incref(told);
-    session->declared_as_of = session->ended_exec;
-    while (!list_is_empty(&session->declared_waits)) {
+    json_decref(session->declared.told);
+    session->declared.told = json_incref(told);
+    session->declared.as_of = session->ended_exec;
+    while (!list_is_empty(&session->declared.waits)) {
         struct declared_wait *wait =
-            CONTAINER_OF(list_first(&session->declared_waits), struct declared_wait, node);
+            CONTAINER_OF(list_first(&session->declared.waits), struct declared_wait, node);
         const struct declared_listener *listener = wait->listener;
         void *context = wait->context;
         struct declared declared = make(session, false);
@@ -85,9 +87,9 @@ void declared_end_all(struct session *session)
 {
     struct err e;
     session_refuse_if_dead(session, &e);
-    while (!list_is_empty(&session->declared_waits))
-        fail(CONTAINER_OF(list_first(&session->declared_waits), struct declared_wait, node), &e);
-    json_decref(take_ptr(session->declared));
+    while (!list_is_empty(&session->declared.waits))
+        fail(CONTAINER_OF(list_first(&session->declared.waits), struct declared_wait, node), &e);
+    json_decref(take_ptr(session->declared.told));
 }
 
 static int refuse_suspended(struct err *e)
@@ -100,7 +102,7 @@ static int refuse_suspended(struct err *e)
 static int tell_again(const struct session *session, const struct declared_listener *listener,
                       void *context, struct err *e)
 {
-    if (session->declared == NULL)
+    if (session->declared.told == NULL)
         return refuse_busy(e);
     struct declared declared = make(session, session->state != SESSION_SUSPENDED);
     listener->on_declared(context, &declared);
@@ -116,7 +118,7 @@ static struct declared_wait *begin_wait(struct session *session,
     wait->context = context;
     wait->timer = loop_timer_new(session->engine->loop, on_impatience, wait);
     loop_timer_set(wait->timer, PATIENCE_MS);
-    list_append(&session->declared_waits, &wait->node);
+    list_append(&session->declared.waits, &wait->node);
     return wait;
 }
 
@@ -171,7 +173,7 @@ static void on_state(void *context, struct store_state *state, const struct stor
 
 static bool has_told_all(const struct session *session)
 {
-    return session->declared != NULL && session->declared_as_of == session->ended_exec;
+    return session->declared.told != NULL && session->declared.as_of == session->ended_exec;
 }
 
 /* Also between a cell's answer and the moment at which its last interrupt has been heard. */

@@ -2,9 +2,19 @@
  * interpreter. */
 #pragma once
 
-#include "session/exec.h"
+#include "base/err.h"
+#include "base/list.h"
+
+#include <jansson.h>
 
 struct declared_wait;
+struct session;
+
+struct declarations {
+    json_t *told;      /* as last told; NULL if they never were */
+    uint64_t as_of;    /* the last cell that had ended by then */
+    struct list waits; /* of struct declared_wait */
+};
 
 struct declared {
     const json_t *told; /* see runtime/declarations.h */

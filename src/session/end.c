@@ -59,15 +59,15 @@ static void end_bury(struct session *session)
     pool_release(engine->pool, take_ptr(session->head));
     if (session->room == NULL)
         return;
-    session->has_files = !is_kept && end_has_reader(session);
-    session->room->keeps_workspace = is_kept || session->has_files;
+    session->files.are_left = !is_kept && end_has_reader(session);
+    session->room->keeps_workspace = is_kept || session->files.are_left;
     pool_let_go(engine->pool, take_ptr(session->room));
 }
 
 /* The session has ended, for whatever reason: whoever waits for that is told. */
 static void dismissal_end(struct session *session)
 {
-    struct dismissal *dismissal = take_ptr(session->dismissal);
+    struct dismissal *dismissal = take_ptr(session->end.dismissal);
     if (dismissal == NULL)
         return;
     if (dismissal->look != 0)
@@ -103,7 +103,7 @@ void session_die(struct session *session)
 {
     struct engine *engine = session->engine;
     session_note_ending(session, DEATH_UNWISHED, NULL);
-    if (!session->is_beyond_rescue)
+    if (!session->end.is_beyond_rescue)
         death_certify(&session->ending, &session->death);
     death_conclude(&session->death, NULL);
     if (session->state == SESSION_SUSPENDED)
@@ -111,8 +111,8 @@ void session_die(struct session *session)
     else
         engine->n_live--;
     session_move(session, SESSION_DEAD);
-    session->is_over = false;
-    session->died_ms = clock_mono_ms();
+    session->settling.is_over = false;
+    session->life.died_ms = clock_mono_ms();
     list_remove(&session->node);
     list_append(&engine->dead, &session->node);
     engine->n_dead++;
@@ -124,7 +124,7 @@ void session_die(struct session *session)
     if (session->user != NULL)
         session->user->on_ended(session->user_context);
     dismissal_end(session);
-    session->is_lifespan_stale = true;
+    session->life.is_stale = true;
     session_changed(session); /* somebody may want the files that it left */
     end_push_out_oldest(engine);
 }
@@ -154,7 +154,7 @@ void session_free(struct session *session)
     struct err e;
     session_refuse_if_dead(session, &e);
     files_fail_all(session, &e);
-    if (session->has_files)
+    if (session->files.are_left)
         warden_remove_workspace(engine->warden, session->id, &ignored);
     if (!session->is_unlisted)
         map_remove(&engine->sessions, session->id);
@@ -222,9 +222,9 @@ static void end_on_timer(void *context)
 
 bool dismissal_outlives_head(struct session *session)
 {
-    if (session->dismissal == NULL)
+    if (session->end.dismissal == NULL)
         return false;
-    session->dismissal->is_head_gone = true;
+    session->end.dismissal->is_head_gone = true;
     return true;
 }
 
@@ -234,7 +234,7 @@ static bool end_needs_time(const struct session *session)
     bool is_at_work = session->state == SESSION_BUSY || session->background.is_on;
     return is_at_work && session->head != NULL && session->joined[0] == '\0' &&
            session->room->n_holds == 1 && session->engine->config.kill_grace_ms > 0 &&
-           session->ending.wish == DEATH_UNWISHED && session->dismissal == NULL;
+           session->ending.wish == DEATH_UNWISHED && session->end.dismissal == NULL;
 }
 
 void session_dismiss(struct session *session, void (*on_done)(void *context), void *context,
@@ -254,7 +254,7 @@ void session_dismiss(struct session *session, void (*on_done)(void *context), vo
                            .on_done = on_done,
                            .context = context};
     dismissal->timer = loop_timer_new(session->engine->loop, end_on_timer, dismissal);
-    session->dismissal = dismissal;
+    session->end.dismissal = dismissal;
     session_note_ending(session, DEATH_BY_CALLER, NULL);
     warden_terminate(session->engine->warden, session->room->jail, &ignored);
     end_look_again(dismissal);

@@ -2,7 +2,16 @@
  * asked to end (SIGTERM) and has a moment for it, then all is killed. */
 #pragma once
 
-#include "session/session.h"
+#include "session/death.h"
+
+struct dismissal;
+struct session;
+
+struct session_end {
+    char detail[256];            /* what `ending` points to */
+    bool is_beyond_rescue;       /* it could not be brought back from what `death` says */
+    struct dismissal *dismissal; /* its caller wants its end; else NULL */
+};
 
 /* The session is gone when `on_done` is called, maybe before this returns. `ret_dismissal` is NULL
  * then. */

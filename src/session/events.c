@@ -22,7 +22,7 @@ static void events_on_ready(struct head *head, const json_t *notes)
     if (session->restore != NULL)
         restore_on_ready(session, notes);
     else
-        session->is_entered = true;
+        session->settling.is_entered = true;
     session_changed(session);
 }
 
@@ -64,7 +64,7 @@ static void events_on_set(struct head *head)
     if (session->restore != NULL)
         restore_on_set(session);
     else
-        session->is_entered = true;
+        session->settling.is_entered = true;
     session_changed(session);
 }
 
@@ -127,7 +127,7 @@ static void events_on_exit_status(struct session *session, const struct head_end
 {
     struct death_facts *ending = &session->ending;
     if (session->state == SESSION_STARTING) {
-        char why[sizeof(session->ending_detail)];
+        char why[sizeof(session->end.detail)];
         head_describe_end(facts, why, sizeof(why));
         ending->wish = DEATH_UNWISHED; /* it never lived: the rest does not matter */
         session_note_ending(session, DEATH_BY_REFUSAL, why);
@@ -138,7 +138,7 @@ static void events_on_exit_status(struct session *session, const struct head_end
     ending->pids_refused = facts->pids_refused;
     ending->peak_bytes = facts->peak_bytes;
     ending->is_heap_exhausted = events_is_heap_exhausted(session, facts->status);
-    session->is_over = !dismissal_outlives_head(session);
+    session->settling.is_over = !dismissal_outlives_head(session);
 }
 
 static void events_on_end(struct head *head, const struct head_end_facts *facts)
@@ -151,7 +151,7 @@ static void events_on_end(struct head *head, const struct head_end_facts *facts)
     } else if (facts->how == HEAD_REFUSED) {
         session_note_ending(session, session->is_set_up ? DEATH_BY_SETUP : DEATH_BY_REFUSAL,
                             facts->text);
-        session->is_over = true;
+        session->settling.is_over = true;
     } else if (facts->is_closed) {
         session_lose_channel(session, facts->text);
     } else {
@@ -192,7 +192,7 @@ void events_on_alarm(void *context)
         session->ending.wish = DEATH_BY_CHANNEL;
         session_kill_now(session);
     } else if (alarm == ALARM_KILLED) {
-        session->is_over = true; /* whatever keeps it from ending goes with its jail */
+        session->settling.is_over = true; /* whatever keeps it from ending goes with its jail */
     } else if (alarm == ALARM_RESTORE) {
         restore_on_alarm(session);
     } else {

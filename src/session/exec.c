@@ -171,10 +171,11 @@ bool exec_has_said(struct session *session, const char *words)
 static void exec_look_after(struct session *session, const struct exec *exec)
 {
     uint64_t now_ns = clock_mono_ns();
-    bool is_recent = session->user != NULL || now_ns - session->looked_after_ns < LOOK_EVERY_NS;
+    bool is_recent =
+        session->user != NULL || now_ns - session->pace.looked_after_ns < LOOK_EVERY_NS;
     if (!exec->is_watched && is_recent)
         return;
-    session->looked_after_ns = now_ns;
+    session->pace.looked_after_ns = now_ns;
     head_watch(session->head, false);
 }
 

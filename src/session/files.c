@@ -54,7 +54,7 @@ void file_forget(struct file_order *order)
 
 static struct file_order *files_first(struct session *session)
 {
-    struct list *node = list_first(&session->file_orders);
+    struct list *node = list_first(&session->files.orders);
     return node != NULL ? CONTAINER_OF(node, struct file_order, node) : NULL;
 }
 
@@ -76,7 +76,7 @@ static void files_remove_unsaved(struct file_unsaved *change)
 static void files_add_unsaved(struct session *session, const struct warden_file_order *what)
 {
     size_t n = 0, size = strlen(what->path) + 1;
-    LIST_EACH(&session->unsaved_files, node)
+    LIST_EACH(&session->files.unsaved, node)
     {
         struct file_unsaved *change = CONTAINER_OF(node, struct file_unsaved, node);
         n++;
@@ -87,23 +87,23 @@ static void files_add_unsaved(struct session *session, const struct warden_file_
     }
     if (n == FILES_UNSAVED_MAX)
         files_remove_unsaved(
-            CONTAINER_OF(list_first(&session->unsaved_files), struct file_unsaved, node));
+            CONTAINER_OF(list_first(&session->files.unsaved), struct file_unsaved, node));
     struct file_unsaved *change = mem_alloc(sizeof(*change) + size);
     change->action = what->action;
     snprintf(change->blob, sizeof(change->blob), "%s", what->blob);
     memcpy(change->path, what->path, size);
-    list_append(&session->unsaved_files, &change->node);
+    list_append(&session->files.unsaved, &change->node);
 }
 
 void files_on_save(struct session *session)
 {
-    LIST_EACH(&session->unsaved_files, node)
+    LIST_EACH(&session->files.unsaved, node)
     CONTAINER_OF(node, struct file_unsaved, node)->is_in_save = true;
 }
 
 void files_on_saved(struct session *session, bool is_safe)
 {
-    LIST_EACH(&session->unsaved_files, node)
+    LIST_EACH(&session->files.unsaved, node)
     {
         struct file_unsaved *change = CONTAINER_OF(node, struct file_unsaved, node);
         if (change->is_in_save && is_safe)
@@ -117,7 +117,7 @@ uint64_t files_repeat(struct session *session)
 {
     struct err e;
     uint64_t ticket = 0;
-    LIST_EACH(&session->unsaved_files, node)
+    LIST_EACH(&session->files.unsaved, node)
     {
         const struct file_unsaved *change = CONTAINER_OF(node, struct file_unsaved, node);
         struct warden_file_order what = {.action = change->action, .max_bytes = UINT64_MAX};
@@ -132,9 +132,9 @@ uint64_t files_repeat(struct session *session)
 
 void files_forget_changes(struct session *session)
 {
-    while (!list_is_empty(&session->unsaved_files))
+    while (!list_is_empty(&session->files.unsaved))
         files_remove_unsaved(
-            CONTAINER_OF(list_first(&session->unsaved_files), struct file_unsaved, node));
+            CONTAINER_OF(list_first(&session->files.unsaved), struct file_unsaved, node));
 }
 
 /* ---- one order ---------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ static void files_note_change(const struct file_order *order, const json_t *answ
     if (order->what.action == WARDEN_FILE_GET || !saving_is_on(session))
         return;
     files_add_unsaved(session, &order->what);
-    session->has_file_news = true;
+    session->files.has_news = true;
 }
 
 static void files_tell(struct file_order *order, const json_t *answer)
@@ -220,7 +220,7 @@ static bool files_may_begin(const struct session *session)
 {
     const struct checkpoint *current = session->timeline.current;
     bool is_alive = session->state == SESSION_IDLE || session->state == SESSION_BUSY;
-    if (session->has_files)
+    if (session->files.are_left)
         return true;
     return is_alive && session->restore == NULL && (current == NULL || current->ticket == 0) &&
            session->background.ticket == 0;
@@ -246,7 +246,7 @@ void files_fail_all(struct session *session, const struct err *e)
 static int files_refuse(const struct session *session, enum warden_file_action action,
                         struct err *e)
 {
-    bool can_be_read = session->has_files && action == WARDEN_FILE_GET;
+    bool can_be_read = session->files.are_left && action == WARDEN_FILE_GET;
     if ((!can_be_read && session_refuse_if_dead(session, e) < 0) ||
         trial_refuse_others(session, e) < 0)
         return -1;
@@ -255,7 +255,7 @@ static int files_refuse(const struct session *session, enum warden_file_action a
         return err_advise(e, "Try again in a moment.");
     }
     size_t n = 0;
-    LIST_EACH(&session->file_orders, node)
+    LIST_EACH(&session->files.orders, node)
     n++;
     if (n < FILES_WAITING_MAX)
         return 0;
@@ -283,10 +283,10 @@ int session_file(struct session *session, enum warden_file_action action, const 
         .context = context};
     snprintf(order->what.path, sizeof(order->what.path), "%s", path);
     snprintf(order->what.blob, sizeof(order->what.blob), "%s", blob != NULL ? blob : "");
-    list_append(&session->file_orders, &order->node);
+    list_append(&session->files.orders, &order->node);
     session_changed(session);
     *ret_order = NULL;
-    LIST_EACH(&session->file_orders, node)
+    LIST_EACH(&session->files.orders, node)
     if (node == &order->node)
         *ret_order = order;
     return 0;

@@ -20,6 +20,13 @@ enum {
     FILES_GET_MAX = 512 << 20, /* bytes of a file that is read */
 };
 
+struct files {
+    struct list orders;  /* of struct file_order, the one under way first */
+    struct list unsaved; /* of struct file_unsaved, oldest first */
+    bool has_news;       /* callers changed files; until settle.c has passed it on */
+    bool are_left;       /* the session is dead, and its workspace is still there */
+};
+
 struct file_result {
     char hash[BLOB_HEX_SIZE]; /* of its bytes, which are in the store */
     uint64_t bytes;

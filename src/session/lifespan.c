@@ -15,7 +15,7 @@ enum {
 
 static uint64_t lifespan_dead_due_ms(const struct session *session)
 {
-    return session->died_ms + clock_scaled_ms(DEAD_MS);
+    return session->life.died_ms + clock_scaled_ms(DEAD_MS);
 }
 
 /* Also one whose cell waits for a line that nobody sends. */
@@ -29,18 +29,18 @@ static bool lifespan_is_idle(const struct session *session)
  * rested for the whole time. */
 static uint64_t lifespan_idle_due_ms(const struct session *session, uint64_t now_ms)
 {
-    if (session->idle_timeout_secs == 0)
+    if (session->life.idle_timeout_secs == 0)
         return UINT64_MAX;
-    uint64_t since_ms = lifespan_is_idle(session) ? session->used_ms : now_ms;
+    uint64_t since_ms = lifespan_is_idle(session) ? session->life.used_ms : now_ms;
     uint64_t patience = session->background.is_on ? BACKGROUND_PATIENCE : 1;
-    return since_ms + (uint64_t)session->idle_timeout_secs * 1000 * patience;
+    return since_ms + (uint64_t)session->life.idle_timeout_secs * 1000 * patience;
 }
 
 static uint64_t lifespan_age_due_ms(const struct session *session)
 {
-    if (session->max_age_secs == 0)
+    if (session->life.max_age_secs == 0)
         return UINT64_MAX;
-    return session->born_ms + (uint64_t)session->max_age_secs * 1000;
+    return session->life.born_ms + (uint64_t)session->life.max_age_secs * 1000;
 }
 
 static void lifespan_set_timer(struct engine *engine, uint64_t due_ms, uint64_t now_ms)
@@ -54,7 +54,7 @@ static void lifespan_set_timer(struct engine *engine, uint64_t due_ms, uint64_t 
 static uint64_t lifespan_forgotten_due_ms(const struct session *session, uint64_t now_ms)
 {
     uint64_t ttl_ms = (uint64_t)session->engine->config.suspended_ttl_secs * 1000;
-    uint64_t wall_ms = clock_wall_ms(), end_ms = session->suspended_at_ms + ttl_ms;
+    uint64_t wall_ms = clock_wall_ms(), end_ms = session->life.suspended_at_ms + ttl_ms;
     if (ttl_ms == 0)
         return UINT64_MAX;
     return now_ms + (end_ms > wall_ms ? end_ms - wall_ms : 0);
@@ -94,7 +94,7 @@ static uint64_t lifespan_end_dead(struct engine *engine, uint64_t now_ms)
     LIST_EACH(&engine->dead, node)
     {
         struct session *session = CONTAINER_OF(node, struct session, node);
-        if (!session->has_files)
+        if (!session->files.are_left)
             continue;
         if (lifespan_dead_due_ms(session) <= now_ms)
             session_free(session);

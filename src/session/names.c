@@ -2,8 +2,10 @@
 #include "session/names.h"
 
 #include "loop/loop.h"
+#include "runtime/head.h"
 #include "runtime/names.h"
 #include "session/engine_state.h"
+#include "session/exec.h"
 
 /* A thread of the user's may keep an idle interpreter from answering. */
 enum { PATIENCE_MS = 2000 };
@@ -18,9 +20,9 @@ struct names_wait {
 
 static void names_remember(struct session *session, json_t *names, uint64_t as_of)
 {
-    json_decref(session->names);
-    session->names = json_incref(names);
-    session->names_as_of = as_of;
+    json_decref(session->names.known);
+    session->names.known = json_incref(names);
+    session->names.as_of = as_of;
 }
 
 void names_forget(struct names_wait *wait)
@@ -34,7 +36,7 @@ static void names_tell(const struct session *session, const struct names_listene
                        void *context, bool is_busy)
 {
     struct names_told told = {
-        .names = session->names, .as_of = session->names_as_of, .is_busy = is_busy};
+        .names = session->names.known, .as_of = session->names.as_of, .is_busy = is_busy};
     listener->on_names(context, &told);
 }
 
@@ -99,7 +101,7 @@ static void names_bring_up_to_date(struct session *session, const json_t *news, 
     for (size_t i = 0; i < ARRAY_LEN(members); i++)
         if (json_array_size(json_object_get(news, members[i])) > NEWS_MAX)
             return;
-    json_t *known = session->names != NULL ? json_copy(session->names) : json_object();
+    json_t *known = session->names.known != NULL ? json_copy(session->names.known) : json_object();
     json_t *items = json_object_get(known, "items");
     items = items != NULL ? json_copy(items) : json_array(); /* who was told has the old list */
     json_object_set_new(known, "items", items);
@@ -125,8 +127,8 @@ void names_on_verdict(struct exec *exec, json_t *names)
 void names_on_told(struct session *session, json_t *names)
 {
     names_remember(session, names, session->ended_exec);
-    while (!list_is_empty(&session->names_waits))
-        names_answer(CONTAINER_OF(list_first(&session->names_waits), struct names_wait, node),
+    while (!list_is_empty(&session->names.waits))
+        names_answer(CONTAINER_OF(list_first(&session->names.waits), struct names_wait, node),
                      false);
 }
 
@@ -134,15 +136,15 @@ void names_end_all(struct session *session)
 {
     struct err e;
     session_refuse_if_dead(session, &e);
-    while (!list_is_empty(&session->names_waits)) {
+    while (!list_is_empty(&session->names.waits)) {
         struct names_wait *wait =
-            CONTAINER_OF(list_first(&session->names_waits), struct names_wait, node);
+            CONTAINER_OF(list_first(&session->names.waits), struct names_wait, node);
         const struct names_listener *listener = wait->listener;
         void *context = wait->context;
         names_forget(wait);
         listener->on_failed(context, &e);
     }
-    json_decref(take_ptr(session->names));
+    json_decref(take_ptr(session->names.known));
 }
 
 int session_names(struct session *session, const struct names_listener *listener, void *context,
@@ -164,7 +166,7 @@ int session_names(struct session *session, const struct names_listener *listener
     wait->context = context;
     wait->timer = loop_timer_new(session->engine->loop, names_on_impatience, wait);
     loop_timer_set(wait->timer, PATIENCE_MS);
-    list_append(&session->names_waits, &wait->node);
+    list_append(&session->names.waits, &wait->node);
     *ret_wait = wait;
     return 0;
 }

@@ -2,9 +2,20 @@
  * who ask while it is busy. */
 #pragma once
 
-#include "session/exec.h"
+#include "base/err.h"
+#include "base/list.h"
 
+#include <jansson.h>
+
+struct exec;
 struct names_wait;
+struct session;
+
+struct names {
+    json_t *known;     /* as last told; NULL if they never were */
+    uint64_t as_of;    /* the last cell that had ended by then */
+    struct list waits; /* of struct names_wait */
+};
 
 /* How names are told. */
 struct names_told {

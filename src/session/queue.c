@@ -67,12 +67,12 @@ int session_exec(struct session *session, const struct exec_request *request,
         (request->is_trial && queue_refuse_trial(session, e) < 0) ||
         (session->state == SESSION_SUSPENDED && suspend_wake(session, e) < 0))
         return -1;
-    session->wants_rest = false;
+    session->life.wants_rest = false;
     struct exec *exec = queue_new_exec(session, request);
     *ret_exec = exec;
     if (exec->is_trial) { /* between two checkpoints */
         session->trial.id = exec->id;
-        session->keeps_now = true;
+        session->pace.keeps_now = true;
     }
     recorder_queued(exec);
     list_append(&session->queue, &exec->node);

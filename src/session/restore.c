@@ -251,8 +251,8 @@ static void restore_put_end_off(struct session *session)
     if (restore->cause == RESTORE_CRASH || session->head->state != HEAD_IDLE ||
         restore->target == NULL || restore->target->snapshot == NULL)
         return;
-    session->left_channel = head_take_channel(session->head);
-    session->left_head = session->left_channel >= 0 ? session->head->number : 0;
+    session->left.channel = head_take_channel(session->head);
+    session->left.head = session->left.channel >= 0 ? session->head->number : 0;
 }
 
 /* From here on the session has no interpreter. */
@@ -263,8 +263,8 @@ static enum restore_progress restore_leave_line(struct session *session)
     restore->had_background = session->background.is_on;
     restore_put_end_off(session);
     session_move(session, SESSION_RESTORING);
-    session->n_interrupts = 0;
-    session->has_stray = false;
+    session->pace.n_interrupts = 0;
+    session->pace.has_stray = false;
     head_disown(session->head); /* what it started before the target stays: see restore_clear */
     pool_release(session->engine->pool, take_ptr(session->head));
     return STEP_DONE;
@@ -310,7 +310,7 @@ static enum restore_progress restore_clear(struct session *session)
     uint64_t since = asleep != NULL ? asleep->number : 0;
     restore->ticket = restore->old_head;
     tickets_expect(session->engine, restore->ticket, WARDEN_CLEARED, restore_on_cleared, session);
-    int r = (session->left_head != 0 ? warden_clear_holding : warden_clear)(
+    int r = (session->left.head != 0 ? warden_clear_holding : warden_clear)(
         session->engine->warden, restore->old_head, session->room->jail, since, &e);
     return r < 0 ? restore_fails(restore, e.message) : STEP_WAITS;
 }
@@ -318,11 +318,11 @@ static enum restore_progress restore_clear(struct session *session)
 bool restore_end_left(struct session *session)
 {
     struct err ignored; /* a lost warden is told to everybody in its own way */
-    if (session->left_head == 0)
+    if (session->left.head == 0)
         return false;
-    warden_signal(session->engine->warden, session->left_head, SIGKILL, &ignored);
-    channel_close(session->left_channel);
-    session->left_head = 0;
+    warden_signal(session->engine->warden, session->left.head, SIGKILL, &ignored);
+    channel_close(session->left.channel);
+    session->left.head = 0;
     return true;
 }
 

@@ -50,6 +50,12 @@ struct restore_listener {
     void (*on_failed)(void *context, const struct err *e);
 };
 
+/* An interpreter that an undo has left, and that is only stopped until there is time to end it. */
+struct restore_left {
+    uint64_t head; /* its number; 0 if there is none */
+    int channel;   /* its control socket, kept open so that it does not end by itself */
+};
+
 /* A restoration under way. */
 struct restore {
     enum restore_cause cause;

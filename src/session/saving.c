@@ -50,7 +50,7 @@ static int saving_put_row(struct session *session, struct err *e)
     struct store_session row = {.id = session->id,
                                 .spec = spec,
                                 .line = line,
-                                .created_ms = session->spawned_at_ms,
+                                .created_ms = session->life.spawned_at_ms,
                                 .used_ms = clock_wall_ms(),
                                 .n_execs = session->n_execs,
                                 .n_checkpoints = session->timeline.last_id};
@@ -146,7 +146,7 @@ void saving_hurry(struct session *session)
 bool saving_is_complete(const struct session *session)
 {
     return session->saving.through >= session->ended_exec && !session->saving.has_news &&
-           !session->saving.looks_again && list_is_empty(&session->unsaved_files);
+           !session->saving.looks_again && list_is_empty(&session->files.unsaved);
 }
 
 bool saving_is_safe(const struct session *session)
@@ -460,7 +460,7 @@ void saving_begin(struct session *session)
     /* What the checkpoint could not see of the files, or saw while they changed, is looked at
      * again: the session rests. */
     bool is_covered = has_checkpoints && current != NULL && current->files == FILES_COVERED;
-    if (is_covered && !session->wants_rest) {
+    if (is_covered && !session->life.wants_rest) {
         memcpy(saving->next_files, current->manifest, sizeof(saving->next_files));
         saving_open_stream(session);
     } else {

@@ -65,11 +65,11 @@ void session_note_ending(struct session *session, enum death_wish wish, const ch
     ending->wish = wish;
     ending->limits = session->limits;
     ending->runtime = session->runtime->name;
-    ending->seconds = wish == DEATH_BY_AGE ? session->max_age_secs : session->idle_timeout_secs;
+    ending->seconds =
+        wish == DEATH_BY_AGE ? session->life.max_age_secs : session->life.idle_timeout_secs;
     ending->timeout_ms = session->running != NULL ? session->running->timeout_ms : 0;
-    snprintf(session->ending_detail, sizeof(session->ending_detail), "%s",
-             detail != NULL ? detail : "");
-    ending->detail = session->ending_detail;
+    snprintf(session->end.detail, sizeof(session->end.detail), "%s", detail != NULL ? detail : "");
+    ending->detail = session->end.detail;
 }
 
 void session_kill_now(struct session *session)
@@ -91,7 +91,7 @@ void session_kill(struct session *session, enum death_wish wish, const char *det
 
 void session_conclude(struct session *session)
 {
-    session->is_over = true;
+    session->settling.is_over = true;
     session_changed(session);
 }
 
@@ -118,20 +118,20 @@ int session_refuse_if_dead(const struct session *session, struct err *e)
 
 void session_tell_starter(struct session *session)
 {
-    void (*on_started)(void *, struct session *) = session->on_started;
-    session->on_started = NULL;
+    void (*on_started)(void *, struct session *) = session->starter.on_started;
+    session->starter.on_started = NULL;
     if (on_started != NULL)
-        on_started(session->start_context, session);
+        on_started(session->starter.context, session);
 }
 
 void session_forget_starter(struct session *session)
 {
-    session->on_started = NULL;
+    session->starter.on_started = NULL;
 }
 
 void session_touch(struct session *session)
 {
-    session->used_ms = clock_mono_ms();
+    session->life.used_ms = clock_mono_ms();
 }
 
 struct session *session_find(struct engine *engine, const char *id, struct err *e)

@@ -46,7 +46,7 @@
 static void settle_end(struct session *session)
 {
     const struct exec *exec = session->running;
-    session->is_over = false;
+    session->settling.is_over = false;
     session_note_ending(session, DEATH_UNWISHED, NULL);
     if (!restore_is_possible(session)) {
         session_die(session);
@@ -67,14 +67,14 @@ static void settle_dead(struct session *session)
 {
     if (session->timer == NULL)
         return; /* it is being freed */
-    if (session->is_discarded) {
+    if (session->settling.is_discarded) {
         session_free(session);
         return;
     }
     files_begin_next(session);
-    if (session->has_files && session->is_lifespan_stale)
+    if (session->files.are_left && session->life.is_stale)
         lifespan_watch(session);
-    session->is_lifespan_stale = false;
+    session->life.is_stale = false;
 }
 
 /* ---- word from one aspect to another ----------------------------------------------------------
@@ -87,22 +87,23 @@ static void settle_facts(struct session *session)
     if (saving->has_ended) {
         saving->has_ended = false;
         files_on_saved(session, saving->has_succeeded);
-        session->wants_rest |= saving->has_succeeded && saving->isolation == ISOLATION_PER_CELL;
+        session->life.wants_rest |=
+            saving->has_succeeded && saving->isolation == ISOLATION_PER_CELL;
     }
     if (timeline->has_counted) {
         timeline->has_counted = false;
         background_on_checkpoint(session, timeline->n_others);
     }
-    if (session->has_file_news) {
-        session->has_file_news = false;
+    if (session->files.has_news) {
+        session->files.has_news = false;
         saving_add_file(session);
     }
     if (session->background.has_news) {
         session->background.has_news = false;
         saving_add_news(session);
     }
-    if (session->is_lifespan_stale) {
-        session->is_lifespan_stale = false;
+    if (session->life.is_stale) {
+        session->life.is_stale = false;
         lifespan_watch(session);
     }
 }
@@ -114,9 +115,10 @@ static void settle_facts(struct session *session)
 static void settle_wake(struct session *session)
 {
     struct err e;
-    bool is_wanted =
-        session->n_queued > 0 || !list_is_empty(&session->file_orders) || session->restore != NULL;
-    if (session->state != SESSION_SUSPENDED || !is_wanted || session->engine->has_lost_warden)
+    bool is_asked = !list_is_empty(&session->files.orders) || session->restore != NULL;
+    /* Cells that a lost warden has left waiting go on when there is another. */
+    bool has_cells = session->n_queued > 0 && !session->engine->has_lost_warden;
+    if (session->state != SESSION_SUSPENDED || (!is_asked && !has_cells))
         return;
     if (suspend_enliven(session, &e) < 0) {
         restore_abandon(session, &e);
@@ -152,11 +154,11 @@ static void settle_restored(struct session *session)
         saving_on_restored(session);
     exec_answer_undone(session, &restore->report.cells, restore->report.to);
     trial_forget(session);
-    json_decref(take_ptr(session->names));
-    json_decref(take_ptr(session->declared));
+    json_decref(take_ptr(session->names.known));
+    json_decref(take_ptr(session->declared.told));
     background_on_restored(session);
     if (session->state == SESSION_RESTORING) {
-        session->ended_ns = clock_mono_ns();
+        session->pace.ended_ns = clock_mono_ns();
         timing_rest(session, false);
         settle_tell_restored(session, restore);
     }
@@ -177,8 +179,8 @@ static void settle_unrestored(struct session *session)
     } else if (restore->cause == RESTORE_CRASH && saving_is_resumable(session)) {
         suspend_instead(session);
     } else {
-        session->is_beyond_rescue = restore->cause == RESTORE_CRASH;
-        if (!session->is_beyond_rescue) {
+        session->end.is_beyond_rescue = restore->cause == RESTORE_CRASH;
+        if (!session->end.is_beyond_rescue) {
             session->ending.wish = DEATH_UNWISHED; /* the reason is this one */
             session_note_ending(session, DEATH_BY_REFUSAL, why);
         }
@@ -212,13 +214,13 @@ static void settle_restoration(struct session *session)
 
 static void settle_start(struct session *session)
 {
-    if (session->state != SESSION_STARTING || !session->is_entered)
+    if (session->state != SESSION_STARTING || !session->settling.is_entered)
         return;
-    session->is_entered = false;
+    session->settling.is_entered = false;
     if (!session->is_set_up && setup_begin(session))
         return; /* it says when it is done */
     session_touch(session);
-    session->ended_ns = clock_mono_ns();
+    session->pace.ended_ns = clock_mono_ns();
     loop_timer_clear(session->timer);
     session->alarm = ALARM_NONE;
     session_move(session, SESSION_IDLE);
@@ -231,7 +233,7 @@ static void settle_start(struct session *session)
 
 static void settle_checkpoint(struct session *session)
 {
-    if (!timing_is_to_keep(session))
+    if (session->restore != NULL || !timing_is_to_keep(session))
         return;
     timing_keep(session);
     timeline_take(session);
@@ -243,7 +245,7 @@ static void settle_save(struct session *session)
         return;
     files_on_save(session);
     saving_begin(session);
-    session->is_unsettled |= session->saving.has_ended; /* it could not even begin */
+    session->settling.is_wanted |= session->saving.has_ended; /* it could not even begin */
 }
 
 static void settle_background(struct session *session)
@@ -254,7 +256,7 @@ static void settle_background(struct session *session)
 
 static void settle_once(struct session *session)
 {
-    if (session->is_over)
+    if (session->settling.is_over)
         settle_end(session);
     if (session->state == SESSION_DEAD) {
         settle_dead(session);
@@ -281,13 +283,13 @@ static void settle_once(struct session *session)
 
 void session_settle(struct session *session)
 {
-    session->is_unsettled = true;
-    if (session->is_settling)
+    session->settling.is_wanted = true;
+    if (session->settling.is_under_way)
         return;
-    session->is_settling = true;
-    while (session->is_unsettled) {
-        session->is_unsettled = false;
+    session->settling.is_under_way = true;
+    while (session->settling.is_wanted) {
+        session->settling.is_wanted = false;
         settle_once(session);
     }
-    session->is_settling = false;
+    session->settling.is_under_way = false;
 }

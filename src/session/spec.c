@@ -44,8 +44,8 @@ char *spec_write(const struct session *session)
     if (plan_is_on(&session->plan))
         json_put_member_str(&json, "plan",
                             session->plan.reason != NULL ? session->plan.reason : "");
-    json_put_member_int(&json, "idle_timeout_secs", session->idle_timeout_secs);
-    json_put_member_int(&json, "max_age_secs", session->max_age_secs);
+    json_put_member_int(&json, "idle_timeout_secs", session->life.idle_timeout_secs);
+    json_put_member_int(&json, "max_age_secs", session->life.max_age_secs);
     json_put_member_int(&json, "max_output_bytes", (int64_t)session->rings[OUTPUT_STDOUT].max);
     put_limits(&json, &session->limits);
     if (session->env != NULL) {

@@ -36,16 +36,16 @@ static void suspend_session(struct session *session)
     engine->n_suspended++;
     loop_timer_clear(session->timer);
     session->alarm = ALARM_NONE;
-    session->wants_rest = false;
-    session->suspended_at_ms = clock_wall_ms();
-    session->is_lifespan_stale = true;
+    session->life.wants_rest = false;
+    session->life.suspended_at_ms = clock_wall_ms();
+    session->life.is_stale = true;
     restore_end_left(session);
     err_set(&e, ERR_UNAVAILABLE, "the session was suspended, and could not be brought back");
     err_advise(&e, "Try again; what a cell is answered may tell more.");
     files_fail_all(session, &e);
     background_free(session);
     timeline_end_processes(session, session->saving.is_current ? session->saving.checkpoint : 0);
-    json_decref(take_ptr(session->names));
+    json_decref(take_ptr(session->names.known));
     pool_release(engine->pool, take_ptr(session->head));
     if (session->room != NULL) {
         session->room->keeps_workspace = true;
@@ -85,15 +85,16 @@ void suspend_after_loss(struct session *session, const char *why)
 static bool suspend_is_resting(const struct session *session)
 {
     return session->state == SESSION_IDLE && session->restore == NULL && session->n_queued == 0 &&
-           list_is_empty(&session->held) && list_is_empty(&session->names_waits) &&
-           list_is_empty(&session->declared_waits) && session->judging == NULL &&
-           list_is_empty(&session->file_orders) && list_is_empty(&session->branchings) &&
-           session->trial.id == 0 && session->ending.wish == DEATH_UNWISHED;
+           list_is_empty(&session->held) && list_is_empty(&session->names.waits) &&
+           list_is_empty(&session->declared.waits) && session->judging == NULL &&
+           list_is_empty(&session->files.orders) && list_is_empty(&session->branches.ordered) &&
+           session->trial.id == 0 && session->ending.wish == DEATH_UNWISHED &&
+           !session->saving.is_under_way;
 }
 
 void suspend_if_wanted(struct session *session)
 {
-    if (session->wants_rest && suspend_is_resting(session) && saving_is_complete(session))
+    if (session->life.wants_rest && suspend_is_resting(session) && saving_is_complete(session))
         suspend_session(session);
 }
 
@@ -101,8 +102,8 @@ bool suspend_soon(struct session *session)
 {
     if (!suspend_is_possible(session))
         return false;
-    session->saving.looks_again |= !session->wants_rest;
-    session->wants_rest = true;
+    session->saving.looks_again |= !session->life.wants_rest;
+    session->life.wants_rest = true;
     saving_hurry(session);
     session_changed(session);
     return true;
@@ -116,7 +117,7 @@ bool suspend_longest_idle(struct engine *engine)
         struct session *session = CONTAINER_OF(node, struct session, node);
         if (suspend_is_possible(session) && suspend_is_resting(session) &&
             saving_is_complete(session) && !session->background.is_on &&
-            (longest == NULL || session->used_ms < longest->used_ms))
+            (longest == NULL || session->life.used_ms < longest->life.used_ms))
             longest = session;
     }
     if (longest == NULL)
@@ -197,7 +198,7 @@ int suspend_enliven(struct session *session, struct err *e)
     list_append(&engine->live, &session->node);
     engine->n_suspended--;
     engine->n_live++;
-    session->born_ms = clock_mono_ms(); /* its age counts while it lives */
+    session->life.born_ms = clock_mono_ms(); /* its age counts while it lives */
     return 0;
 }
 

@@ -62,24 +62,24 @@ void timing_count(struct engine *engine, int change, uint64_t now_ns)
 
 void timing_wait(struct session *session)
 {
-    session->is_hurried |= session->has_rested;
-    session->has_rested = false;
+    session->pace.is_hurried |= session->pace.has_rested;
+    session->pace.has_rested = false;
 }
 
 static void timing_note_pace(struct session *session, uint64_t now_ns)
 {
     const struct checkpoint *current = session->timeline.current;
-    if (session->has_rested)
-        session->is_hurried = now_ns - session->rested_ns < HURRIED_NS ||
-                              (current != NULL && !timeline_is_settled(current));
-    session->has_rested = false;
+    if (session->pace.has_rested)
+        session->pace.is_hurried = now_ns - session->pace.rested_ns < HURRIED_NS ||
+                                   (current != NULL && !timeline_is_settled(current));
+    session->pace.has_rested = false;
 }
 
 void timing_begin(struct exec *exec)
 {
     struct session *session = exec->session;
     exec->started_ns = clock_mono_ns();
-    session->is_burst = exec->started_ns - session->ended_ns < BURST_NS;
+    session->pace.is_burst = exec->started_ns - session->pace.ended_ns < BURST_NS;
     timing_count(session->engine, 1, exec->started_ns);
     timing_note_pace(session, exec->started_ns);
     timing_arm(session, ALARM_POLL, POLL_AFTER_MS);
@@ -99,14 +99,16 @@ static bool timing_ask_stray(struct session *session)
  * taken for a rest, and every few cells would pay for a checkpoint that they do not need. */
 static uint64_t timing_rest_ms(const struct session *session)
 {
-    bool is_burst = session->is_hurried && clock_mono_ns() - session->rested_ns < HURRIED_MAX_NS;
+    bool is_burst =
+        session->pace.is_hurried && clock_mono_ns() - session->pace.rested_ns < HURRIED_MAX_NS;
     return is_burst ? HURRIED_REST_MS : REST_MS;
 }
 
 static void timing_become_idle(struct session *session)
 {
-    session_move(session, SESSION_IDLE);
-    session->n_crowded = 0;
+    if (session->state != SESSION_IDLE) /* else an undo came to nothing */
+        session_move(session, SESSION_IDLE);
+    session->pace.n_crowded = 0;
     if (timeline_is_due(session))
         session_set_alarm(session, ALARM_REST, timing_rest_ms(session));
     else
@@ -115,16 +117,16 @@ static void timing_become_idle(struct session *session)
 
 bool timing_is_to_keep(const struct session *session)
 {
-    return session->keeps_now && session->state == SESSION_IDLE && session->alarm != ALARM_SETTLE &&
-           timeline_is_due(session);
+    return session->pace.keeps_now && session->state == SESSION_IDLE &&
+           session->alarm != ALARM_SETTLE && timeline_is_due(session);
 }
 
 void timing_keep(struct session *session)
 {
-    session->keeps_now = false;
+    session->pace.keeps_now = false;
     session_set_alarm(session, ALARM_QUIET, QUIET_MS);
-    session->has_rested = true;
-    session->rested_ns = clock_mono_ns();
+    session->pace.has_rested = true;
+    session->pace.rested_ns = clock_mono_ns();
 }
 
 /* A checkpoint that is made while others run cells is paid for by them, and by the next cell of
@@ -132,13 +134,13 @@ void timing_keep(struct session *session)
  * by one. So it waits for a quiet moment, though not for long. */
 static void timing_on_rest(struct session *session)
 {
-    if (session->engine->n_running > 0 && session->n_crowded * CROWDED_MS < CROWDED_MAX_MS) {
-        if (++session->n_crowded * CROWDED_MS > QUIET_MS)
+    if (session->engine->n_running > 0 && session->pace.n_crowded * CROWDED_MS < CROWDED_MAX_MS) {
+        if (++session->pace.n_crowded * CROWDED_MS > QUIET_MS)
             late_watch(session);
         session_set_alarm(session, ALARM_REST, CROWDED_MS);
         return;
     }
-    session->keeps_now = true;
+    session->pace.keeps_now = true;
 }
 
 uint64_t timing_ran_ns(const struct exec *exec)
@@ -146,9 +148,9 @@ uint64_t timing_ran_ns(const struct exec *exec)
     struct session *session = exec->session;
     uint64_t ran_ns = (uint64_t)(exec_elapsed_ms(exec) * 1e6);
     uint64_t forked_ns = session->timeline.forked_ns;
-    session->ended_ns = clock_mono_ns();
+    session->pace.ended_ns = clock_mono_ns();
     if (forked_ns > exec->started_ns) /* until then the interpreter was busy with that */
-        ran_ns = MIN(ran_ns, session->ended_ns - forked_ns);
+        ran_ns = MIN(ran_ns, session->pace.ended_ns - forked_ns);
     return ran_ns;
 }
 
@@ -156,8 +158,9 @@ uint64_t timing_end(const struct exec *exec, uint64_t ran_ns)
 {
     struct session *session = exec->session;
     bool waits = exec->is_durable || exec->is_trial || session->timeline.mode == TIMELINE_EVERY;
-    session->keeps_now = waits || !session->is_burst || timeline_is_worth(session, ran_ns);
-    return session->keeps_now ? timeline_next_id(session) : 0;
+    session->pace.keeps_now =
+        waits || !session->pace.is_burst || timeline_is_worth(session, ran_ns);
+    return session->pace.keeps_now ? timeline_next_id(session) : 0;
 }
 
 /* An interrupt that was sent too late must arrive between cells, where the driver ignores it: the
@@ -165,8 +168,8 @@ uint64_t timing_end(const struct exec *exec, uint64_t ran_ns)
  * the process sleep: only an answer that it gives afterwards is. */
 void timing_rest(struct session *session, bool has_stray)
 {
-    session->has_stray = has_stray;
-    if (session->n_interrupts > 0 || (has_stray && timing_ask_stray(session)))
+    session->pace.has_stray = has_stray;
+    if (session->pace.n_interrupts > 0 || (has_stray && timing_ask_stray(session)))
         session_set_alarm(session, ALARM_SETTLE, SETTLE_MS);
     else
         timing_become_idle(session);
@@ -183,7 +186,7 @@ static bool timing_is_to_end(const struct exec *exec)
 
 static void timing_interrupt(struct session *session)
 {
-    session->n_interrupts++;
+    session->pace.n_interrupts++;
     session->running->n_interrupts++;
     head_signal(session->head, SIGINT);
 }
@@ -320,24 +323,24 @@ static void timing_on_watch(struct session *session)
 
 static void timing_on_settled(struct session *session)
 {
-    session->n_interrupts = 0;
-    session->has_stray = false;
+    session->pace.n_interrupts = 0;
+    session->pace.has_stray = false;
     timing_become_idle(session);
 }
 
 void exec_on_signaled(struct session *session)
 {
-    if (session->n_interrupts > 0)
-        session->n_interrupts--;
-    if (session->alarm != ALARM_SETTLE || session->n_interrupts > 0)
+    if (session->pace.n_interrupts > 0)
+        session->pace.n_interrupts--;
+    if (session->alarm != ALARM_SETTLE || session->pace.n_interrupts > 0)
         return;
-    if (!session->has_stray || !timing_ask_stray(session))
+    if (!session->pace.has_stray || !timing_ask_stray(session))
         timing_on_settled(session);
 }
 
 void exec_on_awake(struct session *session)
 {
-    if (session->alarm == ALARM_SETTLE && session->n_interrupts == 0)
+    if (session->alarm == ALARM_SETTLE && session->pace.n_interrupts == 0)
         timing_on_settled(session);
 }
 
