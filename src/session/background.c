@@ -55,8 +55,7 @@ void background_on_restored(struct session *session)
     timeline_hold_files(session, background->now, "");
 }
 
-/* ---- recording ---------------------------------------------------------------------------------
- */
+/* ---- recording ------------------------------------------------------------------------------- */
 
 /* What a session without checkpoints goes back to is what was saved. */
 static const char *background_known_files(const struct session *session)
@@ -171,8 +170,7 @@ bool background_blocks(struct session *session)
     return true;
 }
 
-/* ---- now and then ------------------------------------------------------------------------------
- */
+/* ---- now and then ---------------------------------------------------------------------------- */
 
 uint64_t background_due_ms(const struct session *session)
 {
@@ -214,8 +212,7 @@ void background_on_alarm(struct session *session)
     background->is_wanted = true;
 }
 
-/* ---- what is spared ----------------------------------------------------------------------------
- */
+/* ---- what is spared -------------------------------------------------------------------------- */
 
 struct sparing {
     struct manifest *manifest; /* as it is by now */

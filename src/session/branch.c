@@ -40,8 +40,7 @@ void branching_forget(struct branching *branching)
     branching->listener = NULL;
 }
 
-/* ---- the end -----------------------------------------------------------------------------------
- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void branch_finish(struct branching *all)
 {
@@ -110,8 +109,7 @@ void branching_end(struct session *session)
     }
 }
 
-/* ---- one branch --------------------------------------------------------------------------------
- */
+/* ---- one branch ------------------------------------------------------------------------------ */
 
 /* The checkpoint, or its process, may have gone since the room was ordered. NULL: so it is. */
 static struct snapshot *branch_find_snapshot(const struct branching *all)
@@ -220,8 +218,7 @@ static int branch_begin_one(struct branching *all, struct err *e)
     return 0;
 }
 
-/* ---- one branch of a saved state ---------------------------------------------------------------
- */
+/* ---- one branch of a saved state ------------------------------------------------------------- */
 
 static void branch_on_restored(void *context, const struct restore_report *report)
 {
@@ -265,8 +262,7 @@ static int branch_begin_saved(struct branching *all, struct err *e)
     return 0;
 }
 
-/* ---- all of them -------------------------------------------------------------------------------
- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static bool branch_is_asleep(const struct checkpoint *checkpoint)
 {

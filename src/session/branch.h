@@ -37,8 +37,7 @@ int session_branch(struct session *session, const uint64_t *at, unsigned count,
 /* The caller went away; the branches are made. */
 void branching_forget(struct branching *branching);
 
-/* ---- for the rest of the room ------------------------------------------------------------------
- */
+/* ---- for the rest of the room ---------------------------------------------------------------- */
 
 /* Begins those that wait for a checkpoint of the source, if that is complete. */
 void branching_begin(struct session *session);

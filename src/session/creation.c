@@ -193,8 +193,7 @@ struct session *session_make_suspended(struct engine *engine, const char *id,
     return session;
 }
 
-/* ---- the start of the daemon -------------------------------------------------------------------
- */
+/* ---- the start of the daemon ----------------------------------------------------------------- */
 
 static void creation_load_one(void *context, const struct store_session *row)
 {

@@ -55,7 +55,7 @@ static const json_t *saved_losses(const struct session *session)
 {
     const struct saving *saving = &session->saving;
     bool is_of_now = saving->is_current && saving->through == session->ended_exec &&
-                     !saving->is_under_way && session->ended_exec > 0;
+                     !saving_is_under_way(session) && session->ended_exec > 0;
     return is_of_now ? saving->lost : NULL;
 }
 
@@ -122,8 +122,7 @@ static struct declared_wait *begin_wait(struct session *session,
     return wait;
 }
 
-/* ---- a suspended one: from what was saved ------------------------------------------------------
- */
+/* ---- a suspended one: from what was saved ---------------------------------------------------- */
 
 static json_t *read_told(const struct store_state *state)
 {
@@ -168,8 +167,7 @@ static void on_state(void *context, struct store_state *state, const struct stor
     listener->on_declared(caller, &declared);
 }
 
-/* ---- asking ------------------------------------------------------------------------------------
- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static bool has_told_all(const struct session *session)
 {

@@ -36,8 +36,7 @@ int session_declared(struct session *session, const struct declared_listener *li
                      void *context, struct declared_wait **ret_wait, struct err *e);
 void declared_forget(struct declared_wait *wait); /* the caller went away */
 
-/* ---- for the rest of the room ------------------------------------------------------------------
- */
+/* ---- for the rest of the room ---------------------------------------------------------------- */
 
 void declared_on_told(struct session *session, json_t *told);
 void declared_end_all(struct session *session); /* the session is dead */

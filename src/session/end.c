@@ -180,8 +180,7 @@ void session_delete(struct session *session)
     session_free(session);
 }
 
-/* ---- with a moment for those who work in it ----------------------------------------------------
- */
+/* ---- with a moment for those who work in it -------------------------------------------------- */
 
 void dismissal_forget(struct dismissal *dismissal)
 {

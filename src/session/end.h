@@ -20,8 +20,7 @@ void session_dismiss(struct session *session, void (*on_done)(void *context), vo
 /* The caller went away: it ends now, and nobody is told. */
 void dismissal_forget(struct dismissal *dismissal);
 
-/* ---- for the rest of the room ------------------------------------------------------------------
- */
+/* ---- for the rest of the room ---------------------------------------------------------------- */
 
 /* The interpreter of a session has ended. False if the session is not being dismissed: then that is
  * its end. */

@@ -245,7 +245,7 @@ static bool is_saving(const struct engine *engine)
     {
         const struct session *session = CONTAINER_OF(node, struct session, node);
         if (suspend_is_possible(session) && session->state == SESSION_IDLE &&
-            (session->saving.is_under_way || !saving_is_complete(session)))
+            (saving_is_under_way(session) || !saving_is_complete(session)))
             return true;
     }
     return false;

@@ -178,8 +178,7 @@ const struct head_listener events_head_listener = {
     .on_end = events_on_end,
 };
 
-/* ---- its timer --------------------------------------------------------------------------------
- */
+/* ---- its timer ------------------------------------------------------------------------------- */
 
 void events_on_alarm(void *context)
 {

@@ -228,8 +228,7 @@ void session_take_new(struct session *session, enum output_stream stream, struct
  * not end within a second. False if none runs. */
 bool session_supersede(struct session *session);
 
-/* ---- for the rest of the room ------------------------------------------------------------------
- */
+/* ---- for the rest of the room ---------------------------------------------------------------- */
 
 void exec_on_denied(struct session *session, const char *call);
 /* The running cell has ended, and all that it showed was taken: the session concludes it. */

@@ -64,8 +64,7 @@ bool files_are_changing(struct session *session)
     return order != NULL && order->ticket != 0 && order->what.action != WARDEN_FILE_GET;
 }
 
-/* ---- what is not saved yet ---------------------------------------------------------------------
- */
+/* ---- what is not saved yet ------------------------------------------------------------------- */
 
 static void files_remove_unsaved(struct file_unsaved *change)
 {
@@ -137,8 +136,7 @@ void files_forget_changes(struct session *session)
             CONTAINER_OF(list_first(&session->files.unsaved), struct file_unsaved, node));
 }
 
-/* ---- one order ---------------------------------------------------------------------------------
- */
+/* ---- one order ------------------------------------------------------------------------------- */
 
 static int files_read_answer(const char *text, json_t **ret_answer, struct err *e)
 {
@@ -240,8 +238,7 @@ void files_fail_all(struct session *session, const struct err *e)
         files_fail(order, e);
 }
 
-/* ---- for callers -------------------------------------------------------------------------------
- */
+/* ---- for callers ----------------------------------------------------------------------------- */
 
 static int files_refuse(const struct session *session, enum warden_file_action action,
                         struct err *e)

@@ -46,8 +46,7 @@ int session_file(struct session *session, enum warden_file_action action, const 
 /* The caller went away: what it wanted is done, and nobody is told. */
 void file_forget(struct file_order *order);
 
-/* ---- for the rest of the room ------------------------------------------------------------------
- */
+/* ---- for the rest of the room ---------------------------------------------------------------- */
 
 bool files_are_changing(struct session *session); /* an order that does so is under way */
 /* Begins the next order if the session is in a state for it. */

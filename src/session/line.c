@@ -9,8 +9,7 @@ enum {
     LINE_READ_MAX = 256,  /* checkpoints that are read */
 };
 
-/* ---- writing -----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* One that is being saved counts: the row is written before its state is, and both or none are
  * there after a crash. */
@@ -18,7 +17,7 @@ static bool is_safe(const struct session *session, const struct checkpoint *chec
 {
     const struct saving *saving = &session->saving;
     return checkpoint->is_saved ||
-           (saving->is_under_way && checkpoint->id == saving->next_checkpoint);
+           (saving->state != SAVING_NONE && checkpoint->id == saving->next_checkpoint);
 }
 
 /* The number of the oldest that is written: the states of older ones go when this save is done. */
@@ -106,8 +105,7 @@ char *line_write(const struct session *session)
     return mem_strdup(out.overflowed ? "{}" : buf_str(&out));
 }
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static uint64_t number(const json_t *object, const char *member)
 {

@@ -34,8 +34,7 @@ int session_names(struct session *session, const struct names_listener *listener
                   struct names_wait **ret_wait, struct err *e);
 void names_forget(struct names_wait *wait); /* the caller went away */
 
-/* ---- for the rest of the room ------------------------------------------------------------------
- */
+/* ---- for the rest of the room ---------------------------------------------------------------- */
 
 /* NULL if they say nothing new. */
 json_t *names_news(json_t *names);

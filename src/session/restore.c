@@ -91,8 +91,7 @@ static enum restore_progress restore_fails(struct restore *restore, const char *
     return STEP_FAILS;
 }
 
-/* ---- the durable copy --------------------------------------------------------------------------
- */
+/* ---- the durable copy ------------------------------------------------------------------------ */
 
 /* The durable copy is newer than any checkpoint that sleeps: threads ran, or the interpreter cannot
  * be forked, or all were lost. */
@@ -218,8 +217,7 @@ void restore_on_loaded(struct session *session, const json_t *report)
         session->restore->loaded = json_incref((json_t *)(uintptr_t)report);
 }
 
-/* ---- leaving the present line ------------------------------------------------------------------
- */
+/* ---- leaving the present line ---------------------------------------------------------------- */
 
 static bool restore_leaves_present(const struct session *session)
 {
@@ -326,8 +324,7 @@ bool restore_end_left(struct session *session)
     return true;
 }
 
-/* ---- files -------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static bool restore_is_durable(const struct restore *restore)
 {
@@ -449,8 +446,7 @@ static enum restore_progress restore_repeat_files(struct session *session)
     return restore->ticket != 0 ? STEP_WAITS : STEP_DONE;
 }
 
-/* ---- the interpreter ---------------------------------------------------------------------------
- */
+/* ---- the interpreter ------------------------------------------------------------------------- */
 
 static bool restore_has_no_room(const struct session *session)
 {
@@ -535,8 +531,7 @@ void restore_on_set(struct session *session)
     session->restore->is_set_up = true;
 }
 
-/* ---- the way -----------------------------------------------------------------------------------
- */
+/* ---- the way --------------------------------------------------------------------------------- */
 
 /* In order. A step runs when it is its turn and after everything that happens to the session, until
  * it does not wait any more. `failing` is what a step comes to that takes too long, or whose
@@ -644,8 +639,7 @@ void restore_on_alarm(struct session *session)
     session->restore->has_failed = true;
 }
 
-/* ---- the end -----------------------------------------------------------------------------------
- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 bool restore_is_as_saved(const struct restore *restore)
 {
@@ -733,8 +727,7 @@ void restore_conclude(struct session *session)
     timeline_go_to(session, restore->target);
 }
 
-/* ---- reasons -----------------------------------------------------------------------------------
- */
+/* ---- reasons --------------------------------------------------------------------------------- */
 
 void restore_resume(struct session *session)
 {

@@ -101,8 +101,7 @@ int session_discard(struct session *session, uint64_t try_id,
 /* The caller went away; the session goes on to where it was sent. */
 void restore_forget(struct restore *restore);
 
-/* ---- for the rest of the room ------------------------------------------------------------------
- */
+/* ---- for the rest of the room ---------------------------------------------------------------- */
 
 enum restore_outcome {
     RESTORE_UNDER_WAY,

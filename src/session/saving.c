@@ -14,6 +14,7 @@
 #include "session/wait.h"
 #include "wire/json.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 
@@ -39,8 +40,25 @@ bool saving_is_on(const struct session *session)
     return session->saving.mode == SAVING_AUTO && session->engine->store != NULL;
 }
 
-/* ---- the row ----------------------------------------------------------------------------------
- */
+bool saving_is_under_way(const struct session *session)
+{
+    return session->saving.state != SAVING_NONE;
+}
+
+static void saving_move(struct saving *saving, enum saving_state to)
+{
+    static const bool is_legal[][SAVING_STORING + 1] = {
+        [SAVING_NONE] = {[SAVING_FILES] = true, [SAVING_FORKING] = true},
+        [SAVING_FILES] = {[SAVING_FORKING] = true},
+        [SAVING_FORKING] = {[SAVING_INGESTING] = true},
+        [SAVING_INGESTING] = {[SAVING_STORING] = true},
+        [SAVING_STORING] = {0},
+    };
+    assert(to == SAVING_NONE || is_legal[saving->state][to]);
+    saving->state = to;
+}
+
+/* ---- the row --------------------------------------------------------------------------------- */
 
 /* The row that says how to make the session again. */
 static int saving_put_row(struct session *session, struct err *e)
@@ -73,8 +91,7 @@ void saving_know(struct session *session)
     saving_put_row(session, &ignored);
 }
 
-/* ---- when --------------------------------------------------------------------------------------
- */
+/* ---- when ------------------------------------------------------------------------------------ */
 
 static void saving_on_due(void *context)
 {
@@ -159,8 +176,7 @@ void saving_stop(struct engine *engine)
     loop_timer_close(take_ptr(engine->saving), NULL);
 }
 
-/* ---- the end of one ----------------------------------------------------------------------------
- */
+/* ---- the end of one -------------------------------------------------------------------------- */
 
 /* Whoever waits for what is safe now, or for what will not be (`trouble`). */
 static void saving_release_held(struct session *session, uint64_t through, const char *trouble)
@@ -208,7 +224,7 @@ static void saving_end(struct session *session, const char *trouble)
 {
     struct saving *saving = &session->saving;
     saving_let_go(session);
-    saving->is_under_way = false;
+    saving_move(saving, SAVING_NONE);
     saving->has_ended = true;
     saving->has_succeeded = trouble == NULL;
     saving->took_ms = clock_mono_ms() - saving->began_ms;
@@ -297,6 +313,7 @@ static void saving_on_ingested(void *context, struct store_state *state,
         saving_fail(session, e);
         return;
     }
+    saving_move(saving, SAVING_STORING);
     saving_put_news(session);
     saving->next_lost = saving_read_lost(state);
     struct store_saved place = {.checkpoint = saving->next_checkpoint,
@@ -312,14 +329,14 @@ static void saving_on_ingested(void *context, struct store_state *state,
     session_changed(session);
 }
 
-/* ---- the stream --------------------------------------------------------------------------------
- */
+/* ---- the stream ------------------------------------------------------------------------------ */
 
 static void saving_ingest(struct session *session)
 {
     struct saving *saving = &session->saving;
     struct store_limits limits = {.max_bytes = (uint64_t)session->engine->config.state_mb * MIB,
                                   .deadline_ms = DEADLINE_MS};
+    saving_move(saving, SAVING_INGESTING);
     saving->call = store_ingest(session->engine->store, take_fd(&saving->sock), &limits,
                                 saving_on_ingested, session);
 }
@@ -378,6 +395,7 @@ static void saving_open_stream(struct session *session)
     struct saving *saving = &session->saving;
     struct err e;
     int socks[2];
+    saving_move(saving, SAVING_FORKING);
     if (head_socketpair(socks, &e) < 0) {
         saving_end(session, e.message);
         return;
@@ -399,8 +417,7 @@ static void saving_open_stream(struct session *session)
         saving_end(session, "the state could not be saved: its socket cannot be watched");
 }
 
-/* ---- the beginning of one ----------------------------------------------------------------------
- */
+/* ---- the beginning of one -------------------------------------------------------------------- */
 
 static void saving_on_recorded(void *context, const struct warden_event *event)
 {
@@ -436,6 +453,7 @@ static void saving_record(struct session *session)
 {
     struct err e;
     struct saving *saving = &session->saving;
+    saving_move(saving, SAVING_FILES);
     saving->ticket = pool_new_number(session->engine->pool);
     tickets_expect(session->engine, saving->ticket, WARDEN_RECORDED, saving_on_recorded, session);
     struct archive_budget budget = timeline_budget(session);
@@ -449,7 +467,6 @@ void saving_begin(struct session *session)
     struct saving *saving = &session->saving;
     const struct checkpoint *current = session->timeline.current;
     saving->is_due = false;
-    saving->is_under_way = true;
     saving->began_ms = clock_mono_ms();
     saving->next_through = session->ended_exec;
     saving->next_files[0] = saving->next_files_reason[0] = '\0';
@@ -490,7 +507,7 @@ static bool saving_is_ready(const struct session *session)
 bool saving_is_to_begin(struct session *session)
 {
     struct saving *saving = &session->saving;
-    if (!saving->is_due || saving->is_under_way || !saving_is_ready(session))
+    if (!saving->is_due || saving_is_under_way(session) || !saving_is_ready(session))
         return false;
     saving->is_due = !saving_is_complete(session);
     return saving->is_due;
@@ -514,7 +531,7 @@ void saving_on_restored(struct session *session)
 {
     struct saving *saving = &session->saving;
     const struct checkpoint *current = session->timeline.current, *saved = current;
-    if (saving->is_under_way)
+    if (saving_is_under_way(session))
         saving_end(session, "the session went back to an earlier checkpoint meanwhile");
     session->ended_exec = current != NULL ? current->last_cell : 0;
     if (!saving_is_on(session) || !saving->has_row)
@@ -540,7 +557,7 @@ bool saving_is_resumable(const struct session *session)
 void saving_abort(struct session *session, const char *why)
 {
     session->saving.is_due = false; /* none begins where one ends */
-    if (session->saving.is_under_way)
+    if (saving_is_under_way(session))
         saving_end(session, why);
     list_remove(&session->saving.node);
     saving_release_held(session, UINT64_MAX, why);
@@ -564,9 +581,10 @@ void saving_free(struct session *session)
 {
     struct saving *saving = &session->saving;
     list_remove(&saving->node);
-    if (saving->is_under_way)
+    if (saving->state != SAVING_NONE)
         saving_let_go(session);
-    saving->is_under_way = saving->is_due = false;
+    saving_move(saving, SAVING_NONE);
+    saving->is_due = false;
     saving_release_held(session, UINT64_MAX, "the session ended before its state was safe");
     json_decref(take_ptr(saving->next_lost));
     json_decref(take_ptr(saving->lost));

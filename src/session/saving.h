@@ -31,6 +31,15 @@ enum {
     SAVING_MB_DEFAULT = 1024,
 };
 
+/* The save under way:
+ *
+ *   NONE --begins--> FILES --/workspace is recorded--> FORKING --the saver speaks--> INGESTING
+ *   NONE --begins, the checkpoint has the files--> FORKING
+ *   INGESTING --the stream is whole--> STORING --it is on disk--> NONE
+ *   any of them --(failed, given up)--> NONE
+ */
+enum saving_state { SAVING_NONE, SAVING_FILES, SAVING_FORKING, SAVING_INGESTING, SAVING_STORING };
+
 struct saving {
     enum saving_mode mode;
     enum saving_isolation isolation;
@@ -48,7 +57,7 @@ struct saving {
     bool looks_again;            /* at the files, once more, before the session is suspended */
 
     /* The one under way. */
-    bool is_under_way;
+    enum saving_state state;
     uint64_t next_through, next_checkpoint;
     char next_files[STORE_HASH_SIZE];
     char next_files_reason[200]; /* why there are none; "": there are */
@@ -68,6 +77,7 @@ struct saving {
 void saving_init(struct session *session, enum saving_mode mode);
 void saving_free(struct session *session);
 bool saving_is_on(const struct session *session);
+bool saving_is_under_way(const struct session *session);
 
 /* A cell has ended; `exec` may wait for its answer to be safe, and then is held. */
 void saving_add_cell(struct session *session, const struct exec *exec);

@@ -195,8 +195,7 @@ void session_touch(struct session *session);
 /* Asks the running cell to stop; false if none runs. */
 bool session_interrupt(struct session *session);
 
-/* ---- for the rest of the room ------------------------------------------------------------------
- */
+/* ---- for the rest of the room ---------------------------------------------------------------- */
 
 void session_move(struct session *session, enum session_state to);
 void session_set_alarm(struct session *session, enum session_alarm alarm, uint64_t in_ms);
@@ -226,8 +225,7 @@ int session_make_branch(struct engine *engine, struct session *source,
 struct session *session_make_suspended(struct engine *engine, const char *id,
                                        const struct session_request *request, struct err *e);
 
-/* ---- for everybody -----------------------------------------------------------------------------
- */
+/* ---- for everybody --------------------------------------------------------------------------- */
 
 struct session *session_find(struct engine *engine, const char *id, struct err *e);
 const char *session_state_name(enum session_state state);

@@ -15,10 +15,10 @@
  *    9 a checkpoint is due now                      it is made
  *   10 the newest checkpoint is complete            a try is answered, branches begin
  *   11 a save is due, its checkpoint is complete    it begins
- *   12 it is idle and a cell waits                  the cell begins, unless files are being looked
- * at 13 somebody waits for files of the background   they are recorded 14 it is to rest, and all of
- * it is saved        it is suspended 15 it is idle without an alarm                  the one timer
- * is set for the background
+ *   12 it is idle and a cell waits                  it begins, once its files are looked at
+ *   13 somebody waits for files of the background   they are recorded
+ *   14 it is to rest, and all of it is saved        it is suspended
+ *   15 it is idle without an alarm                  the one timer is set for the background
  *
  * 6 comes before 8 to 14, which want a session that is not on its way; 8 before 9, because a file
  * that is put belongs to the checkpoint that is there; 9 before 11 and 12, because a save is made
@@ -39,8 +39,7 @@
 #include "session/suspend.h"
 #include "session/timing.h"
 
-/* ---- ends -------------------------------------------------------------------------------------
- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 /* The interpreter has ended, and `ending` says how. */
 static void settle_end(struct session *session)
@@ -77,8 +76,7 @@ static void settle_dead(struct session *session)
     session->life.is_stale = false;
 }
 
-/* ---- word from one aspect to another ----------------------------------------------------------
- */
+/* ---- word from one aspect to another --------------------------------------------------------- */
 
 static void settle_facts(struct session *session)
 {
@@ -108,8 +106,7 @@ static void settle_facts(struct session *session)
     }
 }
 
-/* ---- coming back ------------------------------------------------------------------------------
- */
+/* ---- coming back ----------------------------------------------------------------------------- */
 
 /* A cell, a file or an undo waits for a suspended session. */
 static void settle_wake(struct session *session)
@@ -228,8 +225,7 @@ static void settle_start(struct session *session)
     session_tell_starter(session);
 }
 
-/* ---- the next thing to do ---------------------------------------------------------------------
- */
+/* ---- the next thing to do -------------------------------------------------------------------- */
 
 static void settle_checkpoint(struct session *session)
 {

@@ -89,7 +89,7 @@ static bool suspend_is_resting(const struct session *session)
            list_is_empty(&session->declared.waits) && session->judging == NULL &&
            list_is_empty(&session->files.orders) && list_is_empty(&session->branches.ordered) &&
            session->trial.id == 0 && session->ending.wish == DEATH_UNWISHED &&
-           !session->saving.is_under_way;
+           !saving_is_under_way(session);
 }
 
 void suspend_if_wanted(struct session *session)
@@ -150,8 +150,7 @@ void suspend_under_pressure(struct engine *engine)
         engine->pressure_ms = now_ms; /* maybe more of them */
 }
 
-/* ---- a place among the living ------------------------------------------------------------------
- */
+/* ---- a place among the living ---------------------------------------------------------------- */
 
 struct engine_candidate session_candidate(const struct session_request *request)
 {
@@ -181,8 +180,7 @@ int session_make_place(struct engine *engine, const struct engine_candidate *can
     return err_advise(e, "Delete sessions that are no longer needed, or raise max_sessions.");
 }
 
-/* ---- coming back -------------------------------------------------------------------------------
- */
+/* ---- coming back ----------------------------------------------------------------------------- */
 
 int suspend_enliven(struct session *session, struct err *e)
 {

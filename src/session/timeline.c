@@ -72,8 +72,7 @@ struct timeline_cells timeline_cells_between(const struct checkpoint *from,
     return cells;
 }
 
-/* ---- the census: how much memory each checkpoint has of its own --------------------------------
- */
+/* ---- the census: how much memory each checkpoint has of its own ------------------------------ */
 
 struct timeline_census {
     struct list node;

@@ -151,8 +151,7 @@ void timeline_census_forget(struct timeline_census *census);
 const char *timeline_mode_name(enum timeline_mode mode);
 extern const char *const timeline_modes[]; /* NULL-terminated, for choices */
 
-/* ---- for the rest of the room ------------------------------------------------------------------
- */
+/* ---- for the rest of the room ---------------------------------------------------------------- */
 
 bool timeline_shares_files(const struct session *session); /* with sessions that joined it */
 /* Removes a checkpoint: its children become those of its parent and take over its cells. */

@@ -85,8 +85,7 @@ void timing_begin(struct exec *exec)
     timing_arm(session, ALARM_POLL, POLL_AFTER_MS);
 }
 
-/* ---- between cells ------------------------------------------------------------------------------
- */
+/* ---- between cells --------------------------------------------------------------------------- */
 
 /* Asks for anything, to see that it goes on; false if that cannot be done. */
 static bool timing_ask_stray(struct session *session)
@@ -175,8 +174,7 @@ void timing_rest(struct session *session, bool has_stray)
         timing_become_idle(session);
 }
 
-/* ---- while one runs -----------------------------------------------------------------------------
- */
+/* ---- while one runs -------------------------------------------------------------------------- */
 
 /* An interrupt that is followed by a kill. */
 static bool timing_is_to_end(const struct exec *exec)

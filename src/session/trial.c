@@ -41,8 +41,7 @@ void trial_forget(struct session *session)
     session->trial = (struct trial){0};
 }
 
-/* ---- what changed ------------------------------------------------------------------------------
- */
+/* ---- what changed ---------------------------------------------------------------------------- */
 
 struct trial_changes {
     json_t *lists[3]; /* by enum manifest_change */
@@ -122,8 +121,7 @@ void trial_answer(struct session *session)
     wait_release(exec);
 }
 
-/* ---- the decision ------------------------------------------------------------------------------
- */
+/* ---- the decision ---------------------------------------------------------------------------- */
 
 int trial_find(struct session *session, uint64_t try_id, struct err *e)
 {
