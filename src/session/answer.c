@@ -430,7 +430,7 @@ void answer_send(struct exec *exec, const struct answer_facts *facts)
     size_t n_outputs = exec->n_outputs;
     struct exec_denied *denied = exec->denied;
     json_t *extra = json_incref(exec->extra);
-    wait_detach(exec);
+    exec_detach(exec);
     start_over(exec, rests);
     listener->on_result(context, &result);
     free_outputs(outputs, n_outputs);

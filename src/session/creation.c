@@ -64,6 +64,7 @@ static void creation_init_lists(struct session *session)
 {
     list_init(&session->queue);
     list_init(&session->late);
+    list_init(&session->spent);
     list_init(&session->kept);
     list_init(&session->held);
     list_init(&session->names.waits);

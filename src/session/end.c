@@ -12,6 +12,7 @@
 #include "session/files.h"
 #include "session/judging.h"
 #include "session/names.h"
+#include "session/outcome.h"
 #include "session/recorder.h"
 #include "session/restore.h"
 #include "session/tickets.h"
@@ -85,7 +86,7 @@ static void end_aspects(struct session *session)
 {
     struct err e;
     session_refuse_if_dead(session, &e);
-    exec_end_all(session);
+    outcome_end_all(session);
     names_end_all(session);
     declared_end_all(session);
     judging_end(session);

@@ -70,7 +70,9 @@ static void events_on_set(struct head *head)
 
 static void events_on_input(struct head *head, const struct head_prompt *prompt)
 {
-    input_on_prompt(head->owner, prompt);
+    struct session *session = head->owner;
+    input_on_prompt(session, prompt);
+    session_changed(session);
 }
 
 static void events_on_names(struct head *head, json_t *names)

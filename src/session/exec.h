@@ -240,21 +240,8 @@ void exec_on_alarm(struct session *session, enum session_alarm alarm);
 bool exec_interrupt(struct session *session);
 void exec_on_signaled(struct session *session);
 void exec_on_awake(struct session *session); /* its idle interpreter has answered something */
-/* The interpreter ended, and another will take its place: the cell that ran is answered when that
- * is there. The session's certificate becomes the cell's. */
-void exec_hold_crash(struct session *session);
-/* It is there, at this checkpoint. `extra` goes with the answer, or with the next one if no cell
- * ran; the reference is taken. */
-void exec_answer_crash(struct session *session, uint64_t checkpoint, json_t *extra);
-/* The session went back before these cells, whose answers were held: they are told so. */
-void exec_answer_undone(struct session *session, const struct timeline_cells *undone,
-                        uint64_t checkpoint);
 /* For the next answer. The reference is taken. */
 void exec_add_news(struct session *session, json_t *news);
-/* Those that wait cannot begin. */
-void exec_fail_waiting(struct session *session, const struct err *e);
-/* The session is dead: answers the running cell and those that wait, closes every pipe. */
-void exec_end_all(struct session *session);
 /* The end of what the running cell wrote to stderr has these words. */
 bool exec_has_said(struct session *session, const char *words);
 /* Called by a pipe that reached its end. */
@@ -268,8 +255,7 @@ void exec_pause(struct exec *exec, struct exec_question *question);
 void exec_resume(struct exec *exec);            /* if it stands */
 void exec_watch_pipes(struct session *session); /* of the running cell, from now on by the loop */
 void exec_leave_queue(struct exec *exec);
-void exec_retire(struct exec *exec); /* it runs no longer: what remains of it are its pipes */
-void exec_free_verdict(struct head_verdict *verdict);
-void exec_free(struct exec *exec);
-/* Frees it if it has ended and nothing of it is needed any more. */
+void exec_detach(struct exec *exec); /* its caller does not wait any more */
+/* If it has ended and nothing of it is needed any more, it is freed in the next round of settle.c.
+ */
 void exec_free_if_over(struct exec *exec);

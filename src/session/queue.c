@@ -6,6 +6,7 @@
 #include "session/engine_state.h"
 #include "session/late.h"
 #include "session/names.h"
+#include "session/outcome.h"
 #include "session/recorder.h"
 #include "session/restore.h"
 #include "session/suspend.h"
@@ -161,7 +162,7 @@ void queue_begin_next(struct session *session)
             *exec->refusal = e;
         else if (exec->listener != NULL)
             exec->listener->on_failed(exec->context, &e);
-        exec_free(exec);
+        outcome_free(exec);
     }
 }
 
@@ -232,7 +233,7 @@ void queue_conclude(struct session *session)
     exec->checkpoint = timing_end(exec, ran_ns);
     saving_add_cell(session, exec);
     recorder_ended(exec, &facts);
-    exec_retire(exec);
+    outcome_retire(exec);
     /* One interrupt ends a cell; whatever else was sent has not been heard yet. */
     timing_rest(session, exec->n_interrupts > (verdict->status == HEAD_INTERRUPTED));
     exec->verdict = NULL; /* the answer may be the end of the cell */
@@ -240,7 +241,7 @@ void queue_conclude(struct session *session)
         wait_hold(exec, &facts);
     else
         wait_end(exec, &facts);
-    exec_free_verdict(verdict);
+    outcome_free_verdict(verdict);
     late_tidy(session);
     restore_end_left(session);
 }

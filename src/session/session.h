@@ -139,6 +139,8 @@ struct session {
     size_t n_queued;
     struct list late; /* of struct exec: ended, with pipes that somebody may still write to */
     size_t n_late;
+    bool has_ended_pipes; /* of late ones; until settle.c has passed it on */
+    struct list spent;    /* of struct exec: over, to be freed */
     struct list kept; /* of struct exec: ended, and nobody has fetched the answer; oldest first */
     size_t n_kept;
     size_t kept_bytes;

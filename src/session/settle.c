@@ -32,7 +32,9 @@
 #include "session/end.h"
 #include "session/engine_state.h"
 #include "session/files.h"
+#include "session/late.h"
 #include "session/lifespan.h"
+#include "session/outcome.h"
 #include "session/queue.h"
 #include "session/restore.h"
 #include "session/setup.h"
@@ -57,7 +59,7 @@ static void settle_end(struct session *session)
         timeline_add_cell(session, exec->id, 0);
         session->ended_exec = exec->id;
         saving_add_cell(session, exec);
-        exec_hold_crash(session);
+        outcome_hold_crash(session);
     }
     session->ending = (struct death_facts){0};
 }
@@ -100,6 +102,15 @@ static void settle_facts(struct session *session)
         session->background.has_news = false;
         saving_add_news(session);
     }
+    if (session->pace.is_lasting && session->running != NULL)
+        exec_watch_pipes(session);
+    if (session->pace.is_quiet)
+        late_watch(session);
+    session->pace.is_lasting = session->pace.is_quiet = false;
+    if (session->has_ended_pipes) {
+        session->has_ended_pipes = false;
+        late_forget_ended(session);
+    }
     if (session->life.is_stale) {
         session->life.is_stale = false;
         lifespan_watch(session);
@@ -120,7 +131,7 @@ static void settle_wake(struct session *session)
     if (suspend_enliven(session, &e) < 0) {
         restore_abandon(session, &e);
         files_fail_all(session, &e);
-        exec_fail_waiting(session, &e);
+        outcome_fail_waiting(session, &e);
     } else if (session->restore != NULL) {
         session_move(session, SESSION_RESTORING);
     } else {
@@ -134,7 +145,7 @@ static void settle_tell_restored(struct session *session, const struct restore *
     const struct restore_report *report = &restore->report;
     bool is_usual = session->saving.isolation == ISOLATION_PER_CELL || session->ended_exec == 0;
     if (restore->cause == RESTORE_CRASH)
-        exec_answer_crash(session, report->to, restore_describe_rollback(report));
+        outcome_answer_crash(session, report->to, restore_describe_rollback(report));
     else if (restore->cause == RESTORE_RESUME && !is_usual)
         exec_add_news(session, restore_describe_resumption(session, report));
     else if (restore->listener != NULL)
@@ -149,7 +160,7 @@ static void settle_restored(struct session *session)
         saving_on_resumed(session);
     else
         saving_on_restored(session);
-    exec_answer_undone(session, &restore->report.cells, restore->report.to);
+    outcome_answer_undone(session, &restore->report.cells, restore->report.to);
     trial_forget(session);
     json_decref(take_ptr(session->names.known));
     json_decref(take_ptr(session->declared.told));
@@ -252,6 +263,7 @@ static void settle_background(struct session *session)
 
 static void settle_once(struct session *session)
 {
+    outcome_free_spent(session);
     if (session->settling.is_over)
         settle_end(session);
     if (session->state == SESSION_DEAD) {

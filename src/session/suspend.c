@@ -10,6 +10,7 @@
 #include "session/engine_state.h"
 #include "session/exec.h"
 #include "session/files.h"
+#include "session/outcome.h"
 #include "session/restore.h"
 
 #include <fcntl.h>
@@ -56,8 +57,8 @@ static void suspend_session(struct session *session)
 /* What its cell is told that was running: the session lives, on disk. */
 static void suspend_answer_crash(struct session *session)
 {
-    exec_answer_crash(session, session->saving.checkpoint,
-                      json_pack("{ss}", "restored_from", "durable"));
+    outcome_answer_crash(session, session->saving.checkpoint,
+                         json_pack("{ss}", "restored_from", "durable"));
 }
 
 void suspend_instead(struct session *session)
@@ -72,7 +73,7 @@ void suspend_after_loss(struct session *session, const char *why)
 {
     session->ending = (struct death_facts){.wish = DEATH_BY_WARDEN, .detail = why};
     death_certify(&session->ending, &session->death);
-    exec_hold_crash(session);
+    outcome_hold_crash(session);
     session->ending = (struct death_facts){0};
     restore_abandon_for(session, why);
     saving_abort(session, why);
@@ -216,5 +217,5 @@ void suspend_again(struct session *session, const char *why)
     suspend_session(session);
     restore_abandon(session, &e);
     branching_end(session);
-    exec_fail_waiting(session, &e);
+    outcome_fail_waiting(session, &e);
 }

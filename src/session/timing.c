@@ -4,8 +4,7 @@
 #include "base/clock.h"
 #include "runtime/names.h"
 #include "session/engine_state.h"
-#include "session/late.h"
-#include "session/recorder.h"
+#include "session/exec.h"
 
 #include <signal.h>
 
@@ -135,7 +134,7 @@ static void timing_on_rest(struct session *session)
 {
     if (session->engine->n_running > 0 && session->pace.n_crowded * CROWDED_MS < CROWDED_MAX_MS) {
         if (++session->pace.n_crowded * CROWDED_MS > QUIET_MS)
-            late_watch(session);
+            session->pace.is_quiet = true;
         session_set_alarm(session, ALARM_REST, CROWDED_MS);
         return;
     }
@@ -193,7 +192,7 @@ static void timing_interrupt(struct session *session)
 static void timing_repeat_later(struct session *session)
 {
     struct exec *exec = session->running;
-    exec_watch_pipes(session);
+    session->pace.is_lasting = true;
     if (!exec->is_watched)
         head_watch(session->head, true);
     exec->is_watched = true;
@@ -220,6 +219,7 @@ bool exec_interrupt(struct session *session)
     timing_interrupt(session);
     if (session->alarm != ALARM_REPEAT && !timing_is_to_end(session->running))
         timing_repeat_later(session);
+    session_changed(session);
     return true;
 }
 
@@ -241,7 +241,7 @@ void exec_pause(struct exec *exec, struct exec_question *question)
     if (exec->is_watched)
         head_watch(session->head, false);
     exec->is_watched = false;
-    exec_watch_pipes(session);
+    session->pace.is_lasting = true;
     /* One that was told to stop may ask, but gets no more time by it. */
     if (!timing_is_to_end(exec))
         session_set_alarm(session, ALARM_QUIET, QUIET_MS);
@@ -260,13 +260,6 @@ void exec_resume(struct exec *exec)
         timing_arm(session, ALARM_WATCH, (uint32_t)exec_elapsed_ms(exec) + WATCH_AFTER_MS);
 }
 
-void exec_watch_pipes(struct session *session)
-{
-    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
-        exec_pipe_watch(&session->running->pipes[i]);
-    recorder_lasting(session->running);
-}
-
 bool session_supersede(struct session *session)
 {
     struct exec *exec = session->running;
@@ -278,6 +271,7 @@ bool session_supersede(struct session *session)
     exec_resume(exec);
     timing_interrupt(session);
     timing_repeat_later(session);
+    session_changed(session);
     return true;
 }
 
@@ -307,8 +301,8 @@ static void timing_on_repeat(struct session *session)
 
 static void timing_on_poll(struct session *session)
 {
-    exec_watch_pipes(session);
-    late_watch(session);
+    session->pace.is_lasting = true;
+    session->pace.is_quiet = true;
     timing_arm(session, ALARM_WATCH, WATCH_AFTER_MS);
 }
 
@@ -372,5 +366,5 @@ void exec_on_alarm(struct session *session, enum session_alarm alarm)
     else if (alarm == ALARM_REST)
         timing_on_rest(session);
     else if (alarm == ALARM_QUIET)
-        late_watch(session);
+        session->pace.is_quiet = true;
 }

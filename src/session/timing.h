@@ -12,15 +12,17 @@ struct session;
 
 /* How the cells of a session follow each other. */
 struct pace {
-    unsigned n_interrupts;    /* sent that have not reached the interpreter yet */
-    bool has_stray;           /* of these the last cell did not hear one */
-    uint64_t ended_ns;        /* monotonic: when the last cell ended, or the session became ready */
-    bool is_burst;            /* the last cell followed the one before it at once */
-    bool keeps_now;           /* a checkpoint is made before another cell begins */
-    uint64_t rested_ns;       /* monotonic: when the last checkpoint was made at rest */
-    bool has_rested;          /* no cell has begun since */
-    bool is_hurried;          /* the cell after that checkpoint followed at once */
-    unsigned n_crowded;       /* times that the checkpoint made way for the cells of others */
+    unsigned n_interrupts; /* sent that have not reached the interpreter yet */
+    bool has_stray;        /* of these the last cell did not hear one */
+    uint64_t ended_ns;     /* monotonic: when the last cell ended, or the session became ready */
+    bool is_burst;         /* the last cell followed the one before it at once */
+    bool keeps_now;        /* a checkpoint is made before another cell begins */
+    uint64_t rested_ns;    /* monotonic: when the last checkpoint was made at rest */
+    bool has_rested;       /* no cell has begun since */
+    bool is_hurried;       /* the cell after that checkpoint followed at once */
+    bool is_lasting;       /* the loop is to read the pipes of the cell that runs */
+    bool is_quiet;         /* and of those that have ended; both until settle.c has passed it on */
+    unsigned n_crowded;    /* times that the checkpoint made way for the cells of others */
     uint64_t looked_after_ns; /* monotonic: when the warden was last asked to look at the files */
 };
 

@@ -32,15 +32,9 @@ void wait_start_clock(struct exec *exec, const struct exec_wait *wait)
     loop_timer_set(exec->yield, wait->yield_ms);
 }
 
-void wait_detach(struct exec *exec)
-{
-    exec->listener = NULL;
-    loop_timer_close(take_ptr(exec->yield), NULL);
-}
-
 void exec_forget(struct exec *exec)
 {
-    wait_detach(exec);
+    exec_detach(exec);
     if (exec->cancels)
         exec_cancel(exec);
 }
@@ -232,5 +226,6 @@ int session_continue(struct session *session, uint64_t exec_id, const struct exe
         answer_now(exec, take_kept(exec));
     else if (exec->question != NULL)
         input_answer(exec);
+    session_changed(session); /* the cell may be over */
     return 0;
 }
