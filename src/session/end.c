@@ -134,6 +134,7 @@ static void end_on_closed(void *context)
 {
     struct session *session = context;
     session->engine->n_closing--;
+    outcome_free_spent(session);
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         output_ring_free(&session->rings[i]);
     json_decref(session->env);

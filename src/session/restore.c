@@ -19,12 +19,12 @@ enum { STEP_MS = 20 * 1000 }; /* for any step, on the busiest machine */
 
 /* What a step came to. */
 enum restore_progress {
-    STEP_DONE,
-    STEP_WAITS,
-    STEP_OLDER, /* the target cannot be woken: the checkpoint before it is tried */
-    STEP_AGAIN, /* the target is another one by now */
-    STEP_STAYS,
-    STEP_FAILS,
+    PROGRESS_DONE,
+    PROGRESS_WAITS,
+    PROGRESS_OLDER, /* the target cannot be woken: the checkpoint before it is tried */
+    PROGRESS_AGAIN, /* the target is another one by now */
+    PROGRESS_STAYS,
+    PROGRESS_FAILS,
 };
 
 const char *restore_source_name(enum restore_source source)
@@ -88,7 +88,7 @@ void restore_forget(struct restore *restore)
 static enum restore_progress restore_fails(struct restore *restore, const char *why)
 {
     snprintf(restore->why, sizeof(restore->why), "%.300s", why);
-    return STEP_FAILS;
+    return PROGRESS_FAILS;
 }
 
 /* ---- the durable copy ------------------------------------------------------------------------ */
@@ -159,20 +159,20 @@ static enum restore_progress restore_look_up(struct session *session)
                                         restore_on_fetched, session);
     }
     if (restore->call != NULL)
-        return STEP_WAITS;
+        return PROGRESS_WAITS;
     const struct err *missing = &restore->missing;
     if (missing->code == ERR_NONE)
-        return STEP_DONE;
+        return PROGRESS_DONE;
     if (session->state == SESSION_IDLE) {
         if (restore->target != NULL)
             restore->target->is_saved = false;
         restore_fails(restore, missing->message);
-        return STEP_STAYS;
+        return PROGRESS_STAYS;
     }
     /* A session that was suspended before anything was saved comes back as it began. */
     if (session->room == NULL && (restore->was_suspended || missing->code != ERR_NOT_FOUND))
         return restore_fails(restore, missing->message);
-    return STEP_DONE;
+    return PROGRESS_DONE;
 }
 
 static bool restore_has_state(const struct session *session)
@@ -198,7 +198,7 @@ static enum restore_progress restore_load(struct session *session)
         const char *trouble = json_string_value(json_object_get(restore->loaded, "message"));
         if (trouble != NULL)
             return restore_fails(restore, trouble);
-        return restore->loaded != NULL ? STEP_DONE : STEP_WAITS;
+        return restore->loaded != NULL ? PROGRESS_DONE : PROGRESS_WAITS;
     }
     if (head_socketpair(socks, &e) < 0)
         return restore_fails(restore, e.message);
@@ -208,7 +208,7 @@ static enum restore_progress restore_load(struct session *session)
     }
     restore->call = store_export(session->engine->store, restore->state, socks[0], 0,
                                  restore_on_exported, session);
-    return STEP_WAITS;
+    return PROGRESS_WAITS;
 }
 
 void restore_on_loaded(struct session *session, const json_t *report)
@@ -229,11 +229,11 @@ static enum restore_progress restore_keep_present(struct session *session)
 {
     const struct checkpoint *tip = session->timeline.current;
     if (tip != NULL && !timeline_is_settled(tip))
-        return STEP_WAITS;
+        return PROGRESS_WAITS;
     if (!background_is_unknown(session))
-        return STEP_DONE;
+        return PROGRESS_DONE;
     background_await(session);
-    return STEP_WAITS;
+    return PROGRESS_WAITS;
 }
 
 static bool restore_has_present(const struct session *session)
@@ -265,7 +265,7 @@ static enum restore_progress restore_leave_line(struct session *session)
     session->pace.has_stray = false;
     head_disown(session->head); /* what it started before the target stays: see restore_clear */
     pool_release(session->engine->pool, take_ptr(session->head));
-    return STEP_DONE;
+    return PROGRESS_DONE;
 }
 
 static bool restore_wants_sleeper(const struct session *session)
@@ -279,10 +279,10 @@ static enum restore_progress restore_await_target(struct session *session)
     struct restore *restore = session->restore;
     struct checkpoint *target = timeline_wakeable(restore->target);
     if (restore->cause == RESTORE_CRASH && restore_needs_state(session))
-        return STEP_AGAIN; /* the one that was waited for is lost */
+        return PROGRESS_AGAIN; /* the one that was waited for is lost */
     restore->target = target;
     bool is_asleep = target == NULL || target->snapshot->state == SNAPSHOT_ASLEEP;
-    return is_asleep ? STEP_DONE : STEP_WAITS;
+    return is_asleep ? PROGRESS_DONE : PROGRESS_WAITS;
 }
 
 static bool restore_has_line(const struct session *session)
@@ -303,14 +303,14 @@ static enum restore_progress restore_clear(struct session *session)
     struct err e;
     struct restore *restore = session->restore;
     if (restore->is_begun)
-        return restore->ticket != 0 ? STEP_WAITS : STEP_DONE;
+        return restore->ticket != 0 ? PROGRESS_WAITS : PROGRESS_DONE;
     const struct snapshot *asleep = restore->target != NULL ? restore->target->snapshot : NULL;
     uint64_t since = asleep != NULL ? asleep->number : 0;
     restore->ticket = restore->old_head;
     tickets_expect(session->engine, restore->ticket, WARDEN_CLEARED, restore_on_cleared, session);
     int r = (session->left.head != 0 ? warden_clear_holding : warden_clear)(
         session->engine->warden, restore->old_head, session->room->jail, since, &e);
-    return r < 0 ? restore_fails(restore, e.message) : STEP_WAITS;
+    return r < 0 ? restore_fails(restore, e.message) : PROGRESS_WAITS;
 }
 
 bool restore_end_left(struct session *session)
@@ -394,13 +394,13 @@ static enum restore_progress restore_put_files(struct session *session)
     if (!restore->is_begun)
         restore->is_ordered = false;
     if (restore->is_ordered)
-        return restore->ticket != 0 ? STEP_WAITS : STEP_DONE;
+        return restore->ticket != 0 ? PROGRESS_WAITS : PROGRESS_DONE;
     if (files_are_changing(session))
-        return STEP_WAITS; /* what a caller puts now belongs to what is restored */
+        return PROGRESS_WAITS; /* what a caller puts now belongs to what is restored */
     const char *manifest = restore->keeps_files ? NULL : restore_wanted_files(session);
     if (manifest == NULL) {
         report->files = restore->keeps_files ? RESTORED_FILES_SAME : RESTORED_FILES_UNKNOWN;
-        return STEP_DONE;
+        return PROGRESS_DONE;
     }
     char spared[TIMELINE_HASH_SIZE];
     report->files = RESTORED_FILES;
@@ -412,12 +412,12 @@ static enum restore_progress restore_put_files(struct session *session)
     tickets_expect(session->engine, restore->ticket, WARDEN_RESTORED, restore_on_files, session);
     if (warden_restore(session->engine->warden, restore->ticket, session->room->name, spared, &e) ==
         0)
-        return STEP_WAITS;
+        return PROGRESS_WAITS;
     tickets_forget(session->engine, restore->ticket);
     restore->ticket = 0;
     snprintf(report->files_reason, sizeof(report->files_reason), "%.190s", e.message);
     report->files = RESTORED_FILES_UNKNOWN;
-    return STEP_DONE;
+    return PROGRESS_DONE;
 }
 
 static bool restore_lacks_changes(const struct session *session)
@@ -443,7 +443,7 @@ static enum restore_progress restore_repeat_files(struct session *session)
             tickets_expect(session->engine, restore->ticket, WARDEN_FILED, restore_on_repeated,
                            session);
     }
-    return restore->ticket != 0 ? STEP_WAITS : STEP_DONE;
+    return restore->ticket != 0 ? PROGRESS_WAITS : PROGRESS_DONE;
 }
 
 /* ---- the interpreter ------------------------------------------------------------------------- */
@@ -463,7 +463,7 @@ static enum restore_progress restore_enter(struct session *session)
     struct err e;
     struct restore *restore = session->restore;
     if (restore->is_begun)
-        return restore->is_ready ? STEP_DONE : STEP_WAITS;
+        return restore->is_ready ? PROGRESS_DONE : PROGRESS_WAITS;
     restore->is_ready = false;
     restore->report.source = restore->state != NULL ? RESTORED_DURABLE : RESTORED_BEGINNING;
     struct pool_request wanted = {.runtime = session->runtime,
@@ -479,7 +479,7 @@ static enum restore_progress restore_enter(struct session *session)
         session->room = session->head->room;
         pool_hold(session->room);
     }
-    return STEP_WAITS;
+    return PROGRESS_WAITS;
 }
 
 static bool restore_wakes(const struct session *session)
@@ -494,15 +494,15 @@ static enum restore_progress restore_wake(struct session *session)
     struct restore *restore = session->restore;
     struct snapshot *snapshot = restore->target->snapshot;
     if (restore->is_begun)
-        return restore->is_ready ? STEP_DONE : STEP_WAITS;
+        return restore->is_ready ? PROGRESS_DONE : PROGRESS_WAITS;
     restore->is_ready = false;
     restore->report.source = RESTORED_CHECKPOINT;
     /* It may have ended since it was chosen: whatever killed the interpreter can kill its copies.
      */
     if (snapshot == NULL || pool_wake(session->engine->pool, snapshot, session->engine->hooks->head,
                                       session, &session->head, &e) < 0)
-        return STEP_OLDER;
-    return STEP_WAITS;
+        return PROGRESS_OLDER;
+    return PROGRESS_WAITS;
 }
 
 void restore_on_ready(struct session *session, const json_t *notes)
@@ -523,7 +523,7 @@ static enum restore_progress restore_set_up(struct session *session)
     struct restore *restore = session->restore;
     if (!restore->is_begun)
         restore->is_set_up = !setup_begin(session);
-    return restore->is_set_up ? STEP_DONE : STEP_WAITS;
+    return restore->is_set_up ? PROGRESS_DONE : PROGRESS_WAITS;
 }
 
 void restore_on_set(struct session *session)
@@ -533,6 +533,23 @@ void restore_on_set(struct session *session)
 
 /* ---- the way --------------------------------------------------------------------------------- */
 
+enum restore_step {
+    STEP_LOOK_UP,
+    STEP_KEEP_PRESENT,
+    STEP_LEAVE,  /* where the way of a crash begins */
+    STEP_TARGET, /* where the next target is chosen, if one cannot be woken */
+    STEP_SLEEP,
+    STEP_CLEAR,
+    STEP_MOVE_IN,
+    STEP_FILES,
+    STEP_CHANGES,
+    STEP_WAKE,
+    STEP_ENTER,
+    STEP_SET_UP,
+    STEP_LOAD,
+    STEPS,
+};
+
 /* In order. A step runs when it is its turn and after everything that happens to the session, until
  * it does not wait any more. `failing` is what a step comes to that takes too long, or whose
  * interpreter ends. */
@@ -541,23 +558,35 @@ static const struct {
     bool (*is_needed)(const struct session *session);
     enum restore_progress (*run)(struct session *session);
     enum restore_progress failing;
-} steps[] = {
-    {"look up the state to load", restore_needs_state, restore_look_up, STEP_STAYS},
-    {"make a checkpoint of the present", restore_leaves_present, restore_keep_present, STEP_DONE},
-#define STEP_LEAVE 2 /* where the way of a crash begins */
-    {"leave the present line", restore_has_present, restore_leave_line, STEP_FAILS},
-#define STEP_TARGET 3 /* where the next target is chosen */
-    {"look up a newer durable copy", restore_needs_state, restore_look_up, STEP_FAILS},
-    {"wait for the checkpoint to sleep", restore_wants_sleeper, restore_await_target, STEP_OLDER},
-    {"end what ran since the checkpoint", restore_has_line, restore_clear, STEP_FAILS},
-    {"enter a room of its own", restore_has_no_room, restore_enter, STEP_FAILS},
-    {"put the files back", restore_always, restore_put_files, STEP_FAILS},
-    {"put what callers changed since", restore_lacks_changes, restore_repeat_files, STEP_FAILS},
-    {"wake a copy of the checkpoint", restore_wakes, restore_wake, STEP_OLDER},
-    {"enter with a fresh interpreter", restore_has_no_head, restore_enter, STEP_FAILS},
-    {"tell it where it works", restore_is_fresh, restore_set_up, STEP_FAILS},
-    {"load the durable copy", restore_has_state, restore_load, STEP_FAILS},
+} steps[STEPS] = {
+    [STEP_LOOK_UP] = {"look up the state to load", restore_needs_state, restore_look_up,
+                      PROGRESS_STAYS},
+    [STEP_KEEP_PRESENT] = {"make a checkpoint of the present", restore_leaves_present,
+                           restore_keep_present, PROGRESS_DONE},
+    [STEP_LEAVE] = {"leave the present line", restore_has_present, restore_leave_line,
+                    PROGRESS_FAILS},
+    [STEP_TARGET] = {"look up a newer durable copy", restore_needs_state, restore_look_up,
+                     PROGRESS_FAILS},
+    [STEP_SLEEP] = {"wait for the checkpoint to sleep", restore_wants_sleeper, restore_await_target,
+                    PROGRESS_OLDER},
+    [STEP_CLEAR] = {"end what ran since the checkpoint", restore_has_line, restore_clear,
+                    PROGRESS_FAILS},
+    [STEP_MOVE_IN] = {"enter a room of its own", restore_has_no_room, restore_enter,
+                      PROGRESS_FAILS},
+    [STEP_FILES] = {"put the files back", restore_always, restore_put_files, PROGRESS_FAILS},
+    [STEP_CHANGES] = {"put what callers changed since", restore_lacks_changes, restore_repeat_files,
+                      PROGRESS_FAILS},
+    [STEP_WAKE] = {"wake a copy of the checkpoint", restore_wakes, restore_wake, PROGRESS_OLDER},
+    [STEP_ENTER] = {"enter with a fresh interpreter", restore_has_no_head, restore_enter,
+                    PROGRESS_FAILS},
+    [STEP_SET_UP] = {"tell it where it works", restore_is_fresh, restore_set_up, PROGRESS_FAILS},
+    [STEP_LOAD] = {"load the durable copy", restore_has_state, restore_load, PROGRESS_FAILS},
 };
+
+const char *restore_step_name(const struct restore *restore)
+{
+    return restore->step < STEPS ? steps[restore->step].name : "go on";
+}
 
 static void restore_go_to_step(struct restore *restore, size_t step)
 {
@@ -595,29 +624,29 @@ static void restore_try_older(struct session *session)
 enum restore_outcome restore_advance(struct session *session)
 {
     struct restore *restore = session->restore;
-    while (restore->step < ARRAY_LEN(steps)) {
+    while (restore->step < STEPS) {
         if (!restore->is_begun && !steps[restore->step].is_needed(session)) {
             restore->step++;
             continue;
         }
         enum restore_progress progress = restore_run_step(session);
-        if (progress == STEP_STAYS && session->state != SESSION_IDLE)
-            progress = STEP_FAILS; /* there is nothing to stay with */
+        if (progress == PROGRESS_STAYS && session->state != SESSION_IDLE)
+            progress = PROGRESS_FAILS; /* there is nothing to stay with */
         switch (progress) {
-        case STEP_DONE:
+        case PROGRESS_DONE:
             restore_go_to_step(restore, restore->step + 1);
             break;
-        case STEP_WAITS:
+        case PROGRESS_WAITS:
             return RESTORE_UNDER_WAY;
-        case STEP_OLDER:
+        case PROGRESS_OLDER:
             restore_try_older(session);
             break;
-        case STEP_AGAIN:
+        case PROGRESS_AGAIN:
             restore_go_to_step(restore, STEP_TARGET);
             break;
-        case STEP_STAYS:
+        case PROGRESS_STAYS:
             return RESTORE_STAYED;
-        case STEP_FAILS:
+        case PROGRESS_FAILS:
             return RESTORE_FAILED;
         }
     }

@@ -112,6 +112,7 @@ enum restore_outcome {
 
 /* Runs steps until one has to wait. To be called after everything that happens to the session. */
 enum restore_outcome restore_advance(struct session *session);
+const char *restore_step_name(const struct restore *restore); /* what it is about to do */
 /* The session is at the target from now on, in its timeline too; the report is complete. */
 void restore_conclude(struct session *session);
 /* The session has what was saved last, and nothing that came after it. */

@@ -180,7 +180,8 @@ static void settle_unrestored(struct session *session)
     struct engine *engine = session->engine;
     char text[400], why[sizeof(restore->why)];
     memcpy(why, restore->why, sizeof(why));
-    snprintf(text, sizeof(text), "session %s: %.300s", session->id, why);
+    snprintf(text, sizeof(text), "session %s: to %s: %.250s", session->id,
+             restore_step_name(restore), why);
     engine->events.on_notice(engine->events.context, "session_not_restored", text);
     if (restore->cause == RESTORE_RESUME || restore->was_suspended) {
         suspend_again(session, why);
