@@ -66,7 +66,7 @@ static void end_bury(struct session *session)
 }
 
 /* The session has ended, for whatever reason: whoever waits for that is told. */
-static void dismissal_end(struct session *session)
+static void end_dismissal_end(struct session *session)
 {
     struct dismissal *dismissal = take_ptr(session->end.dismissal);
     if (dismissal == NULL)
@@ -124,7 +124,7 @@ void session_die(struct session *session)
     session_tell_starter(session);
     if (session->user != NULL)
         session->user->on_ended(session->user_context);
-    dismissal_end(session);
+    end_dismissal_end(session);
     session->life.is_stale = true;
     session_changed(session); /* somebody may want the files that it left */
     end_push_out_oldest(engine);
