@@ -71,7 +71,7 @@ static void put_sandbox(struct json_out *json, const struct call *call)
     json_put_key(json, "sandbox");
     json_put_object(json);
     json_put_member_bool(json, "repl_enabled", config->is_warm);
-    json_put_member_str(json, "default_profile", engine_config(call->engine)->default_profile);
+    json_put_member_str(json, "default_profile", engine_config_of(call->engine)->default_profile);
     json_put_member_int(json, "warmup_timeout_secs", config->warmup_timeout_secs);
     json_put_key(json, "profiles");
     json_put_array(json);

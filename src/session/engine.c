@@ -326,7 +326,7 @@ uv_loop_t *engine_loop(const struct engine *engine)
     return engine->loop;
 }
 
-const struct engine_config *engine_config(const struct engine *engine)
+const struct engine_config *engine_config_of(const struct engine *engine)
 {
     return &engine->config;
 }

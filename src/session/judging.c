@@ -1,3 +1,4 @@
+/* Whether a text is complete, in the daemon. Owns session->judging. */
 #include "session/judging.h"
 
 #include "loop/loop.h"
@@ -22,7 +23,8 @@ void judging_forget(struct judging *judging)
     free(judging);
 }
 
-static void tell(struct judging *judging, const struct head_judgement *told, const struct err *e)
+static void judging_tell(struct judging *judging, const struct head_judgement *told,
+                         const struct err *e)
 {
     judging_fn fn = judging->fn;
     void *context = judging->context;
@@ -30,15 +32,15 @@ static void tell(struct judging *judging, const struct head_judgement *told, con
     fn(context, told, e);
 }
 
-static void on_impatience(void *context)
+static void judging_on_impatience(void *context)
 {
-    tell(context, &unsure, NULL);
+    judging_tell(context, &unsure, NULL);
 }
 
 void judging_on_told(struct session *session, const struct head_judgement *told)
 {
     if (session->judging != NULL)
-        tell(session->judging, told, NULL);
+        judging_tell(session->judging, told, NULL);
 }
 
 void judging_end(struct session *session)
@@ -46,7 +48,7 @@ void judging_end(struct session *session)
     struct err e;
     session_refuse_if_dead(session, &e);
     if (session->judging != NULL)
-        tell(session->judging, NULL, &e);
+        judging_tell(session->judging, NULL, &e);
 }
 
 int session_judge(struct session *session, const char *code, size_t len, judging_fn fn,
@@ -70,7 +72,7 @@ int session_judge(struct session *session, const char *code, size_t len, judging
         return -1;
     struct judging *judging = mem_alloc(sizeof(*judging));
     *judging = (struct judging){.session = session, .fn = fn, .context = context};
-    judging->timer = loop_timer_new(session->engine->loop, on_impatience, judging);
+    judging->timer = loop_timer_new(session->engine->loop, judging_on_impatience, judging);
     loop_timer_set(judging->timer, PATIENCE_MS);
     session->judging = *ret = judging;
     return 0;
