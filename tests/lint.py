@@ -16,7 +16,7 @@ LEVELS = {
     "base": 0,
     "wire": 1, "loop": 1, "blob": 1,
     "jail": 2, "image": 2,
-    "runtime": 3, "store": 3,
+    "runtime": 3, "store": 3, "drivers": 3,
     "session": 4,
     "notebook": 5, "policy": 5,
     "book": 6,
@@ -115,9 +115,9 @@ def check_descriptors():
 
 def check_listed():
     """What meson does not know is never compiled, embedded or run."""
-    lists = [("src/*/*.c", r"{0}"), ("bench/*.c", r"{0}"), ("src/runtime/python/*.py", r"{0}"),
-             ("src/runtime/node/*.[cj]*", r"{0}"), ("src/runtime/bash/*.c", r"{0}"),
-             ("src/runtime/bash/*.bash", r"{0}"),
+    lists = [("src/*/*.c", r"{0}"), ("bench/*.c", r"{0}"), ("src/drivers/python/*.py", r"{0}"),
+             ("src/drivers/node/*.[cj]*", r"{0}"), ("src/drivers/bash/*.c", r"{0}"),
+             ("src/drivers/bash/*.bash", r"{0}"),
              ("tests/unit/test_*.c", r"{1}"), ("tests/fuzz/fuzz_*.c", r"{1}")]
     root = (TOP / "meson.build").read_text()
     for pattern, entry in lists:

@@ -22,7 +22,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 SUFFIXES = {".c", ".h", ".py", ".js", ".bash"}
-APART = {"python", "node", "bash"}  # folders of runtime that hold drivers
+APART = {"python", "node", "bash"}  # folders of drivers
 PLAIN_ROOMS = {"base", "wire", "loop"}  # not counted on the way of a request
 ROUNDS = 3  # of each request; that with the fewest functions counts
 CONTROL = {"if", "for", "while", "switch", "catch", "with"}
@@ -34,7 +34,7 @@ def without_comments(text):
 
 def room_of(path, src):
     parts = path.relative_to(src).parts
-    is_driver = len(parts) > 2 and parts[0] == "runtime" and parts[1] in APART
+    is_driver = len(parts) > 2 and parts[0] == "drivers" and parts[1] in APART
     return "/".join(parts[:2]) if is_driver else parts[0]
 
 
@@ -142,7 +142,7 @@ def build_traced(top):
     """The daemon with a call at the beginning of every function, and what that call does."""
     folder = top / "build-test/traced"
     # What runs inside of a jail has nothing to call.
-    left_out = "jail/init_main,runtime/bash,runtime/node"
+    left_out = "jail/init_main,drivers/bash,drivers/node"
     if not (folder / "build.ninja").exists():
         subprocess.run(["meson", "setup", str(folder), str(top), "-Doptimization=0",
                         "-Dc_args=-finstrument-functions "

@@ -18,7 +18,7 @@
 enum { EXIT_CANNOT_EXEC = 127 };
 
 /* All that an interpreter of ours knows of the world. One thread for BLAS and OpenMP: a process
- * with threads cannot be forked safely. A session may ask for more (runtime/python/parallel.py);
+ * with threads cannot be forked safely. A session may ask for more (drivers/python/parallel.py);
  * launch_main.c has as many as there are. */
 static char *const zygote_environment[] = {
     "PATH=/usr/local/bin:/usr/bin:/bin",

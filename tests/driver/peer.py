@@ -23,7 +23,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from harness.host import PATIENCE  # noqa: E402
 
-DRIVER = pathlib.Path(__file__).resolve().parents[2] / "src" / "runtime" / "python"
+DRIVER = pathlib.Path(__file__).resolve().parents[2] / "src" / "drivers" / "python"
 REPEAT_SECONDS = 0.5  # session/timing.c
 KEPT_CELLS = 20
 ENVIRONMENT = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": "/tmp", "MPLBACKEND": "Agg",

@@ -37,7 +37,7 @@ def test_chained_exceptions_are_cleaned_too(shared: Peer) -> None:
     )
     traceback = shared.run(code).traceback
     assert "direct cause" in traceback and "AttributeError" in traceback
-    assert "/runtime/python/" not in traceback
+    assert "/drivers/python/" not in traceback
     code = "try:\n    1/0\nexcept ZeroDivisionError:\n    {}['x']"
     assert "During handling of the above" in shared.run(code).traceback
     code = "try:\n    1/0\nexcept ZeroDivisionError:\n    raise KeyError from None"
@@ -46,7 +46,7 @@ def test_chained_exceptions_are_cleaned_too(shared: Peer) -> None:
 
 def test_driver_frames_inside_are_removed(shared: Peer) -> None:
     traceback = shared.run("import sys\nsys.stdout.buffer.write('text')").traceback
-    assert "/runtime/python/" not in traceback and "TypeError" in traceback
+    assert "/drivers/python/" not in traceback and "TypeError" in traceback
 
 
 def test_endless_recursion_and_long_chains_are_bounded(shared: Peer) -> None:

@@ -63,7 +63,7 @@ def test_ways_to_read(shared: Peer, code: str, answers: list, value: str) -> Non
 def test_the_end_of_the_input_is_not_the_last_word(shared: Peer) -> None:
     answer = shared.run("input()", answers=[None])
     assert answer.error["name"] == "EOFError"
-    assert "/runtime/python/" not in answer.traceback
+    assert "/drivers/python/" not in answer.traceback
     assert shared.run("input()", answers=["again"]).text == "'again'"
 
 
@@ -318,7 +318,7 @@ def test_stepping_out_of_a_cell_does_not_enter_the_driver(fresh: Peer) -> None:
         assert steps < 10
         running.answer("s")
     assert frame["status"] == "ok"
-    assert "_cella" not in running.stdout() and "/runtime/python/" not in running.stdout()
+    assert "_cella" not in running.stdout() and "/drivers/python/" not in running.stdout()
     assert fresh.value("1+1") == "2"  # and the debugger does not stop there
 
 

@@ -37,7 +37,7 @@ def test_a_cell_is_interrupted(fresh: Peer, code: str) -> None:
     answer = running.finish()
     assert answer.status == "interrupted", answer
     assert answer.error["name"] == "KeyboardInterrupt"
-    assert "/runtime/python/" not in answer.traceback
+    assert "/drivers/python/" not in answer.traceback
     assert fresh.run("print('next')\n1+1").stdout == "next\n"
 
 

@@ -131,7 +131,7 @@ class TestAwait:
         shared.run("import asyncio")
         answer = shared.run("async def bad():\n    1/0\nawait bad()")
         assert answer.error["name"] == "ZeroDivisionError" and "await bad()" in answer.traceback
-        assert "/runtime/python/" not in answer.traceback and answer.stderr == ""
+        assert "/drivers/python/" not in answer.traceback and answer.stderr == ""
         assert shared.run("import sys\nawait asyncio.sleep(0)\nsys.exit(0)").status == "ok"
 
     def test_a_closed_loop_is_replaced(self, shared: Peer) -> None:

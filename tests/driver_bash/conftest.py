@@ -23,8 +23,8 @@ BUILD = pathlib.Path(os.environ.get("CELLA", TOP / "build" / "cella")).absolute(
 def driver(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """The folder that is /cella/bash in a jail."""
     folder = tmp_path_factory.mktemp("bash")
-    shutil.copy(TOP / "src/runtime/bash/main.bash", folder)
-    shutil.copy(BUILD / "src/runtime/bash/cella_bash.so", folder / "cella.so")
+    shutil.copy(TOP / "src/drivers/bash/main.bash", folder)
+    shutil.copy(BUILD / "src/drivers/bash/cella_bash.so", folder / "cella.so")
     return folder
 
 

@@ -57,8 +57,8 @@ def start_times(driver: pathlib.Path) -> "list[float]":
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         driver = pathlib.Path(name)
-        shutil.copy(TOP / "src/runtime/bash/main.bash", driver)
-        shutil.copy(BUILD / "src/runtime/bash/cella_bash.so", driver / "cella.so")
+        shutil.copy(TOP / "src/drivers/bash/main.bash", driver)
+        shutil.copy(BUILD / "src/drivers/bash/cella_bash.so", driver / "cella.so")
         print(f"start to ready: p50 {start_times(driver)[25] * 1e3:.1f} ms (with this peer's fork)")
         shell = Shell.start(driver, driver)
         shell.sock.settimeout(None)

@@ -16,7 +16,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
     [(None, "cella was built without bash's headers"), (b"for another bash", "fits one version")],
 )
 def test_it_ends_with_advice(tmp_path: pathlib.Path, builtin: "bytes | None", why: str) -> None:
-    shutil.copy(TOP / "src/runtime/bash/main.bash", tmp_path)
+    shutil.copy(TOP / "src/drivers/bash/main.bash", tmp_path)
     if builtin is not None:
         (tmp_path / "cella.so").write_bytes(builtin)
     shell = Shell.launch(tmp_path, tmp_path)

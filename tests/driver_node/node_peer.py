@@ -12,7 +12,7 @@ from typing import Any
 
 from peer import Answer, Peer
 
-DRIVER = pathlib.Path(__file__).resolve().parents[2] / "src" / "runtime" / "node"
+DRIVER = pathlib.Path(__file__).resolve().parents[2] / "src" / "drivers" / "node"
 FLAGS = ["--no-warnings", "--expose-internals"]  # as in src/runtime/node.c
 
 

@@ -193,7 +193,7 @@ static void fake_become_driver(int sock)
     setenv("PYTHONPYCACHEPREFIX", BUILD_ROOT "/driver-bytecode", 1);
     unsetenv("PYTHONDONTWRITEBYTECODE");
     if (chdir("/tmp") == 0)
-        execl("/usr/bin/python3", "python3", "-s", SOURCE_ROOT "/src/runtime/python/standalone.py",
+        execl("/usr/bin/python3", "python3", "-s", SOURCE_ROOT "/src/drivers/python/standalone.py",
               number, "{\"name\":\"min\",\"preload\":[]}", (char *)NULL);
     _exit(127);
 }

@@ -1,8 +1,8 @@
 /* clang-format off */
-#include "runtime/bash/shell.h"
+#include "drivers/bash/shell.h"
 /* clang-format on */
 
-#include "runtime/bash/messages.h"
+#include "drivers/bash/messages.h"
 
 #include <errno.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/node/interrupts.h"
+#include "drivers/node/interrupts.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "runtime/bash/request.h"
+#include "drivers/bash/request.h"
 
 enum { DEPTH_MAX = 8 };
 

@@ -1,10 +1,10 @@
 /* clang-format off */
-#include "runtime/bash/shell.h"
+#include "drivers/bash/shell.h"
 /* clang-format on */
 
-#include "runtime/bash/interrupts.h"
+#include "drivers/bash/interrupts.h"
 
-#include "runtime/bash/imports.h"
+#include "drivers/bash/imports.h"
 
 #include <time.h>
 

@@ -1,8 +1,8 @@
 /* clang-format off */
-#include "runtime/bash/shell.h"
+#include "drivers/bash/shell.h"
 /* clang-format on */
 
-#include "runtime/bash/builtins.h"
+#include "drivers/bash/builtins.h"
 
 struct call {
     const char *command;

@@ -1,8 +1,8 @@
 /* What the Node.js driver cannot do in JavaScript: receive descriptors, write without delay, and be
  * interrupted. One session, one thread; every function is called by the driver's modules alone. */
-#include "runtime/node/channel.h"
-#include "runtime/node/interrupts.h"
-#include "runtime/node/napi.h"
+#include "drivers/node/channel.h"
+#include "drivers/node/interrupts.h"
+#include "drivers/node/napi.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,8 +10,8 @@
  */
 #pragma once
 
-#include "runtime/bash/channel.h"
-#include "runtime/bash/request.h"
+#include "drivers/bash/channel.h"
+#include "drivers/bash/request.h"
 
 /* Makes a checkpoint that sleeps on `sock`; the descriptor is taken. Returns its pid or -errno in
  * the shell itself. Returns 0 in each copy that becomes the shell: then `control` is its own, on

@@ -1,13 +1,13 @@
 /* clang-format off */
-#include "runtime/bash/shell.h"
+#include "drivers/bash/shell.h"
 /* clang-format on */
 
-#include "runtime/bash/save.h"
+#include "drivers/bash/save.h"
 
-#include "runtime/bash/builtins.h"
-#include "runtime/bash/names.h"
-#include "runtime/bash/notes.h"
-#include "runtime/bash/records.h"
+#include "drivers/bash/builtins.h"
+#include "drivers/bash/names.h"
+#include "drivers/bash/notes.h"
+#include "drivers/bash/records.h"
 
 #include <limits.h>
 

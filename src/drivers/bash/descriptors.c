@@ -1,11 +1,11 @@
 /* clang-format off */
-#include "runtime/bash/shell.h"
+#include "drivers/bash/shell.h"
 /* clang-format on */
 
-#include "runtime/bash/descriptors.h"
+#include "drivers/bash/descriptors.h"
 
-#include "runtime/bash/input.h"
-#include "runtime/bash/notes.h"
+#include "drivers/bash/input.h"
+#include "drivers/bash/notes.h"
 
 #include <dirent.h>
 #include <errno.h>

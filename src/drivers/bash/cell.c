@@ -1,13 +1,13 @@
 /* clang-format off */
-#include "runtime/bash/shell.h"
+#include "drivers/bash/shell.h"
 /* clang-format on */
 
-#include "runtime/bash/cell.h"
+#include "drivers/bash/cell.h"
 
-#include "runtime/bash/imports.h"
-#include "runtime/bash/input.h"
-#include "runtime/bash/interrupts.h"
-#include "runtime/bash/messages.h"
+#include "drivers/bash/imports.h"
+#include "drivers/bash/input.h"
+#include "drivers/bash/interrupts.h"
+#include "drivers/bash/messages.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "runtime/bash/records.h"
+#include "drivers/bash/records.h"
 
 #include <errno.h>
 #include <poll.h>

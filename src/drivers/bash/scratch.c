@@ -1,6 +1,6 @@
-#include "runtime/bash/scratch.h"
+#include "drivers/bash/scratch.h"
 
-#include "runtime/bash/notes.h"
+#include "drivers/bash/notes.h"
 
 #include <ftw.h>
 #include <sys/stat.h>

@@ -1,10 +1,10 @@
 /* In the shell's process: a child of it parses the text, with the shell's aliases and options. */
 
 /* clang-format off */
-#include "runtime/bash/shell.h"
+#include "drivers/bash/shell.h"
 /* clang-format on */
 
-#include "runtime/bash/completeness.h"
+#include "drivers/bash/completeness.h"
 
 #include "base/buf.h"
 

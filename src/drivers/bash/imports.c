@@ -1,4 +1,4 @@
-#include "runtime/bash/imports.h"
+#include "drivers/bash/imports.h"
 
 #include <elf.h>
 #include <link.h>

@@ -1,11 +1,11 @@
 /* clang-format off */
-#include "runtime/bash/shell.h"
+#include "drivers/bash/shell.h"
 /* clang-format on */
 
-#include "runtime/bash/input.h"
+#include "drivers/bash/input.h"
 
-#include "runtime/bash/imports.h"
-#include "runtime/bash/request.h"
+#include "drivers/bash/imports.h"
+#include "drivers/bash/request.h"
 #include "wire/json.h"
 
 #include <errno.h>

@@ -1,13 +1,13 @@
 /* clang-format off */
-#include "runtime/bash/shell.h"
+#include "drivers/bash/shell.h"
 /* clang-format on */
 
-#include "runtime/bash/load.h"
+#include "drivers/bash/load.h"
 
-#include "runtime/bash/builtins.h"
-#include "runtime/bash/cell.h"
-#include "runtime/bash/records.h"
-#include "runtime/bash/save.h"
+#include "drivers/bash/builtins.h"
+#include "drivers/bash/cell.h"
+#include "drivers/bash/records.h"
+#include "drivers/bash/save.h"
 
 #include <errno.h>
 

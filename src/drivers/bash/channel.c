@@ -1,4 +1,4 @@
-#include "runtime/bash/channel.h"
+#include "drivers/bash/channel.h"
 
 #include <errno.h>
 #include <fcntl.h>

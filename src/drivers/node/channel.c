@@ -1,4 +1,4 @@
-#include "runtime/node/channel.h"
+#include "drivers/node/channel.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
  * cell only after every interrupt of the one before has been delivered.) */
 #pragma once
 
-#include "runtime/bash/channel.h"
+#include "drivers/bash/channel.h"
 
 void interrupts_install(const struct channel *channel);
 

@@ -4,7 +4,7 @@
  * obeyed, and what runs in the background finds the end of the file. */
 #pragma once
 
-#include "runtime/bash/channel.h"
+#include "drivers/bash/channel.h"
 
 /* Opens descriptor 0. */
 int input_open(void);

@@ -2,7 +2,7 @@
  * is. Runs in a copy of the shell that ends afterwards. */
 #pragma once
 
-#include "runtime/bash/request.h"
+#include "drivers/bash/request.h"
 
 /* Kinds of items, which are the first character of their names. They are put back in this order:
  * nothing that the user named after a builtin is there while builtins are needed. */

@@ -1,4 +1,4 @@
-#include "runtime/bash/notes.h"
+#include "drivers/bash/notes.h"
 
 #include <stdarg.h>
 #include <stdio.h>

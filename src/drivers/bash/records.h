@@ -3,7 +3,7 @@
  * shell source, each ended by a NUL. */
 #pragma once
 
-#include "runtime/bash/request.h"
+#include "drivers/bash/request.h"
 #include "wire/json.h"
 
 enum { RECORD_HEADER_MAX = 64 * 1024, RECORD_PIECE_MAX = 1024 * 1024 };

@@ -4,24 +4,24 @@
  *
  * main.bash loads it; then it removes itself from the list of builtins. */
 /* clang-format off */
-#include "runtime/bash/shell.h"
+#include "drivers/bash/shell.h"
 /* clang-format on */
 
+#include "drivers/bash/cell.h"
+#include "drivers/bash/channel.h"
+#include "drivers/bash/children.h"
+#include "drivers/bash/completeness.h"
+#include "drivers/bash/imports.h"
+#include "drivers/bash/input.h"
+#include "drivers/bash/interrupts.h"
+#include "drivers/bash/load.h"
+#include "drivers/bash/messages.h"
+#include "drivers/bash/names.h"
+#include "drivers/bash/notes.h"
+#include "drivers/bash/request.h"
+#include "drivers/bash/save.h"
+#include "drivers/bash/sleeper.h"
 #include "jail/sibling.h"
-#include "runtime/bash/cell.h"
-#include "runtime/bash/channel.h"
-#include "runtime/bash/children.h"
-#include "runtime/bash/completeness.h"
-#include "runtime/bash/imports.h"
-#include "runtime/bash/input.h"
-#include "runtime/bash/interrupts.h"
-#include "runtime/bash/load.h"
-#include "runtime/bash/messages.h"
-#include "runtime/bash/names.h"
-#include "runtime/bash/notes.h"
-#include "runtime/bash/request.h"
-#include "runtime/bash/save.h"
-#include "runtime/bash/sleeper.h"
 #include "wire/json.h"
 
 #include <errno.h>

@@ -1,20 +1,20 @@
 /* clang-format off */
-#include "runtime/bash/shell.h"
+#include "drivers/bash/shell.h"
 /* clang-format on */
 
-#include "runtime/bash/sleeper.h"
+#include "drivers/bash/sleeper.h"
 
+#include "drivers/bash/cell.h"
+#include "drivers/bash/children.h"
+#include "drivers/bash/descriptors.h"
+#include "drivers/bash/input.h"
+#include "drivers/bash/interrupts.h"
+#include "drivers/bash/notes.h"
+#include "drivers/bash/request.h"
+#include "drivers/bash/save.h"
+#include "drivers/bash/scratch.h"
 #include "jail/room.h"
 #include "jail/sibling.h"
-#include "runtime/bash/cell.h"
-#include "runtime/bash/children.h"
-#include "runtime/bash/descriptors.h"
-#include "runtime/bash/input.h"
-#include "runtime/bash/interrupts.h"
-#include "runtime/bash/notes.h"
-#include "runtime/bash/request.h"
-#include "runtime/bash/save.h"
-#include "runtime/bash/scratch.h"
 
 #include <limits.h>
 #include <poll.h>

@@ -1,11 +1,11 @@
 /* clang-format off */
-#include "runtime/bash/shell.h"
+#include "drivers/bash/shell.h"
 /* clang-format on */
 
-#include "runtime/bash/children.h"
+#include "drivers/bash/children.h"
 
-#include "runtime/bash/imports.h"
-#include "runtime/bash/notes.h"
+#include "drivers/bash/imports.h"
+#include "drivers/bash/notes.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* clang-format off */
-#include "runtime/bash/shell.h"
+#include "drivers/bash/shell.h"
 /* clang-format on */
 
-#include "runtime/bash/names.h"
+#include "drivers/bash/names.h"
 
 enum {
     COMPARED_MAX = 300, /* names of the user's */
