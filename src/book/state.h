@@ -5,7 +5,6 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "book/book.h"
-#include "book/transcript.h"
 #include "session/recorder.h"
 
 struct loop_timer;
@@ -63,24 +62,18 @@ struct book {
     unsigned n_holds; /* functions that are using it */
 };
 
-/* One run of one cell. */
+/* The row of a cell that waits or runs. */
 struct record {
     struct list node;
     struct book *book;
     struct exec *exec; /* NULL once it has ended */
+    struct cell *cell; /* the run's own: the row is a view of it */
     uint64_t serial;   /* of the notebook's records */
-    char id[BOOK_CELL_ID_SIZE];
-    uint64_t number;
     int64_t place;
     bool is_put;     /* its row was there, or has been put */
     bool is_lasting; /* it was put while it ran */
     bool is_dirty;   /* there is news of it since */
     bool is_known;   /* somebody may have seen that it waits */
-    const char *state;
-    uint64_t exec_id;
-    uint64_t created_ms, executed_ms; /* wall clock */
-    uint64_t duration_us;
-    struct transcript transcript;
     uint64_t n_images;
     unsigned n_storing; /* images that are on their way to the store */
     bool is_outrun;     /* its cell runs again, is text or gone: what it shows is not the cell's */
@@ -122,6 +115,8 @@ void book_call_later(struct book_call *call, void (*fn)(struct book_call *call),
 extern const struct recorder book_recorder; /* its context is the struct books */
 void record_put(struct record *record);     /* what there is of it so far */
 void record_free(struct record *record);
+/* The cell as its row has it, without place and outputs. */
+struct store_cell record_row(const struct record *record, bool has_source);
 struct record *book_find_record(struct book *book, const char *cell); /* that has not ended */
 void book_keep_soon(
     const struct record *record); /* it is put before its end, if that is not near */
@@ -147,9 +142,8 @@ void book_on_left(void *context, const char *id); /* who waits for that goes on 
 /* ---- picture.c ---------------------------------------------------------------------------------
  */
 
-bool picture_is(const json_t *output);
-/* Sends it to the store; false if that is not possible. */
-bool picture_keep(struct record *record, json_t *output, enum recorder_place place);
+/* Sends a picture to the store and shows where it will be; see struct recorder's on_picture. */
+uint64_t picture_keep(struct record *record, json_t *output, enum recorder_place place);
 
 /* ---- cell_json.c -------------------------------------------------------------------------------
  */

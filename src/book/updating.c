@@ -5,7 +5,7 @@
 /* Whether another cell has the id is the store's to say. */
 void book_tell_output(struct record *record, const json_t *output, enum recorder_place place)
 {
-    if (place != RECORDER_UPDATED || transcript_shows(&record->transcript, output))
+    if (place != RECORDER_UPDATED || transcript_shows(&record->cell->transcript, output))
         book_emit_output(record, output, place);
     if (place == RECORDER_UPDATED && book_is_watched(record->book))
         book_keep_soon(record);

@@ -1,5 +1,6 @@
 #include "session/exec.h"
 
+#include "base/clock.h"
 #include "session/engine_state.h"
 #include "session/late.h"
 #include "session/recorder.h"
@@ -8,18 +9,6 @@
 #include "session/timing.h"
 #include "session/trial.h"
 #include "session/wait.h"
-
-const char *exec_status_name(enum exec_status status)
-{
-    static const char *const names[] = {[EXEC_OK] = "ok",
-                                        [EXEC_ERROR] = "error",
-                                        [EXEC_TIMEOUT] = "timeout",
-                                        [EXEC_INTERRUPTED] = "interrupted",
-                                        [EXEC_DIED] = "died",
-                                        [EXEC_RUNNING] = "running",
-                                        [EXEC_INPUT] = "input_required"};
-    return names[status];
-}
 
 /* ---- the object ------------------------------------------------------------------------------ */
 
@@ -30,8 +19,7 @@ static struct exec *new_exec(struct session *session, const struct exec_request 
     list_init(&exec->kept);
     exec->session = session;
     exec->id = ++session->n_execs;
-    exec->code = mem_copy(request->code, request->code_len);
-    exec->code_len = request->code_len;
+    exec->cell = cell_new(exec->id, request->code, request->code_len, session->rings);
     exec->timeout_ms = request->timeout_ms;
     exec->names = request->names;
     bool has_to_be_safe = request->is_durable || session->saving.isolation == ISOLATION_PER_CELL;
@@ -41,8 +29,8 @@ static struct exec *new_exec(struct session *session, const struct exec_request 
     exec->is_script = request->is_script;
     exec->has_inline_images = request->has_inline_images;
     if (request->cell != NULL) {
-        snprintf(exec->cell, sizeof(exec->cell), "%s", request->cell);
-        exec->cell_number = request->cell_number;
+        snprintf(exec->cell->id, sizeof(exec->cell->id), "%s", request->cell);
+        exec->cell->number = request->cell_number;
         exec->runs_given_cell = true;
     }
     wait_attach(exec, &request->wait);
@@ -57,7 +45,6 @@ static void free_exec(struct exec *exec)
     showing_abandon(exec);
     list_remove(&exec->node);
     wait_detach(exec);
-    answer_drop(exec);
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         exec_pipe_close(&exec->pipes[i]);
     free(exec->question);
@@ -65,7 +52,7 @@ static void free_exec(struct exec *exec)
     free(exec->certificate);
     free(exec->unrecorded);
     json_decref(exec->extra);
-    free(exec->code);
+    cell_leave(exec->cell);
     free(exec);
 }
 
@@ -103,13 +90,15 @@ static int begin(struct session *session, struct exec *exec, struct err *e)
     exec->is_rolled_back = session->was_rolled_back;
     exec->rolled_back_to = session->rolled_back_to;
     session->was_rolled_back = false;
+    exec->cell->state = CELL_RUNNING;
+    exec->cell->executed_ms = clock_wall_ms();
     session_move(session, SESSION_BUSY);
     timing_begin(exec);
     recorder_begun(exec);
     struct err broken;
     struct head_cell cell = {.id = exec->id,
-                             .code = exec->code,
-                             .len = exec->code_len,
+                             .code = exec->cell->source,
+                             .len = exec->cell->source_len,
                              .names = exec->names,
                              .is_script = exec->is_script,
                              .exit_ends = session->exit_ends};
@@ -285,7 +274,7 @@ bool exec_has_said(struct session *session, const char *words)
     if (exec == NULL)
         return false;
     exec_drain(exec);
-    uint64_t total = exec->pipes[OUTPUT_STDERR].capture.total;
+    uint64_t total = exec->cell->transcript.streams[OUTPUT_STDERR].total;
     _buf_ struct buf end = BUF_INIT(SAID_MAX);
     struct output_range range;
     output_ring_read(&session->rings[OUTPUT_STDERR], exec->id,

@@ -62,8 +62,9 @@ static void retire(struct exec *exec)
 static struct answer_facts judge(const struct exec *exec, const struct head_verdict *verdict,
                                  char *message, size_t message_size)
 {
-    static const enum exec_status statuses[] = {
-        [HEAD_OK] = EXEC_OK, [HEAD_ERROR] = EXEC_ERROR, [HEAD_INTERRUPTED] = EXEC_INTERRUPTED};
+    static const enum cell_state statuses[] = {[HEAD_OK] = CELL_COMPLETED,
+                                               [HEAD_ERROR] = CELL_ERROR,
+                                               [HEAD_INTERRUPTED] = CELL_INTERRUPTED};
     struct answer_facts facts = {
         .status = statuses[verdict->status],
         .value = verdict->value,
@@ -78,12 +79,12 @@ static struct answer_facts judge(const struct exec *exec, const struct head_verd
     if (exec->is_timed_out) {
         snprintf(message, message_size, "stopped by SIGINT after its time limit of %u ms",
                  exec->timeout_ms);
-        facts.status = EXEC_TIMEOUT;
+        facts.status = CELL_TIMEOUT;
         facts.own_name = "TimeLimit";
         facts.own_message = message;
         facts.advice = "The session and its variables are still there. Split the work into "
                        "shorter cells, or give the cell a larger timeout_ms.";
-    } else if (facts.status == EXEC_INTERRUPTED && facts.error == NULL) {
+    } else if (facts.status == CELL_INTERRUPTED && facts.error == NULL) {
         facts.own_name = "KeyboardInterrupt";
         facts.own_message = "the cell was interrupted";
     } else if (facts.error != NULL) {
@@ -99,7 +100,6 @@ void exec_conclude(struct session *session, const struct head_verdict *verdict)
     struct exec *exec = session->running;
     char message[96];
     struct answer_facts facts = judge(exec, verdict, message, sizeof(message));
-    exec_drain(exec);
     exec_echo(exec, OUTPUT_STDOUT, json_string_value(json_object_get(facts.value, "text")));
     echo_error(exec, facts.error);
     manifest_on_verdict(exec, verdict->names);
@@ -125,7 +125,7 @@ static struct answer_facts die(struct exec *exec, const struct death *death)
 {
     bool is_time = exec->session->ending.wish == DEATH_BY_LIMIT;
     exec_drain(exec);
-    struct answer_facts facts = {.status = is_time ? EXEC_TIMEOUT : EXEC_DIED,
+    struct answer_facts facts = {.status = is_time ? CELL_TIMEOUT : CELL_DIED,
                                  .death = death,
                                  .duration_ms = exec_elapsed_ms(exec)};
     recorder_ended(exec, &facts);

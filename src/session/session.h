@@ -9,11 +9,11 @@
 
 #include "base/ids.h"
 #include "base/list.h"
+#include "cell/output.h"
 #include "jail/spec.h"
 #include "session/background.h"
 #include "session/death.h"
 #include "session/engine.h"
-#include "session/output.h"
 #include "session/plan.h"
 #include "session/saving.h"
 #include "session/timeline.h"
