@@ -145,12 +145,6 @@ void book_on_left(void *context, const char *id); /* who waits for that goes on 
 /* Sends a picture to the store and shows where it will be; see struct recorder's on_picture. */
 uint64_t picture_keep(struct record *record, json_t *output, enum recorder_place place);
 
-/* ---- cell_json.c -------------------------------------------------------------------------------
- */
-
-/* Without what is internal: the names of blobs. */
-void book_put_outputs(struct json_out *json, const char *outputs, size_t len);
-
 /* ---- watching.c --------------------------------------------------------------------------------
  */
 

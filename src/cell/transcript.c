@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "cell/display.h"
+#include "cell/outputs.h"
 
 enum {
     ITEMS_STEP = 4,
@@ -527,9 +528,9 @@ static void row_put_typed(struct json_out *json, const struct transcript_item *i
     if (item->is_value)
         buf_append_str(json->buf, ",\"value\":true");
     if (blob != NULL)
-        buf_printf(json->buf, ",\"hash\":\"%s\"", blob->hash);
+        buf_printf(json->buf, OUTPUT_HASH "%s\"", blob->hash);
     if (item->updates != TRANSCRIPT_UPDATES_NONE)
-        buf_printf(json->buf, ",\"updates\":%u", (unsigned)item->updates);
+        buf_printf(json->buf, OUTPUT_UPDATES "%u", (unsigned)item->updates);
     buf_append_char(json->buf, '}');
     json->needs_comma = true;
 }

@@ -30,7 +30,7 @@ enum {
 };
 
 /* The last member of a stored output, "updates": it takes the place of whatever other cells of the
- * notebook show under its "display_id". */
+ * notebook show under its "display_id". (The newest cells, if they are many.) */
 enum transcript_updates {
     TRANSCRIPT_UPDATES_NONE = 0,
     TRANSCRIPT_UPDATES_OTHERS = 1, /* its own cell keeps it if no other shows the id */
