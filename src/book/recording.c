@@ -245,7 +245,7 @@ static void on_output(void *context, struct exec *exec, enum output_stream strea
     (void)context;
     struct record *record = exec->record;
     record->is_dirty = true;
-    book_emit_text(record, (unsigned)stream, bytes, len);
+    book_emit_text(record, stream, bytes, len);
 }
 
 static uint64_t on_picture(void *context, struct exec *exec, json_t *output,

@@ -77,8 +77,6 @@ struct record {
     uint64_t n_images;
     unsigned n_storing; /* images that are on their way to the store */
     bool is_outrun;     /* its cell runs again, is text or gone: what it shows is not the cell's */
-    char held[2][4];    /* beginnings of characters, for watchers */
-    uint8_t n_held[2];
 };
 
 /* What somebody asked for and waits for. Embedded at the beginning of the real thing. */
@@ -159,7 +157,8 @@ void book_drop_watchers(struct book *book);
 void book_emit(struct book *book, const char *name, const struct buf *members);
 void book_emit_cell(struct book *book, const char *name, const struct store_cell *cell);
 void book_emit_record(struct record *record, const char *name);
-void book_emit_text(struct record *record, unsigned stream, const char *bytes, size_t len);
+void book_emit_text(struct record *record, enum output_stream stream, const char *bytes,
+                    size_t len);
 void book_emit_output(struct record *record, const json_t *output, enum recorder_place place);
 void book_emit_clear(struct record *record, bool waits);
 void book_emit_move(struct book *book, const struct recorder_move *move);

@@ -112,25 +112,15 @@ void book_emit_record(struct record *record, const char *name)
     book_emit_cell(record->book, name, &cell);
 }
 
-void book_emit_text(struct record *record, unsigned stream, const char *bytes, size_t len)
+void book_emit_text(struct record *record, enum output_stream stream, const char *bytes, size_t len)
 {
-    if (!is_heard(record)) {
-        record->n_held[stream] = 0;
-        return;
-    }
-    _buf_ struct buf text = BUF_INIT(EVENT_BYTES_MAX);
-    buf_append(&text, record->held[stream], record->n_held[stream]);
-    buf_append(&text, bytes, len);
-    size_t whole = output_whole_prefix(buf_str(&text), text.len);
-    record->n_held[stream] = (uint8_t)(text.len - whole);
-    memcpy(record->held[stream], buf_str(&text) + whole, text.len - whole);
-    if (whole == 0)
+    if (!is_heard(record))
         return;
     _buf_ struct buf members = BUF_INIT(EVENT_BYTES_MAX);
     struct json_out json = JSON_OUT(&members);
     json_put_member_str(&json, "id", record->cell->id);
-    json_put_member_str(&json, "stream", stream == 0 ? "stdout" : "stderr");
-    json_put_member_text(&json, "text", buf_str(&text), whole);
+    json_put_member_str(&json, "stream", output_stream_name(stream));
+    json_put_member_text(&json, "text", bytes, len);
     book_emit(record->book, "output", &members);
 }
 

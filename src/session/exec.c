@@ -84,9 +84,7 @@ static int begin(struct session *session, struct exec *exec, struct err *e)
     if ((exec->is_trial && trial_begin(session, exec->id, e) < 0) ||
         open_pipes(exec, write_fds, e) < 0)
         return -1;
-    late_tell(session);
     session->running = exec;
-    exec->extra = take_ptr(session->news);
     exec->is_rolled_back = session->was_rolled_back;
     exec->rolled_back_to = session->rolled_back_to;
     session->was_rolled_back = false;
@@ -102,8 +100,11 @@ static int begin(struct session *session, struct exec *exec, struct err *e)
                              .names = exec->names,
                              .is_script = exec->is_script,
                              .exit_ends = session->exit_ends};
-    if (head_run(session->head, &cell, write_fds[OUTPUT_STDOUT], write_fds[OUTPUT_STDERR],
-                 &broken) < 0)
+    int rc =
+        head_run(session->head, &cell, write_fds[OUTPUT_STDOUT], write_fds[OUTPUT_STDERR], &broken);
+    late_tell(session); /* while the interpreter is at work */
+    exec->extra = take_ptr(session->news);
+    if (rc < 0)
         session_lose_channel(session, broken.message);
     else if (exec->is_interrupted)
         exec_interrupt(session);

@@ -46,19 +46,22 @@ void exec_pipe_close(struct exec_pipe *pipe)
         close(take_fd(&pipe->fd));
 }
 
-/* `bytes` has room for held bytes before it. */
-static void pipe_tell(struct exec_pipe *pipe, char *bytes, size_t len)
+/* To those who hear of text at once, as far as it ends with a whole character: the caller, and the
+ * recorder unless the text is aside. `bytes` has room for held bytes before it. */
+static void pipe_tell(struct exec_pipe *pipe, char *bytes, size_t len, bool is_aside)
 {
-    const struct exec *exec = pipe->exec;
-    if (exec->listener == NULL || exec->listener->on_output == NULL)
-        return;
+    struct exec *exec = pipe->exec;
     bytes -= pipe->n_held;
     memcpy(bytes, pipe->held, pipe->n_held);
     len += pipe->n_held;
     size_t whole = output_whole_prefix(bytes, len);
     pipe->n_held = (uint8_t)(len - whole);
     memcpy(pipe->held, bytes + whole, pipe->n_held);
-    if (whole > 0)
+    if (whole == 0)
+        return;
+    if (!is_aside)
+        recorder_output(exec, pipe->stream, bytes, whole);
+    if (exec->listener != NULL && exec->listener->on_output != NULL)
         exec->listener->on_output(exec->context, pipe->stream, bytes, whole);
 }
 
@@ -77,7 +80,7 @@ void exec_pipe_echo(struct exec_pipe *pipe, const char *text, size_t len)
         part = MIN(len, (size_t)ENGINE_READ_BYTES);
         memcpy(room, text, part);
         transcript_append(&pipe->exec->cell->transcript, pipe->stream, room, part, true);
-        pipe_tell(pipe, room, part);
+        pipe_tell(pipe, room, part, true);
     }
 }
 
@@ -95,7 +98,7 @@ void exec_pipe_replay(struct exec_pipe *pipe)
         has_more = bytes.len > 0;
         memcpy(room, buf_str(&bytes), bytes.len);
         if (has_more)
-            pipe_tell(pipe, room, bytes.len);
+            pipe_tell(pipe, room, bytes.len, true);
     }
 }
 
@@ -110,10 +113,9 @@ static ssize_t pipe_read(struct exec_pipe *pipe)
     while (n < 0 && errno == EINTR);
     if (n > 0) {
         struct exec *exec = pipe->exec;
-        transcript_append(&exec->cell->transcript, pipe->stream, bytes, (size_t)n,
-                          exec->record == NULL);
-        recorder_output(exec, pipe->stream, bytes, (size_t)n);
-        pipe_tell(pipe, bytes, (size_t)n);
+        bool is_aside = exec->record == NULL;
+        transcript_append(&exec->cell->transcript, pipe->stream, bytes, (size_t)n, is_aside);
+        pipe_tell(pipe, bytes, (size_t)n, is_aside);
     }
     return n < 0 ? -errno : n;
 }

@@ -37,6 +37,7 @@ struct recorder {
     void (*on_begun)(void *context, struct exec *exec);
     /* It is no short cell, or somebody is told of it before its end. */
     void (*on_lasting)(void *context, struct exec *exec);
+    /* Whole characters, as far as the bytes are text. */
     void (*on_output)(void *context, struct exec *exec, enum output_stream stream,
                       const char *bytes, size_t len);
     /* A picture, which the recorder may show with a reference in place of its bytes: then the
