@@ -301,12 +301,14 @@ json_t *display_words(const json_t *output)
 
 bool display_leave_one_form(json_t *output)
 {
+    if (json_object_get(output, "mime") == NULL && json_object_get(output, "metadata") == NULL)
+        return false;
     json_t *words = display_words(output);
     if (words != NULL) { /* its source goes by the name of its type */
         json_object_set(output, display_type(output), json_object_get(output, "text"));
         json_object_set(output, "text", words);
     }
-    int had_mime = json_object_del(output, "mime") == 0;
-    int had_metadata = json_object_del(output, "metadata") == 0;
-    return had_mime || had_metadata;
+    json_object_del(output, "mime");
+    json_object_del(output, "metadata");
+    return true;
 }

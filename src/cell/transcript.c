@@ -568,12 +568,6 @@ void transcript_put(const struct transcript *t, struct buf *out)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-void transcript_set_budget(struct transcript *t, size_t budget, size_t pictures)
-{
-    t->budget = budget;
-    t->pictures_left = pictures;
-}
-
 bool transcript_takes_picture(struct transcript *t, const json_t *output)
 {
     if (!display_is_picture(output))
@@ -638,11 +632,6 @@ void transcript_begin_answer(struct transcript *t, bool is_last)
         output_ring_read(&t->rings[i], t->exec_id, s->total - len, len, &end, &range);
         s->until -= end.len - output_whole_prefix(buf_str(&end), end.len);
     }
-}
-
-uint64_t transcript_new_text(const struct transcript *t, enum output_stream stream)
-{
-    return t->streams[stream].until - t->streams[stream].told;
 }
 
 /* The first bytes of what is new: where they lie, or joined in `*joined`. Returns how many. */

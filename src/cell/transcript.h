@@ -88,8 +88,8 @@ struct transcript {
     uint64_t text_len; /* bytes of text that came for it */
     size_t typed_len;  /* bytes of typed outputs that it has */
 
-    /* The answer. */
-    size_t budget;
+    /* The answer. Whoever waits for it sets the first two. */
+    size_t budget;        /* bytes of text and values */
     size_t pictures_left; /* bytes of pictures that the budget does not count */
     size_t n_news;
     size_t news_size; /* bytes of news within the budget */
@@ -146,12 +146,15 @@ void transcript_lose_blob(struct transcript *t, uint64_t serial, const char *why
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-/* Of the next answer: bytes of text and values, and of pictures beside them. */
-void transcript_set_budget(struct transcript *t, size_t budget, size_t pictures);
 /* An answer is made of what there is now. If it is not the last one, the beginning of a character
  * at the end of a stream is left for the next. */
 void transcript_begin_answer(struct transcript *t, bool is_last);
-uint64_t transcript_new_text(const struct transcript *t, enum output_stream stream); /* bytes */
+/* Bytes of the stream that the answer is about. */
+static inline uint64_t transcript_new_text(const struct transcript *t, enum output_stream stream)
+{
+    return t->streams[stream].until - t->streams[stream].told;
+}
+
 /* Appends what is new in the stream as valid UTF-8 within `share` bytes of raw text; returns the
  * number of bytes left out. */
 uint64_t transcript_put_text(const struct transcript *t, enum output_stream stream, size_t share,

@@ -211,6 +211,8 @@ void answer_send(struct exec *exec, const struct answer_facts *facts)
         buf_free(&bufs[i]);
     json_decref(result.value.output);
     json_decref(extra);
+    if (is_last)
+        transcript_drop_answer(t);
     cell_release(cell);
 }
 

@@ -103,8 +103,6 @@ void late_tidy(struct session *session)
     {
         struct exec *exec = CONTAINER_OF(node, struct exec, node);
         bool is_newest = node->next == &session->late;
-        if (exec->outcome == NULL)
-            transcript_drop_answer(&exec->cell->transcript);
         for (size_t i = 0; i < OUTPUT_STREAMS && !is_newest; i++)
             if (exec->pipes[i].poll == NULL && exec_pipe_drain(&exec->pipes[i]))
                 exec_pipe_watch(&exec->pipes[i]);

@@ -11,7 +11,8 @@ void wait_attach(struct exec *exec, const struct exec_wait *wait)
 {
     exec->listener = wait->listener;
     exec->context = wait->context;
-    transcript_set_budget(&exec->cell->transcript, wait->budget, wait->pictures);
+    exec->cell->transcript.budget = wait->budget;
+    exec->cell->transcript.pictures_left = wait->pictures;
     exec->cancels = wait->cancels;
 }
 
@@ -80,12 +81,14 @@ static void keep(struct exec *exec, const struct answer_facts *facts)
 
 void wait_end(struct exec *exec, const struct answer_facts *facts)
 {
-    if (exec->listener != NULL)
+    if (exec->listener != NULL) {
         answer_send(exec, facts);
-    else if (exec->is_unwanted)
+    } else if (exec->is_unwanted) {
         exec->session->forgotten_exec = exec->id;
-    else
+        transcript_drop_answer(&exec->cell->transcript);
+    } else {
         keep(exec, facts);
+    }
 }
 
 void wait_hold(struct exec *exec, const struct answer_facts *facts)

@@ -67,7 +67,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         output_ring_init(&rings[i], RING);
     transcript_init(&t, 1, rings);
-    transcript_set_budget(&t, BUDGET, 100);
+    t.budget = BUDGET;
+    t.pictures_left = 100;
     if (size > 0 && data[0] & 1)
         transcript_record(&t, ROW_TEXT, ROW_BYTES);
     for (size_t i = 1; i + 2 < size; i += 3) {

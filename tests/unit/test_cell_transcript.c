@@ -9,7 +9,7 @@ static void begin(struct transcript *t, size_t row_text, size_t row_bytes)
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         output_ring_init(&rings[i], 64 * KIB);
     transcript_init(t, 1, rings);
-    transcript_set_budget(t, 64 * KIB, 0);
+    t->budget = 64 * KIB;
     if (row_text > 0)
         transcript_record(t, row_text, row_bytes);
 }
@@ -497,7 +497,7 @@ static void test_what_fits_is_whole(void **state)
         struct transcript t;
         _buf_ struct buf out = BUF_INIT(1000);
         begin(&t, 0, 0);
-        transcript_set_budget(&t, budget, 0);
+        t.budget = budget;
         for (int i = 0; i < 3; i++)
             write_text(&t, 0, "\xe2\x82\xac");
         assert_int_equal(answer(&t, budget, true, &out), 0);
@@ -512,7 +512,7 @@ static void test_head_and_tail_with_the_count_between(void **state)
     struct transcript t;
     _buf_ struct buf out = BUF_INIT(1000);
     begin(&t, 0, 0);
-    transcript_set_budget(&t, 10, 0);
+    t.budget = 10;
     for (int i = 0; i < 1000; i++)
         write_text(&t, 0, "0123456789");
     assert_int_equal(answer(&t, 10, true, &out), 9990);
@@ -527,7 +527,7 @@ static void test_answers_cut_at_characters_only(void **state)
         struct transcript t;
         _buf_ struct buf out = BUF_INIT(1000);
         begin(&t, 0, 0);
-        transcript_set_budget(&t, budget, 0);
+        t.budget = budget;
         for (int i = 0; i < 100; i++)
             write_text(&t, 0, "\xf0\x9f\x98\x80");
         uint64_t omitted = answer(&t, budget, true, &out);
@@ -546,7 +546,7 @@ static void test_budget_may_be_larger_than_the_ring(void **state)
     begin(&t, 0, 0);
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         output_ring_init(&rings[i], 100);
-    transcript_set_budget(&t, 1000, 0);
+    t.budget = 1000;
     for (int i = 0; i < 100; i++)
         write_text(&t, 0, "0123456789");
     assert_int_equal(answer(&t, 1000, true, &out), 0);
@@ -560,7 +560,7 @@ static void test_a_share_smaller_than_the_budget(void **state)
     struct transcript t;
     _buf_ struct buf out = BUF_INIT(10000);
     begin(&t, 0, 0);
-    transcript_set_budget(&t, 1000, 0);
+    t.budget = 1000;
     for (int i = 0; i < 90; i++)
         write_text(&t, 0, "0123456789");
     assert_int_equal(answer(&t, 20, true, &out), 880);
@@ -705,7 +705,7 @@ static void test_a_flood_stays_within_bounds(void **state)
     (void)state;
     struct transcript t;
     begin(&t, 4096, 64 * KIB);
-    transcript_set_budget(&t, 4096, 0);
+    t.budget = 4096;
     char bytes[1000];
     memset(bytes, 'x', sizeof(bytes));
     srand(3);
