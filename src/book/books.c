@@ -56,14 +56,14 @@ int book_put_row(struct book *book, const struct session *session, struct err *e
         return 0;
     char metadata[UUID_SIZE + 32];
     _free_ char *spec = spec_write(session);
-    snprintf(metadata, sizeof(metadata), "{\"branched_from\":\"%s\"}", session->branched_from);
+    snprintf(metadata, sizeof(metadata), "{\"branched_from\":\"%s\"}", session->branches.from);
     struct store_notebook row = {
         .id = book->id,
         .user = session->agent != NULL ? session->agent : "default",
         .runtime = session->runtime->name,
-        .metadata = session->branched_from[0] != '\0' ? metadata : NULL,
+        .metadata = session->branches.from[0] != '\0' ? metadata : NULL,
         .spec = spec,
-        .created_ms = session->spawned_at_ms,
+        .created_ms = session->life.spawned_at_ms,
         .count = 0,
     };
     if (store_put_notebook(book->books->store, &row, e) < 0)

@@ -248,8 +248,8 @@ static bool is_unwritten(const struct export_call *x, const struct err *e,
     *ret_row = (struct store_notebook){.id = session->id,
                                        .user = session->agent,
                                        .runtime = session->runtime->name,
-                                       .created_ms = session->spawned_at_ms,
-                                       .updated_ms = session->spawned_at_ms};
+                                       .created_ms = session->life.spawned_at_ms,
+                                       .updated_ms = session->life.spawned_at_ms};
     return true;
 }
 

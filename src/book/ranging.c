@@ -31,7 +31,7 @@ static void end_range(struct book_call *call)
 {
     struct range_call *range = (struct range_call *)call;
     if (range->exec != NULL)
-        exec_leave(range->exec); /* the daemon ends before the cell does */
+        exec_forget(range->exec); /* the daemon ends before the cell does */
     free(range->from);
     free(range->to);
     free(range->cells);
@@ -163,7 +163,7 @@ static void forget_range(struct book_call *call)
         return; /* what comes next sees that it was forgotten */
     book_forget(take_ptr(range->running));
     if (range->exec != NULL)
-        exec_leave(take_ptr(range->exec));
+        exec_forget(take_ptr(range->exec));
     book_call_later(call, run_next, 0);
 }
 

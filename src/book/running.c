@@ -1,6 +1,7 @@
 /* Running cells that a notebook has. */
 #include "book/state.h"
 #include "loop/loop.h"
+#include "session/end.h"
 #include "session/session.h"
 
 enum { LEAVING_MS = 10 * 1000 }; /* for the files of the session before */

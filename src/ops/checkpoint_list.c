@@ -76,7 +76,7 @@ static void reply(void *context)
 
 static void on_gone(struct call *call)
 {
-    timeline_census_leave(call->op_state);
+    timeline_census_forget(call->op_state);
 }
 
 static void run(struct call *call)

@@ -243,7 +243,7 @@ static const struct exec_listener stream_listener = {.on_output = on_output,
 static void on_gone(struct call *call)
 {
     struct exec_call *waiting = call->op_state;
-    exec_leave(waiting->exec);
+    exec_forget(waiting->exec);
 }
 
 struct exec_wait exec_call_wait(struct call *call)

@@ -179,7 +179,7 @@ static const struct oneshot_listener listener = {.on_done = on_done, .on_failed 
 
 static void on_gone(struct call *call)
 {
-    oneshot_abandon(call->op_state);
+    oneshot_forget(call->op_state);
 }
 
 static int read_state(const struct call *call, struct oneshot_request *request, struct err *e)

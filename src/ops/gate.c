@@ -311,7 +311,7 @@ const struct jail_limits *call_limits(struct call *call)
 {
     const json_t *asked = json_object_get(call->args, "limits");
     struct jail_limits *limits = arena_alloc(&call->arena, sizeof(*limits));
-    *limits = call->grant != NULL ? call->grant->limits : engine_config(call->engine)->limits;
+    *limits = call->grant != NULL ? call->grant->limits : engine_config_of(call->engine)->limits;
 #define READ(name, least, most, doc)                                                               \
     if (json_is_integer(json_object_get(asked, #name)))                                            \
         limits->name = (uint32_t)json_integer_value(json_object_get(asked, #name));

@@ -71,7 +71,7 @@ static void put_sandbox(struct json_out *json, const struct call *call)
     json_put_key(json, "sandbox");
     json_put_object(json);
     json_put_member_bool(json, "repl_enabled", config->is_warm);
-    json_put_member_str(json, "default_profile", engine_config(call->engine)->default_profile);
+    json_put_member_str(json, "default_profile", engine_config_of(call->engine)->default_profile);
     json_put_member_int(json, "warmup_timeout_secs", config->warmup_timeout_secs);
     json_put_key(json, "profiles");
     json_put_array(json);
@@ -160,7 +160,7 @@ static const struct oneshot_listener listener = {.on_done = on_done, .on_failed 
 static void on_gone(struct call *call)
 {
     struct health *health = call->op_state;
-    oneshot_abandon(health->oneshot);
+    oneshot_forget(health->oneshot);
 }
 
 /* Being healthy is to run code: a line of it, in a sandbox from the pool. */

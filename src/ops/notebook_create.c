@@ -163,7 +163,7 @@ static void run(struct call *call)
     call->on_gone = on_gone;
     if (session_create(call->engine, &request, &session, &e) < 0)
         call_fail(call, &e);
-    else if (session->on_started != NULL)
+    else if (session->starter.on_started != NULL)
         c->session = session; /* else it has started, or the call is over */
 }
 

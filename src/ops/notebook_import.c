@@ -137,7 +137,7 @@ static int write_spec(struct call *call, const struct document *doc, char **ret_
     *ret_spec = NULL;
     if (request.runtime == NULL)
         return 0;
-    return spec_write_request(engine_config(call->engine), &request, ret_spec, e);
+    return spec_write_request(engine_config_of(call->engine), &request, ret_spec, e);
 }
 
 static void on_read(uv_work_t *uv, int status)

@@ -218,7 +218,7 @@ static int spawn(struct repl_call *repl, struct err *e)
     struct session *session;
     if (session_create(call->engine, &request, &session, e) < 0)
         return -1;
-    if (session->on_started == NULL)
+    if (session->starter.on_started == NULL)
         return 0; /* it was answered already, and what belongs to the call is gone */
     repl->session = session;
     call->on_gone = on_spawner_gone;
@@ -315,7 +315,7 @@ static const struct exec_listener listener = {.on_result = on_result, .on_failed
 static void on_waiter_gone(struct call *call)
 {
     struct repl_call *repl = call->op_state;
-    exec_leave(repl->exec);
+    exec_forget(repl->exec);
 }
 
 static struct exec_wait wait_of(struct repl_call *repl)
@@ -441,7 +441,7 @@ static void put_listed(struct json_out *json, const struct session *session)
     json_put_member_str(json, "session_id", session->id);
     json_put_member_str(json, "runtime", session->runtime->name);
     json_put_member_str(json, "cwd", session->cwd);
-    json_put_member_str(json, "spawned_at", clock_rfc3339(session->spawned_at_ms, time));
+    json_put_member_str(json, "spawned_at", clock_rfc3339(session->life.spawned_at_ms, time));
     json_put_member_int(json, "output_len", (int64_t)session_output_len(session));
     put_exit_code(json, session);
     json_put_object_end(json);

@@ -64,7 +64,7 @@ const struct restore_listener restore_call_listener = {.on_restored = on_restore
 
 static void on_gone(struct call *call)
 {
-    restore_leave(call->op_state);
+    restore_forget(call->op_state);
 }
 
 void restore_call_begun(struct call *call, struct session *session)

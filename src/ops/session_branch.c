@@ -48,7 +48,7 @@ static const struct branch_listener listener = {.on_branched = on_branched, .on_
 
 static void on_gone(struct call *call)
 {
-    branching_leave(call->op_state);
+    branching_forget(call->op_state);
 }
 
 static void run(struct call *call)

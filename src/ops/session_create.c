@@ -38,7 +38,7 @@ static void run(struct call *call)
     request.context = call;
     if (session_create(call->engine, &request, &session, &e) < 0)
         call_fail(call, &e);
-    else if (session->on_started != NULL) {
+    else if (session->starter.on_started != NULL) {
         call->op_state = session; /* else it was answered already */
         call->on_gone = on_gone;
     }

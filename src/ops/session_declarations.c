@@ -46,7 +46,7 @@ static const struct declared_listener listener = {.on_declared = on_declared,
 
 static void on_gone(struct call *call)
 {
-    declared_leave(call->op_state);
+    declared_forget(call->op_state);
 }
 
 static void ask(struct call *call, struct session *session)

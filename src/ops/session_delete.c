@@ -1,6 +1,6 @@
 #include "book/book.h"
 #include "ops/ops.h"
-#include "session/dismiss.h"
+#include "session/end.h"
 #include "wire/json.h"
 
 static const struct op_param params[] = {
@@ -34,7 +34,7 @@ static void on_done(void *context)
 /* Nobody waits any more: it ends at once. */
 static void on_gone(struct call *call)
 {
-    dismissal_leave(call->op_state);
+    dismissal_forget(call->op_state);
     remove_notebook(call);
 }
 

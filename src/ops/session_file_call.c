@@ -7,7 +7,7 @@ void file_call_failed(void *context, const struct err *e)
 
 static void on_gone(struct call *call)
 {
-    file_leave(call->op_state);
+    file_forget(call->op_state);
 }
 
 void file_call_order(struct call *call, enum warden_file_action action, const char *blob,

@@ -27,7 +27,7 @@ static void on_told(void *context, const struct head_judgement *told, const stru
 
 static void on_gone(struct call *call)
 {
-    judging_leave(call->op_state);
+    judging_forget(call->op_state);
 }
 
 static void run(struct call *call)

@@ -28,7 +28,7 @@ void put_session(struct json_out *json, const struct session *session)
     if (session->binding != NULL)
         json_put_member_str(json, "binding", session->binding);
     json_put_member_str(json, "joined", session->joined[0] != '\0' ? session->joined : NULL);
-    json_put_member_str(json, "spawned_at", clock_rfc3339(session->spawned_at_ms, time));
+    json_put_member_str(json, "spawned_at", clock_rfc3339(session->life.spawned_at_ms, time));
     json_put_member_str(json, "state", session_state_name(session->state));
     json_put_member_int(json, "exec_count", (int64_t)session->n_execs);
     json_put_member_int(json, "output_len", (int64_t)session_output_len(session));
@@ -39,8 +39,8 @@ void put_session(struct json_out *json, const struct session *session)
     json_put_member_int(json, "queued", (int64_t)session->n_queued);
     put_limits(json, &session->limits);
     json_put_member_bool(json, "debug", session->limits.debug != 0);
-    json_put_member_int(json, "idle_timeout_secs", session->idle_timeout_secs);
-    json_put_member_int(json, "max_age_secs", session->max_age_secs);
+    json_put_member_int(json, "idle_timeout_secs", session->life.idle_timeout_secs);
+    json_put_member_int(json, "max_age_secs", session->life.max_age_secs);
     json_put_member_str(json, "checkpoints", timeline_mode_name(session->timeline.mode));
     json_put_member_int(json, "checkpoint", (int64_t)timeline_next_id(session));
     json_put_member_str(json, "isolation", saving_isolations[session->saving.isolation]);

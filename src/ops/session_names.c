@@ -1,6 +1,6 @@
 #include "ops/ops.h"
 #include "runtime/names.h"
-#include "session/manifest.h"
+#include "session/names.h"
 #include "wire/json.h"
 
 static const struct op_param params[] = {
@@ -22,12 +22,12 @@ static void put_items(struct json_out *json, const json_t *items, size_t max)
     json_put_array_end(json);
 }
 
-static void on_names(void *context, const struct manifest *manifest)
+static void on_names(void *context, const struct names_told *told)
 {
     struct call *call = context;
-    const json_t *items = json_object_get(manifest->names, "items");
+    const json_t *items = json_object_get(told->names, "items");
     size_t max = (size_t)call_int(call, "max", NAMES_MAX);
-    json_int_t total = json_integer_value(json_object_get(manifest->names, "total"));
+    json_int_t total = json_integer_value(json_object_get(told->names, "total"));
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
     struct json_out json = JSON_OUT(&out);
     json_put_object(&json);
@@ -35,11 +35,11 @@ static void on_names(void *context, const struct manifest *manifest)
     put_items(&json, items, max);
     if (total > (json_int_t)MIN(json_array_size(items), max))
         json_put_member_bool(&json, "more", true);
-    if (manifest->as_of > 0)
-        json_put_member_int(&json, "as_of", (int64_t)manifest->as_of);
+    if (told->as_of > 0)
+        json_put_member_int(&json, "as_of", (int64_t)told->as_of);
     else
         json_put_member_null(&json, "as_of");
-    json_put_member_bool(&json, "busy", manifest->is_busy);
+    json_put_member_bool(&json, "busy", told->is_busy);
     json_put_object_end(&json);
     call_reply(call, 200, &out);
 }
@@ -49,11 +49,11 @@ static void on_failed(void *context, const struct err *e)
     call_fail(context, e);
 }
 
-static const struct manifest_listener listener = {.on_names = on_names, .on_failed = on_failed};
+static const struct names_listener listener = {.on_names = on_names, .on_failed = on_failed};
 
 static void on_gone(struct call *call)
 {
-    manifest_leave(call->op_state);
+    names_forget(call->op_state);
 }
 
 static void run(struct call *call)
@@ -62,7 +62,7 @@ static void run(struct call *call)
     if (session == NULL)
         return;
     struct err e;
-    struct manifest_wait *wait;
+    struct names_wait *wait;
     if (session_names(session, &listener, call, &wait, &e) < 0) {
         call_fail(call, &e);
     } else if (wait != NULL) {

@@ -81,11 +81,27 @@ void head_let_go(struct head *head)
         free(head);
 }
 
+void head_move(struct head *head, enum head_state to)
+{
+    static const bool is_legal[][HEAD_ENDED + 1] = {
+        [HEAD_WAITING] = {[HEAD_WAKING] = true, [HEAD_ENTERING] = true},
+        [HEAD_WAKING] = {[HEAD_ENTERING] = true},
+        [HEAD_ENTERING] = {[HEAD_IDLE] = true},
+        [HEAD_IDLE] = {[HEAD_SETTING] = true, [HEAD_LOADING] = true, [HEAD_RUNNING] = true},
+        [HEAD_SETTING] = {[HEAD_IDLE] = true},
+        [HEAD_LOADING] = {[HEAD_IDLE] = true},
+        [HEAD_RUNNING] = {[HEAD_IDLE] = true},
+        [HEAD_ENDED] = {0},
+    };
+    assert(to == HEAD_ENDED || is_legal[head->state][to]);
+    head->state = to;
+}
+
 void head_ended(struct head *head, const struct head_end_facts *facts)
 {
     if (head->state == HEAD_ENDED && facts->how != HEAD_EXITED)
         return;
-    head->state = HEAD_ENDED;
+    head_move(head, HEAD_ENDED);
     head->running_id = 0;
     head->awaits_input = head->is_asked = head->is_asked_declared = head->is_judging = false;
     head->n_forks = 0;
@@ -176,7 +192,7 @@ int head_await(struct head *head, struct denials *denied, struct err *e)
     head->denied = denials_hold(denied);
     if (denied != NULL)
         denials_join(denied, head);
-    head->state = HEAD_WAKING;
+    head_move(head, HEAD_WAKING);
     return socks[1];
 }
 
@@ -186,7 +202,7 @@ static void on_adopted(struct head *head)
     const int no = 0;
     setsockopt(head->sock, SOL_SOCKET, SO_PASSCRED, &no, sizeof(no));
     head->has_process = true;
-    head->state = HEAD_ENTERING;
+    head_move(head, HEAD_ENTERING);
     head_want_events(head);
 }
 
@@ -205,7 +221,7 @@ int head_enter(struct head *head, uint32_t zygote, struct err *e)
         return -1;
     room->is_known = true;
     head->has_process = true;
-    head->state = HEAD_ENTERING;
+    head_move(head, HEAD_ENTERING);
     return 0;
 }
 

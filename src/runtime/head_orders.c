@@ -38,7 +38,7 @@ int head_setup(struct head *head, const char *cwd, const json_t *env, struct err
     json_put_object_end(&json);
     if (!frame_end(&head->out, mark) || !head_flush(head))
         return err_set(e, ERR_INVALID, "the control socket was closed");
-    head->state = HEAD_SETTING;
+    head_move(head, HEAD_SETTING);
     head_want_events(head);
     return 0;
 }
@@ -78,7 +78,7 @@ int head_run(struct head *head, const struct head_cell *cell, int out_fd, int er
         head_close_fds(head);
         return err_set(e, ERR_INVALID, "the control socket was closed");
     }
-    head->state = HEAD_RUNNING;
+    head_move(head, HEAD_RUNNING);
     head->running_id = cell->id;
     head_want_events(head);
     return 0;
@@ -146,7 +146,7 @@ int head_load(struct head *head, uint64_t id, int fd, struct err *e)
     buf_printf(&head->out, "{\"op\":\"load\",\"id\":%llu}", (unsigned long long)id);
     if (send_with(head, HEAD_ORDER_LOAD, id, mark, fd, e) < 0)
         return -1;
-    head->state = HEAD_LOADING;
+    head_move(head, HEAD_LOADING);
     return 0;
 }
 

@@ -95,7 +95,7 @@ static void on_ready(struct head *head, json_t *frame)
         json_decref(*head->report);
         *head->report = json_incref(report);
     }
-    head->state = HEAD_IDLE;
+    head_move(head, HEAD_IDLE);
     head->listener->on_ready(head, NULL);
 }
 
@@ -107,7 +107,7 @@ static void on_woken(struct head *head, json_t *frame)
     } else if (!is_list_of_texts(notes, NOTES_MAX)) {
         head_break(head, "it woke with notes that are none");
     } else {
-        head->state = HEAD_IDLE;
+        head_move(head, HEAD_IDLE);
         head->listener->on_ready(head, notes);
     }
 }
@@ -142,7 +142,7 @@ static void on_loaded(struct head *head, json_t *frame)
     } else if (!is_sound) {
         head_break(head, "a report of what was loaded that is none");
     } else {
-        head->state = HEAD_IDLE;
+        head_move(head, HEAD_IDLE);
         head->listener->on_loaded(head, frame);
     }
 }
@@ -167,7 +167,7 @@ static void on_set(struct head *head, json_t *frame)
         head_break(head, "it said that it is set up without being asked");
         return;
     }
-    head->state = HEAD_IDLE;
+    head_move(head, HEAD_IDLE);
     head->listener->on_set(head);
 }
 
@@ -349,7 +349,7 @@ static void on_done(struct head *head, json_t *frame)
     } else if (read_verdict(frame, &verdict, &e) < 0) {
         head_break(head, e.message);
     } else {
-        head->state = HEAD_IDLE;
+        head_move(head, HEAD_IDLE);
         head->running_id = 0;
         head->awaits_input = false;
         head->listener->on_done(head, &verdict);
@@ -365,7 +365,7 @@ void head_on_unsent(struct head *head, enum head_order order, uint64_t id)
         _json_ json_t *error = json_pack("{s:s, s:s+}", "name", "Unavailable", "message", why,
                                          "; the cell was not run: try again in a moment");
         struct head_verdict verdict = {.status = HEAD_ERROR, .error = error};
-        head->state = HEAD_IDLE;
+        head_move(head, HEAD_IDLE);
         head->running_id = 0;
         head->listener->on_done(head, &verdict);
     } else if (order == HEAD_ORDER_CHECKPOINT && head->n_forks > 0) {

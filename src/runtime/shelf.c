@@ -176,7 +176,7 @@ static const struct head_listener shelf_listener = {
 static void refuse(struct head *head, const char *why)
 {
     list_remove(&head->node);
-    head->state = HEAD_ENDED;
+    head_move(head, HEAD_ENDED);
     head->listener->on_end(head, &(struct head_end_facts){.how = HEAD_REFUSED, .text = why});
 }
 

@@ -42,11 +42,21 @@ static void forget_order(struct order *order)
 /* ---- falling asleep ----------------------------------------------------------------------------
  */
 
+static void snapshot_move(struct snapshot *snapshot, enum snapshot_state to)
+{
+    static const enum snapshot_state next[] = {[SNAPSHOT_FORKING] = SNAPSHOT_ADOPTING,
+                                               [SNAPSHOT_ADOPTING] = SNAPSHOT_ASLEEP,
+                                               [SNAPSHOT_ASLEEP] = SNAPSHOT_GONE,
+                                               [SNAPSHOT_GONE] = SNAPSHOT_GONE};
+    assert(to == SNAPSHOT_GONE || to == next[snapshot->state]);
+    snapshot->state = to;
+}
+
 static void gone(struct snapshot *snapshot, const char *why)
 {
     if (snapshot->state == SNAPSHOT_GONE)
         return;
-    snapshot->state = SNAPSHOT_GONE;
+    snapshot_move(snapshot, SNAPSHOT_GONE);
     loop_poll_close(take_ptr(snapshot->poll), NULL);
     snapshot->listener->on_gone(snapshot, why);
 }
@@ -66,7 +76,7 @@ static void on_first_byte(void *context, int events)
         return;
     }
     loop_poll_close(take_ptr(snapshot->poll), NULL);
-    snapshot->state = SNAPSHOT_ADOPTING;
+    snapshot_move(snapshot, SNAPSHOT_ADOPTING);
     if (warden_adopt(snapshot->room->warden, snapshot->room->jail, snapshot->number,
                      WARDEN_CHECKPOINT, snapshot->sock, &e) < 0) {
         snapshot->is_hostile = e.code == ERR_FORBIDDEN;
@@ -131,7 +141,7 @@ void snapshot_refused(struct snapshot *snapshot, const char *why)
 void snapshot_on_event(struct snapshot *snapshot, const struct warden_event *event)
 {
     if (event->type == WARDEN_ENTERED && snapshot->state == SNAPSHOT_ADOPTING) {
-        snapshot->state = SNAPSHOT_ASLEEP;
+        snapshot_move(snapshot, SNAPSHOT_ASLEEP);
         snapshot->jail_bytes = event->bytes;
         snapshot->n_others = event->others;
         snapshot->listener->on_asleep(snapshot);

@@ -204,7 +204,7 @@ void answer_send(struct exec *exec, const struct answer_facts *facts)
     void *context = exec->context;
     _free_ struct exec_denied *denied = take_ptr(exec->denied);
     json_t *extra = json_incref(exec->extra);
-    wait_detach(exec);
+    exec_detach(exec);
     listener->on_result(context, &result);
     transcript_free_news(news, n_news);
     for (size_t i = 0; i < CLAIMS; i++)

@@ -1,16 +1,12 @@
+/* What goes on between cells, in the daemon. Owns session->background. */
 #include "session/background.h"
 
 #include "jail/manifest.h"
 #include "loop/loop.h"
 #include "runtime/pool.h"
 #include "session/engine_state.h"
-#include "session/exec.h"
-#include "session/files.h"
-#include "session/lifespan.h"
-#include "session/restore.h"
+#include "session/session.h"
 #include "session/tickets.h"
-#include "session/timeline_parts.h"
-#include "session/timing.h"
 #include "wire/json.h"
 
 enum {
@@ -37,7 +33,6 @@ void background_free(struct session *session)
 void background_on_checkpoint(struct session *session, uint64_t n_others)
 {
     session->background.is_on = n_others > 0 && !timeline_shares_files(session);
-    timing_watch_background(session);
 }
 
 /* A record that is still under way began before the cell did, and saw its work or did not. */
@@ -45,12 +40,11 @@ void background_on_cell(struct session *session)
 {
     struct background *background = &session->background;
     background->pause_ms = PAUSE_MS;
+    background->is_wanted = false;
     background_on_restored(session);
-    if (background->ticket == 0)
-        return;
-    tickets_forget(session->engine, background->ticket);
+    if (background->ticket != 0)
+        tickets_forget(session->engine, background->ticket);
     background->ticket = 0;
-    files_begin_next(session);
 }
 
 void background_on_restored(struct session *session)
@@ -61,11 +55,10 @@ void background_on_restored(struct session *session)
     timeline_hold_files(session, background->now, "");
 }
 
-/* ---- recording ---------------------------------------------------------------------------------
- */
+/* ---- recording ------------------------------------------------------------------------------- */
 
 /* What a session without checkpoints goes back to is what was saved. */
-static const char *known_files(const struct session *session)
+static const char *background_known_files(const struct session *session)
 {
     const char *files = timeline_has_checkpoints(session)
                             ? timeline_files_at(session, session->timeline.current)
@@ -76,10 +69,10 @@ static const char *known_files(const struct session *session)
 bool background_note(struct session *session, const char *manifest)
 {
     struct background *background = &session->background;
-    if (strcmp(manifest, known_files(session)) == 0)
+    if (strcmp(manifest, background_known_files(session)) == 0)
         return false;
     if (background->ended[0] == '\0')
-        timeline_hold_files(session, background->ended, known_files(session));
+        timeline_hold_files(session, background->ended, background_known_files(session));
     timeline_hold_files(session, background->now, manifest);
     timeline_hold_files(session, session->timeline.base, manifest);
     if (timeline_has_checkpoints(session))
@@ -88,88 +81,79 @@ bool background_note(struct session *session, const char *manifest)
     return true;
 }
 
-static void go_on(struct session *session)
+/* Those who wait need not any more. */
+static void background_let_pass(struct background *background)
 {
-    session->background.is_seen = true;
-    session->background.is_awaited = false;
-    if (session->background.patience != NULL)
-        loop_timer_clear(session->background.patience);
-    files_begin_next(session);
-    restore_on_checkpoint(session);
-    exec_begin_next(session);
+    background->is_seen = true;
+    background->is_awaited = false;
+    if (background->patience != NULL)
+        loop_timer_clear(background->patience);
 }
 
-static void record(struct session *session);
-
-/* Nobody waited for this one; or somebody came while it was being made, and wants another. */
-static void make_way(struct session *session)
-{
-    files_begin_next(session);
-    if (session->background.is_awaited)
-        record(session);
-}
-
-static void on_recorded(void *context, const struct warden_event *event)
+static void background_on_recorded(void *context, const struct warden_event *event)
 {
     struct session *session = context;
+    struct background *background = &session->background;
     struct err e;
     _json_ json_t *answer = NULL;
-    session->background.ticket = 0;
-    if (session->state != SESSION_IDLE) { /* a cell has begun: what was seen may be its work */
-        files_begin_next(session);
-        return;
+    background->ticket = 0;
+    if (session->state == SESSION_IDLE) { /* else a cell has begun: what was seen may be its work */
+        const char *manifest = NULL;
+        if (json_read_object(event->text, strlen(event->text), &answer, &e) == 0)
+            manifest = json_string_value(json_object_get(answer, "manifest"));
+        if (manifest != NULL && strlen(manifest) == TIMELINE_HASH_SIZE - 1)
+            background->has_news |= background_note(session, manifest);
+        /* Whoever came while it was being made wants another. */
+        if (background->is_awaited && background->is_fresh)
+            background_let_pass(background);
     }
-    const char *manifest = NULL;
-    if (json_read_object(event->text, strlen(event->text), &answer, &e) == 0)
-        manifest = json_string_value(json_object_get(answer, "manifest"));
-    if (manifest != NULL && strlen(manifest) == TIMELINE_HASH_SIZE - 1 &&
-        background_note(session, manifest))
-        saving_add_news(session);
-    if (session->background.is_awaited && session->background.is_fresh)
-        go_on(session);
-    else
-        make_way(session);
+    session_changed(session);
 }
 
-/* The list of files that is amended must be known, and nobody else may be amending it. */
-static bool can_record(struct session *session)
+/* The list of files that is amended must be known. */
+bool background_is_to_record(const struct session *session)
 {
+    const struct background *background = &session->background;
     const struct checkpoint *current = session->timeline.current;
-    return session->state == SESSION_IDLE && session->background.ticket == 0 &&
-           !files_are_changing(session) && (current == NULL || current->ticket == 0);
+    bool is_wanted = background->is_wanted || (background->is_awaited && !background->is_seen);
+    return is_wanted && session->state == SESSION_IDLE && background->ticket == 0 &&
+           (current == NULL || current->ticket == 0);
 }
 
-static void record(struct session *session)
+void background_record(struct session *session)
 {
     struct err e;
     struct background *background = &session->background;
     struct archive_budget budget = timeline_budget(session);
-    if (!can_record(session))
-        return;
+    background->is_wanted = false;
     background->is_fresh = background->is_awaited;
     background->ticket = pool_new_number(session->engine->pool);
-    tickets_expect(session->engine, background->ticket, WARDEN_RECORDED, on_recorded, session);
+    tickets_expect(session->engine, background->ticket, WARDEN_RECORDED, background_on_recorded,
+                   session);
     if (warden_record(session->engine->warden, background->ticket, session->room->name,
                       session->timeline.base, &budget, &e) == 0)
         return;
     tickets_forget(session->engine, background->ticket);
     background->ticket = 0;
     background->is_seen = true;
+    session_changed(session);
 }
 
-static void on_impatience(void *context)
+static void background_on_impatience(void *context)
 {
-    go_on(context);
+    struct session *session = context;
+    background_let_pass(&session->background);
+    session_changed(session);
 }
 
-bool background_is_unknown(struct session *session)
+bool background_is_unknown(const struct session *session)
 {
-    struct background *background = &session->background;
-    if (!background->is_on || background->is_seen)
-        return false;
-    background->is_awaited = true;
-    record(session);
-    return !background->is_seen;
+    return session->background.is_on && !session->background.is_seen;
+}
+
+void background_await(struct session *session)
+{
+    session->background.is_awaited = true;
 }
 
 bool background_blocks(struct session *session)
@@ -177,22 +161,23 @@ bool background_blocks(struct session *session)
     struct background *background = &session->background;
     if (!background_is_unknown(session))
         return false;
+    background_await(session);
     if (background->patience == NULL)
-        background->patience = loop_timer_new(session->engine->loop, on_impatience, session);
+        background->patience =
+            loop_timer_new(session->engine->loop, background_on_impatience, session);
     if (!loop_timer_is_set(background->patience))
         loop_timer_set(background->patience, PATIENCE_MS);
     return true;
 }
 
-/* ---- now and then ------------------------------------------------------------------------------
- */
+/* ---- now and then ---------------------------------------------------------------------------- */
 
 uint64_t background_due_ms(const struct session *session)
 {
     return session->background.is_on ? session->background.pause_ms : 0;
 }
 
-static void on_looked(void *context, const struct warden_event *event)
+static void background_on_looked(void *context, const struct warden_event *event)
 {
     struct session *session = context;
     struct background *background = &session->background;
@@ -201,13 +186,14 @@ static void on_looked(void *context, const struct warden_event *event)
     if (background->is_on && event->ticks != background->ticks)
         session_touch(session); /* they work */
     background->ticks = event->ticks;
-    lifespan_watch(session);
+    session->life.is_stale = true;
+    session_changed(session);
 }
 
 /* Often enough to tell whether the session is idle. */
-static uint64_t pause_max_ms(const struct session *session)
+static uint64_t background_pause_max_ms(const struct session *session)
 {
-    uint64_t half_ms = (uint64_t)session->idle_timeout_secs * 1000 / 2;
+    uint64_t half_ms = (uint64_t)session->life.idle_timeout_secs * 1000 / 2;
     return half_ms == 0 ? PAUSE_MAX_MS : MAX(PAUSE_MS, MIN(half_ms, (uint64_t)PAUSE_MAX_MS));
 }
 
@@ -216,24 +202,25 @@ void background_on_alarm(struct session *session)
 {
     struct err ignored; /* the next look finds out */
     struct background *background = &session->background;
-    background->pause_ms = MIN(2 * background->pause_ms, pause_max_ms(session));
+    background->pause_ms = MIN(2 * background->pause_ms, background_pause_max_ms(session));
     if (background->look == 0) {
         background->look = pool_new_number(session->engine->pool);
-        tickets_expect(session->engine, background->look, WARDEN_LOOKED, on_looked, session);
+        tickets_expect(session->engine, background->look, WARDEN_LOOKED, background_on_looked,
+                       session);
         warden_look(session->engine->warden, session->room->jail, background->look, &ignored);
     }
-    record(session);
+    background->is_wanted = true;
 }
 
-/* ---- what is spared ----------------------------------------------------------------------------
- */
+/* ---- what is spared -------------------------------------------------------------------------- */
 
 struct sparing {
     struct manifest *manifest; /* as it is by now */
     size_t work;
 };
 
-static void spare(void *context, enum manifest_change change, const struct manifest_entry *entry)
+static void background_spare_one(void *context, enum manifest_change change,
+                                 const struct manifest_entry *entry)
 {
     struct err e;
     struct sparing *sparing = context;
@@ -250,7 +237,7 @@ static void spare(void *context, enum manifest_change change, const struct manif
     sparing->manifest = next;
 }
 
-static struct manifest *load(const struct session *session, const char *hex)
+static struct manifest *background_load(const struct session *session, const char *hex)
 {
     struct err e;
     struct blob_hash hash;
@@ -260,8 +247,8 @@ static struct manifest *load(const struct session *session, const char *hex)
     return manifest;
 }
 
-static void keep(const struct session *session, const struct manifest *manifest,
-                 char ret[TIMELINE_HASH_SIZE])
+static void background_keep(const struct session *session, const struct manifest *manifest,
+                            char ret[TIMELINE_HASH_SIZE])
 {
     _buf_ struct buf out = BUF_INIT(MANIFEST_BYTES_MAX);
     struct blob_put put;
@@ -279,11 +266,12 @@ void background_spare(struct session *session, const char *wanted, char ret[TIME
     snprintf(ret, TIMELINE_HASH_SIZE, "%s", wanted);
     if (background->now[0] == '\0' || wanted[0] == '\0')
         return;
-    struct manifest *old = load(session, background->ended), *new = load(session, background->now);
-    struct sparing sparing = {.manifest = load(session, wanted)};
+    struct manifest *old = background_load(session, background->ended),
+                    *new = background_load(session, background->now);
+    struct sparing sparing = {.manifest = background_load(session, wanted)};
     if (new != NULL && sparing.manifest != NULL) {
-        manifest_diff(old, new, spare, &sparing);
-        keep(session, sparing.manifest, ret);
+        manifest_diff(old, new, background_spare_one, &sparing);
+        background_keep(session, sparing.manifest, ret);
     }
     manifest_free(old);
     manifest_free(new);

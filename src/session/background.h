@@ -20,6 +20,9 @@ struct background {
     bool is_awaited; /* somebody waits for a record that is newer than his wish */
     bool is_fresh;   /* the one under way is */
     bool is_seen;    /* it came; until the next cell has ended, or something was undone */
+    bool is_wanted;  /* a record is due because time has passed */
+    bool
+        has_news; /* files have changed since, and are not saved; until settle.c has passed it on */
     uint64_t ticket; /* of the record under way; 0: none */
     uint64_t look;   /* of the look at who is there, likewise */
     uint64_t ticks;  /* of the processor that all had used at the last look */
@@ -36,9 +39,13 @@ void background_on_cell(struct session *session); /* one has ended */
 void background_on_restored(struct session *session);
 /* This is what /workspace is now, between two cells. False: that was known. */
 bool background_note(struct session *session, const char *manifest);
-/* Files may have been written since the last cell; a record of them begins. */
-bool background_is_unknown(struct session *session);
-bool background_blocks(struct session *session); /* likewise: a cell has to wait, though not long */
+/* Files may have been written since the last cell that no record has seen. */
+bool background_is_unknown(const struct session *session);
+void background_await(struct session *session);  /* somebody waits for a record of them */
+bool background_blocks(struct session *session); /* a cell has to wait for it, though not long */
+/* A record is wanted, and can be made unless a caller's change of a file is under way. */
+bool background_is_to_record(const struct session *session);
+void background_record(struct session *session);
 /* The session rests: when it is to be looked at again; 0: never. */
 uint64_t background_due_ms(const struct session *session);
 void background_on_alarm(struct session *session);

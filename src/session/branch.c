@@ -1,3 +1,4 @@
+/* Branches, in the daemon. Owns session->branches. */
 #include "session/branch.h"
 
 #include "base/clock.h"
@@ -6,7 +7,7 @@
 #include "runtime/pool.h"
 #include "session/engine_state.h"
 #include "session/restore.h"
-#include "session/session_parts.h"
+#include "session/session.h"
 #include "session/tickets.h"
 #include "session/trial.h"
 
@@ -34,15 +35,14 @@ struct branch {
     int key;         /* to its room; -1: none */
 };
 
-void branching_leave(struct branching *branching)
+void branching_forget(struct branching *branching)
 {
     branching->listener = NULL;
 }
 
-/* ---- the end -----------------------------------------------------------------------------------
- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
-static void finish(struct branching *all)
+static void branch_finish(struct branching *all)
 {
     const struct branch_listener *listener = all->listener;
     if (listener != NULL && all->n_sessions > 0) {
@@ -58,123 +58,122 @@ static void finish(struct branching *all)
     free(all);
 }
 
-static void free_branch(struct branch *branch)
+static void branch_free(struct branch *branch)
 {
     struct session *session = branch->session;
     if (branch->ticket != 0)
         tickets_forget(session->engine, branch->ticket);
     if (branch->key >= 0)
         close(branch->key);
-    session->branch = NULL;
+    session->branches.own = NULL;
     free(branch);
 }
 
 /* One has started, or never will. */
-static void on_started(void *context, struct session *session)
+static void branch_on_started(void *context, struct session *session)
 {
     struct branching *all = context;
     if (session->state == SESSION_DEAD) {
         snprintf(all->trouble, sizeof(all->trouble), "%.250s", session->death.message);
-        session_delete(session); /* its id was never told to anybody */
+        session->settling.is_discarded = true; /* its id was never told to anybody */
     } else {
         all->sessions[all->n_sessions++] = session;
     }
     if (--all->n_open == 0)
-        finish(all);
+        branch_finish(all);
 }
 
-static void give_up(struct branch *branch, const char *why)
+static void branch_give_up(struct branch *branch, const char *why)
 {
     struct session *session = branch->session;
     session->ending.wish = DEATH_BY_REFUSAL;
-    snprintf(session->ending_detail, sizeof(session->ending_detail), "%.250s", why);
-    session->ending.detail = session->ending_detail;
-    free_branch(branch);
-    session_die(session);
+    snprintf(session->end.detail, sizeof(session->end.detail), "%.250s", why);
+    session->ending.detail = session->end.detail;
+    branch_free(branch);
+    session_conclude(session);
 }
 
-void branch_forget(struct session *session)
+void branching_end(struct session *session)
 {
-    if (session->branch != NULL)
-        free_branch(session->branch);
-    LIST_EACH(&session->branchings, node)
+    if (session->branches.own != NULL)
+        branch_free(session->branches.own);
+    LIST_EACH(&session->branches.ordered, node)
     {
         struct branching *all = CONTAINER_OF(node, struct branching, node);
         all->source = NULL;
         snprintf(all->trouble, sizeof(all->trouble), "the session ended meanwhile");
         if (all->n_open == 0)
-            finish(all);
+            branch_finish(all);
         else
             list_remove(&all->node);
     }
 }
 
-/* ---- one branch --------------------------------------------------------------------------------
- */
+/* ---- one branch ------------------------------------------------------------------------------ */
 
 /* The checkpoint, or its process, may have gone since the room was ordered. NULL: so it is. */
-static struct snapshot *find_snapshot(const struct branching *all)
+static struct snapshot *branch_find_snapshot(const struct branching *all)
 {
     const struct checkpoint *at = all->source != NULL ? timeline_find(all->source, all->at) : NULL;
     return at != NULL ? at->snapshot : NULL;
 }
 
-static void wake(struct branch *branch)
+static void branch_wake(struct branch *branch)
 {
     struct err e;
     struct session *session = branch->session;
-    struct snapshot *snapshot = find_snapshot(branch->all);
+    struct snapshot *snapshot = branch_find_snapshot(branch->all);
     if (snapshot == NULL) {
-        give_up(branch, "the checkpoint was lost meanwhile");
+        branch_give_up(branch, "the checkpoint was lost meanwhile");
         return;
     }
     if (pool_wake_in(session->engine->pool, snapshot, session->room, take_fd(&branch->key),
-                     session_head_listener, session, &session->head, &e) < 0)
-        give_up(branch, e.message);
+                     session->engine->hooks->head, session, &session->head, &e) < 0)
+        branch_give_up(branch, e.message);
     else
-        free_branch(branch); /* its interpreter tells the rest */
+        branch_free(branch); /* its interpreter tells the rest */
 }
 
-static void on_files(void *context, const struct warden_event *event)
+static void branch_on_files(void *context, const struct warden_event *event)
 {
     struct branch *branch = context;
     (void)event; /* what could not be copied is missing there, as if it had been deleted */
     branch->ticket = 0;
-    wake(branch);
+    branch_wake(branch);
 }
 
-static void copy_files(struct branch *branch)
+static void branch_copy_files(struct branch *branch)
 {
     struct err e;
     struct session *session = branch->session;
     const char *manifest = branch->all->manifest;
     if (manifest[0] == '\0') {
-        wake(branch);
+        branch_wake(branch);
         return;
     }
     branch->ticket = pool_new_number(session->engine->pool);
-    tickets_expect(session->engine, branch->ticket, WARDEN_RESTORED, on_files, branch);
+    tickets_expect(session->engine, branch->ticket, WARDEN_RESTORED, branch_on_files, branch);
     if (warden_restore(session->engine->warden, branch->ticket, session->room->name, manifest, &e) <
         0)
-        give_up(branch, e.message);
+        branch_give_up(branch, e.message);
 }
 
-static void on_room(void *context, const struct warden_event *event)
+static void branch_on_room(void *context, const struct warden_event *event)
 {
     struct branch *branch = context;
     if (event->type == WARDEN_ROOM) {
         branch->key = event->fd;
         tickets_forget(branch->session->engine, branch->ticket);
         branch->ticket = 0;
-        copy_files(branch);
+        branch_copy_files(branch);
     } else if (event->type == WARDEN_REFUSED) {
         branch->session->room->is_known = false;
-        give_up(branch, event->text);
+        branch_give_up(branch, event->text);
     }
 }
 
 /* Another like the source. */
-static struct session_request request_of(struct branching *all)
+static struct session_request branch_request_of(struct branching *all)
 {
     const struct session *source = all->source;
     return (struct session_request){.runtime = source->runtime,
@@ -185,20 +184,20 @@ static struct session_request request_of(struct branching *all)
                                     .cwd = source->cwd,
                                     .env = source->env,
                                     .max_output_bytes = source->rings[OUTPUT_STDOUT].max,
-                                    .idle_timeout_secs = &source->idle_timeout_secs,
-                                    .max_age_secs = &source->max_age_secs,
+                                    .idle_timeout_secs = &source->life.idle_timeout_secs,
+                                    .max_age_secs = &source->life.max_age_secs,
                                     .checkpoints = source->timeline.mode,
                                     .durable = source->saving.mode,
                                     .exit_ends = source->exit_ends,
-                                    .on_started = on_started,
+                                    .on_started = branch_on_started,
                                     .context = all};
 }
 
-static int begin_one(struct branching *all, struct err *e)
+static int branch_begin_one(struct branching *all, struct err *e)
 {
     struct session *source = all->source;
     struct engine *engine = source->engine;
-    struct session_request request = request_of(all);
+    struct session_request request = branch_request_of(all);
     struct branch *branch = mem_alloc(sizeof(*branch));
     *branch = (struct branch){.all = all, .key = -1};
     if (session_make_branch(engine, source, &request, &branch->session, e) < 0) {
@@ -206,114 +205,113 @@ static int begin_one(struct branching *all, struct err *e)
         return -1;
     }
     struct session *session = branch->session;
-    session->branch = branch;
+    session->branches.own = branch;
     all->n_open++;
     branch->ticket = session->room->jail;
-    tickets_expect_all(engine, branch->ticket, on_room, branch);
+    tickets_expect_all(engine, branch->ticket, branch_on_room, branch);
     if (warden_make_room(engine->warden, source->room->jail, session->room->jail,
                          session->room->name, &session->limits, e) == 0) {
         session->room->is_known = true;
         return 0;
     }
-    give_up(branch, e->message);
+    branch_give_up(branch, e->message);
     return 0;
 }
 
-/* ---- one branch of a saved state ---------------------------------------------------------------
- */
+/* ---- one branch of a saved state ------------------------------------------------------------- */
 
-static void on_restored(void *context, const struct restore_report *report)
+static void branch_on_restored(void *context, const struct restore_report *report)
 {
     struct session *session = context;
     (void)report;
     session_tell_starter(session);
 }
 
-static void on_not_restored(void *context, const struct err *e)
+static void branch_on_not_restored(void *context, const struct err *e)
 {
     struct session *session = context;
-    snprintf(session->death.message, sizeof(session->death.message), "%.250s", e->message);
-    session_end(session, DEATH_BY_REFUSAL);
+    session->ending.wish = DEATH_UNWISHED;
+    session_note_ending(session, DEATH_BY_REFUSAL, e->message);
+    session_conclude(session);
 }
 
-static const struct restore_listener saved_listener = {.on_restored = on_restored,
-                                                       .on_failed = on_not_restored};
+static const struct restore_listener branch_saved_listener = {.on_restored = branch_on_restored,
+                                                              .on_failed = branch_on_not_restored};
 
 /* Its state becomes the first checkpoint of a session that is brought back at once. */
-static int begin_saved(struct branching *all, struct err *e)
+static int branch_begin_saved(struct branching *all, struct err *e)
 {
     struct session *source = all->source;
     struct engine *engine = source->engine;
-    struct session_request request = request_of(all);
+    struct session_request request = branch_request_of(all);
     char id[UUID_SIZE];
     uint64_t first = 1;
     ids_uuid(id);
     struct session *session = session_make_suspended(engine, id, &request, e);
     if (session == NULL)
         return -1;
-    memcpy(session->branched_from, source->id, sizeof(session->branched_from));
-    session->spawned_at_ms = session->suspended_at_ms = clock_wall_ms();
+    memcpy(session->branches.from, source->id, sizeof(session->branches.from));
+    session->life.spawned_at_ms = session->life.suspended_at_ms = clock_wall_ms();
     timeline_add_saved(session, first, 0, all->manifest);
     saving_know(session);
     all->n_open++;
     if (store_copy_state(engine->store, source->id, all->at, id, first, e) == 0 &&
-        session_undo(session, &first, &saved_listener, session, e) == 0)
+        session_undo(session, &first, &branch_saved_listener, session, e) == 0)
         return 0;
-    on_not_restored(session, e);
+    branch_on_not_restored(session, e);
     return 0;
 }
 
-/* ---- all of them -------------------------------------------------------------------------------
- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
-static bool is_asleep(const struct checkpoint *checkpoint)
+static bool branch_is_asleep(const struct checkpoint *checkpoint)
 {
     return checkpoint->snapshot != NULL && checkpoint->snapshot->state == SNAPSHOT_ASLEEP;
 }
 
-static void begin_all(struct branching *all, const struct checkpoint *checkpoint)
+static void branch_begin_all(struct branching *all, const struct checkpoint *checkpoint)
 {
     struct err e;
     all->at = checkpoint->id;
     memcpy(all->manifest, checkpoint->manifest, sizeof(all->manifest));
     all->n_open = 1; /* until all have begun */
     for (unsigned i = 0; i < all->n_wanted; i++) {
-        if ((is_asleep(checkpoint) ? begin_one : begin_saved)(all, &e) == 0)
+        if ((branch_is_asleep(checkpoint) ? branch_begin_one : branch_begin_saved)(all, &e) == 0)
             continue;
         snprintf(all->trouble, sizeof(all->trouble), "%.250s", e.message);
         break;
     }
     if (--all->n_open == 0)
-        finish(all);
+        branch_finish(all);
 }
 
-static bool is_ready(const struct session *session)
+static bool branch_is_ready(const struct session *session)
 {
     const struct checkpoint *tip = session->timeline.current;
     return !timeline_is_due(session) && tip != NULL && timeline_is_settled(tip);
 }
 
-void branch_on_checkpoint(struct session *session)
+void branching_begin(struct session *session)
 {
-    LIST_EACH(&session->branchings, node)
+    LIST_EACH(&session->branches.ordered, node)
     {
         struct branching *all = CONTAINER_OF(node, struct branching, node);
         struct checkpoint *tip = session->timeline.current;
         if (all->n_open > 0 || all->n_sessions > 0)
             continue;
-        if (!is_ready(session))
+        if (!branch_is_ready(session))
             return;
         if (tip->snapshot != NULL || tip->is_saved) {
-            begin_all(all, tip);
+            branch_begin_all(all, tip);
         } else {
             snprintf(all->trouble, sizeof(all->trouble), "%s", tip->reason);
-            finish(all);
+            branch_finish(all);
         }
     }
 }
 
-static int find_checkpoint(struct session *session, uint64_t at, struct checkpoint **ret,
-                           struct err *e)
+static int branch_find_checkpoint(struct session *session, uint64_t at, struct checkpoint **ret,
+                                  struct err *e)
 {
     *ret = timeline_find(session, at);
     if (*ret == NULL) {
@@ -321,14 +319,14 @@ static int find_checkpoint(struct session *session, uint64_t at, struct checkpoi
                 (unsigned long long)at);
         return err_advise(e, "GET …/checkpoints lists those that are kept.");
     }
-    if (is_asleep(*ret) || (*ret)->is_saved)
+    if (branch_is_asleep(*ret) || (*ret)->is_saved)
         return 0;
     err_set(e, ERR_CONFLICT, "checkpoint %llu cannot be branched: %s", (unsigned long long)at,
             (*ret)->reason);
     return err_advise(e, "GET …/checkpoints lists those that can be restored.");
 }
 
-static int refuse(const struct session *session, bool has_at, struct err *e)
+static int branch_refuse(const struct session *session, bool has_at, struct err *e)
 {
     if (!timeline_has_checkpoints(session)) {
         err_set(e, ERR_CONFLICT, "this session has no checkpoints");
@@ -347,8 +345,8 @@ int session_branch(struct session *session, const uint64_t *at, unsigned count,
 {
     struct checkpoint *checkpoint = NULL;
     session_touch(session);
-    if (refuse(session, at != NULL, e) < 0 ||
-        (at != NULL && find_checkpoint(session, *at, &checkpoint, e) < 0))
+    if (branch_refuse(session, at != NULL, e) < 0 ||
+        (at != NULL && branch_find_checkpoint(session, *at, &checkpoint, e) < 0))
         return -1;
     if (session->state == SESSION_SUSPENDED && checkpoint == NULL)
         checkpoint = session->timeline.current;
@@ -361,11 +359,11 @@ int session_branch(struct session *session, const uint64_t *at, unsigned count,
     struct branching *all = mem_alloc(sizeof(*all));
     *all = (struct branching){
         .source = session, .n_wanted = count, .listener = listener, .context = context};
-    list_append(&session->branchings, &all->node);
+    list_append(&session->branches.ordered, &all->node);
     *ret_branching = all;
     if (checkpoint != NULL)
-        begin_all(all, checkpoint);
+        branch_begin_all(all, checkpoint);
     else
-        branch_on_checkpoint(session);
+        session_changed(session);
     return 0;
 }

@@ -5,11 +5,23 @@
  */
 #pragma once
 
-#include "session/session.h"
+#include "base/err.h"
+#include "base/ids.h"
+#include "base/list.h"
+
+struct branch;
+struct session;
 
 enum { BRANCH_MAX = 64 }; /* at once */
 
 struct branching;
+
+struct branches {
+    struct branch *own;   /* the session is being made, as a copy of another; else NULL */
+    struct list ordered;  /* of struct branching: copies of it that are being made */
+    bool is_copy;         /* of another session: it was set up there */
+    char from[UUID_SIZE]; /* the other; "" if it is none, or that was before a suspension */
+};
 
 struct branch_listener {
     /* Those that live now; `why` is what kept the others from it, NULL if all live. */
@@ -23,10 +35,10 @@ int session_branch(struct session *session, const uint64_t *at, unsigned count,
                    const struct branch_listener *listener, void *context,
                    struct branching **ret_branching, struct err *e);
 /* The caller went away; the branches are made. */
-void branching_leave(struct branching *branching);
+void branching_forget(struct branching *branching);
 
-/* ---- for the rest of the room ------------------------------------------------------------------
- */
+/* ---- for the rest of the room ---------------------------------------------------------------- */
 
-void branch_on_checkpoint(struct session *session); /* of the source: one is complete */
-void branch_forget(struct session *session);        /* a branch or a source that is over */
+/* Begins those that wait for a checkpoint of the source, if that is complete. */
+void branching_begin(struct session *session);
+void branching_end(struct session *session); /* a branch or a source that is over */

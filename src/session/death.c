@@ -1,3 +1,4 @@
+/* Death certificates, in the daemon: tables from evidence to words. */
 #include "session/death.h"
 
 #include <signal.h>
@@ -107,35 +108,36 @@ static const struct {
              "session."},
 };
 
-static bool was_killed(const struct death_facts *f, int sig)
+static bool death_was_killed(const struct death_facts *f, int sig)
 {
     return f->has_status && WIFSIGNALED(f->status) && WTERMSIG(f->status) == sig;
 }
 
 /* By a signal that is sent for one reason only, or by one for which there is other evidence. */
-static enum death_cause find_signal_cause(const struct death_facts *f, enum death_cause wished)
+static enum death_cause death_find_signal_cause(const struct death_facts *f,
+                                                enum death_cause wished)
 {
     if (f->is_heap_exhausted)
         return CAUSE_HEAP;
-    if (was_killed(f, SIGKILL) && f->oom_kills > 0)
+    if (death_was_killed(f, SIGKILL) && f->oom_kills > 0)
         return CAUSE_MEMORY;
-    if (was_killed(f, SIGKILL))
+    if (death_was_killed(f, SIGKILL))
         return f->is_over_quota ? CAUSE_DISK : wished;
-    if (was_killed(f, SIGSYS))
+    if (death_was_killed(f, SIGSYS))
         return CAUSE_FORBIDDEN;
-    if (was_killed(f, SIGXCPU))
+    if (death_was_killed(f, SIGXCPU))
         return CAUSE_CPU;
-    if (was_killed(f, SIGXFSZ) || (was_killed(f, SIGBUS) && f->is_over_quota))
+    if (death_was_killed(f, SIGXFSZ) || (death_was_killed(f, SIGBUS) && f->is_over_quota))
         return CAUSE_DISK;
     /* An interpreter that cannot have a thread gives up. */
-    if (was_killed(f, SIGABRT) && f->pids_refused > 0)
+    if (death_was_killed(f, SIGABRT) && f->pids_refused > 0)
         return CAUSE_PROCESSES;
     return CAUSE_SIGNAL;
 }
 
 /* What the interpreter did by itself outranks what was wished: one that ended with an exit code
  * while its kill was under way has ended with that code. */
-static enum death_cause find_cause(const struct death_facts *f)
+static enum death_cause death_find_cause(const struct death_facts *f)
 {
     static const enum death_cause wished[] = {
         [DEATH_UNWISHED] = CAUSE_INSIDE,    [DEATH_BY_CALLER] = CAUSE_CALLER,
@@ -150,11 +152,11 @@ static enum death_cause find_cause(const struct death_facts *f)
         return wished[f->wish];
     if (!WIFSIGNALED(f->status))
         return CAUSE_EXIT;
-    return find_signal_cause(f, is_untouched ? CAUSE_INSIDE : CAUSE_CHANNEL);
+    return death_find_signal_cause(f, is_untouched ? CAUSE_INSIDE : CAUSE_CHANNEL);
 }
 
 /* The limit is wider from the first checkpoint on; the highest use tells which one was met. */
-static void describe_memory(const struct death_facts *f, char *out, size_t size)
+static void death_describe_memory(const struct death_facts *f, char *out, size_t size)
 {
     unsigned long long peak_mb = (f->peak_bytes + MIB / 2) / MIB;
     char also[80] = "";
@@ -167,7 +169,7 @@ static void describe_memory(const struct death_facts *f, char *out, size_t size)
         snprintf(out + n, size - (size_t)n, "; its highest use was %llu MB", peak_mb);
 }
 
-static void describe_signal(const struct death_facts *f, char *out, size_t size)
+static void death_describe_signal(const struct death_facts *f, char *out, size_t size)
 {
     int sig = WTERMSIG(f->status);
     const char *short_name = sigabbrev_np(sig);
@@ -176,7 +178,8 @@ static void describe_signal(const struct death_facts *f, char *out, size_t size)
              strsignal(sig));
 }
 
-static void describe(const struct death_facts *f, enum death_cause cause, char *out, size_t size)
+static void death_describe(const struct death_facts *f, enum death_cause cause, char *out,
+                           size_t size)
 {
     const char *detail = f->detail != NULL ? f->detail : "";
     switch (cause) {
@@ -214,7 +217,7 @@ static void describe(const struct death_facts *f, enum death_cause cause, char *
         snprintf(out, size, "the process that keeps the sandboxes ended: %s", detail);
         return;
     case CAUSE_MEMORY:
-        describe_memory(f, out, size);
+        death_describe_memory(f, out, size);
         return;
     case CAUSE_HEAP:
         snprintf(out, size,
@@ -239,7 +242,7 @@ static void describe(const struct death_facts *f, enum death_cause cause, char *
                  f->limits.cpu_seconds);
         return;
     case CAUSE_SIGNAL:
-        describe_signal(f, out, size);
+        death_describe_signal(f, out, size);
         return;
     case CAUSE_EXIT:
         snprintf(out, size, "the interpreter ended itself with exit code %d",
@@ -261,10 +264,10 @@ static const char *advise(const struct death_facts *f, enum death_cause cause)
 
 void death_certify(const struct death_facts *facts, struct death *ret)
 {
-    enum death_cause cause = find_cause(facts);
+    enum death_cause cause = death_find_cause(facts);
     *ret = (struct death){.name = causes[cause].name, .costs_state = causes[cause].costs_state};
     snprintf(ret->advice, sizeof(ret->advice), "%s", advise(facts, cause));
-    describe(facts, cause, ret->message, sizeof(ret->message));
+    death_describe(facts, cause, ret->message, sizeof(ret->message));
     if (facts->has_status) {
         ret->has_exit_code = true;
         ret->exit_code =

@@ -2,9 +2,19 @@
  * interpreter. */
 #pragma once
 
-#include "session/exec.h"
+#include "base/err.h"
+#include "base/list.h"
+
+#include <jansson.h>
 
 struct declared_wait;
+struct session;
+
+struct declarations {
+    json_t *told;      /* as last told; NULL if they never were */
+    uint64_t as_of;    /* the last cell that had ended by then */
+    struct list waits; /* of struct declared_wait */
+};
 
 struct declared {
     const json_t *told; /* see runtime/declarations.h */
@@ -24,10 +34,9 @@ struct declared_listener {
  * what it told last; of who is suspended it is that, or what was saved. ERR_CONFLICT without it. */
 int session_declared(struct session *session, const struct declared_listener *listener,
                      void *context, struct declared_wait **ret_wait, struct err *e);
-void declared_leave(struct declared_wait *wait); /* the caller went away */
+void declared_forget(struct declared_wait *wait); /* the caller went away */
 
-/* ---- for the rest of the room ------------------------------------------------------------------
- */
+/* ---- for the rest of the room ---------------------------------------------------------------- */
 
 void declared_on_told(struct session *session, json_t *told);
 void declared_end_all(struct session *session); /* the session is dead */

@@ -1,13 +1,18 @@
+/* The engine, in the daemon: its start and stop, what the warden tells, and the hooks that join the
+ * files that report to those that decide. */
 #include "session/engine.h"
 
 #include "base/clock.h"
 #include "jail/warden.h"
 #include "loop/loop.h"
 #include "runtime/pool.h"
+#include "session/creation.h"
+#include "session/end.h"
 #include "session/engine_state.h"
+#include "session/events.h"
 #include "session/lifespan.h"
 #include "session/recorder.h"
-#include "session/session.h"
+#include "session/settle.h"
 #include "session/suspend.h"
 #include "session/tickets.h"
 
@@ -19,7 +24,7 @@ enum {
     DRAIN_LOOK_MS = 5,
 };
 
-static void end_all(struct list *sessions, enum death_wish wish, const char *detail)
+static void engine_end_all(struct list *sessions, enum death_wish wish, const char *detail)
 {
     /* From the front each time: an answer may make its caller do something. */
     while (!list_is_empty(sessions)) {
@@ -34,19 +39,20 @@ static void end_all(struct list *sessions, enum death_wish wish, const char *det
 }
 
 /* Every process of every session is gone. Those that are saved can come back. */
-static void lose_all(struct engine *engine, const struct warden_event *event)
+static void engine_lose_all(struct engine *engine, const struct warden_event *event)
 {
+    engine->has_lost_warden = true;
     LIST_EACH(&engine->live, node)
     {
         struct session *session = CONTAINER_OF(node, struct session, node);
         if (!event->is_final && saving_is_resumable(session))
             suspend_after_loss(session, event->text);
     }
-    end_all(&engine->live, DEATH_BY_WARDEN, event->text);
+    engine_end_all(&engine->live, DEATH_BY_WARDEN, event->text);
     tickets_free(engine); /* nobody will answer */
 }
 
-static void on_warden_event(void *context, const struct warden_event *event)
+static void engine_on_warden_event(void *context, const struct warden_event *event)
 {
     struct engine *engine = context;
     if (engine->is_stopping)
@@ -54,7 +60,7 @@ static void on_warden_event(void *context, const struct warden_event *event)
     if (tickets_on_event(engine, event))
         return;
     if (event->type == WARDEN_LOST)
-        lose_all(engine, event);
+        engine_lose_all(engine, event);
     if (event->type == WARDEN_LOST && event->is_final)
         engine->events.on_lost(engine->events.context, event->text);
     else
@@ -63,17 +69,21 @@ static void on_warden_event(void *context, const struct warden_event *event)
         engine->events.on_notice(engine->events.context, "warden_lost", event->text);
     if (event->type != WARDEN_BACK)
         return;
+    engine->has_lost_warden = false;
     engine->events.on_back(engine->events.context, event->text);
-    suspend_wake_waiting(engine);
+    LIST_EACH(&engine->suspended, node)
+    {
+        session_changed(CONTAINER_OF(node, struct session, node)); /* cells may wait for it */
+    }
 }
 
-static void on_notice(void *context, const char *event, const char *text)
+static void engine_on_notice(void *context, const char *event, const char *text)
 {
     struct engine *engine = context;
     engine->events.on_notice(engine->events.context, event, text);
 }
 
-static void on_left(void *context, const char *workspace)
+static void engine_on_left(void *context, const char *workspace)
 {
     struct engine *engine = context;
     if (engine->recorder != NULL)
@@ -85,7 +95,7 @@ bool engine_is_leaving(const struct engine *engine, const char *id)
     return engine->pool != NULL && pool_is_leaving(engine->pool, id); /* else it has stopped */
 }
 
-static void describe_zygote(const struct template *zygote, struct buf *out)
+static void engine_describe_zygote(const struct template *zygote, struct buf *out)
 {
     const json_t *report = zygote->report;
     const char *python = json_string_value(json_object_get(report, "python"));
@@ -103,19 +113,19 @@ static void describe_zygote(const struct template *zygote, struct buf *out)
     }
 }
 
-static void on_zygote_ready(void *context, const struct template *zygote)
+static void engine_on_zygote_ready(void *context, const struct template *zygote)
 {
     struct engine *engine = context;
     _buf_ struct buf text = BUF_INIT(64 * KIB);
-    describe_zygote(zygote, &text);
-    on_notice(engine, "zygote_ready", buf_str(&text));
+    engine_describe_zygote(zygote, &text);
+    engine_on_notice(engine, "zygote_ready", buf_str(&text));
     if (engine->is_ready || strcmp(zygote->profile->name, engine->config.default_profile) != 0)
         return;
     engine->is_ready = true;
     engine->events.on_ready(engine->events.context);
 }
 
-static void on_zygote_ended(void *context, const struct template *zygote)
+static void engine_on_zygote_ended(void *context, const struct template *zygote)
 {
     struct engine *engine = context;
     bool is_awaited =
@@ -124,8 +134,11 @@ static void on_zygote_ended(void *context, const struct template *zygote)
         engine->events.on_unstartable(engine->events.context, zygote->failure);
 }
 
+static const struct engine_hooks engine_hooks = {
+    .settle = session_settle, .on_alarm = events_on_alarm, .head = &events_head_listener};
+
 /* What the configuration does not say. */
-static void fill_in(struct engine_config *config)
+static void engine_fill_in(struct engine_config *config)
 {
     if (config->checkpoints_kept == 0)
         config->checkpoints_kept = TIMELINE_KEPT_DEFAULT;
@@ -142,7 +155,8 @@ int engine_new(const struct engine_config *config, const struct engine_events *e
     engine->warden = warden;
     engine->loop = loop;
     engine->blobs = -1;
-    fill_in(&engine->config);
+    engine->hooks = &engine_hooks;
+    engine_fill_in(&engine->config);
     engine->has_cores = uv_available_parallelism() > 1;
     list_init(&engine->live);
     list_init(&engine->suspended);
@@ -153,13 +167,13 @@ int engine_new(const struct engine_config *config, const struct engine_events *e
                                                   .default_profile = config->default_profile,
                                                   .limits = config->limits,
                                                   .size = config->pool_size,
-                                                  .on_zygote_ready = on_zygote_ready,
-                                                  .on_zygote_ended = on_zygote_ended,
-                                                  .on_left = on_left,
-                                                  .on_notice = on_notice,
+                                                  .on_zygote_ready = engine_on_zygote_ready,
+                                                  .on_zygote_ended = engine_on_zygote_ended,
+                                                  .on_left = engine_on_left,
+                                                  .on_notice = engine_on_notice,
                                                   .context = engine},
                             warden, loop);
-    warden_attach(warden, loop, on_warden_event, engine);
+    warden_attach(warden, loop, engine_on_warden_event, engine);
     if (pool_warm(engine->pool, config->default_profile, e) < 0) {
         engine->is_stopping = true;
         pool_free(take_ptr(engine->pool));
@@ -178,7 +192,7 @@ void engine_reconfigure(struct engine *engine, const struct engine_config *next)
     config.profiles = engine->config.profiles;
     config.n_profiles = engine->config.n_profiles;
     config.default_profile = engine->config.default_profile;
-    fill_in(&config);
+    engine_fill_in(&config);
     engine->config = config;
     pool_set_limits(engine->pool, &config.limits, config.pool_size);
 }
@@ -191,7 +205,7 @@ struct stopping {
     struct loop_timer *timer;
 };
 
-static void stopped(void *context)
+static void engine_stopped(void *context)
 {
     struct stopping *stopping = context;
     struct engine *engine = stopping->engine;
@@ -200,21 +214,21 @@ static void stopped(void *context)
 }
 
 /* Handles that were closed before this timer was set are gone when it fires. */
-static void check_stopped(void *context)
+static void engine_check_stopped(void *context)
 {
     struct stopping *stopping = context;
     if (stopping->engine->n_closing > 0)
         loop_timer_set(stopping->timer, 1);
     else
-        loop_timer_close(take_ptr(stopping->timer), stopped);
+        loop_timer_close(take_ptr(stopping->timer), engine_stopped);
 }
 
-static void stop_now(struct engine *engine)
+static void engine_stop_now(struct engine *engine)
 {
     loop_timer_close(take_ptr(engine->draining), NULL);
     engine->is_stopping = true;
-    end_all(&engine->live, DEATH_BY_STOP, NULL);
-    end_all(&engine->suspended, DEATH_BY_STOP, NULL);
+    engine_end_all(&engine->live, DEATH_BY_STOP, NULL);
+    engine_end_all(&engine->suspended, DEATH_BY_STOP, NULL);
     while (!list_is_empty(&engine->dead))
         session_free(CONTAINER_OF(engine->dead.next, struct session, node));
     lifespan_stop(engine);
@@ -222,30 +236,30 @@ static void stop_now(struct engine *engine)
     pool_free(take_ptr(engine->pool));
     struct stopping *stopping = mem_alloc(sizeof(*stopping));
     stopping->engine = engine;
-    stopping->timer = loop_timer_new(engine->loop, check_stopped, stopping);
+    stopping->timer = loop_timer_new(engine->loop, engine_check_stopped, stopping);
     loop_timer_set(stopping->timer, 0);
 }
 
 /* Some session has something that could still be saved. */
-static bool is_saving(const struct engine *engine)
+static bool engine_is_saving(const struct engine *engine)
 {
     LIST_EACH(&engine->live, node)
     {
         const struct session *session = CONTAINER_OF(node, struct session, node);
         if (suspend_is_possible(session) && session->state == SESSION_IDLE &&
-            !saving_is_complete(session))
+            (saving_is_under_way(session) || !saving_is_complete(session)))
             return true;
     }
     return false;
 }
 
-static void drain(void *context)
+static void engine_drain(void *context)
 {
     struct engine *engine = context;
-    if (is_saving(engine) && clock_mono_ms() < engine->drain_until_ms)
+    if (engine_is_saving(engine) && clock_mono_ms() < engine->drain_until_ms)
         loop_timer_set(engine->draining, DRAIN_LOOK_MS);
     else
-        stop_now(engine);
+        engine_stop_now(engine);
 }
 
 void engine_stop(struct engine *engine, void (*on_stopped)(void *context), void *context)
@@ -254,14 +268,14 @@ void engine_stop(struct engine *engine, void (*on_stopped)(void *context), void 
     engine->on_stopped = on_stopped;
     engine->stop_context = context;
     engine->drain_until_ms = clock_mono_ms() + clock_scaled_ms(DRAIN_MS);
-    engine->draining = loop_timer_new(engine->loop, drain, engine);
+    engine->draining = loop_timer_new(engine->loop, engine_drain, engine);
     LIST_EACH(&engine->live, node)
     {
         struct session *session = CONTAINER_OF(node, struct session, node);
         saving_hurry(session);
-        saving_on_rest(session);
+        session_changed(session);
     }
-    drain(engine);
+    engine_drain(engine);
 }
 
 void engine_free(struct engine *engine)
@@ -312,7 +326,7 @@ uv_loop_t *engine_loop(const struct engine *engine)
     return engine->loop;
 }
 
-const struct engine_config *engine_config(const struct engine *engine)
+const struct engine_config *engine_config_of(const struct engine *engine)
 {
     return &engine->config;
 }
@@ -321,5 +335,5 @@ int engine_use_store(struct engine *engine, struct store *store, int blobs, stru
 {
     engine->store = store;
     engine->blobs = blobs;
-    return suspend_load_all(engine, e);
+    return creation_load_all(engine, e);
 }

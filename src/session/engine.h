@@ -95,5 +95,5 @@ struct engine_stats {
 void engine_stats(const struct engine *engine, struct engine_stats *ret);
 const struct pool *engine_pool(const struct engine *engine); /* NULL when it stops */
 struct store *engine_store(const struct engine *engine);     /* NULL: there is none */
-const struct engine_config *engine_config(const struct engine *engine);
+const struct engine_config *engine_config_of(const struct engine *engine);
 uv_loop_t *engine_loop(const struct engine *engine);

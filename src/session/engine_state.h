@@ -5,17 +5,28 @@
 #include "base/map.h"
 #include "session/engine.h"
 
+struct head_listener;
 struct loop_timer;
 struct pool;
 struct recorder;
+struct session;
 
 enum {
     ENGINE_READ_BYTES = 64 * 1024, /* of a pipe in one turn of the loop */
     ENGINE_DEAD_MAX = 256,         /* dead sessions that stay listed */
 };
 
+/* How sessions go on after what happens to them. The files that only say what has happened call
+ * it through here, and so do not depend on the files that decide. */
+struct engine_hooks {
+    void (*settle)(struct session *session);
+    void (*on_alarm)(void *session); /* its timer */
+    const struct head_listener *head;
+};
+
 struct engine {
     struct engine_config config;
+    const struct engine_hooks *hooks;
     struct engine_events events;
     struct warden *warden;
     uv_loop_t *loop;
@@ -44,6 +55,7 @@ struct engine {
     void *admit_context;
     const struct recorder *recorder; /* NULL: nobody writes down what happens */
     void *recorder_context;
+    bool has_lost_warden; /* until another has taken its place */
     bool is_ready;
     bool is_stopping;
     size_t n_closing; /* sessions whose memory the loop still needs */

@@ -1,204 +1,31 @@
+/* Cells that were accepted, in the daemon: what is done to one while it waits and runs. The way of
+ * cells through their session is queue.c, how they end outcome.c. */
 #include "session/exec.h"
 
-#include "base/clock.h"
+#include "loop/loop.h"
 #include "session/engine_state.h"
-#include "session/late.h"
 #include "session/recorder.h"
-#include "session/showing.h"
-#include "session/suspend.h"
 #include "session/timing.h"
-#include "session/trial.h"
-#include "session/wait.h"
 
 /* ---- the object ------------------------------------------------------------------------------ */
 
-static struct exec *new_exec(struct session *session, const struct exec_request *request)
+void exec_detach(struct exec *exec)
 {
-    struct exec *exec = mem_alloc(sizeof(*exec));
-    list_init(&exec->node);
-    list_init(&exec->kept);
-    exec->session = session;
-    exec->id = ++session->n_execs;
-    exec->cell = cell_new(exec->id, request->code, request->code_len, session->rings);
-    exec->timeout_ms = request->timeout_ms;
-    exec->names = request->names;
-    bool has_to_be_safe = request->is_durable || session->saving.isolation == ISOLATION_PER_CELL;
-    exec->is_durable = has_to_be_safe && saving_is_on(session);
-    exec->is_trial = request->is_trial;
-    exec->echoes = request->echoes;
-    exec->is_script = request->is_script;
-    exec->has_inline_images = request->has_inline_images;
-    if (request->cell != NULL) {
-        snprintf(exec->cell->id, sizeof(exec->cell->id), "%s", request->cell);
-        exec->cell->number = request->cell_number;
-        exec->runs_given_cell = true;
-    }
-    wait_attach(exec, &request->wait);
-    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
-        exec->pipes[i].fd = -1;
-    return exec;
+    exec->listener = NULL;
+    loop_timer_close(take_ptr(exec->yield), NULL);
 }
 
-static void free_exec(struct exec *exec)
-{
-    recorder_dropped(exec, "the session ended");
-    showing_abandon(exec);
-    list_remove(&exec->node);
-    wait_detach(exec);
-    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
-        exec_pipe_close(&exec->pipes[i]);
-    free(exec->question);
-    free(exec->denied);
-    free(exec->certificate);
-    free(exec->unrecorded);
-    json_decref(exec->extra);
-    cell_leave(exec->cell);
-    free(exec);
-}
-
+/* Whoever calls may be walking through a list of cells, or have this one in hand. */
 void exec_free_if_over(struct exec *exec)
 {
     if (list_is_empty(&exec->node) && exec->outcome == NULL)
-        free_exec(exec);
+        list_append(&exec->session->spent, &exec->node);
 }
 
-/* ---- beginning ------------------------------------------------------------------------------- */
-
-static int open_pipes(struct exec *exec, int write_fds[OUTPUT_STREAMS], struct err *e)
-{
-    for (size_t i = 0; i < OUTPUT_STREAMS; i++) {
-        int rc = exec_pipe_open(&exec->pipes[i], exec, (enum output_stream)i, &write_fds[i]);
-        if (rc == 0)
-            continue;
-        while (i-- > 0)
-            close(write_fds[i]);
-        err_errno(e, ERR_UNAVAILABLE, rc, "making a pipe for the cell's output");
-        return err_advise(e, "Raise the daemon's limit of open files, or end some sessions.");
-    }
-    return 0;
-}
-
-static int begin(struct session *session, struct exec *exec, struct err *e)
-{
-    int write_fds[OUTPUT_STREAMS];
-    if ((exec->is_trial && trial_begin(session, exec->id, e) < 0) ||
-        open_pipes(exec, write_fds, e) < 0)
-        return -1;
-    session->running = exec;
-    exec->is_rolled_back = session->was_rolled_back;
-    exec->rolled_back_to = session->rolled_back_to;
-    session->was_rolled_back = false;
-    exec->cell->state = CELL_RUNNING;
-    exec->cell->executed_ms = clock_wall_ms();
-    session_move(session, SESSION_BUSY);
-    timing_begin(exec);
-    recorder_begun(exec);
-    struct err broken;
-    struct head_cell cell = {.id = exec->id,
-                             .code = exec->cell->source,
-                             .len = exec->cell->source_len,
-                             .names = exec->names,
-                             .is_script = exec->is_script,
-                             .exit_ends = session->exit_ends};
-    int rc =
-        head_run(session->head, &cell, write_fds[OUTPUT_STDOUT], write_fds[OUTPUT_STDERR], &broken);
-    late_tell(session); /* while the interpreter is at work */
-    exec->extra = take_ptr(session->news);
-    if (rc < 0)
-        session_lose_channel(session, broken.message);
-    else if (exec->is_interrupted)
-        exec_interrupt(session);
-    return 0;
-}
-
-/* A session whose kill is under way takes no cell: those that come meanwhile are told by its end.
- */
-static bool can_begin(struct session *session)
-{
-    return session->state == SESSION_IDLE && session->ending.wish == DEATH_UNWISHED &&
-           session->restore == NULL && !timeline_blocks(session) && !background_blocks(session);
-}
-
-static void leave_queue(struct exec *exec)
+void exec_leave_queue(struct exec *exec)
 {
     list_remove(&exec->node);
     exec->session->n_queued--;
-}
-
-void exec_begin_next(struct session *session)
-{
-    saving_on_rest(session);
-    while (!list_is_empty(&session->queue) && can_begin(session)) {
-        struct exec *exec = CONTAINER_OF(list_first(&session->queue), struct exec, node);
-        leave_queue(exec);
-        struct err e;
-        if (begin(session, exec, &e) == 0)
-            return;
-        recorder_dropped(exec, e.message);
-        if (exec->listener != NULL)
-            exec->listener->on_failed(exec->context, &e);
-        free_exec(exec);
-    }
-}
-
-int exec_refuse_if_dead(const struct session *session, struct err *e)
-{
-    if (session->state != SESSION_DEAD)
-        return 0;
-    char exit_code[32] = "";
-    if (session->death.has_exit_code && strstr(session->death.message, "exit code") == NULL)
-        snprintf(exit_code, sizeof(exit_code), " (exit code %d)", session->death.exit_code);
-    err_set(e, ERR_GONE, "the session has ended: %s%s", session->death.message, exit_code);
-    return err_advise(e, "%s", session->death.advice);
-}
-
-static int refuse_trial_now(const struct session *session, struct err *e)
-{
-    if (session->state == SESSION_IDLE && session->n_queued == 0 && session->restore == NULL)
-        return 0;
-    err_set(e, ERR_CONFLICT, "the session is busy or suspended");
-    return err_advise(e,
-                      "Try when its cells have ended; a suspended one is brought back by a cell.");
-}
-
-int session_exec(struct session *session, const struct exec_request *request,
-                 struct exec **ret_exec, struct err *e)
-{
-    session_touch(session);
-    if (exec_refuse_if_dead(session, e) < 0)
-        return -1;
-    if (session->n_queued >= EXEC_QUEUE_MAX) {
-        err_set(e, ERR_LIMIT, "%d cells already wait in this session", EXEC_QUEUE_MAX);
-        return err_advise(e, "Wait for an answer before sending more, interrupt the running cell, "
-                             "or use another session.");
-    }
-    if (trial_refuse_others(session, e) < 0 ||
-        (request->is_trial && refuse_trial_now(session, e) < 0) ||
-        (session->state == SESSION_SUSPENDED && suspend_wake(session, e) < 0))
-        return -1;
-    session->wants_rest = false;
-    struct exec *exec = new_exec(session, request);
-    *ret_exec = exec;
-    if (exec->is_trial) {
-        session->trial.id = exec->id;
-        timeline_take(session);
-    }
-    recorder_queued(exec);
-    if (can_begin(session)) {
-        if (begin(session, exec, e) < 0) {
-            trial_forget(session);
-            recorder_dropped(exec, e->message);
-            free_exec(exec);
-            return -1;
-        }
-        wait_start_clock(exec, &request->wait);
-        return 0;
-    }
-    timing_wait(session);
-    list_append(&session->queue, &exec->node);
-    session->n_queued++;
-    wait_start_clock(exec, &request->wait);
-    return 0;
 }
 
 void exec_cancel(struct exec *exec)
@@ -208,27 +35,22 @@ void exec_cancel(struct exec *exec)
         exec->is_unwanted = true;
         exec_interrupt(session);
     } else if (exec->started_ns == 0) {
-        leave_queue(exec);
+        exec_leave_queue(exec);
         session->forgotten_exec = exec->id;
         recorder_dropped(exec, "it was taken from the queue");
-        free_exec(exec);
+        exec_free_if_over(exec);
     }
+    session_changed(session);
 }
 
-void exec_fail_waiting(struct session *session, const struct err *e)
+void exec_conclude(struct session *session, const struct head_verdict *verdict)
 {
-    while (!list_is_empty(&session->queue)) {
-        struct exec *exec = CONTAINER_OF(list_first(&session->queue), struct exec, node);
-        leave_queue(exec);
-        const struct exec_listener *listener = exec->listener;
-        void *context = exec->context;
-        if (listener == NULL)
-            session->forgotten_exec = exec->id;
-        recorder_dropped(exec, e->message);
-        free_exec(exec);
-        if (listener != NULL)
-            listener->on_failed(context, e);
-    }
+    struct exec *exec = session->running;
+    exec->verdict = mem_copy(verdict, sizeof(*verdict));
+    json_incref(verdict->value);
+    json_incref(verdict->error);
+    json_incref(verdict->names);
+    session_changed(session);
 }
 
 /* ---- while it runs --------------------------------------------------------------------------- */
@@ -281,4 +103,25 @@ bool exec_has_said(struct session *session, const char *words)
     output_ring_read(&session->rings[OUTPUT_STDERR], exec->id,
                      total - MIN(total, (uint64_t)SAID_MAX), SAID_MAX, &end, &range);
     return memmem(buf_str(&end), end.len, words, strlen(words)) != NULL;
+}
+
+void exec_add_news(struct session *session, json_t *news)
+{
+    if (session->news == NULL)
+        session->news = json_object();
+    json_object_update(session->news, news);
+    json_decref(news);
+}
+
+void exec_watch_pipes(struct session *session)
+{
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        exec_pipe_watch(&session->running->pipes[i]);
+    recorder_lasting(session->running);
+}
+
+void exec_pipe_ended(struct exec *exec)
+{
+    exec->session->has_ended_pipes = true;
+    session_changed(exec->session);
 }

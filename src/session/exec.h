@@ -172,6 +172,8 @@ struct exec {
     bool has_inline_images;
     bool has_no_row;              /* the notebook does not have the cell after all */
     char *unrecorded;             /* see exec_result */
+    struct head_verdict *verdict; /* it has ended with it, and is not concluded yet; else NULL */
+    struct err *refusal; /* where session_exec wants to know why it cannot begin; NULL later */
     struct exec_pending *pending; /* the recorder keeps what it showed; NULL: it does not */
 };
 
@@ -188,7 +190,7 @@ int session_continue(struct session *session, uint64_t exec_id, const struct exe
 int session_input(struct session *session, uint64_t exec_id, const char *text, size_t len,
                   const struct exec_wait *wait, struct exec **ret_exec, struct err *e);
 /* The caller went away. The cell goes on, unless the caller said otherwise. */
-void exec_leave(struct exec *exec);
+void exec_forget(struct exec *exec);
 
 /* What a reader of the whole session has not had yet; both streams have such a mark of their own.
  * `ret_dropped` counts bytes that were pushed out before they were taken. */
@@ -198,13 +200,10 @@ void session_take_new(struct session *session, enum output_stream stream, struct
  * not end within a second. False if none runs. */
 bool session_supersede(struct session *session);
 
-/* ---- for the rest of the room ------------------------------------------------------------------
- */
+/* ---- for the rest of the room ---------------------------------------------------------------- */
 
-/* The session may be at rest: a save that is due begins, and a cell that waits. */
-void exec_begin_next(struct session *session);
 void exec_on_denied(struct session *session, const char *call);
-/* The running cell has ended, and all that it showed was taken. */
+/* The running cell has ended, and all that it showed was taken: the session concludes it. */
 void exec_conclude(struct session *session, const struct head_verdict *verdict);
 /* What a terminal would show of a value, an output or an error. */
 void exec_echo(struct exec *exec, enum output_stream stream, const char *text);
@@ -213,27 +212,13 @@ void exec_on_alarm(struct session *session, enum session_alarm alarm);
 bool exec_interrupt(struct session *session);
 void exec_on_signaled(struct session *session);
 void exec_on_awake(struct session *session); /* its idle interpreter has answered something */
-/* The interpreter ended, and another will take its place: the cell that ran is answered when that
- * is there. The session's certificate becomes the cell's. */
-void exec_hold_crash(struct session *session);
-/* It is there, at this checkpoint. `extra` goes with the answer, or with the next one if no cell
- * ran; the reference is taken. */
-void exec_answer_crash(struct session *session, uint64_t checkpoint, json_t *extra);
-/* The session went back before these cells, whose answers were held: they are told so. */
-void exec_answer_undone(struct session *session, const struct timeline_cells *undone,
-                        uint64_t checkpoint);
 /* For the next answer. The reference is taken. */
 void exec_add_news(struct session *session, json_t *news);
-/* Those that wait cannot begin. */
-void exec_fail_waiting(struct session *session, const struct err *e);
-/* The session is dead: answers the running cell and those that wait, closes every pipe. */
-void exec_end_all(struct session *session);
 /* The end of what the running cell wrote to stderr has these words. */
 bool exec_has_said(struct session *session, const char *words);
 /* Called by a pipe that reached its end. */
 void exec_pipe_ended(struct exec *exec);
 
-int exec_refuse_if_dead(const struct session *session, struct err *e);
 void exec_drain(struct exec *exec);  /* takes what its pipes hold now */
 void exec_cancel(struct exec *exec); /* nobody wants it any more; it may be gone afterwards */
 double exec_elapsed_ms(const struct exec *exec); /* of running */
@@ -241,5 +226,8 @@ double exec_elapsed_ms(const struct exec *exec); /* of running */
 void exec_pause(struct exec *exec, struct exec_question *question);
 void exec_resume(struct exec *exec);            /* if it stands */
 void exec_watch_pipes(struct session *session); /* of the running cell, from now on by the loop */
-/* Frees it if it has ended and nothing of it is needed any more. */
+void exec_leave_queue(struct exec *exec);
+void exec_detach(struct exec *exec); /* its caller does not wait any more */
+/* If it has ended and nothing of it is needed any more, it is freed in the next round of settle.c.
+ */
 void exec_free_if_over(struct exec *exec);

@@ -1,12 +1,12 @@
+/* Callers' files, in the daemon. Owns the orders of a session and the list of changes that are not
+ * saved. */
 #include "session/files.h"
 
 #include "jail/archive.h"
 #include "runtime/pool.h"
 #include "session/engine_state.h"
-#include "session/exec.h"
-#include "session/restore.h"
 #include "session/saving.h"
-#include "session/suspend.h"
+#include "session/session.h"
 #include "session/tickets.h"
 #include "session/trial.h"
 #include "wire/json.h"
@@ -38,7 +38,7 @@ static void order_free(struct file_order *order)
     free(order);
 }
 
-static void fail(struct file_order *order, const struct err *e)
+static void files_fail(struct file_order *order, const struct err *e)
 {
     const struct file_listener *listener = order->listener;
     void *context = order->context;
@@ -47,67 +47,66 @@ static void fail(struct file_order *order, const struct err *e)
         listener->on_failed(context, e);
 }
 
-void file_leave(struct file_order *order)
+void file_forget(struct file_order *order)
 {
     order->listener = NULL;
 }
 
-static struct file_order *first(struct session *session)
+static struct file_order *files_first(struct session *session)
 {
-    struct list *node = list_first(&session->file_orders);
+    struct list *node = list_first(&session->files.orders);
     return node != NULL ? CONTAINER_OF(node, struct file_order, node) : NULL;
 }
 
 bool files_are_changing(struct session *session)
 {
-    const struct file_order *order = first(session);
+    const struct file_order *order = files_first(session);
     return order != NULL && order->ticket != 0 && order->what.action != WARDEN_FILE_GET;
 }
 
-/* ---- what is not saved yet ---------------------------------------------------------------------
- */
+/* ---- what is not saved yet ------------------------------------------------------------------- */
 
-static void remove_unsaved(struct file_unsaved *change)
+static void files_remove_unsaved(struct file_unsaved *change)
 {
     list_remove(&change->node);
     free(change);
 }
 
-static void add_unsaved(struct session *session, const struct warden_file_order *what)
+static void files_add_unsaved(struct session *session, const struct warden_file_order *what)
 {
     size_t n = 0, size = strlen(what->path) + 1;
-    LIST_EACH(&session->unsaved_files, node)
+    LIST_EACH(&session->files.unsaved, node)
     {
         struct file_unsaved *change = CONTAINER_OF(node, struct file_unsaved, node);
         n++;
         if (strcmp(change->path, what->path) != 0)
             continue;
-        remove_unsaved(change);
+        files_remove_unsaved(change);
         n--;
     }
     if (n == FILES_UNSAVED_MAX)
-        remove_unsaved(
-            CONTAINER_OF(list_first(&session->unsaved_files), struct file_unsaved, node));
+        files_remove_unsaved(
+            CONTAINER_OF(list_first(&session->files.unsaved), struct file_unsaved, node));
     struct file_unsaved *change = mem_alloc(sizeof(*change) + size);
     change->action = what->action;
     snprintf(change->blob, sizeof(change->blob), "%s", what->blob);
     memcpy(change->path, what->path, size);
-    list_append(&session->unsaved_files, &change->node);
+    list_append(&session->files.unsaved, &change->node);
 }
 
 void files_on_save(struct session *session)
 {
-    LIST_EACH(&session->unsaved_files, node)
+    LIST_EACH(&session->files.unsaved, node)
     CONTAINER_OF(node, struct file_unsaved, node)->is_in_save = true;
 }
 
 void files_on_saved(struct session *session, bool is_safe)
 {
-    LIST_EACH(&session->unsaved_files, node)
+    LIST_EACH(&session->files.unsaved, node)
     {
         struct file_unsaved *change = CONTAINER_OF(node, struct file_unsaved, node);
         if (change->is_in_save && is_safe)
-            remove_unsaved(change);
+            files_remove_unsaved(change);
         else
             change->is_in_save = false;
     }
@@ -117,7 +116,7 @@ uint64_t files_repeat(struct session *session)
 {
     struct err e;
     uint64_t ticket = 0;
-    LIST_EACH(&session->unsaved_files, node)
+    LIST_EACH(&session->files.unsaved, node)
     {
         const struct file_unsaved *change = CONTAINER_OF(node, struct file_unsaved, node);
         struct warden_file_order what = {.action = change->action, .max_bytes = UINT64_MAX};
@@ -130,17 +129,16 @@ uint64_t files_repeat(struct session *session)
     return ticket;
 }
 
-void files_forget(struct session *session)
+void files_forget_changes(struct session *session)
 {
-    while (!list_is_empty(&session->unsaved_files))
-        remove_unsaved(
-            CONTAINER_OF(list_first(&session->unsaved_files), struct file_unsaved, node));
+    while (!list_is_empty(&session->files.unsaved))
+        files_remove_unsaved(
+            CONTAINER_OF(list_first(&session->files.unsaved), struct file_unsaved, node));
 }
 
-/* ---- one order ---------------------------------------------------------------------------------
- */
+/* ---- one order ------------------------------------------------------------------------------- */
 
-static int read_answer(const char *text, json_t **ret_answer, struct err *e)
+static int files_read_answer(const char *text, json_t **ret_answer, struct err *e)
 {
     if (json_read_object(text, strlen(text), ret_answer, e) < 0)
         return -1;
@@ -154,7 +152,7 @@ static int read_answer(const char *text, json_t **ret_answer, struct err *e)
 }
 
 /* The file is there, or gone: the session would go back to that, and is to be saved with it. */
-static void note_change(const struct file_order *order, const json_t *answer)
+static void files_note_change(const struct file_order *order, const json_t *answer)
 {
     struct session *session = order->session;
     const char *manifest = json_string_value(json_object_get(answer, "manifest"));
@@ -164,11 +162,11 @@ static void note_change(const struct file_order *order, const json_t *answer)
         timeline_amend(session, checkpoint, manifest);
     if (order->what.action == WARDEN_FILE_GET || !saving_is_on(session))
         return;
-    add_unsaved(session, &order->what);
-    saving_add_file(session);
+    files_add_unsaved(session, &order->what);
+    session->files.has_news = true;
 }
 
-static void tell(struct file_order *order, const json_t *answer)
+static void files_tell(struct file_order *order, const json_t *answer)
 {
     const struct file_listener *listener = order->listener;
     void *context = order->context;
@@ -182,25 +180,23 @@ static void tell(struct file_order *order, const json_t *answer)
         listener->on_done(context, &result);
 }
 
-static void on_filed(void *context, const struct warden_event *event)
+static void files_on_filed(void *context, const struct warden_event *event)
 {
     struct file_order *order = context;
     struct session *session = order->session;
     struct err e;
     _json_ json_t *answer = NULL;
     order->ticket = 0;
-    if (read_answer(event->text, &answer, &e) < 0) {
-        fail(order, &e);
+    if (files_read_answer(event->text, &answer, &e) < 0) {
+        files_fail(order, &e);
     } else {
-        note_change(order, answer);
-        tell(order, answer);
+        files_note_change(order, answer);
+        files_tell(order, answer);
     }
-    files_begin_next(session);
-    restore_on_files(session);
-    restore_on_checkpoint(session);
+    session_changed(session);
 }
 
-static void begin(struct file_order *order)
+static void files_begin(struct file_order *order)
 {
     struct err e;
     struct session *session = order->session;
@@ -211,18 +207,18 @@ static void begin(struct file_order *order)
         snprintf(order->what.base, sizeof(order->what.base), "%s", base);
     order->checkpoint = current != NULL ? current->id : 0;
     order->ticket = pool_new_number(session->engine->pool);
-    tickets_expect(session->engine, order->ticket, WARDEN_FILED, on_filed, order);
+    tickets_expect(session->engine, order->ticket, WARDEN_FILED, files_on_filed, order);
     const char *workspace = session->room != NULL ? session->room->name : session->id;
     if (warden_file(session->engine->warden, order->ticket, workspace, &order->what, &e) < 0)
-        fail(order, &e);
+        files_fail(order, &e);
 }
 
 /* The list of files that is to be amended must be known, and nothing may be on its way back. */
-static bool may_begin(const struct session *session)
+static bool files_may_begin(const struct session *session)
 {
     const struct checkpoint *current = session->timeline.current;
     bool is_alive = session->state == SESSION_IDLE || session->state == SESSION_BUSY;
-    if (session->has_files)
+    if (session->files.are_left)
         return true;
     return is_alive && session->restore == NULL && (current == NULL || current->ticket == 0) &&
            session->background.ticket == 0;
@@ -231,29 +227,24 @@ static bool may_begin(const struct session *session)
 void files_begin_next(struct session *session)
 {
     struct file_order *order;
-    while ((order = first(session)) != NULL && order->ticket == 0 && may_begin(session))
-        begin(order);
+    while ((order = files_first(session)) != NULL && order->ticket == 0 && files_may_begin(session))
+        files_begin(order);
 }
 
-void files_end_all(struct session *session)
+void files_fail_all(struct session *session, const struct err *e)
 {
-    struct err e;
     struct file_order *order;
-    if (exec_refuse_if_dead(session, &e) == 0) {
-        err_set(&e, ERR_UNAVAILABLE, "the session was suspended, and could not be brought back");
-        err_advise(&e, "Try again; what a cell is answered may tell more.");
-    }
-    while ((order = first(session)) != NULL)
-        fail(order, &e);
+    while ((order = files_first(session)) != NULL)
+        files_fail(order, e);
 }
 
-/* ---- for callers -------------------------------------------------------------------------------
- */
+/* ---- for callers ----------------------------------------------------------------------------- */
 
-static int refuse(const struct session *session, enum warden_file_action action, struct err *e)
+static int files_refuse(const struct session *session, enum warden_file_action action,
+                        struct err *e)
 {
-    bool can_be_read = session->has_files && action == WARDEN_FILE_GET;
-    if ((!can_be_read && exec_refuse_if_dead(session, e) < 0) ||
+    bool can_be_read = session->files.are_left && action == WARDEN_FILE_GET;
+    if ((!can_be_read && session_refuse_if_dead(session, e) < 0) ||
         trial_refuse_others(session, e) < 0)
         return -1;
     if (session->state == SESSION_STARTING) {
@@ -261,7 +252,7 @@ static int refuse(const struct session *session, enum warden_file_action action,
         return err_advise(e, "Try again in a moment.");
     }
     size_t n = 0;
-    LIST_EACH(&session->file_orders, node)
+    LIST_EACH(&session->files.orders, node)
     n++;
     if (n < FILES_WAITING_MAX)
         return 0;
@@ -269,7 +260,7 @@ static int refuse(const struct session *session, enum warden_file_action action,
     return err_advise(e, "Wait for one of them to be answered.");
 }
 
-static uint64_t max_bytes(const struct session *session, enum warden_file_action action)
+static uint64_t files_max_bytes(const struct session *session, enum warden_file_action action)
 {
     return action == WARDEN_FILE_GET ? FILES_GET_MAX : (uint64_t)session->limits.disk_mb * MIB;
 }
@@ -279,24 +270,20 @@ int session_file(struct session *session, enum warden_file_action action, const 
                  struct file_order **ret_order, struct err *e)
 {
     session_touch(session);
-    if (archive_check_path(path, e) < 0 || refuse(session, action, e) < 0)
+    if (archive_check_path(path, e) < 0 || files_refuse(session, action, e) < 0)
         return -1;
     struct file_order *order = mem_alloc(sizeof(*order));
-    *order =
-        (struct file_order){.session = session,
-                            .what = {.action = action, .max_bytes = max_bytes(session, action)},
-                            .listener = listener,
-                            .context = context};
+    *order = (struct file_order){
+        .session = session,
+        .what = {.action = action, .max_bytes = files_max_bytes(session, action)},
+        .listener = listener,
+        .context = context};
     snprintf(order->what.path, sizeof(order->what.path), "%s", path);
     snprintf(order->what.blob, sizeof(order->what.blob), "%s", blob != NULL ? blob : "");
-    list_append(&session->file_orders, &order->node);
-    if (session->state == SESSION_SUSPENDED && suspend_wake(session, e) < 0) {
-        order_free(order);
-        return -1;
-    }
-    files_begin_next(session);
+    list_append(&session->files.orders, &order->node);
+    session_changed(session);
     *ret_order = NULL;
-    LIST_EACH(&session->file_orders, node)
+    LIST_EACH(&session->files.orders, node)
     if (node == &order->node)
         *ret_order = order;
     return 0;

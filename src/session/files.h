@@ -20,6 +20,13 @@ enum {
     FILES_GET_MAX = 512 << 20, /* bytes of a file that is read */
 };
 
+struct files {
+    struct list orders;  /* of struct file_order, the one under way first */
+    struct list unsaved; /* of struct file_unsaved, oldest first */
+    bool has_news;       /* callers changed files; until settle.c has passed it on */
+    bool are_left;       /* the session is dead, and its workspace is still there */
+};
+
 struct file_result {
     char hash[BLOB_HEX_SIZE]; /* of its bytes, which are in the store */
     uint64_t bytes;
@@ -37,13 +44,12 @@ int session_file(struct session *session, enum warden_file_action action, const 
                  const char *blob, const struct file_listener *listener, void *context,
                  struct file_order **ret_order, struct err *e);
 /* The caller went away: what it wanted is done, and nobody is told. */
-void file_leave(struct file_order *order);
+void file_forget(struct file_order *order);
 
-/* ---- for the rest of the room ------------------------------------------------------------------
- */
+/* ---- for the rest of the room ---------------------------------------------------------------- */
 
 bool files_are_changing(struct session *session); /* an order that does so is under way */
-/* A checkpoint is complete, or a restoration over: what waited for that goes on. */
+/* Begins the next order if the session is in a state for it. */
 void files_begin_next(struct session *session);
 /* What callers changed since the durable copy was made is not in it: a session that comes back from
  * that gets it again. A save begins, with all that was changed until now; and has ended. */
@@ -52,6 +58,5 @@ void files_on_saved(struct session *session, bool is_safe);
 /* Orders all of it, and returns the ticket of the last order, whose answer says that all are done;
  * 0: there is nothing to do, or it cannot be done. */
 uint64_t files_repeat(struct session *session);
-void files_forget(struct session *session); /* it is over */
-/* The session has no processes any more. */
-void files_end_all(struct session *session);
+void files_forget_changes(struct session *session);                /* the session is over */
+void files_fail_all(struct session *session, const struct err *e); /* its orders */

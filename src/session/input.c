@@ -44,7 +44,7 @@ int session_input(struct session *session, uint64_t exec_id, const char *text, s
                   const struct exec_wait *wait, struct exec **ret_exec, struct err *e)
 {
     session_touch(session);
-    if (exec_refuse_if_dead(session, e) < 0 || refuse_unasked(session, exec_id, e) < 0)
+    if (session_refuse_if_dead(session, e) < 0 || refuse_unasked(session, exec_id, e) < 0)
         return -1;
     struct exec *exec = session->running;
     exec_resume(exec);

@@ -1,3 +1,4 @@
+/* Whether a text is complete, in the daemon. Owns session->judging. */
 #include "session/judging.h"
 
 #include "loop/loop.h"
@@ -15,38 +16,39 @@ struct judging {
 
 static const struct head_judgement unsure = {.status = HEAD_UNSURE};
 
-void judging_leave(struct judging *judging)
+void judging_forget(struct judging *judging)
 {
     judging->session->judging = NULL;
     loop_timer_close(take_ptr(judging->timer), NULL);
     free(judging);
 }
 
-static void tell(struct judging *judging, const struct head_judgement *told, const struct err *e)
+static void judging_tell(struct judging *judging, const struct head_judgement *told,
+                         const struct err *e)
 {
     judging_fn fn = judging->fn;
     void *context = judging->context;
-    judging_leave(judging);
+    judging_forget(judging);
     fn(context, told, e);
 }
 
-static void on_impatience(void *context)
+static void judging_on_impatience(void *context)
 {
-    tell(context, &unsure, NULL);
+    judging_tell(context, &unsure, NULL);
 }
 
 void judging_on_told(struct session *session, const struct head_judgement *told)
 {
     if (session->judging != NULL)
-        tell(session->judging, told, NULL);
+        judging_tell(session->judging, told, NULL);
 }
 
 void judging_end(struct session *session)
 {
     struct err e;
-    exec_refuse_if_dead(session, &e);
+    session_refuse_if_dead(session, &e);
     if (session->judging != NULL)
-        tell(session->judging, NULL, &e);
+        judging_tell(session->judging, NULL, &e);
 }
 
 int session_judge(struct session *session, const char *code, size_t len, judging_fn fn,
@@ -54,7 +56,7 @@ int session_judge(struct session *session, const char *code, size_t len, judging
 {
     *ret = NULL;
     session_touch(session);
-    if (exec_refuse_if_dead(session, e) < 0)
+    if (session_refuse_if_dead(session, e) < 0)
         return -1;
     bool is_settling = session->state == SESSION_BUSY && session->running == NULL &&
                        session->head->state == HEAD_IDLE;
@@ -70,7 +72,7 @@ int session_judge(struct session *session, const char *code, size_t len, judging
         return -1;
     struct judging *judging = mem_alloc(sizeof(*judging));
     *judging = (struct judging){.session = session, .fn = fn, .context = context};
-    judging->timer = loop_timer_new(session->engine->loop, on_impatience, judging);
+    judging->timer = loop_timer_new(session->engine->loop, judging_on_impatience, judging);
     loop_timer_set(judging->timer, PATIENCE_MS);
     session->judging = *ret = judging;
     return 0;

@@ -14,7 +14,7 @@ typedef void (*judging_fn)(void *context, const struct head_judgement *told, con
 /* `fn` is called once, maybe before this returns; then `ret` is NULL. */
 int session_judge(struct session *session, const char *code, size_t len, judging_fn fn,
                   void *context, struct judging **ret, struct err *e);
-void judging_leave(struct judging *judging); /* the caller went away */
+void judging_forget(struct judging *judging); /* the caller went away */
 
 /* ---- for the rest of the room ------------------------------------------------------------------
  */

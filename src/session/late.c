@@ -79,10 +79,14 @@ void late_forget(struct exec *exec)
     exec_free_if_over(exec);
 }
 
-void exec_pipe_ended(struct exec *exec)
+void late_forget_ended(struct session *session)
 {
-    if (exec != exec->session->running && is_ended(exec))
-        late_forget(exec);
+    LIST_EACH(&session->late, node)
+    {
+        struct exec *exec = CONTAINER_OF(node, struct exec, node);
+        if (is_ended(exec))
+            late_forget(exec);
+    }
 }
 
 void late_keep(struct exec *exec)

@@ -1,7 +1,9 @@
+/* The end of sessions that nobody uses, in the daemon. Owns the engine's timer for it. */
 #include "session/lifespan.h"
 
 #include "base/clock.h"
 #include "loop/loop.h"
+#include "session/end.h"
 #include "session/engine_state.h"
 #include "session/exec.h"
 #include "session/suspend.h"
@@ -11,13 +13,13 @@ enum {
     DEAD_MS = 3600 * 1000, /* for which the files of a dead one can be read */
 };
 
-static uint64_t dead_due_ms(const struct session *session)
+static uint64_t lifespan_dead_due_ms(const struct session *session)
 {
-    return session->died_ms + clock_scaled_ms(DEAD_MS);
+    return session->life.died_ms + clock_scaled_ms(DEAD_MS);
 }
 
 /* Also one whose cell waits for a line that nobody sends. */
-static bool is_idle(const struct session *session)
+static bool lifespan_is_idle(const struct session *session)
 {
     return session->state == SESSION_IDLE ||
            (session->running != NULL && session->running->question != NULL);
@@ -25,23 +27,23 @@ static bool is_idle(const struct session *session)
 
 /* When it ends if it is left alone until then. One that works now cannot be due before it has
  * rested for the whole time. */
-static uint64_t idle_due_ms(const struct session *session, uint64_t now_ms)
+static uint64_t lifespan_idle_due_ms(const struct session *session, uint64_t now_ms)
 {
-    if (session->idle_timeout_secs == 0)
+    if (session->life.idle_timeout_secs == 0)
         return UINT64_MAX;
-    uint64_t since_ms = is_idle(session) ? session->used_ms : now_ms;
+    uint64_t since_ms = lifespan_is_idle(session) ? session->life.used_ms : now_ms;
     uint64_t patience = session->background.is_on ? BACKGROUND_PATIENCE : 1;
-    return since_ms + (uint64_t)session->idle_timeout_secs * 1000 * patience;
+    return since_ms + (uint64_t)session->life.idle_timeout_secs * 1000 * patience;
 }
 
-static uint64_t age_due_ms(const struct session *session)
+static uint64_t lifespan_age_due_ms(const struct session *session)
 {
-    if (session->max_age_secs == 0)
+    if (session->life.max_age_secs == 0)
         return UINT64_MAX;
-    return session->born_ms + (uint64_t)session->max_age_secs * 1000;
+    return session->life.born_ms + (uint64_t)session->life.max_age_secs * 1000;
 }
 
-static void set_timer(struct engine *engine, uint64_t due_ms, uint64_t now_ms)
+static void lifespan_set_timer(struct engine *engine, uint64_t due_ms, uint64_t now_ms)
 {
     engine->lifespan_due_ms = due_ms;
     if (due_ms != UINT64_MAX)
@@ -49,23 +51,23 @@ static void set_timer(struct engine *engine, uint64_t due_ms, uint64_t now_ms)
 }
 
 /* Of a suspended one: when it is given up, by the clock that goes on while the daemon does not. */
-static uint64_t forgotten_due_ms(const struct session *session, uint64_t now_ms)
+static uint64_t lifespan_forgotten_due_ms(const struct session *session, uint64_t now_ms)
 {
     uint64_t ttl_ms = (uint64_t)session->engine->config.suspended_ttl_secs * 1000;
-    uint64_t wall_ms = clock_wall_ms(), end_ms = session->suspended_at_ms + ttl_ms;
+    uint64_t wall_ms = clock_wall_ms(), end_ms = session->life.suspended_at_ms + ttl_ms;
     if (ttl_ms == 0)
         return UINT64_MAX;
     return now_ms + (end_ms > wall_ms ? end_ms - wall_ms : 0);
 }
 
 /* Returns when to look again. */
-static uint64_t end_forgotten(struct engine *engine, uint64_t now_ms)
+static uint64_t lifespan_end_forgotten(struct engine *engine, uint64_t now_ms)
 {
     uint64_t next_ms = UINT64_MAX;
     LIST_EACH(&engine->suspended, node)
     {
         struct session *session = CONTAINER_OF(node, struct session, node);
-        uint64_t due_ms = forgotten_due_ms(session, now_ms);
+        uint64_t due_ms = lifespan_forgotten_due_ms(session, now_ms);
         if (due_ms <= now_ms)
             session_delete(session);
         else
@@ -76,7 +78,7 @@ static uint64_t end_forgotten(struct engine *engine, uint64_t now_ms)
 
 /* A cell that waits for a line that nobody sends is interrupted first. False if the session cannot
  * be suspended. */
-static bool rest(struct session *session)
+static bool lifespan_rest(struct session *session)
 {
     if (!suspend_soon(session))
         return false;
@@ -86,33 +88,34 @@ static bool rest(struct session *session)
 }
 
 /* Likewise, of dead ones whose files are still there. */
-static uint64_t end_dead(struct engine *engine, uint64_t now_ms)
+static uint64_t lifespan_end_dead(struct engine *engine, uint64_t now_ms)
 {
     uint64_t next_ms = UINT64_MAX;
     LIST_EACH(&engine->dead, node)
     {
         struct session *session = CONTAINER_OF(node, struct session, node);
-        if (!session->has_files)
+        if (!session->files.are_left)
             continue;
-        if (dead_due_ms(session) <= now_ms)
+        if (lifespan_dead_due_ms(session) <= now_ms)
             session_free(session);
         else
-            next_ms = MIN(next_ms, dead_due_ms(session));
+            next_ms = MIN(next_ms, lifespan_dead_due_ms(session));
     }
     return next_ms;
 }
 
-static void on_due(void *context)
+static void lifespan_on_due(void *context)
 {
     struct engine *engine = context;
     uint64_t now_ms = clock_mono_ms(), next_ms = UINT64_MAX;
     LIST_EACH(&engine->live, node)
     {
         struct session *session = CONTAINER_OF(node, struct session, node);
-        uint64_t idle_ms = idle_due_ms(session, now_ms), age_ms = age_due_ms(session);
+        uint64_t idle_ms = lifespan_idle_due_ms(session, now_ms),
+                 age_ms = lifespan_age_due_ms(session);
         if (age_ms <= now_ms)
             session_end(session, DEATH_BY_AGE);
-        else if (idle_ms <= now_ms && !rest(session))
+        else if (idle_ms <= now_ms && !lifespan_rest(session))
             session_end(session, DEATH_BY_IDLENESS);
         else if (idle_ms <= now_ms)
             next_ms =
@@ -120,25 +123,26 @@ static void on_due(void *context)
         else
             next_ms = MIN(next_ms, MIN(idle_ms, age_ms));
     }
-    next_ms = MIN(next_ms, MIN(end_forgotten(engine, now_ms), end_dead(engine, now_ms)));
-    set_timer(engine, next_ms, now_ms);
+    next_ms = MIN(next_ms,
+                  MIN(lifespan_end_forgotten(engine, now_ms), lifespan_end_dead(engine, now_ms)));
+    lifespan_set_timer(engine, next_ms, now_ms);
 }
 
 void lifespan_watch(struct session *session)
 {
     struct engine *engine = session->engine;
     uint64_t now_ms = clock_mono_ms();
-    uint64_t due_ms = MIN(idle_due_ms(session, now_ms), age_due_ms(session));
+    uint64_t due_ms = MIN(lifespan_idle_due_ms(session, now_ms), lifespan_age_due_ms(session));
     if (session->state == SESSION_SUSPENDED)
-        due_ms = forgotten_due_ms(session, now_ms);
+        due_ms = lifespan_forgotten_due_ms(session, now_ms);
     else if (session->state == SESSION_DEAD)
-        due_ms = dead_due_ms(session);
+        due_ms = lifespan_dead_due_ms(session);
     if (engine->lifespan == NULL) {
-        engine->lifespan = loop_timer_new(engine->loop, on_due, engine);
+        engine->lifespan = loop_timer_new(engine->loop, lifespan_on_due, engine);
         engine->lifespan_due_ms = UINT64_MAX;
     }
     if (due_ms < engine->lifespan_due_ms)
-        set_timer(engine, due_ms, now_ms);
+        lifespan_set_timer(engine, due_ms, now_ms);
 }
 
 void lifespan_stop(struct engine *engine)

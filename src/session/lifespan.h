@@ -3,7 +3,23 @@
  * the timer, so that using one costs nothing and an idle daemon wakes once in minutes at most. */
 #pragma once
 
-#include "session/session.h"
+#include "base/base.h"
 
-void lifespan_watch(struct session *session); /* a new one */
+struct engine;
+struct session;
+
+struct lifespan {
+    uint32_t idle_timeout_secs; /* 0 if it may be idle for ever */
+    uint32_t max_age_secs;      /* 0 if it may live for ever */
+    uint64_t spawned_at_ms;     /* wall clock */
+    uint64_t born_ms;           /* monotonic: since when it lives */
+    uint64_t used_ms;           /* monotonic: when somebody last wanted something of it */
+    uint64_t suspended_at_ms;   /* wall clock: since when it is suspended, or last was */
+    uint64_t died_ms;           /* monotonic: since when it is dead */
+    bool wants_rest;            /* it is to be suspended when it is saved */
+    bool is_stale; /* it may be due earlier than before; until settle.c has passed it on */
+};
+
+/* The session may be due earlier than the timer is set to. */
+void lifespan_watch(struct session *session);
 void lifespan_stop(struct engine *engine);

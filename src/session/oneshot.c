@@ -1,3 +1,4 @@
+/* One run of code without a session of its own, in the daemon: its course from start to answer. */
 #include "session/oneshot.h"
 
 #include "loop/loop.h"
@@ -14,7 +15,7 @@ static void oneshot_free(struct oneshot *o)
 }
 
 /* The caller is answered by now; what is left is to clean up. */
-static void end(struct oneshot *o)
+static void oneshot_end(struct oneshot *o)
 {
     o->is_over = true;
     oneshot_stop_state(o);
@@ -23,23 +24,23 @@ static void end(struct oneshot *o)
     struct session *session = take_ptr(o->session);
     if (session != NULL) {
         session_forget_starter(session);
-        session->oneshot = NULL;
+        session->user = NULL;
         session_delete(session);
     }
     if (!o->is_starting)
         oneshot_free(o);
 }
 
-static void fail(struct oneshot *o, const struct err *e)
+static void oneshot_fail(struct oneshot *o, const struct err *e)
 {
     o->request.listener->on_failed(o->request.context, e);
-    end(o);
+    oneshot_end(o);
 }
 
 void oneshot_finish(struct oneshot *o)
 {
     o->request.listener->on_done(o->request.context, &o->answer);
-    end(o);
+    oneshot_end(o);
 }
 
 void oneshot_one_less(struct oneshot *o)
@@ -50,19 +51,19 @@ void oneshot_one_less(struct oneshot *o)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static void on_files(void *context)
+static void oneshot_on_files(void *context)
 {
     struct oneshot *o = context;
     o->files = NULL;
     oneshot_one_less(o);
 }
 
-static void find_files(struct oneshot *o)
+static void oneshot_find_files(struct oneshot *o)
 {
     bool can_look = o->session->state != SESSION_DEAD && o->engine->store != NULL;
     if (!o->request.wants_files || !can_look || oneshot_files_are_none(o->session, &o->untouched))
         return;
-    o->files = oneshot_files_find(o->session, &o->request, &o->answer, on_files, o);
+    o->files = oneshot_files_find(o->session, &o->request, &o->answer, oneshot_on_files, o);
     o->n_pending += o->files != NULL;
 }
 
@@ -70,7 +71,7 @@ static void find_files(struct oneshot *o)
 
 static const struct exec_listener exec_listener;
 
-static struct exec_wait make_wait(struct oneshot *o)
+static struct exec_wait oneshot_make_wait(struct oneshot *o)
 {
     return (struct exec_wait){.listener = &exec_listener,
                               .context = o,
@@ -79,48 +80,49 @@ static struct exec_wait make_wait(struct oneshot *o)
 }
 
 /* There is nobody to ask: the input has ended. */
-static void refuse_input(struct oneshot *o, const struct exec_result *result)
+static void oneshot_refuse_input(struct oneshot *o, const struct exec_result *result)
 {
     struct err e;
     struct exec *exec;
     oneshot_take_streams(&o->answer, result);
-    struct exec_wait wait = make_wait(o);
+    struct exec_wait wait = oneshot_make_wait(o);
     if (session_input(o->session, 0, NULL, 0, &wait, &exec, &e) < 0)
-        fail(o, &e);
+        oneshot_fail(o, &e);
 }
 
-static bool is_to_be_saved(const struct oneshot *o)
+static bool oneshot_is_to_be_saved(const struct oneshot *o)
 {
     bool is_wanted = o->request.captures || o->request.state_name != NULL;
     return is_wanted && o->answer.exit_code == 0 && o->session->state == SESSION_IDLE;
 }
 
-static void on_result(void *context, const struct exec_result *result)
+static void oneshot_on_result(void *context, const struct exec_result *result)
 {
     struct oneshot *o = context;
     if (o->is_over)
         return; /* its session was deleted, and answers as it goes */
     if (result->status == CELL_INPUT) {
-        refuse_input(o, result);
+        oneshot_refuse_input(o, result);
         return;
     }
     oneshot_take_result(&o->answer, &o->request, result);
     o->n_pending = 1;
-    find_files(o);
-    if (is_to_be_saved(o))
+    oneshot_find_files(o);
+    if (oneshot_is_to_be_saved(o))
         oneshot_save(o);
     else
         oneshot_one_less(o);
 }
 
-static void on_failed(void *context, const struct err *e)
+static void oneshot_on_failed(void *context, const struct err *e)
 {
     struct oneshot *o = context;
     if (!o->is_over)
-        fail(o, e);
+        oneshot_fail(o, e);
 }
 
-static const struct exec_listener exec_listener = {.on_result = on_result, .on_failed = on_failed};
+static const struct exec_listener exec_listener = {.on_result = oneshot_on_result,
+                                                   .on_failed = oneshot_on_failed};
 
 void oneshot_run(struct oneshot *o)
 {
@@ -131,14 +133,15 @@ void oneshot_run(struct oneshot *o)
                                    .timeout_ms = o->request.timeout_ms,
                                    .names = HEAD_NAMES_NONE,
                                    .is_script = o->request.session.runtime == &runtime_python,
-                                   .wait = make_wait(o)};
+                                   .wait = oneshot_make_wait(o)};
     if (session_exec(o->session, &request, &exec, &e) < 0)
-        fail(o, &e);
+        oneshot_fail(o, &e);
 }
 
 /* A cell that ran has been told; who loads or saves has not. */
-void oneshot_on_death(struct oneshot *o)
+static void oneshot_on_ended(void *context)
 {
+    struct oneshot *o = context;
     const struct session *session = o->session;
     if (session == NULL || session->running != NULL || o->is_over)
         return;
@@ -159,14 +162,18 @@ void oneshot_on_death(struct oneshot *o)
     oneshot_one_less(o);
 }
 
+static const struct session_user oneshot_user = {.on_loaded = oneshot_on_loaded,
+                                                 .on_ended = oneshot_on_ended};
+
 /* ---- starting -------------------------------------------------------------------------------- */
 
-static void on_started(void *context, struct session *session)
+static void oneshot_on_started(void *context, struct session *session)
 {
     struct oneshot *o = context;
     struct err e;
     o->session = session;
-    session->oneshot = o;
+    session->user = &oneshot_user;
+    session->user_context = o;
     if (session->state != SESSION_DEAD) {
         oneshot_files_expect(session, &o->untouched);
         if (o->state != NULL)
@@ -178,10 +185,10 @@ static void on_started(void *context, struct session *session)
     bool is_own_fault = session->ending.wish == DEATH_BY_SETUP;
     err_set(&e, is_own_fault ? ERR_INVALID : ERR_UNAVAILABLE, "%s", session->death.message);
     err_advise(&e, "%s", session->death.advice);
-    fail(o, &e);
+    oneshot_fail(o, &e);
 }
 
-static int begin_session(struct oneshot *o, struct err *e)
+static int oneshot_begin_session(struct oneshot *o, struct err *e)
 {
     struct session *session;
     if (session_create(o->engine, &o->request.session, &session, e) < 0)
@@ -191,8 +198,8 @@ static int begin_session(struct oneshot *o, struct err *e)
     return 0;
 }
 
-static void on_state(void *context, struct store_state *state, const struct store_saved *at,
-                     const struct err *e)
+static void oneshot_on_state(void *context, struct store_state *state, const struct store_saved *at,
+                             const struct err *e)
 {
     struct oneshot *o = context;
     struct err refused;
@@ -200,21 +207,21 @@ static void on_state(void *context, struct store_state *state, const struct stor
     o->call = NULL;
     bool is_first = e != NULL && e->code == ERR_NOT_FOUND && o->request.state_name != NULL;
     if (e != NULL && !is_first) {
-        fail(o, e);
+        oneshot_fail(o, e);
         return;
     }
     o->state = state;
     o->is_starting = true;
-    int rc = begin_session(o, &refused);
+    int rc = oneshot_begin_session(o, &refused);
     o->is_starting = false;
     if (o->is_over)
         oneshot_free(o);
     else if (rc < 0)
-        fail(o, &refused);
+        oneshot_fail(o, &refused);
 }
 
 /* What was left by an earlier run: with the request, or here under a name. */
-static int fetch_state(struct oneshot *o, struct err *e)
+static int oneshot_fetch_state(struct oneshot *o, struct err *e)
 {
     const struct oneshot_request *r = &o->request;
     struct store *store = o->engine->store;
@@ -222,22 +229,23 @@ static int fetch_state(struct oneshot *o, struct err *e)
     if (needs_store && store == NULL)
         return err_set(e, ERR_UNAVAILABLE, "this daemon keeps no states");
     if (r->state != NULL)
-        o->call = store_decode(store, r->state, r->state_len, r->state_max_bytes, on_state, o);
+        o->call =
+            store_decode(store, r->state, r->state_len, r->state_max_bytes, oneshot_on_state, o);
     else if (r->state_name != NULL)
-        o->call = store_get_named(store, r->owner, r->state_name, on_state, o);
+        o->call = store_get_named(store, r->owner, r->state_name, oneshot_on_state, o);
     else
-        return begin_session(o, e);
+        return oneshot_begin_session(o, e);
     return 0;
 }
 
-static void on_limit(void *context)
+static void oneshot_on_limit(void *context)
 {
     struct oneshot *o = context;
     struct err e;
     err_set(&e, ERR_TIMEOUT, "the code was not run within %g seconds",
             o->request.limit_ms / 1000.0);
     err_advise(&e, "GET /health/detailed says what is ready; try again in a moment.");
-    fail(o, &e);
+    oneshot_fail(o, &e);
 }
 
 static struct oneshot *oneshot_new(struct engine *engine, const struct oneshot_request *request)
@@ -251,7 +259,7 @@ static struct oneshot *oneshot_new(struct engine *engine, const struct oneshot_r
         request->state != NULL || request->state_name != NULL || request->captures;
     o->request.session.checkpoints = TIMELINE_OFF;
     o->request.session.durable = SAVING_OFF;
-    o->request.session.on_started = on_started;
+    o->request.session.on_started = oneshot_on_started;
     o->request.session.context = o;
     /* What is in them was cut to the budget; a value or a traceback is cut likewise. */
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
@@ -265,12 +273,12 @@ int oneshot_start(struct engine *engine, const struct oneshot_request *request,
 {
     struct oneshot *o = oneshot_new(engine, request);
     o->is_starting = true;
-    int rc = fetch_state(o, e);
+    int rc = oneshot_fetch_state(o, e);
     o->is_starting = false;
     if (rc < 0 || o->is_over)
         oneshot_free(take_ptr(o));
     else if (request->limit_ms > 0) {
-        o->limit = loop_timer_new(engine->loop, on_limit, o);
+        o->limit = loop_timer_new(engine->loop, oneshot_on_limit, o);
         loop_timer_set(o->limit, request->limit_ms);
     }
     if (rc == 0)
@@ -278,7 +286,7 @@ int oneshot_start(struct engine *engine, const struct oneshot_request *request,
     return rc;
 }
 
-void oneshot_abandon(struct oneshot *o)
+void oneshot_forget(struct oneshot *o)
 {
-    end(o);
+    oneshot_end(o);
 }

@@ -80,10 +80,4 @@ struct oneshot_request {
 int oneshot_start(struct engine *engine, const struct oneshot_request *request,
                   struct oneshot **ret_oneshot, struct err *e);
 /* Nobody wants it any more. */
-void oneshot_abandon(struct oneshot *oneshot);
-
-/* ---- for the rest of the room ---------------------------------------------------------------- */
-
-void oneshot_on_loaded(struct oneshot *oneshot, const json_t *report);
-/* Its session is dead; a cell that ran was told of it already. */
-void oneshot_on_death(struct oneshot *oneshot);
+void oneshot_forget(struct oneshot *oneshot);

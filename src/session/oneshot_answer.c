@@ -2,20 +2,20 @@
 
 enum { SIGNALLED = 128 };
 
-static void append_text(struct buf *out, const struct exec_text *text)
+static void oneshot_append_text(struct buf *out, const struct exec_text *text)
 {
     buf_append(out, text->text, text->len);
 }
 
 /* "invalid syntax (<string>, line 1)" is the whole of what Python says; the place comes extra. */
-static size_t without_place(const struct exec_error *error)
+static size_t oneshot_without_place(const struct exec_error *error)
 {
     const char *place = memmem(error->message.text, error->message.len, " (<string>, line ",
                                sizeof(" (<string>, line ") - 1);
     return place != NULL ? (size_t)(place - error->message.text) : error->message.len;
 }
 
-static bool is_syntax_error(const struct exec_error *error)
+static bool oneshot_is_syntax_error(const struct exec_error *error)
 {
     static const char *const names[] = {"SyntaxError", "IndentationError", "TabError"};
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
@@ -24,7 +24,7 @@ static bool is_syntax_error(const struct exec_error *error)
     return false;
 }
 
-static void take_line(struct oneshot_answer *a, const struct exec_error *error, size_t len)
+static void oneshot_take_line(struct oneshot_answer *a, const struct exec_error *error, size_t len)
 {
     buf_append_str(&a->error, error->name);
     if (len > 0)
@@ -33,7 +33,7 @@ static void take_line(struct oneshot_answer *a, const struct exec_error *error, 
 }
 
 /* What stands at the end of stderr when a program fails, without a newline after it. */
-static void append_report(struct buf *stream, const char *text, size_t len)
+static void oneshot_append_report(struct buf *stream, const char *text, size_t len)
 {
     while (len > 0 && text[len - 1] == '\n')
         len--;
@@ -43,7 +43,7 @@ static void append_report(struct buf *stream, const char *text, size_t len)
 }
 
 /* It left by an exit with a code or with words. */
-static void take_exit(struct oneshot_answer *a, const struct exec_error *error)
+static void oneshot_take_exit(struct oneshot_answer *a, const struct exec_error *error)
 {
     char *end;
     strtol(error->message.text, &end, 10);
@@ -51,35 +51,35 @@ static void take_exit(struct oneshot_answer *a, const struct exec_error *error)
     if (is_code)
         buf_printf(&a->error, "Exited with code %d", a->exit_code);
     else
-        append_text(&a->error, &error->message);
+        oneshot_append_text(&a->error, &error->message);
     if (!is_code)
-        append_report(&a->streams[OUTPUT_STDERR], error->message.text, error->message.len);
+        oneshot_append_report(&a->streams[OUTPUT_STDERR], error->message.text, error->message.len);
 }
 
-static void take_error(struct oneshot_answer *a, const struct exec_result *result)
+static void oneshot_take_error(struct oneshot_answer *a, const struct exec_result *result)
 {
     const struct exec_error *error = result->error;
     a->exit_code = result->has_exit_code ? result->exit_code : ONESHOT_FAILED;
-    if (is_syntax_error(error)) {
-        take_line(a, error, without_place(error));
+    if (oneshot_is_syntax_error(error)) {
+        oneshot_take_line(a, error, oneshot_without_place(error));
         _buf_ struct buf line = BUF_INIT(ONESHOT_ERROR_MAX);
         buf_printf(&line, "%s (line %lld)", buf_str(&a->error),
                    (long long)json_integer_value(error->line));
-        append_report(&a->streams[OUTPUT_STDERR], buf_str(&line), line.len);
+        oneshot_append_report(&a->streams[OUTPUT_STDERR], buf_str(&line), line.len);
     } else if (strcmp(error->name, "SystemExit") == 0) {
-        take_exit(a, error);
+        oneshot_take_exit(a, error);
     } else {
-        take_line(a, error, error->message.len);
+        oneshot_take_line(a, error, error->message.len);
         bool has_traceback = error->traceback.text != NULL;
-        append_report(&a->streams[OUTPUT_STDERR],
-                      has_traceback ? error->traceback.text : buf_str(&a->error),
-                      has_traceback ? error->traceback.len : a->error.len);
+        oneshot_append_report(&a->streams[OUTPUT_STDERR],
+                              has_traceback ? error->traceback.text : buf_str(&a->error),
+                              has_traceback ? error->traceback.len : a->error.len);
     }
 }
 
 /* The interpreter ended before the code did: by an exit of its own, or by what its death
  * certificate says. */
-static void take_death(struct oneshot_answer *a, const struct exec_result *result)
+static void oneshot_take_death(struct oneshot_answer *a, const struct exec_result *result)
 {
     bool has_left = strcmp(result->error->name, "Exited") == 0;
     a->exit_code = result->has_exit_code ? result->exit_code : SIGNALLED;
@@ -87,8 +87,8 @@ static void take_death(struct oneshot_answer *a, const struct exec_result *resul
         buf_printf(&a->error, "Exited with code %d", a->exit_code);
     if (has_left)
         return;
-    take_line(a, result->error, result->error->message.len);
-    append_report(&a->streams[OUTPUT_STDERR], buf_str(&a->error), a->error.len);
+    oneshot_take_line(a, result->error, result->error->message.len);
+    oneshot_append_report(&a->streams[OUTPUT_STDERR], buf_str(&a->error), a->error.len);
 }
 
 void oneshot_take_timeout(struct oneshot_answer *a, uint32_t timeout_ms)
@@ -97,7 +97,7 @@ void oneshot_take_timeout(struct oneshot_answer *a, uint32_t timeout_ms)
     buf_printf(&a->error, "Execution timed out after %g seconds", timeout_ms / 1000.0);
 }
 
-static void take_value(struct oneshot_answer *a, const json_t *value)
+static void oneshot_take_value(struct oneshot_answer *a, const json_t *value)
 {
     const json_t *text = json_object_get(value, "text");
     if (!json_is_string(text))
@@ -107,9 +107,9 @@ static void take_value(struct oneshot_answer *a, const json_t *value)
 }
 
 /* It came to its end, or left without an error: with a value, and with the status of a program. */
-static void take_end(struct oneshot_answer *a, const struct exec_result *result)
+static void oneshot_take_end(struct oneshot_answer *a, const struct exec_result *result)
 {
-    take_value(a, result->value.output);
+    oneshot_take_value(a, result->value.output);
     if (result->has_last_status)
         a->exit_code = result->last_status;
     if (result->has_exit_code)
@@ -121,7 +121,7 @@ static void take_end(struct oneshot_answer *a, const struct exec_result *result)
 void oneshot_take_streams(struct oneshot_answer *a, const struct exec_result *result)
 {
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
-        append_text(&a->streams[i], &result->streams[i]);
+        oneshot_append_text(&a->streams[i], &result->streams[i]);
     a->duration_ms = result->duration_ms;
     a->is_truncated |= result->is_truncated;
     for (size_t i = 0; i < result->n_outputs; i++) {
@@ -140,11 +140,11 @@ void oneshot_take_result(struct oneshot_answer *a, const struct oneshot_request 
     if (result->status == CELL_TIMEOUT)
         oneshot_take_timeout(a, request->timeout_ms);
     else if (result->status == CELL_DIED)
-        take_death(a, result);
+        oneshot_take_death(a, result);
     else if (result->error != NULL)
-        take_error(a, result);
+        oneshot_take_error(a, result);
     else
-        take_end(a, result);
+        oneshot_take_end(a, result);
 }
 
 void oneshot_add_state_error(struct oneshot_answer *a, const char *text)

@@ -41,7 +41,7 @@ struct oneshot_files {
     size_t n_found, n_omitted;
 };
 
-static void files_free(struct oneshot_files *f)
+static void oneshot_files_files_free(struct oneshot_files *f)
 {
     for (size_t i = 0; i < f->n_found; i++)
         free(f->found[i].path);
@@ -51,7 +51,7 @@ static void files_free(struct oneshot_files *f)
 /* ---- listing, in a worker -------------------------------------------------------------------- */
 
 /* Caches and what is hidden is nobody's result. */
-static bool is_of_interest(const char *path)
+static bool oneshot_files_is_of_interest(const char *path)
 {
     static const char *const dull[] = {"__pycache__", "node_modules"};
     for (const char *part = path; part != NULL;) {
@@ -66,9 +66,9 @@ static bool is_of_interest(const char *path)
     return true;
 }
 
-static void take_entry(struct oneshot_files *f, const struct manifest_entry *entry)
+static void oneshot_files_take_entry(struct oneshot_files *f, const struct manifest_entry *entry)
 {
-    if (entry->type != MANIFEST_FILE || !is_of_interest(entry->path))
+    if (entry->type != MANIFEST_FILE || !oneshot_files_is_of_interest(entry->path))
         return;
     if (f->n_found == ONESHOT_FILES_MAX || !utf8_is_valid(entry->path, entry->path_len)) {
         f->n_omitted++;
@@ -80,7 +80,7 @@ static void take_entry(struct oneshot_files *f, const struct manifest_entry *ent
     blob_hex(&entry->hash, found->hash);
 }
 
-static void list_in_worker(uv_work_t *uv)
+static void oneshot_files_list_in_worker(uv_work_t *uv)
 {
     struct oneshot_files *f = CONTAINER_OF(uv, struct oneshot_files, uv);
     struct manifest *manifest;
@@ -89,14 +89,14 @@ static void list_in_worker(uv_work_t *uv)
         return;
     }
     for (size_t i = 0; i < manifest->n_entries; i++)
-        take_entry(f, &manifest->entries[i]);
+        oneshot_files_take_entry(f, &manifest->entries[i]);
     manifest_free(manifest);
 }
 
 /* ---- sharing --------------------------------------------------------------------------------- */
 
 /* The last part of a path, cut where a character begins. */
-static void name_of(const char *path, char out[NAME_SHOWN_MAX + 1])
+static void oneshot_files_name_of(const char *path, char out[NAME_SHOWN_MAX + 1])
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash != NULL ? slash + 1 : path;
@@ -107,14 +107,14 @@ static void name_of(const char *path, char out[NAME_SHOWN_MAX + 1])
     snprintf(out, NAME_SHOWN_MAX + 1, "%s", start);
 }
 
-static void share(struct oneshot_files *f, struct found *found)
+static void oneshot_files_share(struct oneshot_files *f, struct found *found)
 {
     struct err e;
     char name[NAME_SHOWN_MAX + 1];
     struct oneshot_answer *a = f->answer;
     struct oneshot_file *file = &a->files[a->n_files];
     ids_token(file->token);
-    name_of(found->path, name);
+    oneshot_files_name_of(found->path, name);
     struct store_shared row = {.token = file->token,
                                .owner = f->owner,
                                .name = name,
@@ -131,35 +131,35 @@ static void share(struct oneshot_files *f, struct found *found)
     a->n_files++;
 }
 
-static void end(struct oneshot_files *f, const char *problem)
+static void oneshot_files_end(struct oneshot_files *f, const char *problem)
 {
     struct oneshot_answer *a = f->answer;
     if (problem != NULL)
         snprintf(a->files_reason, sizeof(a->files_reason), "%.250s", problem);
     void (*on_found)(void *) = f->on_found;
     void *context = f->context;
-    files_free(f);
+    oneshot_files_files_free(f);
     on_found(context);
 }
 
-static void listed(uv_work_t *uv, int status)
+static void oneshot_files_listed(uv_work_t *uv, int status)
 {
     (void)status;
     struct oneshot_files *f = CONTAINER_OF(uv, struct oneshot_files, uv);
     f->engine->n_closing--;
     if (f->answer == NULL) {
-        files_free(f);
+        oneshot_files_files_free(f);
         return;
     }
     if (f->is_bad) {
-        end(f, f->err.message);
+        oneshot_files_end(f, f->err.message);
         return;
     }
     f->answer->files = mem_alloc((f->n_found + 1) * sizeof(*f->answer->files));
     f->answer->n_files_omitted = f->n_omitted;
     for (size_t i = 0; i < f->n_found; i++)
-        share(f, &f->found[i]);
-    end(f, NULL);
+        oneshot_files_share(f, &f->found[i]);
+    oneshot_files_end(f, NULL);
 }
 
 /* ---- whether there is anything --------------------------------------------------------------- */
@@ -184,7 +184,7 @@ bool oneshot_files_are_none(const struct session *session, const struct timespec
 
 /* ---- recording ------------------------------------------------------------------------------- */
 
-static void on_recorded(void *context, const struct warden_event *event)
+static void oneshot_files_on_recorded(void *context, const struct warden_event *event)
 {
     struct oneshot_files *f = context;
     struct err ignored;
@@ -192,18 +192,18 @@ static void on_recorded(void *context, const struct warden_event *event)
     f->ticket = 0;
     if (event->type != WARDEN_RECORDED ||
         json_read_object(event->text, strlen(event->text), &report, &ignored) < 0) {
-        end(f, "the files could not be looked at");
+        oneshot_files_end(f, "the files could not be looked at");
         return;
     }
     const char *manifest = json_string_value(json_object_get(report, "manifest"));
     const char *reason = json_string_value(json_object_get(report, "reason"));
     if (manifest == NULL || blob_parse_hex(manifest, &f->manifest) < 0)
-        end(f, reason != NULL ? reason : "the files could not be recorded");
+        oneshot_files_end(f, reason != NULL ? reason : "the files could not be recorded");
     else if (json_integer_value(json_object_get(report, "files")) == 0)
-        end(f, NULL);
+        oneshot_files_end(f, NULL);
     else {
         f->engine->n_closing++; /* the blobs' directory stays open meanwhile */
-        uv_queue_work(f->engine->loop, &f->uv, list_in_worker, listed);
+        uv_queue_work(f->engine->loop, &f->uv, oneshot_files_list_in_worker, oneshot_files_listed);
     }
 }
 
@@ -225,12 +225,12 @@ struct oneshot_files *oneshot_files_find(struct session *session,
     f->owner = request->owner;
     f->blobs = store_blobs(engine->store);
     f->ticket = pool_new_number(engine->pool);
-    tickets_expect(engine, f->ticket, WARDEN_RECORDED, on_recorded, f);
+    tickets_expect(engine, f->ticket, WARDEN_RECORDED, oneshot_files_on_recorded, f);
     if (warden_record(engine->warden, f->ticket, session->room->name, "", &budget, &e) == 0)
         return f;
     tickets_forget(engine, f->ticket);
     snprintf(answer->files_reason, sizeof(answer->files_reason), "%.250s", e.message);
-    files_free(f);
+    oneshot_files_files_free(f);
     return NULL;
 }
 
@@ -242,5 +242,5 @@ void oneshot_files_forget(struct oneshot_files *f)
     if (f->ticket == 0)
         return; /* a worker has it and will see */
     tickets_forget(f->engine, f->ticket);
-    files_free(f);
+    oneshot_files_files_free(f);
 }

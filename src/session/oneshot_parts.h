@@ -38,6 +38,7 @@ void oneshot_finish(struct oneshot *o);   /* answers, and ends it */
 /* ---- states ---------------------------------------------------------------------------------- */
 
 void oneshot_load(struct oneshot *o); /* oneshot_run follows, or the end */
+void oneshot_on_loaded(void *oneshot, const json_t *report);
 void oneshot_not_loaded(struct oneshot *o, const char *why);
 void oneshot_save(struct oneshot *o); /* oneshot_one_less follows */
 /* The run itself succeeded; only that its state is not to be had. */

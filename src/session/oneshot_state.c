@@ -13,7 +13,7 @@ enum { SAVE_MS = 60 * 1000, LOOK_MS = 1000, MESSAGE_MAX = 300 };
 
 #define SERIALIZATION_FAILED "State serialization failed"
 
-static void forget_call(struct store_call **call)
+static void oneshot_forget_call(struct store_call **call)
 {
     if (*call != NULL)
         store_forget(take_ptr(*call));
@@ -25,8 +25,8 @@ void oneshot_stop_state(struct oneshot *o)
     loop_poll_close(take_ptr(o->poll), NULL);
     if (o->sock >= 0)
         channel_close(take_fd(&o->sock));
-    forget_call(&o->call);
-    forget_call(&o->export);
+    oneshot_forget_call(&o->call);
+    oneshot_forget_call(&o->export);
 }
 
 /* ---- the state it begins with ---------------------------------------------------------------- */
@@ -39,14 +39,15 @@ void oneshot_not_loaded(struct oneshot *o, const char *why)
     oneshot_finish(o);
 }
 
-static void on_load_limit(void *context)
+static void oneshot_on_load_limit(void *context)
 {
     struct oneshot *o = context;
     oneshot_take_timeout(&o->answer, o->request.timeout_ms);
     oneshot_finish(o);
 }
 
-static void on_exported(void *context, const struct store_exported *result, const struct err *e)
+static void oneshot_on_exported(void *context, const struct store_exported *result,
+                                const struct err *e)
 {
     struct oneshot *o = context;
     (void)result; /* what was damaged is told to the interpreter, which tells us */
@@ -68,13 +69,14 @@ void oneshot_load(struct oneshot *o)
         return;
     }
     o->is_loading = true;
-    o->step = loop_timer_new(o->engine->loop, on_load_limit, o);
+    o->step = loop_timer_new(o->engine->loop, oneshot_on_load_limit, o);
     loop_timer_set(o->step, o->request.timeout_ms);
-    o->export = store_export(o->engine->store, o->state, socks[0], 0, on_exported, o);
+    o->export = store_export(o->engine->store, o->state, socks[0], 0, oneshot_on_exported, o);
 }
 
-void oneshot_on_loaded(struct oneshot *o, const json_t *report)
+void oneshot_on_loaded(void *context, const json_t *report)
 {
+    struct oneshot *o = context;
     const char *message = json_string_value(json_object_get(report, "message"));
     json_t *loss;
     size_t i;
@@ -94,7 +96,7 @@ void oneshot_on_loaded(struct oneshot *o, const json_t *report)
 
 /* ---- the state it leaves --------------------------------------------------------------------- */
 
-static void saved(struct oneshot *o)
+static void oneshot_saved(struct oneshot *o)
 {
     oneshot_stop_state(o);
     oneshot_one_less(o);
@@ -107,10 +109,10 @@ void oneshot_not_saved(struct oneshot *o, const char *why)
     free(take_ptr(o->answer.state));
     buf_clear(error);
     buf_printf(error, "%s%s", says_so ? "" : SERIALIZATION_FAILED ": ", why);
-    saved(o);
+    oneshot_saved(o);
 }
 
-static void on_kept(void *context, const struct err *e)
+static void oneshot_on_kept(void *context, const struct err *e)
 {
     struct oneshot *o = context;
     o->call = NULL;
@@ -119,25 +121,25 @@ static void on_kept(void *context, const struct err *e)
         return;
     }
     o->answer.kept_bytes = o->state->bytes;
-    saved(o);
+    oneshot_saved(o);
 }
 
-static void keep(struct oneshot *o)
+static void oneshot_keep(struct oneshot *o)
 {
     struct err e;
     if (o->request.state_name == NULL) {
-        saved(o);
+        oneshot_saved(o);
         return;
     }
     if (o->request.state_ttl_ms > 0)
         o->answer.kept_until_ms = clock_wall_ms() + o->request.state_ttl_ms;
     o->call = store_put_named(o->engine->store, o->request.owner, o->request.state_name, o->state,
-                              o->answer.kept_until_ms, on_kept, o, &e);
+                              o->answer.kept_until_ms, oneshot_on_kept, o, &e);
     if (o->call == NULL)
         oneshot_not_saved(o, e.message);
 }
 
-static void on_encoded(void *context, const char *text, size_t len, const struct err *e)
+static void oneshot_on_encoded(void *context, const char *text, size_t len, const struct err *e)
 {
     struct oneshot *o = context;
     o->call = NULL;
@@ -147,10 +149,10 @@ static void on_encoded(void *context, const char *text, size_t len, const struct
     }
     o->answer.state = mem_copy(text, len);
     o->answer.state_len = len;
-    keep(o);
+    oneshot_keep(o);
 }
 
-static void take_losses(struct oneshot *o)
+static void oneshot_take_losses(struct oneshot *o)
 {
     struct err ignored;
     _buf_ struct buf text = BUF_INIT(4 * MIB);
@@ -170,8 +172,8 @@ static void take_losses(struct oneshot *o)
     }
 }
 
-static void on_ingested(void *context, struct store_state *state, const struct store_saved *at,
-                        const struct err *e)
+static void oneshot_on_ingested(void *context, struct store_state *state,
+                                const struct store_saved *at, const struct err *e)
 {
     struct oneshot *o = context;
     (void)at;
@@ -182,15 +184,15 @@ static void on_ingested(void *context, struct store_state *state, const struct s
     }
     store_state_unref(o->state);
     o->state = state;
-    take_losses(o);
+    oneshot_take_losses(o);
     if (o->request.captures)
-        o->call = store_encode(o->engine->store, state, on_encoded, o);
+        o->call = store_encode(o->engine->store, state, oneshot_on_encoded, o);
     else
-        keep(o);
+        oneshot_keep(o);
 }
 
 /* By its first byte a saver says that it is there; it dies with its jail and needs no number. */
-static void on_first_byte(void *context, int events)
+static void oneshot_on_first_byte(void *context, int events)
 {
     struct oneshot *o = context;
     char byte;
@@ -205,11 +207,11 @@ static void on_first_byte(void *context, int events)
         return;
     }
     struct store_limits limits = {.max_bytes = o->request.state_max_bytes, .deadline_ms = SAVE_MS};
-    o->call = store_ingest(o->engine->store, take_fd(&o->sock), &limits, on_ingested, o);
+    o->call = store_ingest(o->engine->store, take_fd(&o->sock), &limits, oneshot_on_ingested, o);
 }
 
 /* What takes that long may fill the disk. */
-static void on_slow_save(void *context)
+static void oneshot_on_slow_save(void *context)
 {
     struct oneshot *o = context;
     if (o->is_watched) {
@@ -239,9 +241,9 @@ void oneshot_save(struct oneshot *o)
         oneshot_not_saved(o, e.message);
         return;
     }
-    o->step = loop_timer_new(o->engine->loop, on_slow_save, o);
+    o->step = loop_timer_new(o->engine->loop, oneshot_on_slow_save, o);
     loop_timer_set(o->step, LOOK_MS);
-    o->poll = loop_poll_new(o->engine->loop, o->sock, on_first_byte, o);
+    o->poll = loop_poll_new(o->engine->loop, o->sock, oneshot_on_first_byte, o);
     if (o->poll != NULL)
         loop_poll_want(o->poll, LOOP_READ);
     else

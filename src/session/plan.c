@@ -1,3 +1,4 @@
+/* Plan mode, in the daemon. */
 #include "session/plan.h"
 
 #include "base/clock.h"

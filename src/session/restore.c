@@ -1,17 +1,31 @@
+/* Restorations, in the daemon. Owns session->restore: the steps from the present line of a session
+ * to another point of its history, one table for all causes. */
 #include "session/restore.h"
 
+#include "base/channel.h"
+#include "jail/warden.h"
+#include "runtime/pool.h"
 #include "session/engine_state.h"
-#include "session/exec.h"
+#include "session/files.h"
 #include "session/recorder.h"
-#include "session/restore_parts.h"
-#include "session/suspend.h"
+#include "session/setup.h"
 #include "session/tickets.h"
-#include "session/timing.h"
-#include "session/trial.h"
+#include "wire/json.h"
 
+#include <signal.h>
 #include <sys/wait.h>
 
 enum { STEP_MS = 20 * 1000 }; /* for any step, on the busiest machine */
+
+/* What a step came to. */
+enum restore_progress {
+    PROGRESS_DONE,
+    PROGRESS_WAITS,
+    PROGRESS_OLDER, /* the target cannot be woken: the checkpoint before it is tried */
+    PROGRESS_AGAIN, /* the target is another one by now */
+    PROGRESS_STAYS,
+    PROGRESS_FAILS,
+};
 
 const char *restore_source_name(enum restore_source source)
 {
@@ -21,27 +35,19 @@ const char *restore_source_name(enum restore_source source)
     return names[source];
 }
 
-void restore_take_step(struct session *session, enum restore_step step)
-{
-    session->restore->step = step;
-    session_set_alarm(session, ALARM_RESTORE, STEP_MS);
-}
-
-struct restore *restore_begin(struct session *session, enum restore_cause cause)
+static struct restore *restore_begin(struct session *session, enum restore_cause cause)
 {
     restore_end_left(session);
     struct restore *restore = mem_alloc(sizeof(*restore));
     const struct checkpoint *current = session->timeline.current;
-    *restore = (struct restore){.cause = cause,
-                                .old_head = session->head != NULL ? session->head->number : 0,
-                                .report = {.from = current != NULL ? current->id : 0}};
+    *restore =
+        (struct restore){.cause = cause, .report = {.from = current != NULL ? current->id : 0}};
     session->restore = restore;
     return restore;
 }
 
-void restore_drop(struct session *session)
+void restore_free(struct session *session, struct restore *restore)
 {
-    struct restore *restore = take_ptr(session->restore);
     if (restore->ticket != 0)
         tickets_forget(session->engine, restore->ticket);
     if (restore->call != NULL)
@@ -54,23 +60,16 @@ void restore_drop(struct session *session)
     free(restore);
 }
 
-void restore_abandon_with(struct session *session, const struct err *e)
+void restore_abandon(struct session *session, const struct err *e)
 {
-    struct restore *restore = session->restore;
+    struct restore *restore = take_ptr(session->restore);
+    if (restore == NULL)
+        return;
     const struct restore_listener *listener = restore->listener;
     void *context = restore->context;
-    restore_drop(session);
+    restore_free(session, restore);
     if (listener != NULL)
         listener->on_failed(context, e);
-}
-
-void restore_abandon(struct session *session)
-{
-    struct err e;
-    if (session->restore == NULL)
-        return;
-    exec_refuse_if_dead(session, &e);
-    restore_abandon_with(session, &e);
 }
 
 void restore_abandon_for(struct session *session, const char *why)
@@ -78,26 +77,695 @@ void restore_abandon_for(struct session *session, const char *why)
     struct err e;
     err_set(&e, ERR_UNAVAILABLE, "%s", why);
     err_advise(&e, "Look at the session's checkpoints, and try again.");
-    restore_abandon_with(session, &e);
+    restore_abandon(session, &e);
 }
 
-void restore_leave(struct restore *restore)
+void restore_forget(struct restore *restore)
 {
     restore->listener = NULL;
 }
+
+static enum restore_progress restore_fails(struct restore *restore, const char *why)
+{
+    snprintf(restore->why, sizeof(restore->why), "%.300s", why);
+    return PROGRESS_FAILS;
+}
+
+/* ---- the durable copy ------------------------------------------------------------------------ */
+
+/* The durable copy is newer than any checkpoint that sleeps: threads ran, or the interpreter cannot
+ * be forked, or all were lost. */
+static bool restore_is_durable_newer(const struct session *session)
+{
+    const struct checkpoint *target = timeline_wakeable(session->restore->target);
+    const struct saving *saving = &session->saving;
+    return saving->is_current && saving->through > (target != NULL ? target->last_cell : 0);
+}
+
+/* A state that has to be loaded is looked up before anything is given up for it. */
+static bool restore_needs_state(const struct session *session)
+{
+    const struct restore *restore = session->restore;
+    const struct checkpoint *target = restore->target;
+    if (restore->call != NULL)
+        return true; /* the interpreter ended while the state was looked up */
+    if (restore->has_asked)
+        return false;
+    if (restore->cause == RESTORE_RESUME)
+        return true;
+    if (restore->cause == RESTORE_CRASH)
+        return restore_is_durable_newer(session);
+    return target != NULL && target->snapshot == NULL;
+}
+
+/* The checkpoint that a saved state is of. One whose place in the history is not known any more
+ * gets a place of its own. NULL if the state is of the beginning, or the session has no
+ * checkpoints. */
+static struct checkpoint *restore_find_saved(struct session *session, const struct store_saved *at)
+{
+    struct checkpoint *checkpoint = timeline_find(session, at->checkpoint);
+    if (checkpoint == NULL && at->checkpoint > 0 && timeline_has_checkpoints(session) &&
+        session->restore->cause == RESTORE_RESUME)
+        checkpoint = timeline_add_saved(session, at->checkpoint, at->through, at->files);
+    return checkpoint;
+}
+
+static void restore_on_fetched(void *context, struct store_state *state,
+                               const struct store_saved *at, const struct err *e)
+{
+    struct session *session = context;
+    struct restore *restore = session->restore;
+    restore->call = NULL;
+    restore->state = state;
+    if (e == NULL) {
+        memcpy(restore->files, at->files, sizeof(restore->files));
+        restore->target = restore_find_saved(session, at);
+        if (at->checkpoint == 0 && at->files[0] != '\0')
+            timeline_amend(session, NULL, at->files);
+    } else {
+        restore->missing = *e;
+    }
+    session_changed(session);
+}
+
+static enum restore_progress restore_look_up(struct session *session)
+{
+    struct restore *restore = session->restore;
+    bool wants_last = restore->cause == RESTORE_RESUME || restore->cause == RESTORE_CRASH;
+    if (!restore->has_asked) {
+        restore->has_asked = true;
+        restore->call = store_get_state(session->engine->store, session->id,
+                                        wants_last ? STORE_RESUME : restore->target->id,
+                                        restore_on_fetched, session);
+    }
+    if (restore->call != NULL)
+        return PROGRESS_WAITS;
+    const struct err *missing = &restore->missing;
+    if (missing->code == ERR_NONE)
+        return PROGRESS_DONE;
+    if (session->state == SESSION_IDLE) {
+        if (restore->target != NULL)
+            restore->target->is_saved = false;
+        restore_fails(restore, missing->message);
+        return PROGRESS_STAYS;
+    }
+    /* A session that was suspended before anything was saved comes back as it began. */
+    if (session->room == NULL && (restore->was_suspended || missing->code != ERR_NOT_FOUND))
+        return restore_fails(restore, missing->message);
+    return PROGRESS_DONE;
+}
+
+static bool restore_has_state(const struct session *session)
+{
+    return session->restore->state != NULL;
+}
+
+static void restore_on_exported(void *context, const struct store_exported *result,
+                                const struct err *e)
+{
+    struct session *session = context;
+    (void)result; /* what was damaged is told to the interpreter, which tells us */
+    (void)e;      /* likewise: its stream ends before its end */
+    session->restore->call = NULL;
+}
+
+static enum restore_progress restore_load(struct session *session)
+{
+    struct err e;
+    int socks[2];
+    struct restore *restore = session->restore;
+    if (restore->is_begun) {
+        const char *trouble = json_string_value(json_object_get(restore->loaded, "message"));
+        if (trouble != NULL)
+            return restore_fails(restore, trouble);
+        return restore->loaded != NULL ? PROGRESS_DONE : PROGRESS_WAITS;
+    }
+    if (head_socketpair(socks, &e) < 0)
+        return restore_fails(restore, e.message);
+    if (head_load(session->head, session->saving.through, socks[1], &e) < 0) {
+        channel_close(socks[0]);
+        return restore_fails(restore, e.message);
+    }
+    restore->call = store_export(session->engine->store, restore->state, socks[0], 0,
+                                 restore_on_exported, session);
+    return PROGRESS_WAITS;
+}
+
+void restore_on_loaded(struct session *session, const json_t *report)
+{
+    if (session->restore != NULL)
+        session->restore->loaded = json_incref((json_t *)(uintptr_t)report);
+}
+
+/* ---- leaving the present line ---------------------------------------------------------------- */
+
+static bool restore_leaves_present(const struct session *session)
+{
+    return session->state == SESSION_IDLE && session->restore->cause != RESTORE_CRASH;
+}
+
+/* The checkpoint of the present is complete, and what was written in the background is known. */
+static enum restore_progress restore_keep_present(struct session *session)
+{
+    const struct checkpoint *tip = session->timeline.current;
+    if (tip != NULL && !timeline_is_settled(tip))
+        return PROGRESS_WAITS;
+    if (!background_is_unknown(session))
+        return PROGRESS_DONE;
+    background_await(session);
+    return PROGRESS_WAITS;
+}
+
+static bool restore_has_present(const struct session *session)
+{
+    return session->state != SESSION_RESTORING;
+}
+
+/* The end of an interpreter takes as long as waking another, and the processor and locks from that
+ * one. If it is at rest, it can wait: stopped, and with its channel open, which would end it. */
+static void restore_put_end_off(struct session *session)
+{
+    const struct restore *restore = session->restore;
+    if (restore->cause == RESTORE_CRASH || session->head->state != HEAD_IDLE ||
+        restore->target == NULL || restore->target->snapshot == NULL)
+        return;
+    session->left.channel = head_take_channel(session->head);
+    session->left.head = session->left.channel >= 0 ? session->head->number : 0;
+}
+
+/* From here on the session has no interpreter. */
+static enum restore_progress restore_leave_line(struct session *session)
+{
+    struct restore *restore = session->restore;
+    restore->old_head = session->head->number;
+    restore->had_background = session->background.is_on;
+    restore_put_end_off(session);
+    session_move(session, SESSION_RESTORING);
+    session->pace.n_interrupts = 0;
+    session->pace.has_stray = false;
+    head_disown(session->head); /* what it started before the target stays: see restore_clear */
+    pool_release(session->engine->pool, take_ptr(session->head));
+    return PROGRESS_DONE;
+}
+
+static bool restore_wants_sleeper(const struct session *session)
+{
+    return session->restore->old_head != 0 && session->restore->state == NULL;
+}
+
+/* One that is still falling asleep was forked before whatever came after it. */
+static enum restore_progress restore_await_target(struct session *session)
+{
+    struct restore *restore = session->restore;
+    struct checkpoint *target = timeline_wakeable(restore->target);
+    if (restore->cause == RESTORE_CRASH && restore_needs_state(session))
+        return PROGRESS_AGAIN; /* the one that was waited for is lost */
+    restore->target = target;
+    bool is_asleep = target == NULL || target->snapshot->state == SNAPSHOT_ASLEEP;
+    return is_asleep ? PROGRESS_DONE : PROGRESS_WAITS;
+}
+
+static bool restore_has_line(const struct session *session)
+{
+    return session->restore->old_head != 0;
+}
+
+static void restore_on_cleared(void *context, const struct warden_event *event)
+{
+    struct session *session = context;
+    session->restore->ticket = 0;
+    session->restore->report.ended_processes = event->bytes;
+    session_changed(session);
+}
+
+static enum restore_progress restore_clear(struct session *session)
+{
+    struct err e;
+    struct restore *restore = session->restore;
+    if (restore->is_begun)
+        return restore->ticket != 0 ? PROGRESS_WAITS : PROGRESS_DONE;
+    const struct snapshot *asleep = restore->target != NULL ? restore->target->snapshot : NULL;
+    uint64_t since = asleep != NULL ? asleep->number : 0;
+    restore->ticket = restore->old_head;
+    tickets_expect(session->engine, restore->ticket, WARDEN_CLEARED, restore_on_cleared, session);
+    int r = (session->left.head != 0 ? warden_clear_holding : warden_clear)(
+        session->engine->warden, restore->old_head, session->room->jail, since, &e);
+    return r < 0 ? restore_fails(restore, e.message) : PROGRESS_WAITS;
+}
+
+bool restore_end_left(struct session *session)
+{
+    struct err ignored; /* a lost warden is told to everybody in its own way */
+    if (session->left.head == 0)
+        return false;
+    warden_signal(session->engine->warden, session->left.head, SIGKILL, &ignored);
+    channel_close(session->left.channel);
+    session->left.head = 0;
+    return true;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static bool restore_is_durable(const struct restore *restore)
+{
+    return restore->cause == RESTORE_RESUME || restore->state != NULL;
+}
+
+static void restore_read_files(struct session *session, const char *text)
+{
+    struct err e;
+    struct restore *restore = session->restore;
+    struct restore_report *report = &restore->report;
+    _json_ json_t *answer = NULL;
+    if (json_read_object(text, strlen(text), &answer, &e) < 0)
+        return;
+    static const char *const counts[] = {"changed", "removed", "created"};
+    for (size_t i = 0; i < ARRAY_LEN(counts); i++)
+        report->files_changed += (uint64_t)json_integer_value(json_object_get(answer, counts[i]));
+    const char *error = json_string_value(json_array_get(json_object_get(answer, "errors"), 0));
+    if (error != NULL)
+        snprintf(report->files_reason, sizeof(report->files_reason), "%s", error);
+    /* Who lost them is told their names, unless all were written by the cells that are undone. */
+    json_t *lost = json_object_get(answer, "lost");
+    if ((restore->had_background || restore->state != NULL) && json_array_size(lost) > 0) {
+        json_decref(report->files_lost);
+        report->files_lost = json_incref(lost);
+    }
+}
+
+static void restore_on_files(void *context, const struct warden_event *event)
+{
+    struct session *session = context;
+    session->restore->ticket = 0;
+    restore_read_files(session, event->text);
+    session_changed(session);
+}
+
+/* What /workspace should be; NULL if that is not known. */
+static const char *restore_wanted_files(const struct session *session)
+{
+    struct restore *restore = session->restore;
+    struct restore_report *report = &restore->report;
+    const struct checkpoint *target = restore->target;
+    if (restore_is_durable(restore))
+        return restore->files[0] != '\0' ? restore->files : NULL;
+    if (!restore->was_suspended && !list_is_empty(&session->room->heads)) {
+        snprintf(report->files_reason, sizeof(report->files_reason),
+                 "other sessions share the sandbox and its files");
+        return NULL;
+    }
+    const char *manifest = timeline_files_at(session, target);
+    if (manifest == NULL)
+        memcpy(report->files_reason, target->files_reason, sizeof(report->files_reason));
+    return manifest;
+}
+
+static bool restore_always(const struct session *session)
+{
+    (void)session;
+    return true;
+}
+
+static enum restore_progress restore_put_files(struct session *session)
+{
+    struct err e;
+    struct restore *restore = session->restore;
+    struct restore_report *report = &restore->report;
+    if (!restore->is_begun)
+        restore->is_ordered = false;
+    if (restore->is_ordered)
+        return restore->ticket != 0 ? PROGRESS_WAITS : PROGRESS_DONE;
+    if (files_are_changing(session))
+        return PROGRESS_WAITS; /* what a caller puts now belongs to what is restored */
+    const char *manifest = restore->keeps_files ? NULL : restore_wanted_files(session);
+    if (manifest == NULL) {
+        report->files = restore->keeps_files ? RESTORED_FILES_SAME : RESTORED_FILES_UNKNOWN;
+        return PROGRESS_DONE;
+    }
+    char spared[TIMELINE_HASH_SIZE];
+    report->files = RESTORED_FILES;
+    background_spare(session, manifest, spared);
+    if (strcmp(spared, manifest) != 0 && restore->state == NULL)
+        timeline_amend(session, restore->target, spared);
+    restore->is_ordered = true;
+    restore->ticket = pool_new_number(session->engine->pool);
+    tickets_expect(session->engine, restore->ticket, WARDEN_RESTORED, restore_on_files, session);
+    if (warden_restore(session->engine->warden, restore->ticket, session->room->name, spared, &e) ==
+        0)
+        return PROGRESS_WAITS;
+    tickets_forget(session->engine, restore->ticket);
+    restore->ticket = 0;
+    snprintf(report->files_reason, sizeof(report->files_reason), "%.190s", e.message);
+    report->files = RESTORED_FILES_UNKNOWN;
+    return PROGRESS_DONE;
+}
+
+static bool restore_lacks_changes(const struct session *session)
+{
+    const struct restore *restore = session->restore;
+    return restore_is_durable(restore) && restore->report.files == RESTORED_FILES;
+}
+
+static void restore_on_repeated(void *context, const struct warden_event *event)
+{
+    struct session *session = context;
+    (void)event;
+    session->restore->ticket = 0;
+    session_changed(session);
+}
+
+static enum restore_progress restore_repeat_files(struct session *session)
+{
+    struct restore *restore = session->restore;
+    if (!restore->is_begun) {
+        restore->ticket = files_repeat(session);
+        if (restore->ticket != 0)
+            tickets_expect(session->engine, restore->ticket, WARDEN_FILED, restore_on_repeated,
+                           session);
+    }
+    return restore->ticket != 0 ? PROGRESS_WAITS : PROGRESS_DONE;
+}
+
+/* ---- the interpreter ------------------------------------------------------------------------- */
+
+static bool restore_has_no_room(const struct session *session)
+{
+    return session->room == NULL;
+}
+
+static bool restore_has_no_head(const struct session *session)
+{
+    return session->head == NULL;
+}
+
+static enum restore_progress restore_enter(struct session *session)
+{
+    struct err e;
+    struct restore *restore = session->restore;
+    if (restore->is_begun)
+        return restore->is_ready ? PROGRESS_DONE : PROGRESS_WAITS;
+    restore->is_ready = false;
+    restore->report.source = restore->state != NULL ? RESTORED_DURABLE : RESTORED_BEGINNING;
+    struct pool_request wanted = {.runtime = session->runtime,
+                                  .profile = session->profile,
+                                  .limits = &session->limits,
+                                  .join = session->room,
+                                  .workspace = session->room == NULL ? session->id : NULL,
+                                  .listener = session->engine->hooks->head,
+                                  .owner = session};
+    if (pool_take(session->engine->pool, &wanted, &session->head, &e) < 0)
+        return restore_fails(restore, e.message);
+    if (session->room == NULL) {
+        session->room = session->head->room;
+        pool_hold(session->room);
+    }
+    return PROGRESS_WAITS;
+}
+
+static bool restore_wakes(const struct session *session)
+{
+    const struct restore *restore = session->restore;
+    return session->head == NULL && restore->target != NULL && restore->state == NULL;
+}
+
+static enum restore_progress restore_wake(struct session *session)
+{
+    struct err e;
+    struct restore *restore = session->restore;
+    struct snapshot *snapshot = restore->target->snapshot;
+    if (restore->is_begun)
+        return restore->is_ready ? PROGRESS_DONE : PROGRESS_WAITS;
+    restore->is_ready = false;
+    restore->report.source = RESTORED_CHECKPOINT;
+    /* It may have ended since it was chosen: whatever killed the interpreter can kill its copies.
+     */
+    if (snapshot == NULL || pool_wake(session->engine->pool, snapshot, session->engine->hooks->head,
+                                      session, &session->head, &e) < 0)
+        return PROGRESS_OLDER;
+    return PROGRESS_WAITS;
+}
+
+void restore_on_ready(struct session *session, const json_t *notes)
+{
+    struct restore *restore = session->restore;
+    json_decref(restore->notes);
+    restore->notes = json_incref((json_t *)(uintptr_t)notes);
+    restore->is_ready = true;
+}
+
+static bool restore_is_fresh(const struct session *session)
+{
+    return session->restore->report.source != RESTORED_CHECKPOINT;
+}
+
+static enum restore_progress restore_set_up(struct session *session)
+{
+    struct restore *restore = session->restore;
+    if (!restore->is_begun)
+        restore->is_set_up = !setup_begin(session);
+    return restore->is_set_up ? PROGRESS_DONE : PROGRESS_WAITS;
+}
+
+void restore_on_set(struct session *session)
+{
+    session->restore->is_set_up = true;
+}
+
+/* ---- the way --------------------------------------------------------------------------------- */
+
+enum restore_step {
+    STEP_LOOK_UP,
+    STEP_KEEP_PRESENT,
+    STEP_LEAVE,  /* where the way of a crash begins */
+    STEP_TARGET, /* where the next target is chosen, if one cannot be woken */
+    STEP_SLEEP,
+    STEP_CLEAR,
+    STEP_MOVE_IN,
+    STEP_FILES,
+    STEP_CHANGES,
+    STEP_WAKE,
+    STEP_ENTER,
+    STEP_SET_UP,
+    STEP_LOAD,
+    STEPS,
+};
+
+/* In order. A step runs when it is its turn and after everything that happens to the session, until
+ * it does not wait any more. `failing` is what a step comes to that takes too long, or whose
+ * interpreter ends. */
+static const struct {
+    const char *name;
+    bool (*is_needed)(const struct session *session);
+    enum restore_progress (*run)(struct session *session);
+    enum restore_progress failing;
+} steps[STEPS] = {
+    [STEP_LOOK_UP] = {"look up the state to load", restore_needs_state, restore_look_up,
+                      PROGRESS_STAYS},
+    [STEP_KEEP_PRESENT] = {"make a checkpoint of the present", restore_leaves_present,
+                           restore_keep_present, PROGRESS_DONE},
+    [STEP_LEAVE] = {"leave the present line", restore_has_present, restore_leave_line,
+                    PROGRESS_FAILS},
+    [STEP_TARGET] = {"look up a newer durable copy", restore_needs_state, restore_look_up,
+                     PROGRESS_FAILS},
+    [STEP_SLEEP] = {"wait for the checkpoint to sleep", restore_wants_sleeper, restore_await_target,
+                    PROGRESS_OLDER},
+    [STEP_CLEAR] = {"end what ran since the checkpoint", restore_has_line, restore_clear,
+                    PROGRESS_FAILS},
+    [STEP_MOVE_IN] = {"enter a room of its own", restore_has_no_room, restore_enter,
+                      PROGRESS_FAILS},
+    [STEP_FILES] = {"put the files back", restore_always, restore_put_files, PROGRESS_FAILS},
+    [STEP_CHANGES] = {"put what callers changed since", restore_lacks_changes, restore_repeat_files,
+                      PROGRESS_FAILS},
+    [STEP_WAKE] = {"wake a copy of the checkpoint", restore_wakes, restore_wake, PROGRESS_OLDER},
+    [STEP_ENTER] = {"enter with a fresh interpreter", restore_has_no_head, restore_enter,
+                    PROGRESS_FAILS},
+    [STEP_SET_UP] = {"tell it where it works", restore_is_fresh, restore_set_up, PROGRESS_FAILS},
+    [STEP_LOAD] = {"load the durable copy", restore_has_state, restore_load, PROGRESS_FAILS},
+};
+
+const char *restore_step_name(const struct restore *restore)
+{
+    return restore->step < STEPS ? steps[restore->step].name : "go on";
+}
+
+static void restore_go_to_step(struct restore *restore, size_t step)
+{
+    restore->step = step;
+    restore->is_begun = false;
+}
+
+static enum restore_progress restore_run_step(struct session *session)
+{
+    struct restore *restore = session->restore;
+    if (restore->has_failed) {
+        restore->has_failed = false;
+        if (session->state == SESSION_RESTORING)
+            pool_release(session->engine->pool, take_ptr(session->head));
+        return steps[restore->step].failing;
+    }
+    if (!restore->is_begun)
+        session_set_alarm(session, ALARM_RESTORE, STEP_MS); /* every step has its time */
+    enum restore_progress progress = steps[restore->step].run(session);
+    restore->is_begun = true;
+    return progress;
+}
+
+/* The target cannot be woken. Its files may have been restored by now: another's take their place.
+ * If the old interpreter is still there, that may be why: the number of processes is limited. */
+static void restore_try_older(struct session *session)
+{
+    struct restore *restore = session->restore;
+    if (!restore_end_left(session))
+        restore->target = restore->target->parent;
+    restore->has_asked |= restore->cause != RESTORE_CRASH; /* the state was the first target's */
+    restore_go_to_step(restore, STEP_TARGET);
+}
+
+enum restore_outcome restore_advance(struct session *session)
+{
+    struct restore *restore = session->restore;
+    while (restore->step < STEPS) {
+        if (!restore->is_begun && !steps[restore->step].is_needed(session)) {
+            restore->step++;
+            continue;
+        }
+        enum restore_progress progress = restore_run_step(session);
+        if (progress == PROGRESS_STAYS && session->state != SESSION_IDLE)
+            progress = PROGRESS_FAILS; /* there is nothing to stay with */
+        switch (progress) {
+        case PROGRESS_DONE:
+            restore_go_to_step(restore, restore->step + 1);
+            break;
+        case PROGRESS_WAITS:
+            return RESTORE_UNDER_WAY;
+        case PROGRESS_OLDER:
+            restore_try_older(session);
+            break;
+        case PROGRESS_AGAIN:
+            restore_go_to_step(restore, STEP_TARGET);
+            break;
+        case PROGRESS_STAYS:
+            return RESTORE_STAYED;
+        case PROGRESS_FAILS:
+            return RESTORE_FAILED;
+        }
+    }
+    return RESTORE_DONE;
+}
+
+void restore_on_end(struct session *session, const struct head_end_facts *facts)
+{
+    struct restore *restore = session->restore;
+    head_describe_end(facts, restore->why, sizeof(restore->why));
+    restore->has_failed = true;
+}
+
+void restore_on_alarm(struct session *session)
+{
+    restore_fails(session->restore, session->state == SESSION_IDLE
+                                        ? "the store did not answer in time"
+                                        : "bringing it back took too long");
+    session->restore->has_failed = true;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+bool restore_is_as_saved(const struct restore *restore)
+{
+    return restore->cause == RESTORE_RESUME ||
+           (restore->cause == RESTORE_CRASH && restore->report.source == RESTORED_DURABLE);
+}
+
+json_t *restore_describe_rollback(const struct restore_report *report)
+{
+    json_t *cells = json_array();
+    for (size_t i = 0; i < report->cells.n; i++)
+        json_array_append_new(cells, json_integer((json_int_t)report->cells.ids[i]));
+    json_t *extra = json_pack("{so ss}", "rolled_back_cells", cells, "restored_from",
+                              restore_source_name(report->source));
+    if (report->notes != NULL)
+        json_object_set(extra, "not_undone", (json_t *)(uintptr_t)report->notes);
+    if (report->lost != NULL)
+        json_object_set(extra, "lost", (json_t *)(uintptr_t)report->lost);
+    if (report->files_lost != NULL)
+        json_object_set(extra, "files_lost", report->files_lost);
+    return extra;
+}
+
+json_t *restore_describe_resumption(const struct session *session,
+                                    const struct restore_report *report)
+{
+    json_t *resumed =
+        json_pack("{ss sI sI}", "restored_from", restore_source_name(report->source), "restored",
+                  (json_int_t)report->restored, "through", (json_int_t)session->saving.through);
+    json_object_set_new(resumed, "lost",
+                        report->lost != NULL ? json_incref((json_t *)(uintptr_t)report->lost)
+                                             : json_array());
+    if (report->files_lost != NULL)
+        json_object_set(resumed, "files_lost", report->files_lost);
+    if (report->files_reason[0] != '\0')
+        json_object_set_new(resumed, "files_reason", json_string(report->files_reason));
+    return json_pack("{so}", "resumed", resumed);
+}
+
+/* What is undone is what came after the durable copy, whether its checkpoint is kept or not. */
+static void restore_count_from_durable(const struct session *session, struct restore_report *report)
+{
+    struct timeline_cells *cells = &report->cells;
+    size_t n = 0;
+    for (size_t i = 0; i < cells->n; i++)
+        if (cells->ids[i] > session->saving.through)
+            cells->ids[n++] = cells->ids[i];
+    cells->n = n;
+    report->to = session->saving.checkpoint;
+}
+
+static void restore_tell_recorder(struct session *session, const struct restore *restore)
+{
+    struct timeline_cells redone = {0};
+    bool is_undo = restore->cause == RESTORE_UNDO || restore->cause == RESTORE_REDO;
+    bool is_as_saved = restore->report.source == RESTORED_DURABLE && !is_undo;
+    uint64_t after =
+        is_as_saved ? session->saving.through : timeline_parting(session, restore->target, &redone);
+    recorder_moved(session, &(struct recorder_move){
+                                .after = after, .redone = redone.ids, .n_redone = redone.n});
+    timeline_cells_free(&redone);
+}
+
+void restore_conclude(struct session *session)
+{
+    struct restore *restore = session->restore;
+    struct restore_report *report = &restore->report;
+    report->to = restore->target != NULL ? restore->target->id : 0;
+    report->cells = timeline_undone(session, restore->target);
+    report->notes = restore->notes;
+    if (report->source == RESTORED_DURABLE && restore->cause == RESTORE_CRASH)
+        restore_count_from_durable(session, report);
+    const json_t *lost = json_object_get(restore->loaded, "lost");
+    report->restored = (uint64_t)json_integer_value(json_object_get(restore->loaded, "restored"));
+    report->lost = json_array_size(lost) > 0 ? lost : NULL;
+    if (restore->cause == RESTORE_UNDO && report->from != 0)
+        timeline_add_redo(session, report->from); /* a way back to where it came from */
+    /* The fresh interpreter of a reset has the files of the one that it follows, and so has what a
+     * crash of its first cell leads back to. */
+    const struct checkpoint *tip = timeline_find(session, report->from);
+    const char *files = tip != NULL ? timeline_files_at(session, tip) : NULL;
+    if (restore->keeps_files && files != NULL)
+        timeline_amend(session, NULL, files);
+    restore_tell_recorder(session, restore);
+    timeline_go_to(session, restore->target);
+}
+
+/* ---- reasons --------------------------------------------------------------------------------- */
 
 void restore_resume(struct session *session)
 {
     restore_begin(session, RESTORE_RESUME);
     session_move(session, SESSION_RESTORING);
-    restore_fetch(session, STORE_RESUME);
 }
 
-/* ---- after a crash -----------------------------------------------------------------------------
- */
-
 /* Ways to end that are a cell's fault and nobody's wish. */
-static bool is_crash(const struct session *session)
+static bool restore_is_crash(const struct session *session)
 {
     const struct death_facts *ending = &session->ending;
     switch (ending->wish) {
@@ -120,153 +788,56 @@ static bool is_crash(const struct session *session)
     return false;
 }
 
-bool restore_after_death(struct session *session)
+bool restore_is_possible(const struct session *session)
 {
     bool was_alive = session->state == SESSION_IDLE || session->state == SESSION_BUSY;
     bool has_way_back = session->timeline.mode != TIMELINE_OFF || session->saving.is_current;
-    if (!was_alive || !has_way_back || !is_crash(session))
-        return false;
-    struct restore *restore = session->restore;
-    if (restore != NULL) { /* while its present state was being kept for an undo */
-        restore->old_head = session->head->number;
-    } else {
-        restore = restore_begin(session, RESTORE_CRASH);
-        exec_hold_crash(session);
-    }
-    if (restore->cause == RESTORE_CRASH)
-        restore->target = session->timeline.current;
-    session->ending = (struct death_facts){0};
-    restore_leave_line(session);
-    return true;
+    return was_alive && has_way_back && restore_is_crash(session);
 }
 
-/* ---- undo and redo -----------------------------------------------------------------------------
- */
+void restore_after_crash(struct session *session)
+{
+    struct restore *restore = session->restore;
+    if (restore == NULL) {
+        restore = restore_begin(session, RESTORE_CRASH);
+        restore->target = session->timeline.current;
+    }
+    restore->has_failed = false;
+    restore_go_to_step(restore, STEP_LEAVE);
+}
 
-static int refuse_busy(struct err *e)
+static int restore_refuse_busy(struct err *e)
 {
     err_set(e, ERR_CONFLICT, "the session is busy");
     return err_advise(e, "Wait for the cell that runs, or interrupt it first.");
 }
 
-static int refuse_unless_idle(const struct session *session, struct err *e)
+static int restore_refuse_working(const struct session *session, struct err *e)
 {
-    if (exec_refuse_if_dead(session, e) < 0 || trial_refuse_others(session, e) < 0)
-        return -1;
-    if (session->timeline.mode == TIMELINE_OFF || session->timeline.cannot_fork) {
-        err_set(e, ERR_CONFLICT, "this session has no checkpoints");
-        return err_advise(e, session->timeline.cannot_fork
-                                 ? "Its interpreter cannot be copied; use Python or bash."
-                                 : "Create a session with \"checkpoints\": \"auto\".");
-    }
     bool is_at_rest = session->state == SESSION_IDLE || session->state == SESSION_SUSPENDED;
-    if (is_at_rest && session->restore == NULL)
-        return 0;
-    return refuse_busy(e);
+    return is_at_rest && session->restore == NULL ? 0 : restore_refuse_busy(e);
 }
 
-static int refuse_lost(const struct checkpoint *checkpoint, struct err *e)
+static int restore_refuse(const struct session *session, struct err *e)
 {
-    err_set(e, ERR_CONFLICT, "checkpoint %llu cannot be restored: %s",
-            (unsigned long long)checkpoint->id, checkpoint->reason);
-    return err_advise(e, "GET …/checkpoints lists those that can be.");
+    if (session_refuse_if_dead(session, e) < 0 || trial_refuse_others(session, e) < 0)
+        return -1;
+    if (timeline_has_checkpoints(session))
+        return restore_refuse_working(session, e);
+    err_set(e, ERR_CONFLICT, "this session has no checkpoints");
+    return err_advise(e, session->timeline.cannot_fork
+                             ? "Its interpreter cannot be copied; use Python or bash."
+                             : "Create a session with \"checkpoints\": \"auto\".");
 }
 
 /* It can be gone back to: its process sleeps, or the store has its state. NULL is the beginning. */
-static bool is_restorable(const struct checkpoint *checkpoint)
+static bool restore_can_reach(const struct checkpoint *checkpoint)
 {
     return checkpoint == NULL || checkpoint->snapshot != NULL || checkpoint->is_saved;
 }
 
-/* The present state is kept as far as it can be: now go. */
-static void go(struct session *session)
-{
-    struct restore *restore = session->restore;
-    restore->old_head = session->head->number;
-    restore_leave_line(session);
-}
-
-/* What was written in the background meanwhile is known, too. */
-static bool is_tip_ready(struct session *session)
-{
-    const struct checkpoint *tip = session->timeline.current;
-    return (tip == NULL || timeline_is_settled(tip)) && !background_is_unknown(session);
-}
-
-void restore_on_checkpoint(struct session *session)
-{
-    struct restore *restore = session->restore;
-    if (restore == NULL)
-        return;
-    if (restore->step == STEP_TIP && is_tip_ready(session))
-        go(session);
-    else if (restore->step == STEP_SLEEP)
-        restore_await_target(session);
-}
-
-static void await_tip(struct session *session)
-{
-    restore_take_step(session, STEP_TIP);
-    if (is_tip_ready(session))
-        go(session);
-}
-
-/* It stays where it is. */
-static void stay(struct session *session, const char *why)
-{
-    restore_abandon_for(session, why);
-    timing_rest(session, false);
-    exec_begin_next(session);
-}
-
-void restore_on_fetched(struct session *session, const struct err *e)
-{
-    struct checkpoint *target = session->restore->target;
-    if (e == NULL) {
-        await_tip(session);
-        return;
-    }
-    if (target != NULL)
-        target->is_saved = false;
-    stay(session, e->message);
-}
-
-/* One without processes comes back to life at the target. */
-static int wake_at(struct session *session, struct err *e)
-{
-    struct restore *restore = session->restore;
-    if (suspend_enliven(session, e) < 0) {
-        restore_drop(session);
-        return -1;
-    }
-    restore->was_suspended = true;
-    session_move(session, SESSION_RESTORING);
-    if (restore->target != NULL)
-        restore_fetch(session, restore->target->id);
-    else
-        restore_enter_fresh(session);
-    return 0;
-}
-
-/* A state that has to be loaded is looked up before anything is given up for it. */
-static int move_on(struct session *session, struct checkpoint *target,
-                   const struct restore_listener *listener, void *context, struct err *e)
-{
-    struct restore *restore = session->restore;
-    restore->target = target;
-    restore->listener = listener;
-    restore->context = context;
-    if (session->state == SESSION_SUSPENDED)
-        return wake_at(session, e);
-    if (target != NULL && target->snapshot == NULL)
-        restore_fetch(session, target->id);
-    else
-        await_tip(session);
-    return 0;
-}
-
 /* Without being told so, nobody is taken back further than by what ran last. */
-static int refuse_beginning(const struct timeline *timeline, struct err *e)
+static int restore_refuse_beginning(const struct timeline *timeline, struct err *e)
 {
     const struct checkpoint *current = timeline->current;
     if (current != NULL && !current->is_cut_off)
@@ -280,11 +851,23 @@ static int refuse_beginning(const struct timeline *timeline, struct err *e)
                          "in it is undone.");
 }
 
+static struct restore *restore_order(struct session *session, enum restore_cause cause,
+                                     struct checkpoint *target,
+                                     const struct restore_listener *listener, void *context)
+{
+    struct restore *restore = restore_begin(session, cause);
+    restore->target = target;
+    restore->listener = listener;
+    restore->context = context;
+    restore->was_suspended = session->state == SESSION_SUSPENDED;
+    return restore;
+}
+
 int session_undo(struct session *session, const uint64_t *to,
                  const struct restore_listener *listener, void *context, struct err *e)
 {
     session_touch(session);
-    if (refuse_unless_idle(session, e) < 0)
+    if (restore_refuse(session, e) < 0)
         return -1;
     struct timeline *timeline = &session->timeline;
     timeline_take(session);
@@ -297,62 +880,60 @@ int session_undo(struct session *session, const uint64_t *to,
                              "first.");
     }
     if (to == NULL && (timeline->current == NULL || target == NULL) &&
-        refuse_beginning(timeline, e) < 0)
+        restore_refuse_beginning(timeline, e) < 0)
         return -1;
-    if (!is_restorable(target))
-        return refuse_lost(target, e);
-    restore_begin(session, RESTORE_UNDO);
-    return move_on(session, target, listener, context, e);
+    if (!restore_can_reach(target)) {
+        err_set(e, ERR_CONFLICT, "checkpoint %llu cannot be restored: %s",
+                (unsigned long long)target->id, target->reason);
+        return err_advise(e, "GET …/checkpoints lists those that can be.");
+    }
+    restore_order(session, RESTORE_UNDO, target, listener, context);
+    session_changed(session);
+    return 0;
 }
 
 int session_redo(struct session *session, const struct restore_listener *listener, void *context,
                  struct err *e)
 {
     session_touch(session);
-    if (refuse_unless_idle(session, e) < 0)
+    if (restore_refuse(session, e) < 0)
         return -1;
     struct timeline *timeline = &session->timeline;
     struct checkpoint *target = NULL;
     while (timeline->n_redo > 0 && target == NULL)
         target = timeline_find(session, timeline->redo[--timeline->n_redo]);
-    if (target == NULL || !is_restorable(target)) {
+    if (target == NULL || !restore_can_reach(target)) {
         err_set(e, ERR_CONFLICT, "there is nothing to redo");
         return err_advise(e, "Only what was undone can be redone, and only until another cell "
                              "runs.");
     }
-    restore_begin(session, RESTORE_REDO);
-    return move_on(session, target, listener, context, e);
+    restore_order(session, RESTORE_REDO, target, listener, context);
+    session_changed(session);
+    return 0;
 }
 
 int session_reset(struct session *session, const struct restore_listener *listener, void *context,
                   struct err *e)
 {
     session_touch(session);
-    if (exec_refuse_if_dead(session, e) < 0 || trial_refuse_others(session, e) < 0)
+    if (session_refuse_if_dead(session, e) < 0 || trial_refuse_others(session, e) < 0 ||
+        restore_refuse_working(session, e) < 0)
         return -1;
-    bool is_at_rest = session->state == SESSION_IDLE || session->state == SESSION_SUSPENDED;
-    if (!is_at_rest || session->restore != NULL)
-        return refuse_busy(e);
-    bool has_checkpoints = session->timeline.mode != TIMELINE_OFF && !session->timeline.cannot_fork;
-    if (has_checkpoints)
-        timeline_take(session);
-    struct restore *restore = restore_begin(session, RESTORE_UNDO);
-    restore->keeps_files = true;
-    return move_on(session, NULL, listener, context, e);
+    timeline_take(session);
+    restore_order(session, RESTORE_UNDO, NULL, listener, context)->keeps_files = true;
+    session_changed(session);
+    return 0;
 }
 
-void restore_on_alarm(struct session *session)
+int session_discard(struct session *session, uint64_t try_id,
+                    const struct restore_listener *listener, void *context, struct err *e)
 {
-    struct restore *restore = session->restore;
-    if (restore->step == STEP_TIP) {
-        go(session);
-    } else if (restore->step == STEP_FETCH && session->state == SESSION_IDLE) {
-        stay(session, "the store did not answer in time");
-    } else if (restore->step == STEP_SLEEP) {
-        restore_try_older(session, restore->target);
-    } else if (restore->step == STEP_WAKE) {
-        restore_lose_head(session, "the checkpoint did not wake in time");
-    } else {
-        restore_fail(session, "bringing it back took too long");
-    }
+    if (trial_find(session, try_id, e) < 0)
+        return -1;
+    struct trial trial = session->trial;
+    trial_forget(session);
+    if (session_undo(session, &trial.before, listener, context, e) == 0)
+        return 0;
+    session->trial = trial;
+    return -1;
 }

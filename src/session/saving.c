@@ -1,3 +1,4 @@
+/* The durable copy, in the daemon. Owns session->saving. */
 #include "session/saving.h"
 
 #include "base/channel.h"
@@ -6,15 +7,14 @@
 #include "runtime/pool.h"
 #include "session/engine_state.h"
 #include "session/exec.h"
-#include "session/files.h"
 #include "session/line.h"
+#include "session/session.h"
 #include "session/spec.h"
-#include "session/suspend.h"
 #include "session/tickets.h"
-#include "session/timeline_parts.h"
 #include "session/wait.h"
 #include "wire/json.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 
@@ -40,18 +40,35 @@ bool saving_is_on(const struct session *session)
     return session->saving.mode == SAVING_AUTO && session->engine->store != NULL;
 }
 
-/* ---- the row ----------------------------------------------------------------------------------
- */
+bool saving_is_under_way(const struct session *session)
+{
+    return session->saving.state != SAVING_NONE;
+}
+
+static void saving_move(struct saving *saving, enum saving_state to)
+{
+    static const bool is_legal[][SAVING_STORING + 1] = {
+        [SAVING_NONE] = {[SAVING_FILES] = true, [SAVING_FORKING] = true},
+        [SAVING_FILES] = {[SAVING_FORKING] = true},
+        [SAVING_FORKING] = {[SAVING_INGESTING] = true},
+        [SAVING_INGESTING] = {[SAVING_STORING] = true},
+        [SAVING_STORING] = {0},
+    };
+    assert(to == SAVING_NONE || is_legal[saving->state][to]);
+    saving->state = to;
+}
+
+/* ---- the row --------------------------------------------------------------------------------- */
 
 /* The row that says how to make the session again. */
-static int put_row(struct session *session, struct err *e)
+static int saving_put_row(struct session *session, struct err *e)
 {
     _free_ char *spec = spec_write(session);
     _free_ char *line = line_write(session);
     struct store_session row = {.id = session->id,
                                 .spec = spec,
                                 .line = line,
-                                .created_ms = session->spawned_at_ms,
+                                .created_ms = session->life.spawned_at_ms,
                                 .used_ms = clock_wall_ms(),
                                 .n_execs = session->n_execs,
                                 .n_checkpoints = session->timeline.last_id};
@@ -61,23 +78,22 @@ static int put_row(struct session *session, struct err *e)
     return 0;
 }
 
-void saving_put_row(struct session *session)
+static void saving_put_news(struct session *session)
 {
     struct err e; /* the store's trouble is told by the save that follows */
-    if (session->saving.has_news && put_row(session, &e) == 0)
+    if (session->saving.has_news && saving_put_row(session, &e) == 0)
         session->saving.has_news = false;
 }
 
 void saving_know(struct session *session)
 {
     struct err ignored; /* what was saved before is there */
-    put_row(session, &ignored);
+    saving_put_row(session, &ignored);
 }
 
-/* ---- when --------------------------------------------------------------------------------------
- */
+/* ---- when ------------------------------------------------------------------------------------ */
 
-static void on_due(void *context)
+static void saving_on_due(void *context)
 {
     struct engine *engine = context;
     uint64_t now_ms = clock_mono_ms(), next_ms = UINT64_MAX;
@@ -91,20 +107,20 @@ static void on_due(void *context)
         }
         list_remove(node);
         session->saving.is_due = true;
-        saving_on_rest(session);
+        session_changed(session);
     }
     if (next_ms != UINT64_MAX)
         loop_timer_set(engine->saving, next_ms - now_ms);
 }
 
-static void schedule(struct session *session, uint64_t in_ms)
+static void saving_schedule(struct session *session, uint64_t in_ms)
 {
     struct engine *engine = session->engine;
     struct saving *saving = &session->saving;
     if (saving->is_due || !list_is_empty(&saving->node))
         return;
     if (engine->saving == NULL)
-        engine->saving = loop_timer_new(engine->loop, on_due, engine);
+        engine->saving = loop_timer_new(engine->loop, saving_on_due, engine);
     saving->due_ms = clock_mono_ms() + in_ms;
     list_append(&engine->to_save, &saving->node);
     if (!loop_timer_is_set(engine->saving))
@@ -119,7 +135,8 @@ void saving_add_cell(struct session *session, const struct exec *exec)
     if (exec->is_durable)
         saving_hurry(session);
     else
-        schedule(session, MAX((uint64_t)SAVING_AFTER_MS, session->saving.took_ms * PAUSE_FACTOR));
+        saving_schedule(session,
+                        MAX((uint64_t)SAVING_AFTER_MS, session->saving.took_ms * PAUSE_FACTOR));
 }
 
 void saving_add_news(struct session *session)
@@ -131,7 +148,8 @@ void saving_add_news(struct session *session)
 void saving_add_file(struct session *session)
 {
     if (saving_is_on(session))
-        schedule(session, MAX((uint64_t)SAVING_AFTER_MS, session->saving.took_ms * PAUSE_FACTOR));
+        saving_schedule(session,
+                        MAX((uint64_t)SAVING_AFTER_MS, session->saving.took_ms * PAUSE_FACTOR));
 }
 
 void saving_hurry(struct session *session)
@@ -145,7 +163,7 @@ void saving_hurry(struct session *session)
 bool saving_is_complete(const struct session *session)
 {
     return session->saving.through >= session->ended_exec && !session->saving.has_news &&
-           !session->saving.looks_again && list_is_empty(&session->unsaved_files);
+           !session->saving.looks_again && list_is_empty(&session->files.unsaved);
 }
 
 bool saving_is_safe(const struct session *session)
@@ -158,11 +176,10 @@ void saving_stop(struct engine *engine)
     loop_timer_close(take_ptr(engine->saving), NULL);
 }
 
-/* ---- the end of one ----------------------------------------------------------------------------
- */
+/* ---- the end of one -------------------------------------------------------------------------- */
 
 /* Whoever waits for what is safe now, or for what will not be (`trouble`). */
-static void release_held(struct session *session, uint64_t through, const char *trouble)
+static void saving_release_held(struct session *session, uint64_t through, const char *trouble)
 {
     LIST_EACH(&session->held, node)
     {
@@ -183,7 +200,7 @@ static void release_held(struct session *session, uint64_t through, const char *
     }
 }
 
-static void let_go(struct session *session)
+static void saving_let_go(struct session *session)
 {
     struct saving *saving = &session->saving;
     struct err ignored;
@@ -202,35 +219,34 @@ static void let_go(struct session *session)
     saving->number = 0;
 }
 
-static void end(struct session *session, const char *trouble)
+/* What the rest of the session makes of it is decided in settle.c. */
+static void saving_end(struct session *session, const char *trouble)
 {
     struct saving *saving = &session->saving;
-    let_go(session);
-    saving->is_under_way = false;
-    files_on_saved(session, trouble == NULL);
+    saving_let_go(session);
+    saving_move(saving, SAVING_NONE);
+    saving->has_ended = true;
+    saving->has_succeeded = trouble == NULL;
     saving->took_ms = clock_mono_ms() - saving->began_ms;
     snprintf(saving->trouble, sizeof(saving->trouble), "%s", trouble != NULL ? trouble : "");
-    release_held(session, saving->next_through, trouble);
+    saving_release_held(session, saving->next_through, trouble);
     json_decref(take_ptr(saving->next_lost));
-    session->wants_rest |= trouble == NULL && saving->isolation == ISOLATION_PER_CELL;
-    saving_on_rest(session); /* somebody may have asked for another meanwhile */
-    if (trouble == NULL && !saving->is_under_way)
-        suspend_if_wanted(session);
-    else if (trouble != NULL && !saving_is_complete(session))
-        schedule(session, SAVING_AFTER_MS + saving->took_ms * PAUSE_FACTOR);
+    if (trouble != NULL && session->state != SESSION_DEAD && !saving_is_complete(session))
+        saving_schedule(session, SAVING_AFTER_MS + saving->took_ms * PAUSE_FACTOR);
 }
 
 /* A session that sends us descriptors would do so with every save. */
-static void fail(struct session *session, const struct err *e)
+static void saving_fail(struct session *session, const struct err *e)
 {
     bool is_hostile = e->code == ERR_FORBIDDEN && session->head != NULL;
-    end(session, e->message);
+    saving_end(session, e->message);
     if (is_hostile && session->head != NULL)
         session_kill(session, DEATH_BY_CHANNEL, e->message);
+    session_changed(session);
 }
 
 /* The newest ones. A checkpoint that has no process either is of no use without its state. */
-static void keep_states(struct session *session)
+static void saving_keep_states(struct session *session)
 {
     struct err ignored;
     struct timeline *timeline = &session->timeline;
@@ -254,7 +270,7 @@ static void keep_states(struct session *session)
     store_keep_states(session->engine->store, session->id, kept, n, STATES_KEPT, &ignored);
 }
 
-static void on_stored(void *context, const struct err *e)
+static void saving_on_stored(void *context, const struct err *e)
 {
     struct session *session = context;
     struct saving *saving = &session->saving;
@@ -270,12 +286,13 @@ static void on_stored(void *context, const struct err *e)
         struct checkpoint *saved = timeline_find(session, saving->checkpoint);
         if (saved != NULL)
             saved->is_saved = true;
-        keep_states(session);
+        saving_keep_states(session);
     }
-    end(session, e != NULL ? e->message : NULL);
+    saving_end(session, e != NULL ? e->message : NULL);
+    session_changed(session);
 }
 
-static json_t *read_lost(const struct store_state *state)
+static json_t *saving_read_lost(const struct store_state *state)
 {
     _buf_ struct buf text = BUF_INIT(MIB);
     if (state->n_lost == 0)
@@ -284,8 +301,8 @@ static json_t *read_lost(const struct store_state *state)
     return json_loadb(buf_str(&text), text.len, 0, NULL);
 }
 
-static void on_ingested(void *context, struct store_state *state, const struct store_saved *at,
-                        const struct err *e)
+static void saving_on_ingested(void *context, struct store_state *state,
+                               const struct store_saved *at, const struct err *e)
 {
     struct session *session = context;
     struct saving *saving = &session->saving;
@@ -293,45 +310,50 @@ static void on_ingested(void *context, struct store_state *state, const struct s
     (void)at;
     saving->call = NULL;
     if (e != NULL) {
-        fail(session, e);
+        saving_fail(session, e);
         return;
     }
-    saving_put_row(session);
-    saving->next_lost = read_lost(state);
+    saving_move(saving, SAVING_STORING);
+    saving_put_news(session);
+    saving->next_lost = saving_read_lost(state);
     struct store_saved place = {.checkpoint = saving->next_checkpoint,
                                 .through = saving->next_through};
     memcpy(place.files, saving->next_files, sizeof(place.files));
-    if (put_row(session, &refused) == 0)
+    if (saving_put_row(session, &refused) == 0)
         saving->call = store_put_state(session->engine->store, session->id, &place, state,
-                                       on_stored, session, &refused);
+                                       saving_on_stored, session, &refused);
     store_state_unref(state);
-    if (saving->call == NULL)
-        end(session, refused.message);
+    if (saving->call != NULL)
+        return;
+    saving_end(session, refused.message);
+    session_changed(session);
 }
 
-/* ---- the stream --------------------------------------------------------------------------------
- */
+/* ---- the stream ------------------------------------------------------------------------------ */
 
-static void ingest(struct session *session)
+static void saving_ingest(struct session *session)
 {
     struct saving *saving = &session->saving;
     struct store_limits limits = {.max_bytes = (uint64_t)session->engine->config.state_mb * MIB,
                                   .deadline_ms = DEADLINE_MS};
-    saving->call =
-        store_ingest(session->engine->store, take_fd(&saving->sock), &limits, on_ingested, session);
+    saving_move(saving, SAVING_INGESTING);
+    saving->call = store_ingest(session->engine->store, take_fd(&saving->sock), &limits,
+                                saving_on_ingested, session);
 }
 
-static void on_saver_event(void *context, const struct warden_event *event)
+static void saving_on_saver_event(void *context, const struct warden_event *event)
 {
     struct session *session = context;
-    if (event->type == WARDEN_ENTERED)
-        ingest(session);
-    else if (event->type == WARDEN_REFUSED)
-        end(session, event->text);
+    if (event->type == WARDEN_ENTERED) {
+        saving_ingest(session);
+    } else if (event->type == WARDEN_REFUSED) {
+        saving_end(session, event->text);
+        session_changed(session);
+    }
 }
 
 /* Its first byte tells the warden who it is; an interpreter that saves by itself is known. */
-static void on_first_byte(void *context, int events)
+static void saving_on_first_byte(void *context, int events)
 {
     struct session *session = context;
     struct saving *saving = &session->saving;
@@ -344,18 +366,19 @@ static void on_first_byte(void *context, int events)
         return;
     loop_poll_close(take_ptr(saving->poll), NULL);
     if (n != 1) {
-        end(session, "the process that saves the state ended before it sent anything");
+        saving_end(session, "the process that saves the state ended before it sent anything");
+        session_changed(session);
     } else if (!is_other) {
-        ingest(session);
+        saving_ingest(session);
     } else {
-        tickets_expect_all(session->engine, saving->number, on_saver_event, session);
+        tickets_expect_all(session->engine, saving->number, saving_on_saver_event, session);
         if (warden_adopt(session->engine->warden, session->room->jail, saving->number, WARDEN_SAVER,
                          saving->sock, &e) < 0)
-            fail(session, &e);
+            saving_fail(session, &e);
     }
 }
 
-static int order(struct session *session, int theirs, struct err *e)
+static int saving_order(struct session *session, int theirs, struct err *e)
 {
     struct saving *saving = &session->saving;
     struct checkpoint *current = session->timeline.current;
@@ -367,35 +390,36 @@ static int order(struct session *session, int theirs, struct err *e)
     return head_save(session->head, &save, theirs, e);
 }
 
-static void open_stream(struct session *session)
+static void saving_open_stream(struct session *session)
 {
     struct saving *saving = &session->saving;
     struct err e;
     int socks[2];
+    saving_move(saving, SAVING_FORKING);
     if (head_socketpair(socks, &e) < 0) {
-        end(session, e.message);
+        saving_end(session, e.message);
         return;
     }
     saving->sock = socks[0];
     /* Node.js cannot be forked: it writes its state itself. */
     bool forks = session->runtime != &runtime_node;
     saving->number = forks ? pool_new_number(session->engine->pool) : 0;
-    if (order(session, socks[1], &e) < 0) {
+    if (saving_order(session, socks[1], &e) < 0) {
         saving->number = 0;
-        end(session, e.message);
+        saving_end(session, e.message);
         return;
     }
-    saving->poll = loop_poll_new(session->engine->loop, saving->sock, on_first_byte, session);
+    saving->poll =
+        loop_poll_new(session->engine->loop, saving->sock, saving_on_first_byte, session);
     if (saving->poll != NULL)
         loop_poll_want(saving->poll, LOOP_READ);
     else
-        end(session, "the state could not be saved: its socket cannot be watched");
+        saving_end(session, "the state could not be saved: its socket cannot be watched");
 }
 
-/* ---- the beginning of one ----------------------------------------------------------------------
- */
+/* ---- the beginning of one -------------------------------------------------------------------- */
 
-static void on_recorded(void *context, const struct warden_event *event)
+static void saving_on_recorded(void *context, const struct warden_event *event)
 {
     struct session *session = context;
     struct err e;
@@ -410,40 +434,40 @@ static void on_recorded(void *context, const struct warden_event *event)
     else
         snprintf(session->saving.next_files_reason, sizeof(session->saving.next_files_reason), "%s",
                  reason != NULL ? reason : "the files could not be read");
-    if (session->head == NULL || session->head->state != HEAD_IDLE) {
-        end(session, "the session went on before it could be saved");
-        return;
-    }
-    if (session->saving.next_files[0] != '\0')
+    bool is_at_rest = session->head != NULL && session->head->state == HEAD_IDLE;
+    if (is_at_rest && session->saving.next_files[0] != '\0')
         background_note(session, session->saving.next_files);
-    session->saving.looks_again = false;
-    if (saving_is_safe(session) && strcmp(session->saving.files, session->saving.next_files) == 0)
-        end(session, NULL); /* nothing is new */
+    session->saving.looks_again &= !is_at_rest;
+    if (!is_at_rest)
+        saving_end(session, "the session went on before it could be saved");
+    else if (saving_is_safe(session) &&
+             strcmp(session->saving.files, session->saving.next_files) == 0)
+        saving_end(session, NULL); /* nothing is new */
     else
-        open_stream(session);
+        saving_open_stream(session);
+    session_changed(session);
 }
 
 /* Without a checkpoint that has seen the files as they are, that is done now. */
-static void record(struct session *session)
+static void saving_record(struct session *session)
 {
     struct err e;
     struct saving *saving = &session->saving;
+    saving_move(saving, SAVING_FILES);
     saving->ticket = pool_new_number(session->engine->pool);
-    tickets_expect(session->engine, saving->ticket, WARDEN_RECORDED, on_recorded, session);
+    tickets_expect(session->engine, saving->ticket, WARDEN_RECORDED, saving_on_recorded, session);
     struct archive_budget budget = timeline_budget(session);
     if (warden_record(session->engine->warden, saving->ticket, session->room->name,
                       session->timeline.base, &budget, &e) < 0)
-        end(session, e.message);
+        saving_end(session, e.message);
 }
 
-static void begin(struct session *session)
+void saving_begin(struct session *session)
 {
     struct saving *saving = &session->saving;
     const struct checkpoint *current = session->timeline.current;
     saving->is_due = false;
-    saving->is_under_way = true;
     saving->began_ms = clock_mono_ms();
-    files_on_save(session);
     saving->next_through = session->ended_exec;
     saving->next_files[0] = saving->next_files_reason[0] = '\0';
     bool has_checkpoints = timeline_has_checkpoints(session);
@@ -453,17 +477,17 @@ static void begin(struct session *session)
     /* What the checkpoint could not see of the files, or saw while they changed, is looked at
      * again: the session rests. */
     bool is_covered = has_checkpoints && current != NULL && current->files == FILES_COVERED;
-    if (is_covered && !session->wants_rest) {
+    if (is_covered && !session->life.wants_rest) {
         memcpy(saving->next_files, current->manifest, sizeof(saving->next_files));
-        open_stream(session);
+        saving_open_stream(session);
     } else {
-        record(session);
+        saving_record(session);
     }
 }
 
 /* The checkpoint of the present state is complete, or there are none. While a cell runs, the one
  * before it can be saved from its sleeping copy. */
-static bool is_ready(const struct session *session)
+static bool saving_is_ready(const struct session *session)
 {
     const struct checkpoint *current = session->timeline.current;
     bool is_idle = session->state == SESSION_IDLE && session->head->state == HEAD_IDLE;
@@ -480,19 +504,17 @@ static bool is_ready(const struct session *session)
     return is_idle || (current->snapshot != NULL && current->files == FILES_COVERED);
 }
 
-void saving_on_rest(struct session *session)
+bool saving_is_to_begin(struct session *session)
 {
     struct saving *saving = &session->saving;
-    if (!saving->is_due || saving->is_under_way || !is_ready(session))
-        return;
-    if (saving_is_complete(session))
-        saving->is_due = false;
-    else
-        begin(session);
+    if (!saving->is_due || saving_is_under_way(session) || !saving_is_ready(session))
+        return false;
+    saving->is_due = !saving_is_complete(session);
+    return saving->is_due;
 }
 
 /* What is safe is the nearest saved state of the present line: NULL, there is none. */
-static void adopt(struct session *session, const struct checkpoint *saved)
+static void saving_adopt(struct session *session, const struct checkpoint *saved)
 {
     struct err ignored; /* the store's trouble is told by the save that follows */
     struct saving *saving = &session->saving;
@@ -502,29 +524,29 @@ static void adopt(struct session *session, const struct checkpoint *saved)
     saving->has_beginning &= saved != NULL;
     snprintf(saving->files, sizeof(saving->files), "%s", saved != NULL ? saved->manifest : "");
     store_resume_from(session->engine->store, session->id, saving->checkpoint, &ignored);
-    put_row(session, &ignored);
+    saving_put_row(session, &ignored);
 }
 
 void saving_on_restored(struct session *session)
 {
     struct saving *saving = &session->saving;
     const struct checkpoint *current = session->timeline.current, *saved = current;
-    if (saving->is_under_way)
-        end(session, "the session went back to an earlier checkpoint meanwhile");
+    if (saving_is_under_way(session))
+        saving_end(session, "the session went back to an earlier checkpoint meanwhile");
     session->ended_exec = current != NULL ? current->last_cell : 0;
     if (!saving_is_on(session) || !saving->has_row)
         return;
     while (saved != NULL && !saved->is_saved)
         saved = saved->parent;
-    adopt(session, saved);
+    saving_adopt(session, saved);
     if (current == NULL || !current->is_saved)
-        schedule(session, SAVING_AFTER_MS);
+        saving_schedule(session, SAVING_AFTER_MS);
 }
 
 void saving_on_resumed(struct session *session)
 {
     if (saving_is_on(session) && !saving_is_complete(session))
-        schedule(session, SAVING_AFTER_MS);
+        saving_schedule(session, SAVING_AFTER_MS);
 }
 
 bool saving_is_resumable(const struct session *session)
@@ -535,10 +557,10 @@ bool saving_is_resumable(const struct session *session)
 void saving_abort(struct session *session, const char *why)
 {
     session->saving.is_due = false; /* none begins where one ends */
-    if (session->saving.is_under_way)
-        end(session, why);
+    if (saving_is_under_way(session))
+        saving_end(session, why);
     list_remove(&session->saving.node);
-    release_held(session, UINT64_MAX, why);
+    saving_release_held(session, UINT64_MAX, why);
     /* What ran since is gone with its processes. */
     session->ended_exec = session->saving.through;
     session->saving.has_news = false;
@@ -559,10 +581,11 @@ void saving_free(struct session *session)
 {
     struct saving *saving = &session->saving;
     list_remove(&saving->node);
-    if (saving->is_under_way)
-        let_go(session);
-    saving->is_under_way = saving->is_due = false;
-    release_held(session, UINT64_MAX, "the session ended before its state was safe");
+    if (saving->state != SAVING_NONE)
+        saving_let_go(session);
+    saving_move(saving, SAVING_NONE);
+    saving->is_due = false;
+    saving_release_held(session, UINT64_MAX, "the session ended before its state was safe");
     json_decref(take_ptr(saving->next_lost));
     json_decref(take_ptr(saving->lost));
     saving->has_news = false;

@@ -31,6 +31,15 @@ enum {
     SAVING_MB_DEFAULT = 1024,
 };
 
+/* The save under way:
+ *
+ *   NONE --begins--> FILES --/workspace is recorded--> FORKING --the saver speaks--> INGESTING
+ *   NONE --begins, the checkpoint has the files--> FORKING
+ *   INGESTING --the stream is whole--> STORING --it is on disk--> NONE
+ *   any of them --(failed, given up)--> NONE
+ */
+enum saving_state { SAVING_NONE, SAVING_FILES, SAVING_FORKING, SAVING_INGESTING, SAVING_STORING };
+
 struct saving {
     enum saving_mode mode;
     enum saving_isolation isolation;
@@ -48,7 +57,7 @@ struct saving {
     bool looks_again;            /* at the files, once more, before the session is suspended */
 
     /* The one under way. */
-    bool is_under_way;
+    enum saving_state state;
     uint64_t next_through, next_checkpoint;
     char next_files[STORE_HASH_SIZE];
     char next_files_reason[200]; /* why there are none; "": there are */
@@ -59,6 +68,8 @@ struct saving {
     json_t *next_lost; /* what cannot be saved: a list of {"name","type","advice"}; NULL: nothing */
     json_t *lost;      /* the same of the last one that is safe; never NULL once there was one */
     uint64_t ticket;   /* its files are being recorded; 0: they are not */
+    bool has_ended;    /* until settle.c has passed it on */
+    bool has_succeeded; /* the one that has ended */
     uint64_t began_ms;
     uint64_t took_ms; /* the last one */
 };
@@ -66,17 +77,17 @@ struct saving {
 void saving_init(struct session *session, enum saving_mode mode);
 void saving_free(struct session *session);
 bool saving_is_on(const struct session *session);
+bool saving_is_under_way(const struct session *session);
 
 /* A cell has ended; `exec` may wait for its answer to be safe, and then is held. */
 void saving_add_cell(struct session *session, const struct exec *exec);
 /* A caller changed a file. */
 void saving_add_file(struct session *session);
 void saving_add_news(struct session *session); /* files have changed without a cell or a caller */
-/* Tells the store of the session, if it has to. */
-void saving_put_row(struct session *session);
-void saving_know(struct session *session); /* whether it has to or not */
-/* A checkpoint is complete, or the session rests: a save that waited for that begins. */
-void saving_on_rest(struct session *session);
+void saving_know(struct session *session);     /* tells the store of the session */
+/* A save is due, and the session is in a state for it: its checkpoint is complete. */
+bool saving_is_to_begin(struct session *session);
+void saving_begin(struct session *session);
 /* The session went back or forth: what is safe may be of another line now. */
 void saving_on_restored(struct session *session);
 /* It came back from what was saved: what callers put since is not safe yet. */

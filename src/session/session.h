@@ -12,11 +12,19 @@
 #include "cell/output.h"
 #include "jail/spec.h"
 #include "session/background.h"
+#include "session/branch.h"
 #include "session/death.h"
+#include "session/declared.h"
+#include "session/end.h"
 #include "session/engine.h"
+#include "session/files.h"
+#include "session/lifespan.h"
+#include "session/names.h"
 #include "session/plan.h"
+#include "session/restore.h"
 #include "session/saving.h"
 #include "session/timeline.h"
+#include "session/timing.h"
 #include "session/trial.h"
 
 #include <jansson.h>
@@ -24,12 +32,9 @@
 /* Of a working directory, with the NUL: what fits into the messages about it. */
 enum { SESSION_CWD_SIZE = 256 };
 
-struct branch;
-struct dismissal;
 struct exec;
 struct head;
 struct loop_timer;
-struct oneshot;
 struct session;
 
 enum session_state {
@@ -60,96 +65,94 @@ enum session_alarm {
     ALARM_RESTORE,    /* a step of a restoration takes too long */
 };
 
+/* Somebody for whose sake alone a session is there: a run (oneshot.h). */
+struct session_user {
+    void (*on_loaded)(void *context, const json_t *report); /* a state that the user had loaded */
+    void (*on_ended)(void *context);
+};
+
+/* Who asked for a session, until it has started. */
+struct session_starter {
+    void (*on_started)(void *context, struct session *session);
+    void *context;
+};
+
+/* What settle.c is to look at. */
+struct session_settling {
+    bool is_under_way; /* session_settle is further up the stack */
+    bool is_wanted;    /* something has changed that session_settle has not looked at */
+    bool is_entered;   /* STARTING: the first interpreter has walked in */
+    bool is_over;      /* the interpreter has ended, or there will be none */
+    bool is_discarded; /* nobody is to hear of the session: once dead it is freed */
+};
+
 struct session {
     char id[UUID_SIZE];
     struct engine *engine;
     struct list node; /* in the engine's list of live, suspended or dead ones, oldest first */
     enum session_state state;
+    struct session_starter starter;
+    const struct session_user *user; /* NULL if the session is there for everybody */
+    void *user_context;
+
+    /* What it was asked to be. */
     const struct runtime *runtime;
     const char *profile;
-    char *agent;   /* on whose behalf it was made; NULL: nobody in particular */
-    char *binding; /* where that agent was asked; NULL: unknown */
+    char *agent;   /* on whose behalf it was made; NULL if for nobody in particular */
+    char *binding; /* where that agent was asked; NULL if that is not known */
     struct plan plan;
     struct jail_limits limits;
     char cwd[SESSION_CWD_SIZE]; /* where it began */
+    json_t *env;                /* NULL if there is nothing to tell */
+    char joined[UUID_SIZE];     /* the session whose jail it shares; "" if its jail is its own */
     bool is_unlisted;           /* it has no name that a caller could use */
     bool exit_ends;             /* an exit of its interpreter is its end, and not undone */
-    bool is_set_up;             /* it was told where and how */
-    json_t *env;                /* NULL: nothing to tell */
-    char joined[UUID_SIZE];     /* the session whose jail it shares; "": its own jail */
-    uint32_t idle_timeout_secs; /* 0: it may be idle for ever */
-    uint32_t max_age_secs;      /* likewise */
-    uint64_t spawned_at_ms;     /* wall clock */
-    uint64_t born_ms;           /* monotonic */
-    uint64_t suspended_at_ms;   /* wall clock: since when it is, or last was */
-    struct head *head;          /* NULL once dead, and while another takes its place */
-    struct room *room;          /* held as long as it lives */
-    uint64_t left_head;         /* the number of one before it that is still to be ended; 0: none */
-    int left_channel;           /* its */
+
+    struct head *head; /* NULL once dead, and while another takes its place */
+    struct room *room; /* held as long as it lives */
+    bool is_set_up;    /* the interpreter was told where it works, or is a copy of one that was */
+    struct loop_timer *timer; /* NULL once the session is freed */
+    enum session_alarm alarm;
+
+    /* Its aspects, each owned by the file that defines the struct. */
+    struct session_settling settling;
+    struct pace pace;
     struct timeline timeline;
     struct background background;
     struct saving saving;
-    struct oneshot *oneshot; /* it is there for this run alone; NULL: it is not */
+    struct files files;
+    struct names names;
+    struct declarations declared;
+    struct judging *judging; /* somebody asks whether a text is complete; else NULL */
     struct trial trial;
-    struct branch *branch;  /* it is being made, as a copy of another; NULL: it is not */
-    struct list branchings; /* of struct branching: copies of it that wait for a checkpoint */
-    bool is_copy;           /* of another: it was set up there */
-    char branched_from[UUID_SIZE]; /* the other; "": it is none, or that was before a suspension */
-    struct restore *restore;       /* it is on its way to another checkpoint; NULL: it is not */
-    struct dismissal *dismissal;   /* its caller wants its end; NULL: not that way */
-    bool has_files;                /* it is dead, and its workspace is still there */
-    uint64_t died_ms;              /* monotonic: since when it is dead */
-    bool wants_rest;               /* it is to be suspended when it is saved */
-    bool is_beyond_rescue;         /* it could not be brought back from what `death` says */
-    json_t *news;                  /* for the next answer: what happened meanwhile; NULL: nothing */
-    bool was_rolled_back;          /* while no cell ran: for the next answer, too */
-    uint64_t rolled_back_to;
+    struct branches branches;
+    struct lifespan life;
+    struct restore *restore; /* the restoration under way; NULL if there is none */
+    struct restore_left left;
+    struct session_end end;
+    struct death_facts ending; /* evidence while it is ending */
+    struct death death;        /* when dead */
 
+    /* Its cells. */
     struct exec *running;
     struct list queue; /* of struct exec, waiting */
     size_t n_queued;
     struct list late; /* of struct exec: ended, with pipes that somebody may still write to */
     size_t n_late;
+    bool has_ended_pipes; /* of late ones; until settle.c has passed it on */
+    struct list spent;    /* of struct exec: over, to be freed */
     struct list kept; /* of struct exec: ended, and nobody has fetched the answer; oldest first */
     size_t n_kept;
     size_t kept_bytes;
-    struct list held;         /* of struct exec: ended, and the answer has to wait for something */
-    uint64_t forgotten_exec;  /* the last one whose answer was given up; 0: none */
-    uint64_t n_execs;         /* accepted so far; the last exec_id */
-    uint64_t looked_after_ns; /* when the warden was last asked to look at its files */
-    unsigned n_interrupts;    /* sent that have not reached the interpreter yet */
-    bool has_stray;           /* of the last cell: one that it did not hear */
-    unsigned n_crowded;       /* times that its checkpoint made way for the cells of others */
-    uint64_t ended_ns;        /* monotonic: when its last cell ended, or it became ready */
-    bool is_burst;            /* the last cell followed the one before it at once */
-    bool keeps_now;     /* what its last cell did becomes a checkpoint before another begins */
-    uint64_t rested_ns; /* monotonic: when it last was made a checkpoint of, at rest */
-    bool has_rested;    /* no cell has begun since */
-    bool is_hurried;    /* the cell after that checkpoint followed at once */
+    struct list held;        /* of struct exec: ended, and the answer has to wait for something */
+    uint64_t forgotten_exec; /* the last one whose answer was given up; 0 if there is none */
+    uint64_t n_execs;        /* accepted so far; the last exec_id */
+    uint64_t ended_exec;     /* the last cell that ended; 0 if there is none */
+    json_t *news;            /* for the next answer: what happened meanwhile; or NULL */
+    bool was_rolled_back;    /* while no cell ran: for the next answer, too */
+    uint64_t rolled_back_to;
     struct output_ring rings[OUTPUT_STREAMS];
     uint64_t taken[OUTPUT_STREAMS]; /* bytes of the stream, see session_take_new */
-    uint64_t used_ms;               /* monotonic: when somebody last wanted something of it */
-
-    uint64_t ended_exec;        /* the last cell that ended; 0: none */
-    json_t *names;              /* as last told, see manifest.h; NULL: never */
-    uint64_t names_as_of;       /* the last cell that had ended by then */
-    struct list names_waits;    /* of struct manifest_wait */
-    json_t *declared;           /* as last told, see declared.h; NULL: never */
-    uint64_t declared_as_of;    /* likewise */
-    struct list declared_waits; /* of struct declared_wait */
-    struct judging *judging;    /* whether a text is complete, see judging.h; NULL: not asked */
-    struct list unsaved_files;  /* of struct file_unsaved, oldest first */
-    struct list file_orders;    /* of struct file_order, the one under way first; see files.h */
-
-    struct loop_timer *timer;
-    enum session_alarm alarm;
-    struct death_facts ending; /* evidence while it is ending */
-    char ending_detail[256];
-    struct death death; /* when dead */
-
-    /* Who asked for the session, until it started. */
-    void (*on_started)(void *context, struct session *session);
-    void *start_context;
 };
 
 struct session_request {
@@ -194,28 +197,27 @@ void session_touch(struct session *session);
 /* Asks the running cell to stop; false if none runs. */
 bool session_interrupt(struct session *session);
 
-/* ---- for the rest of the room ------------------------------------------------------------------
- */
+/* ---- for the rest of the room ---------------------------------------------------------------- */
 
 void session_move(struct session *session, enum session_state to);
 void session_set_alarm(struct session *session, enum session_alarm alarm, uint64_t in_ms);
+/* Something about the session is not as it was: what follows from that is decided in settle.c, now
+ * or, if that is further up the stack, when it is done. The last that an event does. */
+void session_changed(struct session *session);
 /* Kills the interpreter; its end makes the session dead. `detail` may be NULL. */
 void session_kill(struct session *session, enum death_wish wish, const char *detail);
+void session_kill_now(struct session *session); /* for the reason that is noted already */
 /* The control socket was closed. One that exits does that first: its end gets a moment to be told
  * before it is taken for damage. */
 void session_lose_channel(struct session *session, const char *detail);
-/* Ends it now, without waiting for its interpreter's end. */
-void session_end(struct session *session, enum death_wish wish);
-/* It is over. The evidence is in `ending`. */
-void session_die(struct session *session);
-void session_free(struct session *session); /* a dead one */
-extern const struct head_listener *const session_head_listener;
-/* This one may live: another was suspended for it if need be. NULL: it is the daemon's own. */
-int session_make_place(struct engine *engine, const struct engine_candidate *candidate,
-                       struct err *e);
-/* Whether this one may, without making place for it. */
-int session_admit(struct engine *engine, const struct engine_candidate *candidate, struct err *e);
-struct engine_candidate session_candidate(const struct session_request *request);
+/* Why the session ends; the first reason counts. `detail` may be NULL. */
+void session_note_ending(struct session *session, enum death_wish wish, const char *detail);
+/* Its interpreter has ended or never came to be, and `ending` says why: the session goes back to a
+ * checkpoint, or ends. */
+void session_conclude(struct session *session);
+/* Who asked for it hears that it started, or died. */
+void session_tell_starter(struct session *session);
+int session_refuse_if_dead(const struct session *session, struct err *e);
 /* A copy of `source`, in a room that does not exist yet; its interpreter is its maker's business.
  */
 int session_make_branch(struct engine *engine, struct session *source,
@@ -225,8 +227,7 @@ int session_make_branch(struct engine *engine, struct session *source,
 struct session *session_make_suspended(struct engine *engine, const char *id,
                                        const struct session_request *request, struct err *e);
 
-/* ---- for everybody -----------------------------------------------------------------------------
- */
+/* ---- for everybody --------------------------------------------------------------------------- */
 
 struct session *session_find(struct engine *engine, const char *id, struct err *e);
 const char *session_state_name(enum session_state state);

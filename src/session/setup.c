@@ -1,3 +1,5 @@
+/* The directory and the environment of a session, in the daemon: checked, and told to its driver.
+ */
 #include "session/setup.h"
 
 #include "runtime/head.h"
@@ -6,7 +8,7 @@
 /* ---- the directory -----------------------------------------------------------------------------
  */
 
-static int refuse_cwd(const char *cwd, struct err *e)
+static int setup_refuse_cwd(const char *cwd, struct err *e)
 {
     err_set(e, ERR_INVALID, "\"cwd\" is no directory that a session can work in: %.200s", cwd);
     return err_advise(e, "Give a path inside /workspace or /tmp; a relative one begins in "
@@ -14,7 +16,7 @@ static int refuse_cwd(const char *cwd, struct err *e)
 }
 
 /* Appends one component to the path; false if it leads above the root or is too long. */
-static bool step(char path[SESSION_CWD_SIZE], const char *name, size_t len)
+static bool setup_step(char path[SESSION_CWD_SIZE], const char *name, size_t len)
 {
     size_t used = strlen(path);
     if (len == 0 || (len == 1 && name[0] == '.'))
@@ -34,14 +36,14 @@ static bool step(char path[SESSION_CWD_SIZE], const char *name, size_t len)
     return true;
 }
 
-static bool is_inside(const char *path, const char *dir)
+static bool setup_is_inside(const char *path, const char *dir)
 {
     size_t len = strlen(dir);
     return strncmp(path, dir, len) == 0 && (path[len] == '/' || path[len] == '\0');
 }
 
 /* What symbolic links make of it is the jail's business: nothing outside of it can be reached. */
-static int check_cwd(const char *cwd, char ret_cwd[SESSION_CWD_SIZE], struct err *e)
+static int setup_check_cwd(const char *cwd, char ret_cwd[SESSION_CWD_SIZE], struct err *e)
 {
     snprintf(ret_cwd, SESSION_CWD_SIZE, "%s", JAIL_WORKSPACE);
     if (cwd == NULL)
@@ -50,19 +52,19 @@ static int check_cwd(const char *cwd, char ret_cwd[SESSION_CWD_SIZE], struct err
         ret_cwd[0] = '\0';
     for (const char *at = cwd; *at != '\0';) {
         size_t len = strcspn(at, "/");
-        if (!step(ret_cwd, at, len))
-            return refuse_cwd(cwd, e);
+        if (!setup_step(ret_cwd, at, len))
+            return setup_refuse_cwd(cwd, e);
         at += len + (at[len] == '/');
     }
-    if (!is_inside(ret_cwd, JAIL_WORKSPACE) && !is_inside(ret_cwd, "/tmp"))
-        return refuse_cwd(cwd, e);
+    if (!setup_is_inside(ret_cwd, JAIL_WORKSPACE) && !setup_is_inside(ret_cwd, "/tmp"))
+        return setup_refuse_cwd(cwd, e);
     return 0;
 }
 
 /* ---- the environment ---------------------------------------------------------------------------
  */
 
-static bool is_name(const char *name)
+static bool setup_is_name(const char *name)
 {
     bool is_word = name[0] != '\0' && !(name[0] >= '0' && name[0] <= '9');
     for (const char *c = name; *c != '\0'; c++)
@@ -71,7 +73,7 @@ static bool is_name(const char *name)
     return is_word;
 }
 
-static int check_env(const json_t *env, struct err *e)
+static int setup_check_env(const json_t *env, struct err *e)
 {
     const char *name;
     json_t *value;
@@ -80,7 +82,7 @@ static int check_env(const json_t *env, struct err *e)
         return err_set(e, ERR_INVALID, "\"env\" has more than %d variables", SETUP_ENV_MAX);
     json_object_foreach((json_t *)(uintptr_t)env, name, value)
     {
-        if (!is_name(name)) {
+        if (!setup_is_name(name)) {
             err_set(e, ERR_INVALID, "\"env\" has a variable of the name \"%.64s\"", name);
             return err_advise(e, "Names are made of letters, digits and _, no digit first.");
         }
@@ -96,16 +98,16 @@ static int check_env(const json_t *env, struct err *e)
 int setup_check(const struct session_request *request, char ret_cwd[SESSION_CWD_SIZE],
                 struct err *e)
 {
-    if (check_cwd(request->cwd, ret_cwd, e) < 0)
+    if (setup_check_cwd(request->cwd, ret_cwd, e) < 0)
         return -1;
-    return request->env != NULL ? check_env(request->env, e) : 0;
+    return request->env != NULL ? setup_check_env(request->env, e) : 0;
 }
 
 /* ---- telling it --------------------------------------------------------------------------------
  */
 
 /* Leaks are not looked for in other sessions, where that would fail (jail/zygote.c). */
-static json_t *full_env(const struct session *session)
+static json_t *setup_full_env(const struct session *session)
 {
     static const char leaks[] = "LSAN_OPTIONS";
     if (session->limits.debug == 0 || json_object_get(session->env, leaks) != NULL)
@@ -119,7 +121,7 @@ bool setup_begin(struct session *session)
 {
     struct err e;
     bool has_cwd = strcmp(session->cwd, JAIL_WORKSPACE) != 0;
-    _json_ json_t *env = full_env(session);
+    _json_ json_t *env = setup_full_env(session);
     if (!has_cwd && env == NULL)
         return false;
     if (head_setup(session->head, has_cwd ? session->cwd : NULL, env, &e) < 0)

@@ -1,3 +1,4 @@
+/* How to make a session again, as JSON in the store, in the daemon. */
 #include "session/spec.h"
 
 #include "wire/json.h"
@@ -11,18 +12,18 @@ static const struct {
 #undef MEMBER
 };
 
-static uint32_t *limit_of(struct jail_limits *limits, size_t i)
+static uint32_t *spec_limit_of(struct jail_limits *limits, size_t i)
 {
     return (uint32_t *)(void *)((char *)limits + limit_members[i].offset);
 }
 
-static void put_limits(struct json_out *json, const struct jail_limits *given)
+static void spec_put_limits(struct json_out *json, const struct jail_limits *given)
 {
     struct jail_limits limits = *given;
     json_put_key(json, "limits");
     json_put_object(json);
     for (size_t i = 0; i < ARRAY_LEN(limit_members); i++)
-        json_put_member_int(json, limit_members[i].name, *limit_of(&limits, i));
+        json_put_member_int(json, limit_members[i].name, *spec_limit_of(&limits, i));
     json_put_object_end(json);
     json_put_member_bool(json, "debug", limits.debug != 0);
 }
@@ -44,10 +45,10 @@ char *spec_write(const struct session *session)
     if (plan_is_on(&session->plan))
         json_put_member_str(&json, "plan",
                             session->plan.reason != NULL ? session->plan.reason : "");
-    json_put_member_int(&json, "idle_timeout_secs", session->idle_timeout_secs);
-    json_put_member_int(&json, "max_age_secs", session->max_age_secs);
+    json_put_member_int(&json, "idle_timeout_secs", session->life.idle_timeout_secs);
+    json_put_member_int(&json, "max_age_secs", session->life.max_age_secs);
     json_put_member_int(&json, "max_output_bytes", (int64_t)session->rings[OUTPUT_STDOUT].max);
-    put_limits(&json, &session->limits);
+    spec_put_limits(&json, &session->limits);
     if (session->env != NULL) {
         json_put_key(&json, "env");
         json_put_value(&json, session->env);
@@ -56,14 +57,14 @@ char *spec_write(const struct session *session)
     return mem_strdup(buf_str(&out));
 }
 
-static uint32_t given_or(const uint32_t *given, uint32_t usual)
+static uint32_t spec_given_or(const uint32_t *given, uint32_t usual)
 {
     return given != NULL ? *given : usual;
 }
 
 /* The profile that a session of this request would have; NULL with the error. */
-static const char *profile_of(const struct engine_config *config,
-                              const struct session_request *request, struct err *e)
+static const char *spec_profile_of(const struct engine_config *config,
+                                   const struct session_request *request, struct err *e)
 {
     bool is_python = request->runtime == &runtime_python;
     const char *usual = is_python ? config->default_profile : request->runtime->name;
@@ -80,7 +81,7 @@ static const char *profile_of(const struct engine_config *config,
 int spec_write_request(const struct engine_config *config, const struct session_request *request,
                        char **ret_text, struct err *e)
 {
-    const char *profile = profile_of(config, request, e);
+    const char *profile = spec_profile_of(config, request, e);
     if (profile == NULL)
         return -1;
     _buf_ struct buf out = BUF_INIT(STORE_ROW_BYTES);
@@ -93,25 +94,25 @@ int spec_write_request(const struct engine_config *config, const struct session_
     json_put_member_str(&json, "checkpoints", timeline_mode_name(request->checkpoints));
     json_put_member_str(&json, "isolation", saving_isolations[request->isolation]);
     json_put_member_int(&json, "idle_timeout_secs",
-                        given_or(request->idle_timeout_secs, config->idle_timeout_secs));
+                        spec_given_or(request->idle_timeout_secs, config->idle_timeout_secs));
     json_put_member_int(&json, "max_age_secs",
-                        given_or(request->max_age_secs, config->max_age_secs));
+                        spec_given_or(request->max_age_secs, config->max_age_secs));
     json_put_member_int(&json, "max_output_bytes",
                         (int64_t)(request->max_output_bytes > 0 ? request->max_output_bytes
                                                                 : config->max_output_bytes));
-    put_limits(&json, request->limits != NULL ? request->limits : &config->limits);
+    spec_put_limits(&json, request->limits != NULL ? request->limits : &config->limits);
     json_put_object_end(&json);
     *ret_text = mem_strdup(buf_str(&out));
     return 0;
 }
 
-static enum saving_isolation isolation_of(const char *name)
+static enum saving_isolation spec_isolation_of(const char *name)
 {
     bool is_per_cell = name != NULL && strcmp(name, saving_isolations[ISOLATION_PER_CELL]) == 0;
     return is_per_cell ? ISOLATION_PER_CELL : ISOLATION_SHARED;
 }
 
-static enum timeline_mode mode_of(const char *name)
+static enum timeline_mode spec_mode_of(const char *name)
 {
     enum timeline_mode mode = TIMELINE_AUTO;
     while (name != NULL && mode < TIMELINE_OFF && strcmp(timeline_modes[mode], name) != 0)
@@ -140,9 +141,9 @@ int spec_read(const char *text, struct session_request *ret_request, struct jail
         .binding = json_string_value(json_object_get(spec, "binding")),
         .cwd = json_string_value(json_object_get(spec, "cwd")),
         .env = json_object_get(spec, "env"),
-        .isolation = isolation_of(json_string_value(json_object_get(spec, "isolation"))),
+        .isolation = spec_isolation_of(json_string_value(json_object_get(spec, "isolation"))),
         .exit_ends = json_is_true(json_object_get(spec, "exit_ends")),
-        .checkpoints = mode_of(json_string_value(json_object_get(spec, "checkpoints"))),
+        .checkpoints = spec_mode_of(json_string_value(json_object_get(spec, "checkpoints"))),
         .max_output_bytes = (size_t)json_integer_value(json_object_get(spec, "max_output_bytes")),
         .limits = ret_limits,
         .idle_timeout_secs = &ret_seconds[0],
@@ -152,7 +153,7 @@ int spec_read(const char *text, struct session_request *ret_request, struct jail
         return err_set(e, ERR_INVALID, "it names no runtime or profile");
     const json_t *limits = json_object_get(spec, "limits");
     for (size_t i = 0; i < ARRAY_LEN(limit_members); i++)
-        *limit_of(ret_limits, i) =
+        *spec_limit_of(ret_limits, i) =
             (uint32_t)json_integer_value(json_object_get(limits, limit_members[i].name));
     ret_limits->debug = json_is_true(json_object_get(spec, "debug"));
     ret_seconds[0] = (uint32_t)json_integer_value(json_object_get(spec, "idle_timeout_secs"));

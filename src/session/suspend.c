@@ -1,3 +1,5 @@
+/* Suspension, in the daemon: who gives up the processes of a session, and who gets a place for
+ * them. */
 #include "session/suspend.h"
 
 #include "base/clock.h"
@@ -8,13 +10,8 @@
 #include "session/engine_state.h"
 #include "session/exec.h"
 #include "session/files.h"
-#include "session/lifespan.h"
-#include "session/line.h"
-#include "session/manifest.h"
+#include "session/outcome.h"
 #include "session/restore.h"
-#include "session/setup.h"
-#include "session/spec.h"
-#include "wire/json.h"
 
 #include <fcntl.h>
 
@@ -28,11 +25,11 @@ bool suspend_is_possible(const struct session *session)
 }
 
 /* Everything but what is on disk goes. */
-static void suspend(struct session *session)
+static void suspend_session(struct session *session)
 {
+    struct err e;
     struct engine *engine = session->engine;
-    if (session->state == SESSION_IDLE)
-        session_move(session, SESSION_SUSPENDED);
+    session_move(session, SESSION_SUSPENDED);
     saving_know(session);
     list_remove(&session->node);
     list_append(&engine->suspended, &session->node);
@@ -40,92 +37,76 @@ static void suspend(struct session *session)
     engine->n_suspended++;
     loop_timer_clear(session->timer);
     session->alarm = ALARM_NONE;
-    session->wants_rest = false;
-    session->suspended_at_ms = clock_wall_ms();
+    session->life.wants_rest = false;
+    session->life.suspended_at_ms = clock_wall_ms();
+    session->life.is_stale = true;
     restore_end_left(session);
-    files_end_all(session);
+    err_set(&e, ERR_UNAVAILABLE, "the session was suspended, and could not be brought back");
+    err_advise(&e, "Try again; what a cell is answered may tell more.");
+    files_fail_all(session, &e);
     background_free(session);
     timeline_end_processes(session, session->saving.is_current ? session->saving.checkpoint : 0);
-    json_decref(take_ptr(session->names));
+    json_decref(take_ptr(session->names.known));
     pool_release(engine->pool, take_ptr(session->head));
     if (session->room != NULL) {
         session->room->keeps_workspace = true;
         pool_let_go(engine->pool, take_ptr(session->room));
     }
-    lifespan_watch(session);
 }
 
 /* What its cell is told that was running: the session lives, on disk. */
-static void answer_crash(struct session *session)
+static void suspend_answer_crash(struct session *session)
 {
-    exec_answer_crash(session, session->saving.checkpoint,
-                      json_pack("{ss}", "restored_from", "durable"));
-}
-
-/* Cells that came meanwhile begin once the session is back, or are told that it cannot be. */
-static void wake_if_waited_for(struct session *session)
-{
-    struct err e;
-    if (session->n_queued > 0 && suspend_wake(session, &e) < 0)
-        exec_fail_waiting(session, &e);
+    outcome_answer_crash(session, session->saving.checkpoint,
+                         json_pack("{ss}", "restored_from", "durable"));
 }
 
 void suspend_instead(struct session *session)
 {
-    restore_drop(session);
+    restore_free(session, take_ptr(session->restore));
     saving_abort(session, "the interpreter ended");
-    session->state = SESSION_SUSPENDED;
-    suspend(session);
-    answer_crash(session);
-    wake_if_waited_for(session);
+    suspend_session(session);
+    suspend_answer_crash(session);
 }
 
 void suspend_after_loss(struct session *session, const char *why)
 {
     session->ending = (struct death_facts){.wish = DEATH_BY_WARDEN, .detail = why};
     death_certify(&session->ending, &session->death);
-    exec_hold_crash(session);
+    outcome_hold_crash(session);
     session->ending = (struct death_facts){0};
-    if (session->restore != NULL)
-        restore_abandon_for(session, why);
+    restore_abandon_for(session, why);
     saving_abort(session, why);
-    branch_forget(session); /* who waits for branches gets none */
-    session->state = SESSION_SUSPENDED;
-    suspend(session);
-    answer_crash(session);
+    branching_end(session); /* who waits for branches gets none */
+    suspend_session(session);
+    suspend_answer_crash(session);
+    session_changed(session);
 }
 
-void suspend_wake_waiting(struct engine *engine)
-{
-    LIST_EACH(&engine->suspended, node)
-    {
-        wake_if_waited_for(CONTAINER_OF(node, struct session, node));
-    }
-}
-
-static bool is_resting(const struct session *session)
+static bool suspend_is_resting(const struct session *session)
 {
     return session->state == SESSION_IDLE && session->restore == NULL && session->n_queued == 0 &&
-           list_is_empty(&session->held) && list_is_empty(&session->names_waits) &&
-           list_is_empty(&session->declared_waits) && session->judging == NULL &&
-           list_is_empty(&session->file_orders) && session->trial.id == 0;
+           list_is_empty(&session->held) && list_is_empty(&session->names.waits) &&
+           list_is_empty(&session->declared.waits) && session->judging == NULL &&
+           list_is_empty(&session->files.orders) && list_is_empty(&session->branches.ordered) &&
+           session->trial.id == 0 && session->ending.wish == DEATH_UNWISHED &&
+           !saving_is_under_way(session);
 }
 
 void suspend_if_wanted(struct session *session)
 {
-    if (session->wants_rest && is_resting(session) && saving_is_complete(session))
-        suspend(session);
+    if (session->life.wants_rest && suspend_is_resting(session) && saving_is_complete(session))
+        suspend_session(session);
 }
 
 bool suspend_soon(struct session *session)
 {
     if (!suspend_is_possible(session))
         return false;
-    session->saving.looks_again |= !session->wants_rest;
-    session->wants_rest = true;
+    session->saving.looks_again |= !session->life.wants_rest;
+    session->life.wants_rest = true;
     saving_hurry(session);
-    saving_on_rest(session);
-    suspend_if_wanted(session);
+    session_changed(session);
     return true;
 }
 
@@ -135,18 +116,20 @@ bool suspend_longest_idle(struct engine *engine)
     LIST_EACH(&engine->live, node)
     {
         struct session *session = CONTAINER_OF(node, struct session, node);
-        if (suspend_is_possible(session) && is_resting(session) && saving_is_complete(session) &&
-            !session->background.is_on && (longest == NULL || session->used_ms < longest->used_ms))
+        if (suspend_is_possible(session) && suspend_is_resting(session) &&
+            saving_is_complete(session) && !session->background.is_on &&
+            (longest == NULL || session->life.used_ms < longest->life.used_ms))
             longest = session;
     }
     if (longest == NULL)
         return false;
-    suspend(longest);
+    suspend_session(longest);
+    session_changed(longest);
     return true;
 }
 
 /* Less than a twentieth of the machine's memory is left. */
-static bool is_memory_short(void)
+static bool suspend_is_memory_short(void)
 {
     _free_ char *text = NULL;
     if (fd_read_file(AT_FDCWD, "/proc/meminfo", 64 * KIB, &text, NULL) < 0)
@@ -164,12 +147,41 @@ void suspend_under_pressure(struct engine *engine)
     if (now_ms < engine->pressure_ms || list_is_empty(&engine->live))
         return;
     engine->pressure_ms = now_ms + LOOK_EVERY_MS;
-    if (is_memory_short() && suspend_longest_idle(engine))
+    if (suspend_is_memory_short() && suspend_longest_idle(engine))
         engine->pressure_ms = now_ms; /* maybe more of them */
 }
 
-/* ---- coming back -------------------------------------------------------------------------------
- */
+/* ---- a place among the living ---------------------------------------------------------------- */
+
+struct engine_candidate session_candidate(const struct session_request *request)
+{
+    return (struct engine_candidate){.agent = request->agent,
+                                     .binding = request->binding,
+                                     .runtime = request->runtime,
+                                     .limits = request->limits};
+}
+
+int session_admit(struct engine *engine, const struct engine_candidate *candidate, struct err *e)
+{
+    return engine->admit != NULL ? engine->admit(engine->admit_context, engine, candidate, e) : 0;
+}
+
+int session_make_place(struct engine *engine, const struct engine_candidate *candidate,
+                       struct err *e)
+{
+    if (engine->is_stopping || engine->draining != NULL)
+        return err_set(e, ERR_UNAVAILABLE, "the daemon is stopping");
+    if (candidate != NULL && session_admit(engine, candidate, e) < 0)
+        return -1;
+    suspend_under_pressure(engine);
+    if (engine->n_live < engine->config.max_sessions || suspend_longest_idle(engine))
+        return 0;
+    err_set(e, ERR_LIMIT, "%u sessions are running, as many as the configuration allows",
+            engine->config.max_sessions);
+    return err_advise(e, "Delete sessions that are no longer needed, or raise max_sessions.");
+}
+
+/* ---- coming back ----------------------------------------------------------------------------- */
 
 int suspend_enliven(struct session *session, struct err *e)
 {
@@ -185,7 +197,7 @@ int suspend_enliven(struct session *session, struct err *e)
     list_append(&engine->live, &session->node);
     engine->n_suspended--;
     engine->n_live++;
-    session->born_ms = clock_mono_ms(); /* its age counts while it lives */
+    session->life.born_ms = clock_mono_ms(); /* its age counts while it lives */
     return 0;
 }
 
@@ -202,75 +214,8 @@ void suspend_again(struct session *session, const char *why)
     struct err e;
     err_set(&e, ERR_UNAVAILABLE, "the session could not be brought back: %s", why);
     err_advise(&e, "It is still saved. Try again; `cella doctor` says what the machine lacks.");
-    session->state = SESSION_SUSPENDED;
-    restore_abandon_with(session, &e);
-    branch_forget(session);
-    suspend(session);
-    exec_fail_waiting(session, &e);
-}
-
-/* ---- the start of the daemon -------------------------------------------------------------------
- */
-
-static void load_one(void *context, const struct store_session *row)
-{
-    struct engine *engine = context;
-    struct session_request request;
-    struct jail_limits limits;
-    uint32_t seconds[2];
-    _json_ json_t *spec = NULL;
-    struct err e;
-    char text[512];
-    struct session *session = NULL;
-    if (spec_read(row->spec, &request, &limits, seconds, &spec, &e) == 0)
-        session = session_make_suspended(engine, row->id, &request, &e);
-    if (session == NULL) {
-        snprintf(text, sizeof(text), "session %s cannot be brought back: %.300s", row->id,
-                 e.message);
-        engine->events.on_notice(engine->events.context, "session_not_loaded", text);
-        return;
-    }
-    session->spawned_at_ms = row->created_ms;
-    session->suspended_at_ms = row->used_ms;
-    session->n_execs = session->forgotten_exec = row->n_execs;
-    session->ended_exec = row->saved_through;
-    session->timeline.last_id = row->n_checkpoints;
-    session->saving.has_row = true;
-    session->saving.through = row->saved_through;
-    session->saving.checkpoint = row->resume;
-    session->saving.is_current = true;
-    line_read(session, row->line);
-    spec_read_plan(spec, &session->plan);
-    lifespan_watch(session);
-}
-
-struct session *session_revive(struct engine *engine, const char *id, const char *spec_text,
-                               uint64_t n_execs, struct err *e)
-{
-    struct session_request request;
-    struct jail_limits limits;
-    uint32_t seconds[2];
-    _json_ json_t *spec = NULL;
-    if (engine->is_stopping || engine->draining != NULL) {
-        err_set(e, ERR_UNAVAILABLE, "the daemon is stopping"); /* nobody would end it */
-        return NULL;
-    }
-    if (spec_read(spec_text, &request, &limits, seconds, &spec, e) < 0)
-        return NULL;
-    struct engine_candidate candidate = session_candidate(&request);
-    if (session_admit(engine, &candidate, e) < 0)
-        return NULL;
-    struct session *session = session_make_suspended(engine, id, &request, e);
-    if (session == NULL)
-        return NULL;
-    session->spawned_at_ms = session->suspended_at_ms = clock_wall_ms();
-    session->n_execs = session->ended_exec = session->forgotten_exec = n_execs;
-    session->saving.is_current = true;
-    lifespan_watch(session);
-    return session;
-}
-
-int suspend_load_all(struct engine *engine, struct err *e)
-{
-    return store_each_session(engine->store, load_one, engine, e);
+    suspend_session(session);
+    restore_abandon(session, &e);
+    branching_end(session);
+    outcome_fail_waiting(session, &e);
 }

@@ -9,14 +9,12 @@
 bool suspend_is_possible(const struct session *session);
 /* As soon as it is saved. False if it cannot be. */
 bool suspend_soon(struct session *session);
-/* It was saved: suspends it if that was wanted. */
+/* Suspends the session if that is wanted, it rests, and all of it is saved. */
 void suspend_if_wanted(struct session *session);
 /* All its processes were lost; what is on disk is not. */
 void suspend_after_loss(struct session *session, const char *why);
 /* Its interpreter ended and none could take its place: the durable copy has to wait. */
 void suspend_instead(struct session *session);
-/* Those that have cells to run come back, now that they can. */
-void suspend_wake_waiting(struct engine *engine);
 /* Makes room for another live session; false if there is none that can give way. */
 bool suspend_longest_idle(struct engine *engine);
 
@@ -30,5 +28,9 @@ int suspend_wake(struct session *session, struct err *e);
 /* It could not be brought back now: it stays as it is, and whoever waits is told. */
 void suspend_again(struct session *session, const char *why);
 
-/* At the start: all that the store knows. */
-int suspend_load_all(struct engine *engine, struct err *e);
+/* This one may live: another was suspended for it if need be. NULL: it is the daemon's own. */
+int session_make_place(struct engine *engine, const struct engine_candidate *candidate,
+                       struct err *e);
+/* Whether this one may, without making place for it. */
+int session_admit(struct engine *engine, const struct engine_candidate *candidate, struct err *e);
+struct engine_candidate session_candidate(const struct session_request *request);

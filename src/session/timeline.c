@@ -1,17 +1,24 @@
+/* The history of a session, in the daemon. Owns session->timeline: the tree of checkpoints, how one
+ * is made with its files, what is given up for it, and how much memory each takes. */
 #include "session/timeline.h"
 
 #include "base/clock.h"
+#include "jail/warden.h"
 #include "loop/loop.h"
 #include "runtime/pool.h"
 #include "session/engine_state.h"
-#include "session/saving.h"
+#include "session/session.h"
 #include "session/tickets.h"
-#include "session/timeline_parts.h"
+#include "wire/json.h"
 
 enum {
     COST_MIN_NS = 2000000, /* of a checkpoint, until one was measured */
     COST_WHOLE = 2,        /* what follows a checkpoint: both sides copy the pages they write */
     COST_SHARE = 10,       /* quick cells run at least so many times as long as their checkpoint */
+    PATIENCE_AUTO_MS = 20, /* a cell waits for the files of the checkpoint before it */
+    PATIENCE_EVERY_MS = 2000,
+    FILES_MAX = 20000, /* in /workspace, for them to be covered */
+    CENSUS_MS = 500,
 };
 
 const char *const timeline_modes[] = {"auto", "every", "off", NULL};
@@ -45,7 +52,8 @@ void timeline_cells_free(struct timeline_cells *cells)
 }
 
 /* `first` and then `second`, in `second`. */
-static void prepend_cells(const struct timeline_cells *first, struct timeline_cells *second)
+static void timeline_prepend_cells(const struct timeline_cells *first,
+                                   struct timeline_cells *second)
 {
     struct timeline_cells all = {.n_more = first->n_more};
     timeline_cells_add(&all, first->ids, first->n);
@@ -60,8 +68,85 @@ struct timeline_cells timeline_cells_between(const struct checkpoint *from,
 {
     struct timeline_cells cells = {0};
     for (; to != NULL && to != from; to = to->parent)
-        prepend_cells(&to->cells, &cells);
+        timeline_prepend_cells(&to->cells, &cells);
     return cells;
+}
+
+/* ---- the census: how much memory each checkpoint has of its own ------------------------------ */
+
+struct timeline_census {
+    struct list node;
+    struct session *session;
+    struct loop_timer *timer;
+    void (*on_measured)(void *context);
+    void *context;
+};
+
+void timeline_census_forget(struct timeline_census *census)
+{
+    list_remove(&census->node);
+    loop_timer_close(take_ptr(census->timer), NULL);
+    free(census);
+}
+
+static void timeline_end_census(void *context)
+{
+    struct timeline_census *census = context;
+    void (*on_measured)(void *) = census->on_measured;
+    void *caller = census->context;
+    timeline_census_forget(census);
+    on_measured(caller);
+}
+
+static bool timeline_is_all_measured(const struct timeline *timeline)
+{
+    LIST_EACH(&timeline->checkpoints, node)
+    {
+        const struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
+        if (checkpoint->snapshot != NULL && checkpoint->memory_bytes == UINT64_MAX)
+            return false;
+    }
+    return true;
+}
+
+static void timeline_end_censuses(struct session *session)
+{
+    struct timeline *timeline = &session->timeline;
+    while (!list_is_empty(&timeline->censuses))
+        timeline_end_census(
+            CONTAINER_OF(list_first(&timeline->censuses), struct timeline_census, node));
+}
+
+static void timeline_on_measured(struct snapshot *snapshot, uint64_t bytes)
+{
+    struct checkpoint *checkpoint = snapshot->owner;
+    checkpoint->memory_bytes = bytes;
+    if (timeline_is_all_measured(&checkpoint->session->timeline))
+        timeline_end_censuses(checkpoint->session);
+}
+
+struct timeline_census *timeline_measure(struct session *session, void (*on_done)(void *context),
+                                         void *context)
+{
+    struct timeline *timeline = &session->timeline;
+    LIST_EACH(&timeline->checkpoints, node)
+    {
+        struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
+        checkpoint->memory_bytes = UINT64_MAX;
+        if (checkpoint->snapshot != NULL)
+            snapshot_measure(checkpoint->snapshot);
+    }
+    if (timeline_is_all_measured(timeline)) {
+        on_done(context);
+        return NULL;
+    }
+    struct timeline_census *census = mem_alloc(sizeof(*census));
+    *census =
+        (struct timeline_census){.session = session, .on_measured = on_done, .context = context};
+    census->timer = loop_timer_new(session->engine->loop, timeline_end_census, census);
+    loop_timer_set(census->timer, CENSUS_MS);
+    list_append(&timeline->censuses, &census->node);
+    return census;
 }
 
 /* ---- the tree -------------------------------------------------------------------------------- */
@@ -110,7 +195,7 @@ void timeline_amend(struct session *session, struct checkpoint *checkpoint, cons
         session, checkpoint != NULL ? checkpoint->manifest : session->timeline.begun, manifest);
 }
 
-struct checkpoint *timeline_add(struct session *session)
+static struct checkpoint *timeline_add(struct session *session)
 {
     struct timeline *timeline = &session->timeline;
     struct checkpoint *checkpoint = mem_alloc(sizeof(*checkpoint));
@@ -167,7 +252,7 @@ bool timeline_is_cut_off(const struct checkpoint *checkpoint, const struct check
     return parent == NULL && (checkpoint->parent != NULL || checkpoint->is_cut_off);
 }
 
-static void free_checkpoint(struct checkpoint *checkpoint)
+static void timeline_free_checkpoint(struct checkpoint *checkpoint)
 {
     struct session *session = checkpoint->session;
     if (checkpoint->ticket != 0)
@@ -188,19 +273,19 @@ void timeline_remove(struct checkpoint *checkpoint)
         struct checkpoint *child = CONTAINER_OF(node, struct checkpoint, node);
         if (child->parent != checkpoint)
             continue;
-        prepend_cells(&checkpoint->cells, &child->cells);
+        timeline_prepend_cells(&checkpoint->cells, &child->cells);
         child->parent = checkpoint->parent;
         child->is_cut_off = child->parent == NULL;
     }
     if (timeline->current == checkpoint) {
-        prepend_cells(&checkpoint->cells, &timeline->since);
+        timeline_prepend_cells(&checkpoint->cells, &timeline->since);
         timeline->current = checkpoint->parent;
         timeline->is_cut_off = timeline->current == NULL;
     }
-    free_checkpoint(checkpoint);
+    timeline_free_checkpoint(checkpoint);
 }
 
-void timeline_end_process(struct checkpoint *checkpoint, const char *why)
+static void timeline_end_process(struct checkpoint *checkpoint, const char *why)
 {
     struct session *session = checkpoint->session;
     if (!checkpoint->is_saved) {
@@ -216,7 +301,8 @@ void timeline_free(struct session *session)
     struct timeline *timeline = &session->timeline;
     timeline_end_censuses(session);
     while (!list_is_empty(&timeline->checkpoints))
-        free_checkpoint(CONTAINER_OF(list_first(&timeline->checkpoints), struct checkpoint, node));
+        timeline_free_checkpoint(
+            CONTAINER_OF(list_first(&timeline->checkpoints), struct checkpoint, node));
     timeline_hold_files(session, timeline->base, "");
     timeline_hold_files(session, timeline->begun, "");
     timeline->current = NULL;
@@ -253,7 +339,7 @@ struct checkpoint *timeline_wakeable(struct checkpoint *from)
     return from;
 }
 
-static bool is_ancestor(const struct checkpoint *of, const struct checkpoint *ancestor)
+static bool timeline_is_ancestor(const struct checkpoint *of, const struct checkpoint *ancestor)
 {
     while (of != NULL && of != ancestor)
         of = of->parent;
@@ -265,9 +351,9 @@ struct timeline_cells timeline_undone(const struct session *session, const struc
     struct timeline_cells undone = {0};
     const struct timeline *timeline = &session->timeline;
     timeline_cells_add(&undone, timeline->since.ids, timeline->since.n);
-    for (const struct checkpoint *at = timeline->current; at != NULL && !is_ancestor(to, at);
-         at = at->parent)
-        prepend_cells(&at->cells, &undone);
+    for (const struct checkpoint *at = timeline->current;
+         at != NULL && !timeline_is_ancestor(to, at); at = at->parent)
+        timeline_prepend_cells(&at->cells, &undone);
     return undone;
 }
 
@@ -275,8 +361,8 @@ uint64_t timeline_parting(const struct session *session, const struct checkpoint
                           struct timeline_cells *ret_beyond)
 {
     *ret_beyond = (struct timeline_cells){0};
-    while (to != NULL && !is_ancestor(session->timeline.current, to)) {
-        prepend_cells(&to->cells, ret_beyond);
+    while (to != NULL && !timeline_is_ancestor(session->timeline.current, to)) {
+        timeline_prepend_cells(&to->cells, ret_beyond);
         to = to->parent;
     }
     return to != NULL ? to->last_cell : 0;
@@ -309,7 +395,7 @@ bool timeline_is_worth(const struct session *session, uint64_t ran_ns)
            timeline->since_ns > MAX((uint64_t)TIMELINE_SHARED_NS, cost_ns * COST_SHARE);
 }
 
-void timeline_on_cost(struct session *session)
+static void timeline_note_cost(struct session *session)
 {
     struct timeline *timeline = &session->timeline;
     timeline->forked_ns = clock_mono_ns();
@@ -342,4 +428,256 @@ uint64_t timeline_next_id(const struct session *session)
     if (timeline->since.n > 0)
         return timeline->last_id + 1;
     return timeline->current != NULL ? timeline->current->id : 0;
+}
+
+/* ---- giving up old ones ---------------------------------------------------------------------- */
+
+/* More memory is in use than the session's own, and half of what checkpoints may cost. */
+static bool timeline_is_memory_short(const struct session *session, const struct snapshot *newest)
+{
+    const struct jail_limits *limits = &session->limits;
+    uint64_t most = ((uint64_t)limits->memory_mb + limits->checkpoint_mb / 2) * MIB;
+    return newest->jail_bytes > most;
+}
+
+/* The oldest that has, or has not, a process, or waits for one; never the current one. */
+static struct checkpoint *timeline_find_oldest(const struct timeline *timeline, bool has_process,
+                                               size_t *ret_n)
+{
+    struct checkpoint *oldest = NULL;
+    *ret_n = 0;
+    LIST_EACH(&timeline->checkpoints, node)
+    {
+        struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
+        if ((checkpoint->snapshot != NULL) != has_process)
+            continue;
+        if (oldest == NULL && checkpoint != timeline->current)
+            oldest = checkpoint;
+        ++*ret_n;
+    }
+    return oldest;
+}
+
+/* The process of the oldest that has one; its saved state stays. */
+static void timeline_give_up_oldest(struct session *session)
+{
+    size_t n;
+    struct checkpoint *oldest = timeline_find_oldest(&session->timeline, true, &n);
+    if (oldest != NULL)
+        timeline_end_process(oldest, "its process was given up for newer ones");
+}
+
+/* So many are kept as processes, and as many more as saved states alone. */
+static void timeline_give_up_surplus(struct session *session)
+{
+    size_t n, kept = session->engine->config.checkpoints_kept;
+    struct checkpoint *oldest;
+    while ((oldest = timeline_find_oldest(&session->timeline, true, &n)) != NULL && n > kept)
+        timeline_end_process(oldest, "its process was given up for newer ones");
+    while ((oldest = timeline_find_oldest(&session->timeline, false, &n)) != NULL && n > kept)
+        timeline_remove(oldest);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+struct archive_budget timeline_budget(const struct session *session)
+{
+    uint64_t bytes = (uint64_t)session->limits.disk_mb * MIB;
+    return (struct archive_budget){.files = FILES_MAX, .bytes = bytes, .new_bytes = bytes};
+}
+
+static void timeline_read_record(struct checkpoint *checkpoint, const char *text)
+{
+    struct err e;
+    _json_ json_t *answer = NULL;
+    if (json_read_object(text, strlen(text), &answer, &e) < 0)
+        return;
+    const char *manifest = json_string_value(json_object_get(answer, "manifest"));
+    const char *reason = json_string_value(json_object_get(answer, "reason"));
+    if (reason != NULL)
+        snprintf(checkpoint->files_reason, sizeof(checkpoint->files_reason), "%s", reason);
+    if (manifest == NULL || strlen(manifest) != TIMELINE_HASH_SIZE - 1) {
+        checkpoint->files = FILES_NONE;
+        return;
+    }
+    bool is_torn = checkpoint->files == FILES_TORN || json_is_true(json_object_get(answer, "torn"));
+    timeline_hold_files(checkpoint->session, checkpoint->manifest, manifest);
+    timeline_hold_files(checkpoint->session, checkpoint->session->timeline.base, manifest);
+    checkpoint->files = is_torn ? FILES_TORN : FILES_COVERED;
+}
+
+static void timeline_on_recorded(void *context, const struct warden_event *event)
+{
+    struct checkpoint *checkpoint = context;
+    struct session *session = checkpoint->session;
+    bool was_awaited = checkpoint->files == FILES_RECORDING;
+    checkpoint->ticket = 0;
+    timeline_read_record(checkpoint, event->text);
+    if (checkpoint->files == FILES_RECORDING)
+        checkpoint->files = FILES_NONE;
+    if (was_awaited && session->timeline.patience != NULL)
+        loop_timer_clear(session->timeline.patience);
+    session_changed(session);
+}
+
+bool timeline_shares_files(const struct session *session)
+{
+    const struct list *heads = &session->room->heads;
+    return heads->next->next != heads;
+}
+
+/* What the last record and the last restoration left is known to the archivist. */
+static void timeline_record_files(struct checkpoint *checkpoint)
+{
+    struct err e;
+    struct session *session = checkpoint->session;
+    const struct room *room = session->room;
+    struct archive_budget budget = timeline_budget(session);
+    if (timeline_shares_files(session)) {
+        snprintf(checkpoint->files_reason, sizeof(checkpoint->files_reason),
+                 "other sessions share the sandbox and its files");
+        return;
+    }
+    checkpoint->ticket = pool_new_number(session->engine->pool);
+    tickets_expect(session->engine, checkpoint->ticket, WARDEN_RECORDED, timeline_on_recorded,
+                   checkpoint);
+    checkpoint->files = FILES_RECORDING;
+    if (warden_record(session->engine->warden, checkpoint->ticket, room->name,
+                      session->timeline.base, &budget, &e) == 0)
+        return;
+    tickets_forget(session->engine, checkpoint->ticket);
+    checkpoint->ticket = 0;
+    checkpoint->files = FILES_NONE;
+    snprintf(checkpoint->files_reason, sizeof(checkpoint->files_reason), "%.190s", e.message);
+}
+
+static void timeline_on_impatience(void *context)
+{
+    struct session *session = context;
+    struct checkpoint *current = session->timeline.current;
+    if (current != NULL && current->files == FILES_RECORDING)
+        current->files = FILES_TORN; /* what is being read may be the next cell's */
+    session_changed(session);
+}
+
+/* A try tells what it changed, and so has to know what there was. */
+static bool timeline_needs_files(const struct session *session)
+{
+    return session->timeline.mode == TIMELINE_EVERY || session->trial.id != 0;
+}
+
+bool timeline_blocks(struct session *session)
+{
+    struct timeline *timeline = &session->timeline;
+    if (timeline->current == NULL || timeline->current->files != FILES_RECORDING)
+        return false;
+    if (timeline->patience == NULL)
+        timeline->patience = loop_timer_new(session->engine->loop, timeline_on_impatience, session);
+    if (!loop_timer_is_set(timeline->patience))
+        loop_timer_set(timeline->patience,
+                       timeline_needs_files(session) ? PATIENCE_EVERY_MS : PATIENCE_AUTO_MS);
+    return true;
+}
+
+/* ---- making one ------------------------------------------------------------------------------ */
+
+static void timeline_note_others(struct session *session, uint64_t n)
+{
+    session->timeline.has_counted = true;
+    session->timeline.n_others = n;
+}
+
+static void timeline_on_asleep(struct snapshot *snapshot)
+{
+    struct checkpoint *checkpoint = snapshot->owner;
+    struct session *session = checkpoint->session;
+    if (checkpoint == session->timeline.current)
+        timeline_note_others(session, snapshot->n_others);
+    if (session->restore == NULL && timeline_is_memory_short(session, snapshot))
+        timeline_give_up_oldest(session);
+    session_changed(session);
+}
+
+static void timeline_lose_process(struct checkpoint *checkpoint, const char *why)
+{
+    struct session *session = checkpoint->session;
+    pool_forget(session->engine->pool, take_ptr(checkpoint->snapshot));
+    if (checkpoint->reason[0] == '\0')
+        snprintf(checkpoint->reason, sizeof(checkpoint->reason), "%s", why);
+}
+
+static void timeline_on_gone(struct snapshot *snapshot, const char *why)
+{
+    struct checkpoint *checkpoint = snapshot->owner;
+    struct session *session = checkpoint->session;
+    bool is_hostile = snapshot->is_hostile && session->head != NULL; /* it may be freed by now */
+    timeline_lose_process(checkpoint, why);
+    session_changed(session);
+    if (is_hostile && session->head != NULL)
+        session_kill(session, DEATH_BY_CHANNEL, why);
+}
+
+static const struct snapshot_listener timeline_snapshot_listener = {.on_asleep = timeline_on_asleep,
+                                                                    .on_gone = timeline_on_gone,
+                                                                    .on_measured =
+                                                                        timeline_on_measured};
+
+void timeline_on_forked(struct session *session, const struct head_fork *fork)
+{
+    struct checkpoint *checkpoint = timeline_find(session, fork->id);
+    if (checkpoint == NULL)
+        return;
+    checkpoint->threads = fork->threads;
+    if (checkpoint == session->timeline.current)
+        timeline_note_cost(session);
+    if (fork->is_forked)
+        return;
+    snprintf(checkpoint->reason, sizeof(checkpoint->reason), "%s",
+             fork->reason != NULL ? fork->reason : "the interpreter did not fork");
+    if (checkpoint->snapshot != NULL)
+        snapshot_refused(checkpoint->snapshot, checkpoint->reason);
+    if (fork->threads > 0) { /* for now: the next may succeed */
+        /* Whatever kept it from being copied, somebody is at work. */
+        timeline_note_others(session, MAX(fork->threads - 1, 1U));
+        return;
+    }
+    session->timeline.cannot_fork = true;
+    timeline_end_process(checkpoint, checkpoint->reason);
+}
+
+/* The current checkpoint, which came out of the store, gets a process again: its files are known.
+ */
+static void timeline_take_process(struct session *session)
+{
+    struct err e;
+    struct checkpoint *current = session->timeline.current;
+    session->timeline.wants_process = false;
+    session->timeline.ordered_ns = clock_mono_ns();
+    current->reason[0] = '\0';
+    current->snapshot = pool_snapshot(session->engine->pool, session->head, current->id,
+                                      &timeline_snapshot_listener, current, &e);
+    if (current->snapshot == NULL)
+        snprintf(current->reason, sizeof(current->reason), "%.190s", e.message);
+    timeline_give_up_surplus(session);
+}
+
+void timeline_take(struct session *session)
+{
+    struct err e;
+    if (!timeline_is_due(session) || session->state != SESSION_IDLE ||
+        session->head->state != HEAD_IDLE)
+        return;
+    struct checkpoint *current = session->timeline.current;
+    if (session->timeline.since.n == 0 && current != NULL && current->snapshot == NULL) {
+        timeline_take_process(session);
+        return;
+    }
+    struct checkpoint *checkpoint = timeline_add(session);
+    session->timeline.ordered_ns = clock_mono_ns();
+    checkpoint->snapshot = pool_snapshot(session->engine->pool, session->head, checkpoint->id,
+                                         &timeline_snapshot_listener, checkpoint, &e);
+    if (checkpoint->snapshot == NULL)
+        snprintf(checkpoint->reason, sizeof(checkpoint->reason), "%.190s", e.message);
+    timeline_record_files(checkpoint);
+    timeline_give_up_surplus(session);
 }

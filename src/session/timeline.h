@@ -89,6 +89,8 @@ struct timeline {
     char begun[TIMELINE_HASH_SIZE]; /* the manifest of /workspace at the beginning; "": no files */
     char base[TIMELINE_HASH_SIZE];  /* the last manifest of /workspace that was recorded or restored
                                      */
+    bool has_counted;  /* the newest checkpoint has seen who works beside the interpreter */
+    uint64_t n_others; /* processes and threads; both until settle.c has passed it on */
     struct loop_timer *patience; /* a cell waits for the files to be recorded; NULL: none did yet */
     struct list censuses;        /* of struct timeline_census, that wait */
 };
@@ -144,7 +146,24 @@ void timeline_cells_free(struct timeline_cells *cells);
  * already. */
 struct timeline_census *timeline_measure(struct session *session,
                                          void (*on_measured)(void *context), void *context);
-void timeline_census_leave(struct timeline_census *census);
+void timeline_census_forget(struct timeline_census *census);
 
 const char *timeline_mode_name(enum timeline_mode mode);
 extern const char *const timeline_modes[]; /* NULL-terminated, for choices */
+
+/* ---- for the rest of the room ---------------------------------------------------------------- */
+
+bool timeline_shares_files(const struct session *session); /* with sessions that joined it */
+/* Removes a checkpoint: its children become those of its parent and take over its cells. */
+void timeline_remove(struct checkpoint *checkpoint);
+/* Whether there were other checkpoints between the beginning and this one, of which `parent` (NULL
+ * for the beginning) is the nearest ancestor that is written down. */
+bool timeline_is_cut_off(const struct checkpoint *checkpoint, const struct checkpoint *parent);
+void timeline_cells_add(struct timeline_cells *cells, const uint64_t *ids, size_t n);
+/* All cells after `from` (NULL for the beginning), an ancestor, up to `to`. The caller frees them.
+ */
+struct timeline_cells timeline_cells_between(const struct checkpoint *from,
+                                             const struct checkpoint *to);
+/* The store removes files that no row needs: it is told which ones memory alone knows. */
+void timeline_hold_files(struct session *session, char held[TIMELINE_HASH_SIZE],
+                         const char *manifest);

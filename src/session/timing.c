@@ -1,11 +1,10 @@
+/* The clock of cells, in the daemon: one timer for each session, the pace of its caller. */
 #include "session/timing.h"
 
 #include "base/clock.h"
 #include "runtime/names.h"
 #include "session/engine_state.h"
-#include "session/late.h"
-#include "session/recorder.h"
-#include "session/restore.h"
+#include "session/exec.h"
 
 #include <signal.h>
 
@@ -38,7 +37,7 @@ double exec_elapsed_ms(const struct exec *exec)
 }
 
 /* The next step of a cell that runs `due_ms` after its begin, unless its time is over before. */
-static void arm(struct session *session, enum session_alarm alarm, uint32_t due_ms)
+static void timing_arm(struct session *session, enum session_alarm alarm, uint32_t due_ms)
 {
     const struct exec *exec = session->running;
     double passed_ms = alarm == ALARM_POLL ? 0 : exec_elapsed_ms(exec);
@@ -62,34 +61,33 @@ void timing_count(struct engine *engine, int change, uint64_t now_ns)
 
 void timing_wait(struct session *session)
 {
-    session->is_hurried |= session->has_rested;
-    session->has_rested = false;
+    session->pace.is_hurried |= session->pace.has_rested;
+    session->pace.has_rested = false;
 }
 
-static void note_pace(struct session *session, uint64_t now_ns)
+static void timing_note_pace(struct session *session, uint64_t now_ns)
 {
     const struct checkpoint *current = session->timeline.current;
-    if (session->has_rested)
-        session->is_hurried = now_ns - session->rested_ns < HURRIED_NS ||
-                              (current != NULL && !timeline_is_settled(current));
-    session->has_rested = false;
+    if (session->pace.has_rested)
+        session->pace.is_hurried = now_ns - session->pace.rested_ns < HURRIED_NS ||
+                                   (current != NULL && !timeline_is_settled(current));
+    session->pace.has_rested = false;
 }
 
 void timing_begin(struct exec *exec)
 {
     struct session *session = exec->session;
     exec->started_ns = clock_mono_ns();
-    session->is_burst = exec->started_ns - session->ended_ns < BURST_NS;
+    session->pace.is_burst = exec->started_ns - session->pace.ended_ns < BURST_NS;
     timing_count(session->engine, 1, exec->started_ns);
-    note_pace(session, exec->started_ns);
-    arm(session, ALARM_POLL, POLL_AFTER_MS);
+    timing_note_pace(session, exec->started_ns);
+    timing_arm(session, ALARM_POLL, POLL_AFTER_MS);
 }
 
-/* ---- between cells ------------------------------------------------------------------------------
- */
+/* ---- between cells --------------------------------------------------------------------------- */
 
 /* Asks for anything, to see that it goes on; false if that cannot be done. */
-static bool ask_stray(struct session *session)
+static bool timing_ask_stray(struct session *session)
 {
     struct err e;
     return !session->head->is_asked && head_ask_names(session->head, NAMES_MAX, &e) == 0;
@@ -97,64 +95,70 @@ static bool ask_stray(struct session *session)
 
 /* Where a caller's pauses are longer than it meant, because the machine is busy, each would be
  * taken for a rest, and every few cells would pay for a checkpoint that they do not need. */
-static uint64_t rest_ms(const struct session *session)
+static uint64_t timing_rest_ms(const struct session *session)
 {
-    bool is_burst = session->is_hurried && clock_mono_ns() - session->rested_ns < HURRIED_MAX_NS;
+    bool is_burst =
+        session->pace.is_hurried && clock_mono_ns() - session->pace.rested_ns < HURRIED_MAX_NS;
     return is_burst ? HURRIED_REST_MS : REST_MS;
 }
 
-static void become_idle(struct session *session)
+static void timing_become_idle(struct session *session)
 {
-    session_move(session, SESSION_IDLE);
-    session->n_crowded = 0;
+    if (session->state != SESSION_IDLE) /* else an undo came to nothing */
+        session_move(session, SESSION_IDLE);
+    session->pace.n_crowded = 0;
     if (timeline_is_due(session))
-        session_set_alarm(session, ALARM_REST, rest_ms(session));
+        session_set_alarm(session, ALARM_REST, timing_rest_ms(session));
     else
         session_set_alarm(session, ALARM_QUIET, QUIET_MS);
 }
 
-static void keep(struct session *session, uint64_t quiet_ms)
+bool timing_is_to_keep(const struct session *session)
 {
-    session->keeps_now = false;
-    session_set_alarm(session, ALARM_QUIET, quiet_ms);
-    session->has_rested = true;
-    session->rested_ns = clock_mono_ns();
-    timeline_take(session);
+    return session->pace.keeps_now && session->state == SESSION_IDLE &&
+           session->alarm != ALARM_SETTLE && timeline_is_due(session);
+}
+
+void timing_keep(struct session *session)
+{
+    session->pace.keeps_now = false;
+    session_set_alarm(session, ALARM_QUIET, QUIET_MS);
+    session->pace.has_rested = true;
+    session->pace.rested_ns = clock_mono_ns();
 }
 
 /* A checkpoint that is made while others run cells is paid for by them, and by the next cell of
  * this session, which comes the later for it: with a few busy sessions every cell would be followed
  * by one. So it waits for a quiet moment, though not for long. */
-static void on_rest(struct session *session)
+static void timing_on_rest(struct session *session)
 {
-    if (session->engine->n_running > 0 && session->n_crowded * CROWDED_MS < CROWDED_MAX_MS) {
-        if (++session->n_crowded * CROWDED_MS > QUIET_MS)
-            late_watch(session);
+    if (session->engine->n_running > 0 && session->pace.n_crowded * CROWDED_MS < CROWDED_MAX_MS) {
+        if (++session->pace.n_crowded * CROWDED_MS > QUIET_MS)
+            session->pace.is_quiet = true;
         session_set_alarm(session, ALARM_REST, CROWDED_MS);
         return;
     }
-    keep(session, QUIET_MS - rest_ms(session));
+    session->pace.keeps_now = true;
 }
 
-uint64_t timing_end(struct exec *exec)
+uint64_t timing_ran_ns(const struct exec *exec)
 {
     struct session *session = exec->session;
-    session->ended_ns = clock_mono_ns();
     uint64_t ran_ns = (uint64_t)(exec_elapsed_ms(exec) * 1e6);
     uint64_t forked_ns = session->timeline.forked_ns;
+    session->pace.ended_ns = clock_mono_ns();
     if (forked_ns > exec->started_ns) /* until then the interpreter was busy with that */
-        ran_ns = MIN(ran_ns, session->ended_ns - forked_ns);
-    background_on_cell(session);
-    timeline_add_cell(session, exec->id, ran_ns);
-    bool waits = exec->is_durable || exec->is_trial || session->timeline.mode == TIMELINE_EVERY;
-    session->keeps_now = waits || !session->is_burst || timeline_is_worth(session, ran_ns);
-    return session->keeps_now ? timeline_next_id(session) : 0;
+        ran_ns = MIN(ran_ns, session->pace.ended_ns - forked_ns);
+    return ran_ns;
 }
 
-void timing_keep(struct session *session)
+uint64_t timing_end(const struct exec *exec, uint64_t ran_ns)
 {
-    if (session->keeps_now && session->alarm != ALARM_SETTLE && timeline_is_due(session))
-        keep(session, QUIET_MS);
+    struct session *session = exec->session;
+    bool waits = exec->is_durable || exec->is_trial || session->timeline.mode == TIMELINE_EVERY;
+    session->pace.keeps_now =
+        waits || !session->pace.is_burst || timeline_is_worth(session, ran_ns);
+    return session->pace.keeps_now ? timeline_next_id(session) : 0;
 }
 
 /* An interrupt that was sent too late must arrive between cells, where the driver ignores it: the
@@ -162,34 +166,33 @@ void timing_keep(struct session *session)
  * the process sleep: only an answer that it gives afterwards is. */
 void timing_rest(struct session *session, bool has_stray)
 {
-    session->has_stray = has_stray;
-    if (session->n_interrupts > 0 || (has_stray && ask_stray(session)))
+    session->pace.has_stray = has_stray;
+    if (session->pace.n_interrupts > 0 || (has_stray && timing_ask_stray(session)))
         session_set_alarm(session, ALARM_SETTLE, SETTLE_MS);
     else
-        become_idle(session);
+        timing_become_idle(session);
 }
 
-/* ---- while one runs -----------------------------------------------------------------------------
- */
+/* ---- while one runs -------------------------------------------------------------------------- */
 
 /* An interrupt that is followed by a kill. */
-static bool is_to_end(const struct exec *exec)
+static bool timing_is_to_end(const struct exec *exec)
 {
     return exec->is_timed_out || exec->is_superseded;
 }
 
-static void interrupt(struct session *session)
+static void timing_interrupt(struct session *session)
 {
-    session->n_interrupts++;
+    session->pace.n_interrupts++;
     session->running->n_interrupts++;
     head_signal(session->head, SIGINT);
 }
 
 /* Whatever the alarm was set for before is done now. */
-static void repeat_later(struct session *session)
+static void timing_repeat_later(struct session *session)
 {
     struct exec *exec = session->running;
-    exec_watch_pipes(session);
+    session->pace.is_lasting = true;
     if (!exec->is_watched)
         head_watch(session->head, true);
     exec->is_watched = true;
@@ -197,7 +200,7 @@ static void repeat_later(struct session *session)
 }
 
 /* None runs, but one would if the session did not have something to finish first. */
-static bool interrupt_next(struct session *session)
+static bool timing_interrupt_next(struct session *session)
 {
     struct list *first = list_first(&session->queue);
     if (first == NULL || session->state == SESSION_STARTING)
@@ -209,14 +212,21 @@ static bool interrupt_next(struct session *session)
 bool exec_interrupt(struct session *session)
 {
     if (session->running == NULL && session->ending.wish == DEATH_UNWISHED)
-        return interrupt_next(session);
+        return timing_interrupt_next(session);
     if (session->running == NULL || session->ending.wish != DEATH_UNWISHED)
         return false;
     exec_resume(session->running); /* what waited for a line does so no more */
-    interrupt(session);
-    if (session->alarm != ALARM_REPEAT && !is_to_end(session->running))
-        repeat_later(session);
+    timing_interrupt(session);
+    if (session->alarm != ALARM_REPEAT && !timing_is_to_end(session->running))
+        timing_repeat_later(session);
+    session_changed(session);
     return true;
+}
+
+bool session_interrupt(struct session *session)
+{
+    session_touch(session);
+    return exec_interrupt(session);
 }
 
 void exec_pause(struct exec *exec, struct exec_question *question)
@@ -231,9 +241,9 @@ void exec_pause(struct exec *exec, struct exec_question *question)
     if (exec->is_watched)
         head_watch(session->head, false);
     exec->is_watched = false;
-    exec_watch_pipes(session);
+    session->pace.is_lasting = true;
     /* One that was told to stop may ask, but gets no more time by it. */
-    if (!is_to_end(exec))
+    if (!timing_is_to_end(exec))
         session_set_alarm(session, ALARM_QUIET, QUIET_MS);
 }
 
@@ -246,15 +256,8 @@ void exec_resume(struct exec *exec)
     exec->waited_ns += now_ns - exec->asked_ns;
     free(take_ptr(exec->question));
     timing_count(session->engine, 1, now_ns);
-    if (session->state == SESSION_BUSY && !is_to_end(exec))
-        arm(session, ALARM_WATCH, (uint32_t)exec_elapsed_ms(exec) + WATCH_AFTER_MS);
-}
-
-void exec_watch_pipes(struct session *session)
-{
-    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
-        exec_pipe_watch(&session->running->pipes[i]);
-    recorder_lasting(session->running);
+    if (session->state == SESSION_BUSY && !timing_is_to_end(exec))
+        timing_arm(session, ALARM_WATCH, (uint32_t)exec_elapsed_ms(exec) + WATCH_AFTER_MS);
 }
 
 bool session_supersede(struct session *session)
@@ -262,16 +265,17 @@ bool session_supersede(struct session *session)
     struct exec *exec = session->running;
     if (exec == NULL || session->ending.wish != DEATH_UNWISHED)
         return false;
-    if (is_to_end(exec))
+    if (timing_is_to_end(exec))
         return true;
     exec->is_superseded = true;
     exec_resume(exec);
-    interrupt(session);
-    repeat_later(session);
+    timing_interrupt(session);
+    timing_repeat_later(session);
+    session_changed(session);
     return true;
 }
 
-static void on_deadline(struct session *session)
+static void timing_on_deadline(struct session *session)
 {
     struct exec *exec = session->running;
     if (exec_elapsed_ms(exec) < exec->timeout_ms) {
@@ -280,61 +284,59 @@ static void on_deadline(struct session *session)
         return;
     }
     exec->is_timed_out = true;
-    interrupt(session);
-    repeat_later(session);
+    timing_interrupt(session);
+    timing_repeat_later(session);
 }
 
 /* One interrupt may get lost in an interpreter, or be caught by a cell that then goes on. */
-static void on_repeat(struct session *session)
+static void timing_on_repeat(struct session *session)
 {
     const struct exec *exec = session->running;
-    interrupt(session);
-    if (is_to_end(exec))
+    timing_interrupt(session);
+    if (timing_is_to_end(exec))
         session_set_alarm(session, ALARM_GRACE, GRACE_MS - REPEAT_MS);
     else
-        arm(session, ALARM_DEADLINE, exec->timeout_ms);
+        timing_arm(session, ALARM_DEADLINE, exec->timeout_ms);
 }
 
-static void on_poll(struct session *session)
+static void timing_on_poll(struct session *session)
 {
-    exec_watch_pipes(session);
-    late_watch(session);
-    arm(session, ALARM_WATCH, WATCH_AFTER_MS);
+    session->pace.is_lasting = true;
+    session->pace.is_quiet = true;
+    timing_arm(session, ALARM_WATCH, WATCH_AFTER_MS);
 }
 
-static void on_watch(struct session *session)
+static void timing_on_watch(struct session *session)
 {
     session->running->is_watched = true;
     head_watch(session->head, true);
-    arm(session, ALARM_DEADLINE, session->running->timeout_ms);
+    timing_arm(session, ALARM_DEADLINE, session->running->timeout_ms);
 }
 
-static void on_settled(struct session *session)
+static void timing_on_settled(struct session *session)
 {
-    session->n_interrupts = 0;
-    session->has_stray = false;
-    become_idle(session);
-    timing_keep(session);
-    exec_begin_next(session);
+    session->pace.n_interrupts = 0;
+    session->pace.has_stray = false;
+    timing_become_idle(session);
 }
 
 void exec_on_signaled(struct session *session)
 {
-    if (session->n_interrupts > 0)
-        session->n_interrupts--;
-    if (session->alarm != ALARM_SETTLE || session->n_interrupts > 0)
+    if (session->pace.n_interrupts > 0)
+        session->pace.n_interrupts--;
+    if (session->alarm != ALARM_SETTLE || session->pace.n_interrupts > 0)
         return;
-    if (!session->has_stray || !ask_stray(session))
-        on_settled(session);
+    if (!session->pace.has_stray || !timing_ask_stray(session))
+        timing_on_settled(session);
 }
 
 void exec_on_awake(struct session *session)
 {
-    if (session->alarm == ALARM_SETTLE && session->n_interrupts == 0)
-        on_settled(session);
+    if (session->alarm == ALARM_SETTLE && session->pace.n_interrupts == 0)
+        timing_on_settled(session);
 }
 
-static void on_grace_over(struct session *session)
+static void timing_on_grace_over(struct session *session)
 {
     bool is_superseded = session->running->is_superseded;
     session_kill(session, is_superseded ? DEATH_BY_SUCCESSOR : DEATH_BY_LIMIT, NULL);
@@ -347,37 +349,22 @@ void timing_watch_background(struct session *session)
         session_set_alarm(session, ALARM_BACKGROUND, due_ms);
 }
 
-static void on_quiet(struct session *session)
-{
-    late_watch(session);
-    timing_watch_background(session);
-}
-
-static void on_background(struct session *session)
-{
-    background_on_alarm(session);
-    timing_watch_background(session);
-}
-
 void exec_on_alarm(struct session *session, enum session_alarm alarm)
 {
-    restore_end_left(session);
     if (alarm == ALARM_POLL)
-        on_poll(session);
+        timing_on_poll(session);
     else if (alarm == ALARM_WATCH)
-        on_watch(session);
+        timing_on_watch(session);
     else if (alarm == ALARM_DEADLINE)
-        on_deadline(session);
+        timing_on_deadline(session);
     else if (alarm == ALARM_REPEAT)
-        on_repeat(session);
+        timing_on_repeat(session);
     else if (alarm == ALARM_GRACE)
-        on_grace_over(session);
+        timing_on_grace_over(session);
     else if (alarm == ALARM_SETTLE)
-        on_settled(session);
+        timing_on_settled(session);
     else if (alarm == ALARM_REST)
-        on_rest(session);
+        timing_on_rest(session);
     else if (alarm == ALARM_QUIET)
-        on_quiet(session);
-    else if (alarm == ALARM_BACKGROUND)
-        on_background(session);
+        session->pace.is_quiet = true;
 }

@@ -4,17 +4,40 @@
  * it. */
 #pragma once
 
-#include "session/exec.h"
+#include "base/base.h"
+
+struct engine;
+struct exec;
+struct session;
+
+/* How the cells of a session follow each other. */
+struct pace {
+    unsigned n_interrupts; /* sent that have not reached the interpreter yet */
+    bool has_stray;        /* of these the last cell did not hear one */
+    uint64_t ended_ns;     /* monotonic: when the last cell ended, or the session became ready */
+    bool is_burst;         /* the last cell followed the one before it at once */
+    bool keeps_now;        /* a checkpoint is made before another cell begins */
+    uint64_t rested_ns;    /* monotonic: when the last checkpoint was made at rest */
+    bool has_rested;       /* no cell has begun since */
+    bool is_hurried;       /* the cell after that checkpoint followed at once */
+    bool is_lasting;       /* the loop is to read the pipes of the cell that runs */
+    bool is_quiet;         /* and of those that have ended; both until settle.c has passed it on */
+    unsigned n_crowded;    /* times that the checkpoint made way for the cells of others */
+    uint64_t looked_after_ns; /* monotonic: when the warden was last asked to look at the files */
+};
 
 void timing_begin(struct exec *exec); /* it runs from now on */
 /* A cell has come that cannot begin yet: a checkpoint that is being made came too early. */
 void timing_wait(struct session *session);
 /* Counts the cells that run, and decides how long the loop stays awake. */
 void timing_count(struct engine *engine, int change, uint64_t now_ns);
+/* The running cell has ended now, after so much time that was its own. */
+uint64_t timing_ran_ns(const struct exec *exec);
 /* The running cell has ended: its number as a handle for what it did, if that is to become a
  * checkpoint of its own; else 0, because cells that follow may share one with it. */
-uint64_t timing_end(struct exec *exec);
-/* That checkpoint is made, as soon as the interpreter can be spoken to. */
+uint64_t timing_end(const struct exec *exec, uint64_t ran_ns);
+/* That checkpoint, or one of a session that has rested, is to be made now; it is being made. */
+bool timing_is_to_keep(const struct session *session);
 void timing_keep(struct session *session);
 /* The session rests: what goes on in the background is looked at now and then. */
 void timing_watch_background(struct session *session);

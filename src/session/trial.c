@@ -1,9 +1,9 @@
+/* Tries, in the daemon. Owns session->trial. */
 #include "session/trial.h"
 
 #include "jail/manifest.h"
 #include "session/engine_state.h"
 #include "session/exec.h"
-#include "session/restore.h"
 #include "session/wait.h"
 #include "wire/json.h"
 
@@ -18,19 +18,22 @@ int trial_refuse_others(const struct session *session, struct err *e)
                       (unsigned long long)session->trial.id);
 }
 
-int trial_begin(struct session *session, uint64_t exec_id, struct err *e)
+int trial_refuse_without(const struct session *session, struct err *e)
+{
+    if (timeline_has_checkpoints(session))
+        return 0;
+    err_set(e, ERR_CONFLICT, "a session without checkpoints cannot try");
+    return err_advise(e, "Create a Python or bash session with \"checkpoints\": \"auto\".");
+}
+
+void trial_begin(struct session *session, uint64_t exec_id)
 {
     const struct checkpoint *current = session->timeline.current;
-    if (!timeline_has_checkpoints(session)) {
-        err_set(e, ERR_CONFLICT, "a session without checkpoints cannot try");
-        return err_advise(e, "Create a Python or bash session with \"checkpoints\": \"auto\".");
-    }
     session->trial = (struct trial){.id = exec_id,
                                     .before = current != NULL ? current->id : 0,
                                     .has_files = current == NULL || current->manifest[0] != '\0'};
     if (current != NULL)
         memcpy(session->trial.files, current->manifest, sizeof(session->trial.files));
-    return 0;
 }
 
 void trial_forget(struct session *session)
@@ -38,18 +41,17 @@ void trial_forget(struct session *session)
     session->trial = (struct trial){0};
 }
 
-/* ---- what changed ------------------------------------------------------------------------------
- */
+/* ---- what changed ---------------------------------------------------------------------------- */
 
-struct changes {
+struct trial_changes {
     json_t *lists[3]; /* by enum manifest_change */
     bool is_cut;
 };
 
-static void add_change(void *context, enum manifest_change change,
-                       const struct manifest_entry *entry)
+static void trial_add_change(void *context, enum manifest_change change,
+                             const struct manifest_entry *entry)
 {
-    struct changes *changes = context;
+    struct trial_changes *changes = context;
     if (json_array_size(changes->lists[change]) >= PATHS_MAX) {
         changes->is_cut = true;
         return;
@@ -58,7 +60,7 @@ static void add_change(void *context, enum manifest_change change,
     json_array_append_new(changes->lists[change], path != NULL ? path : json_string("(no UTF-8)"));
 }
 
-static struct manifest *load(const struct session *session, const char *hex)
+static struct manifest *trial_load(const struct session *session, const char *hex)
 {
     struct err e;
     struct blob_hash hash;
@@ -70,16 +72,16 @@ static struct manifest *load(const struct session *session, const char *hex)
 }
 
 /* NULL if that cannot be told. */
-static json_t *describe_files(const struct session *session, const struct checkpoint *tip)
+static json_t *trial_describe_files(const struct session *session, const struct checkpoint *tip)
 {
     const struct trial *trial = &session->trial;
-    struct manifest *old = trial->files[0] != '\0' ? load(session, trial->files) : NULL;
-    struct manifest *new = tip->manifest[0] != '\0' ? load(session, tip->manifest) : NULL;
+    struct manifest *old = trial->files[0] != '\0' ? trial_load(session, trial->files) : NULL;
+    struct manifest *new = tip->manifest[0] != '\0' ? trial_load(session, tip->manifest) : NULL;
     bool is_known = trial->has_files && (old != NULL || trial->files[0] == '\0') && new != NULL;
     json_t *files = NULL;
     if (is_known) {
-        struct changes changes = {.lists = {json_array(), json_array(), json_array()}};
-        manifest_diff(old, new, add_change, &changes);
+        struct trial_changes changes = {.lists = {json_array(), json_array(), json_array()}};
+        manifest_diff(old, new, trial_add_change, &changes);
         files =
             json_pack("{so so so}", "created", changes.lists[MANIFEST_CREATED], "changed",
                       changes.lists[MANIFEST_CHANGED], "deleted", changes.lists[MANIFEST_DELETED]);
@@ -91,7 +93,7 @@ static json_t *describe_files(const struct session *session, const struct checkp
     return files;
 }
 
-static struct exec *find_held(const struct session *session)
+static struct exec *trial_find_held(const struct session *session)
 {
     LIST_EACH(&session->held, node)
     {
@@ -102,35 +104,34 @@ static struct exec *find_held(const struct session *session)
     return NULL;
 }
 
-void trial_on_checkpoint(struct session *session)
+void trial_answer(struct session *session)
 {
     const struct checkpoint *tip = session->timeline.current;
     if (session->trial.id == 0 || session->restore != NULL || tip == NULL ||
         timeline_is_due(session) || !timeline_is_settled(tip))
         return;
-    struct exec *exec = find_held(session);
+    struct exec *exec = trial_find_held(session);
     if (exec == NULL)
         return;
     if (exec->extra == NULL)
         exec->extra = json_object();
-    json_t *files = describe_files(session, tip);
+    json_t *files = trial_describe_files(session, tip);
     json_object_set_new(exec->extra, "try_id", json_integer((json_int_t)exec->id));
     json_object_set_new(exec->extra, "files", files != NULL ? files : json_null());
     wait_release(exec);
 }
 
-/* ---- the decision ------------------------------------------------------------------------------
- */
+/* ---- the decision ---------------------------------------------------------------------------- */
 
-static int find_trial(struct session *session, uint64_t try_id, struct err *e)
+int trial_find(struct session *session, uint64_t try_id, struct err *e)
 {
-    if (exec_refuse_if_dead(session, e) < 0)
+    if (session_refuse_if_dead(session, e) < 0)
         return -1;
     if (session->trial.id != try_id || try_id == 0) {
         err_set(e, ERR_NOT_FOUND, "there is no try %llu to decide on", (unsigned long long)try_id);
         return err_advise(e, "POST …/try runs one; it is decided once.");
     }
-    if (session->running == NULL && find_held(session) == NULL)
+    if (session->running == NULL && trial_find_held(session) == NULL)
         return 0;
     err_set(e, ERR_CONFLICT, "try %llu still runs", (unsigned long long)try_id);
     return err_advise(e, "Wait for its answer, or interrupt it.");
@@ -139,21 +140,8 @@ static int find_trial(struct session *session, uint64_t try_id, struct err *e)
 int session_commit(struct session *session, uint64_t try_id, struct err *e)
 {
     session_touch(session);
-    if (find_trial(session, try_id, e) < 0)
+    if (trial_find(session, try_id, e) < 0)
         return -1;
     trial_forget(session);
     return 0;
-}
-
-int session_discard(struct session *session, uint64_t try_id,
-                    const struct restore_listener *listener, void *context, struct err *e)
-{
-    if (find_trial(session, try_id, e) < 0)
-        return -1;
-    struct trial trial = session->trial;
-    trial_forget(session);
-    if (session_undo(session, &trial.before, listener, context, e) == 0)
-        return 0;
-    session->trial = trial;
-    return -1;
 }

@@ -5,8 +5,6 @@
 #include "base/err.h"
 #include "session/timeline.h"
 
-struct exec;
-struct restore_listener;
 struct session;
 
 struct trial {
@@ -16,16 +14,18 @@ struct trial {
     bool has_files;                 /* they are known */
 };
 
-/* A cell of this kind may begin: notes what there is before it. */
-int trial_begin(struct session *session, uint64_t exec_id, struct err *e);
+int trial_refuse_without(const struct session *session, struct err *e); /* checkpoints */
+/* A cell of this kind begins: notes what there is before it. */
+void trial_begin(struct session *session, uint64_t exec_id);
 /* Another cell, an undo or a branch has to wait for the decision. */
 int trial_refuse_others(const struct session *session, struct err *e);
-/* Its cell has ended and is held, and a checkpoint may be complete now: answers with what changed.
- */
-void trial_on_checkpoint(struct session *session);
+/* Answers its cell, if that has ended and is held, with what changed as soon as the checkpoint
+ * after it is complete. */
+void trial_answer(struct session *session);
+/* Finds the try to decide on: it must have been answered. */
+int trial_find(struct session *session, uint64_t try_id, struct err *e);
 /* The session went back, or is over. */
 void trial_forget(struct session *session);
 
 int session_commit(struct session *session, uint64_t try_id, struct err *e);
-int session_discard(struct session *session, uint64_t try_id,
-                    const struct restore_listener *listener, void *context, struct err *e);
+/* session_discard: see restore.h. */

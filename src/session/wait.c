@@ -32,15 +32,9 @@ void wait_start_clock(struct exec *exec, const struct exec_wait *wait)
     loop_timer_set(exec->yield, wait->yield_ms);
 }
 
-void wait_detach(struct exec *exec)
+void exec_forget(struct exec *exec)
 {
-    exec->listener = NULL;
-    loop_timer_close(take_ptr(exec->yield), NULL);
-}
-
-void exec_leave(struct exec *exec)
-{
-    wait_detach(exec);
+    exec_detach(exec);
     if (exec->cancels)
         exec_cancel(exec);
 }
@@ -154,7 +148,7 @@ static void refuse_missing(const struct session *session, uint64_t exec_id, stru
     } else if (exec_id > session->forgotten_exec) {
         err_set(e, ERR_CONFLICT, "cell %llu has ended and its answer was given already", id);
         err_advise(e, "What it wrote is at …/output?exec_id=%llu; send another cell to go on.", id);
-    } else if (exec_refuse_if_dead(session, e) == 0) {
+    } else if (session_refuse_if_dead(session, e) == 0) {
         err_set(e, ERR_NOT_FOUND, "the answer of cell %llu was given, or is no longer kept", id);
         err_advise(e,
                    "The last %d ends that nobody fetched are kept. What the cell wrote may still "
@@ -236,5 +230,6 @@ int session_continue(struct session *session, uint64_t exec_id, const struct exe
         answer_now(exec, take_kept(exec));
     else if (exec->question != NULL)
         input_answer(exec);
+    session_changed(session); /* the cell may be over */
     return 0;
 }

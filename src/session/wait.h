@@ -8,7 +8,6 @@
 /* The caller that waits from now on; its clock is started apart, when the cell has its place. */
 void wait_attach(struct exec *exec, const struct exec_wait *wait);
 void wait_start_clock(struct exec *exec, const struct exec_wait *wait);
-void wait_detach(struct exec *exec);
 /* Both, for a cell that had a caller before: the new one may have another budget, and a stream
  * begins with what is new. */
 void wait_resume(struct exec *exec, const struct exec_wait *wait);

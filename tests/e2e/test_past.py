@@ -2,6 +2,8 @@
 kill -9."""
 
 import concurrent.futures
+import contextlib
+import sqlite3
 
 import pytest
 
@@ -156,6 +158,26 @@ def test_the_last_eight_saved_states_outlive_kill_9(launch):
     assert session.value("n") == "11"
     post(session, "undo", to=ids[-8])
     assert session.value("n") == "4"
+    daemon.stop()
+
+
+@pytest.mark.one_mode
+def test_undo_to_a_state_that_is_gone_leaves_the_session_as_it_is(launch):
+    data = launch.new_data()
+    daemon = launch(data=data, config=MIN)
+    session = daemon.client.spawn("min")
+    first = session.exec("n = 1", durable=True)["checkpoint"]
+    session.exec("n = 2", durable=True)
+    daemon.kill()
+    with contextlib.closing(sqlite3.connect(f"{data}/cella.db")) as db, db:
+        db.execute("delete from states where checkpoint = ?", (first,))
+    daemon = launch(data=data, config=MIN)
+    session = Session(daemon.client, session.spawned)
+    assert session.value("n") == "2"
+    with pytest.raises(ApiError) as refused:
+        post(session, "undo", to=first)
+    assert refused.value.status == 503, refused.value
+    assert session.value("n") == "2"
     daemon.stop()
 
 

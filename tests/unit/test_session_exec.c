@@ -123,7 +123,7 @@ static void test_a_detached_cell_goes_on(void **state)
     struct world *w = *state;
     struct heard h, next;
     struct session *s = create(w, NULL);
-    exec_leave(begin(s, "y = 5", 30000, 100, &h));
+    exec_forget(begin(s, "y = 5", 30000, 100, &h));
     run(w, s, "y", &next);
     assert_string_equal(next.value, "5");
     assert_false(h.is_over);

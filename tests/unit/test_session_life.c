@@ -173,8 +173,8 @@ static void test_old_session_ends(void **state)
     struct heard h;
     struct session *s = create(w, NULL);
     begin(s, "import time; time.sleep(30)", 30000, 1000, &h);
-    s->max_age_secs = 1;
-    s->born_ms = clock_mono_ms();
+    s->life.max_age_secs = 1;
+    s->life.born_ms = clock_mono_ms();
     lifespan_watch(s);
     WAIT_FOR(w, h.is_over);
     assert_int_equal(h.status, CELL_DIED);

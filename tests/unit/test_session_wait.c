@@ -178,7 +178,7 @@ static void test_an_end_is_kept_for_a_caller_that_left(void **state)
     struct heard h;
     struct session *s = create(w, NULL);
     struct exec_wait wait = patient(&h);
-    exec_leave(submit(s, "print('hello'); 6 * 7", &wait));
+    exec_forget(submit(s, "print('hello'); 6 * 7", &wait));
     WAIT_FOR(w, s->n_kept == 1);
     assert_false(h.is_over);
     struct heard other;
@@ -201,10 +201,10 @@ static void test_a_canceller_stops_the_cell(void **state)
     struct exec_wait wait_too = patient(&queued);
     wait_too.cancels = true;
     struct exec *second = submit(s, "n = 2", &wait_too);
-    exec_leave(second);
+    exec_forget(second);
     assert_int_equal(s->n_queued, 0);
     WAIT_FOR(w, session_output_len(s) == 2);
-    exec_leave(first);
+    exec_forget(first);
     run(w, s, "n", &h);
     assert_string_equal(h.value, "1");
     assert_int_equal(s->n_kept, 0);
@@ -249,7 +249,7 @@ static void test_the_last_ends_are_kept(void **state)
     struct session *s = create(w, NULL);
     for (int i = 0; i < EXEC_KEPT_MAX + 2; i++) {
         struct exec_wait wait = patient(&h);
-        exec_leave(submit(s, "1", &wait));
+        exec_forget(submit(s, "1", &wait));
         WAIT_FOR(w, s->state == SESSION_IDLE);
     }
     assert_int_equal(s->n_kept, EXEC_KEPT_MAX);
@@ -267,7 +267,7 @@ static void test_kept_bytes_are_bounded(void **state)
     for (int i = 0; i < 5; i++) {
         struct exec_wait wait = patient(&h);
         wait.budget = 3 * MIB;
-        exec_leave(
+        exec_forget(
             submit(s, "class Long:\n  def __repr__(self): return 'x' * (5 << 19)\ndisplay(Long())",
                    &wait));
         WAIT_FOR(w, s->state == SESSION_IDLE);

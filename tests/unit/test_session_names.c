@@ -1,5 +1,5 @@
 /* The names of a session: now, while it is busy, and when it ends. */
-#include "session/manifest.h"
+#include "session/names.h"
 #include "session_world.h"
 
 struct heard_names {
@@ -8,13 +8,13 @@ struct heard_names {
     uint64_t as_of;
 };
 
-static void hear_names(void *context, const struct manifest *manifest)
+static void hear_names(void *context, const struct names_told *told)
 {
     struct heard_names *h = context;
     h->is_over = true;
-    h->is_busy = manifest->is_busy;
-    h->as_of = manifest->as_of;
-    h->total = json_integer_value(json_object_get(manifest->names, "total"));
+    h->is_busy = told->is_busy;
+    h->as_of = told->as_of;
+    h->total = json_integer_value(json_object_get(told->names, "total"));
 }
 
 static void hear_no_names(void *context, const struct err *e)
@@ -24,15 +24,15 @@ static void hear_no_names(void *context, const struct err *e)
     h->is_over = h->has_failed = true;
 }
 
-static const struct manifest_listener names_listener = {.on_names = hear_names,
-                                                        .on_failed = hear_no_names};
+static const struct names_listener names_listener = {.on_names = hear_names,
+                                                     .on_failed = hear_no_names};
 
 static void test_names(void **state)
 {
     struct world *w = *state;
     struct heard h;
     struct err e;
-    struct manifest_wait *wait;
+    struct names_wait *wait;
     struct heard_names n = {0}, m = {0};
     struct session *s = create(w, NULL);
     run(w, s, "alpha = 1; beta = [1, 2]", &h);
@@ -55,7 +55,7 @@ static void test_names(void **state)
     WAIT_FOR(w, s->state == SESSION_IDLE);
     n = (struct heard_names){0};
     assert_int_equal(session_names(s, &names_listener, &n, &wait, &e), 0);
-    manifest_leave(wait);
+    names_forget(wait);
     assert_int_equal(session_names(s, &names_listener, &n, &wait, &e), 0);
     session_delete(s);
     assert_true(n.has_failed);

@@ -1,46 +1,21 @@
-/* How sessions come about: new, as a copy of another, or out of the store. */
+/* How sessions come about, in the daemon: new, as a copy of another, or out of the store. */
+#include "session/creation.h"
+
 #include "base/clock.h"
 #include "loop/loop.h"
 #include "runtime/head.h"
 #include "runtime/pool.h"
 #include "session/engine_state.h"
-#include "session/lifespan.h"
+#include "session/line.h"
 #include "session/recorder.h"
-#include "session/session_parts.h"
 #include "session/setup.h"
+#include "session/spec.h"
 #include "session/suspend.h"
+#include "wire/json.h"
 
 enum { START_MS = 150 * 1000 }; /* a zygote may have to load its libraries first */
 
-struct engine_candidate session_candidate(const struct session_request *request)
-{
-    return (struct engine_candidate){.agent = request->agent,
-                                     .binding = request->binding,
-                                     .runtime = request->runtime,
-                                     .limits = request->limits};
-}
-
-int session_admit(struct engine *engine, const struct engine_candidate *candidate, struct err *e)
-{
-    return engine->admit != NULL ? engine->admit(engine->admit_context, engine, candidate, e) : 0;
-}
-
-int session_make_place(struct engine *engine, const struct engine_candidate *candidate,
-                       struct err *e)
-{
-    if (engine->is_stopping || engine->draining != NULL)
-        return err_set(e, ERR_UNAVAILABLE, "the daemon is stopping");
-    if (candidate != NULL && session_admit(engine, candidate, e) < 0)
-        return -1;
-    suspend_under_pressure(engine);
-    if (engine->n_live < engine->config.max_sessions || suspend_longest_idle(engine))
-        return 0;
-    err_set(e, ERR_LIMIT, "%u sessions are running, as many as the configuration allows",
-            engine->config.max_sessions);
-    return err_advise(e, "Delete sessions that are no longer needed, or raise max_sessions.");
-}
-
-static int refuse_join(const struct session_request *request, struct err *e)
+static int creation_refuse_join(const struct session_request *request, struct err *e)
 {
     const struct session *join = request->join;
     if (join == NULL)
@@ -58,8 +33,8 @@ static int refuse_join(const struct session_request *request, struct err *e)
 }
 
 /* What the request says, and what it leaves to the configuration. */
-static void take_request(struct session *session, const struct session_request *request,
-                         const char *cwd)
+static void creation_take_request(struct session *session, const struct session_request *request,
+                                  const char *cwd)
 {
     const struct engine_config *config = &session->engine->config;
     session->runtime = request->runtime;
@@ -72,8 +47,8 @@ static void take_request(struct session *session, const struct session_request *
     if (request->join != NULL)
         memcpy(session->joined, request->join->id, sizeof(session->joined));
     const uint32_t *idle = request->idle_timeout_secs, *age = request->max_age_secs;
-    session->idle_timeout_secs = idle != NULL ? *idle : config->idle_timeout_secs;
-    session->max_age_secs = age != NULL ? *age : config->max_age_secs;
+    session->life.idle_timeout_secs = idle != NULL ? *idle : config->idle_timeout_secs;
+    session->life.max_age_secs = age != NULL ? *age : config->max_age_secs;
     size_t ring_max = request->max_output_bytes;
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         output_ring_init(&session->rings[i], ring_max > 0 ? ring_max : config->max_output_bytes);
@@ -81,24 +56,25 @@ static void take_request(struct session *session, const struct session_request *
     timeline_init(session, limits->checkpoint_mb > 0 ? request->checkpoints : TIMELINE_OFF);
     saving_init(session, request->durable);
     session->saving.isolation = request->isolation;
-    session->on_started = request->on_started;
-    session->start_context = request->context;
+    session->starter.on_started = request->on_started;
+    session->starter.context = request->context;
 }
 
-static void init_lists(struct session *session)
+static void creation_init_lists(struct session *session)
 {
     list_init(&session->queue);
     list_init(&session->late);
+    list_init(&session->spent);
     list_init(&session->kept);
     list_init(&session->held);
-    list_init(&session->names_waits);
-    list_init(&session->file_orders);
-    list_init(&session->unsaved_files);
-    list_init(&session->declared_waits);
-    list_init(&session->branchings);
+    list_init(&session->names.waits);
+    list_init(&session->files.orders);
+    list_init(&session->files.unsaved);
+    list_init(&session->declared.waits);
+    list_init(&session->branches.ordered);
 }
 
-static void take_head(struct session *session, struct head *head)
+static void creation_take_head(struct session *session, struct head *head)
 {
     memcpy(session->id, head->name, sizeof(session->id));
     session->head = head;
@@ -109,19 +85,19 @@ static void take_head(struct session *session, struct head *head)
 }
 
 /* The session exists from here on: it is found, counted and timed. */
-static void enlist(struct session *session)
+static void creation_enlist(struct session *session)
 {
     struct engine *engine = session->engine;
-    session->spawned_at_ms = clock_wall_ms();
-    session->born_ms = session->used_ms = clock_mono_ms();
-    init_lists(session);
-    session->timer = loop_timer_new(engine->loop, session_on_alarm, session);
+    session->life.spawned_at_ms = clock_wall_ms();
+    session->life.born_ms = session->life.used_ms = clock_mono_ms();
+    creation_init_lists(session);
+    session->timer = loop_timer_new(engine->loop, engine->hooks->on_alarm, session);
     list_append(&engine->live, &session->node);
     engine->n_live++;
     if (!session->is_unlisted)
         map_set(&engine->sessions, session->id, session);
     session_set_alarm(session, ALARM_START, START_MS);
-    lifespan_watch(session);
+    session->life.is_stale = true;
     recorder_tell(session, RECORDER_BORN);
 }
 
@@ -131,7 +107,7 @@ int session_create(struct engine *engine, const struct session_request *request,
     char cwd[SESSION_CWD_SIZE];
     struct engine_candidate candidate = session_candidate(request);
     if (session_make_place(engine, request->is_own ? NULL : &candidate, e) < 0 ||
-        setup_check(request, cwd, e) < 0 || refuse_join(request, e) < 0)
+        setup_check(request, cwd, e) < 0 || creation_refuse_join(request, e) < 0)
         return -1;
     struct session *session = mem_alloc(sizeof(*session));
     struct head *head;
@@ -141,19 +117,19 @@ int session_create(struct engine *engine, const struct session_request *request,
                                   .join = request->join != NULL ? request->join->room : NULL,
                                   .is_brief = request->is_unlisted,
                                   .has_state = request->has_state,
-                                  .listener = session_head_listener,
+                                  .listener = engine->hooks->head,
                                   .owner = session};
     if (pool_take(engine->pool, &wanted, &head, e) < 0) {
         free(session);
         return -1;
     }
     session->engine = engine;
-    take_request(session, request, cwd);
-    take_head(session, head);
-    enlist(session);
+    creation_take_request(session, request, cwd);
+    creation_take_head(session, head);
+    creation_enlist(session);
     *ret_session = session;
-    if (head->state == HEAD_IDLE)
-        session_entered(session);
+    session->settling.is_entered = head->state == HEAD_IDLE;
+    session_changed(session);
     return 0;
 }
 
@@ -167,20 +143,22 @@ int session_make_branch(struct engine *engine, struct session *source,
     struct session *session = mem_alloc(sizeof(*session));
     session->engine = engine;
     ids_uuid(session->id);
-    take_request(session, request, source->cwd);
+    creation_take_request(session, request, source->cwd);
     session->profile = source->profile;
     session->limits = source->limits;
-    session->is_copy = session->is_set_up = true;
-    memcpy(session->branched_from, source->id, sizeof(session->branched_from));
+    session->branches.is_copy = session->is_set_up = true;
+    memcpy(session->branches.from, source->id, sizeof(session->branches.from));
     session->timeline.is_copy = true;
     session->room = pool_make_room(engine->pool, session->id, &session->limits);
     pool_hold(session->room);
-    enlist(session);
+    creation_enlist(session);
     *ret_session = session;
+    session_changed(session);
     return 0;
 }
 
-static const struct runtime_profile *find_profile(const struct engine *engine, const char *name)
+static const struct runtime_profile *creation_find_profile(const struct engine *engine,
+                                                           const char *name)
 {
     for (size_t i = 0; i < engine->config.n_profiles; i++)
         if (strcmp(engine->config.profiles[i].name, name) == 0)
@@ -192,7 +170,7 @@ struct session *session_make_suspended(struct engine *engine, const char *id,
                                        const struct session_request *request, struct err *e)
 {
     char cwd[SESSION_CWD_SIZE];
-    const struct runtime_profile *profile = find_profile(engine, request->profile);
+    const struct runtime_profile *profile = creation_find_profile(engine, request->profile);
     if (profile == NULL || profile->runtime != request->runtime) {
         err_set(e, ERR_NOT_FOUND, "there is no profile %.64s any more", request->profile);
         return NULL;
@@ -202,16 +180,83 @@ struct session *session_make_suspended(struct engine *engine, const char *id,
     struct session *session = mem_alloc(sizeof(*session));
     session->engine = engine;
     snprintf(session->id, sizeof(session->id), "%s", id);
-    take_request(session, request, cwd);
+    creation_take_request(session, request, cwd);
     session->profile = profile->name;
     session->limits = *request->limits;
-    session->used_ms = clock_mono_ms();
-    init_lists(session);
-    session->timer = loop_timer_new(engine->loop, session_on_alarm, session);
-    session->state = SESSION_SUSPENDED;
+    session->life.used_ms = clock_mono_ms();
+    creation_init_lists(session);
+    session->timer = loop_timer_new(engine->loop, engine->hooks->on_alarm, session);
+    session->state = SESSION_SUSPENDED; /* and never was alive */
     list_append(&engine->suspended, &session->node);
     engine->n_suspended++;
     map_set(&engine->sessions, session->id, session);
     recorder_tell(session, RECORDER_BORN);
     return session;
+}
+
+/* ---- the start of the daemon ----------------------------------------------------------------- */
+
+static void creation_load_one(void *context, const struct store_session *row)
+{
+    struct engine *engine = context;
+    struct session_request request;
+    struct jail_limits limits;
+    uint32_t seconds[2];
+    _json_ json_t *spec = NULL;
+    struct err e;
+    char text[512];
+    struct session *session = NULL;
+    if (spec_read(row->spec, &request, &limits, seconds, &spec, &e) == 0)
+        session = session_make_suspended(engine, row->id, &request, &e);
+    if (session == NULL) {
+        snprintf(text, sizeof(text), "session %s cannot be brought back: %.300s", row->id,
+                 e.message);
+        engine->events.on_notice(engine->events.context, "session_not_loaded", text);
+        return;
+    }
+    session->life.spawned_at_ms = row->created_ms;
+    session->life.suspended_at_ms = row->used_ms;
+    session->n_execs = session->forgotten_exec = row->n_execs;
+    session->ended_exec = row->saved_through;
+    session->timeline.last_id = row->n_checkpoints;
+    session->saving.has_row = true;
+    session->saving.through = row->saved_through;
+    session->saving.checkpoint = row->resume;
+    session->saving.is_current = true;
+    line_read(session, row->line);
+    spec_read_plan(spec, &session->plan);
+    session->life.is_stale = true;
+    session_changed(session);
+}
+
+struct session *session_revive(struct engine *engine, const char *id, const char *spec_text,
+                               uint64_t n_execs, struct err *e)
+{
+    struct session_request request;
+    struct jail_limits limits;
+    uint32_t seconds[2];
+    _json_ json_t *spec = NULL;
+    if (engine->is_stopping || engine->draining != NULL) {
+        err_set(e, ERR_UNAVAILABLE, "the daemon is stopping"); /* nobody would end it */
+        return NULL;
+    }
+    if (spec_read(spec_text, &request, &limits, seconds, &spec, e) < 0)
+        return NULL;
+    struct engine_candidate candidate = session_candidate(&request);
+    if (session_admit(engine, &candidate, e) < 0)
+        return NULL;
+    struct session *session = session_make_suspended(engine, id, &request, e);
+    if (session == NULL)
+        return NULL;
+    session->life.spawned_at_ms = session->life.suspended_at_ms = clock_wall_ms();
+    session->n_execs = session->ended_exec = session->forgotten_exec = n_execs;
+    session->saving.is_current = true;
+    session->life.is_stale = true;
+    session_changed(session);
+    return session;
+}
+
+int creation_load_all(struct engine *engine, struct err *e)
+{
+    return store_each_session(engine->store, creation_load_one, engine, e);
 }

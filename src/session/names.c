@@ -1,57 +1,60 @@
-#include "session/manifest.h"
+/* The names of a session's variables, in the daemon. Owns session->names. */
+#include "session/names.h"
 
 #include "loop/loop.h"
+#include "runtime/head.h"
 #include "runtime/names.h"
 #include "session/engine_state.h"
+#include "session/exec.h"
 
 /* A thread of the user's may keep an idle interpreter from answering. */
 enum { PATIENCE_MS = 2000 };
 
-struct manifest_wait {
+struct names_wait {
     struct list node; /* in the session's list */
     struct session *session;
-    const struct manifest_listener *listener;
+    const struct names_listener *listener;
     void *context;
     struct loop_timer *timer;
 };
 
-static void remember(struct session *session, json_t *names, uint64_t as_of)
+static void names_remember(struct session *session, json_t *names, uint64_t as_of)
 {
-    json_decref(session->names);
-    session->names = json_incref(names);
-    session->names_as_of = as_of;
+    json_decref(session->names.known);
+    session->names.known = json_incref(names);
+    session->names.as_of = as_of;
 }
 
-void manifest_leave(struct manifest_wait *wait)
+void names_forget(struct names_wait *wait)
 {
     list_remove(&wait->node);
     loop_timer_close(take_ptr(wait->timer), NULL);
     free(wait);
 }
 
-static void tell(const struct session *session, const struct manifest_listener *listener,
-                 void *context, bool is_busy)
+static void names_tell(const struct session *session, const struct names_listener *listener,
+                       void *context, bool is_busy)
 {
-    struct manifest manifest = {
-        .names = session->names, .as_of = session->names_as_of, .is_busy = is_busy};
-    listener->on_names(context, &manifest);
+    struct names_told told = {
+        .names = session->names.known, .as_of = session->names.as_of, .is_busy = is_busy};
+    listener->on_names(context, &told);
 }
 
-static void answer(struct manifest_wait *wait, bool is_busy)
+static void names_answer(struct names_wait *wait, bool is_busy)
 {
     struct session *session = wait->session;
-    const struct manifest_listener *listener = wait->listener;
+    const struct names_listener *listener = wait->listener;
     void *context = wait->context;
-    manifest_leave(wait);
-    tell(session, listener, context, is_busy);
+    names_forget(wait);
+    names_tell(session, listener, context, is_busy);
 }
 
-static void on_impatience(void *context)
+static void names_on_impatience(void *context)
 {
-    answer(context, true);
+    names_answer(context, true);
 }
 
-json_t *manifest_news(json_t *names)
+json_t *names_news(json_t *names)
 {
     static const char *const members[] = {"items", "added", "changed", "removed"};
     for (size_t i = 0; i < ARRAY_LEN(members); i++)
@@ -60,7 +63,7 @@ json_t *manifest_news(json_t *names)
     return NULL;
 }
 
-static size_t find_item(const json_t *items, const char *name)
+static size_t names_find_item(const json_t *items, const char *name)
 {
     size_t i = 0;
     while (i < json_array_size(items)) {
@@ -73,13 +76,14 @@ static size_t find_item(const json_t *items, const char *name)
 }
 
 /* Of a name that the cell added or changed nobody has told more than that: it is listed alone. */
-static void replace_items(json_t *items, const json_t *news, const char *member, bool is_there)
+static void names_replace_items(json_t *items, const json_t *news, const char *member,
+                                bool is_there)
 {
     size_t i;
     const json_t *name;
     json_array_foreach(json_object_get(news, member), i, name)
     {
-        size_t at = find_item(items, json_string_value(name));
+        size_t at = names_find_item(items, json_string_value(name));
         if (at < json_array_size(items))
             json_array_remove(items, at);
         if (is_there && json_array_size(items) < NAMES_MAX)
@@ -90,79 +94,79 @@ static void replace_items(json_t *items, const json_t *news, const char *member,
 
 /* So that a session that is busy can be asked, too. Cells that change hundreds of names are told by
  * the interpreter when it is asked. */
-static void bring_up_to_date(struct session *session, const json_t *news, uint64_t as_of)
+static void names_bring_up_to_date(struct session *session, const json_t *news, uint64_t as_of)
 {
     enum { NEWS_MAX = 50 };
     static const char *const members[] = {"added", "changed", "removed"};
     for (size_t i = 0; i < ARRAY_LEN(members); i++)
         if (json_array_size(json_object_get(news, members[i])) > NEWS_MAX)
             return;
-    json_t *known = session->names != NULL ? json_copy(session->names) : json_object();
+    json_t *known = session->names.known != NULL ? json_copy(session->names.known) : json_object();
     json_t *items = json_object_get(known, "items");
     items = items != NULL ? json_copy(items) : json_array(); /* who was told has the old list */
     json_object_set_new(known, "items", items);
     for (size_t i = 0; i < ARRAY_LEN(members); i++)
-        replace_items(items, news, members[i], i < 2);
+        names_replace_items(items, news, members[i], i < 2);
     const json_t *total = json_object_get(news, "total");
     if (total != NULL)
         json_object_set(known, "total", (json_t *)(uintptr_t)total);
-    remember(session, known, as_of);
+    names_remember(session, known, as_of);
     json_decref(known);
 }
 
-void manifest_on_verdict(struct exec *exec, json_t *names)
+void names_on_verdict(struct exec *exec, json_t *names)
 {
     struct session *session = exec->session;
     session->ended_exec = exec->id;
     if (json_object_get(names, "items") != NULL)
-        remember(session, names, exec->id);
+        names_remember(session, names, exec->id);
     else if (names != NULL)
-        bring_up_to_date(session, names, exec->id);
+        names_bring_up_to_date(session, names, exec->id);
 }
 
-void manifest_on_names(struct session *session, json_t *names)
+void names_on_told(struct session *session, json_t *names)
 {
-    remember(session, names, session->ended_exec);
-    while (!list_is_empty(&session->names_waits))
-        answer(CONTAINER_OF(list_first(&session->names_waits), struct manifest_wait, node), false);
-    exec_on_awake(session);
+    names_remember(session, names, session->ended_exec);
+    while (!list_is_empty(&session->names.waits))
+        names_answer(CONTAINER_OF(list_first(&session->names.waits), struct names_wait, node),
+                     false);
 }
 
-void manifest_end_all(struct session *session)
+void names_end_all(struct session *session)
 {
     struct err e;
-    exec_refuse_if_dead(session, &e);
-    while (!list_is_empty(&session->names_waits)) {
-        struct manifest_wait *wait =
-            CONTAINER_OF(list_first(&session->names_waits), struct manifest_wait, node);
-        const struct manifest_listener *listener = wait->listener;
+    session_refuse_if_dead(session, &e);
+    while (!list_is_empty(&session->names.waits)) {
+        struct names_wait *wait =
+            CONTAINER_OF(list_first(&session->names.waits), struct names_wait, node);
+        const struct names_listener *listener = wait->listener;
         void *context = wait->context;
-        manifest_leave(wait);
+        names_forget(wait);
         listener->on_failed(context, &e);
     }
-    json_decref(take_ptr(session->names));
+    json_decref(take_ptr(session->names.known));
 }
 
-int session_names(struct session *session, const struct manifest_listener *listener, void *context,
-                  struct manifest_wait **ret_wait, struct err *e)
+int session_names(struct session *session, const struct names_listener *listener, void *context,
+                  struct names_wait **ret_wait, struct err *e)
 {
     *ret_wait = NULL;
     session_touch(session);
-    if (exec_refuse_if_dead(session, e) < 0)
+    if (session_refuse_if_dead(session, e) < 0)
         return -1;
     if (session->state != SESSION_IDLE || session->ending.wish != DEATH_UNWISHED) {
-        tell(session, listener, context, true);
+        names_tell(session, listener, context, true);
         return 0;
     }
     if (!session->head->is_asked && head_ask_names(session->head, NAMES_MAX, e) < 0)
         return -1;
-    struct manifest_wait *wait = mem_alloc(sizeof(*wait));
+    struct names_wait *wait = mem_alloc(sizeof(*wait));
     wait->session = session;
     wait->listener = listener;
     wait->context = context;
-    wait->timer = loop_timer_new(session->engine->loop, on_impatience, wait);
+    wait->timer = loop_timer_new(session->engine->loop, names_on_impatience, wait);
     loop_timer_set(wait->timer, PATIENCE_MS);
-    list_append(&session->names_waits, &wait->node);
+    list_append(&session->names.waits, &wait->node);
     *ret_wait = wait;
     return 0;
 }

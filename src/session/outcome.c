@@ -1,0 +1,239 @@
+/* How cells end, in the daemon: with their interpreter, with a step back, with their session. */
+#include "session/outcome.h"
+
+#include "base/clock.h"
+#include "session/engine_state.h"
+#include "session/late.h"
+#include "session/recorder.h"
+#include "session/showing.h"
+#include "session/timing.h"
+#include "session/wait.h"
+
+#include <assert.h>
+
+enum { LOOK_EVERY_NS = 1000000000 };
+
+void outcome_free_verdict(struct head_verdict *verdict)
+{
+    if (verdict == NULL)
+        return;
+    json_decref(verdict->value);
+    json_decref(verdict->error);
+    json_decref(verdict->names);
+    free(verdict);
+}
+
+void outcome_free(struct exec *exec)
+{
+    recorder_dropped(exec, "the session ended");
+    showing_abandon(exec);
+    outcome_free_verdict(take_ptr(exec->verdict));
+    list_remove(&exec->node);
+    exec_detach(exec);
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        exec_pipe_close(&exec->pipes[i]);
+    free(exec->question);
+    free(exec->denied);
+    free(exec->certificate);
+    free(exec->unrecorded);
+    json_decref(exec->extra);
+    cell_leave(exec->cell);
+    free(exec);
+}
+
+void outcome_free_spent(struct session *session)
+{
+    while (!list_is_empty(&session->spent))
+        outcome_free(CONTAINER_OF(list_first(&session->spent), struct exec, node));
+}
+
+void outcome_fail_waiting(struct session *session, const struct err *e)
+{
+    while (!list_is_empty(&session->queue)) {
+        struct exec *exec = CONTAINER_OF(list_first(&session->queue), struct exec, node);
+        exec_leave_queue(exec);
+        const struct exec_listener *listener = exec->listener;
+        void *context = exec->context;
+        if (listener == NULL)
+            session->forgotten_exec = exec->id;
+        struct err *refusal = exec->refusal;
+        recorder_dropped(exec, e->message);
+        outcome_free(exec);
+        if (refusal != NULL)
+            *refusal = *e;
+        else if (listener != NULL)
+            listener->on_failed(context, e);
+    }
+}
+
+/* A short cell may leave a process behind that fills the disk: the warden is asked to look, but
+ * once a second is enough, since it looks a second later. What runs once ends before that. */
+static void outcome_look_after(struct session *session, const struct exec *exec)
+{
+    uint64_t now_ns = clock_mono_ns();
+    bool is_recent =
+        session->user != NULL || now_ns - session->pace.looked_after_ns < LOOK_EVERY_NS;
+    if (!exec->is_watched && is_recent)
+        return;
+    session->pace.looked_after_ns = now_ns;
+    head_watch(session->head, false);
+}
+
+/* The cell no longer runs: what remains of it are its pipes. */
+void outcome_retire(struct exec *exec)
+{
+    struct session *session = exec->session;
+    session_touch(session);
+    exec_resume(exec);
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        exec_pipe_flush_held(&exec->pipes[i]);
+    if (session->state != SESSION_DEAD)
+        outcome_look_after(session, exec);
+    session->running = NULL;
+    timing_count(session->engine, -1, clock_mono_ns());
+    late_keep(exec);
+}
+
+static struct answer_facts outcome_die(struct exec *exec, const struct death *death)
+{
+    bool is_time = exec->session->ending.wish == DEATH_BY_LIMIT;
+    exec_drain(exec);
+    struct answer_facts facts = {.status = is_time ? CELL_TIMEOUT : CELL_DIED,
+                                 .death = death,
+                                 .duration_ms = exec_elapsed_ms(exec)};
+    recorder_ended(exec, &facts);
+    showing_abandon(exec);
+    outcome_retire(exec);
+    return facts;
+}
+
+static void outcome_answer_death(struct session *session)
+{
+    struct exec *exec = session->running;
+    struct answer_facts facts = outcome_die(exec, &session->death);
+    wait_end(exec, &facts);
+}
+
+void outcome_hold_crash(struct session *session)
+{
+    struct exec *exec = session->running;
+    if (exec == NULL)
+        return;
+    exec->certificate = mem_copy(&session->death, sizeof(session->death));
+    struct answer_facts facts = outcome_die(exec, exec->certificate);
+    wait_hold(exec, &facts);
+}
+
+static struct exec *outcome_find_crashed(const struct session *session)
+{
+    LIST_EACH(&session->held, node)
+    {
+        struct exec *exec = CONTAINER_OF(node, struct exec, kept);
+        if (exec->certificate != NULL)
+            return exec;
+    }
+    return NULL;
+}
+
+static void outcome_add_return(struct session *session, uint64_t checkpoint, json_t *extra)
+{
+    session->was_rolled_back = true;
+    session->rolled_back_to = checkpoint;
+    exec_add_news(session, extra);
+}
+
+/* On the streams, as a terminal would show it, and in the members of the next answer. */
+static void outcome_tell_next(struct session *session, struct exec *crashed, uint64_t checkpoint,
+                              json_t *extra)
+{
+    const struct death *death = crashed->certificate;
+    _buf_ struct buf words = BUF_INIT(KIB * 4);
+    buf_printf(&words, "%s: %s\n%s", death->name, death->message, death->advice);
+    exec_echo(crashed, OUTPUT_STDERR, buf_str(&words));
+    outcome_add_return(session, checkpoint, json_incref(extra));
+}
+
+void outcome_answer_crash(struct session *session, uint64_t checkpoint, json_t *extra)
+{
+    struct exec *exec = outcome_find_crashed(session);
+    if (exec == NULL) {
+        outcome_add_return(session, checkpoint, extra);
+        return;
+    }
+    char fate[160];
+    snprintf(fate, sizeof(fate),
+             " The session goes on from checkpoint %llu%s; \"rolled_back_cells\" lists what is "
+             "undone.",
+             (unsigned long long)checkpoint, checkpoint == 0 ? ", its beginning" : "");
+    death_conclude(exec->certificate, fate);
+    if (exec->echoes && exec->listener == NULL) /* whoever left it asks for the next one */
+        outcome_tell_next(session, exec, checkpoint, extra);
+    exec->is_rolled_back = true;
+    exec->rolled_back_to = checkpoint;
+    json_decref(exec->extra);
+    exec->extra = extra;
+    wait_release(exec);
+}
+
+static bool outcome_is_among(const struct timeline_cells *cells, uint64_t id)
+{
+    for (size_t i = 0; i < cells->n; i++)
+        if (cells->ids[i] == id)
+            return true;
+    return false;
+}
+
+void outcome_answer_undone(struct session *session, const struct timeline_cells *undone,
+                           uint64_t checkpoint)
+{
+    LIST_EACH(&session->held, node)
+    {
+        struct exec *exec = CONTAINER_OF(node, struct exec, kept);
+        if (exec->certificate != NULL || !outcome_is_among(undone, exec->id))
+            continue;
+        if (exec->extra == NULL)
+            exec->extra = json_object();
+        if (exec->is_durable)
+            json_object_set_new(exec->extra, "durable_error",
+                                json_string("the interpreter ended before the state was safe, and "
+                                            "the session went back"));
+        exec->is_rolled_back = true;
+        exec->rolled_back_to = checkpoint;
+        wait_release(exec);
+    }
+}
+
+/* Nothing came back in the end. */
+static void outcome_answer_held(struct session *session)
+{
+    while (!list_is_empty(&session->held)) {
+        struct exec *exec = CONTAINER_OF(list_first(&session->held), struct exec, kept);
+        if (exec->certificate != NULL)
+            death_conclude(exec->certificate, NULL);
+        wait_release(exec);
+    }
+}
+
+static void outcome_fail_all_waiting(struct session *session)
+{
+    struct err e;
+    err_set(&e, ERR_GONE, "the session ended before the cell could begin: %s",
+            session->death.message);
+    err_advise(&e, "%s", session->death.advice);
+    outcome_fail_waiting(session, &e);
+}
+
+void outcome_end_all(struct session *session)
+{
+    assert(session->state == SESSION_DEAD);
+    if (session->running != NULL)
+        outcome_answer_death(session);
+    outcome_answer_held(session);
+    outcome_fail_all_waiting(session);
+    LIST_EACH(&session->late, node)
+    {
+        struct exec *exec = CONTAINER_OF(node, struct exec, node);
+        exec_drain(exec);
+        late_forget(exec);
+    }
+}

@@ -1,0 +1,250 @@
+/* The way of a cell through its session, in the daemon: accepted, begun when settle.c says so, and
+ * concluded. Here all aspects of a session meet, so none of them has to know another. */
+#include "session/queue.h"
+
+#include "base/clock.h"
+#include "session/background.h"
+#include "session/engine_state.h"
+#include "session/late.h"
+#include "session/names.h"
+#include "session/outcome.h"
+#include "session/recorder.h"
+#include "session/restore.h"
+#include "session/suspend.h"
+#include "session/timing.h"
+#include "session/trial.h"
+#include "session/wait.h"
+
+/* ---- accepting ------------------------------------------------------------------------------- */
+
+static struct exec *queue_new_exec(struct session *session, const struct exec_request *request)
+{
+    struct exec *exec = mem_alloc(sizeof(*exec));
+    list_init(&exec->node);
+    list_init(&exec->kept);
+    exec->session = session;
+    exec->id = ++session->n_execs;
+    exec->cell = cell_new(exec->id, request->code, request->code_len, session->rings);
+    exec->timeout_ms = request->timeout_ms;
+    exec->names = request->names;
+    bool has_to_be_safe = request->is_durable || session->saving.isolation == ISOLATION_PER_CELL;
+    exec->is_durable = has_to_be_safe && saving_is_on(session);
+    exec->is_trial = request->is_trial;
+    exec->echoes = request->echoes;
+    exec->is_script = request->is_script;
+    exec->has_inline_images = request->has_inline_images;
+    if (request->cell != NULL) {
+        snprintf(exec->cell->id, sizeof(exec->cell->id), "%s", request->cell);
+        exec->cell->number = request->cell_number;
+        exec->runs_given_cell = true;
+    }
+    wait_attach(exec, &request->wait);
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        exec->pipes[i].fd = -1;
+    return exec;
+}
+
+static int queue_refuse_trial(const struct session *session, struct err *e)
+{
+    if (session->state == SESSION_IDLE && session->n_queued == 0 && session->restore == NULL)
+        return trial_refuse_without(session, e);
+    err_set(e, ERR_CONFLICT, "the session is busy or suspended");
+    return err_advise(e,
+                      "Try when its cells have ended; a suspended one is brought back by a cell.");
+}
+
+int session_exec(struct session *session, const struct exec_request *request,
+                 struct exec **ret_exec, struct err *e)
+{
+    session_touch(session);
+    if (session_refuse_if_dead(session, e) < 0)
+        return -1;
+    if (session->n_queued >= EXEC_QUEUE_MAX) {
+        err_set(e, ERR_LIMIT, "%d cells already wait in this session", EXEC_QUEUE_MAX);
+        return err_advise(e, "Wait for an answer before sending more, interrupt the running cell, "
+                             "or use another session.");
+    }
+    if (trial_refuse_others(session, e) < 0 ||
+        (request->is_trial && queue_refuse_trial(session, e) < 0) ||
+        (session->state == SESSION_SUSPENDED && suspend_wake(session, e) < 0))
+        return -1;
+    session->life.wants_rest = false;
+    struct exec *exec = queue_new_exec(session, request);
+    *ret_exec = exec;
+    if (exec->is_trial) { /* between two checkpoints */
+        session->trial.id = exec->id;
+        session->pace.keeps_now = true;
+    }
+    recorder_queued(exec);
+    list_append(&session->queue, &exec->node);
+    session->n_queued++;
+    struct err refusal = {.code = ERR_NONE};
+    exec->refusal = &refusal;
+    session_changed(session);
+    if (refusal.code != ERR_NONE) {
+        *e = refusal;
+        return -1;
+    }
+    exec->refusal = NULL;
+    if (exec->started_ns == 0)
+        timing_wait(session);
+    wait_start_clock(exec, &request->wait);
+    return 0;
+}
+
+/* ---- beginning ------------------------------------------------------------------------------- */
+
+static int queue_open_pipes(struct exec *exec, int write_fds[OUTPUT_STREAMS], struct err *e)
+{
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++) {
+        int rc = exec_pipe_open(&exec->pipes[i], exec, (enum output_stream)i, &write_fds[i]);
+        if (rc == 0)
+            continue;
+        while (i-- > 0)
+            close(write_fds[i]);
+        err_errno(e, ERR_UNAVAILABLE, rc, "making a pipe for the cell's output");
+        return err_advise(e, "Raise the daemon's limit of open files, or end some sessions.");
+    }
+    return 0;
+}
+
+static int queue_begin(struct session *session, struct exec *exec, struct err *e)
+{
+    int write_fds[OUTPUT_STREAMS];
+    if (queue_open_pipes(exec, write_fds, e) < 0)
+        return -1;
+    if (exec->is_trial)
+        trial_begin(session, exec->id);
+    session->running = exec;
+    exec->is_rolled_back = session->was_rolled_back;
+    exec->rolled_back_to = session->rolled_back_to;
+    session->was_rolled_back = false;
+    exec->cell->state = CELL_RUNNING;
+    exec->cell->executed_ms = clock_wall_ms();
+    session_move(session, SESSION_BUSY);
+    timing_begin(exec);
+    recorder_begun(exec);
+    struct err broken;
+    struct head_cell cell = {.id = exec->id,
+                             .code = exec->cell->source,
+                             .len = exec->cell->source_len,
+                             .names = exec->names,
+                             .is_script = exec->is_script,
+                             .exit_ends = session->exit_ends};
+    int rc =
+        head_run(session->head, &cell, write_fds[OUTPUT_STDOUT], write_fds[OUTPUT_STDERR], &broken);
+    late_tell(session); /* while the interpreter is at work */
+    exec->extra = take_ptr(session->news);
+    if (rc < 0)
+        session_lose_channel(session, broken.message);
+    else if (exec->is_interrupted)
+        exec_interrupt(session);
+    return 0;
+}
+
+/* A session whose kill is under way takes no cell: those that come meanwhile are told by its end.
+ */
+static bool queue_can_begin(struct session *session)
+{
+    return session->state == SESSION_IDLE && session->ending.wish == DEATH_UNWISHED &&
+           session->restore == NULL && !timeline_blocks(session) && !background_blocks(session);
+}
+
+void queue_begin_next(struct session *session)
+{
+    while (!list_is_empty(&session->queue) && queue_can_begin(session)) {
+        struct exec *exec = CONTAINER_OF(list_first(&session->queue), struct exec, node);
+        struct err e;
+        exec_leave_queue(exec);
+        if (queue_begin(session, exec, &e) == 0)
+            return;
+        if (exec->is_trial)
+            trial_forget(session);
+        recorder_dropped(exec, e.message);
+        if (exec->refusal != NULL)
+            *exec->refusal = e;
+        else if (exec->listener != NULL)
+            exec->listener->on_failed(exec->context, &e);
+        outcome_free(exec);
+    }
+}
+
+/* ---- the verdict ----------------------------------------------------------------------------- */
+
+static void queue_echo_error(struct exec *exec, const json_t *error)
+{
+    const char *traceback = json_string_value(json_object_get(error, "traceback"));
+    if (traceback != NULL || error == NULL || !exec->echoes) {
+        exec_echo(exec, OUTPUT_STDERR, traceback);
+        return;
+    }
+    _buf_ struct buf text = BUF_INIT(MIB);
+    buf_printf(&text, "%s: %s", json_string_value(json_object_get(error, "name")),
+               json_string_value(json_object_get(error, "message")));
+    exec_echo(exec, OUTPUT_STDERR, buf_str(&text));
+}
+
+/* Of a cell that ends and whose session lives: the driver's verdict, and what we know better. */
+static struct answer_facts queue_judge(const struct exec *exec, const struct head_verdict *verdict,
+                                       char *message, size_t message_size)
+{
+    static const enum cell_state statuses[] = {[HEAD_OK] = CELL_COMPLETED,
+                                               [HEAD_ERROR] = CELL_ERROR,
+                                               [HEAD_INTERRUPTED] = CELL_INTERRUPTED};
+    struct answer_facts facts = {
+        .status = statuses[verdict->status],
+        .value = verdict->value,
+        .error = verdict->error,
+        .names = exec->names == HEAD_NAMES_FULL ? verdict->names : names_news(verdict->names),
+        .has_last_status = verdict->has_last_status,
+        .last_status = verdict->last_status,
+        .command_status = verdict->command_status,
+        .has_exit_code = verdict->has_exit_code,
+        .exit_code = verdict->exit_code,
+        .duration_ms = exec_elapsed_ms(exec)};
+    if (exec->is_timed_out) {
+        snprintf(message, message_size, "stopped by SIGINT after its time limit of %u ms",
+                 exec->timeout_ms);
+        facts.status = CELL_TIMEOUT;
+        facts.own_name = "TimeLimit";
+        facts.own_message = message;
+        facts.advice = "The session and its variables are still there. Split the work into "
+                       "shorter cells, or give the cell a larger timeout_ms.";
+    } else if (facts.status == CELL_INTERRUPTED && facts.error == NULL) {
+        facts.own_name = "KeyboardInterrupt";
+        facts.own_message = "the cell was interrupted";
+    } else if (facts.error != NULL) {
+        facts.advice = death_advise(json_string_value(json_object_get(facts.error, "name")),
+                                    json_string_value(json_object_get(facts.error, "message")),
+                                    exec->denied != NULL);
+    }
+    return facts;
+}
+
+void queue_conclude(struct session *session)
+{
+    struct exec *exec = session->running;
+    struct head_verdict *verdict = exec->verdict;
+    char message[96];
+    struct answer_facts facts = queue_judge(exec, verdict, message, sizeof(message));
+    exec_echo(exec, OUTPUT_STDOUT, json_string_value(json_object_get(facts.value, "text")));
+    queue_echo_error(exec, facts.error);
+    names_on_verdict(exec, verdict->names);
+    uint64_t ran_ns = timing_ran_ns(exec);
+    background_on_cell(session);
+    timeline_add_cell(session, exec->id, ran_ns);
+    exec->checkpoint = timing_end(exec, ran_ns);
+    saving_add_cell(session, exec);
+    recorder_ended(exec, &facts);
+    outcome_retire(exec);
+    /* One interrupt ends a cell; whatever else was sent has not been heard yet. */
+    timing_rest(session, exec->n_interrupts > (verdict->status == HEAD_INTERRUPTED));
+    exec->verdict = NULL; /* the answer may be the end of the cell */
+    if (exec->is_durable || exec->is_trial)
+        wait_hold(exec, &facts);
+    else
+        wait_end(exec, &facts);
+    outcome_free_verdict(verdict);
+    late_tidy(session);
+    restore_end_left(session);
+}
