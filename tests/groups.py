@@ -260,7 +260,9 @@ class Program:
         self.folder.mkdir(parents=True)
         if self.kind == "none":
             return self
-        os.link(BUILDS / self.kind / "cella", self.path)
+        for program in ("cella", "cella-bench"):
+            if (BUILDS / self.kind / program).exists():
+                os.link(BUILDS / self.kind / program, self.folder / program)
         for beside in ("tests", "src"):  # what the build has besides the program
             (self.folder / beside).symlink_to(BUILDS / self.kind / beside)
         return self

@@ -34,8 +34,8 @@ static int read_join(struct call *call, struct session_request *request, struct 
     bool has_debug = request->join->limits.debug != 0;
     if (call_bool(call, "debug", has_debug) == has_debug)
         return 0;
-    err_set(e, ERR_INVALID, "\"debug\" is not that of the session which is joined");
-    return err_advise(e, "Leave it out: it belongs to the sandbox, which they share.");
+    err_set(e, ERR_INVALID, "whether it may be debugged is decided by the session that is joined");
+    return err_advise(e, "Leave debug out: it belongs to the sandbox, which they share.");
 }
 
 static int check_isolation(const struct session_request *request, struct err *e)

@@ -163,6 +163,7 @@ int agents_check_limits(const struct agents_grant *grant, const struct jail_limi
 #undef CHECK
     if (asked->debug == 0 || grant->repl.debug != CONFIG_DEBUG_NEVER)
         return 0;
-    err_set(e, ERR_FORBIDDEN, "sessions with \"debug\" are not allowed here");
-    return err_advise(e, "Leave it out, or write debug: ask for this agent in the configuration.");
+    err_set(e, ERR_FORBIDDEN, "sessions that can be debugged are not allowed here");
+    return err_advise(e,
+                      "Leave debug out, or write debug: ask for this agent in the configuration.");
 }

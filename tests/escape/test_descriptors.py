@@ -161,9 +161,9 @@ AS_A_CHECKPOINT = ATTACK + textwrap.dedent("""
     found = [o for o in gc.get_objects() if type(o).__name__ == 'Checkpoints']
     make = type(found[0]).make
     told = []
-    def attack(self, channel, ours):
+    def attack(self, channel, *rest):
         told.append(send_to(channel, lingering))
-        return make(self, channel, ours)
+        return make(self, channel, *rest)
     type(found[0]).make = attack
     """)
 

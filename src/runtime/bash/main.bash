@@ -2,11 +2,11 @@
 #     /usr/bin/bash --norc --noprofile /cella/bash/main.bash
 # The builtin fits one version of bash and refuses to be loaded into another. Where it cannot be
 # loaded, or was not built, there is no session: one frame says why (a length of four bytes, JSON).
-builtin=${BASH_SOURCE[0]%/*}/cella.so
-if enable -f "$builtin" cella 2>/dev/null; then
+# No variable before that: the session would have it.
+if enable -f "${BASH_SOURCE[0]%/*}/cella.so" cella 2>/dev/null; then
     cella
 fi
-if [[ -e $builtin ]]; then
+if [[ -e ${BASH_SOURCE[0]%/*}/cella.so ]]; then
     why="it is bash ${BASH_VERSION%%(*} and cannot load the builtin, which fits one version: set \`bash:\` \
 to that one, or build cella with this one's headers (Debian: bash-builtins)"
 else
