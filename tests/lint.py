@@ -15,7 +15,7 @@ TOP = Path(__file__).resolve().parent.parent
 LEVELS = {
     "base": 0,
     "wire": 1, "loop": 1, "blob": 1,
-    "jail": 2, "image": 2,
+    "cell": 2, "jail": 2, "image": 2,
     "runtime": 3, "store": 3, "drivers": 3,
     "session": 4,
     "notebook": 5, "policy": 5,

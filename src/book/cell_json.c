@@ -1,6 +1,7 @@
 /* Notebooks and cells as the API has them. */
 #include "base/clock.h"
 #include "book/state.h"
+#include "cell/outputs.h"
 #include "session/session.h"
 
 bool book_is_cell_id(const char *id, size_t len)
@@ -12,38 +13,6 @@ bool book_is_cell_id(const char *id, size_t len)
             return false;
     }
     return len > 0 && len <= BOOK_CELL_ID_MAX;
-}
-
-/* The end of a JSON string that begins at `s`; trusted JSON. */
-static const char *skip_string(const char *s, const char *end)
-{
-    for (s++; s < end && *s != '"'; s++)
-        if (*s == '\\')
-            s++;
-    return s < end ? s + 1 : end;
-}
-
-void book_put_outputs(struct json_out *json, const char *outputs, size_t len)
-{
-    static const char hash[] = ",\"hash\":\"";
-    _buf_ struct buf clean = BUF_INIT(STORE_CELL_BYTES);
-    const char *end = outputs + len, *from = outputs;
-    int depth = 0;
-    for (const char *s = outputs; s < end;) {
-        bool is_hash = depth == 2 && *s == ',' && (size_t)(end - s) > sizeof(hash) &&
-                       memcmp(s, hash, sizeof(hash) - 1) == 0;
-        if (is_hash) {
-            buf_append(&clean, from, (size_t)(s - from));
-            from = s = skip_string(s + sizeof(hash) - 2, end);
-        } else if (*s == '"') {
-            s = skip_string(s, end);
-        } else {
-            depth += (*s == '[' || *s == '{') - (*s == ']' || *s == '}');
-            s++;
-        }
-    }
-    buf_append(&clean, from, (size_t)(end - from));
-    json_put_raw(json, buf_str(&clean), clean.len);
 }
 
 static void put_time(struct json_out *json, const char *key, uint64_t at_ms)
@@ -96,7 +65,7 @@ void book_put_cell(struct json_out *json, const char *notebook, const struct sto
     if (with_outputs) {
         json_put_key(json, "outputs");
         if (cell->outputs != NULL)
-            book_put_outputs(json, cell->outputs, cell->outputs_len);
+            output_put_public(json, cell->outputs, cell->outputs_len);
         else
             json_put_raw(json, "[]", 2);
     }

@@ -69,8 +69,8 @@ static void clear_running(struct book *book, const struct store_cell *now)
     LIST_EACH(&book->records, node)
     {
         struct record *record = CONTAINER_OF(node, struct record, node);
-        if (now == NULL || strcmp(now->id, record->id) == 0)
-            transcript_clear(&record->transcript, false);
+        if (now == NULL || strcmp(now->id, record->cell->id) == 0)
+            transcript_clear_row(&record->cell->transcript);
     }
 }
 
@@ -82,8 +82,8 @@ static void leave_runs(struct book *book, const struct change_call *change,
     LIST_EACH(&book->records, node)
     {
         struct record *record = CONTAINER_OF(node, struct record, node);
-        bool is_meant =
-            now != NULL ? strcmp(now->id, record->id) == 0 : record->serial <= change->last_record;
+        bool is_meant = now != NULL ? strcmp(now->id, record->cell->id) == 0
+                                    : record->serial <= change->last_record;
         record->is_outrun |= is_meant;
     }
 }

@@ -191,7 +191,7 @@ static void add_cell(struct export_call *x, const struct store_cell *row)
     struct raw_cell *raw = &x->raw[x->n_raw++];
     notebook_set_text(&cell->id, row->id);
     notebook_set_source(cell, row->source != NULL ? row->source : "", row->source_len);
-    if (!notebook_find_state(row->state, &cell->state))
+    if (!cell_find_state(row->state, &cell->state))
         cell->state = CELL_IDLE; /* it waits */
     cell->execution_count = (int64_t)row->count;
     set_time(&cell->created_at, row->created_ms);

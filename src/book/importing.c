@@ -1,9 +1,9 @@
 /* A document becomes a notebook: cell by cell, each image to the store before its cell. */
 #include "base/clock.h"
 #include "book/state.h"
+#include "cell/display.h"
 #include "image/image.h"
 #include "notebook/output.h"
-#include "runtime/display.h"
 
 #include <time.h>
 
@@ -73,15 +73,6 @@ static uint64_t duration_of(double seconds)
     return seconds > 0 && seconds <= SECONDS_MAX ? (uint64_t)(seconds * 1e6) : 0;
 }
 
-static const char *state_of(const struct notebook_cell *cell)
-{
-    static const char *const names[] = {
-        [CELL_IDLE] = "idle",   [CELL_RUNNING] = "idle",    [CELL_COMPLETED] = "completed",
-        [CELL_ERROR] = "error", [CELL_TIMEOUT] = "timeout", [CELL_INTERRUPTED] = "interrupted",
-        [CELL_DIED] = "died"};
-    return names[cell->state];
-}
-
 /* ---- a cell ------------------------------------------------------------------------------------
  */
 
@@ -135,7 +126,7 @@ static int put_cell(struct import_call *i, struct err *e)
         .id = cell->id,
         .place = (int64_t)(i->at + 1) * STORE_PLACE_GAP,
         .kind = (int)cell->kind,
-        .state = state_of(cell),
+        .state = cell_state_name(cell->state == CELL_RUNNING ? CELL_IDLE : cell->state),
         .source = cell->source,
         .source_len = cell->source_len,
         .count = count_of(cell->execution_count),

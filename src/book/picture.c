@@ -27,12 +27,6 @@ struct picture {
     uint64_t bytes;
 };
 
-bool picture_is(const json_t *output)
-{
-    const char *type = json_string_value(json_object_get(output, "type"));
-    return type != NULL && (strcmp(type, "image") == 0 || strcmp(type, "svg") == 0);
-}
-
 static void end_picture(struct book_call *call)
 {
     struct picture *picture = (struct picture *)call;
@@ -88,9 +82,9 @@ static json_t *make_reference(struct record *record, const json_t *shown, const 
         describe(output, shown, text, len);
     json_object_set_new(output, "bytes", json_integer((json_int_t)bytes));
     json_object_set_new(output, "ref",
-                        json_sprintf(STORE_IMAGE_REF, record->book->id, record->id, n));
+                        json_sprintf(STORE_IMAGE_REF, record->book->id, record->cell->id, n));
     json_object_set_new(output, "url",
-                        json_sprintf(STORE_IMAGE_URL, record->book->id, record->id, n));
+                        json_sprintf(STORE_IMAGE_URL, record->book->id, record->cell->id, n));
     copy_member(output, shown, "text");
     copy_member(output, shown, "display_id");
     copy_member(output, shown, "mime");
@@ -109,7 +103,7 @@ static void tell_exec(struct picture *picture, bool is_kept)
         json_object_del(picture->output, "url");
         json_object_del(picture->output, "bytes");
     }
-    exec_displayed(exec, picture->shown, picture->output);
+    exec_displayed(exec, picture->shown, picture->output, is_kept && !exec->has_inline_images);
 }
 
 static void on_kept(void *context, const char *hash, uint64_t bytes, const struct err *e)
@@ -121,9 +115,9 @@ static void on_kept(void *context, const char *hash, uint64_t bytes, const struc
     picture->call.asked = NULL;
     record->is_dirty = true;
     if (e == NULL)
-        transcript_name_blob(&record->transcript, picture->serial, hash);
+        transcript_name_blob(&record->cell->transcript, picture->serial, hash);
     else
-        transcript_lose_blob(&record->transcript, picture->serial, e->message);
+        transcript_lose_blob(&record->cell->transcript, picture->serial, e->message);
     record->n_storing--;
     book_hold(book);
     if (record->exec != NULL) {
@@ -208,7 +202,7 @@ static void on_counted(void *context, uint64_t bytes, const struct err *e)
     picture->call.asked = NULL;
     LIST_EACH(&book->records, node)
     {
-        bytes += transcript_blob_bytes(&CONTAINER_OF(node, struct record, node)->transcript);
+        bytes += transcript_blob_bytes(&CONTAINER_OF(node, struct record, node)->cell->transcript);
     }
     book->pictures.is_counted = e == NULL;
     book->pictures.bytes = bytes;
@@ -236,12 +230,12 @@ static void admit(struct picture *picture)
         picture->call.asked = store_count_images(book->books->store, book->id, on_counted, picture);
 }
 
-bool picture_keep(struct record *record, json_t *output, enum recorder_place place)
+uint64_t picture_keep(struct record *record, json_t *output, enum recorder_place place)
 {
     bool is_svg = strcmp(json_string_value(json_object_get(output, "type")), "svg") == 0;
     json_t *data = json_object_get(output, is_svg ? "svg" : "data");
     if (record->n_storing >= STORING_MAX || !json_is_string(data))
-        return false;
+        return 0;
     struct books *books = record->book->books;
     struct picture *picture = book_call_new(books, sizeof(*picture), end_picture);
     picture->record = record;
@@ -251,13 +245,19 @@ bool picture_keep(struct record *record, json_t *output, enum recorder_place pla
     picture->bytes = is_svg ? json_string_length(data)
                             : decoded_size(json_string_value(data), json_string_length(data));
     picture->output = make_reference(record, output, data, is_svg, picture->bytes);
-    picture->serial =
-        place == RECORDER_VALUE
-            ? transcript_conclude(&record->transcript, picture->output, true)
-            : transcript_show(&record->transcript, picture->output, place == RECORDER_UPDATED);
-    transcript_await_blob(&record->transcript, picture->serial, picture->bytes);
+    struct transcript *t = &record->cell->transcript;
+    uint64_t serial = place == RECORDER_VALUE
+                          ? transcript_conclude(t, picture->output, true)
+                          : transcript_show(t, picture->output, place == RECORDER_UPDATED);
+    if (serial == 0) { /* the transcript is full: nobody will see the picture */
+        book_call_end(&picture->call);
+        return 0;
+    }
+    picture->serial = serial;
+    transcript_await_blob(t, serial, picture->bytes);
     book_tell_output(record, picture->output, place);
+    record->is_dirty = true;
     record->n_storing++;
     admit(picture);
-    return true;
+    return serial;
 }

@@ -95,27 +95,22 @@ static void end_with_session(struct range_call *range)
 
 static void on_result(void *context, const struct exec_result *result)
 {
-    static const char *const states[] = {[EXEC_OK] = "completed",
-                                         [EXEC_ERROR] = "error",
-                                         [EXEC_TIMEOUT] = "timeout",
-                                         [EXEC_INTERRUPTED] = "interrupted",
-                                         [EXEC_DIED] = "died"};
     struct range_call *range = context;
     range->exec = NULL;
-    if (result->status == EXEC_INPUT) {
+    if (result->status == CELL_INPUT) {
         refuse_input(range, result->exec_id);
         return;
     }
     range->n_ran++;
     struct book_ran ran = {
         .number = result->cell_number,
-        .state = states[result->status],
+        .state = cell_state_name(result->status),
         .last_status = result->has_last_status ? result->last_status : -1,
         .exit_code = result->has_exit_code ? result->exit_code : -1,
     };
-    if (result->status == EXEC_DIED && !result->is_rolled_back)
+    if (result->status == CELL_DIED && !result->is_rolled_back)
         end_with_session(range);
-    tell(range, &ran, result->status != EXEC_OK || ran.last_status > 0);
+    tell(range, &ran, result->status != CELL_COMPLETED || ran.last_status > 0);
 }
 
 static void on_failed(void *context, const struct err *e)

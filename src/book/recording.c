@@ -16,6 +16,21 @@ enum {
 /* ---- rows --------------------------------------------------------------------------------------
  */
 
+struct store_cell record_row(const struct record *record, bool has_source)
+{
+    const struct cell *cell = record->cell;
+    return (struct store_cell){.id = cell->id,
+                               .number = cell->number,
+                               .state = cell_state_name(cell->state),
+                               .source = has_source ? cell->source : NULL,
+                               .source_len = has_source ? cell->source_len : 0,
+                               .exec_id = cell->exec_id,
+                               .count = cell->executed_ms > 0 ? cell->exec_id : 0,
+                               .created_ms = cell->created_ms,
+                               .executed_ms = cell->executed_ms,
+                               .duration_us = cell->duration_us};
+}
+
 void record_put(struct record *record)
 {
     struct err e;
@@ -23,23 +38,12 @@ void record_put(struct record *record)
     if (record->is_outrun)
         return;
     _buf_ struct buf outputs = BUF_INIT(STORE_CELL_BYTES);
-    transcript_put(&record->transcript, &outputs);
+    transcript_put(&record->cell->transcript, &outputs);
     bool is_new = !record->is_put && exec != NULL;
-    bool has_run = record->executed_ms > 0;
-    struct store_cell cell = {
-        .id = record->id,
-        .place = record->place,
-        .state = record->state,
-        .source = is_new ? exec->code : NULL,
-        .source_len = is_new ? exec->code_len : 0,
-        .exec_id = record->exec_id,
-        .count = has_run ? record->exec_id : 0,
-        .created_ms = record->created_ms,
-        .executed_ms = record->executed_ms,
-        .duration_us = record->duration_us,
-        .outputs = outputs.len > 0 ? buf_str(&outputs) : NULL,
-        .outputs_len = outputs.len,
-    };
+    struct store_cell cell = record_row(record, is_new);
+    cell.place = record->place;
+    cell.outputs = outputs.len > 0 ? buf_str(&outputs) : NULL;
+    cell.outputs_len = outputs.len;
     record->is_dirty = false;
     record->is_known = true;
     if (store_put_cell(record->book->books->store, record->book->id, &cell, &e) == 0)
@@ -53,7 +57,8 @@ void record_free(struct record *record)
     if (record->exec != NULL)
         record->exec->record = NULL;
     list_remove(&record->node);
-    transcript_free(&record->transcript);
+    transcript_close(&record->cell->transcript);
+    cell_release(record->cell);
     free(record);
 }
 
@@ -62,7 +67,7 @@ struct record *book_find_record(struct book *book, const char *cell)
     LIST_EACH(&book->records, node)
     {
         struct record *record = CONTAINER_OF(node, struct record, node);
-        if (record->exec != NULL && !record->is_outrun && strcmp(record->id, cell) == 0)
+        if (record->exec != NULL && !record->is_outrun && strcmp(record->cell->id, cell) == 0)
             return record;
     }
     return NULL;
@@ -135,7 +140,7 @@ static void outrun_earlier(struct book *book, const char *cell)
     LIST_EACH(&book->records, node)
     {
         struct record *earlier = CONTAINER_OF(node, struct record, node);
-        earlier->is_outrun |= strcmp(earlier->id, cell) == 0;
+        earlier->is_outrun |= strcmp(earlier->cell->id, cell) == 0;
     }
 }
 
@@ -144,29 +149,26 @@ static void on_queued(void *context, struct exec *exec)
     struct books *books = context;
     struct book *book = book_ensure(books, exec->session->id);
     if (!may_record(book, exec)) {
-        exec->cell[0] = '\0';
+        exec->has_no_row = true;
         return;
     }
+    struct cell *cell = exec->cell;
     struct record *record = mem_alloc(sizeof(*record));
     record->book = book;
     record->serial = ++book->last_record;
     record->exec = exec;
-    record->exec_id = exec->id;
-    record->state = "queued";
-    record->created_ms = clock_wall_ms();
-    transcript_init(&record->transcript, (size_t)books->config.max_output_kb * KIB,
-                    OUTPUTS_BYTES_MAX);
+    record->cell = cell_ref(cell);
+    transcript_record(&cell->transcript, (size_t)books->config.max_output_kb * KIB,
+                      OUTPUTS_BYTES_MAX);
     if (exec->runs_given_cell) {
         record->is_put = true;
-        outrun_earlier(book, exec->cell);
+        outrun_earlier(book, cell->id);
     } else {
-        make_id(book, exec->id, exec->cell, sizeof(exec->cell));
-        exec->cell_number = book->n_cells++;
+        make_id(book, exec->id, cell->id, sizeof(cell->id));
+        cell->number = book->n_cells++;
         record->place = book->last_place += STORE_PLACE_GAP;
         book->n_appended++;
     }
-    memcpy(record->id, exec->cell, sizeof(record->id));
-    record->number = exec->cell_number;
     list_append(&book->records, &record->node);
     exec->record = record;
     record->is_dirty = true;
@@ -178,8 +180,6 @@ static void on_begun(void *context, struct exec *exec)
 {
     (void)context;
     struct record *record = exec->record;
-    record->state = "running";
-    record->executed_ms = clock_wall_ms();
     record->is_dirty = true;
     book_emit_record(record, "cell_changed");
 }
@@ -221,7 +221,7 @@ void book_keep_soon(const struct record *record)
         return; /* before the first long cell: it is put when it becomes one */
     books->keeps_soon = true;
     loop_timer_set(books->keeping,
-                   KEEPING_SOON_MS + record->transcript.typed_len / KEEPING_BYTES_PER_MS);
+                   KEEPING_SOON_MS + record->cell->transcript.typed_len / KEEPING_BYTES_PER_MS);
 }
 
 static void on_lasting(void *context, struct exec *exec)
@@ -245,23 +245,22 @@ static void on_output(void *context, struct exec *exec, enum output_stream strea
     (void)context;
     struct record *record = exec->record;
     record->is_dirty = true;
-    transcript_write(&record->transcript, (unsigned)stream, bytes, len);
-    book_emit_text(record, (unsigned)stream, bytes, len);
+    book_emit_text(record, stream, bytes, len);
 }
 
-static bool on_display(void *context, struct exec *exec, json_t *output, enum recorder_place place)
+static uint64_t on_picture(void *context, struct exec *exec, json_t *output,
+                           enum recorder_place place)
+{
+    (void)context;
+    return picture_keep(exec->record, output, place);
+}
+
+static void on_shown(void *context, struct exec *exec, json_t *output, enum recorder_place place)
 {
     (void)context;
     struct record *record = exec->record;
     record->is_dirty = true;
-    if (picture_is(output) && picture_keep(record, output, place))
-        return true;
-    if (place == RECORDER_VALUE)
-        transcript_conclude(&record->transcript, output, true);
-    else
-        transcript_show(&record->transcript, output, place == RECORDER_UPDATED);
     book_tell_output(record, output, place);
-    return false;
 }
 
 static void on_clear(void *context, struct exec *exec, bool waits)
@@ -269,7 +268,6 @@ static void on_clear(void *context, struct exec *exec, bool waits)
     (void)context;
     struct record *record = exec->record;
     record->is_dirty = true;
-    transcript_clear(&record->transcript, waits);
     book_emit_clear(record, waits);
 }
 
@@ -279,10 +277,10 @@ static void on_clear(void *context, struct exec *exec, bool waits)
 /* The code that failed, with the numbers that tracebacks have for its lines: it may be edited
  * later.
  */
-static json_t *list_code(const struct exec *exec)
+static json_t *list_code(const struct cell *cell)
 {
     _buf_ struct buf listing = BUF_INIT(LISTING_BYTES_MAX);
-    const char *at = exec->code, *end = exec->code + exec->code_len;
+    const char *at = cell->source, *end = cell->source + cell->source_len;
     for (unsigned line = 1; at < end; line++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *stop = newline != NULL ? newline : end;
@@ -306,10 +304,10 @@ static void add_error(struct record *record, const struct exec_error *error)
         json_object_set_new(output, "traceback", json_stringn_nocheck(error->traceback.text, len));
     if (error->advice != NULL)
         json_object_set_new(output, "advice", json_string(error->advice));
-    json_t *code = list_code(record->exec);
+    json_t *code = list_code(record->cell);
     if (code != NULL)
         json_object_set_new(output, "code", code);
-    transcript_conclude(&record->transcript, output, false);
+    transcript_conclude(&record->cell->transcript, output, false);
     book_emit_output(record, output, RECORDER_SHOWN);
 }
 
@@ -328,22 +326,14 @@ static void leave_exec(struct record *record)
 
 static void on_ended(void *context, struct exec *exec, const struct answer_facts *facts)
 {
-    static const char *const states[] = {[EXEC_OK] = "completed",
-                                         [EXEC_ERROR] = "error",
-                                         [EXEC_TIMEOUT] = "timeout",
-                                         [EXEC_INTERRUPTED] = "interrupted",
-                                         [EXEC_DIED] = "died"};
     (void)context;
     struct record *record = exec->record;
     struct exec_error error;
-    record->state = states[facts->status];
-    record->duration_us = (uint64_t)(facts->duration_ms * 1000);
     if (answer_error(facts, &error))
         add_error(record, &error);
     record_put(record);
     record->book->last_ended = exec->id;
-    if (!record->is_put)
-        exec->cell[0] = '\0';
+    exec->has_no_row = !record->is_put;
     book_emit_record(record, "cell_changed");
     mirror_changed(record->book->books, record->book->id);
     leave_exec(record);
@@ -354,14 +344,14 @@ static void on_dropped(void *context, struct exec *exec, const char *why)
     (void)context;
     struct record *record = exec->record;
     struct book *book = record->book;
-    bool is_last = !exec->runs_given_cell && record->number + 1 == book->n_cells;
+    bool is_last = !exec->runs_given_cell && record->cell->number + 1 == book->n_cells;
     if (!record->is_put && is_last) {
         book->n_cells--;
         book->n_appended--;
         book->last_place = record->place - STORE_PLACE_GAP;
         book_emit_record(record, "cell_removed");
     } else if (!exec->runs_given_cell || record->is_known) {
-        record->state = "interrupted";
+        record->cell->state = CELL_INTERRUPTED;
         add_error(record, &(struct exec_error){.name = "NotRun",
                                                .message = {.text = why, .len = strlen(why)}});
         record_put(record);
@@ -399,7 +389,8 @@ const struct recorder book_recorder = {
     .on_begun = on_begun,
     .on_lasting = on_lasting,
     .on_output = on_output,
-    .on_display = on_display,
+    .on_picture = on_picture,
+    .on_shown = on_shown,
     .on_clear = on_clear,
     .on_ended = on_ended,
     .on_dropped = on_dropped,

@@ -5,7 +5,6 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "book/book.h"
-#include "book/transcript.h"
 #include "session/recorder.h"
 
 struct loop_timer;
@@ -63,29 +62,21 @@ struct book {
     unsigned n_holds; /* functions that are using it */
 };
 
-/* One run of one cell. */
+/* The row of a cell that waits or runs. */
 struct record {
     struct list node;
     struct book *book;
     struct exec *exec; /* NULL once it has ended */
+    struct cell *cell; /* the run's own: the row is a view of it */
     uint64_t serial;   /* of the notebook's records */
-    char id[BOOK_CELL_ID_SIZE];
-    uint64_t number;
     int64_t place;
     bool is_put;     /* its row was there, or has been put */
     bool is_lasting; /* it was put while it ran */
     bool is_dirty;   /* there is news of it since */
     bool is_known;   /* somebody may have seen that it waits */
-    const char *state;
-    uint64_t exec_id;
-    uint64_t created_ms, executed_ms; /* wall clock */
-    uint64_t duration_us;
-    struct transcript transcript;
     uint64_t n_images;
     unsigned n_storing; /* images that are on their way to the store */
     bool is_outrun;     /* its cell runs again, is text or gone: what it shows is not the cell's */
-    char held[2][4];    /* beginnings of characters, for watchers */
-    uint8_t n_held[2];
 };
 
 /* What somebody asked for and waits for. Embedded at the beginning of the real thing. */
@@ -122,6 +113,8 @@ void book_call_later(struct book_call *call, void (*fn)(struct book_call *call),
 extern const struct recorder book_recorder; /* its context is the struct books */
 void record_put(struct record *record);     /* what there is of it so far */
 void record_free(struct record *record);
+/* The cell as its row has it, without place and outputs. */
+struct store_cell record_row(const struct record *record, bool has_source);
 struct record *book_find_record(struct book *book, const char *cell); /* that has not ended */
 void book_keep_soon(
     const struct record *record); /* it is put before its end, if that is not near */
@@ -147,15 +140,8 @@ void book_on_left(void *context, const char *id); /* who waits for that goes on 
 /* ---- picture.c ---------------------------------------------------------------------------------
  */
 
-bool picture_is(const json_t *output);
-/* Sends it to the store; false if that is not possible. */
-bool picture_keep(struct record *record, json_t *output, enum recorder_place place);
-
-/* ---- cell_json.c -------------------------------------------------------------------------------
- */
-
-/* Without what is internal: the names of blobs. */
-void book_put_outputs(struct json_out *json, const char *outputs, size_t len);
+/* Sends a picture to the store and shows where it will be; see struct recorder's on_picture. */
+uint64_t picture_keep(struct record *record, json_t *output, enum recorder_place place);
 
 /* ---- watching.c --------------------------------------------------------------------------------
  */
@@ -171,7 +157,8 @@ void book_drop_watchers(struct book *book);
 void book_emit(struct book *book, const char *name, const struct buf *members);
 void book_emit_cell(struct book *book, const char *name, const struct store_cell *cell);
 void book_emit_record(struct record *record, const char *name);
-void book_emit_text(struct record *record, unsigned stream, const char *bytes, size_t len);
+void book_emit_text(struct record *record, enum output_stream stream, const char *bytes,
+                    size_t len);
 void book_emit_output(struct record *record, const json_t *output, enum recorder_place place);
 void book_emit_clear(struct record *record, bool waits);
 void book_emit_move(struct book *book, const struct recorder_move *move);

@@ -1,11 +1,12 @@
 /* Updates of what earlier cells show. The store applies them with the row of the cell that made
- * them (store_updates), and tells which cells have changed. */
+ * them (enum transcript_updates), and tells which cells have changed. */
 #include "book/state.h"
+#include "cell/outputs.h"
 
 /* Whether another cell has the id is the store's to say. */
 void book_tell_output(struct record *record, const json_t *output, enum recorder_place place)
 {
-    if (place != RECORDER_UPDATED || transcript_shows(&record->transcript, output))
+    if (place != RECORDER_UPDATED || transcript_shows(&record->cell->transcript, output))
         book_emit_output(record, output, place);
     if (place == RECORDER_UPDATED && book_is_watched(record->book))
         book_keep_soon(record);
@@ -13,14 +14,10 @@ void book_tell_output(struct record *record, const json_t *output, enum recorder
 
 static void emit_shown(struct book *book, const struct store_shown *shown)
 {
-    _buf_ struct buf list = BUF_INIT(STORE_CELL_BYTES + KIB),
-                     clean = BUF_INIT(STORE_CELL_BYTES + KIB),
+    _buf_ struct buf clean = BUF_INIT(STORE_CELL_BYTES + KIB),
                      members = BUF_INIT(STORE_CELL_BYTES + KIB);
     struct json_out json = JSON_OUT(&clean);
-    buf_append_char(&list, '[');
-    buf_append(&list, shown->output, shown->len);
-    buf_append_char(&list, ']');
-    book_put_outputs(&json, buf_str(&list), list.len);
+    output_put_public(&json, shown->output, shown->len); /* an array of one */
     json = JSON_OUT(&members);
     json_put_member_str(&json, "id", shown->cell);
     json_put_member_bool(&json, "update", true);

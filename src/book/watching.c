@@ -1,6 +1,6 @@
 /* Whoever watches a notebook hears of every change, in order. */
 #include "book/state.h"
-#include "session/output.h"
+#include "cell/output.h"
 
 #define EVENT_BYTES_MAX (8 * MIB)
 
@@ -94,13 +94,12 @@ static bool is_heard(const struct record *record)
 static void emit_id(struct record *record, const char *name, const char *more)
 {
     _buf_ struct buf members = BUF_INIT(KIB);
-    buf_printf(&members, "\"id\":\"%s\"%s", record->id, more);
+    buf_printf(&members, "\"id\":\"%s\"%s", record->cell->id, more);
     book_emit(record->book, name, &members);
 }
 
 void book_emit_record(struct record *record, const char *name)
 {
-    const struct exec *exec = record->exec;
     if (!is_heard(record))
         return;
     if (strcmp(name, "cell_removed") == 0) {
@@ -108,39 +107,20 @@ void book_emit_record(struct record *record, const char *name)
         return;
     }
     bool is_new = strcmp(name, "cell_added") == 0;
-    struct store_cell cell = {.id = record->id,
-                              .number = record->number,
-                              .state = record->state,
-                              .source = is_new ? exec->code : NULL,
-                              .source_len = is_new ? exec->code_len : 0,
-                              .exec_id = record->exec_id,
-                              .count = record->executed_ms > 0 ? record->exec_id : 0,
-                              .revision = is_new ? 1 : 0,
-                              .created_ms = record->created_ms,
-                              .executed_ms = record->executed_ms,
-                              .duration_us = record->duration_us};
+    struct store_cell cell = record_row(record, is_new);
+    cell.revision = is_new ? 1 : 0;
     book_emit_cell(record->book, name, &cell);
 }
 
-void book_emit_text(struct record *record, unsigned stream, const char *bytes, size_t len)
+void book_emit_text(struct record *record, enum output_stream stream, const char *bytes, size_t len)
 {
-    if (!is_heard(record)) {
-        record->n_held[stream] = 0;
-        return;
-    }
-    _buf_ struct buf text = BUF_INIT(EVENT_BYTES_MAX);
-    buf_append(&text, record->held[stream], record->n_held[stream]);
-    buf_append(&text, bytes, len);
-    size_t whole = output_whole_prefix(buf_str(&text), text.len);
-    record->n_held[stream] = (uint8_t)(text.len - whole);
-    memcpy(record->held[stream], buf_str(&text) + whole, text.len - whole);
-    if (whole == 0)
+    if (!is_heard(record))
         return;
     _buf_ struct buf members = BUF_INIT(EVENT_BYTES_MAX);
     struct json_out json = JSON_OUT(&members);
-    json_put_member_str(&json, "id", record->id);
-    json_put_member_str(&json, "stream", stream == 0 ? "stdout" : "stderr");
-    json_put_member_text(&json, "text", buf_str(&text), whole);
+    json_put_member_str(&json, "id", record->cell->id);
+    json_put_member_str(&json, "stream", output_stream_name(stream));
+    json_put_member_text(&json, "text", bytes, len);
     book_emit(record->book, "output", &members);
 }
 
@@ -150,7 +130,7 @@ void book_emit_output(struct record *record, const json_t *output, enum recorder
         return;
     _buf_ struct buf members = BUF_INIT(EVENT_BYTES_MAX);
     struct json_out json = JSON_OUT(&members);
-    json_put_member_str(&json, "id", record->id);
+    json_put_member_str(&json, "id", record->cell->id);
     if (place != RECORDER_SHOWN)
         json_put_member_bool(&json, place == RECORDER_VALUE ? "value" : "update", true);
     json_put_key(&json, "output");

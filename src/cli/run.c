@@ -217,8 +217,8 @@ static void explain_stop(const struct cli_run *r)
     _buf_ struct buf text = BUF_INIT(64 * KIB);
     buf_printf(&text, "cella: In [%lld], cell %zu (counted from 0), failed after %.1fs: ",
                (long long)cell->execution_count, number, cell->execution_time);
-    cli_append_safe(&text, name != NULL ? name : notebook_state_name(cell->state),
-                    name != NULL ? name_len : strlen(notebook_state_name(cell->state)), false);
+    cli_append_safe(&text, name != NULL ? name : cell_state_document(cell->state),
+                    name != NULL ? name_len : strlen(cell_state_document(cell->state)), false);
     if (message_len > 0) {
         buf_append_str(&text, ": ");
         cli_append_safe(&text, message, MIN(message_len, (size_t)1000), false);
@@ -274,7 +274,7 @@ static json_t *describe_cell(const struct document *doc, size_t number)
     json_object_set_new(object, "number", json_integer((json_int_t)number));
     json_object_set_new(object, "id", json_string(cell->id));
     json_object_set_new(object, "execution_count", json_integer(cell->execution_count));
-    json_object_set_new(object, "state", json_string(notebook_state_name(cell->state)));
+    json_object_set_new(object, "state", json_string(cell_state_document(cell->state)));
     json_object_set_new(object, "duration_ms", json_real(round(cell->execution_time * 1e6) / 1e3));
     json_object_set_new(object, "outputs",
                         json_integer((json_int_t)json_array_size(cell->outputs)));

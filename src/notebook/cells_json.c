@@ -155,7 +155,7 @@ static int cells_json_read_cell(const json_t *from, struct document *doc, struct
     struct notebook_cell *cell = notebook_add_cell(doc, CELL_CODE);
     notebook_set_source(cell, json_string_value(code), json_string_length(code));
     notebook_set_text(&cell->id, json_string_value(id));
-    notebook_find_state(json_string_value(json_object_get(from, "state")), &cell->state);
+    cell_find_state(json_string_value(json_object_get(from, "state")), &cell->state);
     notebook_set_text(&cell->created_at, json_string_value(json_object_get(from, "created_at")));
     notebook_set_text(&cell->executed_at, json_string_value(json_object_get(from, "executed_at")));
     if (json_is_integer(count) && json_integer_value(count) > 0)
@@ -203,7 +203,7 @@ int notebook_parse_cells_json(json_t *root, struct document **ret, struct err *e
 static const char *state_name(enum cell_state state)
 {
     bool is_known = state != CELL_INTERRUPTED && state != CELL_DIED;
-    return notebook_state_name(is_known ? state : CELL_ERROR);
+    return cell_state_document(is_known ? state : CELL_ERROR);
 }
 
 static void cells_json_put_number(struct json_out *o, const char *name, const json_t *typed)

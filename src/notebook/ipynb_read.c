@@ -40,7 +40,7 @@ static void take_cell_fields(struct notebook_cell *cell)
     const json_t *time = json_object_get(own, "execution_time");
     ipynb_read_take_text(own, "created_at", &cell->created_at);
     ipynb_read_take_text(own, "executed_at", &cell->executed_at);
-    if (notebook_find_state(json_string_value(json_object_get(own, "state")), &cell->state))
+    if (cell_find_state(json_string_value(json_object_get(own, "state")), &cell->state))
         json_object_del(own, "state");
     if (json_is_number(time) && json_number_value(time) >= 0)
         cell->execution_time = json_number_value(time);

@@ -161,7 +161,7 @@ static json_t *make_cell_metadata(const struct document *doc, size_t number)
     if (notebook_is_ours(doc) && cell->kind == CELL_CODE) {
         json_t *own = own_object(metadata);
         json_object_set_new(own, "cell_number", json_integer((json_int_t)number));
-        ipynb_write_set_text(own, "state", notebook_state_name(cell->state));
+        ipynb_write_set_text(own, "state", cell_state_document(cell->state));
         ipynb_write_set_text(own, "created_at", cell->created_at);
         ipynb_write_set_text(own, "executed_at", cell->executed_at);
         json_object_set_new(own, "execution_time",

@@ -7,12 +7,6 @@
 static const char *const kind_names[] = {
     [CELL_CODE] = "code", [CELL_MARKDOWN] = "markdown", [CELL_RAW] = "raw"};
 
-static const char *const state_names[] = {
-    [CELL_IDLE] = "IDLE",   [CELL_RUNNING] = "RUNNING", [CELL_COMPLETED] = "COMPLETED",
-    [CELL_ERROR] = "ERROR", [CELL_TIMEOUT] = "TIMEOUT", [CELL_INTERRUPTED] = "INTERRUPTED",
-    [CELL_DIED] = "DIED",
-};
-
 /* The first is what a document without a language is taken for. */
 static const struct notebook_language languages[] = {
     {"python", "python", "Python 3", "python3", ".py", "text/x-python", "ipython3", "#"},
@@ -187,21 +181,6 @@ void notebook_settle_ids(struct document *doc)
 const char *notebook_kind_name(enum cell_kind kind)
 {
     return kind_names[kind];
-}
-
-const char *notebook_state_name(enum cell_state state)
-{
-    return state_names[state];
-}
-
-bool notebook_find_state(const char *name, enum cell_state *ret)
-{
-    for (size_t i = 0; name != NULL && i < ARRAY_LEN(state_names); i++)
-        if (strcasecmp(state_names[i], name) == 0) {
-            *ret = (enum cell_state)i;
-            return true;
-        }
-    return false;
 }
 
 const struct notebook_language *notebook_language(const struct document *doc)

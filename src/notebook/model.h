@@ -2,11 +2,12 @@
  * written to. Promises: whatever bytes are read, the answer is a document that keeps the invariants
  * below or an error that names the cell; memory is bounded by the limits below; nothing of a
  * document can run scripts in a page that is made of it. Owns no files and no sessions: bytes in,
- * bytes out. May call wire, blob and base. */
+ * bytes out. May call cell, wire, blob and base. */
 #pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "cell/cell.h"
 #include "wire/json.h"
 
 #define NOTEBOOK_BYTES_MAX (256 * MIB) /* of a file, read or written */
@@ -18,16 +19,6 @@ enum {
 };
 
 enum cell_kind { CELL_CODE, CELL_MARKDOWN, CELL_RAW };
-
-enum cell_state {
-    CELL_IDLE,
-    CELL_RUNNING,
-    CELL_COMPLETED,
-    CELL_ERROR,
-    CELL_TIMEOUT,
-    CELL_INTERRUPTED,
-    CELL_DIED,
-};
 
 /* Outputs are an array of objects, each with a "type":
  *   text      "text", and "stream" (stdout, stderr) if it was written to one
@@ -83,10 +74,7 @@ bool notebook_has_tag(const json_t *metadata, const char *tag); /* of a cell */
 size_t notebook_count(const struct document *doc, enum cell_kind kind);
 size_t notebook_count_outputs(const struct document *doc);
 
-const char *notebook_kind_name(enum cell_kind kind);    /* "code", as in nbformat */
-const char *notebook_state_name(enum cell_state state); /* "COMPLETED" */
-/* In upper or lower case. False if there is no such state. */
-bool notebook_find_state(const char *name, enum cell_state *ret);
+const char *notebook_kind_name(enum cell_kind kind); /* "code", as in nbformat */
 
 /* What a language is called and written like. Unknown ones are written as comments of "#". */
 struct notebook_language {

@@ -1,6 +1,6 @@
 #include "ops/exec_call.h"
 
-#include "runtime/display.h"
+#include "cell/display.h"
 #include "wire/json.h"
 
 enum {
@@ -48,17 +48,24 @@ static void put_error(struct json_out *json, const struct exec_error *error)
     json_put_object_end(json);
 }
 
+static void put_output(struct json_out *json, const struct transcript_news *news)
+{
+    if (news->json != NULL)
+        json_put_raw(json, news->json, news->len);
+    else if (news->output != NULL)
+        json_put_value(json, news->output);
+    else
+        json_put_null(json);
+}
+
 static void put_outputs(struct json_out *json, const struct exec_result *result)
 {
     json_put_key(json, "value");
-    if (result->value != NULL)
-        json_put_value(json, result->value);
-    else
-        json_put_null(json);
+    put_output(json, &result->value);
     json_put_key(json, "outputs");
     json_put_array(json);
     for (size_t i = 0; i < result->n_outputs; i++)
-        json_put_value(json, result->outputs[i]);
+        put_output(json, &result->outputs[i]);
     json_put_array_end(json);
 }
 
@@ -129,8 +136,8 @@ static void put_result(struct json_out *json, const struct exec_result *result)
     } else if (result->unrecorded != NULL) {
         json_put_member_str(json, "unrecorded", result->unrecorded);
     }
-    json_put_member_str(json, "status", exec_status_name(result->status));
-    if (result->status == EXEC_RUNNING && result->is_queued)
+    json_put_member_str(json, "status", cell_state_status(result->status));
+    if (result->status == CELL_RUNNING && result->is_queued)
         json_put_member_bool(json, "queued", true);
     if (question != NULL) {
         json_put_key(json, "input");
@@ -143,7 +150,7 @@ static void put_result(struct json_out *json, const struct exec_result *result)
     json_put_member_text(json, "stderr", err->text, err->len);
     put_outputs(json, result);
     put_error(json, result->error);
-    json_put_member_bool(json, "timed_out", result->status == EXEC_TIMEOUT);
+    json_put_member_bool(json, "timed_out", result->status == CELL_TIMEOUT);
     if (result->has_exit_code)
         json_put_member_int(json, "exit_code", result->exit_code);
     else

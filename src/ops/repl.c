@@ -230,7 +230,7 @@ static int spawn(struct repl_call *repl, struct err *e)
 
 static bool has_been_ended(const struct exec_result *result)
 {
-    return result->status == EXEC_DIED || result->status == EXEC_TIMEOUT;
+    return result->status == CELL_DIED || result->status == CELL_TIMEOUT;
 }
 
 /* What ended the interpreter, or the code for its time, is said where an interpreter's last words
@@ -271,8 +271,8 @@ static void put_more(struct json_out *json, const struct exec_result *result)
 {
     bool has_images = false;
     for (size_t i = 0; i < result->n_outputs; i++)
-        put_image(json, result->outputs[i], &has_images);
-    put_image(json, result->value, &has_images);
+        put_image(json, result->outputs[i].output, &has_images);
+    put_image(json, result->value.output, &has_images);
     if (has_images)
         json_put_array_end(json);
     if (result->has_last_status)
@@ -293,7 +293,7 @@ static void on_result(void *context, const struct exec_result *result)
     json_put_object(&json);
     put_streams(&json, repl->session, buf_str(&words));
     json_put_member_bool(&json, "timed_out",
-                         result->status == EXEC_RUNNING || result->status == EXEC_TIMEOUT);
+                         result->status == CELL_RUNNING || result->status == CELL_TIMEOUT);
     if (has_come_back && result->has_exit_code)
         json_put_member_int(&json, "exit_code", result->exit_code);
     else

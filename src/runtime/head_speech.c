@@ -1,8 +1,8 @@
 /* What a head says: every frame is checked as if an enemy had written it. */
 #include "base/channel.h"
 #include "base/utf8.h"
+#include "cell/display.h"
 #include "runtime/declarations.h"
-#include "runtime/display.h"
 #include "runtime/head_parts.h"
 #include "runtime/names.h"
 #include "wire/json.h"

@@ -1,20 +1,13 @@
-/* The answer to one cell, cut to the caller's budget: typed outputs first and whole or not at all,
- * then the texts in fair shares. Nothing is cut without a count. */
+/* The answer to one cell: a view of its transcript (cell/transcript.h), cut to the caller's budget:
+ * typed outputs first and whole or not at all, then the texts in fair shares. Nothing is cut
+ * without a count. */
 #pragma once
 
 #include "session/exec.h"
 
-/* Keeps a typed output for the answer, within the budget. */
-void answer_add_output(struct exec *exec, json_t *output);
-/* Puts it in the place of those with its display_id; false if there is none. */
-bool answer_update_output(struct exec *exec, const json_t *output);
-/* Drops what the answer has so far, typed outputs and text; if it `waits`, once there is more. */
-void answer_clear(struct exec *exec, bool waits);
-void answer_clear_pending(struct exec *exec);
-
 /* What becomes of a cell, before it is cut. */
 struct answer_facts {
-    enum exec_status status;
+    enum cell_state status;
     json_t *value;             /* NULL: none; may be changed */
     json_t *error;             /* of the driver; NULL: none */
     const struct death *death; /* the session ended; NULL: it did not */
@@ -44,5 +37,3 @@ struct exec_outcome {
 
 struct exec_outcome *answer_keep(struct exec *exec, const struct answer_facts *facts);
 void answer_forget(struct exec_outcome *outcome);
-/* Typed outputs and captured text of no use any more. */
-void answer_drop(struct exec *exec);

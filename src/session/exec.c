@@ -7,18 +7,6 @@
 #include "session/recorder.h"
 #include "session/timing.h"
 
-const char *exec_status_name(enum exec_status status)
-{
-    static const char *const names[] = {[EXEC_OK] = "ok",
-                                        [EXEC_ERROR] = "error",
-                                        [EXEC_TIMEOUT] = "timeout",
-                                        [EXEC_INTERRUPTED] = "interrupted",
-                                        [EXEC_DIED] = "died",
-                                        [EXEC_RUNNING] = "running",
-                                        [EXEC_INPUT] = "input_required"};
-    return names[status];
-}
-
 /* ---- the object ------------------------------------------------------------------------------ */
 
 void exec_detach(struct exec *exec)
@@ -109,7 +97,7 @@ bool exec_has_said(struct session *session, const char *words)
     if (exec == NULL)
         return false;
     exec_drain(exec);
-    uint64_t total = exec->pipes[OUTPUT_STDERR].capture.total;
+    uint64_t total = exec->cell->transcript.streams[OUTPUT_STDERR].total;
     _buf_ struct buf end = BUF_INIT(SAID_MAX);
     struct output_range range;
     output_ring_read(&session->rings[OUTPUT_STDERR], exec->id,

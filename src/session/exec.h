@@ -6,8 +6,8 @@
  * so; whoever asks on gets what is new since. An end that nobody waits for is kept for a while. */
 #pragma once
 
+#include "cell/cell.h"
 #include "runtime/head.h"
-#include "session/output.h"
 #include "session/pipe.h"
 #include "session/session.h"
 
@@ -16,25 +16,10 @@ struct exec_pending;
 
 enum {
     EXEC_QUEUE_MAX = 16,
-    EXEC_OUTPUTS_MAX = 1024,   /* typed outputs kept for one answer */
     EXEC_LINE_MAX = 64 * 1024, /* bytes of a line for a cell that waits for one */
     EXEC_DENIED_MAX = 16,      /* different system calls in one answer */
     EXEC_KEPT_MAX = 16,        /* ended cells of a session whose answer nobody has fetched */
-    EXEC_CELL_SIZE = 65,       /* of the id of a notebook's cell, with the NUL */
 };
-
-enum exec_status {
-    EXEC_OK,
-    EXEC_ERROR,
-    EXEC_TIMEOUT,
-    EXEC_INTERRUPTED,
-    EXEC_DIED,
-    /* Not the last answer. */
-    EXEC_RUNNING,
-    EXEC_INPUT, /* it waits for a line */
-};
-
-const char *exec_status_name(enum exec_status status);
 
 /* A text that was cut to fit: valid UTF-8. */
 struct exec_text {
@@ -68,18 +53,19 @@ struct exec_denied {
     } calls[EXEC_DENIED_MAX];
 };
 
-/* The answer: what is new since the one before. Borrowed for the callback. */
+/* The answer: what is new since the one before. Borrowed for the callback, and the JSON of outputs
+ * until that does something with the session. */
 struct exec_result {
     uint64_t exec_id;
-    enum exec_status status;
-    bool is_queued; /* EXEC_RUNNING: it waits for the cells before it */
+    enum cell_state status; /* the last answer if the cell has ended */
+    bool is_queued;         /* CELL_RUNNING: it waits for the cells before it */
     struct exec_text streams[OUTPUT_STREAMS];
-    const json_t *value; /* NULL: none */
-    json_t *const *outputs;
+    struct transcript_news value; /* its output is NULL if there is none */
+    const struct transcript_news *outputs;
     size_t n_outputs;
     uint64_t omitted_output_bytes;        /* of value and outputs */
     const struct exec_error *error;       /* NULL: none */
-    const struct exec_question *question; /* EXEC_INPUT */
+    const struct exec_question *question; /* CELL_INPUT */
     const json_t *names;                  /* what became of the session's names; NULL: not told */
     const struct exec_denied *denied;     /* NULL: none */
     bool has_last_status;
@@ -96,7 +82,8 @@ struct exec_result {
     const json_t *extra; /* an object whose members belong to the answer; NULL: none */
     const char *cell;    /* the notebook's, by its id; NULL: it is in none */
     uint64_t cell_number;
-    const char *unrecorded; /* why it is in none, if it should be; NULL: it is or need not be */
+    const char
+        *unrecorded; /* why the notebook does not have the cell; NULL if it does or need not */
 };
 
 /* on_output, on_display and on_clear may be NULL. on_result or on_failed is the last that is said.
@@ -137,20 +124,12 @@ struct exec_request {
     struct exec_wait wait;
 };
 
-/* What was shown up to here goes once something follows it. */
-struct exec_clear {
-    bool is_pending;
-    size_t n_outputs;
-    uint64_t totals[OUTPUT_STREAMS]; /* bytes written by then */
-};
-
 struct exec {
     struct list node; /* in the session's queue or among its late ones */
     struct list kept; /* in the session's list of results that nobody has fetched */
     struct session *session;
-    uint64_t id; /* counts from 1 in each session */
-    char *code;
-    size_t code_len;
+    uint64_t id;       /* counts from 1 in each session */
+    struct cell *cell; /* with all that it has shown; the notebook's record may share it */
     uint32_t timeout_ms;
     enum head_names names;
     bool echoes;
@@ -162,8 +141,6 @@ struct exec {
     /* Who waits for the next answer. */
     const struct exec_listener *listener; /* NULL: nobody */
     void *context;
-    size_t budget;
-    size_t pictures_left;     /* bytes of pictures that the budget does not count */
     struct loop_timer *yield; /* NULL: it waits to the end */
     bool cancels;
 
@@ -180,25 +157,20 @@ struct exec {
     bool is_interrupted;   /* before it could begin: as soon as it does */
     struct exec_pipe pipes[OUTPUT_STREAMS];
     uint64_t late_from[OUTPUT_STREAMS]; /* bytes that were told, or written before its end */
-    json_t **outputs;                   /* typed outputs since the last answer, cut to the budget */
-    size_t n_outputs;
-    size_t outputs_size; /* bytes within the budget, see display_size */
-    uint64_t omitted_output_bytes;
-    struct exec_clear clear;
-    struct exec_denied *denied;   /* NULL: none */
-    struct exec_outcome *outcome; /* how it ended, if that is kept for somebody */
-    bool is_held;                 /* the outcome is not to be told yet */
-    struct death *certificate;    /* of the interpreter that it ended; NULL: it did not */
-    uint64_t checkpoint;          /* see exec_result */
+    struct exec_denied *denied;         /* NULL: none */
+    struct exec_outcome *outcome;       /* how it ended, if that is kept for somebody */
+    bool is_held;                       /* the outcome is not to be told yet */
+    struct death *certificate;          /* of the interpreter that it ended; NULL: it did not */
+    uint64_t checkpoint;                /* see exec_result */
     bool is_rolled_back;
     uint64_t rolled_back_to;
     json_t *extra;
 
-    void *record;              /* the recorder's; NULL: it is not recorded, or not any more */
-    char cell[EXEC_CELL_SIZE]; /* "": none */
-    uint64_t cell_number;
-    bool runs_given_cell; /* one that the notebook had before */
+    void *record;            /* the recorder's; NULL: it is not recorded, or not any more */
+    bool runs_given_cell;    /* one that the notebook had before */
+    bool has_recorded_value; /* the row has the value in the form that the answer has */
     bool has_inline_images;
+    bool has_no_row;              /* the notebook does not have the cell after all */
     char *unrecorded;             /* see exec_result */
     struct head_verdict *verdict; /* it has ended with it, and is not concluded yet; else NULL */
     struct err *refusal; /* where session_exec wants to know why it cannot begin; NULL later */

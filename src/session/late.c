@@ -19,8 +19,8 @@ static bool is_ended(const struct exec *exec)
 /* The end of a stream: what came last matters most. NULL: nothing came. */
 static json_t *read_late(struct exec *exec, enum output_stream stream, uint64_t *omitted)
 {
-    struct exec_pipe *pipe = &exec->pipes[stream];
-    uint64_t from = exec->late_from[stream], total = pipe->capture.total;
+    uint64_t from = exec->late_from[stream];
+    uint64_t total = exec->cell->transcript.streams[stream].total;
     if (total <= from)
         return NULL;
     exec->late_from[stream] = total;
@@ -93,7 +93,7 @@ void late_keep(struct exec *exec)
 {
     struct session *session = exec->session;
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
-        exec->late_from[i] = exec->pipes[i].capture.total;
+        exec->late_from[i] = exec->cell->transcript.streams[i].total;
     list_append(&session->late, &exec->node);
     if (++session->n_late > LATE_MAX)
         late_forget(CONTAINER_OF(list_first(&session->late), struct exec, node));
@@ -107,8 +107,6 @@ void late_tidy(struct session *session)
     {
         struct exec *exec = CONTAINER_OF(node, struct exec, node);
         bool is_newest = node->next == &session->late;
-        if (exec->outcome == NULL)
-            answer_drop(exec);
         for (size_t i = 0; i < OUTPUT_STREAMS && !is_newest; i++)
             if (exec->pipes[i].poll == NULL && exec_pipe_drain(&exec->pipes[i]))
                 exec_pipe_watch(&exec->pipes[i]);

@@ -101,7 +101,7 @@ static void oneshot_on_result(void *context, const struct exec_result *result)
     struct oneshot *o = context;
     if (o->is_over)
         return; /* its session was deleted, and answers as it goes */
-    if (result->status == EXEC_INPUT) {
+    if (result->status == CELL_INPUT) {
         oneshot_refuse_input(o, result);
         return;
     }

@@ -109,7 +109,7 @@ static void oneshot_take_value(struct oneshot_answer *a, const json_t *value)
 /* It came to its end, or left without an error: with a value, and with the status of a program. */
 static void oneshot_take_end(struct oneshot_answer *a, const struct exec_result *result)
 {
-    oneshot_take_value(a, result->value);
+    oneshot_take_value(a, result->value.output);
     if (result->has_last_status)
         a->exit_code = result->last_status;
     if (result->has_exit_code)
@@ -127,7 +127,7 @@ void oneshot_take_streams(struct oneshot_answer *a, const struct exec_result *re
     for (size_t i = 0; i < result->n_outputs; i++) {
         if (a->outputs == NULL)
             a->outputs = json_array();
-        json_array_append(a->outputs, result->outputs[i]);
+        json_array_append(a->outputs, result->outputs[i].output);
     }
     if (result->question != NULL)
         buf_append(&a->streams[OUTPUT_STDOUT], result->question->prompt, result->question->len);
@@ -137,9 +137,9 @@ void oneshot_take_result(struct oneshot_answer *a, const struct oneshot_request 
                          const struct exec_result *result)
 {
     oneshot_take_streams(a, result);
-    if (result->status == EXEC_TIMEOUT)
+    if (result->status == CELL_TIMEOUT)
         oneshot_take_timeout(a, request->timeout_ms);
-    else if (result->status == EXEC_DIED)
+    else if (result->status == CELL_DIED)
         oneshot_take_death(a, result);
     else if (result->error != NULL)
         oneshot_take_error(a, result);

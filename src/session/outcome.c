@@ -30,7 +30,6 @@ void outcome_free(struct exec *exec)
     outcome_free_verdict(take_ptr(exec->verdict));
     list_remove(&exec->node);
     exec_detach(exec);
-    answer_drop(exec);
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         exec_pipe_close(&exec->pipes[i]);
     free(exec->question);
@@ -38,7 +37,7 @@ void outcome_free(struct exec *exec)
     free(exec->certificate);
     free(exec->unrecorded);
     json_decref(exec->extra);
-    free(exec->code);
+    cell_leave(exec->cell);
     free(exec);
 }
 
@@ -99,7 +98,7 @@ static struct answer_facts outcome_die(struct exec *exec, const struct death *de
 {
     bool is_time = exec->session->ending.wish == DEATH_BY_LIMIT;
     exec_drain(exec);
-    struct answer_facts facts = {.status = is_time ? EXEC_TIMEOUT : EXEC_DIED,
+    struct answer_facts facts = {.status = is_time ? CELL_TIMEOUT : CELL_DIED,
                                  .death = death,
                                  .duration_ms = exec_elapsed_ms(exec)};
     recorder_ended(exec, &facts);

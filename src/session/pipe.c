@@ -1,3 +1,5 @@
+/* Reading the pipes of cells. Runs in the daemon's loop; owns the reading ends. Bytes go to the
+ * cell's transcript, then to those who hear of them at once: the recorder and the caller. */
 #include "session/pipe.h"
 
 #include "base/utf8.h"
@@ -33,7 +35,6 @@ int exec_pipe_open(struct exec_pipe *pipe, struct exec *exec, enum output_stream
     pipe->exec = exec;
     pipe->stream = stream;
     pipe->fd = fds[0];
-    output_capture_init(&pipe->capture, exec->budget, exec->session->rings[stream].max);
     *ret_write_fd = fds[1];
     return 0;
 }
@@ -45,19 +46,22 @@ void exec_pipe_close(struct exec_pipe *pipe)
         close(take_fd(&pipe->fd));
 }
 
-/* `bytes` has room for held bytes before it. */
-static void tell_listener(struct exec_pipe *pipe, char *bytes, size_t len)
+/* To those who hear of text at once, as far as it ends with a whole character: the caller, and the
+ * recorder unless the text is aside. `bytes` has room for held bytes before it. */
+static void pipe_tell(struct exec_pipe *pipe, char *bytes, size_t len, bool is_aside)
 {
-    const struct exec *exec = pipe->exec;
-    if (exec->listener == NULL || exec->listener->on_output == NULL)
-        return;
+    struct exec *exec = pipe->exec;
     bytes -= pipe->n_held;
     memcpy(bytes, pipe->held, pipe->n_held);
     len += pipe->n_held;
     size_t whole = output_whole_prefix(bytes, len);
     pipe->n_held = (uint8_t)(len - whole);
     memcpy(pipe->held, bytes + whole, pipe->n_held);
-    if (whole > 0)
+    if (whole == 0)
+        return;
+    if (!is_aside)
+        recorder_output(exec, pipe->stream, bytes, whole);
+    if (exec->listener != NULL && exec->listener->on_output != NULL)
         exec->listener->on_output(exec->context, pipe->stream, bytes, whole);
 }
 
@@ -69,22 +73,14 @@ void exec_pipe_flush_held(struct exec_pipe *pipe)
     pipe->n_held = 0;
 }
 
-static void take_bytes(struct exec_pipe *pipe, char *bytes, size_t len)
-{
-    struct exec *exec = pipe->exec;
-    output_ring_append(&exec->session->rings[pipe->stream], exec->id, pipe->capture.total, bytes,
-                       len);
-    output_capture_append(&pipe->capture, bytes, len);
-    tell_listener(pipe, bytes, len);
-}
-
 void exec_pipe_echo(struct exec_pipe *pipe, const char *text, size_t len)
 {
     char *room = pipe->exec->session->engine->scratch + sizeof(pipe->held);
     for (size_t part; len > 0; text += part, len -= part) {
         part = MIN(len, (size_t)ENGINE_READ_BYTES);
         memcpy(room, text, part);
-        take_bytes(pipe, room, part);
+        transcript_append(&pipe->exec->cell->transcript, pipe->stream, room, part, true);
+        pipe_tell(pipe, room, part, true);
     }
 }
 
@@ -92,21 +88,22 @@ void exec_pipe_replay(struct exec_pipe *pipe)
 {
     const struct exec *exec = pipe->exec;
     char *room = exec->session->engine->scratch + sizeof(pipe->held);
-    struct output_range range = {.next_offset = pipe->capture.told};
+    const struct transcript_stream *written = &exec->cell->transcript.streams[pipe->stream];
+    struct output_range range = {.next_offset = written->told};
     pipe->n_held = 0;
-    for (bool has_more = pipe->capture.total > pipe->capture.told; has_more;) {
+    for (bool has_more = written->total > written->told; has_more;) {
         _buf_ struct buf bytes = BUF_INIT(ENGINE_READ_BYTES);
         output_ring_read(&exec->session->rings[pipe->stream], exec->id, range.next_offset,
                          ENGINE_READ_BYTES, &bytes, &range);
         has_more = bytes.len > 0;
         memcpy(room, buf_str(&bytes), bytes.len);
         if (has_more)
-            tell_listener(pipe, room, bytes.len);
+            pipe_tell(pipe, room, bytes.len, true);
     }
 }
 
 /* One read. Bytes, 0 at the end, -EAGAIN when it is empty. */
-static ssize_t read_once(struct exec_pipe *pipe)
+static ssize_t pipe_read(struct exec_pipe *pipe)
 {
     struct engine *engine = pipe->exec->session->engine;
     char *bytes = engine->scratch + sizeof(pipe->held);
@@ -115,8 +112,10 @@ static ssize_t read_once(struct exec_pipe *pipe)
         n = read(pipe->fd, bytes, ENGINE_READ_BYTES);
     while (n < 0 && errno == EINTR);
     if (n > 0) {
-        recorder_output(pipe->exec, pipe->stream, bytes, (size_t)n);
-        take_bytes(pipe, bytes, (size_t)n);
+        struct exec *exec = pipe->exec;
+        bool is_aside = exec->record == NULL;
+        transcript_append(&exec->cell->transcript, pipe->stream, bytes, (size_t)n, is_aside);
+        pipe_tell(pipe, bytes, (size_t)n, is_aside);
     }
     return n < 0 ? -errno : n;
 }
@@ -125,7 +124,7 @@ bool exec_pipe_drain(struct exec_pipe *pipe)
 {
     size_t total = 0;
     while (pipe->fd >= 0 && total < (size_t)DRAIN_MAX) {
-        ssize_t n = read_once(pipe);
+        ssize_t n = pipe_read(pipe);
         if (n == -EAGAIN)
             break;
         if (n <= 0) {
@@ -139,11 +138,11 @@ bool exec_pipe_drain(struct exec_pipe *pipe)
     return pipe->fd >= 0;
 }
 
-static void on_readable(void *context, int events)
+static void pipe_on_readable(void *context, int events)
 {
     (void)events;
     struct exec_pipe *pipe = context;
-    ssize_t n = read_once(pipe);
+    ssize_t n = pipe_read(pipe);
     if (n > 0 || n == -EAGAIN)
         return;
     exec_pipe_close(pipe);
@@ -154,7 +153,7 @@ void exec_pipe_watch(struct exec_pipe *pipe)
 {
     if (pipe->fd < 0 || pipe->poll != NULL)
         return;
-    pipe->poll = loop_poll_new(pipe->exec->session->engine->loop, pipe->fd, on_readable, pipe);
+    pipe->poll = loop_poll_new(pipe->exec->session->engine->loop, pipe->fd, pipe_on_readable, pipe);
     if (pipe->poll != NULL)
         loop_poll_want(pipe->poll, LOOP_READ);
     else

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "session/output.h"
+#include "cell/output.h"
 
 struct exec;
 struct loop_poll;
@@ -15,8 +15,7 @@ struct exec_pipe {
     enum output_stream stream;
     int fd;                 /* -1: none, or at its end */
     struct loop_poll *poll; /* NULL while the loop does not watch it */
-    struct output_capture capture;
-    char held[4]; /* the beginning of a character, for the listener */
+    char held[4];           /* the beginning of a character: nobody was told of it yet */
     uint8_t n_held;
 };
 

@@ -2,6 +2,7 @@
  * concluded. Here all aspects of a session meet, so none of them has to know another. */
 #include "session/queue.h"
 
+#include "base/clock.h"
 #include "session/background.h"
 #include "session/engine_state.h"
 #include "session/late.h"
@@ -23,8 +24,7 @@ static struct exec *queue_new_exec(struct session *session, const struct exec_re
     list_init(&exec->kept);
     exec->session = session;
     exec->id = ++session->n_execs;
-    exec->code = mem_copy(request->code, request->code_len);
-    exec->code_len = request->code_len;
+    exec->cell = cell_new(exec->id, request->code, request->code_len, session->rings);
     exec->timeout_ms = request->timeout_ms;
     exec->names = request->names;
     bool has_to_be_safe = request->is_durable || session->saving.isolation == ISOLATION_PER_CELL;
@@ -34,8 +34,8 @@ static struct exec *queue_new_exec(struct session *session, const struct exec_re
     exec->is_script = request->is_script;
     exec->has_inline_images = request->has_inline_images;
     if (request->cell != NULL) {
-        snprintf(exec->cell, sizeof(exec->cell), "%s", request->cell);
-        exec->cell_number = request->cell_number;
+        snprintf(exec->cell->id, sizeof(exec->cell->id), "%s", request->cell);
+        exec->cell->number = request->cell_number;
         exec->runs_given_cell = true;
     }
     wait_attach(exec, &request->wait);
@@ -115,24 +115,27 @@ static int queue_begin(struct session *session, struct exec *exec, struct err *e
         return -1;
     if (exec->is_trial)
         trial_begin(session, exec->id);
-    late_tell(session);
     session->running = exec;
-    exec->extra = take_ptr(session->news);
     exec->is_rolled_back = session->was_rolled_back;
     exec->rolled_back_to = session->rolled_back_to;
     session->was_rolled_back = false;
+    exec->cell->state = CELL_RUNNING;
+    exec->cell->executed_ms = clock_wall_ms();
     session_move(session, SESSION_BUSY);
     timing_begin(exec);
     recorder_begun(exec);
     struct err broken;
     struct head_cell cell = {.id = exec->id,
-                             .code = exec->code,
-                             .len = exec->code_len,
+                             .code = exec->cell->source,
+                             .len = exec->cell->source_len,
                              .names = exec->names,
                              .is_script = exec->is_script,
                              .exit_ends = session->exit_ends};
-    if (head_run(session->head, &cell, write_fds[OUTPUT_STDOUT], write_fds[OUTPUT_STDERR],
-                 &broken) < 0)
+    int rc =
+        head_run(session->head, &cell, write_fds[OUTPUT_STDOUT], write_fds[OUTPUT_STDERR], &broken);
+    late_tell(session); /* while the interpreter is at work */
+    exec->extra = take_ptr(session->news);
+    if (rc < 0)
         session_lose_channel(session, broken.message);
     else if (exec->is_interrupted)
         exec_interrupt(session);
@@ -185,8 +188,9 @@ static void queue_echo_error(struct exec *exec, const json_t *error)
 static struct answer_facts queue_judge(const struct exec *exec, const struct head_verdict *verdict,
                                        char *message, size_t message_size)
 {
-    static const enum exec_status statuses[] = {
-        [HEAD_OK] = EXEC_OK, [HEAD_ERROR] = EXEC_ERROR, [HEAD_INTERRUPTED] = EXEC_INTERRUPTED};
+    static const enum cell_state statuses[] = {[HEAD_OK] = CELL_COMPLETED,
+                                               [HEAD_ERROR] = CELL_ERROR,
+                                               [HEAD_INTERRUPTED] = CELL_INTERRUPTED};
     struct answer_facts facts = {
         .status = statuses[verdict->status],
         .value = verdict->value,
@@ -201,12 +205,12 @@ static struct answer_facts queue_judge(const struct exec *exec, const struct hea
     if (exec->is_timed_out) {
         snprintf(message, message_size, "stopped by SIGINT after its time limit of %u ms",
                  exec->timeout_ms);
-        facts.status = EXEC_TIMEOUT;
+        facts.status = CELL_TIMEOUT;
         facts.own_name = "TimeLimit";
         facts.own_message = message;
         facts.advice = "The session and its variables are still there. Split the work into "
                        "shorter cells, or give the cell a larger timeout_ms.";
-    } else if (facts.status == EXEC_INTERRUPTED && facts.error == NULL) {
+    } else if (facts.status == CELL_INTERRUPTED && facts.error == NULL) {
         facts.own_name = "KeyboardInterrupt";
         facts.own_message = "the cell was interrupted";
     } else if (facts.error != NULL) {
@@ -223,7 +227,6 @@ void queue_conclude(struct session *session)
     struct head_verdict *verdict = exec->verdict;
     char message[96];
     struct answer_facts facts = queue_judge(exec, verdict, message, sizeof(message));
-    exec_drain(exec);
     exec_echo(exec, OUTPUT_STDOUT, json_string_value(json_object_get(facts.value, "text")));
     queue_echo_error(exec, facts.error);
     names_on_verdict(exec, verdict->names);

@@ -61,11 +61,19 @@ void recorder_output(struct exec *exec, enum output_stream stream, const char *b
         recorder->on_output(context, exec, stream, bytes, len);
 }
 
-bool recorder_display(struct exec *exec, json_t *output, enum recorder_place place)
+uint64_t recorder_picture(struct exec *exec, json_t *output, enum recorder_place place)
 {
     void *context;
     const struct recorder *recorder = recorder_of(exec, &context);
-    return recorder != NULL && recorder->on_display(context, exec, output, place);
+    return recorder != NULL ? recorder->on_picture(context, exec, output, place) : 0;
+}
+
+void recorder_shown(struct exec *exec, json_t *output, enum recorder_place place)
+{
+    void *context;
+    const struct recorder *recorder = recorder_of(exec, &context);
+    if (recorder != NULL)
+        recorder->on_shown(context, exec, output, place);
 }
 
 void recorder_clear(struct exec *exec, bool waits)
@@ -79,6 +87,8 @@ void recorder_clear(struct exec *exec, bool waits)
 void recorder_ended(struct exec *exec, const struct answer_facts *facts)
 {
     void *context;
+    exec->cell->state = facts->status;
+    exec->cell->duration_us = (uint64_t)(facts->duration_ms * 1000);
     const struct recorder *recorder = recorder_of(exec, &context);
     if (recorder != NULL)
         recorder->on_ended(context, exec, facts);

@@ -1,11 +1,11 @@
 /* Who writes down what sessions do: the room above this one. It hears of every cell of a listed
  * session, from the moment it is accepted to its end, and of the sessions themselves.
  *
- *   on_queued -> on_begun -> (on_lasting, on_output, on_display, on_clear)... -> on_ended
+ *   on_queued -> on_begun -> (on_lasting, on_output, on_picture, on_shown, on_clear)... -> on_ended
  *   on_queued -> on_dropped, if it never began
  *
- * A recorder that has nothing to do with a cell leaves its `record` NULL and hears no more of it.
- */
+ * What the cell showed is in its transcript by then: a recorder accumulates nothing. One that has
+ * nothing to do with a cell leaves its `record` NULL and hears no more of it. */
 #pragma once
 
 #include "session/answer.h"
@@ -37,11 +37,17 @@ struct recorder {
     void (*on_begun)(void *context, struct exec *exec);
     /* It is no short cell, or somebody is told of it before its end. */
     void (*on_lasting)(void *context, struct exec *exec);
+    /* Whole characters, as far as the bytes are text. */
     void (*on_output)(void *context, struct exec *exec, enum output_stream stream,
                       const char *bytes, size_t len);
-    /* True: it goes on when exec_displayed was called, which must not be from within. Whoever ends
-     * before is told by on_ended, and not to be called any more. */
-    bool (*on_display)(void *context, struct exec *exec, json_t *output, enum recorder_place place);
+    /* A picture, which the recorder may show with a reference in place of its bytes: then the
+     * serial in the transcript, and the cell goes on when exec_displayed was called, which must not
+     * be from within. A cell that ends before is told by on_ended, and not to be called any more.
+     * 0 if the picture is shown as it is. */
+    uint64_t (*on_picture)(void *context, struct exec *exec, json_t *output,
+                           enum recorder_place place);
+    /* The transcript has the output. */
+    void (*on_shown)(void *context, struct exec *exec, json_t *output, enum recorder_place place);
     void (*on_clear)(void *context, struct exec *exec, bool waits);
     void (*on_ended)(void *context, struct exec *exec, const struct answer_facts *facts);
     void (*on_dropped)(void *context, struct exec *exec, const char *why);
@@ -53,9 +59,9 @@ void engine_use_recorder(struct engine *engine, const struct recorder *recorder,
 /* Files of a session that ended are still being removed: one of the same id would lose its own. */
 bool engine_is_leaving(const struct engine *engine, const char *id);
 
-/* What the cell showed (the object that on_display was given) is kept; `output` takes its place in
- * the answer, unless that had to go on without it. */
-void exec_displayed(struct exec *exec, const json_t *shown, json_t *output);
+/* The picture (the object that on_picture was given) is kept; `output` takes its place in the
+ * answer, unless that had to go on without it. `is_same` if that is what the transcript shows. */
+void exec_displayed(struct exec *exec, const json_t *shown, json_t *output, bool is_same);
 
 /* ---- for the rest of the room ------------------------------------------------------------------
  */
@@ -66,7 +72,8 @@ void recorder_queued(struct exec *exec);
 void recorder_begun(struct exec *exec);
 void recorder_lasting(struct exec *exec);
 void recorder_output(struct exec *exec, enum output_stream stream, const char *bytes, size_t len);
-bool recorder_display(struct exec *exec, json_t *output, enum recorder_place place);
+uint64_t recorder_picture(struct exec *exec, json_t *output, enum recorder_place place);
+void recorder_shown(struct exec *exec, json_t *output, enum recorder_place place);
 void recorder_clear(struct exec *exec, bool waits);
 void recorder_ended(struct exec *exec, const struct answer_facts *facts);
 void recorder_dropped(struct exec *exec, const char *why);

@@ -9,6 +9,7 @@
 
 #include "base/ids.h"
 #include "base/list.h"
+#include "cell/output.h"
 #include "jail/spec.h"
 #include "session/background.h"
 #include "session/branch.h"
@@ -19,7 +20,6 @@
 #include "session/files.h"
 #include "session/lifespan.h"
 #include "session/names.h"
-#include "session/output.h"
 #include "session/plan.h"
 #include "session/restore.h"
 #include "session/saving.h"

@@ -1,10 +1,14 @@
+/* What a running cell shows besides text, on its way into the transcript, to the recorder and to
+ * the caller. Runs in the daemon's loop; owns the one picture that a cell waits for. */
 #include "session/showing.h"
 
+#include "cell/display.h"
 #include "loop/loop.h"
 #include "session/recorder.h"
 
-/* What the recorder is keeping. */
+/* A picture that the recorder is keeping. */
 struct exec_pending {
+    uint64_t serial; /* in the transcript */
     json_t *output;
     bool is_update;
     bool is_value; /* then the verdict waits, and its values are ours */
@@ -22,12 +26,20 @@ void showing_abandon(struct exec *exec)
     free(pending);
 }
 
-static void wait_for_recorder(struct exec *exec, json_t *output, bool is_update,
-                              const struct head_verdict *verdict)
+/* True if the recorder keeps the output first, because it is a picture. `verdict` is NULL if the
+ * output is not the value. */
+static bool showing_waits(struct exec *exec, json_t *output, enum recorder_place place,
+                          const struct head_verdict *verdict)
 {
+    if (exec->record == NULL || !display_is_picture(output))
+        return false;
+    uint64_t serial = recorder_picture(exec, output, place);
+    if (serial == 0)
+        return false;
     struct exec_pending *pending = mem_alloc(sizeof(*pending));
+    pending->serial = serial;
     pending->output = json_incref(output);
-    pending->is_update = is_update;
+    pending->is_update = place == RECORDER_UPDATED;
     if (verdict != NULL) {
         pending->is_value = true;
         pending->verdict = *verdict;
@@ -35,81 +47,56 @@ static void wait_for_recorder(struct exec *exec, json_t *output, bool is_update,
         json_incref(verdict->names);
     }
     exec->pending = pending;
+    return true;
 }
 
-/* What a terminal shows of a formula or of marked text, or NULL: of other types it is the text, and
- * "<... object>" says nothing. */
-static json_t *words_of(const json_t *output)
+/* To the caller, now and in the next answer. `is_same` if the output is what the row has. */
+static void showing_tell(struct exec *exec, uint64_t serial, json_t *output, bool is_update,
+                         bool is_same)
 {
-    const char *type = json_string_value(json_object_get(output, "type"));
-    json_t *plain = json_object_get(json_object_get(output, "mime"), "text/plain");
-    const char *words = json_string_value(plain);
-    if (type == NULL || words == NULL || words[0] == '<' ||
-        (strcmp(type, "latex") != 0 && strcmp(type, "markdown") != 0))
-        return NULL;
-    return plain;
-}
-
-/* The notebook has all forms of an output, and what is known of them; an answer one, unless it is
- * to have all that is shown in it. */
-static void leave_one_form(const struct exec *exec, json_t *output)
-{
-    if (exec->has_inline_images)
-        return;
-    json_t *words = words_of(output);
-    if (words != NULL) { /* its source goes by the name of its type */
-        const char *type = json_string_value(json_object_get(output, "type"));
-        json_object_set(output, type, json_object_get(output, "text"));
-        json_object_set(output, "text", words);
-    }
-    json_object_del(output, "mime");
-    json_object_del(output, "metadata");
-}
-
-static void show(struct exec *exec, json_t *output, bool is_update)
-{
-    leave_one_form(exec, output);
+    if (!exec->has_inline_images && display_leave_one_form(output))
+        is_same = false;
     if (exec->listener != NULL && exec->listener->on_display != NULL)
         exec->listener->on_display(exec->context, output, is_update);
-    if (!is_update || !answer_update_output(exec, output))
-        answer_add_output(exec, output);
-    answer_clear_pending(exec);
+    transcript_tell(&exec->cell->transcript, serial, json_incref(output), is_same);
 }
 
 /* An interpreter that does not wait for the acknowledgement: then neither do we. */
-static void hurry(struct exec *exec)
+static void showing_hurry(struct exec *exec)
 {
     if (exec->pending == NULL)
         return;
-    show(exec, exec->pending->output, exec->pending->is_update);
+    showing_tell(exec, exec->pending->serial, exec->pending->output, exec->pending->is_update,
+                 false);
     showing_abandon(exec);
 }
 
 void showing_on_display(struct session *session, json_t *output, bool is_update)
 {
     struct exec *exec = session->running;
-    hurry(exec);
+    enum recorder_place place = is_update ? RECORDER_UPDATED : RECORDER_SHOWN;
+    showing_hurry(exec);
     exec_drain(exec);
-    const json_t *words = words_of(output);
+    const json_t *words = display_words(output);
     exec_echo(exec, OUTPUT_STDOUT,
               json_string_value(words ? words : json_object_get(output, "text")));
-    if (recorder_display(exec, output, is_update ? RECORDER_UPDATED : RECORDER_SHOWN)) {
-        wait_for_recorder(exec, output, is_update, NULL);
+    if (showing_waits(exec, output, place, NULL))
         return;
-    }
-    show(exec, output, is_update);
+    uint64_t serial = transcript_show(&exec->cell->transcript, output, is_update);
+    recorder_shown(exec, output, place);
+    showing_tell(exec, serial, output, is_update, true);
     head_ack(session->head);
 }
 
 void showing_on_clear(struct session *session, bool waits)
 {
     struct exec *exec = session->running;
-    hurry(exec);
+    showing_hurry(exec);
     exec_drain(exec);
+    transcript_clear(&exec->cell->transcript, waits);
     recorder_clear(exec, waits);
     if (exec->listener != NULL && exec->listener->on_clear != NULL)
         exec->listener->on_clear(exec->context, waits);
-    answer_clear(exec, waits);
     head_ack(session->head);
 }
 
@@ -118,35 +105,49 @@ void showing_on_verdict(struct session *session, const struct head_verdict *verd
     if (session->ending.wish != DEATH_UNWISHED)
         return; /* it was killed meanwhile: its end is the answer */
     struct exec *exec = session->running;
-    hurry(exec);
+    struct transcript *t = &exec->cell->transcript;
+    showing_hurry(exec);
     exec_drain(exec);
-    if (verdict->value != NULL && recorder_display(exec, verdict->value, RECORDER_VALUE)) {
-        wait_for_recorder(exec, verdict->value, false, verdict);
-        /* It has ended: its time is not to end it once more. */
-        session->alarm = ALARM_NONE;
-        loop_timer_clear(session->timer);
-        return;
+    if (verdict->value != NULL || verdict->error != NULL)
+        transcript_clear_if_due(t);
+    if (verdict->value != NULL) {
+        if (showing_waits(exec, verdict->value, RECORDER_VALUE, verdict)) {
+            /* It has ended: its time is not to end it once more. */
+            session->alarm = ALARM_NONE;
+            loop_timer_clear(session->timer);
+            return;
+        }
+        transcript_conclude(t, verdict->value, true);
+        recorder_shown(exec, verdict->value, RECORDER_VALUE);
+        exec->has_recorded_value =
+            exec->has_inline_images || !display_leave_one_form(verdict->value);
     }
-    leave_one_form(exec, verdict->value);
     exec_conclude(session, verdict);
 }
 
-void exec_displayed(struct exec *exec, const json_t *shown, json_t *output)
+void exec_displayed(struct exec *exec, const json_t *shown, json_t *output, bool is_same)
 {
     if (exec->pending == NULL || exec->pending->output != shown)
         return; /* the interpreter was in a hurry: another one is waited for, or none */
-    struct exec_pending *pending = take_ptr(exec->pending);
+    struct exec_pending *pending = exec->pending;
     struct session *session = exec->session;
     if (!pending->is_value) {
-        show(exec, output, pending->is_update);
+        showing_tell(exec, pending->serial, output, pending->is_update, is_same);
+        showing_abandon(exec);
         head_ack(session->head);
-    } else if (session->ending.wish == DEATH_UNWISHED) {
-        leave_one_form(exec, output);
-        pending->verdict.value = output;
-        exec_conclude(session, &pending->verdict);
+        return;
+    }
+    struct head_verdict verdict = pending->verdict;
+    exec->pending = NULL;
+    if (session->ending.wish == DEATH_UNWISHED) {
+        exec->has_recorded_value =
+            (exec->has_inline_images || !display_leave_one_form(output)) && is_same;
+        verdict.value = output;
+        exec_drain(exec);
+        exec_conclude(session, &verdict);
     }
     json_decref(pending->output);
-    json_decref(pending->verdict.error);
-    json_decref(pending->verdict.names);
+    json_decref(verdict.error);
+    json_decref(verdict.names);
     free(pending);
 }

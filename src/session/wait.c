@@ -11,8 +11,8 @@ void wait_attach(struct exec *exec, const struct exec_wait *wait)
 {
     exec->listener = wait->listener;
     exec->context = wait->context;
-    exec->budget = wait->budget;
-    exec->pictures_left = wait->pictures;
+    exec->cell->transcript.budget = wait->budget;
+    exec->cell->transcript.pictures_left = wait->pictures;
     exec->cancels = wait->cancels;
 }
 
@@ -21,7 +21,7 @@ static void on_yield(void *context)
     struct exec *exec = context;
     exec_drain(exec);
     answer_send(
-        exec, &(struct answer_facts){.status = EXEC_RUNNING, .duration_ms = exec_elapsed_ms(exec)});
+        exec, &(struct answer_facts){.status = CELL_RUNNING, .duration_ms = exec_elapsed_ms(exec)});
 }
 
 void wait_start_clock(struct exec *exec, const struct exec_wait *wait)
@@ -57,7 +57,7 @@ static void forget_oldest(struct session *session)
     struct exec *exec = CONTAINER_OF(list_first(&session->kept), struct exec, kept);
     session->forgotten_exec = exec->id;
     answer_forget(take_kept(exec));
-    answer_drop(exec);
+    transcript_drop_answer(&exec->cell->transcript);
     exec_free_if_over(exec);
 }
 
@@ -75,12 +75,14 @@ static void keep(struct exec *exec, const struct answer_facts *facts)
 
 void wait_end(struct exec *exec, const struct answer_facts *facts)
 {
-    if (exec->listener != NULL)
+    if (exec->listener != NULL) {
         answer_send(exec, facts);
-    else if (exec->is_unwanted)
+    } else if (exec->is_unwanted) {
         exec->session->forgotten_exec = exec->id;
-    else
+        transcript_drop_answer(&exec->cell->transcript);
+    } else {
         keep(exec, facts);
+    }
 }
 
 void wait_hold(struct exec *exec, const struct answer_facts *facts)
@@ -185,9 +187,13 @@ static void replay(struct exec *exec)
     if (exec->listener->on_output != NULL)
         for (size_t i = 0; i < OUTPUT_STREAMS; i++)
             exec_pipe_replay(&exec->pipes[i]);
-    if (exec->listener->on_display != NULL)
-        for (size_t i = 0; i < exec->n_outputs; i++)
-            exec->listener->on_display(exec->context, exec->outputs[i], false);
+    if (exec->listener->on_display == NULL)
+        return;
+    struct transcript_news *news;
+    size_t n = transcript_list_news(&exec->cell->transcript, &news);
+    for (size_t i = 0; i < n; i++)
+        exec->listener->on_display(exec->context, news[i].output, false);
+    transcript_free_news(news, n);
 }
 
 static void answer_now(struct exec *exec, struct exec_outcome *outcome)
@@ -206,8 +212,6 @@ void wait_resume(struct exec *exec, const struct exec_wait *wait)
 {
     exec_drain(exec);
     wait_attach(exec, wait);
-    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
-        output_capture_resize(&exec->pipes[i].capture, wait->budget, exec->session->rings[i].max);
     replay(exec);
     wait_start_clock(exec, wait);
 }

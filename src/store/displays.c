@@ -1,11 +1,12 @@
 /* Displays that can be updated: which cells of a notebook show something under which id. Rows
  * follow from outputs, as those of images do, so whatever becomes of a cell they are right.  An
  * output of a put with a member "updates" takes the place of all that other cells show under its id
- * (enum store_updates). It is applied with the put: in order, at once with it, and out of the
+ * (enum transcript_updates). It is applied with the put: in order, at once with it, and out of the
  * journal too. Applying it again changes nothing. Daemon; applied by the store's writer thread. */
 #include "base/buf.h"
+#include "cell/outputs.h"
+#include "cell/transcript.h"
 #include "store/internal.h"
-#include "store/outputs.h"
 
 enum { TARGETS_MAX = 64 };        /* cells that show one id, the newest first */
 #define READ_BYTES_MAX (16 * MIB) /* outputs that one put looks through */
@@ -60,24 +61,6 @@ struct settling {
     struct store_shown **news;
 };
 
-static const char mark[] = ",\"updates\":";
-
-/* It is the last member, and a number. */
-static bool has_mark(const struct output_view *view)
-{
-    struct output_text number = view->updates;
-    return number.data != NULL && view->display_id.data != NULL &&
-           number.data + number.len + 1 == view->all.data + view->all.len &&
-           memcmp(number.data - strlen(mark), mark, strlen(mark)) == 0;
-}
-
-/* The output up to the mark. */
-static struct output_text without_mark(const struct output_view *view)
-{
-    const char *end = view->updates.data - strlen(mark);
-    return (struct output_text){view->all.data, (size_t)(end - view->all.data)};
-}
-
 static void displays_tell(struct settling *s, const char *cell, const char *output, size_t len)
 {
     if (s->memory == NULL)
@@ -94,7 +77,7 @@ static void displays_tell(struct settling *s, const char *cell, const char *outp
 static void write_output(const struct settling *s, const struct display_target *target,
                          const struct output_view *view, uint64_t n, struct buf *out)
 {
-    struct output_text text = without_mark(view);
+    struct output_text text = output_unmarked(view);
     const char *from = text.data;
     if (view->hash.data != NULL && view->ref.data != NULL && view->url.data > view->ref.data) {
         buf_append(out, from, (size_t)(view->ref.data - from));
@@ -106,15 +89,6 @@ static void write_output(const struct settling *s, const struct display_target *
     }
     buf_append(out, from, (size_t)(text.data + text.len - from));
     buf_append_char(out, '}');
-}
-
-/* A picture is the same if its bytes are, whatever its name. */
-static bool is_same(const struct output_view *old, const struct output_view *view)
-{
-    struct output_text text = without_mark(view);
-    if (view->hash.data != NULL)
-        return output_text_is(old->hash, view->hash);
-    return old->all.len == text.len + 1 && memcmp(old->all.data, text.data, text.len) == 0;
 }
 
 static int read_outputs(struct store *store, uint64_t key, struct buf *out, struct err *e)
@@ -181,7 +155,7 @@ static int update_one(struct settling *s, const struct display_target *target,
         if (!output_text_is(each.display_id, view->display_id))
             continue;
         is_found = true;
-        if (is_same(&each, view))
+        if (output_is_same(&each, view))
             continue;
         buf_append(&outputs, from, (size_t)(each.all.data - from));
         from = scan.at;
@@ -242,7 +216,7 @@ static int displays_is_stored(struct settling *s, const struct output_view *view
     struct output_scan scan = OUTPUT_SCAN(buf_str(&old), old.len);
     struct output_view each;
     while (output_next(&scan, &each))
-        if (output_text_is(each.display_id, view->display_id) && is_same(&each, view))
+        if (output_text_is(each.display_id, view->display_id) && output_is_same(&each, view))
             return 1;
     return 0;
 }
@@ -253,23 +227,23 @@ static int settle_one(struct settling *s, const struct output_view *view, struct
 {
     struct output_text text = view->all;
     int is_old = 1;
-    if (has_mark(view)) {
-        enum store_updates kind = (enum store_updates)output_number(view->updates);
+    if (output_is_update(view)) {
+        enum transcript_updates kind = (enum transcript_updates)output_number(view->updates);
         int is_found = update_others(s, view, e);
         if (is_found < 0)
             return -1;
-        if (kind == STORE_UPDATES_GONE || (kind == STORE_UPDATES_OTHERS && is_found))
+        if (kind == TRANSCRIPT_UPDATES_GONE || (kind == TRANSCRIPT_UPDATES_OTHERS && is_found))
             return 0;
-        if (kind == STORE_UPDATES_OTHERS && (is_old = displays_is_stored(s, view, e)) < 0)
+        if (kind == TRANSCRIPT_UPDATES_OTHERS && (is_old = displays_is_stored(s, view, e)) < 0)
             return -1;
     }
     if (out->len > 1)
         buf_append_char(out, ',');
     size_t from = out->len;
-    if (has_mark(view))
-        text = without_mark(view);
+    if (output_is_update(view))
+        text = output_unmarked(view);
     buf_append(out, text.data, text.len);
-    if (has_mark(view))
+    if (output_is_update(view))
         buf_append_char(out, '}');
     if (!is_old)
         displays_tell(s, s->cell, buf_str(out) + from, out->len - from);
@@ -280,7 +254,7 @@ int displays_settle(struct store *store, const struct notebook_at *book, const c
                     const struct store_cell *cell, struct arena *memory, struct store_shown **news,
                     struct buf *out, struct err *e)
 {
-    if (!may_have(cell->outputs, cell->outputs_len, mark))
+    if (!may_have(cell->outputs, cell->outputs_len, OUTPUT_UPDATES))
         return 0;
     struct settling s = {.store = store,
                          .book = book,

@@ -1,8 +1,8 @@
 /* Pictures of cells: their bytes are blobs, their rows follow from the outputs that name them, and
  * are roots of the sweep. Daemon; applied by the store's writer thread. */
 #include "base/buf.h"
+#include "cell/outputs.h"
 #include "store/internal.h"
-#include "store/outputs.h"
 #include "wire/base64.h"
 
 enum { FORMAT_SIZE = 16 };

@@ -104,14 +104,6 @@ struct store_cell {
 int store_put_cell(struct store *store, const char *notebook, const struct store_cell *cell,
                    struct err *e);
 
-/* The last member of an output that is put, "updates": it takes the place of whatever other cells
- * of the notebook show under its "display_id". (The newest cells, if they are many.) */
-enum store_updates {
-    STORE_UPDATES_OTHERS = 1, /* its own cell keeps it if no other shows the id */
-    STORE_UPDATES_ALSO = 2,   /* its own cell shows the id itself, and keeps it */
-    STORE_UPDATES_GONE = 3,   /* its own cell shows it no more */
-};
-
 /* Output that a cell has since a put of another. */
 struct store_shown {
     struct store_shown *next;

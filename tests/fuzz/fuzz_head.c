@@ -2,7 +2,7 @@
  * most once. Each line of the input is the payload of a frame; a first line "woken" makes it a copy
  * of a checkpoint. */
 #include "base/fd.h"
-#include "runtime/display.h"
+#include "cell/display.h"
 #include "runtime/head.h"
 #include "runtime/names.h"
 

@@ -30,7 +30,7 @@ struct world {
 /* What a caller heard. */
 struct heard {
     bool is_over, has_failed;
-    enum exec_status status;
+    enum cell_state status;
     char out[4096], err[4096], value[4096], error[1024], message[512];
     char streamed[4096];
     const char *last_stream; /* of the last that was streamed, NULL for a display */
@@ -164,13 +164,13 @@ static void hear_result(void *context, const struct exec_result *r)
     copy_text(h->err, sizeof(h->err), r->streams[1].text, r->streams[1].len);
     h->omitted_out = r->streams[0].omitted;
     h->omitted_outputs = r->omitted_output_bytes;
-    if (r->value != NULL)
+    if (r->value.output != NULL)
         snprintf(h->value, sizeof(h->value), "%s",
-                 json_string_value(json_object_get(r->value, "text")));
+                 json_string_value(json_object_get(r->value.output, "text")));
     h->n_outputs = r->n_outputs;
     if (r->n_outputs > 0)
         snprintf(h->first_output, sizeof(h->first_output), "%s",
-                 json_string_value(json_object_get(r->outputs[0], "text")));
+                 json_string_value(json_object_get(r->outputs[0].output, "text")));
     if (r->error != NULL) {
         snprintf(h->error, sizeof(h->error), "%s", r->error->name);
         snprintf(h->advice, sizeof(h->advice), "%s", r->error->advice ? r->error->advice : "");

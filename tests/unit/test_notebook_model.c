@@ -40,21 +40,6 @@ static void long_ids_are_cut_and_differ(void **state)
     assert_true(strlen(doc->cells[2].id) <= NOTEBOOK_ID_MAX);
 }
 
-static void states_are_found_in_any_case(void **state)
-{
-    (void)state;
-    for (int i = CELL_IDLE; i <= CELL_DIED; i++) {
-        enum cell_state found;
-        assert_true(notebook_find_state(notebook_state_name((enum cell_state)i), &found));
-        assert_int_equal(found, i);
-    }
-    enum cell_state found = CELL_DIED;
-    assert_true(notebook_find_state("completed", &found));
-    assert_int_equal(found, CELL_COMPLETED);
-    assert_false(notebook_find_state("done", &found));
-    assert_false(notebook_find_state(NULL, &found));
-}
-
 static void languages_have_runtimes(void **state)
 {
     (void)state;
@@ -88,7 +73,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_that_hold_stay),
         cmocka_unit_test(long_ids_are_cut_and_differ),
-        cmocka_unit_test(states_are_found_in_any_case),
         cmocka_unit_test(languages_have_runtimes),
         cmocka_unit_test(documents_grow),
     };

@@ -16,7 +16,7 @@ static void test_value_and_state(void **state)
     struct session *s = create(w, NULL);
     assert_true(w->is_ready);
     run(w, s, "x = 20", &h);
-    assert_int_equal(h.status, EXEC_OK);
+    assert_int_equal(h.status, CELL_COMPLETED);
     run(w, s, "print('out'); import sys; print('err', file=sys.stderr); x + 22", &h);
     assert_string_equal(h.value, "42");
     assert_string_equal(h.out, "out\n");
@@ -24,7 +24,7 @@ static void test_value_and_state(void **state)
     assert_int_equal(h.exec_id, 2);
     assert_true(h.duration_ms > 0);
     run(w, s, "1/0", &h);
-    assert_int_equal(h.status, EXEC_ERROR);
+    assert_int_equal(h.status, CELL_ERROR);
     assert_string_equal(h.error, "ZeroDivisionError");
     assert_int_equal(s->state, SESSION_IDLE);
     assert_int_equal(session_output_len(s), 8);
@@ -81,8 +81,8 @@ static void test_displays_over_the_budget_are_counted(void **state)
     struct heard h;
     struct session *s = create(w, NULL);
     run_with(w, s, "for i in range(1100): display('x' * 1000)", 30000, 2000, &h);
-    assert_int_equal(h.status, EXEC_OK);
-    assert_int_equal(h.n_outputs, EXEC_OUTPUTS_MAX);
+    assert_int_equal(h.status, CELL_COMPLETED);
+    assert_int_equal(h.n_outputs, TRANSCRIPT_ITEMS_MAX);
     assert_true(h.is_truncated);
     assert_true(h.omitted_outputs > 1000 * 1000);
 }
@@ -140,7 +140,7 @@ static void test_time_limit_interrupts(void **state)
     run(w, s, "z = 1", &h); /* not before the loop, which the limit may come before */
     int watches = (int)fake.n_watches;
     run_with(w, s, "while True: pass", 1000, 1000, &h);
-    assert_int_equal(h.status, EXEC_TIMEOUT);
+    assert_int_equal(h.status, CELL_TIMEOUT);
     assert_string_equal(h.error, "TimeLimit");
     assert_string_equal(h.message, "stopped by SIGINT after its time limit of 1000 ms");
     assert_true(h.duration_ms >= 1000);
@@ -160,7 +160,7 @@ static void test_ignored_interrupt_is_killed(void **state)
           1000, 1000, &h); /* time enough for the first line */
     begin(s, "1", 1000, 1000, &waiting);
     WAIT_FOR(w, h.is_over);
-    assert_int_equal(h.status, EXEC_TIMEOUT);
+    assert_int_equal(h.status, CELL_TIMEOUT);
     assert_string_equal(h.out, "x\n");
     assert_non_null(strstr(h.message, "ignored the interrupt and was killed"));
     assert_int_equal(h.exit_code, 128 + SIGKILL);
@@ -182,7 +182,7 @@ static void test_interrupt(void **state)
     WAIT_FOR(w, h.streamed[0] != '\0');
     assert_true(session_interrupt(s));
     WAIT_FOR(w, h.is_over);
-    assert_int_equal(h.status, EXEC_INTERRUPTED);
+    assert_int_equal(h.status, CELL_INTERRUPTED);
     run(w, s, "7", &h);
     assert_string_equal(h.value, "7");
 }
@@ -196,7 +196,7 @@ static void test_exit_and_signal(void **state)
     struct heard h;
     struct session *s = create(w, NULL);
     run(w, s, "import os; os.write(1, b'bye'); os._exit(3)", &h);
-    assert_int_equal(h.status, EXEC_DIED);
+    assert_int_equal(h.status, CELL_DIED);
     assert_string_equal(h.out, "bye");
     assert_string_equal(h.error, "Exited");
     assert_int_equal(h.exit_code, 3);
@@ -250,7 +250,7 @@ static void test_damaged_channel(void **state)
         struct heard h;
         struct session *s = create(w, NULL);
         run(w, s, attacks[i], &h);
-        assert_int_equal(h.status, EXEC_DIED);
+        assert_int_equal(h.status, CELL_DIED);
         assert_string_equal(h.error, "ControlChannel");
         assert_int_equal(s->state, SESSION_DEAD);
         session_delete(s);
@@ -268,7 +268,8 @@ static void test_channel_damaged_between_cells(void **state)
         "b'{\"ev\":\"done\",\"id\":1,\"status\":\"ok\"}')\n"
         "  except OSError: pass\n",
         &h);
-    assert_int_equal(h.status, EXEC_OK); /* the forged verdict; the real one comes too late */
+    assert_int_equal(h.status,
+                     CELL_COMPLETED); /* the forged verdict; the real one comes too late */
     WAIT_FOR(w, s->ending.wish != DEATH_UNWISHED || s->state == SESSION_DEAD);
     run(w, s, "1", &h);
     assert_true(h.has_failed);
@@ -287,7 +288,7 @@ static void test_delete_answers_everybody(void **state)
     begin(s, "import time; time.sleep(30)", 30000, 100, &h);
     begin(s, "1", 30000, 100, &waiting);
     session_delete(s);
-    assert_int_equal(h.status, EXEC_DIED);
+    assert_int_equal(h.status, CELL_DIED);
     assert_true(waiting.has_failed);
     assert_null(session_find(w->engine, id, &e));
     assert_int_equal(e.code, ERR_NOT_FOUND);

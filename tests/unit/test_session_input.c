@@ -29,7 +29,7 @@ static void test_a_cell_waits_for_a_line(void **state)
     uint64_t began_ms = clock_mono_ms();
     run_with(w, s, "print('hi'); a = input('Name? '); print('go'); b = input(); (a, b)", 1000, 4000,
              &h);
-    assert_int_equal(h.status, EXEC_INPUT);
+    assert_int_equal(h.status, CELL_INPUT);
     assert_string_equal(h.prompt, "Name? ");
     assert_string_equal(h.out, "hi\n");
     assert_int_equal(refused_line(s, 7), ERR_CONFLICT);
@@ -38,11 +38,11 @@ static void test_a_cell_waits_for_a_line(void **state)
         uv_run(&w->loop, UV_RUN_NOWAIT);
     assert_int_equal(s->state, SESSION_BUSY);
     answer_line(w, s, "Ada", &h);
-    assert_int_equal(h.status, EXEC_INPUT);
+    assert_int_equal(h.status, CELL_INPUT);
     assert_string_equal(h.out, "go\n");
     assert_string_equal(h.prompt, "");
     answer_line(w, s, "", &h);
-    assert_int_equal(h.status, EXEC_OK);
+    assert_int_equal(h.status, CELL_COMPLETED);
     assert_string_equal(h.value, "('Ada', '')");
     /* Its waiting is no part of its time. The loop's clock may be late at either end of it. */
     assert_true(h.duration_ms <= (double)(clock_mono_ms() - began_ms - 550));
@@ -55,9 +55,9 @@ static void test_the_end_of_input(void **state)
     struct heard h;
     struct session *s = create(w, NULL);
     run(w, s, "input()", &h);
-    assert_int_equal(h.status, EXEC_INPUT);
+    assert_int_equal(h.status, CELL_INPUT);
     answer_line(w, s, NULL, &h);
-    assert_int_equal(h.status, EXEC_ERROR);
+    assert_int_equal(h.status, CELL_ERROR);
     assert_string_equal(h.error, "EOFError");
 }
 
@@ -69,14 +69,14 @@ static void test_an_interrupt_ends_the_wait(void **state)
     struct exec *exec;
     struct session *s = create(w, NULL);
     run(w, s, "k = 3; input()", &h);
-    assert_int_equal(h.status, EXEC_INPUT);
+    assert_int_equal(h.status, CELL_INPUT);
     assert_true(session_interrupt(s));
     assert_int_equal(refused_line(s, 0), ERR_CONFLICT);
     struct exec_wait wait = {.budget = 4000, .listener = &listener, .context = &h};
     memset(&h, 0, sizeof(h));
     assert_int_equal(session_continue(s, 1, &wait, &exec, &e), 0);
     WAIT_FOR(w, h.is_over);
-    assert_int_equal(h.status, EXEC_INTERRUPTED);
+    assert_int_equal(h.status, CELL_INTERRUPTED);
     run(w, s, "k", &h);
     assert_string_equal(h.value, "3");
 }
@@ -93,7 +93,7 @@ static void test_asking_on_tells_the_question_again(void **state)
     memset(&h, 0, sizeof(h));
     assert_int_equal(session_continue(s, 1, &wait, &exec, &e), 0);
     assert_null(exec);
-    assert_int_equal(h.status, EXEC_INPUT);
+    assert_int_equal(h.status, CELL_INPUT);
     assert_string_equal(h.prompt, "? ");
     assert_string_equal(h.out, "");
 }
@@ -110,14 +110,14 @@ static void test_death_while_waiting(void **state)
         "def end(): signal.sigwait([signal.SIGUSR1]); os._exit(4)\n"
         "threading.Thread(target=end).start()\ninput()",
         &h);
-    assert_int_equal(h.status, EXEC_INPUT);
+    assert_int_equal(h.status, CELL_INPUT);
     assert_int_equal(kill(fake.heads[0].pid, SIGUSR1), 0);
     WAIT_FOR(w, s->state == SESSION_DEAD);
     assert_int_equal(refused_line(s, 0), ERR_GONE);
     struct exec_wait wait = {.budget = 4000, .listener = &listener, .context = &h};
     memset(&h, 0, sizeof(h));
     assert_int_equal(session_continue(s, 1, &wait, &exec, &e), 0);
-    assert_int_equal(h.status, EXEC_DIED);
+    assert_int_equal(h.status, CELL_DIED);
     assert_int_equal(h.exit_code, 4);
 }
 
@@ -128,7 +128,7 @@ static void test_idle_while_waiting_for_a_line(void **state)
     uint32_t one = 1;
     struct session *s = create_with(w, (struct session_request){.idle_timeout_secs = &one});
     run(w, s, "input()", &h);
-    assert_int_equal(h.status, EXEC_INPUT);
+    assert_int_equal(h.status, CELL_INPUT);
     WAIT_FOR(w, s->state == SESSION_DEAD);
     assert_string_equal(s->death.name, "IdleLimit");
 }

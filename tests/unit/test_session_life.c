@@ -139,7 +139,7 @@ static void test_join(void **state)
     assert_int_equal(e.code, ERR_INVALID);
     struct heard h;
     run(w, first, "import os; os._exit(1)", &h);
-    assert_int_equal(h.status, EXEC_DIED);
+    assert_int_equal(h.status, CELL_DIED);
     request.limits = NULL;
     assert_int_equal(session_create(w->engine, &request, &other, &e), -1);
     assert_int_equal(e.code, ERR_CONFLICT);
@@ -159,7 +159,7 @@ static void test_idle_session_ends(void **state)
     struct session *s = create_with(w, (struct session_request){.idle_timeout_secs = &one});
     uint64_t began_ms = clock_mono_ms();
     run(w, s, "import time; time.sleep(1.3)", &h); /* a cell that runs is no idleness */
-    assert_int_equal(h.status, EXEC_OK);
+    assert_int_equal(h.status, CELL_COMPLETED);
     WAIT_FOR(w, s->state == SESSION_DEAD);
     assert_true(clock_mono_ms() - began_ms >= 2300);
     assert_string_equal(s->death.name, "IdleLimit");
@@ -177,7 +177,7 @@ static void test_old_session_ends(void **state)
     s->life.born_ms = clock_mono_ms();
     lifespan_watch(s);
     WAIT_FOR(w, h.is_over);
-    assert_int_equal(h.status, EXEC_DIED);
+    assert_int_equal(h.status, CELL_DIED);
     assert_string_equal(h.error, "AgeLimit");
     assert_int_equal(s->state, SESSION_DEAD);
 }

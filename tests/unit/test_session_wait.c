@@ -84,7 +84,7 @@ static void poll_new(struct world *w, struct session *s, uint64_t exec_id, struc
         struct exec_wait wait = impatient(5, h);
         assert_int_equal(ask_on(s, exec_id, &wait), ERR_NONE);
         WAIT_FOR(w, h->is_over);
-        assert_int_equal(h->status, EXEC_RUNNING);
+        assert_int_equal(h->status, CELL_RUNNING);
     }
 }
 
@@ -97,7 +97,7 @@ static void test_yields_and_goes_on(void **state)
     struct exec_wait wait = impatient(0, &h);
     submit(s, gated("display('first'); print('a', flush=True)", "print('b'); 42", &code), &wait);
     WAIT_FOR(w, h.is_over);
-    assert_int_equal(h.status, EXEC_RUNNING);
+    assert_int_equal(h.status, CELL_RUNNING);
     assert_false(h.is_queued);
     poll_new(w, s, 1, &h);
     assert_string_equal(h.out, "a\n");
@@ -107,13 +107,13 @@ static void test_yields_and_goes_on(void **state)
     wait = impatient(1, &h);
     assert_int_equal(ask_on(s, 1, &wait), ERR_NONE);
     WAIT_FOR(w, h.is_over);
-    assert_int_equal(h.status, EXEC_RUNNING);
+    assert_int_equal(h.status, CELL_RUNNING);
     assert_string_equal(h.out, "");
     assert_int_equal(h.n_outputs, 0);
 
     open_gate();
     continue_to_end(w, s, 1, &h);
-    assert_int_equal(h.status, EXEC_OK);
+    assert_int_equal(h.status, CELL_COMPLETED);
     assert_string_equal(h.out, "b\n");
     assert_string_equal(h.value, "42");
     wait = patient(&h);
@@ -164,7 +164,7 @@ static void test_much_output_between_answers(void **state)
     struct exec_wait wait = impatient(0, &h);
     submit(s, "for i in range(100000): print(i)", &wait); /* the first answer may have some of it */
     WAIT_FOR(w, h.is_over);
-    assert_int_equal(h.status, EXEC_RUNNING);
+    assert_int_equal(h.status, CELL_RUNNING);
     WAIT_FOR(w, s->n_kept == 1);
     continue_to_end(w, s, 1, &h);
     assert_true(h.is_truncated);
@@ -184,7 +184,7 @@ static void test_an_end_is_kept_for_a_caller_that_left(void **state)
     struct heard other;
     run(w, s, "1", &other);
     continue_to_end(w, s, 1, &h);
-    assert_int_equal(h.status, EXEC_OK);
+    assert_int_equal(h.status, CELL_COMPLETED);
     assert_string_equal(h.out, "hello\n");
     assert_string_equal(h.value, "42");
 }
@@ -235,7 +235,7 @@ static void test_a_queued_cell_yields_too(void **state)
     submit(s, gated("", "", &code), &wait);
     submit(s, "'second'", &impatient_wait);
     WAIT_FOR(w, h.is_over);
-    assert_int_equal(h.status, EXEC_RUNNING);
+    assert_int_equal(h.status, CELL_RUNNING);
     assert_true(h.is_queued);
     open_gate();
     continue_to_end(w, s, 2, &h);
@@ -289,7 +289,7 @@ static void test_an_end_by_death_is_kept(void **state)
     open_gate();
     WAIT_FOR(w, s->state == SESSION_DEAD);
     continue_to_end(w, s, 1, &h);
-    assert_int_equal(h.status, EXEC_DIED);
+    assert_int_equal(h.status, CELL_DIED);
     assert_string_equal(h.error, "Exited");
     assert_int_equal(h.exit_code, 3);
     assert_string_equal(h.out, "x\n");

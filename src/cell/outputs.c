@@ -1,8 +1,6 @@
-/* Reads a list of outputs, JSON as text, one output after the other without building it. Daemon;
- * called by the writer thread. */
-#include "store/outputs.h"
-
-#include "base/base.h"
+/* Reads stored rows, and says what updates mean to them. Runs in the daemon's loop and on the
+ * thread of the store; owns nothing. */
+#include "cell/outputs.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -126,4 +124,57 @@ uint64_t output_image_number(const struct output_view *view, uint64_t otherwise)
     if (digits == 0)
         return otherwise;
     return output_number((struct output_text){ref.data + ref.len - digits, digits});
+}
+
+/* ---- updates --------------------------------------------------------------------------------- */
+
+/* The member is there, and what stands before its value is what we write. */
+static bool output_has_member(const struct output_view *view, struct output_text value,
+                              const char *before)
+{
+    size_t len = strlen(before);
+    return value.data != NULL && (size_t)(value.data - view->all.data) > len &&
+           memcmp(value.data - len, before, len) == 0;
+}
+
+bool output_is_update(const struct output_view *view)
+{
+    struct output_text number = view->updates;
+    return view->display_id.data != NULL && output_has_member(view, number, OUTPUT_UPDATES) &&
+           number.data + number.len + 1 == view->all.data + view->all.len;
+}
+
+struct output_text output_unmarked(const struct output_view *update)
+{
+    const char *end = update->updates.data - strlen(OUTPUT_UPDATES);
+    return (struct output_text){update->all.data, (size_t)(end - update->all.data)};
+}
+
+bool output_is_same(const struct output_view *stored, const struct output_view *update)
+{
+    struct output_text text = output_unmarked(update);
+    if (update->hash.data != NULL)
+        return output_text_is(stored->hash, update->hash);
+    return stored->all.len == text.len + 1 && memcmp(stored->all.data, text.data, text.len) == 0;
+}
+
+/* ---- for callers ----------------------------------------------------------------------------- */
+
+void output_put_public(struct json_out *json, const char *outputs, size_t len)
+{
+    struct output_scan scan = OUTPUT_SCAN(outputs, len);
+    struct output_view view;
+    json_put_array(json);
+    while (output_next(&scan, &view)) {
+        const char *from = view.all.data, *end = from + view.all.len;
+        if (json->needs_comma)
+            buf_append_char(json->buf, ',');
+        if (output_has_member(&view, view.hash, OUTPUT_HASH)) {
+            buf_append(json->buf, from, (size_t)(view.hash.data - from) - strlen(OUTPUT_HASH));
+            from = view.hash.data + view.hash.len + 1;
+        }
+        buf_append(json->buf, from, (size_t)(end - from));
+        json->needs_comma = true;
+    }
+    json_put_array_end(json);
 }

@@ -1,4 +1,4 @@
-#include "runtime/display.h"
+#include "cell/display.h"
 #include "unit.h"
 #include "wire/json.h"
 

@@ -1,4 +1,8 @@
-#include "runtime/display.h"
+/* Typed outputs: checked when they come from a driver, measured and cut for an answer. Runs in the
+ * daemon's loop; owns nothing. */
+#include "cell/display.h"
+
+#include "cell/output.h"
 
 #include <string.h>
 
@@ -207,4 +211,104 @@ size_t display_size(const json_t *output)
         size += 8; /* a number or a word */
     }
     return size;
+}
+
+/* ---- for an answer --------------------------------------------------------------------------- */
+
+static const char *display_type(const json_t *output)
+{
+    const char *type = json_string_value(json_object_get(output, "type"));
+    return type != NULL ? type : "";
+}
+
+bool display_is_picture(const json_t *output)
+{
+    const char *type = display_type(output);
+    return strcmp(type, "image") == 0 || strcmp(type, "svg") == 0;
+}
+
+/* Stands for an output that has no shorter form. Its display_id stays: an update may be shorter. */
+static json_t *display_note(const json_t *output, size_t size)
+{
+    const json_t *width = json_object_get(output, "width");
+    const json_t *height = json_object_get(output, "height");
+    json_t *id = json_object_get(output, "display_id");
+    char shape[64] = "";
+    if (width != NULL && height != NULL)
+        snprintf(shape, sizeof(shape), " of %lld x %lld", (long long)json_integer_value(width),
+                 (long long)json_integer_value(height));
+    json_t *note = json_pack("{ss so}", "type", "text", "text",
+                             json_sprintf("[%.16s%s left out: %zu bytes are over the budget; ask "
+                                          "with a larger budget to get it]",
+                                          display_type(output), shape, size));
+    if (id != NULL)
+        json_object_set(note, "display_id", id);
+    return note;
+}
+
+static void display_cut_text(json_t *output, size_t room)
+{
+    const json_t *text = json_object_get(output, "text");
+    _buf_ struct buf cut = BUF_INIT(SIZE_MAX / 4);
+    size_t others = display_size(output) - json_string_length(text);
+    output_cut_text(json_string_value(text), json_string_length(text),
+                    room > others ? room - others : 0, &cut);
+    json_object_set_new(output, "text", json_stringn_nocheck(buf_str(&cut), cut.len));
+}
+
+json_t *display_fit(json_t *output, size_t room, uint64_t *omitted)
+{
+    size_t size = display_size(output);
+    if (size <= room)
+        return output;
+    if (json_object_get(output, "ref") != NULL) { /* where it can be had is answer enough */
+        json_object_del(output, "data");
+        json_object_del(output, "svg");
+        *omitted += size - display_size(output);
+        return output;
+    }
+    if (display_is_picture(output) || !json_is_string(json_object_get(output, "text"))) {
+        json_t *note = display_note(output, size);
+        json_decref(output);
+        *omitted += size;
+        return note;
+    }
+    /* The text says the same as the markup in fewer bytes. */
+    if (json_object_del(output, "html") == 0 || json_object_del(output, "json") == 0)
+        if (json_object_get(output, "rows") == NULL)
+            json_object_set_new(output, "type", json_string("text"));
+    size_t left = display_size(output);
+    if (left > room && json_object_del(output, "head") == 0)
+        left = display_size(output);
+    if (left > room && json_object_del(output, "dtypes") == 0)
+        left = display_size(output);
+    if (left > room)
+        display_cut_text(output, room);
+    *omitted += size - MIN(size, MIN(left, room));
+    return output;
+}
+
+json_t *display_words(const json_t *output)
+{
+    const char *type = display_type(output);
+    json_t *plain = json_object_get(json_object_get(output, "mime"), "text/plain");
+    const char *words = json_string_value(plain);
+    if (words == NULL || words[0] == '<' ||
+        (strcmp(type, "latex") != 0 && strcmp(type, "markdown") != 0))
+        return NULL;
+    return plain;
+}
+
+bool display_leave_one_form(json_t *output)
+{
+    if (json_object_get(output, "mime") == NULL && json_object_get(output, "metadata") == NULL)
+        return false;
+    json_t *words = display_words(output);
+    if (words != NULL) { /* its source goes by the name of its type */
+        json_object_set(output, display_type(output), json_object_get(output, "text"));
+        json_object_set(output, "text", words);
+    }
+    json_object_del(output, "mime");
+    json_object_del(output, "metadata");
+    return true;
 }

@@ -1,0 +1,84 @@
+/* The object and the names of its states. Runs in the daemon's loop, and in the command line tool
+ * for the names; a cell is owned by its references: the session's run and the notebook's record. */
+#include "cell/cell.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+#include <strings.h>
+
+static const struct {
+    const char *name, *status, *document;
+} cell_states[CELL_STATES] = {
+    [CELL_IDLE] = {"idle", NULL, "IDLE"},
+    [CELL_QUEUED] = {"queued", "running", NULL},
+    [CELL_RUNNING] = {"running", "running", "RUNNING"},
+    [CELL_INPUT] = {"running", "input_required", NULL},
+    [CELL_COMPLETED] = {"completed", "ok", "COMPLETED"},
+    [CELL_ERROR] = {"error", "error", "ERROR"},
+    [CELL_TIMEOUT] = {"timeout", "timeout", "TIMEOUT"},
+    [CELL_INTERRUPTED] = {"interrupted", "interrupted", "INTERRUPTED"},
+    [CELL_DIED] = {"died", "died", "DIED"},
+};
+
+const char *cell_state_name(enum cell_state state)
+{
+    return cell_states[state].name;
+}
+
+const char *cell_state_status(enum cell_state state)
+{
+    return cell_states[state].status;
+}
+
+const char *cell_state_document(enum cell_state state)
+{
+    return cell_states[state].document;
+}
+
+bool cell_find_state(const char *name, enum cell_state *ret)
+{
+    for (size_t i = 0; name != NULL && i < CELL_STATES; i++) {
+        const char *document = cell_states[i].document;
+        if (document == NULL || strcasecmp(document, name) != 0)
+            continue;
+        *ret = (enum cell_state)i;
+        return true;
+    }
+    return false;
+}
+
+struct cell *cell_new(uint64_t exec_id, const char *source, size_t len, struct output_ring *rings)
+{
+    struct cell *cell = mem_alloc(sizeof(*cell));
+    cell->refs = 1;
+    cell->exec_id = exec_id;
+    cell->source = mem_copy(source, len);
+    cell->source_len = len;
+    cell->state = CELL_QUEUED;
+    cell->created_ms = clock_wall_ms();
+    transcript_init(&cell->transcript, exec_id, rings);
+    return cell;
+}
+
+struct cell *cell_ref(struct cell *cell)
+{
+    cell->refs++;
+    return cell;
+}
+
+void cell_release(struct cell *cell)
+{
+    if (cell == NULL || --cell->refs > 0)
+        return;
+    transcript_free(&cell->transcript);
+    free(cell->source);
+    free(cell);
+}
+
+void cell_leave(struct cell *cell)
+{
+    if (cell->refs > 1)
+        transcript_detach(&cell->transcript);
+    cell_release(cell);
+}
