@@ -77,8 +77,7 @@ void book_flush(struct books *books, const char *id)
     struct book *book = book_find(books, id);
     if (book == NULL)
         return;
-    LIST_EACH(&book->records, node)
-    {
+    LIST_EACH(&book->records, node) {
         struct record *record = CONTAINER_OF(node, struct record, node);
         if (record->exec != NULL && (record->is_dirty || !record->is_put))
             record_put(record);

@@ -136,8 +136,7 @@ static void parse_cell(struct export_call *x, size_t i)
     size_t at;
     json_t *output;
     if (json_is_array(outputs) && cell->kind == CELL_CODE) {
-        json_array_foreach(outputs, at, output)
-        {
+        json_array_foreach(outputs, at, output) {
             fill_in(x, output);
         }
         json_decref(cell->outputs);

@@ -200,8 +200,7 @@ static void on_counted(void *context, uint64_t bytes, const struct err *e)
     struct book *book = picture->record->book;
     uint64_t quota = quota_of(book);
     picture->call.asked = NULL;
-    LIST_EACH(&book->records, node)
-    {
+    LIST_EACH(&book->records, node) {
         bytes += transcript_blob_bytes(&CONTAINER_OF(node, struct record, node)->cell->transcript);
     }
     book->pictures.is_counted = e == NULL;

@@ -64,8 +64,7 @@ void record_free(struct record *record)
 
 struct record *book_find_record(struct book *book, const char *cell)
 {
-    LIST_EACH(&book->records, node)
-    {
+    LIST_EACH(&book->records, node) {
         struct record *record = CONTAINER_OF(node, struct record, node);
         if (record->exec != NULL && !record->is_outrun && strcmp(record->cell->id, cell) == 0)
             return record;
@@ -137,8 +136,7 @@ static bool may_record(struct book *book, struct exec *exec)
 /* Runs that have ended and wait for their images. */
 static void outrun_earlier(struct book *book, const char *cell)
 {
-    LIST_EACH(&book->records, node)
-    {
+    LIST_EACH(&book->records, node) {
         struct record *earlier = CONTAINER_OF(node, struct record, node);
         earlier->is_outrun |= strcmp(earlier->cell->id, cell) == 0;
     }
@@ -188,8 +186,7 @@ static void on_begun(void *context, struct exec *exec)
 static bool keep_records(const struct book *book)
 {
     bool is_lasting = false;
-    LIST_EACH(&book->records, node)
-    {
+    LIST_EACH(&book->records, node) {
         struct record *record = CONTAINER_OF(node, struct record, node);
         if (record->is_lasting && record->is_dirty && record->exec != NULL)
             record_put(record);

@@ -101,8 +101,7 @@ static void bring_back(struct book_call *call)
 void book_on_left(void *context, const char *id)
 {
     struct books *books = context;
-    LIST_EACH(&books->calls, node)
-    {
+    LIST_EACH(&books->calls, node) {
         struct book_call *call = CONTAINER_OF(node, struct book_call, node);
         if (call->fn == bring_back && loop_timer_is_set(call->later) &&
             strcmp(((struct run_call *)call)->id, id) == 0)

@@ -45,8 +45,7 @@ void book_unwatch(struct book_watcher *watcher)
 
 void book_drop_watchers(struct book *book)
 {
-    LIST_EACH(&book->watchers, node)
-    {
+    LIST_EACH(&book->watchers, node) {
         struct book_watcher *watcher = CONTAINER_OF(node, struct book_watcher, node);
         list_remove(&watcher->node);
         watcher->book = NULL;
@@ -66,8 +65,7 @@ void book_emit(struct book *book, const char *name, const struct buf *members)
     struct book_event event = {
         .seq = book->seq, .name = name, .json = buf_str(&json), .len = json.len};
     book_hold(book);
-    LIST_EACH(&book->watchers, node)
-    {
+    LIST_EACH(&book->watchers, node) {
         const struct book_watcher *watcher = CONTAINER_OF(node, struct book_watcher, node);
         watcher->fn(watcher->context, &event);
     }

@@ -74,8 +74,7 @@ static bool is_dtypes(const json_t *list)
     json_t *column;
     if (!json_is_array(list) || json_array_size(list) > COLUMNS_MAX)
         return false;
-    json_array_foreach(list, i, column)
-    {
+    json_array_foreach(list, i, column) {
         if (json_object_size(column) != 2 ||
             !is_short_text(json_object_get(column, "name"), CELL_MAX) ||
             !is_short_text(json_object_get(column, "dtype"), CELL_MAX))
@@ -90,8 +89,7 @@ static bool is_row(const json_t *row)
     json_t *cell;
     if (!json_is_array(row) || json_array_size(row) > COLUMNS_MAX)
         return false;
-    json_array_foreach(row, i, cell)
-    {
+    json_array_foreach(row, i, cell) {
         if (!is_short_text(cell, CELL_MAX))
             return false;
     }
@@ -105,8 +103,7 @@ static bool is_head(const json_t *list)
     json_t *row;
     if (!json_is_array(list) || json_array_size(list) > HEAD_ROWS_MAX)
         return false;
-    json_array_foreach(list, i, row)
-    {
+    json_array_foreach(list, i, row) {
         if (!is_row(row))
             return false;
     }
@@ -146,8 +143,7 @@ static bool is_forms(const json_t *mime)
     if (!json_is_object(mime) || json_object_size(mime) > FORMS_MAX ||
         display_size(mime) > FORMS_BYTES_MAX)
         return false;
-    json_object_foreach((json_t *)(uintptr_t)mime, name, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)mime, name, value) {
         if (strchr(name, '/') == NULL || strlen(name) > FORM_NAME_MAX)
             return false;
     }
@@ -183,8 +179,7 @@ int display_check(json_t *output, struct err *e)
     const char *name;
     json_t *value;
     void *next;
-    json_object_foreach_safe(output, next, name, value)
-    {
+    json_object_foreach_safe(output, next, name, value) {
         if (!is_common(name, value) && find_member(members, name) == NULL)
             json_object_del(output, name);
     }
@@ -198,13 +193,11 @@ size_t display_size(const json_t *output)
     json_t *value;
     size_t i;
     if (json_is_array(output)) {
-        json_array_foreach(output, i, value)
-        {
+        json_array_foreach(output, i, value) {
             size += display_size(value) + 1;
         }
     } else if (json_is_object(output)) {
-        json_object_foreach((json_t *)(uintptr_t)output, name, value)
-        {
+        json_object_foreach((json_t *)(uintptr_t)output, name, value) {
             size += strlen(name) + display_size(value) + 1;
         }
     } else if (!json_is_string(output)) {

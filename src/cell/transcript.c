@@ -57,8 +57,7 @@ static void transcript_trim(struct transcript *t, enum output_stream stream)
     struct transcript_stream *s = &t->streams[stream];
     uint64_t head = row_head(t), tail_at = row_tail_at(t);
     uint64_t answer_end = s->told + answer_head(t, stream);
-    LIST_EACH(&s->pieces, node)
-    {
+    LIST_EACH(&s->pieces, node) {
         struct output_piece *piece = CONTAINER_OF(node, struct output_piece, node);
         bool is_in_row = piece->item > 0 && t->row_text > 0 &&
                          (piece->at < head || piece->at + piece->len > tail_at);
@@ -234,8 +233,7 @@ void transcript_clear_row(struct transcript *t)
     t->n_items = n;
     t->text_len = 0;
     for (size_t i = 0; i < OUTPUT_STREAMS; i++) {
-        LIST_EACH(&t->streams[i].pieces, node)
-        {
+        LIST_EACH(&t->streams[i].pieces, node) {
             CONTAINER_OF(node, struct output_piece, node)->item = 0;
         }
         transcript_trim(t, (enum output_stream)i);
@@ -276,8 +274,7 @@ void transcript_free(struct transcript *t)
     free(take_ptr(t->items));
     t->n_items = t->cap = 0;
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
-        LIST_EACH(&t->streams[i].pieces, node)
-        {
+        LIST_EACH(&t->streams[i].pieces, node) {
             list_remove(node);
             output_piece_release(CONTAINER_OF(node, struct output_piece, node));
         }
@@ -640,8 +637,7 @@ static size_t answer_first_bytes(const struct transcript *t, enum output_stream 
 {
     const struct transcript_stream *s = &t->streams[stream];
     uint64_t at = s->told, end = MIN(s->until, s->told + answer_head(t, stream));
-    LIST_EACH(&s->pieces, node)
-    {
+    LIST_EACH(&s->pieces, node) {
         const struct output_piece *piece = CONTAINER_OF(node, struct output_piece, node);
         uint64_t piece_end = piece->offset + piece->len;
         if (piece->offset > at || piece_end <= at || at == end)
@@ -769,8 +765,7 @@ size_t transcript_answer_bytes(const struct transcript *t)
     for (size_t i = 0; i < t->n_items; i++)
         bytes += display_size(t->items[i].news);
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
-        LIST_EACH(&t->streams[i].pieces, node)
-        {
+        LIST_EACH(&t->streams[i].pieces, node) {
             bytes += CONTAINER_OF(node, struct output_piece, node)->cap;
         }
     return bytes;

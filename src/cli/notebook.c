@@ -77,8 +77,7 @@ static size_t count_matches(const json_t *page, const char *prefix, char ret_id[
 {
     size_t i, n = 0;
     const json_t *item;
-    json_array_foreach(page, i, item)
-    {
+    json_array_foreach(page, i, item) {
         const char *id = cli_json_text(item, "notebook_id", NULL);
         if (id == NULL || !notebook_is_word(id, CLI_NOTEBOOK_ID_SIZE - 1) ||
             strncmp(id, prefix, strlen(prefix)) != 0)

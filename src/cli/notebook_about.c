@@ -37,8 +37,7 @@ static void append_imports(struct buf *out, const json_t *list)
     const json_t *item;
     if (json_array_size(list) > 0)
         buf_append_str(out, "imports, done again:\n");
-    json_array_foreach(list, i, item)
-    {
+    json_array_foreach(list, i, item) {
         buf_append_str(out, "  ");
         notebook_about_append_member(out, item, NULL);
         buf_append_char(out, '\n');
@@ -51,8 +50,7 @@ static void append_definitions(struct buf *out, const json_t *list)
     const json_t *item;
     if (json_array_size(list) > 0)
         buf_append_str(out, "definitions, made again from their source:\n");
-    json_array_foreach(list, i, item)
-    {
+    json_array_foreach(list, i, item) {
         buf_append_str(out, "  ");
         notebook_about_append_member(out, item, "kind");
         buf_append_char(out, ' ');
@@ -67,8 +65,7 @@ static void append_lost(struct buf *out, const json_t *list, bool is_saved)
     const json_t *item;
     if (json_array_size(list) > 0)
         buf_append_str(out, is_saved ? "not saved:\n" : "would not survive:\n");
-    json_array_foreach(list, i, item)
-    {
+    json_array_foreach(list, i, item) {
         buf_append_str(out, "  ");
         notebook_about_append_member(out, item, "name");
         buf_append_str(out, " (");

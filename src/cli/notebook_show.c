@@ -28,8 +28,7 @@ static void notebook_show_print_table(const json_t *notebooks)
     const json_t *notebook;
     buf_printf(&table, "%-36s %5s %-9s %-7s %7s %s\n", "NOTEBOOK", "CELLS", "SESSION", "RUNTIME",
                "CHANGED", "TITLE");
-    json_array_foreach(notebooks, i, notebook)
-    {
+    json_array_foreach(notebooks, i, notebook) {
         const char *id = cli_json_text(notebook, "notebook_id", NULL);
         _buf_ struct buf age = BUF_INIT(64);
         cli_describe_age(&age, cli_json_text(notebook, "updated_at", NULL));
@@ -199,8 +198,7 @@ static void append_cell(struct buf *out, const json_t *cell)
     append_head(out, cell);
     append_block(out, prompt, source != NULL ? source : "", len);
     const json_t *outputs = json_object_get(cell, "outputs"), *output;
-    json_array_foreach(outputs, i, output)
-    {
+    json_array_foreach(outputs, i, output) {
         notebook_show_append_output(out, output, count);
     }
     buf_append_char(out, '\n');

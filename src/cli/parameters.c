@@ -179,8 +179,7 @@ static void put_container(struct buf *out, const json_t *value, bool is_python)
     size_t i, n = 0;
     if (json_is_array(value)) {
         buf_append_char(out, '[');
-        json_array_foreach(value, i, item)
-        {
+        json_array_foreach(value, i, item) {
             buf_append_str(out, n++ > 0 ? ", " : "");
             put_value(out, item, is_python);
         }
@@ -188,8 +187,7 @@ static void put_container(struct buf *out, const json_t *value, bool is_python)
         return;
     }
     buf_append_char(out, '{');
-    json_object_foreach((json_t *)(uintptr_t)value, key, item)
-    {
+    json_object_foreach((json_t *)(uintptr_t)value, key, item) {
         buf_append_str(out, n++ > 0 ? ", " : "");
         put_key(out, key, is_python);
         put_value(out, item, is_python);
@@ -250,16 +248,14 @@ static void put_bash(struct buf *out, const char *name, const json_t *value)
     size_t i;
     if (json_is_array(value)) {
         buf_printf(out, "unset -v %s; %s=(", name, name);
-        json_array_foreach(value, i, item)
-        {
+        json_array_foreach(value, i, item) {
             buf_append_str(out, i > 0 ? " " : "");
             put_bash_item(out, item);
         }
         buf_append_char(out, ')');
     } else if (json_is_object(value)) {
         buf_printf(out, "unset -v %s; declare -gA %s=(", name, name);
-        json_object_foreach((json_t *)(uintptr_t)value, key, item)
-        {
+        json_object_foreach((json_t *)(uintptr_t)value, key, item) {
             buf_append_char(out, '[');
             put_word(out, key, strlen(key));
             buf_append_str(out, "]=");

@@ -326,9 +326,8 @@ void image_boxes_free(struct image_boxes *boxes)
     if (boxes == NULL)
         return;
     LIST_EACH(&boxes->waiting, at)
-    close_job(CONTAINER_OF(at, struct image_job, node));
-    LIST_EACH(&boxes->working, at)
-    {
+        close_job(CONTAINER_OF(at, struct image_job, node));
+    LIST_EACH(&boxes->working, at) {
         struct image_job *job = CONTAINER_OF(at, struct image_job, node);
         end_unheard(job);
         close_job(job);

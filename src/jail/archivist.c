@@ -250,8 +250,7 @@ static void queue(struct place *p)
 static uint64_t queue_late(void)
 {
     uint64_t now_ms = clock_mono_ms(), next_ms = 0;
-    LIST_EACH(&archivist.late, at)
-    {
+    LIST_EACH(&archivist.late, at) {
         struct place *p = CONTAINER_OF(at, struct place, link);
         if (p->not_before_ms <= now_ms)
             make_ready(p);

@@ -94,8 +94,7 @@ void crew_finish(void)
     pthread_mutex_lock(&crew.lock);
     list_move_all(&crew.done, &done);
     pthread_mutex_unlock(&crew.lock);
-    LIST_EACH(&done, at)
-    {
+    LIST_EACH(&done, at) {
         list_remove(at);
         struct crew_job *job = CONTAINER_OF(at, struct crew_job, link);
         job->finish(job);

@@ -385,8 +385,7 @@ static void measure_memory(const struct keeper_order *order)
 
 static struct ward *find(uint64_t jail)
 {
-    LIST_EACH(&wards, at)
-    {
+    LIST_EACH(&wards, at) {
         struct ward *w = CONTAINER_OF(at, struct ward, link);
         if (w->jail == jail)
             return w;
@@ -494,8 +493,7 @@ static void look_at_disk(int workspaces)
     disk.next_ms = now_ms + REST_MS;
     if (!has_disk_shrunk(workspaces) && ++disk.n_looks % 2 != 0)
         return;
-    LIST_EACH(&wards, at)
-    {
+    LIST_EACH(&wards, at) {
         struct ward *w = CONTAINER_OF(at, struct ward, link);
         if (w->next_ms == 0)
             w->next_ms = MAX(now_ms, w->earliest_ms);
@@ -518,8 +516,7 @@ static int check_due(int workspaces)
     uint64_t soonest_ms = UINT64_MAX;
     bool is_any_at_rest = false;
     look_at_disk(workspaces);
-    LIST_EACH(&wards, at)
-    {
+    LIST_EACH(&wards, at) {
         struct ward *w = CONTAINER_OF(at, struct ward, link);
         if (w->is_looked_at)
             continue; /* its end plans the next one */

@@ -62,8 +62,7 @@ int outbox_send(struct outbox *o, const void *data, size_t len, const int *fds, 
 
 int outbox_flush(struct outbox *o)
 {
-    LIST_EACH(&o->waiting, at)
-    {
+    LIST_EACH(&o->waiting, at) {
         struct letter *l = CONTAINER_OF(at, struct letter, link);
         int r = try_to_send(o, l->data, l->len, l->fds, l->n_fds);
         if (r != 0)
@@ -88,5 +87,5 @@ void outbox_free(struct outbox *o)
 {
     o->is_stuck = false;
     LIST_EACH(&o->waiting, at)
-    remove_letter(o, CONTAINER_OF(at, struct letter, link));
+        remove_letter(o, CONTAINER_OF(at, struct letter, link));
 }

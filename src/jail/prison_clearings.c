@@ -66,8 +66,7 @@ void prison_go_on_clearing(void)
 
 void prison_end_clearings(const struct jail *j)
 {
-    LIST_EACH(&prison.clearings, at)
-    {
+    LIST_EACH(&prison.clearings, at) {
         struct clearing *c = CONTAINER_OF(at, struct clearing, link);
         if (c->jail == j)
             conclude(c, false);

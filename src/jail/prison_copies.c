@@ -61,8 +61,7 @@ size_t prison_list_leaders(struct jail *j, const struct inmate *but, pid_t **ret
 {
     size_t n = 0;
     pid_t *leaders = mem_alloc((j->n_inmates + 1) * sizeof(*leaders));
-    LIST_EACH(&j->inmates, at)
-    {
+    LIST_EACH(&j->inmates, at) {
         struct inmate *i = CONTAINER_OF(at, struct inmate, link);
         pid_t pid = i == but ? 0 : prison_inner_pid(i);
         if (pid > 0)
@@ -150,8 +149,7 @@ static size_t list_copies(struct jail *j, pid_t **ret)
 {
     size_t n = 0;
     pid_t *copies = mem_alloc((j->n_inmates + 1) * sizeof(*copies));
-    LIST_EACH(&j->inmates, at)
-    {
+    LIST_EACH(&j->inmates, at) {
         struct inmate *i = CONTAINER_OF(at, struct inmate, link);
         pid_t pid = i->kind == WARDEN_HEAD ? 0 : prison_inner_pid(i);
         if (pid > 0)

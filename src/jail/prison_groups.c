@@ -24,8 +24,7 @@ int64_t prison_remove_busy_groups(void)
 {
     uint64_t now_ms = clock_mono_ms();
     int64_t left_ms = -1;
-    LIST_EACH(&prison.busy_groups, at)
-    {
+    LIST_EACH(&prison.busy_groups, at) {
         struct busy_group *b = CONTAINER_OF(at, struct busy_group, link);
         if (b->next_ms <= now_ms) {
             if (cgroup_remove(&prison.factory->cgroups, &b->group)) {

@@ -20,8 +20,7 @@ struct handover {
 
 static struct handover *find_handover(const char *workspace)
 {
-    LIST_EACH(&prison.handovers, at)
-    {
+    LIST_EACH(&prison.handovers, at) {
         struct handover *h = CONTAINER_OF(at, struct handover, link);
         if (strcmp(h->r.workspace, workspace) == 0)
             return h;
@@ -88,8 +87,7 @@ static void finish(struct handover *h, int status)
 bool prison_handover_ended(pid_t pid, int status)
 {
     bool was_one = false;
-    LIST_EACH(&prison.handovers, at)
-    {
+    LIST_EACH(&prison.handovers, at) {
         struct handover *h = CONTAINER_OF(at, struct handover, link);
         if (h->pid != pid)
             continue;
@@ -101,8 +99,7 @@ bool prison_handover_ended(pid_t pid, int status)
 
 void prison_give_up_handover(uint64_t jail, bool keep_workspace)
 {
-    LIST_EACH(&prison.handovers, at)
-    {
+    LIST_EACH(&prison.handovers, at) {
         struct handover *h = CONTAINER_OF(at, struct handover, link);
         if (h->r.jail != jail)
             continue;

@@ -130,8 +130,7 @@ void prison_measure(const struct request *r)
 /* One that a jail still uses stays, unless that jail is about to leave it. */
 void prison_remove_workspace(const struct request *r)
 {
-    LIST_EACH(&prison.jails, at)
-    {
+    LIST_EACH(&prison.jails, at) {
         struct jail *j = CONTAINER_OF(at, struct jail, link);
         if (strcmp(j->workspace, r->workspace) != 0)
             continue;

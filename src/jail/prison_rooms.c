@@ -90,8 +90,7 @@ void prison_read_making(struct branch_making *m)
 void prison_end_late_makings(void)
 {
     uint64_t now_ms = clock_mono_ms();
-    LIST_EACH(&prison.makings, at)
-    {
+    LIST_EACH(&prison.makings, at) {
         struct branch_making *m = CONTAINER_OF(at, struct branch_making, link);
         if (m->until_ms > now_ms)
             continue;

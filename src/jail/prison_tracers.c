@@ -99,9 +99,9 @@ int64_t prison_end_tracers(void)
     if (now_ms < prison.tracers_at_ms)
         return (int64_t)(prison.tracers_at_ms - now_ms);
     LIST_EACH(&prison.expected_ends, at)
-    end_tracers_of(CONTAINER_OF(at, struct inmate, expected)->pid);
+        end_tracers_of(CONTAINER_OF(at, struct inmate, expected)->pid);
     LIST_EACH(&prison.expected_rooms, at)
-    end_tracers_in(CONTAINER_OF(at, struct jail, expected)->namespace);
+        end_tracers_in(CONTAINER_OF(at, struct jail, expected)->namespace);
     look_soon();
     return LISTEN_MS;
 }

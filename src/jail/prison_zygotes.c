@@ -10,8 +10,7 @@ enum { ERRORS_SHOWN = 4096 };
 
 struct zygote *prison_find_zygote(uint32_t id)
 {
-    LIST_EACH(&prison.zygotes, at)
-    {
+    LIST_EACH(&prison.zygotes, at) {
         struct zygote *z = CONTAINER_OF(at, struct zygote, link);
         if (z->id == id)
             return z;
@@ -133,8 +132,7 @@ void prison_read_zygote(struct zygote *z)
 
 void prison_zygote_exited(struct zygote *z, int status)
 {
-    LIST_EACH(&prison.owed, at)
-    {
+    LIST_EACH(&prison.owed, at) {
         struct inmate *i = CONTAINER_OF(at, struct inmate, owed);
         if (i->zygote != z->id)
             continue;

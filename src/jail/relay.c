@@ -108,8 +108,7 @@ static void give_up(struct relay *r)
         close(r->sock);
     r->sock = -1;
     outbox_free(&r->out);
-    LIST_EACH(&r->waiting, at)
-    {
+    LIST_EACH(&r->waiting, at) {
         struct waiting *w = CONTAINER_OF(at, struct waiting, link);
         tell_failed(r, w->type, w->ticket,
                     "the process that keeps the files ended meanwhile; what it was doing is not "
@@ -132,8 +131,7 @@ static bool read_one(struct relay *r)
     message[n] = '\0';
     struct archivist_word word;
     memcpy(&word, message, sizeof(word));
-    LIST_EACH(&r->waiting, at)
-    {
+    LIST_EACH(&r->waiting, at) {
         struct waiting *w = CONTAINER_OF(at, struct waiting, link);
         if (w->ticket != word.ticket || w->type != word.type)
             continue;

@@ -207,7 +207,7 @@ void warden_free(struct warden *w)
     if (w->guardian > 0)
         await_guardian(w->guardian);
     LIST_EACH(&w->unsent, at)
-    free_unsent(CONTAINER_OF(at, struct unsent, link));
+        free_unsent(CONTAINER_OF(at, struct unsent, link));
     free(w);
 }
 
@@ -225,7 +225,7 @@ static void hang_up(struct warden *w)
     cleanup_fd(&w->control);
     w->control = -1;
     LIST_EACH(&w->unsent, at)
-    free_unsent(CONTAINER_OF(at, struct unsent, link));
+        free_unsent(CONTAINER_OF(at, struct unsent, link));
 }
 
 /* Requests that are on their way, and all that it had, end with it. */
@@ -311,8 +311,7 @@ static void try_again(struct warden *w)
 static void send_unsent(void *context)
 {
     struct warden *w = context;
-    LIST_EACH(&w->unsent, at)
-    {
+    LIST_EACH(&w->unsent, at) {
         struct unsent *u = CONTAINER_OF(at, struct unsent, link);
         ssize_t n = fd_send(w->control, u->data, u->len, &u->fd, u->fd >= 0 ? 1 : 0);
         if (n == -ETOOMANYREFS && clock_mono_ms() - u->since_ms >= REFUSED_MS)

@@ -43,8 +43,7 @@ static void reaped(pid_t pid, int status)
         prison_settle(j);
         return;
     }
-    LIST_EACH(&prison.zygotes, at)
-    {
+    LIST_EACH(&prison.zygotes, at) {
         struct zygote *z = CONTAINER_OF(at, struct zygote, link);
         if (z->pid == pid) {
             prison_zygote_exited(z, status);
@@ -184,7 +183,7 @@ static bool is_any_stuck(void)
 {
     bool is_stuck = prison.to_keeper.is_stuck || prison.relay.out.is_stuck;
     LIST_EACH(&prison.zygotes, at)
-    is_stuck |= CONTAINER_OF(at, struct zygote, link)->out.is_stuck;
+        is_stuck |= CONTAINER_OF(at, struct zygote, link)->out.is_stuck;
     return is_stuck;
 }
 
@@ -200,16 +199,14 @@ static void take_turn(void)
     struct zygote *zygotes[ZYGOTES_MAX];
     struct branch_making *makings[MAKINGS_MAX];
     nfds_t n_zygotes = 0, n_makings = 0;
-    LIST_EACH(&prison.zygotes, at)
-    {
+    LIST_EACH(&prison.zygotes, at) {
         zygotes[n_zygotes] = CONTAINER_OF(at, struct zygote, link);
         waits[FIRST_ZYGOTE + n_zygotes] = (struct pollfd){
             .fd = zygotes[n_zygotes]->sock, .events = wanted_of(&zygotes[n_zygotes]->out)};
         n_zygotes++;
     }
     struct pollfd *rooms = waits + FIRST_ZYGOTE + n_zygotes;
-    LIST_EACH(&prison.makings, at)
-    {
+    LIST_EACH(&prison.makings, at) {
         makings[n_makings] = CONTAINER_OF(at, struct branch_making, link);
         rooms[n_makings] = (struct pollfd){.fd = makings[n_makings]->sync, .events = POLLIN};
         n_makings++;

@@ -187,8 +187,7 @@ int notebook_parse_cells_json(json_t *root, struct document **ret, struct err *e
     if (json_is_integer(count) && json_integer_value(count) > 0)
         doc->execution_count = json_integer_value(count);
     size_t i;
-    json_array_foreach(cells, i, cell)
-    {
+    json_array_foreach(cells, i, cell) {
         if (cells_json_read_cell(cell, doc, e) < 0)
             return err_context(e, "cell %zu (counted from 0)", i);
     }
@@ -363,8 +362,7 @@ static void cells_json_put_cell(struct json_out *o, const struct document *doc, 
     json_put_array(o);
     size_t i;
     const json_t *output;
-    json_array_foreach(cell->outputs, i, output)
-    {
+    json_array_foreach(cell->outputs, i, output) {
         cells_json_put_output(o, output, cell->executed_at != NULL ? cell->executed_at : created);
     }
     json_put_array_end(o);

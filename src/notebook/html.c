@@ -340,8 +340,7 @@ static void put_code_cell(struct buf *out, const struct document *doc,
     buf_append_str(out, "</code></pre>\n");
     size_t i;
     const json_t *output;
-    json_array_foreach(cell->outputs, i, output)
-    {
+    json_array_foreach(cell->outputs, i, output) {
         html_put_output(out, output);
     }
     put_fate(out, cell);

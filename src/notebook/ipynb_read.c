@@ -86,14 +86,12 @@ static int read_attachments(const json_t *from, struct notebook_cell *cell, stru
     _json_ json_t *attachments = json_object();
     const char *name, *mime;
     json_t *bundle, *value;
-    json_object_foreach(given, name, bundle)
-    {
+    json_object_foreach(given, name, bundle) {
         if (!json_is_object(bundle))
             return err_set(e, ERR_INVALID, "its attachment \"%.64s\" is no object", name);
         json_t *joined = json_object();
         json_object_set_new(attachments, name, joined);
-        json_object_foreach(bundle, mime, value)
-        {
+        json_object_foreach(bundle, mime, value) {
             json_t *text = output_is_json_mime(mime) ? json_incref(value) : text_join(value);
             if (text == NULL)
                 return err_set(e, ERR_INVALID, "its attachment \"%.64s\" is no text", name);
@@ -109,8 +107,7 @@ static enum cell_state guess_state(const struct notebook_cell *cell)
 {
     size_t i;
     const json_t *output;
-    json_array_foreach(cell->outputs, i, output)
-    {
+    json_array_foreach(cell->outputs, i, output) {
         if (output_type(output) == OUTPUT_ERROR)
             return CELL_ERROR;
     }
@@ -163,8 +160,7 @@ static int ipynb_read_cells(const json_t *root, struct document *doc, struct err
     if (json_array_size(cells) > NOTEBOOK_CELLS_MAX)
         return err_set(e, ERR_TOO_LARGE, "the notebook has more than %d cells", NOTEBOOK_CELLS_MAX);
     size_t i;
-    json_array_foreach(cells, i, cell)
-    {
+    json_array_foreach(cells, i, cell) {
         if (ipynb_read_cell(cell, doc, e) < 0)
             return err_context(e, "cell %zu (counted from 0)", i);
     }

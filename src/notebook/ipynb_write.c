@@ -21,8 +21,7 @@ static bool are_tags(const json_t *value)
     _json_ json_t *seen = json_object();
     if (!json_is_array(value))
         return false;
-    json_array_foreach(value, i, tag)
-    {
+    json_array_foreach(value, i, tag) {
         const char *text = json_string_value(tag);
         if (text == NULL || strlen(text) != json_string_length(tag) || text[0] == '\0' ||
             strpbrk(text, ",\n") != NULL || json_object_get(seen, text) != NULL)
@@ -180,8 +179,7 @@ static json_t *make_outputs(const struct notebook_cell *cell)
 {
     json_t *outputs = json_array(), *output;
     size_t i;
-    json_array_foreach(cell->outputs, i, output)
-    {
+    json_array_foreach(cell->outputs, i, output) {
         json_array_append_new(outputs, output_to_nbformat(output, cell->execution_count));
     }
     return outputs;
@@ -221,8 +219,7 @@ static void put_array(struct buf *out, const json_t *array, int depth)
     size_t i;
     const json_t *value;
     buf_append_char(out, '[');
-    json_array_foreach(array, i, value)
-    {
+    json_array_foreach(array, i, value) {
         if (i > 0)
             buf_append_char(out, ',');
         ipynb_write_put_line(out, depth + 1);
@@ -239,8 +236,7 @@ static void put_object(struct buf *out, const json_t *object, int depth)
     json_t *value;
     bool is_first = true;
     buf_append_char(out, '{');
-    json_object_foreach((json_t *)(uintptr_t)object, name, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)object, name, value) {
         if (!is_first)
             buf_append_char(out, ',');
         is_first = false;

@@ -136,8 +136,7 @@ static void markdown_put_cell(struct buf *out, const struct document *doc,
                cell->source_len);
     size_t i;
     const json_t *output;
-    json_array_foreach(cell->outputs, i, output)
-    {
+    json_array_foreach(cell->outputs, i, output) {
         outputs_write(out, output, &writer);
     }
 }

@@ -98,8 +98,7 @@ bool notebook_has_tag(const json_t *metadata, const char *tag)
 {
     const json_t *tags = json_object_get(metadata, "tags"), *item;
     size_t i;
-    json_array_foreach(tags, i, item)
-    {
+    json_array_foreach(tags, i, item) {
         const char *text = json_string_value(item);
         if (text != NULL && strcmp(text, tag) == 0)
             return true;

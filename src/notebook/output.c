@@ -94,8 +94,7 @@ static int join_bundle(const json_t *data, json_t **ret, struct err *e)
     _json_ json_t *bundle = json_object();
     const char *mime;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)data, mime, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)data, mime, value) {
         if (output_is_json_mime(mime)) {
             json_object_set(bundle, mime, value);
             continue;
@@ -244,8 +243,7 @@ static int output_read_error(const json_t *output, json_t *typed, struct err *e)
     const json_t *traceback = json_object_get(output, "traceback"), *line;
     _buf_ struct buf text = BUF_INIT(NOTEBOOK_BYTES_MAX);
     size_t i;
-    json_array_foreach(traceback, i, line)
-    {
+    json_array_foreach(traceback, i, line) {
         if (!json_is_string(line))
             return err_set(e, ERR_INVALID, "its \"traceback\" is no list of lines");
         if (i > 0)
@@ -327,8 +325,7 @@ static json_t *make_data(const json_t *typed)
         put_representation(data, "text/html", json_object_get(typed, "html"));
     if (type != OUTPUT_MARKDOWN && type != OUTPUT_LATEX)
         put_representation(data, "text/plain", json_object_get(typed, "text"));
-    json_object_foreach(mime, name, value)
-    {
+    json_object_foreach(mime, name, value) {
         put_representation(data, name, value);
     }
     if (json_object_size(data) == 0 && type != OUTPUT_TEXT)
@@ -461,8 +458,7 @@ static void describe_bundle(struct buf *out, const json_t *mime)
 {
     const char *name;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)mime, name, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)mime, name, value) {
         buf_printf(out, "[%s]", name);
         return;
     }

@@ -11,8 +11,7 @@ int outputs_read(const json_t *from, outputs_read_fn read, struct notebook_cell 
     if (outputs != NULL && !json_is_array(outputs))
         return err_set(e, ERR_INVALID, "its \"outputs\" are no list");
     size_t i;
-    json_array_foreach(outputs, i, output)
-    {
+    json_array_foreach(outputs, i, output) {
         json_t *typed = NULL;
         if (read(output, cell->execution_count, &typed, e) < 0)
             return err_context(e, "output %zu", i);

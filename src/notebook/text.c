@@ -13,8 +13,7 @@ json_t *text_join(const json_t *multiline)
     _buf_ struct buf whole = BUF_INIT(SIZE_MAX / 4);
     size_t i;
     const json_t *line;
-    json_array_foreach(multiline, i, line)
-    {
+    json_array_foreach(multiline, i, line) {
         if (!json_is_string(line))
             return NULL;
         buf_append(&whole, json_string_value(line), json_string_length(line));
@@ -289,8 +288,7 @@ bool text_append_attachment(struct buf *out, const json_t *attachments, const ch
 {
     json_t *bundle = json_object_get(attachments, name), *data;
     const char *mime;
-    json_object_foreach(bundle, mime, data)
-    {
+    json_object_foreach(bundle, mime, data) {
         size_t start = out->len;
         if (!is_image_mime(mime) || !json_is_string(data))
             continue;

@@ -83,8 +83,7 @@ static int check_texts(const struct place *place, json_t *value, struct err *e)
                  json_object_size(value), (long long)place->param->max);
         return wrong(place, ERR_INVALID, what, e);
     }
-    json_object_foreach(value, name, text)
-    {
+    json_object_foreach(value, name, text) {
         if (!json_is_string(text))
             return wrong(place, ERR_INVALID, "must be an object of strings", e);
     }
@@ -106,8 +105,7 @@ static int check_list(const struct place *place, json_t *list, struct err *e)
                  json_array_size(list), (long long)place->param->max);
         return wrong(place, ERR_TOO_LARGE, what, e);
     }
-    json_array_foreach(list, i, value)
-    {
+    json_array_foreach(list, i, value) {
         if (!json_is_object(value))
             return wrong(place, ERR_INVALID, "must be a list of objects", e);
         snprintf(entry, sizeof(entry), "%s[%zu]", full_name(place, name, sizeof(name)), i);
@@ -170,8 +168,7 @@ static int check_members(const char *parent, const struct op_param *params, json
 {
     const char *name;
     json_t *value;
-    json_object_foreach(object, name, value)
-    {
+    json_object_foreach(object, name, value) {
         if (find_param(params, name) == NULL)
             return unknown_member(parent, params, name, e);
     }

@@ -64,7 +64,7 @@ static void reply(void *context)
     json_put_key(&json, "checkpoints");
     json_put_array(&json);
     LIST_EACH(&timeline->checkpoints, node)
-    put_checkpoint(&json, CONTAINER_OF(node, struct checkpoint, node));
+        put_checkpoint(&json, CONTAINER_OF(node, struct checkpoint, node));
     json_put_array_end(&json);
     json_put_member_int(&json, "current",
                         timeline->current != NULL ? (int64_t)timeline->current->id : 0);

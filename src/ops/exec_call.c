@@ -105,8 +105,7 @@ void exec_call_put_news(struct json_out *json, const struct exec_result *result)
         json_put_member_int(json, "rolled_back_to", (int64_t)result->rolled_back_to);
     const char *name;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)result->extra, name, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)result->extra, name, value) {
         json_put_key(json, name);
         json_put_value(json, value);
     }

@@ -31,8 +31,7 @@ static bool is_object_of(json_t *object, const struct text_member *members)
     const char *name;
     json_t *value;
     void *next;
-    json_object_foreach_safe(object, next, name, value)
-    {
+    json_object_foreach_safe(object, next, name, value) {
         size_t i = 0;
         while (i < n && strcmp(members[i].name, name) != 0)
             i++;
@@ -49,8 +48,7 @@ static bool is_list(const json_t *list, const struct text_member *members)
     json_t *item;
     if (!json_is_array(list) || json_array_size(list) > DECLARATIONS_MAX)
         return false;
-    json_array_foreach(list, i, item)
-    {
+    json_array_foreach(list, i, item) {
         if (members == NULL ? !is_text(item, IMPORT_MAX) : !is_object_of(item, members))
             return false;
     }
@@ -73,8 +71,7 @@ int declarations_check(json_t *told, struct err *e)
     const char *name;
     json_t *value;
     void *next;
-    json_object_foreach_safe(told, next, name, value)
-    {
+    json_object_foreach_safe(told, next, name, value) {
         bool is_known = strcmp(name, "more") == 0;
         for (size_t i = 0; i < ARRAY_LEN(lists); i++)
             is_known |= strcmp(name, lists[i].name) == 0;

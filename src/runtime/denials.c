@@ -11,8 +11,7 @@ struct denials {
 static struct head *only_one(const struct denials *denials, bool has_cell)
 {
     struct head *found = NULL;
-    LIST_EACH(&denials->heads, node)
-    {
+    LIST_EACH(&denials->heads, node) {
         struct head *head = CONTAINER_OF(node, struct head, denials_node);
         if (has_cell && head->state != HEAD_RUNNING)
             continue;

@@ -60,8 +60,7 @@ static void keep_budget(struct head *head)
     count_large(head);
     while (large.bytes > LARGE_MAX) {
         struct head *largest = head;
-        LIST_EACH(&large.heads, at)
-        {
+        LIST_EACH(&large.heads, at) {
             struct head *other = CONTAINER_OF(at, struct head, large_node);
             if (other->large_bytes > largest->large_bytes)
                 largest = other;

@@ -45,14 +45,12 @@ static bool is_list_of_texts(const json_t *list, size_t max)
     json_t *item;
     if (!json_is_array(list) || json_array_size(list) > max)
         return false;
-    json_array_foreach(list, i, item)
-    {
+    json_array_foreach(list, i, item) {
         const char *name;
         json_t *text;
         if (!json_is_object(item) || json_object_size(item) > 4)
             return false;
-        json_object_foreach(item, name, text)
-        {
+        json_object_foreach(item, name, text) {
             if (strlen(name) > 32 || !json_is_string(text) || json_string_length(text) > NOTE_MAX)
                 return false;
         }
@@ -66,8 +64,7 @@ static bool is_list_of_strings(const json_t *list, size_t max)
     json_t *item;
     if (!json_is_array(list) || json_array_size(list) > max)
         return false;
-    json_array_foreach(list, i, item)
-    {
+    json_array_foreach(list, i, item) {
         if (!json_is_string(item) || json_string_length(item) > NOTE_MAX)
             return false;
     }

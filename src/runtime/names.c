@@ -84,8 +84,7 @@ static void remove_unknown(json_t *object, const struct member *members)
     const char *name;
     json_t *value;
     void *next;
-    json_object_foreach_safe(object, next, name, value)
-    {
+    json_object_foreach_safe(object, next, name, value) {
         const struct member *m = members;
         while (m->name != NULL && strcmp(m->name, name) != 0)
             m++;
@@ -119,8 +118,7 @@ int names_check(json_t *names, struct err *e)
     remove_empty(names);
     json_t *item;
     size_t i;
-    json_array_foreach(json_object_get(names, "items"), i, item)
-    {
+    json_array_foreach(json_object_get(names, "items"), i, item) {
         remove_unknown(item, item_members);
     }
     return 0;

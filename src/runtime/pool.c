@@ -174,7 +174,7 @@ void pool_free(struct pool *pool)
         struct shelf *shelf = &pool->shelves[i];
         pool_release(pool, take_ptr(shelf->filling));
         LIST_EACH(&shelf->ready, node)
-        pool_release(pool, CONTAINER_OF(node, struct head, node));
+            pool_release(pool, CONTAINER_OF(node, struct head, node));
         assert(list_is_empty(&shelf->waiting));
         loop_timer_close(take_ptr(shelf->timer), NULL);
         template_close(&shelf->zygote);
@@ -365,15 +365,15 @@ static void on_room_event(struct pool *pool, const struct warden_event *event)
         room->is_known = false;
     size_t n = 0;
     LIST_EACH(&room->heads, node)
-    n++;
+        n++;
     LIST_EACH(&room->snapshots, node)
-    n++;
+        n++;
     _free_ uint64_t *numbers = mem_alloc(n * sizeof(*numbers) + 1);
     size_t i = 0;
     LIST_EACH(&room->heads, node)
-    numbers[i++] = CONTAINER_OF(node, struct head, room_node)->number;
+        numbers[i++] = CONTAINER_OF(node, struct head, room_node)->number;
     LIST_EACH(&room->snapshots, node)
-    numbers[i++] = CONTAINER_OF(node, struct snapshot, room_node)->number;
+        numbers[i++] = CONTAINER_OF(node, struct snapshot, room_node)->number;
     for (i = 0; i < n; i++)
         tell_head(pool, numbers[i], event);
 }

@@ -33,7 +33,7 @@ void room_watch(struct room *room)
 {
     bool is_busy = false;
     LIST_EACH(&room->heads, node)
-    is_busy |= CONTAINER_OF(node, struct head, room_node)->is_watched;
+        is_busy |= CONTAINER_OF(node, struct head, room_node)->is_watched;
     struct err ignored;
     if (room->is_known)
         warden_watch(room->warden, room->jail, is_busy, &ignored);

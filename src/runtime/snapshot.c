@@ -125,7 +125,7 @@ void snapshot_free(struct snapshot *snapshot)
     loop_poll_close(take_ptr(snapshot->poll), NULL);
     loop_timer_close(take_ptr(snapshot->again), NULL);
     LIST_EACH(&snapshot->orders, at)
-    forget_order(CONTAINER_OF(at, struct order, link));
+        forget_order(CONTAINER_OF(at, struct order, link));
     channel_close(snapshot->sock); /* the end of its channel is its end, too */
     denials_drop(snapshot->denied);
     list_remove(&snapshot->room_node);
@@ -166,8 +166,7 @@ void snapshot_on_event(struct snapshot *snapshot, const struct warden_event *eve
 static void on_again(void *context)
 {
     struct snapshot *snapshot = context;
-    LIST_EACH(&snapshot->orders, at)
-    {
+    LIST_EACH(&snapshot->orders, at) {
         struct order *order = CONTAINER_OF(at, struct order, link);
         ssize_t n =
             fd_send(snapshot->sock, order->frame.data, order->frame.len, order->fds, order->n_fds);

@@ -33,8 +33,7 @@ static int check_body_members(const struct op *op, json_t *body, struct err *e)
 {
     const char *name;
     json_t *value;
-    json_object_foreach(body, name, value)
-    {
+    json_object_foreach(body, name, value) {
         const struct op_param *param = args_find_param(op, name);
         if (param != NULL && args_check_place(param, OP_IN_BODY, e) < 0)
             return -1;

@@ -22,8 +22,7 @@ static void handle_deferred(void *context)
     /* Only those of now: a connection that is deferred again waits for the next turn. */
     struct list batch;
     list_init(&batch);
-    LIST_EACH(&s->deferred, node)
-    {
+    LIST_EACH(&s->deferred, node) {
         list_remove(node);
         list_append(&batch, node);
     }
@@ -181,7 +180,7 @@ static void grace_is_over(void *context)
 {
     struct server *s = context;
     LIST_EACH(&s->connections, node)
-    conn_close(CONTAINER_OF(node, struct conn, in_all));
+        conn_close(CONTAINER_OF(node, struct conn, in_all));
 }
 
 void server_stop(struct server *s, uint32_t grace_ms, loop_fn on_stopped, void *context)
@@ -194,6 +193,6 @@ void server_stop(struct server *s, uint32_t grace_ms, loop_fn on_stopped, void *
     for (size_t i = 0; i < s->n_listeners; i++)
         loop_listener_close(s->listeners[i]->loop, server_listener_closed);
     LIST_EACH(&s->connections, node)
-    conn_drain(CONTAINER_OF(node, struct conn, in_all));
+        conn_drain(CONTAINER_OF(node, struct conn, in_all));
     server_check_stopped(s);
 }

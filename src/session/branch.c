@@ -97,8 +97,7 @@ void branching_end(struct session *session)
 {
     if (session->branches.own != NULL)
         branch_free(session->branches.own);
-    LIST_EACH(&session->branches.ordered, node)
-    {
+    LIST_EACH(&session->branches.ordered, node) {
         struct branching *all = CONTAINER_OF(node, struct branching, node);
         all->source = NULL;
         snprintf(all->trouble, sizeof(all->trouble), "the session ended meanwhile");
@@ -293,8 +292,7 @@ static bool branch_is_ready(const struct session *session)
 
 void branching_begin(struct session *session)
 {
-    LIST_EACH(&session->branches.ordered, node)
-    {
+    LIST_EACH(&session->branches.ordered, node) {
         struct branching *all = CONTAINER_OF(node, struct branching, node);
         struct checkpoint *tip = session->timeline.current;
         if (all->n_open > 0 || all->n_sessions > 0)

@@ -42,8 +42,7 @@ static void engine_end_all(struct list *sessions, enum death_wish wish, const ch
 static void engine_lose_all(struct engine *engine, const struct warden_event *event)
 {
     engine->has_lost_warden = true;
-    LIST_EACH(&engine->live, node)
-    {
+    LIST_EACH(&engine->live, node) {
         struct session *session = CONTAINER_OF(node, struct session, node);
         if (!event->is_final && saving_is_resumable(session))
             suspend_after_loss(session, event->text);
@@ -71,8 +70,7 @@ static void engine_on_warden_event(void *context, const struct warden_event *eve
         return;
     engine->has_lost_warden = false;
     engine->events.on_back(engine->events.context, event->text);
-    LIST_EACH(&engine->suspended, node)
-    {
+    LIST_EACH(&engine->suspended, node) {
         session_changed(CONTAINER_OF(node, struct session, node)); /* cells may wait for it */
     }
 }
@@ -104,8 +102,7 @@ static void engine_describe_zygote(const struct template *zygote, struct buf *ou
         buf_printf(out, ": Python %s", python);
     json_t *item;
     size_t i;
-    json_array_foreach(json_object_get(report, "skipped"), i, item)
-    {
+    json_array_foreach(json_object_get(report, "skipped"), i, item) {
         const char *name = json_string_value(json_object_get(item, "import"));
         const char *reason = json_string_value(json_object_get(item, "reason"));
         buf_printf(out, "%s%s (%s)", i == 0 ? "; skipped: " : ", ", name ? name : "?",
@@ -243,8 +240,7 @@ static void engine_stop_now(struct engine *engine)
 /* Some session has something that could still be saved. */
 static bool engine_is_saving(const struct engine *engine)
 {
-    LIST_EACH(&engine->live, node)
-    {
+    LIST_EACH(&engine->live, node) {
         const struct session *session = CONTAINER_OF(node, struct session, node);
         if (suspend_is_possible(session) && session->state == SESSION_IDLE &&
             (saving_is_under_way(session) || !saving_is_complete(session)))
@@ -269,8 +265,7 @@ void engine_stop(struct engine *engine, void (*on_stopped)(void *context), void 
     engine->stop_context = context;
     engine->drain_until_ms = clock_mono_ms() + clock_scaled_ms(DRAIN_MS);
     engine->draining = loop_timer_new(engine->loop, engine_drain, engine);
-    LIST_EACH(&engine->live, node)
-    {
+    LIST_EACH(&engine->live, node) {
         struct session *session = CONTAINER_OF(node, struct session, node);
         saving_hurry(session);
         session_changed(session);

@@ -75,8 +75,7 @@ static void files_remove_unsaved(struct file_unsaved *change)
 static void files_add_unsaved(struct session *session, const struct warden_file_order *what)
 {
     size_t n = 0, size = strlen(what->path) + 1;
-    LIST_EACH(&session->files.unsaved, node)
-    {
+    LIST_EACH(&session->files.unsaved, node) {
         struct file_unsaved *change = CONTAINER_OF(node, struct file_unsaved, node);
         n++;
         if (strcmp(change->path, what->path) != 0)
@@ -97,13 +96,12 @@ static void files_add_unsaved(struct session *session, const struct warden_file_
 void files_on_save(struct session *session)
 {
     LIST_EACH(&session->files.unsaved, node)
-    CONTAINER_OF(node, struct file_unsaved, node)->is_in_save = true;
+        CONTAINER_OF(node, struct file_unsaved, node)->is_in_save = true;
 }
 
 void files_on_saved(struct session *session, bool is_safe)
 {
-    LIST_EACH(&session->files.unsaved, node)
-    {
+    LIST_EACH(&session->files.unsaved, node) {
         struct file_unsaved *change = CONTAINER_OF(node, struct file_unsaved, node);
         if (change->is_in_save && is_safe)
             files_remove_unsaved(change);
@@ -116,8 +114,7 @@ uint64_t files_repeat(struct session *session)
 {
     struct err e;
     uint64_t ticket = 0;
-    LIST_EACH(&session->files.unsaved, node)
-    {
+    LIST_EACH(&session->files.unsaved, node) {
         const struct file_unsaved *change = CONTAINER_OF(node, struct file_unsaved, node);
         struct warden_file_order what = {.action = change->action, .max_bytes = UINT64_MAX};
         snprintf(what.path, sizeof(what.path), "%s", change->path);
@@ -253,7 +250,7 @@ static int files_refuse(const struct session *session, enum warden_file_action a
     }
     size_t n = 0;
     LIST_EACH(&session->files.orders, node)
-    n++;
+        n++;
     if (n < FILES_WAITING_MAX)
         return 0;
     err_set(e, ERR_LIMIT, "%d files of this session are being put or read", FILES_WAITING_MAX);
@@ -284,7 +281,7 @@ int session_file(struct session *session, enum warden_file_action action, const 
     session_changed(session);
     *ret_order = NULL;
     LIST_EACH(&session->files.orders, node)
-    if (node == &order->node)
-        *ret_order = order;
+        if (node == &order->node)
+            *ret_order = order;
     return 0;
 }

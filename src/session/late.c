@@ -61,8 +61,7 @@ static void tell(struct exec *exec)
 
 void late_tell(struct session *session)
 {
-    LIST_EACH(&session->late, node)
-    {
+    LIST_EACH(&session->late, node) {
         struct exec *exec = CONTAINER_OF(node, struct exec, node);
         exec_drain(exec);
         tell(exec);
@@ -81,8 +80,7 @@ void late_forget(struct exec *exec)
 
 void late_forget_ended(struct session *session)
 {
-    LIST_EACH(&session->late, node)
-    {
+    LIST_EACH(&session->late, node) {
         struct exec *exec = CONTAINER_OF(node, struct exec, node);
         if (is_ended(exec))
             late_forget(exec);
@@ -103,8 +101,7 @@ void late_keep(struct exec *exec)
  * belongs to a process or thread that goes on writing. */
 void late_tidy(struct session *session)
 {
-    LIST_EACH(&session->late, node)
-    {
+    LIST_EACH(&session->late, node) {
         struct exec *exec = CONTAINER_OF(node, struct exec, node);
         bool is_newest = node->next == &session->late;
         for (size_t i = 0; i < OUTPUT_STREAMS && !is_newest; i++)
@@ -117,8 +114,7 @@ void late_tidy(struct session *session)
 
 void late_watch(struct session *session)
 {
-    LIST_EACH(&session->late, node)
-    {
+    LIST_EACH(&session->late, node) {
         struct exec *exec = CONTAINER_OF(node, struct exec, node);
         for (size_t i = 0; i < OUTPUT_STREAMS; i++) {
             exec_pipe_watch(&exec->pipes[i]);
@@ -134,7 +130,7 @@ void session_take_new(struct session *session, enum output_stream stream, struct
     if (session->running != NULL)
         exec_drain(session->running);
     LIST_EACH(&session->late, node)
-    exec_drain(CONTAINER_OF(node, struct exec, node));
+        exec_drain(CONTAINER_OF(node, struct exec, node));
     struct output_range range;
     size_t from = out->len;
     output_ring_read(&session->rings[stream], 0, session->taken[stream], SIZE_MAX, out, &range);

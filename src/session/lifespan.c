@@ -64,8 +64,7 @@ static uint64_t lifespan_forgotten_due_ms(const struct session *session, uint64_
 static uint64_t lifespan_end_forgotten(struct engine *engine, uint64_t now_ms)
 {
     uint64_t next_ms = UINT64_MAX;
-    LIST_EACH(&engine->suspended, node)
-    {
+    LIST_EACH(&engine->suspended, node) {
         struct session *session = CONTAINER_OF(node, struct session, node);
         uint64_t due_ms = lifespan_forgotten_due_ms(session, now_ms);
         if (due_ms <= now_ms)
@@ -91,8 +90,7 @@ static bool lifespan_rest(struct session *session)
 static uint64_t lifespan_end_dead(struct engine *engine, uint64_t now_ms)
 {
     uint64_t next_ms = UINT64_MAX;
-    LIST_EACH(&engine->dead, node)
-    {
+    LIST_EACH(&engine->dead, node) {
         struct session *session = CONTAINER_OF(node, struct session, node);
         if (!session->files.are_left)
             continue;
@@ -108,8 +106,7 @@ static void lifespan_on_due(void *context)
 {
     struct engine *engine = context;
     uint64_t now_ms = clock_mono_ms(), next_ms = UINT64_MAX;
-    LIST_EACH(&engine->live, node)
-    {
+    LIST_EACH(&engine->live, node) {
         struct session *session = CONTAINER_OF(node, struct session, node);
         uint64_t idle_ms = lifespan_idle_due_ms(session, now_ms),
                  age_ms = lifespan_age_due_ms(session);

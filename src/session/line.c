@@ -89,8 +89,7 @@ char *line_write(const struct session *session)
     json_put_object(&json);
     json_put_key(&json, "checkpoints");
     json_put_array(&json);
-    LIST_EACH(&timeline->checkpoints, node)
-    {
+    LIST_EACH(&timeline->checkpoints, node) {
         const struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
         if (line_is_kept(session, checkpoint, oldest))
             line_put_checkpoint(&json, session, checkpoint, oldest);

@@ -81,8 +81,7 @@ static void names_replace_items(json_t *items, const json_t *news, const char *m
 {
     size_t i;
     const json_t *name;
-    json_array_foreach(json_object_get(news, member), i, name)
-    {
+    json_array_foreach(json_object_get(news, member), i, name) {
         size_t at = names_find_item(items, json_string_value(name));
         if (at < json_array_size(items))
             json_array_remove(items, at);

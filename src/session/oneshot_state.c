@@ -86,8 +86,7 @@ void oneshot_on_loaded(void *context, const json_t *report)
         oneshot_not_loaded(o, message);
         return;
     }
-    json_array_foreach(json_object_get(report, "lost"), i, loss)
-    {
+    json_array_foreach(json_object_get(report, "lost"), i, loss) {
         const char *advice = json_string_value(json_object_get(loss, "advice"));
         oneshot_add_state_error(&o->answer, advice != NULL ? advice : "a variable was lost");
     }
@@ -164,8 +163,7 @@ static void oneshot_take_losses(struct oneshot *o)
         return;
     json_t *loss;
     size_t i;
-    json_array_foreach(json_object_get(object, "lost"), i, loss)
-    {
+    json_array_foreach(json_object_get(object, "lost"), i, loss) {
         const char *advice = json_string_value(json_object_get(loss, "advice"));
         if (advice != NULL)
             oneshot_add_state_error(&o->answer, advice);

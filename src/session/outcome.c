@@ -126,8 +126,7 @@ void outcome_hold_crash(struct session *session)
 
 static struct exec *outcome_find_crashed(const struct session *session)
 {
-    LIST_EACH(&session->held, node)
-    {
+    LIST_EACH(&session->held, node) {
         struct exec *exec = CONTAINER_OF(node, struct exec, kept);
         if (exec->certificate != NULL)
             return exec;
@@ -186,8 +185,7 @@ static bool outcome_is_among(const struct timeline_cells *cells, uint64_t id)
 void outcome_answer_undone(struct session *session, const struct timeline_cells *undone,
                            uint64_t checkpoint)
 {
-    LIST_EACH(&session->held, node)
-    {
+    LIST_EACH(&session->held, node) {
         struct exec *exec = CONTAINER_OF(node, struct exec, kept);
         if (exec->certificate != NULL || !outcome_is_among(undone, exec->id))
             continue;
@@ -230,8 +228,7 @@ void outcome_end_all(struct session *session)
         outcome_answer_death(session);
     outcome_answer_held(session);
     outcome_fail_all_waiting(session);
-    LIST_EACH(&session->late, node)
-    {
+    LIST_EACH(&session->late, node) {
         struct exec *exec = CONTAINER_OF(node, struct exec, node);
         exec_drain(exec);
         late_forget(exec);

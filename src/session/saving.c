@@ -97,8 +97,7 @@ static void saving_on_due(void *context)
 {
     struct engine *engine = context;
     uint64_t now_ms = clock_mono_ms(), next_ms = UINT64_MAX;
-    LIST_EACH(&engine->to_save, node)
-    {
+    LIST_EACH(&engine->to_save, node) {
         struct session *session =
             CONTAINER_OF(CONTAINER_OF(node, struct saving, node), struct session, saving);
         if (session->saving.due_ms > now_ms) {
@@ -181,8 +180,7 @@ void saving_stop(struct engine *engine)
 /* Whoever waits for what is safe now, or for what will not be (`trouble`). */
 static void saving_release_held(struct session *session, uint64_t through, const char *trouble)
 {
-    LIST_EACH(&session->held, node)
-    {
+    LIST_EACH(&session->held, node) {
         struct exec *exec = CONTAINER_OF(node, struct exec, kept);
         if (!exec->is_durable || exec->certificate != NULL || exec->id > through)
             continue;

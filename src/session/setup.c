@@ -80,8 +80,7 @@ static int setup_check_env(const json_t *env, struct err *e)
     size_t bytes = 0;
     if (json_object_size(env) > SETUP_ENV_MAX)
         return err_set(e, ERR_INVALID, "\"env\" has more than %d variables", SETUP_ENV_MAX);
-    json_object_foreach((json_t *)(uintptr_t)env, name, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)env, name, value) {
         if (!setup_is_name(name)) {
             err_set(e, ERR_INVALID, "\"env\" has a variable of the name \"%.64s\"", name);
             return err_advise(e, "Names are made of letters, digits and _, no digit first.");

@@ -113,8 +113,7 @@ bool suspend_soon(struct session *session)
 bool suspend_longest_idle(struct engine *engine)
 {
     struct session *longest = NULL;
-    LIST_EACH(&engine->live, node)
-    {
+    LIST_EACH(&engine->live, node) {
         struct session *session = CONTAINER_OF(node, struct session, node);
         if (suspend_is_possible(session) && suspend_is_resting(session) &&
             saving_is_complete(session) && !session->background.is_on &&

@@ -100,8 +100,7 @@ static void timeline_end_census(void *context)
 
 static bool timeline_is_all_measured(const struct timeline *timeline)
 {
-    LIST_EACH(&timeline->checkpoints, node)
-    {
+    LIST_EACH(&timeline->checkpoints, node) {
         const struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
         if (checkpoint->snapshot != NULL && checkpoint->memory_bytes == UINT64_MAX)
             return false;
@@ -129,8 +128,7 @@ struct timeline_census *timeline_measure(struct session *session, void (*on_done
                                          void *context)
 {
     struct timeline *timeline = &session->timeline;
-    LIST_EACH(&timeline->checkpoints, node)
-    {
+    LIST_EACH(&timeline->checkpoints, node) {
         struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
         checkpoint->memory_bytes = UINT64_MAX;
         if (checkpoint->snapshot != NULL)
@@ -161,8 +159,7 @@ void timeline_init(struct session *session, enum timeline_mode mode)
 
 struct checkpoint *timeline_find(const struct session *session, uint64_t id)
 {
-    LIST_EACH(&session->timeline.checkpoints, node)
-    {
+    LIST_EACH(&session->timeline.checkpoints, node) {
         struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
         if (checkpoint->id == id)
             return checkpoint;
@@ -268,8 +265,7 @@ static void timeline_free_checkpoint(struct checkpoint *checkpoint)
 void timeline_remove(struct checkpoint *checkpoint)
 {
     struct timeline *timeline = &checkpoint->session->timeline;
-    LIST_EACH(&timeline->checkpoints, node)
-    {
+    LIST_EACH(&timeline->checkpoints, node) {
         struct checkpoint *child = CONTAINER_OF(node, struct checkpoint, node);
         if (child->parent != checkpoint)
             continue;
@@ -316,8 +312,7 @@ void timeline_end_processes(struct session *session, uint64_t current)
 {
     struct timeline *timeline = &session->timeline;
     timeline_end_censuses(session);
-    LIST_EACH(&timeline->checkpoints, node)
-    {
+    LIST_EACH(&timeline->checkpoints, node) {
         struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
         if (checkpoint->ticket != 0)
             tickets_forget(session->engine, checkpoint->ticket);
@@ -446,8 +441,7 @@ static struct checkpoint *timeline_find_oldest(const struct timeline *timeline, 
 {
     struct checkpoint *oldest = NULL;
     *ret_n = 0;
-    LIST_EACH(&timeline->checkpoints, node)
-    {
+    LIST_EACH(&timeline->checkpoints, node) {
         struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
         if ((checkpoint->snapshot != NULL) != has_process)
             continue;

@@ -95,8 +95,7 @@ static json_t *trial_describe_files(const struct session *session, const struct 
 
 static struct exec *trial_find_held(const struct session *session)
 {
-    LIST_EACH(&session->held, node)
-    {
+    LIST_EACH(&session->held, node) {
         struct exec *exec = CONTAINER_OF(node, struct exec, kept);
         if (exec->id == session->trial.id && exec->certificate == NULL)
             return exec;

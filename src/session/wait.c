@@ -119,8 +119,7 @@ void wait_free_kept(struct session *session)
 
 static struct exec *find_queued(struct session *session, uint64_t exec_id)
 {
-    LIST_EACH(&session->queue, node)
-    {
+    LIST_EACH(&session->queue, node) {
         struct exec *exec = CONTAINER_OF(node, struct exec, node);
         if (exec->id == exec_id)
             return exec;
@@ -130,8 +129,7 @@ static struct exec *find_queued(struct session *session, uint64_t exec_id)
 
 static struct exec *find_ended(const struct list *ended, uint64_t exec_id)
 {
-    LIST_EACH(ended, node)
-    {
+    LIST_EACH(ended, node) {
         struct exec *exec = CONTAINER_OF(node, struct exec, kept);
         if (exec->id == exec_id)
             return exec;

@@ -148,8 +148,7 @@ static int check_blob(struct stream_reader *r, const json_t *header, struct err 
         return broken(e, "a blob has no kind, no names or no body");
     size_t i;
     const json_t *name;
-    json_array_foreach(names, i, name)
-    {
+    json_array_foreach(names, i, name) {
         if (!json_is_string(name))
             return broken(e, "a name is not text");
     }

@@ -179,8 +179,7 @@ static void plan_next(struct store *store, uint64_t expiry_ms, bool is_unfinishe
 
 static void sweep_finish(struct store *store, const struct err *e)
 {
-    LIST_EACH(&store->sweepers, it)
-    {
+    LIST_EACH(&store->sweepers, it) {
         struct store_call *call = CONTAINER_OF(it, struct store_call, node);
         call->has_failed = e != NULL;
         if (e != NULL)

@@ -65,7 +65,7 @@ void workers_submit(struct store_call *call)
     list_append(&store->jobs, &call->node);
     size_t waiting = 0;
     LIST_EACH(&store->jobs, it)
-    waiting++;
+        waiting++;
     int rc = 0;
     if (waiting > store->n_idle_workers && store->n_workers < WORKERS_MAX)
         rc = start_worker(store);
@@ -78,9 +78,9 @@ void workers_stop(struct store *store)
 {
     pthread_mutex_lock(&store->lock);
     LIST_EACH(&store->jobs, it)
-    atomic_store(&CONTAINER_OF(it, struct store_call, node)->is_cut, true);
+        atomic_store(&CONTAINER_OF(it, struct store_call, node)->is_cut, true);
     LIST_EACH(&store->running, it)
-    atomic_store(&CONTAINER_OF(it, struct store_call, node)->is_cut, true);
+        atomic_store(&CONTAINER_OF(it, struct store_call, node)->is_cut, true);
     pthread_cond_broadcast(&store->job_wake);
     unsigned n = store->n_workers;
     pthread_mutex_unlock(&store->lock);

@@ -57,8 +57,7 @@ bool writer_take_failure(struct store *store, const char *scope, struct err *ret
 
 static void writer_look_at(struct group *g)
 {
-    LIST_EACH(&g->calls, it)
-    {
+    LIST_EACH(&g->calls, it) {
         const struct store_call *call = CONTAINER_OF(it, struct store_call, node);
         g->has_write |= call->type->is_write;
         g->needs_disk |= call->is_awaited && call->type->needs_disk;
@@ -86,8 +85,7 @@ static void apply_one(struct store *store, struct store_call *call)
 
 static int apply_all(struct store *store, struct group *g, struct err *e)
 {
-    LIST_EACH(&g->calls, it)
-    {
+    LIST_EACH(&g->calls, it) {
         struct store_call *call = CONTAINER_OF(it, struct store_call, node);
         apply_one(store, call);
         if (store->db.is_broken) {
@@ -152,8 +150,7 @@ static int write_group(struct store *store, struct group *g, bool has_unsynced, 
 
 static bool has_read(const struct group *g)
 {
-    LIST_EACH(&g->calls, it)
-    {
+    LIST_EACH(&g->calls, it) {
         if (CONTAINER_OF(it, struct store_call, node)->type->is_read)
             return true;
     }
@@ -171,8 +168,7 @@ static void answer_reads(struct store *store, struct group *g)
     store->db.is_broken = false;
     store->n_to_sync = 0;
     int rc = db_exec(&store->db, "PRAGMA cache_spill=OFF; BEGIN", &ignored);
-    LIST_EACH(&g->calls, it)
-    {
+    LIST_EACH(&g->calls, it) {
         struct store_call *call = CONTAINER_OF(it, struct store_call, node);
         bool is_kept = call->type->is_write && call->fn == NULL;
         if (rc < 0 || !(is_kept || call->type->is_read))

@@ -189,8 +189,7 @@ static void put_object_value(struct json_out *o, const json_t *object)
     json_put_object(o);
     const char *key;
     json_t *member;
-    json_object_foreach((json_t *)(uintptr_t)object, key, member)
-    {
+    json_object_foreach((json_t *)(uintptr_t)object, key, member) {
         json_put_str(o, key);
         buf_append_char(o->buf, ':');
         o->needs_comma = false;

@@ -10,7 +10,7 @@ static int sum(struct list *l)
 {
     int total = 0;
     LIST_EACH(l, it)
-    total = total * 10 + CONTAINER_OF(it, struct item, node)->number;
+        total = total * 10 + CONTAINER_OF(it, struct item, node)->number;
     return total;
 }
 
@@ -49,7 +49,7 @@ static void the_current_node_may_leave_during_a_walk(void **state)
     for (size_t i = 0; i < ARRAY_LEN(items); i++)
         list_append(&l, &items[i].node);
     LIST_EACH(&l, it)
-    list_remove(it);
+        list_remove(it);
     assert_true(list_is_empty(&l));
 }
 

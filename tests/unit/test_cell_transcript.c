@@ -128,8 +128,7 @@ static void test_tails_of_several_outputs_share_their_quarter(void **state)
     size_t kept = 0, i;
     uint64_t omitted = 0;
     json_t *output;
-    json_array_foreach(list, i, output)
-    {
+    json_array_foreach(list, i, output) {
         omitted += (uint64_t)json_integer_value(json_object_get(output, "omitted"));
         if (json_object_get(output, "omitted") == NULL)
             kept += json_string_length(json_object_get(output, "text"));
@@ -721,8 +720,7 @@ static void test_a_flood_stays_within_bounds(void **state)
         }
         size_t n_pieces = 0;
         for (size_t k = 0; k < OUTPUT_STREAMS; k++)
-            LIST_EACH(&t.streams[k].pieces, node)
-            {
+            LIST_EACH(&t.streams[k].pieces, node) {
                 n_pieces++;
             }
         assert_true(n_pieces < 2000 && t.n_items <= 3 * TRANSCRIPT_ITEMS_MAX);
