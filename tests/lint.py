@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import shape
+
 TOP = Path(__file__).resolve().parent.parent
 
 # Includes may only point to a room with a smaller number. The command line tool stands above the
@@ -86,6 +88,30 @@ def check_arrows():
                 yield f"{place(path, number)}: {match.group(1)}: write \"room/file.h\""
             elif target != room and LEVELS[target] >= LEVELS[room]:
                 yield f"{place(path, number)}: {room} may not include {target}"
+
+
+# Files of a room that all lead to each other (tests/shape.py) are one thing that nobody can read in
+# parts. Three are the most; the numbers here are of rooms that had more before, and only fall.
+KNOT_MAX = 3
+KNOTS = {"store": 12, "book": 9, "serve": 6, "cli": 5, "jail": 4, "runtime": 4}
+
+
+def check_knots():
+    code = {}
+    for path in files("**/*.[ch]", "src"):
+        code[path] = shape.without_comments(path.read_text())
+    rooms = {}
+    for path, text in code.items():
+        if path.suffix == ".c":
+            rooms.setdefault(shape.room_of(path, TOP / "src"), {})[path] = text
+    for room, texts in rooms.items():
+        knot = shape.largest_knot(texts)
+        if len(knot) > KNOTS.get(room, KNOT_MAX):
+            names = ", ".join(sorted(path.name for path in knot))
+            yield f"src/{room}: {len(knot)} files lead to each other: {names}"
+    for tag, paths in shape.double_tags(code).items():
+        places = " and ".join(place(path) for path in paths)
+        yield f"struct {tag} is defined twice: {places}"
 
 
 def check_banned():
@@ -169,8 +195,8 @@ def check_pages():
     yield from (done.stdout + done.stderr).splitlines()
 
 
-CHECKS = [check_format, check_arrows, check_banned, check_descriptors, check_listed, check_python,
-          check_javascript, check_pages]
+CHECKS = [check_format, check_arrows, check_knots, check_banned, check_descriptors, check_listed,
+          check_python, check_javascript, check_pages]
 
 
 def main():

@@ -32,7 +32,7 @@ struct book *book_ensure(struct books *books, const char *id)
 static void free_book(struct book *book)
 {
     while (!list_is_empty(&book->records))
-        record_free(CONTAINER_OF(list_first(&book->records), struct record, node));
+        record_free(CONTAINER_OF(list_first(&book->records), struct cell_record, node));
     book_drop_watchers(book);
     map_remove(&book->books->books, book->id);
     free(book);
@@ -78,7 +78,7 @@ void book_flush(struct books *books, const char *id)
     if (book == NULL)
         return;
     LIST_EACH(&book->records, node) {
-        struct record *record = CONTAINER_OF(node, struct record, node);
+        struct cell_record *record = CONTAINER_OF(node, struct cell_record, node);
         if (record->exec != NULL && (record->is_dirty || !record->is_put))
             record_put(record);
     }

@@ -67,7 +67,7 @@ static void tell_watchers(struct book *book, const struct change_call *change,
 static void clear_running(struct book *book, const struct store_cell *now)
 {
     LIST_EACH(&book->records, node) {
-        struct record *record = CONTAINER_OF(node, struct record, node);
+        struct cell_record *record = CONTAINER_OF(node, struct cell_record, node);
         if (now == NULL || strcmp(now->id, record->cell->id) == 0)
             transcript_clear_row(&record->cell->transcript);
     }
@@ -79,7 +79,7 @@ static void leave_runs(struct book *book, const struct change_call *change,
                        const struct store_cell *now)
 {
     LIST_EACH(&book->records, node) {
-        struct record *record = CONTAINER_OF(node, struct record, node);
+        struct cell_record *record = CONTAINER_OF(node, struct cell_record, node);
         bool is_meant = now != NULL ? strcmp(now->id, record->cell->id) == 0
                                     : record->serial <= change->last_record;
         record->is_outrun |= is_meant;

@@ -18,7 +18,7 @@ enum {
 /* One on its way to the store. */
 struct picture {
     struct book_call call;
-    struct record *record;
+    struct cell_record *record;
     uint64_t serial;
     json_t *data;   /* a string */
     json_t *shown;  /* as it came */
@@ -68,7 +68,7 @@ static void describe(json_t *output, const json_t *shown, const char *data, size
     json_object_set_new(output, "height", json_integer(height));
 }
 
-static json_t *make_reference(struct record *record, const json_t *shown, const json_t *data,
+static json_t *make_reference(struct cell_record *record, const json_t *shown, const json_t *data,
                               bool is_svg, uint64_t bytes)
 {
     const char *text = json_string_value(data);
@@ -110,7 +110,7 @@ static void on_kept(void *context, const char *hash, uint64_t bytes, const struc
 {
     (void)bytes;
     struct picture *picture = context;
-    struct record *record = picture->record;
+    struct cell_record *record = picture->record;
     struct book *book = record->book;
     picture->call.asked = NULL;
     record->is_dirty = true;
@@ -201,7 +201,8 @@ static void on_counted(void *context, uint64_t bytes, const struct err *e)
     uint64_t quota = quota_of(book);
     picture->call.asked = NULL;
     LIST_EACH(&book->records, node) {
-        bytes += transcript_blob_bytes(&CONTAINER_OF(node, struct record, node)->cell->transcript);
+        bytes +=
+            transcript_blob_bytes(&CONTAINER_OF(node, struct cell_record, node)->cell->transcript);
     }
     book->pictures.is_counted = e == NULL;
     book->pictures.bytes = bytes;
@@ -229,7 +230,7 @@ static void admit(struct picture *picture)
         picture->call.asked = store_count_images(book->books->store, book->id, on_counted, picture);
 }
 
-uint64_t picture_keep(struct record *record, json_t *output, enum recorder_place place)
+uint64_t picture_keep(struct cell_record *record, json_t *output, enum recorder_place place)
 {
     bool is_svg = strcmp(json_string_value(json_object_get(output, "type")), "svg") == 0;
     json_t *data = json_object_get(output, is_svg ? "svg" : "data");

@@ -16,7 +16,7 @@ enum {
 /* ---- rows --------------------------------------------------------------------------------------
  */
 
-struct store_cell record_row(const struct record *record, bool has_source)
+struct store_cell record_row(const struct cell_record *record, bool has_source)
 {
     const struct cell *cell = record->cell;
     return (struct store_cell){.id = cell->id,
@@ -31,7 +31,7 @@ struct store_cell record_row(const struct record *record, bool has_source)
                                .duration_us = cell->duration_us};
 }
 
-void record_put(struct record *record)
+void record_put(struct cell_record *record)
 {
     struct err e;
     struct exec *exec = record->exec;
@@ -52,7 +52,7 @@ void record_put(struct record *record)
         exec->unrecorded = mem_strdup(e.message);
 }
 
-void record_free(struct record *record)
+void record_free(struct cell_record *record)
 {
     if (record->exec != NULL)
         record->exec->record = NULL;
@@ -62,10 +62,10 @@ void record_free(struct record *record)
     free(record);
 }
 
-struct record *book_find_record(struct book *book, const char *cell)
+struct cell_record *book_find_record(struct book *book, const char *cell)
 {
     LIST_EACH(&book->records, node) {
-        struct record *record = CONTAINER_OF(node, struct record, node);
+        struct cell_record *record = CONTAINER_OF(node, struct cell_record, node);
         if (record->exec != NULL && !record->is_outrun && strcmp(record->cell->id, cell) == 0)
             return record;
     }
@@ -137,7 +137,7 @@ static bool may_record(struct book *book, struct exec *exec)
 static void outrun_earlier(struct book *book, const char *cell)
 {
     LIST_EACH(&book->records, node) {
-        struct record *earlier = CONTAINER_OF(node, struct record, node);
+        struct cell_record *earlier = CONTAINER_OF(node, struct cell_record, node);
         earlier->is_outrun |= strcmp(earlier->cell->id, cell) == 0;
     }
 }
@@ -151,7 +151,7 @@ static void on_queued(void *context, struct exec *exec)
         return;
     }
     struct cell *cell = exec->cell;
-    struct record *record = mem_alloc(sizeof(*record));
+    struct cell_record *record = mem_alloc(sizeof(*record));
     record->book = book;
     record->serial = ++book->last_record;
     record->exec = exec;
@@ -177,7 +177,7 @@ static void on_queued(void *context, struct exec *exec)
 static void on_begun(void *context, struct exec *exec)
 {
     (void)context;
-    struct record *record = exec->record;
+    struct cell_record *record = exec->record;
     record->is_dirty = true;
     book_emit_record(record, "cell_changed");
 }
@@ -187,7 +187,7 @@ static bool keep_records(const struct book *book)
 {
     bool is_lasting = false;
     LIST_EACH(&book->records, node) {
-        struct record *record = CONTAINER_OF(node, struct record, node);
+        struct cell_record *record = CONTAINER_OF(node, struct cell_record, node);
         if (record->is_lasting && record->is_dirty && record->exec != NULL)
             record_put(record);
         is_lasting = is_lasting || record->is_lasting;
@@ -211,7 +211,7 @@ static void on_keeping(void *context)
         loop_timer_set(books->keeping, KEEPING_MS);
 }
 
-void book_keep_soon(const struct record *record)
+void book_keep_soon(const struct cell_record *record)
 {
     struct books *books = record->book->books;
     if (books->keeping == NULL || books->keeps_soon)
@@ -224,7 +224,7 @@ void book_keep_soon(const struct record *record)
 static void on_lasting(void *context, struct exec *exec)
 {
     struct books *books = context;
-    struct record *record = exec->record;
+    struct cell_record *record = exec->record;
     record_put(record);
     record->is_lasting = true;
     if (books->keeping == NULL)
@@ -240,7 +240,7 @@ static void on_output(void *context, struct exec *exec, enum output_stream strea
                       const char *bytes, size_t len)
 {
     (void)context;
-    struct record *record = exec->record;
+    struct cell_record *record = exec->record;
     record->is_dirty = true;
     book_emit_text(record, stream, bytes, len);
 }
@@ -255,7 +255,7 @@ static uint64_t on_picture(void *context, struct exec *exec, json_t *output,
 static void on_shown(void *context, struct exec *exec, json_t *output, enum recorder_place place)
 {
     (void)context;
-    struct record *record = exec->record;
+    struct cell_record *record = exec->record;
     record->is_dirty = true;
     book_tell_output(record, output, place);
 }
@@ -263,7 +263,7 @@ static void on_shown(void *context, struct exec *exec, json_t *output, enum reco
 static void on_clear(void *context, struct exec *exec, bool waits)
 {
     (void)context;
-    struct record *record = exec->record;
+    struct cell_record *record = exec->record;
     record->is_dirty = true;
     book_emit_clear(record, waits);
 }
@@ -289,7 +289,7 @@ static json_t *list_code(const struct cell *cell)
     return listing.overflowed ? NULL : json_stringn_nocheck(buf_str(&listing), listing.len);
 }
 
-static void add_error(struct record *record, const struct exec_error *error)
+static void add_error(struct cell_record *record, const struct exec_error *error)
 {
     _json_ json_t *output = json_pack("{ss ss}", "type", "error", "name", error->name);
     json_object_set_new(output, "message",
@@ -309,7 +309,7 @@ static void add_error(struct record *record, const struct exec_error *error)
 }
 
 /* What is left are images that are being kept. */
-static void leave_exec(struct record *record)
+static void leave_exec(struct cell_record *record)
 {
     struct book *book = record->book;
     record->exec->record = NULL;
@@ -324,7 +324,7 @@ static void leave_exec(struct record *record)
 static void on_ended(void *context, struct exec *exec, const struct answer_facts *facts)
 {
     (void)context;
-    struct record *record = exec->record;
+    struct cell_record *record = exec->record;
     struct exec_error error;
     if (answer_error(facts, &error))
         add_error(record, &error);
@@ -339,7 +339,7 @@ static void on_ended(void *context, struct exec *exec, const struct answer_facts
 static void on_dropped(void *context, struct exec *exec, const char *why)
 {
     (void)context;
-    struct record *record = exec->record;
+    struct cell_record *record = exec->record;
     struct book *book = record->book;
     bool is_last = !exec->runs_given_cell && record->cell->number + 1 == book->n_cells;
     if (!record->is_put && is_last) {

@@ -54,7 +54,8 @@ struct book {
     uint64_t last_ended; /* the exec id of the last cell that ended here; 0: not known */
     uint64_t n_appended; /* ever: what a change that was asked for before did not count */
     uint64_t last_record;
-    struct list records; /* of struct record: cells that wait or run, and whose images are kept */
+    struct list
+        records; /* of struct cell_record: cells that wait or run, and whose images are kept */
     struct pictures pictures;
     struct list watchers;
     size_t n_watchers;
@@ -63,7 +64,7 @@ struct book {
 };
 
 /* The row of a cell that waits or runs. */
-struct record {
+struct cell_record {
     struct list node;
     struct book *book;
     struct exec *exec; /* NULL once it has ended */
@@ -110,14 +111,14 @@ void book_call_later(struct book_call *call, void (*fn)(struct book_call *call),
 /* ---- recording.c -------------------------------------------------------------------------------
  */
 
-extern const struct recorder book_recorder; /* its context is the struct books */
-void record_put(struct record *record);     /* what there is of it so far */
-void record_free(struct record *record);
+extern const struct recorder book_recorder;  /* its context is the struct books */
+void record_put(struct cell_record *record); /* what there is of it so far */
+void record_free(struct cell_record *record);
 /* The cell as its row has it, without place and outputs. */
-struct store_cell record_row(const struct record *record, bool has_source);
-struct record *book_find_record(struct book *book, const char *cell); /* that has not ended */
+struct store_cell record_row(const struct cell_record *record, bool has_source);
+struct cell_record *book_find_record(struct book *book, const char *cell); /* that has not ended */
 void book_keep_soon(
-    const struct record *record); /* it is put before its end, if that is not near */
+    const struct cell_record *record); /* it is put before its end, if that is not near */
 
 /* ---- changing.c --------------------------------------------------------------------------------
  */
@@ -129,7 +130,7 @@ void book_begin(struct books *books, const char *id);
  */
 
 /* To watchers, if the output is this cell's. */
-void book_tell_output(struct record *record, const json_t *output, enum recorder_place place);
+void book_tell_output(struct cell_record *record, const json_t *output, enum recorder_place place);
 void book_on_shown(void *context, const char *notebook, const struct store_shown *shown);
 
 /* ---- running.c ---------------------------------------------------------------------------------
@@ -141,7 +142,7 @@ void book_on_left(void *context, const char *id); /* who waits for that goes on 
  */
 
 /* Sends a picture to the store and shows where it will be; see struct recorder's on_picture. */
-uint64_t picture_keep(struct record *record, json_t *output, enum recorder_place place);
+uint64_t picture_keep(struct cell_record *record, json_t *output, enum recorder_place place);
 
 /* ---- watching.c --------------------------------------------------------------------------------
  */
@@ -156,11 +157,11 @@ void book_drop_watchers(struct book *book);
 /* `members` is the inside of an object; may be empty. */
 void book_emit(struct book *book, const char *name, const struct buf *members);
 void book_emit_cell(struct book *book, const char *name, const struct store_cell *cell);
-void book_emit_record(struct record *record, const char *name);
-void book_emit_text(struct record *record, enum output_stream stream, const char *bytes,
+void book_emit_record(struct cell_record *record, const char *name);
+void book_emit_text(struct cell_record *record, enum output_stream stream, const char *bytes,
                     size_t len);
-void book_emit_output(struct record *record, const json_t *output, enum recorder_place place);
-void book_emit_clear(struct record *record, bool waits);
+void book_emit_output(struct cell_record *record, const json_t *output, enum recorder_place place);
+void book_emit_clear(struct cell_record *record, bool waits);
 void book_emit_move(struct book *book, const struct recorder_move *move);
 
 /* ---- mirror.c ----------------------------------------------------------------------------------

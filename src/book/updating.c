@@ -4,7 +4,7 @@
 #include "cell/outputs.h"
 
 /* Whether another cell has the id is the store's to say. */
-void book_tell_output(struct record *record, const json_t *output, enum recorder_place place)
+void book_tell_output(struct cell_record *record, const json_t *output, enum recorder_place place)
 {
     if (place != RECORDER_UPDATED || transcript_shows(&record->cell->transcript, output))
         book_emit_output(record, output, place);

@@ -84,19 +84,19 @@ void book_emit_cell(struct book *book, const char *name, const struct store_cell
 }
 
 /* Somebody watches its cell, and it is still that cell's run. */
-static bool is_heard(const struct record *record)
+static bool is_heard(const struct cell_record *record)
 {
     return book_is_watched(record->book) && !record->is_outrun;
 }
 
-static void emit_id(struct record *record, const char *name, const char *more)
+static void emit_id(struct cell_record *record, const char *name, const char *more)
 {
     _buf_ struct buf members = BUF_INIT(KIB);
     buf_printf(&members, "\"id\":\"%s\"%s", record->cell->id, more);
     book_emit(record->book, name, &members);
 }
 
-void book_emit_record(struct record *record, const char *name)
+void book_emit_record(struct cell_record *record, const char *name)
 {
     if (!is_heard(record))
         return;
@@ -110,7 +110,8 @@ void book_emit_record(struct record *record, const char *name)
     book_emit_cell(record->book, name, &cell);
 }
 
-void book_emit_text(struct record *record, enum output_stream stream, const char *bytes, size_t len)
+void book_emit_text(struct cell_record *record, enum output_stream stream, const char *bytes,
+                    size_t len)
 {
     if (!is_heard(record))
         return;
@@ -122,7 +123,7 @@ void book_emit_text(struct record *record, enum output_stream stream, const char
     book_emit(record->book, "output", &members);
 }
 
-void book_emit_output(struct record *record, const json_t *output, enum recorder_place place)
+void book_emit_output(struct cell_record *record, const json_t *output, enum recorder_place place)
 {
     if (!is_heard(record))
         return;
@@ -137,7 +138,7 @@ void book_emit_output(struct record *record, const json_t *output, enum recorder
         book_emit(record->book, "output", &members);
 }
 
-void book_emit_clear(struct record *record, bool waits)
+void book_emit_clear(struct cell_record *record, bool waits)
 {
     if (is_heard(record))
         emit_id(record, "output_cleared", waits ? ",\"wait\":true" : ",\"wait\":false");

@@ -9,7 +9,7 @@
 /* What a member must be. */
 enum member_type { MEMBER_TEXT, MEMBER_COUNT, MEMBER_ANY, MEMBER_DTYPES, MEMBER_HEAD };
 
-struct member {
+struct display_member {
     const char *name;
     enum member_type type;
     bool is_required;
@@ -29,7 +29,7 @@ enum {
 
 static const struct {
     const char *type;
-    struct member members[MEMBERS_MAX];
+    struct display_member members[MEMBERS_MAX];
 } types[] = {
     {"text", {{"text", MEMBER_TEXT, true}}},
     {"markdown", {{"text", MEMBER_TEXT, true}}},
@@ -127,7 +127,8 @@ static bool has_type(const json_t *value, enum member_type type)
     return false;
 }
 
-static const struct member *find_member(const struct member *members, const char *name)
+static const struct display_member *find_member(const struct display_member *members,
+                                                const char *name)
 {
     for (size_t i = 0; i < MEMBERS_MAX && members[i].name != NULL; i++)
         if (strcmp(members[i].name, name) == 0)
@@ -164,7 +165,7 @@ int display_check(json_t *output, struct err *e)
     int type = find_type(output);
     if (type < 0)
         return err_set(e, ERR_INVALID, "an output without a known type");
-    const struct member *members = types[type].members;
+    const struct display_member *members = types[type].members;
     for (size_t i = 0; i < MEMBERS_MAX && members[i].name != NULL; i++) {
         const json_t *value = json_object_get(output, members[i].name);
         if (value == NULL && !members[i].is_required)

@@ -24,7 +24,7 @@ enum {
     INK_MAX = 255,
 };
 
-struct scaler {
+struct jpeg_scaler {
     const struct scale_io *io;
     const struct scale_limits *limits;
     enum scale_end end; /* why it failed, when it jumps */
@@ -43,7 +43,7 @@ struct scaler {
     uint8_t *rgb; /* the same without ink; NULL: it has none */
 };
 
-static _Noreturn void fail(struct scaler *s, enum scale_end end)
+static _Noreturn void fail(struct jpeg_scaler *s, enum scale_end end)
 {
     s->end = end;
     longjmp(s->failed, 1);
@@ -82,7 +82,7 @@ static void on_begin_reading(j_decompress_ptr jpeg)
 
 static boolean on_read(j_decompress_ptr jpeg)
 {
-    struct scaler *s = jpeg->client_data;
+    struct jpeg_scaler *s = jpeg->client_data;
     ssize_t n = s->io->read(s->io->context, s->read, sizeof(s->read));
     if (n <= 0)
         fail(s, n == 0 ? SCALE_DAMAGED : SCALE_UNREAD);
@@ -93,7 +93,7 @@ static boolean on_read(j_decompress_ptr jpeg)
 
 static void on_skip(j_decompress_ptr jpeg, long len)
 {
-    struct scaler *s = jpeg->client_data;
+    struct jpeg_scaler *s = jpeg->client_data;
     for (size_t left = len > 0 ? (size_t)len : 0; left > 0;) {
         size_t n = MIN(left, s->source.bytes_in_buffer);
         s->source.next_input_byte += n;
@@ -111,7 +111,7 @@ static void on_end_reading(j_decompress_ptr jpeg)
 
 static void on_begin_writing(j_compress_ptr jpeg)
 {
-    struct scaler *s = jpeg->client_data;
+    struct jpeg_scaler *s = jpeg->client_data;
     s->destination.next_output_byte = s->written;
     s->destination.free_in_buffer = sizeof(s->written);
 }
@@ -119,7 +119,7 @@ static void on_begin_writing(j_compress_ptr jpeg)
 /* All of the buffer, whatever is said to be free of it. */
 static boolean on_write(j_compress_ptr jpeg)
 {
-    struct scaler *s = jpeg->client_data;
+    struct jpeg_scaler *s = jpeg->client_data;
     if (s->io->write(s->io->context, s->written, sizeof(s->written)) < 0)
         fail(s, SCALE_UNWRITTEN);
     on_begin_writing(jpeg);
@@ -128,13 +128,13 @@ static boolean on_write(j_compress_ptr jpeg)
 
 static void on_end_writing(j_compress_ptr jpeg)
 {
-    struct scaler *s = jpeg->client_data;
+    struct jpeg_scaler *s = jpeg->client_data;
     size_t len = sizeof(s->written) - s->destination.free_in_buffer;
     if (len > 0 && s->io->write(s->io->context, s->written, len) < 0)
         fail(s, SCALE_UNWRITTEN);
 }
 
-static void set_callbacks(struct scaler *s)
+static void set_callbacks(struct jpeg_scaler *s)
 {
     jpeg_std_error(&s->errors);
     s->errors.error_exit = on_error;
@@ -155,7 +155,7 @@ static void set_callbacks(struct scaler *s)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static void choose_colours(struct scaler *s)
+static void choose_colours(struct jpeg_scaler *s)
 {
     J_COLOR_SPACE from = s->in.jpeg_color_space;
     if (from == JCS_GRAYSCALE)
@@ -169,7 +169,7 @@ static void choose_colours(struct scaler *s)
 }
 
 /* As small as it may be without being smaller than the result. */
-static void choose_shrinking(struct scaler *s)
+static void choose_shrinking(struct jpeg_scaler *s)
 {
     const struct average *a = &s->average;
     s->in.scale_num = 1;
@@ -180,7 +180,7 @@ static void choose_shrinking(struct scaler *s)
     }
 }
 
-static void begin_reading(struct scaler *s)
+static void begin_reading(struct jpeg_scaler *s)
 {
     struct average *a = &s->average;
     jpeg_create_decompress(&s->in);
@@ -209,7 +209,7 @@ static void begin_reading(struct scaler *s)
 
 /* Who writes these files by Adobe's rules writes how much paper is left, others how much ink there
  * is. */
-static const uint8_t *without_ink(struct scaler *s)
+static const uint8_t *without_ink(struct jpeg_scaler *s)
 {
     if (s->rgb == NULL)
         return s->row;
@@ -227,7 +227,7 @@ static const uint8_t *without_ink(struct scaler *s)
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* 0: as it lies. */
-static unsigned orientation_of(const struct scaler *s)
+static unsigned orientation_of(const struct jpeg_scaler *s)
 {
     unsigned found = 0;
     for (jpeg_saved_marker_ptr m = s->in.marker_list; m != NULL && found == 0; m = m->next)
@@ -235,7 +235,7 @@ static unsigned orientation_of(const struct scaler *s)
     return found;
 }
 
-static void begin_writing(struct scaler *s)
+static void begin_writing(struct jpeg_scaler *s)
 {
     const struct average *a = &s->average;
     jpeg_create_compress(&s->out);
@@ -255,7 +255,7 @@ static void begin_writing(struct scaler *s)
     }
 }
 
-static void copy_rows(struct scaler *s)
+static void copy_rows(struct jpeg_scaler *s)
 {
     while (s->in.output_scanline < s->in.output_height) {
         JSAMPROW row = s->row;
@@ -271,7 +271,7 @@ static void copy_rows(struct scaler *s)
 
 enum scale_end codec_scale_jpeg(const struct scale_io *io, const struct scale_limits *limits)
 {
-    struct scaler *s = calloc(1, sizeof(*s));
+    struct jpeg_scaler *s = calloc(1, sizeof(*s));
     if (s == NULL)
         return SCALE_NO_MEMORY;
     s->io = io;

@@ -7,7 +7,7 @@
 
 enum { ALPHA_MIN = 2, CHANNELS_MAX = 4, CHUNK_BYTES_MAX = 8 * 1024 * 1024, CHUNKS_MAX = 64 };
 
-struct scaler {
+struct png_scaler {
     const struct scale_io *io;
     const struct scale_limits *limits;
     enum scale_end end; /* why it failed, when it jumps */
@@ -19,7 +19,7 @@ struct scaler {
     uint8_t *pixels; /* one row, or all of them */
 };
 
-static _Noreturn void fail(struct scaler *s, enum scale_end end)
+static _Noreturn void fail(struct png_scaler *s, enum scale_end end)
 {
     s->end = end;
     longjmp(s->failed, 1);
@@ -41,7 +41,7 @@ static void on_warning(png_structp png, png_const_charp text)
 
 static void on_read(png_structp png, png_bytep data, size_t len)
 {
-    struct scaler *s = png_get_io_ptr(png);
+    struct png_scaler *s = png_get_io_ptr(png);
     while (len > 0) {
         ssize_t n = s->io->read(s->io->context, data, len);
         if (n <= 0)
@@ -53,7 +53,7 @@ static void on_read(png_structp png, png_bytep data, size_t len)
 
 static void on_write(png_structp png, png_bytep data, size_t len)
 {
-    struct scaler *s = png_get_io_ptr(png);
+    struct png_scaler *s = png_get_io_ptr(png);
     if (s->io->write(s->io->context, data, len) < 0)
         fail(s, SCALE_UNWRITTEN);
 }
@@ -65,7 +65,7 @@ static void on_flush(png_structp png)
 
 /* ---- from one file to another ---------------------------------------------------------------- */
 
-static void begin_reading(struct scaler *s)
+static void begin_reading(struct png_scaler *s)
 {
     struct average *a = &s->average;
     s->in = png_create_read_struct(PNG_LIBPNG_VER_STRING, s, on_error, on_warning);
@@ -96,7 +96,7 @@ static void begin_reading(struct scaler *s)
         fail(s, SCALE_DAMAGED);
 }
 
-static void begin_writing(struct scaler *s)
+static void begin_writing(struct png_scaler *s)
 {
     static const int colours[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA,
                                   PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};
@@ -113,7 +113,7 @@ static void begin_writing(struct scaler *s)
     png_write_info(s->out, s->out_info);
 }
 
-static void copy_rows(struct scaler *s)
+static void copy_rows(struct png_scaler *s)
 {
     struct average *a = &s->average;
     size_t row_bytes = (size_t)a->width * a->channels;
@@ -137,7 +137,7 @@ static void copy_rows(struct scaler *s)
 
 enum scale_end codec_scale_png(const struct scale_io *io, const struct scale_limits *limits)
 {
-    struct scaler *s = calloc(1, sizeof(*s));
+    struct png_scaler *s = calloc(1, sizeof(*s));
     if (s == NULL)
         return SCALE_NO_MEMORY;
     s->io = io;

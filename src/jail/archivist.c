@@ -33,13 +33,13 @@ enum {
 #define NS_PER_MS 1000000ULL
 #define NS_PER_S 1000000000ULL
 
-struct order {
+struct queued_order {
     struct list link;
     struct archivist_order what;
 };
 
 /* A workspace that is known or has orders. */
-struct place {
+struct archivist_place {
     struct list link; /* in `ready` while it waits for a worker, in `late`, or in `resting` */
     struct list orders;
     bool is_busy;           /* a worker has it, or it waits for one */
@@ -133,7 +133,7 @@ static void put_filed(struct buf *out, const struct archive_filed *filed)
 
 /* ---- one order ------------------------------------------------------------------------------- */
 
-static void record(struct place *p, const struct archivist_order *order, struct buf *out)
+static void record(struct archivist_place *p, const struct archivist_order *order, struct buf *out)
 {
     struct archive_recorded recorded = {0};
     struct blob_hash base;
@@ -148,7 +148,7 @@ static void record(struct place *p, const struct archivist_order *order, struct 
     put_recorded(out, &recorded);
 }
 
-static void restore(struct place *p, const struct archivist_order *order, struct buf *out)
+static void restore(struct archivist_place *p, const struct archivist_order *order, struct buf *out)
 {
     _free_ struct archive_restored *restored = mem_alloc(sizeof(*restored));
     struct blob_hash manifest;
@@ -163,7 +163,7 @@ static void restore(struct place *p, const struct archivist_order *order, struct
     put_restored(out, restored);
 }
 
-static void file(struct place *p, const struct archivist_order *order, struct buf *out)
+static void file(struct archivist_place *p, const struct archivist_order *order, struct buf *out)
 {
     struct archive_filed filed = {0};
     _fd_ int top = tree_open(archivist.workspaces, p->workspace, O_RDONLY | O_DIRECTORY, 0);
@@ -174,7 +174,7 @@ static void file(struct place *p, const struct archivist_order *order, struct bu
     put_filed(out, &filed);
 }
 
-static void carry_out(struct place *p, const struct archivist_order *order)
+static void carry_out(struct archivist_place *p, const struct archivist_order *order)
 {
     _buf_ struct buf out = BUF_INIT(MESSAGE_TEXT_MAX);
     if (order->type == ARCHIVIST_FORGET) {
@@ -193,14 +193,14 @@ static void carry_out(struct place *p, const struct archivist_order *order)
 
 /* ---- who does it ----------------------------------------------------------------------------- */
 
-static void count_known(struct place *p)
+static void count_known(struct archivist_place *p)
 {
     size_t n = p->archive.manifest == NULL ? 0 : p->archive.manifest->n_entries;
     archivist.n_known += n - p->n_known;
     p->n_known = n;
 }
 
-static void drop_place(struct place *p)
+static void drop_place(struct archivist_place *p)
 {
     archive_forget(&p->archive);
     count_known(p);
@@ -213,10 +213,10 @@ static void drop_place(struct place *p)
 static void drop_oldest(void)
 {
     while (archivist.n_known > KNOWN_MAX && !list_is_empty(&archivist.resting))
-        drop_place(CONTAINER_OF(list_first(&archivist.resting), struct place, link));
+        drop_place(CONTAINER_OF(list_first(&archivist.resting), struct archivist_place, link));
 }
 
-static void make_ready(struct place *p)
+static void make_ready(struct archivist_place *p)
 {
     list_remove(&p->link);
     list_append(&archivist.ready, &p->link);
@@ -224,7 +224,7 @@ static void make_ready(struct place *p)
 }
 
 /* A bucket that leaks. What has a share of its own is slow alone when it uses it up. */
-static void charge(struct place *p, uint64_t used_ns)
+static void charge(struct archivist_place *p, uint64_t used_ns)
 {
     uint64_t now_ms = clock_mono_ms(), at_once_ns = clock_scaled_ms(CPU_AT_ONCE_MS) * NS_PER_MS;
     uint64_t leaked_ns = (now_ms - p->cpu_since_ms) * NS_PER_MS * CPU_PERCENT / 100;
@@ -236,7 +236,7 @@ static void charge(struct place *p, uint64_t used_ns)
 }
 
 /* It has orders: now, or when it may use the processor again. */
-static void queue(struct place *p)
+static void queue(struct archivist_place *p)
 {
     if (p->not_before_ms <= clock_mono_ms()) {
         make_ready(p);
@@ -251,7 +251,7 @@ static uint64_t queue_late(void)
 {
     uint64_t now_ms = clock_mono_ms(), next_ms = 0;
     LIST_EACH(&archivist.late, at) {
-        struct place *p = CONTAINER_OF(at, struct place, link);
+        struct archivist_place *p = CONTAINER_OF(at, struct archivist_place, link);
         if (p->not_before_ms <= now_ms)
             make_ready(p);
         else if (next_ms == 0 || p->not_before_ms < next_ms)
@@ -261,7 +261,7 @@ static uint64_t queue_late(void)
 }
 
 /* The worker is done with one order. The others of this place have to wait for their turn. */
-static void put_back(struct place *p)
+static void put_back(struct archivist_place *p)
 {
     count_known(p);
     if (!list_is_empty(&p->orders)) {
@@ -304,8 +304,10 @@ static void *work(void *unused)
     pthread_mutex_lock(&archivist.lock);
     for (;;) {
         wait_for_work();
-        struct place *p = CONTAINER_OF(list_first(&archivist.ready), struct place, link);
-        struct order *order = CONTAINER_OF(list_first(&p->orders), struct order, link);
+        struct archivist_place *p =
+            CONTAINER_OF(list_first(&archivist.ready), struct archivist_place, link);
+        struct queued_order *order =
+            CONTAINER_OF(list_first(&p->orders), struct queued_order, link);
         list_remove(&p->link);
         archivist.n_ready--;
         list_remove(&order->link);
@@ -332,9 +334,9 @@ static void add_worker(void)
     }
 }
 
-static struct place *place_of(const char *workspace)
+static struct archivist_place *place_of(const char *workspace)
 {
-    struct place *p = map_get(&archivist.places, workspace);
+    struct archivist_place *p = map_get(&archivist.places, workspace);
     if (p != NULL)
         return p;
     p = mem_alloc(sizeof(*p));
@@ -347,10 +349,10 @@ static struct place *place_of(const char *workspace)
 
 static void take_order(const struct archivist_order *what)
 {
-    struct order *order = mem_alloc(sizeof(*order));
+    struct queued_order *order = mem_alloc(sizeof(*order));
     order->what = *what;
     pthread_mutex_lock(&archivist.lock);
-    struct place *p = place_of(what->workspace);
+    struct archivist_place *p = place_of(what->workspace);
     list_append(&p->orders, &order->link);
     if (!p->is_busy) {
         p->is_busy = true;

@@ -18,7 +18,7 @@ enum {
     SETTLE_MS = 50, /* for those that were hit: one in the middle of a long write takes its time */
 };
 
-struct facts {
+struct census_facts {
     char state; /* of its first thread, like `flags`: others may outlive that one */
     pid_t session;
     unsigned flags;
@@ -36,7 +36,7 @@ static DIR *open_proc(pid_t init_pid)
 }
 
 /* Of the process whose directory this is. Its name, in brackets, is whatever it likes. */
-static bool read_facts(int dir, struct facts *ret)
+static bool read_facts(int dir, struct census_facts *ret)
 {
     char text[1024];
     int fd = openat(dir, "stat", O_RDONLY | O_CLOEXEC);
@@ -70,7 +70,7 @@ static bool is_among(pid_t pid, const pid_t *pids, size_t n)
 
 /* The next process that is neither init nor one of `skipped`; -1 at the end. */
 static int next_process(DIR *proc, const pid_t *skipped, size_t n_skipped, pid_t *ret_pid,
-                        struct facts *ret)
+                        struct census_facts *ret)
 {
     struct dirent *entry;
     while ((entry = readdir(proc)) != NULL) {
@@ -112,7 +112,7 @@ void census_take(pid_t init_pid, const pid_t *leaders, size_t n_leaders, struct 
     *ret = (struct census){0};
     DIR *proc = open_proc(init_pid);
     pid_t pid;
-    struct facts facts;
+    struct census_facts facts;
     int dir;
     while (proc != NULL && (dir = next_process(proc, leaders, n_leaders, &pid, &facts)) >= 0) {
         add(ret, pid, facts.started);
@@ -126,7 +126,7 @@ void census_signal(pid_t init_pid, const pid_t *spared, size_t n_spared, int sig
 {
     DIR *proc = open_proc(init_pid);
     pid_t pid;
-    struct facts facts;
+    struct census_facts facts;
     int dir;
     while (proc != NULL && (dir = next_process(proc, spared, n_spared, &pid, &facts)) >= 0) {
         pidfd_send_signal(dir, sig, NULL, 0); /* one that has ended does not mind */
@@ -140,7 +140,7 @@ size_t census_look(pid_t init_pid, const pid_t *leaders, size_t n_leaders, uint6
 {
     DIR *proc = open_proc(init_pid);
     pid_t pid;
-    struct facts facts;
+    struct census_facts facts;
     size_t n = 0;
     int dir;
     *ret_ticks = 0;
@@ -174,7 +174,7 @@ void census_use(pid_t init_pid, const pid_t *skipped, size_t n_skipped, uint64_t
 {
     DIR *proc = open_proc(init_pid);
     pid_t pid;
-    struct facts facts;
+    struct census_facts facts;
     int dir;
     *ret_bytes = *ret_ticks = 0;
     while (proc != NULL && (dir = next_process(proc, skipped, n_skipped, &pid, &facts)) >= 0) {
@@ -189,7 +189,7 @@ void census_use(pid_t init_pid, const pid_t *skipped, size_t n_skipped, uint64_t
 void census_forget_younger(struct census *c, pid_t init_pid, pid_t pid)
 {
     char path[64];
-    struct facts facts;
+    struct census_facts facts;
     snprintf(path, sizeof(path), "/proc/%d/root/proc/%d", (int)init_pid, (int)pid);
     _fd_ int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0 || !read_facts(dir, &facts))
@@ -251,7 +251,7 @@ bool census_is_same_jail(pid_t pid, pid_t init_pid)
  */
 
 static bool is_spared(const struct census_clearing *c, int dir, pid_t pid,
-                      const struct facts *facts)
+                      const struct census_facts *facts)
 {
     if (is_among(facts->session, c->leaders, c->n_leaders))
         return true;
@@ -268,7 +268,7 @@ struct pass {
 
 /* One that was to be stopped and has become two is ended: who knows whether both heard of it. */
 static void look_after_hit(struct census_clearing *c, int dir, bool is_held,
-                           const struct facts *facts, struct pass *pass)
+                           const struct census_facts *facts, struct pass *pass)
 {
     if (is_held && facts->threads == 1 && facts->state == 'T')
         return;
@@ -279,7 +279,7 @@ static void look_after_hit(struct census_clearing *c, int dir, bool is_held,
     pass->has_running = true;
 }
 
-static void visit(struct census_clearing *c, int dir, pid_t pid, const struct facts *facts,
+static void visit(struct census_clearing *c, int dir, pid_t pid, const struct census_facts *facts,
                   struct pass *pass)
 {
     bool is_leaving = facts->state == 'Z' || facts->state == 'X' || (facts->flags & EXITING);
@@ -305,7 +305,7 @@ static bool visit_all(struct census_clearing *c, struct pass *ret)
     if (proc == NULL)
         return false;
     pid_t pid;
-    struct facts facts;
+    struct census_facts facts;
     int dir;
     while ((dir = next_process(proc, c->leaders, c->n_leaders, &pid, &facts)) >= 0) {
         visit(c, dir, pid, &facts, ret);

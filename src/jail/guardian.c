@@ -97,13 +97,13 @@ static void limit_pids(unsigned long limit)
 }
 
 /* The two ends of what guardian and warden say to each other before the warden is one. */
-struct start {
+struct guardian_start {
     int go;    /* a byte comes when the ids are mapped */
     int trial; /* -1, or where the result of the first jail goes: one NUL, or why there is none */
 };
 
 /* Without such ids there may be one. */
-static _Noreturn void give_up(const struct start *start, const struct err *e)
+static _Noreturn void give_up(const struct guardian_start *start, const struct err *e)
 {
     if (start->trial < 0)
         report_failure(e);
@@ -112,7 +112,7 @@ static _Noreturn void give_up(const struct start *start, const struct err *e)
 }
 
 static _Noreturn void warden_child(const struct guardian_args *args, struct jail_factory *factory,
-                                   const struct start *start)
+                                   const struct guardian_start *start)
 {
     struct err e = {0};
     char byte;
@@ -227,7 +227,7 @@ static void keep_descriptors(const struct guardian_args *args)
     sys_close_from(LIFELINE_FD + 1);
 }
 
-struct ward {
+struct guardian_ward {
     pid_t pid;
     int pidfd;
     int daemons_end; /* of its control socket, or -1: not for it to inherit */
@@ -256,7 +256,7 @@ static int let_go(pid_t pid, int go, int trial, struct err *e)
 }
 
 static int start_warden(const struct guardian_args *args, struct jail_factory *factory,
-                        struct ward *ret, struct err *e)
+                        struct guardian_ward *ret, struct err *e)
 {
     int go[2], trial[2];
     if (pipe2(go, O_CLOEXEC) < 0)
@@ -277,7 +277,7 @@ static int start_warden(const struct guardian_args *args, struct jail_factory *f
         cleanup_fd(&ret->daemons_end);
         if (ids.source != IDS_GIVEN)
             close(take_fd(&their_trial));
-        warden_child(args, factory, &(struct start){.go = their_go, .trial = their_trial});
+        warden_child(args, factory, &(struct guardian_start){.go = their_go, .trial = their_trial});
     }
     if (pid < 0)
         return err_errno(e, ERR_UNAVAILABLE, pid, "cannot make the warden's namespaces");
@@ -295,7 +295,7 @@ static int start_warden(const struct guardian_args *args, struct jail_factory *f
 /* Whatever is wrong with the ids that the system gave to the user, there is a way without. Those
  * that follow have the ids of the first: what belongs to them is there by then. */
 static int start_first_warden(const struct guardian_args *args, struct jail_factory *factory,
-                              struct ward *ret, struct err *e)
+                              struct guardian_ward *ret, struct err *e)
 {
     int r = start_warden(args, factory, ret, e);
     if (r == 0 || ids.source != IDS_GIVEN)
@@ -317,7 +317,7 @@ static bool hear_daemon(void)
 
 /* The warden ends by itself when the daemon does; one that hangs is helped. Returns whether the
  * daemon is still there. */
-static bool await_end(const struct ward *w)
+static bool await_end(const struct guardian_ward *w)
 {
     struct pollfd waits[2] = {{.fd = w->pidfd, .events = POLLIN},
                               {.fd = LIFELINE_FD, .events = POLLIN}};
@@ -372,7 +372,8 @@ static int make_control(void)
     return r;
 }
 
-static int follow(const struct guardian_args *args, struct jail_factory *factory, struct ward *w)
+static int follow(const struct guardian_args *args, struct jail_factory *factory,
+                  struct guardian_ward *w)
 {
     cgroup_parent_empty(&factory->cgroups);
     _fd_ int ours = make_control();
@@ -391,7 +392,7 @@ static int follow(const struct guardian_args *args, struct jail_factory *factory
 
 /* Until the daemon is gone, or there is no warden to be had. */
 static void keep_watch(const struct guardian_args *args, struct jail_factory *factory,
-                       struct ward *w)
+                       struct guardian_ward *w)
 {
     while (await_end(w)) {
         int r = -EAGAIN;
@@ -429,7 +430,7 @@ _Noreturn void guardian_main(const struct guardian_args *args)
     struct jail_factory factory = {.filter = args->filter, .pid_limit = find_pid_limit()};
     choose_ids(args, &factory);
     cgroup_parent_make(&factory.cgroups, is_root ? GUARDIAN_ID_BASE : geteuid());
-    struct ward w = {.daemons_end = -1};
+    struct guardian_ward w = {.daemons_end = -1};
     struct err e;
     if (start_first_warden(args, &factory, &w, &e) < 0) {
         err_advise(&e, "run `cella doctor` to see what this machine refuses");

@@ -90,18 +90,18 @@ static bool is_below(const struct manifest_entry *entry, const struct manifest_e
 /* ---- reading ----------------------------------------------------------------------------------
  */
 
-struct reader {
+struct manifest_reader {
     const char *at, *end;
     const char *wrong; /* what is not as it should be, once something is not */
 };
 
-static bool refuse(struct reader *r, const char *why)
+static bool refuse(struct manifest_reader *r, const char *why)
 {
     r->wrong = why;
     return false;
 }
 
-static bool take(struct reader *r, void *out, size_t len)
+static bool take(struct manifest_reader *r, void *out, size_t len)
 {
     if ((size_t)(r->end - r->at) < len)
         return refuse(r, "it ends too soon");
@@ -110,7 +110,7 @@ static bool take(struct reader *r, void *out, size_t len)
     return true;
 }
 
-static bool take_text(struct reader *r, size_t len, const char **ret_text)
+static bool take_text(struct manifest_reader *r, size_t len, const char **ret_text)
 {
     if ((size_t)(r->end - r->at) < len + 1)
         return refuse(r, "it ends too soon");
@@ -121,7 +121,7 @@ static bool take_text(struct reader *r, size_t len, const char **ret_text)
     return true;
 }
 
-static bool read_entry(struct reader *r, struct manifest_entry *entry)
+static bool read_entry(struct manifest_reader *r, struct manifest_entry *entry)
 {
     struct record record;
     if (!take(r, &record, sizeof(record)))
@@ -163,7 +163,8 @@ struct ancestors {
     size_t n;
 };
 
-static bool check_place(struct reader *r, struct ancestors *a, const struct manifest_entry *entry)
+static bool check_place(struct manifest_reader *r, struct ancestors *a,
+                        const struct manifest_entry *entry)
 {
     if (a->n == 0) {
         if (entry->path_len != 0 || entry->type != MANIFEST_DIR)
@@ -187,7 +188,7 @@ static bool check_place(struct reader *r, struct ancestors *a, const struct mani
     return true;
 }
 
-static bool read_entries(struct reader *r, struct manifest *m, size_t n_entries)
+static bool read_entries(struct manifest_reader *r, struct manifest *m, size_t n_entries)
 {
     struct ancestors ancestors = {0};
     const struct manifest_entry *last = NULL;
@@ -212,7 +213,7 @@ int manifest_parse(const char *data, size_t len, struct manifest **ret_manifest,
     struct manifest *m = mem_alloc(sizeof(*m));
     m->data = mem_alloc(len + 1);
     memcpy(m->data, data, len);
-    struct reader r = {.at = m->data, .end = m->data + len};
+    struct manifest_reader r = {.at = m->data, .end = m->data + len};
     struct head head;
     size_t n_entries = 0;
     if (take(&r, &head, sizeof(head))) {

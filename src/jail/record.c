@@ -24,7 +24,7 @@ enum {
 #define XFS_SUPER_MAGIC 0x58465342
 #endif
 
-struct record {
+struct workspace_record {
     struct archive *archive; /* what was known before */
     int store;
     const struct archive_budget *budget;
@@ -42,9 +42,9 @@ struct record {
 
 /* ---- helpers --------------------------------------------------------------------------------- */
 
-static int give_up(struct record *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static int give_up(struct workspace_record *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-static int give_up(struct record *r, const char *fmt, ...)
+static int give_up(struct workspace_record *r, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -54,13 +54,13 @@ static int give_up(struct record *r, const char *fmt, ...)
 }
 
 /* Because of what the workspace is: trying again does not help. */
-static int over_budget(struct record *r, int given_up)
+static int over_budget(struct workspace_record *r, int given_up)
 {
     r->out->is_over_budget = true;
     return given_up;
 }
 
-static int give_up_store(struct record *r, int errnum)
+static int give_up_store(struct workspace_record *r, int errnum)
 {
     if (errnum == -ENOSPC || errnum == -EDQUOT || errnum == -EFBIG)
         return give_up(r, "the disk of the data directory is full (%s): free some space",
@@ -80,7 +80,8 @@ static int64_t now_ns(void)
 
 /* What was known of the current path. The walk goes in the manifest's order, so one look forward
  * finds it. */
-static const struct manifest_entry *known(struct record *r, const struct archive_seen **ret_seen)
+static const struct manifest_entry *known(struct workspace_record *r,
+                                          const struct archive_seen **ret_seen)
 {
     const struct manifest *m = r->archive->manifest;
     for (; m != NULL && r->at < m->n_entries; r->at++) {
@@ -96,7 +97,7 @@ static const struct manifest_entry *known(struct record *r, const struct archive
     return NULL;
 }
 
-static int append(struct record *r, struct manifest_entry *entry, const struct stat *st,
+static int append(struct workspace_record *r, struct manifest_entry *entry, const struct stat *st,
                   const struct archive_seen *seen)
 {
     if (r->n > r->budget->files || r->n >= MANIFEST_ENTRIES_MAX)
@@ -133,7 +134,7 @@ static bool may_be_mapped(int fd, uid_t owner)
 }
 
 /* After this, every store into a page of the file changes its ctime. False: that cannot be had. */
-static bool make_stores_seen(const struct record *r, int fd, uid_t owner)
+static bool make_stores_seen(const struct workspace_record *r, int fd, uid_t owner)
 {
     if (!may_be_mapped(fd, owner))
         return true;
@@ -149,7 +150,7 @@ static void await_writers(int fd)
 }
 
 /* What is too large for the rest of the budget may be in the store all the same. */
-static int find_stored(struct record *r, int fd, uint64_t limit, struct blob_put *put)
+static int find_stored(struct workspace_record *r, int fd, uint64_t limit, struct blob_put *put)
 {
     int e = blob_hash_file(fd, limit, &put->hash);
     if (e == 0 && blob_touch(r->store, &put->hash) < 0)
@@ -160,7 +161,7 @@ static int find_stored(struct record *r, int fd, uint64_t limit, struct blob_put
 
 /* Reading once is enough to find that nothing changed, and twice is too much where something did.
  */
-static bool is_stored(const struct record *r, int fd, const struct manifest_entry *old,
+static bool is_stored(const struct workspace_record *r, int fd, const struct manifest_entry *old,
                       struct blob_put *put)
 {
     return old != NULL && old->size == put->bytes &&
@@ -170,7 +171,7 @@ static bool is_stored(const struct record *r, int fd, const struct manifest_entr
 
 /* What the session may have made a terabyte of for nothing. On file systems that count what is not
  * on the disk yet. */
-static bool is_hole(const struct record *r, int fd)
+static bool is_hole(const struct workspace_record *r, int fd)
 {
     struct stat st;
     return r->sees_clean_pages && fstat(fd, &st) == 0 && st.st_blocks == 0 &&
@@ -183,8 +184,8 @@ struct known_file {
     const struct manifest_entry *hole;   /* it was one; or NULL */
 };
 
-static int store_file(struct record *r, int fd, const struct stat *st, const struct known_file *old,
-                      bool is_all_hole, struct blob_put *put)
+static int store_file(struct workspace_record *r, int fd, const struct stat *st,
+                      const struct known_file *old, bool is_all_hole, struct blob_put *put)
 {
     uint64_t size = (uint64_t)st->st_size, left = r->budget->new_bytes - r->out->new_bytes;
     *put = (struct blob_put){.bytes = size};
@@ -201,8 +202,9 @@ static int store_file(struct record *r, int fd, const struct stat *st, const str
 }
 
 /* The bytes of an open file. -EAGAIN: it changed in a way that leaves nothing to record. */
-static int read_file(struct record *r, int fd, struct stat *st, const struct known_file *old,
-                     struct manifest_entry *entry, struct archive_seen *seen)
+static int read_file(struct workspace_record *r, int fd, struct stat *st,
+                     const struct known_file *old, struct manifest_entry *entry,
+                     struct archive_seen *seen)
 {
     struct stat after;
     struct blob_put put;
@@ -233,7 +235,8 @@ static int read_file(struct record *r, int fd, struct stat *st, const struct kno
     return 0;
 }
 
-static int record_changed(struct record *r, int dir, const char *name, const struct known_file *old)
+static int record_changed(struct workspace_record *r, int dir, const char *name,
+                          const struct known_file *old)
 {
     struct stat st;
     struct archive_seen seen;
@@ -259,7 +262,7 @@ static int record_changed(struct record *r, int dir, const char *name, const str
     return append(r, &entry, &st, &seen);
 }
 
-static int record_file(struct record *r, int dir, const char *name, const struct stat *st)
+static int record_file(struct workspace_record *r, int dir, const char *name, const struct stat *st)
 {
     const struct archive_seen *seen = NULL;
     struct manifest_entry entry = {.type = MANIFEST_FILE, .size = (uint64_t)st->st_size};
@@ -284,7 +287,7 @@ static int record_file(struct record *r, int dir, const char *name, const struct
 
 /* ---- everything else ------------------------------------------------------------------------- */
 
-static int record_link(struct record *r, int dir, const char *name, const struct stat *st)
+static int record_link(struct workspace_record *r, int dir, const char *name, const struct stat *st)
 {
     char target[MANIFEST_PATH_MAX + 1];
     ssize_t n = readlinkat(dir, name, target, sizeof(target));
@@ -298,16 +301,16 @@ static int record_link(struct record *r, int dir, const char *name, const struct
     return append(r, &entry, st, NULL);
 }
 
-static int record_other(struct record *r, const struct stat *st)
+static int record_other(struct workspace_record *r, const struct stat *st)
 {
     struct manifest_entry entry = {.type = MANIFEST_OTHER};
     r->out->skipped++;
     return append(r, &entry, st, NULL);
 }
 
-static int record_dir(struct record *r, int dir, int depth);
+static int record_dir(struct workspace_record *r, int dir, int depth);
 
-static int record_subdir(struct record *r, int dir, const char *name, int depth)
+static int record_subdir(struct workspace_record *r, int dir, const char *name, int depth)
 {
     if (depth >= MANIFEST_DEPTH_MAX)
         return over_budget(r, give_up(r, "directories lie more than %d deep: %.300s",
@@ -324,7 +327,7 @@ static int record_subdir(struct record *r, int dir, const char *name, int depth)
     return record_dir(r, child, depth + 1);
 }
 
-static int record_name(struct record *r, int dir, const char *name, int depth)
+static int record_name(struct workspace_record *r, int dir, const char *name, int depth)
 {
     struct stat st;
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
@@ -338,7 +341,8 @@ static int record_name(struct record *r, int dir, const char *name, int depth)
     return S_ISLNK(st.st_mode) ? record_link(r, dir, name, &st) : record_other(r, &st);
 }
 
-static int record_names(struct record *r, int dir, const struct tree_names *names, int depth)
+static int record_names(struct workspace_record *r, int dir, const struct tree_names *names,
+                        int depth)
 {
     size_t parent_len = r->path_len;
     for (size_t i = 0; i < names->n; i++) {
@@ -357,7 +361,7 @@ static int record_names(struct record *r, int dir, const struct tree_names *name
     return 0;
 }
 
-static int record_dir(struct record *r, int dir, int depth)
+static int record_dir(struct workspace_record *r, int dir, int depth)
 {
     struct stat st, after;
     struct manifest_entry entry = {.type = MANIFEST_DIR};
@@ -389,7 +393,7 @@ static bool sees_clean_pages(int workspace)
            fs.f_type == BTRFS_SUPER_MAGIC || fs.f_type == F2FS_SUPER_MAGIC;
 }
 
-static int finish(struct record *r)
+static int finish(struct workspace_record *r)
 {
     struct blob_put put;
     struct manifest *m;
@@ -414,7 +418,7 @@ void archive_record(struct archive *a, int workspace, int store, const struct bl
     uint64_t now_ms = clock_mono_ms();
     bool has_base = base != NULL && a->manifest != NULL && blob_is_same(base, &a->hash) &&
                     a->touched_ms != 0 && now_ms - a->touched_ms < TRUSTED_MS;
-    struct record r = {
+    struct workspace_record r = {
         .archive = a,
         .store = store,
         .budget = budget,

@@ -10,7 +10,7 @@
 /* Names that we hold in memory of one directory. No workspace within its quota has as many. */
 enum { NAMES_MAX = 1 << 20 };
 
-struct restore {
+struct workspace_restore {
     const struct archive *archive; /* what was known before */
     const struct manifest *manifest;
     struct archive_seen *seen; /* as its entries: what is known afterwards */
@@ -23,9 +23,9 @@ struct restore {
 
 /* ---- helpers --------------------------------------------------------------------------------- */
 
-static void complain(struct restore *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static void complain(struct workspace_restore *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-static void complain(struct restore *r, const char *fmt, ...)
+static void complain(struct workspace_restore *r, const char *fmt, ...)
 {
     if (r->out->n_errors == ARCHIVE_ERRORS_MAX) {
         r->out->n_errors_dropped++;
@@ -37,7 +37,8 @@ static void complain(struct restore *r, const char *fmt, ...)
     va_end(args);
 }
 
-static void complain_entry(struct restore *r, const struct manifest_entry *entry, int errnum)
+static void complain_entry(struct workspace_restore *r, const struct manifest_entry *entry,
+                           int errnum)
 {
     const char *why = errnum == -ENOENT    ? "its content is missing in the store"
                       : errnum == -EBADMSG ? "its content is damaged in the store"
@@ -61,7 +62,7 @@ static struct timespec time_of(int64_t ns)
     return (struct timespec){.tv_sec = (ns - rest) / 1000000000, .tv_nsec = rest};
 }
 
-static const char *temp_name(struct restore *r, char out[48])
+static const char *temp_name(struct workspace_restore *r, char out[48])
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -70,7 +71,7 @@ static const char *temp_name(struct restore *r, char out[48])
 }
 
 /* It was there, and is not any more, or not with these bytes. */
-static void note_lost(struct restore *r, const char *parent, const char *name)
+static void note_lost(struct workspace_restore *r, const char *parent, const char *name)
 {
     if (r->out->n_lost < ARCHIVE_LOST_MAX)
         snprintf(r->out->lost[r->out->n_lost++], ARCHIVE_LOST_SIZE, "%s%s%s", parent,
@@ -78,7 +79,7 @@ static void note_lost(struct restore *r, const char *parent, const char *name)
 }
 
 /* False: it is still there, and that was said. */
-static bool remove_name(struct restore *r, int dir, const char *name, const char *path)
+static bool remove_name(struct workspace_restore *r, int dir, const char *name, const char *path)
 {
     int64_t n = tree_remove(dir, name);
     if (n < 0)
@@ -90,7 +91,7 @@ static bool remove_name(struct restore *r, int dir, const char *name, const char
 }
 
 /* Nothing is renamed onto a directory. */
-static bool make_way(struct restore *r, int dir, const struct manifest_entry *entry,
+static bool make_way(struct workspace_restore *r, int dir, const struct manifest_entry *entry,
                      const struct stat **st)
 {
     if (*st == NULL || !S_ISDIR((*st)->st_mode))
@@ -101,7 +102,8 @@ static bool make_way(struct restore *r, int dir, const struct manifest_entry *en
 
 /* Owner, permissions and time of what is open; in this order, for each changes the next. Returns
  * whether anything of them that a manifest tells was different, or -errno. */
-static int set_attributes(const struct restore *r, int fd, const struct manifest_entry *entry)
+static int set_attributes(const struct workspace_restore *r, int fd,
+                          const struct manifest_entry *entry)
 {
     struct stat st;
     if (fstat(fd, &st) < 0)
@@ -125,14 +127,15 @@ static int set_attributes(const struct restore *r, int fd, const struct manifest
 
 /* Remembers a file that is now as it should be. It was changed just now or may be, so it counts as
  * settled only if its ctime is old. */
-static void remember(struct restore *r, const struct manifest_entry *entry, const struct stat *st)
+static void remember(struct workspace_restore *r, const struct manifest_entry *entry,
+                     const struct stat *st)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     r->seen[entry - r->manifest->entries] = archive_see(st, tree_ns(&now));
 }
 
-static int fill_beside(struct restore *r, int dir, const char *temp,
+static int fill_beside(struct workspace_restore *r, int dir, const char *temp,
                        const struct manifest_entry *entry, int blob)
 {
     struct stat st;
@@ -152,21 +155,21 @@ static int fill_beside(struct restore *r, int dir, const char *temp,
 }
 
 /* A new inode, which takes the place of what has the name now, unless that is a directory. */
-static int make_file(struct restore *r, int dir, const struct manifest_entry *entry)
+static int make_file(struct workspace_restore *r, int dir, const struct manifest_entry *entry)
 {
     char temp[48];
     _fd_ int blob = blob_open_checked(r->store, &entry->hash);
     return blob < 0 ? blob : fill_beside(r, dir, temp_name(r, temp), entry, blob);
 }
 
-static int replace_file(struct restore *r, int dir, const struct manifest_entry *entry)
+static int replace_file(struct workspace_restore *r, int dir, const struct manifest_entry *entry)
 {
     int e = make_file(r, dir, entry);
     return e < 0 ? e : 1;
 }
 
 /* Does the file have these bytes? What is known saves reading them. */
-static bool has_content(const struct restore *r, const struct stat *st, int fd,
+static bool has_content(const struct workspace_restore *r, const struct stat *st, int fd,
                         const struct manifest_entry *entry)
 {
     if ((uint64_t)st->st_size != entry->size)
@@ -181,15 +184,15 @@ static bool has_content(const struct restore *r, const struct stat *st, int fd,
     return blob_hash_file(fd, entry->size, &hash) == 0 && blob_is_same(&hash, &entry->hash);
 }
 
-static bool has_attributes(const struct restore *r, const struct stat *st,
+static bool has_attributes(const struct workspace_restore *r, const struct stat *st,
                            const struct manifest_entry *entry)
 {
     return (st->st_mode & 07777) == entry->mode && tree_ns(&st->st_mtim) == entry->mtime_ns &&
            st->st_uid == r->uid && st->st_gid == r->gid;
 }
 
-static int put_right(struct restore *r, int dir, int fd, const struct manifest_entry *entry,
-                     bool has_its_content)
+static int put_right(struct workspace_restore *r, int dir, int fd,
+                     const struct manifest_entry *entry, bool has_its_content)
 {
     struct stat st;
     if (!has_its_content) {
@@ -209,7 +212,7 @@ static int put_right(struct restore *r, int dir, int fd, const struct manifest_e
 }
 
 /* A regular file that exists: 1 if it had to be changed, 0 if not, or -errno. */
-static int mend_file(struct restore *r, int dir, const struct manifest_entry *entry)
+static int mend_file(struct workspace_restore *r, int dir, const struct manifest_entry *entry)
 {
     struct stat st;
     _fd_ int fd = tree_open(dir, name_of(entry), O_RDWR, 0);
@@ -234,7 +237,8 @@ static int mend_file(struct restore *r, int dir, const struct manifest_entry *en
 }
 
 /* Nothing is opened that is known to be right. */
-static bool is_right(struct restore *r, const struct stat *st, const struct manifest_entry *entry)
+static bool is_right(struct workspace_restore *r, const struct stat *st,
+                     const struct manifest_entry *entry)
 {
     const struct manifest *m = r->archive->manifest;
     const struct manifest_entry *old =
@@ -249,7 +253,7 @@ static bool is_right(struct restore *r, const struct stat *st, const struct mani
     return true;
 }
 
-static void restore_file(struct restore *r, int dir, const struct manifest_entry *entry,
+static void restore_file(struct workspace_restore *r, int dir, const struct manifest_entry *entry,
                          const struct stat *st)
 {
     if (st != NULL && S_ISREG(st->st_mode)) {
@@ -282,7 +286,7 @@ static bool is_same_link(int dir, const struct manifest_entry *entry)
     return n == (ssize_t)entry->target_len && memcmp(target, entry->target, entry->target_len) == 0;
 }
 
-static int make_link(struct restore *r, int dir, const struct manifest_entry *entry)
+static int make_link(struct workspace_restore *r, int dir, const struct manifest_entry *entry)
 {
     char temp[48];
     temp_name(r, temp);
@@ -295,7 +299,7 @@ static int make_link(struct restore *r, int dir, const struct manifest_entry *en
     return e;
 }
 
-static void restore_link(struct restore *r, int dir, const struct manifest_entry *entry,
+static void restore_link(struct workspace_restore *r, int dir, const struct manifest_entry *entry,
                          const struct stat *st)
 {
     const char *name = name_of(entry);
@@ -320,7 +324,7 @@ static void restore_link(struct restore *r, int dir, const struct manifest_entry
 
 /* What has no content is left if it is there, and not made again: nobody would be at its other
  * end. */
-static void restore_other(struct restore *r, int dir, const struct manifest_entry *entry,
+static void restore_other(struct workspace_restore *r, int dir, const struct manifest_entry *entry,
                           const struct stat *st)
 {
     if (st != NULL && (S_ISREG(st->st_mode) || S_ISDIR(st->st_mode) || S_ISLNK(st->st_mode)))
@@ -329,9 +333,9 @@ static void restore_other(struct restore *r, int dir, const struct manifest_entr
 
 /* ---- directories ----------------------------------------------------------------------------- */
 
-static void restore_dir(struct restore *r, int dir, const struct manifest_entry *entry);
+static void restore_dir(struct workspace_restore *r, int dir, const struct manifest_entry *entry);
 
-static void restore_subdir(struct restore *r, int dir, const struct manifest_entry *entry,
+static void restore_subdir(struct workspace_restore *r, int dir, const struct manifest_entry *entry,
                            const struct stat *st)
 {
     const char *name = name_of(entry);
@@ -350,7 +354,7 @@ static void restore_subdir(struct restore *r, int dir, const struct manifest_ent
         restore_dir(r, child, entry);
 }
 
-static void restore_entry(struct restore *r, int dir, const struct manifest_entry *entry)
+static void restore_entry(struct workspace_restore *r, int dir, const struct manifest_entry *entry)
 {
     struct stat found;
     const struct stat *st = &found;
@@ -373,7 +377,8 @@ static void restore_entry(struct restore *r, int dir, const struct manifest_entr
 }
 
 /* First, so that its space is free for what follows. Both lists are in the order of names. */
-static void remove_surplus(struct restore *r, int dir, const struct manifest_entry *parent)
+static void remove_surplus(struct workspace_restore *r, int dir,
+                           const struct manifest_entry *parent)
 {
     const struct manifest *m = r->manifest;
     size_t top = (size_t)(parent - m->entries), end = manifest_after(m, top), at = top + 1;
@@ -392,7 +397,7 @@ static void remove_surplus(struct restore *r, int dir, const struct manifest_ent
     tree_names_free(&names);
 }
 
-static void restore_dir(struct restore *r, int dir, const struct manifest_entry *entry)
+static void restore_dir(struct workspace_restore *r, int dir, const struct manifest_entry *entry)
 {
     const struct manifest *m = r->manifest;
     size_t top = (size_t)(entry - m->entries), end = manifest_after(m, top);
@@ -428,7 +433,7 @@ void archive_restore(struct archive *a, int workspace, int store, const struct b
                      struct archive_restored *ret)
 {
     *ret = (struct archive_restored){0};
-    struct restore r = {.archive = a, .store = store, .out = ret};
+    struct workspace_restore r = {.archive = a, .store = store, .out = ret};
     struct blob_hash hash;
     struct manifest *m = NULL;
     struct stat st;

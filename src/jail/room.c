@@ -21,12 +21,12 @@ static const int flags[ROOM_NAMESPACES] = {
 
 enum { FIRST_IN_THE_ROOM = 2 }; /* user and pid come before the last fork */
 
-struct room {
+struct branch_entry {
     int fds[FD_PASS_MAX];
     size_t n_fds;
 };
 
-static int open_key(int key, struct room *ret)
+static int open_key(int key, struct branch_entry *ret)
 {
     char word;
     ssize_t n = fd_recv(key, &word, 1, ret->fds, FD_PASS_MAX, &ret->n_fds);
@@ -36,7 +36,7 @@ static int open_key(int key, struct room *ret)
     return n == 1 && ret->n_fds >= ROOM_NAMESPACES ? 0 : -EBADF; /* it was used before */
 }
 
-static void close_room(struct room *room)
+static void close_room(struct branch_entry *room)
 {
     for (size_t i = 0; i < room->n_fds; i++)
         close(room->fds[i]);
@@ -44,7 +44,7 @@ static void close_room(struct room *room)
 }
 
 /* First, so that the copy's own pages are counted where they belong. */
-static int join_cgroups(const struct room *room)
+static int join_cgroups(const struct branch_entry *room)
 {
     for (size_t i = ROOM_NAMESPACES; i < room->n_fds; i++)
         if (write(room->fds[i], "0", 1) != 1)
@@ -52,7 +52,7 @@ static int join_cgroups(const struct room *room)
     return 0;
 }
 
-static int join(const struct room *room, size_t from, size_t to)
+static int join(const struct branch_entry *room, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++)
         if (setns(room->fds[i], flags[i]) < 0)
@@ -67,7 +67,7 @@ static int change_directory(const char *name)
 }
 
 /* All but the last step happens in a process that ends here. */
-static int enter(const struct room *room, const char *directory)
+static int enter(const struct branch_entry *room, const char *directory)
 {
     int r = join_cgroups(room);
     if (r == 0)
@@ -88,7 +88,7 @@ static int enter(const struct room *room, const char *directory)
 
 int room_enter(int key)
 {
-    struct room room = {0};
+    struct branch_entry room = {0};
     char directory[PATH_MAX];
     if (getcwd(directory, sizeof(directory)) == NULL)
         snprintf(directory, sizeof(directory), JAIL_WORKSPACE);

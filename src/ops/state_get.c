@@ -13,14 +13,14 @@ static const struct op_param params[] = {
 };
 
 /* In the call's arena. */
-struct getting {
+struct state_getting {
     struct call *call;
     struct store_call *under_way;
     struct store_state *state; /* NULL: it is not asked for, or not there yet */
     struct store_named named;
 };
 
-static void answer(struct getting *g, const char *text, size_t len)
+static void answer(struct state_getting *g, const char *text, size_t len)
 {
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
     struct json_out json = JSON_OUT(&out);
@@ -33,7 +33,7 @@ static void answer(struct getting *g, const char *text, size_t len)
     call_reply(g->call, 200, &out);
 }
 
-static void fail(struct getting *g, const struct err *e)
+static void fail(struct state_getting *g, const struct err *e)
 {
     store_state_unref(take_ptr(g->state));
     call_fail(g->call, e);
@@ -50,7 +50,7 @@ static void on_encoded(void *context, const char *text, size_t len, const struct
 static void on_state(void *context, struct store_state *state, const struct store_saved *at,
                      const struct err *e)
 {
-    struct getting *g = context;
+    struct state_getting *g = context;
     (void)at;
     if (e != NULL) {
         fail(g, e);
@@ -63,7 +63,7 @@ static void on_state(void *context, struct store_state *state, const struct stor
 static void on_listed(void *context, const struct store_named *list, size_t n, uint64_t count,
                       const struct err *e)
 {
-    struct getting *g = context;
+    struct state_getting *g = context;
     const char *name = call_text(g->call, "name", "");
     struct err absent;
     (void)count;
@@ -88,7 +88,7 @@ static void on_listed(void *context, const struct store_named *list, size_t n, u
 
 static void on_gone(struct call *call)
 {
-    struct getting *g = call->op_state;
+    struct state_getting *g = call->op_state;
     store_forget(g->under_way);
     store_state_unref(take_ptr(g->state));
 }
@@ -98,7 +98,7 @@ static void run(struct call *call)
     struct store *store = call_store(call);
     if (store == NULL)
         return;
-    struct getting *g = arena_alloc(&call->arena, sizeof(*g));
+    struct state_getting *g = arena_alloc(&call->arena, sizeof(*g));
     g->call = call;
     g->under_way = store_list_named(store, call->agent, call_text(call, "name", ""), on_listed, g);
     call->op_state = g;

@@ -31,10 +31,11 @@ def test_joblib_counts_the_processors_of_the_session(spawn, wide):
 def test_joblib_with_two_workers(wide, backend):
     out = wide.out(
         f"""
-        import os, time
+        import glob, os, time
         from joblib import Parallel, delayed
         def square(n):
-            time.sleep(0.05)
+            open(f"/tmp/begun-{{n}}", "w").close()
+            while len(glob.glob("/tmp/begun-*")) < 2: time.sleep(0.01)  # the other one works, too
             return n * n, os.getpid()
         found = Parallel(n_jobs=2, backend={backend!r})(delayed(square)(n) for n in range(6))
         print([n for n, _ in found], len({{pid for _, pid in found}}), os.getpid() in

@@ -37,7 +37,7 @@ enum { SESSION_FD = 3, RESERVED_FDS = 8 };
 
 static struct {
     struct channel channel;
-    struct request request;
+    struct bash_request request;
     struct buf answer;
     bool has_begun;            /* the first cell */
     struct rlimit users_limit; /* of descriptors, while the reserve is open */
@@ -131,7 +131,7 @@ static void go_to(char *path)
 
 static void set_up(void)
 {
-    struct request *r = &session.request;
+    struct bash_request *r = &session.request;
     for (size_t i = 0; i < r->n_env; i++) {
         SHELL_VAR *variable = bind_variable(r->env[i].name.data, r->env[i].value.data, 0);
         if (variable != NULL)

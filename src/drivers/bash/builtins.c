@@ -4,7 +4,7 @@
 
 #include "drivers/bash/builtins.h"
 
-struct call {
+struct builtin_call {
     const char *command;
     int status;
 };
@@ -43,7 +43,7 @@ static WORD_LIST *words_of(const char *text)
 
 static void call_builtin(void *context)
 {
-    struct call *call = context;
+    struct builtin_call *call = context;
     WORD_LIST *words = words_of(call->command);
     struct builtin *found = words == NULL ? NULL : builtin_address_internal(words->word->word, 1);
     if (found != NULL && found->function != NULL) {
@@ -56,7 +56,7 @@ static void call_builtin(void *context)
 
 int builtins_run(const char *command, struct buf *out)
 {
-    struct call call = {.command = command, .status = EXECUTION_FAILURE};
+    struct builtin_call call = {.command = command, .status = EXECUTION_FAILURE};
     builtins_capture(call_builtin, &call, out);
     return call.status;
 }

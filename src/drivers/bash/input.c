@@ -44,7 +44,7 @@ static struct {
     size_t taken;     /* bytes of it that were */
     bool is_in_builtin;
     struct question question;
-    struct request answer;
+    struct bash_request answer;
     sh_builtin_func_t *read;
     sh_builtin_func_t *mapfile;
 } input;
@@ -123,7 +123,7 @@ static int take_answer(void)
     int r = channel_receive(input.channel, &payload, &len);
     if (r < 0)
         return r;
-    struct request *a = &input.answer;
+    struct bash_request *a = &input.answer;
     if (!request_read(a, payload, len))
         return -ECONNRESET;
     if (a->op != REQUEST_INPUT || a->id != input.cell)

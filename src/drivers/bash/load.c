@@ -156,7 +156,7 @@ static int read_records(int fd)
 {
     _buf_ struct buf header = BUF_INIT(2 * RECORD_HEADER_MAX);
     _buf_ struct buf body = BUF_INIT(STATE_MAX);
-    struct request record;
+    struct bash_request record;
     for (;;) {
         int r = records_take(fd, &record, &header, &body);
         if (r < 0)

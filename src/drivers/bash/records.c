@@ -80,7 +80,7 @@ static int read_piece(int fd, struct buf *to, size_t max, size_t *ret_len)
     return r;
 }
 
-int records_take(int fd, struct request *r, struct buf *header, struct buf *body)
+int records_take(int fd, struct bash_request *r, struct buf *header, struct buf *body)
 {
     size_t len;
     buf_clear(header);

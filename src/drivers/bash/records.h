@@ -13,4 +13,4 @@ int records_put(int fd, const struct buf *header, const struct buf *body);
 
 /* The next record: `r` is a view into `header`, and `body` has its body or nothing. -EPIPE at the
  * stream's end, -EBADMSG if it is not one of ours. */
-int records_take(int fd, struct request *r, struct buf *header, struct buf *body);
+int records_take(int fd, struct bash_request *r, struct buf *header, struct buf *body);

@@ -190,7 +190,7 @@ static bool skip_value(struct scanner *s, int depth)
     return take_text(s, &text) || take_bool(s, &flag) || take_int(s, &number);
 }
 
-static bool take_env(struct scanner *s, struct request *r)
+static bool take_env(struct scanner *s, struct bash_request *r)
 {
     if (take_word(s, "null"))
         return true;
@@ -227,7 +227,7 @@ static enum request_op op_of(const struct request_text *name)
     return REQUEST_OTHER;
 }
 
-static bool take_op(struct scanner *s, struct request *r)
+static bool take_op(struct scanner *s, struct bash_request *r)
 {
     struct request_text name;
     if (!take_string(s, &name))
@@ -236,7 +236,7 @@ static bool take_op(struct scanner *s, struct request *r)
     return true;
 }
 
-static bool take_member(struct scanner *s, struct request *r)
+static bool take_member(struct scanner *s, struct bash_request *r)
 {
     struct request_text key;
     if (!take_string(s, &key) || !take(s, ':'))
@@ -277,10 +277,10 @@ static bool take_member(struct scanner *s, struct request *r)
     return skip_value(s, 0);
 }
 
-bool request_read(struct request *r, char *payload, size_t len)
+bool request_read(struct bash_request *r, char *payload, size_t len)
 {
     struct scanner s = {payload, payload + len};
-    memset(r, 0, offsetof(struct request, env)); /* env is large and counted */
+    memset(r, 0, offsetof(struct bash_request, env)); /* env is large and counted */
     r->n_env = 0;
     if (!take(&s, '{'))
         return false;

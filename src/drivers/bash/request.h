@@ -28,7 +28,7 @@ struct request_text {
     size_t len;
 };
 
-struct request {
+struct bash_request {
     enum request_op op;
     int64_t id;
     int64_t max;
@@ -57,4 +57,4 @@ struct request {
 
 /* Changes the payload, of which the request is then a view. False if it is not one JSON object as
  * the daemon writes them. */
-bool request_read(struct request *r, char *payload, size_t len);
+bool request_read(struct bash_request *r, char *payload, size_t len);

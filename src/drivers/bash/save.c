@@ -355,7 +355,7 @@ static void put_overview(void)
     put_blob("overview", &save.names, &save.body);
 }
 
-void save_write(int fd, const struct request *order)
+void save_write(int fd, const struct bash_request *order)
 {
     save.fd = fd;
     save.max_bytes = order->max_bytes > 0 ? (size_t)order->max_bytes : ITEM_MAX;

@@ -18,7 +18,7 @@ enum save_kind {
     SAVE_STATUS = '?', /* $? */
 };
 
-void save_write(int fd, const struct request *order);
+void save_write(int fd, const struct bash_request *order);
 
 /* The user's functions as "definitions", in the shell itself; imports and losses are lists of
  * nothing. */

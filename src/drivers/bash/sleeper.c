@@ -26,7 +26,7 @@ enum { READER_MS = 5000 };
 static struct {
     struct channel *control; /* the shell's, or while asleep the checkpoint's own */
     sigset_t mask;           /* the shell's; while asleep no signal is taken */
-    struct request request;
+    struct bash_request request;
     int64_t forked_ns; /* wall clock: when the checkpoint was made */
 } sleeper;
 
@@ -112,8 +112,8 @@ static bool wake(void)
     return false;
 }
 
-static const struct request *order; /* of the saver under way */
-static bool is_awake;               /* the shell itself saves, and no checkpoint */
+static const struct bash_request *order; /* of the saver under way */
+static bool is_awake;                    /* the shell itself saves, and no checkpoint */
 
 /* Whoever wants to know who wrote must find us alive. */
 static void wait_for_reader(void)
@@ -138,7 +138,7 @@ static void save_and_exit(int sock)
     _exit(0);
 }
 
-static void fork_saver(struct channel *c, const struct request *request)
+static void fork_saver(struct channel *c, const struct bash_request *request)
 {
     int sock;
     if (!channel_take_fds(c, &sock, 1))
@@ -186,7 +186,7 @@ pid_t sleeper_fork(struct channel *control, int sock)
     return 0;
 }
 
-void sleeper_save(struct channel *control, const struct request *request)
+void sleeper_save(struct channel *control, const struct bash_request *request)
 {
     sigset_t all;
     sleeper.control = control;

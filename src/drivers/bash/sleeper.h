@@ -19,4 +19,4 @@
 pid_t sleeper_fork(struct channel *control, int sock);
 
 /* Lets a copy write the state (save.h) to the descriptor that came with the request. */
-void sleeper_save(struct channel *control, const struct request *request);
+void sleeper_save(struct channel *control, const struct bash_request *request);

@@ -22,7 +22,7 @@ enum {
 };
 
 static napi_env env;
-static struct channel channel;
+static struct node_channel channel;
 static napi_ref frame_callback;
 static napi_ref interrupt_callback;
 

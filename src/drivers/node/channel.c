@@ -23,9 +23,9 @@ static void wait_for(int fd, short events)
     poll(&poller, 1, -1);
 }
 
-void channel_open(struct channel *channel, int fd)
+void channel_open(struct node_channel *channel, int fd)
 {
-    *channel = (struct channel){.fd = fd};
+    *channel = (struct node_channel){.fd = fd};
     fcntl(fd, F_SETFD, FD_CLOEXEC);
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max != RLIM_INFINITY &&
@@ -35,7 +35,7 @@ void channel_open(struct channel *channel, int fd)
     }
 }
 
-static void make_room(struct channel *channel, size_t size)
+static void make_room(struct node_channel *channel, size_t size)
 {
     if (channel->cap - channel->len >= size)
         return;
@@ -47,7 +47,7 @@ static void make_room(struct channel *channel, size_t size)
     channel->cap = cap;
 }
 
-static void take_fds(struct channel *channel, struct msghdr *msg)
+static void take_fds(struct node_channel *channel, struct msghdr *msg)
 {
     for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c != NULL; c = CMSG_NXTHDR(msg, c)) {
         if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
@@ -64,7 +64,7 @@ static void take_fds(struct channel *channel, struct msghdr *msg)
     }
 }
 
-static ssize_t receive(struct channel *channel, size_t size)
+static ssize_t receive(struct node_channel *channel, size_t size)
 {
     union {
         struct cmsghdr align;
@@ -90,7 +90,7 @@ static ssize_t receive(struct channel *channel, size_t size)
 }
 
 /* How much of the frame under way is missing, at least a handful. */
-static size_t wanted(const struct channel *channel)
+static size_t wanted(const struct node_channel *channel)
 {
     uint32_t len = 0;
     if (channel->len >= CHANNEL_HEADER)
@@ -101,7 +101,7 @@ static size_t wanted(const struct channel *channel)
     return whole > channel->len + READ_BYTES ? whole - channel->len : READ_BYTES;
 }
 
-static void drop_used(struct channel *channel)
+static void drop_used(struct node_channel *channel)
 {
     if (channel->used == 0)
         return;
@@ -115,7 +115,7 @@ static void drop_used(struct channel *channel)
     }
 }
 
-void channel_fill(struct channel *channel)
+void channel_fill(struct node_channel *channel)
 {
     drop_used(channel);
     size_t size = wanted(channel);
@@ -133,7 +133,7 @@ void channel_fill(struct channel *channel)
     }
 }
 
-bool channel_next(struct channel *channel, const char **payload, size_t *len)
+bool channel_next(struct node_channel *channel, const char **payload, size_t *len)
 {
     drop_used(channel);
     uint32_t size;
@@ -148,7 +148,7 @@ bool channel_next(struct channel *channel, const char **payload, size_t *len)
     return true;
 }
 
-void channel_send(struct channel *channel, char *frame, size_t payload_len)
+void channel_send(struct node_channel *channel, char *frame, size_t payload_len)
 {
     uint32_t size = (uint32_t)payload_len;
     memcpy(frame, &size, sizeof(size));
@@ -166,7 +166,7 @@ void channel_send(struct channel *channel, char *frame, size_t payload_len)
     }
 }
 
-void channel_take_fds(struct channel *channel, int *ret_fds, size_t n)
+void channel_take_fds(struct node_channel *channel, int *ret_fds, size_t n)
 {
     if (channel->n_fds < n)
         _exit(1);

@@ -9,7 +9,7 @@
 
 enum { CHANNEL_FDS_MAX = 16 };
 
-struct channel {
+struct node_channel {
     int fd;
     char *data; /* what has arrived */
     size_t len;
@@ -19,18 +19,18 @@ struct channel {
     size_t n_fds;
 };
 
-void channel_open(struct channel *channel, int fd);
+void channel_open(struct node_channel *channel, int fd);
 /* Reads what is there, once; waits if nothing is. */
-void channel_fill(struct channel *channel);
+void channel_fill(struct node_channel *channel);
 /* False if no whole frame has arrived. The payload is valid until the next call. */
-bool channel_next(struct channel *channel, const char **payload, size_t *len);
+bool channel_next(struct node_channel *channel, const char **payload, size_t *len);
 /* `frame` has room for the header in front of its payload. */
-void channel_send(struct channel *channel, char *frame, size_t payload_len);
+void channel_send(struct node_channel *channel, char *frame, size_t payload_len);
 enum { CHANNEL_HEADER = 4 };
 
 /* The descriptors of the frame last returned, whose number follows from what it says: those of the
  * frames after it may have arrived too. The process ends if there are fewer. */
-void channel_take_fds(struct channel *channel, int *ret_fds, size_t n);
+void channel_take_fds(struct node_channel *channel, int *ret_fds, size_t n);
 
 /* Reads until `data` is full, also from a descriptor that does not block. Returns how many bytes
  * there were before the end, or -errno. */
