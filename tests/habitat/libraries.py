@@ -92,8 +92,8 @@ cat > s.py <<'END'
 import multiprocessing as mp
 from multiprocessing import shared_memory
 def f(q, v, l):
-    with l: v.value += 1
-    q.put(v.value)
+    with l: v.value += 1; seen = v.value
+    q.put(seen)
 if __name__ == '__main__':
     q, v, l = mp.Queue(), mp.Value('i', 0), mp.Lock()
     ps = [mp.Process(target=f, args=(q, v, l)) for _ in range(3)]
