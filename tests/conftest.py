@@ -9,7 +9,7 @@ ordinary user (when the tests run as root; else only as that user), unless it is
   semantics          what is shown is the interpreter's doing: a sample in the other mode
 
 Which tests run also depends on the level (tests/run.py), and is the same every time:
-  check  those marked smoke, as root
+  check  those marked smoke, as root; of drivers' tests marked sampled a sample
   test   against the sanitized build all but those marked slow; as an ordinary user escapes and
          those marked privilege, where the program does something else for root, and a sample of
          the others; of those marked sampled and of the habitat a sample. Against the other build
@@ -89,7 +89,8 @@ def is_in_level(item):
     if folder == "habitat" and LEVEL == "test":
         return mode_of(item) is None or is_sample(item, 2 * SAMPLE)
     if folder not in ("e2e", "escape"):
-        return LEVEL == "all" or not has("slow")
+        is_left_out = has("slow") or has("sampled") and LEVEL == "check" and not is_sample(item)
+        return LEVEL == "all" or not is_left_out
     is_second_mode = mode_of(item) == "user" and IS_ROOT and not has("needs_user")
     if LEVEL == "check":
         return bool(has("smoke")) and not is_second_mode

@@ -159,6 +159,7 @@ def test_precision(fresh: Peer) -> None:
     assert fresh.value("%precision\n1/4, 0.1") == "(0.25, 0.1)"
 
 
+@pytest.mark.sampled
 def test_sympy_prints_as_it_is_told(fresh: Peer) -> None:
     if fresh.run("import sympy").status != "ok":
         pytest.skip("no sympy in this interpreter")

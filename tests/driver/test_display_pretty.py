@@ -16,6 +16,7 @@ HERE = pathlib.Path(__file__).parent
 HAS_IPYTHON = importlib.util.find_spec("IPython") is not None
 
 
+@pytest.mark.sampled
 @pytest.mark.skipif(not HAS_IPYTHON, reason="no IPython to compare with")
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))]
@@ -26,6 +27,7 @@ def test_texts_are_those_of_ipython(seed: int) -> None:
     assert done.stdout == "same\n", done.stdout + done.stderr
 
 
+@pytest.mark.sampled
 @pytest.mark.skipif(not HAS_IPYTHON, reason="no IPython to compare with")
 def test_all_forms_are_those_of_ipython() -> None:
     command = [sys.executable, "-B", str(HERE / "compare_bundles.py"), str(DRIVER)]

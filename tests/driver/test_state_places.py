@@ -210,6 +210,7 @@ def test_large_values_pass_in_pieces(python: str, session: Peer, other: Peer) ->
     assert other.value("bound, len(raw), len(changing)") == f"(7, {120 << 20}, {120 << 20})"
 
 
+@pytest.mark.sampled
 def test_arrays_and_tables(session: Peer, other: Peer) -> None:
     require(session, "pandas")
     session.run(
@@ -259,6 +260,7 @@ def test_views_of_arrays(session: Peer, other: Peer) -> None:
     assert other.value("np.shares_memory(s.values, df.y.values)") == "True"
 
 
+@pytest.mark.sampled
 def test_a_million_small_objects(python: str, session: Peer, other: Peer) -> None:
     only_here(python)
     session.run(

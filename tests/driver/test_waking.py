@@ -323,6 +323,7 @@ fit()
 """
 
 
+@pytest.mark.sampled
 def test_libraries_for_numbers_work_on(python: str, image: pathlib.Path) -> None:
     profile = ("import numpy as np", "import pandas as pd", "sklearn")
     head = Peer.start(python, profile, driver=image / "python")

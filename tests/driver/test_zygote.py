@@ -116,6 +116,7 @@ def test_a_crash_leaves_its_text_in_the_cell(zygote: Zygote, code: str, text: st
     peer.close()
 
 
+@pytest.mark.sampled
 def test_the_data_profile(python: str, image: pathlib.Path) -> None:
     zygote = Zygote(python, image, DATA)
     if zygote.report["skipped"]:
