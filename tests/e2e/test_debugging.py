@@ -2,6 +2,9 @@
 tests/escape/test_debug.py shows what it does not open, tests/habitat what else works."""
 
 import shutil
+import subprocess
+import sys
+import zipfile
 
 import pytest
 
@@ -100,14 +103,27 @@ def test_a_shell_that_is_traced_says_so(spawn_runtime):
     host.eventually(lambda: newest()["restore"] == "process", "a checkpoint")
 
 
-def test_py_spy_sees_the_cell(spawn):
-    program = shutil.which("py-spy", path="/usr/local/bin:/usr/bin")
-    if not program:
-        pytest.skip("py-spy is not installed")
+@pytest.fixture(scope="module")
+def py_spy(tmp_path_factory):
+    """The program, out of its package from PyPI."""
+    folder = tmp_path_factory.mktemp("py-spy")
+    done = subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
+                           "--dest", folder, "py-spy==0.4.1"], capture_output=True, text=True)
+    if done.returncode != 0:
+        pytest.skip(f"py-spy cannot be had: {done.stderr[-200:]}")
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [n for n in archive.namelist() if n.endswith("/scripts/py-spy")]
+        return archive.read(name)
+
+
+def test_py_spy_sees_the_cell(spawn, py_spy):
     session = spawn("min", debug=True)
-    assert "find_me" in session.out(f"""
+    assert session.put("py-spy", py_spy).status in (200, 201)
+    assert "find_me" in session.out("""
         import os, subprocess
+        os.chmod("py-spy", 0o755)
         def find_me():
-            print(subprocess.run(['{program}', 'dump', '--pid', str(os.getpid())],
-                                 capture_output=True, text=True).stdout)
+            print(subprocess.run(['./py-spy', 'dump', '--pid', str(os.getpid())],
+                                 capture_output=True, text=True))
         find_me()""")

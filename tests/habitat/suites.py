@@ -57,7 +57,6 @@ SUITES = [
                                    ("subprocesses", "sockets", "signals", "fileio", "to_process")),
           ("trio", "psutil", "trustme", "truststore", "hypothesis", "exceptiongroup", "uvloop",
            "pytest-mock", "blockbuster"), pytest="pytest>=9"),
-    Suite("joblib", "1.6.0", ("--pyargs", "joblib.test"), ("psutil", "threadpoolctl")),
     # Its algorithms take long, and want nothing from the system.
     Suite("networkx", "3.6.1", ("--pyargs", "networkx.classes", "networkx.readwrite",
                                 "networkx.generators", "networkx.utils")),
