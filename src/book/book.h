@@ -109,7 +109,8 @@ struct book_range {
 /* How a cell of a range ended. */
 struct book_ran {
     const char *cell;
-    uint64_t number;
+    uint64_t number; /* of the run; 0 if it did not begin */
+    uint64_t index;
     const char *state;
     int last_status; /* of a shell's last command; -1 if the cell has none */
     int exit_code;   /* that the cell left with; -1 if it did not leave */
@@ -131,9 +132,9 @@ struct book_call *book_run_range(struct books *books, const char *id,
 /* ---- watching ----------------------------------------------------------------------------------
  */
 
-/* cell_added {"cell"}, cell_changed {"cell"} (without source and outputs unless they changed),
- * cell_removed {"id"}, cell_moved {"id","number"}, output {"id","output"} or
- * {"id","stream","text"}, output_cleared {"id"}, cells_cleared {"what"},
+/* cell_added {"cell"}, cell_changed {"cell"} (without code and outputs unless they changed),
+ * cell_removed {"cell_id"}, cell_moved {"cell_id","index"}, output {"cell_id","output"} or
+ * {"cell_id","stream","text"}, output_cleared {"cell_id"}, cells_cleared {"what"},
  * cells_undone {"after","redone"}, notebook_changed {...}, deleted {}. `json` is one object, with
  * "seq". */
 struct book_event {

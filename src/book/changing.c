@@ -32,9 +32,10 @@ static void emit_id(struct book *book, const char *name, const struct store_cell
 {
     _buf_ struct buf members = BUF_INIT(KIB);
     struct json_out json = JSON_OUT(&members);
-    json_put_member_str(&json, "id", now->id);
+    json_put_member_str(&json, "cell_id", now->id);
+    json_put_member_some(&json, "number", (int64_t)now->exec_id);
     if (strcmp(name, "cell_moved") == 0)
-        json_put_member_int(&json, "number", (int64_t)now->number);
+        json_put_member_int(&json, "index", (int64_t)now->number);
     book_emit(book, name, &members);
 }
 

@@ -103,7 +103,8 @@ static void on_result(void *context, const struct exec_result *result)
     }
     range->n_ran++;
     struct book_ran ran = {
-        .number = result->cell_number,
+        .number = result->exec_id,
+        .index = result->cell_number,
         .state = cell_state_name(result->status),
         .last_status = result->has_last_status ? result->last_status : -1,
         .exit_code = result->has_exit_code ? result->exit_code : -1,

@@ -19,7 +19,7 @@ static void emit_shown(struct book *book, const struct store_shown *shown)
     struct json_out json = JSON_OUT(&clean);
     output_put_public(&json, shown->output, shown->len); /* an array of one */
     json = JSON_OUT(&members);
-    json_put_member_str(&json, "id", shown->cell);
+    json_put_member_str(&json, "cell_id", shown->cell);
     json_put_member_bool(&json, "update", true);
     json_put_key(&json, "output");
     json_put_raw(&json, buf_str(&clean) + 1, clean.len - 2);

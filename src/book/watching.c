@@ -89,10 +89,17 @@ static bool is_heard(const struct cell_record *record)
     return book_is_watched(record->book) && !record->is_outrun;
 }
 
+static void put_cell_name(struct json_out *json, const struct cell_record *record)
+{
+    json_put_member_str(json, "cell_id", record->cell->id);
+    json_put_member_int(json, "number", (int64_t)record->cell->exec_id);
+}
+
 static void emit_id(struct cell_record *record, const char *name, const char *more)
 {
     _buf_ struct buf members = BUF_INIT(KIB);
-    buf_printf(&members, "\"id\":\"%s\"%s", record->cell->id, more);
+    buf_printf(&members, "\"cell_id\":\"%s\",\"number\":%llu%s", record->cell->id,
+               (unsigned long long)record->cell->exec_id, more);
     book_emit(record->book, name, &members);
 }
 
@@ -117,7 +124,7 @@ void book_emit_text(struct cell_record *record, enum output_stream stream, const
         return;
     _buf_ struct buf members = BUF_INIT(EVENT_BYTES_MAX);
     struct json_out json = JSON_OUT(&members);
-    json_put_member_str(&json, "id", record->cell->id);
+    put_cell_name(&json, record);
     json_put_member_str(&json, "stream", output_stream_name(stream));
     json_put_member_text(&json, "text", bytes, len);
     book_emit(record->book, "output", &members);
@@ -129,7 +136,7 @@ void book_emit_output(struct cell_record *record, const json_t *output, enum rec
         return;
     _buf_ struct buf members = BUF_INIT(EVENT_BYTES_MAX);
     struct json_out json = JSON_OUT(&members);
-    json_put_member_str(&json, "id", record->cell->id);
+    put_cell_name(&json, record);
     if (place != RECORDER_SHOWN)
         json_put_member_bool(&json, place == RECORDER_VALUE ? "value" : "update", true);
     json_put_key(&json, "output");
@@ -141,7 +148,7 @@ void book_emit_output(struct cell_record *record, const json_t *output, enum rec
 void book_emit_clear(struct cell_record *record, bool waits)
 {
     if (is_heard(record))
-        emit_id(record, "output_cleared", waits ? ",\"wait\":true" : ",\"wait\":false");
+        emit_id(record, "output_cleared", waits ? ",\"wait\":true" : "");
 }
 
 void book_emit_move(struct book *book, const struct recorder_move *move)

@@ -39,13 +39,11 @@ static void put_checkpoint(struct json_out *json, const struct checkpoint *check
     json_put_member_str(json, "at", clock_rfc3339(checkpoint->at_ms, time));
     if (checkpoint->memory_bytes != UINT64_MAX)
         json_put_member_int(json, "memory_bytes", (int64_t)checkpoint->memory_bytes);
-    else
-        json_put_member_null(json, "memory_bytes");
     put_files(json, checkpoint);
     const char *without = checkpoint->is_saved ? "durable" : "no";
     json_put_member_str(json, "restore", is_awake ? without : "process");
     json_put_member_str(json, "reason", is_awake ? checkpoint->reason : NULL);
-    json_put_member_bool(json, "saved", checkpoint->is_saved);
+    json_put_member_true(json, "saved", checkpoint->is_saved);
     if (checkpoint->threads > 1)
         json_put_member_int(json, "threads", checkpoint->threads);
     json_put_object_end(json);

@@ -120,7 +120,7 @@ static void on_changed(void *context, const struct store_cell *now, uint64_t n_c
     json_put_object(&json);
     json_put_member_str(&json, "notebook_id", id);
     if (now != NULL && changing->is_removal) {
-        json_put_member_str(&json, "deleted", now->id);
+        json_put_member_str(&json, "deleted_cell_id", now->id);
     } else if (now != NULL) {
         json_put_key(&json, "cell");
         book_put_cell(&json, id, now, false);

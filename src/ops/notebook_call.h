@@ -23,7 +23,7 @@ enum {
     {                                                                                              \
         .name = "cell", .type = OP_TEXT, .place = OP_IN_PATH, .is_required = true, .min = 1,       \
         .max = BOOK_CELL_ID_MAX,                                                                   \
-        .doc = "The cell: its id, or its number from 0 on; -1 is the last."                        \
+        .doc = "The cell: its cell_id, or its index from 0 on; -1 is the last."                    \
     }
 #define OP_PARAM_TITLE                                                                             \
     {                                                                                              \

@@ -5,7 +5,7 @@
 enum { CELLS_MAX = 1000 };
 
 static const struct op_param cell_members[] = {
-    {.name = "source",
+    {.name = "code",
      .type = OP_TEXT,
      .is_required = true,
      .max = NOTEBOOK_SOURCE_MAX,
@@ -93,7 +93,7 @@ static void add_next(struct creating *c)
         fail(c, &e);
         return;
     }
-    const json_t *source = json_object_get(cell, "source");
+    const json_t *source = json_object_get(cell, "code");
     struct store_cell to = {
         .kind = notebook_kind_of(json_string_value(json_object_get(cell, "kind")), CELL_CODE),
         .source = json_string_value(source),

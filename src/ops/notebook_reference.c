@@ -73,10 +73,7 @@ static int read_reference(struct call *call, struct image_place *ret, struct err
 
 static void put_size(struct json_out *json, const char *name, uint64_t pixels)
 {
-    if (pixels > 0)
-        json_put_member_int(json, name, (int64_t)pixels);
-    else
-        json_put_member_null(json, name);
+    json_put_member_some(json, name, (int64_t)pixels);
 }
 
 /* With the size that was asked for. */

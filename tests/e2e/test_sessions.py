@@ -83,7 +83,7 @@ def test_a_running_cell_makes_the_session_busy(session, eventually):
 
 
 def test_exec_ids_count_from_one(session):
-    assert [session.exec("pass").exec_id for _ in range(3)] == [1, 2, 3]
+    assert [session.exec("pass").number for _ in range(3)] == [1, 2, 3]
 
 
 def test_exec_in_a_killed_session_is_an_error_that_says_so(session):
