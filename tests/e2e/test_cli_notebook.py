@@ -164,7 +164,8 @@ def test_cells_run_again(books, notebook):
     assert (done.stdout, done.stderr) == ("live\n5\n", "e\n")
     assert books("notebook", "run", notebook, "1", check=1).stderr.count("ZeroDivisionError") == 1
     answer = books.json("run", notebook, "0")
-    assert answer["value"]["text"] == "5" and answer["cell_id"] == books.json("show", notebook, "0")["cell_id"]
+    assert answer["value"]["text"] == "5"
+    assert answer["cell_id"] == books.json("show", notebook, "0")["cell_id"]
     assert books.do("add", notebook, "--run", "x + 1") == "42\n"
 
 

@@ -223,7 +223,8 @@ class Model:
         cell = self.random.choice(self.cells)
         path = f"{self.notebook.path}/cells"
         for method, where, body, status in (
-                ("PATCH", f"/{cell['cell_id']}", {"code": "x", "revision": cell["revision"] + 1}, 409),
+                ("PATCH", f"/{cell['cell_id']}",
+                 {"code": "x", "revision": cell["revision"] + 1}, 409),
                 ("POST", "", {"code": "x", "cell_id": cell["cell_id"]},
                  400 if cell["cell_id"].isdigit() else 409),  # that would be a number
                 ("DELETE", f"/{len(self.cells)}", None, 404),

@@ -27,8 +27,8 @@ static void good_ones_are_taken(void **state)
               "\"name\":\"x\",\"type\":\"socket\",\"advice\":\"again\"}],\"more\":true,\"odd\":1}",
               &text),
         0);
-    assert_string_equal(text, "{\"definitions\":[{\"kind\":\"function\",\"name\":\"f\",\"code\":"
-                              "\"def f(): 1\"}],\"imports\":[\"import os\"],\"lost\":[{\"advice\":"
+    assert_string_equal(text, "{\"definitions\":[{\"code\":\"def f(): 1\",\"kind\":\"function\","
+                              "\"name\":\"f\"}],\"imports\":[\"import os\"],\"lost\":[{\"advice\":"
                               "\"again\",\"name\":\"x\",\"type\":\"socket\"}],\"more\":true}");
     free(text);
 }
