@@ -49,7 +49,7 @@ def test_output_over_the_budget_keeps_head_and_tail_and_counts_the_rest(session)
     assert out.startswith("Q" * 100) and out.endswith("Z" * 100)
     assert len(out) < 1300
     assert result.omitted["stdout"] == 100_000 - out.count("Q") - out.count("Z")
-    assert result.omitted["stderr"] == 0
+    assert "stderr" not in result.omitted
 
 
 @pytest.mark.smoke
