@@ -9,11 +9,11 @@
 #include <string.h>
 
 enum {
-    TRACEBACKS_MIN = 3,       /* that are folded */
-    DISTINCT_MAX = 512,       /* lines that are remembered while folding */
-    PERIOD_MAX = 16,          /* lines of a group of frames */
-    FRAME_LINES_MAX = 20000,  /* of a traceback; longer ones stay as they are */
-    LINE_SHARE = 2,           /* a cut goes back to a line's end if this part of it is left */
+    TRACEBACKS_MIN = 3,      /* that are folded */
+    DISTINCT_MAX = 512,      /* lines that are remembered while folding */
+    PERIOD_MAX = 16,         /* lines of a group of frames */
+    FRAME_LINES_MAX = 20000, /* of a traceback; longer ones stay as they are */
+    LINE_SHARE = 2,          /* a cut goes back to a line's end if this part of it is left */
 };
 
 static const char traceback_mark[] = "Traceback (most recent call last):";
@@ -229,8 +229,8 @@ void prose_fold_frames(const char *text, size_t len, struct buf *out)
         i += period * (repeats + 1);
         size_t more = i < n ? line_read_repeats(&lines[i]) : 0;
         i += more > 0;
-        buf_printf(out, "  [Previous %s repeated %zu more times]\n",
-                   period > 3 ? "frames" : "line", repeats + more);
+        buf_printf(out, "  [Previous %s repeated %zu more times]\n", period > 3 ? "frames" : "line",
+                   repeats + more);
     }
 }
 
@@ -285,7 +285,8 @@ uint64_t prose_write_cut(const char *head, size_t head_len, const char *tail, si
         skip = output_cut_character(tail, tail_len);
     }
     uint64_t omitted = total - head_len - (tail_len - skip);
-    uint64_t shown = prose_count_lines(head, head_len) + prose_count_lines(tail + skip, tail_len - skip);
+    uint64_t shown =
+        prose_count_lines(head, head_len) + prose_count_lines(tail + skip, tail_len - skip);
     utf8_append_lossy(out, head, head_len);
     if (head_len > 0 && head[head_len - 1] != '\n')
         buf_append_char(out, '\n');

@@ -137,6 +137,8 @@ struct call {
     json_t *args;           /* path, query and body in one checked object */
     const struct buf *body; /* OP_TAKES_BYTES: as long as the call; else NULL */
     bool wants_stream;
+    bool wants_text;        /* the client prefers text to JSON, where an operation has both */
+    const char *reply_type; /* set by the operation: its reply is of this type; NULL: JSON */
     bool is_at_gate; /* the gate has not decided yet, and may still refuse it with a status */
     const struct call_sink *sink;
     void (*on_gone)(struct call *call);    /* set by the operation: the client went away */

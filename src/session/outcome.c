@@ -147,7 +147,9 @@ static void outcome_tell_next(struct session *session, struct exec *crashed, uin
 {
     const struct death *death = crashed->certificate;
     _buf_ struct buf words = BUF_INIT(KIB * 4);
-    buf_printf(&words, "%s: %s\n%s", death->name, death->message, death->advice);
+    buf_printf(&words, "%s: %s\n%s The session goes on from checkpoint %llu%s.", death->name,
+               death->message, death->advice, (unsigned long long)checkpoint,
+               checkpoint == 0 ? ", its beginning" : "");
     exec_echo(crashed, OUTPUT_STDERR, buf_str(&words));
     outcome_add_return(session, checkpoint, json_incref(extra));
 }
@@ -159,12 +161,7 @@ void outcome_answer_crash(struct session *session, uint64_t checkpoint, json_t *
         outcome_add_return(session, checkpoint, extra);
         return;
     }
-    char fate[160];
-    snprintf(fate, sizeof(fate),
-             " The session goes on from checkpoint %llu%s; \"rolled_back_cells\" lists what is "
-             "undone.",
-             (unsigned long long)checkpoint, checkpoint == 0 ? ", its beginning" : "");
-    death_conclude(exec->certificate, fate);
+    death_conclude(exec->certificate, "");      /* what is undone has members of its own */
     if (exec->echoes && exec->listener == NULL) /* whoever left it asks for the next one */
         outcome_tell_next(session, exec, checkpoint, extra);
     exec->is_rolled_back = true;

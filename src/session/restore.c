@@ -57,6 +57,7 @@ void restore_free(struct session *session, struct restore *restore)
     json_decref(restore->loaded);
     timeline_cells_free(&restore->report.cells);
     json_decref(restore->report.files_lost);
+    json_decref(restore->report.names);
     free(restore);
 }
 
@@ -676,6 +677,30 @@ bool restore_is_as_saved(const struct restore *restore)
            (restore->cause == RESTORE_CRASH && restore->report.source == RESTORED_DURABLE);
 }
 
+/* Notes of one kind are told once, with their number. */
+static json_t *restore_fold_notes(const json_t *notes)
+{
+    json_t *folded = json_array();
+    size_t i, k;
+    const json_t *note, *known;
+    json_array_foreach(notes, i, note) {
+        const char *what = json_string_value(json_object_get(note, "what"));
+        json_t *same = NULL;
+        json_array_foreach(folded, k, known) {
+            const char *other = json_string_value(json_object_get(known, "what"));
+            if (what != NULL && other != NULL && strcmp(what, other) == 0)
+                same = json_array_get(folded, k);
+        }
+        if (same == NULL) {
+            json_array_append_new(folded, json_copy((json_t *)(uintptr_t)note));
+            continue;
+        }
+        json_int_t count = json_integer_value(json_object_get(same, "count"));
+        json_object_set_new(same, "count", json_integer(MAX(count, (json_int_t)1) + 1));
+    }
+    return folded;
+}
+
 json_t *restore_describe_rollback(const struct restore_report *report)
 {
     json_t *cells = json_array();
@@ -684,7 +709,9 @@ json_t *restore_describe_rollback(const struct restore_report *report)
     json_t *extra = json_pack("{so ss}", "rolled_back_cells", cells, "restored_from",
                               restore_source_name(report->source));
     if (json_array_size(report->notes) > 0)
-        json_object_set(extra, "not_undone", (json_t *)(uintptr_t)report->notes);
+        json_object_set_new(extra, "not_undone", restore_fold_notes(report->notes));
+    if (report->names != NULL)
+        json_object_set(extra, "names", report->names);
     if (json_array_size(report->lost) > 0)
         json_object_set(extra, "lost", (json_t *)(uintptr_t)report->lost);
     if (report->files_lost != NULL)
@@ -740,6 +767,7 @@ void restore_conclude(struct session *session)
     report->notes = restore->notes;
     if (report->source == RESTORED_DURABLE && restore->cause == RESTORE_CRASH)
         restore_count_from_durable(session, report);
+    report->names = names_undone(session, &report->cells);
     const json_t *lost = json_object_get(restore->loaded, "lost");
     report->restored = (uint64_t)json_integer_value(json_object_get(restore->loaded, "restored"));
     report->lost = json_array_size(lost) > 0 ? lost : NULL;

@@ -560,7 +560,8 @@ static void timeline_on_impatience(void *context)
 /* A try tells what it changed, and so has to know what there was. */
 static bool timeline_needs_files(const struct session *session)
 {
-    return session->timeline.mode == TIMELINE_EVERY || session->trial.id != 0;
+    return session->timeline.mode == TIMELINE_EVERY || session->trial.id != 0 ||
+           session->n_files_wanted > 0;
 }
 
 bool timeline_blocks(struct session *session)
