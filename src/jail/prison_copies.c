@@ -171,13 +171,15 @@ void prison_get_use(struct jail *j, struct cgroup_use *ret)
 {
     const struct cgroup_parent *cgroups = &prison.factory->cgroups;
     cgroup_get_use(cgroups, &j->cgroup, ret);
-    if (cgroups->has[CGROUP_MEMORY] || j->init_pid == 0)
+    bool has_memory = cgroups->has[CGROUP_MEMORY];
+    if ((has_memory && ret->cpu_us > 0) || j->init_pid == 0)
         return;
     uint64_t bytes, ticks;
     _free_ pid_t *asleep = NULL;
     size_t n = list_copies(j, &asleep); /* they share their memory with the head */
     census_use(j->init_pid, asleep, n, &bytes, &ticks);
-    ret->anonymous_bytes = bytes;
+    if (!has_memory)
+        ret->anonymous_bytes = bytes;
     if (ret->cpu_us == 0)
         ret->cpu_us = ticks * (1000000 / (uint64_t)sysconf(_SC_CLK_TCK));
 }
@@ -191,5 +193,17 @@ void prison_look(const struct request *r)
         size_t n_leaders = prison_list_leaders(j, NULL, &leaders);
         report.others = (uint32_t)census_look(j->init_pid, leaders, n_leaders, &report.ticks);
     }
+    prison_tell(&report, "");
+}
+
+void prison_weigh(const struct request *r)
+{
+    struct jail *j = prison_find_jail(r->jail);
+    struct report report = {.type = WARDEN_WEIGHED, .jail = r->jail, .head = r->head};
+    struct cgroup_use use = {0};
+    if (j != NULL && !j->is_ending && j->init_pid > 0)
+        prison_get_use(j, &use);
+    report.bytes = use.anonymous_bytes + use.shared_bytes;
+    report.cpu_us = use.cpu_us;
     prison_tell(&report, "");
 }
