@@ -171,15 +171,13 @@ void prison_get_use(struct jail *j, struct cgroup_use *ret)
 {
     const struct cgroup_parent *cgroups = &prison.factory->cgroups;
     cgroup_get_use(cgroups, &j->cgroup, ret);
-    bool has_memory = cgroups->has[CGROUP_MEMORY];
-    if ((has_memory && ret->cpu_us > 0) || j->init_pid == 0)
+    if (cgroups->has[CGROUP_MEMORY] || j->init_pid == 0)
         return;
     uint64_t bytes, ticks;
     _free_ pid_t *asleep = NULL;
     size_t n = list_copies(j, &asleep); /* they share their memory with the head */
     census_use(j->init_pid, asleep, n, &bytes, &ticks);
-    if (!has_memory)
-        ret->anonymous_bytes = bytes;
+    ret->anonymous_bytes = bytes;
     if (ret->cpu_us == 0)
         ret->cpu_us = ticks * (1000000 / (uint64_t)sysconf(_SC_CLK_TCK));
 }
@@ -196,13 +194,19 @@ void prison_look(const struct request *r)
     prison_tell(&report, "");
 }
 
+/* Where no group counts processor time, what those that live say themselves has to do. */
 void prison_weigh(const struct request *r)
 {
     struct jail *j = prison_find_jail(r->jail);
     struct report report = {.type = WARDEN_WEIGHED, .jail = r->jail, .head = r->head};
     struct cgroup_use use = {0};
-    if (j != NULL && !j->is_ending && j->init_pid > 0)
+    if (j != NULL && !j->is_ending && j->init_pid > 0) {
         prison_get_use(j, &use);
+        if (use.cpu_us == 0) {
+            census_look(j->init_pid, NULL, 0, &use.cpu_us);
+            use.cpu_us *= 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+        }
+    }
     report.bytes = use.anonymous_bytes + use.shared_bytes;
     report.cpu_us = use.cpu_us;
     prison_tell(&report, "");

@@ -65,7 +65,7 @@ static const struct op_param params[] = {
 };
 
 /* One that is to be listed, with what it is sorted by. */
-struct entry {
+struct listed {
     struct session *session;
     bool is_dead;
     uint64_t key;     /* the larger one comes first; 0 if they are sorted by name */
@@ -75,7 +75,7 @@ struct entry {
 struct listing {
     struct call *call;
     enum sort sort;
-    struct entry *entries;
+    struct listed *entries;
     size_t n;
 };
 
@@ -136,7 +136,7 @@ static uint64_t key_of(const struct session *session, enum sort sort)
 }
 
 static int compare_places(bool is_dead, uint64_t key, const char *name, const char *id,
-                          const struct entry *b)
+                          const struct listed *b)
 {
     if (is_dead != b->is_dead)
         return is_dead ? 1 : -1;
@@ -151,7 +151,7 @@ static int compare_places(bool is_dead, uint64_t key, const char *name, const ch
 
 static int compare(const void *left, const void *right)
 {
-    const struct entry *a = left, *b = right;
+    const struct listed *a = left, *b = right;
     return compare_places(a->is_dead, a->key, a->name, a->session->id, b);
 }
 
@@ -178,7 +178,7 @@ static int find_cursor(const struct listing *l, size_t *ret, struct err *e)
     return 0;
 }
 
-static void put_next(struct json_out *json, const struct entry *last)
+static void put_next(struct json_out *json, const struct listed *last)
 {
     char cursor[CURSOR_SIZE + NAMING_NAME_MAX + 1];
     snprintf(cursor, sizeof(cursor), "%d:%llu:%s:%s", last->is_dead, (unsigned long long)last->key,
@@ -203,7 +203,7 @@ static struct listing gather(struct call *call)
     for (struct session *s = session_next(call->engine, NULL); s != NULL;
          s = session_next(call->engine, s))
         if (is_wanted(call, s))
-            l.entries[l.n++] = (struct entry){
+            l.entries[l.n++] = (struct listed){
                 .session = s,
                 .is_dead = s->state == SESSION_DEAD,
                 .key = key_of(s, l.sort),
