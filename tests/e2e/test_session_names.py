@@ -1,12 +1,14 @@
 """What callers call sessions, and how they find them: names, labels, lists with filters and pages;
 what sessions use; suspending and resuming them, and how long they may live."""
 
+import json
 import urllib.parse
 
 import pytest
 
 from harness import host
 from harness.client import ApiError, Result, Session
+from harness.shell import Shell
 
 MIN = "default_profile: min\n"
 
@@ -207,3 +209,25 @@ def test_a_lease_that_is_extended_holds(launch):
     session = client.spawn("min", max_age_secs=3600)
     client.call("PATCH", session.path, {"max_age_secs": 1})
     host.eventually(lambda: session.info().state == "dead")
+
+
+@pytest.mark.one_mode
+def test_names_on_the_command_line(launch):
+    daemon = launch(config=MIN)
+    shell = Shell(daemon.binary, daemon.user, daemon.data)
+    made = shell("exec", "--new", "--name", "cli", "--label", "team=data", "x = 20", check=0)
+    assert "session " in made.stderr
+    shell("exec", "--new", "--name", "other", "1", check=0)
+    assert shell("exec", "--session", "cli", "x + 1", check=0).stdout == "21\n"
+    head, row = shell("ps", "--label", "team=data", check=0).stdout.splitlines()
+    assert head.split() == ["SESSION", "NAME", "STATE", "RUNTIME", "PROFILE", "AGENT", "USED",
+                            "AGE", "CELLS", "QUEUED", "MEMORY", "CPU", "EXIT", "CWD"]
+    (listed,) = json.loads(shell("ps", "--label", "team", "--json", check=0).stdout)["sessions"]
+    assert row.split()[:2] == [listed["session_id"][:8], "cli"]
+    rows = shell("ps", "--sort", "name", check=0).stdout.splitlines()
+    assert [row.split()[1] for row in rows] == ["NAME", "cli", "other"]
+    assert "already" in shell("exec", "--new", "--name", "cli", "1").stderr
+    assert "cannot be" in shell("exec", "--new", "--name", "-c", "1").stderr
+    assert "KEY=VALUE" in shell("exec", "--new", "--label", "team", "1").stderr
+    assert shell("kill", "cli", check=0).stdout.startswith(f"killed {listed['session_id']}")
+    assert "no session" in shell("exec", "--session", "cli", "1").stderr
