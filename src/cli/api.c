@@ -240,20 +240,40 @@ static bool is_id_prefix(const char *text)
 static bool can_be_name(const char *text)
 {
     size_t len = strlen(text);
-    return len > 0 && len <= NAME_BYTES_MAX && text[0] != '-' && text[0] != '.' &&
-           strspn(text, NAME_CHARS) == len;
+    return len > 0 && len <= NAME_BYTES_MAX && strspn(text, NAME_CHARS) == len;
 }
 
-/* Which session a name means is the daemon's to say. */
-static int find_by_name(struct cli_client *c, const char *name, struct cli_session *ret,
-                        struct err *e)
+/* How many of them are called so; `ret` is the last. Those that have ended count if none lives. */
+static size_t find_by_name(const json_t *sessions, const char *name, struct cli_session *ret)
 {
-    char path[PATH_SIZE + NAME_BYTES_MAX];
-    _json_ json_t *object = NULL;
-    snprintf(path, sizeof(path), "/v1/sessions/%s", name);
-    if (cli_api_get(c, "GET", path, &object, e) < 0)
-        return -1;
-    return read_session(object, ret) ? 0 : refuse_answer("a session without an id", e);
+    size_t n_found = 0;
+    bool has_living = false;
+    for (size_t i = 0; i < json_array_size(sessions); i++) {
+        const json_t *session = json_array_get(sessions, i);
+        const char *given = cli_json_text(session, "name", NULL);
+        const char *state = cli_json_text(session, "state", NULL);
+        bool is_dead = state != NULL && strcmp(state, "dead") == 0;
+        if (given == NULL || strcmp(given, name) != 0 || (is_dead && n_found > 0))
+            continue;
+        n_found = has_living ? n_found + 1 : 1;
+        has_living = has_living || !is_dead;
+        read_session(session, ret);
+    }
+    return n_found;
+}
+
+static size_t find_by_prefix(const json_t *sessions, const char *prefix, struct cli_session *ret)
+{
+    size_t n_found = 0;
+    for (size_t i = 0; i < json_array_size(sessions); i++) {
+        struct cli_session session;
+        read_session(json_array_get(sessions, i), &session);
+        if (strncmp(session.id, prefix, strlen(prefix)) != 0)
+            continue;
+        *ret = session;
+        n_found++;
+    }
+    return n_found;
 }
 
 int cli_session_named(const struct cli_args *args, struct err *e)
@@ -264,37 +284,28 @@ int cli_session_named(const struct cli_args *args, struct err *e)
     return err_advise(e, "list the sessions with: cella ps");
 }
 
-int cli_session_find(struct cli_client *c, const char *prefix, struct cli_session *ret,
+int cli_session_find(struct cli_client *c, const char *called, struct cli_session *ret,
                      struct err *e)
 {
-    if (can_be_name(prefix)) {
-        if (find_by_name(c, prefix, ret, e) == 0)
-            return 0;
-        if (e->code != ERR_NOT_FOUND)
-            return -1;
-    }
-    if (!is_id_prefix(prefix)) {
-        err_set(e, ERR_NOT_FOUND, "there is no session '%.64s'", prefix);
+    bool is_prefix = is_id_prefix(called);
+    if (!is_prefix && !can_be_name(called)) {
+        err_set(e, ERR_NOT_FOUND, "there is no session '%.64s'", called);
         return err_advise(e, "list the sessions with: cella ps");
     }
     _json_ json_t *sessions = NULL;
     if (cli_session_list(c, "", &sessions, e) < 0)
         return -1;
-    size_t n_found = 0;
-    for (size_t i = 0; i < json_array_size(sessions); i++) {
-        struct cli_session session;
-        read_session(json_array_get(sessions, i), &session);
-        if (strncmp(session.id, prefix, strlen(prefix)) != 0)
-            continue;
-        *ret = session;
-        n_found++;
-    }
+    size_t n_found = find_by_name(sessions, called, ret);
+    bool is_name = n_found > 0;
+    if (!is_name && is_prefix)
+        n_found = find_by_prefix(sessions, called, ret);
     if (n_found == 1)
         return 0;
     if (n_found == 0)
-        err_set(e, ERR_NOT_FOUND, "there is no session %.64s", prefix);
+        err_set(e, ERR_NOT_FOUND, "there is no session %.64s", called);
     else
-        err_set(e, ERR_INVALID, "%zu sessions begin with %.64s", n_found, prefix);
+        err_set(e, ERR_INVALID, "%zu sessions %s %.64s", n_found,
+                is_name ? "of different agents are called" : "begin with", called);
     return err_advise(e, "list the sessions with: cella ps");
 }
 

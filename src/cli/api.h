@@ -44,7 +44,7 @@ int cli_session_create(struct cli_client *c, const struct cli_session_spec *spec
 /* For verbs that take one session and nothing else. */
 int cli_session_named(const struct cli_args *args, struct err *e);
 /* By its name, its whole id or the beginning of it, if only one starts so. */
-int cli_session_find(struct cli_client *c, const char *prefix, struct cli_session *ret,
+int cli_session_find(struct cli_client *c, const char *called, struct cli_session *ret,
                      struct err *e);
 int cli_session_kill(struct cli_client *c, const char *id, struct err *e);
 

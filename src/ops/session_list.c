@@ -42,7 +42,8 @@ static const struct op_param params[] = {
      .place = OP_IN_QUERY,
      .min = 1,
      .max = CONFIG_AGENT_BYTES,
-     .doc = "Only those of this agent."},
+     .means = OP_MEANS_SPEAKER,
+     .doc = "Only those of this agent, for whom the call speaks."},
     {.name = "sort",
      .type = OP_CHOICE,
      .place = OP_IN_QUERY,
@@ -103,16 +104,13 @@ static bool is_in_state(const struct session *session, const char *wanted)
 static bool is_wanted(const struct call *call, const struct session *session)
 {
     const char *state = call_text(call, "state", NULL), *runtime = call_text(call, "runtime", NULL),
-               *label = call_text(call, "label", NULL), *name = call_text(call, "name", NULL),
-               *agent = call_text(call, "agent", NULL);
-    const char *owner = session->agent != NULL ? session->agent : CONFIG_DEFAULT_AGENT;
+               *label = call_text(call, "label", NULL), *name = call_text(call, "name", NULL);
     return !session->is_unlisted && call_sees(call, session->agent) &&
            (state == NULL || is_in_state(session, state)) &&
            (runtime == NULL || strcmp(session->runtime->name, runtime) == 0) &&
            (label == NULL || has_label(session, label)) &&
            (name == NULL ||
-            (session->name != NULL && fnmatch(name, session->name, FNM_NOESCAPE) == 0)) &&
-           (agent == NULL || strcmp(owner, agent) == 0);
+            (session->name != NULL && fnmatch(name, session->name, FNM_NOESCAPE) == 0));
 }
 
 /* ---- in which order ----------------------------------------------------------------------------
