@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
 
@@ -37,7 +38,7 @@ enum {
 };
 
 /* Memory that was given back and is wanted again soon, all of it of one size. */
-struct kept {
+struct spare {
     size_t size, n;
     void *memory[ARENAS_KEPT];
 };
@@ -47,8 +48,9 @@ static struct {
     uintptr_t next;   /* free from here on; 0: the kernel chooses */
     uintptr_t usable; /* up to here, by whole huge pages */
     uintptr_t end;
-    struct kept arenas, chunks;
-} arenas;
+    struct spare arenas, chunks;
+    atomic_flag is_taken; /* by a thread: others, with a lock of their own, do without */
+} arenas = {.is_taken = ATOMIC_FLAG_INIT};
 
 static bool use_up_to(uintptr_t at)
 {
@@ -61,31 +63,45 @@ static bool use_up_to(uintptr_t at)
     return true;
 }
 
-static bool keep(struct kept *kept, size_t most, void *memory, size_t size)
+static bool keep(struct spare *spare, size_t most, void *memory, size_t size)
 {
-    if (kept->n == most || (kept->n > 0 && kept->size != size))
+    if (atomic_flag_test_and_set(&arenas.is_taken))
         return false;
-    kept->size = size;
-    kept->memory[kept->n++] = memory;
-    return true;
+    bool has_room = spare->n < most && (spare->n == 0 || spare->size == size);
+    if (has_room) {
+        spare->size = size;
+        spare->memory[spare->n++] = memory;
+    }
+    atomic_flag_clear(&arenas.is_taken);
+    return has_room;
 }
 
 /* CPython takes the chunks of its stack from here, too, from 3.11 on, and gives them back whenever
  * a call returns. They do not lie among the arenas: each would leave a hole, for which the next
  * library is just right, and nothing would lie side by side. */
+static void *take(size_t size)
+{
+    bool is_chunk = size < CHUNK_BYTES;
+    struct spare *spare = is_chunk ? &arenas.chunks : &arenas.arenas;
+    if (spare->n > 0 && spare->size == size)
+        return spare->memory[--spare->n];
+    if (is_chunk || arenas.next == 0 || size > arenas.end - arenas.next ||
+        !use_up_to(arenas.next + size))
+        return NULL;
+    arenas.next += size;
+    return (void *)(arenas.next - size);
+}
+
 static void *alloc_arena(void *context, size_t size)
 {
     (void)context;
-    bool is_chunk = size < CHUNK_BYTES;
-    struct kept *kept = is_chunk ? &arenas.chunks : &arenas.arenas;
-    if (kept->n > 0 && kept->size == size)
-        return kept->memory[--kept->n];
-    if (!is_chunk && arenas.next != 0 && size <= arenas.end - arenas.next &&
-        use_up_to(arenas.next + size)) {
-        arenas.next += size;
-        return (void *)(arenas.next - size);
+    void *memory = NULL;
+    if (!atomic_flag_test_and_set(&arenas.is_taken)) {
+        memory = take(size);
+        atomic_flag_clear(&arenas.is_taken);
     }
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == NULL)
+        memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
