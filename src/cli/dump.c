@@ -10,7 +10,7 @@ enum { DUMP_MAX = 16 << 20 };
 
 static const struct {
     const char *what;
-    void (*write)(struct buf *out);
+    void (*write)(const struct op *const *table, struct buf *out);
 } dumps[] = {
     {"operations", describe_operations},
     {"openapi", describe_openapi},
@@ -23,7 +23,7 @@ int cli_dump(const char *what, struct err *e)
         buf_printf(&known, "%s%s", i > 0 ? ", " : "", dumps[i].what);
         if (strcmp(dumps[i].what, what) != 0)
             continue;
-        dumps[i].write(&out);
+        dumps[i].write(op_table, &out);
         return fd_write_all(STDOUT_FILENO, buf_str(&out), out.len) < 0 ? CLI_EXIT_PIPE : 0;
     }
     err_set(e, ERR_INVALID, "'%.32s' cannot be dumped", what);

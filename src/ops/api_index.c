@@ -36,7 +36,7 @@ static void run_index(struct call *call)
 static void run_openapi(struct call *call)
 {
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
-    describe_openapi(&out);
+    describe_openapi(op_table, &out);
     call_reply(call, 200, &out);
 }
 

@@ -36,14 +36,6 @@ static const struct {
     {OP_HAS_TAIL, "has_tail"},
 };
 
-const struct op *op_find(const char *name)
-{
-    for (const struct op *const *op = op_table; *op != NULL; op++)
-        if (strcmp((*op)->name, name) == 0)
-            return *op;
-    return NULL;
-}
-
 /* ---- errors and shapes -------------------------------------------------------------------------
  */
 
@@ -81,11 +73,11 @@ static void add_shape(struct shape_list *list, const struct op_shape *shape)
         add_shape(list, m->shape);
 }
 
-const struct op_shape **op_shapes(void)
+const struct op_shape **op_shapes(const struct op *const *table)
 {
     struct shape_list list = {0};
     add_shape(&list, &shape_failure);
-    for (const struct op *const *op = op_table; *op != NULL; op++) {
+    for (const struct op *const *op = table; *op != NULL; op++) {
         add_shape(&list, (*op)->result);
         add_shape(&list, (*op)->other_result);
         for (const struct op_event *e = (*op)->events; e != NULL && e->name != NULL; e++)
@@ -229,19 +221,19 @@ static void put_shape(struct json_out *json, const struct op_shape *shape)
     json_put_object_end(json);
 }
 
-void describe_operations(struct buf *out)
+void describe_operations(const struct op *const *table, struct buf *out)
 {
     struct json_out json = JSON_OUT(out);
     int64_t count = 0;
     json_put_object(&json);
     json_put_key(&json, "operations");
     json_put_array(&json);
-    for (const struct op *const *op = op_table; *op != NULL; op++, count++)
+    for (const struct op *const *op = table; *op != NULL; op++, count++)
         put_op(&json, *op);
     json_put_array_end(&json);
     json_put_key(&json, "shapes");
     json_put_array(&json);
-    _free_ const struct op_shape **shapes = op_shapes();
+    _free_ const struct op_shape **shapes = op_shapes(table);
     for (size_t i = 0; shapes[i] != NULL; i++)
         put_shape(&json, shapes[i]);
     json_put_array_end(&json);

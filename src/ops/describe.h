@@ -4,6 +4,6 @@
 #include "ops/op.h"
 
 /* The answer of GET /v1/operations. */
-void describe_operations(struct buf *out);
+void describe_operations(const struct op *const *table, struct buf *out);
 /* The same as OpenAPI 3.1. */
-void describe_openapi(struct buf *out);
+void describe_openapi(const struct op *const *table, struct buf *out);

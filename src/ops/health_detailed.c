@@ -249,6 +249,8 @@ static const struct op_member health_detailed_members[] = {
     {"version", OP_TEXT, .is_always = true, .doc = "Of the daemon."},
     {"sessions", OP_INT, .doc = "How many there are."},
     {"pooled", OP_INT, .doc = "Interpreters that are ready."},
+    {"copying", OP_INT, .doc = "Sessions whose memory is being copied for a checkpoint or a save."},
+    {"to_copy", OP_INT, .doc = "Those that wait for their turn."},
     {"heap_bytes", OP_SIZE, .doc = "Memory that the daemon has allocated."},
     {"check", OP_OBJECT, .is_always = true, .shape = &shape_check,
      .doc = "What came of running a line of code."},

@@ -197,9 +197,9 @@ extern const struct op *const op_table[];   /* NULL-terminated */
 const struct op *op_find(const char *name); /* NULL: there is none */
 /* All the codes that it can fail with, as OP_ERR() has them. */
 unsigned op_errors(const struct op *op);
-/* Every shape once that the operations' answers are made of, in a list that ends with NULL: the
- * caller's to free. */
-const struct op_shape **op_shapes(void);
+/* Every shape once that the answers of these operations are made of, in a list that ends with NULL:
+ * the caller's to free. */
+const struct op_shape **op_shapes(const struct op *const *table);
 
 /* A file to be sent. */
 struct call_file {

@@ -412,21 +412,21 @@ static void put_operation(struct json_out *json, const struct op *op)
 }
 
 /* Each path once, with all its methods. */
-static void put_paths(struct json_out *json)
+static void put_paths(struct json_out *json, const struct op *const *table)
 {
     json_put_key(json, "paths");
     json_put_object(json);
-    for (size_t i = 0; op_table[i] != NULL; i++) {
+    for (size_t i = 0; table[i] != NULL; i++) {
         bool is_first = true;
         for (size_t k = 0; k < i; k++)
-            is_first = is_first && strcmp(op_table[k]->path, op_table[i]->path) != 0;
+            is_first = is_first && strcmp(table[k]->path, table[i]->path) != 0;
         if (!is_first)
             continue;
-        json_put_key(json, op_table[i]->path);
+        json_put_key(json, table[i]->path);
         json_put_object(json);
-        for (size_t k = i; op_table[k] != NULL; k++)
-            if (strcmp(op_table[k]->path, op_table[i]->path) == 0)
-                put_operation(json, op_table[k]);
+        for (size_t k = i; table[k] != NULL; k++)
+            if (strcmp(table[k]->path, table[i]->path) == 0)
+                put_operation(json, table[k]);
         json_put_object_end(json);
     }
     json_put_object_end(json);
@@ -453,9 +453,9 @@ static void put_errors(struct json_out *json)
     json_put_object_end(json);
 }
 
-static void put_components(struct json_out *json)
+static void put_components(struct json_out *json, const struct op *const *table)
 {
-    _free_ const struct op_shape **shapes = op_shapes();
+    _free_ const struct op_shape **shapes = op_shapes(table);
     json_put_key(json, "components");
     json_put_object(json);
     json_put_key(json, "schemas");
@@ -475,7 +475,7 @@ static void put_components(struct json_out *json)
     json_put_object_end(json);
 }
 
-void describe_openapi(struct buf *out)
+void describe_openapi(const struct op *const *table, struct buf *out)
 {
     struct json_out json = JSON_OUT(out);
     json_put_object(&json);
@@ -486,7 +486,7 @@ void describe_openapi(struct buf *out)
                    "\"license\":{\"name\":\"MIT\",\"identifier\":\"MIT\"}}");
     put_raw_member(&json, "servers", "[{\"url\":\"/\"}]");
     put_raw_member(&json, "security", "[{\"key\":[]}]");
-    put_paths(&json);
-    put_components(&json);
+    put_paths(&json, table);
+    put_components(&json, table);
     json_put_object_end(&json);
 }

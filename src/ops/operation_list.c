@@ -6,7 +6,7 @@ static const struct op_param params[] = {{0}};
 static void run(struct call *call)
 {
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
-    describe_operations(&out);
+    describe_operations(op_table, &out);
     call_reply(call, 200, &out);
 }
 

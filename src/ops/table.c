@@ -65,3 +65,11 @@ const struct op *const op_table[] = {
     &op_repl,
     NULL,
 };
+
+const struct op *op_find(const char *name)
+{
+    for (const struct op *const *op = op_table; *op != NULL; op++)
+        if (strcmp((*op)->name, name) == 0)
+            return *op;
+    return NULL;
+}

@@ -1,4 +1,4 @@
-"""Holds answers against the shapes that the operations declare: what is not declared is a failure."""
+"""Holds answers against the shapes that operations declare: what is not declared is a failure."""
 
 import functools
 import json
