@@ -81,21 +81,27 @@ static const struct op_member agent_plan_members[] = {
 const struct op_shape shape_agent_plan = {"agent_plan", agent_plan_members,
                                           "Whether an agent is in plan mode."};
 
+/* In the order of the columns that people are shown. */
 static const struct op_member session_members[] = {
     {"session_id", OP_TEXT, .is_always = true, .column = "SESSION", .doc = "Its id."},
+    {"name", OP_TEXT, .column = "NAME", .doc = "What it can be called instead."},
+    {"labels", OP_TEXTS, .doc = "By which it is found."},
+    {"state", OP_TEXT, .is_always = true, .column = "STATE",
+     .doc = "starting, idle, busy, suspended or dead."},
     {"runtime", OP_TEXT, .is_always = true, .column = "RUNTIME", .doc = "python, node or bash."},
     {"profile", OP_TEXT, .is_nullable = true, .column = "PROFILE", .doc = "What was imported."},
-    {"cwd", OP_TEXT, .is_nullable = true, .column = "CWD", .doc = "Where it began to work."},
     {"agent", OP_TEXT, .column = "AGENT", .doc = "Whose it is; left out: the agent default's."},
     {"binding", OP_TEXT, .doc = "The inbound binding that it was made through."},
     {"joined", OP_TEXT, .is_nullable = true, .doc = "The session whose sandbox it shares."},
+    {"used_at", OP_TIME, .column = "USED", .doc = "When it last worked."},
     {"spawned_at", OP_TIME, .column = "AGE", .doc = "When it was made."},
-    {"state", OP_TEXT, .is_always = true, .column = "STATE",
-     .doc = "starting, idle, busy, suspended or dead."},
     {"exec_count", OP_INT, .column = "CELLS", .doc = "How many cells it was given."},
-    {"output_len", OP_SIZE, .column = "OUTPUT", .doc = "Bytes that they wrote."},
-    {"exit_code", OP_INT, .is_nullable = true, .column = "EXIT", .doc = "Of one that has ended."},
     {"queued", OP_INT, .column = "QUEUED", .doc = "Cells that wait for their turn."},
+    {"memory_bytes", OP_SIZE, .column = "MEMORY", .doc = "Memory that its processes use."},
+    {"cpu_ms", OP_INT, .column = "CPU", .doc = "Processor time that they have used."},
+    {"exit_code", OP_INT, .is_nullable = true, .column = "EXIT", .doc = "Of one that has ended."},
+    {"cwd", OP_TEXT, .is_nullable = true, .column = "CWD", .doc = "Where it began to work."},
+    {"output_len", OP_SIZE, .doc = "Bytes that its cells wrote."},
     {"limits", OP_OBJECT, .shape = &shape_limits, .doc = "What it may use."},
     {"debug", OP_BOOL, .doc = "Whether its processes may trace each other."},
     {"idle_timeout_secs", OP_INT, .doc = "After how long without use it is suspended; 0: never."},
@@ -115,7 +121,9 @@ const struct op_shape shape_session = {"session", session_members, "A session."}
 
 static const struct op_member session_list_members[] = {
     {"sessions", OP_LIST, .is_always = true, .shape = &shape_session, .doc = "The sessions."},
-    {"count", OP_INT, .is_always = true, .doc = "How many there are."},
+    {"count", OP_INT, .is_always = true, .doc = "How many are listed."},
+    {"total", OP_INT, .is_always = true, .doc = "How many there are."},
+    {"next", OP_TEXT, .doc = "The cursor of the next page."},
     {0},
 };
 const struct op_shape shape_session_list = {"session_list", session_list_members,
