@@ -41,25 +41,21 @@ int reader_fail_at(struct reader *r, int line, const char *fmt, ...)
     return -1;
 }
 
-static int fail_syntax(struct reader *r)
-{
-    const yaml_parser_t *p = &r->parser;
-    size_t line = p->problem_mark.line + 1;
-    err_set(r->e, ERR_INVALID, "%s:%zu: not valid YAML: %s", r->file, line,
-            p->problem != NULL ? p->problem : "unreadable");
-    return err_advise(r->e,
-                      "Check the indentation (spaces, no tabs), quotes and brackets in line "
-                      "%zu and the one above.",
-                      line);
-}
-
 int reader_next(struct reader *r)
 {
     if (r->has_event)
         yaml_event_delete(&r->event);
     r->has_event = false;
-    if (!yaml_parser_parse(&r->parser, &r->event))
-        return fail_syntax(r);
+    if (!yaml_parser_parse(&r->parser, &r->event)) {
+        const yaml_parser_t *p = &r->parser;
+        size_t line = p->problem_mark.line + 1;
+        err_set(r->e, ERR_INVALID, "%s:%zu: not valid YAML: %s", r->file, line,
+                p->problem != NULL ? p->problem : "unreadable");
+        return err_advise(r->e,
+                          "Check the indentation (spaces, no tabs), quotes and brackets in line "
+                          "%zu and the one above.",
+                          line);
+    }
     r->has_event = true;
     if (r->event.type == YAML_ALIAS_EVENT) {
         reader_fail(r, "aliases (*name) are not read here");

@@ -325,13 +325,6 @@ void pool_set_limits(struct pool *pool, const struct jail_limits *limits, uint32
 /* ---- what the warden tells ---------------------------------------------------------------------
  */
 
-static void on_zygote_event(struct pool *pool, const struct warden_event *event)
-{
-    for (size_t i = 0; i < pool->config.n_profiles; i++)
-        if (pool->shelves[i].zygote.number == event->zygote)
-            runtime_zygote_on_event(&pool->shelves[i].zygote, event);
-}
-
 static void tell_head(struct pool *pool, uint64_t number, const struct warden_event *event)
 {
     char key[KEY_SIZE];
@@ -429,7 +422,9 @@ void pool_on_event(struct pool *pool, const struct warden_event *event)
         return;
     }
     if (event->type == WARDEN_ZYGOTE_READY || event->type == WARDEN_ZYGOTE_EXITED) {
-        on_zygote_event(pool, event);
+        for (size_t i = 0; i < pool->config.n_profiles; i++)
+            if (pool->shelves[i].zygote.number == event->zygote)
+                runtime_zygote_on_event(&pool->shelves[i].zygote, event);
         return;
     }
     if (event->type == WARDEN_GONE)

@@ -103,23 +103,6 @@ static const struct store_record *only_body(const struct store_state *state)
     return found;
 }
 
-static int encode_blob(struct store *store, struct text_call *c, const struct store_record *r,
-                       struct err *e)
-{
-    struct blob_hash hash;
-    _free_ char *data = NULL;
-    size_t len;
-    int rc = blob_parse_hex(r->hash, &hash);
-    if (rc == 0)
-        rc = blob_read(store->blobs, &hash, (size_t)r->bytes, &data, &len);
-    if (rc < 0) {
-        err_errno(e, ERR_UNAVAILABLE, rc, "the saved state cannot be read back");
-        return err_advise(e, "Its bytes on disk are damaged; compute it again.");
-    }
-    base64_encode(&c->text, data, len);
-    return 0;
-}
-
 static int apply_encode(struct store *store, struct store_call *call, struct err *e)
 {
     struct text_call *c = CONTAINER_OF(call, struct text_call, call);
@@ -127,8 +110,20 @@ static int apply_encode(struct store *store, struct store_call *call, struct err
     if (r == NULL)
         return err_set(e, ERR_INTERNAL, "the state is not a single namespace");
     c->text = BUF_INIT(base64_encoded_len((size_t)r->bytes));
-    if (r->data == NULL)
-        return encode_blob(store, c, r, e);
+    if (r->data == NULL) {
+        struct blob_hash hash;
+        _free_ char *data = NULL;
+        size_t len;
+        int rc = blob_parse_hex(r->hash, &hash);
+        if (rc == 0)
+            rc = blob_read(store->blobs, &hash, (size_t)r->bytes, &data, &len);
+        if (rc < 0) {
+            err_errno(e, ERR_UNAVAILABLE, rc, "the saved state cannot be read back");
+            return err_advise(e, "Its bytes on disk are damaged; compute it again.");
+        }
+        base64_encode(&c->text, data, len);
+        return 0;
+    }
     base64_encode(&c->text, r->data, (size_t)r->bytes);
     return 0;
 }

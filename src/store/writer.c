@@ -24,18 +24,6 @@ struct clockwork {
 
 /* ---- failures that a barrier will ask for ---------------------------------------------------- */
 
-static void writer_remember(struct store *store, const char *scope, const struct err *e)
-{
-    if (store->n_failures == FAILURES_MAX) {
-        memmove(store->failures, store->failures + 1,
-                (FAILURES_MAX - 1) * sizeof(store->failures[0]));
-        store->n_failures--;
-    }
-    struct failure *f = &store->failures[store->n_failures++];
-    snprintf(f->scope, sizeof(f->scope), "%s", scope);
-    f->error = *e;
-}
-
 bool writer_take_failure(struct store *store, const char *scope, struct err *ret)
 {
     size_t kept = 0;
@@ -74,15 +62,6 @@ struct store_call *store_barrier(struct store *store, const char *session, store
 
 /* ---- one group ------------------------------------------------------------------------------- */
 
-static void writer_look_at(struct group *g)
-{
-    LIST_EACH(&g->calls, it) {
-        const struct store_call *call = CONTAINER_OF(it, struct store_call, node);
-        g->has_write |= call->type->is_write;
-        g->needs_disk |= call->is_awaited && call->type->needs_disk;
-    }
-}
-
 static int writer_begin(struct store *store, const struct group *g, struct err *e)
 {
     store->db.is_broken = false;
@@ -95,18 +74,21 @@ static int writer_begin(struct store *store, const struct group *g, struct err *
     return db_exec(&store->db, g->has_write ? "BEGIN IMMEDIATE" : "BEGIN", e);
 }
 
-static void apply_one(struct store *store, struct store_call *call)
-{
-    call->has_failed = call->type->apply(store, call, &call->error) < 0;
-    if (call->has_failed && !store->db.is_broken && call->type->is_write && call->fn == NULL)
-        writer_remember(store, call->scope, &call->error);
-}
-
 static int apply_all(struct store *store, struct group *g, struct err *e)
 {
     LIST_EACH(&g->calls, it) {
         struct store_call *call = CONTAINER_OF(it, struct store_call, node);
-        apply_one(store, call);
+        call->has_failed = call->type->apply(store, call, &call->error) < 0;
+        if (call->has_failed && !store->db.is_broken && call->type->is_write && call->fn == NULL) {
+            if (store->n_failures == FAILURES_MAX) {
+                memmove(store->failures, store->failures + 1,
+                        (FAILURES_MAX - 1) * sizeof(store->failures[0]));
+                store->n_failures--;
+            }
+            struct failure *f = &store->failures[store->n_failures++];
+            snprintf(f->scope, sizeof(f->scope), "%s", call->scope);
+            f->error = call->error;
+        }
         if (store->db.is_broken) {
             *e = call->error;
             return -1;
@@ -218,28 +200,6 @@ static void put_back_one(struct store *store, struct store_call *call)
     store->queued_bytes += call->bytes;
 }
 
-/* The disk failed. Who waits is told and may try again; what nobody waits for goes back to the
- * front, the last of it first. */
-static void writer_put_back(struct store *store, struct group *g, const struct err *e)
-{
-    struct list told;
-    list_init(&told);
-    while (!list_is_empty(&g->calls)) {
-        struct store_call *call = CONTAINER_OF(g->calls.prev, struct store_call, node);
-        list_remove(&call->node);
-        if (!call->is_answered) {
-            call->has_failed = true;
-            call->error = *e;
-        }
-        if (!call->type->is_write || call->fn != NULL || store->is_stopping ||
-            is_superseded(store, call))
-            list_append(told.next, &call->node);
-        else
-            put_back_one(store, call);
-    }
-    list_move_all(&told, &store->done);
-}
-
 static void set_trouble(struct store *store, const struct err *e)
 {
     bool was_failing = store->is_failing;
@@ -253,7 +213,24 @@ static void set_trouble(struct store *store, const struct err *e)
 static void finish_group(struct store *store, struct group *g, const struct err *failure)
 {
     if (failure != NULL) {
-        writer_put_back(store, g, failure);
+        /* The disk failed. Who waits is told and may try again; what nobody waits for goes back to
+         * the front, the last of it first. */
+        struct list told;
+        list_init(&told);
+        while (!list_is_empty(&g->calls)) {
+            struct store_call *call = CONTAINER_OF(g->calls.prev, struct store_call, node);
+            list_remove(&call->node);
+            if (!call->is_answered) {
+                call->has_failed = true;
+                call->error = *failure;
+            }
+            if (!call->type->is_write || call->fn != NULL || store->is_stopping ||
+                is_superseded(store, call))
+                list_append(told.next, &call->node);
+            else
+                put_back_one(store, call);
+        }
+        list_move_all(&told, &store->done);
     } else {
         store->groups++;
         list_move_all(&g->calls, &store->done);
@@ -315,7 +292,11 @@ static void run_group(struct store *store, struct clockwork *t)
     struct err e = {0};
     take_group(store, &g);
     pthread_mutex_unlock(&store->lock);
-    writer_look_at(&g);
+    LIST_EACH(&g.calls, it) {
+        const struct store_call *call = CONTAINER_OF(it, struct store_call, node);
+        g.has_write |= call->type->is_write;
+        g.needs_disk |= call->is_awaited && call->type->needs_disk;
+    }
     pthread_mutex_lock(&store->db_lock);
     int rc = write_group(store, &g, t->sync_due_ms != 0, &e);
     if (rc < 0)

@@ -132,26 +132,6 @@ static ino_t jail_namespace(int proc)
     return found;
 }
 
-/* Children inherit the limit, so one pass over what runs now is enough for honest programs. */
-static void limit_writes(int proc, bool refuse)
-{
-    ino_t namespace = jail_namespace(proc);
-    DIR *dir = opendir("/proc");
-    struct dirent *entry;
-    while (namespace != 0 && dir != NULL && (entry = readdir(dir)) != NULL) {
-        if (!isdigit((unsigned char)entry->d_name[0]) || pid_namespace(entry->d_name) != namespace)
-            continue;
-        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        struct rlimit limit;
-        if (prlimit(pid, RLIMIT_FSIZE, NULL, &limit) < 0)
-            continue;
-        limit.rlim_cur = refuse ? 0 : limit.rlim_max;
-        prlimit(pid, RLIMIT_FSIZE, &limit, NULL);
-    }
-    if (dir != NULL)
-        closedir(dir);
-}
-
 static void send_word(const struct keeper_word *word)
 {
     if (fd_send(control, word, sizeof(*word), NULL, 0) < 0)
@@ -173,8 +153,26 @@ static void run_look(struct crew_job *job)
     l->found = measure_workspace(l->workspace, l->proc, ENTRY_COST_BYTES,
                                  clock_scaled_ms(HELD_CPU_MS), &l->held);
     l->is_over = l->found.is_excessive || l->found.bytes > l->limit_bytes;
-    if (l->is_over != l->was_over)
-        limit_writes(l->proc, l->is_over);
+    if (l->is_over != l->was_over) {
+        /* Children inherit the limit, so one pass over what runs now is enough for honest programs.
+         */
+        ino_t namespace = jail_namespace(l->proc);
+        DIR *dir = opendir("/proc");
+        struct dirent *entry;
+        while (namespace != 0 && dir != NULL && (entry = readdir(dir)) != NULL) {
+            if (!isdigit((unsigned char)entry->d_name[0]) ||
+                pid_namespace(entry->d_name) != namespace)
+                continue;
+            pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+            struct rlimit limit;
+            if (prlimit(pid, RLIMIT_FSIZE, NULL, &limit) < 0)
+                continue;
+            limit.rlim_cur = l->is_over ? 0 : limit.rlim_max;
+            prlimit(pid, RLIMIT_FSIZE, &limit, NULL);
+        }
+        if (dir != NULL)
+            closedir(dir);
+    }
     l->is_lingering = has_lingering(l->proc, l->n_inmates);
 }
 
@@ -192,24 +190,6 @@ static void tell_found(const struct ward *w, const struct measure *m)
         word.type = KEEPER_SAYS_FAR_OVER;
         send_word(&word);
     }
-}
-
-static void plan_next_look(struct ward *w, uint64_t bytes)
-{
-    uint64_t now_ms = clock_mono_ms();
-    uint64_t room = bytes >= w->limit_bytes ? 0 : w->limit_bytes - bytes;
-    uint64_t pace_ms =
-        MIN(MAX(room / FILL_BYTES_PER_MS, (uint64_t)PACE_MIN_MS), (uint64_t)PACE_MAX_MS);
-    pace_ms = MAX(pace_ms, 10 * (now_ms - w->look.began_ms)); /* no jail may eat a core */
-    uint64_t asked_ms = w->next_ms, next_ms = 0; /* asked: while the look was under way */
-    w->earliest_ms = now_ms + pace_ms;
-    if (w->is_busy)
-        next_ms = w->earliest_ms;
-    else if (w->is_over || w->look.is_lingering)
-        next_ms = now_ms + MAX(pace_ms, (uint64_t)LINGER_MS);
-    if (asked_ms != 0)
-        asked_ms = MAX(asked_ms, w->earliest_ms);
-    w->next_ms = next_ms == 0 || (asked_ms != 0 && asked_ms < next_ms) ? asked_ms : next_ms;
 }
 
 static void free_ward(struct ward *w)
@@ -230,7 +210,21 @@ static void finish_look(struct crew_job *job)
     }
     tell_found(w, &l->found);
     w->is_over = l->is_over;
-    plan_next_look(w, l->found.bytes);
+    uint64_t bytes = l->found.bytes;
+    uint64_t now_ms = clock_mono_ms();
+    uint64_t room = bytes >= w->limit_bytes ? 0 : w->limit_bytes - bytes;
+    uint64_t pace_ms =
+        MIN(MAX(room / FILL_BYTES_PER_MS, (uint64_t)PACE_MIN_MS), (uint64_t)PACE_MAX_MS);
+    pace_ms = MAX(pace_ms, 10 * (now_ms - w->look.began_ms)); /* no jail may eat a core */
+    uint64_t asked_ms = w->next_ms, next_ms = 0; /* asked: while the look was under way */
+    w->earliest_ms = now_ms + pace_ms;
+    if (w->is_busy)
+        next_ms = w->earliest_ms;
+    else if (w->is_over || w->look.is_lingering)
+        next_ms = now_ms + MAX(pace_ms, (uint64_t)LINGER_MS);
+    if (asked_ms != 0)
+        asked_ms = MAX(asked_ms, w->earliest_ms);
+    w->next_ms = next_ms == 0 || (asked_ms != 0 && asked_ms < next_ms) ? asked_ms : next_ms;
 }
 
 static void begin_look(struct ward *w)
@@ -500,16 +494,6 @@ static void look_at_disk(int workspaces)
     }
 }
 
-static void watch_disk(int workspaces, bool is_needed)
-{
-    if (!is_needed) {
-        disk.next_ms = 0;
-    } else if (disk.next_ms == 0) {
-        has_disk_shrunk(workspaces); /* remembers how it is now */
-        disk.next_ms = clock_mono_ms() + REST_MS;
-    }
-}
-
 /* Does what is due and returns the milliseconds until something is due again, -1 for never. */
 static int check_due(int workspaces)
 {
@@ -527,7 +511,12 @@ static int check_due(int workspaces)
         else
             is_any_at_rest = true;
     }
-    watch_disk(workspaces, is_any_at_rest);
+    if (!is_any_at_rest) {
+        disk.next_ms = 0;
+    } else if (disk.next_ms == 0) {
+        has_disk_shrunk(workspaces); /* remembers how it is now */
+        disk.next_ms = clock_mono_ms() + REST_MS;
+    }
     if (disk.next_ms != 0)
         soonest_ms = MIN(soonest_ms, disk.next_ms);
     uint64_t now_ms = clock_mono_ms();

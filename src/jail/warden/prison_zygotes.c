@@ -84,32 +84,28 @@ void prison_start_zygote(const struct request *r, const char *text, const char *
     prison.n_zygotes++;
 }
 
-static void inmate_entered(struct inmate *i, pid_t pid)
-{
-    struct jail *j = i->jail;
-    i->pid = pid;
-    j->was_inhabited = true;
-    map_set(&prison.inmates_by_pid, prison_key((uint64_t)pid).text, i);
-    int *early = map_remove(&prison.early_exits, prison_key((uint64_t)pid).text);
-    fork_answered(i);
-    if (j->is_ending)
-        kill(pid, SIGKILL); /* its init may be alive, for the rooms below */
-    else
-        prison_tell(
-            &(struct report){.type = WARDEN_ENTERED, .jail = j->id, .head = i->head, .pid = pid},
-            "");
-    if (early != NULL)
-        prison_inmate_exited(i, *early);
-    free(early);
-}
-
 static void zygote_answered(const struct zygote_forked *answer)
 {
     struct inmate *i = prison_find_inmate(answer->head);
     if (i == NULL || i->pid != 0)
         return;
     if (answer->errnum == 0) {
-        inmate_entered(i, answer->pid);
+        struct jail *j = i->jail;
+        i->pid = answer->pid;
+        j->was_inhabited = true;
+        map_set(&prison.inmates_by_pid, prison_key((uint64_t)answer->pid).text, i);
+        int *early = map_remove(&prison.early_exits, prison_key((uint64_t)answer->pid).text);
+        fork_answered(i);
+        if (j->is_ending)
+            kill(answer->pid, SIGKILL); /* its init may be alive, for the rooms below */
+        else
+            prison_tell(
+                &(struct report){
+                    .type = WARDEN_ENTERED, .jail = j->id, .head = i->head, .pid = answer->pid},
+                "");
+        if (early != NULL)
+            prison_inmate_exited(i, *early);
+        free(early);
         return;
     }
     char why[128];
