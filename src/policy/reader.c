@@ -188,18 +188,6 @@ bool reader_is_name(const char *s, size_t len)
     return len >= 1 && len <= READER_NAME_MAX && strspn(s, letters) == len;
 }
 
-static int unknown_field(struct reader *r, const struct reader_field *fields)
-{
-    if (reader_is_printable(r))
-        reader_fail(r, "unknown field \"%.*s\"", reader_shown(r), reader_scalar(r));
-    else
-        reader_fail(r, "unknown field");
-    _buf_ struct buf names = BUF_INIT(4 * KIB);
-    for (; fields->name != NULL; fields++)
-        buf_printf(&names, "%s%s", names.len > 0 ? ", " : "", fields->name);
-    return err_advise(r->e, "Remove it or correct its name. Possible here: %s.", buf_str(&names));
-}
-
 int reader_expect_mapping(struct reader *r, const char *what)
 {
     if (r->event.type == YAML_MAPPING_START_EVENT)
@@ -237,8 +225,17 @@ int reader_mapping(struct reader *r, const char *what, const struct reader_field
         const struct reader_field *f = fields;
         while (f->name != NULL && strcmp(f->name, reader_scalar(r)) != 0)
             f++;
-        if (f->name == NULL || strlen(reader_scalar(r)) != r->event.data.scalar.length)
-            return unknown_field(r, fields);
+        if (f->name == NULL || strlen(reader_scalar(r)) != r->event.data.scalar.length) {
+            if (reader_is_printable(r))
+                reader_fail(r, "unknown field \"%.*s\"", reader_shown(r), reader_scalar(r));
+            else
+                reader_fail(r, "unknown field");
+            _buf_ struct buf names = BUF_INIT(4 * KIB);
+            for (; fields->name != NULL; fields++)
+                buf_printf(&names, "%s%s", names.len > 0 ? ", " : "", fields->name);
+            return err_advise(r->e, "Remove it or correct its name. Possible here: %s.",
+                              buf_str(&names));
+        }
         uint64_t bit = (uint64_t)1 << (f - fields);
         if (seen & bit)
             return reader_repeated(r, f->name);

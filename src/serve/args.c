@@ -75,18 +75,6 @@ static void add_path(const struct route *route, const struct target *target, jso
     }
 }
 
-static int add_query(const struct op *op, const struct target *target, json_t *args, struct err *e)
-{
-    for (size_t i = 0; i < target->n_params; i++) {
-        const struct target_param *given = &target->params[i];
-        const struct op_param *param = args_find_param(op, given->name);
-        if (param != NULL && args_check_place(param, OP_IN_QUERY, e) < 0)
-            return -1;
-        json_object_set_new(args, given->name, typed_value(param, given->value));
-    }
-    return 0;
-}
-
 int args_build(const struct route *route, const struct target *target, const struct buf *body,
                json_t **ret_args, struct err *e)
 {
@@ -104,7 +92,14 @@ int args_build(const struct route *route, const struct target *target, const str
             return -1;
     }
     add_path(route, target, args);
-    if (add_query(route->op, target, args, e) < 0 || op_check(route->op, args, e) < 0)
+    for (size_t i = 0; i < target->n_params; i++) {
+        const struct target_param *given = &target->params[i];
+        const struct op_param *param = args_find_param(route->op, given->name);
+        if (param != NULL && args_check_place(param, OP_IN_QUERY, e) < 0)
+            return -1;
+        json_object_set_new(args, given->name, typed_value(param, given->value));
+    }
+    if (op_check(route->op, args, e) < 0)
         return -1;
     *ret_args = take_ptr(args);
     return 0;

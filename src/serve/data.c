@@ -15,21 +15,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-static int make_absolute(const char *path, char **ret_path, struct err *e)
-{
-    char cwd[PATH_MAX];
-    if (path[0] == '/') {
-        *ret_path = mem_strdup(path);
-        return 0;
-    }
-    if (getcwd(cwd, sizeof(cwd)) == NULL)
-        return err_errno(e, ERR_INVALID, errno, "the current directory");
-    size_t size = strlen(cwd) + strlen(path) + 2;
-    *ret_path = mem_alloc(size);
-    snprintf(*ret_path, size, "%s/%s", cwd, path);
-    return 0;
-}
-
 static const char *home_dir(void)
 {
     const char *home = getenv("HOME");
@@ -43,8 +28,19 @@ int serve_data_dir(const char *asked, char **ret_path, struct err *e)
 {
     char path[PATH_MAX];
     const char *state = getenv("XDG_STATE_HOME"), *home = home_dir();
-    if (asked != NULL && asked[0] != '\0')
-        return make_absolute(asked, ret_path, e);
+    if (asked != NULL && asked[0] != '\0') {
+        char cwd[PATH_MAX];
+        if (asked[0] == '/') {
+            *ret_path = mem_strdup(asked);
+            return 0;
+        }
+        if (getcwd(cwd, sizeof(cwd)) == NULL)
+            return err_errno(e, ERR_INVALID, errno, "the current directory");
+        size_t size = strlen(cwd) + strlen(asked) + 2;
+        *ret_path = mem_alloc(size);
+        snprintf(*ret_path, size, "%s/%s", cwd, asked);
+        return 0;
+    }
     if (state != NULL && state[0] == '/')
         snprintf(path, sizeof(path), "%s/cella", state);
     else if (geteuid() == 0)

@@ -20,35 +20,6 @@ static void base64_release(struct store_call *call)
 
 /* ---- in -------------------------------------------------------------------------------------- */
 
-static int make_state(struct store *store, struct text_call *c, const struct buf *bytes,
-                      struct err *e)
-{
-    static const char begin[] =
-        "{\"rec\":\"begin\",\"format\":\"namespace\",\"runtime\":\"python\"}";
-    static const char blob[] =
-        "{\"rec\":\"blob\",\"kind\":\"namespace\",\"names\":[],\"body\":true}";
-    static const char end[] = "{\"rec\":\"end\"}";
-    struct blob_put put = {0};
-    c->state = state_new();
-    state_add(c->state, begin, sizeof(begin) - 1);
-    struct store_record *r = state_add(c->state, blob, sizeof(blob) - 1);
-    r->has_body = true;
-    r->bytes = c->state->bytes = bytes->len;
-    if (bytes->len <= INLINE_MAX) {
-        r->data = mem_alloc(bytes->len + 1);
-        memcpy(r->data, buf_str(bytes), bytes->len);
-        blob_hash_of(r->data, bytes->len, &put.hash);
-    } else {
-        int rc = blob_put_bytes(store->blobs, bytes->data, bytes->len, &put);
-        if (rc < 0)
-            return err_errno(e, ERR_UNAVAILABLE, rc, "writing the state to the data directory");
-    }
-    blob_hex(&put.hash, r->hash);
-    state_add(c->state, end, sizeof(end) - 1);
-    state_publish(store, c->state);
-    return 0;
-}
-
 static int apply_decode(struct store *store, struct store_call *call, struct err *e)
 {
     struct text_call *c = CONTAINER_OF(call, struct text_call, call);
@@ -63,7 +34,30 @@ static int apply_decode(struct store *store, struct store_call *call, struct err
                 (double)bytes.len / (1024 * 1024), (double)c->max_bytes / (1024 * 1024));
         return err_advise(e, "Keep less in it, or raise the limit.");
     }
-    return make_state(store, c, &bytes, e);
+    static const char begin[] =
+        "{\"rec\":\"begin\",\"format\":\"namespace\",\"runtime\":\"python\"}";
+    static const char blob[] =
+        "{\"rec\":\"blob\",\"kind\":\"namespace\",\"names\":[],\"body\":true}";
+    static const char end[] = "{\"rec\":\"end\"}";
+    struct blob_put put = {0};
+    c->state = state_new();
+    state_add(c->state, begin, sizeof(begin) - 1);
+    struct store_record *r = state_add(c->state, blob, sizeof(blob) - 1);
+    r->has_body = true;
+    r->bytes = c->state->bytes = bytes.len;
+    if (bytes.len <= INLINE_MAX) {
+        r->data = mem_alloc(bytes.len + 1);
+        memcpy(r->data, buf_str(&bytes), bytes.len);
+        blob_hash_of(r->data, bytes.len, &put.hash);
+    } else {
+        int rc = blob_put_bytes(store->blobs, bytes.data, bytes.len, &put);
+        if (rc < 0)
+            return err_errno(e, ERR_UNAVAILABLE, rc, "writing the state to the data directory");
+    }
+    blob_hex(&put.hash, r->hash);
+    state_add(c->state, end, sizeof(end) - 1);
+    state_publish(store, c->state);
+    return 0;
 }
 
 static void deliver_decode(struct store_call *call, const struct err *e)

@@ -22,15 +22,6 @@ struct image_list {
 /* ---- from outputs -----------------------------------------------------------------------------
  */
 
-static void add_image(struct image_list *list, const struct image_row *row)
-{
-    if (list->n == list->cap) {
-        list->cap = list->cap == 0 ? 8 : 2 * list->cap;
-        list->rows = mem_realloc(list->rows, list->cap * sizeof(*list->rows));
-    }
-    list->rows[list->n++] = *row;
-}
-
 /* False if it names no blob. */
 static bool images_read_row(const struct output_view *view, uint64_t ordinal, struct image_row *ret)
 {
@@ -130,9 +121,15 @@ int images_keep(struct store *store, uint64_t key, const char *outputs, size_t l
     struct output_scan scan = OUTPUT_SCAN(outputs, len);
     struct output_view view;
     struct image_row row;
-    while (output_next(&scan, &view))
-        if (images_read_row(&view, list.n, &row))
-            add_image(&list, &row);
+    while (output_next(&scan, &view)) {
+        if (!images_read_row(&view, list.n, &row))
+            continue;
+        if (list.n == list.cap) {
+            list.cap = list.cap == 0 ? 8 : 2 * list.cap;
+            list.rows = mem_realloc(list.rows, list.cap * sizeof(*list.rows));
+        }
+        list.rows[list.n++] = row;
+    }
     int rc = set_rows(store, key, &list, e);
     free(list.rows);
     return rc;

@@ -88,9 +88,9 @@ int journal_note(struct store *store, uint64_t seq, struct err *e)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* What the database knows of its journal; made with it. */
-static int read_marks(struct store *store, struct err *e)
+int journal_open(struct store *store, struct err *e)
 {
+    /* What the database knows of its journal; made with it. */
     static const struct db_sql make = {"INSERT OR IGNORE INTO about VALUES('journal', 0),"
                                        " ('journal seed', ?1)"},
                                read = {"SELECT (SELECT value FROM about WHERE key='journal'),"
@@ -112,13 +112,6 @@ static int read_marks(struct store *store, struct err *e)
     journal->seed = db_number(s, 1);
     atomic_store(&journal->committed, journal->seq);
     sqlite3_reset(s);
-    return 0;
-}
-
-int journal_open(struct store *store, struct err *e)
-{
-    if (read_marks(store, e) < 0)
-        return -1;
     for (unsigned i = 0; i < JOURNAL_FILES; i++) {
         struct journal_file *file = &store->journal.files[i];
         char path[PATH_MAX];

@@ -24,7 +24,8 @@ struct clockwork {
 
 /* ---- failures that a barrier will ask for ---------------------------------------------------- */
 
-bool writer_take_failure(struct store *store, const char *scope, struct err *ret)
+/* The failure that the next barrier of this session must tell, once. */
+static bool writer_take_failure(struct store *store, const char *scope, struct err *ret)
 {
     size_t kept = 0;
     bool is_found = false;
@@ -331,18 +332,6 @@ static void sync_late(struct store *store, struct clockwork *t)
     set_trouble(store, rc < 0 ? &e : NULL);
 }
 
-static void do_what_is_due(struct store *store, struct clockwork *t)
-{
-    uint64_t now = clock_mono_ms();
-    if (store->n_queued > 0 &&
-        (store->n_awaited > 0 || store->is_stopping || now >= queue_due(store, t)))
-        run_group(store, t);
-    else if (t->sync_due_ms != 0 && (now >= t->sync_due_ms || store->is_stopping))
-        sync_late(store, t);
-    else
-        sweep_step(store);
-}
-
 void *writer_main(void *context)
 {
     struct store *store = context;
@@ -352,10 +341,16 @@ void *writer_main(void *context)
         if (store->n_queued > 0 && t.linger_until_ms == 0)
             t.linger_until_ms = clock_mono_ms() + STORE_LINGER_MS;
         uint64_t due = next_due(store, &t);
-        if (due > clock_mono_ms())
+        uint64_t now = clock_mono_ms();
+        if (due > now)
             wait_until(store, due);
+        else if (store->n_queued > 0 &&
+                 (store->n_awaited > 0 || store->is_stopping || now >= queue_due(store, &t)))
+            run_group(store, &t);
+        else if (t.sync_due_ms != 0 && (now >= t.sync_due_ms || store->is_stopping))
+            sync_late(store, &t);
         else
-            do_what_is_due(store, &t);
+            sweep_step(store);
     }
     sweep_cancel(store);
     pthread_mutex_unlock(&store->lock);

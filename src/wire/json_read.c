@@ -162,17 +162,6 @@ static void find_cuts(const char *text, size_t len, struct cuts *cuts)
     }
 }
 
-static void append_without(struct buf *out, const char *text, size_t len, const struct cuts *cuts)
-{
-    size_t at = 0;
-    for (size_t i = 0; i < cuts->n; i++) {
-        buf_append(out, text + at, cuts->list[i].at - at);
-        buf_printf(out, "%s%zu", cuts->nonce, i);
-        at = cuts->list[i].at + cuts->list[i].len;
-    }
-    buf_append(out, text + at, len - at);
-}
-
 /* What was cut out here; NULL: nothing. */
 static json_t *cut_of(const json_t *value, const char *text, struct cuts *cuts)
 {
@@ -224,7 +213,13 @@ static json_t *load_cut(const char *text, size_t len, size_t flags)
         snprintf(cuts.nonce + 2 * i, 3, "%02x", bytes[i]);
     cuts.n_left = cuts.n;
     _buf_ struct buf rest = BUF_INIT(len + CUTS_MAX * 2 * sizeof(cuts.nonce));
-    append_without(&rest, text, len, &cuts);
+    size_t at = 0;
+    for (size_t i = 0; i < cuts.n; i++) {
+        buf_append(&rest, text + at, cuts.list[i].at - at);
+        buf_printf(&rest, "%s%zu", cuts.nonce, i);
+        at = cuts.list[i].at + cuts.list[i].len;
+    }
+    buf_append(&rest, text + at, len - at);
     json_t *value = json_loadb(buf_str(&rest), rest.len, flags, &ignored);
     put_back(value, text, &cuts);
     return value;

@@ -85,12 +85,6 @@ static bool answer_one(const struct denied *d, struct seccomp_data *ret_call)
     return true;
 }
 
-static void tell(const struct denied *d, const struct seccomp_data *call)
-{
-    _free_ char *name = seccomp_syscall_resolve_num_arch(call->arch, call->nr);
-    d->on_denied(d->context, name ? name : "unknown");
-}
-
 static void on_poll(void *context, int events)
 {
     struct denied *d = context;
@@ -106,8 +100,10 @@ static void on_poll(void *context, int events)
     for (int i = 0; i < PER_TURN && !is_freed && d->left > 0 && is_asked(d, &is_over); i++) {
         struct seccomp_data call;
         d->left--;
-        if (answer_one(d, &call) && call.nr != SYS_socket)
-            tell(d, &call);
+        if (answer_one(d, &call) && call.nr != SYS_socket) {
+            _free_ char *name = seccomp_syscall_resolve_num_arch(call.arch, call.nr);
+            d->on_denied(d->context, name ? name : "unknown");
+        }
     }
     if (is_freed)
         return;

@@ -243,29 +243,6 @@ static int record_changed(struct workspace_record *r, int dir, const char *name,
     return append(r, &entry, &st, &seen);
 }
 
-static int record_file(struct workspace_record *r, int dir, const char *name, const struct stat *st)
-{
-    const struct archive_seen *seen = NULL;
-    struct manifest_entry entry = {.type = MANIFEST_FILE, .size = (uint64_t)st->st_size};
-    if (r->out->bytes + (uint64_t)st->st_size > r->budget->bytes)
-        return over_budget(r, give_up(r, "the files have more than %llu MB",
-                                      (unsigned long long)(r->budget->bytes >> 20)));
-    r->out->bytes += (uint64_t)st->st_size;
-    const struct manifest_entry *old = known(r, &seen);
-    if (old != NULL && old->type == MANIFEST_FILE && archive_is_unchanged(seen, st) &&
-        (r->has_base || blob_touch(r->store, &old->hash) == 0)) {
-        entry.hash = old->hash;
-        return append(r, &entry, st, seen);
-    }
-    struct known_file was = {0};
-    if (old != NULL && old->type == MANIFEST_FILE) {
-        /* Read because it was young, or only its permissions or its name changed. */
-        was.likely = seen->mtime_ns == tree_ns(&st->st_mtim) ? old : NULL;
-        was.hole = seen->is_hole ? old : NULL;
-    }
-    return record_changed(r, dir, name, &was);
-}
-
 /* ---- everything else ------------------------------------------------------------------------- */
 
 static int record_link(struct workspace_record *r, int dir, const char *name, const struct stat *st)
@@ -298,8 +275,27 @@ static int record_name(struct workspace_record *r, int dir, const char *name, in
         r->out->is_torn = true;
         return 0;
     }
-    if (S_ISREG(st.st_mode))
-        return record_file(r, dir, name, &st);
+    if (S_ISREG(st.st_mode)) {
+        const struct archive_seen *seen = NULL;
+        struct manifest_entry entry = {.type = MANIFEST_FILE, .size = (uint64_t)st.st_size};
+        if (r->out->bytes + (uint64_t)st.st_size > r->budget->bytes)
+            return over_budget(r, give_up(r, "the files have more than %llu MB",
+                                          (unsigned long long)(r->budget->bytes >> 20)));
+        r->out->bytes += (uint64_t)st.st_size;
+        const struct manifest_entry *old = known(r, &seen);
+        if (old != NULL && old->type == MANIFEST_FILE && archive_is_unchanged(seen, &st) &&
+            (r->has_base || blob_touch(r->store, &old->hash) == 0)) {
+            entry.hash = old->hash;
+            return append(r, &entry, &st, seen);
+        }
+        struct known_file was = {0};
+        if (old != NULL && old->type == MANIFEST_FILE) {
+            /* Read because it was young, or only its permissions or its name changed. */
+            was.likely = seen->mtime_ns == tree_ns(&st.st_mtim) ? old : NULL;
+            was.hole = seen->is_hole ? old : NULL;
+        }
+        return record_changed(r, dir, name, &was);
+    }
     if (S_ISDIR(st.st_mode)) {
         if (depth >= MANIFEST_DEPTH_MAX)
             return over_budget(r, give_up(r, "directories lie more than %d deep: %.300s",

@@ -88,8 +88,28 @@ static void note_info(struct descriptors *d, struct descriptor *one)
     one->text_len += (uint32_t)n;
 }
 
-static void note_details(struct descriptors *d, struct descriptor *one)
+static bool contains(const int *list, size_t n, int fd)
 {
+    for (size_t i = 0; i < n; i++)
+        if (list[i] == fd)
+            return true;
+    return false;
+}
+
+static int note_one(struct descriptors *d, int fd, bool is_ours)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return 0; /* closed: it was the listing's own */
+    if (d->count == DESCRIPTORS_MAX)
+        return -EMFILE;
+    struct descriptor *one = &d->list[d->count++];
+    *one = (struct descriptor){.fd = fd, .inode = st.st_ino};
+    one->flags = fcntl(fd, F_GETFL);
+    one->fd_flags = fcntl(fd, F_GETFD);
+    one->kind = is_ours               ? DESCRIPTOR_OURS
+                : one->flags & O_PATH ? DESCRIPTOR_PLAIN
+                                      : kind_of(fd, &st);
     socklen_t size = sizeof(one->state);
     switch (one->kind) {
     case DESCRIPTOR_PLAIN:
@@ -115,31 +135,6 @@ static void note_details(struct descriptors *d, struct descriptor *one)
     default:
         break;
     }
-}
-
-static bool contains(const int *list, size_t n, int fd)
-{
-    for (size_t i = 0; i < n; i++)
-        if (list[i] == fd)
-            return true;
-    return false;
-}
-
-static int note_one(struct descriptors *d, int fd, bool is_ours)
-{
-    struct stat st;
-    if (fstat(fd, &st) < 0)
-        return 0; /* closed: it was the listing's own */
-    if (d->count == DESCRIPTORS_MAX)
-        return -EMFILE;
-    struct descriptor *one = &d->list[d->count++];
-    *one = (struct descriptor){.fd = fd, .inode = st.st_ino};
-    one->flags = fcntl(fd, F_GETFL);
-    one->fd_flags = fcntl(fd, F_GETFD);
-    one->kind = is_ours               ? DESCRIPTOR_OURS
-                : one->flags & O_PATH ? DESCRIPTOR_PLAIN
-                                      : kind_of(fd, &st);
-    note_details(d, one);
     if (one->kind == DESCRIPTOR_PIPE || one->kind == DESCRIPTOR_SOCKET ||
         one->kind == DESCRIPTOR_EVENT || one->kind == DESCRIPTOR_TERMINAL)
         d->has_streams = true;

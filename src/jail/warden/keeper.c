@@ -176,22 +176,6 @@ static void run_look(struct crew_job *job)
     l->is_lingering = has_lingering(l->proc, l->n_inmates);
 }
 
-static void tell_found(const struct ward *w, const struct measure *m)
-{
-    struct keeper_word word = {
-        .jail = w->jail, .bytes = m->bytes, .is_uncountable = m->is_uncountable};
-    if (w->look.is_over != w->is_over) {
-        word.type = w->look.is_over ? KEEPER_SAYS_OVER : KEEPER_SAYS_UNDER;
-        send_word(&word);
-    }
-    /* Empty files cannot be refused, but who goes on making them can be stopped. */
-    bool is_flooded = m->is_endless || m->entries * ENTRY_COST_BYTES > 2 * w->limit_bytes;
-    if (is_flooded || m->bytes > w->limit_bytes + w->limit_bytes / 4 + SLACK_MB * MIB) {
-        word.type = KEEPER_SAYS_FAR_OVER;
-        send_word(&word);
-    }
-}
-
 static void free_ward(struct ward *w)
 {
     close(w->workspace);
@@ -208,7 +192,19 @@ static void finish_look(struct crew_job *job)
         free_ward(w);
         return;
     }
-    tell_found(w, &l->found);
+    const struct measure *m = &l->found;
+    struct keeper_word word = {
+        .jail = w->jail, .bytes = m->bytes, .is_uncountable = m->is_uncountable};
+    if (w->look.is_over != w->is_over) {
+        word.type = w->look.is_over ? KEEPER_SAYS_OVER : KEEPER_SAYS_UNDER;
+        send_word(&word);
+    }
+    /* Empty files cannot be refused, but who goes on making them can be stopped. */
+    bool is_flooded = m->is_endless || m->entries * ENTRY_COST_BYTES > 2 * w->limit_bytes;
+    if (is_flooded || m->bytes > w->limit_bytes + w->limit_bytes / 4 + SLACK_MB * MIB) {
+        word.type = KEEPER_SAYS_FAR_OVER;
+        send_word(&word);
+    }
     w->is_over = l->is_over;
     uint64_t bytes = l->found.bytes;
     uint64_t now_ms = clock_mono_ms();
@@ -409,15 +405,6 @@ static void watch(const struct keeper_order *order, const int fds[2])
     list_append(&wards, &w->link);
 }
 
-/* A short cell is not worth a look of its own, but what it may have left running is. */
-static void set_busy(struct ward *w, bool is_busy)
-{
-    uint64_t due_ms = clock_mono_ms() + (is_busy ? 0 : PACE_MAX_MS);
-    w->is_busy = is_busy;
-    if (w->next_ms == 0 || w->next_ms > due_ms)
-        w->next_ms = due_ms;
-}
-
 static void obey(const struct keeper_order *order, const int *fds, size_t n_fds, int workspaces)
 {
     struct ward *w = find(order->jail);
@@ -431,8 +418,13 @@ static void obey(const struct keeper_order *order, const int *fds, size_t n_fds,
             w->limit_bytes = order->disk_mb * MIB;
         break;
     case KEEPER_BUSY:
-        if (w != NULL)
-            set_busy(w, order->is_busy);
+        if (w != NULL) {
+            /* A short cell is not worth a look of its own, but what it may have left running is. */
+            uint64_t due_ms = clock_mono_ms() + (order->is_busy ? 0 : PACE_MAX_MS);
+            w->is_busy = order->is_busy;
+            if (w->next_ms == 0 || w->next_ms > due_ms)
+                w->next_ms = due_ms;
+        }
         break;
     case KEEPER_COUNT:
         break;
@@ -525,17 +517,6 @@ static int check_due(int workspaces)
     return soonest_ms > now_ms ? (int)(soonest_ms - now_ms) : 0;
 }
 
-static void take_order(int sock, int workspaces)
-{
-    struct keeper_order order;
-    int fds[2];
-    size_t n_fds = 0;
-    if (fd_recv(sock, &order, sizeof(order), fds, 2, &n_fds) != sizeof(order))
-        _exit(0); /* the warden is gone */
-    order.workspace[WORKSPACE_NAME_MAX - 1] = '\0';
-    obey(&order, fds, n_fds, workspaces);
-}
-
 _Noreturn void keeper_main(int sock, int workspaces)
 {
     enum { ORDERS, LOOKS };
@@ -558,7 +539,14 @@ _Noreturn void keeper_main(int sock, int workspaces)
             continue;
         if (waits[LOOKS].revents)
             crew_finish();
-        if (waits[ORDERS].revents)
-            take_order(sock, workspaces);
+        if (waits[ORDERS].revents) {
+            struct keeper_order order;
+            int fds[2];
+            size_t n_fds = 0;
+            if (fd_recv(sock, &order, sizeof(order), fds, 2, &n_fds) != sizeof(order))
+                _exit(0); /* the warden is gone */
+            order.workspace[WORKSPACE_NAME_MAX - 1] = '\0';
+            obey(&order, fds, n_fds, workspaces);
+        }
     }
 }

@@ -214,24 +214,6 @@ static bool hand_over(const struct request *r, int sock)
     return true;
 }
 
-static void finish(struct handover *h, int status)
-{
-    list_remove(&h->link);
-    if (h->slot < SLOTS_MAX)
-        prison_give_slot(h->slot);
-    if (h->is_unwanted) {
-        if (!h->keeps_workspace)
-            prison_remove_workspace(&h->r);
-        prison_tell(&(struct report){.type = WARDEN_GONE, .jail = h->r.jail}, "");
-    } else if (status != 0 || h->sock < 0) {
-        prison_tell_refused(h->r.jail, h->r.head, "cannot give the workspace to its new user");
-    } else {
-        prison_enter(&h->r, h->sock);
-    }
-    cleanup_fd(&h->sock);
-    free(h);
-}
-
 bool prison_handover_ended(pid_t pid, int status)
 {
     bool was_one = false;
@@ -240,7 +222,20 @@ bool prison_handover_ended(pid_t pid, int status)
         if (h->pid != pid)
             continue;
         was_one = true;
-        finish(h, status);
+        list_remove(&h->link);
+        if (h->slot < SLOTS_MAX)
+            prison_give_slot(h->slot);
+        if (h->is_unwanted) {
+            if (!h->keeps_workspace)
+                prison_remove_workspace(&h->r);
+            prison_tell(&(struct report){.type = WARDEN_GONE, .jail = h->r.jail}, "");
+        } else if (status != 0 || h->sock < 0) {
+            prison_tell_refused(h->r.jail, h->r.head, "cannot give the workspace to its new user");
+        } else {
+            prison_enter(&h->r, h->sock);
+        }
+        cleanup_fd(&h->sock);
+        free(h);
     }
     return was_one;
 }
