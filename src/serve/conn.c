@@ -26,7 +26,7 @@ static void conn_free(struct conn *c)
 
 static void end_call(struct conn *c)
 {
-    c->has_call = false;
+    c->has_call = c->wants_body = false;
     json_decref(c->call.args);
     c->call.args = NULL;
     arena_free(&c->call.arena);
@@ -58,6 +58,16 @@ void conn_close(struct conn *c)
     }
     if (!c->has_call)
         end_call(c);
+}
+
+void conn_abandon(struct conn *c)
+{
+    c->wants_body = false;
+    if (!c->has_call)
+        return;
+    if (c->call.on_gone != NULL)
+        c->call.on_gone(&c->call);
+    end_call(c);
 }
 
 /* ---- at rest --------------------------------------------------------------------------------- */
@@ -121,6 +131,8 @@ void conn_send(struct conn *c, int status, const char *json, size_t len, const c
 {
     struct buf *head = &c->server->head;
     buf_clear(head);
+    if (c->http.state != HTTP1_COMPLETE)
+        c->is_keep_alive = false; /* answered before all of the body came */
     http1_write_head(head, &(struct http1_response){.status = status,
                                                     .content_type = "application/json",
                                                     .content_length = (int64_t)len,
@@ -233,6 +245,8 @@ static void on_data(void *context, const char *data, size_t len)
     } else {
         buf_append(&c->pending, data, len);
         want_input(c);
+        if (c->wants_body)
+            conn_pump_body(c);
     }
 }
 
@@ -251,6 +265,8 @@ static void conn_on_end(void *context, int error)
     bool is_noticed = c->has_call && c->call.must_notice_end;
     if (error != 0 || c->state == CONN_LINGERING || is_noticed || is_peer_gone(c))
         conn_close(c);
+    else if (c->wants_body)
+        conn_pump_body(c);
     else
         conn_settle(c);
 }
@@ -276,6 +292,10 @@ static const struct loop_stream_events stream_events = {
 
 void conn_resume(struct conn *c)
 {
+    if (c->wants_body) {
+        conn_pump_body(c);
+        return;
+    }
     conn_advance(c);
     if (c->state != CONN_READING || c->pending.len == 0) {
         conn_settle(c);

@@ -1,6 +1,7 @@
 /* One connection: requests in, one call at a time, answers out in order.
  *
  *     READING --complete--> CALLING --answered--> FLUSHING --sent--> READING
+ *        |    (or its head, if the operation takes the body in pieces)
  *        |                     |                      |
  *        +--refused------------|----------------------+--last answer--> LINGERING --> CLOSED
  *                              +--client gone-----------------------------------------^
@@ -50,7 +51,8 @@ struct conn {
     bool is_keep_alive;
     bool is_head_only; /* HEAD: the answer has no body */
 
-    bool has_call; /* `call` is open: the operation may still use it */
+    bool has_call;   /* `call` is open: the operation may still use it */
+    bool wants_body; /* which takes the next piece of the request's body */
     bool is_feeding;
     bool has_stream_head;      /* the head of an event stream was sent */
     struct download *download; /* the file that is being sent; NULL: none */
@@ -72,3 +74,4 @@ void conn_send(struct conn *c, int status, const char *json, size_t len, const c
 void conn_send_error(struct conn *c, int status, const struct err *e, const char *allow);
 void conn_write(struct conn *c, const struct iovec *parts, size_t n_parts);
 void conn_answered(struct conn *c); /* the answer was written: ends the call */
+void conn_want_body(struct conn *c); /* for the open call: on_body or on_body_end follows */

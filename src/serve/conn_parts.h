@@ -15,10 +15,17 @@ void conn_advance(struct conn *c);
 /* Before returning to the loop: sets the deadline and the reading that go with the state. */
 void conn_settle(struct conn *c);
 
+/* The request turned out to be broken, or too slow, while its operation took the body: that is told
+ * that the client is gone, and the connection can be used to say why. */
+void conn_abandon(struct conn *c);
+
 /* ---- conn_request.c -------------------------------------------------------------------------- */
 
 /* Takes requests from the input as long as they are answered at once; keeps the rest. */
 void conn_feed(struct conn *c, const char *data, size_t len);
+
+/* Hands the body to the call, as far as it is there and wanted. From the loop only. */
+void conn_pump_body(struct conn *c);
 
 /* ---- conn_wait.c ----------------------------------------------------------------------------- */
 

@@ -43,6 +43,7 @@ static void refuse_slow(struct conn *c)
     struct err e;
     err_set(&e, ERR_TIMEOUT, "the request was not complete in time");
     err_advise(&e, "Send it in one piece and again.");
+    conn_abandon(c);
     conn_turn_away(c, &e);
 }
 
@@ -100,6 +101,9 @@ enum conn_wait conn_wait_of(const struct conn *c)
             return WAIT_REQUEST;
         return c->http.state == HTTP1_IN_HEAD ? WAIT_HEAD : WAIT_BODY;
     case CONN_CALLING:
+        if (c->wants_body) /* since the last piece */
+            return WAIT_BODY;
+        __attribute__((fallthrough));
     case CONN_FLUSHING:
         return loop_stream_queued(c->stream) > 0 ? WAIT_WRITE : WAIT_NOTHING;
     case CONN_LINGERING:

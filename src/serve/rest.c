@@ -112,6 +112,11 @@ static void rest_begin(struct call *call)
     rest_start_stream(conn_of(call));
 }
 
+static void rest_want_body(struct call *call)
+{
+    conn_want_body(conn_of(call));
+}
+
 static void rest_send_file(struct call *call, const struct call_file *file)
 {
     download_start(conn_of(call), file);
@@ -122,5 +127,6 @@ const struct call_sink rest_sink = {
     .fail = rest_fail,
     .send_file = rest_send_file,
     .begin = rest_begin,
+    .want_body = rest_want_body,
     .event = rest_event,
 };

@@ -175,7 +175,10 @@ static void amended(const struct manifest *m, const char *path, int type, const 
     struct manifest_entry file = entry(MANIFEST_FILE, path);
     struct manifest *now = NULL;
     struct err e;
-    manifest_amend(m, path, type != 0 ? &file : NULL, &out);
+    struct manifest_changes changes = {.removed = {type == 0 ? path : NULL},
+                                       .added = &file,
+                                       .n_added = type != 0 ? 1 : 0};
+    manifest_amend(m, &changes, &out);
     if (manifest_parse(out.data, out.len, &now, &e) < 0)
         fail_msg("%s: %s", path, e.message);
     for (size_t i = 1; i < now->n_entries; i++)
