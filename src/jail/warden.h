@@ -194,8 +194,8 @@ enum warden_file_action {
     WARDEN_FILE_COPY,
     WARDEN_FILE_PACK,   /* a directory as a tar archive goes to the descriptor */
     WARDEN_FILE_UNPACK, /* likewise into one, which is made if need be */
-    WARDEN_FILE_WATCH,  /* what changes in a directory goes to the descriptor, a line of JSON each */
-    WARDEN_FILE_SPACE,  /* details: {"free":n}, bytes that may still be put */
+    WARDEN_FILE_WATCH, /* what changes in a directory goes to the descriptor, a line of JSON each */
+    WARDEN_FILE_SPACE, /* details: {"free":n}, bytes that may still be put */
 };
 enum {
     WARDEN_PATH_SIZE = 1025,   /* of a file's path in its workspace, with the NUL */
@@ -220,10 +220,10 @@ struct warden_file_order {
     char blob[2 * 32 + 1]; /* PUT, UNPACK: the bytes, which are in the store, by their hash */
     bool amends;           /* `base`, a manifest or "" for no files, is to be amended */
     char base[2 * 32 + 1];
-    uint64_t max_bytes; /* that all files may take */
-    bool is_recursive;  /* DELETE, LIST: with all that is in the directory */
-    bool replaces;      /* MOVE, COPY: a file that has the new path */
-    uint32_t limit;     /* LIST */
+    uint64_t max_bytes;        /* that all files may take */
+    bool is_recursive;         /* DELETE, LIST: with all that is in the directory */
+    bool replaces;             /* MOVE, COPY: a file that has the new path */
+    uint32_t limit;            /* LIST */
     struct warden_range range; /* GET */
 };
 

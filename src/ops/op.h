@@ -119,7 +119,7 @@ struct call_sink {
     void (*reply)(struct call *call, int http_status, const struct buf *json);
     void (*fail)(struct call *call, const struct err *e);
     void (*send_file)(struct call *call, const struct call_file *file); /* instead of reply */
-    void (*begin)(struct call *call); /* a stream that had to wait: it was not refused */
+    void (*begin)(struct call *call);     /* a stream that had to wait: it was not refused */
     void (*want_body)(struct call *call); /* OP_TAKES_BYTES: the next piece, or the end */
     /* One event of a stream. False if the client reads too slowly and the event was dropped. */
     bool (*event)(struct call *call, const char *name, const char *json, size_t len);
@@ -151,7 +151,7 @@ struct call {
      * `piece`; the end of the body. A client that goes away, or sends nonsense, is on_gone. */
     void (*on_body)(struct call *call, struct buf *piece);
     void (*on_body_end)(struct call *call);
-    void *op_state;                        /* the operation's own */
+    void *op_state;       /* the operation's own */
     bool must_notice_end; /* set by the operation: who has ended its side of the connection is gone,
                              also if it might still read */
 };

@@ -9,8 +9,8 @@ enum { LINE_MAX_BYTES = 256 * 1024 };
 
 static const struct op_param params[] = {OP_PARAM_SESSION, OP_PARAM_FOLDER, {0}};
 
-/* What comes through the archivist's pipe, a line of JSON each. Nothing is read while the client has
- * not taken the last event: what changes meanwhile is told at once afterwards. */
+/* What comes through the archivist's pipe, a line of JSON each. Nothing is read while the client
+ * has not taken the last event: what changes meanwhile is told at once afterwards. */
 struct file_watching {
     struct call *call;
     int pipe;

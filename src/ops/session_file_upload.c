@@ -1,5 +1,6 @@
 /* A body that becomes a file, or an archive that is unpacked: into the store piece by piece, by
- * worker threads, so that the daemon holds one piece of it whatever its size. Daemon; on the loop. */
+ * worker threads, so that the daemon holds one piece of it whatever its size. Daemon; on the loop.
+ */
 #include "jail/files/archive.h"
 #include "ops/session_file_call.h"
 #include "session/engine.h"

@@ -73,5 +73,5 @@ void conn_drain(struct conn *c);  /* the server stops: finish, then close */
 void conn_send(struct conn *c, int status, const char *json, size_t len, const char *allow);
 void conn_send_error(struct conn *c, int status, const struct err *e, const char *allow);
 void conn_write(struct conn *c, const struct iovec *parts, size_t n_parts);
-void conn_answered(struct conn *c); /* the answer was written: ends the call */
+void conn_answered(struct conn *c);  /* the answer was written: ends the call */
 void conn_want_body(struct conn *c); /* for the open call: on_body or on_body_end follows */

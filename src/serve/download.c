@@ -1,6 +1,6 @@
 /* One file on its way to a client. Daemon; a file of ours is read by worker threads, what comes
- * through a pipe by the loop; both are written on the loop, a piece at a time: the next is read when
- * the client has taken the last. */
+ * through a pipe by the loop; both are written on the loop, a piece at a time: the next is read
+ * when the client has taken the last. */
 #include "serve/download.h"
 
 #include "serve/conn.h"
@@ -15,7 +15,8 @@ struct download {
     int fd;
     struct loop_poll *poll; /* of a pipe; NULL: it is a file */
     uint64_t at, bytes;
-    bool is_sealed;  /* of unknown length: `bytes` does not count, the last byte says that it is all */
+    bool is_sealed; /* of unknown length: `bytes` does not count, the last byte says that it is all
+                     */
     bool is_chunked;
     bool is_reading; /* a worker has it */
     bool has_held;   /* piece[0] was read and not sent: it may be the seal */
@@ -153,18 +154,17 @@ static void download_send_head(struct conn *c, const struct call_file *file, int
     bool is_known = file->fd < 0 && !file->is_part;
     int status = is_known ? 304 : !file->is_part ? 200 : file->bytes > 0 ? 206 : 416;
     buf_clear(head);
-    http1_write_head(head,
-                     &(struct http1_response){.status = status,
-                                              .content_type = file->type,
-                                              .content_length =
-                                                  is_known ? HTTP1_LENGTH_UNTIL_CLOSE : length,
-                                              .is_keep_alive = c->is_keep_alive,
-                                              .file_name = file->name,
-                                              .tag = file->tag,
-                                              .version = file->version,
-                                              .is_part = file->is_part,
-                                              .first = file->first,
-                                              .total = file->total});
+    http1_write_head(head, &(struct http1_response){
+                               .status = status,
+                               .content_type = file->type,
+                               .content_length = is_known ? HTTP1_LENGTH_UNTIL_CLOSE : length,
+                               .is_keep_alive = c->is_keep_alive,
+                               .file_name = file->name,
+                               .tag = file->tag,
+                               .version = file->version,
+                               .is_part = file->is_part,
+                               .first = file->first,
+                               .total = file->total});
     conn_write(c, &(struct iovec){head->data, head->len}, 1);
 }
 

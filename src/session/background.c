@@ -231,9 +231,8 @@ static void background_spare_one(void *context, enum manifest_change change,
         (entry->type == MANIFEST_DIR && change != MANIFEST_DELETED))
         return; /* directories come with the files in them */
     bool is_gone = change == MANIFEST_DELETED;
-    struct manifest_changes changes = {.removed = {is_gone ? entry->path : NULL},
-                                       .added = entry,
-                                       .n_added = is_gone ? 0 : 1};
+    struct manifest_changes changes = {
+        .removed = {is_gone ? entry->path : NULL}, .added = entry, .n_added = is_gone ? 0 : 1};
     manifest_amend(sparing->manifest, &changes, &out);
     if (out.overflowed || manifest_parse(out.data, out.len, &next, &e) < 0)
         return;

@@ -36,8 +36,8 @@ struct file_unsaved {
 static bool files_only_reads(enum warden_file_action action)
 {
     static const bool only_reads[] = {
-        [WARDEN_FILE_GET] = true,   [WARDEN_FILE_STAT] = true,  [WARDEN_FILE_LIST] = true,
-        [WARDEN_FILE_PACK] = true,  [WARDEN_FILE_WATCH] = true, [WARDEN_FILE_SPACE] = true,
+        [WARDEN_FILE_GET] = true,  [WARDEN_FILE_STAT] = true,  [WARDEN_FILE_LIST] = true,
+        [WARDEN_FILE_PACK] = true, [WARDEN_FILE_WATCH] = true, [WARDEN_FILE_SPACE] = true,
     };
     return only_reads[action];
 }
@@ -286,8 +286,8 @@ static int files_refuse(const struct session *session, enum warden_file_action a
 }
 
 int session_file(struct session *session, const struct warden_file_order *what, int out,
-                 const struct file_listener *listener, void *context,
-                 struct file_order **ret_order, struct err *e)
+                 const struct file_listener *listener, void *context, struct file_order **ret_order,
+                 struct err *e)
 {
     session_touch(session);
     if (archive_check_order(what, e) < 0 || files_refuse(session, what->action, e) < 0)

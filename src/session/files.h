@@ -46,8 +46,8 @@ struct file_listener {
  * in here. `out`: see warden_file; the caller's. `ret_order` is NULL if the listener has been told
  * already. */
 int session_file(struct session *session, const struct warden_file_order *what, int out,
-                 const struct file_listener *listener, void *context,
-                 struct file_order **ret_order, struct err *e);
+                 const struct file_listener *listener, void *context, struct file_order **ret_order,
+                 struct err *e);
 /* The caller went away: what it wanted is done, and nobody is told. */
 void file_forget(struct file_order *order);
 

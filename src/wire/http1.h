@@ -80,8 +80,8 @@ enum http1_result http1_feed(struct http1_parser *p, const char *data, size_t le
  * it announces one at all); then `refusal` and `error` are set. */
 int http1_limit_body(struct http1_parser *p, size_t max);
 
-/* Instead: there is no limit, and whoever feeds takes the bytes out of `body` after each piece of at
- * most HTTP1_PIECE_MAX bytes. */
+/* Instead: there is no limit, and whoever feeds takes the bytes out of `body` after each piece of
+ * at most HTTP1_PIECE_MAX bytes. */
 void http1_stream_body(struct http1_parser *p);
 int64_t http1_body_bytes(const struct http1_parser *p); /* as announced; -1: it is not */
 

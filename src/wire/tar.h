@@ -1,7 +1,7 @@
 /* tar archives: headers out, entries in. ustar with the extensions that are met in practice: pax
- * records (Python, git, bsdtar) and the long names and large numbers of GNU tar. A reader of our own
- * because what it must understand is a hundred lines, it works on pieces of any size without files
- * and without memory that grows, and libarchive would bring a dozen formats and filters that
+ * records (Python, git, bsdtar) and the long names and large numbers of GNU tar. A reader of our
+ * own because what it must understand is a hundred lines, it works on pieces of any size without
+ * files and without memory that grows, and libarchive would bring a dozen formats and filters that
  * nobody asked for into a process that may write to all workspaces. */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 enum {
     TAR_BLOCK = 512,
-    TAR_PATH_MAX = 4095,         /* bytes of a path and of a link's target */
+    TAR_PATH_MAX = 4095,          /* bytes of a path and of a link's target */
     TAR_EXTENSION_MAX = 64 << 10, /* bytes of pax records, or of a long name, before an entry */
 };
 #define TAR_SIZE_MAX ((uint64_t)1 << 53)
@@ -25,7 +25,8 @@ struct tar_entry {
     char target[TAR_PATH_MAX + 1]; /* LINK, HARD_LINK; else "" */
 };
 
-/* ---- writing: the head of each entry, its bytes, zeros up to a whole block; at last the end ---- */
+/* ---- writing: the head of each entry, its bytes, zeros up to a whole block; at last the end ----
+ */
 
 void tar_put_head(struct buf *out, const struct tar_entry *entry);
 void tar_put_end(struct buf *out);
@@ -49,8 +50,8 @@ struct tar_reader {
     uint64_t left;  /* bytes of the current entry, or of an extension */
     size_t padding; /* zeros behind them */
     bool is_in_file;
-    char extension;       /* type of the extension that is being read; 0: none */
-    struct buf records;   /* its bytes */
+    char extension;     /* type of the extension that is being read; 0: none */
+    struct buf records; /* its bytes */
     char long_path[TAR_PATH_MAX + 1], long_target[TAR_PATH_MAX + 1]; /* of the next entry; or "" */
     uint64_t long_size;
     bool has_long_size;

@@ -218,8 +218,8 @@ static int file_stat(const struct file_job *j)
     const char *path = j->order->path, *name = ".";
     struct stat st = j->top;
     struct json_out o = JSON_OUT(&j->out->details);
-    _fd_ int dir = path[0] != '\0' ? file_open_parent(j, path, false, &name)
-                                   : file_open_dir(j, path, false);
+    _fd_ int dir =
+        path[0] != '\0' ? file_open_parent(j, path, false, &name) : file_open_dir(j, path, false);
     if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return file_refuse_errno(j, path, dir < 0 ? dir : -errno);
     json_put_object(&o);
@@ -398,8 +398,8 @@ static int file_get(const struct file_job *j)
     json_put_member_str(&o, "tag", tag);
     json_put_member_int(&o, "first", first);
     json_put_member_int(&o, "length", length);
-    json_put_member_bool(&o, "is_partial", j->order->range.is_given &&
-                                               (length < 0 || length != (int64_t)st.st_size));
+    json_put_member_bool(&o, "is_partial",
+                         j->order->range.is_given && (length < 0 || length != (int64_t)st.st_size));
     json_put_object_end(&o);
     return file_stream(j, FILE_STREAM_BYTES, fd, (uint64_t)first, (uint64_t)MAX(length, 0));
 }

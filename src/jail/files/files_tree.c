@@ -1,5 +1,5 @@
-/* Many files of a workspace at once: lists, copies, archives that are unpacked. Archivist; the rules
- * of files.c hold. */
+/* Many files of a workspace at once: lists, copies, archives that are unpacked. Archivist; the
+ * rules of files.c hold. */
 #include "base/fd.h"
 #include "jail/files/files_parts.h"
 #include "wire/json.h"
@@ -9,14 +9,15 @@
 #include <fcntl.h>
 
 enum {
-    VISITED_MAX = 200 * 1000,              /* names that one list looks at */
+    VISITED_MAX = 200 * 1000,                     /* names that one list looks at */
     PAGE_BYTES = ARCHIVE_DETAILS_MAX - 20 * 1024, /* one entry more always fits */
-    ENTRY_BYTES = 512,                     /* of the disk limit, for each name */
-    UNPACKED_MAX = 100 * 1000,             /* names in an archive */
+    ENTRY_BYTES = 512,                            /* of the disk limit, for each name */
+    UNPACKED_MAX = 100 * 1000,                    /* names in an archive */
     PIECE = 64 * 1024,
 };
 
-/* ---- patterns ---------------------------------------------------------------------------------- */
+/* ---- patterns ----------------------------------------------------------------------------------
+ */
 
 /* One of "[a-z]", at the bracket; NULL if it does not match. Without an end it is a bracket. */
 static const char *file_match_set(const char *pattern, char c)
@@ -86,7 +87,8 @@ bool file_matches(const char *pattern, const char *text)
     return *pattern == '\0';
 }
 
-/* ---- lists ------------------------------------------------------------------------------------- */
+/* ---- lists -------------------------------------------------------------------------------------
+ */
 
 struct file_page {
     const struct file_job *j;
@@ -170,7 +172,8 @@ int file_list(const struct file_job *j)
     return 0;
 }
 
-/* ---- copies ------------------------------------------------------------------------------------ */
+/* ---- copies ------------------------------------------------------------------------------------
+ */
 
 struct file_copying {
     const struct file_job *j;
@@ -287,7 +290,8 @@ int file_copy(const struct file_job *j)
     return file_keep_manifest(j, &out);
 }
 
-/* ---- archives ---------------------------------------------------------------------------------- */
+/* ---- archives ----------------------------------------------------------------------------------
+ */
 
 /* Read twice: all names, kinds and sizes are checked before the first file is made. */
 struct file_unpacking {
@@ -445,8 +449,9 @@ int file_unpack(const struct file_job *j)
     u->j = j;
     _fd_ int archive =
         blob_parse_hex(j->order->blob, &hash) < 0 ? -EINVAL : blob_open(j->store, &hash);
-    int status = archive < 0 ? err_set(&j->out->err, ERR_INTERNAL, "the archive is not in the store")
-                             : file_read_archive(u, archive, &check);
+    int status = archive < 0
+                     ? err_set(&j->out->err, ERR_INTERNAL, "the archive is not in the store")
+                     : file_read_archive(u, archive, &check);
     uint64_t left = status == 0 ? file_space_left(j) : 0;
     if (status == 0 && u->needed > left)
         status = file_refuse_space(j, u->needed, left);
@@ -457,8 +462,8 @@ int file_unpack(const struct file_job *j)
     if (status == 0)
         status = file_read_archive(u, archive, &make);
     if (status == 0)
-        status = file_amend(
-            j, &(struct manifest_changes){.added = u->added, .n_added = u->n_added});
+        status =
+            file_amend(j, &(struct manifest_changes){.added = u->added, .n_added = u->n_added});
     struct json_out o = JSON_OUT(&j->out->details);
     json_put_object(&o);
     json_put_member_int(&o, "files", (int64_t)u->n_files);

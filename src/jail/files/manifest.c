@@ -302,8 +302,7 @@ struct amendment {
 static int amendment_order(const void *a, const void *b)
 {
     const struct amendment *x = a, *y = b;
-    int order =
-        manifest_order(x->entry.path, x->entry.path_len, y->entry.path, y->entry.path_len);
+    int order = manifest_order(x->entry.path, x->entry.path_len, y->entry.path, y->entry.path_len);
     return order != 0 ? order : x->rank < y->rank ? 1 : x->rank > y->rank ? -1 : 0;
 }
 
@@ -368,9 +367,10 @@ void manifest_amend(const struct manifest *m, const struct manifest_changes *cha
     while (i < m->n_entries || j < n_added) {
         const struct manifest_entry *old = i < m->n_entries ? &m->entries[i] : NULL;
         const struct manifest_entry *new = j < n_added ? &added[j].entry : NULL;
-        int order = old == NULL   ? 1
-                    : new == NULL ? -1
-                                  : manifest_order(old->path, old->path_len, new->path, new->path_len);
+        int order = old == NULL ? 1
+                    : new == NULL
+                        ? -1
+                        : manifest_order(old->path, old->path_len, new->path, new->path_len);
         i += order <= 0;
         j += order >= 0;
         bool stays = order <= 0 && !is_removed(old, changes) &&

@@ -1,7 +1,7 @@
 /* What is sent to callers while the next orders are carried out: a file's bytes, a directory as an
  * archive, news of what changes. Archivist; a thread for each, which a slow client may hold up and
- * which ends when the other end of its pipe is closed. A descriptor of a session's file never leaves
- * this process: whoever closes it last may have to wait for the file system. */
+ * which ends when the other end of its pipe is closed. A descriptor of a session's file never
+ * leaves this process: whoever closes it last may have to wait for the file system. */
 #include "base/clock.h"
 #include "base/fd.h"
 #include "jail/files/files_parts.h"
@@ -18,16 +18,16 @@
 #include <sys/sendfile.h>
 
 enum {
-    STREAMS_MAX = 128,         /* at a time */
-    STREAMS_OF_ONE_MAX = 16,   /* workspace */
+    STREAMS_MAX = 128,       /* at a time */
+    STREAMS_OF_ONE_MAX = 16, /* workspace */
     STACK_BYTES = 512 * 1024,
     ZEROS = 64 * 1024,
-    WATCHED_MAX = 10000,       /* names that are watched */
-    WATCHED_DIRS_MAX = 1000,   /* by inotify */
-    COALESCE_MS = 100,         /* at least, from the first change to the news */
-    COALESCE_WALKS = 10,       /* and so many times what a look takes */
-    LOOK_MS = 2000,            /* where the kernel does not tell */
-    NEWS_MAX = 200,            /* changes in one line; of more the number is told */
+    WATCHED_MAX = 10000,     /* names that are watched */
+    WATCHED_DIRS_MAX = 1000, /* by inotify */
+    COALESCE_MS = 100,       /* at least, from the first change to the news */
+    COALESCE_WALKS = 10,     /* and so many times what a look takes */
+    LOOK_MS = 2000,          /* where the kernel does not tell */
+    NEWS_MAX = 200,          /* changes in one line; of more the number is told */
     LINE_MAX_BYTES = 48 * 1024,
 };
 
@@ -48,7 +48,8 @@ static struct {
 
 static const char stream_zeros[ZEROS];
 
-/* ---- bytes ------------------------------------------------------------------------------------- */
+/* ---- bytes -------------------------------------------------------------------------------------
+ */
 
 static bool stream_write(const struct stream *s, const void *data, size_t len)
 {
@@ -78,7 +79,8 @@ static bool stream_send_file(const struct stream *s, int file, uint64_t first, u
     return length == 0;
 }
 
-/* ---- archives ---------------------------------------------------------------------------------- */
+/* ---- archives ----------------------------------------------------------------------------------
+ */
 
 struct stream_packing {
     const struct stream *s;
@@ -110,10 +112,10 @@ static enum tree_step stream_pack_one(void *context, const struct tree_found *fo
     entry->size = entry->type == TAR_FILE ? (uint64_t)st.st_size : 0;
     buf_clear(&p->head);
     tar_put_head(&p->head, entry);
-    p->is_broken = !stream_write(p->s, p->head.data, p->head.len) ||
-                   (entry->size > 0 &&
-                    (!stream_send_file(p->s, file, 0, entry->size, true) ||
-                     !stream_write(p->s, stream_zeros, tar_padding(entry->size))));
+    p->is_broken =
+        !stream_write(p->s, p->head.data, p->head.len) ||
+        (entry->size > 0 && (!stream_send_file(p->s, file, 0, entry->size, true) ||
+                             !stream_write(p->s, stream_zeros, tar_padding(entry->size))));
     return p->is_broken ? TREE_STOP : TREE_GO_ON;
 }
 
@@ -132,7 +134,8 @@ static void stream_pack(const struct stream *s)
     free(p);
 }
 
-/* ---- news -------------------------------------------------------------------------------------- */
+/* ---- news --------------------------------------------------------------------------------------
+ */
 
 struct stream_seen {
     char *path;
@@ -225,7 +228,10 @@ static void stream_tell(struct stream_news *news, const char *change, const stru
     json_put_object(&news->o);
     json_put_member_str(&news->o, "change", change);
     json_put_member_str(&news->o, "path", path);
-    json_put_member_str(&news->o, "type", S_ISDIR(of->mode) ? "folder" : S_ISREG(of->mode) ? "file" : "other");
+    json_put_member_str(&news->o, "type",
+                        S_ISDIR(of->mode)   ? "folder"
+                        : S_ISREG(of->mode) ? "file"
+                                            : "other");
     if (S_ISREG(of->mode) && strcmp(change, "deleted") != 0)
         json_put_member_int(&news->o, "bytes", (int64_t)of->seen.size);
     json_put_object_end(&news->o);
@@ -291,8 +297,7 @@ static bool stream_await_change(const struct stream *s, int notify, uint64_t too
 static void stream_watch(const struct stream *s)
 {
     struct stream_look old, new;
-    _fd_ int notify =
-        unshare(CLONE_FS) == 0 ? inotify_init1(IN_NONBLOCK | IN_CLOEXEC) : -1;
+    _fd_ int notify = unshare(CLONE_FS) == 0 ? inotify_init1(IN_NONBLOCK | IN_CLOEXEC) : -1;
     stream_take_look(s, notify, &old);
     uint64_t took_ms = 0;
     bool goes_on = stream_write(s, "{\"changes\":[]}\n", 15); /* from now on */
@@ -307,7 +312,8 @@ static void stream_watch(const struct stream *s)
     stream_look_free(&old);
 }
 
-/* ---- their threads ----------------------------------------------------------------------------- */
+/* ---- their threads -----------------------------------------------------------------------------
+ */
 
 static void stream_free(struct stream *s)
 {

@@ -31,8 +31,9 @@ struct tree_found {
 enum { TREE_DEPTH_MAX = 64, TREE_PATH_MAX = 4095, TREE_NAMES_MAX = 256 * 1024 };
 enum tree_step { TREE_GO_ON, TREE_PASS_OVER /* what is in this directory */, TREE_STOP };
 
-/* False if `visit` stopped it. Names that come or go meanwhile may be met or not; what lies too deep is passed over, and so is
- * what another name or mount has taken the place of. `visit` may not keep anything of `found`. */
+/* False if `visit` stopped it. Names that come or go meanwhile may be met or not; what lies too
+ * deep is passed over, and so is what another name or mount has taken the place of. `visit` may not
+ * keep anything of `found`. */
 typedef enum tree_step (*tree_visit)(void *context, const struct tree_found *found);
 bool tree_walk(int top, tree_visit visit, void *context);
 
