@@ -32,11 +32,25 @@ const struct op op_session_archive_get = {
     .name = "session.archive_get",
     .method = "GET",
     .path = "/v1/sessions/{session_id}/archive",
+    .subject = OP_ON_FILES,
     .flags = OP_READ_ONLY,
     .params = params,
     .doc = "A folder of the workspace as a tar archive, packed while it is sent.",
     .run = run_get,
+    .sends = "a tar archive",
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE) | OP_ERR(LIMIT),
+    .example = "{\"session_id\": \"$session\"}",
 };
+
+static const struct op_member unpacked_members[] = {
+    {"path", OP_TEXT, .is_always = true, .doc = "The folder; empty for the workspace."},
+    {"files", OP_INT, .is_always = true, .doc = "How many files it had."},
+    {"folders", OP_INT, .is_always = true, .doc = "How many folders."},
+    {"bytes", OP_SIZE, .is_always = true, .doc = "Of all its files."},
+    {0},
+};
+static const struct op_shape shape_unpacked = {"unpacked", unpacked_members,
+                                               "An archive that was unpacked."};
 
 static void on_unpacked(void *context, const struct file_result *result)
 {
@@ -66,8 +80,12 @@ const struct op op_session_archive_put = {
     .name = "session.archive_put",
     .method = "PUT",
     .path = "/v1/sessions/{session_id}/archive",
+    .subject = OP_ON_FILES,
     .flags = OP_MUTATING | OP_TAKES_BYTES,
     .params = params,
     .doc = "Unpacks a tar archive, the body, into a folder of the workspace: all of it or nothing.",
     .run = run_put,
+    .result = &shape_unpacked,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE) | OP_ERR(LIMIT) | OP_ERR(TOO_LARGE),
+    .example = "{\"session_id\": \"$session\", \"path\": \"src\"}",
 };

@@ -17,6 +17,8 @@
         .doc = "A folder below /workspace; default: /workspace itself."                            \
     }
 
+extern const struct op_shape shape_file_entry; /* session_file_list.c */
+
 /* The order with this action and the call's path. */
 struct warden_file_order file_call_what(const struct call *call, enum warden_file_action action);
 /* Orders it, and leaves the answer to the listener, whose context is the call. `out`: see

@@ -115,12 +115,52 @@ static void run(struct call *call)
     file_call_read(call, &what, &listener);
 }
 
+static const char *const file_changes[] = {"created", "changed", "deleted", NULL};
+static const char *const changed_types[] = {"file", "folder", "other", NULL};
+
+static const struct op_member file_change_members[] = {
+    {"change", OP_CHOICE, .is_always = true, .choices = file_changes, .doc = "What happened."},
+    {"path", OP_TEXT, .is_always = true, .doc = "Below /workspace."},
+    {"type", OP_CHOICE, .is_always = true, .choices = changed_types, .doc = "What it is or was."},
+    {"bytes", OP_SIZE, .doc = "Of a file that is there."},
+    {0},
+};
+static const struct op_shape shape_file_change = {"file_change", file_change_members,
+                                                  "One change of a file."};
+
+static const struct op_member file_news_members[] = {
+    {"changes", OP_LIST, .is_always = true, .shape = &shape_file_change, .doc = "200 at most."},
+    {"left_out", OP_INT, .doc = "How many more there were."},
+    {"too_many", OP_BOOL, .doc = "There are more names than are watched."},
+    {0},
+};
+static const struct op_shape shape_file_news = {"file_news", file_news_members,
+                                                "What changed since the last event."};
+
+static const struct op_event file_event_list[] = {
+    {"watching", &shape_file_news, "First of all: changes are told from now on."},
+    {"changed", &shape_file_news, "Files were made, changed or deleted."},
+    {0},
+};
+
+static const struct op_member files_watched_members[] = {
+    {"events", OP_INT, .is_always = true, .doc = "How many there were."},
+    {0},
+};
+static const struct op_shape shape_files_watched = {"files_watched", files_watched_members,
+                                                    "The folder, or the session, is gone."};
+
 const struct op op_session_file_events = {
     .name = "session.file_events",
     .method = "GET",
     .path = "/v1/sessions/{session_id}/changes",
+    .subject = OP_ON_FILES,
     .flags = OP_READ_ONLY | OP_STREAMS | OP_ONLY_STREAMS,
     .params = params,
     .doc = "What changes in a folder of the workspace, as server-sent events, while it does.",
     .run = run,
+    .result = &shape_files_watched,
+    .events = file_event_list,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE) | OP_ERR(LIMIT),
+    .example = "{\"session_id\": \"$session\"}",
 };

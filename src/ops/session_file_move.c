@@ -45,20 +45,28 @@ const struct op op_session_file_move = {
     .name = "session.file_move",
     .method = "POST",
     .path = "/v1/sessions/{session_id}/move",
+    .subject = OP_ON_FILES,
     .flags = OP_MUTATING,
     .params = params,
     .doc = "Moves a file or folder of the workspace, or gives it another name.",
     .run = run_move,
+    .result = &shape_file_entry,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE) | OP_ERR(LIMIT),
+    .example = "{\"session_id\": \"$session\", \"path\": \"data.txt\", \"to\": \"old/data.txt\"}",
 };
 
 const struct op op_session_file_copy = {
     .name = "session.file_copy",
     .method = "POST",
     .path = "/v1/sessions/{session_id}/copy",
+    .subject = OP_ON_FILES,
     .flags = OP_MUTATING,
     .params = params,
     .doc = "Copies a file, or a folder with all that is in it, within the workspace.",
     .run = run_copy,
+    .result = &shape_file_entry,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE) | OP_ERR(LIMIT) | OP_ERR(TOO_LARGE),
+    .example = "{\"session_id\": \"$session\", \"path\": \"data.txt\", \"to\": \"old/data.txt\"}",
 };
 
 static const struct op_param mkdir_params[] = {
@@ -66,6 +74,14 @@ static const struct op_param mkdir_params[] = {
     PARAM_PLACE("path", "The folder, below /workspace. Folders on the way are made."),
     {0},
 };
+
+static const struct op_member folder_made_members[] = {
+    {"path", OP_TEXT, .is_always = true, .doc = "The folder."},
+    {"created", OP_BOOL, .is_always = true, .doc = "Whether it is new."},
+    {0},
+};
+static const struct op_shape shape_folder_made = {"folder_made", folder_made_members,
+                                                  "A folder that is there now."};
 
 static void on_made(void *context, const struct file_result *result)
 {
@@ -92,8 +108,14 @@ const struct op op_session_file_mkdir = {
     .name = "session.file_mkdir",
     .method = "POST",
     .path = "/v1/sessions/{session_id}/mkdir",
+    .subject = OP_ON_FILES,
     .flags = OP_MUTATING,
     .params = mkdir_params,
     .doc = "Makes a folder in the session's workspace; one that is there already is fine.",
     .run = run_mkdir,
+    .result = &shape_folder_made,
+    .status = 200,
+    .other_status = 201,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE) | OP_ERR(LIMIT),
+    .example = "{\"session_id\": \"$session\", \"path\": \"out/plots\"}",
 };

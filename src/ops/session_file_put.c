@@ -37,18 +37,14 @@ const struct op op_session_file_put = {
     .name = "session.file_put",
     .method = "PUT",
     .path = "/v1/sessions/{session_id}/files/{path}",
-<<<<<<< HEAD
-    .flags = OP_MUTATING | OP_TAKES_BYTES | OP_HAS_TAIL,
-=======
     .subject = OP_ON_FILES,
-    .flags = OP_MUTATING | OP_LARGE | OP_TAKES_BYTES | OP_HAS_TAIL,
->>>>>>> main
+    .flags = OP_MUTATING | OP_TAKES_BYTES | OP_HAS_TAIL,
     .params = params,
     .doc = "Puts a file into the session's workspace, or in place of one: the body is its bytes.",
     .run = run,
     .result = &shape_file_put,
     .status = 200,
     .other_status = 201,
-    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE) | OP_ERR(LIMIT) | OP_ERR(TOO_LARGE),
     .example = "{\"session_id\": \"$session\", \"path\": \"new.txt\"}",
 };

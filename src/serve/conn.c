@@ -78,7 +78,6 @@ void conn_close(struct conn *c)
         end_call(c);
 }
 
-<<<<<<< HEAD
 void conn_abandon(struct conn *c)
 {
     c->wants_body = false;
@@ -87,7 +86,8 @@ void conn_abandon(struct conn *c)
     if (c->call.on_gone != NULL)
         c->call.on_gone(&c->call);
     end_call(c);
-=======
+}
+
 /* ---- deadlines ------------------------------------------------------------------------------- */
 
 /* What has really reached the client: the kernel's own queue can hold megabytes. */
@@ -132,6 +132,9 @@ static enum conn_wait conn_wait_of(const struct conn *c)
             return WAIT_REQUEST;
         return c->http.state == HTTP1_IN_HEAD ? WAIT_HEAD : WAIT_BODY;
     case CONN_CALLING:
+        if (c->wants_body) /* since the last piece */
+            return WAIT_BODY;
+        __attribute__((fallthrough));
     case CONN_FLUSHING:
         return loop_stream_queued(c->stream) > 0 ? WAIT_WRITE : WAIT_NOTHING;
     case CONN_LINGERING:
@@ -140,7 +143,6 @@ static enum conn_wait conn_wait_of(const struct conn *c)
         break;
     }
     return WAIT_NOTHING;
->>>>>>> main
 }
 
 /* ---- at rest --------------------------------------------------------------------------------- */
@@ -311,6 +313,7 @@ static void refuse_slow(struct conn *c)
     struct err e;
     err_set(&e, ERR_TIMEOUT, "the request was not complete in time");
     err_advise(&e, "Send it in one piece and again.");
+    conn_abandon(c);
     conn_turn_away(c, &e);
 }
 

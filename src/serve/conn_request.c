@@ -82,7 +82,7 @@ void conn_want_body(struct conn *c)
     c->wants_body = true;
     if (c->pending.len == 0)
         conn_request_continue(c);
-    server_defer(c->server, &c->in_deferred);
+    conn_defer(c);
 }
 
 void conn_pump_body(struct conn *c)
