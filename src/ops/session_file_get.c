@@ -78,6 +78,8 @@ const struct op op_session_file_get = {
     .doc = "A file of the session's workspace, as it is now; parts of it by the Range header.",
     .run = run,
     .sends = "the bytes of the file",
+    .status = 200,
+    .other_status = 206,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE) | OP_ERR(LIMIT),
     .example = "{\"session_id\": \"$session\", \"path\": \"data.txt\"}",
 };
