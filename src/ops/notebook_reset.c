@@ -43,7 +43,7 @@ static void on_row(void *context, const struct store_notebook *row, const struct
 static void run(struct call *call)
 {
     struct err e;
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     const char *id = call_text(call, "session_id", "");
     struct session *session = notebook_session(call, id);

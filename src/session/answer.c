@@ -3,7 +3,7 @@
 #include "session/answer.h"
 
 #include "cell/display.h"
-#include "session/recorder.h"
+#include "session/recording.h"
 #include "session/wait.h"
 #include "wire/json.h"
 
@@ -185,7 +185,7 @@ void answer_send(struct exec *exec, const struct answer_facts *facts)
     struct cell *cell = cell_ref(exec->cell);
     struct transcript *t = &cell->transcript;
     if (!is_last)
-        recorder_lasting(exec); /* the answer names its cell */
+        recording_lasting(exec); /* the answer names its cell */
     transcript_begin_answer(t, is_last);
     struct exec_result result = answer_begin(exec, facts);
     struct exec_error error = {0};

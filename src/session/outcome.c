@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "session/engine_state.h"
 #include "session/late.h"
-#include "session/recorder.h"
+#include "session/recording.h"
 #include "session/showing.h"
 #include "session/timing.h"
 #include "session/wait.h"
@@ -25,7 +25,7 @@ void outcome_free_verdict(struct head_verdict *verdict)
 
 void outcome_free(struct exec *exec)
 {
-    recorder_dropped(exec, "the session ended");
+    recording_dropped(exec, "the session ended");
     showing_abandon(exec);
     outcome_free_verdict(take_ptr(exec->verdict));
     list_remove(&exec->node);
@@ -57,7 +57,7 @@ void outcome_fail_waiting(struct session *session, const struct err *e)
         if (listener == NULL)
             session->forgotten_exec = exec->id;
         struct err *refusal = exec->refusal;
-        recorder_dropped(exec, e->message);
+        recording_dropped(exec, e->message);
         outcome_free(exec);
         if (refusal != NULL)
             *refusal = *e;
@@ -77,6 +77,14 @@ static void outcome_look_after(struct session *session, const struct exec *exec)
         return;
     session->pace.looked_after_ns = now_ns;
     head_watch(session->head, false);
+}
+
+void outcome_record(struct exec *exec, const struct answer_facts *facts)
+{
+    struct exec_error error;
+    exec->cell->state = facts->status;
+    exec->cell->duration_us = (uint64_t)(facts->duration_ms * 1000);
+    recording_ended(exec, answer_error(facts, &error) ? &error : NULL);
 }
 
 /* The cell no longer runs: what remains of it are its pipes. */
@@ -101,7 +109,7 @@ static struct answer_facts outcome_die(struct exec *exec, const struct death *de
     struct answer_facts facts = {.status = is_time ? CELL_TIMEOUT : CELL_DIED,
                                  .death = death,
                                  .duration_ms = exec_elapsed_ms(exec)};
-    recorder_ended(exec, &facts);
+    outcome_record(exec, &facts);
     showing_abandon(exec);
     outcome_retire(exec);
     return facts;

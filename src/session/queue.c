@@ -8,7 +8,7 @@
 #include "session/late.h"
 #include "session/names.h"
 #include "session/outcome.h"
-#include "session/recorder.h"
+#include "session/recording.h"
 #include "session/restore.h"
 #include "session/suspend.h"
 #include "session/timing.h"
@@ -75,7 +75,7 @@ int session_exec(struct session *session, const struct exec_request *request,
         session->trial.id = exec->id;
         session->pace.keeps_now = true;
     }
-    recorder_queued(exec);
+    recording_queued(exec);
     list_append(&session->queue, &exec->node);
     session->n_queued++;
     struct err refusal = {.code = ERR_NONE};
@@ -123,7 +123,7 @@ static int queue_begin(struct session *session, struct exec *exec, struct err *e
     exec->cell->executed_ms = clock_wall_ms();
     session_move(session, SESSION_BUSY);
     timing_begin(exec);
-    recorder_begun(exec);
+    recording_begun(exec);
     struct err broken;
     struct head_cell cell = {.id = exec->id,
                              .code = exec->cell->source,
@@ -160,7 +160,7 @@ void queue_begin_next(struct session *session)
             return;
         if (exec->is_trial)
             trial_forget(session);
-        recorder_dropped(exec, e.message);
+        recording_dropped(exec, e.message);
         if (exec->refusal != NULL)
             *exec->refusal = e;
         else if (exec->listener != NULL)
@@ -235,7 +235,7 @@ void queue_conclude(struct session *session)
     timeline_add_cell(session, exec->id, ran_ns);
     exec->checkpoint = timing_end(exec, ran_ns);
     saving_add_cell(session, exec);
-    recorder_ended(exec, &facts);
+    outcome_record(exec, &facts);
     outcome_retire(exec);
     /* One interrupt ends a cell; whatever else was sent has not been heard yet. */
     timing_rest(session, exec->n_interrupts > (verdict->status == HEAD_INTERRUPTED));

@@ -7,7 +7,7 @@
 #include "runtime/pool.h"
 #include "session/engine_state.h"
 #include "session/files.h"
-#include "session/recorder.h"
+#include "session/recording.h"
 #include "session/setup.h"
 #include "session/tickets.h"
 #include "wire/json.h"
@@ -720,15 +720,14 @@ static void restore_count_from_durable(const struct session *session, struct res
     report->to = session->saving.checkpoint;
 }
 
-static void restore_tell_recorder(struct session *session, const struct restore *restore)
+static void restore_mark_undone(struct session *session, const struct restore *restore)
 {
     struct timeline_cells redone = {0};
     bool is_undo = restore->cause == RESTORE_UNDO || restore->cause == RESTORE_REDO;
     bool is_as_saved = restore->report.source == RESTORED_DURABLE && !is_undo;
     uint64_t after =
         is_as_saved ? session->saving.through : timeline_parting(session, restore->target, &redone);
-    recorder_moved(session, &(struct recorder_move){
-                                .after = after, .redone = redone.ids, .n_redone = redone.n});
+    recording_moved(session, after, redone.ids, redone.n);
     timeline_cells_free(&redone);
 }
 
@@ -752,7 +751,7 @@ void restore_conclude(struct session *session)
     const char *files = tip != NULL ? timeline_files_at(session, tip) : NULL;
     if (restore->keeps_files && files != NULL)
         timeline_amend(session, NULL, files);
-    restore_tell_recorder(session, restore);
+    restore_mark_undone(session, restore);
     timeline_go_to(session, restore->target);
 }
 
