@@ -270,6 +270,7 @@ static void deliver(struct warden *w, const char *message, int fd)
         .bytes = report.bytes,
         .others = report.others,
         .ticks = report.ticks,
+        .cpu_us = report.cpu_us,
         .fd = fd,
         .text = message + sizeof(report),
     };

@@ -93,6 +93,12 @@ int warden_look(struct warden *w, uint64_t jail, uint64_t ticket, struct err *e)
     return send_request(w, &r, e);
 }
 
+int warden_weigh(struct warden *w, uint64_t jail, uint64_t ticket, struct err *e)
+{
+    struct request r = {.type = REQUEST_WEIGH, .jail = jail, .head = ticket};
+    return send_request(w, &r, e);
+}
+
 int warden_terminate(struct warden *w, uint64_t jail, struct err *e)
 {
     return send_request(w, &(struct request){.type = REQUEST_TERMINATE, .jail = jail}, e);

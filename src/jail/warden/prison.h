@@ -136,6 +136,7 @@ int64_t prison_remove_busy_groups(void); /* the milliseconds until the next try;
 
 void prison_adopt(const struct request *r, int pidfd);
 void prison_look(const struct request *r);
+void prison_weigh(const struct request *r);
 void prison_terminate(struct jail *j);
 /* As its cgroup counts, or where there is none what its processes say themselves. */
 void prison_get_use(struct jail *j, struct cgroup_use *ret);
