@@ -49,8 +49,6 @@ static void run(struct call *call)
     struct session *session = notebook_session(call, id);
     if (session == NULL || session->state == SESSION_DEAD) {
         call_await(call, store_get_notebook(engine_store(call->engine), id, on_row, call));
-    } else if (session->state == SESSION_SUSPENDED) {
-        session_reset(session, &listener, call, &e);
     } else if (session_reset(session, &listener, call, &e) < 0) {
         call_fail(call, &e);
     } else {
