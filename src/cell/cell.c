@@ -48,6 +48,17 @@ bool cell_find_state(const char *name, enum cell_state *ret)
     return false;
 }
 
+bool cell_find_status(const char *name, enum cell_state *ret)
+{
+    for (size_t i = CELL_COMPLETED; name != NULL && i < CELL_STATES; i++) {
+        if (strcmp(cell_states[i].status, name) != 0)
+            continue;
+        *ret = (enum cell_state)i;
+        return true;
+    }
+    return false;
+}
+
 const char *cell_kind_name(enum cell_kind kind)
 {
     static const char *const names[] = {

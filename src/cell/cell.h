@@ -33,6 +33,9 @@ const char *cell_state_document(enum cell_state state); /* of a document: "COMPL
 /* The state that a document or a row names, in upper or lower case. False if documents have no such
  * state. */
 bool cell_find_state(const char *name, enum cell_state *ret);
+/* The state of a cell that has ended, by the status of its answer. False if there is none; `name`
+ * may be NULL. */
+bool cell_find_status(const char *name, enum cell_state *ret);
 const char *cell_kind_name(enum cell_kind kind); /* "code", as in nbformat */
 bool cell_is_id(const char *id, size_t len);
 /* Whether the metadata of a cell, an object or NULL, have the tag. */

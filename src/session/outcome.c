@@ -79,12 +79,12 @@ static void outcome_look_after(struct session *session, const struct exec *exec)
     head_watch(session->head, false);
 }
 
-void outcome_record(struct exec *exec, const struct answer_facts *facts)
+void outcome_record(struct exec *exec, const struct exec_outcome *outcome)
 {
     struct exec_error error;
-    exec->cell->state = facts->status;
-    exec->cell->duration_us = (uint64_t)(facts->duration_ms * 1000);
-    recording_ended(exec, answer_error(facts, &error) ? &error : NULL);
+    exec->cell->state = outcome->status;
+    exec->cell->duration_us = (uint64_t)(outcome->duration_ms * 1000);
+    recording_ended(exec, answer_error(outcome, &error) ? &error : NULL);
 }
 
 /* The cell no longer runs: what remains of it are its pipes. */
@@ -102,24 +102,24 @@ void outcome_retire(struct exec *exec)
     late_keep(exec);
 }
 
-static struct answer_facts outcome_die(struct exec *exec, const struct death *death)
+static struct exec_outcome outcome_die(struct exec *exec, const struct death *death)
 {
     bool is_time = exec->session->ending.wish == DEATH_BY_LIMIT;
     exec_drain(exec);
-    struct answer_facts facts = {.status = is_time ? CELL_TIMEOUT : CELL_DIED,
-                                 .death = death,
-                                 .duration_ms = exec_elapsed_ms(exec)};
-    outcome_record(exec, &facts);
+    struct exec_outcome outcome = {.status = is_time ? CELL_TIMEOUT : CELL_DIED,
+                                   .death = death,
+                                   .duration_ms = exec_elapsed_ms(exec)};
+    outcome_record(exec, &outcome);
     showing_abandon(exec);
     outcome_retire(exec);
-    return facts;
+    return outcome;
 }
 
 static void outcome_answer_death(struct session *session)
 {
     struct exec *exec = session->running;
-    struct answer_facts facts = outcome_die(exec, &session->death);
-    wait_end(exec, &facts);
+    struct exec_outcome outcome = outcome_die(exec, &session->death);
+    wait_end(exec, &outcome);
 }
 
 void outcome_hold_crash(struct session *session)
@@ -128,8 +128,8 @@ void outcome_hold_crash(struct session *session)
     if (exec == NULL)
         return;
     exec->certificate = mem_copy(&session->death, sizeof(session->death));
-    struct answer_facts facts = outcome_die(exec, exec->certificate);
-    wait_hold(exec, &facts);
+    struct exec_outcome outcome = outcome_die(exec, exec->certificate);
+    wait_hold(exec, &outcome);
 }
 
 static struct exec *outcome_find_crashed(const struct session *session)

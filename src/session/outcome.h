@@ -17,7 +17,7 @@ void outcome_fail_waiting(struct session *session, const struct err *e);
 /* The session is dead: answers the running cell and those that wait, closes every pipe. */
 void outcome_end_all(struct session *session);
 /* The cell has ended, and so does its record. */
-void outcome_record(struct exec *exec, const struct answer_facts *facts);
+void outcome_record(struct exec *exec, const struct exec_outcome *outcome);
 void outcome_retire(struct exec *exec); /* it runs no longer: what remains of it are its pipes */
 void outcome_free_verdict(struct head_verdict *verdict);
 void outcome_free(struct exec *exec);
