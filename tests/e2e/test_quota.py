@@ -52,7 +52,7 @@ def test_a_process_that_outlives_its_short_cell_is_held_to_the_quota(spawn):
 
 @pytest.mark.one_mode
 def test_a_cell_that_waits_behind_one_that_fills_the_disk_runs(spawn):
-    """Also if the whole sandbox ended by it, and the session is brought back from what was saved."""
+    """Also if the whole sandbox ended by it, and the session comes back as it was saved."""
     session = spawn("min", limits={"disk_mb": 16})
     session.exec("x = 1", durable=True)
     fill = "[open(f'f{n}', 'wb').write(bytes(4_000_000)) for n in range(60)]"
