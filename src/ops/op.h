@@ -13,7 +13,7 @@
 #include <jansson.h>
 
 struct agents_grant;
-struct books;
+struct documents;
 struct engine;
 struct image_boxes;
 struct policy;
@@ -234,8 +234,8 @@ struct call {
     const struct op *op;
     struct engine *engine;
     struct policy *policy;
-    struct books *books;       /* NULL: nothing is recorded */
-    struct image_boxes *boxes; /* make pictures smaller; NULL: there are none */
+    struct documents *documents; /* NULL: nothing outlives the daemon */
+    struct image_boxes *boxes;   /* make pictures smaller; NULL: there are none */
     /* Whom it speaks for: as the surface was told, then as the gate settled it. NULL: whoever has
      * the key, and may see everything; what is made then is the default agent's. */
     const char *agent;

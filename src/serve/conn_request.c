@@ -124,7 +124,7 @@ static void conn_request_call(struct conn *c, json_t *args)
     c->has_call = true;
     c->call.op = c->route->op;
     c->call.engine = c->server->config.engine;
-    c->call.books = c->server->config.books;
+    c->call.documents = c->server->config.documents;
     c->call.policy = c->server->config.policy;
     c->call.boxes = c->server->config.boxes;
     c->call.agent = http1_header(&c->http, "cella-agent", NULL);
