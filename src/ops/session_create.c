@@ -1,7 +1,19 @@
 #include "ops/create_call.h"
+#include "ops/naming.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {SESSION_PARAMS, {0}};
+static const struct op_param params[] = {
+    SESSION_PARAMS,
+    {.name = "name",
+     .type = OP_TEXT,
+     .is_nullable = true,
+     .min = 1,
+     .max = NAMING_NAME_MAX,
+     .doc = "What it can be called instead of its id: letters, digits, \".\", \"_\" and \"-\". No "
+            "other living session of the agent may have it."},
+    NAMING_PARAM_LABELS("Texts to find it by, up to 16, by name."),
+    {0},
+};
 
 static void on_started(void *context, struct session *session)
 {
@@ -44,12 +56,25 @@ static void run(struct call *call)
     }
 }
 
+static const struct op_verb verb = {
+    .words = "new",
+    .summary = "start a session and print its id",
+    .examples = "cella new\n"
+                "cella new --runtime bash --idle-timeout 1h",
+};
+
 const struct op op_session_create = {
     .name = "session.create",
     .method = "POST",
     .path = "/v1/sessions",
+    .subject = OP_ON_SESSION,
     .flags = OP_MUTATING | OP_MAKES_SESSION,
     .params = params,
     .doc = "Starts a session: an interpreter of its own in a sandbox of its own.",
     .run = run,
+    .result = &shape_session,
+    .status = 201,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(NOT_FOUND) | OP_ERR(GONE),
+    .example = "{\"runtime\": \"python\", \"profile\": \"min\"}",
+    .verb = &verb,
 };

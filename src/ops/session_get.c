@@ -4,8 +4,9 @@
 
 static const struct op_param params[] = {OP_PARAM_SESSION, {0}};
 
-static void run(struct call *call)
+static void on_weighed(void *context)
 {
+    struct call *call = context;
     const struct session *session = call_session(call);
     if (session == NULL)
         return;
@@ -15,12 +16,41 @@ static void run(struct call *call)
     call_reply(call, 200, &out);
 }
 
+static void on_gone(struct call *call)
+{
+    usage_forget(call->op_state);
+}
+
+static void run(struct call *call)
+{
+    struct usage_asking *asking;
+    struct session *session = call_session(call);
+    if (session == NULL)
+        return;
+    usage_ask(call->engine, &session, 1, on_weighed, call, &asking);
+    if (asking == NULL)
+        return; /* and the call is over */
+    call->op_state = asking;
+    call->on_gone = on_gone;
+}
+
+static const struct op_verb verb = {
+    .words = "info",
+    .takes = (const char *const[]){"session_id", NULL},
+    .summary = "show what is known of a session",
+    .examples = "cella info 0b9c",
+};
+
 const struct op op_session_get = {
     .name = "session.get",
     .method = "GET",
     .path = "/v1/sessions/{session_id}",
+    .subject = OP_ON_SESSION,
     .flags = OP_READ_ONLY,
     .params = params,
     .doc = "Shows one session.",
     .run = run,
+    .result = &shape_session,
+    .example = "{\"session_id\": \"$session\"}",
+    .verb = &verb,
 };

@@ -11,6 +11,14 @@ const struct op *const op_table[] = {
     &op_session_file_put,
     &op_session_file_get,
     &op_session_file_delete,
+    &op_session_file_list,
+    &op_session_file_stat,
+    &op_session_file_mkdir,
+    &op_session_file_move,
+    &op_session_file_copy,
+    &op_session_archive_get,
+    &op_session_archive_put,
+    &op_session_file_events,
     &op_session_declarations,
     &op_session_is_complete,
     &op_notebook_declarations,
@@ -27,6 +35,9 @@ const struct op *const op_table[] = {
     &op_session_create,
     &op_session_list,
     &op_session_get,
+    &op_session_edit,
+    &op_session_suspend,
+    &op_session_resume,
     &op_session_delete,
     &op_cell_run,
     &op_cell_add,
@@ -50,6 +61,9 @@ const struct op *const op_table[] = {
     &op_file_get,
     &op_health,
     &op_health_detailed,
+    &op_api_index,
+    &op_api_openapi,
+    &op_api_root,
     &op_operation_list,
     &op_agent_list,
     &op_plan_session_enter,
@@ -62,3 +76,11 @@ const struct op *const op_table[] = {
     &op_repl,
     NULL,
 };
+
+const struct op *op_find(const char *name)
+{
+    for (const struct op *const *op = op_table; *op != NULL; op++)
+        if (strcmp((*op)->name, name) == 0)
+            return *op;
+    return NULL;
+}

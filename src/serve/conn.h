@@ -1,6 +1,7 @@
 /* One connection: requests in, one call at a time, answers out in order.
  *
  *     READING --complete--> CALLING --answered--> FLUSHING --sent--> READING
+ *        |    (or its head, if the operation takes the body in pieces)
  *        |                     |                      |
  *        +--refused------------|----------------------+--last answer--> LINGERING --> CLOSED
  *                              +--client gone-----------------------------------------^
@@ -8,7 +9,10 @@
  * Invariants: (1) an operation never finds its connection freed: memory stays until the socket's
  * handle is closed and no call is open; (2) nothing is parsed, and nothing is closed, from inside
  * an operation's stack except right below conn_feed: what an answer makes possible is deferred to
- * the loop; (3) input that waits for its turn is bounded, by not reading. */
+ * the loop; (3) input that waits for its turn is bounded, by not reading.
+ *
+ * conn.c has its life, its deadlines and what the loop tells of it, conn_request.c the way from
+ * bytes to an operation, rest.c the way of the operation's answer. */
 #pragma once
 
 #include "serve/server.h"
@@ -50,7 +54,8 @@ struct conn {
     bool is_keep_alive;
     bool is_head_only; /* HEAD: the answer has no body */
 
-    bool has_call; /* `call` is open: the operation may still use it */
+    bool has_call;   /* `call` is open: the operation may still use it */
+    bool wants_body; /* which takes the next piece of the request's body */
     bool is_feeding;
     bool has_stream_head;      /* the head of an event stream was sent */
     struct download *download; /* the file that is being sent; NULL: none */
@@ -62,9 +67,13 @@ struct conn *conn_accept(struct server *s, struct loop_listener *listener);
 void conn_start(struct conn *c, bool is_local, bool is_loopback);
 void conn_turn_away(struct conn *c, const struct err *e);
 
-void conn_close(struct conn *c);  /* the client is gone or must go */
-void conn_resume(struct conn *c); /* from the loop, after server_defer */
-void conn_drain(struct conn *c);  /* the server stops: finish, then close */
+void conn_close(struct conn *c); /* the client is gone or must go */
+void conn_drain(struct conn *c); /* the server stops: finish, then close */
+/* What is next for this connection is done from the loop instead of from below the present call. */
+void conn_defer(struct conn *c);
+void conn_resume_deferred(void *server); /* of the server's deferred_timer */
+/* The only place where the state changes. Asserts that the diagram has the move. */
+void conn_move(struct conn *c, enum conn_state to);
 
 /* Answering. A connection that cannot be written to any more shows in is_broken only; the call goes
  * on to its end as if nothing had happened. */
@@ -73,4 +82,24 @@ void conn_send_as(struct conn *c, int status, const char *type, const struct buf
                   const char *allow);
 void conn_send_error(struct conn *c, int status, const struct err *e, const char *allow);
 void conn_write(struct conn *c, const struct iovec *parts, size_t n_parts);
-void conn_answered(struct conn *c); /* the answer was written: ends the call */
+void conn_answered(struct conn *c);  /* the answer was written: ends the call */
+void conn_want_body(struct conn *c); /* for the open call: on_body or on_body_end follows */
+
+/* Answers without a call. The connection can go on only if the next request's beginning is known.
+ */
+void conn_refuse(struct conn *c, int status, const struct err *e, const char *allow,
+                 bool must_close);
+/* The answer was handed over; what comes next, once all of it is sent. */
+void conn_advance(struct conn *c);
+/* Before returning to the loop: sets the deadline and the reading that go with the state. */
+void conn_settle(struct conn *c);
+
+/* Takes requests from the input as long as they are answered at once; keeps the rest
+ * (conn_request.c). */
+void conn_feed(struct conn *c, const char *data, size_t len);
+/* The request turned out to be broken, or too slow, while its operation took the body: that is told
+ * that the client is gone, and the connection can be used to say why. */
+void conn_abandon(struct conn *c);
+/* Hands the body to the call, as far as it is there and wanted. From the loop only
+ * (conn_request.c). */
+void conn_pump_body(struct conn *c);

@@ -12,9 +12,10 @@
 #include "session/files.h"
 #include "session/judging.h"
 #include "session/names.h"
+#include "session/notebooks.h"
 #include "session/outcome.h"
-#include "session/recorder.h"
 #include "session/restore.h"
+#include "session/suspend.h"
 #include "session/tickets.h"
 #include "session/wait.h"
 
@@ -90,6 +91,7 @@ static void end_aspects(struct session *session)
     names_end_all(session);
     declared_end_all(session);
     judging_end(session);
+    suspension_end(session);
     files_fail_all(session, &e);
     files_forget_changes(session);
     restore_abandon(session, &e);
@@ -120,7 +122,7 @@ void session_die(struct session *session)
     loop_timer_clear(session->timer);
     end_aspects(session);
     end_bury(session);
-    recorder_tell(session, RECORDER_GONE);
+    notebooks_on_session(session, false);
     session_tell_starter(session);
     if (session->user != NULL)
         session->user->on_ended(session->user_context);
@@ -138,9 +140,11 @@ static void end_on_closed(void *context)
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         output_ring_free(&session->rings[i]);
     json_decref(session->env);
+    json_decref(session->labels);
     json_decref(session->news);
     free(session->agent);
     free(session->binding);
+    free(session->name);
     plan_leave(&session->plan);
     free(session);
 }

@@ -10,6 +10,7 @@
  *    4 a turn is over; an aspect has left word      it is given back; the other is told
  *    5 it is suspended and somebody wants it        it gets a place and a restoration
  *    6 a restoration is under way                   its next steps; then its end for all aspects
+ *      (one that waits for the end of interrupts chooses its target when the session is idle)
  *    7 its first interpreter has walked in          it is told where it works; then it has started
  *    8 a caller's file waits, its list is known     the order is given
  *    9 a checkpoint is due, it has its turn         it is made
@@ -87,6 +88,8 @@ static void settle_facts(struct session *session)
     if (saving->has_ended) {
         saving->has_ended = false;
         files_on_saved(session, saving->has_succeeded);
+        if (!saving->has_succeeded)
+            suspension_on_unsaved(session);
         session->life.wants_rest |=
             saving->has_succeeded && saving->isolation == ISOLATION_PER_CELL;
     }
@@ -115,6 +118,7 @@ static void settle_facts(struct session *session)
         session->life.is_stale = false;
         lifespan_watch(session);
     }
+    suspension_settle(session);
 }
 
 /* ---- coming back ----------------------------------------------------------------------------- */
@@ -146,10 +150,10 @@ static void settle_tell_restored(struct session *session, const struct restore *
     bool is_usual = session->saving.isolation == ISOLATION_PER_CELL || session->ended_exec == 0;
     if (restore->cause == RESTORE_CRASH)
         outcome_answer_crash(session, report->to, restore_describe_rollback(report));
-    else if (restore->cause == RESTORE_RESUME && !is_usual)
-        exec_add_news(session, restore_describe_resumption(session, report));
     else if (restore->listener != NULL)
         restore->listener->on_restored(restore->context, report);
+    else if (restore->cause == RESTORE_RESUME && !is_usual)
+        exec_add_news(session, restore_describe_resumption(session, report));
 }
 
 static void settle_restored(struct session *session)
@@ -187,6 +191,7 @@ static void settle_unrestored(struct session *session)
         suspend_again(session, why);
     } else if (restore->cause == RESTORE_CRASH && saving_is_resumable(session)) {
         suspend_instead(session);
+        session->settling.is_wanted = true; /* cells may wait, and bring it back */
     } else {
         session->end.is_beyond_rescue = restore->cause == RESTORE_CRASH;
         if (!session->end.is_beyond_rescue) {
@@ -199,8 +204,15 @@ static void settle_unrestored(struct session *session)
 
 static void settle_restoration(struct session *session)
 {
-    if (session->restore == NULL || session->state == SESSION_SUSPENDED)
+    struct err e;
+    if (session->restore == NULL || session->state == SESSION_SUSPENDED ||
+        (session->restore->is_postponed && session->state != SESSION_IDLE))
         return;
+    if (session->restore->is_postponed && restore_choose(session, &e) < 0) {
+        restore_abandon(session, &e);
+        session->settling.is_wanted = true; /* cells may wait behind it */
+        return;
+    }
     switch (restore_advance(session)) {
     case RESTORE_UNDER_WAY:
         return;

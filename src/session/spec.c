@@ -3,6 +3,8 @@
 
 #include "wire/json.h"
 
+const char *const spec_isolations[] = {"shared", "per_cell", NULL};
+
 static const struct {
     const char *name;
     size_t offset;
@@ -37,9 +39,16 @@ char *spec_write(const struct session *session)
     json_put_member_str(&json, "profile", session->profile);
     json_put_member_str(&json, "agent", session->agent);
     json_put_member_str(&json, "binding", session->binding);
+    if (session->name != NULL)
+        json_put_member_str(&json, "name", session->name);
+    if (session->labels != NULL) {
+        json_put_key(&json, "labels");
+        json_put_value(&json, session->labels);
+    }
+    json_put_member_int(&json, "worked_at_ms", (int64_t)session->life.worked_at_ms);
     json_put_member_str(&json, "cwd", session->cwd);
     json_put_member_str(&json, "checkpoints", timeline_mode_name(session->timeline.mode));
-    json_put_member_str(&json, "isolation", saving_isolations[session->saving.isolation]);
+    json_put_member_str(&json, "isolation", spec_isolations[session->saving.isolation]);
     if (session->exit_ends)
         json_put_member_bool(&json, "exit_ends", true);
     if (plan_is_on(&session->plan))
@@ -92,7 +101,7 @@ int spec_write_request(const struct engine_config *config, const struct session_
     json_put_member_str(&json, "agent", request->agent);
     json_put_member_str(&json, "binding", request->binding);
     json_put_member_str(&json, "checkpoints", timeline_mode_name(request->checkpoints));
-    json_put_member_str(&json, "isolation", saving_isolations[request->isolation]);
+    json_put_member_str(&json, "isolation", spec_isolations[request->isolation]);
     json_put_member_int(&json, "idle_timeout_secs",
                         spec_given_or(request->idle_timeout_secs, config->idle_timeout_secs));
     json_put_member_int(&json, "max_age_secs",
@@ -108,7 +117,7 @@ int spec_write_request(const struct engine_config *config, const struct session_
 
 static enum saving_isolation spec_isolation_of(const char *name)
 {
-    bool is_per_cell = name != NULL && strcmp(name, saving_isolations[ISOLATION_PER_CELL]) == 0;
+    bool is_per_cell = name != NULL && strcmp(name, spec_isolations[ISOLATION_PER_CELL]) == 0;
     return is_per_cell ? ISOLATION_PER_CELL : ISOLATION_SHARED;
 }
 
@@ -127,6 +136,12 @@ void spec_read_plan(const json_t *spec, struct plan *plan)
         plan_enter(plan, reason);
 }
 
+uint64_t spec_worked_at_ms(const json_t *spec, uint64_t fallback_ms)
+{
+    json_int_t at_ms = json_integer_value(json_object_get(spec, "worked_at_ms"));
+    return at_ms > 0 ? (uint64_t)at_ms : fallback_ms;
+}
+
 int spec_read(const char *text, struct session_request *ret_request, struct jail_limits *ret_limits,
               uint32_t ret_seconds[2], json_t **ret_json, struct err *e)
 {
@@ -139,6 +154,8 @@ int spec_read(const char *text, struct session_request *ret_request, struct jail
         .profile = json_string_value(json_object_get(spec, "profile")),
         .agent = json_string_value(json_object_get(spec, "agent")),
         .binding = json_string_value(json_object_get(spec, "binding")),
+        .name = json_string_value(json_object_get(spec, "name")),
+        .labels = json_object_get(spec, "labels"),
         .cwd = json_string_value(json_object_get(spec, "cwd")),
         .env = json_object_get(spec, "env"),
         .isolation = spec_isolation_of(json_string_value(json_object_get(spec, "isolation"))),

@@ -10,11 +10,11 @@
  *
  * Invariants
  *  1. A committed row refers only to bodies that have a row in `bodies`; such a row is committed
- * only after its bytes are safe: in the same transaction if they are in the row, else after
- * blob_sync.
+ *     only after its bytes are safe: in the same transaction if they are in the row, else after
+ *     blob_sync.
  *  2. A blob without a row in `bodies` may be incomplete after a power cut. At the first start
- * after the machine's, such blobs are removed before anybody can find and reuse them
- * (sweep_boot.c).
+ *     after the machine's, such blobs are removed before anybody can find and reuse them
+ *     (sweep_after_boot).
  *  3. A blob's row goes, committed, before the blob does.
  *  4. What failed because of the disk stays queued, before everything newer, unless its caller was
  *     told or a newer row makes it superfluous.
@@ -152,7 +152,7 @@ struct store {
     void *shown_context;
 };
 
-/* ---- calls (store.c) ------------------------------------------------------------------------- */
+/* ---- calls (calls.c) ------------------------------------------------------------------------- */
 
 /* `size`: of the struct that the call is the first member of. */
 void *call_new(struct store *store, const struct call_type *type, size_t size, const char *scope);
@@ -176,8 +176,6 @@ int call_put(struct store_call *call, struct err *e);
 /* ---- the writer (writer.c) ------------------------------------------------------------------- */
 
 void *writer_main(void *store);
-/* The failure that the next barrier of this session must tell, once. */
-bool writer_take_failure(struct store *store, const char *scope, struct err *ret);
 
 /* ---- workers (workers.c) --------------------------------------------------------------------- */
 
@@ -251,8 +249,7 @@ int cell_find_id(struct store *store, uint64_t notebook, const char *id, struct 
                  struct err *e); /* 1: found, without its number */
 /* One that no cell of the notebook has, of eight hex digits. The first bit is for ids that were
  * made elsewhere, of cells that are put. */
-int cell_make_id(struct store *store, uint64_t notebook, char id[STORE_CELL_ID_SIZE],
-                 struct err *e);
+int cell_make_id(struct store *store, uint64_t notebook, char id[CELL_ID_SIZE], struct err *e);
 int cell_number(struct store *store, const struct notebook_at *book, int64_t place,
                 uint64_t *ret_number, struct err *e);
 /* The place of the number-th cell, which there is. */
@@ -287,7 +284,7 @@ int displays_settle(struct store *store, const struct notebook_at *book, const c
                     const struct store_cell *cell, struct arena *memory, struct store_shown **news,
                     struct buf *out, struct err *e);
 
-/* ---- removing what nobody refers to (sweep*.c) ----------------------------------------------- */
+/* ---- removing what nobody refers to (sweep.c) ------------------------------------------------ */
 
 /* After a start of the machine: invariant 2. */
 int sweep_after_boot(struct store *store, struct err *e);

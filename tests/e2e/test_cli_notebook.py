@@ -101,7 +101,7 @@ def test_what_the_code_declared_and_what_would_be_lost(books, notebook):
     assert "made again from their source:\n  function twice\n  class C\n" in text
     assert re.search(r"^(would not survive|not saved):\n  f \(file handle\): .*reopen", text, re.M)
     told = books.json("declarations", notebook)
-    assert [one["name"] for one in told["lost"]] == ["f"] and told["busy"] is False
+    assert [one["name"] for one in told["lost"]] == ["f"] and "busy" not in told
     last = books.do("show", notebook).splitlines()[-1]
     assert last == (f"would not survive: f (file handle); "
                     f"see: cella notebook declarations {notebook[:8]}")
@@ -148,9 +148,9 @@ def test_an_edit_of_what_somebody_else_changed_is_refused(books, notebook):
 
 def test_outputs_and_cells_are_cleared(books, notebook):
     books.do("clear", notebook, "0")
-    assert [bool(c["outputs"]) for c in books.json("show", notebook)["cells"]] == [False, True]
+    assert ["outputs" in c for c in books.json("show", notebook)["cells"]] == [False, True]
     books.do("clear", notebook)
-    assert not any(c["outputs"] for c in books.json("show", notebook)["cells"])
+    assert not any("outputs" in c for c in books.json("show", notebook)["cells"])
     books.do("clear", notebook, "--cells")
     assert books.sources(notebook) == []
 
