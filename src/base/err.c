@@ -22,6 +22,7 @@ static const struct {
     [ERR_TIMEOUT] = {"timeout", 408, 75},
     [ERR_LIMIT] = {"limit_reached", 429, 75},
     [ERR_UNAVAILABLE] = {"unavailable", 503, 69},
+    [ERR_UPSTREAM] = {"bad_gateway", 502, 69},
     [ERR_INTERNAL] = {"internal", 500, 70},
 };
 

@@ -127,6 +127,10 @@ void prison_make_room(const struct request *r);
 void prison_read_making(struct branch_making *m);
 void prison_end_late_makings(void);
 
+/* ---- prison_sockets.c ---------------------------------------------------------------------- */
+
+void prison_make_socket(const struct request *r);
+
 /* ---- prison_groups.c ----------------------------------------------------------------------- */
 
 void prison_keep_busy_group(const struct cgroup *group);

@@ -4,6 +4,7 @@
 
 #include "serve/conn_parts.h"
 #include "serve/download.h"
+#include "serve/tunnel.h"
 #include "wire/json.h"
 
 #include <poll.h>
@@ -232,7 +233,10 @@ static void on_data(void *context, const char *data, size_t len)
             conn_close(c);
     } else {
         buf_append(&c->pending, data, len);
-        want_input(c);
+        if (c->tunnel != NULL)
+            tunnel_on_input(c->tunnel);
+        if (c->state != CONN_CLOSED)
+            want_input(c);
     }
 }
 
@@ -249,6 +253,8 @@ static void conn_on_end(void *context, int error)
     c->has_ended = true;
     c->is_reading = false;
     bool is_noticed = c->has_call && c->call.must_notice_end;
+    if (c->tunnel != NULL && error == 0 && !is_peer_gone(c))
+        is_noticed = !tunnel_on_client_end(c->tunnel);
     if (error != 0 || c->state == CONN_LINGERING || is_noticed || is_peer_gone(c))
         conn_close(c);
     else
@@ -264,6 +270,8 @@ static void conn_on_drained(void *context)
         download_go_on(c->download);
     else
         conn_settle(c);
+    if (c->tunnel != NULL)
+        tunnel_on_drained(c->tunnel);
     if (c->state == CONN_CALLING && c->has_call && c->call.on_drained != NULL)
         c->call.on_drained(&c->call);
 }
@@ -328,6 +336,7 @@ void conn_drain(struct conn *c)
 {
     c->is_keep_alive = false;
     bool is_endless = c->has_call && c->call.wants_stream && c->route->op->flags & OP_ONLY_STREAMS;
+    is_endless |= c->tunnel != NULL && tunnel_is_open(c->tunnel);
     if (c->state == CONN_READING || c->state == CONN_LINGERING || is_endless)
         conn_close(c);
 }

@@ -20,6 +20,7 @@ enum conn_state { CONN_READING, CONN_CALLING, CONN_FLUSHING, CONN_LINGERING, CON
 enum conn_wait { WAIT_NOTHING, WAIT_REQUEST, WAIT_HEAD, WAIT_BODY, WAIT_WRITE, WAIT_LINGER };
 
 struct download;
+struct tunnel;
 
 struct conn {
     struct server *server;
@@ -46,6 +47,7 @@ struct conn {
     struct http1_parser http;
     struct buf pending; /* input that arrived while a call was open */
     struct target target;
+    size_t known_len; /* of the raw target: what follows belongs to a server in a session */
     const struct route *route;
     bool is_keep_alive;
     bool is_head_only; /* HEAD: the answer has no body */
@@ -54,6 +56,7 @@ struct conn {
     bool is_feeding;
     bool has_stream_head;      /* the head of an event stream was sent */
     struct download *download; /* the file that is being sent; NULL: none */
+    struct tunnel *tunnel;     /* to a server in a session; NULL: none */
     struct call call;
 };
 

@@ -13,7 +13,8 @@ static int check_head(struct conn *c, char *ret_allow, struct err *e)
     const char *raw = http1_target(&c->http);
     c->is_head_only = strcmp(http1_method(&c->http), "HEAD") == 0;
     ret_allow[0] = '\0';
-    if (target_parse(&c->call.arena, raw, strlen(raw), &c->target, e) < 0)
+    c->known_len = route_known_len(&s->routes, raw);
+    if (target_parse(&c->call.arena, raw, c->known_len, &c->target, e) < 0)
         return -1;
     if (!c->is_local && guard_check_browser(&c->http, c->is_loopback, e) < 0)
         return -1;
@@ -47,6 +48,8 @@ static size_t body_max(const struct op *op)
     return op->flags & OP_LARGE ? HTTP1_BODY_LARGE_MAX : HTTP1_BODY_MAX;
 }
 
+static void conn_request_run(struct conn *c);
+
 static void head_complete(struct conn *c, bool has_more)
 {
     struct err e;
@@ -56,7 +59,10 @@ static void head_complete(struct conn *c, bool has_more)
                     e.code == ERR_INVALID);
         return;
     }
-    if (http1_limit_body(&c->http, body_max(c->route->op)) < 0) {
+    if (c->route->op->flags & OP_TUNNELS) {
+        http1_stream_body(&c->http);
+        conn_request_run(c); /* the body goes on to the server */
+    } else if (http1_limit_body(&c->http, body_max(c->route->op)) < 0) {
         conn_request_refuse_malformed(c);
     } else if (c->http.expects_continue && !has_more) {
         conn_write(c, &(struct iovec){(char[]){HTTP1_CONTINUE}, sizeof(HTTP1_CONTINUE) - 1}, 1);
@@ -65,7 +71,8 @@ static void head_complete(struct conn *c, bool has_more)
 
 static void conn_request_call(struct conn *c, json_t *args)
 {
-    c->is_keep_alive = c->http.is_keep_alive && !c->server->is_stopping;
+    c->is_keep_alive =
+        c->http.is_keep_alive && !c->server->is_stopping && c->http.state == HTTP1_COMPLETE;
     c->state = CONN_CALLING;
     c->has_call = true;
     c->call.op = c->route->op;

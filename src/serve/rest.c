@@ -2,6 +2,7 @@
 #include "serve/rest.h"
 
 #include "serve/download.h"
+#include "serve/tunnel.h"
 #include "wire/json.h"
 #include "wire/sse.h"
 
@@ -117,10 +118,16 @@ static void rest_send_file(struct call *call, const struct call_file *file)
     download_start(conn_of(call), file);
 }
 
+static void rest_tunnel(struct call *call, struct session *session, uint16_t port)
+{
+    tunnel_start(conn_of(call), session, port);
+}
+
 const struct call_sink rest_sink = {
     .reply = rest_reply,
     .fail = rest_fail,
     .send_file = rest_send_file,
+    .tunnel = rest_tunnel,
     .begin = rest_begin,
     .event = rest_event,
 };

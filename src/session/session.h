@@ -21,6 +21,7 @@
 #include "session/lifespan.h"
 #include "session/names.h"
 #include "session/plan.h"
+#include "session/ports.h"
 #include "session/restore.h"
 #include "session/saving.h"
 #include "session/timeline.h"
@@ -127,6 +128,7 @@ struct session {
     struct trial trial;
     struct branches branches;
     struct lifespan life;
+    struct ports ports;
     struct restore *restore; /* the restoration under way; NULL if there is none */
     struct restore_left left;
     struct session_end end;
