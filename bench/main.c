@@ -5,7 +5,7 @@
 #include "base/fd.h"
 #include "bench/bench.h"
 #include "cli/terminal.h"
-#include "jail/idmap.h"
+#include "jail/warden/idmap.h"
 
 #include <errno.h>
 #include <getopt.h>

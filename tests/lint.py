@@ -27,6 +27,10 @@ LEVELS = {
     "cli": 9,
 }
 
+# The folders of jail/ by process and trust: what runs beside hostile code knows nothing of the
+# processes that hold it, and only the daemon's side knows all. Headers that they share lie above.
+JAIL_LEVELS = {"": 0, "inside": 1, "files": 2, "warden": 3, "client": 4}
+
 BANNED = {
     r"\b(strcpy|strcat|sprintf|vsprintf|strtok|atoi|atol|atoll|gets|tmpnam|mktemp)\s*\(":
         "has hurt too many programs",
@@ -88,6 +92,15 @@ def check_arrows():
                 yield f"{place(path, number)}: {match.group(1)}: write \"room/file.h\""
             elif target != room and LEVELS[target] >= LEVELS[room]:
                 yield f"{place(path, number)}: {room} may not include {target}"
+            elif target == room == "jail":
+                own, other = (jail_folder(name) for name in (place(path), f"src/{match.group(1)}"))
+                if JAIL_LEVELS[other] > JAIL_LEVELS[own]:
+                    yield f"{place(path, number)}: jail/{own} may not include jail/{other}"
+
+
+def jail_folder(name):
+    parts = name.split("/")  # src, jail, folder, file
+    return parts[2] if len(parts) == 4 else ""
 
 
 # Files of a room that all lead to each other (tests/shape.py) are one thing that nobody can read in
@@ -141,7 +154,8 @@ def check_descriptors():
 
 def check_listed():
     """What meson does not know is never compiled, embedded or run."""
-    lists = [("src/*/*.c", r"{0}"), ("bench/*.c", r"{0}"), ("src/drivers/python/*.py", r"{0}"),
+    lists = [("src/*/*.c", r"{0}"), ("src/jail/*/*.c", r"{2}/{0}"), ("bench/*.c", r"{0}"),
+             ("src/drivers/python/*.py", r"{0}"),
              ("src/drivers/node/*.[cj]*", r"{0}"), ("src/drivers/bash/*.c", r"{0}"),
              ("src/drivers/bash/*.bash", r"{0}"),
              ("tests/unit/test_*.c", r"{1}"), ("tests/fuzz/fuzz_*.c", r"{1}")]
@@ -150,9 +164,10 @@ def check_listed():
         for path in sorted(TOP.glob(pattern)):
             if f"'{place(path)}'" in root:  # a program of its own
                 continue
-            build = path.parent / "meson.build"
+            folder = path.parent.parent if "{2}" in entry else path.parent
+            build = folder / "meson.build"
             short = path.stem.split("_", 1)[-1]
-            wanted = "'" + entry.format(path.name, short) + "'"
+            wanted = "'" + entry.format(path.name, short, path.parent.name) + "'"
             if not build.exists() or wanted not in build.read_text():
                 yield f"{place(path)}: not listed in {place(build)}"
 

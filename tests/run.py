@@ -43,7 +43,6 @@ class Group:
     needs: tuple      # the builds that must be there
     work: Callable    # work(job's name, files) -> Result
     files: list       # what may be dealt to several jobs; empty: one job
-    lock: str = ""    # no two jobs with the same one run side by side
 
 
 @dataclass
@@ -68,11 +67,11 @@ def unit(kind):
                  groups.unit_files())
 
 
-def pytests(level, folder, kind=None, lock="", has_subids=False):
+def pytests(level, folder, kind=None, has_subids=False):
     name = " ".join([*folder.split("_"), *filter(None, [kind, has_subids and "subids"])])
     return Group(name, (kind,) if kind else (),
                  lambda job, files: groups.pytest(job, level, folder, kind, files, has_subids),
-                 groups.pytest_files(folder), lock)
+                 groups.pytest_files(folder))
 
 
 def fuzz(seconds):
@@ -92,7 +91,7 @@ def nervous():
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     found = [builds("asan", "programs", "unit"), builds("gcc", "programs"), unit("asan"),
              *drivers("test"), pytests("all", "e2e", "asan"),
-             pytests("all", "escape", "gcc", "disk")]
+             pytests("all", "escape", "gcc")]
     for group in found[2:]:
         folder = "_".join(word for word in group.name.split() if word not in group.needs)
         prefix = "" if folder == "unit" else f"tests/{folder}/"
@@ -102,7 +101,6 @@ def nervous():
     return [group for group in found if group.files or group.name.startswith("build")]
 
 
-# Escapes fill disks and look how full the file system is: no two of their jobs at once.
 LEVELS = {
     "check": lambda: [
         builds("quick", "programs", "unit"), lint(), unit("quick"), *drivers("check", "quick"),
@@ -111,15 +109,15 @@ LEVELS = {
     "test": lambda: [
         builds("asan", "programs", "unit", "fuzz"), builds("gcc", "programs"), lint(), unit("asan"),
         *drivers("test"), pytests("test", "e2e", "asan"), pytests("test", "e2e", "gcc"),
-        pytests("test", "escape", "gcc", "disk"), pytests("test", "habitat", "gcc"), fuzz(1),
+        pytests("test", "escape", "gcc"), pytests("test", "habitat", "gcc"), fuzz(1),
         pytests("test", "bench", "gcc"),
     ],
     "all": lambda: [
         builds("asan", "programs", "unit", "fuzz"), builds("gcc", "programs", "unit"), lint(),
         builds("ubsan", "programs", "unit"), unit("ubsan"), unit("asan"), unit("gcc"),
         *drivers("all"), pytests("all", "e2e", "asan"), pytests("all", "e2e", "gcc"),
-        pytests("all", "escape", "asan", "disk"), pytests("all", "escape", "gcc", "disk"),
-        pytests("all", "escape", "gcc", "disk", has_subids=True),
+        pytests("all", "escape", "asan"), pytests("all", "escape", "gcc"),
+        pytests("all", "escape", "gcc", has_subids=True),
         pytests("all", "habitat", "gcc"), fuzz(60), pytests("all", "bench", "gcc"),
     ],
     "nervous": nervous,
@@ -127,7 +125,7 @@ LEVELS = {
     "coverage": lambda: [
         builds("coverage", "programs", "unit"), unit("coverage"),
         pytests("test", "driver_bash", "coverage"), pytests("test", "e2e", "coverage"),
-        pytests("test", "escape", "coverage", "disk"),
+        pytests("test", "escape", "coverage"),
     ],
 }
 
@@ -182,19 +180,12 @@ class Run:
             self.left[job.group.name] += 1
         self.results = {group.name: Result() for group in chosen}
         self.took = {group.name: 0.0 for group in chosen}
-        self.built, self.failed, self.locks = set(), set(), set()
+        self.built, self.failed = set(), set()
         self.changed = threading.Condition()
         self.is_stopping = False
 
     def is_ready(self, job):
-        return (job.group.lock not in self.locks
-                and all(kind in self.built or kind in self.failed for kind in job.group.needs))
-
-    def length(self, job):
-        """In seconds, with all that waits for the same lock and runs one after the other."""
-        if not job.group.lock:
-            return job.seconds
-        return sum(j.seconds for j in self.waiting if j.group.lock == job.group.lock)
+        return all(kind in self.built or kind in self.failed for kind in job.group.needs)
 
     def next_job(self):
         """Waits for a job that can begin; None: there is none left. Builds come first: others
@@ -203,9 +194,8 @@ class Run:
             while not self.is_stopping and self.waiting:
                 ready = [job for job in self.waiting if self.is_ready(job)]
                 if ready:
-                    job = max(ready, key=lambda j: (j.name.startswith("build"), self.length(j)))
+                    job = max(ready, key=lambda j: (j.name.startswith("build"), j.seconds))
                     self.waiting.remove(job)
-                    self.locks |= {job.group.lock} - {""}
                     return job
                 self.changed.wait()
         return None
@@ -232,7 +222,6 @@ class Run:
             self.results[name].add(result)
             self.took[name] += took
             self.left[name] -= 1
-            self.locks -= {job.group.lock}
             if self.left[name] == 0 and not self.is_stopping:
                 report_group(name, self.results[name], self.took[name])
             self.changed.notify_all()

@@ -5,7 +5,7 @@
 #include "cli/cell.h"
 #include "cli/launch.h"
 #include "cli/terminal.h"
-#include "jail/idmap.h"
+#include "jail/warden/idmap.h"
 
 #include <signal.h>
 

@@ -1,5 +1,5 @@
 /* `cella doctor`: say which walls this machine can build around a session. Command line tool. */
-#include "jail/doctor.h"
+#include "jail/client/doctor.h"
 
 #include "base/fd.h"
 #include "cli/args.h"

@@ -3,7 +3,7 @@
 #include "cli/api.h"
 #include "cli/show.h"
 #include "cli/terminal.h"
-#include "jail/idmap.h"
+#include "jail/warden/idmap.h"
 #include "serve/data.h"
 
 #include <errno.h>

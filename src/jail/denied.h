@@ -3,8 +3,8 @@
  *
  * Sockets by which programs ask for the list of network interfaces (NETLINK_ROUTE) can be had by
  * who is in the jail's own network: there nobody ever has a capability, and without one they are
- * for reading only. In the network of a room below it (jail/branch.h) hostile code may have kept
- * some, and changes to interfaces, routes and queues are a large part of the kernel.
+ * for reading only. In the network of a room below it (jail/warden/branch.h) hostile code may have
+ * kept some, and changes to interfaces, routes and queues are a large part of the kernel.
  *
  * Whoever asks waits for the answer, so a session that asks without end only slows itself down: at
  * most DENIED_BURST are answered at once, and DENIED_PER_SECOND later on. */

@@ -135,11 +135,11 @@ int warden_measure(struct warden *w, uint64_t head, struct err *e); /* WARDEN_ME
 int warden_make_socket(struct warden *w, uint64_t jail, uint64_t ticket, int family, struct err *e);
 
 /* Makes a jail for a branch of a session that lives in the jail `source`: a room, which a sleeping
- * copy of that session enters by itself (jail/room.h). WARDEN_ROOM brings its key, which goes with
- * the order to wake; what comes out of it is adopted with the room's number. Or WARDEN_REFUSED with
- * head 0: there is no room. It is destroyed like any other jail, also if nobody came. It has its
- * own workspace, as with warden_enter, and its own limits as far as cgroups set them; rlimits came
- * with the copy. The source may be destroyed before it. */
+ * copy of that session enters by itself (jail/inside/room.h). WARDEN_ROOM brings its key, which
+ * goes with the order to wake; what comes out of it is adopted with the room's number. Or
+ * WARDEN_REFUSED with head 0: there is no room. It is destroyed like any other jail, also if nobody
+ * came. It has its own workspace, as with warden_enter, and its own limits as far as cgroups set
+ * them; rlimits came with the copy. The source may be destroyed before it. */
 int warden_make_room(struct warden *w, uint64_t source, uint64_t jail, const char *workspace,
                      const struct jail_limits *limits, struct err *e);
 

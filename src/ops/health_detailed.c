@@ -134,6 +134,8 @@ static void answer(const struct health *health, const struct check *check)
     json_put_member_str(&json, "version", CELLA_VERSION);
     json_put_member_int(&json, "sessions", stats->sessions);
     json_put_member_int(&json, "pooled", stats->pooled);
+    json_put_member_int(&json, "copying", (int64_t)stats->copying);
+    json_put_member_int(&json, "to_copy", (int64_t)stats->to_copy);
     json_put_member_int(&json, "heap_bytes", (int64_t)mem_in_use());
     put_check(&json, call, check);
     put_sandbox(&json, call);

@@ -3,7 +3,7 @@
 #include "serve/data.h"
 
 #include "base/fd.h"
-#include "jail/guardian.h"
+#include "jail/warden/guardian.h"
 #include "policy/keys.h"
 #include "serve/serve.h"
 

@@ -1,7 +1,7 @@
 /* What goes on between cells, in the daemon. Owns session->background. */
 #include "session/background.h"
 
-#include "jail/manifest.h"
+#include "jail/files/manifest.h"
 #include "loop/loop.h"
 #include "runtime/pool.h"
 #include "session/engine_state.h"

@@ -160,6 +160,7 @@ int engine_new(const struct engine_config *config, const struct engine_events *e
     list_init(&engine->suspended);
     list_init(&engine->dead);
     list_init(&engine->to_save);
+    turns_init(engine);
     engine->pool = pool_new(&(struct pool_config){.profiles = config->profiles,
                                                   .n_profiles = config->n_profiles,
                                                   .default_profile = config->default_profile,
@@ -231,6 +232,7 @@ static void engine_stop_now(struct engine *engine)
         session_free(CONTAINER_OF(engine->dead.next, struct session, node));
     lifespan_stop(engine);
     saving_stop(engine);
+    turns_stop(engine);
     pool_free(take_ptr(engine->pool));
     struct stopping *stopping = mem_alloc(sizeof(*stopping));
     stopping->engine = engine;
@@ -299,6 +301,7 @@ void engine_stats(const struct engine *engine, struct engine_stats *ret)
         .sessions = (uint32_t)engine->n_live,
         .pooled = engine->pool != NULL ? (uint32_t)pool_n_ready(engine->pool) : 0,
     };
+    turns_count(engine, &ret->copying, &ret->to_copy);
 }
 
 void engine_set_admission(struct engine *engine, engine_admit_fn fn, void *context)

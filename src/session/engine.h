@@ -90,6 +90,8 @@ struct engine_stats {
     bool is_ready;
     uint32_t sessions; /* live */
     uint32_t pooled;   /* interpreters that wait for a session */
+    size_t copying;    /* checkpoints and saves that have their turn */
+    size_t to_copy;    /* those that wait for it */
 };
 
 void engine_stats(const struct engine *engine, struct engine_stats *ret);

@@ -4,6 +4,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "session/engine.h"
+#include "session/turns.h"
 
 struct head_listener;
 struct loop_timer;
@@ -41,6 +42,7 @@ struct engine {
     size_t n_dead;
     size_t n_running;            /* cells */
     size_t n_port_links;         /* connections to ports of sessions */
+    uint64_t ran_ms;             /* monotonic: when the last cell began or ended */
     uint64_t awake_until_ns;     /* see engine_awake_until_ns */
     bool has_cores;              /* more than one: an interpreter can run while we stay awake */
     struct loop_timer *lifespan; /* NULL before the first session; see lifespan.h */
@@ -49,6 +51,7 @@ struct engine {
     int blobs;                   /* descriptor of the blob store; -1: none */
     struct list to_save;         /* of struct saving, with a due time */
     struct loop_timer *saving;   /* NULL before the first of them */
+    struct turns turns;          /* who may copy its interpreter now */
     struct loop_timer *draining; /* it waits for sessions to be saved before it stops; or NULL */
     uint64_t pressure_ms;        /* monotonic: when the machine's memory is looked at again */
     uint64_t drain_until_ms;     /* monotonic */

@@ -2,7 +2,7 @@
  * saved. */
 #include "session/files.h"
 
-#include "jail/archive.h"
+#include "jail/files/archive.h"
 #include "runtime/pool.h"
 #include "session/engine_state.h"
 #include "session/saving.h"

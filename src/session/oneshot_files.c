@@ -3,7 +3,7 @@
  * kept waiting for that. */
 #include "base/clock.h"
 #include "base/utf8.h"
-#include "jail/manifest.h"
+#include "jail/files/manifest.h"
 #include "jail/warden.h"
 #include "loop/loop.h"
 #include "runtime/pool.h"

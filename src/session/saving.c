@@ -33,6 +33,7 @@ void saving_init(struct session *session, enum saving_mode mode)
 {
     session->saving = (struct saving){.mode = mode, .sock = -1};
     list_init(&session->saving.node);
+    turn_init(&session->saving.turn, session);
 }
 
 bool saving_is_on(const struct session *session)
@@ -202,6 +203,7 @@ static void saving_let_go(struct session *session)
 {
     struct saving *saving = &session->saving;
     struct err ignored;
+    turn_give(&saving->turn);
     loop_poll_close(take_ptr(saving->poll), NULL);
     if (saving->sock >= 0)
         channel_close(take_fd(&saving->sock));
@@ -307,6 +309,7 @@ static void saving_on_ingested(void *context, struct store_state *state,
     struct err refused;
     (void)at;
     saving->call = NULL;
+    turn_give(&saving->turn); /* its process is done; what is left is the store's */
     if (e != NULL) {
         saving_fail(session, e);
         return;
@@ -511,6 +514,28 @@ bool saving_is_to_begin(struct session *session)
     return saving->is_due;
 }
 
+enum turns_lane saving_lane(struct session *session)
+{
+    struct turn *turn = &session->saving.turn;
+    bool is_awaited = false;
+    LIST_EACH(&session->held, node)
+        is_awaited |= CONTAINER_OF(node, struct exec, kept)->is_durable;
+    if (!turn_is_slow(turn))
+        return is_awaited ? TURNS_AWAITED : TURNS_SAVES;
+    turn->is_first |= is_awaited;
+    return TURNS_SLOW;
+}
+
+void saving_put_off(struct session *session)
+{
+    struct saving *saving = &session->saving;
+    saving_let_go(session);
+    saving_move(saving, SAVING_NONE);
+    json_decref(take_ptr(saving->next_lost));
+    saving->has_ended = saving->is_due = true;
+    saving->has_succeeded = false;
+}
+
 /* What is safe is the nearest saved state of the present line: NULL, there is none. */
 static void saving_adopt(struct session *session, const struct checkpoint *saved)
 {
@@ -557,6 +582,7 @@ void saving_abort(struct session *session, const char *why)
     session->saving.is_due = false; /* none begins where one ends */
     if (saving_is_under_way(session))
         saving_end(session, why);
+    turn_give(&session->saving.turn);
     list_remove(&session->saving.node);
     saving_release_held(session, UINT64_MAX, why);
     /* What ran since is gone with its processes. */
@@ -579,6 +605,7 @@ void saving_free(struct session *session)
 {
     struct saving *saving = &session->saving;
     list_remove(&saving->node);
+    turn_give(&saving->turn);
     if (saving->state != SAVING_NONE)
         saving_let_go(session);
     saving_move(saving, SAVING_NONE);

@@ -56,6 +56,8 @@ struct saving {
     bool has_news;               /* cells ended since the store was told of the session */
     bool looks_again;            /* at the files, once more, before the session is suspended */
 
+    struct turn turn; /* for the save that is due, or under way */
+
     /* The one under way. */
     enum saving_state state;
     uint64_t next_through, next_checkpoint;
@@ -88,6 +90,10 @@ void saving_know(struct session *session);     /* tells the store of the session
 /* A save is due, and the session is in a state for it: its checkpoint is complete. */
 bool saving_is_to_begin(struct session *session);
 void saving_begin(struct session *session);
+/* Where a save waits for its turn. */
+enum turns_lane saving_lane(struct session *session);
+/* It has taken long, and others wait: it begins again later. Whoever waits for it waits on. */
+void saving_put_off(struct session *session);
 /* The session went back or forth: what is safe may be of another line now. */
 void saving_on_restored(struct session *session);
 /* It came back from what was saved: what callers put since is not safe yet. */

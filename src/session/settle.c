@@ -7,14 +7,14 @@
  *    1 its interpreter has ended                    a restoration begins, or the session ends
  *    2 it is dead                                   the files that it left can be read; no more
  *    3 the running cell has its verdict             the cell is concluded: idle, or settling
- *    4 an aspect has left word for another          that one is told
+ *    4 a turn is over; an aspect has left word      it is given back; the other is told
  *    5 it is suspended and somebody wants it        it gets a place and a restoration
  *    6 a restoration is under way                   its next steps; then its end for all aspects
  *    7 its first interpreter has walked in          it is told where it works; then it has started
  *    8 a caller's file waits, its list is known     the order is given
- *    9 a checkpoint is due now                      it is made
+ *    9 a checkpoint is due, it has its turn         it is made
  *   10 the newest checkpoint is complete            a try is answered, branches begin
- *   11 a save is due, its checkpoint is complete    it begins
+ *   11 a save is due, its checkpoint is complete    it begins, when it has its turn
  *   12 it is idle and a cell waits                  it begins, once its files are looked at
  *   13 somebody waits for files of the background   they are recorded
  *   14 it is to rest, and all of it is saved        it is suspended
@@ -239,9 +239,31 @@ static void settle_start(struct session *session)
 
 /* ---- the next thing to do -------------------------------------------------------------------- */
 
+/* Turns that are over, or were for something that is not wanted now, are given back. */
+static void settle_turns(struct session *session)
+{
+    const struct checkpoint *current = session->timeline.current;
+    struct turn *turn = &session->timeline.turn;
+    bool is_to_keep = session->restore == NULL && timing_is_to_keep(session);
+    bool is_making = current != NULL && !timeline_is_settled(current);
+    if (!is_to_keep && (turn->state == TURN_WAITING || !is_making))
+        turn_give(turn);
+    turn = &session->saving.turn;
+    if (turn->state == TURN_OVER)
+        saving_put_off(session);
+    else if (turn->state == TURN_WORKING && !saving_is_under_way(session) &&
+             !saving_is_to_begin(session))
+        turn_pass(turn);
+}
+
 static void settle_checkpoint(struct session *session)
 {
+    struct turn *turn = &session->timeline.turn;
     if (session->restore != NULL || !timing_is_to_keep(session))
+        return;
+    if (timing_is_pressing(session))
+        turn_give(turn); /* who waits for it does not wait for others */
+    else if (!turn_take(turn, TURNS_CHECKPOINTS))
         return;
     timing_keep(session);
     timeline_take(session);
@@ -249,7 +271,7 @@ static void settle_checkpoint(struct session *session)
 
 static void settle_save(struct session *session)
 {
-    if (!saving_is_to_begin(session))
+    if (!saving_is_to_begin(session) || !turn_take(&session->saving.turn, saving_lane(session)))
         return;
     files_on_save(session);
     saving_begin(session);
@@ -273,6 +295,7 @@ static void settle_once(struct session *session)
     }
     if (session->running != NULL && session->running->verdict != NULL)
         queue_conclude(session);
+    settle_turns(session);
     settle_facts(session);
     settle_wake(session);
     settle_restoration(session);

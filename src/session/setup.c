@@ -105,7 +105,7 @@ int setup_check(const struct session_request *request, char ret_cwd[SESSION_CWD_
 /* ---- telling it --------------------------------------------------------------------------------
  */
 
-/* Leaks are not looked for in other sessions, where that would fail (jail/zygote.c). */
+/* Leaks are not looked for in other sessions, where that would fail (jail/warden/zygote.c). */
 static json_t *setup_full_env(const struct session *session)
 {
     static const char leaks[] = "LSAN_OPTIONS";

@@ -155,6 +155,7 @@ void timeline_init(struct session *session, enum timeline_mode mode)
         .mode = mode, .cannot_fork = session->runtime == &runtime_node, .cost_ns = COST_MIN_NS};
     list_init(&session->timeline.checkpoints);
     list_init(&session->timeline.censuses);
+    turn_init(&session->timeline.turn, session);
 }
 
 struct checkpoint *timeline_find(const struct session *session, uint64_t id)
@@ -295,6 +296,7 @@ static void timeline_end_process(struct checkpoint *checkpoint, const char *why)
 void timeline_free(struct session *session)
 {
     struct timeline *timeline = &session->timeline;
+    turn_give(&timeline->turn);
     timeline_end_censuses(session);
     while (!list_is_empty(&timeline->checkpoints))
         timeline_free_checkpoint(
@@ -311,6 +313,7 @@ void timeline_free(struct session *session)
 void timeline_end_processes(struct session *session, uint64_t current)
 {
     struct timeline *timeline = &session->timeline;
+    turn_give(&timeline->turn);
     timeline_end_censuses(session);
     LIST_EACH(&timeline->checkpoints, node) {
         struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);

@@ -9,6 +9,7 @@
 #include "base/base.h"
 #include "base/err.h"
 #include "base/list.h"
+#include "session/turns.h"
 
 struct head_fork;
 struct loop_timer;
@@ -89,6 +90,7 @@ struct timeline {
     char begun[TIMELINE_HASH_SIZE]; /* the manifest of /workspace at the beginning; "": no files */
     char base[TIMELINE_HASH_SIZE];  /* the last manifest of /workspace that was recorded or restored
                                      */
+    struct turn turn;               /* for the checkpoint that is due, or being made */
     bool has_counted;  /* the newest checkpoint has seen who works beside the interpreter */
     uint64_t n_others; /* processes and threads; both until settle.c has passed it on */
     struct loop_timer *patience; /* a cell waits for the files to be recorded; NULL: none did yet */

@@ -13,12 +13,10 @@ enum {
      * sessions share two cores. */
     POLL_AFTER_MS = 5,
     WATCH_AFTER_MS = 20,
-    REPEAT_MS = 500,  /* for an interrupt that had no effect */
-    GRACE_MS = 1000,  /* from the first one to the end */
-    SETTLE_MS = 2000, /* for a report that never comes */
-    REST_MS = 2,      /* then a cell is not one of a burst */
-    CROWDED_MS = 10,  /* between two looks whether the machine has time for a checkpoint */
-    CROWDED_MAX_MS = 100,
+    REPEAT_MS = 500,            /* for an interrupt that had no effect */
+    GRACE_MS = 1000,            /* from the first one to the end */
+    SETTLE_MS = 2000,           /* for a report that never comes */
+    REST_MS = 2,                /* then a cell is not one of a burst */
     BURST_NS = 10000000,        /* a cell that follows another so soon is one of a burst */
     HURRIED_NS = 10000000,      /* a cell that follows a checkpoint so soon goes on with a burst */
     HURRIED_REST_MS = 24,       /* then a burst is over that a checkpoint was made within */
@@ -57,6 +55,9 @@ void timing_count(struct engine *engine, int change, uint64_t now_ns)
     if (engine->has_cores && engine->n_running <= 1)
         engine->awake_until_ns =
             now_ns + (engine->n_running == 1 ? AWAKE_FOR_ANSWER_NS : AWAKE_FOR_NEXT_NS);
+    engine->ran_ms = now_ns / 1000000;
+    if (engine->n_running == 0)
+        turns_on_quiet(engine);
 }
 
 void timing_wait(struct session *session)
@@ -78,6 +79,7 @@ void timing_begin(struct exec *exec)
 {
     struct session *session = exec->session;
     exec->started_ns = clock_mono_ns();
+    session->pace.keeps_soon = false;
     session->pace.is_burst = exec->started_ns - session->pace.ended_ns < BURST_NS;
     timing_count(session->engine, 1, exec->started_ns);
     timing_note_pace(session, exec->started_ns);
@@ -106,7 +108,7 @@ static void timing_become_idle(struct session *session)
 {
     if (session->state != SESSION_IDLE) /* else an undo came to nothing */
         session_move(session, SESSION_IDLE);
-    session->pace.n_crowded = 0;
+    session->pace.keeps_soon = false;
     if (timeline_is_due(session))
         session_set_alarm(session, ALARM_REST, timing_rest_ms(session));
     else
@@ -115,30 +117,33 @@ static void timing_become_idle(struct session *session)
 
 bool timing_is_to_keep(const struct session *session)
 {
-    return session->pace.keeps_now && session->state == SESSION_IDLE &&
-           session->alarm != ALARM_SETTLE && timeline_is_due(session);
+    return (session->pace.keeps_now || session->pace.keeps_soon) &&
+           session->state == SESSION_IDLE && session->alarm != ALARM_SETTLE &&
+           timeline_is_due(session);
 }
 
 void timing_keep(struct session *session)
 {
-    session->pace.keeps_now = false;
+    session->pace.keeps_now = session->pace.keeps_soon = false;
     session_set_alarm(session, ALARM_QUIET, QUIET_MS);
     session->pace.has_rested = true;
     session->pace.rested_ns = clock_mono_ns();
 }
 
+bool timing_is_pressing(const struct session *session)
+{
+    return session->pace.keeps_now &&
+           (session->n_queued > 0 || !list_is_empty(&session->held) || session->trial.id != 0 ||
+            session->timeline.mode == TIMELINE_EVERY);
+}
+
 /* A checkpoint that is made while others run cells is paid for by them, and by the next cell of
  * this session, which comes the later for it: with a few busy sessions every cell would be followed
- * by one. So it waits for a quiet moment, though not for long. */
+ * by one. So it waits for its turn. */
 static void timing_on_rest(struct session *session)
 {
-    if (session->engine->n_running > 0 && session->pace.n_crowded * CROWDED_MS < CROWDED_MAX_MS) {
-        if (++session->pace.n_crowded * CROWDED_MS > QUIET_MS)
-            session->pace.is_quiet = true;
-        session_set_alarm(session, ALARM_REST, CROWDED_MS);
-        return;
-    }
-    session->pace.keeps_now = true;
+    session->pace.keeps_soon = true;
+    session_set_alarm(session, ALARM_QUIET, QUIET_MS);
 }
 
 uint64_t timing_ran_ns(const struct exec *exec)

@@ -17,12 +17,12 @@ struct pace {
     uint64_t ended_ns;     /* monotonic: when the last cell ended, or the session became ready */
     bool is_burst;         /* the last cell followed the one before it at once */
     bool keeps_now;        /* a checkpoint is made before another cell begins */
+    bool keeps_soon;       /* one is made unless another cell begins before its turn */
     uint64_t rested_ns;    /* monotonic: when the last checkpoint was made at rest */
     bool has_rested;       /* no cell has begun since */
     bool is_hurried;       /* the cell after that checkpoint followed at once */
     bool is_lasting;       /* the loop is to read the pipes of the cell that runs */
     bool is_quiet;         /* and of those that have ended; both until settle.c has passed it on */
-    unsigned n_crowded;    /* times that the checkpoint made way for the cells of others */
     uint64_t looked_after_ns; /* monotonic: when the warden was last asked to look at the files */
 };
 
@@ -39,6 +39,8 @@ uint64_t timing_end(const struct exec *exec, uint64_t ran_ns);
 /* That checkpoint, or one of a session that has rested, is to be made now; it is being made. */
 bool timing_is_to_keep(const struct session *session);
 void timing_keep(struct session *session);
+/* Somebody waits for that checkpoint: the next cell, or the caller of the last one. */
+bool timing_is_pressing(const struct session *session);
 /* The session rests: what goes on in the background is looked at now and then. */
 void timing_watch_background(struct session *session);
 /* A cell has ended. `has_stray`: not every interrupt that was sent has been heard. */

@@ -1,7 +1,7 @@
 /* Tries, in the daemon. Owns session->trial. */
 #include "session/trial.h"
 
-#include "jail/manifest.h"
+#include "jail/files/manifest.h"
 #include "session/engine_state.h"
 #include "session/exec.h"
 #include "session/wait.h"

@@ -1,7 +1,7 @@
 /* The catalogue of bodies that rows refer to. All of this runs on the store's thread, inside the
  * transaction of a group. */
 #include "base/fd.h"
-#include "jail/manifest.h"
+#include "jail/files/manifest.h"
 #include "store/internal.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  *
  * Marks are the first eight bytes of hashes. Two blobs that agree in those keep each other, which
  * costs only space. */
-#include "jail/manifest.h"
+#include "jail/files/manifest.h"
 #include "store/sweep_parts.h"
 
 #include <errno.h>

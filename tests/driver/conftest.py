@@ -23,8 +23,8 @@ from peer import DRIVER, Peer  # noqa: E402
 SOURCES = DRIVER.parents[1]
 # What the library has besides the way into a jail.
 LIBRARY = (
-    "base/fd.c", "base/mem.c", "jail/descriptors.c", "jail/mappings.c", "jail/sibling.c",
-    "jail/sleeper.c",
+    "base/fd.c", "base/mem.c", "jail/inside/descriptors.c", "jail/inside/mappings.c",
+    "jail/inside/sibling.c", "jail/inside/sleeper.c",
 )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 /* What libcella_enter.so is to the zygote, without a jail: a fork for each message on the control
  * socket, with the descriptor that came along as the session's socket. */
-#include "jail/sibling.h"
-#include "jail/sleeper.h"
+#include "jail/inside/sibling.h"
+#include "jail/inside/sleeper.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -159,8 +159,28 @@ def test_precision(fresh: Peer) -> None:
     assert fresh.value("%precision\n1/4, 0.1") == "(0.25, 0.1)"
 
 
+# From now on an IPython that is installed is not found, only what the driver has in its place.
+HIDE_IPYTHON = """
+import sys
+class Hiding:
+    def __init__(self, finder):
+        self.finder = finder
+    def find_spec(self, name, path=None, target=None):
+        hides = name.partition(".")[0] == "IPython"
+        return None if hides else self.finder.find_spec(name, path, target)
+sys.meta_path[:] = [Hiding(finder) if getattr(finder, "__name__", "") == "PathFinder" else finder
+                    for finder in sys.meta_path]
+for name in [name for name in sys.modules if name.partition(".")[0] == "IPython"]:
+    del sys.modules[name]
+"""
+
+
 @pytest.mark.sampled
-def test_sympy_prints_as_it_is_told(fresh: Peer) -> None:
+@pytest.mark.parametrize("has_ipython", [True, False], ids=["ipython", "alone"])
+def test_sympy_prints_as_it_is_told(fresh: Peer, has_ipython: bool) -> None:
+    if not has_ipython:
+        assert fresh.run(HIDE_IPYTHON).status == "ok"
+        assert fresh.value("import IPython\nIPython.is_shim") == "True"
     if fresh.run("import sympy").status != "ok":
         pytest.skip("no sympy in this interpreter")
     assert fresh.run("sympy.init_printing()\nx = sympy.Symbol('x')").status == "ok"

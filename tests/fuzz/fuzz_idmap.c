@@ -1,5 +1,5 @@
 /* /etc/subuid: whatever is in it, only a whole range of ids that are no accounts' is taken. */
-#include "jail/idmap.h"
+#include "jail/warden/idmap.h"
 
 #include <errno.h>
 

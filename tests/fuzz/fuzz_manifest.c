@@ -1,4 +1,4 @@
-#include "jail/archive.h"
+#include "jail/files/archive.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "base/fd.h"
-#include "jail/archive.h"
-#include "jail/tree.h"
+#include "jail/files/archive.h"
+#include "jail/files/tree.h"
 #include "unit.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* Who lives in a pid namespace, told and ended from its own init: the test becomes one. */
 #include "base/fd.h"
-#include "jail/census.h"
 #include "jail/syscalls.h"
+#include "jail/warden/census.h"
 #include "unit.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* Against a directory that looks like a cgroup: what is written where, and what is read from it.
  * The real thing is tested by tests/e2e and, for v2, by tests/vm. */
 #include "base/fd.h"
-#include "jail/cgroup.h"
+#include "jail/warden/cgroup.h"
 #include "unit.h"
 
 #include <fcntl.h>

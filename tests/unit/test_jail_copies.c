@@ -1,6 +1,6 @@
 /* Copies that heads make of themselves: who is adopted and who is not, what an undone line leaves
  * behind, which of them the kernel ends first. */
-#include "jail/guardian.h"
+#include "jail/warden/guardian.h"
 #include "warden_world.h"
 
 /* Runs what it is sent, as Python, in the head and in each copy. A copy is made with CLONE_PARENT

@@ -1,6 +1,6 @@
-/* Paths that callers give for files of a workspace. The rest of jail/files.c is shown by
+/* Paths that callers give for files of a workspace. The rest of jail/files/files.c is shown by
  * tests/e2e/test_session_files.py, with jails whose users would like to lead it astray. */
-#include "jail/archive.h"
+#include "jail/files/archive.h"
 #include "unit.h"
 
 static void paths_of_files(void **state)

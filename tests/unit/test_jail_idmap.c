@@ -1,5 +1,5 @@
 /* What /etc/subuid gives to a user, whatever else is in it. */
-#include "jail/idmap.h"
+#include "jail/warden/idmap.h"
 #include "unit.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Manifests: written, read, searched and compared. */
-#include "jail/manifest.h"
+#include "jail/files/manifest.h"
 #include "unit.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Messages that a socket does not take at once. */
-#include "jail/outbox.h"
+#include "jail/warden/outbox.h"
 #include "unit.h"
 
 #include <errno.h>

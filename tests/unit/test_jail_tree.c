@@ -1,5 +1,5 @@
 /* Removing trees of files. What jails do to them meanwhile is shown by tests/escape. */
-#include "jail/tree.h"
+#include "jail/files/tree.h"
 #include "unit.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 #include "blob/blob.h"
-#include "jail/manifest.h"
+#include "jail/files/manifest.h"
 #include "store_world.h"
 
 #include <fcntl.h>

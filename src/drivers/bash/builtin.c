@@ -21,7 +21,7 @@
 #include "drivers/bash/request.h"
 #include "drivers/bash/save.h"
 #include "drivers/bash/sleeper.h"
-#include "jail/sibling.h"
+#include "jail/inside/sibling.h"
 #include "wire/json.h"
 
 #include <errno.h>

@@ -13,8 +13,8 @@
 #include "drivers/bash/request.h"
 #include "drivers/bash/save.h"
 #include "drivers/bash/scratch.h"
-#include "jail/room.h"
-#include "jail/sibling.h"
+#include "jail/inside/room.h"
+#include "jail/inside/sibling.h"
 
 #include <limits.h>
 #include <poll.h>

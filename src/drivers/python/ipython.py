@@ -4,6 +4,7 @@ or where there is no IPython the names of shim.py."""
 from __future__ import annotations
 
 import builtins
+import importlib
 import importlib.abc
 import importlib.machinery
 import sys
@@ -11,6 +12,7 @@ from types import ModuleType
 from typing import Any, Callable, Dict, Optional, Sequence
 
 from . import displays, imports, outputs, shim
+from .pretty import text_of as pretty_text_of
 
 # Newer and older versions keep the functions in different places; importers have copies.
 _REAL = ("IPython.core.display_functions", "IPython.core.display")
@@ -50,6 +52,8 @@ class _ShimFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             "IPython.core.display": self._fill_display,
             "IPython.lib": lambda module: None,
             "IPython.lib.pretty": _fill_pretty,
+            "IPython.terminal": lambda module: None,
+            "IPython.terminal.interactiveshell": _fill_terminal,
         }
 
     def find_spec(
@@ -59,7 +63,7 @@ class _ShimFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return None
         if name != "IPython" and not getattr(sys.modules.get("IPython"), "is_shim", False):
             return None
-        is_package = name in ("IPython", "IPython.core", "IPython.lib")
+        is_package = any(other.startswith(name + ".") for other in self._fill)
         return importlib.machinery.ModuleSpec(name, self, is_package=is_package)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> Optional[ModuleType]:
@@ -78,6 +82,7 @@ class _ShimFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             get_ipython=_get_ipython,
             display=self._displays.display,
         )
+        importlib.import_module("IPython.lib.pretty")  # there with the package, as libraries expect
 
     def _fill_display(self, module: ModuleType) -> None:
         members: Dict[str, Any] = {name: getattr(self._displays, name) for name in _FUNCTIONS}
@@ -88,14 +93,24 @@ class _ShimFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def _fill_pretty(module: ModuleType) -> None:
     def pretty(obj: Any, *_: Any, **__: Any) -> str:
-        """The text of an object, as a cell shows it."""
-        return outputs.text_of(obj)
+        """The text of an object, whatever was registered for its type: who is registered calls
+        this."""
+        return pretty_text_of(obj, outputs.MAX_TEXT_CHARS, asks_registered=False)[0]
 
     def pprint(obj: Any, *_: Any, **__: Any) -> None:
-        """Print the text of an object, as a cell shows it."""
-        print(outputs.text_of(obj))
+        """Print the text of an object."""
+        print(pretty(obj))
 
     vars(module).update(pretty=pretty, pprint=pprint, __all__=["pretty", "pprint"])
+
+
+def _fill_terminal(module: ModuleType) -> None:
+    class TerminalInteractiveShell:
+        """IPython at a terminal, which no session is: libraries such as sympy ask for this class to
+        find out whether more than text can be shown."""
+
+    TerminalInteractiveShell.__module__ = module.__name__
+    vars(module).update(TerminalInteractiveShell=TerminalInteractiveShell)
 
 
 def _teach_get_ipython(module: ModuleType) -> None:

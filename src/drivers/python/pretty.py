@@ -40,12 +40,13 @@ class _Enough(BaseException):
     """The text has all the characters that it may have. Of no kind that objects expect."""
 
 
-def text_of(obj: Any, max_chars: int) -> Tuple[str, bool]:
+def text_of(obj: Any, max_chars: int, asks_registered: bool = True) -> Tuple[str, bool]:
     """The text, and whether it is all. Raises what the object raises."""
-    quick = None if _registered.is_used() else _quick(obj, max_chars)
+    asks_registered = asks_registered and _registered.is_used()
+    quick = None if asks_registered else _quick(obj, max_chars)
     if quick is not None:
         return quick, True
-    printer = Printer(max_chars)
+    printer = Printer(max_chars, asks_registered)
     is_whole = True
     try:
         printer.pretty(obj)
@@ -282,8 +283,9 @@ class _Layout:
 class Printer(_Layout):
     """What `_repr_pretty_(self, p, cycle)` is given as `p`."""
 
-    def __init__(self, max_chars: int) -> None:
+    def __init__(self, max_chars: int, asks_registered: bool) -> None:
         super().__init__(max_chars)
+        self.asks_registered = asks_registered  # functions that libraries registered for types
         self.stack: List[int] = []  # the objects that are being written, by id
         self.verbose = False
         self.max_width = MAX_WIDTH
@@ -314,8 +316,7 @@ class Printer(_Layout):
 
     def _printer_of(self, obj: Any) -> Callable[[Any, Any, bool], Any]:
         kind = type(obj)
-        is_registered = _registered.is_used()
-        if kind in _PLAIN and not is_registered or kind is bool or obj is None:
+        if kind in _PLAIN and not self.asks_registered or kind is bool or obj is None:
             return _put_repr
         try:
             said = obj.__class__  # of what stands for another object: what that is
@@ -324,7 +325,7 @@ class Printer(_Layout):
         except Exception:
             pass
         for base in type.__dict__["__mro__"].__get__(kind):
-            printer = _registered.find_for(base) if is_registered else None
+            printer = _registered.find_for(base) if self.asks_registered else None
             printer = printer or _PRINTERS.get(base)
             if printer is not None:
                 return printer

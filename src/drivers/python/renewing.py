@@ -1,9 +1,10 @@
 """The descriptors of a copy of the session, made its own.
 
 Before the copy went to sleep its files were opened again at their offsets, and pipes, sockets,
-epoll and the like were replaced by something that refuses to be used (jail/descriptors.h). Here
-those are made anew of which both ends are ours, each under the number that it had, so that the
-objects which use it need not be found or touched. The rest is noted for the caller.
+epoll and the like were replaced by something that refuses to be used
+(jail/inside/descriptors.h). Here those are made anew of which both ends are ours, each under the
+number that it had, so that the objects which use it need not be found or touched. The rest is noted
+for the caller.
 """
 
 from __future__ import annotations

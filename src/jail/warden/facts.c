@@ -1,0 +1,338 @@
+/* The pages: what differs between jails. */
+#include "jail/warden/facts.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "jail/syscalls.h"
+#include "jail/warden/facts_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum {
+    CPUINFO_MAX = 1 << 20, /* of the host */
+    TEXT_MAX = 1 << 22,
+    PERIOD_US = 100000,
+    TICKS_PER_SECOND = 100, /* USER_HZ, whatever the kernel's own is */
+};
+
+struct page {
+    struct jail_limits limits;
+    uint64_t began_ms;
+};
+
+struct facts {
+    int dir;          /* writable, unlike FACTS_DIR */
+    uint32_t n_cpus;  /* of the machine */
+    time_t booted_at; /* what the kernel counts the start of processes from */
+    char *cpuinfo;    /* the machine's first processor */
+    struct page *pages;
+    int n_pages;
+    int *free_pages;
+    int n_free;
+};
+
+/* ---- what the files say ---------------------------------------------------------------------- */
+
+static uint32_t shown_cpus(const struct facts *f, const struct jail_limits *limits)
+{
+    uint32_t wanted = (limits->cpu_percent + 99) / 100;
+    return MIN(MAX(wanted, 1U), f->n_cpus);
+}
+
+static void print_meminfo(struct buf *out, const struct jail_limits *limits,
+                          const struct cgroup_use *use)
+{
+    const uint64_t total = limits->memory_mb * MIB;
+    /* Checkpoints have room of their own beyond the limit, and are counted all the same. */
+    const uint64_t held = MIN(use->anonymous_bytes + use->shared_bytes, total);
+    const uint64_t cached = MIN(MAX(use->file_bytes, use->shared_bytes), total - held);
+    const struct {
+        const char *name;
+        uint64_t bytes;
+    } lines[] = {
+        {"MemTotal", total},
+        {"MemFree", total - held - cached},
+        {"MemAvailable", total - held},
+        {"Buffers", 0},
+        {"Cached", cached},
+        {"SwapCached", 0},
+        {"Active", held},
+        {"Inactive", cached},
+        {"SwapTotal", 0},
+        {"SwapFree", 0},
+        {"Dirty", 0},
+        {"Writeback", 0},
+        {"AnonPages", use->anonymous_bytes},
+        {"Mapped", 0},
+        {"Shmem", use->shared_bytes},
+        {"Slab", 0},
+        {"SReclaimable", 0},
+        {"SUnreclaim", 0},
+        {"CommitLimit", total},
+        {"Committed_AS", held},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "%s:", lines[i].name);
+        buf_printf(out, "%-16s%8llu kB\n", name, (unsigned long long)(lines[i].bytes / KIB));
+    }
+}
+
+static void print_cpu_times(struct buf *out, const char *name, uint64_t busy, uint64_t idle)
+{
+    buf_printf(out, "%s %llu 0 0 %llu 0 0 0 0 0 0\n", name, (unsigned long long)busy,
+               (unsigned long long)idle);
+}
+
+/* All processors are alike: which of them ran what is the host's affair. */
+static void print_stat(struct buf *out, const struct facts *f, const struct page *page,
+                       const struct cgroup_use *use)
+{
+    const uint64_t n = shown_cpus(f, &page->limits);
+    const uint64_t lived_ms = clock_mono_ms() - page->began_ms;
+    const uint64_t busy = use->cpu_us * TICKS_PER_SECOND / 1000000;
+    const uint64_t whole = MAX(n * lived_ms * TICKS_PER_SECOND / 1000, busy);
+    print_cpu_times(out, "cpu ", busy, whole - busy);
+    for (uint64_t i = 0; i < n; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "cpu%u", (unsigned)i);
+        print_cpu_times(out, name, busy / n, (whole - busy) / n);
+    }
+    buf_printf(out,
+               "intr 0\nctxt 0\nbtime %lld\nprocesses 0\nprocs_running 1\nprocs_blocked 0\n"
+               "softirq 0\n",
+               (long long)f->booted_at);
+}
+
+/* The machine's first processor again and again, with other numbers. */
+static void print_cpuinfo(struct buf *out, const struct facts *f, uint32_t n_cpus)
+{
+    static const struct {
+        const char *key;
+        bool is_number, is_count;
+    } others[] = {{"processor", true, false},   {"core id", true, false},
+                  {"apicid", true, false},      {"initial apicid", true, false},
+                  {"siblings", false, true},    {"cpu cores", false, true},
+                  {"physical id", false, false}};
+    for (uint32_t cpu = 0; cpu < n_cpus; cpu++) {
+        for (const char *at = f->cpuinfo; *at != '\0';) {
+            const size_t len = strcspn(at, "\n");
+            const size_t key_len = strcspn(at, "\t:\n");
+            size_t i = 0;
+            while (i < ARRAY_LEN(others) &&
+                   (strlen(others[i].key) != key_len || memcmp(others[i].key, at, key_len) != 0))
+                i++;
+            if (i == ARRAY_LEN(others))
+                buf_printf(out, "%.*s\n", (int)len, at);
+            else
+                buf_printf(out, "%.*s: %u\n", (int)strcspn(at, ":\n"), at,
+                           others[i].is_number  ? cpu
+                           : others[i].is_count ? n_cpus
+                                                : 0);
+            at += len + (at[len] == '\n');
+        }
+        buf_printf(out, "\n");
+    }
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* In place: the file is mounted. Where all is one user the session may hold a lease on it, for
+ * which nobody waits. */
+static int write_file(const struct facts *f, int page, const char *name, struct buf *text)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "%d/%s", page, name);
+    _fd_ int fd =
+        openat(f->dir, path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0444);
+    if (fd < 0)
+        return -errno;
+    ssize_t n = pwrite(fd, text->data, text->len, 0);
+    int r = n < 0 ? -errno : n != (ssize_t)text->len ? -ENOSPC : 0;
+    if (r == 0 && ftruncate(fd, (off_t)text->len) < 0)
+        r = -errno;
+    buf_clear(text);
+    return r;
+}
+
+static int write_use(const struct facts *f, int page, const struct cgroup_use *use)
+{
+    _buf_ struct buf text = BUF_INIT(TEXT_MAX);
+    print_meminfo(&text, &f->pages[page].limits, use);
+    int r = write_file(f, page, "meminfo", &text);
+    print_stat(&text, f, &f->pages[page], use);
+    if (r == 0)
+        r = write_file(f, page, "stat", &text);
+    return r;
+}
+
+/* The first processors, as words of 32 with commas between, the highest first. */
+static void print_mask(struct buf *out, uint32_t n_cpus)
+{
+    for (uint32_t word = (n_cpus - 1) / 32 + 1; word-- > 0;) {
+        uint32_t n = MIN(n_cpus - word * 32, 32U);
+        buf_printf(out, "%08x%s", n == 32 ? UINT32_MAX : (1U << n) - 1, word > 0 ? "," : "\n");
+    }
+}
+
+/* Of each processor that is shown: its folder in the image. */
+static int write_cpu_links(const struct facts *f, int page, uint32_t n_cpus)
+{
+    for (uint32_t i = 0; i < f->n_cpus; i++) {
+        char path[64], target[64];
+        snprintf(path, sizeof(path), "%d/cpu/cpu%u", page, i);
+        snprintf(target, sizeof(target), FACTS_SHARED "/cpus/%u", i);
+        if (i >= n_cpus && unlinkat(f->dir, path, 0) < 0)
+            return errno == ENOENT ? 0 : -errno; /* they are made and removed in order */
+        if (i < n_cpus && symlinkat(target, f->dir, path) < 0 && errno != EEXIST)
+            return -errno;
+    }
+    return 0;
+}
+
+static int write_limits(const struct facts *f, int page)
+{
+    const struct jail_limits *limits = &f->pages[page].limits;
+    const uint32_t n_cpus = shown_cpus(f, limits);
+    const unsigned quota_us = limits->cpu_percent * (PERIOD_US / 100);
+    _buf_ struct buf text = BUF_INIT(TEXT_MAX);
+    buf_printf(&text, "%s%u\n", n_cpus > 1 ? "0-" : "", n_cpus - 1);
+    int r = write_file(f, page, "cpu/cpus", &text);
+    print_mask(&text, n_cpus);
+    if (r == 0)
+        r = write_file(f, page, "cpu/mask", &text);
+    if (r == 0)
+        r = write_cpu_links(f, page, n_cpus);
+    print_cpuinfo(&text, f, n_cpus);
+    if (r == 0)
+        r = write_file(f, page, "cpuinfo", &text);
+    buf_printf(&text, "%zu\n", limits->memory_mb * MIB);
+    if (r == 0)
+        r = write_file(f, page, "memory.max", &text);
+    buf_printf(&text, "%u %d\n", quota_us, PERIOD_US);
+    if (r == 0)
+        r = write_file(f, page, "cpu.max", &text);
+    buf_printf(&text, "%u\n", quota_us);
+    if (r == 0)
+        r = write_file(f, page, "cpu.quota", &text);
+    buf_printf(&text, "%u\n", limits->pids);
+    if (r == 0)
+        r = write_file(f, page, "pids.max", &text);
+    return r;
+}
+
+int facts_set_limits(struct facts *f, int page, const struct jail_limits *limits)
+{
+    if (memcmp(&f->pages[page].limits, limits, sizeof(*limits)) == 0)
+        return 0;
+    f->pages[page].limits = *limits;
+    int r = write_limits(f, page);
+    if (r == 0)
+        r = write_use(f, page, &(struct cgroup_use){0});
+    if (r < 0)
+        f->pages[page].limits = (struct jail_limits){0}; /* it says something else */
+    return r;
+}
+
+void facts_refresh(struct facts *f, int page, const struct cgroup_use *use)
+{
+    write_use(f, page, use);
+}
+
+/* ---- pages ----------------------------------------------------------------------------------- */
+
+static int make_page(struct facts *f)
+{
+    char path[16];
+    snprintf(path, sizeof(path), "%d", f->n_pages);
+    int r = mkdirat(f->dir, path, 0755);
+    snprintf(path, sizeof(path), "%d/cpu", f->n_pages);
+    if (r < 0 || mkdirat(f->dir, path, 0755) < 0)
+        return -errno;
+    static const char *const names[] = {"online", "possible", "present"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "%d/cpu/%s", f->n_pages, names[i]);
+        if (symlinkat("cpus", f->dir, name) < 0)
+            return -errno;
+    }
+    size_t n = (size_t)f->n_pages + 1;
+    f->pages = mem_realloc(f->pages, n * sizeof(*f->pages));
+    f->free_pages = mem_realloc(f->free_pages, n * sizeof(*f->free_pages));
+    f->pages[f->n_pages] = (struct page){0};
+    return f->n_pages++;
+}
+
+/* A page that was used before is likely to say the right limits already; what its last jail had
+ * used is nobody else's business. */
+int facts_take(struct facts *f, const struct jail_limits *limits)
+{
+    int page = f->n_free > 0 ? f->free_pages[--f->n_free] : make_page(f);
+    if (page < 0)
+        return page;
+    f->pages[page].began_ms = clock_mono_ms();
+    int r = facts_set_limits(f, page, limits);
+    if (r == 0)
+        r = write_use(f, page, &(struct cgroup_use){0});
+    if (r == 0)
+        return page;
+    facts_give(f, page);
+    return r;
+}
+
+void facts_give(struct facts *f, int page)
+{
+    if (page >= 0)
+        f->free_pages[f->n_free++] = page;
+}
+
+static char *read_first_cpu(void)
+{
+    char *text = NULL;
+    if (fd_read_file(AT_FDCWD, "/proc/cpuinfo", CPUINFO_MAX, &text, NULL) < 0)
+        return mem_strdup("processor\t: 0\n");
+    char *end = strstr(text, "\n\n");
+    if (end != NULL)
+        end[1] = '\0';
+    return text;
+}
+
+/* Jails are made from the mount at FACTS_DIR, which is read-only; we write through another one,
+ * which has no place in any tree. A file system without a size does not tell how full it is, which
+ * is how many sessions there are. */
+static int mount_pages(struct facts *f)
+{
+    if ((mkdir(FACTS_DIR, 0755) < 0 && errno != EEXIST) ||
+        mount("facts", FACTS_DIR, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+              "mode=755,size=0,nr_inodes=0") < 0)
+        return -errno;
+    f->dir = (int)syscall(SYS_open_tree, AT_FDCWD, FACTS_DIR, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+    struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
+    if (f->dir < 0 ||
+        syscall(SYS_mount_setattr, AT_FDCWD, FACTS_DIR, 0, &read_only, sizeof(read_only)) < 0)
+        return -errno;
+    return 0;
+}
+
+int facts_new(struct facts **ret, struct err *e)
+{
+    struct facts *f = mem_alloc(sizeof(*f));
+    struct timespec now, since_boot;
+    clock_gettime(CLOCK_REALTIME, &now);
+    clock_gettime(CLOCK_BOOTTIME, &since_boot);
+    f->dir = -1;
+    f->n_cpus = facts_count_cpus();
+    f->booted_at = now.tv_sec - since_boot.tv_sec;
+    f->cpuinfo = read_first_cpu();
+    int r = mount_pages(f);
+    if (r < 0)
+        return err_errno(e, ERR_UNAVAILABLE, r, "cannot make the place for what sessions are told");
+    *ret = f;
+    return 0;
+}

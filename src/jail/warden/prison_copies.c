@@ -1,0 +1,196 @@
+/* Copies that inmates made of themselves: who they are, whom they outlive, who goes first. */
+#include "base/fd.h"
+#include "jail/inside/enter.h"
+#include "jail/warden/prison.h"
+#include "jail/witness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+enum {
+    RANK_NEWEST = 100, /* oom_score_adj; JAIL_HEAD_RANK is between this and the next */
+    RANK_OLD = 300,
+    RANK_SAVER = 400,
+};
+
+static bool is_known(pid_t pid)
+{
+    struct prison_key key = prison_key((uint64_t)pid);
+    return map_get(&prison.inmates_by_pid, key.text) != NULL ||
+           map_get(&prison.jails_by_init, key.text) != NULL;
+}
+
+/* A child that has not ended. One that has is left for reap_some. */
+static bool is_living_child(pid_t pid)
+{
+    siginfo_t info = {0};
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+}
+
+/* Anybody in any jail may have written the byte; what counts is who it was. */
+static pid_t find_copy(const struct request *r, const struct jail *j, int pidfd,
+                       const char **ret_why)
+{
+    pid_t pid = pidfd >= 0 ? witness_pid(pidfd) : 0;
+    *ret_why = NULL;
+    if (r->is_end || (pidfd >= 0 && pid <= 0))
+        *ret_why = "the copy ended before it was known";
+    else if (pid <= 0)
+        *ret_why = "the copy has not said anything";
+    else if (is_known(pid))
+        *ret_why = "somebody else spoke in place of the copy";
+    else if (!is_living_child(pid))
+        *ret_why = "the copy ended before it was known, or is none";
+    else if (!census_is_same_jail(pid, j->init_pid))
+        *ret_why = "the copy lives in another jail";
+    else if (prison_is_traced(j,
+                              pid)) /* no driver of ours lets that happen: jail/inside/sibling.c */
+        *ret_why = "the copy is traced";
+    return pid;
+}
+
+pid_t prison_inner_pid(struct inmate *i)
+{
+    if (i->inner_pid == 0 && i->pid != 0)
+        i->inner_pid = census_inner_pid(i->pid);
+    return i->inner_pid;
+}
+
+size_t prison_list_leaders(struct jail *j, const struct inmate *but, pid_t **ret)
+{
+    size_t n = 0;
+    pid_t *leaders = mem_alloc((j->n_inmates + 1) * sizeof(*leaders));
+    LIST_EACH(&j->inmates, at) {
+        struct inmate *i = CONTAINER_OF(at, struct inmate, link);
+        pid_t pid = i == but ? 0 : prison_inner_pid(i);
+        if (pid > 0)
+            leaders[n++] = pid;
+    }
+    *ret = leaders;
+    return n;
+}
+
+static void rank(struct inmate *i, int score)
+{
+    char path[64], text[16];
+    if (i->rank == score)
+        return;
+    i->rank = score;
+    snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)i->pid);
+    snprintf(text, sizeof(text), "%d", score);
+    fd_write_file(AT_FDCWD, path, text); /* gone meanwhile: nothing to rank */
+}
+
+/* Whom the kernel ends first when memory runs out: whoever saves, old checkpoints, the head, and
+ * the newest checkpoint last, because it is what the session comes back from. */
+void prison_rank_checkpoints(const struct jail *j)
+{
+    bool is_newest = true;
+    for (const struct list *at = j->inmates.prev; at != &j->inmates; at = at->prev) {
+        struct inmate *i = CONTAINER_OF(at, struct inmate, link);
+        if (i->kind != WARDEN_CHECKPOINT)
+            continue;
+        rank(i, is_newest ? RANK_NEWEST : RANK_OLD);
+        is_newest = false;
+    }
+}
+
+static void welcome_checkpoint(struct inmate *i)
+{
+    struct err e;
+    struct jail *j = i->jail;
+    _free_ pid_t *leaders = NULL;
+    size_t n_leaders = prison_list_leaders(j, NULL, &leaders);
+    census_take(j->init_pid, leaders, n_leaders, &i->census);
+    /* The head may have begun its next cell meanwhile. */
+    census_forget_younger(&i->census, j->init_pid, census_inner_pid(i->pid));
+    prison_rank_checkpoints(j);
+    if (j->has_checkpoints)
+        return;
+    j->has_checkpoints = true;
+    if (prison_apply_limits(j, &e) < 0)
+        j->has_checkpoints = false; /* the next one tries again; until then it is tight */
+}
+
+void prison_adopt(const struct request *r, int pidfd)
+{
+    struct jail *j = prison_find_jail(r->jail);
+    const char *why = "the jail has ended";
+    pid_t pid = 0;
+    if (j != NULL && !j->is_ending && j->init_pid > 0)
+        pid = find_copy(r, j, pidfd, &why);
+    if (why != NULL) {
+        prison_tell_refused(r->jail, r->head, why);
+        return;
+    }
+    struct inmate *i = prison_add_inmate(j, r);
+    i->pid = pid;
+    i->kind = (enum warden_kind)r->number;
+    map_set(&prison.inmates_by_pid, prison_key((uint64_t)pid).text, i);
+    if (i->kind == WARDEN_CHECKPOINT)
+        welcome_checkpoint(i);
+    else if (i->kind == WARDEN_SAVER)
+        rank(i, RANK_SAVER);
+    else
+        rank(i, JAIL_HEAD_RANK);
+    prison_tell(
+        &(struct report){.type = WARDEN_ENTERED,
+                         .jail = j->id,
+                         .head = i->head,
+                         .pid = pid,
+                         .others = (uint32_t)i->census.count,
+                         .bytes = cgroup_anonymous_bytes(&prison.factory->cgroups, &j->cgroup)},
+        "");
+}
+
+/* The inner pids of checkpoints and savers; the list is the caller's. Returns their number. */
+static size_t list_copies(struct jail *j, pid_t **ret)
+{
+    size_t n = 0;
+    pid_t *copies = mem_alloc((j->n_inmates + 1) * sizeof(*copies));
+    LIST_EACH(&j->inmates, at) {
+        struct inmate *i = CONTAINER_OF(at, struct inmate, link);
+        pid_t pid = i->kind == WARDEN_HEAD ? 0 : prison_inner_pid(i);
+        if (pid > 0)
+            copies[n++] = pid;
+    }
+    *ret = copies;
+    return n;
+}
+
+/* Those that sleep have nothing to finish. */
+void prison_terminate(struct jail *j)
+{
+    _free_ pid_t *asleep = NULL;
+    size_t n = list_copies(j, &asleep);
+    census_signal(j->init_pid, asleep, n, SIGTERM);
+}
+
+void prison_get_use(struct jail *j, struct cgroup_use *ret)
+{
+    const struct cgroup_parent *cgroups = &prison.factory->cgroups;
+    cgroup_get_use(cgroups, &j->cgroup, ret);
+    if (cgroups->has[CGROUP_MEMORY] || j->init_pid == 0)
+        return;
+    uint64_t bytes, ticks;
+    _free_ pid_t *asleep = NULL;
+    size_t n = list_copies(j, &asleep); /* they share their memory with the head */
+    census_use(j->init_pid, asleep, n, &bytes, &ticks);
+    ret->anonymous_bytes = bytes;
+    if (ret->cpu_us == 0)
+        ret->cpu_us = ticks * (1000000 / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+void prison_look(const struct request *r)
+{
+    struct jail *j = prison_find_jail(r->jail);
+    struct report report = {.type = WARDEN_LOOKED, .jail = r->jail, .head = r->head};
+    if (j != NULL && !j->is_ending && j->init_pid > 0) {
+        _free_ pid_t *leaders = NULL;
+        size_t n_leaders = prison_list_leaders(j, NULL, &leaders);
+        report.others = (uint32_t)census_look(j->init_pid, leaders, n_leaders, &report.ticks);
+    }
+    prison_tell(&report, "");
+}

@@ -1,0 +1,180 @@
+/* Jails and their inmates while they live, and how both come to their end. */
+#include "jail/warden/keeper.h"
+#include "jail/warden/prison.h"
+
+#include <signal.h>
+
+static void count_inmates(struct jail *j, int change)
+{
+    j->n_inmates = (uint32_t)((int)j->n_inmates + change);
+    if (j->proc_fd < 0 && !j->is_ending) /* it is watched */
+        prison_order_keeper(KEEPER_COUNT, j, false, NULL, 0);
+}
+
+/* All its processes, but none of the rooms below it if that can be avoided. */
+void prison_kill_all(struct jail *j)
+{
+    if (j->n_rooms > 0 && j->init_pid > 0)
+        prison_empty(j);
+    else
+        jail_kill(j);
+    prison_expect_end_of_room(j);
+}
+
+static void lay_to_rest(struct jail *j)
+{
+    struct jail *source = j->source;
+    prison_give_slot(j->slot);
+    jail_free(prison.factory, j);
+    if (source == NULL || --source->n_rooms > 0 || !source->is_ending)
+        return;
+    jail_kill(source); /* nobody needs its init any more */
+    if (source->is_hollow && source->init_pid == 0)
+        lay_to_rest(source);
+}
+
+void prison_bury(struct jail *j)
+{
+    map_remove(&prison.jails_by_id, prison_key(j->id).text);
+    if (!j->was_refused)
+        prison_tell(&(struct report){.type = WARDEN_GONE, .jail = j->id}, "");
+    if (j->init_pid == 0 && j->n_rooms == 0) {
+        lay_to_rest(j);
+        return;
+    }
+    j->is_hollow = true;
+    j->workspace[0] = '\0'; /* a later jail's may have the same name */
+}
+
+/* Moves an ending jail on: when nobody owes an answer about it and all its processes are reaped,
+ * its workspace goes, then the jail. The init of one with rooms below it is the last to go. */
+void prison_settle(struct jail *j)
+{
+    bool is_empty = j->init_pid == 0 || j->n_rooms > 0;
+    if (!j->is_ending || j->is_being_built || j->is_removing || !is_empty ||
+        !list_is_empty(&j->inmates))
+        return;
+    /* Before the long part, and once more in jail_free. */
+    if (j->init_pid == 0)
+        cgroup_remove(&prison.factory->cgroups, &j->cgroup);
+    if (j->is_hollow) {
+        if (j->n_rooms == 0)
+            lay_to_rest(j);
+    } else if (j->keeps_workspace) {
+        prison_order_keeper(KEEPER_FORGET, j, false, NULL, 0);
+        prison_bury(j);
+    } else {
+        j->is_removing = true;
+        relay_forget(&prison.relay, j->workspace);
+        prison_order_keeper(KEEPER_REMOVE, j, false, NULL, 0);
+    }
+}
+
+void prison_end_jail(struct jail *j)
+{
+    j->is_ending = true;
+    prison_kill_all(j);
+    prison_settle(j);
+}
+
+struct inmate *prison_add_inmate(struct jail *j, const struct request *r)
+{
+    struct inmate *i = mem_alloc(sizeof(*i));
+    *i = (struct inmate){.jail = j, .head = r->head, .zygote = r->zygote};
+    list_init(&i->owed);
+    list_init(&i->expected);
+    list_append(&j->inmates, &i->link);
+    map_set(&prison.inmates_by_head, prison_key(i->head).text, i);
+    count_inmates(j, 1);
+    return i;
+}
+
+static void remove_inmate(struct inmate *i)
+{
+    map_remove(&prison.inmates_by_head, prison_key(i->head).text);
+    if (i->pid != 0)
+        map_remove(&prison.inmates_by_pid, prison_key((uint64_t)i->pid).text);
+    list_remove(&i->owed);
+    list_remove(&i->expected);
+    list_remove(&i->link);
+    count_inmates(i->jail, -1);
+    census_free(&i->census);
+    free(i);
+}
+
+/* No interpreter walked in. If nobody ever did, the caller never had this jail. */
+void prison_refuse(struct inmate *i, const char *why)
+{
+    struct jail *j = i->jail;
+    if (!j->is_ending)
+        prison_tell_refused(j->id, i->head, why);
+    remove_inmate(i);
+    if (j->is_ending) {
+        prison_settle(j);
+    } else if (!j->was_inhabited && list_is_empty(&j->inmates)) {
+        j->was_refused = true;
+        prison_end_jail(j);
+    }
+}
+
+void prison_inmate_exited(struct inmate *i, int status)
+{
+    struct jail *j = i->jail;
+    struct report report = {
+        .type = WARDEN_EXITED,
+        .jail = j->id,
+        .head = i->head,
+        .pid = i->pid,
+        .status = status,
+        .oom_kills = cgroup_oom_kills(&prison.factory->cgroups, &j->cgroup),
+        .pids_refused = cgroup_pids_refused(&prison.factory->cgroups, &j->cgroup),
+        .peak_bytes = cgroup_peak_bytes(&prison.factory->cgroups, &j->cgroup),
+    };
+    bool was_checkpoint = i->kind == WARDEN_CHECKPOINT;
+    remove_inmate(i);
+    if (was_checkpoint && !j->is_ending)
+        prison_rank_checkpoints(j);
+    prison_tell(&report, "");
+    prison_settle(j);
+}
+
+/* A head that writes where a checkpoint shares its memory needs it twice, and the copies are
+ * processes too: from the first one on there is room for that. Before it, limits mean what they
+ * say. */
+int prison_apply_limits(const struct jail *j, struct err *e)
+{
+    struct jail_limits wide = j->limits;
+    if (j->has_checkpoints && wide.checkpoint_mb > 0) {
+        wide.memory_mb += wide.checkpoint_mb;
+        wide.pids += JAIL_CHECKPOINT_PIDS;
+    }
+    return prison.factory->cgroups.version == 0
+               ? 0
+               : cgroup_set_limits(&prison.factory->cgroups, &j->cgroup, &wide, e);
+}
+
+static bool has_checkpoint(const struct jail *j)
+{
+    for (const struct list *at = j->inmates.next; at != &j->inmates; at = at->next)
+        if (CONTAINER_OF(at, struct inmate, link)->kind == WARDEN_CHECKPOINT)
+            return true;
+    return false;
+}
+
+/* Everything that the head's group runs feels an interrupt; a head that left its group feels it
+ * too. Not so if it is killed and a checkpoint is there to come back to: whoever was there then
+ * goes on, and warden_clear ends the others. */
+void prison_signal(struct inmate *i, int sig)
+{
+    if (i->pid > 0 && sig > 0) {
+        bool is_alone = sig == SIGKILL && (i->is_held || has_checkpoint(i->jail));
+        if (!is_alone)
+            kill(-i->pid, sig);
+        if (is_alone || getpgid(i->pid) != i->pid)
+            kill(i->pid, sig);
+        if (sig == SIGKILL)
+            prison_expect_end(i);
+    }
+    prison_tell(&(struct report){.type = WARDEN_SIGNALED, .jail = i->jail->id, .head = i->head},
+                "");
+}
