@@ -39,11 +39,11 @@ static void put_report(struct json_out *json, const json_t *report)
 
 static void put_profile(struct json_out *json, const struct pool_stats *stats)
 {
-    static const char *const states[] = {[TEMPLATE_ASLEEP] = "asleep",
-                                         [TEMPLATE_STARTING] = "starting",
-                                         [TEMPLATE_READY] = "ready",
-                                         [TEMPLATE_PAUSED] = "failed"};
-    const struct template *zygote = stats->zygote;
+    static const char *const states[] = {[ZYGOTE_ASLEEP] = "asleep",
+                                         [ZYGOTE_STARTING] = "starting",
+                                         [ZYGOTE_READY] = "ready",
+                                         [ZYGOTE_PAUSED] = "failed"};
+    const struct runtime_zygote *zygote = stats->zygote;
     json_put_object(json);
     json_put_member_str(json, "profile", zygote->profile->name);
     json_put_member_str(json, "runtime", zygote->profile->runtime->name);
@@ -76,7 +76,7 @@ static void put_sandbox(struct json_out *json, const struct call *call)
     json_put_key(json, "profiles");
     json_put_array(json);
     for (size_t i = 0; pool != NULL && pool_stats(pool, i, &one); i++) {
-        bool is_in_use = one.zygote->state != TEMPLATE_ASLEEP || one.zygote->failure[0] != '\0';
+        bool is_in_use = one.zygote->state != ZYGOTE_ASLEEP || one.zygote->failure[0] != '\0';
         all.size += is_in_use ? one.size : 0;
         all.ready += one.ready;
         all.hits += one.hits;

@@ -3,7 +3,7 @@
 #include "serve/tunnel.h"
 
 #include "base/clock.h"
-#include "serve/conn_parts.h"
+#include "serve/conn.h"
 #include "serve/tunnel_heads.h"
 #include "session/ports.h"
 
@@ -41,6 +41,7 @@ struct tunnel {
 static void tunnel_free(struct tunnel *t)
 {
     t->conn->tunnel = NULL;
+    t->conn->call.op_state = NULL;
     port_close(t->link);
     loop_stream_close(t->server, NULL);
     loop_timer_close(t->timer, NULL);
@@ -50,7 +51,7 @@ static void tunnel_free(struct tunnel *t)
 
 static void tunnel_on_gone(struct call *call)
 {
-    tunnel_free(CONTAINER_OF(call, struct conn, call)->tunnel);
+    tunnel_free(call->op_state);
 }
 
 /* What was promised to the client has been sent. Where its next request begins is known only if all
@@ -167,21 +168,26 @@ static bool tunnel_pass_on(struct tunnel *t)
     return true;
 }
 
-void tunnel_on_input(struct tunnel *t)
+static void tunnel_on_input(struct conn *c)
 {
-    tunnel_pass_on(t);
+    tunnel_pass_on(c->call.op_state);
 }
 
-bool tunnel_on_client_end(struct tunnel *t)
+static bool tunnel_on_client_end(struct conn *c)
 {
+    struct tunnel *t = c->call.op_state;
     t->has_client_ended = true;
     return t->state == TUNNEL_OPEN && tunnel_pass_on(t);
 }
 
-bool tunnel_is_open(const struct tunnel *t)
+static bool tunnel_is_open(const struct conn *c)
 {
+    const struct tunnel *t = c->call.op_state;
     return t->state == TUNNEL_OPEN;
 }
+
+static const struct conn_tunnel tunnel_of_conn = {
+    .on_input = tunnel_on_input, .on_end = tunnel_on_client_end, .is_open = tunnel_is_open};
 
 /* ---- from the server to the client ----------------------------------------------------------- */
 
@@ -192,8 +198,9 @@ static void tunnel_want_answer(struct tunnel *t)
         t->is_reading = loop_stream_read(t->server, is_wanted) == 0 && is_wanted;
 }
 
-void tunnel_on_drained(struct tunnel *t)
+static void tunnel_on_drained(struct call *call)
 {
+    struct tunnel *t = call->op_state;
     if (t->server != NULL)
         tunnel_want_answer(t);
 }
@@ -389,8 +396,10 @@ void tunnel_start(struct conn *c, struct session *session, uint16_t port)
     t->is_request_sent = c->http.state == HTTP1_COMPLETE;
     t->timer = loop_timer_new(c->server->config.loop, tunnel_on_timer, t);
     http1_init_answer(&t->answer, c->is_head_only);
-    c->tunnel = t;
+    c->tunnel = &tunnel_of_conn;
+    c->call.op_state = t;
     c->call.on_gone = tunnel_on_gone;
+    c->call.on_drained = tunnel_on_drained;
     t->link = port_open(session, port, &tunnel_port_listener, t, &e);
     if (t->link == NULL)
         tunnel_fail(t, &e);

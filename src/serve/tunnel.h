@@ -15,14 +15,6 @@
 
 struct conn;
 struct session;
-struct tunnel;
 
-/* Takes over the connection's call, which it ends. */
+/* Takes over the connection's call, which it ends. For struct server_config. */
 void tunnel_start(struct conn *c, struct session *session, uint16_t port);
-
-/* For the connection, which calls them while it has a tunnel. */
-void tunnel_on_input(struct tunnel *t);   /* bytes of the client were added to c->pending */
-void tunnel_on_drained(struct tunnel *t); /* the client has taken all so far */
-/* The client will send no more. False if the connection is to be closed. */
-bool tunnel_on_client_end(struct tunnel *t);
-bool tunnel_is_open(const struct tunnel *t); /* a WebSocket, which has no end of its own */

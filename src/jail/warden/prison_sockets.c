@@ -4,7 +4,7 @@
  * network for the length of one system call, by way of the jail's init, which nobody inside can
  * replace; connecting is the daemon's business, and waits for nobody here. What the jail's own
  * processes do to their network (names, redirections) can lead such a socket to themselves only. */
-#include "jail/prison.h"
+#include "jail/warden/prison.h"
 
 #include <errno.h>
 #include <fcntl.h>
