@@ -65,8 +65,8 @@ struct conn {
 
     bool has_call; /* `call` is open: the operation may still use it */
     bool is_feeding;
-    bool has_stream_head;      /* the head of an event stream was sent */
-    struct download *download; /* the file that is being sent; NULL: none */
+    bool has_stream_head;             /* the head of an event stream was sent */
+    struct download *download;        /* the file that is being sent; NULL: none */
     const struct conn_tunnel *tunnel; /* NULL: it has none */
     struct call call;
 };
