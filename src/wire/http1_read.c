@@ -244,7 +244,9 @@ static int on_answer_head(llhttp_t *llhttp)
         return refuse_malformed(p, "its status is not one of HTTP");
     llhttp->upgrade = 0; /* 101 ends with its head, too: what follows is the owner's to read */
     p->state = HTTP1_IN_BODY;
-    return p->is_for_head ? 1 : 0;
+    bool has_none = llhttp->status_code < 200 || llhttp->status_code == 204 ||
+                    llhttp->status_code == 304 || p->is_for_head;
+    return has_none ? 1 : 0;
 }
 
 static int on_body(llhttp_t *llhttp, const char *at, size_t len)
