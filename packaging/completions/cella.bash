@@ -14,7 +14,7 @@ _cella() {
     verbs+=" ps kill plan pipe run notebook convert serve stop config doctor demo help --help --version"
     local sections="idle live think spawn oneshot past churn load memory node bash"
     local common="--json --help" client="--data --url --key"
-    local spec="--runtime --profile --cwd --env --join --agent --binding --debug --idle-timeout"
+    local spec="--runtime --profile --cwd --env --join --name --label --agent --binding --debug --idle-timeout"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$current")
@@ -135,7 +135,8 @@ _cella() {
         ;;
     kill) words="--all --keep-notebook $client" ;;
     stop) words="--erase $client" ;;
-    ps | interrupt | redo | checkpoints) words=$client ;;
+    ps) words="--state --runtime --label --name --agent --sort $client" ;;
+    interrupt | redo | checkpoints) words=$client ;;
     serve) words="--listen --data --config --no-auth --log-format --log-level" ;;
     config) words=check ;;
     help) words=$verbs ;;

@@ -6,7 +6,18 @@
 #include "cli/advice.h"
 #include "cli/terminal.h"
 
-enum { PATH_SIZE = 128, SESSIONS_MAX = 100000, CREATE_MAX = 1 << 20 };
+enum {
+    PATH_SIZE = 128,
+    QUERY_MAX = 4096,
+    CURSOR_SIZE = 160,
+    NAME_BYTES_MAX = 64, /* of a session */
+    SESSIONS_MAX = 100000,
+    PAGE_SESSIONS = 1000,
+    CREATE_MAX = 1 << 20,
+};
+
+#define NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+#define CURSOR_CHARS NAME_CHARS ":"
 
 const char *cli_json_text(const json_t *object, const char *name, size_t *ret_len)
 {
@@ -181,20 +192,42 @@ static bool read_session(const json_t *object, struct cli_session *ret)
     return true;
 }
 
-int cli_session_list(struct cli_client *c, json_t **ret_sessions, struct err *e)
+/* One page, and where the next one begins: "" if there is none. */
+static int list_page(struct cli_client *c, const char *query, char next[CURSOR_SIZE], json_t *all,
+                     struct err *e)
 {
+    char path[PATH_SIZE + QUERY_MAX + CURSOR_SIZE];
+    snprintf(path, sizeof(path), "/v1/sessions?limit=%d%s%s%s", PAGE_SESSIONS, query,
+             next[0] != '\0' ? "&cursor=" : "", next);
     _json_ json_t *object = NULL;
-    if (cli_api_get(c, "GET", "/v1/sessions", &object, e) < 0)
+    if (cli_api_get(c, "GET", path, &object, e) < 0)
         return -1;
     json_t *sessions = json_object_get(object, "sessions");
-    if (!json_is_array(sessions) || json_array_size(sessions) > SESSIONS_MAX)
+    if (!json_is_array(sessions) || json_array_size(sessions) + json_array_size(all) > SESSIONS_MAX)
         return refuse_answer("no list of sessions", e);
     for (size_t i = 0; i < json_array_size(sessions); i++) {
         struct cli_session ignored;
         if (!read_session(json_array_get(sessions, i), &ignored))
             return refuse_answer("a session without an id", e);
     }
-    *ret_sessions = json_incref(sessions);
+    const char *cursor = cli_json_text(object, "next", NULL);
+    snprintf(next, CURSOR_SIZE, "%s", cursor != NULL ? cursor : "");
+    if (strspn(next, CURSOR_CHARS) != strlen(next) ||
+        (cursor != NULL && json_array_size(sessions) == 0))
+        return refuse_answer("a page of sessions without an end", e);
+    json_array_extend(all, sessions);
+    return 0;
+}
+
+int cli_session_list(struct cli_client *c, const char *query, json_t **ret_sessions, struct err *e)
+{
+    char next[CURSOR_SIZE] = "";
+    _json_ json_t *all = json_array();
+    do {
+        if (list_page(c, query, next, all, e) < 0)
+            return -1;
+    } while (next[0] != '\0');
+    *ret_sessions = take_ptr(all);
     return 0;
 }
 
@@ -202,6 +235,45 @@ static bool is_id_prefix(const char *text)
 {
     size_t len = strlen(text);
     return len > 0 && len < UUID_SIZE && strspn(text, "0123456789abcdef-") == len;
+}
+
+static bool can_be_name(const char *text)
+{
+    size_t len = strlen(text);
+    return len > 0 && len <= NAME_BYTES_MAX && strspn(text, NAME_CHARS) == len;
+}
+
+/* How many of them are called so; `ret` is the last. Those that have ended count if none lives. */
+static size_t find_by_name(const json_t *sessions, const char *name, struct cli_session *ret)
+{
+    size_t n_found = 0;
+    bool has_living = false;
+    for (size_t i = 0; i < json_array_size(sessions); i++) {
+        const json_t *session = json_array_get(sessions, i);
+        const char *given = cli_json_text(session, "name", NULL);
+        const char *state = cli_json_text(session, "state", NULL);
+        bool is_dead = state != NULL && strcmp(state, "dead") == 0;
+        if (given == NULL || strcmp(given, name) != 0 || (is_dead && n_found > 0))
+            continue;
+        n_found = has_living ? n_found + 1 : 1;
+        has_living = has_living || !is_dead;
+        read_session(session, ret);
+    }
+    return n_found;
+}
+
+static size_t find_by_prefix(const json_t *sessions, const char *prefix, struct cli_session *ret)
+{
+    size_t n_found = 0;
+    for (size_t i = 0; i < json_array_size(sessions); i++) {
+        struct cli_session session;
+        read_session(json_array_get(sessions, i), &session);
+        if (strncmp(session.id, prefix, strlen(prefix)) != 0)
+            continue;
+        *ret = session;
+        n_found++;
+    }
+    return n_found;
 }
 
 int cli_session_named(const struct cli_args *args, struct err *e)
@@ -212,31 +284,28 @@ int cli_session_named(const struct cli_args *args, struct err *e)
     return err_advise(e, "list the sessions with: cella ps");
 }
 
-int cli_session_find(struct cli_client *c, const char *prefix, struct cli_session *ret,
+int cli_session_find(struct cli_client *c, const char *called, struct cli_session *ret,
                      struct err *e)
 {
-    if (!is_id_prefix(prefix)) {
-        err_set(e, ERR_NOT_FOUND, "there is no session '%.64s'", prefix);
+    bool is_prefix = is_id_prefix(called);
+    if (!is_prefix && !can_be_name(called)) {
+        err_set(e, ERR_NOT_FOUND, "there is no session '%.64s'", called);
         return err_advise(e, "list the sessions with: cella ps");
     }
     _json_ json_t *sessions = NULL;
-    if (cli_session_list(c, &sessions, e) < 0)
+    if (cli_session_list(c, "", &sessions, e) < 0)
         return -1;
-    size_t n_found = 0;
-    for (size_t i = 0; i < json_array_size(sessions); i++) {
-        struct cli_session session;
-        read_session(json_array_get(sessions, i), &session);
-        if (strncmp(session.id, prefix, strlen(prefix)) != 0)
-            continue;
-        *ret = session;
-        n_found++;
-    }
+    size_t n_found = find_by_name(sessions, called, ret);
+    bool is_name = n_found > 0;
+    if (!is_name && is_prefix)
+        n_found = find_by_prefix(sessions, called, ret);
     if (n_found == 1)
         return 0;
     if (n_found == 0)
-        err_set(e, ERR_NOT_FOUND, "there is no session %.64s", prefix);
+        err_set(e, ERR_NOT_FOUND, "there is no session %.64s", called);
     else
-        err_set(e, ERR_INVALID, "%zu sessions begin with %.64s", n_found, prefix);
+        err_set(e, ERR_INVALID, "%zu sessions %s %.64s", n_found,
+                is_name ? "of different agents are called" : "begin with", called);
     return err_advise(e, "list the sessions with: cella ps");
 }
 
@@ -245,7 +314,8 @@ static void put_spec(struct json_out *out, const struct cli_session_spec *spec, 
     const struct {
         const char *name, *value;
     } members[] = {{"runtime", spec->runtime}, {"profile", spec->profile}, {"cwd", spec->cwd},
-                   {"agent", spec->agent},     {"binding", spec->binding}, {"join", join}};
+                   {"agent", spec->agent},     {"binding", spec->binding}, {"join", join},
+                   {"name", spec->name}};
     json_put_object(out);
     for (size_t i = 0; i < ARRAY_LEN(members); i++)
         if (members[i].value != NULL)
@@ -257,6 +327,10 @@ static void put_spec(struct json_out *out, const struct cli_session_spec *spec, 
     if (spec->env != NULL) {
         json_put_key(out, "env");
         json_put_value(out, spec->env);
+    }
+    if (spec->labels != NULL) {
+        json_put_key(out, "labels");
+        json_put_value(out, spec->labels);
     }
     json_put_object_end(out);
 }

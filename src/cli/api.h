@@ -32,8 +32,9 @@ struct cli_session {
 /* What a new session shall be; NULL and -1 leave it to the daemon. */
 struct cli_session_spec {
     const char *runtime, *profile, *cwd, *agent, *binding;
-    const char *join;          /* a session's id or the beginning of it */
-    json_t *env;               /* an object of texts */
+    const char *name;          /* of the session */
+    const char *join;          /* a session's name or id, or the beginning of it */
+    json_t *env, *labels;      /* objects of texts */
     int64_t idle_timeout_secs; /* 0: never */
     bool has_debug;            /* false: as the agent's setting says */
 };
@@ -42,16 +43,17 @@ int cli_session_create(struct cli_client *c, const struct cli_session_spec *spec
                        struct cli_session *ret, struct err *e);
 /* For verbs that take one session and nothing else. */
 int cli_session_named(const struct cli_args *args, struct err *e);
-/* By its whole id or the beginning of it, if only one starts so. */
-int cli_session_find(struct cli_client *c, const char *prefix, struct cli_session *ret,
+/* By its name, its whole id or the beginning of it, if only one starts so. */
+int cli_session_find(struct cli_client *c, const char *called, struct cli_session *ret,
                      struct err *e);
 int cli_session_kill(struct cli_client *c, const char *id, struct err *e);
 
 /* Tells the daemon that somebody still cares for the session, so that it does not count as idle. */
 void cli_session_touch(struct cli_client *c, const char *id);
 
-/* {"sessions":[...]}; every element is an object with a valid "session_id". */
-int cli_session_list(struct cli_client *c, json_t **ret_sessions, struct err *e);
+/* All pages of the list; every element is an object with a valid "session_id". `query` is what goes
+ * behind the path: "" or "&member=value"... */
+int cli_session_list(struct cli_client *c, const char *query, json_t **ret_sessions, struct err *e);
 
 /* Members with their types checked; the fallback serves for what is absent or of another type. */
 const char *cli_json_text(const json_t *object, const char *name, size_t *ret_len); /* or NULL */

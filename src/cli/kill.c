@@ -22,7 +22,7 @@ static int find_all(const struct cli_args *args, struct cli_client *c, json_t *f
     if (!cli_has(args, "all"))
         return 0;
     _json_ json_t *sessions = NULL;
-    if (cli_session_list(c, &sessions, e) < 0)
+    if (cli_session_list(c, "", &sessions, e) < 0)
         return -1;
     json_array_extend(found, sessions);
     return 0;

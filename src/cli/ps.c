@@ -1,11 +1,27 @@
 /* `cella ps`: list the sessions. Command line tool. */
 #include "base/fd.h"
 #include "cli/api.h"
+#include "cli/args.h"
 #include "cli/show.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 
-enum { CELL_MAX = 24 }; /* characters of a column that the daemon filled */
+enum {
+    CELL_MAX = 24, /* characters of a column that the daemon filled */
+    SHORT_ID = 8,  /* of an id */
+    COMPARED_MAX = 2000,
+    QUERY_MAX = 4000,
+};
+
+static const struct cli_flag flags[] = {
+    {"state", 0, "STATE", "only those: living, idle, busy, suspended or dead"},
+    {"runtime", 'r', "NAME", "only those of this language"},
+    {"label", 'l', "KEY[=VALUE]", "only those with this label"},
+    {"name", 'n', "PATTERN", "only those whose name is like this, * for anything"},
+    {"agent", 0, "NAME", "only those of this agent"},
+    {"sort", 0, "BY", "used (the default), created, memory, cpu or name"},
+    {0},
+};
 
 static void ps_add_text(json_t *row, const json_t *session, const char *name)
 {
@@ -22,16 +38,51 @@ static void add_count(json_t *row, const json_t *session, const char *name)
     json_array_append_new(row, json_sprintf("%lld", (long long)cli_json_int(session, name, 0)));
 }
 
-static json_t *ps_make_row(const json_t *session)
+static void add_age(json_t *row, const json_t *session, const char *name)
 {
-    int64_t output = cli_json_int(session, "output_len", 0);
+    _buf_ struct buf age = BUF_INIT(64);
+    cli_describe_age(&age, cli_json_text(session, name, NULL));
+    json_array_append_new(row, json_string(buf_str(&age)));
+}
+
+static void add_memory(json_t *row, const json_t *session)
+{
+    int64_t bytes = cli_json_int(session, "memory_bytes", -1);
+    _buf_ struct buf size = BUF_INIT(64);
+    if (bytes >= 0)
+        cli_describe_size(&size, (uint64_t)bytes);
+    json_array_append_new(row, json_string(bytes >= 0 ? buf_str(&size) : "-"));
+}
+
+static void add_cpu(json_t *row, const json_t *session)
+{
+    int64_t ms = cli_json_int(session, "cpu_ms", -1);
+    json_array_append_new(row, ms < 0 ? json_string("-") : json_sprintf("%.1fs", (double)ms / 1e3));
+}
+
+/* As long as it takes to tell all of them apart; of very many it is the whole id. */
+static int id_length(const json_t *sessions)
+{
+    int len = json_array_size(sessions) <= COMPARED_MAX ? SHORT_ID : UUID_SIZE - 1;
+    for (size_t i = 0; i < json_array_size(sessions); i++) {
+        const char *id = cli_json_text(json_array_get(sessions, i), "session_id", NULL);
+        for (size_t k = 0; k < i && len < UUID_SIZE - 1; k++)
+            while (len < UUID_SIZE - 1 &&
+                   strncmp(id, cli_json_text(json_array_get(sessions, k), "session_id", NULL),
+                           (size_t)len) == 0)
+                len++;
+    }
+    return len;
+}
+
+static json_t *ps_make_row(const json_t *session, int id_len)
+{
     int64_t code = cli_json_int(session, "exit_code", -1);
     bool is_planning = json_is_object(json_object_get(session, "plan"));
-    _buf_ struct buf age = BUF_INIT(64), size = BUF_INIT(64);
-    cli_describe_age(&age, cli_json_text(session, "spawned_at", NULL));
-    cli_describe_size(&size, (uint64_t)MAX(output, (int64_t)0));
     json_t *row = json_array();
-    json_array_append_new(row, json_string(cli_json_text(session, "session_id", NULL)));
+    json_array_append_new(row,
+                          json_sprintf("%.*s", id_len, cli_json_text(session, "session_id", NULL)));
+    ps_add_text(row, session, "name");
     if (is_planning)
         json_array_append_new(row, json_string("plan"));
     else
@@ -39,21 +90,39 @@ static json_t *ps_make_row(const json_t *session)
     ps_add_text(row, session, "runtime");
     ps_add_text(row, session, "profile");
     ps_add_text(row, session, "agent");
-    json_array_append_new(row, json_string(buf_str(&age)));
+    add_age(row, session, "used_at");
+    add_age(row, session, "spawned_at");
     add_count(row, session, "exec_count");
     add_count(row, session, "queued");
-    json_array_append_new(row, json_string(buf_str(&size)));
+    add_memory(row, session);
+    add_cpu(row, session);
     json_array_append_new(row,
                           code >= 0 ? json_sprintf("%lld", (long long)code) : json_string("-"));
     ps_add_text(row, session, "cwd");
     return row;
 }
 
+/* The flags become members of the query. */
+static int make_query(const struct cli_args *args, struct buf *ret, struct err *e)
+{
+    static const char *const members[] = {"state", "runtime", "label", "name", "agent", "sort"};
+    for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+        const char *value = cli_value(args, members[i]);
+        if (value == NULL)
+            continue;
+        buf_printf(ret, "&%s=", members[i]);
+        for (const char *c = value; *c != '\0'; c++)
+            buf_printf(ret, "%%%02x", (unsigned char)*c);
+    }
+    return ret->overflowed ? err_set(e, ERR_INVALID, "the flags are too long") : 0;
+}
+
 static int ps_list(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
 {
     (void)context;
+    _buf_ struct buf query = BUF_INIT(QUERY_MAX);
     _json_ json_t *sessions = NULL;
-    if (cli_session_list(c, &sessions, e) < 0)
+    if (make_query(args, &query, e) < 0 || cli_session_list(c, buf_str(&query), &sessions, e) < 0)
         return -1;
     if (cli_has(args, "json")) {
         _json_ json_t *object = json_pack("{s:O, s:I}", "sessions", sessions, "count",
@@ -61,12 +130,14 @@ static int ps_list(const struct cli_args *args, struct cli_client *c, void *cont
         cli_print_json(object);
         return 0;
     }
+    int id_len = id_length(sessions);
     _buf_ struct buf table = BUF_INIT(64 * MIB);
-    _json_ json_t *rows = json_pack("[[sssssssssss]]", "SESSION", "STATE", "RUNTIME", "PROFILE",
-                                    "AGENT", "AGE", "CELLS", "QUEUED", "OUTPUT", "EXIT", "CWD");
+    _json_ json_t *rows =
+        json_pack("[[ssssssssssssss]]", "SESSION", "NAME", "STATE", "RUNTIME", "PROFILE", "AGENT",
+                  "USED", "AGE", "CELLS", "QUEUED", "MEMORY", "CPU", "EXIT", "CWD");
     for (size_t i = 0; i < json_array_size(sessions); i++)
-        json_array_append_new(rows, ps_make_row(json_array_get(sessions, i)));
-    cli_append_table(&table, rows, "lllllrrrrrl");
+        json_array_append_new(rows, ps_make_row(json_array_get(sessions, i), id_len));
+    cli_append_table(&table, rows, "llllllrrrrrrrl");
     fd_write_all(STDOUT_FILENO, buf_str(&table), table.len);
     return 0;
 }
@@ -83,10 +154,14 @@ const struct cli_verb cli_ps_verb = {
     .summary = "list the sessions",
     .usage = "[OPTION...]",
     .about =
-        "Lists the daemon's sessions: id, state (plan: in plan mode), runtime, profile, agent,\n"
-        "age, cells run, cells waiting, output, the exit code of one that ended, directory.",
+        "Lists the daemon's sessions, last used first and those that have ended at the end: the\n"
+        "beginning of the id, name, state (plan: in plan mode), runtime, profile, agent, time\n"
+        "since the last cell, age, cells run, cells waiting, memory, processor time, the exit\n"
+        "code of one that ended, directory. --json has the whole ids.",
+    .flags = flags,
     .is_client = true,
     .examples = "cella ps\n"
+                "cella ps --state living --label team=data --sort memory\n"
                 "cella ps --json | jq -r '.sessions[] | select(.runtime == \"bash\").session_id'",
     .run = ps_run,
 };

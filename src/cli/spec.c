@@ -71,6 +71,25 @@ static int read_idle_timeout(const struct cli_args *args, struct cli_session_spe
     return 0;
 }
 
+static int read_labels(const struct cli_args *args, struct cli_session_spec *spec, struct err *e)
+{
+    size_t at = 0;
+    const char *given;
+    while ((given = cli_value_next(args, "label", &at)) != NULL) {
+        const char *equals = strchr(given, '=');
+        if (equals == NULL || equals == given) {
+            err_set(e, ERR_INVALID, "--label %.64s has no key or no value", given);
+            return err_advise(e, "write it as KEY=VALUE");
+        }
+        if (spec->labels == NULL)
+            spec->labels = json_object();
+        if (json_object_setn_new(spec->labels, given, (size_t)(equals - given),
+                                 json_string(equals + 1)) < 0)
+            return err_set(e, ERR_INVALID, "--label %.64s is not UTF-8", given);
+    }
+    return 0;
+}
+
 int cli_spec_read(const struct cli_args *args, const struct cli_language *language,
                   struct cli_session_spec *ret, struct err *e)
 {
@@ -84,15 +103,18 @@ int cli_spec_read(const struct cli_args *args, const struct cli_language *langua
         .join = cli_value(args, "join"),
         .agent = cli_value(args, "agent"),
         .binding = cli_value(args, "binding"),
+        .name = cli_value(args, "name"),
         .has_debug = cli_has(args, "debug"),
     };
     if (read_idle_timeout(args, ret, e) < 0)
+        return -1;
+    if (read_labels(args, ret, e) < 0)
         return -1;
     return read_env(args, ret, e);
 }
 
 void cli_spec_free(struct cli_session_spec *spec)
 {
-    json_decref(spec->env);
-    spec->env = NULL;
+    json_decref(take_ptr(spec->env));
+    json_decref(take_ptr(spec->labels));
 }

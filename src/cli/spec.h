@@ -16,6 +16,8 @@
     {"cwd", 'C', "DIR", "where it starts, below /workspace; made if it is not there"},             \
         {"env", 'e', "NAME=VALUE", "a variable of its environment; NAME alone: as it is here"},    \
         {"join", 'j', "ID", "share the sandbox and the files of this session"},                    \
+        {"name", 0, "NAME", "what it can be called instead of its id"},                            \
+        {"label", 0, "KEY=VALUE", "a text to find it by with cella ps; more than once: more"},     \
         {"agent", 0, "NAME", "make it on behalf of this agent of the configuration"},              \
         {"binding", 0, "NAME", "and of this inbound binding of it"},                               \
         {"debug", 0, NULL, "its processes may trace each other: gdb, strace, py-spy"},             \

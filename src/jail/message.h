@@ -24,6 +24,7 @@ enum request_type {
     REQUEST_CLEAR,   /* head, since */
     REQUEST_MEASURE, /* head */
     REQUEST_LOOK,    /* jail; head: the ticket */
+    REQUEST_WEIGH,   /* likewise */
     REQUEST_TERMINATE,
     REQUEST_REMOVE, /* workspace */
     REQUEST_ROOM,   /* since: the source's jail; workspace, limits */
@@ -63,6 +64,7 @@ struct report {
     uint64_t peak_bytes;
     uint64_t bytes;
     uint64_t ticks;
+    uint64_t cpu_us;
     uint32_t others;
     uint32_t text_len; /* bytes that follow the struct in the same message */
 };

@@ -34,6 +34,7 @@ enum warden_event_type {
                              text: empty, or why the jail had to be ended as a whole */
     WARDEN_MEASURED,      /* head, bytes: private memory of that process; 0 if it is gone */
     WARDEN_LOOKED,        /* head: the ticket; others, ticks */
+    WARDEN_WEIGHED,       /* head: the ticket; bytes, cpu_us */
     WARDEN_OVER_QUOTA,    /* jail, bytes: /workspace is over its limit; writes fail now;
                              text: empty, or what besides bytes it is over */
     WARDEN_GONE,          /* jail: destroyed; processes, cgroup and workspace are gone */
@@ -60,6 +61,7 @@ struct warden_event {
     uint32_t others;  /* in the jail besides ours: processes that a session started, and left; after
                          warden_look also threads of ours besides their first */
     uint64_t ticks;   /* of the processor that all in the jail have used so far */
+    uint64_t cpu_us;  /* WEIGHED: likewise, also by those that have ended where cgroups count */
     bool is_final;    /* LOST: no code can run any more */
     int fd;           /* ROOM, SOCKET; else -1 */
     const char *text; /* valid during the callback; never NULL */
@@ -126,6 +128,9 @@ int warden_clear_holding(struct warden *w, uint64_t head, uint64_t jail, uint64_
 /* Who is in the jail besides heads and their copies, and whether anybody works: WARDEN_LOOKED
  * follows, with nobody if there is no such jail. */
 int warden_look(struct warden *w, uint64_t jail, uint64_t ticket, struct err *e);
+/* How much memory all in the jail have of their own, with what lies in its tmpfs, and the processor
+ * time that they have used: WARDEN_WEIGHED follows, with nothing if there is no such jail. */
+int warden_weigh(struct warden *w, uint64_t jail, uint64_t ticket, struct err *e);
 /* SIGTERM to everybody in the jail who is awake. */
 int warden_terminate(struct warden *w, uint64_t jail, struct err *e);
 int warden_measure(struct warden *w, uint64_t head, struct err *e); /* WARDEN_MEASURED follows */

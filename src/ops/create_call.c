@@ -1,5 +1,6 @@
 #include "ops/create_call.h"
 
+#include "ops/naming.h"
 #include "policy/policy.h"
 
 const struct op_param session_limits[] = {
@@ -56,6 +57,17 @@ static enum timeline_mode read_checkpoints(const struct call *call)
     return mode;
 }
 
+static int read_naming(struct call *call, struct session_request *request, struct err *e)
+{
+    request->name = call_text(call, "name", NULL);
+    request->labels = json_object_get(call->args, "labels");
+    if (json_is_null(request->labels))
+        request->labels = NULL;
+    if (request->name != NULL && naming_check(call, call->agent, request->name, NULL, e) < 0)
+        return -1;
+    return naming_check_labels(request->labels, e);
+}
+
 int create_call_read(struct call *call, struct session_request *ret_request, struct err *e)
 {
     const json_t *env = json_object_get(call->args, "env");
@@ -76,7 +88,7 @@ int create_call_read(struct call *call, struct session_request *ret_request, str
         .idle_timeout_secs = read_seconds(call, "idle_timeout_secs"),
         .max_age_secs = read_seconds(call, "max_age_secs"),
     };
-    if (read_join(call, ret_request, e) < 0)
+    if (read_join(call, ret_request, e) < 0 || read_naming(call, ret_request, e) < 0)
         return -1;
     return check_isolation(ret_request, e);
 }

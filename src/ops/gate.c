@@ -8,7 +8,9 @@
  * more by the engine when it is made or woken, through policy_admit: only then is its number
  * certain. */
 #include "base/clock.h"
+#include "base/ids.h"
 #include "ops/create_call.h"
+#include "ops/naming.h"
 #include "ops/ops.h"
 #include "policy/policy.h"
 #include "session/session.h"
@@ -107,6 +109,30 @@ static int refuse_hidden(const char *kind, const char *name, struct err *e)
 {
     err_set(e, ERR_NOT_FOUND, "%s not found: %.64s", kind, name);
     return err_advise(e, "An agent finds only its own.");
+}
+
+/* Where a session's name was given its id stands from here on. What is neither is the operation's
+ * to refuse. */
+static int take_names(struct visit *v, struct err *e)
+{
+    static const enum op_meaning meanings[] = {OP_MEANS_SESSION, OP_MEANS_NOTEBOOK,
+                                               OP_MEANS_JOINED};
+    struct call *call = v->call;
+    for (size_t i = 0; i < ARRAY_LEN(meanings); i++) {
+        struct err unfound = {.code = ERR_NONE};
+        const char *name = given(v, meanings[i]);
+        if (name == NULL || ids_is_uuid(name, strlen(name)))
+            continue;
+        const struct session *session = naming_find(call, name, &unfound);
+        if (session == NULL && unfound.code == ERR_CONFLICT) {
+            *e = unfound;
+            return -1;
+        }
+        if (session != NULL)
+            json_object_set_new(call->args, v->by_meaning[meanings[i]]->name,
+                                json_string(session->id));
+    }
+    return 0;
 }
 
 static int find_session(struct visit *v, struct err *e)
@@ -407,7 +433,7 @@ void op_run(struct call *call)
     v->uses = call->op->uses != NULL ? call->op->uses(call) : call->op->flags & OP_USES;
     for (const struct op_param *p = call->op->params; p->name != NULL; p++)
         v->by_meaning[p->means] = p;
-    if (settle_speaker(v, &e) < 0 || find_subjects(v, &e) < 0) {
+    if (settle_speaker(v, &e) < 0 || take_names(v, &e) < 0 || find_subjects(v, &e) < 0) {
         call_fail(call, &e);
         return;
     }

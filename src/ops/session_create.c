@@ -1,7 +1,19 @@
 #include "ops/create_call.h"
+#include "ops/naming.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {SESSION_PARAMS, {0}};
+static const struct op_param params[] = {
+    SESSION_PARAMS,
+    {.name = "name",
+     .type = OP_TEXT,
+     .is_nullable = true,
+     .min = 1,
+     .max = NAMING_NAME_MAX,
+     .doc = "What it can be called instead of its id: letters, digits, \".\", \"_\" and \"-\". No "
+            "other living session of the agent may have it."},
+    NAMING_PARAM_LABELS("Texts to find it by, up to 16, by name."),
+    {0},
+};
 
 static void on_started(void *context, struct session *session)
 {

@@ -4,8 +4,9 @@
 
 static const struct op_param params[] = {OP_PARAM_SESSION, {0}};
 
-static void run(struct call *call)
+static void on_weighed(void *context)
 {
+    struct call *call = context;
     const struct session *session = call_session(call);
     if (session == NULL)
         return;
@@ -13,6 +14,24 @@ static void run(struct call *call)
     struct json_out json = JSON_OUT(&out);
     put_session(&json, session);
     call_reply(call, 200, &out);
+}
+
+static void on_gone(struct call *call)
+{
+    usage_forget(call->op_state);
+}
+
+static void run(struct call *call)
+{
+    struct usage_asking *asking;
+    struct session *session = call_session(call);
+    if (session == NULL)
+        return;
+    usage_ask(call->engine, &session, 1, on_weighed, call, &asking);
+    if (asking == NULL)
+        return; /* and the call is over */
+    call->op_state = asking;
+    call->on_gone = on_gone;
 }
 
 const struct op op_session_get = {

@@ -20,6 +20,12 @@ void put_session(struct json_out *json, const struct session *session)
     bool is_dead = session->state == SESSION_DEAD;
     json_put_object(json);
     json_put_member_str(json, "session_id", session->id);
+    if (session->name != NULL)
+        json_put_member_str(json, "name", session->name);
+    if (session->labels != NULL) {
+        json_put_key(json, "labels");
+        json_put_value(json, session->labels);
+    }
     json_put_member_str(json, "runtime", session->runtime->name);
     json_put_member_str(json, "profile", session->profile);
     json_put_member_str(json, "cwd", session->cwd);
@@ -29,6 +35,11 @@ void put_session(struct json_out *json, const struct session *session)
         json_put_member_str(json, "binding", session->binding);
     json_put_member_str(json, "joined", session->joined[0] != '\0' ? session->joined : NULL);
     json_put_member_str(json, "spawned_at", clock_rfc3339(session->life.spawned_at_ms, time));
+    json_put_member_str(json, "used_at", clock_rfc3339(session->life.worked_at_ms, time));
+    if (session->head != NULL && session->usage.at_ms > 0) {
+        json_put_member_int(json, "memory_bytes", (int64_t)session->usage.memory_bytes);
+        json_put_member_int(json, "cpu_ms", (int64_t)(session->usage.cpu_us / 1000));
+    }
     json_put_member_str(json, "state", session_state_name(session->state));
     json_put_member_int(json, "exec_count", (int64_t)session->n_execs);
     json_put_member_int(json, "output_len", (int64_t)session_output_len(session));

@@ -270,6 +270,7 @@ void head_on_event(struct head *head, const struct warden_event *event)
     case WARDEN_CLEARED:
     case WARDEN_MEASURED:
     case WARDEN_LOOKED:
+    case WARDEN_WEIGHED:
     case WARDEN_RECORDED:
     case WARDEN_RESTORED:
     case WARDEN_FILED:

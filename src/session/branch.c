@@ -180,6 +180,7 @@ static struct session_request branch_request_of(struct branching *all)
                                     .limits = &source->limits,
                                     .agent = source->agent,
                                     .binding = source->binding,
+                                    .labels = source->labels,
                                     .cwd = source->cwd,
                                     .env = source->env,
                                     .max_output_bytes = source->rings[OUTPUT_STDOUT].max,

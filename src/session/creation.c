@@ -42,6 +42,9 @@ static void creation_take_request(struct session *session, const struct session_
     session->exit_ends = request->exit_ends;
     session->agent = request->agent != NULL ? mem_strdup(request->agent) : NULL;
     session->binding = request->binding != NULL ? mem_strdup(request->binding) : NULL;
+    session->name = request->name != NULL ? mem_strdup(request->name) : NULL;
+    session->labels =
+        json_object_size(request->labels) > 0 ? json_deep_copy(request->labels) : NULL;
     snprintf(session->cwd, sizeof(session->cwd), "%s", cwd);
     session->env = json_deep_copy(request->env);
     if (request->join != NULL)
@@ -89,7 +92,7 @@ static void creation_take_head(struct session *session, struct head *head)
 static void creation_enlist(struct session *session)
 {
     struct engine *engine = session->engine;
-    session->life.spawned_at_ms = clock_wall_ms();
+    session->life.spawned_at_ms = session->life.worked_at_ms = clock_wall_ms();
     session->life.born_ms = session->life.used_ms = clock_mono_ms();
     creation_init_lists(session);
     session->timer = loop_timer_new(engine->loop, engine->hooks->on_alarm, session);
@@ -217,6 +220,7 @@ static void creation_load_one(void *context, const struct store_session *row)
     }
     session->life.spawned_at_ms = row->created_ms;
     session->life.suspended_at_ms = row->used_ms;
+    session->life.worked_at_ms = spec_worked_at_ms(spec, row->used_ms);
     session->n_execs = session->forgotten_exec = row->n_execs;
     session->ended_exec = row->saved_through;
     session->timeline.last_id = row->n_checkpoints;
@@ -250,6 +254,7 @@ struct session *session_revive(struct engine *engine, const char *id, const char
     if (session == NULL)
         return NULL;
     session->life.spawned_at_ms = session->life.suspended_at_ms = clock_wall_ms();
+    session->life.worked_at_ms = session->life.spawned_at_ms;
     session->n_execs = session->ended_exec = session->forgotten_exec = n_execs;
     session->saving.is_current = true;
     session->life.is_stale = true;

@@ -15,6 +15,7 @@
 #include "session/outcome.h"
 #include "session/recorder.h"
 #include "session/restore.h"
+#include "session/suspend.h"
 #include "session/tickets.h"
 #include "session/wait.h"
 
@@ -91,6 +92,7 @@ static void end_aspects(struct session *session)
     names_end_all(session);
     declared_end_all(session);
     judging_end(session);
+    suspension_end(session);
     files_fail_all(session, &e);
     files_forget_changes(session);
     restore_abandon(session, &e);
@@ -139,9 +141,11 @@ static void end_on_closed(void *context)
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         output_ring_free(&session->rings[i]);
     json_decref(session->env);
+    json_decref(session->labels);
     json_decref(session->news);
     free(session->agent);
     free(session->binding);
+    free(session->name);
     plan_leave(&session->plan);
     free(session);
 }

@@ -12,6 +12,7 @@ struct lifespan {
     uint32_t idle_timeout_secs; /* 0 if it may be idle for ever */
     uint32_t max_age_secs;      /* 0 if it may live for ever */
     uint64_t spawned_at_ms;     /* wall clock */
+    uint64_t worked_at_ms;      /* wall clock: when a cell last began or ended, or it was made */
     uint64_t born_ms;           /* monotonic: since when it lives */
     uint64_t used_ms;           /* monotonic: when somebody last wanted something of it */
     uint64_t suspended_at_ms;   /* wall clock: since when it is suspended, or last was */

@@ -120,7 +120,7 @@ static int queue_begin(struct session *session, struct exec *exec, struct err *e
     exec->rolled_back_to = session->rolled_back_to;
     session->was_rolled_back = false;
     exec->cell->state = CELL_RUNNING;
-    exec->cell->executed_ms = clock_wall_ms();
+    exec->cell->executed_ms = session->life.worked_at_ms = clock_wall_ms();
     session_move(session, SESSION_BUSY);
     timing_begin(exec);
     recorder_begun(exec);
@@ -230,6 +230,7 @@ void queue_conclude(struct session *session)
     exec_echo(exec, OUTPUT_STDOUT, json_string_value(json_object_get(facts.value, "text")));
     queue_echo_error(exec, facts.error);
     names_on_verdict(exec, verdict->names);
+    session->life.worked_at_ms = clock_wall_ms();
     uint64_t ran_ns = timing_ran_ns(exec);
     background_on_cell(session);
     timeline_add_cell(session, exec->id, ran_ns);

@@ -27,6 +27,7 @@
 #include "session/timeline.h"
 #include "session/timing.h"
 #include "session/trial.h"
+#include "session/usage.h"
 
 #include <jansson.h>
 
@@ -99,8 +100,10 @@ struct session {
     /* What it was asked to be. */
     const struct runtime *runtime;
     const char *profile;
-    char *agent;   /* on whose behalf it was made; NULL if for nobody in particular */
-    char *binding; /* where that agent was asked; NULL if that is not known */
+    char *agent;    /* on whose behalf it was made; NULL if for nobody in particular */
+    char *binding;  /* where that agent was asked; NULL if that is not known */
+    char *name;     /* what callers may call it instead of its id; NULL if it has none */
+    json_t *labels; /* an object of texts; NULL if there are none */
     struct plan plan;
     struct jail_limits limits;
     char cwd[SESSION_CWD_SIZE]; /* where it began */
@@ -124,11 +127,13 @@ struct session {
     struct files files;
     struct names names;
     struct declarations declared;
-    struct judging *judging; /* somebody asks whether a text is complete; else NULL */
+    struct judging *judging; /* somebody asks about a text; else NULL */
     struct trial trial;
     struct branches branches;
     struct lifespan life;
     struct ports ports;
+    struct suspension *suspension; /* somebody waits until it is suspended; else NULL */
+    struct usage usage;
     struct restore *restore; /* the restoration under way; NULL if there is none */
     struct restore_left left;
     struct session_end end;
@@ -163,6 +168,8 @@ struct session_request {
     const struct jail_limits *limits; /* NULL: the usual ones */
     const char *agent;                /* copied; may be NULL */
     const char *binding;              /* likewise */
+    const char *name;                 /* copied; NULL: none. Checked already, as labels are */
+    const json_t *labels;             /* an object of texts; NULL: none */
     size_t max_output_bytes;          /* kept for each stream; 0: the usual */
     bool is_unlisted;                 /* nobody but the requester is to find it */
     bool is_own;                      /* the daemon's: nobody's limits apply */

@@ -87,6 +87,8 @@ static void settle_facts(struct session *session)
     if (saving->has_ended) {
         saving->has_ended = false;
         files_on_saved(session, saving->has_succeeded);
+        if (!saving->has_succeeded)
+            suspension_on_unsaved(session);
         session->life.wants_rest |=
             saving->has_succeeded && saving->isolation == ISOLATION_PER_CELL;
     }
@@ -115,6 +117,7 @@ static void settle_facts(struct session *session)
         session->life.is_stale = false;
         lifespan_watch(session);
     }
+    suspension_settle(session);
 }
 
 /* ---- coming back ----------------------------------------------------------------------------- */
@@ -146,10 +149,10 @@ static void settle_tell_restored(struct session *session, const struct restore *
     bool is_usual = session->saving.isolation == ISOLATION_PER_CELL || session->ended_exec == 0;
     if (restore->cause == RESTORE_CRASH)
         outcome_answer_crash(session, report->to, restore_describe_rollback(report));
-    else if (restore->cause == RESTORE_RESUME && !is_usual)
-        exec_add_news(session, restore_describe_resumption(session, report));
     else if (restore->listener != NULL)
         restore->listener->on_restored(restore->context, report);
+    else if (restore->cause == RESTORE_RESUME && !is_usual)
+        exec_add_news(session, restore_describe_resumption(session, report));
 }
 
 static void settle_restored(struct session *session)

@@ -37,6 +37,13 @@ char *spec_write(const struct session *session)
     json_put_member_str(&json, "profile", session->profile);
     json_put_member_str(&json, "agent", session->agent);
     json_put_member_str(&json, "binding", session->binding);
+    if (session->name != NULL)
+        json_put_member_str(&json, "name", session->name);
+    if (session->labels != NULL) {
+        json_put_key(&json, "labels");
+        json_put_value(&json, session->labels);
+    }
+    json_put_member_int(&json, "worked_at_ms", (int64_t)session->life.worked_at_ms);
     json_put_member_str(&json, "cwd", session->cwd);
     json_put_member_str(&json, "checkpoints", timeline_mode_name(session->timeline.mode));
     json_put_member_str(&json, "isolation", saving_isolations[session->saving.isolation]);
@@ -127,6 +134,12 @@ void spec_read_plan(const json_t *spec, struct plan *plan)
         plan_enter(plan, reason);
 }
 
+uint64_t spec_worked_at_ms(const json_t *spec, uint64_t fallback_ms)
+{
+    json_int_t at_ms = json_integer_value(json_object_get(spec, "worked_at_ms"));
+    return at_ms > 0 ? (uint64_t)at_ms : fallback_ms;
+}
+
 int spec_read(const char *text, struct session_request *ret_request, struct jail_limits *ret_limits,
               uint32_t ret_seconds[2], json_t **ret_json, struct err *e)
 {
@@ -139,6 +152,8 @@ int spec_read(const char *text, struct session_request *ret_request, struct jail
         .profile = json_string_value(json_object_get(spec, "profile")),
         .agent = json_string_value(json_object_get(spec, "agent")),
         .binding = json_string_value(json_object_get(spec, "binding")),
+        .name = json_string_value(json_object_get(spec, "name")),
+        .labels = json_object_get(spec, "labels"),
         .cwd = json_string_value(json_object_get(spec, "cwd")),
         .env = json_object_get(spec, "env"),
         .isolation = spec_isolation_of(json_string_value(json_object_get(spec, "isolation"))),

@@ -15,7 +15,7 @@
 
 #include <fcntl.h>
 
-enum { LOOK_EVERY_MS = 200 };
+enum { LOOK_EVERY_MS = 200, SUSPENSION_MS = 60 * 1000 };
 
 bool suspend_is_possible(const struct session *session)
 {
@@ -98,6 +98,7 @@ void suspend_if_wanted(struct session *session)
 {
     if (session->life.wants_rest && suspend_is_resting(session) && saving_is_complete(session))
         suspend_session(session);
+    suspension_settle(session);
 }
 
 bool suspend_soon(struct session *session)
@@ -218,4 +219,127 @@ void suspend_again(struct session *session, const char *why)
     restore_abandon(session, &e);
     branching_end(session);
     outcome_fail_waiting(session, &e);
+}
+
+/* ---- when a caller wants it ------------------------------------------------------------------ */
+
+struct suspension {
+    struct session *session;
+    suspension_fn fn;
+    void *context;
+    struct loop_timer *timer;
+};
+
+void suspension_forget(struct suspension *suspension)
+{
+    suspension->session->suspension = NULL;
+    loop_timer_close(take_ptr(suspension->timer), NULL);
+    free(suspension);
+}
+
+static void suspension_tell(struct suspension *suspension, const struct err *e)
+{
+    suspension_fn fn = suspension->fn;
+    void *context = suspension->context;
+    struct session *session = suspension->session;
+    suspension_forget(suspension);
+    fn(context, session, e);
+}
+
+static void suspension_fail(struct session *session, const char *why, const char *advice)
+{
+    struct err e;
+    session->life.wants_rest = false;
+    err_set(&e, ERR_CONFLICT, "the session was not suspended: %s", why);
+    err_advise(&e, "%s", advice);
+    suspension_tell(session->suspension, &e);
+}
+
+void suspension_settle(struct session *session)
+{
+    if (session->suspension == NULL)
+        return;
+    if (session->state == SESSION_SUSPENDED)
+        suspension_tell(session->suspension, NULL);
+    else if (!session->life.wants_rest)
+        suspension_fail(session, "a cell came meanwhile", "Ask again when its cells have ended.");
+}
+
+void suspension_on_unsaved(struct session *session)
+{
+    char why[sizeof(session->saving.trouble)];
+    if (session->suspension == NULL)
+        return;
+    memcpy(why, session->saving.trouble, sizeof(why));
+    suspension_fail(session, why,
+                    "It lives on. Try again, or delete it if its state is not needed.");
+}
+
+void suspension_end(struct session *session)
+{
+    struct err e;
+    session_refuse_if_dead(session, &e);
+    if (session->suspension != NULL)
+        suspension_tell(session->suspension, &e);
+}
+
+static void suspension_on_impatience(void *context)
+{
+    const struct suspension *suspension = context;
+    struct session *session = suspension->session;
+    struct err e;
+    err_set(&e, ERR_UNAVAILABLE, "the session is not saved yet");
+    err_advise(&e, "It will be suspended as soon as it is; GET …/sessions/%s tells when.",
+               session->id);
+    suspension_tell(session->suspension, &e);
+}
+
+static int suspension_refuse(const struct session *session, struct err *e)
+{
+    if (session_refuse_if_dead(session, e) < 0)
+        return -1;
+    if (!suspend_is_possible(session)) {
+        err_set(e, ERR_CONFLICT, "the session cannot be suspended: %s",
+                saving_is_on(session) ? "it shares its sandbox with another"
+                                      : "its state is not saved (\"durable\" is off)");
+        return err_advise(e, "Delete the session if it is not needed any more.");
+    }
+    bool is_idle = session->state == SESSION_IDLE && session->n_queued == 0 &&
+                   session->restore == NULL && session->ending.wish == DEATH_UNWISHED;
+    if (is_idle && session->trial.id == 0 && session->suspension == NULL)
+        return 0;
+    err_set(e, ERR_CONFLICT, "the session is at work, or a try in it is not decided yet");
+    return err_advise(e, "Wait for its cells, or interrupt them; then ask again.");
+}
+
+int session_suspend(struct session *session, suspension_fn fn, void *context,
+                    struct suspension **ret, struct err *e)
+{
+    *ret = NULL;
+    if (session->state == SESSION_SUSPENDED) {
+        fn(context, session, NULL);
+        return 0;
+    }
+    if (suspension_refuse(session, e) < 0)
+        return -1;
+    struct suspension *suspension = mem_alloc(sizeof(*suspension));
+    *suspension = (struct suspension){.session = session, .fn = fn, .context = context};
+    suspension->timer = loop_timer_new(session->engine->loop, suspension_on_impatience, suspension);
+    loop_timer_set(suspension->timer, clock_scaled_ms(SUSPENSION_MS));
+    session->suspension = suspension;
+    suspend_soon(session);
+    *ret = session->suspension; /* NULL: it was told already */
+    return 0;
+}
+
+int session_resume(struct session *session, const struct restore_listener *listener, void *context,
+                   struct err *e)
+{
+    session_touch(session);
+    if (suspend_wake(session, e) < 0)
+        return -1;
+    session->restore->listener = listener;
+    session->restore->context = context;
+    session_changed(session);
+    return 0;
 }

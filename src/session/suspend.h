@@ -11,6 +11,23 @@ bool suspend_is_possible(const struct session *session);
 bool suspend_soon(struct session *session);
 /* Suspends the session if that is wanted, it rests, and all of it is saved. */
 void suspend_if_wanted(struct session *session);
+/* Somebody waits until a session is suspended. */
+struct suspension;
+/* `e` NULL: it is, and all of it that can be saved is on disk. */
+typedef void (*suspension_fn)(void *context, struct session *session, const struct err *e);
+/* The session must be idle. `fn` is called once, maybe before this returns; then `ret` is NULL. */
+int session_suspend(struct session *session, suspension_fn fn, void *context,
+                    struct suspension **ret, struct err *e);
+void suspension_forget(struct suspension *suspension); /* the caller went away */
+/* Brings a suspended session back without a cell. The listener may be told before this returns. */
+int session_resume(struct session *session, const struct restore_listener *listener, void *context,
+                   struct err *e);
+
+/* Whoever waits for its suspension is told, if there is something to tell. */
+void suspension_settle(struct session *session);
+void suspension_on_unsaved(struct session *session); /* its state could not be saved */
+void suspension_end(struct session *session);        /* it is dead */
+
 /* All its processes were lost; what is on disk is not. */
 void suspend_after_loss(struct session *session, const char *why);
 /* Its interpreter ended and none could take its place: the durable copy has to wait. */

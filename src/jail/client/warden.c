@@ -271,6 +271,7 @@ static void deliver(struct warden *w, const char *message, int fd)
         .bytes = report.bytes,
         .others = report.others,
         .ticks = report.ticks,
+        .cpu_us = report.cpu_us,
         .fd = fd,
         .text = message + sizeof(report),
     };
@@ -520,6 +521,12 @@ int warden_clear_holding(struct warden *w, uint64_t head, uint64_t jail, uint64_
 int warden_look(struct warden *w, uint64_t jail, uint64_t ticket, struct err *e)
 {
     struct request r = {.type = REQUEST_LOOK, .jail = jail, .head = ticket};
+    return send_request(w, &r, e);
+}
+
+int warden_weigh(struct warden *w, uint64_t jail, uint64_t ticket, struct err *e)
+{
+    struct request r = {.type = REQUEST_WEIGH, .jail = jail, .head = ticket};
     return send_request(w, &r, e);
 }
 

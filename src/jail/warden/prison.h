@@ -132,6 +132,7 @@ void prison_make_socket(const struct request *r);
 
 void prison_adopt(const struct request *r, int pidfd);
 void prison_look(const struct request *r);
+void prison_weigh(const struct request *r);
 void prison_terminate(struct jail *j);
 /* As its cgroup counts, or where there is none what its processes say themselves. */
 void prison_get_use(struct jail *j, struct cgroup_use *ret);

@@ -120,6 +120,8 @@ static void read_control(void)
         prison_look(&r);
     } else if (r.type == REQUEST_SOCKET) {
         prison_make_socket(&r);
+    } else if (r.type == REQUEST_WEIGH) {
+        prison_weigh(&r);
     } else if (r.type == REQUEST_MEASURE) {
         prison_measure(&r);
     } else if (r.type == REQUEST_REMOVE) {

@@ -1,0 +1,71 @@
+#include "ops/ops.h"
+#include "session/suspend.h"
+#include "wire/json.h"
+
+static const struct op_param params[] = {OP_PARAM_SESSION, {0}};
+
+/* `resumed`: what came back and what did not; NULL if the session was there. */
+static void reply(struct call *call, const struct session *session, const json_t *resumed)
+{
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    json_put_member_str(&json, "session_id", session->id);
+    json_put_member_str(&json, "state", session_state_name(session->state));
+    if (resumed != NULL) {
+        json_put_key(&json, "resumed");
+        json_put_value(&json, json_object_get(resumed, "resumed"));
+    }
+    json_put_object_end(&json);
+    call_reply(call, 200, &out);
+}
+
+static void on_resumed(void *context, const struct restore_report *report)
+{
+    struct call *call = context;
+    const struct session *session = call_session(call);
+    if (session == NULL)
+        return;
+    _json_ json_t *resumed = restore_describe_resumption(session, report);
+    reply(call, session, resumed);
+}
+
+static void on_failed(void *context, const struct err *e)
+{
+    call_fail(context, e);
+}
+
+static const struct restore_listener listener = {.on_restored = on_resumed, .on_failed = on_failed};
+
+static void on_gone(struct call *call)
+{
+    restore_forget(call->op_state);
+}
+
+static void run(struct call *call)
+{
+    struct err e;
+    struct session *session = call_session(call);
+    if (session == NULL)
+        return;
+    if (session_refuse_if_dead(session, &e) < 0) {
+        call_fail(call, &e);
+    } else if (session->state != SESSION_SUSPENDED) {
+        reply(call, session, NULL);
+    } else if (session_resume(session, &listener, call, &e) < 0) {
+        call_fail(call, &e);
+    } else if (session->restore != NULL) { /* else the call is over */
+        call->op_state = session->restore;
+        call->on_gone = on_gone;
+    }
+}
+
+const struct op op_session_resume = {
+    .name = "session.resume",
+    .method = "POST",
+    .path = "/v1/sessions/{session_id}/resume",
+    .flags = OP_MUTATING,
+    .params = params,
+    .doc = "Brings a suspended session back without a cell, and says what of it is lost.",
+    .run = run,
+};
