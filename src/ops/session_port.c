@@ -27,7 +27,7 @@ const struct op op_session_port = {
     .method = "GET",
     .path = "/v1/sessions/{session_id}/ports/{port}",
     .subject = OP_ON_SESSION,
-    .flags = OP_MUTATING | OP_NEEDS_AGENT | OP_TAKES_BYTES | OP_TUNNELS,
+    .flags = OP_MUTATING | OP_NEEDS_AGENT | OP_TUNNELS,
     .params = params,
     .doc = "Passes the request, of any method, on to an HTTP or WebSocket server in the session: "
            "what follows the port is the path there.",
