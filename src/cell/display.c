@@ -298,10 +298,12 @@ static bool display_drop_repeated(json_t *output, bool has_html)
 {
     bool is_changed = false;
     const char *text = json_string_value(json_object_get(output, "text"));
+    if (has_html)
+        return false;
     if (json_object_get(output, "url") != NULL) {
         is_changed |= json_object_del(output, "ref") == 0;
         is_changed |= text != NULL && text[0] == '<' && json_object_del(output, "text") == 0;
-    } else if (!has_html && text != NULL && !display_is_picture(output)) {
+    } else if (text != NULL && !display_is_picture(output)) {
         is_changed |= json_object_del(output, "html") == 0;
         is_changed |= json_object_del(output, "dtypes") == 0;
         is_changed |= json_object_del(output, "head") == 0;

@@ -268,17 +268,16 @@ static void show_append_error(struct cli_show *s, struct buf *out, const json_t 
     if (traceback != NULL && len > 0) {
         append_coloured(s, out, traceback, len);
         buf_append_char(out, '\n');
+        return;
     }
     const char *name = cli_json_text(error, "name", &name_len);
     const char *message = cli_json_text(error, "message", &len);
     if (name == NULL || message == NULL || !ended_by_itself(answer))
         return;
-    /* A SyntaxError says where it is, which stands above it. */
-    const char *place = traceback != NULL ? memmem(message, len, " (<cell ", 8) : NULL;
     _buf_ struct buf line = BUF_INIT(4 * MIB);
     buf_append(&line, name, name_len);
-    buf_append_str(&line, len > 0 ? ": " : "");
-    buf_append(&line, message, place != NULL ? (size_t)(place - message) : len);
+    buf_append_str(&line, ": ");
+    buf_append(&line, message, len);
     append_coloured(s, out, buf_str(&line), line.len);
     buf_append_char(out, '\n');
 }

@@ -53,11 +53,8 @@ static void put_output(struct json_out *json, const struct transcript_news *news
         json_put_value(json, news->output);
 }
 
-/* What a stream has told already is not told again at its end. */
-static void put_outputs(struct json_out *json, const struct exec_result *result, bool is_streamed)
+static void put_outputs(struct json_out *json, const struct exec_result *result)
 {
-    if (is_streamed)
-        return;
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         if (result->streams[i].len > 0)
             json_put_member_text(json, output_stream_name((enum output_stream)i),
@@ -160,7 +157,7 @@ static void put_question(struct json_out *json, const struct exec_question *ques
 
 /* In the order in which one reads it: which cell, how it ended, what it showed, what became of the
  * session. */
-static void put_result(struct json_out *json, const struct exec_result *result, bool is_streamed)
+static void put_result(struct json_out *json, const struct exec_result *result)
 {
     json_put_member_str(json, "cell_id", result->cell);
     json_put_member_int(json, "number", (int64_t)result->exec_id);
@@ -168,7 +165,7 @@ static void put_result(struct json_out *json, const struct exec_result *result, 
     json_put_member_str(json, "status",
                         cell_state_status(is_queued ? CELL_QUEUED : result->status));
     put_question(json, result->question);
-    put_outputs(json, result, is_streamed);
+    put_outputs(json, result);
     put_the_value(json, result);
     put_error(json, result->error);
     if (result->has_exit_code)
@@ -201,7 +198,7 @@ static void on_result(void *context, const struct exec_result *result)
     }
     struct json_out json = JSON_OUT(&out);
     json_put_object(&json);
-    put_result(&json, result, call->wants_stream);
+    put_result(&json, result);
     json_put_member_some(&json, "dropped_bytes", (int64_t)waiting->dropped_bytes);
     json_put_object_end(&json);
     call_reply(call, 200, &out);
@@ -287,14 +284,17 @@ struct exec_wait exec_call_wait(struct call *call)
     waiting->call = call;
     call->op_state = waiting;
     const char *format = call_text(call, "format", call->wants_text ? "text" : "json");
+    bool is_text = strcmp(format, "text") == 0 && !call->wants_stream;
+    size_t usual = is_text ? EXEC_BUDGET_USUAL : EXEC_BUDGET_JSON;
     return (struct exec_wait){
         .listener = call->wants_stream ? &stream_listener : &plain_listener,
         .context = waiting,
-        .budget = call_budget(call, EXEC_BUDGET_USUAL),
-        .pictures = call_pictures(call, EXEC_BUDGET_USUAL),
-        .is_lean = true,
-        .wants_script = strcmp(format, "text") == 0 && !call->wants_stream,
-        .preview = json_object_get(call->args, "budget") == NULL ? EXEC_PREVIEW_USUAL : 0,
+        .budget = call_budget(call, usual),
+        .pictures = call_pictures(call, usual),
+        .is_lean = is_text,
+        .wants_script = is_text,
+        .preview =
+            is_text && json_object_get(call->args, "budget") == NULL ? EXEC_PREVIEW_USUAL : 0,
         .has_yield = json_is_integer(json_object_get(call->args, "yield_ms")),
         .yield_ms = (uint32_t)call_int(call, "yield_ms", 0),
         .cancels = strcmp(call_text(call, "on_disconnect", "continue"), "cancel") == 0,
@@ -316,7 +316,7 @@ struct exec_request exec_call_request(struct call *call)
         .names = read_names(call),
         .is_durable = call_bool(call, "durable", false),
         .has_inline_images = strcmp(call_text(call, "images", "reference"), "inline") == 0,
-        .has_html = call_bool(call, "html", false),
+        .has_html = call_bool(call, "html", true),
         .wants_files = call_bool(call, "files", false),
         .wait = exec_call_wait(call),
     };

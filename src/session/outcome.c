@@ -155,9 +155,7 @@ static void outcome_tell_next(struct session *session, struct exec *crashed, uin
 {
     const struct death *death = crashed->certificate;
     _buf_ struct buf words = BUF_INIT(KIB * 4);
-    buf_printf(&words, "%s: %s\n%s The session goes on from checkpoint %llu%s.", death->name,
-               death->message, death->advice, (unsigned long long)checkpoint,
-               checkpoint == 0 ? ", its beginning" : "");
+    buf_printf(&words, "%s: %s\n%s", death->name, death->message, death->advice);
     exec_echo(crashed, OUTPUT_STDERR, buf_str(&words));
     outcome_add_return(session, checkpoint, json_incref(extra));
 }

@@ -677,30 +677,6 @@ bool restore_is_as_saved(const struct restore *restore)
            (restore->cause == RESTORE_CRASH && restore->report.source == RESTORED_DURABLE);
 }
 
-/* Notes of one kind are told once, with their number. */
-static json_t *restore_fold_notes(const json_t *notes)
-{
-    json_t *folded = json_array();
-    size_t i, k;
-    const json_t *note, *known;
-    json_array_foreach(notes, i, note) {
-        const char *what = json_string_value(json_object_get(note, "what"));
-        json_t *same = NULL;
-        json_array_foreach(folded, k, known) {
-            const char *other = json_string_value(json_object_get(known, "what"));
-            if (what != NULL && other != NULL && strcmp(what, other) == 0)
-                same = json_array_get(folded, k);
-        }
-        if (same == NULL) {
-            json_array_append_new(folded, json_copy((json_t *)(uintptr_t)note));
-            continue;
-        }
-        json_int_t count = json_integer_value(json_object_get(same, "count"));
-        json_object_set_new(same, "count", json_integer(MAX(count, (json_int_t)1) + 1));
-    }
-    return folded;
-}
-
 json_t *restore_describe_rollback(const struct restore_report *report)
 {
     json_t *cells = json_array();
@@ -709,7 +685,7 @@ json_t *restore_describe_rollback(const struct restore_report *report)
     json_t *extra = json_pack("{so ss}", "rolled_back_cells", cells, "restored_from",
                               restore_source_name(report->source));
     if (json_array_size(report->notes) > 0)
-        json_object_set_new(extra, "not_undone", restore_fold_notes(report->notes));
+        json_object_set(extra, "not_undone", (json_t *)(uintptr_t)report->notes);
     if (report->names != NULL)
         json_object_set(extra, "names", report->names);
     if (json_array_size(report->lost) > 0)
