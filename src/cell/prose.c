@@ -18,28 +18,28 @@ enum {
 
 static const char traceback_mark[] = "Traceback (most recent call last):";
 
-struct line {
+struct prose_line {
     const char *at;
     size_t len; /* with its newline */
 };
 
-static bool line_next(const char **at, const char *end, struct line *ret)
+static bool line_next(const char **at, const char *end, struct prose_line *ret)
 {
     if (*at == end)
         return false;
     const char *newline = memchr(*at, '\n', (size_t)(end - *at));
-    *ret = (struct line){*at, (size_t)((newline != NULL ? newline + 1 : end) - *at)};
+    *ret = (struct prose_line){*at, (size_t)((newline != NULL ? newline + 1 : end) - *at)};
     *at += ret->len;
     return true;
 }
 
-static bool line_is(const struct line *line, const char *words)
+static bool line_is(const struct prose_line *line, const char *words)
 {
     size_t len = strlen(words);
     return line->len >= len && memcmp(line->at, words, len) == 0;
 }
 
-static bool line_equals(const struct line *a, const struct line *b)
+static bool line_equals(const struct prose_line *a, const struct prose_line *b)
 {
     return a->len == b->len && memcmp(a->at, b->at, a->len) == 0;
 }
@@ -48,7 +48,7 @@ static bool line_equals(const struct line *a, const struct line *b)
  */
 
 /* The last state of a line that carriage returns begin anew. */
-static void prose_put_state(const struct line *line, struct buf *out)
+static void prose_put_state(const struct prose_line *line, struct buf *out)
 {
     size_t len = line->len;
     bool has_newline = len > 0 && line->at[len - 1] == '\n';
@@ -64,7 +64,7 @@ static void prose_put_state(const struct line *line, struct buf *out)
 
 static void prose_fold_returns(const char *text, size_t len, struct buf *out)
 {
-    struct line line;
+    struct prose_line line;
     for (const char *at = text, *end = text + len; line_next(&at, end, &line);)
         prose_put_state(&line, out);
 }
@@ -73,7 +73,7 @@ static void prose_fold_returns(const char *text, size_t len, struct buf *out)
  */
 
 /* Lines that differ only in their numbers are the same: "Process ForkProcess-7:". */
-static uint64_t line_hash(const struct line *line)
+static uint64_t line_hash(const struct prose_line *line)
 {
     uint64_t hash = 14695981039346656037u;
     for (size_t i = 0; i < line->len; i++) {
@@ -118,7 +118,7 @@ static void prose_fold_tracebacks(const char *text, size_t len, size_t n, struct
 {
     uint64_t seen[DISTINCT_MAX] = {0};
     size_t n_begun = 0, n_ended = 0, n_left_out = 0;
-    struct line line;
+    struct prose_line line;
     for (const char *at = text, *end = text + len; line_next(&at, end, &line);) {
         bool is_mark = line_is(&line, traceback_mark), is_child = line_is(&line, "Process ");
         n_begun += is_mark;
@@ -161,7 +161,7 @@ bool prose_fold(const char *text, size_t len, struct buf *out)
 /* ---- repeated frames --------------------------------------------------------------------------
  */
 
-static bool lines_repeat(const struct line *a, const struct line *b, size_t n)
+static bool lines_repeat(const struct prose_line *a, const struct prose_line *b, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!line_equals(&a[i], &b[i]))
@@ -170,7 +170,7 @@ static bool lines_repeat(const struct line *a, const struct line *b, size_t n)
 }
 
 /* How often the group of `period` lines follows again. */
-static size_t lines_count_repeats(const struct line *lines, size_t n, size_t period)
+static size_t lines_count_repeats(const struct prose_line *lines, size_t n, size_t period)
 {
     size_t repeats = 0;
     while ((repeats + 2) * period <= n &&
@@ -180,7 +180,7 @@ static size_t lines_count_repeats(const struct line *lines, size_t n, size_t per
 }
 
 /* Python's own words for it, which count on. */
-static size_t line_read_repeats(const struct line *line)
+static size_t line_read_repeats(const struct prose_line *line)
 {
     unsigned long n = 0;
     char text[64];
@@ -188,7 +188,7 @@ static size_t line_read_repeats(const struct line *line)
     return sscanf(text, " [Previous line repeated %lu more time", &n) == 1 ? n : 0;
 }
 
-static bool line_is_frame(const struct line *line)
+static bool line_is_frame(const struct prose_line *line)
 {
     size_t indent = 0;
     while (indent < line->len && line->at[indent] == ' ')
@@ -199,14 +199,14 @@ static bool line_is_frame(const struct line *line)
 void prose_fold_frames(const char *text, size_t len, struct buf *out)
 {
     size_t n = 0;
-    struct line line;
+    struct prose_line line;
     for (const char *at = text, *end = text + len; line_next(&at, end, &line);)
         n++;
     if (n < 4 || n > FRAME_LINES_MAX) {
         buf_append(out, text, len);
         return;
     }
-    _free_ struct line *lines = mem_alloc(n * sizeof(*lines));
+    _free_ struct prose_line *lines = mem_alloc(n * sizeof(*lines));
     n = 0;
     for (const char *at = text, *end = text + len; line_next(&at, end, &line);)
         lines[n++] = line;

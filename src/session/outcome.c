@@ -167,7 +167,12 @@ void outcome_answer_crash(struct session *session, uint64_t checkpoint, json_t *
         outcome_add_return(session, checkpoint, extra);
         return;
     }
-    death_conclude(exec->certificate, "");      /* what is undone has members of its own */
+    char fate[160];
+    snprintf(fate, sizeof(fate),
+             " The session goes on from checkpoint %llu%s; \"rolled_back_cells\" lists what is "
+             "undone.",
+             (unsigned long long)checkpoint, checkpoint == 0 ? ", its beginning" : "");
+    death_conclude(exec->certificate, exec->wants_script ? "" : fate);
     if (exec->echoes && exec->listener == NULL) /* whoever left it asks for the next one */
         outcome_tell_next(session, exec, checkpoint, extra);
     exec->is_rolled_back = true;
