@@ -3,8 +3,8 @@
 
     tests/e2e/soak_files.py [--mb 5120] [--where /var/tmp]
 
-Tells seconds and the most that the daemon had allocated, which must not grow with the file; all that
-it makes is below --where and removed at the end."""
+Tells seconds and the most that the daemon had allocated, which must not grow with the file; all
+that it makes is below --where and removed at the end."""
 
 import argparse
 import hashlib

@@ -1,5 +1,5 @@
-"""Files by the command line: ls, put, get, cp, mv, rm; scripts with arguments and files beside them;
-what a notebook wrote."""
+"""Files by the command line: ls, put, get, cp, mv, rm; scripts with arguments and files beside
+them; what a notebook wrote."""
 
 import filecmp
 import io
@@ -162,7 +162,8 @@ def test_a_script_that_is_not_there_and_one_that_ends_well(shell, session, folde
 @pytest.mark.smoke
 def test_what_a_notebook_wrote_is_told_and_brought_back(shell, folder):
     make(folder, w_py=b"# %%\nopen('results.csv', 'w').write('1,2')\nopen('in.txt').read()\n"
-                      b"import os; os.makedirs('p/__pycache__'); open('p/a', 'wb').write(b'\\xff')\n"
+                      b"import os; os.makedirs('p/__pycache__')\n"
+                      b"open('p/a', 'wb').write(b'\\xff')\n"
                       b"open('p/__pycache__/x', 'w').close(); open('.hidden', 'w').close()\n",
          in_txt=b"in")
     done = shell("run", "w.py", "--with", "in.txt", "--profile", "min", check=0)
