@@ -81,7 +81,7 @@ class Soak:
         assert digest.digest() == self.digest
 
     def parts(self):
-        for at in range(0, self.mb * PIECE, self.mb * PIECE // 100):
+        for at in range(0, self.mb * PIECE - 100, self.mb * PIECE // 100):
             response = self.response("files/big", Range=f"bytes={at}-{at + 99}")
             assert response.status == 206 and len(response.read()) == 100
 
