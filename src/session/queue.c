@@ -78,7 +78,7 @@ int session_exec(struct session *session, const struct exec_request *request,
     if (exec->is_trial)
         session->trial.id = exec->id;
     recording_queued(exec);
-    if (exec->listener->on_accepted != NULL)
+    if (exec->listener != NULL && exec->listener->on_accepted != NULL)
         exec->listener->on_accepted(exec->context, exec->cell);
     list_append(&session->queue, &exec->node);
     session->n_queued++;

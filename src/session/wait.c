@@ -240,7 +240,7 @@ void wait_resume(struct exec *exec, const struct exec_wait *wait)
 {
     exec_drain(exec);
     wait_attach(exec, wait);
-    if (exec->listener->on_accepted != NULL)
+    if (exec->listener != NULL && exec->listener->on_accepted != NULL)
         exec->listener->on_accepted(exec->context, exec->cell);
     replay(exec);
     wait_start_clock(exec, wait);

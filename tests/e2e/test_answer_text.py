@@ -17,7 +17,7 @@ def read(session, code, **members):
 def test_what_happened_in_its_order(session):
     assert read(session, "print('a')\ndisplay(5)\nprint('c')\n6 * 7") == "a\n5\nc\n42\n"
     assert read(session, "x = 1") == ""  # what the code says is not said again
-    assert read(session, "exec('y = 2')") == "[names +y]\n"
+    assert read(session, "globals()['made' + '_up'] = 2") == "[names +made_up]\n"
 
 
 def test_who_accepts_text_gets_text(session):
