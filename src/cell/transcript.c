@@ -738,7 +738,8 @@ bool transcript_put_script(const struct transcript *t, const json_t *value, stru
         const struct transcript_item *item = &t->items[i];
         const struct transcript_stream *s = &t->streams[item->stream];
         if (item->is_stream) {
-            uint64_t from = MAX(item->offset, s->told), end = MIN(item->offset + item->len, s->until);
+            uint64_t from = MAX(item->offset, s->told),
+                     end = MIN(item->offset + item->len, s->until);
             if (from < end && !answer_read(t, item->stream, from, end - from, &script))
                 return false;
             known += from < end ? end - from : 0;

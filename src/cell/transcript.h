@@ -71,7 +71,7 @@ struct transcript_stream {
     uint64_t total;     /* bytes written so far */
     uint64_t told;      /* bytes that earlier answers were about */
     uint64_t until;     /* the end of what the answer that is being made tells */
-    uint64_t lines;      /* line ends in what is not told yet */
+    uint64_t lines;     /* line ends in what is not told yet */
 };
 
 struct transcript {
