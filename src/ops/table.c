@@ -13,6 +13,8 @@ const struct op *const op_table[] = {
     &op_session_file_delete,
     &op_session_declarations,
     &op_session_is_complete,
+    &op_session_complete,
+    &op_session_inspect,
     &op_notebook_declarations,
     &op_notebook_image,
     &op_notebook_reference,
