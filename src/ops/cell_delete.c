@@ -10,12 +10,24 @@ static void run(struct call *call)
     change_call(call, &change, 200);
 }
 
+static const struct op_verb verb = {
+    .words = "notebook rm",
+    .takes = (const char *const[]){"session_id", "cell...", NULL},
+    .summary = "remove cells of a notebook; what they did stays done",
+    .examples = "cella notebook rm 0b9c 2",
+};
+
 const struct op op_cell_delete = {
     .name = "cell.delete",
     .method = "DELETE",
     .path = "/v1/notebooks/{session_id}/cells/{cell}",
+    .subject = OP_ON_CELL,
     .flags = OP_MUTATING,
     .params = params,
     .doc = "Removes a cell from its notebook; what it did stays done.",
     .run = run,
+    .result = &shape_cell_change,
+    .errors = OP_ERR(CONFLICT),
+    .example = "{\"session_id\": \"$notebook\", \"cell\": \"0\"}",
+    .verb = &verb,
 };

@@ -54,8 +54,12 @@ const struct op op_cell_edit = {
     .name = "cell.edit",
     .method = "PATCH",
     .path = "/v1/notebooks/{session_id}/cells/{cell}",
+    .subject = OP_ON_CELL,
     .flags = OP_MUTATING,
     .params = params,
     .doc = "Changes source, kind or metadata of a cell.",
     .run = run,
+    .result = &shape_cell_change,
+    .errors = OP_ERR(CONFLICT),
+    .example = "{\"session_id\": \"$notebook\", \"cell\": \"0\", \"source\": \"x = 22\"}",
 };

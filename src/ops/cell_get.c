@@ -39,8 +39,11 @@ const struct op op_cell_get = {
     .name = "cell.get",
     .method = "GET",
     .path = "/v1/notebooks/{session_id}/cells/{cell}",
+    .subject = OP_ON_CELL,
     .flags = OP_READ_ONLY,
     .params = params,
     .doc = "Shows one cell of a notebook with its outputs.",
     .run = run,
+    .result = &shape_cell,
+    .example = "{\"session_id\": \"$notebook\", \"cell\": \"1\"}",
 };

@@ -49,12 +49,25 @@ static void run(struct call *call)
                                call_bool(call, "outputs", false), on_cells, call));
 }
 
+static const struct op_member cell_list_members[] = {
+    {"notebook_id", OP_TEXT, .is_always = true, .doc = "The notebook."},
+    {"cells", OP_LIST, .is_always = true, .shape = &shape_cell, .doc = "The cells."},
+    {"offset", OP_INT, .is_always = true, .doc = "Where the page begins."},
+    {"count", OP_INT, .is_always = true, .doc = "How many cells there are."},
+    {0},
+};
+static const struct op_shape shape_cell_list = {"cell_list", cell_list_members,
+                                                "The cells of a notebook."};
+
 const struct op op_cell_list = {
     .name = "cell.list",
     .method = "GET",
     .path = "/v1/notebooks/{session_id}/cells",
+    .subject = OP_ON_CELL,
     .flags = OP_READ_ONLY,
     .params = params,
     .doc = "Lists the cells of a notebook in their order, page by page.",
     .run = run,
+    .result = &shape_cell_list,
+    .example = "{\"session_id\": \"$notebook\", \"limit\": 2}",
 };

@@ -19,9 +19,14 @@ const struct op op_cell_run = {
     .name = "cell.run",
     .method = "POST",
     .path = "/v1/notebooks/{session_id}/cells/{cell}/run",
+    .subject = OP_ON_CELL,
     .flags = OP_MUTATING | OP_STREAMS | OP_RUNS_CODE,
     .params = params,
     .doc = "Runs a cell of a notebook, again or for the first time, and answers as session.exec "
            "does.",
     .run = run,
+    .result = &shape_answer,
+    .events = exec_events,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .example = "{\"session_id\": \"$notebook\", \"cell\": \"1\"}",
 };

@@ -25,8 +25,12 @@ const struct op op_notebook_clear = {
     .name = "notebook.clear",
     .method = "POST",
     .path = "/v1/notebooks/{session_id}/clear",
+    .subject = OP_ON_NOTEBOOK,
     .flags = OP_MUTATING,
     .params = params,
     .doc = "Removes all outputs of a notebook, or all its cells; never variables.",
     .run = run,
+    .result = &shape_cell_change,
+    .errors = OP_ERR(CONFLICT),
+    .example = "{\"session_id\": \"$notebook\", \"what\": \"outputs\"}",
 };

@@ -167,12 +167,24 @@ static void run(struct call *call)
         c->session = session; /* else it has started, or the call is over */
 }
 
+static const struct op_verb verb = {
+    .words = "notebook new",
+    .summary = "make a notebook and its session",
+    .examples = "cella notebook new --title June",
+};
+
 const struct op op_notebook_create = {
     .name = "notebook.create",
     .method = "POST",
     .path = "/v1/notebooks",
+    .subject = OP_ON_NOTEBOOK,
     .flags = OP_MUTATING | OP_MAKES_SESSION,
     .params = params,
     .doc = "Makes a notebook and the session that runs it.",
     .run = run,
+    .result = &shape_notebook,
+    .status = 201,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(NOT_FOUND) | OP_ERR(GONE),
+    .example = "{\"title\": \"June\", \"cells\": [{\"source\": \"1 + 1\"}]}",
+    .verb = &verb,
 };

@@ -41,12 +41,32 @@ static void run(struct call *call)
     call_await(call, store_get_notebook(engine_store(call->engine), id, on_row, call));
 }
 
+static const struct op_member deleted_notebook_members[] = {
+    {"notebook_id", OP_TEXT, .is_always = true, .doc = "The notebook."},
+    {"deleted", OP_BOOL, .is_always = true, .doc = "true."},
+    {0},
+};
+static const struct op_shape shape_deleted_notebook = {"deleted_notebook", deleted_notebook_members,
+                                                       "A notebook that is gone."};
+
+static const struct op_verb verb = {
+    .words = "notebook delete",
+    .takes = (const char *const[]){"session_id...", NULL},
+    .summary = "remove notebooks; their sessions stay",
+    .examples = "cella notebook delete 0b9c",
+};
+
 const struct op op_notebook_delete = {
     .name = "notebook.delete",
     .method = "DELETE",
     .path = "/v1/notebooks/{session_id}",
+    .subject = OP_ON_NOTEBOOK,
     .flags = OP_MUTATING,
     .params = params,
     .doc = "Deletes a notebook with its cells and images; a session that it has lives on.",
     .run = run,
+    .result = &shape_deleted_notebook,
+    .errors = OP_ERR(CONFLICT),
+    .example = "{\"session_id\": \"$notebook\"}",
+    .verb = &verb,
 };

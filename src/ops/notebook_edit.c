@@ -68,12 +68,24 @@ static void run(struct call *call)
                               on_described, d);
 }
 
+static const struct op_verb verb = {
+    .words = "notebook title",
+    .takes = (const char *const[]){"session_id", "title", NULL},
+    .summary = "say what a notebook is called",
+    .examples = "cella notebook title 0b9c 'Sales of June'",
+};
+
 const struct op op_notebook_edit = {
     .name = "notebook.edit",
     .method = "PATCH",
     .path = "/v1/notebooks/{session_id}",
+    .subject = OP_ON_NOTEBOOK,
     .flags = OP_MUTATING,
     .params = params,
     .doc = "Changes the title or the metadata of a notebook.",
     .run = run,
+    .result = &shape_notebook,
+    .errors = OP_ERR(CONFLICT),
+    .example = "{\"session_id\": \"$notebook\", \"title\": \"July\"}",
+    .verb = &verb,
 };

@@ -194,8 +194,12 @@ const struct op op_notebook_export = {
     .name = "notebook.export",
     .method = "GET",
     .path = "/v1/notebooks/{session_id}/export",
+    .subject = OP_ON_NOTEBOOK,
     .flags = OP_READ_ONLY,
     .params = params,
     .doc = "A notebook as a file: for Jupyter, to read, or to run.",
     .run = run,
+    .sends = "the notebook as a file",
+    .errors = OP_ERR(CONFLICT),
+    .example = "{\"session_id\": \"$notebook\", \"format\": \"markdown\"}",
 };

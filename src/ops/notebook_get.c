@@ -104,8 +104,11 @@ const struct op op_notebook_get = {
     .name = "notebook.get",
     .method = "GET",
     .path = "/v1/notebooks/{session_id}",
+    .subject = OP_ON_NOTEBOOK,
     .flags = OP_READ_ONLY,
     .params = params,
     .doc = "Shows a notebook and its cells, page by page.",
     .run = run,
+    .result = &shape_notebook,
+    .example = "{\"session_id\": \"$notebook\", \"limit\": 1}",
 };

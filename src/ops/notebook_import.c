@@ -173,8 +173,14 @@ const struct op op_notebook_import = {
     .name = "notebook.import",
     .method = "POST",
     .path = "/v1/notebooks/import",
+    .subject = OP_ON_NOTEBOOK,
     .flags = OP_MUTATING | OP_LARGE,
     .params = params,
     .doc = "Makes a notebook of a file: an ipynb of Jupyter's, or a cells.json.",
     .run = run,
+    .result = &shape_notebook,
+    .status = 201,
+    .errors = OP_ERR(NOT_FOUND),
+    .example = "{\"content\": {\"nbformat\": 4, \"nbformat_minor\": 5, \"metadata\": {}, "
+               "\"cells\": []}, \"title\": \"Imported\"}",
 };

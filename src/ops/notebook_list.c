@@ -48,13 +48,31 @@ static void run(struct call *call)
                                           call_limit(call), on_listed, call));
 }
 
+static const struct op_member notebook_list_members[] = {
+    {"notebooks", OP_LIST, .is_always = true, .shape = &shape_notebook, .doc = "The newest first."},
+    {"count", OP_INT, .is_always = true, .doc = "How many there are."},
+    {0},
+};
+static const struct op_shape shape_notebook_list = {"notebook_list", notebook_list_members,
+                                                    "Notebooks."};
+
+static const struct op_verb verb = {
+    .words = "notebook list",
+    .summary = "list the notebooks",
+    .examples = "cella notebook list",
+};
+
 const struct op op_notebook_list = {
     .name = "notebook.list",
     .method = "GET",
     .path = "/v1/notebooks",
+    .subject = OP_ON_NOTEBOOK,
     .flags = OP_READ_ONLY,
     .params = params,
     .doc = "Lists the notebooks that have begun, by a first cell or change, the newest first, also "
            "those whose session is gone.",
     .run = run,
+    .result = &shape_notebook_list,
+    .example = "{\"limit\": 1}",
+    .verb = &verb,
 };

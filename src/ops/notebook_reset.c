@@ -58,12 +58,32 @@ static void run(struct call *call)
     }
 }
 
+static const struct op_member reset_members[] = {
+    {"notebook_id", OP_TEXT, .is_always = true, .doc = "The notebook."},
+    {"reset", OP_BOOL, .is_always = true, .doc = "Whether there was an interpreter."},
+    {"ended_processes", OP_INT, .doc = "How many processes were ended."},
+    {0},
+};
+static const struct op_shape shape_reset = {"reset", reset_members, "A notebook that was reset."};
+
+static const struct op_verb verb = {
+    .words = "notebook reset",
+    .takes = (const char *const[]){"session_id", NULL},
+    .summary = "give a notebook a fresh interpreter",
+    .examples = "cella notebook reset 0b9c",
+};
+
 const struct op op_notebook_reset = {
     .name = "notebook.reset",
     .method = "POST",
     .path = "/v1/notebooks/{session_id}/reset",
+    .subject = OP_ON_NOTEBOOK,
     .flags = OP_MUTATING,
     .params = params,
     .doc = "Gives a notebook a fresh interpreter; cells and files stay as they are.",
     .run = run,
+    .result = &shape_reset,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .example = "{\"session_id\": \"$notebook\"}",
+    .verb = &verb,
 };

@@ -129,12 +129,42 @@ static void run(struct call *call)
     r->under_way = book_run_range(call->books, id, &range, &listener, r);
 }
 
+static const struct op_member ran_members[] = {
+    {"id", OP_TEXT, .is_always = true, .doc = "The cell."},
+    {"number", OP_INT, .is_always = true, .doc = "Its place, from 0."},
+    {"state", OP_TEXT, .is_always = true, .doc = "How it ended."},
+    {"last_status", OP_INT, .doc = "bash: the status of the last command."},
+    {"exit_code", OP_INT, .doc = "If it left."},
+    {0},
+};
+static const struct op_shape shape_ran = {"ran", ran_members, "A cell that was run."};
+
+static const struct op_member notebook_run_members[] = {
+    {"notebook_id", OP_TEXT, .is_always = true, .doc = "The notebook."},
+    {"cells", OP_LIST, .is_always = true, .shape = &shape_ran, .doc = "Those that ran."},
+    {"ran", OP_INT, .is_always = true, .doc = "How many."},
+    {"failed", OP_TEXT, .is_nullable = true, .doc = "The id of the cell that failed."},
+    {0},
+};
+static const struct op_shape shape_notebook_run = {"notebook_run", notebook_run_members,
+                                                   "Cells of a notebook that were run."};
+
+static const struct op_event events[] = {
+    {"cell", &shape_ran, "A cell has ended."},
+    {0},
+};
+
 const struct op op_notebook_run = {
     .name = "notebook.run",
     .method = "POST",
     .path = "/v1/notebooks/{session_id}/run",
+    .subject = OP_ON_NOTEBOOK,
     .flags = OP_MUTATING | OP_STREAMS | OP_RUNS_CODE,
     .params = params,
     .doc = "Runs the code of a notebook from one cell to another, one after the other.",
     .run = run,
+    .result = &shape_notebook_run,
+    .events = events,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .example = "{\"session_id\": \"$notebook\", \"from\": \"0\", \"to\": \"1\"}",
 };

@@ -1,6 +1,9 @@
-/* ops: one file for each operation, written once and offered by every surface (REST, MCP, CLI) from
- * the table below. Promises: arguments have passed their schema before run() sees them. May call
- * book, notebook, policy, session and what lies below them. */
+/* ops: one file for each operation, written once and offered by every surface from the table below:
+ * routes, checks of arguments, /openapi.json, the pages docs/API.md and docs/ERRORS.md, verbs of
+ * the command line with their help, the manual and the completions. Promises: arguments have passed
+ * their schema before run() sees them; an answer has the members that its shape declares and no
+ * others (the tests hold every answer against it). May call book, notebook, policy, session and
+ * what lies below them. */
 #pragma once
 
 #include "base/arena.h"
@@ -25,6 +28,13 @@ enum op_param_type {
     OP_LIST, /* an array of objects, each with `members` */
     OP_FREE, /* an object of the caller's own; the operation bounds what it keeps of it */
     OP_FILE, /* a text, or an object that such a text would hold */
+    /* Of answers only. */
+    OP_NUMBER,    /* perhaps with a fraction */
+    OP_TIME,      /* a text: RFC 3339 in UTC */
+    OP_SIZE,      /* a number of bytes */
+    OP_INT_LIST,  /* an array of whole numbers */
+    OP_TEXT_LIST, /* an array of texts */
+    OP_ANY,       /* whatever the code or the caller made it */
 };
 enum op_param_place { OP_IN_BODY, OP_IN_PATH, OP_IN_QUERY };
 
@@ -48,6 +58,14 @@ enum op_meaning {
 };
 extern const char *const op_meanings[]; /* their names; NULL: none */
 
+/* How a number is written in the command line. */
+enum op_unit {
+    OP_PLAIN,
+    OP_MS,   /* 500ms, 30s, 2m; the flag has the name without "_ms" */
+    OP_SECS, /* likewise without "_secs" */
+    OP_SIZED /* 65536, 64k, 1m */
+};
+
 struct op_param {
     const char *name; /* NULL ends the list */
     enum op_param_type type;
@@ -59,6 +77,56 @@ struct op_param {
     const char *const *choices;     /* CHOICE: NULL-terminated */
     const struct op_param *members; /* OBJECT, LIST */
     const char *doc;
+    char letter; /* of its flag in the command line; 0: none */
+    enum op_unit unit;
+};
+
+/* ---- answers -----------------------------------------------------------------------------------
+ */
+
+struct op_shape;
+
+/* A member of an answer. */
+struct op_member {
+    const char *name; /* NULL ends the list */
+    enum op_param_type type;
+    bool is_always; /* every such answer has it */
+    bool is_nullable;
+    const struct op_shape *shape; /* OBJECT: the object; LIST: each of its entries */
+    const char *const *choices;   /* CHOICE, TEXT: NULL-terminated */
+    const char *column; /* its heading where people are shown a table; NULL: it is not shown */
+    const char *doc;
+};
+
+/* An object of an answer. Several operations may share one. */
+struct op_shape {
+    const char *name; /* "session": unique among all shapes */
+    const struct op_member *members;
+    const char *doc;
+};
+
+/* An event of a stream. The last one of each stream is "result", with the operation's result, or
+ * "error". */
+struct op_event {
+    const char *name; /* NULL ends the list */
+    const struct op_shape *shape;
+    const char *doc;
+};
+
+/* ---- the command line --------------------------------------------------------------------------
+ */
+
+/* How the command line tool offers an operation: `cella WORDS TAKES...`, every parameter that is
+ * not among `takes` being a flag. */
+struct op_verb {
+    const char *words; /* "undo", "notebook move" */
+    /* Parameters that are given by their place, in this order. The first ones are required; one
+     * whose name ends in "?" may be left out, and "..." stands for one that may be given again,
+     * each being a call of its own. */
+    const char *const *takes; /* NULL-terminated; NULL: none */
+    const char *summary;      /* a line of `cella --help` */
+    const char *about;        /* a paragraph of `cella WORDS --help`; NULL: the operation's doc */
+    const char *examples;     /* command lines, one below the other */
 };
 
 enum op_flags {
@@ -81,14 +149,43 @@ enum op_flags {
 
 struct call;
 
+/* What an operation is about: the chapters of pages that are made from the table. Whose things a
+ * call is about is asked of its parameters' meanings. */
+enum op_subject {
+    OP_ON_NOTHING, /* not said: no operation is so */
+    OP_ON_SESSION,
+    OP_ON_CODE, /* run once, without a session that stays */
+    OP_ON_FILES,
+    OP_ON_HISTORY, /* checkpoints, branches, tries */
+    OP_ON_NOTEBOOK,
+    OP_ON_CELL,
+    OP_ON_STATE,
+    OP_ON_AGENT,
+    OP_ON_DAEMON,
+};
+extern const char *const op_subjects[]; /* their names */
+
+#define OP_ERR(code) (1u << ERR_##code)
+
 struct op {
     const char *name;   /* "session.exec" */
     const char *method; /* "POST" */
     const char *path;   /* "/v1/sessions/{session_id}/exec" */
+    enum op_subject subject;
     unsigned flags;
     const struct op_param *params;
     const char *doc; /* one sentence, for people */
     void (*run)(struct call *call);
+    const struct op_shape *result;
+    const struct op_shape *other_result; /* NULL: `result` is the only one */
+    const char *sends;                   /* instead of a result, bytes: what they are */
+    int status;                          /* of HTTP when it succeeds; 0: 200 */
+    int other_status;                    /* likewise; 0: none */
+    const struct op_event *events;       /* OP_STREAMS: before the last one */
+    unsigned errors;     /* OP_ERR(...) it can fail with beside those of op_errors() */
+    const char *example; /* arguments of one call, as JSON. $session, $notebook, $cell and so on
+                            stand for what tests/harness/stage.py makes for it. */
+    const struct op_verb *verb; /* NULL: `cella call` alone has it, or it has a verb of its own */
     /* A mutating operation some of whose calls only read. NULL: none of them. */
     bool (*only_reads)(const struct call *call);
     /* Which of its OP_USES this call will do. NULL: all of them. */
@@ -96,7 +193,13 @@ struct op {
     const char *tool; /* what agents call it; NULL: by its name */
 };
 
-extern const struct op *const op_table[]; /* NULL-terminated */
+extern const struct op *const op_table[];   /* NULL-terminated */
+const struct op *op_find(const char *name); /* NULL: there is none */
+/* All the codes that it can fail with, as OP_ERR() has them. */
+unsigned op_errors(const struct op *op);
+/* Every shape once that the answers of these operations are made of, in a list that ends with NULL:
+ * the caller's to free. */
+const struct op_shape **op_shapes(const struct op *const *table);
 
 /* A file to be sent. */
 struct call_file {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/op.h"
+#include "ops/shapes.h"
 
 struct config_repl;
 struct jail_limits;
@@ -33,6 +34,9 @@ extern const struct op op_checkpoint_list;
 extern const struct op op_exec_continue;
 extern const struct op op_exec_oneshot;
 extern const struct op op_agent_list;
+extern const struct op op_api_index;
+extern const struct op op_api_openapi;
+extern const struct op op_api_root;
 extern const struct op op_file_get;
 extern const struct op op_health;
 extern const struct op op_health_detailed;

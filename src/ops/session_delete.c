@@ -51,13 +51,36 @@ static void run(struct call *call)
     call->on_gone = on_gone;
 }
 
+static const struct op_member killed_members[] = {
+    {"session_id", OP_TEXT, .is_always = true, .doc = "The session."},
+    {"killed", OP_BOOL, .is_always = true, .doc = "true."},
+    {0},
+};
+static const struct op_shape shape_killed = {"killed", killed_members, "A session that was ended."};
+
+static const struct op_verb verb = {
+    .words = "kill",
+    .takes = (const char *const[]){"session_id...", NULL},
+    .summary = "end sessions and everything they started",
+    .about =
+        "Ends the sessions named by their ids or the beginnings of them. If one of the names\n"
+        "is wrong none is killed. Their notebooks go with them unless --keep-notebook is given.",
+    .examples = "cella kill 0b9c\n"
+                "cella kill --all",
+};
+
 const struct op op_session_delete = {
     .name = "session.delete",
     .method = "DELETE",
     .path = "/v1/sessions/{session_id}",
+    .subject = OP_ON_SESSION,
     .flags = OP_MUTATING,
     .params = params,
     .doc = "Ends a session with every process and file of it; who works in it gets SIGTERM first, "
            "and two seconds.",
     .run = run,
+    .result = &shape_killed,
+    .errors = OP_ERR(CONFLICT),
+    .example = "{\"session_id\": \"$session\"}",
+    .verb = &verb,
 };

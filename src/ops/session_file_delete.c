@@ -16,12 +16,24 @@ static void run(struct call *call)
     file_call_order(call, WARDEN_FILE_DELETE, NULL, &listener);
 }
 
+static const struct op_member deleted_file_members[] = {
+    {"path", OP_TEXT, .is_always = true, .doc = "The file."},
+    {"deleted", OP_BOOL, .is_always = true, .doc = "true."},
+    {0},
+};
+static const struct op_shape shape_deleted_file = {"deleted_file", deleted_file_members,
+                                                   "A file that is gone."};
+
 const struct op op_session_file_delete = {
     .name = "session.file_delete",
     .method = "DELETE",
     .path = "/v1/sessions/{session_id}/files/{path}",
+    .subject = OP_ON_FILES,
     .flags = OP_MUTATING | OP_HAS_TAIL,
     .params = params,
     .doc = "Deletes a file of the session's workspace; a link is deleted, not what it leads to.",
     .run = run,
+    .result = &shape_deleted_file,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .example = "{\"session_id\": \"$session\", \"path\": \"data.txt\"}",
 };

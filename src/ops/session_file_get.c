@@ -37,8 +37,12 @@ const struct op op_session_file_get = {
     .name = "session.file_get",
     .method = "GET",
     .path = "/v1/sessions/{session_id}/files/{path}",
+    .subject = OP_ON_FILES,
     .flags = OP_READ_ONLY | OP_HAS_TAIL,
     .params = params,
     .doc = "A file of the session's workspace, as it is now.",
     .run = run,
+    .sends = "the bytes of the file",
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .example = "{\"session_id\": \"$session\", \"path\": \"data.txt\"}",
 };

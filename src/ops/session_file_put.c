@@ -65,12 +65,27 @@ static void run(struct call *call)
     uv_queue_work(engine_loop(call->engine), &k->uv, keep_in_worker, on_kept);
 }
 
+static const struct op_member file_put_members[] = {
+    {"path", OP_TEXT, .is_always = true, .doc = "The file."},
+    {"bytes", OP_SIZE, .is_always = true, .doc = "How large it is."},
+    {"created", OP_BOOL, .is_always = true, .doc = "Whether it is new."},
+    {0},
+};
+static const struct op_shape shape_file_put = {"file_put", file_put_members,
+                                               "A file that was put into a workspace."};
+
 const struct op op_session_file_put = {
     .name = "session.file_put",
     .method = "PUT",
     .path = "/v1/sessions/{session_id}/files/{path}",
+    .subject = OP_ON_FILES,
     .flags = OP_MUTATING | OP_LARGE | OP_TAKES_BYTES | OP_HAS_TAIL,
     .params = params,
     .doc = "Puts a file into the session's workspace, or in place of one: the body is its bytes.",
     .run = run,
+    .result = &shape_file_put,
+    .status = 200,
+    .other_status = 201,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .example = "{\"session_id\": \"$session\", \"path\": \"new.txt\"}",
 };

@@ -55,6 +55,9 @@ const struct op *const op_table[] = {
     &op_file_get,
     &op_health,
     &op_health_detailed,
+    &op_api_index,
+    &op_api_openapi,
+    &op_api_root,
     &op_operation_list,
     &op_agent_list,
     &op_plan_session_enter,
@@ -67,3 +70,11 @@ const struct op *const op_table[] = {
     &op_repl,
     NULL,
 };
+
+const struct op *op_find(const char *name)
+{
+    for (const struct op *const *op = op_table; *op != NULL; op++)
+        if (strcmp((*op)->name, name) == 0)
+            return *op;
+    return NULL;
+}

@@ -177,7 +177,7 @@ void pool_free(struct pool *pool)
             pool_release(pool, CONTAINER_OF(node, struct head, node));
         assert(list_is_empty(&shelf->waiting));
         loop_timer_close(take_ptr(shelf->timer), NULL);
-        template_close(&shelf->zygote);
+        runtime_zygote_close(&shelf->zygote);
     }
     assert(pool->heads.count == 0 && pool->snapshots.count == 0 && pool->rooms.count == 0);
     map_free(&pool->heads);
@@ -229,7 +229,8 @@ static int wrong_profile(const struct pool *pool, const struct pool_request *req
 int pool_warm(struct pool *pool, const char *profile, struct err *e)
 {
     struct shelf *shelf = find_shelf(pool, profile);
-    return shelf == NULL ? no_such_profile(pool, profile, e) : template_want(&shelf->zygote, e);
+    return shelf == NULL ? no_such_profile(pool, profile, e)
+                         : runtime_zygote_want(&shelf->zygote, e);
 }
 
 static const char *usual_profile(const struct pool *pool, const struct runtime *runtime)
@@ -264,7 +265,7 @@ static int make_for(struct shelf *shelf, const struct pool_request *request, str
                     struct err *e)
 {
     struct pool *pool = shelf->pool;
-    if (template_want(&shelf->zygote, e) < 0)
+    if (runtime_zygote_want(&shelf->zygote, e) < 0)
         return -1;
     shelf->failures = 0;
     const struct jail_limits *limits =
@@ -272,7 +273,7 @@ static int make_for(struct shelf *shelf, const struct pool_request *request, str
     struct room *room =
         request->join != NULL ? request->join : pool_make_room(pool, request->workspace, limits);
     struct head *head = pool_make_head(shelf, room, request->listener, request->owner);
-    if (shelf->zygote.state != TEMPLATE_READY) {
+    if (shelf->zygote.state != ZYGOTE_READY) {
         list_append(&shelf->waiting, &head->node);
     } else if (head_enter(head, shelf->zygote.number, e) < 0) {
         pool_release(pool, head);
@@ -328,7 +329,7 @@ static void on_zygote_event(struct pool *pool, const struct warden_event *event)
 {
     for (size_t i = 0; i < pool->config.n_profiles; i++)
         if (pool->shelves[i].zygote.number == event->zygote)
-            template_on_event(&pool->shelves[i].zygote, event);
+            runtime_zygote_on_event(&pool->shelves[i].zygote, event);
 }
 
 static void tell_head(struct pool *pool, uint64_t number, const struct warden_event *event)
@@ -400,7 +401,7 @@ static void lose_all(struct pool *pool, const struct warden_event *event)
         ((struct room *)room)->is_known = false;
     forget_leaving(pool);
     for (size_t i = 0; i < pool->config.n_profiles; i++)
-        template_lose(&pool->shelves[i].zygote);
+        runtime_zygote_lose(&pool->shelves[i].zygote);
     _free_ uint64_t *numbers = NULL;
     size_t n = list_numbers(&pool->heads, &numbers);
     for (size_t i = 0; i < n; i++)
@@ -414,7 +415,7 @@ static void lose_all(struct pool *pool, const struct warden_event *event)
 static void come_back(struct pool *pool)
 {
     for (size_t i = 0; i < pool->config.n_profiles; i++)
-        template_resume(&pool->shelves[i].zygote);
+        runtime_zygote_resume(&pool->shelves[i].zygote);
 }
 
 void pool_on_event(struct pool *pool, const struct warden_event *event)

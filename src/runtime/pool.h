@@ -9,7 +9,7 @@
 #include "runtime/head.h"
 #include "runtime/runtime.h"
 #include "runtime/snapshot.h"
-#include "runtime/template.h"
+#include "runtime/zygote.h"
 
 struct pool;
 
@@ -19,8 +19,8 @@ struct pool_config {
     const char *default_profile; /* of Python; other runtimes have one that is named like them */
     struct jail_limits limits;   /* of the heads that wait */
     uint32_t size;               /* for each profile whose zygote runs */
-    void (*on_zygote_ready)(void *context, const struct template *zygote);
-    void (*on_zygote_ended)(void *context, const struct template *zygote);
+    void (*on_zygote_ready)(void *context, const struct runtime_zygote *zygote);
+    void (*on_zygote_ended)(void *context, const struct runtime_zygote *zygote);
     /* Something an administrator should know. */
     void (*on_notice)(void *context, const char *event, const char *text);
     /* A workspace is gone that went with its jail. May be NULL. */
@@ -88,7 +88,7 @@ size_t pool_n_ready(const struct pool *pool);
 
 /* Of one profile. */
 struct pool_stats {
-    const struct template *zygote;
+    const struct runtime_zygote *zygote;
     uint32_t size;         /* how many are to wait */
     uint32_t ready;        /* how many do */
     uint64_t hits, misses; /* sessions that found one, and that had to wait for one */

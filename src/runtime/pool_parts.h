@@ -16,7 +16,7 @@ enum {
 /* One profile. */
 struct shelf {
     struct pool *pool;
-    struct template zygote;
+    struct runtime_zygote zygote;
     struct list ready;    /* heads, oldest first */
     struct list waiting;  /* heads of sessions, for the zygote */
     struct head *filling; /* the one being made for the shelf */

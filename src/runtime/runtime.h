@@ -35,7 +35,3 @@ extern const struct runtime runtime_bash;
 const struct runtime *runtime_by_name(const char *name);
 /* NULL-terminated, for choices. */
 extern const char *const runtime_names[];
-
-/* For those that are started by the launcher: its command line for `program` and `args`. */
-const char *const *runtime_launch(struct arena *arena, const char *program,
-                                  const char *const *args);

@@ -23,7 +23,7 @@ void shelf_refill_soon(struct shelf *shelf, uint64_t in_ms)
     const struct pool *pool = shelf->pool;
     bool is_full = shelf->n_ready >= shelf_size(shelf);
     if (pool->is_stopping || is_full || shelf->filling != NULL ||
-        shelf->zygote.state != TEMPLATE_READY || shelf->failures >= FAILURES_MAX ||
+        shelf->zygote.state != ZYGOTE_READY || shelf->failures >= FAILURES_MAX ||
         loop_timer_is_set(shelf->timer))
         return;
     loop_timer_set(shelf->timer, in_ms);
@@ -66,7 +66,7 @@ static void on_shelf_timer(void *context)
     struct shelf *shelf = context;
     if (shelf->filling != NULL)
         filling_failed(shelf, "an interpreter did not become ready in time");
-    else if (shelf->zygote.state == TEMPLATE_READY)
+    else if (shelf->zygote.state == ZYGOTE_READY)
         fill_one(shelf);
 }
 
@@ -180,7 +180,7 @@ static void refuse(struct head *head, const char *why)
     head->listener->on_end(head, &(struct head_end_facts){.how = HEAD_REFUSED, .text = why});
 }
 
-static void on_zygote_ready(struct template *zygote)
+static void on_zygote_ready(struct runtime_zygote *zygote)
 {
     struct shelf *shelf = zygote->owner;
     struct pool *pool = shelf->pool;
@@ -196,7 +196,7 @@ static void on_zygote_ready(struct template *zygote)
     pool->config.on_zygote_ready(pool->config.context, zygote);
 }
 
-static void on_zygote_ended(struct template *zygote)
+static void on_zygote_ended(struct runtime_zygote *zygote)
 {
     struct shelf *shelf = zygote->owner;
     struct pool *pool = shelf->pool;
@@ -211,7 +211,7 @@ static void on_zygote_ended(struct template *zygote)
     pool->config.on_zygote_ended(pool->config.context, zygote);
 }
 
-static const struct template_listener template_listener = {
+static const struct runtime_zygote_listener zygote_listener = {
     .on_ready = on_zygote_ready,
     .on_ended = on_zygote_ended,
 };
@@ -222,7 +222,7 @@ void shelf_init(struct shelf *shelf, struct pool *pool, const struct runtime_pro
     list_init(&shelf->ready);
     list_init(&shelf->waiting);
     shelf->timer = loop_timer_new(pool->loop, on_shelf_timer, shelf);
-    template_init(&shelf->zygote, profile, pool->warden, pool->loop, &template_listener, shelf);
+    runtime_zygote_init(&shelf->zygote, profile, pool->warden, pool->loop, &zygote_listener, shelf);
 }
 
 /* One that waits, else the one that is being made for the shelf anyway. */

@@ -1,12 +1,14 @@
-/* A connection's life, its answers and what the loop tells of it. Daemon; owns the stream, the
- * request and the call that runs. */
+/* A connection's life, its deadlines (one timer, whatever it waits for), its answers and what the
+ * loop tells of it. Daemon; owns the stream, the request and the call that runs. */
 #include "serve/conn.h"
 
-#include "serve/conn_parts.h"
-#include "serve/download.h"
 #include "wire/json.h"
 
+#include <assert.h>
+#include <linux/sockios.h>
 #include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #define PENDING_MAX (64 * KIB)   /* input that waits for its turn, before reading stops */
 #define PENDING_READ (64 * KIB)  /* what one more read may add */
@@ -15,13 +17,29 @@
 
 /* ---- life and death -------------------------------------------------------------------------- */
 
+void conn_move(struct conn *c, enum conn_state to)
+{
+#define TO(state) (1U << (state))
+    static const unsigned legal[] = {
+        [CONN_READING] = TO(CONN_CALLING) | TO(CONN_FLUSHING) | TO(CONN_CLOSED),
+        [CONN_CALLING] = TO(CONN_FLUSHING) | TO(CONN_CLOSED),
+        [CONN_FLUSHING] = TO(CONN_READING) | TO(CONN_LINGERING) | TO(CONN_CLOSED),
+        [CONN_LINGERING] = TO(CONN_CLOSED),
+        [CONN_CLOSED] = 0,
+    };
+    assert(legal[c->state] & TO(to));
+#undef TO
+    c->state = to;
+}
+
 static void conn_free(struct conn *c)
 {
     struct server *s = c->server;
     http1_free(&c->http);
     buf_free(&c->pending);
     free(c);
-    server_connection_gone(s);
+    s->n_connections--;
+    s->on_conn_gone(s);
 }
 
 static void end_call(struct conn *c)
@@ -44,7 +62,7 @@ void conn_close(struct conn *c)
 {
     if (c->state == CONN_CLOSED)
         return;
-    c->state = CONN_CLOSED;
+    conn_move(c, CONN_CLOSED);
     list_remove(&c->in_all);
     list_remove(&c->in_idle);
     list_remove(&c->in_unproven);
@@ -58,6 +76,60 @@ void conn_close(struct conn *c)
     }
     if (!c->has_call)
         end_call(c);
+}
+
+/* ---- deadlines ------------------------------------------------------------------------------- */
+
+/* What has really reached the client: the kernel's own queue can hold megabytes. */
+static uint64_t bytes_taken(const struct conn *c)
+{
+    int in_kernel = 0;
+    ioctl(loop_stream_fd(c->stream), SIOCOUTQ, &in_kernel);
+    return c->bytes_written - loop_stream_queued(c->stream) - (uint64_t)in_kernel;
+}
+
+/* A timer that is due too early is cheaper than one that is moved with every request. */
+static void conn_await(struct conn *c, enum conn_wait wait)
+{
+    const struct server_config *config = &c->server->config;
+    const uint32_t within_ms[] = {
+        [WAIT_NOTHING] = 0,
+        [WAIT_REQUEST] = config->idle_ms,
+        [WAIT_HEAD] = config->head_ms,
+        [WAIT_BODY] = config->body_ms,
+        [WAIT_WRITE] = config->write_ms,
+        [WAIT_LINGER] = config->linger_ms,
+    };
+    c->wait = wait;
+    c->deadline_ms = 0;
+    if (wait == WAIT_NOTHING)
+        return;
+    if (wait == WAIT_WRITE)
+        c->taken_at_deadline = bytes_taken(c);
+    c->deadline_ms = uv_now(config->loop) + within_ms[wait];
+    if (c->armed_ms == 0 || c->armed_ms > c->deadline_ms) {
+        c->armed_ms = c->deadline_ms;
+        loop_timer_set(c->timer, within_ms[wait]);
+    }
+}
+
+/* What the connection waits for in its state. */
+static enum conn_wait conn_wait_of(const struct conn *c)
+{
+    switch (c->state) {
+    case CONN_READING:
+        if (http1_is_untouched(&c->http))
+            return WAIT_REQUEST;
+        return c->http.state == HTTP1_IN_HEAD ? WAIT_HEAD : WAIT_BODY;
+    case CONN_CALLING:
+    case CONN_FLUSHING:
+        return loop_stream_queued(c->stream) > 0 ? WAIT_WRITE : WAIT_NOTHING;
+    case CONN_LINGERING:
+        return WAIT_LINGER;
+    case CONN_CLOSED:
+        break;
+    }
+    return WAIT_NOTHING;
 }
 
 /* ---- at rest --------------------------------------------------------------------------------- */
@@ -148,7 +220,7 @@ void conn_refuse(struct conn *c, int status, const struct err *e, const char *al
     c->is_keep_alive = !must_close && c->http.state == HTTP1_COMPLETE && c->http.is_keep_alive;
     conn_send_error(c, status, e, allow);
     arena_free(&c->call.arena);
-    c->state = CONN_FLUSHING;
+    conn_move(c, CONN_FLUSHING);
 }
 
 /* Nothing more to say. A socket closed with unread input would take our last answer with it, so our
@@ -159,14 +231,14 @@ static void linger(struct conn *c)
         conn_close(c);
         return;
     }
-    c->state = CONN_LINGERING;
+    conn_move(c, CONN_LINGERING);
     loop_stream_shutdown(c->stream);
 }
 
 static void next_request(struct conn *c)
 {
     http1_next(&c->http);
-    c->state = CONN_READING;
+    conn_move(c, CONN_READING);
     c->wait = WAIT_NOTHING; /* the next request has deadlines of its own */
     c->deadline_ms = 0;
     c->route = NULL;
@@ -208,7 +280,7 @@ void conn_answered(struct conn *c)
             conn_free(c);
         return;
     }
-    c->state = CONN_FLUSHING;
+    conn_move(c, CONN_FLUSHING);
     if (c->is_feeding)
         return; /* conn_feed is below us on the stack and goes on */
     bool is_simple = !c->is_broken && loop_stream_queued(c->stream) == 0 && c->is_keep_alive &&
@@ -216,10 +288,64 @@ void conn_answered(struct conn *c)
     if (is_simple)
         proceed(c);
     else
-        server_defer(c->server, &c->in_deferred);
+        conn_defer(c);
 }
 
 /* ---- what the loop tells --------------------------------------------------------------------- */
+
+static void refuse_slow(struct conn *c)
+{
+    struct err e;
+    err_set(&e, ERR_TIMEOUT, "the request was not complete in time");
+    err_advise(&e, "Send it in one piece and again.");
+    conn_turn_away(c, &e);
+}
+
+/* A client that does not read would never see an orderly end either: what the kernel still holds
+ * for it is thrown away. */
+static void reset(struct conn *c)
+{
+    struct linger at_once = {.l_onoff = 1};
+    setsockopt(loop_stream_fd(c->stream), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+    conn_close(c);
+}
+
+static void deadline_passed(struct conn *c)
+{
+    switch (c->wait) {
+    case WAIT_HEAD:
+    case WAIT_BODY:
+        refuse_slow(c);
+        break;
+    case WAIT_WRITE:
+        if (bytes_taken(c) > c->taken_at_deadline)
+            conn_await(c, WAIT_WRITE);
+        else
+            reset(c);
+        break;
+    case WAIT_REQUEST:
+    case WAIT_LINGER:
+        conn_close(c);
+        break;
+    case WAIT_NOTHING:
+        break;
+    }
+}
+
+static void conn_timer_due(void *context)
+{
+    struct conn *c = context;
+    c->armed_ms = 0;
+    if (c->deadline_ms == 0)
+        return;
+    uint64_t now = uv_now(c->server->config.loop);
+    if (now < c->deadline_ms) {
+        c->armed_ms = c->deadline_ms;
+        loop_timer_set(c->timer, c->deadline_ms - now);
+    } else {
+        deadline_passed(c);
+    }
+}
 
 static void on_data(void *context, const char *data, size_t len)
 {
@@ -255,26 +381,7 @@ static void conn_on_end(void *context, int error)
         conn_settle(c);
 }
 
-static void conn_on_drained(void *context)
-{
-    struct conn *c = context;
-    if (c->state == CONN_FLUSHING)
-        conn_resume(c);
-    else if (c->download != NULL)
-        download_go_on(c->download);
-    else
-        conn_settle(c);
-    if (c->state == CONN_CALLING && c->has_call && c->call.on_drained != NULL)
-        c->call.on_drained(&c->call);
-}
-
-static const struct loop_stream_events stream_events = {
-    .on_data = on_data,
-    .on_end = conn_on_end,
-    .on_drained = conn_on_drained,
-};
-
-void conn_resume(struct conn *c)
+static void conn_resume(struct conn *c)
 {
     conn_advance(c);
     if (c->state != CONN_READING || c->pending.len == 0) {
@@ -292,6 +399,46 @@ void conn_resume(struct conn *c)
         buf_free(&input);
     }
 }
+
+void conn_defer(struct conn *c)
+{
+    struct server *s = c->server;
+    list_remove(&c->in_deferred);
+    list_append(&s->deferred, &c->in_deferred);
+    if (!loop_timer_is_set(s->deferred_timer))
+        loop_timer_set(s->deferred_timer, 0);
+}
+
+void conn_resume_deferred(void *server)
+{
+    struct server *s = server;
+    /* Only those of now: a connection that is deferred again waits for the next turn. */
+    struct list batch;
+    list_init(&batch);
+    list_move_all(&s->deferred, &batch);
+    struct list *node;
+    while ((node = list_first(&batch)) != NULL) {
+        list_remove(node);
+        conn_resume(CONTAINER_OF(node, struct conn, in_deferred));
+    }
+}
+
+static void conn_on_drained(void *context)
+{
+    struct conn *c = context;
+    if (c->state == CONN_FLUSHING)
+        conn_resume(c);
+    else
+        conn_settle(c);
+    if (c->state == CONN_CALLING && c->has_call && c->call.on_drained != NULL)
+        c->call.on_drained(&c->call);
+}
+
+static const struct loop_stream_events stream_events = {
+    .on_data = on_data,
+    .on_end = conn_on_end,
+    .on_drained = conn_on_drained,
+};
 
 /* ---- coming and going ------------------------------------------------------------------------ */
 

@@ -8,7 +8,10 @@
  * Invariants: (1) an operation never finds its connection freed: memory stays until the socket's
  * handle is closed and no call is open; (2) nothing is parsed, and nothing is closed, from inside
  * an operation's stack except right below conn_feed: what an answer makes possible is deferred to
- * the loop; (3) input that waits for its turn is bounded, by not reading. */
+ * the loop; (3) input that waits for its turn is bounded, by not reading.
+ *
+ * conn.c has its life, its deadlines and what the loop tells of it, conn_request.c the way from
+ * bytes to an operation, rest.c the way of the operation's answer. */
 #pragma once
 
 #include "serve/server.h"
@@ -62,9 +65,13 @@ struct conn *conn_accept(struct server *s, struct loop_listener *listener);
 void conn_start(struct conn *c, bool is_local, bool is_loopback);
 void conn_turn_away(struct conn *c, const struct err *e);
 
-void conn_close(struct conn *c);  /* the client is gone or must go */
-void conn_resume(struct conn *c); /* from the loop, after server_defer */
-void conn_drain(struct conn *c);  /* the server stops: finish, then close */
+void conn_close(struct conn *c); /* the client is gone or must go */
+void conn_drain(struct conn *c); /* the server stops: finish, then close */
+/* What is next for this connection is done from the loop instead of from below the present call. */
+void conn_defer(struct conn *c);
+void conn_resume_deferred(void *server); /* of the server's deferred_timer */
+/* The only place where the state changes. Asserts that the diagram has the move. */
+void conn_move(struct conn *c, enum conn_state to);
 
 /* Answering. A connection that cannot be written to any more shows in is_broken only; the call goes
  * on to its end as if nothing had happened. */
@@ -72,3 +79,16 @@ void conn_send(struct conn *c, int status, const char *json, size_t len, const c
 void conn_send_error(struct conn *c, int status, const struct err *e, const char *allow);
 void conn_write(struct conn *c, const struct iovec *parts, size_t n_parts);
 void conn_answered(struct conn *c); /* the answer was written: ends the call */
+
+/* Answers without a call. The connection can go on only if the next request's beginning is known.
+ */
+void conn_refuse(struct conn *c, int status, const struct err *e, const char *allow,
+                 bool must_close);
+/* The answer was handed over; what comes next, once all of it is sent. */
+void conn_advance(struct conn *c);
+/* Before returning to the loop: sets the deadline and the reading that go with the state. */
+void conn_settle(struct conn *c);
+
+/* Takes requests from the input as long as they are answered at once; keeps the rest
+ * (conn_request.c). */
+void conn_feed(struct conn *c, const char *data, size_t len);

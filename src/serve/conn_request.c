@@ -1,6 +1,6 @@
 /* A connection's requests: from bytes to the call of an operation, or to a refusal. */
 #include "serve/args.h"
-#include "serve/conn_parts.h"
+#include "serve/conn.h"
 #include "serve/guard.h"
 #include "serve/rest.h"
 
@@ -66,7 +66,8 @@ static void head_complete(struct conn *c, bool has_more)
 static void conn_request_call(struct conn *c, json_t *args)
 {
     c->is_keep_alive = c->http.is_keep_alive && !c->server->is_stopping;
-    c->state = CONN_CALLING;
+    if (c->state != CONN_CALLING)
+        conn_move(c, CONN_CALLING);
     c->has_call = true;
     c->call.op = c->route->op;
     c->call.engine = c->server->config.engine;
@@ -119,7 +120,7 @@ static void built(uv_work_t *uv, int status)
     } else if (work->args == NULL) {
         c->has_call = false;
         conn_refuse(c, err_http_status(work->err.code), &work->err, NULL, false);
-        server_defer(c->server, &c->in_deferred);
+        conn_defer(c);
     } else {
         conn_request_call(c, work->args);
     }
@@ -130,7 +131,7 @@ static void run_later(struct conn *c)
 {
     struct conn_work *work = mem_alloc(sizeof(*work));
     work->conn = c;
-    c->state = CONN_CALLING;
+    conn_move(c, CONN_CALLING);
     c->has_call = true;
     c->call.args = NULL;
     c->call.on_gone = NULL;

@@ -16,22 +16,7 @@ struct server_listener {
     bool is_loopback;
 };
 
-static void handle_deferred(void *context)
-{
-    struct server *s = context;
-    /* Only those of now: a connection that is deferred again waits for the next turn. */
-    struct list batch;
-    list_init(&batch);
-    LIST_EACH(&s->deferred, node) {
-        list_remove(node);
-        list_append(&batch, node);
-    }
-    struct list *node;
-    while ((node = list_first(&batch)) != NULL) {
-        list_remove(node);
-        conn_resume(CONTAINER_OF(node, struct conn, in_deferred));
-    }
-}
+static void server_check_stopped(struct server *s);
 
 struct server *server_new(const struct server_config *config)
 {
@@ -42,7 +27,8 @@ struct server *server_new(const struct server_config *config)
     list_init(&s->idle);
     list_init(&s->unproven);
     list_init(&s->deferred);
-    s->deferred_timer = loop_timer_new(config->loop, handle_deferred, s);
+    s->deferred_timer = loop_timer_new(config->loop, conn_resume_deferred, s);
+    s->on_conn_gone = server_check_stopped;
     s->head = BUF_INIT(8 * KIB);
     s->event = BUF_INIT(256 * MIB);
     return s;
@@ -57,14 +43,6 @@ void server_free(struct server *s)
     buf_free(&s->head);
     buf_free(&s->event);
     free(s);
-}
-
-void server_defer(struct server *s, struct list *node)
-{
-    list_remove(node);
-    list_append(&s->deferred, node);
-    if (!loop_timer_is_set(s->deferred_timer))
-        loop_timer_set(s->deferred_timer, 0);
 }
 
 /* ---- taking connections ---------------------------------------------------------------------- */
@@ -159,12 +137,6 @@ static void server_check_stopped(struct server *s)
         return;
     loop_timer_close(s->deferred_timer, NULL);
     loop_timer_close(take_ptr(s->stop_timer), timers_closed);
-}
-
-void server_connection_gone(struct server *s)
-{
-    s->n_connections--;
-    server_check_stopped(s);
 }
 
 static void server_listener_closed(void *context)

@@ -45,6 +45,7 @@ struct server {
 
     struct list connections;
     size_t n_connections; /* also those whose socket is gone but whose call is not */
+    void (*on_conn_gone)(struct server *s); /* n_connections fell */
     struct list idle;     /* between requests, longest first: the first to go when it gets full */
     struct list unproven; /* connections, oldest first */
 
@@ -71,7 +72,3 @@ int server_listen(struct server *s, int fd, struct err *e);
  * on_stopped is called from the loop when nothing is left on it; then server_free. */
 void server_stop(struct server *s, uint32_t grace_ms, loop_fn on_stopped, void *context);
 void server_free(struct server *s);
-
-/* For connections only. */
-void server_defer(struct server *s, struct list *node);
-void server_connection_gone(struct server *s);

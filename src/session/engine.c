@@ -93,7 +93,7 @@ bool engine_is_leaving(const struct engine *engine, const char *id)
     return engine->pool != NULL && pool_is_leaving(engine->pool, id); /* else it has stopped */
 }
 
-static void engine_describe_zygote(const struct template *zygote, struct buf *out)
+static void engine_describe_zygote(const struct runtime_zygote *zygote, struct buf *out)
 {
     const json_t *report = zygote->report;
     const char *python = json_string_value(json_object_get(report, "python"));
@@ -110,7 +110,7 @@ static void engine_describe_zygote(const struct template *zygote, struct buf *ou
     }
 }
 
-static void engine_on_zygote_ready(void *context, const struct template *zygote)
+static void engine_on_zygote_ready(void *context, const struct runtime_zygote *zygote)
 {
     struct engine *engine = context;
     _buf_ struct buf text = BUF_INIT(64 * KIB);
@@ -122,7 +122,7 @@ static void engine_on_zygote_ready(void *context, const struct template *zygote)
     engine->events.on_ready(engine->events.context);
 }
 
-static void engine_on_zygote_ended(void *context, const struct template *zygote)
+static void engine_on_zygote_ended(void *context, const struct runtime_zygote *zygote)
 {
     struct engine *engine = context;
     bool is_awaited =

@@ -10,11 +10,11 @@
  *
  * Invariants
  *  1. A committed row refers only to bodies that have a row in `bodies`; such a row is committed
- * only after its bytes are safe: in the same transaction if they are in the row, else after
- * blob_sync.
+ *     only after its bytes are safe: in the same transaction if they are in the row, else after
+ *     blob_sync.
  *  2. A blob without a row in `bodies` may be incomplete after a power cut. At the first start
- * after the machine's, such blobs are removed before anybody can find and reuse them
- * (sweep_boot.c).
+ *     after the machine's, such blobs are removed before anybody can find and reuse them
+ *     (sweep_after_boot).
  *  3. A blob's row goes, committed, before the blob does.
  *  4. What failed because of the disk stays queued, before everything newer, unless its caller was
  *     told or a newer row makes it superfluous.
@@ -152,7 +152,7 @@ struct store {
     void *shown_context;
 };
 
-/* ---- calls (store.c) ------------------------------------------------------------------------- */
+/* ---- calls (calls.c) ------------------------------------------------------------------------- */
 
 /* `size`: of the struct that the call is the first member of. */
 void *call_new(struct store *store, const struct call_type *type, size_t size, const char *scope);
@@ -287,7 +287,7 @@ int displays_settle(struct store *store, const struct notebook_at *book, const c
                     const struct store_cell *cell, struct arena *memory, struct store_shown **news,
                     struct buf *out, struct err *e);
 
-/* ---- removing what nobody refers to (sweep*.c) ----------------------------------------------- */
+/* ---- removing what nobody refers to (sweep.c) ------------------------------------------------ */
 
 /* After a start of the machine: invariant 2. */
 int sweep_after_boot(struct store *store, struct err *e);

@@ -141,7 +141,7 @@ int journal_open(struct store *store, struct err *e)
         if (open_file(store, i, e) < 0)
             return -1;
     }
-    return journal_recover(store, e);
+    return 0;
 }
 
 void journal_close(struct store *store)

@@ -20,9 +20,7 @@
 struct store;
 
 enum { JOURNAL_FILES = 2 };
-#define JOURNAL_TURN_BYTES                                                                         \
-    (1 * MIB)                        /* then the other file is used, once all in it is committed   \
-                                      */
+#define JOURNAL_TURN_BYTES MIB       /* then the other file is used, once all in it is committed */
 #define JOURNAL_FILE_MAX (256 * MIB) /* then nothing more is written until that is so */
 
 struct journal_file {
@@ -41,9 +39,10 @@ struct journal {
     _Atomic uint64_t committed;
 };
 
-/* Opens the files, applies what the database has not seen, and empties them. Cells that were queued
- * or running are marked as lost. Before any thread starts. */
+/* Both before any thread starts. The first opens the files, the second (recover.c) applies what the
+ * database has not seen, empties them, and marks cells that were queued or running as lost. */
 int journal_open(struct store *store, struct err *e);
+int journal_recover(struct store *store, struct err *e);
 void journal_close(struct store *store); /* after the last thread has ended */
 
 /* Gives the record its number and writes it. A disk that does not take it is no error: the call is
@@ -54,5 +53,3 @@ uint64_t journal_append(struct journal *journal, struct buf *record);
 int journal_note(struct store *store, uint64_t seq, struct err *e);
 
 uint64_t journal_sum(uint64_t seed, const char *data, size_t len);
-/* Applies and then empties the files, whose sizes are known (recover.c). */
-int journal_recover(struct store *store, struct err *e);

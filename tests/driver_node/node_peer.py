@@ -13,7 +13,7 @@ from typing import Any
 from peer import Answer, Peer
 
 DRIVER = pathlib.Path(__file__).resolve().parents[2] / "src" / "drivers" / "node"
-FLAGS = ["--no-warnings", "--expose-internals"]  # as in src/runtime/node.c
+FLAGS = ["--no-warnings", "--expose-internals"]  # as in src/runtime/runtime.c
 
 
 class NodePeer(Peer):

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 _CONTROL_FD = 3
 _MAX_REPORT_BYTES = 30_000
 _EXIT_TOO_LATE = 3
-_CROWDED_FACTOR = 6  # runtime/template.c waits for as long
+_CROWDED_FACTOR = 6  # runtime/zygote.c waits for as long
 _UNBUFFERED = "GFORTRAN_UNBUFFERED_PRECONNECTED"
 
 

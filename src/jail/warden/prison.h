@@ -101,17 +101,12 @@ void prison_refuse(struct inmate *i, const char *why);
 void prison_inmate_exited(struct inmate *i, int status);
 void prison_signal(struct inmate *i, int sig);
 
-/* ---- prison_making.c ----------------------------------------------------------------------- */
-
 struct jail *prison_jail_for(const struct request *r, struct err *e);
 bool prison_needs_spare(void);
 void prison_make_spare(void);
-
-/* ---- prison_handovers.c -------------------------------------------------------------------- */
-
-bool prison_hand_over(const struct request *r, int sock); /* true: it is let in afterwards */
-bool prison_handover_ended(pid_t pid, int status);        /* true: it was one */
-void prison_give_up_handover(uint64_t jail, bool keep_workspace);
+void prison_keep_busy_group(const struct cgroup *group);
+/* The milliseconds until the next try; -1: none is left. */
+int64_t prison_remove_busy_groups(void);
 
 /* ---- prison_zygotes.c ---------------------------------------------------------------------- */
 
@@ -120,17 +115,14 @@ void prison_start_zygote(const struct request *r, const char *text, const char *
 void prison_read_zygote(struct zygote *z);
 void prison_zygote_exited(struct zygote *z, int status);
 void prison_enter(const struct request *r, int session_sock);
+bool prison_handover_ended(pid_t pid, int status); /* true: it was one */
+void prison_give_up_handover(uint64_t jail, bool keep_workspace);
 
 /* ---- prison_rooms.c ------------------------------------------------------------------------ */
 
 void prison_make_room(const struct request *r);
 void prison_read_making(struct branch_making *m);
 void prison_end_late_makings(void);
-
-/* ---- prison_groups.c ----------------------------------------------------------------------- */
-
-void prison_keep_busy_group(const struct cgroup *group);
-int64_t prison_remove_busy_groups(void); /* the milliseconds until the next try; -1: none is left */
 
 /* ---- prison_copies.c ----------------------------------------------------------------------- */
 
@@ -151,8 +143,6 @@ void prison_expect_end(struct inmate *i); /* it was told to end */
 void prison_expect_end_of_room(struct jail *j);
 int64_t prison_end_tracers(void); /* the milliseconds until the next look; -1: none is due */
 bool prison_is_traced(const struct jail *j, pid_t pid); /* one of its processes */
-
-/* ---- prison_clearings.c -------------------------------------------------------------------- */
 
 void prison_clear(const struct request *r);
 /* Every process of the jail but its init and those in rooms below it. If they multiply faster than

@@ -16,23 +16,22 @@
 
 struct loop_timer;
 
-enum template_state { TEMPLATE_ASLEEP, TEMPLATE_STARTING, TEMPLATE_READY, TEMPLATE_PAUSED };
+enum runtime_zygote_state { ZYGOTE_ASLEEP, ZYGOTE_STARTING, ZYGOTE_READY, ZYGOTE_PAUSED };
 
-struct template;
+struct runtime_zygote;
 
-struct template_listener {
-    void (*on_ready)(struct template *zygote);
-    void (*on_ended)(struct template *zygote); /* `failure` says why */
+struct runtime_zygote_listener {
+    void (*on_ready)(struct runtime_zygote *zygote);
+    void (*on_ended)(struct runtime_zygote *zygote); /* `failure` says why */
 };
 
-struct template
-{
+struct runtime_zygote {
     const struct runtime_profile *profile;
     struct warden *warden;
-    const struct template_listener *listener;
+    const struct runtime_zygote_listener *listener;
     void *owner;
     uint32_t number; /* in the warden; a new one for each start */
-    enum template_state state;
+    enum runtime_zygote_state state;
     unsigned failures;        /* in a row */
     uint64_t started_at_ms;   /* monotonic; 0: never */
     uint64_t ready_at_ms;     /* likewise; of the last time */
@@ -41,14 +40,15 @@ struct template
     char failure[512];        /* of the last end; "" if there was none */
 };
 
-void template_init(struct template *z, const struct runtime_profile *profile, struct warden *warden,
-                   uv_loop_t *loop, const struct template_listener *listener, void *owner);
-void template_close(struct template *z);
+void runtime_zygote_init(struct runtime_zygote *z, const struct runtime_profile *profile,
+                         struct warden *warden, uv_loop_t *loop,
+                         const struct runtime_zygote_listener *listener, void *owner);
+void runtime_zygote_close(struct runtime_zygote *z);
 
 /* Starts it if it sleeps. An error says why there is none now and when to try again. */
-int template_want(struct template *z, struct err *e);
+int runtime_zygote_want(struct runtime_zygote *z, struct err *e);
 /* WARDEN_ZYGOTE_READY and WARDEN_ZYGOTE_EXITED of its number. */
-void template_on_event(struct template *z, const struct warden_event *event);
+void runtime_zygote_on_event(struct runtime_zygote *z, const struct warden_event *event);
 /* The warden, and with it this zygote, ended: it pauses until there is a warden again. */
-void template_lose(struct template *z);
-void template_resume(struct template *z);
+void runtime_zygote_lose(struct runtime_zygote *z);
+void runtime_zygote_resume(struct runtime_zygote *z);
