@@ -1,5 +1,5 @@
-"""How a text could go on, and what stands in it: asked of the session's interpreter, which runs none
-of it. What each language knows is in the tests of the drivers."""
+"""How a text could go on, and what stands in it: asked of the session's interpreter, which runs
+none of it. What each language knows is in the tests of the drivers."""
 
 import pytest
 
