@@ -72,13 +72,35 @@ static void run(struct call *call)
     judge_call_ask(call, HEAD_ASKED_COMPLETIONS, false, on_told);
 }
 
+static const struct op_member match_members[] = {
+    {"text", OP_TEXT, .is_always = true, .doc = "What would stand there."},
+    {"kind", OP_TEXT, .is_always = true, .doc = "What it is: variable, function, key, path."},
+    {0},
+};
+static const struct op_shape shape_match = {"match", match_members, "A way to go on."};
+
+static const struct op_member completions_members[] = {
+    {"start", OP_INT, .is_always = true, .doc = "Where what is replaced begins, in characters."},
+    {"end", OP_INT, .is_always = true, .doc = "Where it ends."},
+    {"matches", OP_LIST, .is_always = true, .shape = &shape_match, .doc = "The best first."},
+    {"more", OP_BOOL, .doc = "Whether there are more than are told."},
+    {"partial", OP_BOOL, .doc = "Names alone: the interpreter could not be asked in full."},
+    {0},
+};
+static const struct op_shape shape_completions = {"completions", completions_members,
+                                                  "How a text could go on."};
+
 const struct op op_session_complete = {
     .name = "session.complete",
     .method = "POST",
     .path = "/v1/sessions/{session_id}/complete",
+    .subject = OP_ON_SESSION,
     .flags = OP_READ_ONLY,
     .params = params,
     .doc = "Tells how a text could go on at a place: names, attributes, keys, files. Of a busy "
            "session only names are known, those after an earlier cell.",
     .run = run,
+    .result = &shape_completions,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .example = "{\"session_id\": \"$session\", \"code\": \"pri\"}",
 };
