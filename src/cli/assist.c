@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "cli/advice.h"
+#include "cli/show.h"
 #include "cli/terminal.h"
 
 #include <ctype.h>
@@ -140,7 +140,7 @@ static const struct {
     {"redo", "redo", "return to where the last undo came from"},
     {"tree", "tree", "draw the checkpoints that can be gone back to"},
     {"names", "names", "show the variables, their types and sizes"},
-    {"files", "ls", "list the files of the workspace"},
+    {"files", NULL, "list the files of the workspace"},
     {"branch", "branch", "make a live copy of the session, and tell its id"},
 };
 
@@ -158,6 +158,33 @@ static void assist_help(void)
                          "name?     what it is; name?? with its source\n"
                          "Tab       how the line could go on\n"
                          "Ctrl-C    interrupts a cell or clears the line, Ctrl-D ends this\n");
+    fd_write_all(STDOUT_FILENO, buf_str(&out), out.len);
+}
+
+static void assist_files(struct cli_client *c, const char *session_id)
+{
+    struct err e;
+    char path[96];
+    size_t i;
+    const json_t *entry;
+    _json_ json_t *list = NULL;
+    _buf_ struct buf out = BUF_INIT(MIB);
+    snprintf(path, sizeof(path), "/v1/sessions/%s/files?recursive=true", session_id);
+    if (cli_api_get(c, "GET", path, &list, &e) < 0) {
+        cli_say(STDERR_FILENO, "cella: %s\n", e.message);
+        return;
+    }
+    json_array_foreach(json_object_get(list, "entries"), i, entry) {
+        size_t len = 0;
+        const char *name = cli_json_text(entry, "path", &len);
+        _buf_ struct buf size = BUF_INIT(64);
+        cli_describe_size(&size, (uint64_t)MAX(cli_json_int(entry, "bytes", 0), (int64_t)0));
+        buf_printf(&out, "%10s  ", buf_str(&size));
+        cli_append_safe(&out, name != NULL ? name : "?", name != NULL ? len : 1, false);
+        buf_append_char(&out, '\n');
+    }
+    if (cli_json_text(list, "next", NULL) != NULL)
+        buf_append_str(&out, "and more\n");
     fd_write_all(STDOUT_FILENO, buf_str(&out), out.len);
 }
 
@@ -184,7 +211,8 @@ static void run_command(const struct cli_args *args, const char *verb, const cha
     cli_main(argc, (char **)(uintptr_t)argv);
 }
 
-void cli_assist_run(const struct cli_args *args, const char *session_id, const char *line)
+void cli_assist_run(struct cli_client *c, const struct cli_args *args, const char *session_id,
+                    const char *line)
 {
     char text[LINE_MAX_BYTES];
     snprintf(text, sizeof(text), "%s", line + 1);
@@ -194,7 +222,10 @@ void cli_assist_run(const struct cli_args *args, const char *session_id, const c
     for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
         if (strcmp(text, commands[i].name) != 0)
             continue;
-        run_command(args, commands[i].verb, session_id, rest);
+        if (commands[i].verb == NULL)
+            assist_files(c, session_id);
+        else
+            run_command(args, commands[i].verb, session_id, rest);
         return;
     }
     if (strcmp(text, "help") != 0)

@@ -20,4 +20,5 @@ void cli_assist_answer(struct cli_client *c, const char *session_id, const char 
  */
 bool cli_assist_is_command(const char *line);
 /* Runs it, for this session, and shows what came of it. `args` say where the daemon is. */
-void cli_assist_run(const struct cli_args *args, const char *session_id, const char *line);
+void cli_assist_run(struct cli_client *c, const struct cli_args *args, const char *session_id,
+                    const char *line);
