@@ -75,6 +75,7 @@ extern const struct op op_session_interrupt;
 extern const struct op op_session_list;
 extern const struct op op_session_names;
 extern const struct op op_session_output;
+extern const struct op op_session_port;
 extern const struct op op_session_redo;
 extern const struct op op_session_resume;
 extern const struct op op_session_suspend;
