@@ -18,7 +18,7 @@ static const struct op_param list_params[] = {
      .type = OP_TEXT,
      .place = OP_IN_QUERY,
      .max = WARDEN_PATH_SIZE - 1,
-     .doc = "The next page: \"next\" of the last answer."},
+     .doc = "The next page: what the last answer has as its next."},
     {.name = "limit",
      .type = OP_INT,
      .place = OP_IN_QUERY,
@@ -47,7 +47,7 @@ static const struct op_member file_list_members[] = {
      .doc = "The folder itself."},
     {"entries", OP_LIST, .is_always = true, .shape = &shape_file_entry, .doc = "What is in it."},
     {"next", OP_TEXT, .is_always = true, .is_nullable = true,
-     .doc = "Where the next page goes on, as \"after\"; null: this is the last one."},
+     .doc = "Where the next page goes on: given as after; null: this is the last one."},
     {0},
 };
 static const struct op_shape shape_file_list = {"file_list", file_list_members,
