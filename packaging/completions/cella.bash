@@ -12,7 +12,7 @@ _cella() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     local verbs="exec repl continue input interrupt names undo redo try branch tree checkpoints"
     verbs+=" ls put get cp mv rm mkdir ps kill plan pipe run notebook convert serve stop config doctor demo help --help --version"
-    local sections="idle live think spawn oneshot past churn load memory node bash"
+    local sections="idle live think spawn oneshot past undo crash churn load crowd memory node bash"
     local common="--json --help" client="--data --url --key"
     local spec="--runtime --profile --cwd --env --join --name --label --agent --binding --debug --idle-timeout"
     COMPREPLY=()
