@@ -50,6 +50,12 @@ WRITTEN = {
     "docs/SESSIONS.md": ["21\n", '"suspended"', '"resumed"', 'bit_length', '"found":true'],
     "docs/FILES.md": ['"created":true', "june a,b"],
     "docs/PORTS.md": ["<!DOCTYPE HTML"],
+    "docs/NOTEBOOKS.md": ["Out[1]: 42", '"ran":2', '"text":"82"'],
+    "docs/PYTHON.md": ["42\n", "CPU times"],
+    "docs/STATE.md": ['"name":"f"', '"text":"True"'],
+    "docs/ONESHOT.md": ['"stdout":"42\\n"'],
+    "docs/AGENTS.md": ["REPL session started"],
+    "docs/ARCHITECTURE.md": ["21\n", "took back cell 2"],
     "docs/LIMITS.md": ['"memory_mb":1024'],
     "docs/TROUBLESHOOTING.md": ["a,b\\n1,2\\n", '"status":"ok"'],
 }
@@ -141,7 +147,8 @@ def test_the_blocks(reader, client, page):
 @pytest.mark.parametrize("page", pages())
 def test_the_json(page):
     for kind, text in all_blocks(page):
-        if kind in ("json", "answer"):
+        is_cut = page in MADE and text.endswith("\n…\n")
+        if kind in ("json", "answer") and not is_cut:
             json.loads(text)
 
 
