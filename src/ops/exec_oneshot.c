@@ -252,7 +252,7 @@ static const struct op_member run_members[] = {
     {"execution_time_ms", OP_NUMBER, .is_always = true, .doc = "How long it ran."},
     {"state_errors", OP_ANY, .doc = "What could not be saved, or loaded."},
     {"state_bytes", OP_SIZE, .doc = "How large the state is that was kept."},
-    {"state_expires_at", OP_TIME, .is_nullable = true, .doc = "Until when; null: for ever."},
+    {"state_expires_at", OP_TIME, .doc = "Until when; left out: for ever."},
     {"files_omitted", OP_INT, .doc = "How many more files there were."},
     {"files_error", OP_TEXT, .doc = "Why files could not be kept."},
     {"outputs", OP_LIST, .shape = &shape_output, .doc = "What it displayed."},
