@@ -1,29 +1,61 @@
 #include "base/err.h"
 
+#include "base/err_page.h"
 #include "base/utf8.h"
 
 #include <stdarg.h>
 
-/* Exit statuses follow sysexits(3) where one fits; 1 is kept for "the code that was run failed". */
+/* Exit statuses follow sysexits(3) where one fits; 1 is kept for "the code that was run failed".
+ * docs/ERRORS.md is made from this table. */
 static const struct {
     const char *name;
     int http_status;
     int exit_status;
+    const char *when, *remedy;
 } codes[] = {
-    [ERR_NONE] = {"ok", 200, 0},
-    [ERR_INVALID] = {"invalid", 400, 64},
-    [ERR_UNAUTHORIZED] = {"unauthorized", 401, 77},
-    [ERR_FORBIDDEN] = {"forbidden", 403, 77},
-    [ERR_NOT_FOUND] = {"not_found", 404, 66},
-    [ERR_METHOD] = {"method_not_allowed", 405, 64},
-    [ERR_CONFLICT] = {"conflict", 409, 75},
-    [ERR_GONE] = {"gone", 410, 66},
-    [ERR_TOO_LARGE] = {"too_large", 413, 64},
-    [ERR_TIMEOUT] = {"timeout", 408, 75},
-    [ERR_LIMIT] = {"limit_reached", 429, 75},
-    [ERR_UNAVAILABLE] = {"unavailable", 503, 69},
-    [ERR_UPSTREAM] = {"bad_gateway", 502, 69},
-    [ERR_INTERNAL] = {"internal", 500, 70},
+    [ERR_NONE] = {"ok", 200, 0, "The request was served.", "Go on."},
+    [ERR_INVALID] =
+        {"invalid", 400, 64,
+         "The request is malformed, names something unknown or is out of range.",
+         "Change the request: the message names the member, the advice what is taken there."},
+    [ERR_UNAUTHORIZED] = {"unauthorized", 401, 77, "There is no key, or a wrong one.",
+                          "Send \"Authorization: Bearer KEY\" with the key of the daemon's data "
+                          "directory, or use its UNIX socket."},
+    [ERR_FORBIDDEN] = {"forbidden", 403, 77,
+                       "The caller is known, and may not do this: the agent's rules, a browser's "
+                       "page, another user.",
+                       "Ask for less, or have the configuration changed."},
+    [ERR_NOT_FOUND] =
+        {"not_found", 404, 66,
+         "There is no such path, session, notebook, cell, file or agent, or not for this agent.",
+         "Look at the list of what there is; spell the id as it was given."},
+    [ERR_METHOD] = {"method_not_allowed", 405, 64, "The path exists, the method does not.",
+                    "Use one of the methods of the Allow header."},
+    [ERR_CONFLICT] = {"conflict", 409, 75,
+                      "The request is right and comes at the wrong moment: plan mode, a cell that "
+                      "runs, a revision that is not the newest.",
+                      "Do what the advice says, then send it again."},
+    [ERR_GONE] = {"gone", 410, 66, "What the request is about existed and has ended.",
+                  "Start another session; what it ran is in its notebook."},
+    [ERR_TOO_LARGE] = {"too_large", 413, 64, "The request or a part of it is larger than is taken.",
+                       "Send smaller parts, or put the data into a file."},
+    [ERR_TIMEOUT] = {"timeout", 408, 75,
+                     "A deadline passed before the other side was done. Code that is stopped by "
+                     "its time limit is no error of the request.",
+                     "Send the request again, with more time if it has a time."},
+    [ERR_LIMIT] =
+        {"limit_reached", 429, 75,
+         "A quota or a queue is full: sessions of an agent, cells that wait, connections.",
+         "End what is not needed, or wait and send it again."},
+    [ERR_UNAVAILABLE] = {"unavailable", 503, 69,
+                         "The daemon or the machine cannot do this now: it starts or stops, the "
+                         "disk is full, no sandbox can be made.",
+                         "Wait and send it again; `cella doctor` and the log say what is wrong."},
+    [ERR_UPSTREAM] = {"bad_gateway", 502, 69,
+                      "A server inside a session does not listen, answer or speak HTTP.",
+                      "Look at the server in a cell of the session; then send it again."},
+    [ERR_INTERNAL] = {"internal", 500, 70, "A mistake of Cella's.",
+                      "Report it with the log of the daemon."},
 };
 
 const char *err_code_name(enum err_code code)
@@ -39,6 +71,16 @@ int err_http_status(enum err_code code)
 int err_exit_status(enum err_code code)
 {
     return codes[code].exit_status;
+}
+
+const char *err_when(enum err_code code)
+{
+    return codes[code].when;
+}
+
+const char *err_remedy(enum err_code code)
+{
+    return codes[code].remedy;
 }
 
 /* Text that was longer than its place ends at a word, and says that there was more. */

@@ -30,6 +30,7 @@ struct cli_request {
     const char *body; /* JSON, or NULL */
     size_t body_len;
     uint64_t deadline_ms;  /* monotonic; 0: none */
+    const char *upgrade;   /* to a WebSocket, with this key; NULL: not */
     cli_on_event on_event; /* if set a stream is asked for, and its events come here */
     /* A signal arrived while waiting. False gives up. NULL: every signal does. */
     bool (*on_signal)(void *context, int signo);

@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "cli/args.h"
+#include "cli/dump.h"
 #include "cli/help.h"
 #include "cli/terminal.h"
 #include "wire/json.h"
@@ -14,6 +15,7 @@
 const struct cli_verb *const cli_verbs[] = {
     &cli_exec_verb,
     &cli_repl_verb,
+    &cli_attach_verb,
     &cli_continue_verb,
     &cli_input_verb,
     &cli_interrupt_verb,
@@ -107,6 +109,8 @@ static int verb_dispatch(int argc, char **argv, bool is_json, struct err *e)
         cli_say(STDOUT_FILENO, is_json ? "{\"version\":\"%s\"}\n" : "cella %s\n", CELLA_VERSION);
         return 0;
     }
+    if (strcmp(argv[1], "--dump") == 0)
+        return cli_dump(argc > 2 ? argv[2] : "", e);
     const struct cli_verb *verb = cli_verb_find(argv[1]);
     if (verb == NULL)
         return refuse_verb(argv[1], e);

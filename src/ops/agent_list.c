@@ -103,12 +103,51 @@ static void run(struct call *call)
     call_reply(call, 200, &out);
 }
 
+static const struct op_member agent_members[] = {
+    {"agent", OP_TEXT, .is_always = true, .column = "AGENT", .doc = "Its name."},
+    {"repl", OP_OBJECT, .is_always = true, .shape = &shape_repl_rules, .doc = "What it may do."},
+    {"sessions", OP_INT, .is_always = true, .column = "SESSIONS", .doc = "How many it has."},
+    {"plan", OP_OBJECT, .is_nullable = true, .shape = &shape_plan, .doc = "If it is in plan mode."},
+    {0},
+};
+static const struct op_shape shape_agent = {"agent", agent_members, "An agent."};
+
+static const struct op_member binding_members[] = {
+    {"plugin", OP_TEXT, .is_always = true, .doc = "Its name."},
+    {"agent", OP_TEXT, .is_nullable = true, .doc = "Whom it asks."},
+    {"repl", OP_OBJECT, .shape = &shape_repl_rules, .doc = "What holds there."},
+    {0},
+};
+static const struct op_shape shape_binding = {"binding", binding_members, "An inbound binding."};
+
+static const struct op_member agent_list_members[] = {
+    {"agents", OP_LIST, .is_always = true, .shape = &shape_agent, .doc = "The agents."},
+    {"inbound_bindings", OP_LIST, .is_always = true, .shape = &shape_binding,
+     .doc = "Through what they are asked."},
+    {"count", OP_INT, .is_always = true, .doc = "How many agents there are."},
+    {"max_limits", OP_OBJECT, .shape = &shape_max_limits,
+     .doc = "What anybody may ask for at most."},
+    {0},
+};
+static const struct op_shape shape_agent_list = {"agent_list", agent_list_members,
+                                                 "The agents of the configuration."};
+
+static const struct op_verb verb = {
+    .words = "agents",
+    .summary = "list the agents of the configuration",
+    .examples = "cella agents",
+};
+
 const struct op op_agent_list = {
     .name = "agent.list",
     .method = "GET",
     .path = "/v1/agents",
+    .subject = OP_ON_AGENT,
     .flags = OP_READ_ONLY,
     .params = params,
     .doc = "Lists the agents of the configuration, what they may do and who is in plan mode.",
     .run = run,
+    .result = &shape_agent_list,
+    .example = "{}",
+    .verb = &verb,
 };

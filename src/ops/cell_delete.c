@@ -4,18 +4,30 @@ static const struct op_param params[] = {OP_PARAM_NOTEBOOK, OP_PARAM_CELL, {0}};
 
 static void run(struct call *call)
 {
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     struct store_change change = {.what = CHANGE_REMOVE, .cell = call_text(call, "cell", "")};
     change_call(call, &change, 200);
 }
 
+static const struct op_verb verb = {
+    .words = "notebook rm",
+    .takes = (const char *const[]){"session_id", "cell...", NULL},
+    .summary = "remove cells of a notebook; what they did stays done",
+    .examples = "cella notebook rm 0b9c 2",
+};
+
 const struct op op_cell_delete = {
     .name = "cell.delete",
     .method = "DELETE",
     .path = "/v1/notebooks/{session_id}/cells/{cell}",
+    .subject = OP_ON_CELL,
     .flags = OP_MUTATING,
     .params = params,
     .doc = "Removes a cell from its notebook; what it did stays done.",
     .run = run,
+    .result = &shape_cell_change,
+    .errors = OP_ERR(CONFLICT),
+    .example = "{\"session_id\": \"$notebook\", \"cell\": \"0\"}",
+    .verb = &verb,
 };

@@ -22,7 +22,7 @@ static void run(struct call *call)
 {
     struct err e;
     const char *metadata;
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     if (notebook_metadata(call, &metadata, &e) < 0) {
         call_fail(call, &e);
@@ -54,8 +54,12 @@ const struct op op_cell_edit = {
     .name = "cell.edit",
     .method = "PATCH",
     .path = "/v1/notebooks/{session_id}/cells/{cell}",
+    .subject = OP_ON_CELL,
     .flags = OP_MUTATING,
     .params = params,
     .doc = "Changes source, kind or metadata of a cell.",
     .run = run,
+    .result = &shape_cell_change,
+    .errors = OP_ERR(CONFLICT),
+    .example = "{\"session_id\": \"$notebook\", \"cell\": \"0\", \"source\": \"x = 22\"}",
 };

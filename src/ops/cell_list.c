@@ -30,7 +30,7 @@ static void on_cells(void *context, const struct store_cell *list, size_t n, uin
     json_put_key(&json, "cells");
     json_put_array(&json);
     for (size_t i = 0; !is_unwritten && i < n; i++)
-        book_put_cell(&json, id, &list[i], call_bool(call, "outputs", false));
+        cell_json_put(&json, &list[i], call_bool(call, "outputs", false));
     json_put_array_end(&json);
     json_put_member_int(&json, "offset", call_int(call, "offset", 0));
     json_put_member_int(&json, "count", is_unwritten ? 0 : (int64_t)count);
@@ -40,21 +40,34 @@ static void on_cells(void *context, const struct store_cell *list, size_t n, uin
 
 static void run(struct call *call)
 {
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     const char *id = call_text(call, "session_id", "");
-    book_flush(call->books, id);
+    notebooks_flush(call->engine, id);
     call_await(call,
                store_get_cells(engine_store(call->engine), id, call_offset(call), call_limit(call),
                                call_bool(call, "outputs", false), on_cells, call));
 }
 
+static const struct op_member cell_list_members[] = {
+    {"notebook_id", OP_TEXT, .is_always = true, .doc = "The notebook."},
+    {"cells", OP_LIST, .is_always = true, .shape = &shape_cell, .doc = "The cells."},
+    {"offset", OP_INT, .is_always = true, .doc = "Where the page begins."},
+    {"count", OP_INT, .is_always = true, .doc = "How many cells there are."},
+    {0},
+};
+static const struct op_shape shape_cell_list = {"cell_list", cell_list_members,
+                                                "The cells of a notebook."};
+
 const struct op op_cell_list = {
     .name = "cell.list",
     .method = "GET",
     .path = "/v1/notebooks/{session_id}/cells",
+    .subject = OP_ON_CELL,
     .flags = OP_READ_ONLY,
     .params = params,
     .doc = "Lists the cells of a notebook in their order, page by page.",
     .run = run,
+    .result = &shape_cell_list,
+    .example = "{\"session_id\": \"$notebook\", \"limit\": 2}",
 };

@@ -14,7 +14,7 @@ static const struct op_param params[] = {
 
 static void run(struct call *call)
 {
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     int64_t to = call_int(call, "to", -1);
     struct store_change change = {.what = CHANGE_MOVE,
@@ -23,12 +23,24 @@ static void run(struct call *call)
     change_call(call, &change, 200);
 }
 
+static const struct op_verb verb = {
+    .words = "notebook move",
+    .takes = (const char *const[]){"session_id", "cell", "to", NULL},
+    .summary = "give a cell of a notebook another number",
+    .examples = "cella notebook move 0b9c 3 0",
+};
+
 const struct op op_cell_move = {
     .name = "cell.move",
     .method = "POST",
     .path = "/v1/notebooks/{session_id}/cells/{cell}/move",
+    .subject = OP_ON_CELL,
     .flags = OP_MUTATING,
     .params = params,
     .doc = "Puts a cell at another place of its notebook.",
     .run = run,
+    .result = &shape_cell_change,
+    .errors = OP_ERR(CONFLICT),
+    .example = "{\"session_id\": \"$notebook\", \"cell\": \"0\", \"to\": 1}",
+    .verb = &verb,
 };

@@ -11,7 +11,7 @@ static const struct op_param params[] = {
 
 static void run(struct call *call)
 {
-    if (call_books(call) != NULL)
+    if (call_has_notebooks(call))
         run_call_begin(call, call_text(call, "cell", ""));
 }
 
@@ -19,9 +19,14 @@ const struct op op_cell_run = {
     .name = "cell.run",
     .method = "POST",
     .path = "/v1/notebooks/{session_id}/cells/{cell}/run",
+    .subject = OP_ON_CELL,
     .flags = OP_MUTATING | OP_STREAMS | OP_RUNS_CODE,
     .params = params,
     .doc = "Runs a cell of a notebook, again or for the first time, and answers as session.exec "
            "does.",
     .run = run,
+    .result = &shape_answer,
+    .events = exec_events,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .example = "{\"session_id\": \"$notebook\", \"cell\": \"1\"}",
 };

@@ -91,12 +91,58 @@ static void run(struct call *call)
     call->on_gone = on_gone;
 }
 
+static const struct op_member checkpoint_members[] = {
+    {"id", OP_INT, .is_always = true, .column = "ID", .doc = "Its number."},
+    {"parent", OP_INT, .is_always = true, .column = "PARENT",
+     .doc = "The one before it; 0: the beginning."},
+    {"cell", OP_INT, .doc = "The last cell before it."},
+    {"cells", OP_INT_LIST, .column = "CELLS", .doc = "The cells since its parent."},
+    {"at", OP_TIME, .column = "AGE", .doc = "When it was made."},
+    {"memory_bytes", OP_SIZE, .is_nullable = true, .column = "MEMORY",
+     .doc = "Memory that it holds."},
+    {"files", OP_TEXT, .column = "FILES",
+     .doc = "none, recording, covered or torn: whether it has the files."},
+    {"files_reason", OP_TEXT, .is_nullable = true, .doc = "Why it has not."},
+    {"restore", OP_TEXT, .column = "RESTORE",
+     .doc = "process, durable or no: how it can be gone back to."},
+    {"reason", OP_TEXT, .is_nullable = true, .doc = "Why it cannot."},
+    {"saved", OP_BOOL, .doc = "Whether it is on disk."},
+    {"threads", OP_INT, .doc = "How many threads ran."},
+    {0},
+};
+static const struct op_shape shape_checkpoint = {"checkpoint", checkpoint_members,
+                                                 "A point that a session can go back to."};
+
+static const struct op_member checkpoint_list_members[] = {
+    {"checkpoints", OP_LIST, .is_always = true, .shape = &shape_checkpoint,
+     .doc = "The oldest first."},
+    {"current", OP_INT, .is_always = true, .doc = "The one that the present state came from."},
+    {"cells_since", OP_INT, .doc = "Cells that were run since."},
+    {"count", OP_INT, .is_always = true, .doc = "How many there are."},
+    {0},
+};
+static const struct op_shape shape_checkpoint_list = {"checkpoint_list", checkpoint_list_members,
+                                                      "A session's checkpoints."};
+
+static const struct op_verb verb = {
+    .words = "checkpoints",
+    .takes = (const char *const[]){"session_id", NULL},
+    .summary = "list the checkpoints of a session",
+    .about = "Lists the points that a session can be taken back to; * marks the one that its\n"
+             "present state came from. `cella tree` draws them.",
+    .examples = "cella checkpoints 0b9c",
+};
+
 const struct op op_checkpoint_list = {
     .name = "session.checkpoints",
     .method = "GET",
     .path = "/v1/sessions/{session_id}/checkpoints",
+    .subject = OP_ON_HISTORY,
     .flags = OP_READ_ONLY,
     .params = params,
     .doc = "Lists the points of a session's history that it can go back to.",
     .run = run,
+    .result = &shape_checkpoint_list,
+    .example = "{\"session_id\": \"$session\"}",
+    .verb = &verb,
 };

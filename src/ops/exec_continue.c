@@ -33,9 +33,14 @@ const struct op op_exec_continue = {
     .name = "exec.continue",
     .method = "POST",
     .path = "/v1/sessions/{session_id}/exec/{exec_id}/continue",
+    .subject = OP_ON_CELL,
     .flags = OP_READ_ONLY | OP_STREAMS, /* what runs, runs: this only listens */
     .params = params,
     .doc = "Waits on for a cell that still ran when it was last asked about; answers with what is "
            "new.",
     .run = run,
+    .result = &shape_answer,
+    .events = exec_events,
+    .errors = OP_ERR(GONE) | OP_ERR(CONFLICT),
+    .example = "{\"session_id\": \"$busy\", \"exec_id\": \"$exec\", \"yield_ms\": 0}",
 };

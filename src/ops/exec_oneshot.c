@@ -231,12 +231,45 @@ static void run(struct call *call)
     }
 }
 
+static const struct op_member run_file_members[] = {
+    {"name", OP_TEXT, .is_always = true, .doc = "Its name."},
+    {"path", OP_TEXT, .is_always = true, .doc = "Where it was."},
+    {"size", OP_SIZE, .is_always = true, .doc = "How large it is."},
+    {"url", OP_TEXT, .is_always = true, .doc = "Where it can be had for a time."},
+    {0},
+};
+static const struct op_shape shape_run_file = {"run_file", run_file_members,
+                                               "A file that code left."};
+
+static const struct op_member run_members[] = {
+    {"stdout", OP_TEXT, .is_always = true, .doc = "What it wrote."},
+    {"stderr", OP_TEXT, .is_always = true, .doc = "What it wrote."},
+    {"exit_code", OP_INT, .is_always = true, .doc = "0, or how it failed."},
+    {"state", OP_TEXT, .is_nullable = true, .doc = "The variables, if they were asked for."},
+    {"files", OP_LIST, .is_always = true, .shape = &shape_run_file, .doc = "Files that it made."},
+    {"error", OP_TEXT, .is_nullable = true, .doc = "Why it failed."},
+    {"execution_time_ms", OP_NUMBER, .is_always = true, .doc = "How long it ran."},
+    {"state_errors", OP_ANY, .doc = "What could not be saved, or loaded."},
+    {"state_bytes", OP_SIZE, .doc = "How large the state is that was kept."},
+    {"state_expires_at", OP_TIME, .is_nullable = true, .doc = "Until when; null: for ever."},
+    {"files_omitted", OP_INT, .doc = "How many more files there were."},
+    {"files_error", OP_TEXT, .doc = "Why files could not be kept."},
+    {"outputs", OP_LIST, .shape = &shape_output, .doc = "What it displayed."},
+    {"truncated", OP_BOOL, .doc = "Something was left out to fit the budget."},
+    {0},
+};
+static const struct op_shape shape_run = {"run", run_members, "What code that ran once gave."};
+
 const struct op op_exec_oneshot = {
     .name = "exec",
     .method = "POST",
     .path = "/v1/exec",
+    .subject = OP_ON_CODE,
     .flags = OP_MUTATING | OP_LARGE | OP_MAKES_SESSION | OP_RUNS_CODE,
     .params = params,
     .doc = "Runs code once, in a sandbox of its own that ends with it.",
     .run = run,
+    .result = &shape_run,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .example = "{\"code\": \"print(6 * 7)\"}",
 };

@@ -66,8 +66,12 @@ const struct op op_file_get = {
     .name = "file.get",
     .method = "GET",
     .path = "/v1/files/{token}/{name}",
+    .subject = OP_ON_CODE,
     .flags = OP_READ_ONLY | OP_PUBLIC,
     .params = params,
     .doc = "A file that a run made, as long as it is kept.",
     .run = run,
+    .sends = "the bytes of the file",
+    .errors = OP_ERR(NOT_FOUND),
+    .example = "{\"token\": \"$token\", \"name\": \"out.txt\"}",
 };

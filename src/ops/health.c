@@ -19,12 +19,32 @@ static void run(struct call *call)
     call_reply(call, 200, &out);
 }
 
+static const struct op_member health_members[] = {
+    {"status", OP_TEXT, .is_always = true, .doc = "ok or starting."},
+    {"version", OP_TEXT, .is_always = true, .doc = "Of the daemon."},
+    {"sessions", OP_INT, .doc = "How many there are."},
+    {"pooled", OP_INT, .doc = "Interpreters that are ready."},
+    {0},
+};
+static const struct op_shape shape_health = {"health", health_members,
+                                             "Whether the daemon is ready."};
+
+static const struct op_verb verb = {
+    .words = "health",
+    .summary = "say whether the daemon is ready",
+    .examples = "cella health",
+};
+
 const struct op op_health = {
     .name = "health",
     .method = "GET",
     .path = "/health",
+    .subject = OP_ON_DAEMON,
     .flags = OP_READ_ONLY | OP_PUBLIC,
     .params = params,
     .doc = "Whether the daemon is ready to run code.",
     .run = run,
+    .result = &shape_health,
+    .example = "{}",
+    .verb = &verb,
 };

@@ -191,12 +191,92 @@ static void run(struct call *call)
     }
 }
 
+static const struct op_member check_members[] = {
+    {"ok", OP_BOOL, .is_always = true, .doc = "Whether it ran."},
+    {"timeout_secs", OP_INT, .doc = "How long it may take."},
+    {"execution_time_ms", OP_NUMBER, .doc = "How long it took."},
+    {"error", OP_TEXT, .is_nullable = true, .doc = "Why it failed."},
+    {0},
+};
+static const struct op_shape shape_check = {"check", check_members, "A line of code that was run."};
+
+static const struct op_member profile_members[] = {
+    {"profile", OP_TEXT, .is_always = true, .doc = "Its name."},
+    {"runtime", OP_TEXT, .is_always = true, .doc = "What runs it."},
+    {"state", OP_TEXT, .is_always = true, .doc = "asleep, starting, ready or failed."},
+    {"size", OP_INT, .doc = "How many interpreters are to be ready."},
+    {"ready", OP_INT, .doc = "How many are."},
+    {"hits", OP_INT, .doc = "Sessions that got one at once."},
+    {"misses", OP_INT, .doc = "Those that had to wait."},
+    {"warmup_ms", OP_INT, .doc = "How long loading took."},
+    {"python_version", OP_TEXT, .doc = "Of its Python."},
+    {"preloaded_modules", OP_ANY, .doc = "What is imported."},
+    {"skipped_modules", OP_ANY, .doc = "What could not be."},
+    {"import_ms", OP_ANY, .doc = "How long that took."},
+    {"failure", OP_TEXT, .doc = "Why it failed."},
+    {"missing", OP_TEXT, .doc = "What this machine lacks for it."},
+    {0},
+};
+static const struct op_shape shape_profile = {"profile", profile_members, "A profile."};
+
+static const struct op_member sandbox_members[] = {
+    {"repl_enabled", OP_BOOL, .is_always = true, .doc = "Whether interpreters are kept ready."},
+    {"default_profile", OP_TEXT, .is_always = true, .doc = "Of sessions that name none."},
+    {"warmup_timeout_secs", OP_INT, .doc = "How long loading may take."},
+    {"profiles", OP_LIST, .is_always = true, .shape = &shape_profile, .doc = "The profiles."},
+    {"size", OP_INT, .doc = "How many interpreters are to be ready."},
+    {"ready", OP_INT, .doc = "How many are."},
+    {"hits", OP_INT, .doc = "Sessions that got one at once."},
+    {"misses", OP_INT, .doc = "Those that had to wait."},
+    {0},
+};
+static const struct op_shape shape_sandbox = {"sandbox", sandbox_members,
+                                              "What is ready to run code."};
+
+static const struct op_member store_members[] = {
+    {"ok", OP_BOOL, .is_always = true, .doc = "Whether writing works."},
+    {"error", OP_TEXT, .is_nullable = true, .doc = "Why not."},
+    {"queued", OP_INT, .doc = "What waits to be written."},
+    {"groups_written", OP_INT, .doc = "Transactions so far."},
+    {"database_bytes", OP_SIZE, .doc = "Of the database."},
+    {"journal_bytes", OP_SIZE, .doc = "Of its journal."},
+    {0},
+};
+static const struct op_shape shape_store = {"store", store_members, "How writing to disk goes."};
+
+static const struct op_member health_detailed_members[] = {
+    {"status", OP_TEXT, .is_always = true, .doc = "ok, starting or unhealthy."},
+    {"version", OP_TEXT, .is_always = true, .doc = "Of the daemon."},
+    {"sessions", OP_INT, .doc = "How many there are."},
+    {"pooled", OP_INT, .doc = "Interpreters that are ready."},
+    {"copying", OP_INT, .doc = "Sessions whose memory is being copied for a checkpoint or a save."},
+    {"to_copy", OP_INT, .doc = "Those that wait for their turn."},
+    {"heap_bytes", OP_SIZE, .doc = "Memory that the daemon has allocated."},
+    {"check", OP_OBJECT, .is_always = true, .shape = &shape_check,
+     .doc = "What came of running a line of code."},
+    {"sandbox", OP_OBJECT, .is_always = true, .shape = &shape_sandbox, .doc = "What is ready."},
+    {"store", OP_OBJECT, .shape = &shape_store, .doc = "How writing to disk goes."},
+    {0},
+};
+static const struct op_shape shape_health_detailed = {"health_detailed", health_detailed_members,
+                                                      "Whether code can be run, tried out."};
+
+static const struct op_verb verb = {
+    .words = "health check",
+    .summary = "run a line of code, and say what is ready for more",
+    .examples = "cella health check",
+};
+
 const struct op op_health_detailed = {
     .name = "health.detailed",
     .method = "GET",
     .path = "/health/detailed",
+    .subject = OP_ON_DAEMON,
     .flags = OP_READ_ONLY,
     .params = params,
     .doc = "Runs a line of code, and tells what is ready for more and what is not.",
     .run = run,
+    .result = &shape_health_detailed,
+    .example = "{}",
+    .verb = &verb,
 };

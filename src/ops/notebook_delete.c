@@ -11,13 +11,14 @@ static void on_deleted(void *context, const struct err *e)
 
 static void on_gone(struct call *call)
 {
-    book_forget(call->op_state);
+    task_forget(call->op_state);
 }
 
 static void begin(struct call *call)
 {
     call->on_gone = on_gone;
-    call->op_state = book_delete(call->books, call_text(call, "session_id", ""), on_deleted, call);
+    call->op_state =
+        changes_delete(call->engine, call_text(call, "session_id", ""), on_deleted, call);
 }
 
 static void on_row(void *context, const struct store_notebook *row, const struct err *e)
@@ -31,7 +32,7 @@ static void on_row(void *context, const struct store_notebook *row, const struct
 
 static void run(struct call *call)
 {
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     const char *id = call_text(call, "session_id", "");
     if (notebook_session(call, id) != NULL) {
@@ -41,12 +42,32 @@ static void run(struct call *call)
     call_await(call, store_get_notebook(engine_store(call->engine), id, on_row, call));
 }
 
+static const struct op_member deleted_notebook_members[] = {
+    {"notebook_id", OP_TEXT, .is_always = true, .doc = "The notebook."},
+    {"deleted", OP_BOOL, .is_always = true, .doc = "true."},
+    {0},
+};
+static const struct op_shape shape_deleted_notebook = {"deleted_notebook", deleted_notebook_members,
+                                                       "A notebook that is gone."};
+
+static const struct op_verb verb = {
+    .words = "notebook delete",
+    .takes = (const char *const[]){"session_id...", NULL},
+    .summary = "remove notebooks; their sessions stay",
+    .examples = "cella notebook delete 0b9c",
+};
+
 const struct op op_notebook_delete = {
     .name = "notebook.delete",
     .method = "DELETE",
     .path = "/v1/notebooks/{session_id}",
+    .subject = OP_ON_NOTEBOOK,
     .flags = OP_MUTATING,
     .params = params,
     .doc = "Deletes a notebook with its cells and images; a session that it has lives on.",
     .run = run,
+    .result = &shape_deleted_notebook,
+    .errors = OP_ERR(CONFLICT),
+    .example = "{\"session_id\": \"$notebook\"}",
+    .verb = &verb,
 };

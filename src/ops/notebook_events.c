@@ -8,7 +8,7 @@ static const struct op_param params[] = {OP_PARAM_NOTEBOOK, {0}};
 struct watching {
     struct call *call;
     struct store_call *look; /* whether there is such a notebook; NULL: that is known */
-    struct book_watcher *watcher;
+    struct watcher *watcher;
     uint64_t n_events;
     uint64_t n_dropped; /* since it was last told */
 };
@@ -43,7 +43,7 @@ static void finish(struct watching *w)
     call_reply(call, 200, &out);
 }
 
-static void on_event(void *context, const struct book_event *event)
+static void on_event(void *context, const struct notebook_event *event)
 {
     struct watching *w = context;
     w->n_events++;
@@ -51,7 +51,7 @@ static void on_event(void *context, const struct book_event *event)
         w->n_dropped++;
     if (strcmp(event->name, "deleted") != 0)
         return;
-    book_unwatch(take_ptr(w->watcher));
+    watching_end(take_ptr(w->watcher));
     finish(w);
 }
 
@@ -61,7 +61,7 @@ static void on_gone(struct call *call)
     if (w->look != NULL)
         store_forget(w->look);
     if (w->watcher != NULL)
-        book_unwatch(w->watcher);
+        watching_end(w->watcher);
 }
 
 static void begin(struct watching *w)
@@ -73,7 +73,7 @@ static void begin(struct watching *w)
         finish(w);
         return;
     }
-    w->watcher = book_watch(call->books, id, on_event, w, &e);
+    w->watcher = watching_begin(call->engine, id, on_event, w, &e);
     if (w->watcher == NULL) {
         call_fail(call, &e);
         return;
@@ -101,7 +101,7 @@ static void on_row(void *context, const struct store_notebook *row, const struct
 
 static void run(struct call *call)
 {
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     const char *id = call_text(call, "session_id", "");
     struct watching *w = arena_alloc(&call->arena, sizeof(*w));
@@ -114,12 +114,109 @@ static void run(struct call *call)
         w->look = store_get_notebook(engine_store(call->engine), id, on_row, w);
 }
 
+static const struct op_member watching_members[] = {
+    {"notebook_id", OP_TEXT, .is_always = true, .doc = "The notebook."},
+    {0},
+};
+static const struct op_shape shape_watching = {"watching", watching_members,
+                                               "The beginning of a stream."};
+
+static const struct op_member lagged_members[] = {
+    {"dropped", OP_INT, .is_always = true, .doc = "How many."},
+    {0},
+};
+static const struct op_shape shape_lagged = {"lagged", lagged_members,
+                                             "Events that the client was too slow for."};
+
+static const struct op_member cell_event_members[] = {
+    {"seq", OP_INT, .is_always = true, .doc = "Counts the events of a notebook."},
+    {"cell", OP_OBJECT, .is_always = true, .shape = &shape_cell, .doc = "The cell."},
+    {0},
+};
+static const struct op_shape shape_cell_event = {"cell_event", cell_event_members,
+                                                 "A cell that is new or has changed."};
+
+static const struct op_member id_event_members[] = {
+    {"seq", OP_INT, .is_always = true, .doc = "Counts the events of a notebook."},
+    {"id", OP_TEXT, .doc = "The cell."},
+    {"number", OP_INT, .doc = "Its new place."},
+    {"wait", OP_BOOL, .doc = "Not before something takes its place."},
+    {0},
+};
+static const struct op_shape shape_id_event = {"id_event", id_event_members,
+                                               "Something happened to a cell."};
+
+static const struct op_member notebook_output_members[] = {
+    {"seq", OP_INT, .is_always = true, .doc = "Counts the events of a notebook."},
+    {"id", OP_TEXT, .is_always = true, .doc = "The cell."},
+    {"stream", OP_TEXT, .doc = "stdout or stderr."},
+    {"text", OP_TEXT, .doc = "What was written."},
+    {"output", OP_OBJECT, .shape = &shape_output, .doc = "What was shown."},
+    {"value", OP_BOOL, .doc = "It is the value of the cell."},
+    {"update", OP_BOOL, .doc = "It takes the place of what has its display_id."},
+    {0},
+};
+static const struct op_shape shape_notebook_output = {"notebook_output", notebook_output_members,
+                                                      "A cell showed something."};
+
+static const struct op_member cells_cleared_members[] = {
+    {"seq", OP_INT, .is_always = true, .doc = "Counts the events of a notebook."},
+    {"what", OP_TEXT, .doc = "outputs or cells."},
+    {0},
+};
+static const struct op_shape shape_cells_cleared = {"cells_cleared", cells_cleared_members,
+                                                    "Something was removed."};
+
+static const struct op_member notebook_changed_members[] = {
+    {"seq", OP_INT, .is_always = true, .doc = "Counts the events of a notebook."},
+    {"title", OP_TEXT, .is_nullable = true, .doc = "What it is called."},
+    {"metadata", OP_FREE, .doc = "What callers keep with it."},
+    {0},
+};
+static const struct op_shape shape_notebook_changed = {"notebook_changed", notebook_changed_members,
+                                                       "A notebook was described anew."};
+
+static const struct op_member notebook_deleted_members[] = {
+    {"seq", OP_INT, .is_always = true, .doc = "Counts the events of a notebook."},
+    {0},
+};
+static const struct op_shape shape_notebook_deleted = {"notebook_deleted", notebook_deleted_members,
+                                                       "The notebook is gone."};
+
+static const struct op_event notebook_events[] = {
+    {"watching", &shape_watching, "First of all: changes are told from now on."},
+    {"cell_added", &shape_cell_event, "There is a new cell."},
+    {"cell_changed", &shape_cell_event, "A cell was edited, or runs, or has ended."},
+    {"cell_moved", &shape_id_event, "A cell has another number."},
+    {"cell_removed", &shape_id_event, "A cell is gone."},
+    {"output", &shape_notebook_output, "A cell wrote or showed something."},
+    {"output_cleared", &shape_id_event, "The outputs of a cell are gone."},
+    {"cells_cleared", &shape_cells_cleared, "All outputs or all cells are gone."},
+    {"notebook_changed", &shape_notebook_changed, "Title or metadata changed."},
+    {"lagged", &shape_lagged, "Events were dropped, because the client was too slow."},
+    {"deleted", &shape_notebook_deleted, "The notebook is gone: the last event but one."},
+    {0},
+};
+
+static const struct op_member watched_members[] = {
+    {"notebook_id", OP_TEXT, .is_always = true, .doc = "The notebook."},
+    {"events", OP_INT, .is_always = true, .doc = "How many events there were."},
+    {0},
+};
+static const struct op_shape shape_watched = {"watched", watched_members,
+                                              "The end of a stream of events."};
+
 const struct op op_notebook_events = {
     .name = "notebook.events",
     .method = "GET",
     .path = "/v1/notebooks/{session_id}/events",
+    .subject = OP_ON_NOTEBOOK,
     .flags = OP_READ_ONLY | OP_STREAMS | OP_ONLY_STREAMS,
     .params = params,
     .doc = "What happens to a notebook, as server-sent events, until it is deleted.",
     .run = run,
+    .result = &shape_watched,
+    .events = notebook_events,
+    .errors = OP_ERR(LIMIT),
+    .example = "{\"session_id\": \"$notebook\"}",
 };

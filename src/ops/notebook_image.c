@@ -65,8 +65,11 @@ const struct op op_notebook_image = {
     .name = "notebook.image",
     .method = "GET",
     .path = "/v1/notebooks/{session_id}/cells/{cell}/images/{n}",
+    .subject = OP_ON_NOTEBOOK,
     .flags = OP_READ_ONLY,
     .params = params,
     .doc = "An image that a cell has shown, as it is or smaller.",
     .run = run,
+    .sends = "the image",
+    .example = "{\"session_id\": \"$illustrated\", \"cell\": \"0\", \"n\": 0}",
 };

@@ -30,7 +30,7 @@ static void on_listed(void *context, const struct store_notebook *list, size_t n
     json_put_array(&json);
     for (size_t i = 0; i < n; i++) {
         json_put_object(&json);
-        book_put_notebook(&json, &list[i], notebook_session(call, list[i].id));
+        notebook_put(&json, &list[i], notebook_session(call, list[i].id));
         json_put_object_end(&json);
     }
     json_put_array_end(&json);
@@ -41,20 +41,38 @@ static void on_listed(void *context, const struct store_notebook *list, size_t n
 
 static void run(struct call *call)
 {
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     const char *user = call->agent != NULL ? call->agent : call_text(call, "user", NULL);
     call_await(call, store_list_notebooks(engine_store(call->engine), user, call_offset(call),
                                           call_limit(call), on_listed, call));
 }
 
+static const struct op_member notebook_list_members[] = {
+    {"notebooks", OP_LIST, .is_always = true, .shape = &shape_notebook, .doc = "The newest first."},
+    {"count", OP_INT, .is_always = true, .doc = "How many there are."},
+    {0},
+};
+static const struct op_shape shape_notebook_list = {"notebook_list", notebook_list_members,
+                                                    "Notebooks."};
+
+static const struct op_verb verb = {
+    .words = "notebook list",
+    .summary = "list the notebooks",
+    .examples = "cella notebook list",
+};
+
 const struct op op_notebook_list = {
     .name = "notebook.list",
     .method = "GET",
     .path = "/v1/notebooks",
+    .subject = OP_ON_NOTEBOOK,
     .flags = OP_READ_ONLY,
     .params = params,
     .doc = "Lists the notebooks that have begun, by a first cell or change, the newest first, also "
            "those whose session is gone.",
     .run = run,
+    .result = &shape_notebook_list,
+    .example = "{\"limit\": 1}",
+    .verb = &verb,
 };

@@ -155,13 +155,29 @@ static void run(struct call *call)
         image_call_find(call, &place, on_found);
 }
 
+static const struct op_member reference_members[] = {
+    {"uri", OP_TEXT, .is_always = true, .doc = "Its whole name."},
+    {"format", OP_TEXT, .is_always = true, .doc = "png, jpeg, gif, svg …"},
+    {"width", OP_INT, .is_nullable = true, .doc = "Pixels."},
+    {"height", OP_INT, .is_nullable = true, .doc = "Pixels."},
+    {"bytes", OP_SIZE, .doc = "How large the file is."},
+    {"url", OP_TEXT, .is_always = true, .doc = "Where it can be had."},
+    {"data", OP_TEXT, .doc = "The image, as base64."},
+    {0},
+};
+static const struct op_shape shape_reference = {"reference", reference_members,
+                                                "What a reference stands for."};
+
 const struct op op_notebook_reference = {
     .name = "notebook.reference",
     .method = "GET",
     .path = "/v1/notebooks/{session_id}/reference",
+    .subject = OP_ON_NOTEBOOK,
     .flags = OP_READ_ONLY,
     .params = params,
     .doc = "What a notebook:// reference stands for: format, size and address of an image, and the "
            "image itself if that is asked for.",
     .run = run,
+    .result = &shape_reference,
+    .example = "{\"session_id\": \"$illustrated\", \"uri\": \"notebook://cell/0/image/0\"}",
 };

@@ -43,14 +43,12 @@ static void on_row(void *context, const struct store_notebook *row, const struct
 static void run(struct call *call)
 {
     struct err e;
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     const char *id = call_text(call, "session_id", "");
     struct session *session = notebook_session(call, id);
     if (session == NULL || session->state == SESSION_DEAD) {
         call_await(call, store_get_notebook(engine_store(call->engine), id, on_row, call));
-    } else if (session->state == SESSION_SUSPENDED) {
-        session_reset(session, &listener, call, &e);
     } else if (session_reset(session, &listener, call, &e) < 0) {
         call_fail(call, &e);
     } else {
@@ -58,12 +56,32 @@ static void run(struct call *call)
     }
 }
 
+static const struct op_member reset_members[] = {
+    {"notebook_id", OP_TEXT, .is_always = true, .doc = "The notebook."},
+    {"reset", OP_BOOL, .is_always = true, .doc = "Whether there was an interpreter."},
+    {"ended_processes", OP_INT, .doc = "How many processes were ended."},
+    {0},
+};
+static const struct op_shape shape_reset = {"reset", reset_members, "A notebook that was reset."};
+
+static const struct op_verb verb = {
+    .words = "notebook reset",
+    .takes = (const char *const[]){"session_id", NULL},
+    .summary = "give a notebook a fresh interpreter",
+    .examples = "cella notebook reset 0b9c",
+};
+
 const struct op op_notebook_reset = {
     .name = "notebook.reset",
     .method = "POST",
     .path = "/v1/notebooks/{session_id}/reset",
+    .subject = OP_ON_NOTEBOOK,
     .flags = OP_MUTATING,
     .params = params,
     .doc = "Gives a notebook a fresh interpreter; cells and files stay as they are.",
     .run = run,
+    .result = &shape_reset,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .example = "{\"session_id\": \"$notebook\"}",
+    .verb = &verb,
 };

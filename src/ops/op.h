@@ -1,6 +1,9 @@
-/* ops: one file for each operation, written once and offered by every surface (REST, MCP, CLI) from
- * the table below. Promises: arguments have passed their schema before run() sees them. May call
- * book, notebook, policy, session and what lies below them. */
+/* ops: one file for each operation, written once and offered by every surface from the table below:
+ * routes, checks of arguments, /openapi.json, the pages docs/API.md and docs/ERRORS.md, verbs of
+ * the command line with their help, the manual and the completions. Promises: arguments have passed
+ * their schema before run() sees them; an answer has the members that its shape declares and no
+ * others (the tests hold every answer against it). May call book, notebook, policy, session and
+ * what lies below them. */
 #pragma once
 
 #include "base/arena.h"
@@ -10,11 +13,12 @@
 #include <jansson.h>
 
 struct agents_grant;
-struct books;
+struct documents;
 struct engine;
 struct image_boxes;
 struct policy;
 struct session;
+struct terminal_request;
 
 enum op_param_type {
     OP_TEXT,
@@ -26,6 +30,13 @@ enum op_param_type {
     OP_LIST, /* an array of objects, each with `members` */
     OP_FREE, /* an object of the caller's own; the operation bounds what it keeps of it */
     OP_FILE, /* a text, or an object that such a text would hold */
+    /* Of answers only. */
+    OP_NUMBER,    /* perhaps with a fraction */
+    OP_TIME,      /* a text: RFC 3339 in UTC */
+    OP_SIZE,      /* a number of bytes */
+    OP_INT_LIST,  /* an array of whole numbers */
+    OP_TEXT_LIST, /* an array of texts */
+    OP_ANY,       /* whatever the code or the caller made it */
 };
 enum op_param_place { OP_IN_BODY, OP_IN_PATH, OP_IN_QUERY };
 
@@ -49,6 +60,14 @@ enum op_meaning {
 };
 extern const char *const op_meanings[]; /* their names; NULL: none */
 
+/* How a number is written in the command line. */
+enum op_unit {
+    OP_PLAIN,
+    OP_MS,   /* 500ms, 30s, 2m; the flag has the name without "_ms" */
+    OP_SECS, /* likewise without "_secs" */
+    OP_SIZED /* 65536, 64k, 1m */
+};
+
 struct op_param {
     const char *name; /* NULL ends the list */
     enum op_param_type type;
@@ -60,6 +79,56 @@ struct op_param {
     const char *const *choices;     /* CHOICE: NULL-terminated */
     const struct op_param *members; /* OBJECT, LIST */
     const char *doc;
+    char letter; /* of its flag in the command line; 0: none */
+    enum op_unit unit;
+};
+
+/* ---- answers -----------------------------------------------------------------------------------
+ */
+
+struct op_shape;
+
+/* A member of an answer. */
+struct op_member {
+    const char *name; /* NULL ends the list */
+    enum op_param_type type;
+    bool is_always; /* every such answer has it */
+    bool is_nullable;
+    const struct op_shape *shape; /* OBJECT: the object; LIST: each of its entries */
+    const char *const *choices;   /* CHOICE, TEXT: NULL-terminated */
+    const char *column; /* its heading where people are shown a table; NULL: it is not shown */
+    const char *doc;
+};
+
+/* An object of an answer. Several operations may share one. */
+struct op_shape {
+    const char *name; /* "session": unique among all shapes */
+    const struct op_member *members;
+    const char *doc;
+};
+
+/* An event of a stream. The last one of each stream is "result", with the operation's result, or
+ * "error". */
+struct op_event {
+    const char *name; /* NULL ends the list */
+    const struct op_shape *shape;
+    const char *doc;
+};
+
+/* ---- the command line --------------------------------------------------------------------------
+ */
+
+/* How the command line tool offers an operation: `cella WORDS TAKES...`, every parameter that is
+ * not among `takes` being a flag. */
+struct op_verb {
+    const char *words; /* "undo", "notebook move" */
+    /* Parameters that are given by their place, in this order. The first ones are required; one
+     * whose name ends in "?" may be left out, and "..." stands for one that may be given again,
+     * each being a call of its own. */
+    const char *const *takes; /* NULL-terminated; NULL: none */
+    const char *summary;      /* a line of `cella --help` */
+    const char *about;        /* a paragraph of `cella WORDS --help`; NULL: the operation's doc */
+    const char *examples;     /* command lines, one below the other */
 };
 
 enum op_flags {
@@ -70,7 +139,7 @@ enum op_flags {
     OP_PLANS = 1 << 4,        /* enters or leaves plan mode, and so is possible in it */
     OP_LARGE = 1 << 5,        /* its arguments may be large: a state, a notebook */
     OP_ONLY_STREAMS = 1 << 6, /* with OP_STREAMS: it has nothing but events to offer */
-    OP_TAKES_BYTES = 1 << 7,  /* the body is no JSON: it is call.body, whatever it holds */
+    OP_TAKES_BYTES = 1 << 7,  /* the body is no JSON: it comes in pieces, see call.on_body */
     OP_HAS_TAIL = 1 << 8,     /* the last parameter of its path is all that follows, with slashes */
     OP_MAKES_SESSION = 1 << 9, /* one that counts among its agent's */
     OP_RUNS_CODE = 1 << 10,
@@ -84,14 +153,43 @@ enum op_flags {
 
 struct call;
 
+/* What an operation is about: the chapters of pages that are made from the table. Whose things a
+ * call is about is asked of its parameters' meanings. */
+enum op_subject {
+    OP_ON_NOTHING, /* not said: no operation is so */
+    OP_ON_SESSION,
+    OP_ON_CODE, /* run once, without a session that stays */
+    OP_ON_FILES,
+    OP_ON_HISTORY, /* checkpoints, branches, tries */
+    OP_ON_NOTEBOOK,
+    OP_ON_CELL,
+    OP_ON_STATE,
+    OP_ON_AGENT,
+    OP_ON_DAEMON,
+};
+extern const char *const op_subjects[]; /* their names */
+
+#define OP_ERR(code) (1u << ERR_##code)
+
 struct op {
     const char *name;   /* "session.exec" */
     const char *method; /* "POST" */
     const char *path;   /* "/v1/sessions/{session_id}/exec" */
+    enum op_subject subject;
     unsigned flags;
     const struct op_param *params;
     const char *doc; /* one sentence, for people */
     void (*run)(struct call *call);
+    const struct op_shape *result;
+    const struct op_shape *other_result; /* NULL: `result` is the only one */
+    const char *sends;                   /* instead of a result, bytes: what they are */
+    int status;                          /* of HTTP when it succeeds; 0: 200 */
+    int other_status;                    /* likewise; 0: none */
+    const struct op_event *events;       /* OP_STREAMS: before the last one */
+    unsigned errors;     /* OP_ERR(...) it can fail with beside those of op_errors() */
+    const char *example; /* arguments of one call, as JSON. $session, $notebook, $cell and so on
+                            stand for what tests/harness/stage.py makes for it. */
+    const struct op_verb *verb; /* NULL: `cella call` alone has it, or it has a verb of its own */
     /* A mutating operation some of whose calls only read. NULL: none of them. */
     bool (*only_reads)(const struct call *call);
     /* Which of its OP_USES this call will do. NULL: all of them. */
@@ -99,17 +197,27 @@ struct op {
     const char *tool; /* what agents call it; NULL: by its name */
 };
 
-extern const struct op *const op_table[]; /* NULL-terminated */
+extern const struct op *const op_table[];   /* NULL-terminated */
+const struct op *op_find(const char *name); /* NULL: there is none */
+/* All the codes that it can fail with, as OP_ERR() has them. */
+unsigned op_errors(const struct op *op);
+/* Every shape once that the answers of these operations are made of, in a list that ends with NULL:
+ * the caller's to free. */
+const struct op_shape **op_shapes(const struct op *const *table);
 
 /* A file to be sent. */
 struct call_file {
     int fd; /* the surface's from now on; at its beginning. -1: the client has it, by its tag */
-    uint64_t bytes;
+    bool is_pipe;  /* the bytes come when they come, and fewer than promised if something breaks */
+    int64_t bytes; /* that follow; -1: all up to the end of a pipe, whose last byte is a seal */
     const char *name; /* UTF-8 */
     const char *type; /* of its content */
     /* Changes with the bytes, in quotes: then it is a picture that a page may show, and that the
      * client may keep if it asks again. NULL: it is to be saved, and not kept. */
     const char *tag;
+    const char *version;  /* likewise of a file that is to be saved, parts of which can be had */
+    bool is_part;         /* `bytes` from `first` on, of `total` */
+    int64_t first, total; /* a part with no bytes: there are none such */
 };
 
 /* How a surface takes what an operation has to say. reply, fail and send_file end the call:
@@ -121,7 +229,11 @@ struct call_sink {
     /* Instead of reply: the surface passes the request on to what listens there, and its answer
      * back. NULL: it cannot. */
     void (*tunnel)(struct call *call, struct session *session, uint16_t port);
-    void (*begin)(struct call *call); /* a stream that had to wait: it was not refused */
+    /* Likewise: the client sits at a terminal there. */
+    void (*terminal)(struct call *call, struct session *session,
+                     const struct terminal_request *request);
+    void (*begin)(struct call *call);     /* a stream that had to wait: it was not refused */
+    void (*want_body)(struct call *call); /* OP_TAKES_BYTES: the next piece, or the end */
     /* One event of a stream. False if the client reads too slowly and the event was dropped. */
     bool (*event)(struct call *call, const char *name, const char *json, size_t len);
 };
@@ -132,8 +244,8 @@ struct call {
     const struct op *op;
     struct engine *engine;
     struct policy *policy;
-    struct books *books;       /* NULL: nothing is recorded */
-    struct image_boxes *boxes; /* make pictures smaller; NULL: there are none */
+    struct documents *documents; /* NULL: nothing outlives the daemon */
+    struct image_boxes *boxes;   /* make pictures smaller; NULL: there are none */
     /* Whom it speaks for: as the surface was told, then as the gate settled it. NULL: whoever has
      * the key, and may see everything; what is made then is the default agent's. */
     const char *agent;
@@ -141,13 +253,18 @@ struct call {
     const char *known_tags; /* what the client has already, as If-None-Match tells it; NULL: none */
     struct arena arena;     /* lives as long as the call */
     json_t *args;           /* path, query and body in one checked object */
-    const struct buf *body; /* OP_TAKES_BYTES: as long as the call; else NULL */
+    const char *range, *if_range; /* what the client wants of a file, as the headers say; or NULL */
+    int64_t body_bytes;           /* OP_TAKES_BYTES: as announced; -1: that is not known */
     bool wants_stream;
     bool is_at_gate; /* the gate has not decided yet, and may still refuse it with a status */
     const struct call_sink *sink;
     void (*on_gone)(struct call *call);    /* set by the operation: the client went away */
     void (*on_drained)(struct call *call); /* likewise: it has taken all events so far */
-    void *op_state;                        /* the operation's own */
+    /* Likewise, before want_body, and called once for each: a piece, which may be taken out of
+     * `piece`; the end of the body. A client that goes away, or sends nonsense, is on_gone. */
+    void (*on_body)(struct call *call, struct buf *piece);
+    void (*on_body_end)(struct call *call);
+    void *op_state;       /* the operation's own */
     bool must_notice_end; /* set by the operation: who has ended its side of the connection is gone,
                              also if it might still read */
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/op.h"
+#include "ops/shapes.h"
 
 struct config_repl;
 struct jail_limits;
@@ -33,6 +34,9 @@ extern const struct op op_checkpoint_list;
 extern const struct op op_exec_continue;
 extern const struct op op_exec_oneshot;
 extern const struct op op_agent_list;
+extern const struct op op_api_index;
+extern const struct op op_api_openapi;
+extern const struct op op_api_root;
 extern const struct op op_file_get;
 extern const struct op op_health;
 extern const struct op op_health_detailed;
@@ -54,9 +58,17 @@ extern const struct op op_session_is_complete;
 extern const struct op op_session_delete;
 extern const struct op op_session_edit;
 extern const struct op op_session_exec;
+extern const struct op op_session_archive_get;
+extern const struct op op_session_archive_put;
+extern const struct op op_session_file_copy;
 extern const struct op op_session_file_delete;
+extern const struct op op_session_file_events;
 extern const struct op op_session_file_get;
+extern const struct op op_session_file_list;
+extern const struct op op_session_file_mkdir;
+extern const struct op op_session_file_move;
 extern const struct op op_session_file_put;
+extern const struct op op_session_file_stat;
 extern const struct op op_session_get;
 extern const struct op op_session_input;
 extern const struct op op_session_interrupt;
@@ -65,6 +77,7 @@ extern const struct op op_session_names;
 extern const struct op op_session_output;
 extern const struct op op_session_port;
 extern const struct op op_session_redo;
+extern const struct op op_session_terminal;
 extern const struct op op_session_resume;
 extern const struct op op_session_suspend;
 extern const struct op op_session_undo;

@@ -18,12 +18,24 @@ static void run(struct call *call)
         reply_plan(call, "agent", plan);
 }
 
+static const struct op_verb verb = {
+    .words = "agent plan",
+    .takes = (const char *const[]){"agent", "reason?", NULL},
+    .summary = "put an agent in plan mode, with all its sessions",
+    .examples = "cella agent plan ana 'only looking'",
+};
+
 const struct op op_plan_agent_enter = {
     .name = "agent.plan.enter",
     .method = "PUT",
     .path = "/v1/agents/{agent}/plan",
+    .subject = OP_ON_AGENT,
     .flags = OP_MUTATING | OP_PLANS,
     .params = params,
     .doc = "Puts an agent in plan mode, with all its sessions, also those to come.",
     .run = run,
+    .result = &shape_agent_plan,
+    .errors = OP_ERR(LIMIT),
+    .example = "{\"agent\": \"default\", \"reason\": \"only looking\"}",
+    .verb = &verb,
 };

@@ -12,12 +12,23 @@ static void run(struct call *call)
     reply_plan(call, "agent", NULL);
 }
 
+static const struct op_verb verb = {
+    .words = "agent unplan",
+    .takes = (const char *const[]){"agent", NULL},
+    .summary = "end the plan mode of an agent",
+    .examples = "cella agent unplan ana",
+};
+
 const struct op op_plan_agent_leave = {
     .name = "agent.plan.leave",
     .method = "DELETE",
     .path = "/v1/agents/{agent}/plan",
+    .subject = OP_ON_AGENT,
     .flags = OP_MUTATING | OP_PLANS,
     .params = params,
     .doc = "Leaves the plan mode of an agent; sessions may be in plan mode by themselves.",
     .run = run,
+    .result = &shape_agent_plan,
+    .example = "{\"agent\": \"default\"}",
+    .verb = &verb,
 };

@@ -16,12 +16,28 @@ static void run(struct call *call)
     reply_plan(call, "session_id", &session->plan);
 }
 
+static const struct op_verb verb = {
+    .words = "plan",
+    .takes = (const char *const[]){"session_id", "reason?", NULL},
+    .summary = "put a session in plan mode",
+    .about = "In plan mode nothing that changes a session runs: it can be looked at, and whoever\n"
+             "tries more is told why it was refused. `cella unplan` ends it; `cella agent plan` "
+             "does the\n"
+             "same to all sessions of an agent.",
+    .examples = "cella plan 0b9c 'the plan is not approved yet'\n"
+                "cella unplan 0b9c",
+};
+
 const struct op op_plan_session_enter = {
     .name = "session.plan.enter",
     .method = "PUT",
     .path = "/v1/sessions/{session_id}/plan",
+    .subject = OP_ON_SESSION,
     .flags = OP_MUTATING | OP_PLANS,
     .params = params,
     .doc = "Puts a session in plan mode: until it is left, nothing that changes the session runs.",
     .run = run,
+    .result = &shape_session_plan,
+    .example = "{\"session_id\": \"$session\", \"reason\": \"only looking\"}",
+    .verb = &verb,
 };

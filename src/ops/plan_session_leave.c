@@ -15,12 +15,23 @@ static void run(struct call *call)
     reply_plan(call, "session_id", &session->plan);
 }
 
+static const struct op_verb verb = {
+    .words = "unplan",
+    .takes = (const char *const[]){"session_id", NULL},
+    .summary = "end the plan mode of a session",
+    .examples = "cella unplan 0b9c",
+};
+
 const struct op op_plan_session_leave = {
     .name = "session.plan.leave",
     .method = "DELETE",
     .path = "/v1/sessions/{session_id}/plan",
+    .subject = OP_ON_SESSION,
     .flags = OP_MUTATING | OP_PLANS,
     .params = params,
     .doc = "Leaves the plan mode of a session.",
     .run = run,
+    .result = &shape_session_plan,
+    .example = "{\"session_id\": \"$session\"}",
+    .verb = &verb,
 };

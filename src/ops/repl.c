@@ -536,10 +536,52 @@ static unsigned uses(const struct call *call)
     return OP_NEEDS_AGENT | (is_complete ? actions[i].uses : 0);
 }
 
+static const struct op_member listed_members[] = {
+    {"session_id", OP_TEXT, .is_always = true, .doc = "Its id."},
+    {"runtime", OP_TEXT, .is_always = true, .doc = "What runs in it."},
+    {"cwd", OP_TEXT, .is_nullable = true, .doc = "Where it began."},
+    {"spawned_at", OP_TIME, .doc = "When it was made."},
+    {"output_len", OP_SIZE, .doc = "Bytes that it wrote."},
+    {"exit_code", OP_INT, .is_nullable = true, .doc = "Of one that has ended."},
+    {0},
+};
+static const struct op_shape shape_listed = {"listed", listed_members,
+                                             "A session, as the repl tool lists it."};
+
+static const struct op_member repl_answer_members[] = {
+    {"session_id", OP_TEXT, .doc = "spawn: the session."},
+    {"runtime", OP_TEXT, .doc = "spawn: what runs in it."},
+    {"message", OP_TEXT, .doc = "spawn, kill: what was done."},
+    {"stdout", OP_TEXT, .doc = "exec, read: what is new."},
+    {"stderr", OP_TEXT, .doc = "exec, read: what is new."},
+    {"timed_out", OP_BOOL, .doc = "exec: the code runs on."},
+    {"exit_code", OP_INT, .is_nullable = true, .doc = "exec: if the interpreter ended."},
+    {"images", OP_LIST, .shape = &shape_output, .doc = "exec: where pictures are."},
+    {"last_status", OP_INT, .doc = "exec, bash: the status of the last command."},
+    {"command_status", OP_INT, .doc = "exec: of a !command that failed."},
+    {"rolled_back_to", OP_INT, .doc = "exec: the checkpoint that a crash led to."},
+    {"rolled_back_cells", OP_INT_LIST, .doc = "exec: the cells that this undid."},
+    {"restored_from", OP_TEXT, .doc = "exec: process or durable."},
+    {"not_undone", OP_LIST, .shape = &shape_undone, .doc = "exec: what could not be taken back."},
+    {"lost", OP_LIST, .shape = &shape_lost, .doc = "exec: what did not come back."},
+    {"files_lost", OP_TEXT_LIST, .doc = "exec: files that are lost."},
+    {"resumed", OP_OBJECT, .shape = &shape_resumed,
+     .doc = "exec: the session came back from disk."},
+    {"late", OP_LIST, .shape = &shape_late,
+     .doc = "exec: what earlier cells wrote after their end."},
+    {"sessions", OP_LIST, .shape = &shape_listed, .doc = "list: the sessions."},
+    {"count", OP_INT, .doc = "list: how many there are."},
+    {0},
+};
+static const struct op_shape shape_repl_answer = {
+    "repl_answer", repl_answer_members,
+    "An answer of the repl tool: each action has its own members."};
+
 const struct op op_repl = {
     .name = "repl",
     .method = "POST",
     .path = "/v1/repl",
+    .subject = OP_ON_CODE,
     .flags = OP_MUTATING | OP_MAKES_SESSION | OP_RUNS_CODE | OP_NEEDS_AGENT | OP_OWN_ONLY,
     .params = params,
     .doc = "The repl tool: spawn, exec, read, kill and list sessions of an agent.",
@@ -547,4 +589,7 @@ const struct op op_repl = {
     .only_reads = only_reads,
     .uses = uses,
     .tool = "Repl",
+    .result = &shape_repl_answer,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE) | OP_ERR(NOT_FOUND),
+    .example = "{\"action\": \"list\"}",
 };

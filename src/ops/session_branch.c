@@ -65,12 +65,39 @@ static void run(struct call *call)
         call_fail(call, &e);
 }
 
+static const struct op_member branches_members[] = {
+    {"at", OP_INT, .is_always = true, .doc = "The checkpoint that they begin at."},
+    {"sessions", OP_LIST, .is_always = true, .shape = &shape_session, .doc = "The branches."},
+    {"count", OP_INT, .is_always = true, .doc = "How many."},
+    {"trouble", OP_TEXT, .doc = "Why there are fewer than were asked for."},
+    {0},
+};
+static const struct op_shape shape_branches = {"branches", branches_members,
+                                               "Copies of a session."};
+
+static const struct op_verb verb = {
+    .words = "branch",
+    .takes = (const char *const[]){"session_id", NULL},
+    .summary = "make live copies of a session",
+    .about = "Makes sessions that begin where this one is now, or was at a checkpoint: each with\n"
+             "the same variables, its own copy of the files, and its own processes and limits.\n"
+             "Their ids are printed, one on a line.",
+    .examples = "cella branch 0b9c\n"
+                "cella branch 0b9c --at 3 --count 4",
+};
+
 const struct op op_session_branch = {
     .name = "session.branch",
     .method = "POST",
     .path = "/v1/sessions/{session_id}/branch",
+    .subject = OP_ON_HISTORY,
     .flags = OP_MUTATING | OP_MAKES_SESSION,
     .params = params,
     .doc = "Makes live copies of a session, each with its own sandbox, files and limits.",
     .run = run,
+    .result = &shape_branches,
+    .status = 201,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .example = "{\"session_id\": \"$session\", \"count\": 2}",
+    .verb = &verb,
 };

@@ -1,6 +1,6 @@
 #include "base/clock.h"
-#include "book/book.h"
 #include "ops/ops.h"
+#include "session/notebooks.h"
 #include "session/session.h"
 #include "store/notebooks.h"
 #include "wire/json.h"
@@ -48,24 +48,54 @@ static void run(struct call *call)
     struct store *store = engine_store(call->engine);
     if (session == NULL)
         return;
-    if (store == NULL || call->books == NULL) {
+    if (store == NULL) {
         struct err e;
         err_set(&e, ERR_UNAVAILABLE, "the cells of sessions are not kept here");
         err_advise(&e, "Ask whoever runs the daemon.");
         call_fail(call, &e);
         return;
     }
-    book_flush(call->books, session->id);
+    notebooks_flush(call->engine, session->id);
     call_await(call, store_list_cells(store, session->id, call_offset(call), call_limit(call),
                                       on_cells, call));
 }
+
+static const struct op_member ran_cell_members[] = {
+    {"exec_id", OP_INT, .is_always = true, .column = "CELL", .doc = "Its number."},
+    {"code", OP_TEXT, .is_always = true, .column = "CODE", .doc = "What it ran."},
+    {"status", OP_TEXT, .is_always = true, .column = "STATUS", .doc = "How it ended."},
+    {"at", OP_TIME, .column = "AGE", .doc = "When."},
+    {"duration_ms", OP_NUMBER, .column = "MS", .doc = "How long it ran."},
+    {0},
+};
+static const struct op_shape shape_ran_cell = {"ran_cell", ran_cell_members,
+                                               "A cell that a session ran."};
+
+static const struct op_member ran_cells_members[] = {
+    {"cells", OP_LIST, .is_always = true, .shape = &shape_ran_cell, .doc = "The oldest first."},
+    {"count", OP_INT, .is_always = true, .doc = "How many there are."},
+    {0},
+};
+static const struct op_shape shape_ran_cells = {"ran_cells", ran_cells_members,
+                                                "Cells that a session ran."};
+
+static const struct op_verb verb = {
+    .words = "cells",
+    .takes = (const char *const[]){"session_id", NULL},
+    .summary = "list the cells that a session has run",
+    .examples = "cella cells 0b9c",
+};
 
 const struct op op_session_cells = {
     .name = "session.cells",
     .method = "GET",
     .path = "/v1/sessions/{session_id}/cells",
+    .subject = OP_ON_SESSION,
     .flags = OP_READ_ONLY,
     .params = params,
     .doc = "Lists the cells that a session has run, with their code.",
     .run = run,
+    .result = &shape_ran_cells,
+    .example = "{\"session_id\": \"$session\", \"limit\": 2}",
+    .verb = &verb,
 };

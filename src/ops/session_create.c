@@ -56,12 +56,25 @@ static void run(struct call *call)
     }
 }
 
+static const struct op_verb verb = {
+    .words = "new",
+    .summary = "start a session and print its id",
+    .examples = "cella new\n"
+                "cella new --runtime bash --idle-timeout 1h",
+};
+
 const struct op op_session_create = {
     .name = "session.create",
     .method = "POST",
     .path = "/v1/sessions",
+    .subject = OP_ON_SESSION,
     .flags = OP_MUTATING | OP_MAKES_SESSION,
     .params = params,
     .doc = "Starts a session: an interpreter of its own in a sandbox of its own.",
     .run = run,
+    .result = &shape_session,
+    .status = 201,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(NOT_FOUND) | OP_ERR(GONE),
+    .example = "{\"runtime\": \"python\", \"profile\": \"min\"}",
+    .verb = &verb,
 };

@@ -86,22 +86,46 @@ static void run_for_notebook(struct call *call)
     "What the code has imported and defined, as source that can be run again, and what could not " \
     "be saved, with advice."
 
+static const struct op_verb verb = {
+    .words = "declarations",
+    .takes = (const char *const[]){"session_id", NULL},
+    .summary = "show what a session imported and defined, and what would not survive",
+    .examples = "cella declarations 0b9c",
+};
+
 const struct op op_session_declarations = {
     .name = "session.declarations",
     .method = "GET",
     .path = "/v1/sessions/{session_id}/declarations",
+    .subject = OP_ON_SESSION,
     .flags = OP_READ_ONLY,
     .params = session_params,
     .doc = ABOUT,
     .run = run,
+    .result = &shape_declarations,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .example = "{\"session_id\": \"$session\"}",
+    .verb = &verb,
+};
+
+static const struct op_verb notebook_verb = {
+    .words = "notebook declarations",
+    .takes = (const char *const[]){"session_id", NULL},
+    .summary = "show what a notebook's code imported and defined",
+    .examples = "cella notebook declarations 0b9c",
 };
 
 const struct op op_notebook_declarations = {
     .name = "notebook.declarations",
     .method = "GET",
     .path = "/v1/notebooks/{session_id}/declarations",
+    .subject = OP_ON_NOTEBOOK,
     .flags = OP_READ_ONLY,
     .params = notebook_params,
     .doc = ABOUT,
     .run = run_for_notebook,
+    .result = &shape_declarations,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .example = "{\"session_id\": \"$notebook\"}",
+    .verb = &notebook_verb,
 };

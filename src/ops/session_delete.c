@@ -1,6 +1,7 @@
-#include "book/book.h"
 #include "ops/ops.h"
+#include "session/changes.h"
 #include "session/end.h"
+#include "session/engine.h"
 #include "wire/json.h"
 
 static const struct op_param params[] = {
@@ -14,8 +15,8 @@ static const struct op_param params[] = {
 
 static void remove_notebook(const struct call *call)
 {
-    if (call->books != NULL && !call_bool(call, "keep_notebook", false))
-        book_delete(call->books, call_text(call, "session_id", ""), NULL, NULL);
+    if (engine_store(call->engine) != NULL && !call_bool(call, "keep_notebook", false))
+        changes_delete(call->engine, call_text(call, "session_id", ""), NULL, NULL);
 }
 
 static void on_done(void *context)
@@ -51,13 +52,36 @@ static void run(struct call *call)
     call->on_gone = on_gone;
 }
 
+static const struct op_member killed_members[] = {
+    {"session_id", OP_TEXT, .is_always = true, .doc = "The session."},
+    {"killed", OP_BOOL, .is_always = true, .doc = "true."},
+    {0},
+};
+static const struct op_shape shape_killed = {"killed", killed_members, "A session that was ended."};
+
+static const struct op_verb verb = {
+    .words = "kill",
+    .takes = (const char *const[]){"session_id...", NULL},
+    .summary = "end sessions and everything they started",
+    .about =
+        "Ends the sessions named by their ids or the beginnings of them. If one of the names\n"
+        "is wrong none is killed. Their notebooks go with them unless --keep-notebook is given.",
+    .examples = "cella kill 0b9c\n"
+                "cella kill --all",
+};
+
 const struct op op_session_delete = {
     .name = "session.delete",
     .method = "DELETE",
     .path = "/v1/sessions/{session_id}",
+    .subject = OP_ON_SESSION,
     .flags = OP_MUTATING,
     .params = params,
     .doc = "Ends a session with every process and file of it; who works in it gets SIGTERM first, "
            "and two seconds.",
     .run = run,
+    .result = &shape_killed,
+    .errors = OP_ERR(CONFLICT),
+    .example = "{\"session_id\": \"$session\"}",
+    .verb = &verb,
 };

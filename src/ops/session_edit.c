@@ -74,13 +74,26 @@ static void run(struct call *call)
     call_reply(call, 200, &out);
 }
 
+static const struct op_verb verb = {
+    .words = "edit",
+    .takes = (const char *const[]){"session_id", NULL},
+    .summary = "change the name, the labels or the life of a session",
+    .examples = "cella edit 0b9c --name sales\n"
+                "cella edit sales --labels team=blue --idle-timeout 1h",
+};
+
 const struct op op_session_edit = {
     .name = "session.edit",
     .method = "PATCH",
     .path = "/v1/sessions/{session_id}",
+    .subject = OP_ON_SESSION,
     .flags = OP_MUTATING,
     .params = params,
     .doc = "Changes a session's name, its labels, or how long it may be idle and how old it may "
            "become.",
     .run = run,
+    .result = &shape_session,
+    .errors = OP_ERR(GONE),
+    .example = "{\"session_id\": \"$session\", \"name\": \"sales\"}",
+    .verb = &verb,
 };

@@ -28,8 +28,13 @@ const struct op op_session_exec = {
     .name = "session.exec",
     .method = "POST",
     .path = "/v1/sessions/{session_id}/exec",
+    .subject = OP_ON_CELL,
     .flags = OP_MUTATING | OP_STREAMS | OP_RUNS_CODE,
     .params = params,
     .doc = "Runs a cell in a session and answers with its output, value and error.",
     .run = run,
+    .result = &shape_answer,
+    .events = exec_events,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .example = "{\"session_id\": \"$session\", \"code\": \"print('hello'); x + 1\"}",
 };

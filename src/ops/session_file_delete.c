@@ -1,6 +1,14 @@
 #include "ops/session_file_call.h"
 
-static const struct op_param params[] = {OP_PARAM_SESSION, OP_PARAM_FILE_PATH, {0}};
+static const struct op_param params[] = {
+    OP_PARAM_SESSION,
+    OP_PARAM_FILE_PATH,
+    {.name = "recursive",
+     .type = OP_BOOL,
+     .place = OP_IN_QUERY,
+     .doc = "Deletes a folder with all that is in it."},
+    {0},
+};
 
 static void on_done(void *context, const struct file_result *result)
 {
@@ -13,15 +21,29 @@ static const struct file_listener listener = {.on_done = on_done, .on_failed = f
 
 static void run(struct call *call)
 {
-    file_call_order(call, WARDEN_FILE_DELETE, NULL, &listener);
+    struct warden_file_order what = file_call_what(call, WARDEN_FILE_DELETE);
+    what.is_recursive = call_bool(call, "recursive", false);
+    file_call_order(call, &what, -1, &listener);
 }
+
+static const struct op_member deleted_file_members[] = {
+    {"path", OP_TEXT, .is_always = true, .doc = "The file."},
+    {"deleted", OP_BOOL, .is_always = true, .doc = "true."},
+    {0},
+};
+static const struct op_shape shape_deleted_file = {"deleted_file", deleted_file_members,
+                                                   "A file that is gone."};
 
 const struct op op_session_file_delete = {
     .name = "session.file_delete",
     .method = "DELETE",
     .path = "/v1/sessions/{session_id}/files/{path}",
+    .subject = OP_ON_FILES,
     .flags = OP_MUTATING | OP_HAS_TAIL,
     .params = params,
-    .doc = "Deletes a file of the session's workspace; a link is deleted, not what it leads to.",
+    .doc = "Deletes a file or folder of the workspace; a link is deleted, not what it leads to.",
     .run = run,
+    .result = &shape_deleted_file,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .example = "{\"session_id\": \"$session\", \"path\": \"data.txt\"}",
 };

@@ -34,12 +34,23 @@ static void run(struct call *call)
     call->on_gone = on_gone;
 }
 
+static const struct op_verb verb = {
+    .words = "info",
+    .takes = (const char *const[]){"session_id", NULL},
+    .summary = "show what is known of a session",
+    .examples = "cella info 0b9c",
+};
+
 const struct op op_session_get = {
     .name = "session.get",
     .method = "GET",
     .path = "/v1/sessions/{session_id}",
+    .subject = OP_ON_SESSION,
     .flags = OP_READ_ONLY,
     .params = params,
     .doc = "Shows one session.",
     .run = run,
+    .result = &shape_session,
+    .example = "{\"session_id\": \"$session\"}",
+    .verb = &verb,
 };

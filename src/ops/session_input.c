@@ -47,8 +47,13 @@ const struct op op_session_input = {
     .name = "session.input",
     .method = "POST",
     .path = "/v1/sessions/{session_id}/input",
+    .subject = OP_ON_CELL,
     .flags = OP_MUTATING | OP_STREAMS | OP_RUNS_CODE,
     .params = params,
     .doc = "Gives a line to the cell that waits for one, and waits for its next answer.",
     .run = run,
+    .result = &shape_answer,
+    .events = exec_events,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .example = "{\"session_id\": \"$waiting\", \"text\": \"Ada\"}",
 };

@@ -17,12 +17,34 @@ static void run(struct call *call)
     call_reply(call, 200, &out);
 }
 
+static const struct op_member interrupted_members[] = {
+    {"interrupted", OP_BOOL, .is_always = true, .doc = "false: nothing ran."},
+    {0},
+};
+static const struct op_shape shape_interrupted = {"interrupted", interrupted_members,
+                                                  "Whether a cell was interrupted."};
+
+static const struct op_verb verb = {
+    .words = "interrupt",
+    .takes = (const char *const[]){"session_id", NULL},
+    .summary = "stop the cell that runs and keep its session",
+    .about =
+        "Does to the running cell of a session what Ctrl-C does at a terminal. The session and\n"
+        "its state stay; what the cell gave is fetched with `cella continue`.",
+    .examples = "cella interrupt 0b9c",
+};
+
 const struct op op_session_interrupt = {
     .name = "session.interrupt",
     .method = "POST",
     .path = "/v1/sessions/{session_id}/interrupt",
+    .subject = OP_ON_CELL,
     .flags = OP_MUTATING,
     .params = params,
     .doc = "Interrupts the running cell, as Ctrl-C would; the session keeps its state.",
     .run = run,
+    .result = &shape_interrupted,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .example = "{\"session_id\": \"$session\"}",
+    .verb = &verb,
 };

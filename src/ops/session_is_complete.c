@@ -46,10 +46,20 @@ static void run(struct call *call)
     }
 }
 
+static const struct op_member completeness_members[] = {
+    {"status", OP_TEXT, .is_always = true, .doc = "complete, incomplete, invalid or unknown."},
+    {"goes_on", OP_BOOL, .doc = "Whether another line may belong to it."},
+    {"indent", OP_INT, .doc = "By how many blanks the next line should begin."},
+    {0},
+};
+static const struct op_shape shape_completeness = {"completeness", completeness_members,
+                                                   "Whether a text is whole."};
+
 const struct op op_session_is_complete = {
     .name = "session.is_complete",
     .method = "POST",
     .path = "/v1/sessions/{session_id}/is_complete",
+    .subject = OP_ON_SESSION,
     .flags = OP_READ_ONLY,
     .params = params,
     .doc =
@@ -57,4 +67,7 @@ const struct op op_session_is_complete = {
         "run it: complete, incomplete, invalid, or unknown if the session is busy or the text is "
         "longer than 64 KiB.",
     .run = run,
+    .result = &shape_completeness,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .example = "{\"session_id\": \"$session\", \"code\": \"for i in range(3):\"}",
 };

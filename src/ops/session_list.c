@@ -266,13 +266,27 @@ static void run(struct call *call)
     call->on_gone = on_gone;
 }
 
+static const struct op_verb verb = {
+    .words = "ps",
+    .summary = "list the sessions",
+    .about =
+        "Lists the daemon's sessions: id, state (plan: in plan mode), runtime, profile, agent,\n"
+        "age, cells run, cells waiting, output, the exit code of one that ended, directory.",
+    .examples = "cella ps\n"
+                "cella ps --json | jq -r '.sessions[] | select(.runtime == \"bash\").session_id'",
+};
+
 const struct op op_session_list = {
     .name = "session.list",
     .method = "GET",
     .path = "/v1/sessions",
+    .subject = OP_ON_SESSION,
     .flags = OP_READ_ONLY,
     .params = params,
     .doc = "Lists sessions page by page, those that have ended last; these stay until they are "
            "deleted.",
     .run = run,
+    .result = &shape_session_list,
+    .example = "{}",
+    .verb = &verb,
 };

@@ -71,13 +71,37 @@ static void run(struct call *call)
     }
 }
 
+static const struct op_member name_list_members[] = {
+    {"total", OP_INT, .is_always = true, .doc = "How many there are."},
+    {"items", OP_LIST, .is_always = true, .shape = &shape_name, .doc = "The names."},
+    {"more", OP_BOOL, .doc = "There are more than are listed."},
+    {"as_of", OP_INT, .is_nullable = true, .doc = "After which cell."},
+    {"busy", OP_BOOL, .doc = "A cell runs meanwhile."},
+    {0},
+};
+static const struct op_shape shape_name_list = {"name_list", name_list_members,
+                                                "The names of a session."};
+
+static const struct op_verb verb = {
+    .words = "names",
+    .takes = (const char *const[]){"session_id", NULL},
+    .summary = "show a session's variables, their types and sizes",
+    .examples = "cella names 0b9c\n"
+                "cella names 0b9c --max 20",
+};
+
 const struct op op_session_names = {
     .name = "session.names",
     .method = "GET",
     .path = "/v1/sessions/{session_id}/names",
+    .subject = OP_ON_SESSION,
     .flags = OP_READ_ONLY,
     .params = params,
     .doc = "Lists the names that the session's code has made, with types and sizes; of a busy "
            "session those after an earlier cell.",
     .run = run,
+    .result = &shape_name_list,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .example = "{\"session_id\": \"$session\"}",
+    .verb = &verb,
 };

@@ -78,12 +78,38 @@ static void run(struct call *call)
     call_reply(call, 200, &out);
 }
 
+static const struct op_member output_page_members[] = {
+    {"session_id", OP_TEXT, .is_always = true, .doc = "The session."},
+    {"exec_id", OP_INT, .is_nullable = true, .doc = "The cell; null: all of them."},
+    {"stream", OP_TEXT, .is_always = true, .doc = "stdout or stderr."},
+    {"text", OP_TEXT, .is_always = true, .doc = "What was written."},
+    {"offset", OP_INT, .is_always = true, .doc = "Where the text begins."},
+    {"next_offset", OP_INT, .is_always = true, .doc = "Where the next page begins."},
+    {"end", OP_INT, .is_always = true, .doc = "How many bytes were written."},
+    {"dropped", OP_INT, .doc = "Bytes that were asked for and are not kept any more."},
+    {0},
+};
+static const struct op_shape shape_output_page = {"output_page", output_page_members,
+                                                  "A page of output."};
+
+static const struct op_verb verb = {
+    .words = "output",
+    .takes = (const char *const[]){"session_id", NULL},
+    .summary = "print what the cells of a session wrote",
+    .examples = "cella output 0b9c\n"
+                "cella output 0b9c --exec-id 3 --stream stderr",
+};
+
 const struct op op_session_output = {
     .name = "session.output",
     .method = "GET",
     .path = "/v1/sessions/{session_id}/output",
+    .subject = OP_ON_SESSION,
     .flags = OP_READ_ONLY,
     .params = params,
     .doc = "Reads what cells wrote, page by page; the oldest bytes may have been dropped.",
     .run = run,
+    .result = &shape_output_page,
+    .example = "{\"session_id\": \"$session\"}",
+    .verb = &verb,
 };

@@ -26,9 +26,13 @@ const struct op op_session_port = {
     .name = "session.port",
     .method = "GET",
     .path = "/v1/sessions/{session_id}/ports/{port}",
-    .flags = OP_MUTATING | OP_NEEDS_AGENT | OP_TAKES_BYTES | OP_TUNNELS,
+    .subject = OP_ON_SESSION,
+    .flags = OP_MUTATING | OP_NEEDS_AGENT | OP_TUNNELS,
     .params = params,
     .doc = "Passes the request, of any method, on to an HTTP or WebSocket server in the session: "
            "what follows the port is the path there.",
     .run = run,
+    .sends = "the server's answer",
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE) | OP_ERR(UPSTREAM),
+    .example = "{\"session_id\": \"$session\", \"port\": 8000}",
 };

@@ -16,12 +16,26 @@ static void run(struct call *call)
         restore_call_begun(call, session);
 }
 
+static const struct op_verb verb = {
+    .words = "redo",
+    .takes = (const char *const[]){"session_id", NULL},
+    .summary = "return to the state before an undo",
+    .about = "Returns to where the session was before the last undo, as long as no other cell was\n"
+             "run since.",
+    .examples = "cella redo 0b9c",
+};
+
 const struct op op_session_redo = {
     .name = "session.redo",
     .method = "POST",
     .path = "/v1/sessions/{session_id}/redo",
+    .subject = OP_ON_HISTORY,
     .flags = OP_MUTATING,
     .params = params,
     .doc = "Takes a session to where its last undo came from.",
     .run = run,
+    .result = &shape_restored,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .example = "{\"session_id\": \"$undone\"}",
+    .verb = &verb,
 };

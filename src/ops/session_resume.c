@@ -60,12 +60,32 @@ static void run(struct call *call)
     }
 }
 
+static const struct op_member awake_members[] = {
+    {"session_id", OP_TEXT, .is_always = true, .doc = "The session."},
+    {"state", OP_TEXT, .is_always = true, .doc = "idle, or busy."},
+    {"resumed", OP_OBJECT, .shape = &shape_resumed, .doc = "What came back; none if it was there."},
+    {0},
+};
+static const struct op_shape shape_awake = {"awake", awake_members, "A session that was resumed."};
+
+static const struct op_verb verb = {
+    .words = "resume",
+    .takes = (const char *const[]){"session_id...", NULL},
+    .summary = "bring suspended sessions back",
+    .examples = "cella resume 0b9c",
+};
+
 const struct op op_session_resume = {
     .name = "session.resume",
     .method = "POST",
     .path = "/v1/sessions/{session_id}/resume",
+    .subject = OP_ON_SESSION,
     .flags = OP_MUTATING,
     .params = params,
     .doc = "Brings a suspended session back without a cell, and says what of it is lost.",
     .run = run,
+    .result = &shape_awake,
+    .errors = OP_ERR(GONE),
+    .example = "{\"session_id\": \"$session\"}",
+    .verb = &verb,
 };

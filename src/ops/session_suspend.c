@@ -49,14 +49,37 @@ static void run(struct call *call)
     }
 }
 
+static const struct op_member suspended_members[] = {
+    {"session_id", OP_TEXT, .is_always = true, .doc = "The session."},
+    {"state", OP_TEXT, .is_always = true, .doc = "suspended."},
+    {"saved_through", OP_INT, .doc = "The last cell whose effects are safe on disk."},
+    {"lost", OP_LIST, .shape = &shape_lost, .doc = "What the next cell will not find."},
+    {"files_not_saved", OP_TEXT, .doc = "Why files could not be saved."},
+    {0},
+};
+static const struct op_shape shape_suspended = {"suspended", suspended_members,
+                                                "A session that was suspended."};
+
+static const struct op_verb verb = {
+    .words = "suspend",
+    .takes = (const char *const[]){"session_id...", NULL},
+    .summary = "save sessions and give up their processes",
+    .examples = "cella suspend 0b9c",
+};
+
 const struct op op_session_suspend = {
     .name = "session.suspend",
     .method = "POST",
     .path = "/v1/sessions/{session_id}/suspend",
+    .subject = OP_ON_SESSION,
     .flags = OP_MUTATING,
     .params = params,
     .doc =
         "Gives up the processes of an idle session. Answered when all of it that can be saved is "
         "on disk; what cannot be is in \"lost\". A cell or a resumption brings it back.",
     .run = run,
+    .result = &shape_suspended,
+    .errors = OP_ERR(GONE),
+    .example = "{\"session_id\": \"$session\"}",
+    .verb = &verb,
 };

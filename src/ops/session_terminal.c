@@ -51,9 +51,14 @@ const struct op op_session_terminal = {
     .name = "session.terminal",
     .method = "GET",
     .path = "/v1/sessions/{session_id}/terminal",
+    .subject = OP_ON_SESSION,
     .flags = OP_MUTATING | OP_RUNS_CODE,
     .params = params,
     .doc = "Opens a terminal in the session, as a WebSocket: binary messages are what is typed and "
            "shown.",
     .run = run,
+    .sends = "a WebSocket",
+    .status = 101,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .example = "{\"session_id\": \"$session\", \"command\": \"vi notes.txt\"}",
 };

@@ -26,12 +26,29 @@ static void run(struct call *call)
         restore_call_begun(call, session);
 }
 
+static const struct op_verb verb = {
+    .words = "undo",
+    .takes = (const char *const[]){"session_id", NULL},
+    .summary = "take a session back to an earlier state",
+    .about = "Takes back what the last cell did, or everything since a checkpoint: variables,\n"
+             "files in /workspace, and processes that were started since. What cannot be taken\n"
+             "back (network, sockets, /tmp) is listed. `cella redo` returns.",
+    .examples = "cella undo 0b9c\n"
+                "cella undo 0b9c --to 3\n"
+                "cella undo 0b9c --to 0             # the beginning",
+};
+
 const struct op op_session_undo = {
     .name = "session.undo",
     .method = "POST",
     .path = "/v1/sessions/{session_id}/undo",
+    .subject = OP_ON_HISTORY,
     .flags = OP_MUTATING,
     .params = params,
     .doc = "Takes a session back to a checkpoint, with its variables, files and processes.",
     .run = run,
+    .result = &shape_restored,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .example = "{\"session_id\": \"$session\"}",
+    .verb = &verb,
 };

@@ -23,12 +23,31 @@ static void run(struct call *call)
     call_await(call, store_barrier(store, NULL, on_safe, call));
 }
 
+static const struct op_member deleted_state_members[] = {
+    {"name", OP_TEXT, .is_always = true, .doc = "The state."},
+    {"deleted", OP_BOOL, .is_always = true, .doc = "true."},
+    {0},
+};
+static const struct op_shape shape_deleted_state = {"deleted_state", deleted_state_members,
+                                                    "A state that is gone."};
+
+static const struct op_verb verb = {
+    .words = "state rm",
+    .takes = (const char *const[]){"name...", NULL},
+    .summary = "forget states that are kept under a name",
+    .examples = "cella state rm sales",
+};
+
 const struct op op_state_delete = {
     .name = "state.delete",
     .method = "DELETE",
     .path = "/v1/states/{name}",
+    .subject = OP_ON_STATE,
     .flags = OP_MUTATING,
     .params = params,
     .doc = "Forgets the state that is kept under a name, if there is one.",
     .run = run,
+    .result = &shape_deleted_state,
+    .example = "{\"name\": \"$state\"}",
+    .verb = &verb,
 };

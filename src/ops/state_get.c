@@ -105,12 +105,23 @@ static void run(struct call *call)
     call->on_gone = on_gone;
 }
 
+static const struct op_verb verb = {
+    .words = "state show",
+    .takes = (const char *const[]){"name", NULL},
+    .summary = "show a state that is kept under a name",
+    .examples = "cella state show sales",
+};
+
 const struct op op_state_get = {
     .name = "state.get",
     .method = "GET",
     .path = "/v1/states/{name}",
+    .subject = OP_ON_STATE,
     .flags = OP_READ_ONLY,
     .params = params,
     .doc = "A state that is kept under a name: its size, how long it is kept, and itself.",
     .run = run,
+    .result = &shape_state,
+    .example = "{\"name\": \"$state\"}",
+    .verb = &verb,
 };

@@ -49,12 +49,30 @@ static void run(struct call *call)
     call_await(call, store_list_named(store, call->agent, NULL, on_listed, call));
 }
 
+static const struct op_member state_list_members[] = {
+    {"states", OP_LIST, .is_always = true, .shape = &shape_state, .doc = "The states."},
+    {"count", OP_INT, .is_always = true, .doc = "How many there are."},
+    {0},
+};
+static const struct op_shape shape_state_list = {"state_list", state_list_members,
+                                                 "States that are kept under a name."};
+
+static const struct op_verb verb = {
+    .words = "state list",
+    .summary = "list the states that are kept under a name",
+    .examples = "cella state list",
+};
+
 const struct op op_state_list = {
     .name = "state.list",
     .method = "GET",
     .path = "/v1/states",
+    .subject = OP_ON_STATE,
     .flags = OP_READ_ONLY,
     .params = params,
     .doc = "Lists the states that are kept under a name: the first thousand.",
     .run = run,
+    .result = &shape_state_list,
+    .example = "{}",
+    .verb = &verb,
 };

@@ -11,9 +11,18 @@ const struct op *const op_table[] = {
     &op_session_file_put,
     &op_session_file_get,
     &op_session_file_delete,
+    &op_session_file_list,
+    &op_session_file_stat,
+    &op_session_file_mkdir,
+    &op_session_file_move,
+    &op_session_file_copy,
+    &op_session_archive_get,
+    &op_session_archive_put,
+    &op_session_file_events,
     &op_session_declarations,
     &op_session_is_complete,
     &op_session_port,
+    &op_session_terminal,
     &op_notebook_declarations,
     &op_notebook_image,
     &op_notebook_reference,
@@ -54,6 +63,9 @@ const struct op *const op_table[] = {
     &op_file_get,
     &op_health,
     &op_health_detailed,
+    &op_api_index,
+    &op_api_openapi,
+    &op_api_root,
     &op_operation_list,
     &op_agent_list,
     &op_plan_session_enter,
@@ -66,3 +78,11 @@ const struct op *const op_table[] = {
     &op_repl,
     NULL,
 };
+
+const struct op *op_find(const char *name)
+{
+    for (const struct op *const *op = op_table; *op != NULL; op++)
+        if (strcmp((*op)->name, name) == 0)
+            return *op;
+    return NULL;
+}

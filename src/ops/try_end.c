@@ -73,22 +73,39 @@ static void discard(struct call *call)
         restore_call_begun(call, session);
 }
 
+static const struct op_member try_end_members[] = {
+    {"session_id", OP_TEXT, .is_always = true, .doc = "The session."},
+    {"try_id", OP_INT, .is_always = true, .doc = "The try."},
+    {"outcome", OP_TEXT, .is_always = true, .doc = "committed or discarded."},
+    SHAPE_RESTORED,
+    {0},
+};
+static const struct op_shape shape_try_end = {"try_end", try_end_members, "How a try ended."};
+
 const struct op op_try_commit = {
     .name = "try.commit",
     .method = "POST",
     .path = "/v1/sessions/{session_id}/tries/{try_id}/commit",
+    .subject = OP_ON_HISTORY,
     .flags = OP_MUTATING,
     .params = params,
     .doc = "Keeps what a try did.",
     .run = commit,
+    .result = &shape_try_end,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .example = "{\"session_id\": \"$tried\", \"try_id\": \"$try\"}",
 };
 
 const struct op op_try_discard = {
     .name = "try.discard",
     .method = "POST",
     .path = "/v1/sessions/{session_id}/tries/{try_id}/discard",
+    .subject = OP_ON_HISTORY,
     .flags = OP_MUTATING,
     .params = params,
     .doc = "Takes back what a try did, with its variables, files and processes.",
     .run = discard,
+    .result = &shape_try_end,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .example = "{\"session_id\": \"$tried\", \"try_id\": \"$try\"}",
 };

@@ -32,8 +32,12 @@ const struct op op_try_run = {
     .name = "session.try",
     .method = "POST",
     .path = "/v1/sessions/{session_id}/try",
+    .subject = OP_ON_HISTORY,
     .flags = OP_MUTATING | OP_RUNS_CODE,
     .params = params,
     .doc = "Runs a cell and answers with what it changed; then it is kept or taken back.",
     .run = run,
+    .result = &shape_answer,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .example = "{\"session_id\": \"$session\", \"code\": \"x = 99\"}",
 };

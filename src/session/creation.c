@@ -7,7 +7,7 @@
 #include "runtime/pool.h"
 #include "session/engine_state.h"
 #include "session/line.h"
-#include "session/recorder.h"
+#include "session/notebooks.h"
 #include "session/setup.h"
 #include "session/spec.h"
 #include "session/suspend.h"
@@ -76,6 +76,7 @@ static void creation_init_lists(struct session *session)
     list_init(&session->declared.waits);
     list_init(&session->branches.ordered);
     ports_init(session);
+    terminals_init(session);
 }
 
 static void creation_take_head(struct session *session, struct head *head)
@@ -102,7 +103,7 @@ static void creation_enlist(struct session *session)
         map_set(&engine->sessions, session->id, session);
     session_set_alarm(session, ALARM_START, START_MS);
     session->life.is_stale = true;
-    recorder_tell(session, RECORDER_BORN);
+    notebooks_on_session(session, true);
 }
 
 int session_create(struct engine *engine, const struct session_request *request,
@@ -194,7 +195,7 @@ struct session *session_make_suspended(struct engine *engine, const char *id,
     list_append(&engine->suspended, &session->node);
     engine->n_suspended++;
     map_set(&engine->sessions, session->id, session);
-    recorder_tell(session, RECORDER_BORN);
+    notebooks_on_session(session, true);
     return session;
 }
 

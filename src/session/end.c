@@ -12,8 +12,8 @@
 #include "session/files.h"
 #include "session/judging.h"
 #include "session/names.h"
+#include "session/notebooks.h"
 #include "session/outcome.h"
-#include "session/recorder.h"
 #include "session/restore.h"
 #include "session/suspend.h"
 #include "session/tickets.h"
@@ -88,6 +88,7 @@ static void end_aspects(struct session *session)
     struct err e;
     session_refuse_if_dead(session, &e);
     ports_cut_all(session);
+    terminals_end_since(session, 0, "the session has ended");
     outcome_end_all(session);
     names_end_all(session);
     declared_end_all(session);
@@ -123,7 +124,7 @@ void session_die(struct session *session)
     loop_timer_clear(session->timer);
     end_aspects(session);
     end_bury(session);
-    recorder_tell(session, RECORDER_GONE);
+    notebooks_on_session(session, false);
     session_tell_starter(session);
     if (session->user != NULL)
         session->user->on_ended(session->user_context);

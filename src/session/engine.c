@@ -11,7 +11,7 @@
 #include "session/engine_state.h"
 #include "session/events.h"
 #include "session/lifespan.h"
-#include "session/recorder.h"
+#include "session/runs.h"
 #include "session/settle.h"
 #include "session/suspend.h"
 #include "session/tickets.h"
@@ -57,7 +57,7 @@ static void engine_on_warden_event(void *context, const struct warden_event *eve
     bool is_taken = !engine->is_stopping && tickets_on_event(engine, event);
     if (event->type == WARDEN_SOCKET && !is_taken && event->fd >= 0)
         close(event->fd); /* nobody waits for it any more */
-    if (is_taken || engine->is_stopping)
+    if (is_taken || engine->is_stopping || terminals_on_event(engine, event))
         return;
     if (event->type == WARDEN_LOST)
         engine_lose_all(engine, event);
@@ -84,14 +84,7 @@ static void engine_on_notice(void *context, const char *event, const char *text)
 
 static void engine_on_left(void *context, const char *workspace)
 {
-    struct engine *engine = context;
-    if (engine->recorder != NULL)
-        engine->recorder->on_left(engine->recorder_context, workspace);
-}
-
-bool engine_is_leaving(const struct engine *engine, const char *id)
-{
-    return engine->pool != NULL && pool_is_leaving(engine->pool, id); /* else it has stopped */
+    runs_on_left(context, workspace);
 }
 
 static void engine_describe_zygote(const struct runtime_zygote *zygote, struct buf *out)
@@ -160,6 +153,7 @@ int engine_new(const struct engine_config *config, const struct engine_events *e
     list_init(&engine->suspended);
     list_init(&engine->dead);
     list_init(&engine->to_save);
+    tasks_init(&engine->notebooks.tasks, engine);
     turns_init(engine);
     engine->pool = pool_new(&(struct pool_config){.profiles = config->profiles,
                                                   .n_profiles = config->n_profiles,
@@ -187,6 +181,7 @@ void engine_reconfigure(struct engine *engine, const struct engine_config *next)
 {
     if (engine->is_stopping)
         return;
+    struct notebooks_config before = engine->config.notebooks;
     struct engine_config config = *next;
     config.profiles = engine->config.profiles;
     config.n_profiles = engine->config.n_profiles;
@@ -194,6 +189,7 @@ void engine_reconfigure(struct engine *engine, const struct engine_config *next)
     engine_fill_in(&config);
     engine->config = config;
     pool_set_limits(engine->pool, &config.limits, config.pool_size);
+    notebooks_reconfigure(engine, &before);
 }
 
 /* ---- stopping ----------------------------------------------------------------------------------
@@ -231,6 +227,7 @@ static void engine_stop_now(struct engine *engine)
     while (!list_is_empty(&engine->dead))
         session_free(CONTAINER_OF(engine->dead.next, struct session, node));
     lifespan_stop(engine);
+    terminals_stop(engine);
     saving_stop(engine);
     turns_stop(engine);
     pool_free(take_ptr(engine->pool));
@@ -281,6 +278,7 @@ void engine_free(struct engine *engine)
     if (engine == NULL)
         return;
     assert(engine->pool == NULL && engine->n_live == 0 && engine->n_dead == 0);
+    notebooks_close(engine);
     map_free(&engine->sessions);
     tickets_free(engine);
     free(engine);
@@ -334,5 +332,5 @@ int engine_use_store(struct engine *engine, struct store *store, int blobs, stru
 {
     engine->store = store;
     engine->blobs = blobs;
-    return creation_load_all(engine, e);
+    return creation_load_all(engine, e) < 0 ? -1 : notebooks_open(engine, e);
 }

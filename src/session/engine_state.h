@@ -4,12 +4,12 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "session/engine.h"
+#include "session/notebooks.h"
 #include "session/turns.h"
 
 struct head_listener;
 struct loop_timer;
 struct pool;
-struct recorder;
 struct session;
 
 enum {
@@ -42,6 +42,8 @@ struct engine {
     size_t n_dead;
     size_t n_running;            /* cells */
     size_t n_port_links;         /* connections to ports of sessions */
+    size_t n_terminals;          /* of all sessions */
+    struct terminals_starter *terminals; /* NULL before the first of them */
     uint64_t ran_ms;             /* monotonic: when the last cell began or ended */
     uint64_t awake_until_ns;     /* see engine_awake_until_ns */
     bool has_cores;              /* more than one: an interpreter can run while we stay awake */
@@ -57,8 +59,7 @@ struct engine {
     uint64_t drain_until_ms;     /* monotonic */
     engine_admit_fn admit;       /* NULL: everybody may */
     void *admit_context;
-    const struct recorder *recorder; /* NULL: nobody writes down what happens */
-    void *recorder_context;
+    struct notebooks notebooks;
     bool has_lost_warden; /* until another has taken its place */
     bool is_ready;
     bool is_stopping;

@@ -198,6 +198,7 @@ static int check_body(struct http1_parser *p)
     if (encoding != NULL && p->llhttp.flags & F_CONTENT_LENGTH)
         return refuse_malformed(p, "Content-Length and Transfer-Encoding exclude each other");
     p->has_body = encoding != NULL || p->llhttp.content_length > 0;
+    p->body_announced = p->llhttp.content_length;
     return 0;
 }
 
@@ -401,6 +402,7 @@ int http1_limit_body(struct http1_parser *p, size_t max)
 void http1_stream_body(struct http1_parser *p)
 {
     p->is_streamed = true;
+    p->body.max = HTTP1_PIECE_MAX;
 }
 
 enum http1_result http1_finish(struct http1_parser *p)
@@ -411,6 +413,14 @@ enum http1_result http1_finish(struct http1_parser *p)
         return HTTP1_DONE;
     refuse_malformed(p, "it ended in the middle");
     return HTTP1_BAD;
+}
+
+int64_t http1_body_bytes(const struct http1_parser *p)
+{
+    if (!p->has_body)
+        return 0;
+    bool is_known = p->llhttp.flags & F_CONTENT_LENGTH;
+    return is_known ? (int64_t)MIN(p->body_announced, (uint64_t)INT64_MAX) : -1;
 }
 
 enum http1_result http1_feed(struct http1_parser *p, const char *data, size_t len, size_t *ret_used)

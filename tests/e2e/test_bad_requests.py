@@ -205,9 +205,9 @@ def test_wrong_members_of_spawn_are_named(client, body, word):
 @pytest.mark.parametrize(
     "path",
     [
-        "/",
-        "/v1",
+        "//",
         "/v1/",
+        "/v0",
         "/v2/sessions",
         "/v1/sessions/",
         "/v1//sessions",

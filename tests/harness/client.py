@@ -7,6 +7,7 @@ import textwrap
 import threading
 from urllib.parse import quote, urlencode
 
+from . import shapes
 from .host import PATIENCE
 
 
@@ -91,7 +92,7 @@ class Client:
         try:
             self.local.connection.request(method, path, data, all_headers)
             response = self.local.connection.getresponse()
-            return Reply(response.status, response.headers, response.read())
+            reply = Reply(response.status, response.headers, response.read())
         except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
             self.local.connection.close()
             self.local.connection = None
@@ -102,6 +103,8 @@ class Client:
             self.local.connection.close()
             self.local.connection = None
             raise
+        shapes.table().check_reply(method, path, reply)
+        return reply
 
     def call(self, method, path, body=None):
         reply = self.request(method, path, body)
@@ -122,7 +125,10 @@ class Client:
             if response.status != 200:
                 raise ApiError(Reply(response.status, response.headers, response.read()))
             assert response.headers["Content-Type"].startswith("text/event-stream")
-            yield from parse_events(response)
+            op = shapes.table().find(method, path)
+            for name, event in parse_events(response):
+                shapes.table().check_event(op, name, event)
+                yield name, event
         finally:
             connection.close()
 

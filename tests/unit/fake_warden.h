@@ -289,12 +289,13 @@ int warden_record(struct warden *w, uint64_t ticket, const char *workspace, cons
 }
 
 int warden_file(struct warden *w, uint64_t ticket, const char *workspace,
-                const struct warden_file_order *order, struct err *e)
+                const struct warden_file_order *order, int out, struct err *e)
 {
     (void)w;
     (void)ticket;
     (void)workspace;
     (void)order;
+    (void)out;
     return err_set(e, ERR_UNAVAILABLE, "this warden keeps no files");
 }
 
@@ -386,6 +387,17 @@ int warden_look(struct warden *w, uint64_t jail, uint64_t ticket, struct err *e)
     (void)w;
     (void)e;
     fake_ask(WARDEN_LOOKED, jail, ticket, 0);
+    return 0;
+}
+
+int warden_join(struct warden *w, uint64_t jail, uint64_t head, uint32_t zygote, int session_sock,
+                struct err *e)
+{
+    (void)w;
+    (void)e;
+    (void)zygote;
+    (void)session_sock;
+    fake_ask(WARDEN_REFUSED, jail, head, 0);
     return 0;
 }
 

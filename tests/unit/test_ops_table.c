@@ -16,6 +16,31 @@ static void check_params(const struct op_param *params)
     }
 }
 
+/* What others are told of an operation. */
+static void check_answer(const struct op *op)
+{
+    assert_int_not_equal(op->subject, OP_ON_NOTHING);
+    if ((op->result != NULL) == (op->sends != NULL))
+        fail_msg("%s must declare either a result or what it sends", op->name);
+    assert_true((op->flags & OP_STREAMS) == 0 || op->events != NULL);
+    _json_ json_t *example = op->example != NULL ? json_loads(op->example, 0, NULL) : NULL;
+    if (!json_is_object(example))
+        fail_msg("%s has no example that is a JSON object", op->name);
+    for (const struct op_param *p = op->params; p->name != NULL; p++)
+        if (p->is_required && json_object_get(example, p->name) == NULL)
+            fail_msg("the example of %s lacks %s", op->name, p->name);
+    for (size_t i = 0; op->verb != NULL && op->verb->takes != NULL && op->verb->takes[i] != NULL;
+         i++) {
+        bool is_known = false;
+        size_t len = strcspn(op->verb->takes[i], "?.");
+        for (const struct op_param *p = op->params; p->name != NULL; p++)
+            is_known = is_known ||
+                       (strlen(p->name) == len && memcmp(p->name, op->verb->takes[i], len) == 0);
+        if (!is_known)
+            fail_msg("%s takes no %s", op->name, op->verb->takes[i]);
+    }
+}
+
 static void test_every_operation_is_complete(void **state)
 {
     (void)state;
@@ -27,6 +52,25 @@ static void test_every_operation_is_complete(void **state)
         assert_true((*op)->doc != NULL && (*op)->doc[0] != '\0');
         assert_int_equal((*op)->path[0], '/');
         check_params((*op)->params);
+        check_answer(*op);
+    }
+}
+
+/* Pages and clients refer to shapes by their names. */
+static void test_shapes_are_complete_and_their_names_unique(void **state)
+{
+    (void)state;
+    _free_ const struct op_shape **shapes = op_shapes(op_table);
+    for (size_t i = 0; shapes[i] != NULL; i++) {
+        for (size_t k = i + 1; shapes[k] != NULL; k++)
+            assert_string_not_equal(shapes[i]->name, shapes[k]->name);
+        assert_true(shapes[i]->doc != NULL && shapes[i]->doc[0] != '\0');
+        for (const struct op_member *m = shapes[i]->members; m->name != NULL; m++) {
+            if (m->doc == NULL || m->doc[0] == '\0')
+                fail_msg("%s.%s has no doc", shapes[i]->name, m->name);
+            if ((m->type == OP_OBJECT || m->type == OP_LIST) != (m->shape != NULL))
+                fail_msg("%s.%s: objects and lists have a shape", shapes[i]->name, m->name);
+        }
     }
 }
 
@@ -214,6 +258,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_operation_is_complete),
+        cmocka_unit_test(test_shapes_are_complete_and_their_names_unique),
         cmocka_unit_test(test_names_and_routes_are_unique),
         cmocka_unit_test(test_paths_and_parameters_agree),
         cmocka_unit_test(test_parameters_mean_what_their_names_say),
