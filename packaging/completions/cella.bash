@@ -10,7 +10,7 @@ _cella_notebooks() {
 
 _cella() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-    local verbs="exec repl continue input interrupt names undo redo try branch tree checkpoints"
+    local verbs="exec repl attach continue input interrupt names undo redo try branch tree checkpoints"
     verbs+=" ps kill plan pipe run notebook convert serve stop config doctor demo help --help --version"
     local sections="idle live think spawn oneshot past churn load memory node bash"
     local common="--json --help" client="--data --url --key"
@@ -136,13 +136,13 @@ _cella() {
     kill) words="--all --keep-notebook $client" ;;
     stop) words="--erase $client" ;;
     ps) words="--state --runtime --label --name --agent --sort $client" ;;
-    interrupt | redo | checkpoints) words=$client ;;
+    attach | interrupt | redo | checkpoints) words=$client ;;
     serve) words="--listen --data --config --no-auth --log-format --log-level" ;;
     config) words=check ;;
     help) words=$verbs ;;
     esac
     case ${COMP_WORDS[1]} in
-    kill | continue | input | interrupt | names | plan | undo | redo | try | branch | tree | \
+    attach | kill | continue | input | interrupt | names | plan | undo | redo | try | branch | tree | \
         checkpoints)
         [[ $current != -* ]] && words=$(_cella_sessions)
         ;;

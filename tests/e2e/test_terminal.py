@@ -87,7 +87,7 @@ def test_a_shell(session):
 def test_size_and_resize(place):
     terminal = Terminal(place, rows=31, cols=97, term="vt100")
     terminal.type("stty size; echo $TERM\n")
-    terminal.until("\n31 97\r\nvt100\r\n")
+    terminal.until("31 97\r\nvt100\r\n")
     terminal.type("trap 'stty size' WINCH; echo rea''dy\n")
     terminal.until("ready")
     terminal.resize(50, 120)
@@ -97,19 +97,11 @@ def test_size_and_resize(place):
 
 
 def test_keys_that_send_signals(place):
-    terminal = Terminal(place)
-    terminal.type("sleep 1000\n")
-    terminal.until("sleep 1000\r\n")
+    terminal = Terminal(place, command="trap 'echo caught' INT; echo ready; sleep 1000; echo left")
+    terminal.until("ready")
     terminal.type("\x03")
-    terminal.type("echo status $?\n")
-    terminal.until("status 130")
-    terminal.type("cat\n")
-    terminal.until("cat\r\n")
-    terminal.type("\x1a")
-    terminal.until("Stopped")
-    terminal.type("kill %1; exit\n")
-    terminal.until("exit")
-    terminal.finish()
+    terminal.until("caught\r\nleft\r\n")
+    assert terminal.finish()["status"] == 0
 
 
 def test_a_command_its_status_and_signals(place):
@@ -148,13 +140,12 @@ def test_a_flood_waits_for_a_reader_that_stops(place, daemon):
 
 
 def test_a_thousand_frames_in_order(place):
-    terminal = Terminal(place, command="stty -echo raw; head -c 4000; echo done")
-    time.sleep(0)  # what is typed before the program reads is kept by the terminal
-    terminal.until("") if False else None
+    terminal = Terminal(place, command="stty -echo raw; echo go; head -c 4000; echo done")
+    terminal.until("go")
     for i in range(1000):
         terminal.type(f"{i:03d},")
     shown = terminal.until("done")
-    assert [int(n) for n in re.findall(r"(\d{3}),", shown)][-500:] == list(range(500, 1000))
+    assert [int(n) for n in re.findall(r"(\d{3}),", shown)] == list(range(1000))
     terminal.finish()
 
 
