@@ -11,8 +11,8 @@ _cella_notebooks() {
 _cella() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     local verbs="exec repl attach continue input interrupt names undo redo try branch tree checkpoints"
-    verbs+=" ps kill plan pipe run notebook convert serve stop config doctor demo help --help --version"
-    local sections="idle live think spawn oneshot past churn load memory node bash"
+    verbs+=" ls put get cp mv rm mkdir ps kill plan pipe run notebook convert serve stop config doctor demo help --help --version"
+    local sections="idle live think spawn oneshot past undo crash churn load crowd memory node bash"
     local common="--json --help" client="--data --url --key"
     local spec="--runtime --profile --cwd --env --join --name --label --agent --binding --debug --idle-timeout"
     COMPREPLY=()
@@ -111,7 +111,7 @@ _cella() {
     local words
     case ${COMP_WORDS[1]} in
     exec)
-        words="--file --session --new $spec --timeout --yield --on-disconnect --names --budget"
+        words="--file --with --session --new $spec --timeout --yield --on-disconnect --names --budget"
         words+=" --save-images $client"
         [[ $current != -* ]] && mapfile -t COMPREPLY < <(compgen -f -- "$current") && return
         ;;
@@ -126,7 +126,7 @@ _cella() {
     plan) words="--agent --leave $client" ;;
     pipe) words="--runtime --profile --timeout $client" ;;
     run)
-        words="--output --parameter --raw --with --allow-errors --timeout --kernel $spec --from --keep"
+        words="--output --parameter --raw --with --out --allow-errors --timeout --kernel $spec --from --keep"
         words+=" $client"
         ;;
     notebook)
@@ -136,13 +136,19 @@ _cella() {
     kill) words="--all --keep-notebook $client" ;;
     stop) words="--erase $client" ;;
     ps) words="--state --runtime --label --name --agent --sort $client" ;;
-    attach | interrupt | redo | checkpoints) words=$client ;;
+    ls) words="--recursive --long --pattern $client" ;;
+    rm) words="--recursive $client" ;;
+    put | get | cp)
+        words=$client
+        [[ $current != -* ]] && mapfile -t COMPREPLY < <(compgen -f -- "$current") && return
+        ;;
+    attach | interrupt | redo | checkpoints | mv | mkdir) words=$client ;;
     serve) words="--listen --data --config --no-auth --log-format --log-level" ;;
     config) words=check ;;
     help) words=$verbs ;;
     esac
     case ${COMP_WORDS[1]} in
-    attach | kill | continue | input | interrupt | names | plan | undo | redo | try | branch | tree | \
+    attach | ls | kill | continue | input | interrupt | names | plan | undo | redo | try | branch | tree | \
         checkpoints)
         [[ $current != -* ]] && words=$(_cella_sessions)
         ;;

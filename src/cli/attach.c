@@ -341,10 +341,11 @@ const struct cli_verb cli_attach_verb = {
     .name = "attach",
     .summary = "open a terminal in a session: a shell, an editor, a debugger",
     .usage = "[OPTION...] ID [COMMAND...]",
-    .about = "Runs COMMAND, or else an interactive bash, at a terminal inside the session, with its\n"
-             "files and limits, while cells go on. The words are joined and read by bash, as ssh\n"
-             "does. Ends with the status of the command. At the beginning of a line ~. leaves and\n"
-             "hangs up, ~~ types a ~.",
+    .about =
+        "Runs COMMAND, or else an interactive bash, at a terminal inside the session, with its\n"
+        "files and limits, while cells go on. The words are joined and read by bash, as ssh\n"
+        "does. Ends with the status of the command. At the beginning of a line ~. leaves and\n"
+        "hangs up, ~~ types a ~.",
     .is_client = true,
     .examples = "cella attach 0b9c\n"
                 "cella attach 0b9c vim notes.txt\n"

@@ -33,7 +33,7 @@ static void add_code(struct cli_client *c, const char *session_id, json_t *answe
     if (cli_api_get(c, "GET", path, &list, &ignored) < 0)
         return;
     const json_t *cell = json_array_get(json_object_get(list, "cells"), 0);
-    if (cli_json_int(cell, "exec_id", 0) == id)
+    if (cli_json_int(cell, "number", 0) == id)
         json_object_set(answer, "code", json_object_get(cell, "code"));
 }
 

@@ -155,7 +155,7 @@ void call_await(struct call *call, struct store_call *asked);
 /* Answers that what has this name is deleted, or with the error. */
 void reply_deleted(struct call *call, const char *member, const char *name, const struct err *e);
 
-/* "plan":null, or its reason and when it was entered. NULL is no plan. */
+/* "plan", its reason and when it was entered; nothing if there is none. NULL is no plan. */
 void put_plan(struct json_out *json, const struct plan *plan);
 /* Answers with `member` as the call has it, and the plan. */
 void reply_plan(struct call *call, const char *member, const struct plan *plan);

@@ -131,8 +131,7 @@ static void attach_take_input(struct attach *a)
 {
     struct conn *c = a->conn;
     a->n_pings = 0;
-    while (a->is_open && c->pending.len > 0 &&
-           terminal_unsent(a->terminal) < TERMINALS_INPUT_MAX) {
+    while (a->is_open && c->pending.len > 0 && terminal_unsent(a->terminal) < TERMINALS_INPUT_MAX) {
         size_t used;
         enum websocket_event event =
             websocket_feed(&a->reader, c->pending.data, c->pending.len, &used);

@@ -119,7 +119,8 @@ bool suspend_longest_idle(struct engine *engine)
     LIST_EACH(&engine->live, node) {
         struct session *session = CONTAINER_OF(node, struct session, node);
         if (suspend_is_possible(session) && suspend_is_resting(session) &&
-            saving_is_complete(session) && !session->background.is_on && !ports_are_used(session) && !terminals_are_open(session) &&
+            saving_is_complete(session) && !session->background.is_on && !ports_are_used(session) &&
+            !terminals_are_open(session) &&
             (longest == NULL || session->life.used_ms < longest->life.used_ms))
             longest = session;
     }

@@ -159,7 +159,8 @@ static void terminal_flush(struct terminal *t)
 {
     size_t sent = 0;
     while (t->sock >= 0 && sent < t->out.len) {
-        ssize_t n = send(t->sock, t->out.data + sent, t->out.len - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t n =
+            send(t->sock, t->out.data + sent, t->out.len - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n <= 0)
             break; /* if it is gone the next read tells */
         sent += (size_t)n;
@@ -360,9 +361,8 @@ bool terminals_on_event(struct engine *engine, const struct warden_event *event)
         runtime_zygote_lose(zygote);
     else if (event->type == WARDEN_BACK)
         runtime_zygote_resume(zygote);
-    bool is_ours =
-        (event->type == WARDEN_ZYGOTE_READY || event->type == WARDEN_ZYGOTE_EXITED) &&
-        event->zygote == zygote->number;
+    bool is_ours = (event->type == WARDEN_ZYGOTE_READY || event->type == WARDEN_ZYGOTE_EXITED) &&
+                   event->zygote == zygote->number;
     if (is_ours)
         runtime_zygote_on_event(zygote, event);
     return is_ours;

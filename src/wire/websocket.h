@@ -38,9 +38,9 @@ enum websocket_code {
 struct websocket_reader {
     unsigned char head[WEBSOCKET_HEAD_MAX]; /* of the current frame, as far as it has come */
     size_t head_len;
-    uint64_t left;     /* bytes of the current frame that have not come */
-    size_t unmasked;   /* bytes of it that have */
-    bool is_in_frame;  /* its head is complete */
+    uint64_t left;      /* bytes of the current frame that have not come */
+    size_t unmasked;    /* bytes of it that have */
+    bool is_in_frame;   /* its head is complete */
     struct buf message; /* of the current message, fragments so far */
     struct buf control; /* of the current control frame, which may come between fragments */
     int opcode;         /* of the current message; 0: none has begun */
@@ -49,13 +49,13 @@ struct websocket_reader {
 };
 
 enum websocket_event {
-    WEBSOCKET_MORE,       /* all was used */
-    WEBSOCKET_IS_TEXT,    /* `message`: valid UTF-8; until the next call */
-    WEBSOCKET_IS_BINARY,  /* likewise, bytes */
-    WEBSOCKET_IS_PING,    /* `control`: to be sent back as a pong */
+    WEBSOCKET_MORE,      /* all was used */
+    WEBSOCKET_IS_TEXT,   /* `message`: valid UTF-8; until the next call */
+    WEBSOCKET_IS_BINARY, /* likewise, bytes */
+    WEBSOCKET_IS_PING,   /* `control`: to be sent back as a pong */
     WEBSOCKET_IS_PONG,
-    WEBSOCKET_IS_CLOSE,   /* `code`; nothing may follow */
-    WEBSOCKET_BROKEN,     /* for good: close with `code` */
+    WEBSOCKET_IS_CLOSE, /* `code`; nothing may follow */
+    WEBSOCKET_BROKEN,   /* for good: close with `code` */
 };
 
 void websocket_reader_init(struct websocket_reader *r);

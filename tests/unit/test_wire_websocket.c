@@ -52,20 +52,20 @@ static void reads_messages_in_any_pieces(void **state)
 static void refuses_what_breaks_the_protocol(void **state)
 {
     (void)state;
-    READS("\x82\x03xxx", "broken 1002;");                  /* no mask */
-    READS("\xc2\x80" MASK, "broken 1002;");                /* an extension */
-    READS("\x83\x80" MASK, "broken 1002;");                /* opcodes that are none */
+    READS("\x82\x03xxx", "broken 1002;");   /* no mask */
+    READS("\xc2\x80" MASK, "broken 1002;"); /* an extension */
+    READS("\x83\x80" MASK, "broken 1002;"); /* opcodes that are none */
     READS("\x8b\x80" MASK, "broken 1002;");
-    READS("\x09\x80" MASK, "broken 1002;");                /* a ping in pieces */
-    READS("\x89\xfe", "broken 1002;");                     /* a long one */
-    READS("\x80\x80" MASK, "broken 1002;");                /* the rest of nothing */
+    READS("\x09\x80" MASK, "broken 1002;");                 /* a ping in pieces */
+    READS("\x89\xfe", "broken 1002;");                      /* a long one */
+    READS("\x80\x80" MASK, "broken 1002;");                 /* the rest of nothing */
     READS("\x01\x80" MASK "\x81\x80" MASK, "broken 1002;"); /* a message inside another */
-    READS("\x82\xfe\x00\x7d" MASK, "broken 1002;");        /* lengths that could be shorter */
+    READS("\x82\xfe\x00\x7d" MASK, "broken 1002;");         /* lengths that could be shorter */
     READS("\x82\xff\x00\x00\x00\x00\x00\x00\xff\xff" MASK, "broken 1002;");
     READS("\x82\xff\xff\xff\xff\xff\xff\xff\xff\xff" MASK, "broken 1009;");
     READS("\x82\xff\x00\x00\x00\x00\x00\x01\x00\x01" MASK, "broken 1009;");
-    READS("\x81\x81" MASK "\xfe", "broken 1007;"); /* no text */
-    READS("\x88\x81" MASK "\x02", "broken 1002;"); /* half a code */
+    READS("\x81\x81" MASK "\xfe", "broken 1007;");     /* no text */
+    READS("\x88\x81" MASK "\x02", "broken 1002;");     /* half a code */
     READS("\x88\x82" MASK "\x02\xec", "broken 1002;"); /* 1006, which is never sent */
     READS("\x88\x83" MASK "\x02\xea\xfc", "broken 1007;");
 }
@@ -92,8 +92,9 @@ static void writes_frames(void **state)
     _buf_ struct buf out = BUF_INIT(MIB);
     static const char data[70000];
     websocket_put(&out, WEBSOCKET_BINARY, "abc", 3);
-    assert_memory_equal(out.data, "\x82\x03"
-                                  "abc",
+    assert_memory_equal(out.data,
+                        "\x82\x03"
+                        "abc",
                         5);
     buf_clear(&out);
     websocket_put(&out, WEBSOCKET_BINARY, data, 300);
@@ -103,8 +104,9 @@ static void writes_frames(void **state)
     assert_memory_equal(out.data, "\x81\x7f\x00\x00\x00\x00\x00\x01\x11\x70", 10);
     buf_clear(&out);
     websocket_put_close(&out, WEBSOCKET_NORMAL, "bye");
-    assert_memory_equal(out.data, "\x88\x05\x03\xe8"
-                                  "bye",
+    assert_memory_equal(out.data,
+                        "\x88\x05\x03\xe8"
+                        "bye",
                         7);
 }
 

@@ -39,8 +39,8 @@ static bool terminal_read_all(int fd, void *data, size_t len)
 static _Noreturn void terminal_give_up(int fd, const char *doing, const char *what, int status)
 {
     char text[512];
-    int len = snprintf(text, sizeof(text), "cella: cannot %s%s: %s\r\n", doing, what,
-                       strerror(errno));
+    int len =
+        snprintf(text, sizeof(text), "cella: cannot %s%s: %s\r\n", doing, what, strerror(errno));
     fd_write_all(fd, text, MIN((size_t)len, sizeof(text) - 1));
     _exit(status);
 }
@@ -76,7 +76,8 @@ static bool terminal_take(int sock, int master, struct terminal_queue *typed)
     struct terminal_message head;
     fd_set_nonblocking(sock, false);
     bool is_fine = terminal_read_all(sock, &head, sizeof(head)) &&
-                   head.len <= TERMINAL_MESSAGE_MAX && terminal_read_all(sock, typed->data, head.len);
+                   head.len <= TERMINAL_MESSAGE_MAX &&
+                   terminal_read_all(sock, typed->data, head.len);
     fd_set_nonblocking(sock, true);
     if (!is_fine)
         return false;
