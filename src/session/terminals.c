@@ -34,10 +34,10 @@ struct terminal {
     const struct terminal_listener *listener;
     void *context;
     enum terminal_state state;
-    uint64_t opened_at_ms; /* wall clock */
-    uint64_t head;         /* its number in the warden; 0: it has no process, or none any more */
-    int sock;              /* -1: closed */
-    struct loop_poll *poll;
+    uint64_t opened_at_ms;  /* wall clock */
+    uint64_t head;          /* its number in the warden; 0: it has no process, or none any more */
+    int sock;               /* -1: it has none yet */
+    struct loop_poll *poll; /* NULL: likewise, or it shows nothing any more */
     struct loop_timer *timer;
     struct denials *denials;
     struct frame_reader first; /* until it is OPEN */
@@ -65,13 +65,6 @@ bool terminals_are_open(const struct session *session)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static void terminal_close_socket(struct terminal *t)
-{
-    loop_poll_close(take_ptr(t->poll), NULL);
-    if (t->sock >= 0)
-        channel_close(take_fd(&t->sock));
-}
-
 /* A process that is left has lost its terminal, which most programs do not survive; the one that
  * the terminal was opened for is ended in any case. */
 void terminal_close(struct terminal *t)
@@ -81,7 +74,9 @@ void terminal_close(struct terminal *t)
     struct err ignored;
     struct session *session = t->session;
     struct engine *engine = session->engine;
-    terminal_close_socket(t);
+    loop_poll_close(take_ptr(t->poll), NULL);
+    if (t->sock >= 0)
+        channel_close(take_fd(&t->sock));
     if (t->head != 0) {
         tickets_forget(engine, t->head);
         warden_signal(engine->warden, t->head, SIGKILL, &ignored);
@@ -117,10 +112,12 @@ void terminals_end_since(struct session *session, uint64_t at_ms, const char *wh
     }
 }
 
-/* Its program and its output end independently of each other; both have to. */
+/* Its program and its output end independently of each other; both have to. The socket stays open
+ * until then: to close it is to hang up, on a program that may have closed its files and not ended
+ * yet. */
 static void terminal_settle(struct terminal *t)
 {
-    bool is_silent = t->sock < 0;
+    bool is_silent = t->poll == NULL;
     if (t->has_status && is_silent)
         terminal_end(t, "");
     else if (t->has_status || is_silent)
@@ -259,7 +256,7 @@ static void terminal_on_socket(void *context, int events)
     if (n > 0)
         t->listener->on_output(t->context, data, (size_t)n);
     if (n <= 0 && n != -EAGAIN) {
-        terminal_close_socket(t);
+        loop_poll_close(take_ptr(t->poll), NULL);
         terminal_settle(t);
     } else if (is_drained) {
         t->listener->on_drained(t->context); /* last: it may end the terminal */

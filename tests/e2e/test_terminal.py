@@ -109,6 +109,8 @@ def test_a_command_its_status_and_signals(place):
     terminal = Terminal(place, command="echo one; exit 3")
     assert terminal.finish() == {"type": "exit", "status": 3} and terminal.shown == b"one\r\n"
     assert Terminal(place, command="kill -9 $$").finish() == {"type": "exit", "signal": 9}
+    late = "exec 0<&- 1>&- 2>&-; for i in {1..20000}; do :; done; exit 4"  # it closed the terminal
+    assert Terminal(place, command=late).finish() == {"type": "exit", "status": 4}
     missing = Terminal(place, command="no-such-program")
     assert missing.finish()["status"] == 127 and b"not found" in missing.shown
 

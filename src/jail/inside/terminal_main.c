@@ -6,7 +6,7 @@
  * grandchild, whom the jail's init adopts, stays between terminal and socket. It reads neither of
  * them while the other does not take what came: a program that floods the terminal waits, as at any
  * slow one. When the daemon closes the socket the terminal hangs up, and so do the programs at it;
- * when the program ends, what it wrote is sent before the socket closes. */
+ * when no program has it open any more, what they wrote is sent, then the end of it. */
 #include "base/fd.h"
 #include "jail/inside/zygote_serve.h"
 #include "jail/syscalls.h"
@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <termios.h>
 
@@ -122,6 +123,11 @@ static _Noreturn void terminal_relay(int sock, int master)
         if (is_hung_up || !terminal_flush(&typed, master))
             typed.len = 0;
     }
+    /* Programs close their files before they end, as cat does. The terminal that is held until the
+     * daemon hangs up sends them no signal in between. */
+    shutdown(sock, SHUT_WR);
+    while (poll(&(struct pollfd){.fd = sock}, 1, -1) < 0 && errno == EINTR)
+        ;
     _exit(0);
 }
 
