@@ -191,7 +191,7 @@ def test_who_does_not_speak_websocket(place):
 
 
 def test_a_client_that_goes_hangs_up(place):
-    """All programs at the terminal end: each of them holds a pipe open, which ends with the last."""
+    """All programs at the terminal end: each holds a pipe open, which ends with the last."""
     terminal = Terminal(place, command="mkfifo held; exec 9<>held; sleep 12345 & echo ready; wait")
     terminal.until("ready")
     place.exec("import os; held = os.open('held', os.O_RDONLY)")
