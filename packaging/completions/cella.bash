@@ -10,7 +10,7 @@ _cella_notebooks() {
 
 _cella() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-    local verbs="exec repl continue input interrupt names undo redo try branch tree checkpoints"
+    local verbs="exec repl attach continue input interrupt names undo redo try branch tree checkpoints"
     verbs+=" ls put get cp mv rm mkdir ps kill plan pipe run notebook convert serve stop config doctor demo help --help --version"
     local sections="idle live think spawn oneshot past undo crash churn load crowd memory node bash"
     local common="--json --help" client="--data --url --key"
@@ -142,13 +142,13 @@ _cella() {
         words=$client
         [[ $current != -* ]] && mapfile -t COMPREPLY < <(compgen -f -- "$current") && return
         ;;
-    interrupt | redo | checkpoints | mv | mkdir) words=$client ;;
+    attach | interrupt | redo | checkpoints | mv | mkdir) words=$client ;;
     serve) words="--listen --data --config --no-auth --log-format --log-level" ;;
     config) words=check ;;
     help) words=$verbs ;;
     esac
     case ${COMP_WORDS[1]} in
-    ls | kill | continue | input | interrupt | names | plan | undo | redo | try | branch | tree | \
+    attach | ls | kill | continue | input | interrupt | names | plan | undo | redo | try | branch | tree | \
         checkpoints)
         [[ $current != -* ]] && words=$(_cella_sessions)
         ;;

@@ -153,6 +153,26 @@ int cli_api_fetch(struct cli_client *c, struct cli_request *request, struct buf 
     return status;
 }
 
+int cli_api_upgrade(struct cli_client *c, const char *path, const char *key, struct err *e)
+{
+    struct cli_reply reply;
+    struct err ignored;
+    _json_ json_t *object = NULL;
+    struct cli_request request = {.method = "GET",
+                                  .path = path,
+                                  .upgrade = key,
+                                  .deadline_ms = clock_mono_ms() + CLI_DEADLINE_SHORT_MS};
+    if (cli_client_ask(c, &request, &reply, e) < 0)
+        return -1;
+    int status = 0;
+    if (reply.status != 101) {
+        cli_api_read(buf_str(&reply.body), reply.body.len, &object, &ignored);
+        status = api_take_error(reply.status, object, e);
+    }
+    cli_reply_free(&reply);
+    return status;
+}
+
 int cli_api_get(struct cli_client *c, const char *method, const char *path, json_t **ret_object,
                 struct err *e)
 {

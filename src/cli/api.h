@@ -15,6 +15,9 @@ int cli_api_read(const char *text, size_t len, json_t **ret_object, struct err *
 int cli_api_fetch(struct cli_client *c, struct cli_request *request, struct buf *ret_body,
                   struct err *e);
 
+/* A WebSocket, by a GET with this key: the connection is one from now on. */
+int cli_api_upgrade(struct cli_client *c, const char *path, const char *key, struct err *e);
+
 /* GET, DELETE or an empty POST with the usual deadline. */
 int cli_api_get(struct cli_client *c, const char *method, const char *path, json_t **ret_object,
                 struct err *e);

@@ -159,6 +159,11 @@ static void write_head(const struct cli_endpoint *p, const struct cli_request *r
         buf_printf(out, "Authorization: Bearer %s\r\n", p->key);
     if (r->on_event != NULL)
         buf_append_str(out, "Accept: text/event-stream\r\n");
+    if (r->upgrade != NULL)
+        buf_printf(out,
+                   "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                   "Sec-WebSocket-Key: %s\r\n",
+                   r->upgrade);
     if (r->read_body != NULL && r->body_total >= 0)
         buf_printf(out, "Content-Length: %lld\r\n", (long long)r->body_total);
     else if (r->read_body != NULL)
@@ -276,10 +281,37 @@ static bool client_pass_event(void *context, const char *name, const char *data,
     return goes_on;
 }
 
+/* The head alone, byte by byte: what follows a 101 is not HTTP. The state of any other answer, of
+ * which more may come. */
+static int client_receive_upgrade(struct exchange *x, enum cli_response_state *ret, struct err *e)
+{
+    _buf_ struct buf head = BUF_INIT(HEAD_MAX);
+    while (head.len < 4 || memcmp(head.data + head.len - 4, "\r\n\r\n", 4) != 0) {
+        char byte;
+        ssize_t n = recv(x->client->fd, &byte, 1, 0);
+        if (n == 1 && !buf_append_char(&head, byte))
+            return err_set(e, ERR_UNAVAILABLE, "the daemon's answer is broken");
+        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+            return err_set(e, ERR_UNAVAILABLE, "the daemon closed the connection");
+        if (n < 0 && wait_ready(x, POLLIN, e) < 0)
+            return -1;
+    }
+    if (strncmp(head.data, "HTTP/1.1 101 ", 13) == 0) {
+        x->response.status = 101;
+        x->response.is_kept_alive = true;
+        *ret = CLI_RESPONSE_DONE;
+    } else {
+        *ret = cli_response_feed(&x->response, head.data, head.len);
+    }
+    return 0;
+}
+
 static int client_receive(struct exchange *x, struct err *e)
 {
     _free_ char *space = mem_alloc(READ_STEP);
     enum cli_response_state state = CLI_RESPONSE_MORE;
+    if (x->request->upgrade != NULL && client_receive_upgrade(x, &state, e) < 0)
+        return -1;
     while (state == CLI_RESPONSE_MORE) {
         ssize_t n = recv(x->client->fd, space, READ_STEP, 0);
         if (n > 0)

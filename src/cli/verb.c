@@ -15,6 +15,7 @@
 const struct cli_verb *const cli_verbs[] = {
     &cli_exec_verb,
     &cli_repl_verb,
+    &cli_attach_verb,
     &cli_continue_verb,
     &cli_input_verb,
     &cli_interrupt_verb,

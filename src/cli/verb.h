@@ -47,6 +47,7 @@ extern const struct cli_verb cli_stop_verb;
 extern const struct cli_verb cli_exec_verb;
 extern const struct cli_verb cli_notebook_verb;
 extern const struct cli_verb cli_repl_verb;
+extern const struct cli_verb cli_attach_verb;
 extern const struct cli_verb cli_run_verb;
 extern const struct cli_verb cli_continue_verb;
 extern const struct cli_verb cli_input_verb;

@@ -31,6 +31,7 @@ enum request_type {
     REQUEST_SOCKET, /* jail; head: the ticket; number: the family */
 };
 
+enum { ENTER_JOINING = 1 }; /* `number` of a REQUEST_ENTER whose jail has to be there */
 enum { CLEAR_HOLDING = 1 }; /* `number` of a REQUEST_CLEAR whose head is only to be stopped */
 
 struct request {

@@ -97,6 +97,9 @@ int warden_stop_zygote(struct warden *w, uint32_t zygote, struct err *e);
 int warden_enter(struct warden *w, uint64_t jail, uint64_t head, uint32_t zygote,
                  const char *workspace, const struct jail_limits *limits, int session_sock,
                  struct err *e);
+/* The same for a jail that has to be there: else WARDEN_REFUSED follows. */
+int warden_join(struct warden *w, uint64_t jail, uint64_t head, uint32_t zygote, int session_sock,
+                struct err *e);
 /* To the head's process group, and to the head if it left that group. SIGKILL only to the head if
  * the jail has a checkpoint. */
 int warden_signal(struct warden *w, uint64_t head, int sig, struct err *e);

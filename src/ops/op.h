@@ -18,6 +18,7 @@ struct engine;
 struct image_boxes;
 struct policy;
 struct session;
+struct terminal_request;
 
 enum op_param_type {
     OP_TEXT,
@@ -228,6 +229,9 @@ struct call_sink {
     /* Instead of reply: the surface passes the request on to what listens there, and its answer
      * back. NULL: it cannot. */
     void (*tunnel)(struct call *call, struct session *session, uint16_t port);
+    /* Likewise: the client sits at a terminal there. */
+    void (*terminal)(struct call *call, struct session *session,
+                     const struct terminal_request *request);
     void (*begin)(struct call *call);     /* a stream that had to wait: it was not refused */
     void (*want_body)(struct call *call); /* OP_TAKES_BYTES: the next piece, or the end */
     /* One event of a stream. False if the client reads too slowly and the event was dropped. */

@@ -79,6 +79,7 @@ extern const struct op op_session_names;
 extern const struct op op_session_output;
 extern const struct op op_session_port;
 extern const struct op op_session_redo;
+extern const struct op op_session_terminal;
 extern const struct op op_session_resume;
 extern const struct op op_session_suspend;
 extern const struct op op_session_undo;

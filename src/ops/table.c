@@ -24,6 +24,7 @@ const struct op *const op_table[] = {
     &op_session_complete,
     &op_session_inspect,
     &op_session_port,
+    &op_session_terminal,
     &op_notebook_declarations,
     &op_notebook_image,
     &op_notebook_reference,

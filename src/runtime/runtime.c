@@ -2,6 +2,7 @@
 #include "runtime/runtime.h"
 
 #include "jail/spec.h"
+#include "jail/terminal.h"
 #include "wire/json.h"
 
 static const struct runtime *const runtimes[] = {&runtime_python, &runtime_node, &runtime_bash};
@@ -87,3 +88,14 @@ static const char *const *bash_command(const struct runtime_profile *profile, st
 }
 
 const struct runtime runtime_bash = {.name = "bash", .command = bash_command};
+
+/* ---- terminals ------------------------------------------------------------------------------- */
+
+static const char *const *terminal_command(const struct runtime_profile *profile,
+                                           struct arena *arena)
+{
+    (void)profile;
+    return runtime_launch(arena, JAIL_LIB "/" TERMINAL_PROGRAM, (const char *const[]){NULL});
+}
+
+const struct runtime runtime_terminal = {.name = "terminal", .command = terminal_command};

@@ -30,6 +30,7 @@ struct runtime {
 extern const struct runtime runtime_python;
 extern const struct runtime runtime_node;
 extern const struct runtime runtime_bash;
+extern const struct runtime runtime_terminal; /* no language: see session/terminals.h */
 
 /* NULL if there is none of that name. */
 const struct runtime *runtime_by_name(const char *name);

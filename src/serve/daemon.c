@@ -12,6 +12,7 @@
 #include "policy/keys.h"
 #include "policy/policy.h"
 #include "runtime/interpreter.h"
+#include "serve/attach.h"
 #include "serve/data.h"
 #include "serve/listen.h"
 #include "serve/reload.h"
@@ -347,6 +348,7 @@ static int start_server(struct daemon *d, struct err *e)
     d->boxes = image_boxes_new(&d->loop);
     config.boxes = d->boxes;
     config.tunnel = tunnel_start;
+    config.terminal = attach_start;
     config.key = d->options->no_auth ? NULL : d->key;
     config.owner = d->owner;
     d->server = server_new(&config);

@@ -340,11 +340,19 @@ static void rest_tunnel(struct call *call, struct session *session, uint16_t por
     c->server->config.tunnel(c, session, port);
 }
 
+static void rest_terminal(struct call *call, struct session *session,
+                          const struct terminal_request *request)
+{
+    struct conn *c = conn_of(call);
+    c->server->config.terminal(c, session, request);
+}
+
 const struct call_sink rest_sink = {
     .reply = rest_reply,
     .fail = rest_fail,
     .send_file = rest_send_file,
     .tunnel = rest_tunnel,
+    .terminal = rest_terminal,
     .begin = rest_begin,
     .want_body = rest_want_body,
     .event = rest_event,

@@ -21,6 +21,9 @@ struct server_config {
     const char *key;             /* of TCP connections; NULL: none is asked for */
     /* Takes over the open call of a connection to the port of a session (tunnel.h). */
     void (*tunnel)(struct conn *c, struct session *session, uint16_t port);
+    /* Likewise to a terminal (attach.h). */
+    void (*terminal)(struct conn *c, struct session *session,
+                     const struct terminal_request *request);
     uid_t owner; /* who may use UNIX sockets, besides root */
 
     size_t max_connections;

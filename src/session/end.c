@@ -82,6 +82,7 @@ static void end_aspects(struct session *session)
     struct err e;
     session_refuse_if_dead(session, &e);
     ports_cut_all(session);
+    terminals_end_since(session, 0, "the session has ended");
     outcome_end_all(session);
     names_end_all(session);
     declared_end_all(session);

@@ -57,7 +57,7 @@ static void engine_on_warden_event(void *context, const struct warden_event *eve
     bool is_taken = !engine->is_stopping && tickets_on_event(engine, event);
     if (event->type == WARDEN_SOCKET && !is_taken && event->fd >= 0)
         close(event->fd); /* nobody waits for it any more */
-    if (is_taken || engine->is_stopping)
+    if (is_taken || engine->is_stopping || terminals_on_event(engine, event))
         return;
     if (event->type == WARDEN_LOST)
         engine_lose_all(engine, event);
@@ -227,6 +227,7 @@ static void engine_stop_now(struct engine *engine)
     while (!list_is_empty(&engine->dead))
         session_free(CONTAINER_OF(engine->dead.next, struct session, node));
     lifespan_stop(engine);
+    terminals_stop(engine);
     saving_stop(engine);
     turns_stop(engine);
     pool_free(take_ptr(engine->pool));

@@ -40,10 +40,12 @@ struct engine {
     size_t n_live;
     size_t n_suspended;
     size_t n_dead;
-    size_t n_running;            /* cells */
-    size_t n_port_links;         /* connections to ports of sessions */
-    uint64_t ran_ms;             /* monotonic: when the last cell began or ended */
-    uint64_t awake_until_ns;     /* see engine_awake_until_ns */
+    size_t n_running;                    /* cells */
+    size_t n_port_links;                 /* connections to ports of sessions */
+    size_t n_terminals;                  /* of all sessions */
+    struct terminals_starter *terminals; /* NULL before the first of them */
+    uint64_t ran_ms;                     /* monotonic: when the last cell began or ended */
+    uint64_t awake_until_ns;             /* see engine_awake_until_ns */
     bool has_cores;              /* more than one: an interpreter can run while we stay awake */
     struct loop_timer *lifespan; /* NULL before the first session; see lifespan.h */
     uint64_t lifespan_due_ms;    /* monotonic; UINT64_MAX: it is not set */

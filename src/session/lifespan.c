@@ -21,7 +21,7 @@ static uint64_t lifespan_dead_due_ms(const struct session *session)
 /* Also one whose cell waits for a line that nobody sends; not one that somebody is connected to. */
 static bool lifespan_is_idle(const struct session *session)
 {
-    if (ports_are_used(session))
+    if (ports_are_used(session) || terminals_are_open(session))
         return false;
     return session->state == SESSION_IDLE ||
            (session->running != NULL && session->running->question != NULL);

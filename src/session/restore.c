@@ -298,6 +298,9 @@ static enum restore_progress restore_clear(struct session *session)
         return restore->ticket != 0 ? PROGRESS_WAITS : PROGRESS_DONE;
     const struct snapshot *asleep = restore->target != NULL ? restore->target->snapshot : NULL;
     uint64_t since = asleep != NULL ? asleep->number : 0;
+    /* The warden spares what walked in beside the interpreter. */
+    terminals_end_since(session, restore->target != NULL ? restore->target->at_ms : 0,
+                        "the session has gone back to a time before this terminal");
     restore->ticket = restore->old_head;
     tickets_expect(session->engine, restore->ticket, WARDEN_CLEARED, restore_on_cleared, session);
     int r = (session->left.head != 0 ? warden_clear_holding : warden_clear)(

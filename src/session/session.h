@@ -24,6 +24,7 @@
 #include "session/ports.h"
 #include "session/restore.h"
 #include "session/saving.h"
+#include "session/terminals.h"
 #include "session/timeline.h"
 #include "session/timing.h"
 #include "session/trial.h"
@@ -132,6 +133,7 @@ struct session {
     struct branches branches;
     struct lifespan life;
     struct ports ports;
+    struct terminals terminals;
     struct suspension *suspension; /* somebody waits until it is suspended; else NULL */
     struct usage usage;
     struct restore *restore; /* the restoration under way; NULL if there is none */

@@ -5,6 +5,7 @@ static const struct {
     int status;
     const char *line;
 } status_lines[] = {
+    {101, "HTTP/1.1 101 Switching Protocols\r\n"},
     {200, "HTTP/1.1 200 OK\r\n"},
     {201, "HTTP/1.1 201 Created\r\n"},
     {202, "HTTP/1.1 202 Accepted\r\n"},

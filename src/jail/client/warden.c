@@ -480,6 +480,17 @@ int warden_enter(struct warden *w, uint64_t jail, uint64_t head, uint32_t zygote
     return warden_send(w, &r, sizeof(r), session_sock, e);
 }
 
+int warden_join(struct warden *w, uint64_t jail, uint64_t head, uint32_t zygote, int session_sock,
+                struct err *e)
+{
+    struct request r = {.type = REQUEST_ENTER,
+                        .jail = jail,
+                        .head = head,
+                        .zygote = zygote,
+                        .number = ENTER_JOINING};
+    return warden_send(w, &r, sizeof(r), session_sock, e);
+}
+
 int warden_make_room(struct warden *w, uint64_t source, uint64_t jail, const char *workspace,
                      const struct jail_limits *limits, struct err *e)
 {

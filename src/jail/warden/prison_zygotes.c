@@ -46,6 +46,10 @@ void prison_enter(const struct request *r, int session_sock)
         prison_tell_refused(r->jail, r->head, "the interpreter for this profile is not running");
         return;
     }
+    if (r->number == ENTER_JOINING && prison_find_jail(r->jail) == NULL) {
+        prison_tell_refused(r->jail, r->head, "the session's sandbox has ended");
+        return;
+    }
     if (hand_over(r, session_sock))
         return;
     struct jail *j = prison_jail_for(r, &e);
