@@ -228,7 +228,8 @@ static void refuse_planned(struct call *call, const struct obstacle *obstacle)
     json_put_member_str(&json, "tool_kind", TOOL_KIND);
     json_put_member_str(&json, "hint", TOOL_HINT);
     json_put_member_str(&json, "entered_at", clock_rfc3339(obstacle->plan->entered_at_ms, time));
-    json_put_member_str(&json, "entered_reason", obstacle->plan->reason);
+    json_put_key(&json, "entered_reason"); /* null without one: agents know these five members */
+    json_put_str(&json, obstacle->plan->reason);
     json_put_object_end(&json);
     json_put_object_end(&json);
     call->wants_stream = false; /* a refusal is an answer with a status, never an event */

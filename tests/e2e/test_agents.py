@@ -139,7 +139,6 @@ def test_the_list_of_agents(create, strict):
                  "timeout_secs": 30, "max_timeout_secs": 30, "max_output_bytes": 4096,
                  "max_limits": {}, "debug": "never"},
         "sessions": 1,
-        "plan": None,
     }
     assert not agents["bob"]["repl"]["enabled"]
     assert agents["default"]["repl"]["max_sessions"] == 4096

@@ -15,7 +15,7 @@ from harness import host
 pytestmark = pytest.mark.one_mode
 
 SOURCES = pathlib.Path(__file__).resolve().parents[2] / "src"
-PLACES = ["jail/*.c", "notebook/*port.c", "ops/*.c", "policy/*.c", "serve/*.c", "session/*.c"]
+PLACES = ["jail/*/*.c", "notebook/*port.c", "ops/*.c", "policy/*.c", "serve/*.c", "session/*.c"]
 LITERAL = r'"(?:[^"\\\n]|\\.)*"'
 TEXT = re.compile(rf"{LITERAL}(?:[\s\\]*{LITERAL})*")
 

@@ -94,9 +94,10 @@ class World:
         """Calls the operation for ana's things; what it requires and `given` has not is made up."""
         values = {"session": self.session.id, "notebook": notebook or self.session.id,
                   "state": "kept", "agent": "ana", "speaker": "ana"}
-        usual = {"cell": "0", "number": 1, "try_id": 1, "n": 0, "code": "1", "code": "1",
-                 "action": "list", "path": "f", "to": 0, "content": {"cells": []},
-                 "what": "outputs", "format": "script"}
+        usual = {"cell": "0", "number": 1, "try_id": 1, "n": 0, "code": "1",
+                 "action": "list", "path": "f", "content": {"cells": []}, "port": 8000,
+                 "what": "outputs", "format": "script",
+                 "to": "g" if op["subject"] == "file" or "file" in op["name"] else 0}
         path, query, body = op["path"], [], {}
         for p in op["params"]:
             name, means = p["name"], p.get("means")

@@ -161,6 +161,7 @@ class Rest(Surface):
 
 
 def check_answer(cell, answer):
+    answer = Answer(answer)
     assert cell.status == answer["status"], answer
     same(cell.out, answer["stdout"], "stdout")
     same(cell.err, answer["stderr"], "stderr")

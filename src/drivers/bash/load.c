@@ -194,7 +194,8 @@ void load_read(int fd, struct json_out *json)
     if (load.lost.len > 0)
         json_put_raw(json, load.lost.data, load.lost.len);
     json_put_array_end(json);
-    json_put_member_str(json, "message", message_for(r));
+    json_put_key(json, "message");
+    json_put_str(json, message_for(r)); /* null if all went well */
     buf_free(&load.items);
     buf_free(&load.before);
     buf_free(&load.lost);
