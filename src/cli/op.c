@@ -530,7 +530,8 @@ static void write_usage(struct op_made *made, const struct op *op)
                                  label);
         if (place.is_repeated && place.param->means == OP_MEANS_SESSION) {
             used += (size_t)snprintf(made->usage + used, sizeof(made->usage) - used, " | --all");
-            made->flags[made->n_flags++] = (struct cli_flag){"all", 'a', NULL, "every session"};
+            made->flags[made->n_flags++] =
+                (struct cli_flag){.name = "all", .letter = 'a', .doc = "every session"};
         }
     }
 }
