@@ -183,6 +183,15 @@ static const struct op_member notebook_deleted_members[] = {
 static const struct op_shape shape_notebook_deleted = {"notebook_deleted", notebook_deleted_members,
                                                        "The notebook is gone."};
 
+static const struct op_member cells_undone_members[] = {
+    {"seq", OP_INT, .is_always = true, .doc = "Counts the events of a notebook."},
+    {"after", OP_INT, .doc = "Cells that ran after this one are undone, by their exec_id."},
+    {"redone", OP_INT_LIST, .doc = "But these, which were done again."},
+    {0},
+};
+static const struct op_shape shape_cells_undone = {"cells_undone", cells_undone_members,
+                                                   "The session went back, or forth."};
+
 static const struct op_event notebook_events[] = {
     {"watching", &shape_watching, "First of all: changes are told from now on."},
     {"cell_added", &shape_cell_event, "There is a new cell."},
@@ -192,6 +201,7 @@ static const struct op_event notebook_events[] = {
     {"output", &shape_notebook_output, "A cell wrote or showed something."},
     {"output_cleared", &shape_id_event, "The outputs of a cell are gone."},
     {"cells_cleared", &shape_cells_cleared, "All outputs or all cells are gone."},
+    {"cells_undone", &shape_cells_undone, "The session went back in time, or forth."},
     {"notebook_changed", &shape_notebook_changed, "Title or metadata changed."},
     {"lagged", &shape_lagged, "Events were dropped, because the client was too slow."},
     {"deleted", &shape_notebook_deleted, "The notebook is gone: the last event but one."},

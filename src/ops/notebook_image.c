@@ -71,5 +71,6 @@ const struct op op_notebook_image = {
     .doc = "An image that a cell has shown, as it is or smaller.",
     .run = run,
     .sends = "the image",
+    .errors = OP_ERR(CONFLICT),
     .example = "{\"session_id\": \"$illustrated\", \"cell\": \"0\", \"n\": 0}",
 };

@@ -97,6 +97,6 @@ const struct op op_session_edit = {
     .run = run,
     .result = &shape_session,
     .errors = OP_ERR(GONE),
-    .example = "{\"session_id\": \"$session\", \"name\": \"sales\"}",
+    .example = "{\"session_id\": \"$session\", \"name\": \"$name\"}",
     .verb = &verb,
 };

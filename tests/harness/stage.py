@@ -1,6 +1,7 @@
 """What the examples of operations are about: "$session" in an example is a session made for it."""
 
 import base64
+import itertools
 import re
 import struct
 import zlib
@@ -11,6 +12,8 @@ PREPARED = ("x = 20", "print('hello')", "_ = open('data.txt', 'w').write('1,2\\n
 
 class Stage:
     """Makes what placeholders stand for, fresh for each example."""
+
+    numbers = itertools.count()  # names of sessions are given once
 
     def __init__(self, client):
         self.client = client
@@ -35,6 +38,9 @@ class Stage:
 
     def make_notebook(self, _):
         return {"$notebook": self.session().id}
+
+    def make_name(self, _):
+        return {"$name": f"sales-{next(self.numbers)}"}
 
     def make_undone(self, _):
         session = self.session()
