@@ -21,10 +21,9 @@ LEVELS = {
     "runtime": 3, "store": 3, "drivers": 3,
     "session": 4,
     "notebook": 5, "policy": 5,
-    "book": 6,
-    "ops": 7,
-    "serve": 8,
-    "cli": 9,
+    "ops": 6,
+    "serve": 7,
+    "cli": 8,
 }
 
 # The folders of jail/ by process and trust: what runs beside hostile code knows nothing of the
@@ -106,7 +105,7 @@ def jail_folder(name):
 # Files of a room that all lead to each other (tests/shape.py) are one thing that nobody can read in
 # parts. Three are the most; the numbers here are of rooms that had more before, and only fall.
 KNOT_MAX = 3
-KNOTS = {"book": 9, "cli": 5}
+KNOTS = {"cli": 5}
 
 
 def check_knots():

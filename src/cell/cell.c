@@ -48,6 +48,47 @@ bool cell_find_state(const char *name, enum cell_state *ret)
     return false;
 }
 
+bool cell_find_status(const char *name, enum cell_state *ret)
+{
+    for (size_t i = CELL_COMPLETED; name != NULL && i < CELL_STATES; i++) {
+        if (strcmp(cell_states[i].status, name) != 0)
+            continue;
+        *ret = (enum cell_state)i;
+        return true;
+    }
+    return false;
+}
+
+const char *cell_kind_name(enum cell_kind kind)
+{
+    static const char *const names[] = {
+        [CELL_CODE] = "code", [CELL_MARKDOWN] = "markdown", [CELL_RAW] = "raw"};
+    return names[kind];
+}
+
+bool cell_is_id(const char *id, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        char c = id[i];
+        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (!is_letter && !(c >= '0' && c <= '9') && c != '-' && c != '_')
+            return false;
+    }
+    return len > 0 && len <= CELL_ID_MAX;
+}
+
+bool cell_has_tag(const json_t *metadata, const char *tag)
+{
+    const json_t *tags = json_object_get(metadata, "tags"), *item;
+    size_t i;
+    json_array_foreach(tags, i, item) {
+        const char *text = json_string_value(item);
+        if (text != NULL && strcmp(text, tag) == 0)
+            return true;
+    }
+    return false;
+}
+
 struct cell *cell_new(uint64_t exec_id, const char *source, size_t len, struct output_ring *rings)
 {
     struct cell *cell = mem_alloc(sizeof(*cell));

@@ -7,7 +7,12 @@
 
 #include "cell/transcript.h"
 
-enum { CELL_ID_SIZE = 65 }; /* of A-Z a-z 0-9 - _, with the NUL */
+enum {
+    CELL_ID_MAX = 64, /* bytes of an id: A-Z a-z 0-9 - _ */
+    CELL_ID_SIZE = CELL_ID_MAX + 1,
+};
+
+enum cell_kind { CELL_CODE, CELL_MARKDOWN, CELL_RAW };
 
 enum cell_state {
     CELL_IDLE,
@@ -28,6 +33,13 @@ const char *cell_state_document(enum cell_state state); /* of a document: "COMPL
 /* The state that a document or a row names, in upper or lower case. False if documents have no such
  * state. */
 bool cell_find_state(const char *name, enum cell_state *ret);
+/* The state of a cell that has ended, by the status of its answer. False if there is none; `name`
+ * may be NULL. */
+bool cell_find_status(const char *name, enum cell_state *ret);
+const char *cell_kind_name(enum cell_kind kind); /* "code", as in nbformat */
+bool cell_is_id(const char *id, size_t len);
+/* Whether the metadata of a cell, an object or NULL, have the tag. */
+bool cell_has_tag(const json_t *metadata, const char *tag);
 
 static inline bool cell_has_ended(enum cell_state state)
 {

@@ -337,7 +337,7 @@ int cli_parameters_write(const struct cli_parameters *p, const struct document *
 static size_t find_tagged(const struct document *doc, const char *tag)
 {
     size_t i = 0;
-    while (i < doc->n_cells && !notebook_has_tag(doc->cells[i].metadata, tag))
+    while (i < doc->n_cells && !cell_has_tag(doc->cells[i].metadata, tag))
         i++;
     return i;
 }

@@ -44,7 +44,7 @@ int cli_run_prepare(struct cli_run *r, struct err *e)
     r->cells = mem_alloc((doc->n_cells + 1) * sizeof(*r->cells));
     for (size_t i = 0; i < doc->n_cells; i++) {
         struct notebook_cell *cell = &doc->cells[i];
-        if (cell->kind != CELL_CODE || notebook_has_tag(cell->metadata, "skip-execution"))
+        if (cell->kind != CELL_CODE || cell_has_tag(cell->metadata, "skip-execution"))
             continue;
         forget_run(cell);
         if (run_cells_is_blank(cell->source, cell->source_len))

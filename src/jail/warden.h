@@ -188,22 +188,60 @@ int warden_record(struct warden *w, uint64_t ticket, const char *workspace, cons
 int warden_restore(struct warden *w, uint64_t ticket, const char *workspace, const char *manifest,
                    struct err *e);
 
-enum warden_file_action { WARDEN_FILE_PUT, WARDEN_FILE_GET, WARDEN_FILE_DELETE };
-enum { WARDEN_PATH_SIZE = 1025 }; /* of a file's path in its workspace, with the NUL */
+enum warden_file_action {
+    WARDEN_FILE_PUT,
+    WARDEN_FILE_GET, /* its bytes go to the descriptor */
+    WARDEN_FILE_DELETE,
+    WARDEN_FILE_STAT,
+    WARDEN_FILE_LIST,
+    WARDEN_FILE_MKDIR, /* with all directories on the way */
+    WARDEN_FILE_MOVE,
+    WARDEN_FILE_COPY,
+    WARDEN_FILE_PACK,   /* a directory as a tar archive goes to the descriptor */
+    WARDEN_FILE_UNPACK, /* likewise into one, which is made if need be */
+    WARDEN_FILE_WATCH, /* what changes in a directory goes to the descriptor, a line of JSON each */
+    WARDEN_FILE_SPACE, /* details: {"free":n}, bytes that may still be put */
+};
+enum {
+    WARDEN_PATH_SIZE = 1025,   /* of a file's path in its workspace, with the NUL */
+    WARDEN_PATTERN_SIZE = 256, /* of LIST, with the NUL */
+    WARDEN_TAG_SIZE = 40,      /* what tells two states of a file apart, with the NUL */
+    WARDEN_PAGE_MAX = 1000,    /* entries of one LIST */
+};
+
+/* Which bytes of a file: from `first` on, `last` included; or, if `first` is -1, the last `last`. A
+ * `last` of -1 is the end. */
+struct warden_range {
+    bool is_given;
+    int64_t first, last;
+    char tag[WARDEN_TAG_SIZE]; /* all of it, if it is another file by now; "": whatever it is */
+};
 
 struct warden_file_order {
     enum warden_file_action action;
-    char path[WARDEN_PATH_SIZE];
-    char blob[2 * 32 + 1]; /* PUT: the file's bytes, which are in the store, by their hash */
-    bool amends; /* PUT, DELETE: `base`, a manifest or "" for no files, is to be amended */
+    char path[WARDEN_PATH_SIZE];  /* "": the workspace, for what takes a directory */
+    char other[WARDEN_PATH_SIZE]; /* MOVE, COPY: the new path; LIST: only what comes after it */
+    char pattern[WARDEN_PATTERN_SIZE]; /* LIST: names, or paths if it has a slash; "": all */
+    char blob[2 * 32 + 1]; /* PUT, UNPACK: the bytes, which are in the store, by their hash */
+    bool amends;           /* `base`, a manifest or "" for no files, is to be amended */
     char base[2 * 32 + 1];
-    uint64_t max_bytes; /* PUT: that all files may take; GET: that this one may have */
+    uint64_t max_bytes;        /* that all files may take */
+    bool is_recursive;         /* DELETE, LIST: with all that is in the directory */
+    bool replaces;             /* MOVE, COPY: a file that has the new path */
+    uint32_t limit;            /* LIST */
+    struct warden_range range; /* GET */
 };
 
-/* One file of a workspace, which has to exist, among the orders above. A put file is there as a
- * whole or not at all, and belongs to the jail's user. The answer:
+/* Files of a workspace, which has to exist, among the orders above. A put file is there as a whole
+ * or not at all, and belongs to the jail's user. `out`: where bytes go to (a pipe), of which the
+ * caller keeps its copy; -1: this action has none. The end of the pipe ends the sending. An archive
+ * is followed by one byte more, without which it is not whole. The answer:
  *   {"code":n,"message":"..","advice":"..","hash":hex|null,"bytes":n,"created":bool,
- *    "manifest":hex|null}
- * code: an enum err_code; hash and bytes: of the file; manifest: the base with this change. */
+ *    "manifest":hex|null,"details":null|{..}}
+ * code: an enum err_code; hash and bytes: of the file; manifest: the base with this change.
+ * details: STAT {"entry":E}; LIST {"entry":E,"entries":[E..],"next":path|null}; GET
+ * {"entry":E,"tag":"..","first":n,"length":n,"is_partial":bool}, length -1 if there are no such
+ * bytes; UNPACK {"files":n,"folders":n}; MOVE and COPY {"entry":E}.
+ * E: {"path","type":"file|folder|link|other","bytes","mode":"0644","modified_at","target"}. */
 int warden_file(struct warden *w, uint64_t ticket, const char *workspace,
-                const struct warden_file_order *order, struct err *e);
+                const struct warden_file_order *order, int out, struct err *e);

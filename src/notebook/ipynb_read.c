@@ -60,7 +60,7 @@ static int find_kind(const json_t *cell, enum cell_kind *ret, struct err *e)
     if (name == NULL)
         return err_set(e, ERR_INVALID, "it has no \"cell_type\"");
     for (int kind = CELL_CODE; kind <= CELL_RAW; kind++)
-        if (strcmp(notebook_kind_name((enum cell_kind)kind), name) == 0) {
+        if (strcmp(cell_kind_name((enum cell_kind)kind), name) == 0) {
             *ret = (enum cell_kind)kind;
             return 0;
         }

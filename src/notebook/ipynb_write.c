@@ -189,7 +189,7 @@ static json_t *make_cell(const struct document *doc, size_t number)
 {
     const struct notebook_cell *cell = &doc->cells[number];
     json_t *made = json_object();
-    json_object_set_new(made, "cell_type", json_string(notebook_kind_name(cell->kind)));
+    json_object_set_new(made, "cell_type", json_string(cell_kind_name(cell->kind)));
     if (cell->kind == CELL_CODE)
         json_object_set_new(made, "execution_count",
                             cell->execution_count > 0 ? json_integer(cell->execution_count)

@@ -1,11 +1,7 @@
 /* A document and its cells in memory: made, freed, ids given. Daemon and command line tool. */
 #include "notebook/model.h"
 
-#include <ctype.h>
 #include <strings.h>
-
-static const char *const kind_names[] = {
-    [CELL_CODE] = "code", [CELL_MARKDOWN] = "markdown", [CELL_RAW] = "raw"};
 
 /* The first is what a document without a language is taken for. */
 static const struct notebook_language languages[] = {
@@ -94,18 +90,6 @@ bool notebook_is_ours(const struct document *doc)
     return doc->user_id != NULL || doc->session_id != NULL || doc->created_at != NULL;
 }
 
-bool notebook_has_tag(const json_t *metadata, const char *tag)
-{
-    const json_t *tags = json_object_get(metadata, "tags"), *item;
-    size_t i;
-    json_array_foreach(tags, i, item) {
-        const char *text = json_string_value(item);
-        if (text != NULL && strcmp(text, tag) == 0)
-            return true;
-    }
-    return false;
-}
-
 size_t notebook_count(const struct document *doc, enum cell_kind kind)
 {
     size_t n = 0;
@@ -127,20 +111,14 @@ size_t notebook_count_outputs(const struct document *doc)
 
 static bool model_is_id(const char *id)
 {
-    size_t len = id != NULL ? strlen(id) : 0;
-    if (len == 0 || len > NOTEBOOK_ID_MAX)
-        return false;
-    for (; *id != '\0'; id++)
-        if (!isalnum((unsigned char)*id) && *id != '-' && *id != '_')
-            return false;
-    return true;
+    return id != NULL && cell_is_id(id, strlen(id));
 }
 
 /* A name that nobody has: that of the cell, or "cell", and a number. The number never goes back, so
  * that the names which are tried are at most as many as there are cells, twice. */
 static char *model_make_id(const json_t *taken, const char *id, size_t *number)
 {
-    char name[NOTEBOOK_ID_MAX + 1];
+    char name[CELL_ID_SIZE];
     bool has_name = model_is_id(id);
     do {
         snprintf(name, sizeof(name), "%.40s-%zu", has_name ? id : "cell", (*number)++);
@@ -176,11 +154,6 @@ void notebook_settle_ids(struct document *doc)
 
 /* ---- names -------------------------------------------------------------------------------------
  */
-
-const char *notebook_kind_name(enum cell_kind kind)
-{
-    return kind_names[kind];
-}
 
 const struct notebook_language *notebook_language(const struct document *doc)
 {

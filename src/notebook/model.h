@@ -2,7 +2,8 @@
  * written to. Promises: whatever bytes are read, the answer is a document that keeps the invariants
  * below or an error that names the cell; memory is bounded by the limits below; nothing of a
  * document can run scripts in a page that is made of it. Owns no files and no sessions: bytes in,
- * bytes out. May call cell, wire, blob and base. */
+ * bytes out; what goes into the store and comes out of it is documents.h's. May call session, store
+ * and what lies below. */
 #pragma once
 
 #include "base/buf.h"
@@ -15,10 +16,7 @@ enum {
     NOTEBOOK_DEPTH_MAX = 512,
     NOTEBOOK_VALUES_MAX = 4000000, /* JSON values of a file */
     NOTEBOOK_CELLS_MAX = 100000,
-    NOTEBOOK_ID_MAX = 64, /* nbformat's */
 };
-
-enum cell_kind { CELL_CODE, CELL_MARKDOWN, CELL_RAW };
 
 /* Outputs are an array of objects, each with a "type":
  *   text      "text", and "stream" (stdout, stderr) if it was written to one
@@ -32,7 +30,7 @@ enum cell_kind { CELL_CODE, CELL_MARKDOWN, CELL_RAW };
  * type) and "metadata" (by media type, as nbformat has it). A text without "text" is known by its
  * "mime" alone. */
 struct notebook_cell {
-    char *id; /* 1..NOTEBOOK_ID_MAX of A-Z a-z 0-9 - _, unique, once the ids were settled */
+    char *id; /* as cell_is_id wants it, and unique, once the ids were settled */
     enum cell_kind kind;
     char *source; /* UTF-8; NUL characters count */
     size_t source_len;
@@ -70,11 +68,8 @@ void notebook_settle_ids(struct document *doc);
 
 /* True if it is a notebook of Cella's and not one that only passes through. */
 bool notebook_is_ours(const struct document *doc);
-bool notebook_has_tag(const json_t *metadata, const char *tag); /* of a cell */
 size_t notebook_count(const struct document *doc, enum cell_kind kind);
 size_t notebook_count_outputs(const struct document *doc);
-
-const char *notebook_kind_name(enum cell_kind kind); /* "code", as in nbformat */
 
 /* What a language is called and written like. Unknown ones are written as comments of "#". */
 struct notebook_language {

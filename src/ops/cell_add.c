@@ -18,7 +18,7 @@ static const struct op_param params[] = {
     {.name = "id",
      .type = OP_TEXT,
      .min = 1,
-     .max = BOOK_CELL_ID_MAX,
+     .max = CELL_ID_MAX,
      .doc = "Its id: letters, digits, - and _, and not only digits; one is made if none is "
             "given."},
     OP_PARAM_METADATA,
@@ -42,11 +42,11 @@ static bool is_number(const char *id)
 
 static int check_id(const char *id, struct err *e)
 {
-    if (id == NULL || (book_is_cell_id(id, strlen(id)) && !is_number(id)))
+    if (id == NULL || (cell_is_id(id, strlen(id)) && !is_number(id)))
         return 0;
     err_set(e, ERR_INVALID, "\"%.64s\" cannot be the id of a cell", id);
     return err_advise(e, "Use letters, digits, - and _, up to %d of them, and not only digits.",
-                      BOOK_CELL_ID_MAX);
+                      CELL_ID_MAX);
 }
 
 static int read_cell(struct call *call, struct store_cell *ret, struct err *e)
@@ -91,7 +91,7 @@ static void on_added(void *context, const struct store_cell *now, uint64_t n_cel
 
 static void on_gone(struct call *call)
 {
-    book_forget(call->op_state);
+    task_forget(call->op_state);
 }
 
 static void add_and_run(struct call *call)
@@ -105,14 +105,14 @@ static void add_and_run(struct call *call)
     struct store_change change = change_of(call, &cell);
     call->on_gone = on_gone;
     call->op_state =
-        book_change(call->books, call_text(call, "session_id", ""), &change, on_added, call);
+        changes_make(call->engine, call_text(call, "session_id", ""), &change, on_added, call);
 }
 
 static void run(struct call *call)
 {
     struct err e;
     struct store_cell cell;
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     if (read_cell(call, &cell, &e) < 0) {
         call_fail(call, &e);

@@ -4,7 +4,7 @@ static const struct op_param params[] = {OP_PARAM_NOTEBOOK, OP_PARAM_CELL, {0}};
 
 static void run(struct call *call)
 {
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     struct store_change change = {.what = CHANGE_REMOVE, .cell = call_text(call, "cell", "")};
     change_call(call, &change, 200);

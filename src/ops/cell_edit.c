@@ -22,7 +22,7 @@ static void run(struct call *call)
 {
     struct err e;
     const char *metadata;
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     if (notebook_metadata(call, &metadata, &e) < 0) {
         call_fail(call, &e);

@@ -21,16 +21,16 @@ static void on_cell(void *context, const struct store_cell *cell, const struct e
     }
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
     struct json_out json = JSON_OUT(&out);
-    book_put_cell(&json, call_text(call, "session_id", ""), cell, call_bool(call, "outputs", true));
+    cell_json_put(&json, cell, call_bool(call, "outputs", true));
     call_reply(call, 200, &out);
 }
 
 static void run(struct call *call)
 {
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     const char *id = call_text(call, "session_id", "");
-    book_flush(call->books, id);
+    notebooks_flush(call->engine, id);
     call_await(call, store_get_cell(engine_store(call->engine), id, call_text(call, "cell", ""),
                                     on_cell, call));
 }

@@ -30,7 +30,7 @@ static void on_cells(void *context, const struct store_cell *list, size_t n, uin
     json_put_key(&json, "cells");
     json_put_array(&json);
     for (size_t i = 0; !is_unwritten && i < n; i++)
-        book_put_cell(&json, id, &list[i], call_bool(call, "outputs", false));
+        cell_json_put(&json, &list[i], call_bool(call, "outputs", false));
     json_put_array_end(&json);
     json_put_member_int(&json, "offset", call_int(call, "offset", 0));
     json_put_member_int(&json, "count", is_unwritten ? 0 : (int64_t)count);
@@ -40,10 +40,10 @@ static void on_cells(void *context, const struct store_cell *list, size_t n, uin
 
 static void run(struct call *call)
 {
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     const char *id = call_text(call, "session_id", "");
-    book_flush(call->books, id);
+    notebooks_flush(call->engine, id);
     call_await(call,
                store_get_cells(engine_store(call->engine), id, call_offset(call), call_limit(call),
                                call_bool(call, "outputs", false), on_cells, call));

@@ -14,7 +14,7 @@ static const struct op_param params[] = {
 
 static void run(struct call *call)
 {
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     int64_t to = call_int(call, "to", -1);
     struct store_change change = {.what = CHANGE_MOVE,

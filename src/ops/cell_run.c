@@ -11,7 +11,7 @@ static const struct op_param params[] = {
 
 static void run(struct call *call)
 {
-    if (call_books(call) != NULL)
+    if (call_has_notebooks(call))
         run_call_begin(call, call_text(call, "cell", ""));
 }
 

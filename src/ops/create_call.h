@@ -4,6 +4,7 @@
 #include "ops/ops.h"
 #include "policy/config.h"
 #include "session/setup.h"
+#include "session/spec.h"
 
 enum { SESSION_SECONDS_MAX = 365 * 86400 };
 
@@ -94,7 +95,7 @@ extern const struct op_param session_limits[];
          .doc = "Whether its processes may trace each other, for gdb, strace, py-spy and leak "    \
                 "checks; off unless the agent's setting is always, refused if that is never."},    \
     {                                                                                              \
-        .name = "isolation", .type = OP_CHOICE, .choices = saving_isolations,                      \
+        .name = "isolation", .type = OP_CHOICE, .choices = spec_isolations,                        \
         .doc =                                                                                     \
             "shared (the default): its cells run in one process; per_cell: each has a fresh one, " \
             "with the state that could be saved after the one before."                             \

@@ -439,7 +439,7 @@ void op_run(struct call *call)
     }
     bool is_notebook_alone = given(v, OP_MEANS_NOTEBOOK) != NULL && v->session == NULL;
     bool matters = is_guarded(call) || v->uses != 0 || call->agent != NULL;
-    if (is_notebook_alone && matters && call->books != NULL)
+    if (is_notebook_alone && matters && call->documents != NULL)
         ask_store(asked);
     else
         pass(v);

@@ -2,6 +2,7 @@
 
 #include "blob/blob.h"
 #include "session/engine.h"
+#include "session/notebooks.h"
 #include "store/notebooks.h"
 
 #include <errno.h>
@@ -116,8 +117,7 @@ void image_call_find(struct call *call, const struct image_place *place, image_f
     call->op_state = ic;
     call->on_gone = on_gone;
     call->must_notice_end = is_size_asked(ic); /* nobody should wait for those who went */
-    if (call->books != NULL)
-        book_flush(call->books, place->notebook);
+    notebooks_flush(call->engine, place->notebook);
     ic->asked = store_get_image(engine_store(call->engine), place->notebook, place->cell, place->n,
                                 on_image, ic);
 }

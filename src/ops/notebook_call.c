@@ -5,14 +5,14 @@
 
 const char *const notebook_kinds[] = {"code", "markdown", "raw", NULL};
 
-struct books *call_books(struct call *call)
+bool call_has_notebooks(struct call *call)
 {
     struct err e;
-    if (call->books == NULL) {
-        err_set(&e, ERR_UNAVAILABLE, "this daemon keeps nothing beyond its own life");
-        call_fail(call, &e);
-    }
-    return call->books;
+    if (engine_store(call->engine) != NULL)
+        return true;
+    err_set(&e, ERR_UNAVAILABLE, "this daemon keeps nothing beyond its own life");
+    call_fail(call, &e);
+    return false;
 }
 
 struct session *notebook_session(const struct call *call, const char *id)
@@ -69,12 +69,28 @@ int notebook_metadata(struct call *call, const char **ret_text, struct err *e)
     return notebook_metadata_of(call, call->args, ret_text, e);
 }
 
+void notebook_put(struct json_out *json, const struct store_notebook *row,
+                  const struct session *session)
+{
+    json_put_member_str(json, "notebook_id", row->id);
+    json_put_member_str(json, "title", row->title);
+    json_put_member_str(json, "user", row->user);
+    json_put_member_str(json, "runtime", row->runtime);
+    json_put_member_str(json, "state", session != NULL ? session_state_name(session->state) : NULL);
+    json_put_member_int(json, "cell_count", (int64_t)row->n_cells);
+    json_put_member_int(json, "execution_count", (int64_t)row->count);
+    cell_json_put_time(json, "created_at", row->created_ms);
+    cell_json_put_time(json, "updated_at", row->updated_ms);
+    if (row->metadata != NULL)
+        cell_json_put_raw(json, "metadata", row->metadata, strlen(row->metadata), "{}");
+}
+
 void reply_notebook(struct call *call, int http_status, const struct store_notebook *row)
 {
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
     struct json_out json = JSON_OUT(&out);
     json_put_object(&json);
-    book_put_notebook(&json, row, notebook_session(call, row->id));
+    notebook_put(&json, row, notebook_session(call, row->id));
     json_put_object_end(&json);
     call_reply(call, http_status, &out);
 }
@@ -84,7 +100,7 @@ void reply_notebook(struct call *call, int http_status, const struct store_noteb
 
 struct changing {
     struct call *call;
-    struct book_call *under_way;
+    struct task *under_way;
     int http_status;
     bool is_removal;
 };
@@ -123,7 +139,7 @@ static void on_changed(void *context, const struct store_cell *now, uint64_t n_c
         json_put_member_str(&json, "deleted", now->id);
     } else if (now != NULL) {
         json_put_key(&json, "cell");
-        book_put_cell(&json, id, now, false);
+        cell_json_put(&json, now, false);
     }
     json_put_member_int(&json, "cell_count", (int64_t)n_cells);
     json_put_object_end(&json);
@@ -133,7 +149,7 @@ static void on_changed(void *context, const struct store_cell *now, uint64_t n_c
 static void on_gone(struct call *call)
 {
     struct changing *changing = call->op_state;
-    book_forget(changing->under_way);
+    task_forget(changing->under_way);
 }
 
 void change_call(struct call *call, const struct store_change *change, int http_status)
@@ -144,5 +160,5 @@ void change_call(struct call *call, const struct store_change *change, int http_
     call->op_state = changing;
     call->on_gone = on_gone;
     changing->under_way =
-        book_change(call->books, call_text(call, "session_id", ""), change, on_changed, changing);
+        changes_make(call->engine, call_text(call, "session_id", ""), change, on_changed, changing);
 }

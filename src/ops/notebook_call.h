@@ -2,10 +2,13 @@
  */
 #pragma once
 
-#include "book/book.h"
+#include "notebook/documents.h"
 #include "ops/ops.h"
-
-struct session;
+#include "session/cell_json.h"
+#include "session/changes.h"
+#include "session/notebooks.h"
+#include "session/runs.h"
+#include "session/watching.h"
 
 enum {
     NOTEBOOK_TITLE_MAX = 1024,
@@ -22,8 +25,7 @@ enum {
 #define OP_PARAM_CELL                                                                              \
     {                                                                                              \
         .name = "cell", .type = OP_TEXT, .place = OP_IN_PATH, .is_required = true, .min = 1,       \
-        .max = BOOK_CELL_ID_MAX,                                                                   \
-        .doc = "The cell: its id, or its number from 0 on; -1 is the last."                        \
+        .max = CELL_ID_MAX, .doc = "The cell: its id, or its number from 0 on; -1 is the last."    \
     }
 #define OP_PARAM_TITLE                                                                             \
     {                                                                                              \
@@ -41,8 +43,8 @@ enum {
     }
 extern const char *const notebook_kinds[]; /* by enum cell_kind */
 
-/* NULL if the call was answered with the error: nothing is kept here. */
-struct books *call_books(struct call *call);
+/* False if the call was answered with the error: nothing is kept here. */
+bool call_has_notebooks(struct call *call);
 /* Its session if it has one that may be known, dead or alive; else NULL. */
 struct session *notebook_session(const struct call *call, const char *id);
 /* The row that a notebook will have, whose session has not written anything into it yet. */
@@ -56,6 +58,10 @@ int notebook_metadata(struct call *call, const char **ret_text, struct err *e);
 int notebook_metadata_of(struct call *call, const json_t *object, const char **ret_text,
                          struct err *e);
 
+/* The members of a notebook that lists have, and that documents begin with. `session` is NULL if it
+ * has none. */
+void notebook_put(struct json_out *json, const struct store_notebook *notebook,
+                  const struct session *session);
 /* Answers with the notebook, as far as it is known without its cells; members may follow. */
 void reply_notebook(struct call *call, int http_status, const struct store_notebook *row);
 /* Applies the change and answers with the cell and how many there are. */

@@ -14,7 +14,7 @@ static const struct op_param params[] = {
 
 static void run(struct call *call)
 {
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     bool is_all = strcmp(call_text(call, "what", ""), "cells") == 0;
     struct store_change change = {.what = is_all ? CHANGE_CLEAR_ALL : CHANGE_CLEAR_OUTPUTS};

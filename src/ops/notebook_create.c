@@ -30,9 +30,9 @@ static const struct op_param params[] = {
 /* In the call's arena: first the session, then the row, then one cell after another. */
 struct creating {
     struct call *call;
-    struct session *session;     /* NULL once it has started: then it is found by its id */
-    struct book_call *under_way; /* NULL: none */
-    struct store_call *look;     /* likewise */
+    struct session *session; /* NULL once it has started: then it is found by its id */
+    struct task *under_way;  /* NULL: none */
+    struct store_call *look; /* likewise */
     char id[UUID_SIZE];
     const char *metadata;
     size_t n_added;
@@ -44,7 +44,7 @@ static void abandon(struct creating *c)
     struct session *session = notebook_session(c->call, c->id);
     if (session != NULL)
         session_delete(session);
-    book_delete(c->call->books, c->id, NULL, NULL);
+    changes_delete(c->call->engine, c->id, NULL, NULL);
 }
 
 static void fail(struct creating *c, const struct err *e)
@@ -102,7 +102,7 @@ static void add_next(struct creating *c)
         .metadata_len = metadata != NULL ? strlen(metadata) : 0,
     };
     struct store_change change = {.what = CHANGE_INSERT, .at = STORE_AT_END, .to = &to};
-    c->under_way = book_change(call->books, c->id, &change, on_added, c);
+    c->under_way = changes_make(call->engine, c->id, &change, on_added, c);
 }
 
 static void on_described(void *context, const struct err *e)
@@ -126,14 +126,14 @@ static void on_started(void *context, struct session *session)
         call_fail(c->call, &e);
         return;
     }
-    c->under_way = book_describe(c->call->books, c->id, call_text(c->call, "title", NULL),
-                                 c->metadata, on_described, c);
+    c->under_way = changes_describe(c->call->engine, c->id, call_text(c->call, "title", NULL),
+                                    c->metadata, on_described, c);
 }
 
 static void on_gone(struct call *call)
 {
     struct creating *c = call->op_state;
-    book_forget(c->under_way);
+    task_forget(c->under_way);
     if (c->look != NULL)
         store_forget(c->look);
     if (c->session != NULL) {
@@ -149,7 +149,7 @@ static void run(struct call *call)
     struct err e;
     struct session *session;
     struct session_request request;
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     struct creating *c = arena_alloc(&call->arena, sizeof(*c));
     c->call = call;

@@ -11,13 +11,14 @@ static void on_deleted(void *context, const struct err *e)
 
 static void on_gone(struct call *call)
 {
-    book_forget(call->op_state);
+    task_forget(call->op_state);
 }
 
 static void begin(struct call *call)
 {
     call->on_gone = on_gone;
-    call->op_state = book_delete(call->books, call_text(call, "session_id", ""), on_deleted, call);
+    call->op_state =
+        changes_delete(call->engine, call_text(call, "session_id", ""), on_deleted, call);
 }
 
 static void on_row(void *context, const struct store_notebook *row, const struct err *e)
@@ -31,7 +32,7 @@ static void on_row(void *context, const struct store_notebook *row, const struct
 
 static void run(struct call *call)
 {
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     const char *id = call_text(call, "session_id", "");
     if (notebook_session(call, id) != NULL) {

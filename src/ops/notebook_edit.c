@@ -11,7 +11,7 @@ static const struct op_param params[] = {
 /* In the call's arena. */
 struct describing {
     struct call *call;
-    struct book_call *change;
+    struct task *change;
     struct store_call *look; /* how it is afterwards */
 };
 
@@ -39,7 +39,7 @@ static void on_described(void *context, const struct err *e)
 static void on_gone(struct call *call)
 {
     struct describing *d = call->op_state;
-    book_forget(d->change);
+    task_forget(d->change);
     if (d->look != NULL)
         store_forget(d->look);
 }
@@ -48,7 +48,7 @@ static void run(struct call *call)
 {
     struct err e;
     const char *metadata, *title = call_text(call, "title", NULL);
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     if (notebook_metadata(call, &metadata, &e) < 0) {
         call_fail(call, &e);
@@ -64,8 +64,8 @@ static void run(struct call *call)
     d->call = call;
     call->op_state = d;
     call->on_gone = on_gone;
-    d->change = book_describe(call->books, call_text(call, "session_id", ""), title, metadata,
-                              on_described, d);
+    d->change = changes_describe(call->engine, call_text(call, "session_id", ""), title, metadata,
+                                 on_described, d);
 }
 
 static const struct op_verb verb = {

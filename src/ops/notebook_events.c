@@ -8,7 +8,7 @@ static const struct op_param params[] = {OP_PARAM_NOTEBOOK, {0}};
 struct watching {
     struct call *call;
     struct store_call *look; /* whether there is such a notebook; NULL: that is known */
-    struct book_watcher *watcher;
+    struct watcher *watcher;
     uint64_t n_events;
     uint64_t n_dropped; /* since it was last told */
 };
@@ -43,7 +43,7 @@ static void finish(struct watching *w)
     call_reply(call, 200, &out);
 }
 
-static void on_event(void *context, const struct book_event *event)
+static void on_event(void *context, const struct notebook_event *event)
 {
     struct watching *w = context;
     w->n_events++;
@@ -51,7 +51,7 @@ static void on_event(void *context, const struct book_event *event)
         w->n_dropped++;
     if (strcmp(event->name, "deleted") != 0)
         return;
-    book_unwatch(take_ptr(w->watcher));
+    watching_end(take_ptr(w->watcher));
     finish(w);
 }
 
@@ -61,7 +61,7 @@ static void on_gone(struct call *call)
     if (w->look != NULL)
         store_forget(w->look);
     if (w->watcher != NULL)
-        book_unwatch(w->watcher);
+        watching_end(w->watcher);
 }
 
 static void begin(struct watching *w)
@@ -73,7 +73,7 @@ static void begin(struct watching *w)
         finish(w);
         return;
     }
-    w->watcher = book_watch(call->books, id, on_event, w, &e);
+    w->watcher = watching_begin(call->engine, id, on_event, w, &e);
     if (w->watcher == NULL) {
         call_fail(call, &e);
         return;
@@ -101,7 +101,7 @@ static void on_row(void *context, const struct store_notebook *row, const struct
 
 static void run(struct call *call)
 {
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     const char *id = call_text(call, "session_id", "");
     struct watching *w = arena_alloc(&call->arena, sizeof(*w));

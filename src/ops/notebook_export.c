@@ -29,7 +29,7 @@ struct exporting {
     uv_work_t uv;
     struct call *call; /* NULL: nobody waits any more */
     int dir;           /* where a file without a name may be made; borrowed */
-    struct book_call *under_way;
+    struct task *under_way;
     struct document *doc;
     enum notebook_format format;
     int fd; /* what was written; -1: `err` says why there is none */
@@ -133,7 +133,7 @@ static void on_written(uv_work_t *uv, int status)
     (void)status;
     struct exporting *x = CONTAINER_OF(uv, struct exporting, uv);
     struct call *call = x->call;
-    struct books *books = call != NULL ? call->books : NULL;
+    struct documents *documents = call != NULL ? call->documents : NULL;
     if (call != NULL && x->fd < 0) {
         call_fail(call, &x->err);
     } else if (call != NULL) {
@@ -143,7 +143,7 @@ static void on_written(uv_work_t *uv, int status)
                                                  .type = type_of(x)});
     }
     exporting_free(x);
-    book_document_done(books);
+    documents_done(documents);
 }
 
 /* A worker has it, or does not even begin now. */
@@ -152,7 +152,7 @@ static void on_writer_lost(struct call *call)
     struct exporting *x = call->op_state;
     x->call = NULL;
     uv_cancel((uv_req_t *)&x->uv);
-    book_document_done(call->books);
+    documents_done(call->documents);
 }
 
 static void on_document(void *context, struct document *doc, const struct err *e)
@@ -171,13 +171,13 @@ static void on_document(void *context, struct document *doc, const struct err *e
 static void on_gone(struct call *call)
 {
     struct exporting *x = call->op_state;
-    book_forget(x->under_way);
+    task_forget(x->under_way);
     exporting_free(x);
 }
 
 static void run(struct call *call)
 {
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     const char *id = call_text(call, "session_id", "");
     struct exporting *x = mem_alloc(sizeof(*x));
@@ -187,7 +187,7 @@ static void run(struct call *call)
     call->op_state = x;
     call->on_gone = on_gone;
     call->must_notice_end = true; /* others wait for their turn */
-    x->under_way = book_document(call->books, id, on_document, x);
+    x->under_way = documents_read(call->documents, id, on_document, x);
 }
 
 const struct op op_notebook_export = {

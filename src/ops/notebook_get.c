@@ -34,7 +34,7 @@ static void finish(struct getting *g, const struct store_cell *list, size_t n, u
     json_put_key(&g->json, "cells");
     json_put_array(&g->json);
     for (size_t i = 0; i < n; i++)
-        book_put_cell(&g->json, call_text(call, "session_id", ""), &list[i], with_outputs);
+        cell_json_put(&g->json, &list[i], with_outputs);
     json_put_array_end(&g->json);
     json_put_member_int(&g->json, "offset", call_int(call, "offset", 0));
     json_put_member_int(&g->json, "count", (int64_t)count);
@@ -68,7 +68,7 @@ static void on_row(void *context, const struct store_notebook *row, const struct
         return;
     }
     json_put_object(&g->json);
-    book_put_notebook(&g->json, row, session);
+    notebook_put(&g->json, row, session);
     if (row == &unwritten) {
         finish(g, NULL, 0, 0);
         return;
@@ -87,7 +87,7 @@ static void on_gone(struct call *call)
 
 static void run(struct call *call)
 {
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     const char *id = call_text(call, "session_id", "");
     struct getting *g = arena_alloc(&call->arena, sizeof(*g));
@@ -96,7 +96,7 @@ static void run(struct call *call)
     g->json = JSON_OUT(&g->out);
     call->op_state = g;
     call->on_gone = on_gone;
-    book_flush(call->books, id);
+    notebooks_flush(call->engine, id);
     g->under_way = store_get_notebook(engine_store(call->engine), id, on_row, g);
 }
 

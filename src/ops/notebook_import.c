@@ -47,7 +47,7 @@ struct importing {
     uv_work_t uv;
     struct call *call;
     struct document *doc; /* NULL: `err` says why there is none */
-    struct book_call *under_way;
+    struct task *under_way;
     struct err err;
 };
 
@@ -98,7 +98,7 @@ static void on_row(void *context, const struct store_notebook *row, const struct
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
     struct json_out json = JSON_OUT(&out);
     json_put_object(&json);
-    book_put_notebook(&json, row, NULL);
+    notebook_put(&json, row, NULL);
     json_put_member_int(&json, "renamed_ids", (int64_t)i->doc->n_renamed);
     json_put_object_end(&json);
     importing_free(i);
@@ -157,12 +157,12 @@ static void on_read(uv_work_t *uv, int status)
     const char *title = call_text(call, "title", NULL);
     if (title != NULL)
         notebook_set_text(&i->doc->title, title);
-    book_import(call->books, i->doc, spec, call_owner(call), on_imported, i);
+    documents_import(call->documents, i->doc, spec, call_owner(call), on_imported, i);
 }
 
 static void run(struct call *call)
 {
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     struct importing *i = mem_alloc(sizeof(*i));
     *i = (struct importing){.call = call};

@@ -30,7 +30,7 @@ static void on_listed(void *context, const struct store_notebook *list, size_t n
     json_put_array(&json);
     for (size_t i = 0; i < n; i++) {
         json_put_object(&json);
-        book_put_notebook(&json, &list[i], notebook_session(call, list[i].id));
+        notebook_put(&json, &list[i], notebook_session(call, list[i].id));
         json_put_object_end(&json);
     }
     json_put_array_end(&json);
@@ -41,7 +41,7 @@ static void on_listed(void *context, const struct store_notebook *list, size_t n
 
 static void run(struct call *call)
 {
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     const char *user = call->agent != NULL ? call->agent : call_text(call, "user", NULL);
     call_await(call, store_list_notebooks(engine_store(call->engine), user, call_offset(call),

@@ -43,14 +43,12 @@ static void on_row(void *context, const struct store_notebook *row, const struct
 static void run(struct call *call)
 {
     struct err e;
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     const char *id = call_text(call, "session_id", "");
     struct session *session = notebook_session(call, id);
     if (session == NULL || session->state == SESSION_DEAD) {
         call_await(call, store_get_notebook(engine_store(call->engine), id, on_row, call));
-    } else if (session->state == SESSION_SUSPENDED) {
-        session_reset(session, &listener, call, &e);
     } else if (session_reset(session, &listener, call, &e) < 0) {
         call_fail(call, &e);
     } else {

@@ -8,13 +8,13 @@ static const struct op_param params[] = {
      .type = OP_TEXT,
      .is_nullable = true,
      .min = 1,
-     .max = BOOK_CELL_ID_MAX,
+     .max = CELL_ID_MAX,
      .doc = "The first cell, by id or number; default: the first there is."},
     {.name = "to",
      .type = OP_TEXT,
      .is_nullable = true,
      .min = 1,
-     .max = BOOK_CELL_ID_MAX,
+     .max = CELL_ID_MAX,
      .doc = "The last cell, by id or number; default: the last there is."},
     {.name = "stop_on_error",
      .type = OP_BOOL,
@@ -32,17 +32,17 @@ static const struct op_param params[] = {
 /* It outlives its call if it goes on without it. */
 struct running {
     struct call *call; /* NULL: nobody waits any more */
-    struct book_call *under_way;
+    struct task *under_way;
     struct buf out; /* the answer so far: the cells */
     struct json_out json;
 };
 
-static void put_ran(struct json_out *json, const struct book_ran *ran)
+static void put_ran(struct json_out *json, const struct runs_ended *ran)
 {
     json_put_object(json);
     json_put_member_str(json, "id", ran->cell);
     json_put_member_int(json, "number", (int64_t)ran->number);
-    json_put_member_str(json, "state", ran->state);
+    json_put_member_str(json, "state", cell_state_name(ran->state));
     if (ran->last_status >= 0)
         json_put_member_int(json, "last_status", ran->last_status);
     if (ran->exit_code >= 0)
@@ -50,7 +50,7 @@ static void put_ran(struct json_out *json, const struct book_ran *ran)
     json_put_object_end(json);
 }
 
-static void on_cell(void *context, const struct book_ran *ran)
+static void on_cell(void *context, const struct runs_ended *ran)
 {
     struct running *r = context;
     struct call *call = r->call;
@@ -85,7 +85,7 @@ static void on_end(void *context, uint64_t n_ran, const char *failed, const stru
     call_reply(call, 200, &out);
 }
 
-static const struct book_range_listener listener = {.on_cell = on_cell, .on_end = on_end};
+static const struct runs_listener listener = {.on_cell = on_cell, .on_end = on_end};
 
 static bool cancels(const struct call *call)
 {
@@ -99,16 +99,16 @@ static void on_gone(struct call *call)
     r->call = NULL;
     if (!cancels(call))
         return;
-    book_forget(r->under_way);
+    task_forget(r->under_way);
     free(r);
 }
 
 static void run(struct call *call)
 {
-    if (call_books(call) == NULL)
+    if (!call_has_notebooks(call))
         return;
     const char *id = call_text(call, "session_id", "");
-    struct book_range range = {
+    struct runs_range range = {
         .from = call_text(call, "from", NULL),
         .to = call_text(call, "to", NULL),
         .goes_on = !call_bool(call, "stop_on_error", true),
@@ -126,7 +126,7 @@ static void run(struct call *call)
     call->op_state = r;
     call->on_gone = on_gone;
     call->must_notice_end = json_object_get(call->args, "on_disconnect") != NULL;
-    r->under_way = book_run_range(call->books, id, &range, &listener, r);
+    r->under_way = runs_cells(call->engine, id, &range, &listener, r);
 }
 
 static const struct op_member ran_members[] = {

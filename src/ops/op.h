@@ -13,7 +13,7 @@
 #include <jansson.h>
 
 struct agents_grant;
-struct books;
+struct documents;
 struct engine;
 struct image_boxes;
 struct policy;
@@ -137,7 +137,7 @@ enum op_flags {
     OP_PLANS = 1 << 4,        /* enters or leaves plan mode, and so is possible in it */
     OP_LARGE = 1 << 5,        /* its arguments may be large: a state, a notebook */
     OP_ONLY_STREAMS = 1 << 6, /* with OP_STREAMS: it has nothing but events to offer */
-    OP_TAKES_BYTES = 1 << 7,  /* the body is no JSON: it is call.body, whatever it holds */
+    OP_TAKES_BYTES = 1 << 7,  /* the body is no JSON: it comes in pieces, see call.on_body */
     OP_HAS_TAIL = 1 << 8,     /* the last parameter of its path is all that follows, with slashes */
     OP_MAKES_SESSION = 1 << 9, /* one that counts among its agent's */
     OP_RUNS_CODE = 1 << 10,
@@ -204,12 +204,16 @@ const struct op_shape **op_shapes(const struct op *const *table);
 /* A file to be sent. */
 struct call_file {
     int fd; /* the surface's from now on; at its beginning. -1: the client has it, by its tag */
-    uint64_t bytes;
+    bool is_pipe;  /* the bytes come when they come, and fewer than promised if something breaks */
+    int64_t bytes; /* that follow; -1: all up to the end of a pipe, whose last byte is a seal */
     const char *name; /* UTF-8 */
     const char *type; /* of its content */
     /* Changes with the bytes, in quotes: then it is a picture that a page may show, and that the
      * client may keep if it asks again. NULL: it is to be saved, and not kept. */
     const char *tag;
+    const char *version;  /* likewise of a file that is to be saved, parts of which can be had */
+    bool is_part;         /* `bytes` from `first` on, of `total` */
+    int64_t first, total; /* a part with no bytes: there are none such */
 };
 
 /* How a surface takes what an operation has to say. reply, fail and send_file end the call:
@@ -218,7 +222,8 @@ struct call_sink {
     void (*reply)(struct call *call, int http_status, const struct buf *json);
     void (*fail)(struct call *call, const struct err *e);
     void (*send_file)(struct call *call, const struct call_file *file); /* instead of reply */
-    void (*begin)(struct call *call); /* a stream that had to wait: it was not refused */
+    void (*begin)(struct call *call);     /* a stream that had to wait: it was not refused */
+    void (*want_body)(struct call *call); /* OP_TAKES_BYTES: the next piece, or the end */
     /* One event of a stream. False if the client reads too slowly and the event was dropped. */
     bool (*event)(struct call *call, const char *name, const char *json, size_t len);
 };
@@ -229,8 +234,8 @@ struct call {
     const struct op *op;
     struct engine *engine;
     struct policy *policy;
-    struct books *books;       /* NULL: nothing is recorded */
-    struct image_boxes *boxes; /* make pictures smaller; NULL: there are none */
+    struct documents *documents; /* NULL: nothing outlives the daemon */
+    struct image_boxes *boxes;   /* make pictures smaller; NULL: there are none */
     /* Whom it speaks for: as the surface was told, then as the gate settled it. NULL: whoever has
      * the key, and may see everything; what is made then is the default agent's. */
     const char *agent;
@@ -238,13 +243,18 @@ struct call {
     const char *known_tags; /* what the client has already, as If-None-Match tells it; NULL: none */
     struct arena arena;     /* lives as long as the call */
     json_t *args;           /* path, query and body in one checked object */
-    const struct buf *body; /* OP_TAKES_BYTES: as long as the call; else NULL */
+    const char *range, *if_range; /* what the client wants of a file, as the headers say; or NULL */
+    int64_t body_bytes;           /* OP_TAKES_BYTES: as announced; -1: that is not known */
     bool wants_stream;
     bool is_at_gate; /* the gate has not decided yet, and may still refuse it with a status */
     const struct call_sink *sink;
     void (*on_gone)(struct call *call);    /* set by the operation: the client went away */
     void (*on_drained)(struct call *call); /* likewise: it has taken all events so far */
-    void *op_state;                        /* the operation's own */
+    /* Likewise, before want_body, and called once for each: a piece, which may be taken out of
+     * `piece`; the end of the body. A client that goes away, or sends nonsense, is on_gone. */
+    void (*on_body)(struct call *call, struct buf *piece);
+    void (*on_body_end)(struct call *call);
+    void *op_state;       /* the operation's own */
     bool must_notice_end; /* set by the operation: who has ended its side of the connection is gone,
                              also if it might still read */
 };

@@ -7,7 +7,7 @@
 struct start {
     struct call *call;
     void *waiting; /* what the call's op_state is to be */
-    struct book_call *under_way;
+    struct task *under_way;
 };
 
 static void on_begun(void *context, struct exec *exec, const struct err *e)
@@ -29,7 +29,7 @@ static void on_begun(void *context, struct exec *exec, const struct err *e)
 static void on_gone(struct call *call)
 {
     struct start *start = call->op_state;
-    book_forget(start->under_way);
+    task_forget(start->under_way);
     free(start);
 }
 
@@ -41,5 +41,5 @@ void run_call_begin(struct call *call, const char *cell)
     call->op_state = start;
     call->on_gone = on_gone;
     start->under_way =
-        book_run(call->books, call_text(call, "session_id", ""), cell, &request, on_begun, start);
+        runs_cell(call->engine, call_text(call, "session_id", ""), cell, &request, on_begun, start);
 }

@@ -1,6 +1,6 @@
 #include "base/clock.h"
-#include "book/book.h"
 #include "ops/ops.h"
+#include "session/notebooks.h"
 #include "session/session.h"
 #include "store/notebooks.h"
 #include "wire/json.h"
@@ -48,14 +48,14 @@ static void run(struct call *call)
     struct store *store = engine_store(call->engine);
     if (session == NULL)
         return;
-    if (store == NULL || call->books == NULL) {
+    if (store == NULL) {
         struct err e;
         err_set(&e, ERR_UNAVAILABLE, "the cells of sessions are not kept here");
         err_advise(&e, "Ask whoever runs the daemon.");
         call_fail(call, &e);
         return;
     }
-    book_flush(call->books, session->id);
+    notebooks_flush(call->engine, session->id);
     call_await(call, store_list_cells(store, session->id, call_offset(call), call_limit(call),
                                       on_cells, call));
 }

@@ -1,6 +1,7 @@
-#include "book/book.h"
 #include "ops/ops.h"
+#include "session/changes.h"
 #include "session/end.h"
+#include "session/engine.h"
 #include "wire/json.h"
 
 static const struct op_param params[] = {
@@ -21,8 +22,8 @@ struct deleting {
 
 static void remove_notebook(const struct call *call)
 {
-    if (call->books != NULL && !call_bool(call, "keep_notebook", false))
-        book_delete(call->books, call_text(call, "session_id", ""), NULL, NULL);
+    if (engine_store(call->engine) != NULL && !call_bool(call, "keep_notebook", false))
+        changes_delete(call->engine, call_text(call, "session_id", ""), NULL, NULL);
 }
 
 static void on_done(void *context)

@@ -1,6 +1,14 @@
 #include "ops/session_file_call.h"
 
-static const struct op_param params[] = {OP_PARAM_SESSION, OP_PARAM_FILE_PATH, {0}};
+static const struct op_param params[] = {
+    OP_PARAM_SESSION,
+    OP_PARAM_FILE_PATH,
+    {.name = "recursive",
+     .type = OP_BOOL,
+     .place = OP_IN_QUERY,
+     .doc = "Deletes a folder with all that is in it."},
+    {0},
+};
 
 static void on_done(void *context, const struct file_result *result)
 {
@@ -13,7 +21,9 @@ static const struct file_listener listener = {.on_done = on_done, .on_failed = f
 
 static void run(struct call *call)
 {
-    file_call_order(call, WARDEN_FILE_DELETE, NULL, &listener);
+    struct warden_file_order what = file_call_what(call, WARDEN_FILE_DELETE);
+    what.is_recursive = call_bool(call, "recursive", false);
+    file_call_order(call, &what, -1, &listener);
 }
 
 static const struct op_member deleted_file_members[] = {
@@ -31,7 +41,7 @@ const struct op op_session_file_delete = {
     .subject = OP_ON_FILES,
     .flags = OP_MUTATING | OP_HAS_TAIL,
     .params = params,
-    .doc = "Deletes a file of the session's workspace; a link is deleted, not what it leads to.",
+    .doc = "Deletes a file or folder of the workspace; a link is deleted, not what it leads to.",
     .run = run,
     .result = &shape_deleted_file,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),

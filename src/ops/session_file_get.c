@@ -1,36 +1,71 @@
 #include "ops/session_file_call.h"
-#include "session/engine.h"
-#include "store/store.h"
+#include "wire/json.h"
+
+#include <errno.h>
 
 static const struct op_param params[] = {OP_PARAM_SESSION, OP_PARAM_FILE_PATH, {0}};
 
 static void on_done(void *context, const struct file_result *result)
 {
     struct call *call = context;
-    struct blob_hash hash;
-    struct err e;
+    const json_t *details = result->details;
     const char *path = call_text(call, "path", ""), *slash = strrchr(path, '/');
     const char *name = slash != NULL ? slash + 1 : path;
-    int fd = -1;
-    if (blob_parse_hex(result->hash, &hash) == 0)
-        fd = blob_open(store_blobs(engine_store(call->engine)), &hash);
-    if (fd < 0) {
-        err_set(&e, ERR_INTERNAL, "the file was read, and is not in the store");
-        call_fail(call, &e);
-        return;
-    }
-    call_send_file(call, &(struct call_file){.fd = fd,
-                                             .bytes = result->bytes,
-                                             .name = arena_strdup(&call->arena, name),
-                                             .type = call_type_of_file(name)});
+    const char *tag = json_string_value(json_object_get(details, "tag"));
+    int64_t length = json_integer_value(json_object_get(details, "length"));
+    char version[WARDEN_TAG_SIZE + 2];
+    snprintf(version, sizeof(version), "\"%s\"", tag != NULL ? tag : "");
+    int pipe = file_call_pipe(call);
+    call_send_file(
+        call, &(struct call_file){.fd = pipe,
+                                  .is_pipe = true,
+                                  .bytes = MAX(length, 0),
+                                  .is_part = json_is_true(json_object_get(details, "is_partial")),
+                                  .first = json_integer_value(json_object_get(details, "first")),
+                                  .total = (int64_t)result->bytes,
+                                  .version = version,
+                                  .name = arena_strdup(&call->arena, name),
+                                  .type = call_type_of_file(name)});
 }
 
-static const struct file_listener listener = {.on_done = on_done, .on_failed = file_call_failed};
+static const struct file_listener listener = {.on_done = on_done, .on_failed = file_call_unread};
+
+/* "bytes=0-99", "bytes=100-", "bytes=-50". Anything else, and several of them, is no range: all of
+ * the file is sent, as RFC 9110 allows. */
+static bool file_get_range(const char *text, struct warden_range *ret)
+{
+    int64_t numbers[2] = {-1, -1};
+    if (text == NULL || strncmp(text, "bytes=", 6) != 0)
+        return false;
+    const char *at = text + 6;
+    for (size_t i = 0; i < 2; i++) {
+        char *end;
+        errno = 0;
+        if (*at >= '0' && *at <= '9') {
+            numbers[i] = strtoll(at, &end, 10);
+            at = end;
+        }
+        if (errno != 0 || *at != (i == 0 ? '-' : '\0'))
+            return false;
+        at += i == 0;
+    }
+    bool is_sane = numbers[0] >= 0 ? numbers[1] < 0 || numbers[1] >= numbers[0] : numbers[1] >= 0;
+    ret->first = numbers[0];
+    ret->last = numbers[1];
+    return is_sane;
+}
 
 static void run(struct call *call)
 {
-    if (call_store(call) != NULL)
-        file_call_order(call, WARDEN_FILE_GET, NULL, &listener);
+    struct warden_file_order what = file_call_what(call, WARDEN_FILE_GET);
+    what.range.is_given = file_get_range(call->range, &what.range);
+    const char *tag = call->if_range;
+    size_t len = tag != NULL ? strlen(tag) : 0;
+    if (tag != NULL) /* a date, or what is too long, is of another file */
+        snprintf(what.range.tag, sizeof(what.range.tag), "%.*s",
+                 len >= 2 && tag[0] == '"' ? (int)MIN(len - 2, (size_t)WARDEN_TAG_SIZE) : 1,
+                 len >= 2 && tag[0] == '"' ? tag + 1 : "?");
+    file_call_read(call, &what, &listener);
 }
 
 const struct op op_session_file_get = {
@@ -40,9 +75,11 @@ const struct op op_session_file_get = {
     .subject = OP_ON_FILES,
     .flags = OP_READ_ONLY | OP_HAS_TAIL,
     .params = params,
-    .doc = "A file of the session's workspace, as it is now.",
+    .doc = "A file of the session's workspace, as it is now; parts of it by the Range header.",
     .run = run,
     .sends = "the bytes of the file",
-    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .status = 200,
+    .other_status = 206,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE) | OP_ERR(LIMIT),
     .example = "{\"session_id\": \"$session\", \"path\": \"data.txt\"}",
 };

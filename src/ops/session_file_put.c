@@ -1,9 +1,5 @@
 #include "ops/session_file_call.h"
-#include "session/engine.h"
-#include "store/store.h"
 #include "wire/json.h"
-
-#include <uv.h>
 
 static const struct op_param params[] = {OP_PARAM_SESSION, OP_PARAM_FILE_PATH, {0}};
 
@@ -22,47 +18,10 @@ static void on_done(void *context, const struct file_result *result)
 
 static const struct file_listener listener = {.on_done = on_done, .on_failed = file_call_failed};
 
-/* The bytes go to the store by a worker thread. The call waits for it whatever happens: its body is
- * what is read. */
-struct keeping {
-    uv_work_t uv;
-    struct call *call;
-    int store;
-    int status;
-    struct blob_put put;
-};
-
-static void keep_in_worker(uv_work_t *uv)
-{
-    struct keeping *k = CONTAINER_OF(uv, struct keeping, uv);
-    const struct buf *body = k->call->body;
-    k->status = blob_put_bytes(k->store, body->len > 0 ? body->data : "", body->len, &k->put);
-}
-
-static void on_kept(uv_work_t *uv, int status)
-{
-    (void)status;
-    struct keeping *k = CONTAINER_OF(uv, struct keeping, uv);
-    struct call *call = k->call;
-    char hash[BLOB_HEX_SIZE];
-    struct err e;
-    if (k->status < 0) {
-        err_errno(&e, ERR_UNAVAILABLE, k->status, "the file cannot be kept");
-        call_fail(call, &e);
-    } else {
-        file_call_order(call, WARDEN_FILE_PUT, blob_hex(&k->put.hash, hash), &listener);
-    }
-    free(k);
-}
-
 static void run(struct call *call)
 {
-    struct store *store = call_session(call) != NULL ? call_store(call) : NULL;
-    if (store == NULL)
-        return;
-    struct keeping *k = mem_alloc(sizeof(*k));
-    *k = (struct keeping){.call = call, .store = store_blobs(store)};
-    uv_queue_work(engine_loop(call->engine), &k->uv, keep_in_worker, on_kept);
+    struct warden_file_order what = file_call_what(call, WARDEN_FILE_PUT);
+    file_call_upload(call, &what, &listener);
 }
 
 static const struct op_member file_put_members[] = {
@@ -79,13 +38,13 @@ const struct op op_session_file_put = {
     .method = "PUT",
     .path = "/v1/sessions/{session_id}/files/{path}",
     .subject = OP_ON_FILES,
-    .flags = OP_MUTATING | OP_LARGE | OP_TAKES_BYTES | OP_HAS_TAIL,
+    .flags = OP_MUTATING | OP_TAKES_BYTES | OP_HAS_TAIL,
     .params = params,
     .doc = "Puts a file into the session's workspace, or in place of one: the body is its bytes.",
     .run = run,
     .result = &shape_file_put,
     .status = 200,
     .other_status = 201,
-    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE) | OP_ERR(LIMIT) | OP_ERR(TOO_LARGE),
     .example = "{\"session_id\": \"$session\", \"path\": \"new.txt\"}",
 };

@@ -2,6 +2,7 @@
 #include "ops/ops.h"
 #include "runtime/runtime.h"
 #include "session/session.h"
+#include "session/spec.h"
 #include "wire/json.h"
 
 static void put_limits(struct json_out *json, const struct jail_limits *limits)
@@ -54,7 +55,7 @@ void put_session(struct json_out *json, const struct session *session)
     json_put_member_int(json, "max_age_secs", session->life.max_age_secs);
     json_put_member_str(json, "checkpoints", timeline_mode_name(session->timeline.mode));
     json_put_member_int(json, "checkpoint", (int64_t)timeline_next_id(session));
-    json_put_member_str(json, "isolation", saving_isolations[session->saving.isolation]);
+    json_put_member_str(json, "isolation", spec_isolations[session->saving.isolation]);
     json_put_member_str(json, "durable", saving_modes[session->saving.mode]);
     json_put_member_int(json, "saved_through", (int64_t)session->saving.through);
     json_put_member_bool(json, "all_saved", saving_is_safe(session));

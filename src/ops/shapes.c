@@ -189,6 +189,7 @@ static const struct op_member output_members[] = {
     {"line", OP_INT, .is_nullable = true, .doc = "Of an error."},
     {"column", OP_INT, .is_nullable = true, .doc = "Of an error."},
     {"advice", OP_TEXT, .is_nullable = true, .doc = "Of an error."},
+    {"code", OP_TEXT, .doc = "In a notebook, of an error: the lines that ran, with their numbers."},
     {0},
 };
 const struct op_shape shape_output = {"output", output_members, "A typed output of a cell."};

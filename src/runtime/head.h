@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/ids.h"
 #include "base/list.h"
+#include "cell/cell.h"
 #include "jail/warden.h"
 #include "runtime/denials.h"
 #include "runtime/room.h"
@@ -40,14 +41,12 @@ enum head_state {
 /* What a verdict should say about the session's names. */
 enum head_names { HEAD_NAMES_NONE, HEAD_NAMES_CHANGES, HEAD_NAMES_FULL };
 
-enum head_status { HEAD_OK, HEAD_ERROR, HEAD_INTERRUPTED };
-
 /* The verdict on a cell. Borrowed for the callback; already checked. */
 struct head_verdict {
-    enum head_status status;
-    json_t *value; /* a typed output (display.h) or NULL */
-    json_t *error; /* {"name","message","traceback"?,"line"?,"column"?} or NULL */
-    json_t *names; /* a manifest (names.h) or NULL */
+    enum cell_state status; /* CELL_COMPLETED, CELL_ERROR or CELL_INTERRUPTED */
+    json_t *value;          /* a typed output (display.h) or NULL */
+    json_t *error;          /* {"name","message","traceback"?,"line"?,"column"?} or NULL */
+    json_t *names;          /* a manifest (names.h) or NULL */
     bool has_last_status;
     int last_status; /* of a shell's last command */
     bool has_exit_code;

@@ -306,15 +306,11 @@ static int read_status(const json_t *frame, const char *name, bool *ret_has, int
 
 static int read_verdict(json_t *frame, struct head_verdict *verdict, struct err *e)
 {
-    static const char *const statuses[] = {
-        [HEAD_OK] = "ok", [HEAD_ERROR] = "error", [HEAD_INTERRUPTED] = "interrupted"};
     const char *status = json_string_value(json_object_get(frame, "status"));
-    size_t i = 0;
-    while (i < ARRAY_LEN(statuses) && (status == NULL || strcmp(statuses[i], status) != 0))
-        i++;
-    if (i == ARRAY_LEN(statuses))
+    if (!cell_find_status(status, &verdict->status) ||
+        (verdict->status != CELL_COMPLETED && verdict->status != CELL_ERROR &&
+         verdict->status != CELL_INTERRUPTED))
         return err_set(e, ERR_INVALID, "a verdict without a known status");
-    verdict->status = (enum head_status)i;
 
     verdict->value = json_object_get(frame, "value");
     if (json_is_null(verdict->value))
@@ -361,7 +357,7 @@ void head_on_unsent(struct head *head, enum head_order order, uint64_t id)
     if (order == HEAD_ORDER_CELL && head->state == HEAD_RUNNING) {
         _json_ json_t *error = json_pack("{s:s, s:s+}", "name", "Unavailable", "message", why,
                                          "; the cell was not run: try again in a moment");
-        struct head_verdict verdict = {.status = HEAD_ERROR, .error = error};
+        struct head_verdict verdict = {.status = CELL_ERROR, .error = error};
         head_move(head, HEAD_IDLE);
         head->running_id = 0;
         head->listener->on_done(head, &verdict);

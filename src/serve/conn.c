@@ -44,7 +44,7 @@ static void conn_free(struct conn *c)
 
 static void end_call(struct conn *c)
 {
-    c->has_call = false;
+    c->has_call = c->wants_body = false;
     json_decref(c->call.args);
     c->call.args = NULL;
     arena_free(&c->call.arena);
@@ -76,6 +76,16 @@ void conn_close(struct conn *c)
     }
     if (!c->has_call)
         end_call(c);
+}
+
+void conn_abandon(struct conn *c)
+{
+    c->wants_body = false;
+    if (!c->has_call)
+        return;
+    if (c->call.on_gone != NULL)
+        c->call.on_gone(&c->call);
+    end_call(c);
 }
 
 /* ---- deadlines ------------------------------------------------------------------------------- */
@@ -122,6 +132,9 @@ static enum conn_wait conn_wait_of(const struct conn *c)
             return WAIT_REQUEST;
         return c->http.state == HTTP1_IN_HEAD ? WAIT_HEAD : WAIT_BODY;
     case CONN_CALLING:
+        if (c->wants_body) /* since the last piece */
+            return WAIT_BODY;
+        __attribute__((fallthrough));
     case CONN_FLUSHING:
         return loop_stream_queued(c->stream) > 0 ? WAIT_WRITE : WAIT_NOTHING;
     case CONN_LINGERING:
@@ -193,6 +206,8 @@ void conn_send(struct conn *c, int status, const char *json, size_t len, const c
 {
     struct buf *head = &c->server->head;
     buf_clear(head);
+    if (c->http.state != HTTP1_COMPLETE)
+        c->is_keep_alive = false; /* answered before all of the body came */
     http1_write_head(head, &(struct http1_response){.status = status,
                                                     .content_type = "application/json",
                                                     .content_length = (int64_t)len,
@@ -298,6 +313,7 @@ static void refuse_slow(struct conn *c)
     struct err e;
     err_set(&e, ERR_TIMEOUT, "the request was not complete in time");
     err_advise(&e, "Send it in one piece and again.");
+    conn_abandon(c);
     conn_turn_away(c, &e);
 }
 
@@ -359,6 +375,8 @@ static void on_data(void *context, const char *data, size_t len)
     } else {
         buf_append(&c->pending, data, len);
         want_input(c);
+        if (c->wants_body)
+            conn_pump_body(c);
     }
 }
 
@@ -377,12 +395,18 @@ static void conn_on_end(void *context, int error)
     bool is_noticed = c->has_call && c->call.must_notice_end;
     if (error != 0 || c->state == CONN_LINGERING || is_noticed || is_peer_gone(c))
         conn_close(c);
+    else if (c->wants_body)
+        conn_pump_body(c);
     else
         conn_settle(c);
 }
 
 static void conn_resume(struct conn *c)
 {
+    if (c->wants_body) {
+        conn_pump_body(c);
+        return;
+    }
     conn_advance(c);
     if (c->state != CONN_READING || c->pending.len == 0) {
         conn_settle(c);

@@ -1,6 +1,7 @@
 /* One connection: requests in, one call at a time, answers out in order.
  *
  *     READING --complete--> CALLING --answered--> FLUSHING --sent--> READING
+ *        |    (or its head, if the operation takes the body in pieces)
  *        |                     |                      |
  *        +--refused------------|----------------------+--last answer--> LINGERING --> CLOSED
  *                              +--client gone-----------------------------------------^
@@ -53,7 +54,8 @@ struct conn {
     bool is_keep_alive;
     bool is_head_only; /* HEAD: the answer has no body */
 
-    bool has_call; /* `call` is open: the operation may still use it */
+    bool has_call;   /* `call` is open: the operation may still use it */
+    bool wants_body; /* which takes the next piece of the request's body */
     bool is_feeding;
     bool has_stream_head;      /* the head of an event stream was sent */
     struct download *download; /* the file that is being sent; NULL: none */
@@ -78,7 +80,8 @@ void conn_move(struct conn *c, enum conn_state to);
 void conn_send(struct conn *c, int status, const char *json, size_t len, const char *allow);
 void conn_send_error(struct conn *c, int status, const struct err *e, const char *allow);
 void conn_write(struct conn *c, const struct iovec *parts, size_t n_parts);
-void conn_answered(struct conn *c); /* the answer was written: ends the call */
+void conn_answered(struct conn *c);  /* the answer was written: ends the call */
+void conn_want_body(struct conn *c); /* for the open call: on_body or on_body_end follows */
 
 /* Answers without a call. The connection can go on only if the next request's beginning is known.
  */
@@ -92,3 +95,9 @@ void conn_settle(struct conn *c);
 /* Takes requests from the input as long as they are answered at once; keeps the rest
  * (conn_request.c). */
 void conn_feed(struct conn *c, const char *data, size_t len);
+/* The request turned out to be broken, or too slow, while its operation took the body: that is told
+ * that the client is gone, and the connection can be used to say why. */
+void conn_abandon(struct conn *c);
+/* Hands the body to the call, as far as it is there and wanted. From the loop only
+ * (conn_request.c). */
+void conn_pump_body(struct conn *c);

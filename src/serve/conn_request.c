@@ -47,6 +47,15 @@ static size_t body_max(const struct op *op)
     return op->flags & OP_LARGE ? HTTP1_BODY_LARGE_MAX : HTTP1_BODY_MAX;
 }
 
+static void conn_request_run(struct conn *c);
+
+static void conn_request_continue(struct conn *c)
+{
+    if (c->http.expects_continue)
+        conn_write(c, &(struct iovec){(char[]){HTTP1_CONTINUE}, sizeof(HTTP1_CONTINUE) - 1}, 1);
+    c->http.expects_continue = false;
+}
+
 static void head_complete(struct conn *c, bool has_more)
 {
     struct err e;
@@ -56,12 +65,56 @@ static void head_complete(struct conn *c, bool has_more)
                     e.code == ERR_INVALID);
         return;
     }
-    if (http1_limit_body(&c->http, body_max(c->route->op)) < 0) {
+    if (c->route->op->flags & OP_TAKES_BYTES) {
+        http1_stream_body(&c->http);
+        conn_request_run(c); /* which may refuse it before a byte was sent */
+    } else if (http1_limit_body(&c->http, body_max(c->route->op)) < 0) {
         conn_request_refuse_malformed(c);
-    } else if (c->http.expects_continue && !has_more) {
-        conn_write(c, &(struct iovec){(char[]){HTTP1_CONTINUE}, sizeof(HTTP1_CONTINUE) - 1}, 1);
+    } else if (!has_more) {
+        conn_request_continue(c);
     }
 }
+
+/* ---- a body in pieces ------------------------------------------------------------------------ */
+
+void conn_want_body(struct conn *c)
+{
+    c->wants_body = true;
+    if (c->pending.len == 0)
+        conn_request_continue(c);
+    conn_defer(c);
+}
+
+void conn_pump_body(struct conn *c)
+{
+    struct http1_parser *http = &c->http;
+    while (c->state == CONN_CALLING && c->wants_body) {
+        size_t used = 0;
+        if (http->state == HTTP1_IN_BODY && c->pending.len > 0 &&
+            http1_feed(http, c->pending.data, c->pending.len, &used) == HTTP1_BAD) {
+            conn_abandon(c);
+            conn_turn_away(c, &http->error);
+            return;
+        }
+        buf_consume(&c->pending, used);
+        if (http->body.len > 0) {
+            _buf_ struct buf piece = http->body;
+            http->body = BUF_INIT(piece.max);
+            c->wants_body = false;
+            c->call.on_body(&c->call, &piece);
+        } else if (http->state == HTTP1_COMPLETE) {
+            c->wants_body = false;
+            c->call.on_body_end(&c->call);
+        } else if (c->has_ended) {
+            conn_close(c);
+        } else {
+            break;
+        }
+    }
+    conn_settle(c);
+}
+
+/* ---- the call -------------------------------------------------------------------------------- */
 
 static void conn_request_call(struct conn *c, json_t *args)
 {
@@ -71,7 +124,7 @@ static void conn_request_call(struct conn *c, json_t *args)
     c->has_call = true;
     c->call.op = c->route->op;
     c->call.engine = c->server->config.engine;
-    c->call.books = c->server->config.books;
+    c->call.documents = c->server->config.documents;
     c->call.policy = c->server->config.policy;
     c->call.boxes = c->server->config.boxes;
     c->call.agent = http1_header(&c->http, "cella-agent", NULL);
@@ -79,11 +132,15 @@ static void conn_request_call(struct conn *c, json_t *args)
     c->call.is_at_gate = false;
     c->call.known_tags = http1_header(&c->http, "if-none-match", NULL);
     c->call.args = args;
-    c->call.body = c->route->op->flags & OP_TAKES_BYTES ? &c->http.body : NULL;
+    c->call.range = http1_header(&c->http, "range", NULL);
+    c->call.if_range = http1_header(&c->http, "if-range", NULL);
+    c->call.body_bytes = http1_body_bytes(&c->http);
     c->call.wants_stream = rest_wants_stream(c->route->op, &c->http) && !c->is_head_only;
     c->call.sink = &rest_sink;
     c->call.on_gone = NULL;
     c->call.on_drained = NULL;
+    c->call.on_body = NULL;
+    c->call.on_body_end = NULL;
     c->call.op_state = NULL;
     c->call.must_notice_end = false;
     op_run(&c->call);

@@ -4,10 +4,10 @@
 #include "base/ids.h"
 #include "base/log.h"
 #include "blob/blob.h"
-#include "book/book.h"
 #include "image/image.h"
 #include "jail/warden.h"
 #include "loop/loop.h"
+#include "notebook/documents.h"
 #include "policy/config.h"
 #include "policy/keys.h"
 #include "policy/policy.h"
@@ -53,7 +53,7 @@ struct daemon {
     int blobs;
     uv_loop_t loop;
     struct engine *engine;
-    struct books *books;
+    struct documents *documents;
     struct server *server;
     struct image_boxes *boxes;
     uv_signal_t signals[3];
@@ -112,7 +112,7 @@ static void on_hangup(uv_signal_t *handle, int number)
     struct daemon *d = handle->data;
     (void)number;
     if (!d->is_stopping)
-        reload(d->options->config_file, &d->config, &d->policy, d->engine, d->books);
+        reload(d->options->config_file, &d->config, &d->policy, d->engine, d->documents);
 }
 
 /* ---- what the engine tells ------------------------------------------------------------------- */
@@ -168,7 +168,7 @@ static bool daemon_is_wanted(const struct daemon *d, const char *workspace)
 }
 
 /* What sessions of an earlier daemon, or of an earlier warden, left, unless they can be brought
- * back. Workspaces are named by ids; others are the folders of users (book/mirror.h). */
+ * back. Workspaces are named by ids; others are the folders of users (notebook/mirror_files.h). */
 static void remove_leftovers(const struct daemon *d)
 {
     struct err e;
@@ -335,20 +335,13 @@ static int start_engine(struct daemon *d, struct err *e)
     return 0;
 }
 
-static int start_books(struct daemon *d, struct err *e)
-{
-    struct books_config config = reload_books_config(&d->config);
-    config.data_dir = d->data.fd;
-    return books_new(d->engine, &config, &d->loop, &d->books, e);
-}
-
 static int start_server(struct daemon *d, struct err *e)
 {
     struct server_config config = SERVER_CONFIG_DEFAULT;
     config.loop = &d->loop;
     config.ops = op_table;
     config.engine = d->engine;
-    config.books = d->books;
+    config.documents = d->documents;
     config.policy = &d->policy;
     d->boxes = image_boxes_new(&d->loop);
     config.boxes = d->boxes;
@@ -385,12 +378,14 @@ static int daemon_run(struct daemon *d, struct err *e)
     store_on_trouble(d->store, on_trouble, NULL);
     if (blob_open_store(dir, &d->blobs, e) < 0 || start_engine(d, e) < 0)
         return -1;
-    if (engine_use_store(d->engine, d->store, d->blobs, &d->failure) < 0)
+    if (engine_use_store(d->engine, d->store, d->blobs, &d->failure) < 0) {
         d->has_failed = true;
-    else if (start_books(d, &d->failure) < 0)
-        d->has_failed = true;
-    else
+    } else {
+        struct documents_config documents = {.has_cells_json = d->config.notebook.has_cells_json,
+                                             .data_dir = d->data.fd};
+        d->documents = documents_new(d->engine, &documents);
         remove_leftovers(d);
+    }
     d->parts_running = 2;
     start_signals(d);
     if (start_server(d, d->has_failed ? e : &d->failure) < 0)
@@ -399,7 +394,7 @@ static int daemon_run(struct daemon *d, struct err *e)
         stop(d);
     loop_run(&d->loop, &d->is_over, engine_awake_until_ns, d->engine);
     server_free(d->server);
-    books_free(d->books);
+    documents_free(d->documents);
     image_boxes_free(d->boxes);
     engine_free(d->engine);
     if (!d->has_failed)

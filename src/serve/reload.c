@@ -17,17 +17,10 @@ struct engine_config reload_engine_config(const struct config *config)
         .kill_grace_ms = config->kill_grace_ms,
         .state_mb = config->session_state_mb,
         .suspended_ttl_secs = config->suspended_ttl_secs,
-    };
-}
-
-struct books_config reload_books_config(const struct config *config)
-{
-    return (struct books_config){
-        .max_cells = config->notebook.max_cells,
-        .max_output_kb = config->notebook.max_output_kb,
-        .max_pictures_mb = config->notebook.max_pictures_mb,
-        .ttl_days = config->notebook.ttl_days,
-        .has_cells_json = config->notebook.has_cells_json,
+        .notebooks = {.max_cells = config->notebook.max_cells,
+                      .max_output_kb = config->notebook.max_output_kb,
+                      .max_pictures_mb = config->notebook.max_pictures_mb,
+                      .ttl_days = config->notebook.ttl_days},
     };
 }
 
@@ -101,7 +94,7 @@ static int read_again(const char *path, const struct config *now, struct config 
 }
 
 void reload(const char *path, const struct config *started, struct policy *policy,
-            struct engine *engine, struct books *books)
+            struct engine *engine, struct documents *documents)
 {
     struct config next;
     struct err e;
@@ -112,8 +105,7 @@ void reload(const char *path, const struct config *started, struct policy *polic
     report_frozen(started, &next);
     struct engine_config config = reload_engine_config(&next);
     engine_reconfigure(engine, &config);
-    struct books_config notebooks = reload_books_config(&next);
-    books_reconfigure(books, &notebooks);
+    documents_reconfigure(documents, next.notebook.has_cells_json);
     policy_replace(policy, &next);
     log_info("reloaded", LOG_TEXT("file", policy->config->file ? policy->config->file : ""),
              LOG_NUM("agents", policy->config->n_agents),

@@ -6,6 +6,8 @@
 #include "wire/json.h"
 #include "wire/sse.h"
 
+#include <errno.h>
+
 /* Above this many unsent bytes events are dropped; the final result never is. */
 #define QUEUED_MAX MIB
 #define KEPT_SCRATCH (256 * KIB)
@@ -113,6 +115,11 @@ static void rest_begin(struct call *call)
     rest_start_stream(conn_of(call));
 }
 
+static void rest_want_body(struct call *call)
+{
+    conn_want_body(conn_of(call));
+}
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
 enum { PIECE = 256 * 1024 };
@@ -121,14 +128,19 @@ struct download {
     struct conn *conn; /* NULL: nobody waits any more */
     uv_fs_t uv;
     int fd;
-    uint64_t at;
-    uint64_t bytes;
+    struct loop_poll *poll; /* of a pipe; NULL: it is a file */
+    uint64_t at, bytes;
+    bool is_sealed; /* of unknown length: `bytes` does not count, the last byte says that it is all
+                     */
+    bool is_chunked;
     bool is_reading; /* a worker has it */
+    bool has_held;   /* piece[0] was read and not sent: it may be the seal */
     char piece[PIECE];
 };
 
 static void download_free(struct download *d)
 {
+    loop_poll_close(d->poll, NULL);
     close(d->fd);
     free(d);
 }
@@ -159,6 +171,17 @@ static void download_break_off(struct download *d)
     download_end(d);
 }
 
+static void download_write(struct download *d, size_t len)
+{
+    char size[24];
+    int size_len = snprintf(size, sizeof(size), "%zx\r\n", len);
+    struct iovec parts[] = {{size, (size_t)size_len}, {d->piece, len}, {(char[]){"\r\n"}, 2}};
+    if (d->is_chunked)
+        conn_write(d->conn, parts, ARRAY_LEN(parts));
+    else
+        conn_write(d->conn, &parts[1], 1);
+}
+
 static void download_go_on(struct download *d);
 
 static void was_read(uv_fs_t *uv)
@@ -173,21 +196,70 @@ static void was_read(uv_fs_t *uv)
         download_break_off(d);
     } else {
         d->at += (uint64_t)n;
-        conn_write(d->conn, &(struct iovec){d->piece, (size_t)n}, 1);
+        download_write(d, (size_t)n);
         download_go_on(d);
     }
+}
+
+/* The end of an archive: whole only with its seal. */
+static void download_end_sealed(struct download *d)
+{
+    if (!d->has_held || d->piece[0] != 1) {
+        download_break_off(d);
+        return;
+    }
+    if (d->is_chunked)
+        conn_write(d->conn, &(struct iovec){(char[]){"0\r\n\r\n"}, 5}, 1);
+    download_end(d);
+}
+
+static void download_on_pipe(void *context, int events)
+{
+    struct download *d = context;
+    (void)events;
+    size_t held = d->has_held ? 1 : 0, room = PIECE - held;
+    if (!d->is_sealed)
+        room = (size_t)MIN((uint64_t)room, d->bytes - d->at);
+    ssize_t n = read(d->fd, d->piece + held, room);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0 && d->is_sealed) {
+        download_end_sealed(d);
+        return;
+    }
+    if (n <= 0) {
+        download_break_off(d);
+        return;
+    }
+    d->at += (uint64_t)n;
+    size_t len = held + (size_t)n;
+    if (d->is_sealed && len == 1) {
+        d->has_held = true;
+        return;
+    }
+    download_write(d, len - d->is_sealed);
+    if (d->is_sealed) {
+        d->piece[0] = d->piece[len - 1];
+        d->has_held = true;
+    }
+    download_go_on(d);
 }
 
 static void download_go_on(struct download *d)
 {
     if (d->is_reading)
         return;
-    if (d->conn->is_broken || d->at == d->bytes) {
+    if (d->conn->is_broken || (!d->is_sealed && d->at == d->bytes)) {
         download_end(d);
         return;
     }
-    if (loop_stream_queued(d->conn->stream) > 0)
-        return; /* called again when it is sent */
+    bool is_taken = loop_stream_queued(d->conn->stream) == 0; /* else: called again when it is */
+    if (d->poll != NULL) {
+        loop_poll_want(d->poll, is_taken ? LOOP_READ : 0);
+        return;
+    }
+    if (!is_taken)
+        return;
     uv_buf_t into = uv_buf_init(d->piece, (unsigned)MIN((uint64_t)PIECE, d->bytes - d->at));
     d->is_reading = true;
     uv_fs_read(d->conn->server->config.loop, &d->uv, d->fd, &into, 1, (int64_t)d->at, was_read);
@@ -198,33 +270,54 @@ static void download_on_drained(struct call *call)
     download_go_on(conn_of(call)->download);
 }
 
-/* Answers the connection's call with the file. */
-static void download_start(struct conn *c, const struct call_file *file)
+static void download_send_head(struct conn *c, const struct call_file *file, int64_t length)
 {
     struct buf *head = &c->server->head;
+    bool is_known = file->fd < 0 && !file->is_part;
+    int status = is_known ? 304 : !file->is_part ? 200 : file->bytes > 0 ? 206 : 416;
     buf_clear(head);
-    bool is_known = file->fd < 0;
-    http1_write_head(head,
-                     &(struct http1_response){.status = is_known ? 304 : 200,
-                                              .content_type = file->type,
-                                              .content_length = is_known ? HTTP1_LENGTH_UNTIL_CLOSE
-                                                                         : (int64_t)file->bytes,
-                                              .is_keep_alive = c->is_keep_alive,
-                                              .file_name = file->name,
-                                              .tag = file->tag});
+    http1_write_head(head, &(struct http1_response){
+                               .status = status,
+                               .content_type = file->type,
+                               .content_length = is_known ? HTTP1_LENGTH_UNTIL_CLOSE : length,
+                               .is_keep_alive = c->is_keep_alive,
+                               .file_name = file->name,
+                               .tag = file->tag,
+                               .version = file->version,
+                               .is_part = file->is_part,
+                               .first = file->first,
+                               .total = file->total});
     conn_write(c, &(struct iovec){head->data, head->len}, 1);
-    if (is_known) {
+}
+
+static void download_start(struct conn *c, const struct call_file *file)
+{
+    bool is_sealed = file->bytes < 0, is_chunked = is_sealed && c->http.is_http_1_1;
+    if (is_sealed && !is_chunked)
+        c->is_keep_alive = false;
+    download_send_head(c, file,
+                       !is_sealed   ? file->bytes
+                       : is_chunked ? HTTP1_LENGTH_CHUNKED
+                                    : HTTP1_LENGTH_UNTIL_CLOSE);
+    if (file->fd < 0) {
         conn_answered(c);
         return;
     }
     struct download *d = mem_alloc(sizeof(*d));
     d->conn = c;
     d->fd = file->fd;
-    d->bytes = c->is_head_only ? 0 : file->bytes;
+    d->is_sealed = is_sealed && !c->is_head_only;
+    d->is_chunked = is_chunked;
+    d->bytes = c->is_head_only || is_sealed ? 0 : (uint64_t)file->bytes;
+    if (file->is_pipe)
+        d->poll = loop_poll_new(c->server->config.loop, d->fd, download_on_pipe, d);
     c->download = d;
     c->call.on_gone = download_on_gone;
     c->call.on_drained = download_on_drained;
-    download_go_on(d);
+    if (file->is_pipe && d->poll == NULL)
+        download_break_off(d);
+    else
+        download_go_on(d);
 }
 
 static void rest_send_file(struct call *call, const struct call_file *file)
@@ -237,5 +330,6 @@ const struct call_sink rest_sink = {
     .fail = rest_fail,
     .send_file = rest_send_file,
     .begin = rest_begin,
+    .want_body = rest_want_body,
     .event = rest_event,
 };

@@ -13,7 +13,7 @@ struct server_config {
     uv_loop_t *loop;
     const struct op *const *ops; /* NULL-terminated */
     struct engine *engine;       /* handed to every call */
-    struct books *books;         /* likewise; NULL: none */
+    struct documents *documents; /* likewise; NULL: none */
     struct policy *policy;       /* likewise */
     struct image_boxes *boxes;   /* likewise; NULL: none */
     const char *key;             /* of TCP connections; NULL: none is asked for */

@@ -3,7 +3,7 @@
 #include "session/answer.h"
 
 #include "cell/display.h"
-#include "session/recorder.h"
+#include "session/recording.h"
 #include "session/wait.h"
 #include "wire/json.h"
 
@@ -53,10 +53,10 @@ static void answer_cut_string(const char *s, size_t len, size_t share, struct bu
 /* ---- the answer --------------------------------------------------------------------------------
  */
 
-bool answer_error(const struct answer_facts *facts, struct exec_error *error)
+bool answer_error(const struct exec_outcome *outcome, struct exec_error *error)
 {
-    const json_t *driver = facts->error;
-    if (driver == NULL && facts->death == NULL && facts->own_name == NULL)
+    const json_t *driver = outcome->verdict.error;
+    if (driver == NULL && outcome->death == NULL && outcome->own_name == NULL)
         return false;
     *error = (struct exec_error){
         .name = json_string_value(json_object_get(driver, "name")),
@@ -65,17 +65,17 @@ bool answer_error(const struct answer_facts *facts, struct exec_error *error)
         .line = json_object_get(driver, "line"),
         .column = json_object_get(driver, "column"),
     };
-    if (facts->death != NULL) {
-        error->name = facts->death->name;
-        error->message.text = facts->death->message;
-        error->advice = facts->death->advice;
+    if (outcome->death != NULL) {
+        error->name = outcome->death->name;
+        error->message.text = outcome->death->message;
+        error->advice = outcome->death->advice;
     }
-    if (facts->own_name != NULL) {
-        error->name = facts->own_name;
-        error->message.text = facts->own_message;
+    if (outcome->own_name != NULL) {
+        error->name = outcome->own_name;
+        error->message.text = outcome->own_message;
     }
-    if (facts->advice != NULL)
-        error->advice = facts->advice;
+    if (outcome->advice != NULL)
+        error->advice = outcome->advice;
     error->message.len = strlen(error->message.text);
     if (error->traceback.text != NULL)
         error->traceback.len = strlen(error->traceback.text);
@@ -128,23 +128,23 @@ static void answer_fit_texts(const struct transcript *t, size_t left, const uint
                           &bufs[CLAIM_TRACEBACK], &error->traceback);
 }
 
-static struct exec_result answer_begin(const struct exec *exec, const struct answer_facts *facts)
+static struct exec_result answer_begin(const struct exec *exec, const struct exec_outcome *outcome)
 {
-    const struct death *death = facts->death;
+    const struct death *death = outcome->death;
     return (struct exec_result){
         .exec_id = exec->id,
-        .status = facts->status,
+        .status = outcome->status,
         .is_queued = exec->started_ns == 0,
-        .question = facts->status == CELL_INPUT ? exec->question : NULL,
+        .question = outcome->status == CELL_INPUT ? exec->question : NULL,
         .omitted_output_bytes = exec->cell->transcript.news_omitted,
-        .has_exit_code = death != NULL ? death->has_exit_code : facts->has_exit_code,
-        .exit_code = death != NULL ? death->exit_code : facts->exit_code,
-        .names = facts->names,
-        .has_last_status = facts->has_last_status,
-        .last_status = facts->last_status,
-        .command_status = facts->command_status,
+        .has_exit_code = death != NULL ? death->has_exit_code : outcome->verdict.has_exit_code,
+        .exit_code = death != NULL ? death->exit_code : outcome->verdict.exit_code,
+        .names = outcome->verdict.names,
+        .has_last_status = outcome->verdict.has_last_status,
+        .last_status = outcome->verdict.last_status,
+        .command_status = outcome->verdict.command_status,
         .denied = exec->denied,
-        .duration_ms = facts->duration_ms,
+        .duration_ms = outcome->duration_ms,
         .checkpoint = exec->checkpoint,
         .saved_through = exec->session->saving.through,
         .is_rolled_back = exec->is_rolled_back,
@@ -157,11 +157,12 @@ static struct exec_result answer_begin(const struct exec *exec, const struct ans
 }
 
 /* Fills in what the budget is shared by: the value, the streams and the error. */
-static void answer_fit(struct exec *exec, const struct answer_facts *facts, struct buf bufs[CLAIMS],
-                       struct exec_result *result, struct exec_error *error)
+static void answer_fit(struct exec *exec, const struct exec_outcome *outcome,
+                       struct buf bufs[CLAIMS], struct exec_result *result,
+                       struct exec_error *error)
 {
     const struct transcript *t = &exec->cell->transcript;
-    bool is_ours = facts->death != NULL || facts->own_name != NULL;
+    bool is_ours = outcome->death != NULL || outcome->own_name != NULL;
     uint64_t claims[CLAIMS] = {transcript_new_text(t, OUTPUT_STDOUT),
                                transcript_new_text(t, OUTPUT_STDERR), error->traceback.len,
                                is_ours ? 0 : error->message.len};
@@ -170,7 +171,7 @@ static void answer_fit(struct exec *exec, const struct answer_facts *facts, stru
         text_need += claims[i];
         bufs[i] = BUF_INIT(SIZE_MAX / 4);
     }
-    size_t typed = answer_fit_value(exec, facts->value, text_need, result) + t->news_size;
+    size_t typed = answer_fit_value(exec, outcome->verdict.value, text_need, result) + t->news_size;
     size_t left = MAX(t->budget - MIN(t->budget, typed), t->budget / 4);
     answer_fit_texts(t, left, claims, bufs, result, error);
     result->is_truncated = result->omitted_output_bytes > 0 || error->message.omitted > 0 ||
@@ -179,20 +180,20 @@ static void answer_fit(struct exec *exec, const struct answer_facts *facts, stru
                            result->streams[OUTPUT_STDERR].omitted > 0;
 }
 
-void answer_send(struct exec *exec, const struct answer_facts *facts)
+void answer_send(struct exec *exec, const struct exec_outcome *outcome)
 {
-    bool is_last = cell_has_ended(facts->status);
+    bool is_last = cell_has_ended(outcome->status);
     struct cell *cell = cell_ref(exec->cell);
     struct transcript *t = &cell->transcript;
     if (!is_last)
-        recorder_lasting(exec); /* the answer names its cell */
+        recording_lasting(exec); /* the answer names its cell */
     transcript_begin_answer(t, is_last);
-    struct exec_result result = answer_begin(exec, facts);
+    struct exec_result result = answer_begin(exec, outcome);
     struct exec_error error = {0};
-    if (answer_error(facts, &error))
+    if (answer_error(outcome, &error))
         result.error = &error;
     struct buf bufs[CLAIMS];
-    answer_fit(exec, facts, bufs, &result, &error);
+    answer_fit(exec, outcome, bufs, &result, &error);
     struct transcript_news *news;
     size_t n_news = transcript_list_news(t, &news);
     result.outputs = news;
@@ -219,31 +220,27 @@ void answer_send(struct exec *exec, const struct answer_facts *facts)
 /* ---- an answer that nobody waits for ---------------------------------------------------------
  */
 
-struct exec_outcome *answer_keep(struct exec *exec, const struct answer_facts *facts)
+struct exec_outcome *answer_keep(struct exec *exec, const struct exec_outcome *outcome)
 {
     struct transcript *t = &exec->cell->transcript;
-    struct exec_outcome *outcome = mem_alloc(sizeof(*outcome));
-    outcome->facts = *facts;
-    json_incref(facts->value);
-    if (facts->value != NULL && display_size(facts->value) > KEPT_VALUE_MAX) {
-        outcome->facts.value = display_fit(facts->value, t->budget, &t->news_omitted);
+    struct exec_outcome *kept = mem_copy(outcome, sizeof(*outcome));
+    struct head_verdict *verdict = &kept->verdict;
+    json_incref(verdict->value);
+    json_incref(verdict->error);
+    json_incref(verdict->names);
+    if (verdict->value != NULL && display_size(verdict->value) > KEPT_VALUE_MAX) {
+        verdict->value = display_fit(verdict->value, t->budget, &t->news_omitted);
         exec->has_recorded_value = false;
     }
-    json_incref(facts->error);
-    json_incref(facts->names);
-    if (facts->own_message != NULL)
-        outcome->facts.own_message = outcome->own_message = mem_strdup(facts->own_message);
-    outcome->bytes = sizeof(*exec) + display_size(outcome->facts.value) +
-                     display_size(facts->error) + display_size(facts->names) +
-                     transcript_answer_bytes(t);
-    return outcome;
+    kept->bytes = sizeof(*exec) + display_size(verdict->value) + display_size(verdict->error) +
+                  display_size(verdict->names) + transcript_answer_bytes(t);
+    return kept;
 }
 
 void answer_forget(struct exec_outcome *outcome)
 {
-    json_decref(outcome->facts.value);
-    json_decref(outcome->facts.error);
-    json_decref(outcome->facts.names);
-    free(outcome->own_message);
+    json_decref(outcome->verdict.value);
+    json_decref(outcome->verdict.error);
+    json_decref(outcome->verdict.names);
     free(outcome);
 }

@@ -230,7 +230,10 @@ static void background_spare_one(void *context, enum manifest_change change,
     if (sparing->work > SPARE_WORK_MAX ||
         (entry->type == MANIFEST_DIR && change != MANIFEST_DELETED))
         return; /* directories come with the files in them */
-    manifest_amend(sparing->manifest, entry->path, change == MANIFEST_DELETED ? NULL : entry, &out);
+    bool is_gone = change == MANIFEST_DELETED;
+    struct manifest_changes changes = {
+        .removed = {is_gone ? entry->path : NULL}, .added = entry, .n_added = is_gone ? 0 : 1};
+    manifest_amend(sparing->manifest, &changes, &out);
     if (out.overflowed || manifest_parse(out.data, out.len, &next, &e) < 0)
         return;
     manifest_free(sparing->manifest);

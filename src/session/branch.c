@@ -331,7 +331,8 @@ static int branch_refuse(const struct session *session, bool has_at, struct err 
         err_set(e, ERR_CONFLICT, "this session has no checkpoints");
         return err_advise(e, "Create a Python or bash session with \"checkpoints\": \"auto\".");
     }
-    bool is_at_rest = session->state == SESSION_IDLE || session->state == SESSION_SUSPENDED;
+    bool is_at_rest = session->state == SESSION_IDLE || session->state == SESSION_SUSPENDED ||
+                      session_is_settling(session);
     if (has_at || (is_at_rest && session->restore == NULL))
         return 0;
     err_set(e, ERR_CONFLICT, "the session is busy");
@@ -349,9 +350,12 @@ int session_branch(struct session *session, const uint64_t *at, unsigned count,
         return -1;
     if (session->state == SESSION_SUSPENDED && checkpoint == NULL)
         checkpoint = session->timeline.current;
-    if (checkpoint == NULL)
+    bool is_settling = session_is_settling(session);
+    if (checkpoint == NULL && is_settling)
+        session->pace.keeps_now = true; /* a checkpoint, as soon as the session is idle */
+    else if (checkpoint == NULL)
         timeline_take(session);
-    if (checkpoint == NULL && session->timeline.current == NULL) {
+    if (checkpoint == NULL && !is_settling && session->timeline.current == NULL) {
         err_set(e, ERR_CONFLICT, "nothing has run yet: there is nothing to branch from");
         return err_advise(e, "Create another session instead.");
     }

@@ -7,7 +7,7 @@
 #include "runtime/pool.h"
 #include "session/engine_state.h"
 #include "session/line.h"
-#include "session/recorder.h"
+#include "session/notebooks.h"
 #include "session/setup.h"
 #include "session/spec.h"
 #include "session/suspend.h"
@@ -101,7 +101,7 @@ static void creation_enlist(struct session *session)
         map_set(&engine->sessions, session->id, session);
     session_set_alarm(session, ALARM_START, START_MS);
     session->life.is_stale = true;
-    recorder_tell(session, RECORDER_BORN);
+    notebooks_on_session(session, true);
 }
 
 int session_create(struct engine *engine, const struct session_request *request,
@@ -193,7 +193,7 @@ struct session *session_make_suspended(struct engine *engine, const char *id,
     list_append(&engine->suspended, &session->node);
     engine->n_suspended++;
     map_set(&engine->sessions, session->id, session);
-    recorder_tell(session, RECORDER_BORN);
+    notebooks_on_session(session, true);
     return session;
 }
 

@@ -12,8 +12,8 @@
 #include "session/files.h"
 #include "session/judging.h"
 #include "session/names.h"
+#include "session/notebooks.h"
 #include "session/outcome.h"
-#include "session/recorder.h"
 #include "session/restore.h"
 #include "session/suspend.h"
 #include "session/tickets.h"
@@ -122,7 +122,7 @@ void session_die(struct session *session)
     loop_timer_clear(session->timer);
     end_aspects(session);
     end_bury(session);
-    recorder_tell(session, RECORDER_GONE);
+    notebooks_on_session(session, false);
     session_tell_starter(session);
     if (session->user != NULL)
         session->user->on_ended(session->user_context);

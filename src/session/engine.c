@@ -11,7 +11,7 @@
 #include "session/engine_state.h"
 #include "session/events.h"
 #include "session/lifespan.h"
-#include "session/recorder.h"
+#include "session/runs.h"
 #include "session/settle.h"
 #include "session/suspend.h"
 #include "session/tickets.h"
@@ -83,14 +83,7 @@ static void engine_on_notice(void *context, const char *event, const char *text)
 
 static void engine_on_left(void *context, const char *workspace)
 {
-    struct engine *engine = context;
-    if (engine->recorder != NULL)
-        engine->recorder->on_left(engine->recorder_context, workspace);
-}
-
-bool engine_is_leaving(const struct engine *engine, const char *id)
-{
-    return engine->pool != NULL && pool_is_leaving(engine->pool, id); /* else it has stopped */
+    runs_on_left(context, workspace);
 }
 
 static void engine_describe_zygote(const struct runtime_zygote *zygote, struct buf *out)
@@ -159,6 +152,7 @@ int engine_new(const struct engine_config *config, const struct engine_events *e
     list_init(&engine->suspended);
     list_init(&engine->dead);
     list_init(&engine->to_save);
+    tasks_init(&engine->notebooks.tasks, engine);
     turns_init(engine);
     engine->pool = pool_new(&(struct pool_config){.profiles = config->profiles,
                                                   .n_profiles = config->n_profiles,
@@ -186,6 +180,7 @@ void engine_reconfigure(struct engine *engine, const struct engine_config *next)
 {
     if (engine->is_stopping)
         return;
+    struct notebooks_config before = engine->config.notebooks;
     struct engine_config config = *next;
     config.profiles = engine->config.profiles;
     config.n_profiles = engine->config.n_profiles;
@@ -193,6 +188,7 @@ void engine_reconfigure(struct engine *engine, const struct engine_config *next)
     engine_fill_in(&config);
     engine->config = config;
     pool_set_limits(engine->pool, &config.limits, config.pool_size);
+    notebooks_reconfigure(engine, &before);
 }
 
 /* ---- stopping ----------------------------------------------------------------------------------
@@ -280,6 +276,7 @@ void engine_free(struct engine *engine)
     if (engine == NULL)
         return;
     assert(engine->pool == NULL && engine->n_live == 0 && engine->n_dead == 0);
+    notebooks_close(engine);
     map_free(&engine->sessions);
     tickets_free(engine);
     free(engine);
@@ -333,5 +330,5 @@ int engine_use_store(struct engine *engine, struct store *store, int blobs, stru
 {
     engine->store = store;
     engine->blobs = blobs;
-    return creation_load_all(engine, e);
+    return creation_load_all(engine, e) < 0 ? -1 : notebooks_open(engine, e);
 }

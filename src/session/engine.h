@@ -1,6 +1,7 @@
 /* session: live interpreters with an identity. Promises: one cell at a time, each with its own
  * output; a cell that misbehaves costs its session at most; whatever ends early is explained. Owns
- * sessions, their queues, outputs and deaths. May call runtime and store and what lies below.
+ * sessions, their queues, outputs and deaths, and what is in memory of their notebooks. May call
+ * runtime and store and what lies below.
  *
  * The engine is the root object of the daemon: configuration values, the warden, the pool and the
  * map of sessions. It is made by serve, used by ops, and lives on one loop. */
@@ -14,6 +15,14 @@ typedef struct uv_loop_s uv_loop_t;
 struct engine;
 struct pool;
 struct warden;
+
+/* What is kept of notebooks. */
+struct notebooks_config {
+    uint64_t max_cells;       /* of one notebook; what runs beyond that is not recorded */
+    uint32_t max_output_kb;   /* of stream text in one cell */
+    uint32_t max_pictures_mb; /* of one notebook; its session's disk_mb if that is less */
+    uint32_t ttl_days;        /* of notebooks whose session is gone; 0: for ever */
+};
 
 /* Everything here is borrowed and must outlive the engine. */
 struct engine_config {
@@ -30,6 +39,7 @@ struct engine_config {
     uint32_t kill_grace_ms;      /* from SIGTERM to SIGKILL, where somebody works */
     uint32_t state_mb;           /* of one session's durable state */
     uint32_t suspended_ttl_secs; /* in which a suspended session is wanted again; 0: for ever */
+    struct notebooks_config notebooks;
 };
 
 /* What the daemon around the engine wants to know. Rooms below do not log; they tell. */
@@ -63,9 +73,9 @@ void engine_set_admission(struct engine *engine, engine_admit_fn fn, void *conte
 
 struct store;
 
-/* From now on sessions are kept there, and those that are there already can be brought back. To be
- * called before the first one is made. `blobs` is where files and states lie. Borrowed: until
- * engine_stop has called back. */
+/* From now on sessions are kept there, what they run is recorded in notebooks, and sessions that
+ * are there already can be brought back. To be called before the first one is made. `blobs` is
+ * where files and states lie. Borrowed: until engine_free. */
 int engine_use_store(struct engine *engine, struct store *store, int blobs, struct err *e);
 
 /* Attaches itself to the warden and starts the default profile's zygote. */

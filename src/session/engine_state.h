@@ -4,12 +4,12 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "session/engine.h"
+#include "session/notebooks.h"
 #include "session/turns.h"
 
 struct head_listener;
 struct loop_timer;
 struct pool;
-struct recorder;
 struct session;
 
 enum {
@@ -56,8 +56,7 @@ struct engine {
     uint64_t drain_until_ms;     /* monotonic */
     engine_admit_fn admit;       /* NULL: everybody may */
     void *admit_context;
-    const struct recorder *recorder; /* NULL: nobody writes down what happens */
-    void *recorder_context;
+    struct notebooks notebooks;
     bool has_lost_warden; /* until another has taken its place */
     bool is_ready;
     bool is_stopping;

@@ -4,7 +4,7 @@
 
 #include "loop/loop.h"
 #include "session/engine_state.h"
-#include "session/recorder.h"
+#include "session/recording.h"
 #include "session/timing.h"
 
 /* ---- the object ------------------------------------------------------------------------------ */
@@ -37,7 +37,7 @@ void exec_cancel(struct exec *exec)
     } else if (exec->started_ns == 0) {
         exec_leave_queue(exec);
         session->forgotten_exec = exec->id;
-        recorder_dropped(exec, "it was taken from the queue");
+        recording_dropped(exec, "it was taken from the queue");
         exec_free_if_over(exec);
     }
     session_changed(session);
@@ -117,7 +117,7 @@ void exec_watch_pipes(struct session *session)
 {
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         exec_pipe_watch(&session->running->pipes[i]);
-    recorder_lasting(session->running);
+    recording_lasting(session->running);
 }
 
 void exec_pipe_ended(struct exec *exec)

@@ -11,6 +11,7 @@
 #include "session/pipe.h"
 #include "session/session.h"
 
+struct cell_record;
 struct exec_outcome;
 struct exec_pending;
 
@@ -166,15 +167,15 @@ struct exec {
     uint64_t rolled_back_to;
     json_t *extra;
 
-    void *record;            /* the recorder's; NULL: it is not recorded, or not any more */
-    bool runs_given_cell;    /* one that the notebook had before */
-    bool has_recorded_value; /* the row has the value in the form that the answer has */
+    struct cell_record *record; /* NULL if the cell is not recorded, or not any more */
+    bool runs_given_cell;       /* one that the notebook had before */
+    bool has_recorded_value;    /* the row has the value in the form that the answer has */
     bool has_inline_images;
     bool has_no_row;              /* the notebook does not have the cell after all */
     char *unrecorded;             /* see exec_result */
     struct head_verdict *verdict; /* it has ended with it, and is not concluded yet; else NULL */
     struct err *refusal; /* where session_exec wants to know why it cannot begin; NULL later */
-    struct exec_pending *pending; /* the recorder keeps what it showed; NULL: it does not */
+    struct exec_pending *pending; /* a picture that is on its way to the store; NULL if none is */
 };
 
 /* Runs the cell now or queues it. A failure to begin ends the session and is told to the listener,

@@ -11,10 +11,14 @@
 #include "session/trial.h"
 #include "wire/json.h"
 
+#include <errno.h>
+#include <fcntl.h>
+
 struct file_order {
     struct list node;
     struct session *session;
     struct warden_file_order what;
+    int out;                              /* goes along with it; -1: nothing does */
     uint64_t ticket;                      /* 0: it waits */
     uint64_t checkpoint;                  /* whose files are amended; 0: those of the beginning */
     const struct file_listener *listener; /* NULL: nobody waits */
@@ -25,16 +29,25 @@ struct file_order {
 struct file_unsaved {
     struct list node;
     bool is_in_save; /* the one under way has it */
-    enum warden_file_action action;
-    char blob[BLOB_HEX_SIZE];
-    char path[]; /* the newest change of it */
+    struct warden_file_order what;
 };
+
+/* What leaves the files as they are. */
+static bool files_only_reads(enum warden_file_action action)
+{
+    static const bool only_reads[] = {
+        [WARDEN_FILE_GET] = true,  [WARDEN_FILE_STAT] = true,  [WARDEN_FILE_LIST] = true,
+        [WARDEN_FILE_PACK] = true, [WARDEN_FILE_WATCH] = true, [WARDEN_FILE_SPACE] = true,
+    };
+    return only_reads[action];
+}
 
 static void order_free(struct file_order *order)
 {
     if (order->ticket != 0)
         tickets_forget(order->session->engine, order->ticket);
     list_remove(&order->node);
+    cleanup_fd(&order->out);
     free(order);
 }
 
@@ -61,7 +74,7 @@ static struct file_order *files_first(struct session *session)
 bool files_are_changing(struct session *session)
 {
     const struct file_order *order = files_first(session);
-    return order != NULL && order->ticket != 0 && order->what.action != WARDEN_FILE_GET;
+    return order != NULL && order->ticket != 0 && !files_only_reads(order->what.action);
 }
 
 /* ---- what is not saved yet ------------------------------------------------------------------- */
@@ -72,24 +85,36 @@ static void files_remove_unsaved(struct file_unsaved *change)
     free(change);
 }
 
+/* A file that is put or deleted again makes the older change needless; unless something was moved
+ * or copied between the two, which may have been that file. */
+static void files_drop_older(struct session *session, const struct warden_file_order *what)
+{
+    struct list *list = &session->files.unsaved, *previous;
+    for (struct list *at = list->prev; at != list; at = previous) {
+        struct file_unsaved *change = CONTAINER_OF(at, struct file_unsaved, node);
+        enum warden_file_action action = change->what.action;
+        previous = at->prev;
+        if (action != WARDEN_FILE_PUT && action != WARDEN_FILE_DELETE)
+            return;
+        if (strcmp(change->what.path, what->path) == 0)
+            files_remove_unsaved(change);
+    }
+}
+
 static void files_add_unsaved(struct session *session, const struct warden_file_order *what)
 {
-    size_t n = 0, size = strlen(what->path) + 1;
-    LIST_EACH(&session->files.unsaved, node) {
-        struct file_unsaved *change = CONTAINER_OF(node, struct file_unsaved, node);
+    size_t n = 0;
+    if (what->action == WARDEN_FILE_PUT || what->action == WARDEN_FILE_DELETE)
+        files_drop_older(session, what);
+    LIST_EACH(&session->files.unsaved, node)
         n++;
-        if (strcmp(change->path, what->path) != 0)
-            continue;
-        files_remove_unsaved(change);
-        n--;
-    }
     if (n == FILES_UNSAVED_MAX)
         files_remove_unsaved(
             CONTAINER_OF(list_first(&session->files.unsaved), struct file_unsaved, node));
-    struct file_unsaved *change = mem_alloc(sizeof(*change) + size);
-    change->action = what->action;
-    snprintf(change->blob, sizeof(change->blob), "%s", what->blob);
-    memcpy(change->path, what->path, size);
+    struct file_unsaved *change = mem_alloc(sizeof(*change));
+    change->what = *what;
+    change->what.amends = false;
+    change->what.max_bytes = UINT64_MAX;
     list_append(&session->files.unsaved, &change->node);
 }
 
@@ -116,11 +141,9 @@ uint64_t files_repeat(struct session *session)
     uint64_t ticket = 0;
     LIST_EACH(&session->files.unsaved, node) {
         const struct file_unsaved *change = CONTAINER_OF(node, struct file_unsaved, node);
-        struct warden_file_order what = {.action = change->action, .max_bytes = UINT64_MAX};
-        snprintf(what.path, sizeof(what.path), "%s", change->path);
-        snprintf(what.blob, sizeof(what.blob), "%s", change->blob);
         uint64_t number = pool_new_number(session->engine->pool);
-        if (warden_file(session->engine->warden, number, session->room->name, &what, &e) == 0)
+        if (warden_file(session->engine->warden, number, session->room->name, &change->what, -1,
+                        &e) == 0)
             ticket = number;
     }
     return ticket;
@@ -157,7 +180,7 @@ static void files_note_change(const struct file_order *order, const json_t *answ
     bool is_known = order->checkpoint == 0 || checkpoint != NULL;
     if (manifest != NULL && strlen(manifest) == TIMELINE_HASH_SIZE - 1 && is_known)
         timeline_amend(session, checkpoint, manifest);
-    if (order->what.action == WARDEN_FILE_GET || !saving_is_on(session))
+    if (files_only_reads(order->what.action) || !saving_is_on(session))
         return;
     files_add_unsaved(session, &order->what);
     session->files.has_news = true;
@@ -169,7 +192,8 @@ static void files_tell(struct file_order *order, const json_t *answer)
     void *context = order->context;
     struct file_result result = {.bytes =
                                      (uint64_t)json_integer_value(json_object_get(answer, "bytes")),
-                                 .is_new = json_is_true(json_object_get(answer, "created"))};
+                                 .is_new = json_is_true(json_object_get(answer, "created")),
+                                 .details = json_object_get(answer, "details")};
     const char *hash = json_string_value(json_object_get(answer, "hash"));
     snprintf(result.hash, sizeof(result.hash), "%s", hash != NULL ? hash : "");
     order_free(order);
@@ -199,14 +223,18 @@ static void files_begin(struct file_order *order)
     struct session *session = order->session;
     const struct checkpoint *current = session->timeline.current;
     const char *base = timeline_files_at(session, current);
-    order->what.amends = base != NULL && order->what.action != WARDEN_FILE_GET;
+    order->what.amends = base != NULL && !files_only_reads(order->what.action);
     if (base != NULL)
         snprintf(order->what.base, sizeof(order->what.base), "%s", base);
     order->checkpoint = current != NULL ? current->id : 0;
     order->ticket = pool_new_number(session->engine->pool);
     tickets_expect(session->engine, order->ticket, WARDEN_FILED, files_on_filed, order);
     const char *workspace = session->room != NULL ? session->room->name : session->id;
-    if (warden_file(session->engine->warden, order->ticket, workspace, &order->what, &e) < 0)
+    int r = warden_file(session->engine->warden, order->ticket, workspace, &order->what, order->out,
+                        &e);
+    cleanup_fd(&order->out);
+    order->out = -1;
+    if (r < 0)
         files_fail(order, &e);
 }
 
@@ -240,7 +268,7 @@ void files_fail_all(struct session *session, const struct err *e)
 static int files_refuse(const struct session *session, enum warden_file_action action,
                         struct err *e)
 {
-    bool can_be_read = session->files.are_left && action == WARDEN_FILE_GET;
+    bool can_be_read = session->files.are_left && files_only_reads(action);
     if ((!can_be_read && session_refuse_if_dead(session, e) < 0) ||
         trial_refuse_others(session, e) < 0)
         return -1;
@@ -257,26 +285,23 @@ static int files_refuse(const struct session *session, enum warden_file_action a
     return err_advise(e, "Wait for one of them to be answered.");
 }
 
-static uint64_t files_max_bytes(const struct session *session, enum warden_file_action action)
-{
-    return action == WARDEN_FILE_GET ? FILES_GET_MAX : (uint64_t)session->limits.disk_mb * MIB;
-}
-
-int session_file(struct session *session, enum warden_file_action action, const char *path,
-                 const char *blob, const struct file_listener *listener, void *context,
-                 struct file_order **ret_order, struct err *e)
+int session_file(struct session *session, const struct warden_file_order *what, int out,
+                 const struct file_listener *listener, void *context, struct file_order **ret_order,
+                 struct err *e)
 {
     session_touch(session);
-    if (archive_check_path(path, e) < 0 || files_refuse(session, action, e) < 0)
+    if (archive_check_order(what, e) < 0 || files_refuse(session, what->action, e) < 0)
         return -1;
+    _fd_ int own = out >= 0 ? fcntl(out, F_DUPFD_CLOEXEC, 0) : -1;
+    if (out >= 0 && own < 0)
+        return err_errno(e, ERR_UNAVAILABLE, errno, "there is no descriptor for the bytes");
     struct file_order *order = mem_alloc(sizeof(*order));
-    *order = (struct file_order){
-        .session = session,
-        .what = {.action = action, .max_bytes = files_max_bytes(session, action)},
-        .listener = listener,
-        .context = context};
-    snprintf(order->what.path, sizeof(order->what.path), "%s", path);
-    snprintf(order->what.blob, sizeof(order->what.blob), "%s", blob != NULL ? blob : "");
+    *order = (struct file_order){.session = session,
+                                 .what = *what,
+                                 .out = take_fd(&own),
+                                 .listener = listener,
+                                 .context = context};
+    order->what.max_bytes = (uint64_t)session->limits.disk_mb * MIB;
     list_append(&session->files.orders, &order->node);
     session_changed(session);
     *ret_order = NULL;

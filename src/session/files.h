@@ -1,5 +1,6 @@
-/* Files of /workspace that a caller puts, reads or deletes, while cells run or not. The archivist
- * does it, as it restores files: the daemon opens nothing that a sandbox could have made.
+/* Files of /workspace that a caller puts, reads, moves, lists or deletes, while cells run or not.
+ * The archivist does it, as it restores files: the daemon opens nothing that a sandbox could have
+ * made, and gets what is read through a pipe.
  *
  * What a caller changes belongs to the newest checkpoint, as if it had been there before that was
  * made: a crash and an undo of what runs afterwards keep it. Older checkpoints have what they had.
@@ -11,13 +12,14 @@
 #include "blob/blob.h"
 #include "jail/warden.h"
 
+#include <jansson.h>
+
 struct file_order;
 struct session;
 
 enum {
-    FILES_UNSAVED_MAX = 2000,  /* changes; the oldest are forgotten */
-    FILES_WAITING_MAX = 16,    /* orders of a session */
-    FILES_GET_MAX = 512 << 20, /* bytes of a file that is read */
+    FILES_UNSAVED_MAX = 2000, /* changes; the oldest are forgotten */
+    FILES_WAITING_MAX = 16,   /* orders of a session */
 };
 
 struct files {
@@ -25,12 +27,14 @@ struct files {
     struct list unsaved; /* of struct file_unsaved, oldest first */
     bool has_news;       /* callers changed files; until settle.c has passed it on */
     bool are_left;       /* the session is dead, and its workspace is still there */
+    uint64_t incoming;   /* bytes of uploads that are under way: they share what is free */
 };
 
 struct file_result {
     char hash[BLOB_HEX_SIZE]; /* of its bytes, which are in the store */
     uint64_t bytes;
-    bool is_new; /* put: there was none of this name */
+    bool is_new;           /* put: there was none of this name */
+    const json_t *details; /* see warden_file; NULL: none. During the call only */
 };
 
 struct file_listener {
@@ -38,11 +42,12 @@ struct file_listener {
     void (*on_failed)(void *context, const struct err *e);
 };
 
-/* A suspended session comes back for it. `blob`: what is put, by its hash; else NULL. `ret_order`
- * is NULL if the listener has been told already. */
-int session_file(struct session *session, enum warden_file_action action, const char *path,
-                 const char *blob, const struct file_listener *listener, void *context,
-                 struct file_order **ret_order, struct err *e);
+/* A suspended session comes back for it. `what`: action, paths and so on; the rest of it is filled
+ * in here. `out`: see warden_file; the caller's. `ret_order` is NULL if the listener has been told
+ * already. */
+int session_file(struct session *session, const struct warden_file_order *what, int out,
+                 const struct file_listener *listener, void *context, struct file_order **ret_order,
+                 struct err *e);
 /* The caller went away: what it wanted is done, and nobody is told. */
 void file_forget(struct file_order *order);
 

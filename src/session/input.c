@@ -6,7 +6,7 @@
 void input_answer(struct exec *exec)
 {
     answer_send(exec,
-                &(struct answer_facts){.status = CELL_INPUT, .duration_ms = exec_elapsed_ms(exec)});
+                &(struct exec_outcome){.status = CELL_INPUT, .duration_ms = exec_elapsed_ms(exec)});
 }
 
 void input_on_prompt(struct session *session, const struct head_prompt *prompt)

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "session/engine_state.h"
 #include "session/late.h"
-#include "session/recorder.h"
+#include "session/recording.h"
 #include "session/showing.h"
 #include "session/timing.h"
 #include "session/wait.h"
@@ -25,7 +25,7 @@ void outcome_free_verdict(struct head_verdict *verdict)
 
 void outcome_free(struct exec *exec)
 {
-    recorder_dropped(exec, "the session ended");
+    recording_dropped(exec, "the session ended");
     showing_abandon(exec);
     outcome_free_verdict(take_ptr(exec->verdict));
     list_remove(&exec->node);
@@ -57,7 +57,7 @@ void outcome_fail_waiting(struct session *session, const struct err *e)
         if (listener == NULL)
             session->forgotten_exec = exec->id;
         struct err *refusal = exec->refusal;
-        recorder_dropped(exec, e->message);
+        recording_dropped(exec, e->message);
         outcome_free(exec);
         if (refusal != NULL)
             *refusal = *e;
@@ -79,6 +79,14 @@ static void outcome_look_after(struct session *session, const struct exec *exec)
     head_watch(session->head, false);
 }
 
+void outcome_record(struct exec *exec, const struct exec_outcome *outcome)
+{
+    struct exec_error error;
+    exec->cell->state = outcome->status;
+    exec->cell->duration_us = (uint64_t)(outcome->duration_ms * 1000);
+    recording_ended(exec, answer_error(outcome, &error) ? &error : NULL);
+}
+
 /* The cell no longer runs: what remains of it are its pipes. */
 void outcome_retire(struct exec *exec)
 {
@@ -94,24 +102,24 @@ void outcome_retire(struct exec *exec)
     late_keep(exec);
 }
 
-static struct answer_facts outcome_die(struct exec *exec, const struct death *death)
+static struct exec_outcome outcome_die(struct exec *exec, const struct death *death)
 {
     bool is_time = exec->session->ending.wish == DEATH_BY_LIMIT;
     exec_drain(exec);
-    struct answer_facts facts = {.status = is_time ? CELL_TIMEOUT : CELL_DIED,
-                                 .death = death,
-                                 .duration_ms = exec_elapsed_ms(exec)};
-    recorder_ended(exec, &facts);
+    struct exec_outcome outcome = {.status = is_time ? CELL_TIMEOUT : CELL_DIED,
+                                   .death = death,
+                                   .duration_ms = exec_elapsed_ms(exec)};
+    outcome_record(exec, &outcome);
     showing_abandon(exec);
     outcome_retire(exec);
-    return facts;
+    return outcome;
 }
 
 static void outcome_answer_death(struct session *session)
 {
     struct exec *exec = session->running;
-    struct answer_facts facts = outcome_die(exec, &session->death);
-    wait_end(exec, &facts);
+    struct exec_outcome outcome = outcome_die(exec, &session->death);
+    wait_end(exec, &outcome);
 }
 
 void outcome_hold_crash(struct session *session)
@@ -120,8 +128,8 @@ void outcome_hold_crash(struct session *session)
     if (exec == NULL)
         return;
     exec->certificate = mem_copy(&session->death, sizeof(session->death));
-    struct answer_facts facts = outcome_die(exec, exec->certificate);
-    wait_hold(exec, &facts);
+    struct exec_outcome outcome = outcome_die(exec, exec->certificate);
+    wait_hold(exec, &outcome);
 }
 
 static struct exec *outcome_find_crashed(const struct session *session)

@@ -1,7 +1,7 @@
 /* How cells end. */
 #pragma once
 
-#include "session/exec.h"
+#include "session/answer.h"
 
 /* The interpreter ended, and another will take its place: the cell that ran is answered when that
  * is there. The session's certificate becomes the cell's. */
@@ -16,6 +16,8 @@ void outcome_answer_undone(struct session *session, const struct timeline_cells 
 void outcome_fail_waiting(struct session *session, const struct err *e);
 /* The session is dead: answers the running cell and those that wait, closes every pipe. */
 void outcome_end_all(struct session *session);
+/* The cell has ended, and so does its record. */
+void outcome_record(struct exec *exec, const struct exec_outcome *outcome);
 void outcome_retire(struct exec *exec); /* it runs no longer: what remains of it are its pipes */
 void outcome_free_verdict(struct head_verdict *verdict);
 void outcome_free(struct exec *exec);

@@ -1,12 +1,13 @@
 /* Reading the pipes of cells. Runs in the daemon's loop; owns the reading ends. Bytes go to the
- * cell's transcript, then to those who hear of them at once: the recorder and the caller. */
+ * cell's transcript, then to those who hear of them at once: the watchers of the notebook and the
+ * caller. */
 #include "session/pipe.h"
 
 #include "base/utf8.h"
 #include "loop/loop.h"
 #include "session/engine_state.h"
 #include "session/exec.h"
-#include "session/recorder.h"
+#include "session/recording.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +48,7 @@ void exec_pipe_close(struct exec_pipe *pipe)
 }
 
 /* To those who hear of text at once, as far as it ends with a whole character: the caller, and the
- * recorder unless the text is aside. `bytes` has room for held bytes before it. */
+ * watchers unless the text is aside. `bytes` has room for held bytes before it. */
 static void pipe_tell(struct exec_pipe *pipe, char *bytes, size_t len, bool is_aside)
 {
     struct exec *exec = pipe->exec;
@@ -60,7 +61,7 @@ static void pipe_tell(struct exec_pipe *pipe, char *bytes, size_t len, bool is_a
     if (whole == 0)
         return;
     if (!is_aside)
-        recorder_output(exec, pipe->stream, bytes, whole);
+        recording_output(exec, pipe->stream, bytes, whole);
     if (exec->listener != NULL && exec->listener->on_output != NULL)
         exec->listener->on_output(exec->context, pipe->stream, bytes, whole);
 }

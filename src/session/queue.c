@@ -8,7 +8,7 @@
 #include "session/late.h"
 #include "session/names.h"
 #include "session/outcome.h"
-#include "session/recorder.h"
+#include "session/recording.h"
 #include "session/restore.h"
 #include "session/suspend.h"
 #include "session/timing.h"
@@ -75,7 +75,7 @@ int session_exec(struct session *session, const struct exec_request *request,
         session->trial.id = exec->id;
         session->pace.keeps_now = true;
     }
-    recorder_queued(exec);
+    recording_queued(exec);
     list_append(&session->queue, &exec->node);
     session->n_queued++;
     struct err refusal = {.code = ERR_NONE};
@@ -123,7 +123,7 @@ static int queue_begin(struct session *session, struct exec *exec, struct err *e
     exec->cell->executed_ms = session->life.worked_at_ms = clock_wall_ms();
     session_move(session, SESSION_BUSY);
     timing_begin(exec);
-    recorder_begun(exec);
+    recording_begun(exec);
     struct err broken;
     struct head_cell cell = {.id = exec->id,
                              .code = exec->cell->source,
@@ -160,7 +160,7 @@ void queue_begin_next(struct session *session)
             return;
         if (exec->is_trial)
             trial_forget(session);
-        recorder_dropped(exec, e.message);
+        recording_dropped(exec, e.message);
         if (exec->refusal != NULL)
             *exec->refusal = e;
         else if (exec->listener != NULL)
@@ -185,50 +185,37 @@ static void queue_echo_error(struct exec *exec, const json_t *error)
 }
 
 /* Of a cell that ends and whose session lives: the driver's verdict, and what we know better. */
-static struct answer_facts queue_judge(const struct exec *exec, const struct head_verdict *verdict,
-                                       char *message, size_t message_size)
+static struct exec_outcome queue_judge(const struct exec *exec, const struct head_verdict *verdict)
 {
-    static const enum cell_state statuses[] = {[HEAD_OK] = CELL_COMPLETED,
-                                               [HEAD_ERROR] = CELL_ERROR,
-                                               [HEAD_INTERRUPTED] = CELL_INTERRUPTED};
-    struct answer_facts facts = {
-        .status = statuses[verdict->status],
-        .value = verdict->value,
-        .error = verdict->error,
-        .names = exec->names == HEAD_NAMES_FULL ? verdict->names : names_news(verdict->names),
-        .has_last_status = verdict->has_last_status,
-        .last_status = verdict->last_status,
-        .command_status = verdict->command_status,
-        .has_exit_code = verdict->has_exit_code,
-        .exit_code = verdict->exit_code,
-        .duration_ms = exec_elapsed_ms(exec)};
+    struct exec_outcome outcome = {
+        .status = verdict->status, .verdict = *verdict, .duration_ms = exec_elapsed_ms(exec)};
+    if (exec->names != HEAD_NAMES_FULL)
+        outcome.verdict.names = names_news(verdict->names);
     if (exec->is_timed_out) {
-        snprintf(message, message_size, "stopped by SIGINT after its time limit of %u ms",
-                 exec->timeout_ms);
-        facts.status = CELL_TIMEOUT;
-        facts.own_name = "TimeLimit";
-        facts.own_message = message;
-        facts.advice = "The session and its variables are still there. Split the work into "
-                       "shorter cells, or give the cell a larger timeout_ms.";
-    } else if (facts.status == CELL_INTERRUPTED && facts.error == NULL) {
-        facts.own_name = "KeyboardInterrupt";
-        facts.own_message = "the cell was interrupted";
-    } else if (facts.error != NULL) {
-        facts.advice = death_advise(json_string_value(json_object_get(facts.error, "name")),
-                                    json_string_value(json_object_get(facts.error, "message")),
-                                    exec->denied != NULL);
+        outcome.status = CELL_TIMEOUT;
+        outcome.own_name = "TimeLimit";
+        snprintf(outcome.own_message, sizeof(outcome.own_message),
+                 "stopped by SIGINT after its time limit of %u ms", exec->timeout_ms);
+        outcome.advice = "The session and its variables are still there. Split the work into "
+                         "shorter cells, or give the cell a larger timeout_ms.";
+    } else if (outcome.status == CELL_INTERRUPTED && verdict->error == NULL) {
+        outcome.own_name = "KeyboardInterrupt";
+        snprintf(outcome.own_message, sizeof(outcome.own_message), "the cell was interrupted");
+    } else if (verdict->error != NULL) {
+        outcome.advice = death_advise(json_string_value(json_object_get(verdict->error, "name")),
+                                      json_string_value(json_object_get(verdict->error, "message")),
+                                      exec->denied != NULL);
     }
-    return facts;
+    return outcome;
 }
 
 void queue_conclude(struct session *session)
 {
     struct exec *exec = session->running;
     struct head_verdict *verdict = exec->verdict;
-    char message[96];
-    struct answer_facts facts = queue_judge(exec, verdict, message, sizeof(message));
-    exec_echo(exec, OUTPUT_STDOUT, json_string_value(json_object_get(facts.value, "text")));
-    queue_echo_error(exec, facts.error);
+    struct exec_outcome outcome = queue_judge(exec, verdict);
+    exec_echo(exec, OUTPUT_STDOUT, json_string_value(json_object_get(verdict->value, "text")));
+    queue_echo_error(exec, verdict->error);
     names_on_verdict(exec, verdict->names);
     session->life.worked_at_ms = clock_wall_ms();
     uint64_t ran_ns = timing_ran_ns(exec);
@@ -236,15 +223,15 @@ void queue_conclude(struct session *session)
     timeline_add_cell(session, exec->id, ran_ns);
     exec->checkpoint = timing_end(exec, ran_ns);
     saving_add_cell(session, exec);
-    recorder_ended(exec, &facts);
+    outcome_record(exec, &outcome);
     outcome_retire(exec);
     /* One interrupt ends a cell; whatever else was sent has not been heard yet. */
-    timing_rest(session, exec->n_interrupts > (verdict->status == HEAD_INTERRUPTED));
+    timing_rest(session, exec->n_interrupts > (verdict->status == CELL_INTERRUPTED));
     exec->verdict = NULL; /* the answer may be the end of the cell */
     if (exec->is_durable || exec->is_trial)
-        wait_hold(exec, &facts);
+        wait_hold(exec, &outcome);
     else
-        wait_end(exec, &facts);
+        wait_end(exec, &outcome);
     outcome_free_verdict(verdict);
     late_tidy(session);
     restore_end_left(session);

@@ -7,7 +7,7 @@
 #include "runtime/pool.h"
 #include "session/engine_state.h"
 #include "session/files.h"
-#include "session/recorder.h"
+#include "session/recording.h"
 #include "session/setup.h"
 #include "session/tickets.h"
 #include "wire/json.h"
@@ -720,15 +720,14 @@ static void restore_count_from_durable(const struct session *session, struct res
     report->to = session->saving.checkpoint;
 }
 
-static void restore_tell_recorder(struct session *session, const struct restore *restore)
+static void restore_mark_undone(struct session *session, const struct restore *restore)
 {
     struct timeline_cells redone = {0};
     bool is_undo = restore->cause == RESTORE_UNDO || restore->cause == RESTORE_REDO;
     bool is_as_saved = restore->report.source == RESTORED_DURABLE && !is_undo;
     uint64_t after =
         is_as_saved ? session->saving.through : timeline_parting(session, restore->target, &redone);
-    recorder_moved(session, &(struct recorder_move){
-                                .after = after, .redone = redone.ids, .n_redone = redone.n});
+    recording_moved(session, after, redone.ids, redone.n);
     timeline_cells_free(&redone);
 }
 
@@ -752,7 +751,7 @@ void restore_conclude(struct session *session)
     const char *files = tip != NULL ? timeline_files_at(session, tip) : NULL;
     if (restore->keeps_files && files != NULL)
         timeline_amend(session, NULL, files);
-    restore_tell_recorder(session, restore);
+    restore_mark_undone(session, restore);
     timeline_go_to(session, restore->target);
 }
 
@@ -797,6 +796,8 @@ bool restore_is_possible(const struct session *session)
 
 void restore_after_crash(struct session *session)
 {
+    if (session->restore != NULL && session->restore->is_postponed)
+        restore_abandon_for(session, "the interpreter ended meanwhile, and the session went back");
     struct restore *restore = session->restore;
     if (restore == NULL) {
         restore = restore_begin(session, RESTORE_CRASH);
@@ -806,16 +807,14 @@ void restore_after_crash(struct session *session)
     restore_go_to_step(restore, STEP_LEAVE);
 }
 
-static int restore_refuse_busy(struct err *e)
-{
-    err_set(e, ERR_CONFLICT, "the session is busy");
-    return err_advise(e, "Wait for the cell that runs, or interrupt it first.");
-}
-
 static int restore_refuse_working(const struct session *session, struct err *e)
 {
-    bool is_at_rest = session->state == SESSION_IDLE || session->state == SESSION_SUSPENDED;
-    return is_at_rest && session->restore == NULL ? 0 : restore_refuse_busy(e);
+    bool is_at_rest = session->state == SESSION_IDLE || session->state == SESSION_SUSPENDED ||
+                      session_is_settling(session);
+    if (is_at_rest && session->restore == NULL)
+        return 0;
+    err_set(e, ERR_CONFLICT, "the session is busy");
+    return err_advise(e, "Wait for the cell that runs, or interrupt it first.");
 }
 
 static int restore_refuse(const struct session *session, struct err *e)
@@ -851,35 +850,20 @@ static int restore_refuse_beginning(const struct timeline *timeline, struct err 
                          "in it is undone.");
 }
 
-static struct restore *restore_order(struct session *session, enum restore_cause cause,
-                                     struct checkpoint *target,
-                                     const struct restore_listener *listener, void *context)
+static int restore_choose_undo(struct session *session, struct err *e)
 {
-    struct restore *restore = restore_begin(session, cause);
-    restore->target = target;
-    restore->listener = listener;
-    restore->context = context;
-    restore->was_suspended = session->state == SESSION_SUSPENDED;
-    return restore;
-}
-
-int session_undo(struct session *session, const uint64_t *to,
-                 const struct restore_listener *listener, void *context, struct err *e)
-{
-    session_touch(session);
-    if (restore_refuse(session, e) < 0)
-        return -1;
+    struct restore *restore = session->restore;
     struct timeline *timeline = &session->timeline;
-    timeline_take(session);
     struct checkpoint *target = timeline->current != NULL ? timeline->current->parent : NULL;
-    if (to != NULL)
-        target = timeline_find(session, *to);
-    if (to != NULL && *to != 0 && target == NULL) {
-        err_set(e, ERR_NOT_FOUND, "the session has no checkpoint %llu", (unsigned long long)*to);
+    if (restore->has_to)
+        target = timeline_find(session, restore->to);
+    if (restore->has_to && restore->to != 0 && target == NULL) {
+        err_set(e, ERR_NOT_FOUND, "the session has no checkpoint %llu",
+                (unsigned long long)restore->to);
         return err_advise(e, "GET …/checkpoints lists those that are kept; the oldest are given up "
                              "first.");
     }
-    if (to == NULL && (timeline->current == NULL || target == NULL) &&
+    if (!restore->has_to && (timeline->current == NULL || target == NULL) &&
         restore_refuse_beginning(timeline, e) < 0)
         return -1;
     if (!restore_can_reach(target)) {
@@ -887,17 +871,12 @@ int session_undo(struct session *session, const uint64_t *to,
                 (unsigned long long)target->id, target->reason);
         return err_advise(e, "GET …/checkpoints lists those that can be.");
     }
-    restore_order(session, RESTORE_UNDO, target, listener, context);
-    session_changed(session);
+    restore->target = target;
     return 0;
 }
 
-int session_redo(struct session *session, const struct restore_listener *listener, void *context,
-                 struct err *e)
+static int restore_choose_redo(struct session *session, struct err *e)
 {
-    session_touch(session);
-    if (restore_refuse(session, e) < 0)
-        return -1;
     struct timeline *timeline = &session->timeline;
     struct checkpoint *target = NULL;
     while (timeline->n_redo > 0 && target == NULL)
@@ -907,9 +886,63 @@ int session_redo(struct session *session, const struct restore_listener *listene
         return err_advise(e, "Only what was undone can be redone, and only until another cell "
                              "runs.");
     }
-    restore_order(session, RESTORE_REDO, target, listener, context);
+    session->restore->target = target;
+    return 0;
+}
+
+int restore_choose(struct session *session, struct err *e)
+{
+    struct restore *restore = session->restore;
+    restore->is_postponed = false;
+    if (restore->cause == RESTORE_REDO)
+        return restore_choose_redo(session, e);
+    timeline_take(session);
+    const struct checkpoint *current = session->timeline.current;
+    restore->report.from = current != NULL ? current->id : 0;
+    return restore->keeps_files ? 0 : restore_choose_undo(session, e);
+}
+
+/* `order` is what the caller said; the rest of it is made here. */
+static int restore_order(struct session *session, const struct restore *order, struct err *e)
+{
+    struct restore *restore = restore_begin(session, order->cause);
+    restore->has_to = order->has_to;
+    restore->to = order->to;
+    restore->keeps_files = order->keeps_files;
+    restore->listener = order->listener;
+    restore->context = order->context;
+    restore->was_suspended = session->state == SESSION_SUSPENDED;
+    restore->is_postponed = session_is_settling(session);
+    if (!restore->is_postponed && restore_choose(session, e) < 0) {
+        restore_free(session, take_ptr(session->restore));
+        return -1;
+    }
     session_changed(session);
     return 0;
+}
+
+int session_undo(struct session *session, const uint64_t *to,
+                 const struct restore_listener *listener, void *context, struct err *e)
+{
+    session_touch(session);
+    if (restore_refuse(session, e) < 0)
+        return -1;
+    struct restore order = {.cause = RESTORE_UNDO,
+                            .has_to = to != NULL,
+                            .to = to != NULL ? *to : 0,
+                            .listener = listener,
+                            .context = context};
+    return restore_order(session, &order, e);
+}
+
+int session_redo(struct session *session, const struct restore_listener *listener, void *context,
+                 struct err *e)
+{
+    session_touch(session);
+    if (restore_refuse(session, e) < 0)
+        return -1;
+    struct restore order = {.cause = RESTORE_REDO, .listener = listener, .context = context};
+    return restore_order(session, &order, e);
 }
 
 int session_reset(struct session *session, const struct restore_listener *listener, void *context,
@@ -919,10 +952,9 @@ int session_reset(struct session *session, const struct restore_listener *listen
     if (session_refuse_if_dead(session, e) < 0 || trial_refuse_others(session, e) < 0 ||
         restore_refuse_working(session, e) < 0)
         return -1;
-    timeline_take(session);
-    restore_order(session, RESTORE_UNDO, NULL, listener, context)->keeps_files = true;
-    session_changed(session);
-    return 0;
+    struct restore order = {
+        .cause = RESTORE_UNDO, .keeps_files = true, .listener = listener, .context = context};
+    return restore_order(session, &order, e);
 }
 
 int session_discard(struct session *session, uint64_t try_id,

@@ -59,6 +59,9 @@ struct restore_left {
 /* A restoration under way. */
 struct restore {
     enum restore_cause cause;
+    bool is_postponed;         /* until the session is idle: the target is not chosen yet */
+    bool has_to;               /* the caller named the target: */
+    uint64_t to;               /* a checkpoint; 0 for the beginning */
     size_t step;               /* in the table of restore.c */
     bool is_begun;             /* the step has run once, and waits for something */
     bool has_failed;           /* the step took too long, or the new interpreter ended */
@@ -84,8 +87,9 @@ struct restore {
     void *context;
 };
 
-/* `to` NULL: to the checkpoint before the last cells. The session must be idle. The listener may be
- * told before this returns. */
+/* `to` NULL: to the checkpoint before the last cells. No cell may run; one that was interrupted
+ * just now may still be settling, then it happens in a moment. The listener may be told before this
+ * returns. */
 int session_undo(struct session *session, const uint64_t *to,
                  const struct restore_listener *listener, void *context, struct err *e);
 /* To where the last undo came from. */
@@ -110,6 +114,8 @@ enum restore_outcome {
     RESTORE_FAILED, /* nothing brings the session back, `why` says it */
 };
 
+/* The session is idle, or suspended: chooses the target of an order. -1 if there is none. */
+int restore_choose(struct session *session, struct err *e);
 /* Runs steps until one has to wait. To be called after everything that happens to the session. */
 enum restore_outcome restore_advance(struct session *session);
 const char *restore_step_name(const struct restore *restore); /* what it is about to do */

@@ -27,7 +27,6 @@ enum {
 };
 
 const char *const saving_modes[] = {"auto", "off", NULL};
-const char *const saving_isolations[] = {"shared", "per_cell", NULL};
 
 void saving_init(struct session *session, enum saving_mode mode)
 {

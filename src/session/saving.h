@@ -24,7 +24,6 @@ extern const char *const saving_modes[]; /* NULL-terminated, for choices */
 
 /* Whether cells share a process, or each has a fresh one with the state that was saved. */
 enum saving_isolation { ISOLATION_SHARED, ISOLATION_PER_CELL };
-extern const char *const saving_isolations[]; /* likewise */
 
 enum {
     SAVING_AFTER_MS = 1000, /* the first cell that is not safe */

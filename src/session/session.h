@@ -238,6 +238,13 @@ struct session *session_make_suspended(struct engine *engine, const char *id,
 
 struct session *session_find(struct engine *engine, const char *id, struct err *e);
 const char *session_state_name(enum session_state state);
+/* The last cell has ended, and an interrupt that came too late is still on its way: the session is
+ * idle in a moment. */
+static inline bool session_is_settling(const struct session *session)
+{
+    return session->state == SESSION_BUSY && session->running == NULL &&
+           session->ending.wish == DEATH_UNWISHED;
+}
 uint64_t session_output_len(const struct session *session); /* bytes ever, both streams */
 
 /* Walks live sessions, then suspended and dead ones, each oldest first, with those that are not

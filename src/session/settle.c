@@ -10,6 +10,7 @@
  *    4 a turn is over; an aspect has left word      it is given back; the other is told
  *    5 it is suspended and somebody wants it        it gets a place and a restoration
  *    6 a restoration is under way                   its next steps; then its end for all aspects
+ *      (one that waits for the end of interrupts chooses its target when the session is idle)
  *    7 its first interpreter has walked in          it is told where it works; then it has started
  *    8 a caller's file waits, its list is known     the order is given
  *    9 a checkpoint is due, it has its turn         it is made
@@ -190,6 +191,7 @@ static void settle_unrestored(struct session *session)
         suspend_again(session, why);
     } else if (restore->cause == RESTORE_CRASH && saving_is_resumable(session)) {
         suspend_instead(session);
+        session->settling.is_wanted = true; /* cells may wait, and bring it back */
     } else {
         session->end.is_beyond_rescue = restore->cause == RESTORE_CRASH;
         if (!session->end.is_beyond_rescue) {
@@ -202,8 +204,15 @@ static void settle_unrestored(struct session *session)
 
 static void settle_restoration(struct session *session)
 {
-    if (session->restore == NULL || session->state == SESSION_SUSPENDED)
+    struct err e;
+    if (session->restore == NULL || session->state == SESSION_SUSPENDED ||
+        (session->restore->is_postponed && session->state != SESSION_IDLE))
         return;
+    if (session->restore->is_postponed && restore_choose(session, &e) < 0) {
+        restore_abandon(session, &e);
+        session->settling.is_wanted = true; /* cells may wait behind it */
+        return;
+    }
     switch (restore_advance(session)) {
     case RESTORE_UNDER_WAY:
         return;

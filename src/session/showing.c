@@ -1,12 +1,12 @@
-/* What a running cell shows besides text, on its way into the transcript, to the recorder and to
- * the caller. Runs in the daemon's loop; owns the one picture that a cell waits for. */
+/* What a running cell shows besides text, on its way into the transcript, the row and the
+ * answer. Runs in the daemon's loop; owns the one picture that a cell waits for. */
 #include "session/showing.h"
 
 #include "cell/display.h"
 #include "loop/loop.h"
-#include "session/recorder.h"
+#include "session/pictures.h"
 
-/* A picture that the recorder is keeping. */
+/* A picture that is on its way to the store. */
 struct exec_pending {
     uint64_t serial; /* in the transcript */
     json_t *output;
@@ -26,20 +26,20 @@ void showing_abandon(struct exec *exec)
     free(pending);
 }
 
-/* True if the recorder keeps the output first, because it is a picture. `verdict` is NULL if the
+/* True if the output is kept first, because it is a picture. `verdict` is NULL if the
  * output is not the value. */
-static bool showing_waits(struct exec *exec, json_t *output, enum recorder_place place,
+static bool showing_waits(struct exec *exec, json_t *output, enum recording_place place,
                           const struct head_verdict *verdict)
 {
     if (exec->record == NULL || !display_is_picture(output))
         return false;
-    uint64_t serial = recorder_picture(exec, output, place);
+    uint64_t serial = pictures_keep(exec, output, place);
     if (serial == 0)
         return false;
     struct exec_pending *pending = mem_alloc(sizeof(*pending));
     pending->serial = serial;
     pending->output = json_incref(output);
-    pending->is_update = place == RECORDER_UPDATED;
+    pending->is_update = place == RECORDING_UPDATED;
     if (verdict != NULL) {
         pending->is_value = true;
         pending->verdict = *verdict;
@@ -74,7 +74,7 @@ static void showing_hurry(struct exec *exec)
 void showing_on_display(struct session *session, json_t *output, bool is_update)
 {
     struct exec *exec = session->running;
-    enum recorder_place place = is_update ? RECORDER_UPDATED : RECORDER_SHOWN;
+    enum recording_place place = is_update ? RECORDING_UPDATED : RECORDING_SHOWN;
     showing_hurry(exec);
     exec_drain(exec);
     const json_t *words = display_words(output);
@@ -83,7 +83,7 @@ void showing_on_display(struct session *session, json_t *output, bool is_update)
     if (showing_waits(exec, output, place, NULL))
         return;
     uint64_t serial = transcript_show(&exec->cell->transcript, output, is_update);
-    recorder_shown(exec, output, place);
+    recording_shown(exec, output, place);
     showing_tell(exec, serial, output, is_update, true);
     head_ack(session->head);
 }
@@ -94,7 +94,7 @@ void showing_on_clear(struct session *session, bool waits)
     showing_hurry(exec);
     exec_drain(exec);
     transcript_clear(&exec->cell->transcript, waits);
-    recorder_clear(exec, waits);
+    recording_clear(exec, waits);
     if (exec->listener != NULL && exec->listener->on_clear != NULL)
         exec->listener->on_clear(exec->context, waits);
     head_ack(session->head);
@@ -111,14 +111,14 @@ void showing_on_verdict(struct session *session, const struct head_verdict *verd
     if (verdict->value != NULL || verdict->error != NULL)
         transcript_clear_if_due(t);
     if (verdict->value != NULL) {
-        if (showing_waits(exec, verdict->value, RECORDER_VALUE, verdict)) {
+        if (showing_waits(exec, verdict->value, RECORDING_VALUE, verdict)) {
             /* It has ended: its time is not to end it once more. */
             session->alarm = ALARM_NONE;
             loop_timer_clear(session->timer);
             return;
         }
         transcript_conclude(t, verdict->value, true);
-        recorder_shown(exec, verdict->value, RECORDER_VALUE);
+        recording_shown(exec, verdict->value, RECORDING_VALUE);
         exec->has_recorded_value =
             exec->has_inline_images || !display_leave_one_form(verdict->value);
     }

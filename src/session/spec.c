@@ -3,6 +3,8 @@
 
 #include "wire/json.h"
 
+const char *const spec_isolations[] = {"shared", "per_cell", NULL};
+
 static const struct {
     const char *name;
     size_t offset;
@@ -46,7 +48,7 @@ char *spec_write(const struct session *session)
     json_put_member_int(&json, "worked_at_ms", (int64_t)session->life.worked_at_ms);
     json_put_member_str(&json, "cwd", session->cwd);
     json_put_member_str(&json, "checkpoints", timeline_mode_name(session->timeline.mode));
-    json_put_member_str(&json, "isolation", saving_isolations[session->saving.isolation]);
+    json_put_member_str(&json, "isolation", spec_isolations[session->saving.isolation]);
     if (session->exit_ends)
         json_put_member_bool(&json, "exit_ends", true);
     if (plan_is_on(&session->plan))
@@ -99,7 +101,7 @@ int spec_write_request(const struct engine_config *config, const struct session_
     json_put_member_str(&json, "agent", request->agent);
     json_put_member_str(&json, "binding", request->binding);
     json_put_member_str(&json, "checkpoints", timeline_mode_name(request->checkpoints));
-    json_put_member_str(&json, "isolation", saving_isolations[request->isolation]);
+    json_put_member_str(&json, "isolation", spec_isolations[request->isolation]);
     json_put_member_int(&json, "idle_timeout_secs",
                         spec_given_or(request->idle_timeout_secs, config->idle_timeout_secs));
     json_put_member_int(&json, "max_age_secs",
@@ -115,7 +117,7 @@ int spec_write_request(const struct engine_config *config, const struct session_
 
 static enum saving_isolation spec_isolation_of(const char *name)
 {
-    bool is_per_cell = name != NULL && strcmp(name, saving_isolations[ISOLATION_PER_CELL]) == 0;
+    bool is_per_cell = name != NULL && strcmp(name, spec_isolations[ISOLATION_PER_CELL]) == 0;
     return is_per_cell ? ISOLATION_PER_CELL : ISOLATION_SHARED;
 }
 

@@ -3,6 +3,8 @@
 
 #include "session/session.h"
 
+extern const char *const spec_isolations[]; /* names by enum saving_isolation; NULL at the end */
+
 char *spec_write(const struct session *session); /* the caller frees it */
 
 /* The same for a session that nobody has made yet, without cwd and env. */

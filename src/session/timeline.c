@@ -438,15 +438,26 @@ static bool timeline_is_memory_short(const struct session *session, const struct
     return newest->jail_bytes > most;
 }
 
-/* The oldest that has, or has not, a process, or waits for one; never the current one. */
-static struct checkpoint *timeline_find_oldest(const struct timeline *timeline, bool has_process,
-                                               size_t *ret_n)
+/* What is left of a checkpoint. So many of each are kept: one that could not be made takes no place
+ * of one that can be gone back to. */
+enum timeline_remains { REMAINS_PROCESS, REMAINS_STATE, REMAINS_NOTHING };
+
+static enum timeline_remains timeline_remains_of(const struct checkpoint *checkpoint)
+{
+    if (checkpoint->snapshot != NULL)
+        return REMAINS_PROCESS; /* or it waits for one */
+    return checkpoint->is_saved ? REMAINS_STATE : REMAINS_NOTHING;
+}
+
+/* The oldest of which that remains, but never the current one; and how many there are. */
+static struct checkpoint *timeline_find_oldest(const struct timeline *timeline,
+                                               enum timeline_remains remains, size_t *ret_n)
 {
     struct checkpoint *oldest = NULL;
     *ret_n = 0;
     LIST_EACH(&timeline->checkpoints, node) {
         struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
-        if ((checkpoint->snapshot != NULL) != has_process)
+        if (timeline_remains_of(checkpoint) != remains)
             continue;
         if (oldest == NULL && checkpoint != timeline->current)
             oldest = checkpoint;
@@ -459,7 +470,7 @@ static struct checkpoint *timeline_find_oldest(const struct timeline *timeline, 
 static void timeline_give_up_oldest(struct session *session)
 {
     size_t n;
-    struct checkpoint *oldest = timeline_find_oldest(&session->timeline, true, &n);
+    struct checkpoint *oldest = timeline_find_oldest(&session->timeline, REMAINS_PROCESS, &n);
     if (oldest != NULL)
         timeline_end_process(oldest, "its process was given up for newer ones");
 }
@@ -468,11 +479,14 @@ static void timeline_give_up_oldest(struct session *session)
 static void timeline_give_up_surplus(struct session *session)
 {
     size_t n, kept = session->engine->config.checkpoints_kept;
-    struct checkpoint *oldest;
-    while ((oldest = timeline_find_oldest(&session->timeline, true, &n)) != NULL && n > kept)
-        timeline_end_process(oldest, "its process was given up for newer ones");
-    while ((oldest = timeline_find_oldest(&session->timeline, false, &n)) != NULL && n > kept)
-        timeline_remove(oldest);
+    for (enum timeline_remains remains = REMAINS_PROCESS; remains <= REMAINS_NOTHING; remains++) {
+        struct checkpoint *oldest;
+        while ((oldest = timeline_find_oldest(&session->timeline, remains, &n)) != NULL && n > kept)
+            if (remains == REMAINS_PROCESS)
+                timeline_end_process(oldest, "its process was given up for newer ones");
+            else
+                timeline_remove(oldest);
+    }
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */

@@ -134,7 +134,7 @@ bool timing_is_pressing(const struct session *session)
 {
     return session->pace.keeps_now &&
            (session->n_queued > 0 || !list_is_empty(&session->held) || session->trial.id != 0 ||
-            session->timeline.mode == TIMELINE_EVERY);
+            !list_is_empty(&session->branches.ordered) || session->timeline.mode == TIMELINE_EVERY);
 }
 
 /* A checkpoint that is made while others run cells is paid for by them, and by the next cell of

@@ -21,7 +21,7 @@ static void on_yield(void *context)
     struct exec *exec = context;
     exec_drain(exec);
     answer_send(
-        exec, &(struct answer_facts){.status = CELL_RUNNING, .duration_ms = exec_elapsed_ms(exec)});
+        exec, &(struct exec_outcome){.status = CELL_RUNNING, .duration_ms = exec_elapsed_ms(exec)});
 }
 
 void wait_start_clock(struct exec *exec, const struct exec_wait *wait)
@@ -61,10 +61,10 @@ static void forget_oldest(struct session *session)
     exec_free_if_over(exec);
 }
 
-static void keep(struct exec *exec, const struct answer_facts *facts)
+static void keep(struct exec *exec, const struct exec_outcome *outcome)
 {
     struct session *session = exec->session;
-    exec->outcome = answer_keep(exec, facts);
+    exec->outcome = answer_keep(exec, outcome);
     list_append(&session->kept, &exec->kept);
     session->n_kept++;
     session->kept_bytes += exec->outcome->bytes;
@@ -73,21 +73,21 @@ static void keep(struct exec *exec, const struct answer_facts *facts)
         forget_oldest(session);
 }
 
-void wait_end(struct exec *exec, const struct answer_facts *facts)
+void wait_end(struct exec *exec, const struct exec_outcome *outcome)
 {
     if (exec->listener != NULL) {
-        answer_send(exec, facts);
+        answer_send(exec, outcome);
     } else if (exec->is_unwanted) {
         exec->session->forgotten_exec = exec->id;
         transcript_drop_answer(&exec->cell->transcript);
     } else {
-        keep(exec, facts);
+        keep(exec, outcome);
     }
 }
 
-void wait_hold(struct exec *exec, const struct answer_facts *facts)
+void wait_hold(struct exec *exec, const struct exec_outcome *outcome)
 {
-    exec->outcome = answer_keep(exec, facts);
+    exec->outcome = answer_keep(exec, outcome);
     exec->is_held = true;
     list_append(&exec->session->held, &exec->kept);
 }
@@ -103,7 +103,7 @@ void wait_release(struct exec *exec)
         answer_now(exec, outcome);
         return;
     }
-    wait_end(exec, &outcome->facts);
+    wait_end(exec, outcome);
     answer_forget(outcome);
     exec_free_if_over(exec);
 }
@@ -200,7 +200,7 @@ static void answer_now(struct exec *exec, struct exec_outcome *outcome)
         exec_pipe_flush_held(&exec->pipes[i]);
     /* One whose pipes are open belongs to its session, which the listener may end. */
     bool is_late = !list_is_empty(&exec->node);
-    answer_send(exec, &outcome->facts);
+    answer_send(exec, outcome);
     answer_forget(outcome);
     if (!is_late)
         exec_free_if_over(exec);

@@ -13,8 +13,8 @@ void wait_start_clock(struct exec *exec, const struct exec_wait *wait);
 void wait_resume(struct exec *exec, const struct exec_wait *wait);
 
 /* The last answer: to whoever waits, else kept. */
-void wait_end(struct exec *exec, const struct answer_facts *facts);
+void wait_end(struct exec *exec, const struct exec_outcome *outcome);
 /* The answer has to wait for something besides the cell's end; then it is released. */
-void wait_hold(struct exec *exec, const struct answer_facts *facts);
+void wait_hold(struct exec *exec, const struct exec_outcome *outcome);
 void wait_release(struct exec *exec);         /* it may be gone afterwards */
 void wait_free_kept(struct session *session); /* which is being freed */

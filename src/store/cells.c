@@ -25,14 +25,14 @@ int cell_find_id(struct store *store, uint64_t notebook, const char *id, struct 
     return got;
 }
 
-int cell_make_id(struct store *store, uint64_t notebook, char id[STORE_CELL_ID_SIZE], struct err *e)
+int cell_make_id(struct store *store, uint64_t notebook, char id[CELL_ID_SIZE], struct err *e)
 {
     struct cell_at at;
     int got = 1;
     for (int i = 0; i < IDS_TRIED && got > 0; i++) {
         uint32_t bits;
         ids_random(&bits, sizeof(bits));
-        snprintf(id, STORE_CELL_ID_SIZE, "%08x", bits & 0x7fffffff);
+        snprintf(id, CELL_ID_SIZE, "%08x", bits & 0x7fffffff);
         got = cell_find_id(store, notebook, id, &at, e);
     }
     return got <= 0 ? got : err_set(e, ERR_INTERNAL, "no free id was found for the cell");
@@ -210,7 +210,7 @@ static int give_other_id(struct store *store, const struct notebook_at *book, ui
                          struct err *e)
 {
     static const struct db_sql sql = {"UPDATE cells SET id=?2 WHERE key=?1"};
-    char id[STORE_CELL_ID_SIZE];
+    char id[CELL_ID_SIZE];
     if (cell_make_id(store, book->key, id, e) < 0)
         return -1;
     return db_do(&store->db, &sql, e, DB_NUMBER(key), DB_TEXT(id));
@@ -269,13 +269,6 @@ int cell_apply_put(struct store *store, const char *notebook, const struct store
 
 /* ---- put ------------------------------------------------------------------------------------- */
 
-static bool cells_is_id(const char *id)
-{
-    size_t len = id == NULL ? 0 : strlen(id);
-    return len > 0 && len <= STORE_CELL_ID_MAX &&
-           strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == len;
-}
-
 int cell_check(const char *notebook, const struct store_cell *cell, struct err *e)
 {
     size_t bytes = (cell->source == NULL ? 0 : cell->source_len) +
@@ -283,9 +276,9 @@ int cell_check(const char *notebook, const struct store_cell *cell, struct err *
                    (cell->metadata == NULL ? 0 : cell->metadata_len);
     if (!ids_is_uuid(notebook, strlen(notebook)))
         return err_set(e, ERR_INVALID, "\"%.40s\" is not the id of a notebook", notebook);
-    if (cell->id != NULL && !cells_is_id(cell->id)) {
+    if (cell->id != NULL && !cell_is_id(cell->id, strlen(cell->id))) {
         err_set(e, ERR_INVALID, "\"%.70s\" cannot be the id of a cell", cell->id);
-        return err_advise(e, "Use 1 to %d letters, digits, \"-\" and \"_\".", STORE_CELL_ID_MAX);
+        return err_advise(e, "Use 1 to %d letters, digits, \"-\" and \"_\".", CELL_ID_MAX);
     }
     if (bytes > STORE_CELL_BYTES) {
         err_set(e, ERR_TOO_LARGE, "the cell has %zu bytes with its outputs, %zu can be saved",

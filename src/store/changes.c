@@ -84,7 +84,7 @@ static int choose_id(struct store *store, struct cell_change_call *c, struct err
 {
     struct cell_at at;
     if (c->to.id == NULL) {
-        char *id = arena_alloc(&c->call.memory, STORE_CELL_ID_SIZE);
+        char *id = arena_alloc(&c->call.memory, CELL_ID_SIZE);
         c->to.id = id;
         return cell_make_id(store, c->book.key, id, e);
     }

@@ -48,7 +48,7 @@ int displays_keep(struct store *store, uint64_t key, const char *outputs, size_t
 
 struct display_target {
     uint64_t key;
-    char id[STORE_CELL_ID_SIZE];
+    char id[CELL_ID_SIZE];
 };
 
 struct settling {

@@ -251,8 +251,7 @@ int cell_find_id(struct store *store, uint64_t notebook, const char *id, struct 
                  struct err *e); /* 1: found, without its number */
 /* One that no cell of the notebook has, of eight hex digits. The first bit is for ids that were
  * made elsewhere, of cells that are put. */
-int cell_make_id(struct store *store, uint64_t notebook, char id[STORE_CELL_ID_SIZE],
-                 struct err *e);
+int cell_make_id(struct store *store, uint64_t notebook, char id[CELL_ID_SIZE], struct err *e);
 int cell_number(struct store *store, const struct notebook_at *book, int64_t place,
                 uint64_t *ret_number, struct err *e);
 /* The place of the number-th cell, which there is. */

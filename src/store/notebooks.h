@@ -5,6 +5,7 @@
  * and the last of their outputs is an error named "Lost". */
 #pragma once
 
+#include "cell/cell.h"
 #include "store/store.h"
 
 #define STORE_PAGE_BYTES (8 * MIB)   /* of cells in one answer */
@@ -15,8 +16,6 @@
 
 enum {
     STORE_PLACE_GAP = 1 << 20, /* between the places of neighbours, at first */
-    STORE_CELL_ID_MAX = 64,    /* bytes of a cell's id: letters, digits, "-" and "_" */
-    STORE_CELL_ID_SIZE = STORE_CELL_ID_MAX + 1,
 };
 
 /* A notebook has the id of its session and outlives it. */

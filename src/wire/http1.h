@@ -11,6 +11,7 @@
 #define HTTP1_TARGET_MAX (8 * KIB) /* of the request line */
 #define HTTP1_BODY_MAX (16 * MIB)  /* decoded; unless http1_limit_body says otherwise */
 #define HTTP1_BODY_LARGE_MAX (128 * MIB)
+#define HTTP1_PIECE_MAX (256 * KIB)
 enum { HTTP1_HEADERS_MAX = 100 };
 
 /* A run of bytes in the parser's head; followed by a NUL that is not counted. */
@@ -47,6 +48,8 @@ struct http1_parser {
     size_t lines;
     char last_byte;
     uint64_t body_wire_bytes; /* as sent, chunk framing included */
+    uint64_t body_announced;  /* by Content-Length */
+    bool is_streamed;         /* the body is taken out piece by piece: see http1_stream_body */
 
     /* Valid from HTTP1_HEAD on. */
     bool is_keep_alive;
@@ -77,6 +80,11 @@ enum http1_result http1_feed(struct http1_parser *p, const char *data, size_t le
  * it announces one at all); then `refusal` and `error` are set. */
 int http1_limit_body(struct http1_parser *p, size_t max);
 
+/* Instead: there is no limit, and whoever feeds takes the bytes out of `body` after each piece of
+ * at most HTTP1_PIECE_MAX bytes. */
+void http1_stream_body(struct http1_parser *p);
+int64_t http1_body_bytes(const struct http1_parser *p); /* as announced; -1: it is not */
+
 /* True if not a byte of a request has been read. */
 bool http1_is_untouched(const struct http1_parser *p);
 
@@ -98,6 +106,9 @@ struct http1_response {
     const char *allow;     /* the methods of this path; NULL to leave out */
     const char *file_name; /* to be saved under this name; NULL: it is no file */
     const char *tag;       /* of a file that may be shown and kept, in quotes; NULL: neither */
+    const char *version;   /* of a file that may be had in parts, in quotes; NULL: it may not */
+    bool is_part;          /* `content_length` bytes from `first` on, of `total` */
+    int64_t first, total;
 };
 
 void http1_write_head(struct buf *out, const struct http1_response *response);

@@ -189,9 +189,8 @@ static int check_body(struct http1_parser *p)
     if (encoding != NULL && strcasecmp(encoding, "chunked") != 0)
         return refuse(p, 501, ERR_INVALID, "the only Transfer-Encoding understood is \"chunked\"",
                       "Send the body as it is, without compression.");
-    if (p->llhttp.flags & F_CONTENT_LENGTH && p->llhttp.content_length > HTTP1_BODY_LARGE_MAX)
-        return refuse_large_body(p);
     p->has_body = encoding != NULL || p->llhttp.content_length > 0;
+    p->body_announced = p->llhttp.content_length;
     return 0;
 }
 
@@ -276,6 +275,7 @@ void http1_next(struct http1_parser *p)
     p->target = (struct http1_span){0};
     p->n_headers = p->head_bytes = p->line_bytes = p->lines = 0;
     p->body_wire_bytes = 0;
+    p->is_streamed = false;
     p->last_byte = '\0';
     p->has_name = p->is_keep_alive = p->is_http_1_1 = p->has_body = p->expects_continue = false;
     p->refusal = 0;
@@ -334,7 +334,7 @@ static enum http1_result feed_body(struct http1_parser *p, const char *data, siz
     if (error != HPE_OK)
         return explain(p, error);
     p->body_wire_bytes += len;
-    if (p->body_wire_bytes > 2 * p->body.max) { /* with the framing of chunks */
+    if (!p->is_streamed && p->body_wire_bytes > 2 * p->body.max) { /* with the framing of chunks */
         refuse_large_body(p);
         return HTTP1_BAD;
     }
@@ -352,6 +352,20 @@ int http1_limit_body(struct http1_parser *p, size_t max)
         return 0;
     refuse_large_body(p);
     return -1;
+}
+
+void http1_stream_body(struct http1_parser *p)
+{
+    p->is_streamed = true;
+    p->body.max = HTTP1_PIECE_MAX;
+}
+
+int64_t http1_body_bytes(const struct http1_parser *p)
+{
+    if (!p->has_body)
+        return 0;
+    bool is_known = p->llhttp.flags & F_CONTENT_LENGTH;
+    return is_known ? (int64_t)MIN(p->body_announced, (uint64_t)INT64_MAX) : -1;
 }
 
 enum http1_result http1_feed(struct http1_parser *p, const char *data, size_t len, size_t *ret_used)

@@ -8,6 +8,7 @@ static const struct {
     {201, "HTTP/1.1 201 Created\r\n"},
     {202, "HTTP/1.1 202 Accepted\r\n"},
     {204, "HTTP/1.1 204 No Content\r\n"},
+    {206, "HTTP/1.1 206 Partial Content\r\n"},
     {304, "HTTP/1.1 304 Not Modified\r\n"},
     {400, "HTTP/1.1 400 Bad Request\r\n"},
     {401, "HTTP/1.1 401 Unauthorized\r\n"},
@@ -19,6 +20,7 @@ static const struct {
     {410, "HTTP/1.1 410 Gone\r\n"},
     {413, "HTTP/1.1 413 Content Too Large\r\n"},
     {414, "HTTP/1.1 414 URI Too Long\r\n"},
+    {416, "HTTP/1.1 416 Range Not Satisfiable\r\n"},
     {417, "HTTP/1.1 417 Expectation Failed\r\n"},
     {429, "HTTP/1.1 429 Too Many Requests\r\n"},
     {431, "HTTP/1.1 431 Request Header Fields Too Large\r\n"},
@@ -87,6 +89,14 @@ void http1_write_head(struct buf *out, const struct http1_response *response)
         buf_printf(out, "Allow: %s\r\n", response->allow);
     if (response->file_name != NULL)
         write_disposition(out, response->file_name, response->tag != NULL);
+    if (response->version != NULL)
+        buf_printf(out, "ETag: %s\r\nAccept-Ranges: bytes\r\n", response->version);
+    if (response->is_part && response->content_length > 0)
+        buf_printf(out, "Content-Range: bytes %lld-%lld/%lld\r\n", (long long)response->first,
+                   (long long)(response->first + response->content_length - 1),
+                   (long long)response->total);
+    else if (response->is_part)
+        buf_printf(out, "Content-Range: bytes */%lld\r\n", (long long)response->total);
     /* Answers are data of one caller: no cache may keep them, no browser may guess their type. What
      * has a tag its own client may keep, and ask whether it is still the same. */
     if (response->tag != NULL)

@@ -1,5 +1,6 @@
 """Sessions go back: after crashes by themselves, by undo and redo, in branches and tries."""
 
+import concurrent.futures
 import time
 
 import pytest
@@ -362,3 +363,43 @@ def test_a_fresh_process_for_every_cell(spawn):
     assert session.value(look) == "(True, [1, 2], 2, 1)"
     assert session.exec("import os; os._exit(1)")["rolled_back_cells"] == [3]
     assert session.value("x") == "[1, 2]"
+
+
+# What follows an interrupted cell at once.
+
+
+def stop(session, how):
+    """A cell that was stopped, while the signals for it may still be on their way."""
+    if how == "timeout":
+        assert session.exec("while True: pass", timeout_ms=30).status == "timeout"
+        return
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        cell = pool.submit(session.exec, "while True: pass")
+        host.eventually(lambda: session.info().state == "busy")
+        for _ in range(3):
+            session.interrupt()
+        assert cell.result().status == "interrupted"
+
+
+@pytest.mark.one_mode
+@pytest.mark.parametrize("how", ["interrupt", "timeout"])
+def test_what_follows_a_stopped_cell_waits_until_its_signals_have_arrived(spawn, how):
+    session = spawn("min")
+    session.exec("x = 1")
+    for _ in range(4):
+        stop(session, how)
+        assert undo(session)["cells"], "the stopped cell is undone"
+        stop(session, how)
+        with pytest.raises(ApiError, match="nothing to redo"):
+            session.client.call("POST", f"{session.path}/redo")
+        stop(session, how)
+        branch = session.client.call("POST", f"{session.path}/branch", {"count": 1})
+        copy = Session(session.client, Result(branch["sessions"][0]))
+        assert copy.value("x") == "1"
+        copy.kill()
+        stop(session, how)
+        waits = session.exec("x")  # an undo before it would have been first
+        assert waits["value"]["text"] == "1"
+    stop(session, how)
+    session.client.call("POST", f"/v1/notebooks/{session.id}/reset")
+    assert session.exec("x").status == "error"

@@ -14,7 +14,7 @@ static void check_ids(const struct document *doc)
     _json_ json_t *seen = json_object();
     for (size_t i = 0; i < doc->n_cells; i++) {
         const char *id = doc->cells[i].id;
-        require(id != NULL && id[0] != '\0' && strlen(id) <= NOTEBOOK_ID_MAX);
+        require(id != NULL && id[0] != '\0' && strlen(id) <= CELL_ID_MAX);
         require(json_object_get(seen, id) == NULL);
         json_object_set_new(seen, id, json_true());
     }

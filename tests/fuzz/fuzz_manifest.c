@@ -59,11 +59,11 @@ static void check_amending(const struct manifest *m, const char *path)
         .type = MANIFEST_FILE, .mode = 0644, .path = path, .path_len = strlen(path), .target = ""};
     struct manifest *there = NULL, *gone = NULL;
     struct err e = {0};
-    manifest_amend(m, path, &file, &with);
+    manifest_amend(m, &(struct manifest_changes){.added = &file, .n_added = 1}, &with);
     require(manifest_parse(with.data, with.len, &there, &e) == 0);
     const struct manifest_entry *found = manifest_find(there, path, file.path_len);
     require(found != NULL && found->type == MANIFEST_FILE && found->mode == 0644);
-    manifest_amend(there, path, NULL, &without);
+    manifest_amend(there, &(struct manifest_changes){.removed = {path}}, &without);
     require(manifest_parse(without.data, without.len, &gone, &e) == 0);
     require(manifest_find(gone, path, file.path_len) == NULL);
     require(gone->n_entries == there->n_entries - 1);

@@ -289,12 +289,13 @@ int warden_record(struct warden *w, uint64_t ticket, const char *workspace, cons
 }
 
 int warden_file(struct warden *w, uint64_t ticket, const char *workspace,
-                const struct warden_file_order *order, struct err *e)
+                const struct warden_file_order *order, int out, struct err *e)
 {
     (void)w;
     (void)ticket;
     (void)workspace;
     (void)order;
+    (void)out;
     return err_set(e, ERR_UNAVAILABLE, "this warden keeps no files");
 }
 

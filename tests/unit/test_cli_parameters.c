@@ -63,7 +63,7 @@ static void the_cell_goes_where_it_belongs(void **state)
     json_object_set_new(doc->cells[1].metadata, "tags", json_pack("[is]", 5, "parameters"));
     assert_int_equal(cli_parameters_inject(parameters, doc, &e), 0);
     assert_int_equal(doc->n_cells, 4);
-    assert_true(notebook_has_tag(doc->cells[2].metadata, "injected-parameters"));
+    assert_true(cell_has_tag(doc->cells[2].metadata, "injected-parameters"));
     assert_string_equal(doc->cells[1].source, "b");
     assert_string_equal(doc->cells[3].source, "a");
     assert_int_equal(cli_parameters_inject(parameters, doc, &e), 0);

@@ -175,7 +175,9 @@ static void amended(const struct manifest *m, const char *path, int type, const 
     struct manifest_entry file = entry(MANIFEST_FILE, path);
     struct manifest *now = NULL;
     struct err e;
-    manifest_amend(m, path, type != 0 ? &file : NULL, &out);
+    struct manifest_changes changes = {
+        .removed = {type == 0 ? path : NULL}, .added = &file, .n_added = type != 0 ? 1 : 0};
+    manifest_amend(m, &changes, &out);
     if (manifest_parse(out.data, out.len, &now, &e) < 0)
         fail_msg("%s: %s", path, e.message);
     for (size_t i = 1; i < now->n_entries; i++)
@@ -218,6 +220,38 @@ static void a_file_is_put_and_deleted(void **state)
     manifest_free(none);
 }
 
+static void grafted(const struct manifest *m, const char *from, const char *to, bool is_move,
+                    const char *expected)
+{
+    _buf_ struct buf out = BUF_INIT(MIB), names = BUF_INIT(KIB);
+    struct manifest *now = NULL;
+    struct err e;
+    manifest_graft(m, from, to, is_move, &out);
+    if (manifest_parse(out.data, out.len, &now, &e) < 0)
+        fail_msg("%s: %s", to, e.message);
+    for (size_t i = 1; i < now->n_entries; i++)
+        buf_printf(&names, "%c:%s ", (char)now->entries[i].type, now->entries[i].path);
+    assert_string_equal(buf_str(&names), expected);
+    manifest_free(now);
+}
+
+static void folders_are_moved_and_copied(void **state)
+{
+    (void)state;
+    const struct manifest_entry entries[] = {
+        entry(MANIFEST_DIR, ""),       entry(MANIFEST_DIR, "a"),    entry(MANIFEST_DIR, "a/b"),
+        entry(MANIFEST_FILE, "a/b/c"), entry(MANIFEST_FILE, "a-b"), entry(MANIFEST_LINK, "l")};
+    struct manifest *m = parsed(entries, ARRAY_LEN(entries));
+    grafted(m, "a", "z", true, "f:a-b l:l d:z d:z/b f:z/b/c ");
+    grafted(m, "a", "z", false, "d:a d:a/b f:a/b/c f:a-b l:l d:z d:z/b f:z/b/c ");
+    grafted(m, "a/b", "b", true, "d:a f:a-b d:b f:b/c l:l ");
+    grafted(m, "a/b/c", "x/y", true, "d:a d:a/b f:a-b l:l d:x f:x/y ");
+    grafted(m, "a-b", "a/b/c", true, "d:a d:a/b f:a/b/c l:l ");
+    grafted(m, "l", "a", true, "l:a f:a-b ");
+    grafted(m, "none", "a-b", true, "d:a d:a/b f:a/b/c l:l ");
+    manifest_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +261,7 @@ int main(void)
         cmocka_unit_test(depth_is_bounded),
         cmocka_unit_test(two_manifests_are_compared),
         cmocka_unit_test(a_file_is_put_and_deleted),
+        cmocka_unit_test(folders_are_moved_and_copied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

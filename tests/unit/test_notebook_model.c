@@ -29,15 +29,15 @@ static void long_ids_are_cut_and_differ(void **state)
 {
     (void)state;
     _document_ struct document *doc = notebook_new();
-    char id[NOTEBOOK_ID_MAX + 2];
+    char id[CELL_ID_MAX + 2];
     memset(id, 'x', sizeof(id));
-    id[NOTEBOOK_ID_MAX] = '\0';
+    id[CELL_ID_MAX] = '\0';
     for (int i = 0; i < 3; i++)
         add(doc, id);
     notebook_settle_ids(doc);
-    assert_int_equal(strlen(doc->cells[0].id), NOTEBOOK_ID_MAX);
+    assert_int_equal(strlen(doc->cells[0].id), CELL_ID_MAX);
     assert_string_not_equal(doc->cells[1].id, doc->cells[2].id);
-    assert_true(strlen(doc->cells[2].id) <= NOTEBOOK_ID_MAX);
+    assert_true(strlen(doc->cells[2].id) <= CELL_ID_MAX);
 }
 
 static void languages_have_runtimes(void **state)

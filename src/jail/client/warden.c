@@ -579,7 +579,7 @@ int warden_restore(struct warden *w, uint64_t ticket, const char *workspace, con
 }
 
 int warden_file(struct warden *w, uint64_t ticket, const char *workspace,
-                const struct warden_file_order *order, struct err *e)
+                const struct warden_file_order *order, int out, struct err *e)
 {
     struct {
         struct request request;
@@ -587,7 +587,7 @@ int warden_file(struct warden *w, uint64_t ticket, const char *workspace,
     } message = {.request = {.type = REQUEST_FILE, .head = ticket}, .order = *order};
     if (name_workspace(&message.request, workspace, e) < 0)
         return -1;
-    return warden_send(w, &message, sizeof(message), -1, e);
+    return warden_send(w, &message, sizeof(message), out, e);
 }
 
 int warden_remove_workspace(struct warden *w, const char *name, struct err *e)

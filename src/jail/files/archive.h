@@ -95,10 +95,14 @@ void archive_restore(struct archive *a, int workspace, int store, const struct b
 /* The manifest of a workspace without files, of which `top` is known. */
 struct manifest *archive_no_files(const struct stat *top, struct blob_hash *ret_hash);
 
-/* ---- one file, for a caller outside of the jail ------------------------------------------------
+/* ---- files, for a caller outside of the jail
+ * -----------------------------------------------------
  */
 
-enum { ARCHIVE_FILE_MODE = 0644 }; /* of a new one; one that takes another's place has its mode */
+enum {
+    ARCHIVE_FILE_MODE = 0644, /* of a new one; one that takes another's place has its mode */
+    ARCHIVE_DETAILS_MAX = 56 * 1024,
+};
 
 struct archive_filed {
     struct err err; /* ERR_NONE: it is done */
@@ -107,11 +111,13 @@ struct archive_filed {
     bool is_new; /* there was none of this name */
     bool has_manifest;
     struct blob_hash manifest; /* the base with this change */
+    struct buf details;        /* an object of JSON, or empty; the caller's to free */
 };
 
 /* Whether this can be the path of a file below a workspace. */
 int archive_check_path(const char *path, struct err *e);
-/* No link is followed on the way to the file or at its end. What a file is put in place of stays
- * what it was for whoever has it open. */
-void archive_file(int workspace, int store, const struct warden_file_order *order,
-                  struct archive_filed *ret);
+int archive_check_order(const struct warden_file_order *order, struct err *e);
+/* No link is followed on the way to a file or at its end. What a file is put in place of stays what
+ * it was for whoever has it open. `place`: the workspace's name; `bytes_out`: see warden_file. */
+void archive_file(int workspace, const char *place, int store,
+                  const struct warden_file_order *order, int bytes_out, struct archive_filed *ret);

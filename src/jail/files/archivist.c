@@ -36,6 +36,7 @@ enum {
 struct queued_order {
     struct list link;
     struct archivist_order what;
+    int fd; /* came along; -1: none */
 };
 
 /* A workspace that is known or has orders. */
@@ -128,6 +129,11 @@ static void put_filed(struct buf *out, const struct archive_filed *filed)
     json_put_member_bool(&o, "created", filed->is_new);
     json_put_member_str(&o, "manifest",
                         filed->has_manifest ? blob_hex(&filed->manifest, manifest) : NULL);
+    json_put_key(&o, "details");
+    if (filed->details.len > 0 && !filed->details.overflowed && filed->err.code == ERR_NONE)
+        json_put_raw(&o, filed->details.data, filed->details.len);
+    else
+        json_put_null(&o);
     json_put_object_end(&o);
 }
 
@@ -163,18 +169,20 @@ static void restore(struct archivist_place *p, const struct archivist_order *ord
     put_restored(out, restored);
 }
 
-static void file(struct archivist_place *p, const struct archivist_order *order, struct buf *out)
+static void file(struct archivist_place *p, const struct archivist_order *order, int fd,
+                 struct buf *out)
 {
     struct archive_filed filed = {0};
     _fd_ int top = tree_open(archivist.workspaces, p->workspace, O_RDONLY | O_DIRECTORY, 0);
     if (top < 0)
         err_errno(&filed.err, ERR_UNAVAILABLE, top, "the workspace cannot be opened");
     else
-        archive_file(top, archivist.store, &order->file, &filed);
+        archive_file(top, p->workspace, archivist.store, &order->file, fd, &filed);
     put_filed(out, &filed);
+    buf_free(&filed.details);
 }
 
-static void carry_out(struct archivist_place *p, const struct archivist_order *order)
+static void carry_out(struct archivist_place *p, const struct archivist_order *order, int fd)
 {
     _buf_ struct buf out = BUF_INIT(MESSAGE_TEXT_MAX);
     if (order->type == ARCHIVIST_FORGET) {
@@ -185,7 +193,7 @@ static void carry_out(struct archivist_place *p, const struct archivist_order *o
     if (order->type == ARCHIVIST_RECORD)
         record(p, order, &out);
     else if (order->type == ARCHIVIST_FILE)
-        file(p, order, &out);
+        file(p, order, fd, &out);
     else
         restore(p, order, &out);
     say(order, &out);
@@ -313,7 +321,8 @@ static void *work(void *unused)
         list_remove(&order->link);
         pthread_mutex_unlock(&archivist.lock);
         uint64_t began_ns = cpu_ns();
-        carry_out(p, &order->what);
+        carry_out(p, &order->what, order->fd);
+        cleanup_fd(&order->fd);
         free(order);
         uint64_t used_ns = cpu_ns() - began_ns;
         pthread_mutex_lock(&archivist.lock);
@@ -347,10 +356,11 @@ static struct archivist_place *place_of(const char *workspace)
     return p;
 }
 
-static void take_order(const struct archivist_order *what)
+static void take_order(const struct archivist_order *what, int fd)
 {
     struct queued_order *order = mem_alloc(sizeof(*order));
     order->what = *what;
+    order->fd = fd;
     pthread_mutex_lock(&archivist.lock);
     struct archivist_place *p = place_of(what->workspace);
     list_append(&p->orders, &order->link);
@@ -412,11 +422,15 @@ _Noreturn void archivist_main(int sock, int workspaces, int store)
     list_init(&archivist.resting);
     for (;;) {
         struct archivist_order order;
-        if (fd_recv(sock, &order, sizeof(order), NULL, 0, NULL) != sizeof(order))
+        int fd = -1;
+        if (fd_recv(sock, &order, sizeof(order), &fd, 1, NULL) != sizeof(order))
             _exit(0); /* the warden is gone */
         order.workspace[WORKSPACE_NAME_MAX - 1] = '\0';
         order.manifest[BLOB_HEX_SIZE - 1] = '\0';
         order.file.path[sizeof(order.file.path) - 1] = '\0';
-        take_order(&order);
+        order.file.other[sizeof(order.file.other) - 1] = '\0';
+        order.file.pattern[sizeof(order.file.pattern) - 1] = '\0';
+        order.file.range.tag[sizeof(order.file.range.tag) - 1] = '\0';
+        take_order(&order, fd);
     }
 }

@@ -294,58 +294,128 @@ size_t manifest_after(const struct manifest *m, size_t at)
 /* ---- amending ---------------------------------------------------------------------------------
  */
 
-/* The directories that lead to the file and are not there, then the file. Whatever is missing is
- * followed by what is missing, so they are neighbours. */
-static size_t list_missing(const struct manifest *m, const struct manifest_entry *file,
-                           struct manifest_entry missing[MANIFEST_DEPTH_MAX + 1])
+struct amendment {
+    struct manifest_entry entry;
+    size_t rank; /* of two for one path the higher one holds: directories on the way have 0 */
+};
+
+static int amendment_order(const void *a, const void *b)
 {
-    size_t n = 0;
-    for (const char *slash = strchr(file->path, '/'); slash != NULL;
-         slash = strchr(slash + 1, '/')) {
-        size_t len = (size_t)(slash - file->path);
-        const struct manifest_entry *found = n == 0 ? manifest_find(m, file->path, len) : NULL;
-        if ((found == NULL || found->type != MANIFEST_DIR) && n < MANIFEST_DEPTH_MAX)
-            missing[n++] = (struct manifest_entry){.type = MANIFEST_DIR,
-                                                   .mode = MANIFEST_DIR_MODE,
-                                                   .mtime_ns = file->mtime_ns,
-                                                   .path = file->path,
-                                                   .path_len = len,
-                                                   .target = ""};
+    const struct amendment *x = a, *y = b;
+    int order = manifest_order(x->entry.path, x->entry.path_len, y->entry.path, y->entry.path_len);
+    return order != 0 ? order : x->rank < y->rank ? 1 : x->rank > y->rank ? -1 : 0;
+}
+
+/* All that is added and the directories on the way there, in order, each path once. */
+static struct amendment *list_amendments(const struct manifest_changes *changes, size_t *ret_n)
+{
+    size_t n = 0, cap = 0, kept = 0;
+    struct amendment *list = NULL;
+    for (size_t i = 0; i < changes->n_added; i++) {
+        const struct manifest_entry *entry = &changes->added[i];
+        if (cap < n + MANIFEST_DEPTH_MAX + 1) {
+            cap = 2 * cap + MANIFEST_DEPTH_MAX + 1;
+            list = mem_realloc(list, cap * sizeof(*list));
+        }
+        size_t depth = 0;
+        for (const char *slash = memchr(entry->path, '/', entry->path_len);
+             slash != NULL && depth < MANIFEST_DEPTH_MAX; depth++) {
+            size_t len = (size_t)(slash - entry->path);
+            list[n++].entry = (struct manifest_entry){.type = MANIFEST_DIR,
+                                                      .mode = MANIFEST_DIR_MODE,
+                                                      .mtime_ns = entry->mtime_ns,
+                                                      .path = entry->path,
+                                                      .path_len = len,
+                                                      .target = ""};
+            list[n - 1].rank = 0;
+            slash = memchr(slash + 1, '/', entry->path_len - len - 1);
+        }
+        list[n++] = (struct amendment){.entry = *entry, .rank = i + 1};
     }
-    missing[n++] = *file;
-    return n;
+    if (n > 0)
+        qsort(list, n, sizeof(*list), amendment_order);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || manifest_order(list[i].entry.path, list[i].entry.path_len,
+                                     list[kept - 1].entry.path, list[kept - 1].entry.path_len) != 0)
+            list[kept++] = list[i];
+    *ret_n = kept;
+    return list;
 }
 
-/* Has to go for the sake of `path`: it is that, or below it, or takes the place of a directory. */
-static bool is_in_the_way(const struct manifest_entry *entry, const char *path, bool is_added)
+static bool is_at_or_below(const struct manifest_entry *entry, const char *path, size_t len)
 {
-    size_t len = strlen(path);
-    if (entry->path_len >= len)
-        return memcmp(entry->path, path, len) == 0 &&
-               (entry->path_len == len || entry->path[len] == '/');
-    return is_added && entry->type != MANIFEST_DIR && path[entry->path_len] == '/' &&
-           memcmp(entry->path, path, entry->path_len) == 0;
+    return entry->path_len >= len && memcmp(entry->path, path, len) == 0 &&
+           (entry->path_len == len || entry->path[len] == '/');
 }
 
-void manifest_amend(const struct manifest *m, const char *path, const struct manifest_entry *file,
+static bool is_removed(const struct manifest_entry *entry, const struct manifest_changes *changes)
+{
+    for (size_t i = 0; i < ARRAY_LEN(changes->removed); i++)
+        if (changes->removed[i] != NULL &&
+            is_at_or_below(entry, changes->removed[i], strlen(changes->removed[i])))
+            return true;
+    return false;
+}
+
+void manifest_amend(const struct manifest *m, const struct manifest_changes *changes,
                     struct buf *out)
 {
-    struct manifest_entry added[MANIFEST_DEPTH_MAX + 1];
-    size_t n_added = file != NULL ? list_missing(m, file, added) : 0, next = 0, n = 0;
+    size_t n_added, i = 0, j = 0, n = 0;
+    _free_ struct amendment *added = list_amendments(changes, &n_added);
+    const struct manifest_entry *file = NULL; /* the last one added that is no directory */
     manifest_begin(out);
-    for (size_t i = 0; i <= m->n_entries; i++) {
-        const struct manifest_entry *entry = i < m->n_entries ? &m->entries[i] : NULL;
-        bool is_here =
-            entry == NULL || (n_added > 0 && manifest_order(entry->path, entry->path_len,
-                                                            added[0].path, added[0].path_len) >= 0);
-        for (; is_here && next < n_added; n++)
-            manifest_append(out, &added[next++]);
-        if (entry == NULL || is_in_the_way(entry, path, file != NULL))
+    while (i < m->n_entries || j < n_added) {
+        const struct manifest_entry *old = i < m->n_entries ? &m->entries[i] : NULL;
+        const struct manifest_entry *new = j < n_added ? &added[j].entry : NULL;
+        int order = old == NULL ? 1
+                    : new == NULL
+                        ? -1
+                        : manifest_order(old->path, old->path_len, new->path, new->path_len);
+        i += order <= 0;
+        j += order >= 0;
+        bool stays = order <= 0 && !is_removed(old, changes) &&
+                     (file == NULL || !is_at_or_below(old, file->path, file->path_len));
+        if (order == 0 && (old->type != MANIFEST_DIR || new->type != MANIFEST_DIR))
+            stays = false;
+        if (!stays && order < 0)
             continue;
-        manifest_append(out, entry);
+        if (!stays && new->type != MANIFEST_DIR)
+            file = new;
+        manifest_append(out, stays ? old : new);
         n++;
     }
     manifest_end(out, n);
+}
+
+void manifest_graft(const struct manifest *m, const char *from, const char *to, bool is_move,
+                    struct buf *out)
+{
+    size_t from_len = strlen(from), to_len = strlen(to), n = 0, used = 0, size = 1;
+    for (size_t i = 0; i < m->n_entries; i++)
+        if (is_at_or_below(&m->entries[i], from, from_len)) {
+            size += to_len + m->entries[i].path_len - from_len + 1;
+            n++;
+        }
+    _free_ struct manifest_entry *added = mem_alloc((n + 1) * sizeof(*added));
+    _free_ char *paths = mem_alloc(size);
+    n = 0;
+    for (size_t i = 0; i < m->n_entries; i++) {
+        const struct manifest_entry *entry = &m->entries[i];
+        size_t rest = entry->path_len - from_len;
+        if (!is_at_or_below(entry, from, from_len) || to_len + rest > MANIFEST_PATH_MAX)
+            continue;
+        added[n] = *entry;
+        added[n].path = paths + used;
+        added[n].path_len = to_len + rest;
+        memcpy(paths + used, to, to_len);
+        memcpy(paths + used + to_len, entry->path + from_len, rest + 1);
+        used += to_len + rest + 1;
+        n++;
+    }
+    manifest_amend(m,
+                   &(struct manifest_changes){
+                       .removed = {to, is_move ? from : NULL}, .added = added, .n_added = n},
+                   out);
 }
 
 /* ---- comparing --------------------------------------------------------------------------------

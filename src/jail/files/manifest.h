@@ -72,10 +72,20 @@ size_t manifest_after(const struct manifest *m, size_t at);
 /* Negative, 0 or positive, as `a` comes before, is or comes after `b`. */
 int manifest_order(const char *a, size_t a_len, const char *b, size_t b_len);
 
-/* The same workspace with the entry `file` at `path`, in directories that are added where they are
- * missing and in place of what is there or in the way; or, if `file` is NULL, without that name and
- * what lies below it. The new manifest goes to `out`. */
-void manifest_amend(const struct manifest *m, const char *path, const struct manifest_entry *file,
+/* What is to become of a manifest: `removed` paths go, with all below them; then `added` entries
+ * come, in any order, in directories that are added where they are missing and in place of what is
+ * there or in the way. A directory that is there stays. */
+struct manifest_changes {
+    const char *removed[2]; /* or NULL */
+    const struct manifest_entry *added;
+    size_t n_added;
+};
+
+/* The new manifest goes to `out`. */
+void manifest_amend(const struct manifest *m, const struct manifest_changes *changes,
+                    struct buf *out);
+/* The same after all that is at `from` was moved, or copied, to `to`. */
+void manifest_graft(const struct manifest *m, const char *from, const char *to, bool is_move,
                     struct buf *out);
 
 /* ---- comparing --------------------------------------------------------------------------------

@@ -87,6 +87,49 @@ void tree_names_free(struct tree_names *names)
     *names = (struct tree_names){0};
 }
 
+/* ---- walking --------------------------------------------------------------------------------- */
+
+struct walk_way {
+    tree_visit visit;
+    void *context;
+    char path[TREE_PATH_MAX + 1];
+};
+
+static bool walk_names(struct walk_way *w, int dir, size_t len, int depth);
+
+/* False: stop. */
+static bool walk_name(struct walk_way *w, int dir, const char *name, size_t len, int depth)
+{
+    struct tree_found found = {.dir = dir, .name = name, .path = w->path};
+    int n = snprintf(w->path + len, sizeof(w->path) - len, "%s%s", len > 0 ? "/" : "", name);
+    found.path_len = len + (size_t)n;
+    if (found.path_len > TREE_PATH_MAX || fstatat(dir, name, &found.st, AT_SYMLINK_NOFOLLOW) < 0)
+        return true;
+    enum tree_step step = w->visit(w->context, &found);
+    if (step != TREE_GO_ON || !S_ISDIR(found.st.st_mode) || depth >= TREE_DEPTH_MAX)
+        return step != TREE_STOP;
+    _fd_ int child = tree_open(dir, name, O_RDONLY | O_DIRECTORY, 0);
+    return child < 0 || walk_names(w, child, found.path_len, depth + 1);
+}
+
+static bool walk_names(struct walk_way *w, int dir, size_t len, int depth)
+{
+    struct tree_names names = {0};
+    bool goes_on = true;
+    if (tree_list(dir, TREE_NAMES_MAX, &names) < 0)
+        return true;
+    for (size_t i = 0; i < names.n && goes_on; i++)
+        goes_on = walk_name(w, dir, names.names[i], len, depth);
+    tree_names_free(&names);
+    return goes_on;
+}
+
+bool tree_walk(int top, tree_visit visit, void *context)
+{
+    struct walk_way w = {.visit = visit, .context = context};
+    return walk_names(&w, top, 0, 0);
+}
+
 /* ---- removing ------------------------------------------------------------------------------ */
 
 struct removal {

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
 
@@ -11,7 +12,10 @@
 #define MADV_COLLAPSE 25
 #endif
 
-enum { BUDGET_MS = 500 };
+enum {
+    BUDGET_MS = 1500, /* on a busy machine; else a tenth of it is enough */
+    AT_ONCE = 8,      /* huge pages */
+};
 
 #define HUGE_BYTES ((uintptr_t)2 * MIB)
 
@@ -27,11 +31,26 @@ struct arena_allocator {
     void (*free)(void *context, void *memory, size_t size);
 };
 
+enum {
+    CHUNK_BYTES = 64 << 10, /* what is smaller is no arena: the interpreter's stack grows so */
+    CHUNKS_KEPT = 16,
+    ARENAS_KEPT = 64,
+};
+
+/* Memory that was given back and is wanted again soon, all of it of one size. */
+struct spare {
+    size_t size, n;
+    void *memory[ARENAS_KEPT];
+};
+
 static struct {
+    uintptr_t begin;
     uintptr_t next;   /* free from here on; 0: the kernel chooses */
     uintptr_t usable; /* up to here, by whole huge pages */
     uintptr_t end;
-} arenas;
+    struct spare arenas, chunks;
+    atomic_flag is_taken; /* by a thread: others, with a lock of their own, do without */
+} arenas = {.is_taken = ATOMIC_FLAG_INIT};
 
 static bool use_up_to(uintptr_t at)
 {
@@ -44,21 +63,61 @@ static bool use_up_to(uintptr_t at)
     return true;
 }
 
+static bool keep(struct spare *spare, size_t most, void *memory, size_t size)
+{
+    if (atomic_flag_test_and_set(&arenas.is_taken))
+        return false;
+    bool has_room = spare->n < most && (spare->n == 0 || spare->size == size);
+    if (has_room) {
+        spare->size = size;
+        spare->memory[spare->n++] = memory;
+    }
+    atomic_flag_clear(&arenas.is_taken);
+    return has_room;
+}
+
+/* CPython takes the chunks of its stack from here, too, from 3.11 on, and gives them back whenever
+ * a call returns. They do not lie among the arenas: each would leave a hole, for which the next
+ * library is just right, and nothing would lie side by side. */
+static void *take(size_t size)
+{
+    bool is_chunk = size < CHUNK_BYTES;
+    struct spare *spare = is_chunk ? &arenas.chunks : &arenas.arenas;
+    if (spare->n > 0 && spare->size == size)
+        return spare->memory[--spare->n];
+    if (is_chunk || arenas.next == 0 || size > arenas.end - arenas.next ||
+        !use_up_to(arenas.next + size))
+        return NULL;
+    arenas.next += size;
+    return (void *)(arenas.next - size);
+}
+
 static void *alloc_arena(void *context, size_t size)
 {
     (void)context;
-    if (arenas.next != 0 && size <= arenas.end - arenas.next && use_up_to(arenas.next + size)) {
-        arenas.next += size;
-        return (void *)(arenas.next - size);
+    void *memory = NULL;
+    if (!atomic_flag_test_and_set(&arenas.is_taken)) {
+        memory = take(size);
+        atomic_flag_clear(&arenas.is_taken);
     }
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == NULL)
+        memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
 static void free_arena(void *context, void *memory, size_t size)
 {
     (void)context;
-    munmap(memory, size);
+    uintptr_t at = (uintptr_t)memory;
+    if (size < CHUNK_BYTES) {
+        if (!keep(&arenas.chunks, CHUNKS_KEPT, memory, size))
+            munmap(memory, size);
+    } else if (at >= arenas.begin && at < arenas.end) {
+        madvise(memory, size, MADV_DONTNEED);
+        keep(&arenas.arenas, ARENAS_KEPT, memory, size); /* else its addresses are lost, no more */
+    } else {
+        munmap(memory, size);
+    }
 }
 
 void zygote_place_arenas(void)
@@ -71,7 +130,8 @@ void zygote_place_arenas(void)
         mmap(NULL, ARENAS_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (space == MAP_FAILED)
         return;
-    arenas.next = arenas.usable = ((uintptr_t)space + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
+    arenas.begin = arenas.next = arenas.usable =
+        ((uintptr_t)space + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
     arenas.end = (uintptr_t)space + ARENAS_BYTES;
     set_allocator(&(struct arena_allocator){.alloc = alloc_arena, .free = free_arena});
 }
@@ -111,12 +171,14 @@ static bool is_own(const struct range *r)
     return strcmp(r->rights, "rw-p") == 0 && (r->path[0] == '\0' || strcmp(r->path, "[heap]") == 0);
 }
 
-/* Piece by piece: one that cannot be collapsed (nothing in it) must not stop the others. */
+/* Several at a time, because each call makes the kernel wait for all processors. What cannot be
+ * collapsed (nothing is in it) does not stop the others. */
 static void collapse(uintptr_t from, uintptr_t to, uint64_t deadline_ms)
 {
     from = (from + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
-    for (; from + HUGE_BYTES <= to && clock_mono_ms() < deadline_ms; from += HUGE_BYTES)
-        madvise((void *)from, HUGE_BYTES, MADV_COLLAPSE);
+    to = to / HUGE_BYTES * HUGE_BYTES;
+    for (; from < to && clock_mono_ms() < deadline_ms; from += AT_ONCE * HUGE_BYTES)
+        madvise((void *)from, MIN(to - from, AT_ONCE * HUGE_BYTES), MADV_COLLAPSE);
 }
 
 /* Does `b` go on where `a` ends, in memory and in the file? */
@@ -150,6 +212,7 @@ void zygote_gather_memory(void)
 {
     if (arenas.next != 0)
         munmap((void *)arenas.usable, arenas.end - arenas.usable);
+    arenas.end = arenas.usable;
     arenas.next = 0;
     /* Read whole before anything changes: collapsing may take memory for the stream's buffer. */
     static struct range ranges[8192];

@@ -84,7 +84,7 @@ static void tell_failed(struct relay *r, enum archivist_order_type type, uint64_
     else if (type == ARCHIVIST_FILE)
         snprintf(text, sizeof(text),
                  "{\"code\":%d,\"message\":\"%s\",\"advice\":\"Try again.\",\"hash\":null,"
-                 "\"bytes\":0,\"created\":false,\"manifest\":null}",
+                 "\"bytes\":0,\"created\":false,\"manifest\":null,\"details\":null}",
                  ERR_UNAVAILABLE, why);
     else
         snprintf(text, sizeof(text),
@@ -163,7 +163,7 @@ bool relay_reaped(struct relay *r, pid_t pid)
 /* ---- orders ---------------------------------------------------------------------------------- */
 
 void relay_order(struct relay *r, const struct request *request,
-                 const struct warden_file_order *file)
+                 const struct warden_file_order *file, int out)
 {
     struct archivist_order order = {
         .type = file != NULL                      ? ARCHIVIST_FILE
@@ -180,7 +180,7 @@ void relay_order(struct relay *r, const struct request *request,
         tell_failed(r, order.type, order.ticket, "too many orders about files are waiting");
         return;
     }
-    if (!start(r) || outbox_send(&r->out, &order, sizeof(order), NULL, 0) < 0) {
+    if (!start(r) || outbox_send(&r->out, &order, sizeof(order), &out, out >= 0) < 0) {
         tell_failed(r, order.type, order.ticket,
                     "the process that keeps the files cannot be reached");
         return;

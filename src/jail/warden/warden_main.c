@@ -125,11 +125,11 @@ static void read_control(void)
     } else if (r.type == REQUEST_REMOVE) {
         prison_remove_workspace(&r);
     } else if (r.type == REQUEST_RECORD || r.type == REQUEST_RESTORE) {
-        relay_order(&prison.relay, &r, NULL);
+        relay_order(&prison.relay, &r, NULL, -1);
     } else if (r.type == REQUEST_FILE) {
         struct warden_file_order file = {0};
         memcpy(&file, message + sizeof(r), MIN((size_t)n - sizeof(r), sizeof(file)));
-        relay_order(&prison.relay, &r, &file);
+        relay_order(&prison.relay, &r, &file, given);
     } else {
         obey_for_jail(&r);
     }

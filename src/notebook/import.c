@@ -1,9 +1,12 @@
-/* A document becomes a notebook: cell by cell, each image to the store before its cell. */
+/* A document becomes a notebook, in the daemon: cell by cell, each image to the store before its
+ * cell. */
 #include "base/clock.h"
-#include "book/state.h"
 #include "cell/display.h"
 #include "image/image.h"
+#include "notebook/documents.h"
 #include "notebook/output.h"
+#include "session/notebooks.h"
+#include "store/notebooks.h"
 
 #include <time.h>
 
@@ -12,8 +15,8 @@ enum { CELLS_AT_ONCE = 200, COUNT_MAX = 1 << 30, SECONDS_MAX = 1 << 30 };
 #define OUTPUTS_BYTES_MAX (4 * MIB)
 #define UNKEPT_BYTES_MAX (256 * KIB) /* of an image that the store refused */
 
-struct import_call {
-    struct book_call call;
+struct import_task {
+    struct task task;
     char id[UUID_SIZE];
     struct document *doc; /* ours: sources copied, JSON shared */
     size_t at;            /* the cell */
@@ -24,31 +27,31 @@ struct import_call {
     size_t n_put;         /* since the store was last waited for */
     uint64_t bytes_put;
     struct err refusal;
-    book_imported_fn fn;
+    documents_imported_fn fn;
     void *context;
 };
 
-static void end_import(struct book_call *call)
+static void import_end(struct task *task)
 {
-    struct import_call *i = (struct import_call *)call;
+    struct import_task *i = (struct import_task *)task;
     json_decref(i->outputs);
     json_decref(i->shown);
     notebook_free(i->doc);
 }
 
-static void finish(struct import_call *i, const struct err *e)
+static void import_finish(struct import_task *i, const struct err *e)
 {
     struct err ignored;
     if (e != NULL)
-        store_delete_notebook(i->call.books->store, i->id, NULL, NULL, &ignored);
+        store_delete_notebook(engine_store(i->task.engine), i->id, NULL, NULL, &ignored);
     else
-        mirror_changed(i->call.books, i->id);
-    if (!i->call.is_forgotten)
+        notebooks_changed(i->task.engine, i->id);
+    if (!i->task.is_forgotten)
         i->fn(i->context, e == NULL ? i->id : NULL, i->at, e);
-    book_call_end(&i->call);
+    task_end(&i->task);
 }
 
-uint64_t book_time_of(const char *text)
+uint64_t documents_time(const char *text)
 {
     struct tm tm = {0};
     const char *rest = text != NULL ? strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
@@ -63,12 +66,12 @@ uint64_t book_time_of(const char *text)
 }
 
 /* Numbers that no run can have had are none: execution counts go on from here. */
-static uint64_t count_of(int64_t count)
+static uint64_t import_count_of(int64_t count)
 {
     return count > 0 && count <= COUNT_MAX ? (uint64_t)count : 0;
 }
 
-static uint64_t duration_of(double seconds)
+static uint64_t import_duration_of(double seconds)
 {
     return seconds > 0 && seconds <= SECONDS_MAX ? (uint64_t)(seconds * 1e6) : 0;
 }
@@ -77,7 +80,7 @@ static uint64_t duration_of(double seconds)
  */
 
 /* Returns how many bytes were written for it, also if they did not stay. */
-static size_t put_outputs(const struct import_call *i, struct buf *out)
+static size_t import_put_outputs(const struct import_task *i, struct buf *out)
 {
     struct json_out json = JSON_OUT(out);
     if (json_array_size(i->outputs) == 0)
@@ -94,7 +97,7 @@ static size_t put_outputs(const struct import_call *i, struct buf *out)
     return written;
 }
 
-static void put_metadata(const struct notebook_cell *cell, struct buf *out)
+static void import_put_metadata(const struct notebook_cell *cell, struct buf *out)
 {
     struct json_out json = JSON_OUT(out);
     _json_ json_t *metadata = json_object();
@@ -106,22 +109,22 @@ static void put_metadata(const struct notebook_cell *cell, struct buf *out)
         json_put_value(&json, metadata);
 }
 
-static int refuse_metadata(struct err *e)
+static int import_refuse_metadata(struct err *e)
 {
     err_set(e, ERR_TOO_LARGE, "there are more metadata than can be saved");
     return err_advise(e, "Remove what is large from them.");
 }
 
-static int put_cell(struct import_call *i, struct err *e)
+static int import_put_cell(struct import_task *i, struct err *e)
 {
     const struct notebook_cell *cell = &i->doc->cells[i->at];
     _buf_ struct buf outputs = BUF_INIT(STORE_CELL_BYTES);
     _buf_ struct buf metadata = BUF_INIT(STORE_CELL_BYTES);
-    size_t written = put_outputs(i, &outputs);
-    put_metadata(cell, &metadata);
+    size_t written = import_put_outputs(i, &outputs);
+    import_put_metadata(cell, &metadata);
     if (metadata.overflowed)
-        return refuse_metadata(e);
-    uint64_t created_ms = book_time_of(cell->created_at);
+        return import_refuse_metadata(e);
+    uint64_t created_ms = documents_time(cell->created_at);
     struct store_cell row = {
         .id = cell->id,
         .place = (int64_t)(i->at + 1) * STORE_PLACE_GAP,
@@ -129,10 +132,10 @@ static int put_cell(struct import_call *i, struct err *e)
         .state = cell_state_name(cell->state == CELL_RUNNING ? CELL_IDLE : cell->state),
         .source = cell->source,
         .source_len = cell->source_len,
-        .count = count_of(cell->execution_count),
+        .count = import_count_of(cell->execution_count),
         .created_ms = created_ms > 0 ? created_ms : clock_wall_ms(),
-        .executed_ms = book_time_of(cell->executed_at),
-        .duration_us = duration_of(cell->execution_time),
+        .executed_ms = documents_time(cell->executed_at),
+        .duration_us = import_duration_of(cell->execution_time),
         .outputs = outputs.len > 0 ? buf_str(&outputs) : NULL,
         .outputs_len = outputs.len,
         .metadata = metadata.len > 0 ? buf_str(&metadata) : NULL,
@@ -140,7 +143,7 @@ static int put_cell(struct import_call *i, struct err *e)
     };
     i->n_put++;
     i->bytes_put += cell->source_len + MAX(written, outputs.len) + metadata.len;
-    return store_put_cell(i->call.books->store, i->id, &row, e) < 0
+    return store_put_cell(engine_store(i->task.engine), i->id, &row, e) < 0
                ? err_context(e, "cell %zu", i->at)
                : 0;
 }
@@ -148,10 +151,11 @@ static int put_cell(struct import_call *i, struct err *e)
 /* ---- images ------------------------------------------------------------------------------------
  */
 
-static void go_on(struct book_call *call);
+static void import_go_on(struct task *task);
 
 /* A file has the size in which an image is to be shown, which need not be its own. */
-static void keep_shown_size(json_t *output, const json_t *size, uint32_t width, uint32_t height)
+static void import_keep_shown_size(json_t *output, const json_t *size, uint32_t width,
+                                   uint32_t height)
 {
     char buffer[48];
     const char *mime = output_image_mime(output, buffer);
@@ -171,7 +175,7 @@ static void keep_shown_size(json_t *output, const json_t *size, uint32_t width, 
         json_object_set(metadata, mime, (json_t *)(uintptr_t)size);
 }
 
-static void describe(json_t *output, const char *data, size_t len)
+static void import_describe(json_t *output, const char *data, size_t len)
 {
     enum image_format format;
     uint32_t width, height;
@@ -188,11 +192,11 @@ static void describe(json_t *output, const char *data, size_t len)
     json_object_set_new(output, "format", json_string(image_format_name(format)));
     json_object_set_new(output, "width", json_integer(width));
     json_object_set_new(output, "height", json_integer(height));
-    keep_shown_size(output, size, width, height);
+    import_keep_shown_size(output, size, width, height);
 }
 
 /* What is no base64 is nobody's image and stays as it is, unless that cost its cell all outputs. */
-static void replace_large(struct import_call *i, const struct err *e)
+static void import_replace_large(struct import_task *i, const struct err *e)
 {
     size_t len = 0;
     output_text(i->shown, output_type(i->shown) == OUTPUT_SVG ? "svg" : "data", &len);
@@ -203,14 +207,14 @@ static void replace_large(struct import_call *i, const struct err *e)
                          json_sprintf("[an image is left out: %s]", e->message));
 }
 
-static void on_kept(void *context, const char *hash, uint64_t bytes, const struct err *e)
+static void import_on_kept(void *context, const char *hash, uint64_t bytes, const struct err *e)
 {
-    struct import_call *i = context;
+    struct import_task *i = context;
     json_t *output = i->shown;
     const char *cell = i->doc->cells[i->at].id;
     bool is_svg = output_type(output) == OUTPUT_SVG;
     unsigned long long n = i->n_images;
-    i->call.asked = NULL;
+    i->task.asked = NULL;
     if (e == NULL) {
         i->n_images++;
         json_object_del(output, is_svg ? "svg" : "data");
@@ -221,14 +225,14 @@ static void on_kept(void *context, const char *hash, uint64_t bytes, const struc
         json_object_set_new(output, "url", json_sprintf(STORE_IMAGE_URL, i->id, cell, n));
         json_object_set_new(output, "hash", json_string(hash));
     } else {
-        replace_large(i, e);
+        import_replace_large(i, e);
     }
     json_array_append_new(i->outputs, take_ptr(i->shown));
-    go_on(&i->call);
+    import_go_on(&i->task);
 }
 
 /* True if it is on its way; else it is among the outputs. */
-static bool take_output(struct import_call *i, const json_t *given)
+static bool import_take_output(struct import_task *i, const json_t *given)
 {
     json_t *output = json_copy((json_t *)(uintptr_t)given);
     enum output_type type = output_type(output);
@@ -243,22 +247,22 @@ static bool take_output(struct import_call *i, const json_t *given)
         return false;
     }
     if (type == OUTPUT_IMAGE)
-        describe(output, data, len);
+        import_describe(output, data, len);
     i->shown = output;
     struct store_picture picture = {.text = data, .len = len, .is_base64 = type == OUTPUT_IMAGE};
-    i->call.asked = store_put_image(i->call.books->store, &picture, on_kept, i);
+    i->task.asked = store_put_image(engine_store(i->task.engine), &picture, import_on_kept, i);
     return true;
 }
 
 /* False if an image is on its way. */
-static bool take_outputs(struct import_call *i)
+static bool import_take_outputs(struct import_task *i)
 {
     const struct notebook_cell *cell = &i->doc->cells[i->at];
     if (i->outputs == NULL)
         i->outputs = json_array();
     while (i->output < json_array_size(cell->outputs)) {
         const json_t *output = json_array_get(cell->outputs, i->output++);
-        if (json_is_object(output) && take_output(i, output))
+        if (json_is_object(output) && import_take_output(i, output))
             return false;
     }
     return true;
@@ -268,28 +272,28 @@ static bool take_outputs(struct import_call *i)
  */
 
 /* The store has written what came before. */
-static void on_written(void *context, const struct store_notebook *row, const struct err *e)
+static void import_on_written(void *context, const struct store_notebook *row, const struct err *e)
 {
-    struct import_call *i = context;
+    struct import_task *i = context;
     (void)row;
-    i->call.asked = NULL;
+    i->task.asked = NULL;
     i->n_put = 0;
     i->bytes_put = 0;
     if (e != NULL || i->at == i->doc->n_cells)
-        finish(i, e);
+        import_finish(i, e);
     else
-        go_on(&i->call);
+        import_go_on(&i->task);
 }
 
-static void go_on(struct book_call *call)
+static void import_go_on(struct task *task)
 {
-    struct import_call *i = (struct import_call *)call;
+    struct import_task *i = (struct import_task *)task;
     struct err e;
     while (i->at < i->doc->n_cells && i->n_put < CELLS_AT_ONCE && i->bytes_put < BYTES_AT_ONCE) {
-        if (!take_outputs(i))
+        if (!import_take_outputs(i))
             return;
-        if (put_cell(i, &e) < 0) {
-            finish(i, &e);
+        if (import_put_cell(i, &e) < 0) {
+            import_finish(i, &e);
             return;
         }
         i->at++;
@@ -297,10 +301,10 @@ static void go_on(struct book_call *call)
         i->n_images = 0;
         json_decref(take_ptr(i->outputs));
     }
-    i->call.asked = store_get_notebook(i->call.books->store, i->id, on_written, i);
+    i->task.asked = store_get_notebook(engine_store(i->task.engine), i->id, import_on_written, i);
 }
 
-static struct document *share(const struct document *doc)
+static struct document *import_share(const struct document *doc)
 {
     struct document *copy = notebook_new();
     for (size_t i = 0; i < doc->n_cells; i++) {
@@ -323,16 +327,16 @@ static struct document *share(const struct document *doc)
     return copy;
 }
 
-static int put_row(struct import_call *i, const struct document *doc, const char *spec,
-                   const char *user, struct err *e)
+static int import_put_row(struct import_task *i, const struct document *doc, const char *spec,
+                          const char *user, struct err *e)
 {
     _buf_ struct buf metadata = BUF_INIT(STORE_ROW_BYTES);
     struct json_out json = JSON_OUT(&metadata);
     if (doc->metadata != NULL)
         json_put_value(&json, doc->metadata);
-    uint64_t count = count_of(doc->execution_count);
+    uint64_t count = import_count_of(doc->execution_count);
     for (size_t c = 0; c < doc->n_cells; c++)
-        count = MAX(count, count_of(doc->cells[c].execution_count));
+        count = MAX(count, import_count_of(doc->cells[c].execution_count));
     struct store_notebook row = {.id = i->id,
                                  .user = user,
                                  .title = doc->title,
@@ -340,32 +344,33 @@ static int put_row(struct import_call *i, const struct document *doc, const char
                                  .metadata = metadata.len > 0 ? buf_str(&metadata) : NULL,
                                  .spec = spec,
                                  .count = count};
-    uint64_t max_cells = i->call.books->config.max_cells;
+    uint64_t max_cells = engine_config_of(i->task.engine)->notebooks.max_cells;
     if (metadata.overflowed)
-        return refuse_metadata(e);
+        return import_refuse_metadata(e);
     if (doc->n_cells > max_cells) {
         err_set(e, ERR_TOO_LARGE, "the document has %zu cells, a notebook has at most %llu",
                 doc->n_cells, (unsigned long long)max_cells);
         return err_advise(e, "Split it, or raise notebook.max_cells.");
     }
-    return store_put_notebook(i->call.books->store, &row, e);
+    return store_put_notebook(engine_store(i->task.engine), &row, e);
 }
 
-static void on_refused(struct book_call *call)
+static void import_on_refused(struct task *task)
 {
-    struct import_call *i = (struct import_call *)call;
-    finish(i, &i->refusal);
+    struct import_task *i = (struct import_task *)task;
+    import_finish(i, &i->refusal);
 }
 
-struct book_call *book_import(struct books *books, const struct document *doc, const char *spec,
-                              const char *user, book_imported_fn fn, void *context)
+struct task *documents_import(struct documents *documents, const struct document *doc,
+                              const char *spec, const char *user, documents_imported_fn fn,
+                              void *context)
 {
-    struct import_call *i = book_call_new(books, sizeof(*i), end_import);
+    struct import_task *i = task_new(&documents->tasks, sizeof(*i), import_end);
     ids_uuid(i->id);
     i->fn = fn;
     i->context = context;
-    i->doc = share(doc);
-    bool is_refused = put_row(i, doc, spec, user, &i->refusal) < 0;
-    book_call_later(&i->call, is_refused ? on_refused : go_on, 0);
-    return &i->call;
+    i->doc = import_share(doc);
+    bool is_refused = import_put_row(i, doc, spec, user, &i->refusal) < 0;
+    task_later(&i->task, is_refused ? import_on_refused : import_go_on, 0);
+    return &i->task;
 }

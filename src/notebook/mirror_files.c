@@ -1,7 +1,10 @@
+/* The files of cells.json: named, written, removed, listed. Runs in a worker of the daemon, one at
+ * a time; owns nothing. */
+#include "notebook/mirror_files.h"
+
 #include "base/fd.h"
 #include "base/ids.h"
 #include "blob/blob.h"
-#include "book/mirror.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +23,7 @@ enum { ESCAPED_MAX = MIRROR_FOLDER_SIZE - 2 - BLOB_HEX_SIZE }; /* leaves room fo
  */
 
 /* Only at its beginning may a dot be, or a session's id begin. */
-static bool is_plain(const char *user, size_t at)
+static bool mirror_is_plain(const char *user, size_t at)
 {
     unsigned char c = (unsigned char)user[at];
     if (at == 0 && (c == '.' || ids_is_uuid(user, strlen(user))))
@@ -39,7 +42,7 @@ void mirror_folder_of(const char *user, char out[MIRROR_FOLDER_SIZE])
             snprintf(out + n, MIRROR_FOLDER_SIZE - n, "%%-%s", blob_hex(&hash, hex));
             return;
         }
-        if (is_plain(user, i))
+        if (mirror_is_plain(user, i))
             out[n++] = user[i];
         else
             n += (size_t)snprintf(out + n, 4, "%%%02x", (unsigned char)user[i]);
@@ -50,7 +53,7 @@ void mirror_folder_of(const char *user, char out[MIRROR_FOLDER_SIZE])
 }
 
 /* What lies between the workspaces and may be a user's. */
-static bool is_folder(const char *name)
+static bool mirror_is_folder(const char *name)
 {
     return name[0] != '.' && !ids_is_uuid(name, strlen(name));
 }
@@ -59,7 +62,7 @@ static bool is_folder(const char *name)
  */
 
 /* A descriptor, or -errno. */
-static int enter(int dir, const char *name, bool makes)
+static int mirror_enter(int dir, const char *name, bool makes)
 {
     if (makes && mkdirat(dir, name, 0700) < 0 && errno != EEXIST)
         return -errno;
@@ -67,12 +70,12 @@ static int enter(int dir, const char *name, bool makes)
     return fd < 0 ? -errno : fd;
 }
 
-static int enter_all(int data_dir, const char *user_folder, const char *id)
+static int mirror_enter_all(int data_dir, const char *user_folder, const char *id)
 {
     const char *const parts[] = {WORKSPACES, user_folder, id, FOLDER};
     int dir = data_dir;
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-        int next = enter(dir, parts[i], i > 0);
+        int next = mirror_enter(dir, parts[i], i > 0);
         if (dir != data_dir)
             close(dir);
         if (next < 0)
@@ -83,9 +86,9 @@ static int enter_all(int data_dir, const char *user_folder, const char *id)
 }
 
 /* NULL: it cannot be read. */
-static DIR *list_names(int dir, const char *name)
+static DIR *mirror_list_names(int dir, const char *name)
 {
-    int fd = enter(dir, name, false);
+    int fd = mirror_enter(dir, name, false);
     DIR *list = fd < 0 ? NULL : fdopendir(fd);
     if (list == NULL && fd >= 0)
         close(fd);
@@ -95,7 +98,7 @@ static DIR *list_names(int dir, const char *name)
 /* ---- writing -----------------------------------------------------------------------------------
  */
 
-static int fill(int fd, const struct buf *text, uint64_t at_ms)
+static int mirror_fill(int fd, const struct buf *text, uint64_t at_ms)
 {
     struct timespec at = {(time_t)(at_ms / 1000), (long)(at_ms % 1000) * 1000 * 1000};
     int error = fd_write_all(fd, buf_str(text), text->len);
@@ -112,14 +115,14 @@ int mirror_write(int data_dir, const char *user, const char *id, const struct bu
 {
     char name[MIRROR_FOLDER_SIZE];
     mirror_folder_of(user, name);
-    _fd_ int dir = enter_all(data_dir, name, id);
+    _fd_ int dir = mirror_enter_all(data_dir, name, id);
     if (dir < 0)
         return dir;
     unlinkat(dir, NEW_NAME, 0);
     _fd_ int fd = openat(dir, NEW_NAME, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return -errno;
-    int error = fill(fd, text, at_ms);
+    int error = mirror_fill(fd, text, at_ms);
     if (error == 0 && renameat(dir, NEW_NAME, dir, FILE_NAME) < 0)
         error = -errno;
     if (error < 0)
@@ -130,11 +133,11 @@ int mirror_write(int data_dir, const char *user, const char *id, const struct bu
 /* ---- removing ----------------------------------------------------------------------------------
  */
 
-static void remove_from(int workspaces, const char *user_folder, const char *id)
+static void mirror_remove_from(int workspaces, const char *user_folder, const char *id)
 {
-    _fd_ int user = enter(workspaces, user_folder, false);
-    _fd_ int session = user < 0 ? -1 : enter(user, id, false);
-    _fd_ int dir = session < 0 ? -1 : enter(session, FOLDER, false);
+    _fd_ int user = mirror_enter(workspaces, user_folder, false);
+    _fd_ int session = user < 0 ? -1 : mirror_enter(user, id, false);
+    _fd_ int dir = session < 0 ? -1 : mirror_enter(session, FOLDER, false);
     if (dir < 0)
         return;
     unlinkat(dir, FILE_NAME, 0);
@@ -146,11 +149,11 @@ static void remove_from(int workspaces, const char *user_folder, const char *id)
 
 void mirror_remove(int data_dir, const char *id)
 {
-    DIR *users = list_names(data_dir, WORKSPACES);
+    DIR *users = mirror_list_names(data_dir, WORKSPACES);
     const struct dirent *entry;
     while (users != NULL && (entry = readdir(users)) != NULL)
-        if (is_folder(entry->d_name))
-            remove_from(dirfd(users), entry->d_name, id);
+        if (mirror_is_folder(entry->d_name))
+            mirror_remove_from(dirfd(users), entry->d_name, id);
     if (users != NULL)
         closedir(users);
 }
@@ -158,9 +161,10 @@ void mirror_remove(int data_dir, const char *id)
 /* ---- all of them -------------------------------------------------------------------------------
  */
 
-static void each_of(int workspaces, const char *user_folder, mirror_file_fn fn, void *context)
+static void mirror_each_of(int workspaces, const char *user_folder, mirror_file_fn fn,
+                           void *context)
 {
-    DIR *ids = list_names(workspaces, user_folder);
+    DIR *ids = mirror_list_names(workspaces, user_folder);
     const struct dirent *entry;
     while (ids != NULL && (entry = readdir(ids)) != NULL) {
         char path[UUID_SIZE + sizeof(FOLDER "/" FILE_NAME)];
@@ -180,11 +184,11 @@ static void each_of(int workspaces, const char *user_folder, mirror_file_fn fn, 
 
 void mirror_each(int data_dir, mirror_file_fn fn, void *context)
 {
-    DIR *users = list_names(data_dir, WORKSPACES);
+    DIR *users = mirror_list_names(data_dir, WORKSPACES);
     const struct dirent *entry;
     while (users != NULL && (entry = readdir(users)) != NULL)
-        if (is_folder(entry->d_name))
-            each_of(dirfd(users), entry->d_name, fn, context);
+        if (mirror_is_folder(entry->d_name))
+            mirror_each_of(dirfd(users), entry->d_name, fn, context);
     if (users != NULL)
         closedir(users);
 }

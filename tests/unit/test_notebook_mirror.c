@@ -1,4 +1,4 @@
-#include "book/mirror.h"
+#include "notebook/mirror_files.h"
 #include "unit.h"
 
 #include <fcntl.h>

@@ -1,10 +1,12 @@
-/* A notebook as a document: its rows are collected page by page, then a worker parses what they
- * hold and fetches the images. */
+/* A notebook becomes a document, in the daemon: its rows are collected page by page, then a worker
+ * parses what they hold and fetches the images. */
 #include "base/clock.h"
 #include "blob/blob.h"
-#include "book/state.h"
+#include "notebook/documents.h"
 #include "notebook/output.h"
+#include "session/notebooks.h"
 #include "session/session.h"
+#include "store/notebooks.h"
 #include "wire/base64.h"
 
 #include <uv.h>
@@ -18,9 +20,10 @@ struct raw_cell {
     size_t outputs_len, metadata_len;
 };
 
-struct export_call {
-    struct book_call call;
-    struct list in_line; /* until its turn */
+struct export_task {
+    struct task task;
+    struct documents *documents; /* not to be touched by the worker */
+    struct list in_line;         /* until its turn */
     char id[UUID_SIZE];
     uv_work_t work;
     struct document *doc;
@@ -32,13 +35,13 @@ struct export_call {
     uint64_t image_bytes, max_image_bytes; /* of images that are data */
     bool keeps_references;                 /* of others */
     int blobs;
-    book_document_fn fn;
+    documents_read_fn fn;
     void *context;
 };
 
-static void end_export(struct book_call *call)
+static void export_end(struct task *task)
 {
-    struct export_call *x = (struct export_call *)call;
+    struct export_task *x = (struct export_task *)task;
     list_remove(&x->in_line);
     for (size_t i = 0; i < x->n_raw; i++) {
         free(x->raw[i].outputs);
@@ -49,22 +52,22 @@ static void end_export(struct book_call *call)
     notebook_free(x->doc);
 }
 
-static void finish(struct export_call *x, const struct err *e)
+static void export_finish(struct export_task *x, const struct err *e)
 {
-    struct books *books = x->call.books;
-    bool is_taken = e == NULL && !x->call.is_forgotten;
-    if (!x->call.is_forgotten)
+    struct documents *documents = x->task.tasks != NULL ? x->documents : NULL; /* else freed */
+    bool is_taken = e == NULL && !x->task.is_forgotten;
+    if (!x->task.is_forgotten)
         x->fn(x->context, is_taken ? take_ptr(x->doc) : NULL, e);
-    book_call_end(&x->call);
+    task_end(&x->task);
     if (!is_taken)
-        book_document_done(books);
+        documents_done(documents);
 }
 
 /* ---- the worker --------------------------------------------------------------------------------
  */
 
 /* One JSON value of ours. NULL if it is none. */
-static json_t *parse(const char *text, size_t len)
+static json_t *export_parse(const char *text, size_t len)
 {
     static const struct json_limits limits = {.depth = NOTEBOOK_DEPTH_MAX,
                                               .values = NOTEBOOK_VALUES_MAX};
@@ -79,7 +82,7 @@ static json_t *parse(const char *text, size_t len)
     return json_incref(json_object_get(object, "v"));
 }
 
-static json_t *read_image(struct export_call *x, const char *hex, bool is_svg)
+static json_t *export_read_image(struct export_task *x, const char *hex, bool is_svg)
 {
     struct blob_hash hash;
     _free_ char *data = NULL;
@@ -99,7 +102,7 @@ static json_t *read_image(struct export_call *x, const char *hex, bool is_svg)
 }
 
 /* Instead of an image: where it is to be had, or that it is not. */
-static void leave_out(struct export_call *x, json_t *output, bool has_blob)
+static void export_leave_out(struct export_task *x, json_t *output, bool has_blob)
 {
     json_t *ref = json_object_get(output, "ref");
     if (x->keeps_references && has_blob) {
@@ -112,32 +115,33 @@ static void leave_out(struct export_call *x, json_t *output, bool has_blob)
         json_object_set_new(output, "text", json_string("[an image that is not kept]"));
 }
 
-static void fill_in(struct export_call *x, json_t *output)
+static void export_fill_in(struct export_task *x, json_t *output)
 {
     const char *hash = json_string_value(json_object_get(output, "hash"));
     bool is_svg = output_type(output) == OUTPUT_SVG;
     const char *member = is_svg ? "svg" : "data";
-    json_t *data = hash != NULL ? read_image(x, hash, is_svg) : NULL;
+    json_t *data = hash != NULL ? export_read_image(x, hash, is_svg) : NULL;
     if (data != NULL)
         json_object_set_new(output, member, data);
     else if (json_object_get(output, "ref") != NULL && json_object_get(output, member) == NULL)
-        leave_out(x, output, hash != NULL);
+        export_leave_out(x, output, hash != NULL);
     static const char *const internal[] = {"hash", "ref", "url", "bytes"};
     for (size_t i = 0; i < ARRAY_LEN(internal); i++)
         json_object_del(output, internal[i]);
 }
 
-static void parse_cell(struct export_call *x, size_t i)
+static void export_parse_cell(struct export_task *x, size_t i)
 {
     struct notebook_cell *cell = &x->doc->cells[i];
     const struct raw_cell *raw = &x->raw[i];
-    json_t *outputs = raw->outputs != NULL ? parse(raw->outputs, raw->outputs_len) : NULL;
-    json_t *metadata = raw->metadata != NULL ? parse(raw->metadata, raw->metadata_len) : NULL;
+    json_t *outputs = raw->outputs != NULL ? export_parse(raw->outputs, raw->outputs_len) : NULL;
+    json_t *metadata =
+        raw->metadata != NULL ? export_parse(raw->metadata, raw->metadata_len) : NULL;
     size_t at;
     json_t *output;
     if (json_is_array(outputs) && cell->kind == CELL_CODE) {
         json_array_foreach(outputs, at, output) {
-            fill_in(x, output);
+            export_fill_in(x, output);
         }
         json_decref(cell->outputs);
         cell->outputs = json_incref(outputs);
@@ -155,12 +159,12 @@ static void parse_cell(struct export_call *x, size_t i)
     json_decref(metadata);
 }
 
-static void work(uv_work_t *request)
+static void export_work(uv_work_t *request)
 {
-    struct export_call *x = request->data;
+    struct export_task *x = request->data;
     for (size_t i = 0; i < x->doc->n_cells; i++)
-        parse_cell(x, i);
-    json_t *metadata = x->metadata != NULL ? parse(x->metadata, strlen(x->metadata)) : NULL;
+        export_parse_cell(x, i);
+    json_t *metadata = x->metadata != NULL ? export_parse(x->metadata, strlen(x->metadata)) : NULL;
     if (json_is_object(metadata)) {
         json_decref(x->doc->metadata);
         x->doc->metadata = json_incref(metadata);
@@ -168,23 +172,23 @@ static void work(uv_work_t *request)
     json_decref(metadata);
 }
 
-static void after_work(uv_work_t *request, int status)
+static void export_after_work(uv_work_t *request, int status)
 {
     (void)status;
-    struct export_call *x = request->data;
-    finish(x, NULL);
+    struct export_task *x = request->data;
+    export_finish(x, NULL);
 }
 
 /* ---- collecting --------------------------------------------------------------------------------
  */
 
-static void set_time(char **field, uint64_t at_ms)
+static void export_set_time(char **field, uint64_t at_ms)
 {
     char time[CLOCK_RFC3339_SIZE];
     notebook_set_text(field, at_ms > 0 ? clock_rfc3339(at_ms, time) : NULL);
 }
 
-static void add_cell(struct export_call *x, const struct store_cell *row)
+static void export_add_cell(struct export_task *x, const struct store_cell *row)
 {
     struct notebook_cell *cell = notebook_add_cell(x->doc, (enum cell_kind)row->kind);
     struct raw_cell *raw = &x->raw[x->n_raw++];
@@ -193,8 +197,8 @@ static void add_cell(struct export_call *x, const struct store_cell *row)
     if (!cell_find_state(row->state, &cell->state))
         cell->state = CELL_IDLE; /* it waits */
     cell->execution_count = (int64_t)row->count;
-    set_time(&cell->created_at, row->created_ms);
-    set_time(&cell->executed_at, row->executed_ms);
+    export_set_time(&cell->created_at, row->created_ms);
+    export_set_time(&cell->executed_at, row->executed_ms);
     cell->execution_time = row->executed_ms > 0 ? (double)row->duration_us / 1e6 : -1;
     cell->is_undone = row->is_undone;
     *raw = (struct raw_cell){.outputs_len = row->outputs_len, .metadata_len = row->metadata_len};
@@ -205,43 +209,43 @@ static void add_cell(struct export_call *x, const struct store_cell *row)
     x->bytes += row->source_len + row->outputs_len + row->metadata_len;
 }
 
-static void on_page(void *context, const struct store_cell *list, size_t n, uint64_t count,
-                    const struct err *e)
+static void export_on_page(void *context, const struct store_cell *list, size_t n, uint64_t count,
+                           const struct err *e)
 {
-    struct export_call *x = context;
+    struct export_task *x = context;
     struct err refusal;
-    x->call.asked = NULL;
+    x->task.asked = NULL;
     if (e == NULL && x->bytes > NOTEBOOK_BYTES_MAX) {
         err_set(&refusal, ERR_TOO_LARGE, "the notebook has more than a document may hold");
         err_advise(&refusal, "Clear outputs that nobody needs.");
         e = &refusal;
     }
-    if (e != NULL || x->call.is_forgotten) {
-        finish(x, e);
+    if (e != NULL || x->task.is_forgotten) {
+        export_finish(x, e);
         return;
     }
     x->raw = mem_realloc(x->raw, (x->n_raw + n + 1) * sizeof(*x->raw));
     for (size_t i = 0; i < n; i++)
-        add_cell(x, &list[i]);
+        export_add_cell(x, &list[i]);
     x->n_read += n;
     if (n > 0 && x->n_read < count) {
-        x->call.asked =
-            store_get_cells(x->call.books->store, x->id, x->n_read, PAGE, true, on_page, x);
+        x->task.asked = store_get_cells(engine_store(x->task.engine), x->id, x->n_read, PAGE, true,
+                                        export_on_page, x);
         return;
     }
     x->work.data = x;
-    x->call.is_busy = true;
-    uv_queue_work(x->call.books->loop, &x->work, work, after_work);
+    x->task.is_busy = true;
+    uv_queue_work(engine_loop(x->task.engine), &x->work, export_work, export_after_work);
 }
 
 /* That of a session which has run nothing is empty. */
-static bool is_unwritten(const struct export_call *x, const struct err *e,
-                         struct store_notebook *ret_row)
+static bool export_is_unwritten(const struct export_task *x, const struct err *e,
+                                struct store_notebook *ret_row)
 {
     struct err ignored;
     if (e == NULL || e->code != ERR_NOT_FOUND)
         return false;
-    const struct session *session = session_find(x->call.books->engine, x->id, &ignored);
+    const struct session *session = session_find(x->task.engine, x->id, &ignored);
     if (session == NULL || session->is_unlisted)
         return false;
     *ret_row = (struct store_notebook){.id = session->id,
@@ -252,73 +256,76 @@ static bool is_unwritten(const struct export_call *x, const struct err *e,
     return true;
 }
 
-static void on_notebook(void *context, const struct store_notebook *row, const struct err *e)
+static void export_on_notebook(void *context, const struct store_notebook *row, const struct err *e)
 {
-    struct export_call *x = context;
+    struct export_task *x = context;
     struct store_notebook unwritten;
-    x->call.asked = NULL;
-    bool is_empty = is_unwritten(x, e, &unwritten);
+    x->task.asked = NULL;
+    bool is_empty = export_is_unwritten(x, e, &unwritten);
     if (is_empty)
         row = &unwritten;
-    if ((e != NULL && !is_empty) || x->call.is_forgotten) {
-        finish(x, e);
+    if ((e != NULL && !is_empty) || x->task.is_forgotten) {
+        export_finish(x, e);
         return;
     }
     notebook_set_text(&x->doc->title, row->title);
     notebook_set_text(&x->doc->runtime, row->runtime != NULL ? row->runtime : "python");
     notebook_set_text(&x->doc->user_id, row->user);
     notebook_set_text(&x->doc->session_id, row->id);
-    set_time(&x->doc->created_at, row->created_ms);
-    set_time(&x->doc->updated_at, row->updated_ms);
+    export_set_time(&x->doc->created_at, row->created_ms);
+    export_set_time(&x->doc->updated_at, row->updated_ms);
     x->doc->execution_count = (int64_t)row->count;
     x->metadata = row->metadata != NULL ? mem_strdup(row->metadata) : NULL;
     if (is_empty)
-        on_page(x, NULL, 0, 0, NULL);
+        export_on_page(x, NULL, 0, 0, NULL);
     else
-        x->call.asked = store_get_cells(x->call.books->store, x->id, 0, PAGE, true, on_page, x);
+        x->task.asked =
+            store_get_cells(engine_store(x->task.engine), x->id, 0, PAGE, true, export_on_page, x);
 }
 
 /* ---- one or two at a time ----------------------------------------------------------------------
  */
 
-static void begin_next(struct books *books)
+static void export_begin_next(struct documents *documents)
 {
-    while (books->n_documents < DOCUMENTS_MAX && !list_is_empty(&books->asked_for)) {
-        struct export_call *x =
-            CONTAINER_OF(list_first(&books->asked_for), struct export_call, in_line);
+    while (documents->n_documents < DOCUMENTS_MAX && !list_is_empty(&documents->asked_for)) {
+        struct export_task *x =
+            CONTAINER_OF(list_first(&documents->asked_for), struct export_task, in_line);
         list_remove(&x->in_line);
-        books->n_documents++;
-        book_flush(books, x->id);
-        x->call.asked = store_get_notebook(books->store, x->id, on_notebook, x);
+        documents->n_documents++;
+        notebooks_flush(documents->engine, x->id);
+        x->task.asked =
+            store_get_notebook(engine_store(documents->engine), x->id, export_on_notebook, x);
     }
 }
 
-void book_document_done(struct books *books)
+void documents_done(struct documents *documents)
 {
-    if (books == NULL)
+    if (documents == NULL)
         return;
-    books->n_documents--;
-    begin_next(books);
+    documents->n_documents--;
+    export_begin_next(documents);
 }
 
-struct book_call *book_read_document(struct books *books, const char *id, uint64_t max_image_bytes,
-                                     book_document_fn fn, void *context)
+struct task *documents_read_within(struct documents *documents, const char *id,
+                                   uint64_t max_image_bytes, documents_read_fn fn, void *context)
 {
-    struct export_call *x = book_call_new(books, sizeof(*x), end_export);
+    struct export_task *x = task_new(&documents->tasks, sizeof(*x), export_end);
+    x->documents = documents;
     snprintf(x->id, sizeof(x->id), "%s", id);
     x->doc = notebook_new();
-    x->blobs = store_blobs(books->store);
+    x->blobs = store_blobs(engine_store(documents->engine));
     x->max_image_bytes = max_image_bytes;
     x->keeps_references = max_image_bytes < NOTEBOOK_BYTES_MAX;
     x->fn = fn;
     x->context = context;
-    list_append(&books->asked_for, &x->in_line);
-    begin_next(books);
-    return &x->call;
+    list_append(&documents->asked_for, &x->in_line);
+    export_begin_next(documents);
+    return &x->task;
 }
 
-struct book_call *book_document(struct books *books, const char *id, book_document_fn fn,
-                                void *context)
+struct task *documents_read(struct documents *documents, const char *id, documents_read_fn fn,
+                            void *context)
 {
-    return book_read_document(books, id, NOTEBOOK_BYTES_MAX, fn, context);
+    return documents_read_within(documents, id, NOTEBOOK_BYTES_MAX, fn, context);
 }

@@ -1,4 +1,4 @@
-/* Pictures that cells show: their bytes become blobs, what stays in the cell is where to find them.
+/* The pictures of a notebook, in the daemon: sent to the store, within a quota.
  *
  * They lie in the data directory, outside of every sandbox's own quota, so each notebook has one
  * for them: as much as its session has disk, or as the configuration says if that is less. Those
@@ -6,9 +6,12 @@
  * quarter of an hour, because what was cleared, replaced or deleted is removed some minutes later
  * only. `bytes` of struct pictures grows with each of them; when it comes to the end of the quota,
  * the store and the cells that run are asked what is still there. */
+#include "session/pictures.h"
+
 #include "base/clock.h"
-#include "book/state.h"
 #include "image/image.h"
+#include "session/engine_state.h"
+#include "session/showing.h"
 
 enum {
     STORING_MAX = 4,  /* of one cell: more come only from those that do not wait */
@@ -17,7 +20,7 @@ enum {
 
 /* One on its way to the store. */
 struct picture {
-    struct book_call call;
+    struct task task;
     struct cell_record *record;
     uint64_t serial;
     json_t *data;   /* a string */
@@ -27,20 +30,20 @@ struct picture {
     uint64_t bytes;
 };
 
-static void end_picture(struct book_call *call)
+static void pictures_end(struct task *task)
 {
-    struct picture *picture = (struct picture *)call;
+    struct picture *picture = (struct picture *)task;
     json_decref(picture->data);
     json_decref(picture->shown);
     json_decref(picture->output);
 }
 
-static void release(void *owner)
+static void pictures_release(void *owner)
 {
     json_decref(owner);
 }
 
-static uint64_t decoded_size(const char *text, size_t len)
+static uint64_t pictures_decoded_size(const char *text, size_t len)
 {
     uint64_t bytes = (uint64_t)len / 4 * 3;
     for (size_t i = 0; i < 2 && i < len && text[len - 1 - i] == '='; i++)
@@ -48,7 +51,7 @@ static uint64_t decoded_size(const char *text, size_t len)
     return bytes;
 }
 
-static void copy_member(json_t *to, const json_t *from, const char *name)
+static void pictures_copy_member(json_t *to, const json_t *from, const char *name)
 {
     json_t *value = json_object_get(from, name);
     if (value != NULL)
@@ -56,11 +59,11 @@ static void copy_member(json_t *to, const json_t *from, const char *name)
 }
 
 /* What its bytes say it is goes before what the sandbox says. */
-static void describe(json_t *output, const json_t *shown, const char *data, size_t len)
+static void pictures_describe(json_t *output, const json_t *shown, const char *data, size_t len)
 {
     enum image_format format;
     uint32_t width, height;
-    copy_member(output, shown, "format");
+    pictures_copy_member(output, shown, "format");
     if (!image_probe_base64(data, len, &format, &width, &height))
         return;
     json_object_set_new(output, "format", json_string(image_format_name(format)));
@@ -68,32 +71,32 @@ static void describe(json_t *output, const json_t *shown, const char *data, size
     json_object_set_new(output, "height", json_integer(height));
 }
 
-static json_t *make_reference(struct cell_record *record, const json_t *shown, const json_t *data,
-                              bool is_svg, uint64_t bytes)
+static json_t *pictures_make_reference(struct cell_record *record, const json_t *shown,
+                                       const json_t *data, bool is_svg, uint64_t bytes)
 {
     const char *text = json_string_value(data);
     size_t len = json_string_length(data);
     unsigned long long n = record->n_images++;
     json_t *output = json_object();
-    copy_member(output, shown, "type");
+    pictures_copy_member(output, shown, "type");
     if (is_svg)
         json_object_set_new(output, "format", json_string("svg"));
     else
-        describe(output, shown, text, len);
+        pictures_describe(output, shown, text, len);
     json_object_set_new(output, "bytes", json_integer((json_int_t)bytes));
     json_object_set_new(output, "ref",
-                        json_sprintf(STORE_IMAGE_REF, record->book->id, record->cell->id, n));
+                        json_sprintf(STORE_IMAGE_REF, record->notebook->id, record->cell->id, n));
     json_object_set_new(output, "url",
-                        json_sprintf(STORE_IMAGE_URL, record->book->id, record->cell->id, n));
-    copy_member(output, shown, "text");
-    copy_member(output, shown, "display_id");
-    copy_member(output, shown, "mime");
-    copy_member(output, shown, "metadata");
-    copy_member(output, shown, "late");
+                        json_sprintf(STORE_IMAGE_URL, record->notebook->id, record->cell->id, n));
+    pictures_copy_member(output, shown, "text");
+    pictures_copy_member(output, shown, "display_id");
+    pictures_copy_member(output, shown, "mime");
+    pictures_copy_member(output, shown, "metadata");
+    pictures_copy_member(output, shown, "late");
     return output;
 }
 
-static void tell_exec(struct picture *picture, bool is_kept)
+static void pictures_tell_exec(struct picture *picture, bool is_kept)
 {
     struct exec *exec = picture->record->exec;
     if (exec->has_inline_images || !is_kept)
@@ -106,47 +109,47 @@ static void tell_exec(struct picture *picture, bool is_kept)
     exec_displayed(exec, picture->shown, picture->output, is_kept && !exec->has_inline_images);
 }
 
-static void on_kept(void *context, const char *hash, uint64_t bytes, const struct err *e)
+static void pictures_on_kept(void *context, const char *hash, uint64_t bytes, const struct err *e)
 {
     (void)bytes;
     struct picture *picture = context;
     struct cell_record *record = picture->record;
-    struct book *book = record->book;
-    picture->call.asked = NULL;
+    struct live_notebook *notebook = record->notebook;
+    picture->task.asked = NULL;
     record->is_dirty = true;
     if (e == NULL)
         transcript_name_blob(&record->cell->transcript, picture->serial, hash);
     else
         transcript_lose_blob(&record->cell->transcript, picture->serial, e->message);
     record->n_storing--;
-    book_hold(book);
+    notebooks_hold(notebook);
     if (record->exec != NULL) {
-        tell_exec(picture, e == NULL); /* the cell may end by it, and the record with it */
+        pictures_tell_exec(picture, e == NULL); /* the cell may end by it, and the record with it */
     } else {
         if (!record->is_outrun) {
-            record_put(record);
-            mirror_changed(book->books, book->id);
+            recording_put(record);
+            notebooks_changed(notebook->engine, notebook->id);
         }
         if (record->n_storing == 0)
-            record_free(record);
+            recording_free(record);
     }
-    book_call_end(&picture->call);
-    book_let_go(book);
+    task_end(&picture->task);
+    notebooks_let_go(notebook);
 }
 
 /* ---- the quota ---------------------------------------------------------------------------------
  */
 
-static uint64_t quota_of(const struct book *book)
+static uint64_t pictures_quota_of(const struct live_notebook *notebook)
 {
     struct err ignored;
-    uint32_t mb = book->books->config.max_pictures_mb;
-    const struct session *session = session_find(book->books->engine, book->id, &ignored);
+    uint32_t mb = notebook->engine->config.notebooks.max_pictures_mb;
+    const struct session *session = session_find(notebook->engine, notebook->id, &ignored);
     return (uint64_t)(session != NULL ? MIN(mb, session->limits.disk_mb) : mb) * MIB;
 }
 
 /* The entry of this minute, after those that are too old were forgotten. */
-static uint64_t *this_minute(struct pictures *p)
+static uint64_t *pictures_this_minute(struct pictures *p)
 {
     uint64_t now = clock_mono_ms() / (60 * 1000);
     if (now >= p->minute + PICTURES_MINUTES)
@@ -156,108 +159,113 @@ static uint64_t *this_minute(struct pictures *p)
     return &p->written[now % PICTURES_MINUTES];
 }
 
-static uint64_t written_lately(struct pictures *p)
+static uint64_t pictures_written_lately(struct pictures *p)
 {
     uint64_t bytes = 0;
-    this_minute(p);
+    pictures_this_minute(p);
     for (size_t i = 0; i < PICTURES_MINUTES; i++)
         bytes += p->written[i];
     return bytes;
 }
 
-static void send(struct picture *picture)
+static void pictures_send(struct picture *picture)
 {
     const char *text = json_string_value(picture->data);
     struct store_picture kept = {.text = text,
                                  .len = json_string_length(picture->data),
                                  .is_base64 = !picture->is_svg,
-                                 .release = release,
+                                 .release = pictures_release,
                                  .owner = json_incref(picture->data)};
-    *this_minute(&picture->record->book->pictures) += picture->bytes;
-    picture->call.asked = store_put_image(picture->call.books->store, &kept, on_kept, picture);
+    *pictures_this_minute(&picture->record->notebook->pictures) += picture->bytes;
+    picture->task.asked =
+        store_put_image(picture->task.engine->store, &kept, pictures_on_kept, picture);
 }
 
-static void leave_out(struct picture *picture, uint64_t quota)
+static void pictures_leave_out(struct picture *picture, uint64_t quota)
 {
     struct err e;
     err_set(&e, ERR_LIMIT, "the notebook has as many bytes of images as it may, %llu MiB",
             (unsigned long long)(quota / MIB));
-    picture->record->book->pictures.bytes -=
-        MIN(picture->record->book->pictures.bytes, picture->bytes);
-    on_kept(picture, NULL, 0, &e);
+    picture->record->notebook->pictures.bytes -=
+        MIN(picture->record->notebook->pictures.bytes, picture->bytes);
+    pictures_on_kept(picture, NULL, 0, &e);
 }
 
-static void leave_out_later(struct book_call *call)
+static void pictures_leave_out_later(struct task *task)
 {
-    struct picture *picture = (struct picture *)call;
-    leave_out(picture, quota_of(picture->record->book));
+    struct picture *picture = (struct picture *)task;
+    pictures_leave_out(picture, pictures_quota_of(picture->record->notebook));
 }
 
 /* What is still there: in the rows of cells that have ended, and of those that run. */
-static void on_counted(void *context, uint64_t bytes, const struct err *e)
+static void pictures_on_counted(void *context, uint64_t bytes, const struct err *e)
 {
     struct picture *picture = context;
-    struct book *book = picture->record->book;
-    uint64_t quota = quota_of(book);
-    picture->call.asked = NULL;
-    LIST_EACH(&book->records, node) {
+    struct live_notebook *notebook = picture->record->notebook;
+    uint64_t quota = pictures_quota_of(notebook);
+    picture->task.asked = NULL;
+    LIST_EACH(&notebook->records, node) {
         bytes +=
             transcript_blob_bytes(&CONTAINER_OF(node, struct cell_record, node)->cell->transcript);
     }
-    book->pictures.is_counted = e == NULL;
-    book->pictures.bytes = bytes;
-    bool fits = bytes <= quota && written_lately(&book->pictures) + picture->bytes <= 2 * quota;
-    book->pictures.full_ms = fits ? 0 : clock_mono_ms();
+    notebook->pictures.is_counted = e == NULL;
+    notebook->pictures.bytes = bytes;
+    bool fits = bytes <= quota &&
+                pictures_written_lately(&notebook->pictures) + picture->bytes <= 2 * quota;
+    notebook->pictures.full_ms = fits ? 0 : clock_mono_ms();
     if (fits)
-        send(picture);
+        pictures_send(picture);
     else
-        leave_out(picture, quota);
+        pictures_leave_out(picture, quota);
 }
 
 /* It is among the transcript's already. */
-static void admit(struct picture *picture)
+static void pictures_admit(struct picture *picture)
 {
-    struct book *book = picture->record->book;
-    struct pictures *p = &book->pictures;
-    uint64_t quota = quota_of(book);
+    struct live_notebook *notebook = picture->record->notebook;
+    struct pictures *p = &notebook->pictures;
+    uint64_t quota = pictures_quota_of(notebook);
     p->bytes += picture->bytes;
-    bool fits = p->bytes <= quota && written_lately(p) + picture->bytes <= 2 * quota;
+    bool fits = p->bytes <= quota && pictures_written_lately(p) + picture->bytes <= 2 * quota;
     if (p->is_counted && fits)
-        send(picture);
+        pictures_send(picture);
     else if (p->full_ms > 0 && clock_mono_ms() - p->full_ms < RECOUNT_MS)
-        book_call_later(&picture->call, leave_out_later, 0);
+        task_later(&picture->task, pictures_leave_out_later, 0);
     else
-        picture->call.asked = store_count_images(book->books->store, book->id, on_counted, picture);
+        picture->task.asked =
+            store_count_images(notebook->engine->store, notebook->id, pictures_on_counted, picture);
 }
 
-uint64_t picture_keep(struct cell_record *record, json_t *output, enum recorder_place place)
+uint64_t pictures_keep(struct exec *exec, json_t *output, enum recording_place place)
 {
+    struct cell_record *record = exec->record;
     bool is_svg = strcmp(json_string_value(json_object_get(output, "type")), "svg") == 0;
     json_t *data = json_object_get(output, is_svg ? "svg" : "data");
     if (record->n_storing >= STORING_MAX || !json_is_string(data))
         return 0;
-    struct books *books = record->book->books;
-    struct picture *picture = book_call_new(books, sizeof(*picture), end_picture);
+    struct picture *picture =
+        task_new(&record->notebook->engine->notebooks.tasks, sizeof(*picture), pictures_end);
     picture->record = record;
     picture->is_svg = is_svg;
     picture->data = json_incref(data);
     picture->shown = json_incref(output);
-    picture->bytes = is_svg ? json_string_length(data)
-                            : decoded_size(json_string_value(data), json_string_length(data));
-    picture->output = make_reference(record, output, data, is_svg, picture->bytes);
+    picture->bytes = is_svg
+                         ? json_string_length(data)
+                         : pictures_decoded_size(json_string_value(data), json_string_length(data));
+    picture->output = pictures_make_reference(record, output, data, is_svg, picture->bytes);
     struct transcript *t = &record->cell->transcript;
-    uint64_t serial = place == RECORDER_VALUE
+    uint64_t serial = place == RECORDING_VALUE
                           ? transcript_conclude(t, picture->output, true)
-                          : transcript_show(t, picture->output, place == RECORDER_UPDATED);
+                          : transcript_show(t, picture->output, place == RECORDING_UPDATED);
     if (serial == 0) { /* the transcript is full: nobody will see the picture */
-        book_call_end(&picture->call);
+        task_end(&picture->task);
         return 0;
     }
     picture->serial = serial;
     transcript_await_blob(t, serial, picture->bytes);
-    book_tell_output(record, picture->output, place);
+    recording_tell(record, picture->output, place);
     record->is_dirty = true;
     record->n_storing++;
-    admit(picture);
+    pictures_admit(picture);
     return serial;
 }

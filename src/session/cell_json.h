@@ -1,0 +1,12 @@
+/* A cell as the API has it: in answers and in what watchers are told. */
+#pragma once
+
+#include "store/notebooks.h"
+#include "wire/json.h"
+
+/* One object. Without outputs "outputs" is left out. */
+void cell_json_put(struct json_out *json, const struct store_cell *cell, bool with_outputs);
+/* A member: a time as RFC 3339, or null; JSON that is stored, or the fallback. */
+void cell_json_put_time(struct json_out *json, const char *key, uint64_t at_ms);
+void cell_json_put_raw(struct json_out *json, const char *key, const char *text, size_t len,
+                       const char *fallback);
