@@ -248,7 +248,7 @@ def example_lines(op, client, method, path, body):
     if isinstance(body, dict) and body:
         asked += "\n\n" + steady(json.dumps(body, ensure_ascii=False, indent=2))
     elif isinstance(body, bytes):
-        asked += "\n\n" + body.decode()
+        asked += f"\n\n({len(body)} bytes)"
     lines = ["```http", *asked.rstrip("\n").splitlines(), "```", "", ANSWER]
     if "only_streams" in op["flags"]:
         stream = client.events(path, method=method)
@@ -457,7 +457,9 @@ def zsh_completion(tables):
         out += [f"    {first})", "        if ((CURRENT == 3)) && [[ $PREFIX != -* ]]; then",
                 f"            compadd {' '.join(seconds)}", "            return", "        fi",
                 "        ((CURRENT > 3)) && verb=\"$verb $words[3]\"", "        ;;"]
-    out += ["    esac", "    case $verb in"]
+    # The verb becomes the command, so that it is not taken for an argument.
+    out += ["    esac", "    local -a taken=(${=verb})", "    shift $#taken words",
+            "    ((CURRENT -= $#taken))", "    case $verb in"]
     subjects = {"sessions": "'*:session:_cella_sessions'", "notebooks": "'*:notebook:_cella_notebooks'",
                 "operations": "'*:operation:_cella_operations'", "files": "'*:file:_files'",
                 "nothing": ""}

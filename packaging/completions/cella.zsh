@@ -97,6 +97,9 @@ _cella() {
         ((CURRENT > 3)) && verb="$verb $words[3]"
         ;;
     esac
+    local -a taken=(${=verb})
+    shift $#taken words
+    ((CURRENT -= $#taken))
     case $verb in
     exec)
         _arguments \

@@ -15,6 +15,8 @@ static const struct {
     {"GET /health/detailed says", "`cella doctor` says"},
     {"GET …/checkpoints lists", "`cella tree SESSION` shows"},
     {"GET …/checkpoints", "`cella tree SESSION`"},
+    {"GET …/sessions/", "cella info "},
+    {" (\"durable\" is off)", ""},
     {"POST …/tries/", "cella try SESSION --id "},
     {"/commit or take", " --commit, or take"},
     {"…/discard", "--discard"},

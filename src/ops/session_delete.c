@@ -1,6 +1,7 @@
 #include "ops/ops.h"
 #include "session/changes.h"
 #include "session/end.h"
+#include "session/session.h"
 #include "session/engine.h"
 #include "wire/json.h"
 

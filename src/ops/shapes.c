@@ -181,7 +181,6 @@ static const struct op_member output_members[] = {
     {"value", OP_BOOL, .doc = "In a notebook: it is the value of the cell."},
     {"omitted", OP_SIZE, .doc = "Bytes that were left out of it."},
     {"note", OP_TEXT, .doc = "Why there is no more of it."},
-    {"code", OP_TEXT, .doc = "Of an error: the lines of the cell around it."},
     {"timestamp", OP_TEXT, .doc = "Of an imported cell: when it was shown, as its file has it."},
     {"name", OP_TEXT, .doc = "Of an error."},
     {"message", OP_TEXT, .doc = "Of an error."},

@@ -10,7 +10,7 @@ import pytest
 from harness import shapes
 from harness.client import Client
 from harness.daemon import find_binary
-from harness.stage import Stage, request
+from harness.stage import Stage, bytes_for, request
 
 pytestmark = pytest.mark.one_mode
 
@@ -66,7 +66,7 @@ def test_every_operation_can_be_called_from_the_command_line(typed, stage):
         pairs = [f"{name}={value if isinstance(value, str) else json.dumps(value)}"
                  for name, value in args.items()]
         extra = ["--file", "-"] if "takes_bytes" in op["flags"] else []
-        done = typed("call", op["name"], *pairs, *extra, stdin=b"1,2\n")
+        done = typed("call", op["name"], *pairs, *extra, stdin=bytes_for(op))
         assert done.returncode == 0, is_failure(op, done)
         if "sends" in op:
             assert done.stdout, is_failure(op, done)

@@ -6,10 +6,10 @@ PROMPT=
 autoload -Uz compinit
 compinit -u -D
 bindkey '^I' complete-word
-begin () { print -r -- '<found>' }
-end () { print -r -- '</found>' }
-compprefuncs=(begin)
-comppostfuncs=(end exit)
+tell_begin () { print -r -- '<found>' }
+tell_end () { print -r -- '</found>' }
+compprefuncs=(tell_begin)
+comppostfuncs=(tell_end exit)
 compadd () {
     if [[ ${@[1,(i)(-|--)]} == *-(O|A|D)\ * ]]; then
         builtin compadd "$@"

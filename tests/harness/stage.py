@@ -1,9 +1,11 @@
 """What the examples of operations are about: "$session" in an example is a session made for it."""
 
 import base64
+import io
 import itertools
 import re
 import struct
+import tarfile
 import zlib
 from urllib.parse import quote, urlencode
 
@@ -90,10 +92,22 @@ def request(op, args):
              for name, value in args.items() if places[name] == "query"}
     body = {name: value for name, value in args.items() if places[name] == "body"}
     if "takes_bytes" in op["flags"]:
-        body = b"1,2\n"
+        body = bytes_for(op)
     elif op["method"] in ("GET", "DELETE"):
         body = None
     return op["method"], path + ("?" + urlencode(query) if query else ""), body
+
+
+def bytes_for(op):
+    """The body of an example that is no JSON: a file, or an archive of one."""
+    if "archive" not in op["path"]:
+        return b"1,2\n"
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        entry = tarfile.TarInfo("data.txt")
+        entry.size = 4
+        archive.addfile(entry, io.BytesIO(b"1,2\n"))
+    return out.getvalue()
 
 
 def png(width, height):
