@@ -59,13 +59,6 @@ uv_loop_t *image_boxes_loop(const struct image_boxes *boxes)
     return boxes->loop;
 }
 
-static void leave(struct image_job *job)
-{
-    size_t *count = job->pid == 0 ? &job->boxes->n_waiting : &job->boxes->n_working;
-    list_remove(&job->node);
-    (*count)--;
-}
-
 static void job_free(void *context)
 {
     struct image_job *job = context;
@@ -78,7 +71,9 @@ static void job_free(void *context)
 /* Its timer is what every job has, and the last to go. */
 static void close_job(struct image_job *job)
 {
-    leave(job);
+    size_t *count = job->pid == 0 ? &job->boxes->n_waiting : &job->boxes->n_working;
+    list_remove(&job->node);
+    (*count)--;
     loop_poll_close(take_ptr(job->poll), NULL);
     loop_timer_close(take_ptr(job->timer), job_free);
 }

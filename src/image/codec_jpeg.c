@@ -155,19 +155,6 @@ static void set_callbacks(struct jpeg_scaler *s)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static void choose_colours(struct jpeg_scaler *s)
-{
-    J_COLOR_SPACE from = s->in.jpeg_color_space;
-    if (from == JCS_GRAYSCALE)
-        s->in.out_color_space = JCS_GRAYSCALE;
-    else if (from == JCS_RGB || from == JCS_YCbCr)
-        s->in.out_color_space = JCS_RGB;
-    else if (from == JCS_CMYK || from == JCS_YCCK)
-        s->in.out_color_space = JCS_CMYK;
-    else
-        fail(s, SCALE_DAMAGED);
-}
-
 /* As small as it may be without being smaller than the result. */
 static void choose_shrinking(struct jpeg_scaler *s)
 {
@@ -194,7 +181,15 @@ static void begin_reading(struct jpeg_scaler *s)
         fail(s, SCALE_TOO_LARGE);
     image_fit(s->in.image_width, s->in.image_height, s->limits->max_width, s->limits->max_height,
               &a->to_width, &a->to_height);
-    choose_colours(s);
+    J_COLOR_SPACE from = s->in.jpeg_color_space;
+    if (from == JCS_GRAYSCALE)
+        s->in.out_color_space = JCS_GRAYSCALE;
+    else if (from == JCS_RGB || from == JCS_YCbCr)
+        s->in.out_color_space = JCS_RGB;
+    else if (from == JCS_CMYK || from == JCS_YCCK)
+        s->in.out_color_space = JCS_CMYK;
+    else
+        fail(s, SCALE_DAMAGED);
     choose_shrinking(s);
     jpeg_start_decompress(&s->in);
     bool has_ink = s->in.out_color_space == JCS_CMYK;
@@ -226,15 +221,6 @@ static const uint8_t *without_ink(struct jpeg_scaler *s)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* 0: as it lies. */
-static unsigned orientation_of(const struct jpeg_scaler *s)
-{
-    unsigned found = 0;
-    for (jpeg_saved_marker_ptr m = s->in.marker_list; m != NULL && found == 0; m = m->next)
-        found = exif_orientation(m->data, m->data_length);
-    return found;
-}
-
 static void begin_writing(struct jpeg_scaler *s)
 {
     const struct average *a = &s->average;
@@ -247,7 +233,9 @@ static void begin_writing(struct jpeg_scaler *s)
     jpeg_set_defaults(&s->out);
     jpeg_set_quality(&s->out, QUALITY, TRUE);
     jpeg_start_compress(&s->out, TRUE);
-    unsigned orientation = orientation_of(s);
+    unsigned orientation = 0; /* as it lies */
+    for (jpeg_saved_marker_ptr m = s->in.marker_list; m != NULL && orientation == 0; m = m->next)
+        orientation = exif_orientation(m->data, m->data_length);
     if (orientation > 1) {
         uint8_t exif[EXIF_BYTES];
         exif_make(orientation, exif);

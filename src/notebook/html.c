@@ -194,17 +194,6 @@ static size_t guess_height(const char *html, size_t len)
     return MIN(MAX(height, (size_t)FRAME_HEIGHT_MIN), (size_t)FRAME_HEIGHT_MAX);
 }
 
-static void put_frame(struct buf *out, const char *html, size_t len)
-{
-    buf_printf(out,
-               "<iframe sandbox=\"\" title=\"HTML output\" loading=\"lazy\" height=\"%zu\" "
-               "srcdoc=\"",
-               guess_height(html, len));
-    html_put_text(out, frame_head, sizeof(frame_head) - 1);
-    html_put_text(out, html, len);
-    buf_append_str(out, "\"></iframe>\n");
-}
-
 static void html_put_size(struct buf *out, const json_t *size, const char *name)
 {
     const json_t *value = json_object_get(size, name);
@@ -243,7 +232,13 @@ static bool html_put_picture(struct buf *out, const json_t *typed, const char *m
 static void html_put_html(struct buf *out, const json_t *typed, const char *html, size_t len)
 {
     (void)typed;
-    put_frame(out, html, len);
+    buf_printf(out,
+               "<iframe sandbox=\"\" title=\"HTML output\" loading=\"lazy\" height=\"%zu\" "
+               "srcdoc=\"",
+               guess_height(html, len));
+    html_put_text(out, frame_head, sizeof(frame_head) - 1);
+    html_put_text(out, html, len);
+    buf_append_str(out, "\"></iframe>\n");
 }
 
 static void put_markdown_output(struct buf *out, const char *text, size_t len)
@@ -291,29 +286,35 @@ static const struct outputs_writer writer = {
     .put_described = html_put_described,
 };
 
-static void html_put_output(struct buf *out, const json_t *typed)
-{
-    buf_append_str(out, "<div class=\"output\">\n");
-    outputs_write(out, typed, &writer);
-    buf_append_str(out, "</div>\n");
-}
-
 /* ---- cells -------------------------------------------------------------------------------------
  */
 
-static void put_prompt(struct buf *out, const struct notebook_cell *cell)
+static void put_code_cell(struct buf *out, const struct document *doc,
+                          const struct notebook_cell *cell)
 {
+    const char *language = notebook_language_name(doc);
+    buf_append_str(out, "<section class=\"cell code\" id=\"");
+    html_put_text(out, cell->id, strlen(cell->id));
+    buf_append_str(out, "\">\n");
     buf_append_str(out, "<div class=\"prompt\">[");
     if (cell->execution_count > 0)
         buf_printf(out, "%lld", (long long)cell->execution_count);
     else
         buf_append_str(out, "&nbsp;");
     buf_append_str(out, "]</div>\n");
-}
-
-/* What the outputs do not tell. */
-static void put_fate(struct buf *out, const struct notebook_cell *cell)
-{
+    buf_append_str(out, "<pre class=\"source\"><code class=\"language-");
+    html_put_text(out, language, strlen(language));
+    buf_append_str(out, "\">");
+    html_put_text(out, cell->source, cell->source_len);
+    buf_append_str(out, "</code></pre>\n");
+    size_t i;
+    const json_t *output;
+    json_array_foreach(cell->outputs, i, output) {
+        buf_append_str(out, "<div class=\"output\">\n");
+        outputs_write(out, output, &writer);
+        buf_append_str(out, "</div>\n");
+    }
+    /* What the outputs do not tell. */
     static const char *const fates[] = {[CELL_TIMEOUT] = "stopped by its time limit",
                                         [CELL_INTERRUPTED] = "interrupted",
                                         [CELL_DIED] = "its interpreter died",
@@ -323,27 +324,6 @@ static void put_fate(struct buf *out, const struct notebook_cell *cell)
         buf_printf(out, "<p class=\"note\">%s</p>\n", fate);
     if (cell->is_undone)
         buf_append_str(out, "<p class=\"note\">undone</p>\n");
-}
-
-static void put_code_cell(struct buf *out, const struct document *doc,
-                          const struct notebook_cell *cell)
-{
-    const char *language = notebook_language_name(doc);
-    buf_append_str(out, "<section class=\"cell code\" id=\"");
-    html_put_text(out, cell->id, strlen(cell->id));
-    buf_append_str(out, "\">\n");
-    put_prompt(out, cell);
-    buf_append_str(out, "<pre class=\"source\"><code class=\"language-");
-    html_put_text(out, language, strlen(language));
-    buf_append_str(out, "\">");
-    html_put_text(out, cell->source, cell->source_len);
-    buf_append_str(out, "</code></pre>\n");
-    size_t i;
-    const json_t *output;
-    json_array_foreach(cell->outputs, i, output) {
-        html_put_output(out, output);
-    }
-    put_fate(out, cell);
     buf_append_str(out, "</section>\n");
 }
 

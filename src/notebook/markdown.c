@@ -102,34 +102,29 @@ static const struct outputs_writer writer = {
 /* ---- cells -------------------------------------------------------------------------------------
  */
 
-static void put_prose(struct buf *out, const struct notebook_cell *cell)
-{
-    static const char mark[] = "(attachment:";
-    const char *at = cell->source, *end = at + cell->source_len;
-    begin_block(out);
-    while (cell->attachments != NULL) {
-        const char *found = memmem(at, (size_t)(end - at), mark, sizeof(mark) - 1);
-        if (found == NULL)
-            break;
-        const char *name = found + sizeof(mark) - 1, *stop = name;
-        while (stop < end && strchr(") \n\t\"", *stop) == NULL)
-            stop++;
-        buf_append(out, at, (size_t)(found + 1 - at));
-        _buf_ struct buf key = BUF_INIT((size_t)(stop - name) + 1);
-        buf_append(&key, name, (size_t)(stop - name));
-        if (!text_append_attachment(out, cell->attachments, buf_str(&key)))
-            buf_append(out, found + 1, (size_t)(stop - found - 1));
-        at = stop;
-    }
-    buf_append(out, at, (size_t)(end - at));
-    buf_append_char(out, '\n');
-}
-
 static void markdown_put_cell(struct buf *out, const struct document *doc,
                               const struct notebook_cell *cell)
 {
     if (cell->kind == CELL_MARKDOWN) {
-        put_prose(out, cell);
+        static const char mark[] = "(attachment:";
+        const char *at = cell->source, *end = at + cell->source_len;
+        begin_block(out);
+        while (cell->attachments != NULL) {
+            const char *found = memmem(at, (size_t)(end - at), mark, sizeof(mark) - 1);
+            if (found == NULL)
+                break;
+            const char *name = found + sizeof(mark) - 1, *stop = name;
+            while (stop < end && strchr(") \n\t\"", *stop) == NULL)
+                stop++;
+            buf_append(out, at, (size_t)(found + 1 - at));
+            _buf_ struct buf key = BUF_INIT((size_t)(stop - name) + 1);
+            buf_append(&key, name, (size_t)(stop - name));
+            if (!text_append_attachment(out, cell->attachments, buf_str(&key)))
+                buf_append(out, found + 1, (size_t)(stop - found - 1));
+            at = stop;
+        }
+        buf_append(out, at, (size_t)(end - at));
+        buf_append_char(out, '\n');
         return;
     }
     put_fenced(out, cell->kind == CELL_CODE ? notebook_language_name(doc) : "", cell->source,

@@ -108,13 +108,6 @@ static int join_bundle(const json_t *data, json_t **ret, struct err *e)
     return 0;
 }
 
-static bool is_dataframe(const json_t *bundle)
-{
-    const char *html = json_string_value(json_object_get(bundle, "text/html"));
-    return html != NULL && json_object_get(bundle, "text/plain") != NULL &&
-           strstr(html, "class=\"dataframe") != NULL;
-}
-
 static const struct representation *output_choose(const json_t *bundle)
 {
     for (size_t i = 0; i < ARRAY_LEN(representations); i++)
@@ -138,26 +131,14 @@ static void take_size(json_t *typed, json_t *metadata, const char *mime)
         json_object_del(metadata, mime);
 }
 
-static void take_own_members(json_t *typed, json_t *metadata)
-{
-    json_t *own = json_object_get(metadata, "mcp_repl");
-    for (size_t i = 0; i < ARRAY_LEN(own_members); i++) {
-        json_t *value = json_object_get(own, own_members[i]);
-        if (!json_is_string(value) && !json_is_integer(value))
-            continue;
-        json_object_set(typed, own_members[i], value);
-        json_object_del(own, own_members[i]);
-    }
-    if (json_is_object(own) && json_object_size(own) == 0)
-        json_object_del(metadata, "mcp_repl");
-}
-
 /* Moves the representation that says what the output is, and its plain text, out of the bundle. */
 static void take_representation(json_t *typed, json_t *bundle, json_t *metadata)
 {
     const struct representation *r = output_choose(bundle);
     enum output_type type = r == NULL ? OUTPUT_TEXT : r->type;
-    if (is_dataframe(bundle))
+    const char *html = json_string_value(json_object_get(bundle, "text/html"));
+    if (html != NULL && json_object_get(bundle, "text/plain") != NULL &&
+        strstr(html, "class=\"dataframe") != NULL)
         type = OUTPUT_DATAFRAME;
     json_object_set_new(typed, "type", json_string(type_names[type]));
     if (r == NULL)
@@ -203,7 +184,16 @@ static int read_display(const json_t *output, bool is_value, int64_t execution_c
         return -1;
     _json_ json_t *metadata = given != NULL ? json_deep_copy(given) : json_object();
     take_representation(typed, bundle, metadata);
-    take_own_members(typed, metadata);
+    json_t *own = json_object_get(metadata, "mcp_repl");
+    for (size_t i = 0; i < ARRAY_LEN(own_members); i++) {
+        json_t *value = json_object_get(own, own_members[i]);
+        if (!json_is_string(value) && !json_is_integer(value))
+            continue;
+        json_object_set(typed, own_members[i], value);
+        json_object_del(own, own_members[i]);
+    }
+    if (json_is_object(own) && json_object_size(own) == 0)
+        json_object_del(metadata, "mcp_repl");
     if (is_value) {
         json_object_set_new(typed, "value", json_true());
         output_take_count(typed, json_object_get(output, "execution_count"), execution_count);
@@ -300,13 +290,6 @@ static void put_representation(json_t *data, const char *mime, json_t *value)
         json_object_set(data, mime, value);
 }
 
-static void put_note(json_t *data, const json_t *typed)
-{
-    _buf_ struct buf note = BUF_INIT(NOTEBOOK_BYTES_MAX);
-    output_describe(&note, typed);
-    json_object_set_new(data, "text/plain", text_lines(buf_str(&note), note.len));
-}
-
 static json_t *make_data(const json_t *typed)
 {
     json_t *data = json_object(), *value, *mime = json_object_get(typed, "mime");
@@ -328,8 +311,11 @@ static json_t *make_data(const json_t *typed)
     json_object_foreach(mime, name, value) {
         put_representation(data, name, value);
     }
-    if (json_object_size(data) == 0 && type != OUTPUT_TEXT)
-        put_note(data, typed);
+    if (json_object_size(data) == 0 && type != OUTPUT_TEXT) {
+        _buf_ struct buf note = BUF_INIT(NOTEBOOK_BYTES_MAX);
+        output_describe(&note, typed);
+        json_object_set_new(data, "text/plain", text_lines(buf_str(&note), note.len));
+    }
     return data;
 }
 
@@ -362,14 +348,6 @@ static json_t *output_make_metadata(const json_t *typed)
             json_object_set(object_at(metadata, "mcp_repl"), own_members[i], value);
     }
     return metadata;
-}
-
-static json_t *output_make_stream(const json_t *typed)
-{
-    size_t len;
-    const char *text = output_text(typed, "text", &len);
-    return json_pack("{s:s, s:O, s:o}", "output_type", "stream", "name",
-                     json_object_get(typed, "stream"), "text", text_lines(text, len));
 }
 
 static json_t *output_make_error(const json_t *typed)
@@ -407,8 +385,12 @@ static json_t *output_make_error(const json_t *typed)
 
 json_t *output_to_nbformat(const json_t *typed, int64_t execution_count)
 {
-    if (output_is_stream(typed))
-        return output_make_stream(typed);
+    if (output_is_stream(typed)) {
+        size_t len;
+        const char *text = output_text(typed, "text", &len);
+        return json_pack("{s:s, s:O, s:o}", "output_type", "stream", "name",
+                         json_object_get(typed, "stream"), "text", text_lines(text, len));
+    }
     if (output_type(typed) == OUTPUT_ERROR)
         return output_make_error(typed);
     json_t *made = json_object();

@@ -161,28 +161,24 @@ static void script_put_code(struct buf *out, const struct document *doc, const c
         buf_append_char(out, '\n');
 }
 
-static void script_put_cell(struct buf *out, const struct document *doc,
-                            const struct notebook_cell *cell)
-{
-    static const char *const marks[] = {
-        [CELL_CODE] = "", [CELL_MARKDOWN] = " [markdown]", [CELL_RAW] = " [raw]"};
-    const char *comment = notebook_language(doc)->comment;
-    char prefix[8];
-    snprintf(prefix, sizeof(prefix), "%s ", comment);
-    if (out->len > 0)
-        buf_append_char(out, '\n');
-    buf_printf(out, "%s %%%%%s\n", comment, marks[cell->kind]);
-    bool is_undone = cell->kind == CELL_CODE && cell->is_undone;
-    if (is_undone)
-        buf_printf(out, "%s undone, so it is a comment here\n", comment);
-    if (cell->kind == CELL_CODE && !is_undone)
-        script_put_code(out, doc, cell->source, cell->source_len);
-    else
-        text_append_commented(out, prefix, cell->source, cell->source_len);
-}
-
 void notebook_write_script(const struct document *doc, struct buf *out)
 {
-    for (size_t i = 0; i < doc->n_cells && !out->overflowed; i++)
-        script_put_cell(out, doc, &doc->cells[i]);
+    for (size_t i = 0; i < doc->n_cells && !out->overflowed; i++) {
+        const struct notebook_cell *cell = &doc->cells[i];
+        static const char *const marks[] = {
+            [CELL_CODE] = "", [CELL_MARKDOWN] = " [markdown]", [CELL_RAW] = " [raw]"};
+        const char *comment = notebook_language(doc)->comment;
+        char prefix[8];
+        snprintf(prefix, sizeof(prefix), "%s ", comment);
+        if (out->len > 0)
+            buf_append_char(out, '\n');
+        buf_printf(out, "%s %%%%%s\n", comment, marks[cell->kind]);
+        bool is_undone = cell->kind == CELL_CODE && cell->is_undone;
+        if (is_undone)
+            buf_printf(out, "%s undone, so it is a comment here\n", comment);
+        if (cell->kind == CELL_CODE && !is_undone)
+            script_put_code(out, doc, cell->source, cell->source_len);
+        else
+            text_append_commented(out, prefix, cell->source, cell->source_len);
+    }
 }

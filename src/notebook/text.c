@@ -125,19 +125,6 @@ static size_t escape_len(const char *text, size_t len)
     return (unsigned char)text[1] < 0x80 && text[1] != '\n' ? 2 : 1;
 }
 
-static void append_without_escapes(struct buf *out, const char *text, size_t len)
-{
-    while (len > 0) {
-        const char *escape = memchr(text, '\x1b', len);
-        size_t n = escape != NULL ? (size_t)(escape - text) : len;
-        buf_append(out, text, n);
-        if (escape != NULL)
-            n += escape_len(escape, len - n);
-        text += n;
-        len -= n;
-    }
-}
-
 static void append_settled_line(struct buf *out, const char *line, size_t len)
 {
     while (len > 0 && line[len - 1] == '\r')
@@ -147,7 +134,16 @@ static void append_settled_line(struct buf *out, const char *line, size_t len)
         len -= (size_t)(last + 1 - line);
         line = last + 1;
     }
-    append_without_escapes(out, line, len);
+    const char *text = line;
+    while (len > 0) {
+        const char *escape = memchr(text, '\x1b', len);
+        size_t n = escape != NULL ? (size_t)(escape - text) : len;
+        buf_append(out, text, n);
+        if (escape != NULL)
+            n += escape_len(escape, len - n);
+        text += n;
+        len -= n;
+    }
 }
 
 void text_append_settled(struct buf *out, const char *text, size_t len)

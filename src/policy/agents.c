@@ -90,10 +90,12 @@ int agents_resolve(const struct config *c, const struct agents_claim *claim,
     return 0;
 }
 
-static int agents_refuse_runtime(const struct agents_grant *grant, const char *runtime,
-                                 struct err *e)
+int agents_check_runtime(const struct agents_grant *grant, const char *runtime, struct err *e)
 {
     const struct config_repl *repl = &grant->repl;
+    for (size_t i = 0; i < repl->n_runtimes; i++)
+        if (strcmp(repl->runtimes[i], runtime) == 0)
+            return 0;
     _buf_ struct buf list = BUF_INIT(128);
     buf_append_char(&list, '[');
     for (size_t i = 0; i < repl->n_runtimes; i++)
@@ -106,15 +108,6 @@ static int agents_refuse_runtime(const struct agents_grant *grant, const char *r
         err_set(e, ERR_FORBIDDEN, "runtime '%.32s' not in allowed list: %s", runtime,
                 buf_str(&list));
     return err_advise(e, "Use one of these, or add it to allowed_runtimes in the configuration.");
-}
-
-int agents_check_runtime(const struct agents_grant *grant, const char *runtime, struct err *e)
-{
-    const struct config_repl *repl = &grant->repl;
-    for (size_t i = 0; i < repl->n_runtimes; i++)
-        if (strcmp(repl->runtimes[i], runtime) == 0)
-            return 0;
-    return agents_refuse_runtime(grant, runtime, e);
 }
 
 int agents_check_number(const struct agents_grant *grant, size_t n_sessions, size_t n_more,

@@ -255,27 +255,22 @@ int config_read_bindings(struct reader *r, const struct reader_field *f, void *o
 /* ---- the whole ---------------------------------------------------------------------------------
  */
 
-/* For the one who started the daemon and uses it directly: as much as the daemon has. */
-static void add_default_agent(struct config *c)
-{
-    if (config_find_agent(c, CONFIG_DEFAULT_AGENT) != NULL)
-        return;
-    if (c->agents == NULL)
-        c->agents = arena_alloc(&c->arena, sizeof(*c->agents));
-    struct config_agent *agent = &c->agents[c->n_agents++];
-    *agent = (struct config_agent){.id = CONFIG_DEFAULT_AGENT, .repl = repl_defaults()};
-    agent->repl.is_enabled = true;
-    agent->repl.max_sessions = c->max_sessions;
-    agent->repl.max_timeout_secs = TIMEOUT_MAX_SECS;
-    agent->repl.max_output_bytes = c->max_output_bytes;
-    agent->repl.max_answer_bytes = INT64_MAX;
-    agent->repl.debug = CONFIG_DEBUG_ASK;
-}
-
 int config_finish_agents(struct reader *r)
 {
     struct config *c = r->config;
-    add_default_agent(c);
+    /* For the one who started the daemon and uses it directly: as much as the daemon has. */
+    if (config_find_agent(c, CONFIG_DEFAULT_AGENT) == NULL) {
+        if (c->agents == NULL)
+            c->agents = arena_alloc(&c->arena, sizeof(*c->agents));
+        struct config_agent *agent = &c->agents[c->n_agents++];
+        *agent = (struct config_agent){.id = CONFIG_DEFAULT_AGENT, .repl = repl_defaults()};
+        agent->repl.is_enabled = true;
+        agent->repl.max_sessions = c->max_sessions;
+        agent->repl.max_timeout_secs = TIMEOUT_MAX_SECS;
+        agent->repl.max_output_bytes = c->max_output_bytes;
+        agent->repl.max_answer_bytes = INT64_MAX;
+        agent->repl.debug = CONFIG_DEBUG_ASK;
+    }
     for (size_t i = 0; i < c->n_bindings; i++) {
         const char *agent = c->bindings[i].agent;
         if (agent == NULL || config_find_agent(c, agent) != NULL)

@@ -87,8 +87,11 @@ static struct config_profile *config_yaml_find_profile(struct config *c, const c
     return (struct config_profile *)(uintptr_t)config_find_profile(c, name);
 }
 
-static int check_profile_name(struct reader *r)
+/* A built-in profile of that name is the starting point, so that its list can be kept when only
+ * the interpreter is changed. */
+static int read_profile(struct reader *r, bool was_given[CONFIG_PROFILES_MAX])
 {
+    struct config *c = r->config;
     if (!reader_is_name(reader_scalar(r), r->event.data.scalar.length)) {
         reader_fail(r, "a profile cannot have this name");
         return err_advise(r->e, "Use 1 to %d letters, digits, - and _.", READER_NAME_MAX);
@@ -102,16 +105,6 @@ static int check_profile_name(struct reader *r)
         reader_fail(r, "more than %d profiles", CONFIG_PROFILES_MAX);
         return err_advise(r->e, "Remove those that are not used.");
     }
-    return 0;
-}
-
-/* A built-in profile of that name is the starting point, so that its list can be kept when only
- * the interpreter is changed. */
-static int read_profile(struct reader *r, bool was_given[CONFIG_PROFILES_MAX])
-{
-    struct config *c = r->config;
-    if (check_profile_name(r) < 0)
-        return -1;
     struct config_profile *profile = config_yaml_find_profile(c, reader_scalar(r));
     if (profile == NULL) {
         static const char *const nothing[] = {NULL};
@@ -150,25 +143,6 @@ static const struct reader_field limit_fields[] = {
 static int read_limits(struct reader *r, const struct reader_field *f, void *object)
 {
     return reader_mapping(r, f->name, limit_fields, (char *)object + f->offset);
-}
-
-/* What was not written: what one machine has, and never less than a session gets unasked. */
-static void finish_ceiling(struct config *c)
-{
-    struct jail_limits *top = &c->ceiling;
-    uint64_t memory_mb = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGE_SIZE) / MIB;
-    uint32_t memory = (uint32_t)MIN(memory_mb, (uint64_t)1 << 22);
-    uint32_t cpus = (uint32_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
-    if (top->memory_mb == 0)
-        top->memory_mb = MAX(memory, c->limits.memory_mb);
-    if (top->cpu_percent == 0)
-        top->cpu_percent = MAX(100 * cpus, c->limits.cpu_percent);
-    if (top->pids == 0)
-        top->pids = MAX(CONFIG_CEILING_PIDS, c->limits.pids);
-    if (top->disk_mb == 0)
-        top->disk_mb = MAX(CONFIG_CEILING_DISK_MB, c->limits.disk_mb);
-    if (top->checkpoint_mb == 0)
-        top->checkpoint_mb = MAX(memory, c->limits.checkpoint_mb);
 }
 
 static const struct reader_field notebook_fields[] = {
@@ -281,7 +255,21 @@ static int config_yaml_finish(struct reader *r)
     for (size_t i = 0; i < c->n_profiles; i++)
         if (c->profiles[i].python == NULL)
             c->profiles[i].python = c->python;
-    finish_ceiling(c);
+    /* What was not written: what one machine has, and never less than a session gets unasked. */
+    struct jail_limits *top = &c->ceiling;
+    uint64_t memory_mb = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGE_SIZE) / MIB;
+    uint32_t memory = (uint32_t)MIN(memory_mb, (uint64_t)1 << 22);
+    uint32_t cpus = (uint32_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
+    if (top->memory_mb == 0)
+        top->memory_mb = MAX(memory, c->limits.memory_mb);
+    if (top->cpu_percent == 0)
+        top->cpu_percent = MAX(100 * cpus, c->limits.cpu_percent);
+    if (top->pids == 0)
+        top->pids = MAX(CONFIG_CEILING_PIDS, c->limits.pids);
+    if (top->disk_mb == 0)
+        top->disk_mb = MAX(CONFIG_CEILING_DISK_MB, c->limits.disk_mb);
+    if (top->checkpoint_mb == 0)
+        top->checkpoint_mb = MAX(memory, c->limits.checkpoint_mb);
     if (config_finish_agents(r) < 0)
         return -1;
     if (config_find_profile(c, c->default_profile) != NULL)

@@ -41,25 +41,21 @@ int reader_fail_at(struct reader *r, int line, const char *fmt, ...)
     return -1;
 }
 
-static int fail_syntax(struct reader *r)
-{
-    const yaml_parser_t *p = &r->parser;
-    size_t line = p->problem_mark.line + 1;
-    err_set(r->e, ERR_INVALID, "%s:%zu: not valid YAML: %s", r->file, line,
-            p->problem != NULL ? p->problem : "unreadable");
-    return err_advise(r->e,
-                      "Check the indentation (spaces, no tabs), quotes and brackets in line "
-                      "%zu and the one above.",
-                      line);
-}
-
 int reader_next(struct reader *r)
 {
     if (r->has_event)
         yaml_event_delete(&r->event);
     r->has_event = false;
-    if (!yaml_parser_parse(&r->parser, &r->event))
-        return fail_syntax(r);
+    if (!yaml_parser_parse(&r->parser, &r->event)) {
+        const yaml_parser_t *p = &r->parser;
+        size_t line = p->problem_mark.line + 1;
+        err_set(r->e, ERR_INVALID, "%s:%zu: not valid YAML: %s", r->file, line,
+                p->problem != NULL ? p->problem : "unreadable");
+        return err_advise(r->e,
+                          "Check the indentation (spaces, no tabs), quotes and brackets in line "
+                          "%zu and the one above.",
+                          line);
+    }
     r->has_event = true;
     if (r->event.type == YAML_ALIAS_EVENT) {
         reader_fail(r, "aliases (*name) are not read here");
@@ -192,18 +188,6 @@ bool reader_is_name(const char *s, size_t len)
     return len >= 1 && len <= READER_NAME_MAX && strspn(s, letters) == len;
 }
 
-static int unknown_field(struct reader *r, const struct reader_field *fields)
-{
-    if (reader_is_printable(r))
-        reader_fail(r, "unknown field \"%.*s\"", reader_shown(r), reader_scalar(r));
-    else
-        reader_fail(r, "unknown field");
-    _buf_ struct buf names = BUF_INIT(4 * KIB);
-    for (; fields->name != NULL; fields++)
-        buf_printf(&names, "%s%s", names.len > 0 ? ", " : "", fields->name);
-    return err_advise(r->e, "Remove it or correct its name. Possible here: %s.", buf_str(&names));
-}
-
 int reader_expect_mapping(struct reader *r, const char *what)
 {
     if (r->event.type == YAML_MAPPING_START_EVENT)
@@ -241,8 +225,17 @@ int reader_mapping(struct reader *r, const char *what, const struct reader_field
         const struct reader_field *f = fields;
         while (f->name != NULL && strcmp(f->name, reader_scalar(r)) != 0)
             f++;
-        if (f->name == NULL || strlen(reader_scalar(r)) != r->event.data.scalar.length)
-            return unknown_field(r, fields);
+        if (f->name == NULL || strlen(reader_scalar(r)) != r->event.data.scalar.length) {
+            if (reader_is_printable(r))
+                reader_fail(r, "unknown field \"%.*s\"", reader_shown(r), reader_scalar(r));
+            else
+                reader_fail(r, "unknown field");
+            _buf_ struct buf names = BUF_INIT(4 * KIB);
+            for (; fields->name != NULL; fields++)
+                buf_printf(&names, "%s%s", names.len > 0 ? ", " : "", fields->name);
+            return err_advise(r->e, "Remove it or correct its name. Possible here: %s.",
+                              buf_str(&names));
+        }
         uint64_t bit = (uint64_t)1 << (f - fields);
         if (seen & bit)
             return reader_repeated(r, f->name);

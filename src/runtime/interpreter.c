@@ -63,24 +63,6 @@ static void add_prefix_of(struct interpreter_dirs *dirs, const char *program)
     add(dirs, dirname(directory));
 }
 
-/* A virtual environment names the bin directory of its base in pyvenv.cfg. */
-static void add_base_of_venv(struct interpreter_dirs *dirs, const char *program)
-{
-    char path[PATH_MAX + 16], copy[PATH_MAX];
-    snprintf(copy, sizeof(copy), "%s", program);
-    char *directory = dirname(copy);
-    snprintf(path, sizeof(path), "%s/pyvenv.cfg", dirname(directory));
-    _free_ char *text = NULL;
-    if (fd_read_file(AT_FDCWD, path, PYVENV_CFG_MAX, &text, NULL) < 0)
-        return;
-    char *save = NULL;
-    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-        char home[PATH_MAX];
-        if (sscanf(line, "home = %4095[^\n]", home) == 1 && home[0] == '/')
-            add(dirs, dirname(home));
-    }
-}
-
 int interpreter_find_dirs(const char *program, struct interpreter_dirs *ret, struct err *e)
 {
     *ret = (struct interpreter_dirs){0};
@@ -99,7 +81,20 @@ int interpreter_find_dirs(const char *program, struct interpreter_dirs *ret, str
         return err_advise(e, "put it into another place than /tmp, /var/tmp, /run and /workspace");
     }
     add_prefix_of(ret, program);
-    add_base_of_venv(ret, program);
+    /* A virtual environment names the bin directory of its base in pyvenv.cfg. */
+    char path[PATH_MAX + 16], copy[PATH_MAX];
+    snprintf(copy, sizeof(copy), "%s", program);
+    char *directory = dirname(copy);
+    snprintf(path, sizeof(path), "%s/pyvenv.cfg", dirname(directory));
+    _free_ char *text = NULL;
+    if (fd_read_file(AT_FDCWD, path, PYVENV_CFG_MAX, &text, NULL) >= 0) {
+        char *save = NULL;
+        for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+            char home[PATH_MAX];
+            if (sscanf(line, "home = %4095[^\n]", home) == 1 && home[0] == '/')
+                add(ret, dirname(home));
+        }
+    }
     add_prefix_of(ret, real);
     return 0;
 }

@@ -93,15 +93,6 @@ static void remove_unknown(json_t *object, const struct member *members)
     }
 }
 
-/* Drivers differ in what they say about nothing. */
-static void remove_empty(json_t *names)
-{
-    static const char *const lists[] = {"added", "changed", "removed"};
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        if (json_array_size(json_object_get(names, lists[i])) == 0)
-            json_object_del(names, lists[i]);
-}
-
 static bool is_item(const json_t *value)
 {
     return json_is_object(value) && find_wrong(value, item_members) == NULL;
@@ -115,7 +106,11 @@ int names_check(json_t *names, struct err *e)
     if (wrong != NULL)
         return err_set(e, ERR_INVALID, "a list of names whose \"%s\" is missing or wrong", wrong);
     remove_unknown(names, manifest_members);
-    remove_empty(names);
+    /* Drivers differ in what they say about nothing. */
+    static const char *const lists[] = {"added", "changed", "removed"};
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        if (json_array_size(json_object_get(names, lists[i])) == 0)
+            json_object_del(names, lists[i]);
     json_t *item;
     size_t i;
     json_array_foreach(json_object_get(names, "items"), i, item) {

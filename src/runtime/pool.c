@@ -325,13 +325,6 @@ void pool_set_limits(struct pool *pool, const struct jail_limits *limits, uint32
 /* ---- what the warden tells ---------------------------------------------------------------------
  */
 
-static void on_zygote_event(struct pool *pool, const struct warden_event *event)
-{
-    for (size_t i = 0; i < pool->config.n_profiles; i++)
-        if (pool->shelves[i].zygote.number == event->zygote)
-            runtime_zygote_on_event(&pool->shelves[i].zygote, event);
-}
-
 static void tell_head(struct pool *pool, uint64_t number, const struct warden_event *event)
 {
     char key[KEY_SIZE];
@@ -391,45 +384,37 @@ static size_t list_numbers(const struct map *map, uint64_t **ret)
     return n;
 }
 
-/* All jails and zygotes are gone. Workspaces are not: the daemon knows which are of use. */
-static void lose_all(struct pool *pool, const struct warden_event *event)
-{
-    size_t at = 0;
-    const char *key;
-    void *room;
-    while (map_next(&pool->rooms, &at, &key, &room))
-        ((struct room *)room)->is_known = false;
-    forget_leaving(pool);
-    for (size_t i = 0; i < pool->config.n_profiles; i++)
-        runtime_zygote_lose(&pool->shelves[i].zygote);
-    _free_ uint64_t *numbers = NULL;
-    size_t n = list_numbers(&pool->heads, &numbers);
-    for (size_t i = 0; i < n; i++)
-        tell_head(pool, numbers[i], event);
-    free(take_ptr(numbers));
-    n = list_numbers(&pool->snapshots, &numbers);
-    for (size_t i = 0; i < n; i++)
-        tell_head(pool, numbers[i], event);
-}
-
-static void come_back(struct pool *pool)
-{
-    for (size_t i = 0; i < pool->config.n_profiles; i++)
-        runtime_zygote_resume(&pool->shelves[i].zygote);
-}
-
 void pool_on_event(struct pool *pool, const struct warden_event *event)
 {
     if (event->type == WARDEN_LOST) {
-        lose_all(pool, event);
+        /* All jails and zygotes are gone. Workspaces are not: the daemon knows which are of use. */
+        size_t at = 0;
+        const char *key;
+        void *room;
+        while (map_next(&pool->rooms, &at, &key, &room))
+            ((struct room *)room)->is_known = false;
+        forget_leaving(pool);
+        for (size_t i = 0; i < pool->config.n_profiles; i++)
+            runtime_zygote_lose(&pool->shelves[i].zygote);
+        _free_ uint64_t *numbers = NULL;
+        size_t n = list_numbers(&pool->heads, &numbers);
+        for (size_t i = 0; i < n; i++)
+            tell_head(pool, numbers[i], event);
+        free(take_ptr(numbers));
+        n = list_numbers(&pool->snapshots, &numbers);
+        for (size_t i = 0; i < n; i++)
+            tell_head(pool, numbers[i], event);
         return;
     }
     if (event->type == WARDEN_BACK) {
-        come_back(pool);
+        for (size_t i = 0; i < pool->config.n_profiles; i++)
+            runtime_zygote_resume(&pool->shelves[i].zygote);
         return;
     }
     if (event->type == WARDEN_ZYGOTE_READY || event->type == WARDEN_ZYGOTE_EXITED) {
-        on_zygote_event(pool, event);
+        for (size_t i = 0; i < pool->config.n_profiles; i++)
+            if (pool->shelves[i].zygote.number == event->zygote)
+                runtime_zygote_on_event(&pool->shelves[i].zygote, event);
         return;
     }
     if (event->type == WARDEN_GONE)

@@ -51,19 +51,15 @@ static const char *profile_json(const struct runtime_profile *profile, struct ar
     return arena_copy(arena, buf_str(&out), out.len);
 }
 
-/* The session's socket is the first descriptor after the standard ones. */
-static const char *const *cold_command(const struct runtime_profile *profile, struct arena *arena)
-{
-    const char *const args[] = {"-s", JAIL_LIB "/python/standalone.py", "3",
-                                profile_json(profile, arena), NULL};
-    return runtime_launch(arena, profile->program, args);
-}
-
 /* The interpreter itself is the zygote: a fork of it has everything loaded. */
 static const char *const *python_command(const struct runtime_profile *profile, struct arena *arena)
 {
-    if (profile->is_cold)
-        return cold_command(profile, arena);
+    if (profile->is_cold) {
+        /* The session's socket is the first descriptor after the standard ones. */
+        const char *const args[] = {"-s", JAIL_LIB "/python/standalone.py", "3",
+                                    profile_json(profile, arena), NULL};
+        return runtime_launch(arena, profile->program, args);
+    }
     const char *const argv[] = {profile->program, "-s", JAIL_LIB "/python/zygote.py",
                                 profile_json(profile, arena), NULL};
     return arena_copy(arena, argv, sizeof(argv));

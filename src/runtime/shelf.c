@@ -49,25 +49,21 @@ static void filling_failed(struct shelf *shelf, const char *why)
     shelf_refill_soon(shelf, (uint64_t)FIRST_PAUSE_MS << (shelf->failures - 1));
 }
 
-static void fill_one(struct shelf *shelf)
-{
-    struct err e;
-    struct pool *pool = shelf->pool;
-    shelf->filling = pool_make_head(shelf, pool_make_room(pool, NULL, &pool->config.limits),
-                                    &shelf_listener, shelf);
-    if (head_enter(shelf->filling, shelf->zygote.number, &e) < 0)
-        filling_failed(shelf, e.message);
-    else
-        loop_timer_set(shelf->timer, ENTER_MS);
-}
-
 static void on_shelf_timer(void *context)
 {
     struct shelf *shelf = context;
-    if (shelf->filling != NULL)
+    if (shelf->filling != NULL) {
         filling_failed(shelf, "an interpreter did not become ready in time");
-    else if (shelf->zygote.state == ZYGOTE_READY)
-        fill_one(shelf);
+    } else if (shelf->zygote.state == ZYGOTE_READY) {
+        struct err e;
+        struct pool *pool = shelf->pool;
+        shelf->filling = pool_make_head(shelf, pool_make_room(pool, NULL, &pool->config.limits),
+                                        &shelf_listener, shelf);
+        if (head_enter(shelf->filling, shelf->zygote.number, &e) < 0)
+            filling_failed(shelf, e.message);
+        else
+            loop_timer_set(shelf->timer, ENTER_MS);
+    }
 }
 
 static void on_filled(struct head *head, const json_t *notes)

@@ -178,28 +178,6 @@ static void on_again(void *context)
     }
 }
 
-static int send_later(struct snapshot *snapshot, struct buf *frame, const int *fds, size_t n_fds,
-                      struct err *e)
-{
-    struct order *order = mem_alloc(sizeof(*order));
-    *order =
-        (struct order){.until_ms = clock_mono_ms() + REFUSED_MS, .frame = *frame, .n_fds = n_fds};
-    *frame = BUF_INIT(ORDER_MAX);
-    list_append(&snapshot->orders, &order->link);
-    for (size_t i = 0; i < n_fds; i++) {
-        order->fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
-        if (order->fds[i] >= 0)
-            continue;
-        err_errno(e, ERR_UNAVAILABLE, errno, "keeping a descriptor for a checkpoint");
-        forget_order(order);
-        return -1;
-    }
-    if (snapshot->again == NULL)
-        snapshot->again = loop_timer_new(snapshot->loop, on_again, snapshot);
-    loop_timer_set(snapshot->again, AGAIN_MS);
-    return 0;
-}
-
 /* So few bytes fit into a socket whose owner reads nothing else. */
 static int send_order(struct snapshot *snapshot, struct buf *frame, size_t mark, const int *fds,
                       size_t n_fds, struct err *e)
@@ -211,8 +189,25 @@ static int send_order(struct snapshot *snapshot, struct buf *frame, size_t mark,
     bool is_first = list_is_empty(&snapshot->orders);
     ssize_t n =
         is_first ? fd_send(snapshot->sock, frame->data, frame->len, fds, n_fds) : -ETOOMANYREFS;
-    if (n == -ETOOMANYREFS)
-        return send_later(snapshot, frame, fds, n_fds, e);
+    if (n == -ETOOMANYREFS) {
+        struct order *order = mem_alloc(sizeof(*order));
+        *order = (struct order){
+            .until_ms = clock_mono_ms() + REFUSED_MS, .frame = *frame, .n_fds = n_fds};
+        *frame = BUF_INIT(ORDER_MAX);
+        list_append(&snapshot->orders, &order->link);
+        for (size_t i = 0; i < n_fds; i++) {
+            order->fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
+            if (order->fds[i] >= 0)
+                continue;
+            err_errno(e, ERR_UNAVAILABLE, errno, "keeping a descriptor for a checkpoint");
+            forget_order(order);
+            return -1;
+        }
+        if (snapshot->again == NULL)
+            snapshot->again = loop_timer_new(snapshot->loop, on_again, snapshot);
+        loop_timer_set(snapshot->again, AGAIN_MS);
+        return 0;
+    }
     if (n != (ssize_t)frame->len)
         return err_set(e, ERR_GONE, "the checkpoint's process does not listen");
     return 0;

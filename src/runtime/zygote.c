@@ -105,18 +105,6 @@ int runtime_zygote_want(struct runtime_zygote *z, struct err *e)
                          "interpreter in the configuration.");
 }
 
-static void describe_end(struct runtime_zygote *z, const struct warden_event *event)
-{
-    int status = event->status;
-    char how[64];
-    if (WIFSIGNALED(status))
-        snprintf(how, sizeof(how), "it was ended by signal %d", WTERMSIG(status));
-    else
-        snprintf(how, sizeof(how), "it ended with exit code %d", WEXITSTATUS(status));
-    snprintf(z->failure, sizeof(z->failure), "%s%s%.400s", how, event->text[0] ? ": " : "",
-             event->text);
-}
-
 static void zygote_end(struct runtime_zygote *z)
 {
     bool was_stable =
@@ -138,7 +126,14 @@ void runtime_zygote_on_event(struct runtime_zygote *z, const struct warden_event
 {
     if (event->type == WARDEN_ZYGOTE_EXITED &&
         (z->state == ZYGOTE_STARTING || z->state == ZYGOTE_READY)) {
-        describe_end(z, event);
+        int status = event->status;
+        char how[64];
+        if (WIFSIGNALED(status))
+            snprintf(how, sizeof(how), "it was ended by signal %d", WTERMSIG(status));
+        else
+            snprintf(how, sizeof(how), "it ended with exit code %d", WEXITSTATUS(status));
+        snprintf(z->failure, sizeof(z->failure), "%s%s%.400s", how, event->text[0] ? ": " : "",
+                 event->text);
         zygote_end(z);
     } else if (event->type == WARDEN_ZYGOTE_READY && z->state == ZYGOTE_STARTING) {
         struct err ignored; /* a report that cannot be read is one we do without */

@@ -28,19 +28,6 @@ static int args_check_place(const struct op_param *param, enum op_param_place pl
     return err_advise(e, "Leave it out of the %s.", place_names[place]);
 }
 
-/* Unknown names stay: the schema's check tells what would be right. */
-static int check_body_members(const struct op *op, json_t *body, struct err *e)
-{
-    const char *name;
-    json_t *value;
-    json_object_foreach(body, name, value) {
-        const struct op_param *param = args_find_param(op, name);
-        if (param != NULL && args_check_place(param, OP_IN_BODY, e) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 /* A path or query holds text only; a number or boolean becomes one if it reads as one, and what
  * does not is left as text for the schema's check to refuse. */
 static json_t *typed_value(const struct op_param *param, const char *text)
@@ -88,18 +75,6 @@ static void add_path(const struct route *route, const struct target *target, jso
     }
 }
 
-static int add_query(const struct op *op, const struct target *target, json_t *args, struct err *e)
-{
-    for (size_t i = 0; i < target->n_params; i++) {
-        const struct target_param *given = &target->params[i];
-        const struct op_param *param = args_find_param(op, given->name);
-        if (param != NULL && args_check_place(param, OP_IN_QUERY, e) < 0)
-            return -1;
-        json_object_set_new(args, given->name, typed_value(param, given->value));
-    }
-    return 0;
-}
-
 int args_build(const struct route *route, const struct target *target, const struct buf *body,
                json_t **ret_args, struct err *e)
 {
@@ -108,10 +83,23 @@ int args_build(const struct route *route, const struct target *target, const str
         args = json_object();
     else if (json_read_object(body->data, body->len, &args, e) < 0)
         return -1;
-    if (check_body_members(route->op, args, e) < 0)
-        return -1;
+    /* Unknown names stay: the schema's check tells what would be right. */
+    const char *name;
+    json_t *value;
+    json_object_foreach(args, name, value) {
+        const struct op_param *param = args_find_param(route->op, name);
+        if (param != NULL && args_check_place(param, OP_IN_BODY, e) < 0)
+            return -1;
+    }
     add_path(route, target, args);
-    if (add_query(route->op, target, args, e) < 0 || op_check(route->op, args, e) < 0)
+    for (size_t i = 0; i < target->n_params; i++) {
+        const struct target_param *given = &target->params[i];
+        const struct op_param *param = args_find_param(route->op, given->name);
+        if (param != NULL && args_check_place(param, OP_IN_QUERY, e) < 0)
+            return -1;
+        json_object_set_new(args, given->name, typed_value(param, given->value));
+    }
+    if (op_check(route->op, args, e) < 0)
         return -1;
     *ret_args = take_ptr(args);
     return 0;

@@ -15,21 +15,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-static int make_absolute(const char *path, char **ret_path, struct err *e)
-{
-    char cwd[PATH_MAX];
-    if (path[0] == '/') {
-        *ret_path = mem_strdup(path);
-        return 0;
-    }
-    if (getcwd(cwd, sizeof(cwd)) == NULL)
-        return err_errno(e, ERR_INVALID, errno, "the current directory");
-    size_t size = strlen(cwd) + strlen(path) + 2;
-    *ret_path = mem_alloc(size);
-    snprintf(*ret_path, size, "%s/%s", cwd, path);
-    return 0;
-}
-
 static const char *home_dir(void)
 {
     const char *home = getenv("HOME");
@@ -43,8 +28,19 @@ int serve_data_dir(const char *asked, char **ret_path, struct err *e)
 {
     char path[PATH_MAX];
     const char *state = getenv("XDG_STATE_HOME"), *home = home_dir();
-    if (asked != NULL && asked[0] != '\0')
-        return make_absolute(asked, ret_path, e);
+    if (asked != NULL && asked[0] != '\0') {
+        char cwd[PATH_MAX];
+        if (asked[0] == '/') {
+            *ret_path = mem_strdup(asked);
+            return 0;
+        }
+        if (getcwd(cwd, sizeof(cwd)) == NULL)
+            return err_errno(e, ERR_INVALID, errno, "the current directory");
+        size_t size = strlen(cwd) + strlen(asked) + 2;
+        *ret_path = mem_alloc(size);
+        snprintf(*ret_path, size, "%s/%s", cwd, asked);
+        return 0;
+    }
     if (state != NULL && state[0] == '/')
         snprintf(path, sizeof(path), "%s/cella", state);
     else if (geteuid() == 0)
@@ -67,19 +63,6 @@ static int data_make_dirs(const char *path)
         *slash = '/';
     }
     return mkdir(copy, 0700) < 0 && errno != EEXIST ? -errno : 0;
-}
-
-static int data_open_dir(const char *path, int *ret_fd, struct err *e)
-{
-    int rc = data_make_dirs(path);
-    int fd = rc < 0 ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) {
-        err_errno(e, ERR_UNAVAILABLE, rc < 0 ? rc : errno, "opening the data directory %.200s",
-                  path);
-        return err_advise(e, "Name a directory that you may write to with --data DIR.");
-    }
-    *ret_fd = fd;
-    return 0;
 }
 
 /* Other programs have a file called "lock" too (dpkg's directory must not look like ours): it takes
@@ -117,22 +100,6 @@ bool data_is_ours(int fd)
     return n == 0 || has_marks(fd);
 }
 
-static int secure_dir(int fd, const char *path, struct err *e)
-{
-    bool is_root = geteuid() == 0;
-    struct stat st;
-    if (fstat(fd, &st) < 0)
-        return err_errno(e, ERR_UNAVAILABLE, errno, "the data directory %.200s", path);
-    bool is_own = st.st_uid == geteuid() || (is_root && st.st_uid == GUARDIAN_ID_BASE);
-    if (!is_own || !data_is_ours(fd)) {
-        err_set(e, ERR_FORBIDDEN, "%.200s is not a data directory of this user", path);
-        return err_advise(e, "Name a new or empty directory of your own with --data DIR.");
-    }
-    if (fchmod(fd, 0700) < 0 || (is_root && fchown(fd, GUARDIAN_ID_BASE, GUARDIAN_ID_BASE) < 0))
-        return err_errno(e, ERR_UNAVAILABLE, errno, "securing the data directory %.200s", path);
-    return 0;
-}
-
 static int take_lock(int dir_fd, const char *path, int *ret_fd, struct err *e)
 {
     _fd_ int fd =
@@ -160,8 +127,27 @@ int data_open(const char *asked, struct data_dir *ret, struct err *e)
 {
     if (serve_data_dir(asked, &ret->path, e) < 0)
         return -1;
-    if (data_open_dir(ret->path, &ret->fd, e) < 0 || secure_dir(ret->fd, ret->path, e) < 0)
-        return -1;
+    int rc = data_make_dirs(ret->path);
+    int fd = rc < 0 ? -1 : open(ret->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        err_errno(e, ERR_UNAVAILABLE, rc < 0 ? rc : errno, "opening the data directory %.200s",
+                  ret->path);
+        return err_advise(e, "Name a directory that you may write to with --data DIR.");
+    }
+    ret->fd = fd;
+    bool is_root = geteuid() == 0;
+    struct stat st;
+    if (fstat(ret->fd, &st) < 0)
+        return err_errno(e, ERR_UNAVAILABLE, errno, "the data directory %.200s", ret->path);
+    bool is_own = st.st_uid == geteuid() || (is_root && st.st_uid == GUARDIAN_ID_BASE);
+    if (!is_own || !data_is_ours(ret->fd)) {
+        err_set(e, ERR_FORBIDDEN, "%.200s is not a data directory of this user", ret->path);
+        return err_advise(e, "Name a new or empty directory of your own with --data DIR.");
+    }
+    if (fchmod(ret->fd, 0700) < 0 ||
+        (is_root && fchown(ret->fd, GUARDIAN_ID_BASE, GUARDIAN_ID_BASE) < 0))
+        return err_errno(e, ERR_UNAVAILABLE, errno, "securing the data directory %.200s",
+                         ret->path);
     return take_lock(ret->fd, ret->path, &ret->lock_fd, e);
 }
 

@@ -20,35 +20,6 @@ static void base64_release(struct store_call *call)
 
 /* ---- in -------------------------------------------------------------------------------------- */
 
-static int make_state(struct store *store, struct text_call *c, const struct buf *bytes,
-                      struct err *e)
-{
-    static const char begin[] =
-        "{\"rec\":\"begin\",\"format\":\"namespace\",\"runtime\":\"python\"}";
-    static const char blob[] =
-        "{\"rec\":\"blob\",\"kind\":\"namespace\",\"names\":[],\"body\":true}";
-    static const char end[] = "{\"rec\":\"end\"}";
-    struct blob_put put = {0};
-    c->state = state_new();
-    state_add(c->state, begin, sizeof(begin) - 1);
-    struct store_record *r = state_add(c->state, blob, sizeof(blob) - 1);
-    r->has_body = true;
-    r->bytes = c->state->bytes = bytes->len;
-    if (bytes->len <= INLINE_MAX) {
-        r->data = mem_alloc(bytes->len + 1);
-        memcpy(r->data, buf_str(bytes), bytes->len);
-        blob_hash_of(r->data, bytes->len, &put.hash);
-    } else {
-        int rc = blob_put_bytes(store->blobs, bytes->data, bytes->len, &put);
-        if (rc < 0)
-            return err_errno(e, ERR_UNAVAILABLE, rc, "writing the state to the data directory");
-    }
-    blob_hex(&put.hash, r->hash);
-    state_add(c->state, end, sizeof(end) - 1);
-    state_publish(store, c->state);
-    return 0;
-}
-
 static int apply_decode(struct store *store, struct store_call *call, struct err *e)
 {
     struct text_call *c = CONTAINER_OF(call, struct text_call, call);
@@ -63,7 +34,30 @@ static int apply_decode(struct store *store, struct store_call *call, struct err
                 (double)bytes.len / (1024 * 1024), (double)c->max_bytes / (1024 * 1024));
         return err_advise(e, "Keep less in it, or raise the limit.");
     }
-    return make_state(store, c, &bytes, e);
+    static const char begin[] =
+        "{\"rec\":\"begin\",\"format\":\"namespace\",\"runtime\":\"python\"}";
+    static const char blob[] =
+        "{\"rec\":\"blob\",\"kind\":\"namespace\",\"names\":[],\"body\":true}";
+    static const char end[] = "{\"rec\":\"end\"}";
+    struct blob_put put = {0};
+    c->state = state_new();
+    state_add(c->state, begin, sizeof(begin) - 1);
+    struct store_record *r = state_add(c->state, blob, sizeof(blob) - 1);
+    r->has_body = true;
+    r->bytes = c->state->bytes = bytes.len;
+    if (bytes.len <= INLINE_MAX) {
+        r->data = mem_alloc(bytes.len + 1);
+        memcpy(r->data, buf_str(&bytes), bytes.len);
+        blob_hash_of(r->data, bytes.len, &put.hash);
+    } else {
+        int rc = blob_put_bytes(store->blobs, bytes.data, bytes.len, &put);
+        if (rc < 0)
+            return err_errno(e, ERR_UNAVAILABLE, rc, "writing the state to the data directory");
+    }
+    blob_hex(&put.hash, r->hash);
+    state_add(c->state, end, sizeof(end) - 1);
+    state_publish(store, c->state);
+    return 0;
 }
 
 static void deliver_decode(struct store_call *call, const struct err *e)
@@ -103,23 +97,6 @@ static const struct store_record *only_body(const struct store_state *state)
     return found;
 }
 
-static int encode_blob(struct store *store, struct text_call *c, const struct store_record *r,
-                       struct err *e)
-{
-    struct blob_hash hash;
-    _free_ char *data = NULL;
-    size_t len;
-    int rc = blob_parse_hex(r->hash, &hash);
-    if (rc == 0)
-        rc = blob_read(store->blobs, &hash, (size_t)r->bytes, &data, &len);
-    if (rc < 0) {
-        err_errno(e, ERR_UNAVAILABLE, rc, "the saved state cannot be read back");
-        return err_advise(e, "Its bytes on disk are damaged; compute it again.");
-    }
-    base64_encode(&c->text, data, len);
-    return 0;
-}
-
 static int apply_encode(struct store *store, struct store_call *call, struct err *e)
 {
     struct text_call *c = CONTAINER_OF(call, struct text_call, call);
@@ -127,8 +104,20 @@ static int apply_encode(struct store *store, struct store_call *call, struct err
     if (r == NULL)
         return err_set(e, ERR_INTERNAL, "the state is not a single namespace");
     c->text = BUF_INIT(base64_encoded_len((size_t)r->bytes));
-    if (r->data == NULL)
-        return encode_blob(store, c, r, e);
+    if (r->data == NULL) {
+        struct blob_hash hash;
+        _free_ char *data = NULL;
+        size_t len;
+        int rc = blob_parse_hex(r->hash, &hash);
+        if (rc == 0)
+            rc = blob_read(store->blobs, &hash, (size_t)r->bytes, &data, &len);
+        if (rc < 0) {
+            err_errno(e, ERR_UNAVAILABLE, rc, "the saved state cannot be read back");
+            return err_advise(e, "Its bytes on disk are damaged; compute it again.");
+        }
+        base64_encode(&c->text, data, len);
+        return 0;
+    }
     base64_encode(&c->text, r->data, (size_t)r->bytes);
     return 0;
 }

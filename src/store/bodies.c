@@ -30,15 +30,6 @@ static int bodies_add_row(struct store *store, const struct blob_hash *hash, uin
                  DB_BYTES(data, (size_t)bytes));
 }
 
-static void note_to_sync(struct store *store, const struct blob_hash *hash)
-{
-    if (store->n_to_sync == store->max_to_sync) {
-        store->max_to_sync = store->max_to_sync == 0 ? 64 : 2 * store->max_to_sync;
-        store->to_sync = mem_realloc(store->to_sync, store->max_to_sync * sizeof(*store->to_sync));
-    }
-    store->to_sync[store->n_to_sync++] = *hash;
-}
-
 int bodies_keep_blob(struct store *store, const struct blob_hash *hash, uint64_t bytes,
                      struct err *e)
 {
@@ -52,7 +43,11 @@ int bodies_keep_blob(struct store *store, const struct blob_hash *hash, uint64_t
         return err_set(e, ERR_INTERNAL, "bytes that were to be saved are not there any more");
     if (rc < 0)
         return err_errno(e, ERR_UNAVAILABLE, rc, "keeping a blob");
-    note_to_sync(store, hash);
+    if (store->n_to_sync == store->max_to_sync) {
+        store->max_to_sync = store->max_to_sync == 0 ? 64 : 2 * store->max_to_sync;
+        store->to_sync = mem_realloc(store->to_sync, store->max_to_sync * sizeof(*store->to_sync));
+    }
+    store->to_sync[store->n_to_sync++] = *hash;
     return bodies_add_row(store, hash, bytes, NULL, e);
 }
 

@@ -38,15 +38,6 @@ static struct store_call *replaceable(const struct store *store, const struct st
     return is_covered ? old : NULL;
 }
 
-static void replace_row(struct store *store, struct store_call *old, struct store_call *call)
-{
-    list_append(&old->node, &call->node); /* before it: the list is a ring */
-    list_remove(&old->node);
-    store->queued_bytes += call->bytes - old->bytes;
-    map_set(&store->queued_rows, call->row, call);
-    call_free(old);
-}
-
 static bool store_has_room(const struct store *store, const struct store_call *call)
 {
     return store->n_queued < STORE_QUEUE_MAX &&
@@ -59,7 +50,11 @@ static void enqueue(struct store *store, struct store_call *call)
     store->generation += call->type->ends_rows;
     call->generation = store->generation;
     if (old != NULL) {
-        replace_row(store, old, call);
+        list_append(&old->node, &call->node); /* before it: the list is a ring */
+        list_remove(&old->node);
+        store->queued_bytes += call->bytes - old->bytes;
+        map_set(&store->queued_rows, call->row, call);
+        call_free(old);
         return;
     }
     if (call->row != NULL)

@@ -295,21 +295,6 @@ static int read_version(struct db *db, int *ret_version, struct err *e)
     return rc == SQLITE_ROW ? 0 : -1;
 }
 
-static int migrate(struct db *db, int version, struct err *e)
-{
-    for (int i = version; i < DB_VERSION; i++) {
-        char done[64];
-        snprintf(done, sizeof(done), "PRAGMA user_version=%d; COMMIT", i + 1);
-        if (db_exec(db, "BEGIN IMMEDIATE", e) < 0)
-            return -1;
-        if (db_exec(db, migrations[i], e) < 0 || db_exec(db, done, e) < 0) {
-            sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
-            return err_context(e, "bringing the database to version %d", i + 1);
-        }
-    }
-    return 0;
-}
-
 /* EXCLUSIVE: a second process is refused, and no shared memory file is needed. It must be set
  * before the first access, and stays because every later one is made by this connection. */
 static int db_set_up(struct db *db, struct err *e)
@@ -333,8 +318,18 @@ static int db_set_up(struct db *db, struct err *e)
                 db->path, version, DB_VERSION);
         return err_advise(e, "Install the newer program again, or name another --data DIR.");
     }
+    for (int i = version; i < DB_VERSION; i++) {
+        char done[64];
+        snprintf(done, sizeof(done), "PRAGMA user_version=%d; COMMIT", i + 1);
+        if (db_exec(db, "BEGIN IMMEDIATE", e) < 0)
+            return -1;
+        if (db_exec(db, migrations[i], e) < 0 || db_exec(db, done, e) < 0) {
+            sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
+            return err_context(e, "bringing the database to version %d", i + 1);
+        }
+    }
     /* Also at the present version: the lock is taken by the first write. */
-    return migrate(db, version, e) < 0 ? -1 : db_exec(db, "BEGIN EXCLUSIVE; COMMIT", e);
+    return db_exec(db, "BEGIN EXCLUSIVE; COMMIT", e);
 }
 
 static int keep_name(sqlite3_vfs *vfs, const char *name, int size, char *out)

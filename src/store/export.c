@@ -151,36 +151,6 @@ static bool is_intact(const struct store_record *r)
     return blob_parse_hex(r->hash, &want) == 0 && blob_is_same(&want, &have);
 }
 
-static int put_small(struct outgoing *ex, const struct store_record *r, struct err *e)
-{
-    if (put_framed(ex, r->header, r->header_len, e) < 0)
-        return -1;
-    if (r->bytes > 0 && put_framed(ex, r->data, (size_t)r->bytes, e) < 0)
-        return -1;
-    return put_length(ex, 0, e);
-}
-
-/* The length of a chunk goes before what was really read: a file that shrinks now ends the stream
- * early, and nothing of it counts. */
-static int put_file(struct outgoing *ex, const struct store_record *r, int fd, struct err *e)
-{
-    _free_ char *chunk = mem_alloc(SEND_CHUNK);
-    uint64_t left = r->bytes;
-    if (put_framed(ex, r->header, r->header_len, e) < 0)
-        return -1;
-    while (left > 0) {
-        ssize_t n = pread(fd, chunk, MIN(left, (uint64_t)SEND_CHUNK), (off_t)(r->bytes - left));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return err_errno(e, ERR_UNAVAILABLE, n < 0 ? errno : EIO, "reading the saved state");
-        if (put_framed(ex, chunk, (size_t)n, e) < 0)
-            return -1;
-        left -= (uint64_t)n;
-    }
-    return put_length(ex, 0, e);
-}
-
 static int export_put_blob(struct outgoing *ex, const struct store_record *r, struct err *e)
 {
     struct blob_hash hash;
@@ -189,8 +159,26 @@ static int export_put_blob(struct outgoing *ex, const struct store_record *r, st
     /* Out of descriptors or memory is not damage: that passes. */
     if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM || fd == -EACCES)
         return err_errno(e, ERR_UNAVAILABLE, fd, "reading the saved state");
-    if (fd >= 0)
-        return put_file(ex, r, fd, e);
+    if (fd >= 0) {
+        /* The length of a chunk goes before what was really read: a file that shrinks now ends the
+         * stream early, and nothing of it counts. */
+        _free_ char *chunk = mem_alloc(SEND_CHUNK);
+        uint64_t left = r->bytes;
+        if (put_framed(ex, r->header, r->header_len, e) < 0)
+            return -1;
+        while (left > 0) {
+            ssize_t n = pread(fd, chunk, MIN(left, (uint64_t)SEND_CHUNK), (off_t)(r->bytes - left));
+            if (n < 0 && errno == EINTR)
+                continue;
+            if (n <= 0)
+                return err_errno(e, ERR_UNAVAILABLE, n < 0 ? errno : EIO,
+                                 "reading the saved state");
+            if (put_framed(ex, chunk, (size_t)n, e) < 0)
+                return -1;
+            left -= (uint64_t)n;
+        }
+        return put_length(ex, 0, e);
+    }
     bodies_drop_damaged(ex->call.store, r->hash);
     return replace_by_lost(ex, r, e);
 }
@@ -201,21 +189,18 @@ static int put_record(struct outgoing *ex, const struct store_record *r, struct 
         return put_framed(ex, r->header, r->header_len, e);
     if (r->data == NULL)
         return export_put_blob(ex, r, e);
-    if (is_intact(r))
-        return put_small(ex, r, e);
+    if (is_intact(r)) {
+        if (put_framed(ex, r->header, r->header_len, e) < 0)
+            return -1;
+        if (r->bytes > 0 && put_framed(ex, r->data, (size_t)r->bytes, e) < 0)
+            return -1;
+        return put_length(ex, 0, e);
+    }
     bodies_drop_damaged(ex->call.store, r->hash);
     return replace_by_lost(ex, r, e);
 }
 
 /* ---- the job --------------------------------------------------------------------------------- */
-
-static void export_begin(struct outgoing *ex)
-{
-    ex->out = BUF_INIT(2 * SEND_CHUNK);
-    ex->damaged = BUF_INIT(DAMAGED_BYTES);
-    ex->damaged_json = JSON_OUT(&ex->damaged);
-    json_put_array(&ex->damaged_json);
-}
 
 static int write_records(struct outgoing *ex, struct err *e)
 {
@@ -300,7 +285,10 @@ struct store_call *store_export(struct store *store, struct store_state *state, 
     ex->call.fn = (void *)fn;
     ex->call.context = context;
     fd_set_nonblocking(fd, true);
-    export_begin(ex);
+    ex->out = BUF_INIT(2 * SEND_CHUNK);
+    ex->damaged = BUF_INIT(DAMAGED_BYTES);
+    ex->damaged_json = JSON_OUT(&ex->damaged);
+    json_put_array(&ex->damaged_json);
     bool is_sent = is_small(state) && send_at_once(ex);
     return is_sent ? call_now(&ex->call) : call_job(&ex->call);
 }

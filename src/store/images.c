@@ -22,15 +22,6 @@ struct image_list {
 /* ---- from outputs -----------------------------------------------------------------------------
  */
 
-static void add_image(struct image_list *list, const struct image_row *row)
-{
-    if (list->n == list->cap) {
-        list->cap = list->cap == 0 ? 8 : 2 * list->cap;
-        list->rows = mem_realloc(list->rows, list->cap * sizeof(*list->rows));
-    }
-    list->rows[list->n++] = *row;
-}
-
 /* False if it names no blob. */
 static bool images_read_row(const struct output_view *view, uint64_t ordinal, struct image_row *ret)
 {
@@ -45,16 +36,6 @@ static bool images_read_row(const struct output_view *view, uint64_t ordinal, st
     if (view->format.data != NULL && view->format.len < FORMAT_SIZE)
         memcpy(ret->format, view->format.data, view->format.len);
     return blob_parse_hex(hex, &ret->hash) == 0;
-}
-
-static void scan_outputs(const char *outputs, size_t len, struct image_list *list)
-{
-    struct output_scan scan = OUTPUT_SCAN(outputs, len);
-    struct output_view view;
-    struct image_row row;
-    while (output_next(&scan, &view))
-        if (images_read_row(&view, list->n, &row))
-            add_image(list, &row);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -137,7 +118,18 @@ int images_keep(struct store *store, uint64_t key, const char *outputs, size_t l
     struct image_list list = {0};
     if (outputs == NULL || memmem(outputs, len, mark, sizeof(mark) - 1) == NULL)
         return drop_from(store, key, 0, e);
-    scan_outputs(outputs, len, &list);
+    struct output_scan scan = OUTPUT_SCAN(outputs, len);
+    struct output_view view;
+    struct image_row row;
+    while (output_next(&scan, &view)) {
+        if (!images_read_row(&view, list.n, &row))
+            continue;
+        if (list.n == list.cap) {
+            list.cap = list.cap == 0 ? 8 : 2 * list.cap;
+            list.rows = mem_realloc(list.rows, list.cap * sizeof(*list.rows));
+        }
+        list.rows[list.n++] = row;
+    }
     int rc = set_rows(store, key, &list, e);
     free(list.rows);
     return rc;
@@ -293,18 +285,6 @@ struct image_get_call {
     struct store_image image;
 };
 
-static void images_read_image(struct image_get_call *get, sqlite3_stmt *s)
-{
-    struct blob_hash hash = db_hash(s, 0);
-    const char *format = db_text(s, 1);
-    blob_hex(&hash, get->image.hash);
-    get->image.format = arena_strdup(&get->call.memory, format == NULL ? "" : format);
-    get->image.width = db_number(s, 2);
-    get->image.height = db_number(s, 3);
-    get->image.bytes = db_number(s, 4);
-    get->image.cell = arena_strdup(&get->call.memory, db_text(s, 5));
-}
-
 static int images_apply_get(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql sql = {
@@ -319,7 +299,14 @@ static int images_apply_get(struct store *store, struct store_call *call, struct
     sqlite3_stmt *s;
     int got = db_first(&store->db, &sql, &s, e, DB_NUMBER(at.key), DB_NUMBER(get->n));
     if (got > 0) {
-        images_read_image(get, s);
+        struct blob_hash hash = db_hash(s, 0);
+        const char *format = db_text(s, 1);
+        blob_hex(&hash, get->image.hash);
+        get->image.format = arena_strdup(&get->call.memory, format == NULL ? "" : format);
+        get->image.width = db_number(s, 2);
+        get->image.height = db_number(s, 3);
+        get->image.bytes = db_number(s, 4);
+        get->image.cell = arena_strdup(&get->call.memory, db_text(s, 5));
         sqlite3_reset(s);
         return 0;
     }

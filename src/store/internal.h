@@ -176,8 +176,6 @@ int call_put(struct store_call *call, struct err *e);
 /* ---- the writer (writer.c) ------------------------------------------------------------------- */
 
 void *writer_main(void *store);
-/* The failure that the next barrier of this session must tell, once. */
-bool writer_take_failure(struct store *store, const char *scope, struct err *ret);
 
 /* ---- workers (workers.c) --------------------------------------------------------------------- */
 

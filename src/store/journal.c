@@ -88,9 +88,9 @@ int journal_note(struct store *store, uint64_t seq, struct err *e)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* What the database knows of its journal; made with it. */
-static int read_marks(struct store *store, struct err *e)
+int journal_open(struct store *store, struct err *e)
 {
+    /* What the database knows of its journal; made with it. */
     static const struct db_sql make = {"INSERT OR IGNORE INTO about VALUES('journal', 0),"
                                        " ('journal seed', ?1)"},
                                read = {"SELECT (SELECT value FROM about WHERE key='journal'),"
@@ -112,34 +112,20 @@ static int read_marks(struct store *store, struct err *e)
     journal->seed = db_number(s, 1);
     atomic_store(&journal->committed, journal->seq);
     sqlite3_reset(s);
-    return 0;
-}
-
-static int open_file(struct store *store, unsigned i, struct err *e)
-{
-    struct journal_file *file = &store->journal.files[i];
-    char path[PATH_MAX];
-    struct stat st;
-    if (snprintf(path, sizeof(path), "%s/%s", store->path, names[i]) >= (int)sizeof(path))
-        return err_set(e, ERR_INVALID, "the path of the data directory is too long");
-    file->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (file->fd < 0 || fstat(file->fd, &st) < 0) {
-        err_errno(e, ERR_UNAVAILABLE, errno, "opening %s in the data directory", names[i]);
-        return err_advise(e, "Check that it belongs to the daemon's user.");
-    }
-    if (!S_ISREG(st.st_mode))
-        return err_set(e, ERR_UNAVAILABLE, "%s in the data directory is not a file", names[i]);
-    file->bytes = (size_t)st.st_size;
-    return 0;
-}
-
-int journal_open(struct store *store, struct err *e)
-{
-    if (read_marks(store, e) < 0)
-        return -1;
     for (unsigned i = 0; i < JOURNAL_FILES; i++) {
-        if (open_file(store, i, e) < 0)
-            return -1;
+        struct journal_file *file = &store->journal.files[i];
+        char path[PATH_MAX];
+        struct stat st;
+        if (snprintf(path, sizeof(path), "%s/%s", store->path, names[i]) >= (int)sizeof(path))
+            return err_set(e, ERR_INVALID, "the path of the data directory is too long");
+        file->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (file->fd < 0 || fstat(file->fd, &st) < 0) {
+            err_errno(e, ERR_UNAVAILABLE, errno, "opening %s in the data directory", names[i]);
+            return err_advise(e, "Check that it belongs to the daemon's user.");
+        }
+        if (!S_ISREG(st.st_mode))
+            return err_set(e, ERR_UNAVAILABLE, "%s in the data directory is not a file", names[i]);
+        file->bytes = (size_t)st.st_size;
     }
     return 0;
 }

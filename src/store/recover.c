@@ -99,13 +99,15 @@ static int recover_replay(struct store *store, struct err *e)
     return rc == 0 && is_news ? journal_note(store, journal->seq, e) : rc;
 }
 
-/* ---- lost cells ------------------------------------------------------------------------------ */
-
 #define LOST                                                                                       \
     "[{\"type\":\"error\",\"name\":\"Lost\",\"message\":\"the daemon ended while the cell ran\"}]"
 
-static int mark_lost(struct store *store, struct err *e)
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static int recover(struct store *store, struct err *e)
 {
+    if (recover_replay(store, e) < 0)
+        return -1;
     char touch[192]; /* what has copies of a notebook must see that it changed */
     snprintf(touch, sizeof(touch),
              "UPDATE notebooks SET updated_ms=%llu WHERE key IN"
@@ -113,21 +115,16 @@ static int mark_lost(struct store *store, struct err *e)
              (unsigned long long)clock_wall_ms());
     if (db_exec(&store->db, touch, e) < 0)
         return -1;
-    return db_exec(&store->db,
-                   "INSERT INTO outputs(cell, outputs) SELECT key, '" LOST "' FROM cells"
-                   " WHERE state IN ('queued', 'running') ON CONFLICT(cell) DO UPDATE SET"
-                   " outputs=CASE WHEN outputs.outputs LIKE '[%]' THEN"
-                   " substr(outputs.outputs, 1, length(outputs.outputs)-1) || ',' ||"
-                   " substr(excluded.outputs, 2) ELSE excluded.outputs END;"
-                   "UPDATE cells SET state='died' WHERE state IN ('queued', 'running')",
-                   e);
-}
-
-/* ---- all of it ------------------------------------------------------------------------------- */
-
-static int recover(struct store *store, struct err *e)
-{
-    if (recover_replay(store, e) < 0 || mark_lost(store, e) < 0 || bodies_sync(store, e) < 0)
+    if (db_exec(&store->db,
+                "INSERT INTO outputs(cell, outputs) SELECT key, '" LOST "' FROM cells"
+                " WHERE state IN ('queued', 'running') ON CONFLICT(cell) DO UPDATE SET"
+                " outputs=CASE WHEN outputs.outputs LIKE '[%]' THEN"
+                " substr(outputs.outputs, 1, length(outputs.outputs)-1) || ',' ||"
+                " substr(excluded.outputs, 2) ELSE excluded.outputs END;"
+                "UPDATE cells SET state='died' WHERE state IN ('queued', 'running')",
+                e) < 0)
+        return -1;
+    if (bodies_sync(store, e) < 0)
         return -1;
     return db_exec(&store->db, "COMMIT", e);
 }

@@ -30,26 +30,21 @@ struct store_state *store_state_ref(struct store_state *state)
     return state;
 }
 
-static void leave_list(struct store_state *state)
-{
-    struct store *store = state->store;
-    if (store == NULL)
-        return;
-    pthread_mutex_lock(&store->lock);
-    if (state->next != NULL)
-        state->next->previous = state->previous;
-    if (state->previous != NULL)
-        state->previous->next = state->next;
-    else
-        store->states = state->next;
-    pthread_mutex_unlock(&store->lock);
-}
-
 void store_state_unref(struct store_state *state)
 {
     if (state == NULL || __atomic_sub_fetch(&state->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
-    leave_list(state);
+    struct store *store = state->store;
+    if (store != NULL) {
+        pthread_mutex_lock(&store->lock);
+        if (state->next != NULL)
+            state->next->previous = state->previous;
+        if (state->previous != NULL)
+            state->previous->next = state->next;
+        else
+            store->states = state->next;
+        pthread_mutex_unlock(&store->lock);
+    }
     for (size_t i = 0; i < state->n_records; i++) {
         free(state->records[i].header);
         free(state->records[i].data);

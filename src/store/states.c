@@ -196,19 +196,6 @@ struct state_get_call {
     struct store_state *state;
 };
 
-static void read_saved(sqlite3_stmt *s, struct store_saved *at)
-{
-    const char *files = db_text(s, 4);
-    *at = (struct store_saved){
-        .checkpoint = db_number(s, 0),
-        .through = db_number(s, 1),
-        .at_ms = db_number(s, 2),
-        .bytes = db_number(s, 3),
-    };
-    if (files != NULL)
-        snprintf(at->files, sizeof(at->files), "%s", files);
-}
-
 static int states_apply_get(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql sql = {
@@ -223,7 +210,16 @@ static int states_apply_get(struct store *store, struct store_call *call, struct
         return -1;
     if (got == 0)
         return err_set(e, ERR_NOT_FOUND, "no such state of session %.40s is saved", call->scope);
-    read_saved(s, &get->at);
+    struct store_saved *at = &get->at;
+    const char *files = db_text(s, 4);
+    *at = (struct store_saved){
+        .checkpoint = db_number(s, 0),
+        .through = db_number(s, 1),
+        .at_ms = db_number(s, 2),
+        .bytes = db_number(s, 3),
+    };
+    if (files != NULL)
+        snprintf(at->files, sizeof(at->files), "%s", files);
     int rc = state_unpack(store, sqlite3_column_blob(s, 5), (size_t)sqlite3_column_bytes(s, 5),
                           &get->state, e);
     sqlite3_reset(s);

@@ -17,23 +17,18 @@ static struct store_call *take_done(struct store *store)
     return node == NULL ? NULL : CONTAINER_OF(node, struct store_call, node);
 }
 
-static void tell_trouble(struct store *store)
+static void store_deliver(struct store *store)
 {
+    struct store_call *call;
     pthread_mutex_lock(&store->lock);
     bool is_failing = store->is_failing;
     struct err trouble = store->trouble;
     pthread_mutex_unlock(&store->lock);
-    if (is_failing == store->was_failing)
-        return;
-    store->was_failing = is_failing;
-    if (store->on_trouble != NULL)
-        store->on_trouble(store->trouble_context, is_failing ? &trouble : NULL);
-}
-
-static void store_deliver(struct store *store)
-{
-    struct store_call *call;
-    tell_trouble(store);
+    if (is_failing != store->was_failing) {
+        store->was_failing = is_failing;
+        if (store->on_trouble != NULL)
+            store->on_trouble(store->trouble_context, is_failing ? &trouble : NULL);
+    }
     while ((call = take_done(store)) != NULL) {
         bool is_wanted = call->fn != NULL || call->type->is_told;
         if (!call->is_forgotten && call->type->deliver != NULL && is_wanted)
@@ -48,26 +43,6 @@ static void on_async(uv_async_t *async)
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
-
-static void start_locks(struct store *store)
-{
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_mutex_init(&store->db_lock, NULL);
-    pthread_mutex_init(&store->lock, NULL);
-    pthread_cond_init(&store->wake, &attributes);
-    pthread_cond_init(&store->job_wake, NULL);
-    pthread_condattr_destroy(&attributes);
-}
-
-static void free_locks(struct store *store)
-{
-    pthread_mutex_destroy(&store->db_lock);
-    pthread_mutex_destroy(&store->lock);
-    pthread_cond_destroy(&store->wake);
-    pthread_cond_destroy(&store->job_wake);
-}
 
 static void free_store(struct store *store)
 {
@@ -84,7 +59,10 @@ static void free_store(struct store *store)
     map_free(&store->queued_rows);
     free(store->to_sync);
     free(store->path);
-    free_locks(store);
+    pthread_mutex_destroy(&store->db_lock);
+    pthread_mutex_destroy(&store->lock);
+    pthread_cond_destroy(&store->wake);
+    pthread_cond_destroy(&store->job_wake);
     free(store);
 }
 
@@ -114,7 +92,14 @@ int store_open(const char *data_dir, uv_loop_t *loop, struct store **ret_store, 
     list_init(&store->jobs);
     list_init(&store->running);
     list_init(&store->sweepers);
-    start_locks(store);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&store->db_lock, NULL);
+    pthread_mutex_init(&store->lock, NULL);
+    pthread_cond_init(&store->wake, &attributes);
+    pthread_cond_init(&store->job_wake, NULL);
+    pthread_condattr_destroy(&attributes);
     if (open_files(store, e) < 0) {
         free_store(store);
         return -1;

@@ -69,13 +69,6 @@ static int take_length(struct stream_reader *r, uint32_t *ret_len, struct err *e
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
 
-static int refuse_size(const struct store_limits *limits, struct err *e)
-{
-    err_set(e, ERR_TOO_LARGE, "the state is larger than the limit of %.1f MB",
-            (double)limits->max_bytes / (1024 * 1024));
-    return err_advise(e, "Delete large variables (del name), or raise the limit.");
-}
-
 /* Straight from what was read ahead: a chunk may be larger than that. */
 static int take_chunk(struct stream_reader *r, size_t len, struct err *e)
 {
@@ -101,8 +94,11 @@ static int take_body(struct stream_reader *r, struct store_record *record, struc
             break;
         if (len > STREAM_CHUNK_MAX)
             return broken(e, "a chunk is longer than allowed");
-        if (len > r->limits->max_bytes - r->state->bytes)
-            return refuse_size(r->limits, e);
+        if (len > r->limits->max_bytes - r->state->bytes) {
+            err_set(e, ERR_TOO_LARGE, "the state is larger than the limit of %.1f MB",
+                    (double)r->limits->max_bytes / (1024 * 1024));
+            return err_advise(e, "Delete large variables (del name), or raise the limit.");
+        }
         if (take_chunk(r, len, e) < 0)
             return -1;
         r->state->bytes += len;

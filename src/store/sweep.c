@@ -208,26 +208,21 @@ static int sweep_mark_images(struct store *store, struct err *e)
     return got < 0 ? -1 : n == BODIES_A_STEP;
 }
 
-static void copy_pins(struct store *store)
-{
-    struct sweep *sw = store->sweep;
-    const char *key;
-    void *count;
-    size_t at = 0;
-    free(sw->pins);
-    sw->n_pins = 0;
-    pthread_mutex_lock(&store->lock);
-    sw->pins = mem_alloc((store->pins.count + 1) * sizeof(*sw->pins));
-    while (map_next(&store->pins, &at, &key, &count))
-        snprintf(sw->pins[sw->n_pins++], BLOB_HEX_SIZE, "%s", key);
-    pthread_mutex_unlock(&store->lock);
-}
-
 static int sweep_mark_pins(struct store *store, struct err *e)
 {
     struct sweep *sw = store->sweep;
-    if (sw->cursor == 0)
-        copy_pins(store);
+    if (sw->cursor == 0) {
+        const char *key;
+        void *count;
+        size_t at = 0;
+        free(sw->pins);
+        sw->n_pins = 0;
+        pthread_mutex_lock(&store->lock);
+        sw->pins = mem_alloc((store->pins.count + 1) * sizeof(*sw->pins));
+        while (map_next(&store->pins, &at, &key, &count))
+            snprintf(sw->pins[sw->n_pins++], BLOB_HEX_SIZE, "%s", key);
+        pthread_mutex_unlock(&store->lock);
+    }
     if (sw->cursor >= sw->n_pins)
         return 0;
     return mark_manifest(store, sw->pins[sw->cursor++], e) < 0 ? -1 : 1;
@@ -314,14 +309,6 @@ static int (*const phases[])(struct store *store, struct err *e) = {
 
 /* ---- a sweep --------------------------------------------------------------------------------- */
 
-static struct sweep *sweep_new(void)
-{
-    struct sweep *sw = mem_alloc(sizeof(*sw));
-    sw->width = FIRST_BYTES;
-    sw->marks = mem_alloc(PLACES * sizeof(*sw->marks));
-    return sw;
-}
-
 static void sweep_free(struct sweep *sw)
 {
     free(sw->marks);
@@ -356,15 +343,6 @@ static void next_phase(struct sweep *sw)
     sweep_unmark_all(sw);
 }
 
-/* Fewer first bytes at a time, from the beginning of the present ones. */
-static void narrow(struct sweep *sw)
-{
-    sw->width = MAX(sw->width / 2, 1U);
-    sw->phase = SWEEP_STATES;
-    sw->cursor = 0;
-    sweep_unmark_all(sw);
-}
-
 static int step(struct store *store, struct err *e)
 {
     struct sweep *sw = store->sweep;
@@ -373,7 +351,11 @@ static int step(struct store *store, struct err *e)
     if (more >= 0 && sw->n_marks >= MARKS_MAX && sw->phase < SWEEP_ROWS) {
         if (sw->width == 1)
             return err_set(e, ERR_LIMIT, "there are too many blobs to look for unused ones");
-        narrow(sw);
+        /* Fewer first bytes at a time, from the beginning of the present ones. */
+        sw->width = MAX(sw->width / 2, 1U);
+        sw->phase = SWEEP_STATES;
+        sw->cursor = 0;
+        sweep_unmark_all(sw);
         return 1;
     }
     if (more == 0)
@@ -392,19 +374,6 @@ static uint64_t next_expiry(struct store *store)
     uint64_t at = got > 0 ? db_number(s, 0) : 0;
     sqlite3_reset(s);
     return at;
-}
-
-/* The next one: for garbage that was too young, or for what expires. store.lock is held. */
-static void plan_next(struct store *store, uint64_t expiry_ms, bool is_unfinished)
-{
-    uint64_t now = clock_mono_ms(), wall = clock_wall_ms();
-    uint64_t at = is_unfinished ? now + SWEEP_LATER_MS : 0;
-    if (expiry_ms != 0) {
-        uint64_t due = now + (expiry_ms > wall ? expiry_ms - wall : 0) + SWEEP_LATER_MS;
-        at = at == 0 ? due : MIN(at, due);
-    }
-    if (at != 0 && (store->sweep_wanted_ms == 0 || at < store->sweep_wanted_ms))
-        store->sweep_wanted_ms = at;
 }
 
 static void sweep_finish(struct store *store, const struct err *e)
@@ -437,7 +406,10 @@ void sweep_step(struct store *store)
     struct err e = {0};
     if (store->sweep == NULL) {
         store->sweep_wanted_ms = 0;
-        store->sweep = sweep_new();
+        struct sweep *sw = mem_alloc(sizeof(*sw));
+        sw->width = FIRST_BYTES;
+        sw->marks = mem_alloc(PLACES * sizeof(*sw->marks));
+        store->sweep = sw;
     }
     pthread_mutex_unlock(&store->lock);
     pthread_mutex_lock(&store->db_lock);
@@ -449,7 +421,15 @@ void sweep_step(struct store *store)
     pthread_mutex_lock(&store->lock);
     if (more > 0)
         return;
-    plan_next(store, expiry, more < 0 || store->sweep->has_young);
+    /* The next one: for garbage that was too young, or for what expires. store.lock is held. */
+    uint64_t now = clock_mono_ms(), wall = clock_wall_ms();
+    uint64_t at = (more < 0 || store->sweep->has_young) ? now + SWEEP_LATER_MS : 0;
+    if (expiry != 0) {
+        uint64_t due = now + (expiry > wall ? expiry - wall : 0) + SWEEP_LATER_MS;
+        at = at == 0 ? due : MIN(at, due);
+    }
+    if (at != 0 && (store->sweep_wanted_ms == 0 || at < store->sweep_wanted_ms))
+        store->sweep_wanted_ms = at;
     sweep_free(take_ptr(store->sweep));
     sweep_finish(store, more < 0 ? &e : NULL);
 }

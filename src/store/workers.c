@@ -49,16 +49,6 @@ static int start_worker(struct store *store)
     return rc;
 }
 
-/* No thread, and none that could take it later. */
-static void fail_job(struct store *store, struct store_call *call, int rc)
-{
-    call->has_failed = true;
-    err_errno(&call->error, ERR_UNAVAILABLE, rc, "starting a thread for it");
-    list_remove(&call->node);
-    list_append(&store->done, &call->node);
-    uv_async_send(&store->async);
-}
-
 void workers_submit(struct store_call *call)
 {
     struct store *store = call->store;
@@ -69,8 +59,14 @@ void workers_submit(struct store_call *call)
     int rc = 0;
     if (waiting > store->n_idle_workers && store->n_workers < WORKERS_MAX)
         rc = start_worker(store);
-    if (rc != 0 && store->n_workers == 0)
-        fail_job(store, call, rc);
+    if (rc != 0 && store->n_workers == 0) {
+        /* No thread, and none that could take it later. */
+        call->has_failed = true;
+        err_errno(&call->error, ERR_UNAVAILABLE, rc, "starting a thread for it");
+        list_remove(&call->node);
+        list_append(&store->done, &call->node);
+        uv_async_send(&store->async);
+    }
     pthread_cond_signal(&store->job_wake);
 }
 

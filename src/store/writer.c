@@ -24,19 +24,8 @@ struct clockwork {
 
 /* ---- failures that a barrier will ask for ---------------------------------------------------- */
 
-static void writer_remember(struct store *store, const char *scope, const struct err *e)
-{
-    if (store->n_failures == FAILURES_MAX) {
-        memmove(store->failures, store->failures + 1,
-                (FAILURES_MAX - 1) * sizeof(store->failures[0]));
-        store->n_failures--;
-    }
-    struct failure *f = &store->failures[store->n_failures++];
-    snprintf(f->scope, sizeof(f->scope), "%s", scope);
-    f->error = *e;
-}
-
-bool writer_take_failure(struct store *store, const char *scope, struct err *ret)
+/* The failure that the next barrier of this session must tell, once. */
+static bool writer_take_failure(struct store *store, const char *scope, struct err *ret)
 {
     size_t kept = 0;
     bool is_found = false;
@@ -74,15 +63,6 @@ struct store_call *store_barrier(struct store *store, const char *session, store
 
 /* ---- one group ------------------------------------------------------------------------------- */
 
-static void writer_look_at(struct group *g)
-{
-    LIST_EACH(&g->calls, it) {
-        const struct store_call *call = CONTAINER_OF(it, struct store_call, node);
-        g->has_write |= call->type->is_write;
-        g->needs_disk |= call->is_awaited && call->type->needs_disk;
-    }
-}
-
 static int writer_begin(struct store *store, const struct group *g, struct err *e)
 {
     store->db.is_broken = false;
@@ -95,18 +75,21 @@ static int writer_begin(struct store *store, const struct group *g, struct err *
     return db_exec(&store->db, g->has_write ? "BEGIN IMMEDIATE" : "BEGIN", e);
 }
 
-static void apply_one(struct store *store, struct store_call *call)
-{
-    call->has_failed = call->type->apply(store, call, &call->error) < 0;
-    if (call->has_failed && !store->db.is_broken && call->type->is_write && call->fn == NULL)
-        writer_remember(store, call->scope, &call->error);
-}
-
 static int apply_all(struct store *store, struct group *g, struct err *e)
 {
     LIST_EACH(&g->calls, it) {
         struct store_call *call = CONTAINER_OF(it, struct store_call, node);
-        apply_one(store, call);
+        call->has_failed = call->type->apply(store, call, &call->error) < 0;
+        if (call->has_failed && !store->db.is_broken && call->type->is_write && call->fn == NULL) {
+            if (store->n_failures == FAILURES_MAX) {
+                memmove(store->failures, store->failures + 1,
+                        (FAILURES_MAX - 1) * sizeof(store->failures[0]));
+                store->n_failures--;
+            }
+            struct failure *f = &store->failures[store->n_failures++];
+            snprintf(f->scope, sizeof(f->scope), "%s", call->scope);
+            f->error = call->error;
+        }
         if (store->db.is_broken) {
             *e = call->error;
             return -1;
@@ -218,28 +201,6 @@ static void put_back_one(struct store *store, struct store_call *call)
     store->queued_bytes += call->bytes;
 }
 
-/* The disk failed. Who waits is told and may try again; what nobody waits for goes back to the
- * front, the last of it first. */
-static void writer_put_back(struct store *store, struct group *g, const struct err *e)
-{
-    struct list told;
-    list_init(&told);
-    while (!list_is_empty(&g->calls)) {
-        struct store_call *call = CONTAINER_OF(g->calls.prev, struct store_call, node);
-        list_remove(&call->node);
-        if (!call->is_answered) {
-            call->has_failed = true;
-            call->error = *e;
-        }
-        if (!call->type->is_write || call->fn != NULL || store->is_stopping ||
-            is_superseded(store, call))
-            list_append(told.next, &call->node);
-        else
-            put_back_one(store, call);
-    }
-    list_move_all(&told, &store->done);
-}
-
 static void set_trouble(struct store *store, const struct err *e)
 {
     bool was_failing = store->is_failing;
@@ -253,7 +214,24 @@ static void set_trouble(struct store *store, const struct err *e)
 static void finish_group(struct store *store, struct group *g, const struct err *failure)
 {
     if (failure != NULL) {
-        writer_put_back(store, g, failure);
+        /* The disk failed. Who waits is told and may try again; what nobody waits for goes back to
+         * the front, the last of it first. */
+        struct list told;
+        list_init(&told);
+        while (!list_is_empty(&g->calls)) {
+            struct store_call *call = CONTAINER_OF(g->calls.prev, struct store_call, node);
+            list_remove(&call->node);
+            if (!call->is_answered) {
+                call->has_failed = true;
+                call->error = *failure;
+            }
+            if (!call->type->is_write || call->fn != NULL || store->is_stopping ||
+                is_superseded(store, call))
+                list_append(told.next, &call->node);
+            else
+                put_back_one(store, call);
+        }
+        list_move_all(&told, &store->done);
     } else {
         store->groups++;
         list_move_all(&g->calls, &store->done);
@@ -315,7 +293,11 @@ static void run_group(struct store *store, struct clockwork *t)
     struct err e = {0};
     take_group(store, &g);
     pthread_mutex_unlock(&store->lock);
-    writer_look_at(&g);
+    LIST_EACH(&g.calls, it) {
+        const struct store_call *call = CONTAINER_OF(it, struct store_call, node);
+        g.has_write |= call->type->is_write;
+        g.needs_disk |= call->is_awaited && call->type->needs_disk;
+    }
     pthread_mutex_lock(&store->db_lock);
     int rc = write_group(store, &g, t->sync_due_ms != 0, &e);
     if (rc < 0)
@@ -350,18 +332,6 @@ static void sync_late(struct store *store, struct clockwork *t)
     set_trouble(store, rc < 0 ? &e : NULL);
 }
 
-static void do_what_is_due(struct store *store, struct clockwork *t)
-{
-    uint64_t now = clock_mono_ms();
-    if (store->n_queued > 0 &&
-        (store->n_awaited > 0 || store->is_stopping || now >= queue_due(store, t)))
-        run_group(store, t);
-    else if (t->sync_due_ms != 0 && (now >= t->sync_due_ms || store->is_stopping))
-        sync_late(store, t);
-    else
-        sweep_step(store);
-}
-
 void *writer_main(void *context)
 {
     struct store *store = context;
@@ -371,10 +341,16 @@ void *writer_main(void *context)
         if (store->n_queued > 0 && t.linger_until_ms == 0)
             t.linger_until_ms = clock_mono_ms() + STORE_LINGER_MS;
         uint64_t due = next_due(store, &t);
-        if (due > clock_mono_ms())
+        uint64_t now = clock_mono_ms();
+        if (due > now)
             wait_until(store, due);
+        else if (store->n_queued > 0 &&
+                 (store->n_awaited > 0 || store->is_stopping || now >= queue_due(store, &t)))
+            run_group(store, &t);
+        else if (t.sync_due_ms != 0 && (now >= t.sync_due_ms || store->is_stopping))
+            sync_late(store, &t);
         else
-            do_what_is_due(store, &t);
+            sweep_step(store);
     }
     sweep_cancel(store);
     pthread_mutex_unlock(&store->lock);

@@ -51,21 +51,6 @@ bool base64_encode(struct buf *out, const void *data, size_t len)
     return true;
 }
 
-/* The last bytes: `n` digits of a group of four, the rest padding. */
-static bool decode_tail(struct buf *out, uint32_t bits, unsigned n, unsigned padding)
-{
-    if (n == 0)
-        return padding == 0;
-    if (n == 1 || n + padding != 4)
-        return false;
-    bits <<= 6 * (4 - n);
-    /* Bits that belong to no byte must be zero: one text for one value. */
-    if ((bits & (n == 2 ? 0xffff : 0xff)) != 0)
-        return false;
-    return buf_append_char(out, (char)(bits >> 16)) &&
-           (n == 2 || buf_append_char(out, (char)(bits >> 8 & 255)));
-}
-
 /* Whole groups without anything between them, as long as there are such. Returns how many
  * characters that were. */
 static size_t decode_groups(unsigned char *to, const char *text, size_t len)
@@ -111,5 +96,15 @@ bool base64_decode(struct buf *out, const char *text, size_t len)
             return false;
         bits = n = 0;
     }
-    return decode_tail(out, bits, n, padding);
+    /* The last bytes: `n` digits of a group of four, the rest padding. */
+    if (n == 0)
+        return padding == 0;
+    if (n == 1 || n + padding != 4)
+        return false;
+    bits <<= 6 * (4 - n);
+    /* Bits that belong to no byte must be zero: one text for one value. */
+    if ((bits & (n == 2 ? 0xffff : 0xff)) != 0)
+        return false;
+    return buf_append_char(out, (char)(bits >> 16)) &&
+           (n == 2 || buf_append_char(out, (char)(bits >> 8 & 255)));
 }

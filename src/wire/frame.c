@@ -44,13 +44,6 @@ static size_t read_size(const struct frame_reader *r)
     return MIN(MAX(missing, (size_t)READ_SMALL), (size_t)READ_LARGE);
 }
 
-/* One read, and if `ret_fd` is not NULL one descriptor that may come along. */
-static ssize_t read_some(int fd, char *data, size_t len, int *ret_fd)
-{
-    return ret_fd != NULL ? fd_recv(fd, data, len, ret_fd, 1, NULL)
-                          : channel_recv(fd, data, len, NULL);
-}
-
 ssize_t frame_fill_with(struct frame_reader *r, int fd, int *ret_fd)
 {
     frame_compact(r);
@@ -58,7 +51,10 @@ ssize_t frame_fill_with(struct frame_reader *r, int fd, int *ret_fd)
     /* A frame refused by frame_next never gets here, so this is our caller's mistake. */
     if (!buf_reserve(&r->in, want))
         return -EMSGSIZE;
-    ssize_t n = read_some(fd, r->in.data + r->in.len, want, ret_fd);
+    /* One read, and if `ret_fd` is not NULL one descriptor that may come along. */
+    char *data = r->in.data + r->in.len;
+    ssize_t n = ret_fd != NULL ? fd_recv(fd, data, want, ret_fd, 1, NULL)
+                               : channel_recv(fd, data, want, NULL);
     if (n < 0)
         return n;
     r->in.len += (size_t)n;

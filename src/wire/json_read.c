@@ -56,21 +56,6 @@ static struct shape measure(const char *text, size_t len)
     return shape;
 }
 
-static int check_shape(const char *text, size_t len, const struct json_limits *limits,
-                       struct err *e)
-{
-    struct shape shape = measure(text, len);
-    if (shape.depth > limits->depth) {
-        err_set(e, ERR_INVALID, "the JSON is nested deeper than %zu levels", limits->depth);
-        return err_advise(e, "Send a flatter structure, or the data as text.");
-    }
-    if (shape.values > limits->values) {
-        err_set(e, ERR_TOO_LARGE, "the JSON holds more than %zu values", limits->values);
-        return err_advise(e, "Send the data as one text, or in several requests.");
-    }
-    return 0;
-}
-
 static const char *advice_for(enum json_error_code code)
 {
     switch ((int)code) {
@@ -118,23 +103,6 @@ static int explain_overflow(const json_error_t *error, const char *text, struct 
     err_set(e, ERR_INVALID, "invalid JSON at line %d, column %d: the number of \"%.*s\" is too big",
             error->line, error->column, len, name);
     return err_advise(e, "Use a number that fits 64 bits, or send it as text.");
-}
-
-static int explain(const json_error_t *error, const char *text, size_t len, struct err *e)
-{
-    /* jansson calls a raw NUL a control character; say what it is. */
-    if (memchr(text, '\0', len) != NULL) {
-        err_set(e, ERR_INVALID, "invalid JSON at line %d, column %d: it holds a NUL byte",
-                error->line, error->column);
-        return err_advise(e, "Remove the NUL byte: JSON text cannot hold one.");
-    }
-    if (json_error_code(error) == json_error_numeric_overflow)
-        return explain_overflow(error, text, e);
-    /* jansson speaks of its flags. */
-    bool is_null = json_error_code(error) == json_error_null_character;
-    err_set(e, ERR_INVALID, "invalid JSON at line %d, column %d: %s", error->line, error->column,
-            is_null ? "\\u0000 cannot be part of a text" : error->text);
-    return err_advise(e, "%s", advice_for(json_error_code(error)));
 }
 
 /* ---- long strings ------------------------------------------------------------------------------
@@ -194,26 +162,6 @@ static void find_cuts(const char *text, size_t len, struct cuts *cuts)
     }
 }
 
-static void name_cuts(struct cuts *cuts)
-{
-    unsigned char bytes[NONCE_BYTES];
-    ids_random(bytes, sizeof(bytes));
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        snprintf(cuts->nonce + 2 * i, 3, "%02x", bytes[i]);
-    cuts->n_left = cuts->n;
-}
-
-static void append_without(struct buf *out, const char *text, size_t len, const struct cuts *cuts)
-{
-    size_t at = 0;
-    for (size_t i = 0; i < cuts->n; i++) {
-        buf_append(out, text + at, cuts->list[i].at - at);
-        buf_printf(out, "%s%zu", cuts->nonce, i);
-        at = cuts->list[i].at + cuts->list[i].len;
-    }
-    buf_append(out, text + at, len - at);
-}
-
 /* What was cut out here; NULL: nothing. */
 static json_t *cut_of(const json_t *value, const char *text, struct cuts *cuts)
 {
@@ -259,9 +207,19 @@ static json_t *load_cut(const char *text, size_t len, size_t flags)
     find_cuts(text, len, &cuts);
     if (cuts.n == 0)
         return NULL;
-    name_cuts(&cuts);
+    unsigned char bytes[NONCE_BYTES];
+    ids_random(bytes, sizeof(bytes));
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        snprintf(cuts.nonce + 2 * i, 3, "%02x", bytes[i]);
+    cuts.n_left = cuts.n;
     _buf_ struct buf rest = BUF_INIT(len + CUTS_MAX * 2 * sizeof(cuts.nonce));
-    append_without(&rest, text, len, &cuts);
+    size_t at = 0;
+    for (size_t i = 0; i < cuts.n; i++) {
+        buf_append(&rest, text + at, cuts.list[i].at - at);
+        buf_printf(&rest, "%s%zu", cuts.nonce, i);
+        at = cuts.list[i].at + cuts.list[i].len;
+    }
+    buf_append(&rest, text + at, len - at);
     json_t *value = json_loadb(buf_str(&rest), rest.len, flags, &ignored);
     put_back(value, text, &cuts);
     return value;
@@ -273,15 +231,35 @@ static json_t *load_cut(const char *text, size_t len, size_t flags)
 static int read_object(const char *text, size_t len, const struct json_limits *limits, size_t flags,
                        json_t **ret_object, struct err *e)
 {
-    if (check_shape(text, len, limits, e) < 0)
-        return -1;
+    struct shape shape = measure(text, len);
+    if (shape.depth > limits->depth) {
+        err_set(e, ERR_INVALID, "the JSON is nested deeper than %zu levels", limits->depth);
+        return err_advise(e, "Send a flatter structure, or the data as text.");
+    }
+    if (shape.values > limits->values) {
+        err_set(e, ERR_TOO_LARGE, "the JSON holds more than %zu values", limits->values);
+        return err_advise(e, "Send the data as one text, or in several requests.");
+    }
     json_error_t error;
     flags |= JSON_REJECT_DUPLICATES | JSON_DECODE_ANY;
     _json_ json_t *value = load_cut(text, len, flags);
     if (value == NULL)
         value = json_loadb(text, len, flags, &error);
-    if (value == NULL)
-        return explain(&error, text, len, e);
+    if (value == NULL) {
+        /* jansson calls a raw NUL a control character; say what it is. */
+        if (memchr(text, '\0', len) != NULL) {
+            err_set(e, ERR_INVALID, "invalid JSON at line %d, column %d: it holds a NUL byte",
+                    error.line, error.column);
+            return err_advise(e, "Remove the NUL byte: JSON text cannot hold one.");
+        }
+        if (json_error_code(&error) == json_error_numeric_overflow)
+            return explain_overflow(&error, text, e);
+        /* jansson speaks of its flags. */
+        bool is_null = json_error_code(&error) == json_error_null_character;
+        err_set(e, ERR_INVALID, "invalid JSON at line %d, column %d: %s", error.line, error.column,
+                is_null ? "\\u0000 cannot be part of a text" : error.text);
+        return err_advise(e, "%s", advice_for(json_error_code(&error)));
+    }
     if (!json_is_object(value)) {
         err_set(e, ERR_INVALID, "the JSON is not an object");
         return err_advise(e, "Wrap it in braces: {\"name\": value}.");

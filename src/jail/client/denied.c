@@ -51,16 +51,6 @@ static void stop_listening(struct denied *d)
         close(take_fd(&d->listener));
 }
 
-static void refill(struct denied *d)
-{
-    uint64_t now_ms = clock_mono_ms();
-    uint64_t more = (now_ms - d->counted_ms) * DENIED_PER_SECOND / 1000;
-    if (more == 0)
-        return;
-    d->left = (unsigned)MIN((uint64_t)DENIED_BURST, d->left + more);
-    d->counted_ms = now_ms;
-}
-
 /* Receiving waits when there is nothing to receive, whatever the descriptor's mode, so it is asked
  * first. What is asked about may be gone again by then: then receiving fails and does not wait. */
 static bool is_asked(const struct denied *d, bool *ret_is_over)
@@ -69,16 +59,6 @@ static bool is_asked(const struct denied *d, bool *ret_is_over)
     int n = poll(&wait, 1, 0);
     *ret_is_over = n == 1 && !(wait.revents & POLLIN);
     return n == 1 && (wait.revents & POLLIN);
-}
-
-/* Who asks waits in the call, so it neither changes its network nor its arguments meanwhile. If it
- * has ended and its number is another's by now, the answer finds nobody. */
-static bool may_go_on(const struct denied *d, const struct seccomp_notif *notice)
-{
-    char process[16];
-    snprintf(process, sizeof(process), "%u", notice->pid);
-    return d->network != 0 && notice->data.nr == SYS_socket &&
-           denied_network(process) == d->network;
 }
 
 /* Answers one and puts the number of its call into `ret_call`; false if there was none. */
@@ -91,7 +71,11 @@ static bool answer_one(const struct denied *d, struct seccomp_data *ret_call)
     if (ioctl(d->listener, SECCOMP_IOCTL_NOTIF_RECV, notice) < 0)
         return false;
     answer->id = notice->id;
-    if (may_go_on(d, notice))
+    /* Who asks waits in the call, so it neither changes its network nor its arguments meanwhile. If
+     * it has ended and its number is another's by now, the answer finds nobody. */
+    char process[16];
+    snprintf(process, sizeof(process), "%u", notice->pid);
+    if (d->network != 0 && notice->data.nr == SYS_socket && denied_network(process) == d->network)
         answer->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
     else /* libzmq, for one, lives with a network that cannot be asked, and ends by other errors */
         answer->error = notice->data.nr == SYS_socket ? -EOPNOTSUPP : -EPERM;
@@ -101,24 +85,25 @@ static bool answer_one(const struct denied *d, struct seccomp_data *ret_call)
     return true;
 }
 
-static void tell(const struct denied *d, const struct seccomp_data *call)
-{
-    _free_ char *name = seccomp_syscall_resolve_num_arch(call->arch, call->nr);
-    d->on_denied(d->context, name ? name : "unknown");
-}
-
 static void on_poll(void *context, int events)
 {
     struct denied *d = context;
     bool is_freed = false, is_over = false;
     (void)events;
     d->is_freed = &is_freed;
-    refill(d);
+    uint64_t now_ms = clock_mono_ms();
+    uint64_t more = (now_ms - d->counted_ms) * DENIED_PER_SECOND / 1000;
+    if (more != 0) {
+        d->left = (unsigned)MIN((uint64_t)DENIED_BURST, d->left + more);
+        d->counted_ms = now_ms;
+    }
     for (int i = 0; i < PER_TURN && !is_freed && d->left > 0 && is_asked(d, &is_over); i++) {
         struct seccomp_data call;
         d->left--;
-        if (answer_one(d, &call) && call.nr != SYS_socket)
-            tell(d, &call);
+        if (answer_one(d, &call) && call.nr != SYS_socket) {
+            _free_ char *name = seccomp_syscall_resolve_num_arch(call.arch, call.nr);
+            d->on_denied(d->context, name ? name : "unknown");
+        }
     }
     if (is_freed)
         return;

@@ -71,13 +71,6 @@ static int give_up_store(struct workspace_record *r, int errnum)
                    strerror(-errnum));
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return tree_ns(&now);
-}
-
 /* What was known of the current path. The walk goes in the manifest's order, so one look forward
  * finds it. */
 static const struct manifest_entry *known(struct workspace_record *r,
@@ -121,42 +114,20 @@ static int append(struct workspace_record *r, struct manifest_entry *entry, cons
 
 /* ---- one file -------------------------------------------------------------------------------- */
 
-/* A read lease is refused exactly while somebody has the file open for writing, which who maps it
- * to write has too. Only its owner may ask. */
-static bool may_be_mapped(int fd, uid_t owner)
+/* After this, every store into a page of the file changes its ctime. False: that cannot be had. */
+static bool make_stores_seen(const struct workspace_record *r, int fd, uid_t owner)
 {
+    /* A read lease is refused exactly while somebody has the file open for writing, which who maps
+     * it to write has too. Only its owner may ask. */
     setfsuid(owner);
     bool is_refused = fcntl(fd, F_SETLEASE, F_RDLCK) < 0;
     if (!is_refused)
         fcntl(fd, F_SETLEASE, F_UNLCK);
     setfsuid(geteuid());
-    return is_refused;
-}
-
-/* After this, every store into a page of the file changes its ctime. False: that cannot be had. */
-static bool make_stores_seen(const struct workspace_record *r, int fd, uid_t owner)
-{
-    if (!may_be_mapped(fd, owner))
+    if (!is_refused)
         return true;
     return r->sees_clean_pages &&
            sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE) == 0;
-}
-
-/* A write() that is under way has changed the ctime already and the bytes not yet. Asking for holes
- * waits for it, on file systems where reading does not. */
-static void await_writers(int fd)
-{
-    lseek(fd, 0, SEEK_HOLE);
-}
-
-/* What is too large for the rest of the budget may be in the store all the same. */
-static int find_stored(struct workspace_record *r, int fd, uint64_t limit, struct blob_put *put)
-{
-    int e = blob_hash_file(fd, limit, &put->hash);
-    if (e == 0 && blob_touch(r->store, &put->hash) < 0)
-        return give_up(r, "more than %llu MB changed at once",
-                       (unsigned long long)(r->budget->new_bytes >> 20));
-    return e;
 }
 
 /* Reading once is enough to find that nothing changed, and twice is too much where something did.
@@ -196,8 +167,14 @@ static int store_file(struct workspace_record *r, int fd, const struct stat *st,
     }
     if (is_stored(r, fd, old->likely, put))
         return 0;
-    if (size > left)
-        return find_stored(r, fd, size, put);
+    if (size > left) {
+        /* What is too large for the rest of the budget may be in the store all the same. */
+        int e = blob_hash_file(fd, size, &put->hash);
+        if (e == 0 && blob_touch(r->store, &put->hash) < 0)
+            return give_up(r, "more than %llu MB changed at once",
+                           (unsigned long long)(r->budget->new_bytes >> 20));
+        return e;
+    }
     return blob_put_file(r->store, fd, size, put);
 }
 
@@ -208,11 +185,15 @@ static int read_file(struct workspace_record *r, int fd, struct stat *st,
 {
     struct stat after;
     struct blob_put put;
-    int64_t began_ns = now_ns();
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t began_ns = tree_ns(&now);
     if (fstat(fd, st) < 0 || !S_ISREG(st->st_mode))
         return -EAGAIN;
     bool is_seen = make_stores_seen(r, fd, st->st_uid);
-    await_writers(fd);
+    /* A write() that is under way has changed the ctime already and the bytes not yet. Asking for
+     * holes waits for it, on file systems where reading does not. */
+    lseek(fd, 0, SEEK_HOLE);
     bool is_all_hole = is_hole(r, fd);
     int e = store_file(r, fd, st, old, is_all_hole, &put);
     if (e == -EFBIG && fstat(fd, &after) == 0 && after.st_size > st->st_size)
@@ -262,29 +243,6 @@ static int record_changed(struct workspace_record *r, int dir, const char *name,
     return append(r, &entry, &st, &seen);
 }
 
-static int record_file(struct workspace_record *r, int dir, const char *name, const struct stat *st)
-{
-    const struct archive_seen *seen = NULL;
-    struct manifest_entry entry = {.type = MANIFEST_FILE, .size = (uint64_t)st->st_size};
-    if (r->out->bytes + (uint64_t)st->st_size > r->budget->bytes)
-        return over_budget(r, give_up(r, "the files have more than %llu MB",
-                                      (unsigned long long)(r->budget->bytes >> 20)));
-    r->out->bytes += (uint64_t)st->st_size;
-    const struct manifest_entry *old = known(r, &seen);
-    if (old != NULL && old->type == MANIFEST_FILE && archive_is_unchanged(seen, st) &&
-        (r->has_base || blob_touch(r->store, &old->hash) == 0)) {
-        entry.hash = old->hash;
-        return append(r, &entry, st, seen);
-    }
-    struct known_file was = {0};
-    if (old != NULL && old->type == MANIFEST_FILE) {
-        /* Read because it was young, or only its permissions or its name changed. */
-        was.likely = seen->mtime_ns == tree_ns(&st->st_mtim) ? old : NULL;
-        was.hole = seen->is_hole ? old : NULL;
-    }
-    return record_changed(r, dir, name, &was);
-}
-
 /* ---- everything else ------------------------------------------------------------------------- */
 
 static int record_link(struct workspace_record *r, int dir, const char *name, const struct stat *st)
@@ -310,23 +268,6 @@ static int record_other(struct workspace_record *r, const struct stat *st)
 
 static int record_dir(struct workspace_record *r, int dir, int depth);
 
-static int record_subdir(struct workspace_record *r, int dir, const char *name, int depth)
-{
-    if (depth >= MANIFEST_DEPTH_MAX)
-        return over_budget(r, give_up(r, "directories lie more than %d deep: %.300s",
-                                      MANIFEST_DEPTH_MAX, r->path));
-    _fd_ int child = tree_open(dir, name, O_RDONLY | O_DIRECTORY, 0);
-    if (child == -ENOENT || child == -ELOOP || child == -ENOTDIR) {
-        r->out->is_torn = true;
-        return 0;
-    }
-    if (child == -EXDEV) /* nobody in a jail can mount, so it is the administrator's */
-        return over_budget(r, give_up(r, "another file system is mounted on %.300s", r->path));
-    if (child < 0)
-        return give_up(r, "the directory %.300s cannot be read: %s", r->path, strerror(-child));
-    return record_dir(r, child, depth + 1);
-}
-
 static int record_name(struct workspace_record *r, int dir, const char *name, int depth)
 {
     struct stat st;
@@ -334,10 +275,42 @@ static int record_name(struct workspace_record *r, int dir, const char *name, in
         r->out->is_torn = true;
         return 0;
     }
-    if (S_ISREG(st.st_mode))
-        return record_file(r, dir, name, &st);
-    if (S_ISDIR(st.st_mode))
-        return record_subdir(r, dir, name, depth);
+    if (S_ISREG(st.st_mode)) {
+        const struct archive_seen *seen = NULL;
+        struct manifest_entry entry = {.type = MANIFEST_FILE, .size = (uint64_t)st.st_size};
+        if (r->out->bytes + (uint64_t)st.st_size > r->budget->bytes)
+            return over_budget(r, give_up(r, "the files have more than %llu MB",
+                                          (unsigned long long)(r->budget->bytes >> 20)));
+        r->out->bytes += (uint64_t)st.st_size;
+        const struct manifest_entry *old = known(r, &seen);
+        if (old != NULL && old->type == MANIFEST_FILE && archive_is_unchanged(seen, &st) &&
+            (r->has_base || blob_touch(r->store, &old->hash) == 0)) {
+            entry.hash = old->hash;
+            return append(r, &entry, &st, seen);
+        }
+        struct known_file was = {0};
+        if (old != NULL && old->type == MANIFEST_FILE) {
+            /* Read because it was young, or only its permissions or its name changed. */
+            was.likely = seen->mtime_ns == tree_ns(&st.st_mtim) ? old : NULL;
+            was.hole = seen->is_hole ? old : NULL;
+        }
+        return record_changed(r, dir, name, &was);
+    }
+    if (S_ISDIR(st.st_mode)) {
+        if (depth >= MANIFEST_DEPTH_MAX)
+            return over_budget(r, give_up(r, "directories lie more than %d deep: %.300s",
+                                          MANIFEST_DEPTH_MAX, r->path));
+        _fd_ int child = tree_open(dir, name, O_RDONLY | O_DIRECTORY, 0);
+        if (child == -ENOENT || child == -ELOOP || child == -ENOTDIR) {
+            r->out->is_torn = true;
+            return 0;
+        }
+        if (child == -EXDEV) /* nobody in a jail can mount, so it is the administrator's */
+            return over_budget(r, give_up(r, "another file system is mounted on %.300s", r->path));
+        if (child < 0)
+            return give_up(r, "the directory %.300s cannot be read: %s", r->path, strerror(-child));
+        return record_dir(r, child, depth + 1);
+    }
     return S_ISLNK(st.st_mode) ? record_link(r, dir, name, &st) : record_other(r, &st);
 }
 

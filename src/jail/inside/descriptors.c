@@ -32,14 +32,6 @@ static void read_name(int fd, char *out, size_t size)
     out[MAX(n, 0)] = '\0';
 }
 
-/* epoll and its like; a pidfd has no state that two lines could dispute. */
-static bool is_event(int fd)
-{
-    char name[32];
-    read_name(fd, name, sizeof(name));
-    return strncmp(name, "anon_inode:", 11) == 0 && strcmp(name, "anon_inode:[pidfd]") != 0;
-}
-
 static enum descriptor_kind kind_of(int fd, const struct stat *st)
 {
     if (S_ISFIFO(st->st_mode))
@@ -52,7 +44,10 @@ static enum descriptor_kind kind_of(int fd, const struct stat *st)
         return DESCRIPTOR_TERMINAL;
     if (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode))
         return DESCRIPTOR_PLAIN;
-    if (is_event(fd))
+    /* epoll and its like; a pidfd has no state that two lines could dispute. */
+    char name[32];
+    read_name(fd, name, sizeof(name));
+    if (strncmp(name, "anon_inode:", 11) == 0 && strcmp(name, "anon_inode:[pidfd]") != 0)
         return DESCRIPTOR_EVENT;
     return S_ISREG(st->st_mode) ? DESCRIPTOR_FILE : DESCRIPTOR_PLAIN;
 }
@@ -93,8 +88,28 @@ static void note_info(struct descriptors *d, struct descriptor *one)
     one->text_len += (uint32_t)n;
 }
 
-static void note_details(struct descriptors *d, struct descriptor *one)
+static bool contains(const int *list, size_t n, int fd)
 {
+    for (size_t i = 0; i < n; i++)
+        if (list[i] == fd)
+            return true;
+    return false;
+}
+
+static int note_one(struct descriptors *d, int fd, bool is_ours)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return 0; /* closed: it was the listing's own */
+    if (d->count == DESCRIPTORS_MAX)
+        return -EMFILE;
+    struct descriptor *one = &d->list[d->count++];
+    *one = (struct descriptor){.fd = fd, .inode = st.st_ino};
+    one->flags = fcntl(fd, F_GETFL);
+    one->fd_flags = fcntl(fd, F_GETFD);
+    one->kind = is_ours               ? DESCRIPTOR_OURS
+                : one->flags & O_PATH ? DESCRIPTOR_PLAIN
+                                      : kind_of(fd, &st);
     socklen_t size = sizeof(one->state);
     switch (one->kind) {
     case DESCRIPTOR_PLAIN:
@@ -120,45 +135,6 @@ static void note_details(struct descriptors *d, struct descriptor *one)
     default:
         break;
     }
-}
-
-/* What a copy loses whatever it does: children and timers are those of one process. */
-static void note_kin(struct descriptors *d)
-{
-    char path[48];
-    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-    d->text_len = d->children_len = (uint32_t)append_file(d, path);
-    d->has_timer = false;
-    for (int which = ITIMER_REAL; which <= ITIMER_PROF; which++) {
-        struct itimerval timer = {0};
-        getitimer(which, &timer);
-        d->has_timer |= timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0;
-    }
-}
-
-static bool contains(const int *list, size_t n, int fd)
-{
-    for (size_t i = 0; i < n; i++)
-        if (list[i] == fd)
-            return true;
-    return false;
-}
-
-static int note_one(struct descriptors *d, int fd, bool is_ours)
-{
-    struct stat st;
-    if (fstat(fd, &st) < 0)
-        return 0; /* closed: it was the listing's own */
-    if (d->count == DESCRIPTORS_MAX)
-        return -EMFILE;
-    struct descriptor *one = &d->list[d->count++];
-    *one = (struct descriptor){.fd = fd, .inode = st.st_ino};
-    one->flags = fcntl(fd, F_GETFL);
-    one->fd_flags = fcntl(fd, F_GETFD);
-    one->kind = is_ours               ? DESCRIPTOR_OURS
-                : one->flags & O_PATH ? DESCRIPTOR_PLAIN
-                                      : kind_of(fd, &st);
-    note_details(d, one);
     if (one->kind == DESCRIPTOR_PIPE || one->kind == DESCRIPTOR_SOCKET ||
         one->kind == DESCRIPTOR_EVENT || one->kind == DESCRIPTOR_TERMINAL)
         d->has_streams = true;
@@ -169,7 +145,16 @@ int descriptors_note(struct descriptors *d, const int *ours, size_t n_ours, int 
 {
     d->count = d->text_len = 0;
     d->has_streams = false;
-    note_kin(d);
+    /* What a copy loses whatever it does: children and timers are those of one process. */
+    char path[48];
+    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+    d->text_len = d->children_len = (uint32_t)append_file(d, path);
+    d->has_timer = false;
+    for (int which = ITIMER_REAL; which <= ITIMER_PROF; which++) {
+        struct itimerval timer = {0};
+        getitimer(which, &timer);
+        d->has_timer |= timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0;
+    }
     int dir = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0)
         return -errno;

@@ -36,13 +36,6 @@ static int open_key(int key, struct branch_entry *ret)
     return n == 1 && ret->n_fds >= ROOM_NAMESPACES ? 0 : -EBADF; /* it was used before */
 }
 
-static void close_room(struct branch_entry *room)
-{
-    for (size_t i = 0; i < room->n_fds; i++)
-        close(room->fds[i]);
-    room->n_fds = 0;
-}
-
 /* First, so that the copy's own pages are counted where they belong. */
 static int join_cgroups(const struct branch_entry *room)
 {
@@ -95,6 +88,8 @@ int room_enter(int key)
     int r = open_key(key, &room);
     if (r == 0)
         r = enter(&room, directory);
-    close_room(&room);
+    for (size_t i = 0; i < room.n_fds; i++)
+        close(room.fds[i]);
+    room.n_fds = 0;
     return r;
 }

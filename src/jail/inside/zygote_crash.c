@@ -43,20 +43,6 @@ static const char *name_of(int number)
     return strsignal(number);
 }
 
-static void say_frames(const char *text, size_t len)
-{
-    while (len > 0) {
-        const char *newline = memchr(text, '\n', len);
-        size_t line = newline != NULL ? (size_t)(newline - text) + 1 : len;
-        bool is_drivers = line >= sizeof(driver_frame) &&
-                          memcmp(text, driver_frame, sizeof(driver_frame) - 1) == 0;
-        if (!is_drivers)
-            write_out(text, line);
-        text += line;
-        len -= line;
-    }
-}
-
 /* The interpreter writes its stack to a descriptor: to a pipe, which has room for the hundred
  * frames that it shows at most, and drops what it has none for. */
 static void dump_stack(void *thread)
@@ -71,7 +57,17 @@ static void dump_stack(void *thread)
     ssize_t n;
     while (len < sizeof(dumped) && (n = read(ends[0], dumped + len, sizeof(dumped) - len)) > 0)
         len += (size_t)n;
-    say_frames(dumped, len);
+    const char *text = dumped;
+    while (len > 0) {
+        const char *newline = memchr(text, '\n', len);
+        size_t line = newline != NULL ? (size_t)(newline - text) + 1 : len;
+        bool is_drivers = line >= sizeof(driver_frame) &&
+                          memcmp(text, driver_frame, sizeof(driver_frame) - 1) == 0;
+        if (!is_drivers)
+            write_out(text, line);
+        text += line;
+        len -= line;
+    }
 }
 
 /* It was reset when it was delivered: raised again, the signal ends the process. */

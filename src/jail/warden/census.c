@@ -266,19 +266,6 @@ struct pass {
     bool has_running; /* somebody who was hit has not felt it yet */
 };
 
-/* One that was to be stopped and has become two is ended: who knows whether both heard of it. */
-static void look_after_hit(struct census_clearing *c, int dir, bool is_held,
-                           const struct census_facts *facts, struct pass *pass)
-{
-    if (is_held && facts->threads == 1 && facts->state == 'T')
-        return;
-    if (is_held && facts->threads > 1) {
-        c->holds_victim = false;
-        pidfd_send_signal(dir, SIGKILL, NULL, 0);
-    }
-    pass->has_running = true;
-}
-
 static void visit(struct census_clearing *c, int dir, pid_t pid, const struct census_facts *facts,
                   struct pass *pass)
 {
@@ -287,7 +274,15 @@ static void visit(struct census_clearing *c, int dir, pid_t pid, const struct ce
         return;
     bool is_victim = pid == c->victim, is_held = is_victim && c->holds_victim;
     if (contains(&c->ended, pid, facts->started)) {
-        look_after_hit(c, dir, is_held, facts, pass);
+        /* One that was to be stopped and has become two is ended: who knows whether both heard of
+         * it. */
+        if (!is_held || facts->threads != 1 || facts->state != 'T') {
+            if (is_held && facts->threads > 1) {
+                c->holds_victim = false;
+                pidfd_send_signal(dir, SIGKILL, NULL, 0);
+            }
+            pass->has_running = true;
+        }
         return;
     }
     int sig = is_held && facts->threads == 1 ? SIGSTOP : SIGKILL;

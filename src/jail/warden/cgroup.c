@@ -272,28 +272,6 @@ static size_t list_members(const struct cgroup_parent *p, int c, const char *nam
     return n;
 }
 
-/* All of them at once where the kernel can; else those on the list, again and again. Who is on it
- * both before and after a descriptor of that number was opened is who is meant. */
-static void kill_members(const struct cgroup_parent *p, int c, const char *name)
-{
-    char path[64];
-    pid_t before[KILLED_PER_TRY], after[KILLED_PER_TRY];
-    int fds[KILLED_PER_TRY];
-    snprintf(path, sizeof(path), "%s/cgroup.kill", name);
-    if (p->version == 2 && fd_write_file(p->dirs[c], path, "1") == 0)
-        return;
-    size_t n_before = list_members(p, c, name, before, KILLED_PER_TRY);
-    for (size_t i = 0; i < n_before; i++)
-        fds[i] = pidfd_open(before[i], 0);
-    size_t n_after = list_members(p, c, name, after, KILLED_PER_TRY);
-    for (size_t i = 0; i < n_before; i++) {
-        for (size_t k = 0; k < n_after && fds[i] >= 0; k++)
-            if (after[k] == before[i])
-                pidfd_send_signal(fds[i], SIGKILL, NULL, 0);
-        cleanup_fd(&fds[i]);
-    }
-}
-
 bool cgroup_remove(const struct cgroup_parent *p, struct cgroup *g)
 {
     bool is_gone = true;
@@ -301,7 +279,24 @@ bool cgroup_remove(const struct cgroup_parent *p, struct cgroup *g)
     for (int c = 0; c < CGROUP_CONTROLLERS && g->name[0] != '\0'; c++) {
         if (p->dirs[c] < 0 || unlinkat(p->dirs[c], g->name, AT_REMOVEDIR) == 0 || errno != EBUSY)
             continue;
-        kill_members(p, c, g->name);
+        /* All of them at once where the kernel can; else those on the list, again and again. Who is
+         * on it both before and after a descriptor of that number was opened is who is meant. */
+        char path[64];
+        pid_t before[KILLED_PER_TRY], after[KILLED_PER_TRY];
+        int fds[KILLED_PER_TRY];
+        snprintf(path, sizeof(path), "%s/cgroup.kill", g->name);
+        if (p->version != 2 || fd_write_file(p->dirs[c], path, "1") != 0) {
+            size_t n_before = list_members(p, c, g->name, before, KILLED_PER_TRY);
+            for (size_t i = 0; i < n_before; i++)
+                fds[i] = pidfd_open(before[i], 0);
+            size_t n_after = list_members(p, c, g->name, after, KILLED_PER_TRY);
+            for (size_t i = 0; i < n_before; i++) {
+                for (size_t k = 0; k < n_after && fds[i] >= 0; k++)
+                    if (after[k] == before[i])
+                        pidfd_send_signal(fds[i], SIGKILL, NULL, 0);
+                cleanup_fd(&fds[i]);
+            }
+        }
         is_gone = false;
     }
     if (is_gone)

@@ -157,24 +157,6 @@ static int make_group(const char *directory, uid_t owner, char path[PATH_MAX])
     return fd;
 }
 
-static bool make_parent_v1(struct cgroup_parent *p, uid_t owner)
-{
-    bool any = false;
-    for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
-        char mount[PATH_MAX / 2], own[PATH_MAX / 2], directory[PATH_MAX];
-        if (!find_mount(controller_names[c], mount, sizeof(mount)))
-            continue;
-        find_own_group(controller_names[c], own, sizeof(own));
-        snprintf(directory, sizeof(directory), "%s%s", mount, strcmp(own, "/") == 0 ? "" : own);
-        if (access(directory, F_OK) < 0) /* the mount shows a subtree: we are at its root */
-            snprintf(directory, sizeof(directory), "%s", mount);
-        p->dirs[c] = make_group(directory, owner, p->paths[c]);
-        p->has[c] = p->dirs[c] >= 0;
-        any = any || p->has[c];
-    }
-    return any;
-}
-
 /* ---- v2 -------------------------------------------------------------------------------------- */
 
 /* Whether systemd, or whoever manages the tree, has left this group to us (Delegate=yes). */
@@ -189,14 +171,6 @@ static bool is_delegated(const char *directory)
     return false;
 }
 
-/* Another daemon of ours may have moved us there. */
-static void leave_leaf(char *group)
-{
-    size_t len = strlen(group), leaf = strlen("/" LEAF);
-    if (len >= leaf && strcmp(group + len - leaf, "/" LEAF) == 0)
-        group[len - leaf] = '\0';
-}
-
 /* The group to build in. Root builds at the top unless its own group was delegated; others may only
  * build where they are. */
 static bool find_base(char *out, size_t size)
@@ -205,7 +179,10 @@ static bool find_base(char *out, size_t size)
     if (!find_mount(NULL, mount, sizeof(mount)))
         return false;
     find_own_group(NULL, own, sizeof(own));
-    leave_leaf(own);
+    /* Another daemon of ours may have moved us there. */
+    size_t len = strlen(own), leaf = strlen("/" LEAF);
+    if (len >= leaf && strcmp(own + len - leaf, "/" LEAF) == 0)
+        own[len - leaf] = '\0';
     bool is_visible = strcmp(own, "/") != 0 && strstr(own, "/..") == NULL;
     snprintf(out, size, "%s%s", mount, is_visible ? own : "");
     if (access(out, F_OK) < 0 || (geteuid() == 0 && !is_delegated(out)))
@@ -330,7 +307,20 @@ static bool make_parent_v2(struct cgroup_parent *p, uid_t owner)
 void cgroup_parent_make(struct cgroup_parent *p, uid_t owner)
 {
     *p = (struct cgroup_parent){.dirs = {-1, -1, -1}};
-    if (make_parent_v1(p, owner))
+    bool any = false;
+    for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
+        char mount[PATH_MAX / 2], own[PATH_MAX / 2], directory[PATH_MAX];
+        if (!find_mount(controller_names[c], mount, sizeof(mount)))
+            continue;
+        find_own_group(controller_names[c], own, sizeof(own));
+        snprintf(directory, sizeof(directory), "%s%s", mount, strcmp(own, "/") == 0 ? "" : own);
+        if (access(directory, F_OK) < 0) /* the mount shows a subtree: we are at its root */
+            snprintf(directory, sizeof(directory), "%s", mount);
+        p->dirs[c] = make_group(directory, owner, p->paths[c]);
+        p->has[c] = p->dirs[c] >= 0;
+        any = any || p->has[c];
+    }
+    if (any)
         p->version = 1;
     else if (make_parent_v2(p, owner))
         p->version = 2;

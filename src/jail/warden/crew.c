@@ -56,23 +56,19 @@ static void *work(void *unused)
     return NULL;
 }
 
-static void add_worker(void)
-{
-    pthread_t thread;
-    pthread_attr_t attr;
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, STACK_BYTES);
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    if (pthread_create(&thread, &attr, work, NULL) == 0)
-        crew.n_workers++;
-    pthread_attr_destroy(&attr);
-}
-
 void crew_give(struct crew_job *job)
 {
     pthread_mutex_lock(&crew.lock);
-    if (crew.n_waiting >= crew.n_idle && crew.n_workers < WORKERS_MAX)
-        add_worker();
+    if (crew.n_waiting >= crew.n_idle && crew.n_workers < WORKERS_MAX) {
+        pthread_t thread;
+        pthread_attr_t attr;
+        pthread_attr_init(&attr);
+        pthread_attr_setstacksize(&attr, STACK_BYTES);
+        pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+        if (pthread_create(&thread, &attr, work, NULL) == 0)
+            crew.n_workers++;
+        pthread_attr_destroy(&attr);
+    }
     bool has_worker = crew.n_workers > 0;
     if (has_worker) {
         list_append(&crew.waiting, &job->link);

@@ -426,15 +426,6 @@ static int write_use(const struct facts *f, int page, const struct cgroup_use *u
     return r;
 }
 
-/* The first processors, as words of 32 with commas between, the highest first. */
-static void print_mask(struct buf *out, uint32_t n_cpus)
-{
-    for (uint32_t word = (n_cpus - 1) / 32 + 1; word-- > 0;) {
-        uint32_t n = MIN(n_cpus - word * 32, 32U);
-        buf_printf(out, "%08x%s", n == 32 ? UINT32_MAX : (1U << n) - 1, word > 0 ? "," : "\n");
-    }
-}
-
 /* Of each processor that is shown: its folder in the image. */
 static int write_cpu_links(const struct facts *f, int page, uint32_t n_cpus)
 {
@@ -458,7 +449,11 @@ static int write_limits(const struct facts *f, int page)
     _buf_ struct buf text = BUF_INIT(TEXT_MAX);
     buf_printf(&text, "%s%u\n", n_cpus > 1 ? "0-" : "", n_cpus - 1);
     int r = write_file(f, page, "cpu/cpus", &text);
-    print_mask(&text, n_cpus);
+    /* The first processors, as words of 32 with commas between, the highest first. */
+    for (uint32_t word = (n_cpus - 1) / 32 + 1; word-- > 0;) {
+        uint32_t n = MIN(n_cpus - word * 32, 32U);
+        buf_printf(&text, "%08x%s", n == 32 ? UINT32_MAX : (1U << n) - 1, word > 0 ? "," : "\n");
+    }
     if (r == 0)
         r = write_file(f, page, "cpu/mask", &text);
     if (r == 0)

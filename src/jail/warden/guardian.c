@@ -87,15 +87,6 @@ static unsigned long find_pid_limit(void)
     return all - all / 4;
 }
 
-/* Before Linux 6.14 there is one limit for all, which is not ours to set. */
-static void limit_pids(unsigned long limit)
-{
-    char text[32];
-    snprintf(text, sizeof(text), "%lu", limit);
-    if (limit > 0)
-        fd_write_file(AT_FDCWD, PID_MAX, text);
-}
-
 /* The two ends of what guardian and warden say to each other before the warden is one. */
 struct guardian_start {
     int go;    /* a byte comes when the ids are mapped */
@@ -129,7 +120,11 @@ static _Noreturn void warden_child(const struct guardian_args *args, struct jail
         err_errno(&e, ERR_UNAVAILABLE, r, "cannot limit how many files sessions watch");
     if (r < 0 || facts_new(&factory->facts, &e) < 0)
         give_up(start, &e);
-    limit_pids(factory->pid_limit);
+    /* Before Linux 6.14 there is one limit for all, which is not ours to set. */
+    char text[32];
+    snprintf(text, sizeof(text), "%lu", factory->pid_limit);
+    if (factory->pid_limit > 0)
+        fd_write_file(AT_FDCWD, PID_MAX, text);
     factory->workspaces = open(IMAGE_WORKSPACES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (jail_try(factory, &e) < 0)
         give_up(start, &e);
@@ -214,17 +209,6 @@ static void choose_ids(const struct guardian_args *args, struct jail_factory *fa
     ids.source = IDS_GIVEN;
     if (idmap_find(&ids.given, &e) < 0 || check_dirs(args->read_only_dirs, &e) < 0)
         do_without_range(factory, &e);
-}
-
-/* Every descriptor that the daemon had, its listening sockets above all, must not live on here. */
-static void keep_descriptors(const struct guardian_args *args)
-{
-    int control = fcntl(args->control, F_DUPFD_CLOEXEC, LIFTED_FD);
-    int lifeline = fcntl(args->lifeline, F_DUPFD_CLOEXEC, LIFTED_FD);
-    if (control < 0 || lifeline < 0 || dup3(control, CONTROL_FD, O_CLOEXEC) < 0 ||
-        dup3(lifeline, LIFELINE_FD, O_CLOEXEC) < 0)
-        _exit(1);
-    sys_close_from(LIFELINE_FD + 1);
 }
 
 struct guardian_ward {
@@ -424,7 +408,14 @@ _Noreturn void guardian_main(const struct guardian_args *args)
     static const int ignored[] = {SIGHUP, SIGINT, SIGTERM, SIGPIPE};
     for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
         signal(ignored[i], SIG_IGN);
-    keep_descriptors(args);
+    /* Every descriptor that the daemon had, its listening sockets above all, must not live on here.
+     */
+    int control = fcntl(args->control, F_DUPFD_CLOEXEC, LIFTED_FD);
+    int lifeline = fcntl(args->lifeline, F_DUPFD_CLOEXEC, LIFTED_FD);
+    if (control < 0 || lifeline < 0 || dup3(control, CONTROL_FD, O_CLOEXEC) < 0 ||
+        dup3(lifeline, LIFELINE_FD, O_CLOEXEC) < 0)
+        _exit(1);
+    sys_close_from(LIFELINE_FD + 1);
     raise_descriptor_limit();
     bool is_root = geteuid() == 0;
     struct jail_factory factory = {.filter = args->filter, .pid_limit = find_pid_limit()};

@@ -61,15 +61,6 @@ static bool read_line(const char *line, const char *end, const char *name, const
     return read_number(first + 1, count, ret_first) && read_number(count + 1, end, ret_count);
 }
 
-/* A range that reaches down to accounts, or that the user itself is in, would make sessions
- * somebody. The greatest number is no id but the word for none. */
-static bool is_usable(uint64_t first, uint64_t count, unsigned uid)
-{
-    bool has_user = uid >= first && uid < first + count;
-    return count >= IDMAP_COUNT && first >= IDMAP_LOWEST && first + count <= UINT32_MAX &&
-           !has_user;
-}
-
 int idmap_parse(const char *text, const char *name, unsigned uid, unsigned *ret_first)
 {
     char number[16];
@@ -79,7 +70,11 @@ int idmap_parse(const char *text, const char *name, unsigned uid, unsigned *ret_
         const char *end = strchrnul(line, '\n');
         uint64_t first, count;
         if (read_line(line, end, name, number, &first, &count)) {
-            if (is_usable(first, count, uid)) {
+            /* A range that reaches down to accounts, or that the user itself is in, would make
+             * sessions somebody. The greatest number is no id but the word for none. */
+            bool has_user = uid >= first && uid < first + count;
+            if (count >= IDMAP_COUNT && first >= IDMAP_LOWEST && first + count <= UINT32_MAX &&
+                !has_user) {
                 /* The last ones: containers of the user use the first. */
                 *ret_first = (unsigned)(first + count - IDMAP_COUNT);
                 return 0;

@@ -132,26 +132,6 @@ static ino_t jail_namespace(int proc)
     return found;
 }
 
-/* Children inherit the limit, so one pass over what runs now is enough for honest programs. */
-static void limit_writes(int proc, bool refuse)
-{
-    ino_t namespace = jail_namespace(proc);
-    DIR *dir = opendir("/proc");
-    struct dirent *entry;
-    while (namespace != 0 && dir != NULL && (entry = readdir(dir)) != NULL) {
-        if (!isdigit((unsigned char)entry->d_name[0]) || pid_namespace(entry->d_name) != namespace)
-            continue;
-        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        struct rlimit limit;
-        if (prlimit(pid, RLIMIT_FSIZE, NULL, &limit) < 0)
-            continue;
-        limit.rlim_cur = refuse ? 0 : limit.rlim_max;
-        prlimit(pid, RLIMIT_FSIZE, &limit, NULL);
-    }
-    if (dir != NULL)
-        closedir(dir);
-}
-
 static void send_word(const struct keeper_word *word)
 {
     if (fd_send(control, word, sizeof(*word), NULL, 0) < 0)
@@ -173,43 +153,27 @@ static void run_look(struct crew_job *job)
     l->found = measure_workspace(l->workspace, l->proc, ENTRY_COST_BYTES,
                                  clock_scaled_ms(HELD_CPU_MS), &l->held);
     l->is_over = l->found.is_excessive || l->found.bytes > l->limit_bytes;
-    if (l->is_over != l->was_over)
-        limit_writes(l->proc, l->is_over);
+    if (l->is_over != l->was_over) {
+        /* Children inherit the limit, so one pass over what runs now is enough for honest programs.
+         */
+        ino_t namespace = jail_namespace(l->proc);
+        DIR *dir = opendir("/proc");
+        struct dirent *entry;
+        while (namespace != 0 && dir != NULL && (entry = readdir(dir)) != NULL) {
+            if (!isdigit((unsigned char)entry->d_name[0]) ||
+                pid_namespace(entry->d_name) != namespace)
+                continue;
+            pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+            struct rlimit limit;
+            if (prlimit(pid, RLIMIT_FSIZE, NULL, &limit) < 0)
+                continue;
+            limit.rlim_cur = l->is_over ? 0 : limit.rlim_max;
+            prlimit(pid, RLIMIT_FSIZE, &limit, NULL);
+        }
+        if (dir != NULL)
+            closedir(dir);
+    }
     l->is_lingering = has_lingering(l->proc, l->n_inmates);
-}
-
-static void tell_found(const struct ward *w, const struct measure *m)
-{
-    struct keeper_word word = {
-        .jail = w->jail, .bytes = m->bytes, .is_uncountable = m->is_uncountable};
-    if (w->look.is_over != w->is_over) {
-        word.type = w->look.is_over ? KEEPER_SAYS_OVER : KEEPER_SAYS_UNDER;
-        send_word(&word);
-    }
-    /* Empty files cannot be refused, but who goes on making them can be stopped. */
-    bool is_flooded = m->is_endless || m->entries * ENTRY_COST_BYTES > 2 * w->limit_bytes;
-    if (is_flooded || m->bytes > w->limit_bytes + w->limit_bytes / 4 + SLACK_MB * MIB) {
-        word.type = KEEPER_SAYS_FAR_OVER;
-        send_word(&word);
-    }
-}
-
-static void plan_next_look(struct ward *w, uint64_t bytes)
-{
-    uint64_t now_ms = clock_mono_ms();
-    uint64_t room = bytes >= w->limit_bytes ? 0 : w->limit_bytes - bytes;
-    uint64_t pace_ms =
-        MIN(MAX(room / FILL_BYTES_PER_MS, (uint64_t)PACE_MIN_MS), (uint64_t)PACE_MAX_MS);
-    pace_ms = MAX(pace_ms, 10 * (now_ms - w->look.began_ms)); /* no jail may eat a core */
-    uint64_t asked_ms = w->next_ms, next_ms = 0; /* asked: while the look was under way */
-    w->earliest_ms = now_ms + pace_ms;
-    if (w->is_busy)
-        next_ms = w->earliest_ms;
-    else if (w->is_over || w->look.is_lingering)
-        next_ms = now_ms + MAX(pace_ms, (uint64_t)LINGER_MS);
-    if (asked_ms != 0)
-        asked_ms = MAX(asked_ms, w->earliest_ms);
-    w->next_ms = next_ms == 0 || (asked_ms != 0 && asked_ms < next_ms) ? asked_ms : next_ms;
 }
 
 static void free_ward(struct ward *w)
@@ -228,9 +192,35 @@ static void finish_look(struct crew_job *job)
         free_ward(w);
         return;
     }
-    tell_found(w, &l->found);
+    const struct measure *m = &l->found;
+    struct keeper_word word = {
+        .jail = w->jail, .bytes = m->bytes, .is_uncountable = m->is_uncountable};
+    if (w->look.is_over != w->is_over) {
+        word.type = w->look.is_over ? KEEPER_SAYS_OVER : KEEPER_SAYS_UNDER;
+        send_word(&word);
+    }
+    /* Empty files cannot be refused, but who goes on making them can be stopped. */
+    bool is_flooded = m->is_endless || m->entries * ENTRY_COST_BYTES > 2 * w->limit_bytes;
+    if (is_flooded || m->bytes > w->limit_bytes + w->limit_bytes / 4 + SLACK_MB * MIB) {
+        word.type = KEEPER_SAYS_FAR_OVER;
+        send_word(&word);
+    }
     w->is_over = l->is_over;
-    plan_next_look(w, l->found.bytes);
+    uint64_t bytes = l->found.bytes;
+    uint64_t now_ms = clock_mono_ms();
+    uint64_t room = bytes >= w->limit_bytes ? 0 : w->limit_bytes - bytes;
+    uint64_t pace_ms =
+        MIN(MAX(room / FILL_BYTES_PER_MS, (uint64_t)PACE_MIN_MS), (uint64_t)PACE_MAX_MS);
+    pace_ms = MAX(pace_ms, 10 * (now_ms - w->look.began_ms)); /* no jail may eat a core */
+    uint64_t asked_ms = w->next_ms, next_ms = 0; /* asked: while the look was under way */
+    w->earliest_ms = now_ms + pace_ms;
+    if (w->is_busy)
+        next_ms = w->earliest_ms;
+    else if (w->is_over || w->look.is_lingering)
+        next_ms = now_ms + MAX(pace_ms, (uint64_t)LINGER_MS);
+    if (asked_ms != 0)
+        asked_ms = MAX(asked_ms, w->earliest_ms);
+    w->next_ms = next_ms == 0 || (asked_ms != 0 && asked_ms < next_ms) ? asked_ms : next_ms;
 }
 
 static void begin_look(struct ward *w)
@@ -415,15 +405,6 @@ static void watch(const struct keeper_order *order, const int fds[2])
     list_append(&wards, &w->link);
 }
 
-/* A short cell is not worth a look of its own, but what it may have left running is. */
-static void set_busy(struct ward *w, bool is_busy)
-{
-    uint64_t due_ms = clock_mono_ms() + (is_busy ? 0 : PACE_MAX_MS);
-    w->is_busy = is_busy;
-    if (w->next_ms == 0 || w->next_ms > due_ms)
-        w->next_ms = due_ms;
-}
-
 static void obey(const struct keeper_order *order, const int *fds, size_t n_fds, int workspaces)
 {
     struct ward *w = find(order->jail);
@@ -437,8 +418,13 @@ static void obey(const struct keeper_order *order, const int *fds, size_t n_fds,
             w->limit_bytes = order->disk_mb * MIB;
         break;
     case KEEPER_BUSY:
-        if (w != NULL)
-            set_busy(w, order->is_busy);
+        if (w != NULL) {
+            /* A short cell is not worth a look of its own, but what it may have left running is. */
+            uint64_t due_ms = clock_mono_ms() + (order->is_busy ? 0 : PACE_MAX_MS);
+            w->is_busy = order->is_busy;
+            if (w->next_ms == 0 || w->next_ms > due_ms)
+                w->next_ms = due_ms;
+        }
         break;
     case KEEPER_COUNT:
         break;
@@ -500,16 +486,6 @@ static void look_at_disk(int workspaces)
     }
 }
 
-static void watch_disk(int workspaces, bool is_needed)
-{
-    if (!is_needed) {
-        disk.next_ms = 0;
-    } else if (disk.next_ms == 0) {
-        has_disk_shrunk(workspaces); /* remembers how it is now */
-        disk.next_ms = clock_mono_ms() + REST_MS;
-    }
-}
-
 /* Does what is due and returns the milliseconds until something is due again, -1 for never. */
 static int check_due(int workspaces)
 {
@@ -527,24 +503,18 @@ static int check_due(int workspaces)
         else
             is_any_at_rest = true;
     }
-    watch_disk(workspaces, is_any_at_rest);
+    if (!is_any_at_rest) {
+        disk.next_ms = 0;
+    } else if (disk.next_ms == 0) {
+        has_disk_shrunk(workspaces); /* remembers how it is now */
+        disk.next_ms = clock_mono_ms() + REST_MS;
+    }
     if (disk.next_ms != 0)
         soonest_ms = MIN(soonest_ms, disk.next_ms);
     uint64_t now_ms = clock_mono_ms();
     if (soonest_ms == UINT64_MAX)
         return -1;
     return soonest_ms > now_ms ? (int)(soonest_ms - now_ms) : 0;
-}
-
-static void take_order(int sock, int workspaces)
-{
-    struct keeper_order order;
-    int fds[2];
-    size_t n_fds = 0;
-    if (fd_recv(sock, &order, sizeof(order), fds, 2, &n_fds) != sizeof(order))
-        _exit(0); /* the warden is gone */
-    order.workspace[WORKSPACE_NAME_MAX - 1] = '\0';
-    obey(&order, fds, n_fds, workspaces);
 }
 
 _Noreturn void keeper_main(int sock, int workspaces)
@@ -569,7 +539,14 @@ _Noreturn void keeper_main(int sock, int workspaces)
             continue;
         if (waits[LOOKS].revents)
             crew_finish();
-        if (waits[ORDERS].revents)
-            take_order(sock, workspaces);
+        if (waits[ORDERS].revents) {
+            struct keeper_order order;
+            int fds[2];
+            size_t n_fds = 0;
+            if (fd_recv(sock, &order, sizeof(order), fds, 2, &n_fds) != sizeof(order))
+                _exit(0); /* the warden is gone */
+            order.workspace[WORKSPACE_NAME_MAX - 1] = '\0';
+            obey(&order, fds, n_fds, workspaces);
+        }
     }
 }

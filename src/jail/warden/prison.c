@@ -108,16 +108,6 @@ static bool set_foreign_aside(int workspaces, const char *name)
     return r == 0;
 }
 
-static void tell_foreign(size_t n)
-{
-    char *note = prison.factory->id_note;
-    size_t len = strlen(note), size = sizeof(prison.factory->id_note);
-    snprintf(note + len, size - len,
-             "%s%zu workspaces belong to ids that this user had once: the files of these sessions "
-             "are as they were last saved",
-             len > 0 ? "; " : "", n);
-}
-
 /* Workspaces that were kept have their slots' users: new jails begin above them all. */
 void prison_pass_over_kept_slots(void)
 {
@@ -140,6 +130,13 @@ void prison_pass_over_kept_slots(void)
     }
     if (dir != NULL)
         closedir(dir);
-    if (n_foreign > 0)
-        tell_foreign(n_foreign);
+    if (n_foreign > 0) {
+        char *note = prison.factory->id_note;
+        size_t len = strlen(note), size = sizeof(prison.factory->id_note);
+        snprintf(
+            note + len, size - len,
+            "%s%zu workspaces belong to ids that this user had once: the files of these sessions "
+            "are as they were last saved",
+            len > 0 ? "; " : "", n_foreign);
+    }
 }

@@ -133,9 +133,6 @@ void prison_terminate(struct jail *j);
 /* As its cgroup counts, or where there is none what its processes say themselves. */
 void prison_get_use(struct jail *j, struct cgroup_use *ret);
 void prison_rank_checkpoints(const struct jail *j);
-pid_t prison_inner_pid(struct inmate *i); /* in its jail */
-/* The inner pids of all inmates but one; the list is the caller's. Returns their number. */
-size_t prison_list_leaders(struct jail *j, const struct inmate *but, pid_t **ret);
 
 /* ---- prison_tracers.c ---------------------------------------------------------------------- */
 

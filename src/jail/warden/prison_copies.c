@@ -57,20 +57,22 @@ static pid_t find_copy(const struct request *r, const struct jail *j, int pidfd,
     return pid;
 }
 
-pid_t prison_inner_pid(struct inmate *i)
+/* The pid that an inmate has in its jail. */
+static pid_t copies_inner_pid(struct inmate *i)
 {
     if (i->inner_pid == 0 && i->pid != 0)
         i->inner_pid = census_inner_pid(i->pid);
     return i->inner_pid;
 }
 
-size_t prison_list_leaders(struct jail *j, const struct inmate *but, pid_t **ret)
+/* The inner pids of all inmates but one; the list is the caller's. Returns their number. */
+static size_t copies_list_leaders(struct jail *j, const struct inmate *but, pid_t **ret)
 {
     size_t n = 0;
     pid_t *leaders = mem_alloc((j->n_inmates + 1) * sizeof(*leaders));
     LIST_EACH(&j->inmates, at) {
         struct inmate *i = CONTAINER_OF(at, struct inmate, link);
-        pid_t pid = i == but ? 0 : prison_inner_pid(i);
+        pid_t pid = i == but ? 0 : copies_inner_pid(i);
         if (pid > 0)
             leaders[n++] = pid;
     }
@@ -108,7 +110,7 @@ static void welcome_checkpoint(struct inmate *i)
     struct err e;
     struct jail *j = i->jail;
     _free_ pid_t *leaders = NULL;
-    size_t n_leaders = prison_list_leaders(j, NULL, &leaders);
+    size_t n_leaders = copies_list_leaders(j, NULL, &leaders);
     census_take(j->init_pid, leaders, n_leaders, &i->census);
     /* The head may have begun its next cell meanwhile. */
     census_forget_younger(&i->census, j->init_pid, census_inner_pid(i->pid));
@@ -158,7 +160,7 @@ static size_t list_copies(struct jail *j, pid_t **ret)
     pid_t *copies = mem_alloc((j->n_inmates + 1) * sizeof(*copies));
     LIST_EACH(&j->inmates, at) {
         struct inmate *i = CONTAINER_OF(at, struct inmate, link);
-        pid_t pid = i->kind == WARDEN_HEAD ? 0 : prison_inner_pid(i);
+        pid_t pid = i->kind == WARDEN_HEAD ? 0 : copies_inner_pid(i);
         if (pid > 0)
             copies[n++] = pid;
     }
@@ -195,7 +197,7 @@ void prison_look(const struct request *r)
     struct report report = {.type = WARDEN_LOOKED, .jail = r->jail, .head = r->head};
     if (j != NULL && !j->is_ending && j->init_pid > 0) {
         _free_ pid_t *leaders = NULL;
-        size_t n_leaders = prison_list_leaders(j, NULL, &leaders);
+        size_t n_leaders = copies_list_leaders(j, NULL, &leaders);
         report.others = (uint32_t)census_look(j->init_pid, leaders, n_leaders, &report.ticks);
     }
     prison_tell(&report, "");
@@ -262,7 +264,7 @@ static void take_clearing_turn(struct clearing *c)
         _free_ pid_t *leaders = NULL;
         size_t n_leaders = 0;
         if (c->is_asked)
-            n_leaders = prison_list_leaders(c->jail, prison_find_inmate(c->head), &leaders);
+            n_leaders = copies_list_leaders(c->jail, prison_find_inmate(c->head), &leaders);
         pass = census_clearing_pass(&c->passes, leaders, n_leaders);
         if (pass == CENSUS_CLEARED || pass == CENSUS_GIVEN_UP) {
             conclude(c, pass == CENSUS_GIVEN_UP);
@@ -320,7 +322,7 @@ void prison_clear(const struct request *r)
     struct clearing *c = new_clearing(j);
     c->head = r->head;
     c->is_asked = true;
-    census_clearing_begin(&c->passes, j->init_pid, victim != NULL ? prison_inner_pid(victim) : 0,
+    census_clearing_begin(&c->passes, j->init_pid, victim != NULL ? copies_inner_pid(victim) : 0,
                           is_held, since != NULL && since->jail == j ? &since->census : NULL);
     take_clearing_turn(c);
 }

@@ -53,21 +53,6 @@ static void end_tracers_of(pid_t pid)
         closedir(tasks);
 }
 
-/* A room's own /proc went with its init, so all processes are looked at. Only those can be meant
- * whose namespace is the room's. */
-static void end_tracers_in(ino_t namespace)
-{
-    struct dirent *entry;
-    DIR *proc = opendir("/proc");
-    while (proc != NULL && (entry = readdir(proc)) != NULL) {
-        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (pid > 0 && census_namespace(pid) == namespace)
-            end_tracers_of(pid);
-    }
-    if (proc != NULL)
-        closedir(proc);
-}
-
 static void look_soon(void)
 {
     prison.tracers_at_ms = clock_mono_ms() + LISTEN_MS;
@@ -100,8 +85,20 @@ int64_t prison_end_tracers(void)
         return (int64_t)(prison.tracers_at_ms - now_ms);
     LIST_EACH(&prison.expected_ends, at)
         end_tracers_of(CONTAINER_OF(at, struct inmate, expected)->pid);
-    LIST_EACH(&prison.expected_rooms, at)
-        end_tracers_in(CONTAINER_OF(at, struct jail, expected)->namespace);
+    LIST_EACH(&prison.expected_rooms, at) {
+        /* A room's own /proc went with its init, so all processes are looked at. Only those can be
+         * meant whose namespace is the room's. */
+        struct dirent *entry;
+        DIR *proc = opendir("/proc");
+        while (proc != NULL && (entry = readdir(proc)) != NULL) {
+            pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+            if (pid > 0 &&
+                census_namespace(pid) == CONTAINER_OF(at, struct jail, expected)->namespace)
+                end_tracers_of(pid);
+        }
+        if (proc != NULL)
+            closedir(proc);
+    }
     look_soon();
     return LISTEN_MS;
 }

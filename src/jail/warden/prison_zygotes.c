@@ -84,32 +84,28 @@ void prison_start_zygote(const struct request *r, const char *text, const char *
     prison.n_zygotes++;
 }
 
-static void inmate_entered(struct inmate *i, pid_t pid)
-{
-    struct jail *j = i->jail;
-    i->pid = pid;
-    j->was_inhabited = true;
-    map_set(&prison.inmates_by_pid, prison_key((uint64_t)pid).text, i);
-    int *early = map_remove(&prison.early_exits, prison_key((uint64_t)pid).text);
-    fork_answered(i);
-    if (j->is_ending)
-        kill(pid, SIGKILL); /* its init may be alive, for the rooms below */
-    else
-        prison_tell(
-            &(struct report){.type = WARDEN_ENTERED, .jail = j->id, .head = i->head, .pid = pid},
-            "");
-    if (early != NULL)
-        prison_inmate_exited(i, *early);
-    free(early);
-}
-
 static void zygote_answered(const struct zygote_forked *answer)
 {
     struct inmate *i = prison_find_inmate(answer->head);
     if (i == NULL || i->pid != 0)
         return;
     if (answer->errnum == 0) {
-        inmate_entered(i, answer->pid);
+        struct jail *j = i->jail;
+        i->pid = answer->pid;
+        j->was_inhabited = true;
+        map_set(&prison.inmates_by_pid, prison_key((uint64_t)answer->pid).text, i);
+        int *early = map_remove(&prison.early_exits, prison_key((uint64_t)answer->pid).text);
+        fork_answered(i);
+        if (j->is_ending)
+            kill(answer->pid, SIGKILL); /* its init may be alive, for the rooms below */
+        else
+            prison_tell(
+                &(struct report){
+                    .type = WARDEN_ENTERED, .jail = j->id, .head = i->head, .pid = answer->pid},
+                "");
+        if (early != NULL)
+            prison_inmate_exited(i, *early);
+        free(early);
         return;
     }
     char why[128];
@@ -218,24 +214,6 @@ static bool hand_over(const struct request *r, int sock)
     return true;
 }
 
-static void finish(struct handover *h, int status)
-{
-    list_remove(&h->link);
-    if (h->slot < SLOTS_MAX)
-        prison_give_slot(h->slot);
-    if (h->is_unwanted) {
-        if (!h->keeps_workspace)
-            prison_remove_workspace(&h->r);
-        prison_tell(&(struct report){.type = WARDEN_GONE, .jail = h->r.jail}, "");
-    } else if (status != 0 || h->sock < 0) {
-        prison_tell_refused(h->r.jail, h->r.head, "cannot give the workspace to its new user");
-    } else {
-        prison_enter(&h->r, h->sock);
-    }
-    cleanup_fd(&h->sock);
-    free(h);
-}
-
 bool prison_handover_ended(pid_t pid, int status)
 {
     bool was_one = false;
@@ -244,7 +222,20 @@ bool prison_handover_ended(pid_t pid, int status)
         if (h->pid != pid)
             continue;
         was_one = true;
-        finish(h, status);
+        list_remove(&h->link);
+        if (h->slot < SLOTS_MAX)
+            prison_give_slot(h->slot);
+        if (h->is_unwanted) {
+            if (!h->keeps_workspace)
+                prison_remove_workspace(&h->r);
+            prison_tell(&(struct report){.type = WARDEN_GONE, .jail = h->r.jail}, "");
+        } else if (status != 0 || h->sock < 0) {
+            prison_tell_refused(h->r.jail, h->r.head, "cannot give the workspace to its new user");
+        } else {
+            prison_enter(&h->r, h->sock);
+        }
+        cleanup_fd(&h->sock);
+        free(h);
     }
     return was_one;
 }

@@ -73,19 +73,14 @@ static int place_descriptors(int sock, int filter, int errors)
     return sys_close_from(ARRAY_LEN(sources));
 }
 
-/* What our line of processes ignores, a user's programs must not inherit. Asked of the kernel
- * itself: libc would not touch the two signals that it keeps for its own use, and its posix_spawn
- * is where one of them may have come to be ignored. */
-static void reset_signals(void)
+static _Noreturn void zygote_main(const char *const *argv, int sock, int filter, int errors)
 {
+    /* What our line of processes ignores, a user's programs must not inherit. Asked of the kernel
+     * itself: libc would not touch the two signals that it keeps for its own use, and its
+     * posix_spawn is where one of them may have come to be ignored. */
     static const char no_action[64]; /* the kernel's struct sigaction, all zero: SIG_DFL */
     for (int sig = 1; sig < NSIG; sig++)
         syscall(SYS_rt_sigaction, sig, no_action, NULL, (NSIG - 1) / 8);
-}
-
-static _Noreturn void zygote_main(const char *const *argv, int sock, int filter, int errors)
-{
-    reset_signals();
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
