@@ -1,8 +1,8 @@
 #include "ops/ops.h"
 #include "session/changes.h"
 #include "session/end.h"
-#include "session/session.h"
 #include "session/engine.h"
+#include "session/session.h"
 #include "wire/json.h"
 
 static const struct op_param params[] = {

@@ -196,7 +196,8 @@ def test_the_manual_renders_without_warnings():
     done = subprocess.run(["man", "--warnings", "-l", SOURCE / "docs/man/cella.1"],
                           capture_output=True, text=True, env={**os.environ, "MANWIDTH": "100"})
     assert done.returncode == 0 and done.stderr == ""
-    told = json.loads(subprocess.run([find_binary(), "--dump", "verbs"], capture_output=True).stdout)
+    dumped = subprocess.run([find_binary(), "--dump", "verbs"], capture_output=True)
+    told = json.loads(dumped.stdout)
     for verb in told["verbs"]:
         assert verb["name"].split()[0] in done.stdout
 
