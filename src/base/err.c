@@ -51,6 +51,9 @@ static const struct {
                          "The daemon or the machine cannot do this now: it starts or stops, the "
                          "disk is full, no sandbox can be made.",
                          "Wait and send it again; `cella doctor` and the log say what is wrong."},
+    [ERR_UPSTREAM] = {"bad_gateway", 502, 69,
+                      "A server inside a session does not listen, answer or speak HTTP.",
+                      "Look at the server in a cell of the session; then send it again."},
     [ERR_INTERNAL] = {"internal", 500, 70, "A mistake of Cella's.",
                       "Report it with the log of the daemon."},
 };

@@ -19,6 +19,7 @@ enum err_code {
     ERR_TIMEOUT,     /* a deadline passed before the other side was done */
     ERR_LIMIT,       /* a quota or queue is full */
     ERR_UNAVAILABLE, /* the machine or the daemon cannot do this now */
+    ERR_UPSTREAM,    /* a server inside a session did not answer, or not as one should */
     ERR_INTERNAL,
 };
 

@@ -10,8 +10,8 @@
 static const struct {
     const char *name, *status, *document;
 } cell_states[CELL_STATES] = {
-    [CELL_IDLE] = {"idle", NULL, "IDLE"},
-    [CELL_QUEUED] = {"queued", "running", NULL},
+    [CELL_IDLE] = {"idle", "idle", "IDLE"},
+    [CELL_QUEUED] = {"queued", "queued", NULL},
     [CELL_RUNNING] = {"running", "running", "RUNNING"},
     [CELL_INPUT] = {"running", "input_required", NULL},
     [CELL_COMPLETED] = {"completed", "ok", "COMPLETED"},
@@ -29,6 +29,14 @@ const char *cell_state_name(enum cell_state state)
 const char *cell_state_status(enum cell_state state)
 {
     return cell_states[state].status;
+}
+
+const char *cell_status_of(const char *name)
+{
+    for (size_t i = 0; name != NULL && i < CELL_STATES; i++)
+        if (strcmp(cell_states[i].name, name) == 0)
+            return cell_states[i].status;
+    return cell_states[CELL_IDLE].status;
 }
 
 const char *cell_state_document(enum cell_state state)

@@ -28,7 +28,8 @@ enum cell_state {
 };
 
 const char *cell_state_name(enum cell_state state);     /* of a row: "completed" */
-const char *cell_state_status(enum cell_state state);   /* of an answer: "ok"; NULL if idle */
+const char *cell_state_status(enum cell_state state);   /* wherever it is told: "ok" */
+const char *cell_status_of(const char *name);           /* likewise, by the name in a row */
 const char *cell_state_document(enum cell_state state); /* of a document: "COMPLETED" */
 /* The state that a document or a row names, in upper or lower case. False if documents have no such
  * state. */

@@ -21,7 +21,7 @@ static const struct {
     {"/commit or take", " --commit, or take"},
     {"…/discard", "--discard"},
     {"POST …/try runs", "`cella try` runs"},
-    {"at …/output?exec_id=", "in `cella notebook show SESSION`, there cell "},
+    {"at …/output?number=", "in `cella notebook show SESSION`, there cell "},
     {"DELETE /v1/agents/", "cella agent unplan "},
     {"DELETE /v1/sessions/", "cella unplan "},
     {"/plan leaves", " leaves"},

@@ -31,6 +31,7 @@ static const struct {
     {"timeout", CLI_EXIT_TIMEOUT},
     {"interrupted", CLI_EXIT_INTERRUPTED},
     {"running", CLI_EXIT_RUNNING},
+    {"queued", CLI_EXIT_RUNNING},
     {"input_required", CLI_EXIT_RUNNING},
 };
 
@@ -284,7 +285,7 @@ static int ask_to_continue(struct run *run, json_t **ret_answer, struct err *e)
 {
     char path[PATH_SIZE];
     snprintf(path, sizeof(path), "/v1/sessions/%s/exec/%lld/continue", run->cell->session_id,
-             (long long)run->cell->exec_id);
+             (long long)run->cell->number);
     _buf_ struct buf body = BUF_INIT(4 * KIB);
     struct json_out out = JSON_OUT(&body);
     json_put_object(&out);
@@ -301,8 +302,8 @@ static int ask_with_input(struct run *run, const char *text, size_t len, json_t 
     _buf_ struct buf body = BUF_INIT(8 * CLI_LINE_MAX);
     struct json_out out = JSON_OUT(&body);
     json_put_object(&out);
-    if (run->cell->exec_id > 0)
-        json_put_member_int(&out, "exec_id", run->cell->exec_id);
+    if (run->cell->number > 0)
+        json_put_member_int(&out, "number", run->cell->number);
     if (text != NULL)
         json_put_member_text(&out, "text", text, len);
     else
@@ -382,7 +383,7 @@ static int answer_inputs(struct run *run, json_t **answer, struct err *e)
 {
     while (run->cell->asker != NULL && cli_cell_is_status(*answer, "input_required")) {
         _json_ json_t *asked = take_ptr(*answer);
-        run->cell->exec_id = cli_json_int(asked, "exec_id", 0);
+        run->cell->number = cli_json_int(asked, "number", 0);
         if (answer_input(run, asked, answer, e) < 0)
             return -1;
         merge(*answer, asked);
@@ -469,10 +470,10 @@ static void note_news(const json_t *answer)
 /* What to do about a cell that has not ended. */
 static void note_unfinished(const struct cli_cell *cell, const json_t *answer)
 {
-    long long exec_id = (long long)cli_json_int(answer, "exec_id", 0);
-    if (cli_cell_is_status(answer, "running"))
+    long long number = (long long)cli_json_int(answer, "number", 0);
+    if (cli_cell_is_status(answer, "running") || cli_cell_is_status(answer, "queued"))
         cli_say(STDERR_FILENO, "cella: it still runs; go on with: cella continue %.8s %lld\n",
-                cell->session_id, exec_id);
+                cell->session_id, number);
     if (!cli_cell_is_status(answer, "input_required"))
         return;
     size_t len = 0;

@@ -19,9 +19,9 @@ static int continue_wait_for(const struct cli_args *args, struct cli_client *c, 
     if (cli_session_find(c, args->words[0], &session, e) < 0)
         return -1;
     cell->session_id = session.id;
-    if (cell->exec_id == 0)
-        cell->exec_id = session.exec_count;
-    if (cell->exec_id == 0)
+    if (cell->number == 0)
+        cell->number = session.exec_count;
+    if (cell->number == 0)
         return err_set(e, ERR_NOT_FOUND, "the session has run no cell yet");
     _json_ json_t *answer = NULL;
     int status = cli_cell_continue(c, cell, &answer, e);
@@ -41,7 +41,7 @@ static int continue_run(const struct cli_args *args, struct err *e)
         err_set(e, ERR_INVALID, "name a session, and the number of a cell if it is not the last");
         return err_advise(e, "list the sessions with: cella ps");
     }
-    if (args->n_words == 2 && !cli_parse_number(args->words[1], 1, &cell.exec_id))
+    if (args->n_words == 2 && !cli_parse_number(args->words[1], 1, &cell.number))
         return err_set(e, ERR_INVALID, "'%.32s' is not the number of a cell", args->words[1]);
     if (cli_show_read(args, &show, e) < 0 ||
         (yield != NULL && cli_parse_duration(yield, &cell.yield_ms, e) < 0) ||

@@ -192,8 +192,9 @@ static int play_step(struct demo *d, const char *session_id, const struct step *
         return err_context(e, "%s", step->title);
     if (!d->is_json)
         show_step(d, step, answer, took_ms);
-    json_array_append_new(d->report, json_pack("{s:s, s:s, s:f, s:O}", "title", step->title, "code",
-                                               step->code, "took_ms", took_ms, "answer", answer));
+    json_array_append_new(d->report,
+                          json_pack("{s:s, s:s, s:f, s:O}", "title", step->title, "code",
+                                    step->code, "duration_ms", took_ms, "answer", answer));
     return check_step(step, answer, e) < 0 ? err_context(e, "%s", step->title) : 0;
 }
 
@@ -328,6 +329,6 @@ const struct cli_verb cli_demo_verb = {
              "shows what came back and how long it took, and leaves nothing behind. Exit status 0\n"
              "only if every step gave what it should.",
     .examples = "cella demo\n"
-                "cella demo --json | jq '.steps[] | {title, took_ms}'",
+                "cella demo --json | jq '.steps[] | {title, duration_ms}'",
     .run = demo_run,
 };

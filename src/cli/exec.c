@@ -198,8 +198,9 @@ static int choose_session(const struct cli_args *args, struct cli_client *c, str
 /* One that was left running needs its session. */
 static void keep_unfinished(struct exec_plan *plan, json_t *answer)
 {
-    bool is_unfinished =
-        cli_cell_is_status(answer, "running") || cli_cell_is_status(answer, "input_required");
+    bool is_unfinished = cli_cell_is_status(answer, "running") ||
+                         cli_cell_is_status(answer, "queued") ||
+                         cli_cell_is_status(answer, "input_required");
     if (plan->is_temporary && is_unfinished) {
         plan->is_temporary = false;
         plan->is_told = true;

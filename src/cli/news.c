@@ -86,7 +86,7 @@ static void describe_late(struct buf *out, const json_t *list)
     for (size_t i = 0; i < MIN(json_array_size(list), (size_t)NAMES_MAX); i++) {
         const json_t *entry = json_array_get(list, i);
         buf_printf(out, "cella: cell %lld wrote meanwhile:\n",
-                   (long long)cli_json_int(entry, "exec_id", 0));
+                   (long long)cli_json_int(entry, "number", 0));
         for (size_t k = 0; k < ARRAY_LEN(streams); k++) {
             const json_t *text = json_object_get(entry, streams[k]);
             size_t len = MIN(json_string_length(text), (size_t)LATE_BYTES_MAX);

@@ -40,7 +40,7 @@ static int notebook_cells_put_number(const struct cli_args *args, json_t *body, 
 
 static void put_source(json_t *body, const struct buf *text)
 {
-    json_object_set_new(body, "source", json_stringn_nocheck(buf_str(text), text->len));
+    json_object_set_new(body, "code", json_stringn_nocheck(buf_str(text), text->len));
 }
 
 static void put_kind(const struct cli_args *args, json_t *body)
@@ -92,14 +92,14 @@ static bool say_cell(void *context, const char *name, const char *data, size_t l
     _json_ json_t *event = NULL;
     if (cli_api_read(data, len, &event, &ignored) < 0)
         return false;
-    const char *state = cli_json_text(event, "state", NULL);
-    const char *id = cli_json_text(event, "id", NULL);
+    const char *state = cli_json_text(event, "status", NULL);
+    const char *id = cli_json_text(event, "cell_id", NULL);
     if (strcmp(name, "result") == 0) {
         json_decref(*answer);
         *answer = take_ptr(event);
     } else if (strcmp(name, "cell") == 0) {
         cli_say(STDOUT_FILENO, "cell %lld  %.64s  %.16s\n",
-                (long long)cli_json_int(event, "number", 0), id != NULL ? id : "?",
+                (long long)cli_json_int(event, "index", 0), id != NULL ? id : "?",
                 state != NULL ? state : "?");
     }
     return true;
@@ -144,7 +144,7 @@ static int run_range(const struct cli_args *args, struct cli_client *c, const ch
     const json_t *answer = streamed != NULL ? streamed : plain;
     if (cli_has(args, "json") && !cli_print_json(answer))
         return CLI_EXIT_PIPE;
-    const char *failed = cli_json_text(answer, "failed", NULL);
+    const char *failed = cli_json_text(answer, "failed_cell_id", NULL);
     if (failed != NULL && !cli_has(args, "json"))
         cli_say(STDERR_FILENO,
                 "cella: cell %.64s failed; look at it with: cella notebook show %.8s "
@@ -179,9 +179,9 @@ int cli_notebook_run_cells(const struct cli_args *args, struct cli_client *c,
 void cli_notebook_say_changed(const json_t *answer)
 {
     const json_t *cell = json_object_get(answer, "cell");
-    const char *id = cli_json_text(cell, "id", NULL);
+    const char *id = cli_json_text(cell, "cell_id", NULL);
     int64_t revision = cli_json_int(cell, "revision", 0);
-    cli_say(STDOUT_FILENO, "cell %lld  %.64s", (long long)cli_json_int(cell, "number", 0),
+    cli_say(STDOUT_FILENO, "cell %lld  %.64s", (long long)cli_json_int(cell, "index", 0),
             id != NULL ? id : "?");
     if (revision > 1)
         cli_say(STDOUT_FILENO, "  revision %lld", (long long)revision);
@@ -197,7 +197,7 @@ static int notebook_cells_add_and_run(const struct cli_args *args, struct cli_cl
     struct buf view = {.data = text, .len = strlen(text)};
     if (cli_api_post(c, path, &view, CLI_DEADLINE_SHORT_MS, &answer, e) < 0)
         return -1;
-    const char *cell = cli_json_text(json_object_get(answer, "cell"), "id", NULL);
+    const char *cell = cli_json_text(json_object_get(answer, "cell"), "cell_id", NULL);
     if (cell == NULL)
         return err_set(e, ERR_INTERNAL, "the daemon's answer makes no sense: a cell without an id");
     return notebook_cells_run_cell(args, c, id, cell, e);

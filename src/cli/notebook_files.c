@@ -148,9 +148,10 @@ struct watch {
 static void append_cell_news(struct buf *line, const json_t *cell)
 {
     size_t len = 0;
-    const char *id = cli_json_text(cell, "id", NULL), *state = cli_json_text(cell, "state", NULL);
-    const char *source = cli_json_text(cell, "source", &len);
-    buf_printf(line, "  %lld  %.64s  %.16s", (long long)cli_json_int(cell, "number", 0),
+    const char *id = cli_json_text(cell, "cell_id", NULL),
+               *state = cli_json_text(cell, "status", NULL);
+    const char *source = cli_json_text(cell, "code", &len);
+    buf_printf(line, "  %lld  %.64s  %.16s", (long long)cli_json_int(cell, "index", 0),
                id != NULL ? id : "?", state != NULL ? state : "");
     if (source != NULL) {
         buf_append_str(line, "  ");
@@ -161,7 +162,7 @@ static void append_cell_news(struct buf *line, const json_t *cell)
 static void append_output_news(struct buf *line, const json_t *event)
 {
     size_t len = 0;
-    const char *id = cli_json_text(event, "id", NULL);
+    const char *id = cli_json_text(event, "cell_id", NULL);
     const char *text = cli_json_text(event, "text", &len);
     const json_t *output = json_object_get(event, "output");
     const char *ref = cli_json_text(output, "ref", NULL);
@@ -179,7 +180,7 @@ static void append_output_news(struct buf *line, const json_t *event)
 static bool print_event(const char *name, json_t *event)
 {
     const json_t *cell = json_object_get(event, "cell");
-    const char *id = cli_json_text(event, "id", NULL);
+    const char *id = cli_json_text(event, "cell_id", NULL);
     _buf_ struct buf line = BUF_INIT(64 * KIB);
     cli_append_safe(&line, name, strlen(name), false);
     if (cell != NULL)
@@ -189,7 +190,7 @@ static bool print_event(const char *name, json_t *event)
     else if (id != NULL)
         buf_printf(&line, "  %.64s", id);
     if (strcmp(name, "cell_moved") == 0)
-        buf_printf(&line, "  to %lld", (long long)cli_json_int(event, "number", 0));
+        buf_printf(&line, "  to %lld", (long long)cli_json_int(event, "index", 0));
     if (strcmp(name, "lagged") == 0)
         buf_printf(&line, "  %lld events were lost", (long long)cli_json_int(event, "dropped", 0));
     buf_append_char(&line, '\n');

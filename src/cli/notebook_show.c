@@ -108,11 +108,12 @@ static void notebook_show_append_output(struct buf *out, const json_t *output, i
 
 static void append_head(struct buf *out, const json_t *cell)
 {
-    const char *id = cli_json_text(cell, "id", NULL), *state = cli_json_text(cell, "state", NULL);
+    const char *id = cli_json_text(cell, "cell_id", NULL),
+               *state = cli_json_text(cell, "status", NULL);
     double ms = cli_json_number(cell, "duration_ms", -1);
     const char *kind = cli_json_text(cell, "kind", NULL);
     bool is_code = kind != NULL && strcmp(kind, "code") == 0;
-    buf_printf(out, "-- %lld  %.64s", (long long)cli_json_int(cell, "number", 0),
+    buf_printf(out, "-- %lld  %.64s", (long long)cli_json_int(cell, "index", 0),
                id != NULL ? id : "?");
     buf_printf(out, "  %.16s", is_code ? state != NULL ? state : "?" : kind != NULL ? kind : "?");
     if (is_code && ms >= 0)
@@ -124,9 +125,9 @@ static void append_head(struct buf *out, const json_t *cell)
 
 static void append_cell(struct buf *out, const json_t *cell)
 {
-    int64_t count = cli_json_int(cell, "execution_count", 0);
+    int64_t count = cli_json_int(cell, "number", cli_json_int(cell, "execution_count", 0));
     size_t len = 0, i;
-    const char *source = cli_json_text(cell, "source", &len);
+    const char *source = cli_json_text(cell, "code", &len);
     const char *kind = cli_json_text(cell, "kind", NULL);
     char prompt[48] = "";
     if (kind != NULL && strcmp(kind, "code") == 0)

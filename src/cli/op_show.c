@@ -215,7 +215,7 @@ static void add_code(struct cli_client *c, const json_t *args, json_t *answer)
     if (cli_op_ask(c, "session.cells", asked, &list, &ignored) < 0)
         return;
     const json_t *cell = json_array_get(json_object_get(list, "cells"), 0);
-    if (cli_json_int(cell, "exec_id", 0) == id)
+    if (cli_json_int(cell, "number", 0) == id)
         json_object_set(answer, "code", json_object_get(cell, "code"));
 }
 

@@ -285,7 +285,7 @@ static int repl_show_answer(struct repl *r, struct cli_cell *cell, const json_t 
 {
     int status = cli_cell_exit_status(answer);
     r->has_failed = r->has_failed || status != 0;
-    r->number = cli_json_int(answer, "exec_id", r->number) + 1;
+    r->number = cli_json_int(answer, "number", r->number) + 1;
     if (cli_cell_finish(cell, answer) == CLI_EXIT_PIPE)
         return err_set(e, ERR_UNAVAILABLE, "nobody reads the output any more");
     if (!r->is_json && r->show.is_out_mid_line && cli_lines_is_interactive(r->lines))

@@ -271,10 +271,10 @@ static json_t *describe_cell(const struct document *doc, size_t number)
 {
     const struct notebook_cell *cell = &doc->cells[number];
     json_t *object = json_object();
-    json_object_set_new(object, "number", json_integer((json_int_t)number));
-    json_object_set_new(object, "id", json_string(cell->id));
-    json_object_set_new(object, "execution_count", json_integer(cell->execution_count));
-    json_object_set_new(object, "state", json_string(cell_state_document(cell->state)));
+    json_object_set_new(object, "cell_id", json_string(cell->id));
+    json_object_set_new(object, "number", json_integer(cell->execution_count));
+    json_object_set_new(object, "index", json_integer((json_int_t)number));
+    json_object_set_new(object, "status", json_string(cell_state_status(cell->state)));
     json_object_set_new(object, "duration_ms", json_real(round(cell->execution_time * 1e6) / 1e3));
     json_object_set_new(object, "outputs",
                         json_integer((json_int_t)json_array_size(cell->outputs)));

@@ -112,7 +112,7 @@ static int send_cell(struct cli_run *r, struct cli_client *c, struct cli_run_cel
     _buf_ struct buf body = BUF_INIT(16 * MIB);
     struct json_out out = JSON_OUT(&body);
     json_put_object(&out);
-    json_put_member_text(&out, "source", cell->source, cell->source_len);
+    json_put_member_text(&out, "code", cell->source, cell->source_len);
     if (json_is_array(tags)) {
         _json_ json_t *metadata = json_pack("{s:O}", "tags", tags);
         json_put_key(&out, "metadata");
@@ -123,7 +123,7 @@ static int send_cell(struct cli_run *r, struct cli_client *c, struct cli_run_cel
     struct cli_request request = make_request(r, "POST", path, &body);
     if (cli_api_call(c, &request, &answer, e) < 0)
         return err_context(e, "cell %zu (counted from 0)", own->number);
-    const char *id = cli_json_text(json_object_get(answer, "cell"), "id", NULL);
+    const char *id = cli_json_text(json_object_get(answer, "cell"), "cell_id", NULL);
     snprintf(own->id, sizeof(own->id), "%s", id != NULL ? id : "");
     return 0;
 }
@@ -232,7 +232,7 @@ static void show_progress(struct cli_run *r)
 
 static void note_end(struct cli_run *r, const json_t *event)
 {
-    const char *id = cli_json_text(event, "id", NULL);
+    const char *id = cli_json_text(event, "cell_id", NULL);
     for (size_t i = r->n_ended; id != NULL && i < r->n_cells; i++) {
         struct cli_run_cell *own = &r->cells[i];
         if (strcmp(own->id, id) != 0)
@@ -331,7 +331,7 @@ static void conclude(struct cli_run *r)
     if (last == NULL)
         return;
     enum cell_state state = r->doc->cells[last->number].state;
-    bool has_failed = !r->allows_errors && cli_json_text(r->answer, "failed", NULL) != NULL;
+    bool has_failed = !r->allows_errors && cli_json_text(r->answer, "failed_cell_id", NULL) != NULL;
     bool has_lost_session = state == CELL_DIED && last != &r->cells[r->n_cells - 1];
     r->is_interrupted |= has_failed && state == CELL_INTERRUPTED;
     if (has_failed || has_lost_session || r->is_interrupted)

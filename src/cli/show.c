@@ -239,8 +239,8 @@ static bool is_uneventful(const struct cli_show *s, const json_t *answer, const 
 {
     const char *name = cli_json_text(error, "name", NULL);
     bool is_exit = is_status(answer, "died") && name != NULL && strcmp(name, "Exited") == 0;
-    return is_status(answer, "running") || is_status(answer, "input_required") ||
-           (is_exit && s->is_temporary);
+    return is_status(answer, "running") || is_status(answer, "queued") ||
+           is_status(answer, "input_required") || (is_exit && s->is_temporary);
 }
 
 /* "timeout: stopped by SIGINT after ...", for cells that did not end by themselves. */

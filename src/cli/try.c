@@ -83,9 +83,9 @@ static void tell_changes(const json_t *answer)
 {
     const json_t *files = json_object_get(answer, "files");
     _buf_ struct buf out = BUF_INIT(MIB);
-    append_paths(&out, files, "created");
+    append_paths(&out, files, "added");
     append_paths(&out, files, "changed");
-    append_paths(&out, files, "deleted");
+    append_paths(&out, files, "removed");
     if (out.len > 0)
         cli_say(STDERR_FILENO, "files:\n%s", buf_str(&out));
     if (json_is_object(json_object_get(answer, "names")))

@@ -28,6 +28,7 @@ enum request_type {
     REQUEST_TERMINATE,
     REQUEST_REMOVE, /* workspace */
     REQUEST_ROOM,   /* since: the source's jail; workspace, limits */
+    REQUEST_SOCKET, /* jail; head: the ticket; number: the family */
 };
 
 enum { CLEAR_HOLDING = 1 }; /* `number` of a REQUEST_CLEAR whose head is only to be stopped */

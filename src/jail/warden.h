@@ -41,9 +41,10 @@ enum warden_event_type {
     WARDEN_RECORDED,      /* head: the ticket; text: JSON, see warden_record */
     WARDEN_RESTORED,      /* head: the ticket; text: JSON, see warden_restore */
     WARDEN_FILED,         /* head: the ticket; text: JSON, see warden_file */
-    WARDEN_LOST,          /* text: the warden itself ended, and with it all jails and zygotes. Comes
-                             a second time, with is_final, if there will be no other */
-    WARDEN_BACK,          /* text: there is a new one, which knows of nothing yet */
+    WARDEN_SOCKET, /* head: the ticket; fd: yours to close, or -1 and text: why there is none */
+    WARDEN_LOST,   /* text: the warden itself ended, and with it all jails and zygotes. Comes
+                      a second time, with is_final, if there will be no other */
+    WARDEN_BACK,   /* text: there is a new one, which knows of nothing yet */
 };
 
 struct warden_event {
@@ -62,7 +63,7 @@ struct warden_event {
     uint64_t ticks;   /* of the processor that all in the jail have used so far */
     uint64_t cpu_us;  /* WEIGHED: likewise, also by those that have ended where cgroups count */
     bool is_final;    /* LOST: no code can run any more */
-    int fd;           /* ROOM; else -1 */
+    int fd;           /* ROOM, SOCKET; else -1 */
     const char *text; /* valid during the callback; never NULL */
 };
 
@@ -133,6 +134,10 @@ int warden_weigh(struct warden *w, uint64_t jail, uint64_t ticket, struct err *e
 /* SIGTERM to everybody in the jail who is awake. */
 int warden_terminate(struct warden *w, uint64_t jail, struct err *e);
 int warden_measure(struct warden *w, uint64_t head, struct err *e); /* WARDEN_MEASURED follows */
+/* A TCP socket of the jail's own network, AF_INET or AF_INET6, not connected: WARDEN_SOCKET
+ * follows. Whatever it is connected to is in that network, which has a loopback and nothing else.
+ */
+int warden_make_socket(struct warden *w, uint64_t jail, uint64_t ticket, int family, struct err *e);
 
 /* Makes a jail for a branch of a session that lives in the jail `source`: a room, which a sleeping
  * copy of that session enters by itself (jail/inside/room.h). WARDEN_ROOM brings its key, which

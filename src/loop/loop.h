@@ -69,6 +69,9 @@ void loop_listener_close(struct loop_listener *l, loop_fn on_closed);
  * loop_stream_read. */
 struct loop_stream *loop_stream_accept(struct loop_listener *l,
                                        const struct loop_stream_events *events, void *context);
+/* The same of a socket that is connected already, TCP or UNIX, which it owns if it is not NULL. */
+struct loop_stream *loop_stream_open(uv_loop_t *loop, int fd,
+                                     const struct loop_stream_events *events, void *context);
 int loop_stream_fd(const struct loop_stream *s);
 int loop_stream_read(struct loop_stream *s, bool is_wanted); /* 0, or -ENOSPC: not now */
 

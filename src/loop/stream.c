@@ -122,6 +122,26 @@ struct loop_stream *loop_stream_accept(struct loop_listener *l,
     return s;
 }
 
+struct loop_stream *loop_stream_open(uv_loop_t *loop, int fd,
+                                     const struct loop_stream_events *events, void *context)
+{
+    struct loop_stream *s = mem_alloc(sizeof(*s));
+    s->events = events;
+    s->context = context;
+    bool is_unix = is_unix_socket(fd);
+    endpoint_init(loop, &s->uv, is_unix);
+    int rc = loop_reserve(loop, fd);
+    if (rc == 0)
+        rc = is_unix ? uv_pipe_open(&s->uv.pipe, fd) : uv_tcp_open(&s->uv.tcp, fd);
+    if (rc != 0) {
+        loop_stream_close(s, NULL); /* before libuv has the socket: it stays the caller's */
+        return NULL;
+    }
+    if (!is_unix)
+        uv_tcp_nodelay(&s->uv.tcp, 1);
+    return s;
+}
+
 int loop_stream_fd(const struct loop_stream *s)
 {
     uv_os_fd_t fd = -1;

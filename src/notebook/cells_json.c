@@ -351,7 +351,8 @@ static void cells_json_put_cell(struct json_out *o, const struct document *doc, 
     else
         json_put_null(o);
     json_put_member_str(o, "created_at", created);
-    json_put_member_str(o, "executed_at", cell->executed_at);
+    json_put_key(o, "executed_at");
+    json_put_str(o, cell->executed_at);
     json_put_key(o, "execution_time");
     if (cell->execution_time >= 0)
         json_put_real(o, cell->execution_time, 6);

@@ -107,14 +107,14 @@ static const struct op_member agent_members[] = {
     {"agent", OP_TEXT, .is_always = true, .column = "AGENT", .doc = "Its name."},
     {"repl", OP_OBJECT, .is_always = true, .shape = &shape_repl_rules, .doc = "What it may do."},
     {"sessions", OP_INT, .is_always = true, .column = "SESSIONS", .doc = "How many it has."},
-    {"plan", OP_OBJECT, .is_nullable = true, .shape = &shape_plan, .doc = "If it is in plan mode."},
+    {"plan", OP_OBJECT, .shape = &shape_plan, .doc = "If it is in plan mode."},
     {0},
 };
 static const struct op_shape shape_agent = {"agent", agent_members, "An agent."};
 
 static const struct op_member binding_members[] = {
     {"plugin", OP_TEXT, .is_always = true, .doc = "Its name."},
-    {"agent", OP_TEXT, .is_nullable = true, .doc = "Whom it asks."},
+    {"agent", OP_TEXT, .doc = "Whom it asks."},
     {"repl", OP_OBJECT, .shape = &shape_repl_rules, .doc = "What holds there."},
     {0},
 };

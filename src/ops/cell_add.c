@@ -3,7 +3,7 @@
 
 static const struct op_param params[] = {
     OP_PARAM_NOTEBOOK,
-    {.name = "source",
+    {.name = "code",
      .type = OP_TEXT,
      .is_required = true,
      .max = NOTEBOOK_SOURCE_MAX,
@@ -14,8 +14,8 @@ static const struct op_param params[] = {
      .is_nullable = true,
      .min = -1,
      .max = INT64_MAX,
-     .doc = "The number that it is to have; without it, or with -1, it comes last."},
-    {.name = "id",
+     .doc = "The index that it is to have, from 0 on; without it, or with -1, it comes last."},
+    {.name = "cell_id",
      .type = OP_TEXT,
      .min = 1,
      .max = CELL_ID_MAX,
@@ -53,10 +53,10 @@ static int read_cell(struct call *call, struct store_cell *ret, struct err *e)
 {
     const char *metadata;
     *ret = (struct store_cell){
-        .id = call_text(call, "id", NULL),
+        .id = call_text(call, "cell_id", NULL),
         .kind = notebook_kind(call, CELL_CODE),
-        .source = call_text(call, "source", ""),
-        .source_len = call_text_len(call, "source"),
+        .source = call_text(call, "code", ""),
+        .source_len = call_text_len(call, "code"),
     };
     if (check_id(ret->id, e) < 0 || notebook_metadata(call, &metadata, e) < 0)
         return -1;
@@ -145,5 +145,5 @@ const struct op op_cell_add = {
     .other_status = 200,
     .events = exec_events,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
-    .example = "{\"session_id\": \"$notebook\", \"source\": \"x * 2\"}",
+    .example = "{\"session_id\": \"$notebook\", \"code\": \"x * 2\"}",
 };

@@ -3,7 +3,7 @@
 static const struct op_param params[] = {
     OP_PARAM_NOTEBOOK,
     OP_PARAM_CELL,
-    {.name = "source",
+    {.name = "code",
      .type = OP_TEXT,
      .max = NOTEBOOK_SOURCE_MAX,
      .doc = "What it says from now on, at most 1 MiB."},
@@ -30,14 +30,14 @@ static void run(struct call *call)
     }
     struct store_cell to = {
         .kind = notebook_kind(call, -1),
-        .source = call_text(call, "source", NULL),
-        .source_len = call_text_len(call, "source"),
+        .source = call_text(call, "code", NULL),
+        .source_len = call_text_len(call, "code"),
         .metadata = metadata,
         .metadata_len = metadata != NULL ? strlen(metadata) : 0,
     };
     if (to.kind < 0 && to.source == NULL && metadata == NULL) {
         err_set(&e, ERR_INVALID, "nothing is to be changed");
-        err_advise(&e, "Give \"source\", \"kind\" or \"metadata\".");
+        err_advise(&e, "Give \"code\", \"kind\" or \"metadata\".");
         call_fail(call, &e);
         return;
     }
@@ -57,9 +57,9 @@ const struct op op_cell_edit = {
     .subject = OP_ON_CELL,
     .flags = OP_MUTATING,
     .params = params,
-    .doc = "Changes source, kind or metadata of a cell.",
+    .doc = "Changes code, kind or metadata of a cell.",
     .run = run,
     .result = &shape_cell_change,
     .errors = OP_ERR(CONFLICT),
-    .example = "{\"session_id\": \"$notebook\", \"cell\": \"0\", \"source\": \"x = 22\"}",
+    .example = "{\"session_id\": \"$notebook\", \"cell\": \"0\", \"code\": \"x = 22\"}",
 };

@@ -8,7 +8,7 @@ static const struct op_param params[] = {
      .is_required = true,
      .min = -1,
      .max = INT64_MAX,
-     .doc = "The number that it is to have; -1, or one too large: the last."},
+     .doc = "The index that it is to have; -1, or one too large: the last."},
     {0},
 };
 

@@ -39,13 +39,11 @@ static void put_checkpoint(struct json_out *json, const struct checkpoint *check
     json_put_member_str(json, "at", clock_rfc3339(checkpoint->at_ms, time));
     if (checkpoint->memory_bytes != UINT64_MAX)
         json_put_member_int(json, "memory_bytes", (int64_t)checkpoint->memory_bytes);
-    else
-        json_put_member_null(json, "memory_bytes");
     put_files(json, checkpoint);
     const char *without = checkpoint->is_saved ? "durable" : "no";
     json_put_member_str(json, "restore", is_awake ? without : "process");
     json_put_member_str(json, "reason", is_awake ? checkpoint->reason : NULL);
-    json_put_member_bool(json, "saved", checkpoint->is_saved);
+    json_put_member_true(json, "saved", checkpoint->is_saved);
     if (checkpoint->threads > 1)
         json_put_member_int(json, "threads", checkpoint->threads);
     json_put_object_end(json);
@@ -98,14 +96,13 @@ static const struct op_member checkpoint_members[] = {
     {"cell", OP_INT, .doc = "The last cell before it."},
     {"cells", OP_INT_LIST, .column = "CELLS", .doc = "The cells since its parent."},
     {"at", OP_TIME, .column = "AGE", .doc = "When it was made."},
-    {"memory_bytes", OP_SIZE, .is_nullable = true, .column = "MEMORY",
-     .doc = "Memory that it holds."},
+    {"memory_bytes", OP_SIZE, .column = "MEMORY", .doc = "Memory that it holds."},
     {"files", OP_TEXT, .column = "FILES",
      .doc = "none, recording, covered or torn: whether it has the files."},
-    {"files_reason", OP_TEXT, .is_nullable = true, .doc = "Why it has not."},
+    {"files_reason", OP_TEXT, .doc = "Why it has not."},
     {"restore", OP_TEXT, .column = "RESTORE",
      .doc = "process, durable or no: how it can be gone back to."},
-    {"reason", OP_TEXT, .is_nullable = true, .doc = "Why it cannot."},
+    {"reason", OP_TEXT, .doc = "Why it cannot."},
     {"saved", OP_BOOL, .doc = "Whether it is on disk."},
     {"threads", OP_INT, .doc = "How many threads ran."},
     {0},

@@ -23,18 +23,14 @@ struct exec_call {
 
 static void put_error(struct json_out *json, const struct exec_error *error)
 {
-    json_put_key(json, "error");
-    if (error == NULL) {
-        json_put_null(json);
+    if (error == NULL)
         return;
-    }
+    json_put_key(json, "error");
     json_put_object(json);
     json_put_member_str(json, "name", error->name);
     json_put_member_text(json, "message", error->message.text, error->message.len);
-    if (error->traceback.text != NULL)
+    if (error->traceback.len > 0)
         json_put_member_text(json, "traceback", error->traceback.text, error->traceback.len);
-    else
-        json_put_member_null(json, "traceback");
     if (error->line != NULL) {
         json_put_key(json, "line");
         json_put_value(json, error->line);
@@ -43,8 +39,7 @@ static void put_error(struct json_out *json, const struct exec_error *error)
         json_put_key(json, "column");
         json_put_value(json, error->column);
     }
-    if (error->advice != NULL)
-        json_put_member_str(json, "advice", error->advice);
+    json_put_member_str(json, "advice", error->advice);
     json_put_object_end(json);
 }
 
@@ -52,35 +47,44 @@ static void put_output(struct json_out *json, const struct transcript_news *news
 {
     if (news->json != NULL)
         json_put_raw(json, news->json, news->len);
-    else if (news->output != NULL)
-        json_put_value(json, news->output);
     else
-        json_put_null(json);
+        json_put_value(json, news->output);
 }
 
 static void put_outputs(struct json_out *json, const struct exec_result *result)
 {
-    json_put_key(json, "value");
-    put_output(json, &result->value);
-    json_put_key(json, "outputs");
-    json_put_array(json);
-    for (size_t i = 0; i < result->n_outputs; i++)
-        put_output(json, &result->outputs[i]);
-    json_put_array_end(json);
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        if (result->streams[i].len > 0)
+            json_put_member_text(json, output_stream_name((enum output_stream)i),
+                                 result->streams[i].text, result->streams[i].len);
+    if (result->n_outputs > 0) {
+        json_put_key(json, "outputs");
+        json_put_array(json);
+        for (size_t i = 0; i < result->n_outputs; i++)
+            put_output(json, &result->outputs[i]);
+        json_put_array_end(json);
+    }
+    if (result->value.output != NULL || result->value.json != NULL) {
+        json_put_key(json, "value");
+        put_output(json, &result->value);
+    }
 }
 
 static void put_omitted(struct json_out *json, const struct exec_result *result)
 {
+    if (!result->is_truncated)
+        return;
+    json_put_member_bool(json, "truncated", true);
     json_put_key(json, "omitted");
     json_put_object(json);
-    json_put_member_int(json, "stdout", (int64_t)result->streams[OUTPUT_STDOUT].omitted);
-    json_put_member_int(json, "stderr", (int64_t)result->streams[OUTPUT_STDERR].omitted);
-    if (result->omitted_output_bytes > 0)
-        json_put_member_int(json, "outputs", (int64_t)result->omitted_output_bytes);
-    if (result->error != NULL && result->error->traceback.omitted > 0)
-        json_put_member_int(json, "traceback", (int64_t)result->error->traceback.omitted);
-    if (result->error != NULL && result->error->message.omitted > 0)
-        json_put_member_int(json, "message", (int64_t)result->error->message.omitted);
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        json_put_member_some(json, output_stream_name((enum output_stream)i),
+                             (int64_t)result->streams[i].omitted);
+    json_put_member_some(json, "outputs", (int64_t)result->omitted_output_bytes);
+    if (result->error != NULL) {
+        json_put_member_some(json, "traceback", (int64_t)result->error->traceback.omitted);
+        json_put_member_some(json, "message", (int64_t)result->error->message.omitted);
+    }
     json_put_object_end(json);
 }
 
@@ -99,6 +103,29 @@ static void put_denied(struct json_out *json, const struct exec_denied *denied)
     json_put_array_end(json);
 }
 
+/* The lists of names that are not empty; nothing if all of them are. */
+static void put_names(struct json_out *json, const json_t *names)
+{
+    const char *list;
+    json_t *value;
+    bool is_begun = false;
+    json_object_foreach((json_t *)(uintptr_t)names, list, value) {
+        bool is_empty = json_is_false(value) || json_is_null(value) ||
+                        (json_is_array(value) && json_array_size(value) == 0);
+        if (is_empty)
+            continue;
+        if (!is_begun) {
+            json_put_key(json, "names");
+            json_put_object(json);
+        }
+        is_begun = true;
+        json_put_key(json, list);
+        json_put_value(json, value);
+    }
+    if (is_begun)
+        json_put_object_end(json);
+}
+
 void exec_call_put_news(struct json_out *json, const struct exec_result *result)
 {
     if (result->is_rolled_back)
@@ -111,63 +138,43 @@ void exec_call_put_news(struct json_out *json, const struct exec_result *result)
     }
 }
 
-static void put_history(struct json_out *json, const struct exec_result *result)
+static void put_question(struct json_out *json, const struct exec_question *question)
 {
-    if (result->checkpoint > 0)
-        json_put_member_int(json, "checkpoint", (int64_t)result->checkpoint);
-    else
-        json_put_member_null(json, "checkpoint");
-    json_put_member_int(json, "saved_through", (int64_t)result->saved_through);
-    if (!result->is_rolled_back)
-        json_put_member_null(json, "rolled_back_to");
-    exec_call_put_news(json, result);
+    if (question == NULL)
+        return;
+    json_put_key(json, "input");
+    json_put_object(json);
+    json_put_member_text(json, "prompt", question->prompt, question->len);
+    json_put_member_true(json, "password", question->is_password);
+    json_put_object_end(json);
 }
 
+/* In the order in which one reads it: which cell, how it ended, what it showed, what became of the
+ * session. */
 static void put_result(struct json_out *json, const struct exec_result *result)
 {
-    const struct exec_question *question = result->question;
-    const struct exec_text *out = &result->streams[OUTPUT_STDOUT];
-    const struct exec_text *err = &result->streams[OUTPUT_STDERR];
-    json_put_member_int(json, "exec_id", (int64_t)result->exec_id);
-    if (result->cell != NULL) {
-        json_put_member_str(json, "cell_id", result->cell);
-        json_put_member_int(json, "cell_number", (int64_t)result->cell_number);
-    } else if (result->unrecorded != NULL) {
-        json_put_member_str(json, "unrecorded", result->unrecorded);
-    }
-    json_put_member_str(json, "status", cell_state_status(result->status));
-    if (result->status == CELL_RUNNING && result->is_queued)
-        json_put_member_bool(json, "queued", true);
-    if (question != NULL) {
-        json_put_key(json, "input");
-        json_put_object(json);
-        json_put_member_text(json, "prompt", question->prompt, question->len);
-        json_put_member_bool(json, "password", question->is_password);
-        json_put_object_end(json);
-    }
-    json_put_member_text(json, "stdout", out->text, out->len);
-    json_put_member_text(json, "stderr", err->text, err->len);
+    json_put_member_str(json, "cell_id", result->cell);
+    json_put_member_int(json, "number", (int64_t)result->exec_id);
+    bool is_queued = result->status == CELL_RUNNING && result->is_queued;
+    json_put_member_str(json, "status",
+                        cell_state_status(is_queued ? CELL_QUEUED : result->status));
+    put_question(json, result->question);
     put_outputs(json, result);
     put_error(json, result->error);
-    json_put_member_bool(json, "timed_out", result->status == CELL_TIMEOUT);
     if (result->has_exit_code)
         json_put_member_int(json, "exit_code", result->exit_code);
-    else
-        json_put_member_null(json, "exit_code");
     if (result->has_last_status)
-        json_put_member_int(json, "last_status", result->last_status);
-    if (result->command_status != 0)
-        json_put_member_int(json, "command_status", result->command_status);
+        json_put_member_some(json, "last_status", result->last_status);
+    json_put_member_some(json, "command_status", result->command_status);
     put_denied(json, result->denied);
-    if (result->names != NULL) {
-        json_put_key(json, "names");
-        json_put_value(json, result->names);
-    }
+    put_names(json, result->names);
+    exec_call_put_news(json, result);
+    put_omitted(json, result);
     json_put_member_real(json, "duration_ms", result->duration_ms, 3);
-    put_history(json, result);
-    json_put_member_bool(json, "truncated", result->is_truncated);
-    if (result->is_truncated)
-        put_omitted(json, result);
+    json_put_member_some(json, "checkpoint", (int64_t)result->checkpoint);
+    json_put_member_some(json, "saved_through", (int64_t)result->saved_through);
+    if (result->cell == NULL)
+        json_put_member_str(json, "unrecorded", result->unrecorded);
 }
 
 static void on_result(void *context, const struct exec_result *result)
@@ -178,8 +185,7 @@ static void on_result(void *context, const struct exec_result *result)
     struct json_out json = JSON_OUT(&out);
     json_put_object(&json);
     put_result(&json, result);
-    if (waiting->dropped_bytes > 0)
-        json_put_member_int(&json, "dropped_bytes", (int64_t)waiting->dropped_bytes);
+    json_put_member_some(&json, "dropped_bytes", (int64_t)waiting->dropped_bytes);
     json_put_object_end(&json);
     call_reply(waiting->call, 200, &out);
 }
@@ -225,7 +231,7 @@ static void on_display(void *context, const json_t *output, bool is_update)
 static void on_clear(void *context, bool waits)
 {
     struct exec_call *waiting = context;
-    const char *text = waits ? "{\"wait\":true}" : "{\"wait\":false}";
+    const char *text = waits ? "{\"wait\":true}" : "{}";
     waiting->call->sink->event(waiting->call, "clear", text, strlen(text));
 }
 

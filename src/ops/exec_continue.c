@@ -2,13 +2,13 @@
 
 static const struct op_param params[] = {
     OP_PARAM_SESSION,
-    {.name = "exec_id",
-     .type = OP_INT,
+    {.name = "cell",
+     .type = OP_TEXT,
      .place = OP_IN_PATH,
      .is_required = true,
      .min = 1,
-     .max = INT64_MAX,
-     .doc = "The cell, by the exec_id of its first answer."},
+     .max = CELL_ID_SIZE - 1,
+     .doc = "The cell, by the number or the cell_id of its first answer."},
     EXEC_PARAM_BUDGET,
     EXEC_PARAM_YIELD,
     EXEC_PARAM_DISCONNECT,
@@ -22,8 +22,9 @@ static void run(struct call *call)
         return;
     struct err e;
     struct exec *exec;
+    uint64_t number = session_cell_number(session, call_text(call, "cell", ""));
     struct exec_wait wait = exec_call_wait(call);
-    if (session_continue(session, (uint64_t)call_int(call, "exec_id", 0), &wait, &exec, &e) < 0)
+    if (session_continue(session, number, &wait, &exec, &e) < 0)
         call_fail(call, &e);
     else
         exec_call_begun(call, exec);
@@ -32,7 +33,7 @@ static void run(struct call *call)
 const struct op op_exec_continue = {
     .name = "exec.continue",
     .method = "POST",
-    .path = "/v1/sessions/{session_id}/exec/{exec_id}/continue",
+    .path = "/v1/sessions/{session_id}/exec/{cell}/continue",
     .subject = OP_ON_CELL,
     .flags = OP_READ_ONLY | OP_STREAMS, /* what runs, runs: this only listens */
     .params = params,
@@ -42,5 +43,5 @@ const struct op op_exec_continue = {
     .result = &shape_answer,
     .events = exec_events,
     .errors = OP_ERR(GONE) | OP_ERR(CONFLICT),
-    .example = "{\"session_id\": \"$busy\", \"exec_id\": \"$exec\", \"yield_ms\": 0}",
+    .example = "{\"session_id\": \"$busy\", \"cell\": \"$exec\", \"yield_ms\": 0}",
 };

@@ -195,7 +195,7 @@ static const struct op_member check_members[] = {
     {"ok", OP_BOOL, .is_always = true, .doc = "Whether it ran."},
     {"timeout_secs", OP_INT, .doc = "How long it may take."},
     {"execution_time_ms", OP_NUMBER, .doc = "How long it took."},
-    {"error", OP_TEXT, .is_nullable = true, .doc = "Why it failed."},
+    {"error", OP_TEXT, .doc = "Why it failed."},
     {0},
 };
 static const struct op_shape shape_check = {"check", check_members, "A line of code that was run."};
@@ -235,7 +235,7 @@ static const struct op_shape shape_sandbox = {"sandbox", sandbox_members,
 
 static const struct op_member store_members[] = {
     {"ok", OP_BOOL, .is_always = true, .doc = "Whether writing works."},
-    {"error", OP_TEXT, .is_nullable = true, .doc = "Why not."},
+    {"error", OP_TEXT, .doc = "Why not."},
     {"queued", OP_INT, .doc = "What waits to be written."},
     {"groups_written", OP_INT, .doc = "Transactions so far."},
     {"database_bytes", OP_SIZE, .doc = "Of the database."},

@@ -78,11 +78,11 @@ void notebook_put(struct json_out *json, const struct store_notebook *row,
     json_put_member_str(json, "runtime", row->runtime);
     json_put_member_str(json, "state", session != NULL ? session_state_name(session->state) : NULL);
     json_put_member_int(json, "cell_count", (int64_t)row->n_cells);
-    json_put_member_int(json, "execution_count", (int64_t)row->count);
+    json_put_member_some(json, "execution_count", (int64_t)row->count);
     cell_json_put_time(json, "created_at", row->created_ms);
     cell_json_put_time(json, "updated_at", row->updated_ms);
     if (row->metadata != NULL)
-        cell_json_put_raw(json, "metadata", row->metadata, strlen(row->metadata), "{}");
+        cell_json_put_metadata(json, row->metadata, strlen(row->metadata));
 }
 
 void reply_notebook(struct call *call, int http_status, const struct store_notebook *row)
@@ -136,7 +136,7 @@ static void on_changed(void *context, const struct store_cell *now, uint64_t n_c
     json_put_object(&json);
     json_put_member_str(&json, "notebook_id", id);
     if (now != NULL && changing->is_removal) {
-        json_put_member_str(&json, "deleted", now->id);
+        json_put_member_str(&json, "deleted_cell_id", now->id);
     } else if (now != NULL) {
         json_put_key(&json, "cell");
         cell_json_put(&json, now, false);

@@ -25,7 +25,8 @@ enum {
 #define OP_PARAM_CELL                                                                              \
     {                                                                                              \
         .name = "cell", .type = OP_TEXT, .place = OP_IN_PATH, .is_required = true, .min = 1,       \
-        .max = CELL_ID_MAX, .doc = "The cell: its id, or its number from 0 on; -1 is the last."    \
+        .max = CELL_ID_MAX,                                                                        \
+        .doc = "The cell: its cell_id, or its index from 0 on; -1 is the last."                    \
     }
 #define OP_PARAM_TITLE                                                                             \
     {                                                                                              \

@@ -5,7 +5,7 @@
 enum { CELLS_MAX = 1000 };
 
 static const struct op_param cell_members[] = {
-    {.name = "source",
+    {.name = "code",
      .type = OP_TEXT,
      .is_required = true,
      .max = NOTEBOOK_SOURCE_MAX,
@@ -93,7 +93,7 @@ static void add_next(struct creating *c)
         fail(c, &e);
         return;
     }
-    const json_t *source = json_object_get(cell, "source");
+    const json_t *source = json_object_get(cell, "code");
     struct store_cell to = {
         .kind = notebook_kind_of(json_string_value(json_object_get(cell, "kind")), CELL_CODE),
         .source = json_string_value(source),
@@ -185,6 +185,6 @@ const struct op op_notebook_create = {
     .result = &shape_notebook,
     .status = 201,
     .errors = OP_ERR(CONFLICT) | OP_ERR(NOT_FOUND) | OP_ERR(GONE),
-    .example = "{\"title\": \"June\", \"cells\": [{\"source\": \"1 + 1\"}]}",
+    .example = "{\"title\": \"June\", \"cells\": [{\"code\": \"1 + 1\"}]}",
     .verb = &verb,
 };

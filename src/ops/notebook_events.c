@@ -138,8 +138,9 @@ static const struct op_shape shape_cell_event = {"cell_event", cell_event_member
 
 static const struct op_member id_event_members[] = {
     {"seq", OP_INT, .is_always = true, .doc = "Counts the events of a notebook."},
-    {"id", OP_TEXT, .doc = "The cell."},
-    {"number", OP_INT, .doc = "Its new place."},
+    {"cell_id", OP_TEXT, .doc = "The cell."},
+    {"number", OP_INT, .doc = "Of its last run."},
+    {"index", OP_INT, .doc = "Its new place."},
     {"wait", OP_BOOL, .doc = "Not before something takes its place."},
     {0},
 };
@@ -148,7 +149,8 @@ static const struct op_shape shape_id_event = {"id_event", id_event_members,
 
 static const struct op_member notebook_output_members[] = {
     {"seq", OP_INT, .is_always = true, .doc = "Counts the events of a notebook."},
-    {"id", OP_TEXT, .is_always = true, .doc = "The cell."},
+    {"cell_id", OP_TEXT, .is_always = true, .doc = "The cell."},
+    {"number", OP_INT, .doc = "Of its run."},
     {"stream", OP_TEXT, .doc = "stdout or stderr."},
     {"text", OP_TEXT, .doc = "What was written."},
     {"output", OP_OBJECT, .shape = &shape_output, .doc = "What was shown."},
@@ -169,7 +171,7 @@ static const struct op_shape shape_cells_cleared = {"cells_cleared", cells_clear
 
 static const struct op_member notebook_changed_members[] = {
     {"seq", OP_INT, .is_always = true, .doc = "Counts the events of a notebook."},
-    {"title", OP_TEXT, .is_nullable = true, .doc = "What it is called."},
+    {"title", OP_TEXT, .doc = "What it is called."},
     {"metadata", OP_FREE, .doc = "What callers keep with it."},
     {0},
 };
@@ -185,23 +187,24 @@ static const struct op_shape shape_notebook_deleted = {"notebook_deleted", noteb
 
 static const struct op_member cells_undone_members[] = {
     {"seq", OP_INT, .is_always = true, .doc = "Counts the events of a notebook."},
-    {"after", OP_INT, .doc = "Cells that ran after this one are undone, by their exec_id."},
-    {"redone", OP_INT_LIST, .doc = "But these, which were done again."},
+    {"after", OP_INT, .is_always = true, .doc = "Cells with a larger number are undone,"},
+    {"redone", OP_INT_LIST, .is_always = true, .doc = "but for these."},
     {0},
 };
 static const struct op_shape shape_cells_undone = {"cells_undone", cells_undone_members,
-                                                   "The session went back, or forth."};
+                                                   "What cells did was taken back."};
 
 static const struct op_event notebook_events[] = {
     {"watching", &shape_watching, "First of all: changes are told from now on."},
     {"cell_added", &shape_cell_event, "There is a new cell."},
     {"cell_changed", &shape_cell_event, "A cell was edited, or runs, or has ended."},
-    {"cell_moved", &shape_id_event, "A cell has another number."},
+    {"cell_moved", &shape_id_event, "A cell has another index."},
     {"cell_removed", &shape_id_event, "A cell is gone."},
     {"output", &shape_notebook_output, "A cell wrote or showed something."},
     {"output_cleared", &shape_id_event, "The outputs of a cell are gone."},
     {"cells_cleared", &shape_cells_cleared, "All outputs or all cells are gone."},
-    {"cells_undone", &shape_cells_undone, "The session went back in time, or forth."},
+    {"cells_undone", &shape_cells_undone,
+     "An undo or a crash took cells back, a redo brought some."},
     {"notebook_changed", &shape_notebook_changed, "Title or metadata changed."},
     {"lagged", &shape_lagged, "Events were dropped, because the client was too slow."},
     {"deleted", &shape_notebook_deleted, "The notebook is gone: the last event but one."},

@@ -73,10 +73,7 @@ static int read_reference(struct call *call, struct image_place *ret, struct err
 
 static void put_size(struct json_out *json, const char *name, uint64_t pixels)
 {
-    if (pixels > 0)
-        json_put_member_int(json, name, (int64_t)pixels);
-    else
-        json_put_member_null(json, name);
+    json_put_member_some(json, name, (int64_t)pixels);
 }
 
 /* With the size that was asked for. */
@@ -158,8 +155,8 @@ static void run(struct call *call)
 static const struct op_member reference_members[] = {
     {"uri", OP_TEXT, .is_always = true, .doc = "Its whole name."},
     {"format", OP_TEXT, .is_always = true, .doc = "png, jpeg, gif, svg …"},
-    {"width", OP_INT, .is_nullable = true, .doc = "Pixels."},
-    {"height", OP_INT, .is_nullable = true, .doc = "Pixels."},
+    {"width", OP_INT, .doc = "Pixels."},
+    {"height", OP_INT, .doc = "Pixels."},
     {"bytes", OP_SIZE, .doc = "How large the file is."},
     {"url", OP_TEXT, .is_always = true, .doc = "Where it can be had."},
     {"data", OP_TEXT, .doc = "The image, as base64."},

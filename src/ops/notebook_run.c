@@ -9,13 +9,13 @@ static const struct op_param params[] = {
      .is_nullable = true,
      .min = 1,
      .max = CELL_ID_MAX,
-     .doc = "The first cell, by id or number; default: the first there is."},
+     .doc = "The first cell, by cell_id or index; default: the first there is."},
     {.name = "to",
      .type = OP_TEXT,
      .is_nullable = true,
      .min = 1,
      .max = CELL_ID_MAX,
-     .doc = "The last cell, by id or number; default: the last there is."},
+     .doc = "The last cell, by cell_id or index; default: the last there is."},
     {.name = "stop_on_error",
      .type = OP_BOOL,
      .doc = "Whether a cell that fails is the last one that runs, unless it is tagged "
@@ -40,10 +40,11 @@ struct running {
 static void put_ran(struct json_out *json, const struct runs_ended *ran)
 {
     json_put_object(json);
-    json_put_member_str(json, "id", ran->cell);
-    json_put_member_int(json, "number", (int64_t)ran->number);
-    json_put_member_str(json, "state", cell_state_name(ran->state));
-    if (ran->last_status >= 0)
+    json_put_member_str(json, "cell_id", ran->cell);
+    json_put_member_some(json, "number", (int64_t)ran->number);
+    json_put_member_int(json, "index", (int64_t)ran->index);
+    json_put_member_str(json, "status", cell_state_status(ran->state));
+    if (ran->last_status > 0)
         json_put_member_int(json, "last_status", ran->last_status);
     if (ran->exit_code >= 0)
         json_put_member_int(json, "exit_code", ran->exit_code);
@@ -80,7 +81,7 @@ static void on_end(void *context, uint64_t n_ran, const char *failed, const stru
     }
     json_put_array_end(&json);
     json_put_member_int(&json, "ran", (int64_t)n_ran);
-    json_put_member_str(&json, "failed", failed);
+    json_put_member_str(&json, "failed_cell_id", failed);
     json_put_object_end(&json);
     call_reply(call, 200, &out);
 }
@@ -130,9 +131,10 @@ static void run(struct call *call)
 }
 
 static const struct op_member ran_members[] = {
-    {"id", OP_TEXT, .is_always = true, .doc = "The cell."},
-    {"number", OP_INT, .is_always = true, .doc = "Its place, from 0."},
-    {"state", OP_TEXT, .is_always = true, .doc = "How it ended."},
+    {"cell_id", OP_TEXT, .is_always = true, .doc = "The cell."},
+    {"number", OP_INT, .doc = "Of its run."},
+    {"index", OP_INT, .is_always = true, .doc = "Its place, from 0."},
+    {"status", OP_TEXT, .is_always = true, .doc = "How it ended."},
     {"last_status", OP_INT, .doc = "bash: the status of the last command."},
     {"exit_code", OP_INT, .doc = "If it left."},
     {0},
@@ -143,7 +145,7 @@ static const struct op_member notebook_run_members[] = {
     {"notebook_id", OP_TEXT, .is_always = true, .doc = "The notebook."},
     {"cells", OP_LIST, .is_always = true, .shape = &shape_ran, .doc = "Those that ran."},
     {"ran", OP_INT, .is_always = true, .doc = "How many."},
-    {"failed", OP_TEXT, .is_nullable = true, .doc = "The id of the cell that failed."},
+    {"failed_cell_id", OP_TEXT, .doc = "The first cell that failed and was not meant to."},
     {0},
 };
 static const struct op_shape shape_notebook_run = {"notebook_run", notebook_run_members,

@@ -17,6 +17,7 @@ struct documents;
 struct engine;
 struct image_boxes;
 struct policy;
+struct session;
 
 enum op_param_type {
     OP_TEXT,
@@ -143,6 +144,8 @@ enum op_flags {
     OP_RUNS_CODE = 1 << 10,
     OP_NEEDS_AGENT = 1 << 11, /* one that may use interpreters, whatever it wants with them */
     OP_OWN_ONLY = 1 << 12,    /* who names no agent speaks for the default one, not for all */
+    /* Whatever follows its path, and its body, is for a server in a session; so is any method. */
+    OP_TUNNELS = 1 << 13,
 };
 #define OP_USES                                                                                    \
     (OP_MAKES_SESSION | OP_RUNS_CODE | OP_NEEDS_AGENT) /* what an agent must be allowed to do */
@@ -222,6 +225,9 @@ struct call_sink {
     void (*reply)(struct call *call, int http_status, const struct buf *json);
     void (*fail)(struct call *call, const struct err *e);
     void (*send_file)(struct call *call, const struct call_file *file); /* instead of reply */
+    /* Instead of reply: the surface passes the request on to what listens there, and its answer
+     * back. NULL: it cannot. */
+    void (*tunnel)(struct call *call, struct session *session, uint16_t port);
     void (*begin)(struct call *call);     /* a stream that had to wait: it was not refused */
     void (*want_body)(struct call *call); /* OP_TAKES_BYTES: the next piece, or the end */
     /* One event of a stream. False if the client reads too slowly and the event was dropped. */

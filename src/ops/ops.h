@@ -75,6 +75,7 @@ extern const struct op op_session_interrupt;
 extern const struct op op_session_list;
 extern const struct op op_session_names;
 extern const struct op op_session_output;
+extern const struct op op_session_port;
 extern const struct op op_session_redo;
 extern const struct op op_session_resume;
 extern const struct op op_session_suspend;
@@ -153,7 +154,7 @@ void call_await(struct call *call, struct store_call *asked);
 /* Answers that what has this name is deleted, or with the error. */
 void reply_deleted(struct call *call, const char *member, const char *name, const struct err *e);
 
-/* "plan":null, or its reason and when it was entered. NULL is no plan. */
+/* "plan", its reason and when it was entered; nothing if there is none. NULL is no plan. */
 void put_plan(struct json_out *json, const struct plan *plan);
 /* Answers with `member` as the call has it, and the plan. */
 void reply_plan(struct call *call, const char *member, const struct plan *plan);

@@ -6,11 +6,9 @@
 void put_plan(struct json_out *json, const struct plan *plan)
 {
     char time[CLOCK_RFC3339_SIZE];
-    json_put_key(json, "plan");
-    if (plan == NULL || !plan_is_on(plan)) {
-        json_put_null(json);
+    if (plan == NULL || !plan_is_on(plan))
         return;
-    }
+    json_put_key(json, "plan");
     json_put_object(json);
     json_put_member_str(json, "reason", plan->reason);
     json_put_member_str(json, "entered_at", clock_rfc3339(plan->entered_at_ms, time));

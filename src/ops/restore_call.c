@@ -17,28 +17,26 @@ void put_restored(struct json_out *json, const struct restore_report *report)
     json_put_member_int(json, "from", (int64_t)report->from);
     json_put_member_int(json, "to", (int64_t)report->to);
     json_put_member_str(json, "restored_from", restore_source_name(report->source));
-    json_put_key(json, "cells");
-    json_put_array(json);
-    for (size_t i = 0; i < report->cells.n; i++)
-        json_put_int(json, (int64_t)report->cells.ids[i]);
-    json_put_array_end(json);
-    if (report->cells.n_more > 0)
-        json_put_member_int(json, "more_cells", (int64_t)report->cells.n_more);
+    if (report->cells.n > 0) {
+        json_put_key(json, "cells");
+        json_put_array(json);
+        for (size_t i = 0; i < report->cells.n; i++)
+            json_put_int(json, (int64_t)report->cells.ids[i]);
+        json_put_array_end(json);
+    }
+    json_put_member_some(json, "more_cells", (int64_t)report->cells.n_more);
     json_put_member_str(json, "files", files_name(report->files));
-    json_put_member_int(json, "files_changed", (int64_t)report->files_changed);
+    json_put_member_some(json, "files_changed", (int64_t)report->files_changed);
     if (report->files_reason[0] != '\0')
         json_put_member_str(json, "files_reason", report->files_reason);
     if (report->files_lost != NULL) {
         json_put_key(json, "files_lost");
         json_put_value(json, report->files_lost);
     }
-    json_put_member_int(json, "ended_processes", (int64_t)report->ended_processes);
-    json_put_key(json, "not_undone");
-    if (report->notes != NULL) {
+    json_put_member_some(json, "ended_processes", (int64_t)report->ended_processes);
+    if (json_array_size(report->notes) > 0) {
+        json_put_key(json, "not_undone");
         json_put_value(json, report->notes);
-    } else {
-        json_put_array(json);
-        json_put_array_end(json);
     }
 }
 

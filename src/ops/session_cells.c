@@ -28,11 +28,11 @@ static void on_cells(void *context, const struct store_cell *list, size_t n, uin
     json_put_array(&json);
     for (size_t i = 0; i < n; i++) {
         json_put_object(&json);
-        json_put_member_int(&json, "exec_id", (int64_t)list[i].exec_id);
+        json_put_member_str(&json, "cell_id", list[i].id);
+        json_put_member_int(&json, "number", (int64_t)list[i].exec_id);
         json_put_member_text(&json, "code", list[i].source, list[i].source_len);
-        bool is_ok = strcmp(list[i].state, "completed") == 0;
-        json_put_member_str(&json, "status", is_ok ? "ok" : list[i].state);
-        json_put_member_str(&json, "at", clock_rfc3339(list[i].executed_ms, time));
+        json_put_member_str(&json, "status", cell_status_of(list[i].state));
+        json_put_member_str(&json, "executed_at", clock_rfc3339(list[i].executed_ms, time));
         json_put_member_real(&json, "duration_ms", (double)list[i].duration_us / 1000, 3);
         json_put_object_end(&json);
     }
@@ -61,10 +61,11 @@ static void run(struct call *call)
 }
 
 static const struct op_member ran_cell_members[] = {
-    {"exec_id", OP_INT, .is_always = true, .column = "CELL", .doc = "Its number."},
+    {"cell_id", OP_TEXT, .is_always = true, .doc = "Its id."},
+    {"number", OP_INT, .is_always = true, .column = "CELL", .doc = "Its number."},
     {"code", OP_TEXT, .is_always = true, .column = "CODE", .doc = "What it ran."},
     {"status", OP_TEXT, .is_always = true, .column = "STATUS", .doc = "How it ended."},
-    {"at", OP_TIME, .column = "AGE", .doc = "When."},
+    {"executed_at", OP_TIME, .column = "AGE", .doc = "When."},
     {"duration_ms", OP_NUMBER, .column = "MS", .doc = "How long it ran."},
     {0},
 };

@@ -9,6 +9,8 @@ static const struct op_param notebook_params[] = {OP_PARAM_NOTEBOOK, {0}};
 
 static void put_member(struct json_out *json, const char *name, const json_t *value)
 {
+    if (json_array_size(value) == 0)
+        return;
     json_put_key(json, name);
     json_put_value(json, value);
 }
@@ -24,14 +26,10 @@ static void on_declared(void *context, const struct declared *declared)
     put_member(&json, "definitions", json_object_get(told, "definitions"));
     put_member(&json, "lost",
                declared->lost != NULL ? declared->lost : json_object_get(told, "lost"));
-    json_put_member_bool(&json, "saved", declared->lost != NULL);
-    if (json_is_true(json_object_get(told, "more")))
-        json_put_member_bool(&json, "more", true);
-    if (declared->as_of > 0)
-        json_put_member_int(&json, "as_of", (int64_t)declared->as_of);
-    else
-        json_put_member_null(&json, "as_of");
-    json_put_member_bool(&json, "busy", declared->is_busy);
+    json_put_member_true(&json, "saved", declared->lost != NULL);
+    json_put_member_true(&json, "more", json_is_true(json_object_get(told, "more")));
+    json_put_member_some(&json, "as_of", (int64_t)declared->as_of);
+    json_put_member_true(&json, "busy", declared->is_busy);
     json_put_object_end(&json);
     call_reply(call, 200, &out);
 }

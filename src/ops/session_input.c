@@ -7,11 +7,11 @@ static const struct op_param params[] = {
      .max = EXEC_LINE_MAX,
      .doc = "The line, without its newline; either this or eof."},
     {.name = "eof", .type = OP_BOOL, .doc = "There is no more input: the reader sees its end."},
-    {.name = "exec_id",
+    {.name = "number",
      .type = OP_INT,
      .min = 1,
      .max = INT64_MAX,
-     .doc = "The cell that is meant; without it the one that waits."},
+     .doc = "The number of the cell that is meant; without it the one that waits."},
     EXEC_PARAM_BUDGET,
     EXEC_PARAM_YIELD,
     EXEC_PARAM_DISCONNECT,
@@ -36,7 +36,7 @@ static void run(struct call *call)
         len--;
     struct exec *exec;
     struct exec_wait wait = exec_call_wait(call);
-    uint64_t exec_id = (uint64_t)call_int(call, "exec_id", 0);
+    uint64_t exec_id = (uint64_t)call_int(call, "number", 0);
     if (session_input(session, exec_id, text, len, &wait, &exec, &e) < 0)
         call_fail(call, &e);
     else

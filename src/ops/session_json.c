@@ -30,10 +30,8 @@ void put_session(struct json_out *json, const struct session *session)
     json_put_member_str(json, "runtime", session->runtime->name);
     json_put_member_str(json, "profile", session->profile);
     json_put_member_str(json, "cwd", session->cwd);
-    if (session->agent != NULL)
-        json_put_member_str(json, "agent", session->agent);
-    if (session->binding != NULL)
-        json_put_member_str(json, "binding", session->binding);
+    json_put_member_str(json, "agent", session->agent);
+    json_put_member_str(json, "binding", session->binding);
     json_put_member_str(json, "joined", session->joined[0] != '\0' ? session->joined : NULL);
     json_put_member_str(json, "spawned_at", clock_rfc3339(session->life.spawned_at_ms, time));
     json_put_member_str(json, "used_at", clock_rfc3339(session->life.worked_at_ms, time));
@@ -46,18 +44,16 @@ void put_session(struct json_out *json, const struct session *session)
     json_put_member_int(json, "output_len", (int64_t)session_output_len(session));
     if (is_dead && session->death.has_exit_code)
         json_put_member_int(json, "exit_code", session->death.exit_code);
-    else
-        json_put_member_null(json, "exit_code");
-    json_put_member_int(json, "queued", (int64_t)session->n_queued);
+    json_put_member_some(json, "queued", (int64_t)session->n_queued);
     put_limits(json, &session->limits);
-    json_put_member_bool(json, "debug", session->limits.debug != 0);
+    json_put_member_true(json, "debug", session->limits.debug != 0);
     json_put_member_int(json, "idle_timeout_secs", session->life.idle_timeout_secs);
     json_put_member_int(json, "max_age_secs", session->life.max_age_secs);
     json_put_member_str(json, "checkpoints", timeline_mode_name(session->timeline.mode));
     json_put_member_int(json, "checkpoint", (int64_t)timeline_next_id(session));
     json_put_member_str(json, "isolation", spec_isolations[session->saving.isolation]);
     json_put_member_str(json, "durable", saving_modes[session->saving.mode]);
-    json_put_member_int(json, "saved_through", (int64_t)session->saving.through);
+    json_put_member_some(json, "saved_through", (int64_t)session->saving.through);
     json_put_member_bool(json, "all_saved", saving_is_safe(session));
     if (session->saving.trouble[0] != '\0')
         json_put_member_str(json, "not_saved", session->saving.trouble);

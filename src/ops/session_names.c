@@ -36,11 +36,8 @@ static void on_names(void *context, const struct names_told *told)
     put_items(&json, items, max);
     if (total > (json_int_t)MIN(json_array_size(items), max))
         json_put_member_bool(&json, "more", true);
-    if (told->as_of > 0)
-        json_put_member_int(&json, "as_of", (int64_t)told->as_of);
-    else
-        json_put_member_null(&json, "as_of");
-    json_put_member_bool(&json, "busy", told->is_busy);
+    json_put_member_some(&json, "as_of", (int64_t)told->as_of);
+    json_put_member_true(&json, "busy", told->is_busy);
     json_put_object_end(&json);
     call_reply(call, 200, &out);
 }
@@ -76,7 +73,7 @@ static const struct op_member name_list_members[] = {
     {"total", OP_INT, .is_always = true, .doc = "How many there are."},
     {"items", OP_LIST, .is_always = true, .shape = &shape_name, .doc = "The names."},
     {"more", OP_BOOL, .doc = "There are more than are listed."},
-    {"as_of", OP_INT, .is_nullable = true, .doc = "After which cell."},
+    {"as_of", OP_INT, .doc = "After which cell."},
     {"busy", OP_BOOL, .doc = "A cell runs meanwhile."},
     {0},
 };

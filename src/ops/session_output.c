@@ -8,12 +8,12 @@ static const char *const streams[] = {"stdout", "stderr", NULL};
 
 static const struct op_param params[] = {
     OP_PARAM_SESSION,
-    {.name = "exec_id",
+    {.name = "number",
      .type = OP_INT,
      .place = OP_IN_QUERY,
      .min = 1,
      .max = INT64_MAX,
-     .doc = "Only what this cell wrote; without it the whole session's output."},
+     .doc = "Only what the cell with this number wrote; without it the whole session's output."},
     {.name = "offset",
      .type = OP_INT,
      .place = OP_IN_QUERY,
@@ -37,19 +37,15 @@ static const struct op_param params[] = {
 static void put_page(struct json_out *json, const struct call *call, const struct buf *text,
                      const struct output_range *range)
 {
-    int64_t exec_id = call_int(call, "exec_id", 0);
     json_put_object(json);
     json_put_member_str(json, "session_id", call_text(call, "session_id", ""));
-    if (exec_id > 0)
-        json_put_member_int(json, "exec_id", exec_id);
-    else
-        json_put_member_null(json, "exec_id");
+    json_put_member_some(json, "number", call_int(call, "number", 0));
     json_put_member_str(json, "stream", call_text(call, "stream", "stdout"));
     json_put_member_text(json, "text", buf_str(text), text->len);
     json_put_member_int(json, "offset", (int64_t)range->offset);
     json_put_member_int(json, "next_offset", (int64_t)range->next_offset);
     json_put_member_int(json, "end", (int64_t)range->end);
-    json_put_member_int(json, "dropped", (int64_t)range->dropped);
+    json_put_member_some(json, "dropped", (int64_t)range->dropped);
     json_put_object_end(json);
 }
 
@@ -58,7 +54,7 @@ static void run(struct call *call)
     const struct session *session = call_session(call);
     if (session == NULL)
         return;
-    uint64_t exec_id = (uint64_t)call_int(call, "exec_id", 0);
+    uint64_t exec_id = (uint64_t)call_int(call, "number", 0);
     if (exec_id > session->n_execs) {
         struct err e;
         err_set(&e, ERR_NOT_FOUND, "the session has no cell %llu", (unsigned long long)exec_id);
@@ -80,7 +76,7 @@ static void run(struct call *call)
 
 static const struct op_member output_page_members[] = {
     {"session_id", OP_TEXT, .is_always = true, .doc = "The session."},
-    {"exec_id", OP_INT, .is_nullable = true, .doc = "The cell; null: all of them."},
+    {"number", OP_INT, .doc = "The cell; left out: all of them."},
     {"stream", OP_TEXT, .is_always = true, .doc = "stdout or stderr."},
     {"text", OP_TEXT, .is_always = true, .doc = "What was written."},
     {"offset", OP_INT, .is_always = true, .doc = "Where the text begins."},

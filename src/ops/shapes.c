@@ -57,7 +57,7 @@ const struct op_shape shape_max_limits = {"max_limits", max_limits_members,
                                           "What a caller may ask for at most; those that are set."};
 
 static const struct op_member plan_members[] = {
-    {"reason", OP_TEXT, .is_nullable = true, .doc = "Why, as whoever entered it said."},
+    {"reason", OP_TEXT, .doc = "Why, as whoever entered it said."},
     {"entered_at", OP_TIME, .is_always = true, .doc = "Since when."},
     {0},
 };
@@ -65,8 +65,7 @@ const struct op_shape shape_plan = {"plan", plan_members, "Plan mode."};
 
 static const struct op_member session_plan_members[] = {
     {"session_id", OP_TEXT, .is_always = true, .doc = "The session."},
-    {"plan", OP_OBJECT, .is_nullable = true, .shape = &shape_plan,
-     .doc = "null: not in plan mode."},
+    {"plan", OP_OBJECT, .shape = &shape_plan, .doc = "Left out: not in plan mode."},
     {0},
 };
 const struct op_shape shape_session_plan = {"session_plan", session_plan_members,
@@ -74,8 +73,7 @@ const struct op_shape shape_session_plan = {"session_plan", session_plan_members
 
 static const struct op_member agent_plan_members[] = {
     {"agent", OP_TEXT, .is_always = true, .doc = "The agent."},
-    {"plan", OP_OBJECT, .is_nullable = true, .shape = &shape_plan,
-     .doc = "null: not in plan mode."},
+    {"plan", OP_OBJECT, .shape = &shape_plan, .doc = "Left out: not in plan mode."},
     {0},
 };
 const struct op_shape shape_agent_plan = {"agent_plan", agent_plan_members,
@@ -89,18 +87,18 @@ static const struct op_member session_members[] = {
     {"state", OP_TEXT, .is_always = true, .column = "STATE",
      .doc = "starting, idle, busy, suspended or dead."},
     {"runtime", OP_TEXT, .is_always = true, .column = "RUNTIME", .doc = "python, node or bash."},
-    {"profile", OP_TEXT, .is_nullable = true, .column = "PROFILE", .doc = "What was imported."},
+    {"profile", OP_TEXT, .column = "PROFILE", .doc = "What was imported."},
     {"agent", OP_TEXT, .column = "AGENT", .doc = "Whose it is; left out: the agent default's."},
     {"binding", OP_TEXT, .doc = "The inbound binding that it was made through."},
-    {"joined", OP_TEXT, .is_nullable = true, .doc = "The session whose sandbox it shares."},
+    {"joined", OP_TEXT, .doc = "The session whose sandbox it shares."},
     {"used_at", OP_TIME, .column = "USED", .doc = "When it last worked."},
     {"spawned_at", OP_TIME, .column = "AGE", .doc = "When it was made."},
     {"exec_count", OP_INT, .column = "CELLS", .doc = "How many cells it was given."},
     {"queued", OP_INT, .column = "QUEUED", .doc = "Cells that wait for their turn."},
     {"memory_bytes", OP_SIZE, .column = "MEMORY", .doc = "Memory that its processes use."},
     {"cpu_ms", OP_INT, .column = "CPU", .doc = "Processor time that they have used."},
-    {"exit_code", OP_INT, .is_nullable = true, .column = "EXIT", .doc = "Of one that has ended."},
-    {"cwd", OP_TEXT, .is_nullable = true, .column = "CWD", .doc = "Where it began to work."},
+    {"exit_code", OP_INT, .column = "EXIT", .doc = "Of one that has ended."},
+    {"cwd", OP_TEXT, .column = "CWD", .doc = "Where it began to work."},
     {"output_len", OP_SIZE, .doc = "Bytes that its cells wrote."},
     {"limits", OP_OBJECT, .shape = &shape_limits, .doc = "What it may use."},
     {"debug", OP_BOOL, .doc = "Whether its processes may trace each other."},
@@ -113,7 +111,7 @@ static const struct op_member session_members[] = {
     {"saved_through", OP_INT, .doc = "The last cell whose effects are safe on disk."},
     {"all_saved", OP_BOOL, .doc = "Whether that is all there is."},
     {"not_saved", OP_TEXT, .doc = "Why something could not be saved."},
-    {"plan", OP_OBJECT, .is_nullable = true, .shape = &shape_plan, .doc = "If in plan mode."},
+    {"plan", OP_OBJECT, .shape = &shape_plan, .doc = "If in plan mode."},
     {"reason", OP_TEXT, .doc = "Why it ended."},
     {0},
 };
@@ -204,9 +202,9 @@ static const struct op_shape shape_input = {"input", input_members,
 static const struct op_member cell_error_members[] = {
     {"name", OP_TEXT, .is_always = true, .doc = "ZeroDivisionError, TimedOut, Killed …"},
     {"message", OP_TEXT, .is_always = true, .doc = "What it says."},
-    {"traceback", OP_TEXT, .is_nullable = true, .doc = "Where it happened."},
-    {"line", OP_INT, .is_nullable = true, .doc = "The line of the cell, from 1."},
-    {"column", OP_INT, .is_nullable = true, .doc = "The column of a syntax error."},
+    {"traceback", OP_TEXT, .doc = "Where it happened."},
+    {"line", OP_INT, .doc = "The line of the cell, from 1."},
+    {"column", OP_INT, .doc = "The column of a syntax error."},
     {"advice", OP_TEXT, .doc = "What to do about it."},
     {0},
 };
@@ -288,7 +286,7 @@ const struct op_shape shape_resumed = {"resumed", resumed_members,
                                        "How a session came back from disk."};
 
 static const struct op_member late_members[] = {
-    {"exec_id", OP_INT, .is_always = true, .doc = "The cell that wrote it."},
+    {"number", OP_INT, .is_always = true, .doc = "The cell that wrote it."},
     {"stdout", OP_TEXT, .doc = "What it wrote."},
     {"stderr", OP_TEXT, .doc = "What it wrote."},
     {"omitted_bytes", OP_SIZE, .doc = "Bytes that were left out."},
@@ -298,40 +296,35 @@ const struct op_shape shape_late = {"late", late_members,
                                     "What an earlier cell wrote after its end."};
 
 static const struct op_member files_members[] = {
-    {"created", OP_TEXT_LIST, .doc = "New files."},
+    {"added", OP_TEXT_LIST, .doc = "New files."},
     {"changed", OP_TEXT_LIST, .doc = "Files with other content."},
-    {"deleted", OP_TEXT_LIST, .doc = "Files that are gone."},
+    {"removed", OP_TEXT_LIST, .doc = "Files that are gone."},
     {"more", OP_BOOL, .doc = "There are more than are listed."},
     {0},
 };
 static const struct op_shape shape_files = {"files", files_members, "What a cell did to files."};
 
 static const struct op_member answer_members[] = {
-    {"exec_id", OP_INT, .is_always = true, .doc = "The cell's number in its session, from 1."},
     {"cell_id", OP_TEXT, .doc = "Its id in the notebook."},
-    {"cell_number", OP_INT, .doc = "Its place in the notebook, from 0."},
+    {"number", OP_INT, .is_always = true, .doc = "The cell's number in its session, from 1."},
     {"unrecorded", OP_TEXT, .doc = "Why the notebook does not have it."},
     {"status", OP_TEXT, .is_always = true,
-     .doc = "ok, error, interrupted, timeout, died, running or input_required."},
-    {"queued", OP_BOOL, .doc = "It has not begun."},
+     .doc = "ok, error, interrupted, timeout, died, queued, running or input_required."},
     {"input", OP_OBJECT, .shape = &shape_input, .doc = "What it waits for."},
     {"stdout", OP_TEXT, .doc = "What it wrote."},
     {"stderr", OP_TEXT, .doc = "What it wrote."},
-    {"value", OP_OBJECT, .is_nullable = true, .shape = &shape_output,
-     .doc = "Its last expression."},
+    {"value", OP_OBJECT, .shape = &shape_output, .doc = "Its last expression."},
     {"outputs", OP_LIST, .shape = &shape_output, .doc = "What it displayed."},
-    {"error", OP_OBJECT, .is_nullable = true, .shape = &shape_cell_error, .doc = "Why it failed."},
-    {"timed_out", OP_BOOL, .doc = "It was stopped by its time limit."},
-    {"exit_code", OP_INT, .is_nullable = true, .doc = "If it left, or its process ended."},
+    {"error", OP_OBJECT, .shape = &shape_cell_error, .doc = "Why it failed."},
+    {"exit_code", OP_INT, .doc = "If it left, or its process ended."},
     {"last_status", OP_INT, .doc = "bash: the status of the last command."},
     {"command_status", OP_INT, .doc = "Of a !command that failed."},
     {"denied", OP_LIST, .shape = &shape_denied, .doc = "System calls that were refused."},
     {"names", OP_OBJECT, .shape = &shape_names, .doc = "What it did to names."},
     {"duration_ms", OP_NUMBER, .doc = "How long it ran."},
-    {"checkpoint", OP_INT, .is_nullable = true, .doc = "What undo goes back to."},
+    {"checkpoint", OP_INT, .doc = "What undo goes back to."},
     {"saved_through", OP_INT, .doc = "The last cell whose effects are safe on disk."},
-    {"rolled_back_to", OP_INT, .is_nullable = true,
-     .doc = "The checkpoint that a crash took the session back to."},
+    {"rolled_back_to", OP_INT, .doc = "The checkpoint that a crash took the session back to."},
     {"rolled_back_cells", OP_INT_LIST, .doc = "The cells that this undid."},
     {"restored_from", OP_TEXT, .doc = "process or durable."},
     {"not_undone", OP_LIST, .shape = &shape_undone, .doc = "What could not be taken back."},
@@ -343,8 +336,8 @@ static const struct op_member answer_members[] = {
     {"not_saved", OP_LIST, .shape = &shape_lost, .doc = "What could not be saved."},
     {"files_not_saved", OP_TEXT, .doc = "Why files could not be saved."},
     {"try_id", OP_INT, .doc = "Of a try: its number, to keep it or take it back."},
-    {"files", OP_OBJECT, .is_nullable = true, .shape = &shape_files,
-     .doc = "Files that it made, changed or removed."},
+    {"files", OP_OBJECT, .shape = &shape_files, .doc = "Files that it made, changed or removed."},
+    {"files_unknown", OP_BOOL, .doc = "What it did to files could not be told."},
     {"truncated", OP_BOOL, .doc = "Something was left out to fit the budget."},
     {"omitted", OP_OBJECT, .shape = &shape_omitted, .doc = "How much was left out of what."},
     {"dropped_bytes", OP_SIZE, .doc = "Of events that the client was too slow for."},
@@ -361,7 +354,7 @@ static const struct op_shape shape_output_event = {"output_event", output_event_
                                                    "A piece of what a cell writes."};
 
 static const struct op_member clear_event_members[] = {
-    {"wait", OP_BOOL, .is_always = true, .doc = "Not before something takes its place."},
+    {"wait", OP_BOOL, .doc = "Not before something takes its place."},
     {0},
 };
 static const struct op_shape shape_clear_event = {"clear_event", clear_event_members,
@@ -386,7 +379,7 @@ const struct op_shape shape_restored = {"restored", restored_members,
 static const struct op_member definition_members[] = {
     {"kind", OP_TEXT, .doc = "function, class …"},
     {"name", OP_TEXT, .is_always = true, .doc = "What it is called."},
-    {"source", OP_TEXT, .doc = "Its source."},
+    {"code", OP_TEXT, .doc = "Its source."},
     {0},
 };
 static const struct op_shape shape_definition = {"definition", definition_members,
@@ -398,7 +391,7 @@ static const struct op_member declarations_members[] = {
     {"lost", OP_LIST, .shape = &shape_lost, .doc = "What could not be saved."},
     {"saved", OP_BOOL, .doc = "Whether this tells of what was saved, or of what would be."},
     {"more", OP_BOOL, .doc = "There is more than is listed."},
-    {"as_of", OP_INT, .is_nullable = true, .doc = "After which cell."},
+    {"as_of", OP_INT, .doc = "After which cell."},
     {"busy", OP_BOOL, .doc = "A cell runs meanwhile."},
     {0},
 };
@@ -409,17 +402,18 @@ const struct op_shape shape_declarations = {"declarations", declarations_members
  */
 
 static const struct op_member cell_members[] = {
-    {"id", OP_TEXT, .is_always = true, .doc = "Its id."},
-    {"number", OP_INT, .is_always = true, .doc = "Its place, from 0."},
+    {"cell_id", OP_TEXT, .is_always = true, .doc = "Its id."},
+    {"number", OP_INT, .doc = "Of its last run, from 1: N of In [N]; left out: it did not run."},
+    {"index", OP_INT, .is_always = true, .doc = "Its place, from 0."},
     {"kind", OP_TEXT, .is_always = true, .doc = "code, markdown or raw."},
-    {"source", OP_TEXT, .doc = "What it says."},
-    {"state", OP_TEXT, .doc = "idle, queued, running, completed, error …"},
+    {"code", OP_TEXT, .doc = "What it says."},
+    {"status", OP_TEXT, .is_always = true,
+     .doc = "idle, queued, running, ok, error, timeout, interrupted or died."},
     {"undone", OP_BOOL, .doc = "What it did was taken back."},
-    {"execution_count", OP_INT, .is_nullable = true, .doc = "N of In [N]."},
-    {"exec_id", OP_INT, .is_nullable = true, .doc = "Its number in the session."},
-    {"created_at", OP_TIME, .is_nullable = true, .doc = "When it was made."},
-    {"executed_at", OP_TIME, .is_nullable = true, .doc = "When it last ran."},
-    {"duration_ms", OP_NUMBER, .is_nullable = true, .doc = "How long."},
+    {"execution_count", OP_INT, .doc = "The number that it had where it was imported from."},
+    {"created_at", OP_TIME, .doc = "When it was made."},
+    {"executed_at", OP_TIME, .doc = "When it last ran."},
+    {"duration_ms", OP_NUMBER, .doc = "How long."},
     {"revision", OP_INT, .doc = "Counts its changes."},
     {"outputs", OP_LIST, .shape = &shape_output, .doc = "What it showed."},
     {"metadata", OP_FREE, .doc = "What callers keep with it."},
@@ -430,15 +424,14 @@ const struct op_shape shape_cell = {"cell", cell_members, "A cell of a notebook.
 static const struct op_member notebook_members[] = {
     {"notebook_id", OP_TEXT, .is_always = true, .column = "NOTEBOOK",
      .doc = "Its id, which is its session's."},
-    {"title", OP_TEXT, .is_nullable = true, .column = "TITLE", .doc = "What it is called."},
-    {"user", OP_TEXT, .is_nullable = true, .doc = "The agent whose it is."},
-    {"runtime", OP_TEXT, .is_nullable = true, .column = "RUNTIME", .doc = "What runs it."},
-    {"state", OP_TEXT, .is_nullable = true, .column = "SESSION",
-     .doc = "Of its session; null: there is none."},
+    {"title", OP_TEXT, .column = "TITLE", .doc = "What it is called."},
+    {"user", OP_TEXT, .doc = "The agent whose it is."},
+    {"runtime", OP_TEXT, .column = "RUNTIME", .doc = "What runs it."},
+    {"state", OP_TEXT, .column = "SESSION", .doc = "Of its session; left out: there is none."},
     {"cell_count", OP_INT, .column = "CELLS", .doc = "How many cells it has."},
     {"execution_count", OP_INT, .doc = "How many were run."},
-    {"created_at", OP_TIME, .is_nullable = true, .doc = "When it was made."},
-    {"updated_at", OP_TIME, .is_nullable = true, .column = "CHANGED", .doc = "When it changed."},
+    {"created_at", OP_TIME, .doc = "When it was made."},
+    {"updated_at", OP_TIME, .column = "CHANGED", .doc = "When it changed."},
     {"metadata", OP_FREE, .doc = "What callers keep with it."},
     {"cells", OP_LIST, .shape = &shape_cell, .doc = "A page of its cells."},
     {"offset", OP_INT, .doc = "Where that page begins."},
@@ -451,7 +444,7 @@ const struct op_shape shape_notebook = {"notebook", notebook_members, "A noteboo
 static const struct op_member cell_change_members[] = {
     {"notebook_id", OP_TEXT, .is_always = true, .doc = "The notebook."},
     {"cell", OP_OBJECT, .shape = &shape_cell, .doc = "The cell as it is now."},
-    {"deleted", OP_TEXT, .doc = "The id of the cell that is gone."},
+    {"deleted_cell_id", OP_TEXT, .doc = "The id of the cell that is gone."},
     {"cell_count", OP_INT, .is_always = true, .doc = "How many cells there are."},
     {0},
 };
@@ -466,7 +459,7 @@ static const struct op_member state_members[] = {
     {"agent", OP_TEXT, .column = "AGENT", .doc = "Whose it is."},
     {"bytes", OP_SIZE, .column = "SIZE", .doc = "How large it is."},
     {"saved_at", OP_TIME, .column = "AGE", .doc = "When it was saved."},
-    {"expires_at", OP_TIME, .is_nullable = true, .doc = "Until when it is kept; null: for ever."},
+    {"expires_at", OP_TIME, .doc = "Until when it is kept; left out: for ever."},
     {"state", OP_TEXT, .doc = "The state itself, as base64."},
     {0},
 };

@@ -38,7 +38,7 @@ extern const struct op_shape shape_state;
         {"to", OP_INT, .doc = "The checkpoint that it is at; 0: the beginning."},                  \
         {"restored_from", OP_TEXT,                                                                 \
          .doc = "process: a copy that still lived; durable: from disk."},                          \
-        {"cells", OP_INT_LIST, .doc = "The cells that were taken back, by their exec_id."},        \
+        {"cells", OP_INT_LIST, .doc = "The cells that were taken back, by their number."},         \
         {"more_cells", OP_INT, .doc = "How many more there were."},                                \
         {"files", OP_TEXT, .doc = "restored, or not_covered: the files are as they were."},        \
         {"files_changed", OP_INT, .doc = "How many files were put back."},                         \

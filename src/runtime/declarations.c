@@ -12,7 +12,7 @@ struct text_member {
 };
 
 static const struct text_member definition[] = {
-    {"name", NAME_MAX_BYTES}, {"kind", 32}, {"source", SOURCE_MAX}, {NULL, 0}};
+    {"name", NAME_MAX_BYTES}, {"kind", 32}, {"code", SOURCE_MAX}, {NULL, 0}};
 static const struct text_member loss[] = {
     {"name", NAME_MAX_BYTES}, {"type", NAME_MAX_BYTES}, {"advice", ADVICE_MAX}, {NULL, 0}};
 

@@ -7,7 +7,7 @@
 
 enum { DECLARATIONS_MAX = 1000 }; /* of each list */
 
-/* Checks that `told` has "imports" (texts), "definitions" (of {"name","kind","source"}) and "lost"
+/* Checks that `told` has "imports" (texts), "definitions" (of {"name","kind","code"}) and "lost"
  * (of {"name","type","advice"}), each within its limits, and maybe "more". Members that this
  * version does not know are removed. */
 int declarations_check(json_t *told, struct err *e);

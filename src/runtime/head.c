@@ -274,6 +274,7 @@ void head_on_event(struct head *head, const struct warden_event *event)
     case WARDEN_RECORDED:
     case WARDEN_RESTORED:
     case WARDEN_FILED:
+    case WARDEN_SOCKET:
     case WARDEN_ZYGOTE_READY:
     case WARDEN_ZYGOTE_EXITED:
     case WARDEN_BACK:

@@ -374,7 +374,10 @@ static void on_data(void *context, const char *data, size_t len)
             conn_close(c);
     } else {
         buf_append(&c->pending, data, len);
-        want_input(c);
+        if (c->tunnel != NULL)
+            c->tunnel->on_input(c);
+        if (c->state != CONN_CLOSED)
+            want_input(c);
         if (c->wants_body)
             conn_pump_body(c);
     }
@@ -393,6 +396,8 @@ static void conn_on_end(void *context, int error)
     c->has_ended = true;
     c->is_reading = false;
     bool is_noticed = c->has_call && c->call.must_notice_end;
+    if (c->tunnel != NULL && error == 0 && !is_peer_gone(c))
+        is_noticed = !c->tunnel->on_end(c);
     if (error != 0 || c->state == CONN_LINGERING || is_noticed || is_peer_gone(c))
         conn_close(c);
     else if (c->wants_body)
@@ -499,6 +504,7 @@ void conn_drain(struct conn *c)
 {
     c->is_keep_alive = false;
     bool is_endless = c->has_call && c->call.wants_stream && c->route->op->flags & OP_ONLY_STREAMS;
+    is_endless |= c->tunnel != NULL && c->tunnel->is_open(c);
     if (c->state == CONN_READING || c->state == CONN_LINGERING || is_endless)
         conn_close(c);
 }

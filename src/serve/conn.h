@@ -23,7 +23,16 @@ enum conn_state { CONN_READING, CONN_CALLING, CONN_FLUSHING, CONN_LINGERING, CON
 /* What the connection's only timer is for. */
 enum conn_wait { WAIT_NOTHING, WAIT_REQUEST, WAIT_HEAD, WAIT_BODY, WAIT_WRITE, WAIT_LINGER };
 
+struct conn;
 struct download;
+
+/* What a call that goes on to a server in a session does with the client's bytes (tunnel.h). */
+struct conn_tunnel {
+    void (*on_input)(struct conn *c); /* more of them are in `pending`, from which it takes them */
+    /* The client will send no more. False if the connection is to be closed. */
+    bool (*on_end)(struct conn *c);
+    bool (*is_open)(const struct conn *c); /* it has no end of its own */
+};
 
 struct conn {
     struct server *server;
@@ -50,6 +59,7 @@ struct conn {
     struct http1_parser http;
     struct buf pending; /* input that arrived while a call was open */
     struct target target;
+    size_t known_len; /* of the raw target: what follows belongs to a server in a session */
     const struct route *route;
     bool is_keep_alive;
     bool is_head_only; /* HEAD: the answer has no body */
@@ -57,8 +67,9 @@ struct conn {
     bool has_call;   /* `call` is open: the operation may still use it */
     bool wants_body; /* which takes the next piece of the request's body */
     bool is_feeding;
-    bool has_stream_head;      /* the head of an event stream was sent */
-    struct download *download; /* the file that is being sent; NULL: none */
+    bool has_stream_head;             /* the head of an event stream was sent */
+    struct download *download;        /* the file that is being sent; NULL: none */
+    const struct conn_tunnel *tunnel; /* NULL: it has none */
     struct call call;
 };
 

@@ -13,7 +13,8 @@ static int check_head(struct conn *c, char *ret_allow, struct err *e)
     const char *raw = http1_target(&c->http);
     c->is_head_only = strcmp(http1_method(&c->http), "HEAD") == 0;
     ret_allow[0] = '\0';
-    if (target_parse(&c->call.arena, raw, strlen(raw), &c->target, e) < 0)
+    c->known_len = route_known_len(&s->routes, raw);
+    if (target_parse(&c->call.arena, raw, c->known_len, &c->target, e) < 0)
         return -1;
     if (!c->is_local && guard_check_browser(&c->http, c->is_loopback, e) < 0)
         return -1;
@@ -65,7 +66,7 @@ static void head_complete(struct conn *c, bool has_more)
                     e.code == ERR_INVALID);
         return;
     }
-    if (c->route->op->flags & OP_TAKES_BYTES) {
+    if (c->route->op->flags & (OP_TAKES_BYTES | OP_TUNNELS)) {
         http1_stream_body(&c->http);
         conn_request_run(c); /* which may refuse it before a byte was sent */
     } else if (http1_limit_body(&c->http, body_max(c->route->op)) < 0) {
@@ -118,7 +119,8 @@ void conn_pump_body(struct conn *c)
 
 static void conn_request_call(struct conn *c, json_t *args)
 {
-    c->is_keep_alive = c->http.is_keep_alive && !c->server->is_stopping;
+    c->is_keep_alive =
+        c->http.is_keep_alive && !c->server->is_stopping && c->http.state == HTTP1_COMPLETE;
     if (c->state != CONN_CALLING)
         conn_move(c, CONN_CALLING);
     c->has_call = true;

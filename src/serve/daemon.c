@@ -17,6 +17,7 @@
 #include "serve/reload.h"
 #include "serve/serve.h"
 #include "serve/server.h"
+#include "serve/tunnel.h"
 #include "session/engine.h"
 #include "session/session.h"
 #include "store/store.h"
@@ -345,6 +346,7 @@ static int start_server(struct daemon *d, struct err *e)
     config.policy = &d->policy;
     d->boxes = image_boxes_new(&d->loop);
     config.boxes = d->boxes;
+    config.tunnel = tunnel_start;
     config.key = d->options->no_auth ? NULL : d->key;
     config.owner = d->owner;
     d->server = server_new(&config);

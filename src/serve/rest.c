@@ -325,10 +325,17 @@ static void rest_send_file(struct call *call, const struct call_file *file)
     download_start(conn_of(call), file);
 }
 
+static void rest_tunnel(struct call *call, struct session *session, uint16_t port)
+{
+    struct conn *c = conn_of(call);
+    c->server->config.tunnel(c, session, port);
+}
+
 const struct call_sink rest_sink = {
     .reply = rest_reply,
     .fail = rest_fail,
     .send_file = rest_send_file,
+    .tunnel = rest_tunnel,
     .begin = rest_begin,
     .want_body = rest_want_body,
     .event = rest_event,

@@ -62,6 +62,32 @@ static bool matches(const struct route *r, const struct target *target)
     return true;
 }
 
+/* The segments as they were sent: what needs decoding is no word of ours. */
+static size_t route_tunnel_len(const struct route *r, const char *raw)
+{
+    const char *at = raw;
+    for (size_t i = 0; i < r->n_segments; i++) {
+        size_t len = *at == '/' ? strcspn(at + 1, "/?") : 0;
+        const char *word = r->segments[i].text;
+        if (len == 0 ||
+            (!r->segments[i].is_param && (strlen(word) != len || memcmp(at + 1, word, len) != 0)))
+            return 0;
+        at += 1 + len;
+    }
+    return (size_t)(at - raw);
+}
+
+size_t route_known_len(const struct route_table *t, const char *raw)
+{
+    for (size_t i = 0; i < t->n_routes; i++) {
+        const struct route *r = &t->routes[i];
+        size_t len = r->op->flags & OP_TUNNELS ? route_tunnel_len(r, raw) : 0;
+        if (len > 0)
+            return len;
+    }
+    return strlen(raw);
+}
+
 static void route_allow(char list[ROUTE_ALLOW_SIZE], const char *method)
 {
     size_t used = strlen(list);
@@ -80,7 +106,7 @@ const struct route *route_find(const struct route_table *t, const char *method,
         const struct route *r = &t->routes[i];
         if (!matches(r, target))
             continue;
-        if (strcmp(r->op->method, method) == 0)
+        if (r->op->flags & OP_TUNNELS || strcmp(r->op->method, method) == 0)
             return r;
         route_allow(ret_allow, r->op->method);
     }

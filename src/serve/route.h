@@ -26,5 +26,8 @@ void route_table_free(struct route_table *t);
 
 /* The route, or NULL: then `ret_allow` lists the methods that this path has, empty if there is no
  * such path. HEAD finds what GET finds. */
+/* How much of a request's target is for the daemon to read: all of it, unless an operation that
+ * tunnels has the beginning of it. */
+size_t route_known_len(const struct route_table *t, const char *raw);
 const struct route *route_find(const struct route_table *t, const char *method,
                                const struct target *target, char ret_allow[ROUTE_ALLOW_SIZE]);

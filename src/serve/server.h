@@ -9,6 +9,8 @@
 
 #include <sys/types.h>
 
+struct conn;
+
 struct server_config {
     uv_loop_t *loop;
     const struct op *const *ops; /* NULL-terminated */
@@ -17,7 +19,9 @@ struct server_config {
     struct policy *policy;       /* likewise */
     struct image_boxes *boxes;   /* likewise; NULL: none */
     const char *key;             /* of TCP connections; NULL: none is asked for */
-    uid_t owner;                 /* who may use UNIX sockets, besides root */
+    /* Takes over the open call of a connection to the port of a session (tunnel.h). */
+    void (*tunnel)(struct conn *c, struct session *session, uint16_t port);
+    uid_t owner; /* who may use UNIX sockets, besides root */
 
     size_t max_connections;
     uint32_t idle_ms;   /* between requests */

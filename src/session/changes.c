@@ -45,9 +45,10 @@ static void changes_tell(struct live_notebook *notebook, const struct change_tas
         cell.source_len = change->source_len;
         watching_tell_cell(notebook, names[change->what], &cell);
     } else {
-        json_put_member_str(&json, "id", now->id);
+        json_put_member_str(&json, "cell_id", now->id);
+        json_put_member_some(&json, "number", (int64_t)now->exec_id);
         if (change->what == CHANGE_MOVE)
-            json_put_member_int(&json, "number", (int64_t)now->number);
+            json_put_member_int(&json, "index", (int64_t)now->number);
         watching_tell(notebook, names[change->what], &members);
     }
 }

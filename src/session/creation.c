@@ -75,6 +75,7 @@ static void creation_init_lists(struct session *session)
     list_init(&session->files.unsaved);
     list_init(&session->declared.waits);
     list_init(&session->branches.ordered);
+    ports_init(session);
 }
 
 static void creation_take_head(struct session *session, struct head *head)

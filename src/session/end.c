@@ -87,6 +87,7 @@ static void end_aspects(struct session *session)
 {
     struct err e;
     session_refuse_if_dead(session, &e);
+    ports_cut_all(session);
     outcome_end_all(session);
     names_end_all(session);
     declared_end_all(session);

@@ -54,9 +54,10 @@ static void engine_lose_all(struct engine *engine, const struct warden_event *ev
 static void engine_on_warden_event(void *context, const struct warden_event *event)
 {
     struct engine *engine = context;
-    if (engine->is_stopping)
-        return;
-    if (tickets_on_event(engine, event))
+    bool is_taken = !engine->is_stopping && tickets_on_event(engine, event);
+    if (event->type == WARDEN_SOCKET && !is_taken && event->fd >= 0)
+        close(event->fd); /* nobody waits for it any more */
+    if (is_taken || engine->is_stopping)
         return;
     if (event->type == WARDEN_LOST)
         engine_lose_all(engine, event);

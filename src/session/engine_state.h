@@ -41,6 +41,7 @@ struct engine {
     size_t n_suspended;
     size_t n_dead;
     size_t n_running;            /* cells */
+    size_t n_port_links;         /* connections to ports of sessions */
     uint64_t ran_ms;             /* monotonic: when the last cell began or ended */
     uint64_t awake_until_ns;     /* see engine_awake_until_ns */
     bool has_cores;              /* more than one: an interpreter can run while we stay awake */

@@ -182,6 +182,9 @@ struct exec {
  * maybe before this returns. `ret_exec` is valid until the listener heard the last. */
 int session_exec(struct session *session, const struct exec_request *request,
                  struct exec **ret_exec, struct err *e);
+/* The number of a cell by its number, or by the id of one that waits, runs or has an answer for
+ * somebody; 0 if there is none. */
+uint64_t session_cell_number(const struct session *session, const char *name);
 /* Waits for the next answer of a cell that has answered before, or whose caller went away.
  * `ret_exec` is NULL if the listener has been answered already. */
 int session_continue(struct session *session, uint64_t exec_id, const struct exec_wait *wait,

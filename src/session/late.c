@@ -43,7 +43,7 @@ static void tell(struct exec *exec)
         texts[i] = read_late(exec, (enum output_stream)i, &omitted);
     if (texts[OUTPUT_STDOUT] == NULL && texts[OUTPUT_STDERR] == NULL)
         return;
-    json_t *entry = json_pack("{sI}", "exec_id", (json_int_t)exec->id);
+    json_t *entry = json_pack("{sI}", "number", (json_int_t)exec->id);
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         if (texts[i] != NULL)
             json_object_set_new(entry, output_stream_name((enum output_stream)i), texts[i]);

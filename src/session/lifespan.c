@@ -18,9 +18,11 @@ static uint64_t lifespan_dead_due_ms(const struct session *session)
     return session->life.died_ms + clock_scaled_ms(DEAD_MS);
 }
 
-/* Also one whose cell waits for a line that nobody sends. */
+/* Also one whose cell waits for a line that nobody sends; not one that somebody is connected to. */
 static bool lifespan_is_idle(const struct session *session)
 {
+    if (ports_are_used(session))
+        return false;
     return session->state == SESSION_IDLE ||
            (session->running != NULL && session->running->question != NULL);
 }

@@ -85,12 +85,19 @@ static bool recording_is_heard(const struct cell_record *record)
     return watching_is_on(record->notebook) && !record->is_outrun;
 }
 
+static void recording_put_name(struct json_out *json, const struct cell *cell)
+{
+    json_put_member_str(json, "cell_id", cell->id);
+    json_put_member_int(json, "number", (int64_t)cell->exec_id);
+}
+
 static void recording_tell_id(struct cell_record *record, const char *name, const char *more)
 {
     _buf_ struct buf members = BUF_INIT(KIB);
     if (!recording_is_heard(record))
         return;
-    buf_printf(&members, "\"id\":\"%s\"%s", record->cell->id, more);
+    buf_printf(&members, "\"cell_id\":\"%s\",\"number\":%llu%s", record->cell->id,
+               (unsigned long long)record->cell->exec_id, more);
     watching_tell(record->notebook, name, &members);
 }
 
@@ -110,7 +117,7 @@ static void recording_tell_output(struct cell_record *record, const json_t *outp
         return;
     _buf_ struct buf members = BUF_INIT(EVENT_BYTES_MAX);
     struct json_out json = JSON_OUT(&members);
-    json_put_member_str(&json, "id", record->cell->id);
+    recording_put_name(&json, record->cell);
     if (place != RECORDING_SHOWN)
         json_put_member_bool(&json, place == RECORDING_VALUE ? "value" : "update", true);
     json_put_key(&json, "output");
@@ -145,7 +152,7 @@ void recording_on_updated(void *context, const char *id, const struct store_show
         struct json_out json = JSON_OUT(&clean);
         output_put_public(&json, shown->output, shown->len); /* an array of one */
         json = JSON_OUT(&members);
-        json_put_member_str(&json, "id", shown->cell);
+        json_put_member_str(&json, "cell_id", shown->cell);
         json_put_member_bool(&json, "update", true);
         json_put_key(&json, "output");
         json_put_raw(&json, buf_str(&clean) + 1, clean.len - 2);
@@ -303,7 +310,7 @@ void recording_output(struct exec *exec, enum output_stream stream, const char *
         return;
     _buf_ struct buf members = BUF_INIT(EVENT_BYTES_MAX);
     struct json_out json = JSON_OUT(&members);
-    json_put_member_str(&json, "id", record->cell->id);
+    recording_put_name(&json, record->cell);
     json_put_member_str(&json, "stream", output_stream_name(stream));
     json_put_member_text(&json, "text", bytes, len);
     watching_tell(record->notebook, "output", &members);
@@ -322,7 +329,7 @@ void recording_clear(struct exec *exec, bool waits)
     if (exec->record == NULL)
         return;
     exec->record->is_dirty = true;
-    recording_tell_id(exec->record, "output_cleared", waits ? ",\"wait\":true" : ",\"wait\":false");
+    recording_tell_id(exec->record, "output_cleared", waits ? ",\"wait\":true" : "");
 }
 
 /* ---- its end --------------------------------------------------------------------------------- */

@@ -683,9 +683,9 @@ json_t *restore_describe_rollback(const struct restore_report *report)
         json_array_append_new(cells, json_integer((json_int_t)report->cells.ids[i]));
     json_t *extra = json_pack("{so ss}", "rolled_back_cells", cells, "restored_from",
                               restore_source_name(report->source));
-    if (report->notes != NULL)
+    if (json_array_size(report->notes) > 0)
         json_object_set(extra, "not_undone", (json_t *)(uintptr_t)report->notes);
-    if (report->lost != NULL)
+    if (json_array_size(report->lost) > 0)
         json_object_set(extra, "lost", (json_t *)(uintptr_t)report->lost);
     if (report->files_lost != NULL)
         json_object_set(extra, "files_lost", report->files_lost);
@@ -698,9 +698,8 @@ json_t *restore_describe_resumption(const struct session *session,
     json_t *resumed =
         json_pack("{ss sI sI}", "restored_from", restore_source_name(report->source), "restored",
                   (json_int_t)report->restored, "through", (json_int_t)session->saving.through);
-    json_object_set_new(resumed, "lost",
-                        report->lost != NULL ? json_incref((json_t *)(uintptr_t)report->lost)
-                                             : json_array());
+    if (json_array_size(report->lost) > 0)
+        json_object_set(resumed, "lost", (json_t *)(uintptr_t)report->lost);
     if (report->files_lost != NULL)
         json_object_set(resumed, "files_lost", report->files_lost);
     if (report->files_reason[0] != '\0')

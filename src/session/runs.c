@@ -286,7 +286,8 @@ static void runs_on_result(void *context, const struct exec_result *result)
     }
     range->n_ran++;
     struct runs_ended ended = {
-        .number = result->cell_number,
+        .number = result->exec_id,
+        .index = result->cell_number,
         .state = result->status,
         .last_status = result->has_last_status ? result->last_status : -1,
         .exit_code = result->has_exit_code ? result->exit_code : -1,

@@ -26,7 +26,8 @@ struct runs_range {
 /* How a cell of a range ended. */
 struct runs_ended {
     const char *cell;
-    uint64_t number;
+    uint64_t number; /* of the run; 0 if it did not begin */
+    uint64_t index;
     enum cell_state state;
     int last_status; /* of a shell's last command; -1 if the cell has none */
     int exit_code;   /* that the cell left with; -1 if it did not leave */

@@ -21,6 +21,7 @@
 #include "session/lifespan.h"
 #include "session/names.h"
 #include "session/plan.h"
+#include "session/ports.h"
 #include "session/restore.h"
 #include "session/saving.h"
 #include "session/timeline.h"
@@ -130,6 +131,7 @@ struct session {
     struct trial trial;
     struct branches branches;
     struct lifespan life;
+    struct ports ports;
     struct suspension *suspension; /* somebody waits until it is suspended; else NULL */
     struct usage usage;
     struct restore *restore; /* the restoration under way; NULL if there is none */

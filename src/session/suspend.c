@@ -41,6 +41,7 @@ static void suspend_session(struct session *session)
     session->life.suspended_at_ms = clock_wall_ms();
     session->life.is_stale = true;
     restore_end_left(session);
+    ports_cut_all(session);
     err_set(&e, ERR_UNAVAILABLE, "the session was suspended, and could not be brought back");
     err_advise(&e, "Try again; what a cell is answered may tell more.");
     files_fail_all(session, &e);
@@ -117,7 +118,7 @@ bool suspend_longest_idle(struct engine *engine)
     LIST_EACH(&engine->live, node) {
         struct session *session = CONTAINER_OF(node, struct session, node);
         if (suspend_is_possible(session) && suspend_is_resting(session) &&
-            saving_is_complete(session) && !session->background.is_on &&
+            saving_is_complete(session) && !session->background.is_on && !ports_are_used(session) &&
             (longest == NULL || session->life.used_ms < longest->life.used_ms))
             longest = session;
     }

@@ -82,9 +82,15 @@ static json_t *trial_describe_files(const struct session *session, const struct 
     if (is_known) {
         struct trial_changes changes = {.lists = {json_array(), json_array(), json_array()}};
         manifest_diff(old, new, trial_add_change, &changes);
-        files =
-            json_pack("{so so so}", "created", changes.lists[MANIFEST_CREATED], "changed",
-                      changes.lists[MANIFEST_CHANGED], "deleted", changes.lists[MANIFEST_DELETED]);
+        static const char *const kinds[] = {[MANIFEST_CREATED] = "added",
+                                            [MANIFEST_CHANGED] = "changed",
+                                            [MANIFEST_DELETED] = "removed"};
+        files = json_object();
+        for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+            if (json_array_size(changes.lists[i]) > 0)
+                json_object_set_new(files, kinds[i], changes.lists[i]);
+            else
+                json_decref(changes.lists[i]);
         if (changes.is_cut)
             json_object_set_new(files, "more", json_true());
     }
@@ -116,7 +122,11 @@ void trial_answer(struct session *session)
         exec->extra = json_object();
     json_t *files = trial_describe_files(session, tip);
     json_object_set_new(exec->extra, "try_id", json_integer((json_int_t)exec->id));
-    json_object_set_new(exec->extra, "files", files != NULL ? files : json_null());
+    if (files == NULL)
+        json_object_set_new(exec->extra, "files_unknown", json_true());
+    else if (json_object_size(files) > 0)
+        json_object_set(exec->extra, "files", files);
+    json_decref(files);
     wait_release(exec);
 }
 

@@ -137,20 +137,47 @@ static struct exec *find_ended(const struct list *ended, uint64_t exec_id)
     return NULL;
 }
 
+uint64_t session_cell_number(const struct session *session, const char *name)
+{
+    size_t digits = strspn(name, "0123456789");
+    uint64_t number = name[digits] == '\0' && digits < 19 ? strtoull(name, NULL, 10) : 0;
+    if (number > 0 && number <= session->n_execs)
+        return number;
+    const struct exec *running = session->running;
+    if (running != NULL && strcmp(running->cell->id, name) == 0)
+        return running->id;
+    LIST_EACH(&session->queue, node) {
+        const struct exec *exec = CONTAINER_OF(node, struct exec, node);
+        if (strcmp(exec->cell->id, name) == 0)
+            return exec->id;
+    }
+    const struct list *const ended[] = {&session->kept, &session->held};
+    for (size_t i = 0; i < ARRAY_LEN(ended); i++)
+        LIST_EACH(ended[i], node) {
+            const struct exec *exec = CONTAINER_OF(node, struct exec, kept);
+            if (strcmp(exec->cell->id, name) == 0)
+                return exec->id;
+        }
+    return number;
+}
+
 static void refuse_missing(const struct session *session, uint64_t exec_id, struct err *e)
 {
     unsigned long long id = exec_id;
-    if (exec_id == 0 || exec_id > session->n_execs) {
+    if (exec_id == 0) {
+        err_set(e, ERR_NOT_FOUND, "no cell with this id waits or runs, or is kept for an answer");
+        err_advise(e, "Ask by the number that its first answer had.");
+    } else if (exec_id > session->n_execs) {
         err_set(e, ERR_NOT_FOUND, "the session has no cell %llu", id);
         err_advise(e, "Its cells so far: %llu.", (unsigned long long)session->n_execs);
     } else if (exec_id > session->forgotten_exec) {
         err_set(e, ERR_CONFLICT, "cell %llu has ended and its answer was given already", id);
-        err_advise(e, "What it wrote is at …/output?exec_id=%llu; send another cell to go on.", id);
+        err_advise(e, "What it wrote is at …/output?number=%llu; send another cell to go on.", id);
     } else if (session_refuse_if_dead(session, e) == 0) {
         err_set(e, ERR_NOT_FOUND, "the answer of cell %llu was given, or is no longer kept", id);
         err_advise(e,
                    "The last %d ends that nobody fetched are kept. What the cell wrote may still "
-                   "be at …/output?exec_id=%llu.",
+                   "be at …/output?number=%llu.",
                    EXEC_KEPT_MAX, id);
     }
 }
@@ -174,7 +201,7 @@ static struct exec *find_exec(struct session *session, uint64_t exec_id, struct 
     err_set(e, ERR_CONFLICT, "another caller waits for cell %llu", (unsigned long long)exec_id);
     err_advise(e,
                "One caller at a time gets a cell's answer. What it wrote so far is at "
-               "…/output?exec_id=%llu.",
+               "…/output?number=%llu.",
                (unsigned long long)exec_id);
     return NULL;
 }

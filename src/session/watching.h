@@ -10,8 +10,8 @@ struct store_cell;
 struct watcher;
 
 /* cell_added {"cell"}, cell_changed {"cell"} (without source and outputs unless they changed),
- * cell_removed {"id"}, cell_moved {"id","number"}, output {"id","output"} or
- * {"id","stream","text"}, output_cleared {"id"}, cells_cleared {"what"},
+ * cell_removed {"cell_id"}, cell_moved {"cell_id","index"}, output {"cell_id","output"}
+ * or {"cell_id","stream","text"}, output_cleared {"cell_id"}, cells_cleared {"what"},
  * cells_undone {"after","redone"}, notebook_changed {...}, deleted {}. `json` is one object, with
  * "seq". */
 struct notebook_event {

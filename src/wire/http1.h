@@ -1,5 +1,7 @@
 /* HTTP/1.1 as a server reads and writes it: llhttp in its strict mode, with the head's line ends
- * checked before llhttp sees them, so that no two readers can disagree where a request ends. */
+ * checked before llhttp sees them, so that no two readers can disagree where a request ends. And
+ * answers of servers that run a stranger's code, read as strictly, for a daemon that passes them
+ * on. */
 #pragma once
 
 #include "base/buf.h"
@@ -32,11 +34,13 @@ enum http1_state {
     HTTP1_REFUSED,  /* for good: where the next request begins is unknown */
 };
 
-/* One request at a time. */
+/* One request, or one answer, at a time. */
 struct http1_parser {
     llhttp_t llhttp;
     enum http1_state state;
-    struct buf head; /* target, then names and values */
+    bool is_answer;   /* not a request */
+    bool is_for_head; /* an answer to a HEAD: it has no body, whatever it announces */
+    struct buf head;  /* target, then names and values */
     struct buf body;
     struct http1_span target;
     struct http1_header headers[HTTP1_HEADERS_MAX];
@@ -85,6 +89,15 @@ int http1_limit_body(struct http1_parser *p, size_t max);
 void http1_stream_body(struct http1_parser *p);
 int64_t http1_body_bytes(const struct http1_parser *p); /* as announced; -1: it is not */
 
+/* An answer, whose body is streamed. HTTP1_BAD then has the status 502. */
+void http1_init_answer(struct http1_parser *p, bool is_for_head);
+int http1_status(const struct http1_parser *p);      /* of an answer */
+bool http1_has_length(const struct http1_parser *p); /* it announces how long its body is */
+/* No more bytes will come: HTTP1_DONE if an answer may end there, else HTTP1_BAD. */
+enum http1_result http1_finish(struct http1_parser *p);
+/* Whether the value of a header that is a list, of all headers of that name, has this word. */
+bool http1_lists(const struct http1_parser *p, const char *name, const char *word);
+
 /* True if not a byte of a request has been read. */
 bool http1_is_untouched(const struct http1_parser *p);
 
@@ -111,6 +124,7 @@ struct http1_response {
     int64_t first, total;
 };
 
+void http1_write_status(struct buf *out, int status); /* the first line */
 void http1_write_head(struct buf *out, const struct http1_response *response);
 
 #define HTTP1_CONTINUE "HTTP/1.1 100 Continue\r\n\r\n"

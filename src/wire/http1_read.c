@@ -13,9 +13,15 @@ static struct http1_parser *parser_of(llhttp_t *llhttp)
 static int refuse(struct http1_parser *p, int status, enum err_code code, const char *message,
                   const char *advice)
 {
-    if (p->state != HTTP1_REFUSED) {
-        p->state = HTTP1_REFUSED;
-        p->refusal = status;
+    if (p->state == HTTP1_REFUSED)
+        return HPE_USER;
+    p->state = HTTP1_REFUSED;
+    p->refusal = p->is_answer ? 502 : status;
+    if (p->is_answer) {
+        err_set(&p->error, ERR_UPSTREAM, "the server in the session does not answer in HTTP: %s",
+                message);
+        err_advise(&p->error, "Is it an HTTP server that listens on this port?");
+    } else {
         err_set(&p->error, code, "%s", message);
         err_advise(&p->error, "%s", advice);
     }
@@ -29,7 +35,7 @@ static int refuse_malformed(struct http1_parser *p, const char *message)
 
 static int refuse_large_head(struct http1_parser *p)
 {
-    return refuse(p, 431, ERR_TOO_LARGE, "the request's head is over 32 KiB or 100 headers",
+    return refuse(p, 431, ERR_TOO_LARGE, "the head is over 32 KiB or 100 headers",
                   "Send fewer or shorter headers; data belongs in the body.");
 }
 
@@ -67,7 +73,7 @@ static size_t scan_head(struct http1_parser *p, const char *data, size_t len, bo
     while (i < len && !*ret_is_end) {
         char c = data[i++];
         if (!check_head_byte(p, c)) {
-            refuse_malformed(p, "the request's head has a stray line end, blank or colon");
+            refuse_malformed(p, "the head has a stray line end, blank or colon");
             break;
         }
         p->last_byte = c;
@@ -165,7 +171,7 @@ static int check_version(struct http1_parser *p)
         return refuse(p, 505, ERR_INVALID, "only HTTP/1.1 and HTTP/1.0 are spoken here",
                       "Switch the client to HTTP/1.1.");
     p->is_http_1_1 = p->llhttp.http_minor == 1;
-    if (p->is_http_1_1 && count_headers(p, "host") == 0)
+    if (!p->is_answer && p->is_http_1_1 && count_headers(p, "host") == 0)
         return refuse_malformed(p, "the Host header is missing");
     return 0;
 }
@@ -189,6 +195,8 @@ static int check_body(struct http1_parser *p)
     if (encoding != NULL && strcasecmp(encoding, "chunked") != 0)
         return refuse(p, 501, ERR_INVALID, "the only Transfer-Encoding understood is \"chunked\"",
                       "Send the body as it is, without compression.");
+    if (encoding != NULL && p->llhttp.flags & F_CONTENT_LENGTH)
+        return refuse_malformed(p, "Content-Length and Transfer-Encoding exclude each other");
     p->has_body = encoding != NULL || p->llhttp.content_length > 0;
     p->body_announced = p->llhttp.content_length;
     return 0;
@@ -224,6 +232,24 @@ static int on_headers_complete(llhttp_t *llhttp)
     return 0;
 }
 
+/* The length of a body that an answer may not have, to HEAD or with 304, is what a body would have;
+ * such an answer ends with its head. */
+static int on_answer_head(llhttp_t *llhttp)
+{
+    struct http1_parser *p = parser_of(llhttp);
+    for (size_t i = 0; i < p->n_headers; i++)
+        trim_value(p, &p->headers[i].value);
+    if (check_version(p) != 0 || check_single(p) != 0 || check_body(p) != 0)
+        return -1;
+    if (llhttp->status_code < 100 || llhttp->status_code > 599)
+        return refuse_malformed(p, "its status is not one of HTTP");
+    llhttp->upgrade = 0; /* 101 ends with its head, too: what follows is the owner's to read */
+    p->state = HTTP1_IN_BODY;
+    bool has_none = llhttp->status_code < 200 || llhttp->status_code == 204 ||
+                    llhttp->status_code == 304 || p->is_for_head;
+    return has_none ? 1 : 0;
+}
+
 static int on_body(llhttp_t *llhttp, const char *at, size_t len)
 {
     struct http1_parser *p = parser_of(llhttp);
@@ -246,6 +272,15 @@ static const llhttp_settings_t settings = {
     .on_message_complete = on_message_complete,
 };
 
+static const llhttp_settings_t answer_settings = {
+    .on_header_field = on_header_field,
+    .on_header_field_complete = on_header_field_complete,
+    .on_header_value = on_header_value,
+    .on_headers_complete = on_answer_head,
+    .on_body = on_body,
+    .on_message_complete = on_message_complete,
+};
+
 /* ---- the parser ------------------------------------------------------------------------------ */
 
 void http1_init(struct http1_parser *p)
@@ -254,6 +289,16 @@ void http1_init(struct http1_parser *p)
     p->head.max = 2 * HTTP1_HEAD_MAX; /* what is kept of the head, with a NUL after each span */
     p->body.max = HTTP1_BODY_MAX;
     llhttp_init(&p->llhttp, HTTP_REQUEST, &settings);
+}
+
+void http1_init_answer(struct http1_parser *p, bool is_for_head)
+{
+    memset(p, 0, sizeof(*p));
+    p->is_answer = p->is_streamed = true;
+    p->is_for_head = is_for_head;
+    p->head.max = 2 * HTTP1_HEAD_MAX;
+    p->body.max = HTTP1_BODY_MAX;
+    llhttp_init(&p->llhttp, HTTP_RESPONSE, &answer_settings);
 }
 
 void http1_free(struct http1_parser *p)
@@ -275,8 +320,8 @@ void http1_next(struct http1_parser *p)
     p->target = (struct http1_span){0};
     p->n_headers = p->head_bytes = p->line_bytes = p->lines = 0;
     p->body_wire_bytes = 0;
-    p->is_streamed = false;
     p->last_byte = '\0';
+    p->is_streamed = p->is_answer;
     p->has_name = p->is_keep_alive = p->is_http_1_1 = p->has_body = p->expects_continue = false;
     p->refusal = 0;
     llhttp_reset(&p->llhttp);
@@ -307,10 +352,10 @@ static enum http1_result feed_head(struct http1_parser *p, const char *data, siz
         return HTTP1_BAD;
     if (error != HPE_OK && p->state != HTTP1_COMPLETE)
         return explain(p, error);
-    if (is_end && p->llhttp.method == HTTP_PRI)
+    if (is_end && !p->is_answer && p->llhttp.method == HTTP_PRI)
         return explain(p, HPE_PAUSED_H2_UPGRADE);
     if (is_end != (p->state != HTTP1_IN_HEAD)) {
-        refuse_malformed(p, "it is not clear where the request's head ends");
+        refuse_malformed(p, "it is not clear where the head ends");
         return HTTP1_BAD;
     }
     if (p->head_bytes > HTTP1_HEAD_MAX) {
@@ -360,6 +405,16 @@ void http1_stream_body(struct http1_parser *p)
     p->body.max = HTTP1_PIECE_MAX;
 }
 
+enum http1_result http1_finish(struct http1_parser *p)
+{
+    if (p->state == HTTP1_IN_BODY)
+        llhttp_finish(&p->llhttp);
+    if (p->state == HTTP1_COMPLETE)
+        return HTTP1_DONE;
+    refuse_malformed(p, "it ended in the middle");
+    return HTTP1_BAD;
+}
+
 int64_t http1_body_bytes(const struct http1_parser *p)
 {
     if (!p->has_body)
@@ -397,6 +452,34 @@ const char *http1_method(const struct http1_parser *p)
 const char *http1_target(const struct http1_parser *p)
 {
     return buf_str(&p->head) + p->target.at;
+}
+
+int http1_status(const struct http1_parser *p)
+{
+    return p->llhttp.status_code;
+}
+
+bool http1_has_length(const struct http1_parser *p)
+{
+    return p->llhttp.flags & F_CONTENT_LENGTH;
+}
+
+bool http1_lists(const struct http1_parser *p, const char *name, const char *word)
+{
+    size_t word_len = strlen(word);
+    for (size_t i = 0; i < p->n_headers; i++) {
+        const char *at = p->head.data + p->headers[i].value.at;
+        if (strcasecmp(p->head.data + p->headers[i].name.at, name) != 0)
+            continue;
+        while (*at != '\0') {
+            at += strspn(at, " \t,");
+            size_t len = strcspn(at, ", \t");
+            if (len == word_len && strncasecmp(at, word, len) == 0)
+                return true;
+            at += len;
+        }
+    }
+    return false;
 }
 
 const char *http1_header(const struct http1_parser *p, const char *name, size_t *ret_len)

@@ -26,11 +26,12 @@ static const struct {
     {431, "HTTP/1.1 431 Request Header Fields Too Large\r\n"},
     {500, "HTTP/1.1 500 Internal Server Error\r\n"},
     {501, "HTTP/1.1 501 Not Implemented\r\n"},
+    {502, "HTTP/1.1 502 Bad Gateway\r\n"},
     {503, "HTTP/1.1 503 Service Unavailable\r\n"},
     {505, "HTTP/1.1 505 HTTP Version Not Supported\r\n"},
 };
 
-static void write_status(struct buf *out, int status)
+void http1_write_status(struct buf *out, int status)
 {
     for (size_t i = 0; i < ARRAY_LEN(status_lines); i++) {
         if (status_lines[i].status == status) {
@@ -76,7 +77,7 @@ static void write_disposition(struct buf *out, const char *name, bool is_shown)
 
 void http1_write_head(struct buf *out, const struct http1_response *response)
 {
-    write_status(out, response->status);
+    http1_write_status(out, response->status);
     buf_append_str(out, "Content-Type: ");
     buf_append_str(out, response->content_type);
     buf_append_str(out, "\r\n");

@@ -30,12 +30,15 @@ void json_put_null(struct json_out *o);
 void json_put_raw(struct json_out *o, const char *json, size_t len); /* one value, trusted */
 void json_put_value(struct json_out *o, const json_t *value);        /* what json_read gave */
 
-/* "key":value in one call. */
+/* "key":value in one call. What is empty is left out of answers: a text that is NULL, and what the
+ * caller says with _some (0) and _true (false). */
 void json_put_member_text(struct json_out *o, const char *key, const char *s, size_t len);
 void json_put_member_str(struct json_out *o, const char *key, const char *s);
 void json_put_member_int(struct json_out *o, const char *key, int64_t value);
 void json_put_member_real(struct json_out *o, const char *key, double value, int decimals);
 void json_put_member_bool(struct json_out *o, const char *key, bool value);
+void json_put_member_some(struct json_out *o, const char *key, int64_t value);
+void json_put_member_true(struct json_out *o, const char *key, bool value);
 void json_put_member_null(struct json_out *o, const char *key);
 
 /* Bytes as the inside of a JSON string: quotes, backslashes and controls escaped, what is not UTF-8

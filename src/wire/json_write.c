@@ -243,6 +243,8 @@ void json_put_member_text(struct json_out *o, const char *key, const char *s, si
 
 void json_put_member_str(struct json_out *o, const char *key, const char *s)
 {
+    if (s == NULL)
+        return;
     json_put_key(o, key);
     json_put_str(o, s);
 }
@@ -263,6 +265,18 @@ void json_put_member_bool(struct json_out *o, const char *key, bool value)
 {
     json_put_key(o, key);
     json_put_bool(o, value);
+}
+
+void json_put_member_some(struct json_out *o, const char *key, int64_t value)
+{
+    if (value != 0)
+        json_put_member_int(o, key, value);
+}
+
+void json_put_member_true(struct json_out *o, const char *key, bool value)
+{
+    if (value)
+        json_put_member_bool(o, key, true);
 }
 
 void json_put_member_null(struct json_out *o, const char *key)

@@ -45,9 +45,9 @@ def test_definitions_have_their_source(fresh: Peer) -> None:
     fresh.run("del gone\nother = 3")
     assert declarations(fresh)["definitions"] == [
         {"name": "f", "kind": "function",
-         "source": "@functools.cache\ndef f(x):  # it\n    return x"},
-        {"name": "K", "kind": "class", "source": "class K:\n    y = 'é'"},
-        {"name": "g", "kind": "function", "source": "async def g(): pass"},
+         "code": "@functools.cache\ndef f(x):  # it\n    return x"},
+        {"name": "K", "kind": "class", "code": "class K:\n    y = 'é'"},
+        {"name": "g", "kind": "function", "code": "async def g(): pass"},
     ]  # fmt: skip
 
 
@@ -55,7 +55,7 @@ def test_the_last_definition_of_a_name_counts(fresh: Peer) -> None:
     fresh.run("def f(): return 1")
     fresh.run("def f(): return 2")
     (told,) = declarations(fresh)["definitions"]
-    assert told["source"] == "def f(): return 2"
+    assert told["code"] == "def f(): return 2"
 
 
 def test_what_could_not_be_saved_is_foreseen(fresh: Peer) -> None:

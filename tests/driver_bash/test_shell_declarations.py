@@ -11,7 +11,7 @@ def test_functions_are_told_as_source(shell: Shell) -> None:
     assert (told["ev"], told["imports"], told["lost"]) == ("declarations", [], [])
     (f,) = told["definitions"]
     assert (f["name"], f["kind"]) == ("f", "function")
-    shell.run(f"unset -f f\n{f['source']}")
+    shell.run(f"unset -f f\n{f['code']}")
     assert shell.run("f 3").stdout == "é 3\n"
 
 

@@ -10,7 +10,7 @@ def test_functions_and_classes_are_told_as_source(fresh: NodePeer) -> None:
     fresh.run("const fs = require('fs'); const read = fs.readFileSync; let n = 3")
     told = fresh.ask({"op": "declarations"})
     assert told["ev"] == "declarations"
-    assert {one["name"]: (one["kind"], one["source"]) for one in told["definitions"]} == {
+    assert {one["name"]: (one["kind"], one["code"]) for one in told["definitions"]} == {
         "f": ("function", "function f(x) { return x }"),
         "K": ("class", "class K { m() { return 'é' } }"),
         "g": ("function", "() => 1"),

@@ -62,7 +62,7 @@ class Worker:
 
 
 def is_safe(answer):
-    return answer.status == "ok" and answer.saved_through >= answer.exec_id
+    return answer.status == "ok" and answer.saved_through >= answer.number
 
 
 class Counter(Worker):

@@ -135,8 +135,8 @@ class Room:
         seen = answer["status"], answer["stdout"], answer["stderr"]
         if seen != (status, stdout, stderr):
             raise Wrong(f"{self.runtime} {owner}: {seen}, not {(status, stdout, stderr)}")
-        if answer["exec_id"] != owner[1]:
-            raise Wrong(f"{owner} was answered as cell {answer['exec_id']}")
+        if answer["number"] != owner[1]:
+            raise Wrong(f"{owner} was answered as cell {answer['number']}")
 
 
 class Worker(threading.Thread):
@@ -244,7 +244,7 @@ class Worker(threading.Thread):
     def go_on(self, room, answer, **members):
         """Asks until the cell has ended; the streams of all answers together."""
         seen = {"stdout": answer["stdout"], "stderr": answer["stderr"]}
-        path = f"{room.session.path}/exec/{answer['exec_id']}/continue"
+        path = f"{room.session.path}/exec/{answer['number']}/continue"
         while answer["status"] == "running":
             answer = self.client.call("POST", path, members)
             for stream in seen:
@@ -333,7 +333,7 @@ class Worker(threading.Thread):
         room.late.clear()
 
     def output(self, room, exec_id, stream):
-        text = room.session.output(exec_id=exec_id, stream=stream)["text"]
+        text = room.session.output(number=exec_id, stream=stream)["text"]
         self.tokens.check(text, (room.session.id, exec_id))
         return text
 

@@ -83,14 +83,14 @@ def many_cells(daemon, n):
         seen["run bytes"].append((host.bytes_written(daemon.pid) - written) / part)
         begun, few = cpu_seconds(daemon.pid), max(part // 10, 1)
         written = host.bytes_written(daemon.pid)
-        times = [wire.post(f"{notebook.path}/cells", {"source": "x", "at": i * part // 2})[1]
+        times = [wire.post(f"{notebook.path}/cells", {"code": "x", "at": i * part // 2})[1]
                  for _ in range(few)]
         seen["add"].append(statistics.median(times))
         seen["add cpu"].append((cpu_seconds(daemon.pid) - begun) / few)
         seen["add bytes"].append((host.bytes_written(daemon.pid) - written) / few)
         seen["memory"].append(daemon.heap_bytes())
     assert notebook.info().cell_count == 10 * part + 10 * few
-    assert notebook.cell(-1).state == "completed"
+    assert notebook.cell(-1).status == "ok"
     return {**seen, "notebook": notebook}
 
 

@@ -97,7 +97,7 @@ def test_a_session_that_its_caller_ends(spawn_runtime, runtime):
     session = mortal(spawn_runtime, runtime)
     early = session.exec(LOOP[runtime], yield_ms=20)
     session.kill()
-    reply = session.client.request("POST", f"{session.path}/exec/{early.exec_id}/continue", {})
+    reply = session.client.request("POST", f"{session.path}/exec/{early.number}/continue", {})
     assert reply.status in (200, 404, 410), reply
     if reply.status == 200:
         assert reply.json["error"]["name"] == "Killed", reply

@@ -213,9 +213,9 @@ def test_json_for_programs(runner):
     done = runner("run", "in.ipynb", "-o", "out.ipynb", "--json", check=1)
     told = json.loads(done.stdout)
     assert (told["status"], told["code_cells"], told["ran"], told["failed"]) == ("failed", 2, 2, 1)
-    assert told["failed_cell"]["number"] == 1
+    assert told["failed_cell"]["index"] == 1
     assert told["failed_cell"]["error"]["name"] == "ZeroDivisionError"
-    assert [c["state"] for c in told["cells"]] == ["COMPLETED", "ERROR"]
+    assert [c["status"] for c in told["cells"]] == ["ok", "error"]
     assert told["session_id"] is None
     done = runner("run", "in.ipynb", "--json", "--allow-errors", "--keep", check=0)
     told = json.loads(done.stdout)

@@ -69,7 +69,7 @@ def test_try_is_kept_or_not(shell, past):
     code = "x = 10; f = open('g', 'w'); f.close(); print('tried'); x"
     done = shell("try", past.id, "--discard", code, check=0)
     assert done.stdout == "tried\n10\n"
-    assert "created g" in done.stderr and "changed: x" in done.stderr
+    assert "added g" in done.stderr and "changed: x" in done.stderr
     assert "discarded" in done.stderr
     assert past.value("import os; x, os.listdir()") == "(3, ['f'])"
     assert "committed" in shell("try", past.id, "--commit", "x = 11", check=0).stderr

@@ -45,7 +45,7 @@ def test_a_definition_can_be_replayed_in_another_session(spawn_runtime, runtime)
     assert (twice["name"], twice["kind"]) == ("twice", "function")
     assert told["as_of"] == 1
     other = spawn_runtime(runtime)
-    assert other.exec("\n".join([*told["imports"], twice["source"]]))["status"] == "ok"
+    assert other.exec("\n".join([*told["imports"], twice["code"]]))["status"] == "ok"
     answer = other.exec(CALL[runtime])
     assert "42" in answer["stdout"] + (answer["value"] or {}).get("text", "")
 
@@ -76,12 +76,12 @@ def test_a_busy_session_tells_what_it_told_last(spawn):
     refused = refusal(session.client, f"{session.path}/declarations")
     assert refused.status == 409 and "busy" in refused.message  # it never told
     session.interrupt()
-    session.client.call("POST", f"{session.path}/exec/{answer.exec_id}/continue", {})
+    session.client.call("POST", f"{session.path}/exec/{answer.number}/continue", {})
     before = declarations(session)
     assert before["busy"] is False
     session.exec("import json; time.sleep(600)", yield_ms=50)
     told = declarations(session)
-    assert told == {**before, "busy": True, "saved": False}
+    assert told == {**before, "busy": True}
     session.interrupt()
 
 
@@ -156,7 +156,7 @@ def test_long_sources_are_cut_and_say_so(spawn_runtime, runtime):
     told = declarations(session)
     assert told["more"] is True and len(json.dumps(told)) < 170_000
     assert len(told["definitions"]) == {"python": 8, "node": 6, "bash": 1}[runtime]
-    assert all(body in one["source"] for one in told["definitions"])
+    assert all(body in one["code"] for one in told["definitions"])
 
 
 def test_long_lists_are_cut_and_say_so(spawn):

@@ -116,13 +116,13 @@ IN_TIME_MS = 1000
 
 
 def assert_interrupted_by_time(result):
-    assert (result.status, result.timed_out) == ("timeout", True)
+    assert result.status == "timeout"
     assert "SIGINT" in str(result["error"]), result["error"]
     assert "SIGKILL" not in str(result["error"]), result["error"]
 
 
 def assert_killed_by_time(result):
-    assert (result.status, result.timed_out) == ("timeout", True)
+    assert result.status == "timeout"
     assert "SIGKILL" in str(result["error"]), result["error"]
 
 
@@ -220,7 +220,7 @@ def test_an_interrupt_ends_the_cell_and_keeps_the_state(session):
     host.eventually(lambda: session.info().output_len > 0)
     assert session.interrupt() is True
     result = cell.join()
-    assert (result.status, result.timed_out) == ("interrupted", False)
+    assert result.status == "interrupted"
     assert session.value("kept, reached") == "(1, True)"
 
 

@@ -30,7 +30,7 @@ def test_output_after_the_end_of_a_cell_is_told_once(spawn_runtime, runtime):
     session.exec(go)
     host.eventually(lambda: "from a thread" in str(session.output()))
     late = session.exec("1" if runtime != "bash" else "true")["late"]
-    assert [(e["exec_id"], e["stdout"]) for e in late] == [(1, "from a thread\n")]
+    assert [(e["number"], e["stdout"]) for e in late] == [(1, "from a thread\n")]
     assert "late" not in session.exec("1" if runtime != "bash" else "true")
 
 

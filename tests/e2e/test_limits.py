@@ -79,14 +79,14 @@ class World:
             assert running.status == "input_required", running
             return [{"text": "1"}]
         if op["name"] == "cell.add":
-            return [{"source": code, "run": True}]
+            return [{"code": code, "run": True}]
         if op["name"] == "cell.run" and code != "1":
             self.client.call("POST", f"/v1/notebooks/{self.session.id}/cells",
-                             {"source": code, "id": "only"})
+                             {"code": code, "cell_id": "only"})
             return [{"cell": "only"}]
         if op["name"] == "notebook.run" and code != "1":
             self.client.call("POST", f"/v1/notebooks/{self.session.id}/cells",
-                             {"source": code, "id": "last"})
+                             {"code": code, "cell_id": "last"})
             return [{"from": "last"}]
         return [{"code": code} if any(p["name"] == "code" for p in op["params"]) else {}]
 
@@ -94,7 +94,7 @@ class World:
         """Calls the operation for ana's things; what it requires and `given` has not is made up."""
         values = {"session": self.session.id, "notebook": notebook or self.session.id,
                   "state": "kept", "agent": "ana", "speaker": "ana"}
-        usual = {"cell": "0", "exec_id": 1, "try_id": 1, "n": 0, "code": "1", "source": "1",
+        usual = {"cell": "0", "number": 1, "try_id": 1, "n": 0, "code": "1", "code": "1",
                  "action": "list", "path": "f", "to": 0, "content": {"cells": []},
                  "what": "outputs", "format": "script"}
         path, query, body = op["path"], [], {}
@@ -208,7 +208,7 @@ def test_the_time_limit_is_the_default(world):
             continue  # its cell has the time limit that it began with
         world.reset()
         answer = world.ask(op, world.live_calls(op, slow)[0]).json
-        states = [answer.get("status")] + [cell["state"] for cell in answer.get("cells", [])]
+        states = [answer.get("status")] + [cell["status"] for cell in answer.get("cells", [])]
         is_over = "timeout" in states
         kept[op["name"]] = is_over or answer.get("timed_out") or answer.get("exit_code") == 124
     assert len(kept) >= 7 and all(kept.values()), kept
@@ -246,7 +246,7 @@ def test_what_is_asked_for_later_is_within_it_too(world):
     answer = world.client.call("POST", f"{session.path}/input", {"text": "", **budget})
     assert answer.truncated and len(answer.stdout) <= OUTPUT + 100
     first = session.exec("import time; time.sleep(0.2); print('x' * 50000)", yield_ms=0)
-    path = f"{session.path}/exec/{first.exec_id}/continue"
+    path = f"{session.path}/exec/{first.number}/continue"
     answer = world.client.call("POST", path, budget)
     assert answer.truncated and len(answer.stdout) <= OUTPUT + 100
 
@@ -261,7 +261,7 @@ def test_no_more_sessions_than_allowed(world):
     for op in world.having(flag="makes_session"):
         replies[op["name"]] = world.ask(op, making(op))
     for op in world.having(flag="runs_code", means="notebook"):
-        given = {"run": True, "source": "1"} if op["name"] == "cell.add" else {}
+        given = {"run": True, "code": "1"} if op["name"] == "cell.add" else {}
         replies[f"{op['name']}, no session"] = world.ask(op, given, notebook=world.notebook)
     assert len(replies) >= 8
     assert not wrong(replies, 429, f"session limit reached ({SESSIONS})")

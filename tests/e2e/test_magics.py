@@ -57,7 +57,7 @@ def test_an_unknown_magic_is_an_error_with_its_line(session):
 
 def test_a_time_limit_ends_a_command(session):
     answer = session.exec("!echo go; sleep 100", timeout_ms=3000)
-    assert answer.timed_out and answer.stdout == "go\n"
+    assert answer.status == "timeout" and answer.stdout == "go\n"
     assert session.value("1 + 1") == "2"
     assert session.out("!pgrep -c sleep; true").strip() in ("0", "")
 

@@ -77,6 +77,6 @@ def test_names_while_a_cell_runs_are_those_of_the_last(spawn_runtime):
     first = session.exec("x = 1", names=True)
     session.exec("y = 2\nwhile True: pass", yield_ms=20)
     answer = names(session)
-    assert answer["busy"] is True and answer["as_of"] == first.exec_id
+    assert answer["busy"] is True and answer["as_of"] == first.number
     assert [i["name"] for i in answer["items"]] == ["x"]
     session.interrupt()

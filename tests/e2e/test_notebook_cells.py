@@ -20,8 +20,8 @@ def test_cells_are_found_by_number_and_by_id(notebook):
     ids = [notebook.add(f"n = {i}") for i in range(5)]
     for name, number in ((0, 0), (4, 4), (-1, 4), (-5, 0), (ids[2], 2)):
         cell = notebook.cell(name)
-        assert (cell.number, cell.id) == (number, ids[number])
-        assert cell.source == f"n = {number}"
+        assert (cell.index, cell.cell_id) == (number, ids[number])
+        assert cell.code == f"n = {number}"
 
 
 @pytest.mark.parametrize("name", ["5", "-6", "nobody", "99999999999999999999", "-0x1", "1.5", "%00",
@@ -29,7 +29,7 @@ def test_cells_are_found_by_number_and_by_id(notebook):
 def test_cells_that_do_not_exist(notebook, name):
     for i in range(5):
         notebook.add(f"n = {i}")
-    for method, path, body in (("GET", "", None), ("PATCH", "", {"source": "x"}),
+    for method, path, body in (("GET", "", None), ("PATCH", "", {"code": "x"}),
                                ("DELETE", "", None), ("POST", "/run", {}),
                                ("POST", "/move", {"to": 0}), ("POST", "/clear", {})):
         reply = notebook.client.request(method, f"{notebook.path}/cells/{name}{path}", body)
@@ -40,9 +40,9 @@ def test_cells_that_do_not_exist(notebook, name):
 
 @pytest.mark.smoke
 def test_a_cell_is_added_and_not_run(notebook):
-    cell = notebook.call("POST", "/cells", {"source": "x = 1"}).cell
-    assert (cell.state, cell.number, cell.revision, cell.kind) == ("idle", 0, 1, "code")
-    assert cell["execution_count"] in (None, 0)
+    cell = notebook.call("POST", "/cells", {"code": "x = 1"}).cell
+    assert (cell.status, cell.index, cell.revision, cell.kind) == ("idle", 0, 1, "code")
+    assert "number" not in cell
     assert "NameError" in str(notebook.add("x", run=True)["error"])
 
 
@@ -50,7 +50,7 @@ def test_a_cell_is_added_and_not_run(notebook):
 def test_a_cell_is_added_and_run(notebook):
     answer = notebook.add("6 * 7", run=True)
     assert answer.status == "ok" and answer.value.text == "42"
-    assert answer.cell_number == 0
+    assert notebook.index(answer) == 0
     assert value_of(notebook.cell(answer.cell_id)) == "42"
 
 
@@ -64,7 +64,7 @@ def test_a_cell_is_inserted_anywhere(notebook):
     notebook.add("f", at=-1)
     notebook.add("g", at=None)
     assert notebook.sources() == list("abcdefg")
-    assert [c.number for c in notebook.cells()] == list(range(7))
+    assert [c.index for c in notebook.cells()] == list(range(7))
 
 
 def test_many_insertions_at_one_place(notebook):
@@ -76,15 +76,15 @@ def test_many_insertions_at_one_place(notebook):
 
 
 def test_an_id_of_ones_own(notebook):
-    assert notebook.add("x", id="load-data_1") == "load-data_1"
-    assert notebook.cell("load-data_1").source == "x"
-    assert refusal(notebook.add, "y", id="load-data_1").status == 409
+    assert notebook.add("x", cell_id="load-data_1") == "load-data_1"
+    assert notebook.cell("load-data_1").code == "x"
+    assert refusal(notebook.add, "y", cell_id="load-data_1").status == 409
     assert notebook.sources() == ["x"]
 
 
 @pytest.mark.parametrize("name", ["", "a b", "é", "x" * 65, "12", "-1", "a/b", "a\x00b", "a\n"])
 def test_ids_that_cannot_be(notebook, name):
-    assert refusal(notebook.add, "x", id=name).status in (400, 413)
+    assert refusal(notebook.add, "x", cell_id=name).status in (400, 413)
     assert notebook.sources() == []
 
 
@@ -101,10 +101,10 @@ def test_kinds(notebook):
 
 def test_an_edit_changes_the_source_and_the_revision(notebook):
     name = notebook.add("x = 1", run=True).cell_id
-    cell = notebook.edit(name, source="x = 2")
+    cell = notebook.edit(name, code="x = 2")
     assert cell.revision == 2
     cell = notebook.cell(name)
-    assert (cell.source, cell.state) == ("x = 2", "completed")
+    assert (cell.code, cell.status) == ("x = 2", "ok")
     assert notebook.add("x", run=True).value.text == "1"  # it was not run again
     notebook.run(name)
     assert notebook.add("x", run=True).value.text == "2"
@@ -116,33 +116,33 @@ def test_an_edit_of_metadata_is_no_new_revision(notebook):
     notebook.edit(name, metadata={"tags": ["b"], "deep": {"er": [1, None, 2.5]}})
     cell = notebook.cell(name)
     assert cell.metadata == {"tags": ["b"], "deep": {"er": [1, None, 2.5]}}
-    assert cell.source == "x" and cell.revision == 1
+    assert cell.code == "x" and cell.revision == 1
 
 
 def test_an_edit_of_an_older_revision_is_refused(notebook):
     name = notebook.add("one")
-    notebook.edit(name, source="two", revision=1)
+    notebook.edit(name, code="two", revision=1)
     reply = notebook.client.request("PATCH", f"{notebook.path}/cells/{name}",
-                                    {"source": "three", "revision": 1})
+                                    {"code": "three", "revision": 1})
     assert reply.status == 409
     assert reply.json["revision"] == 2
     assert reply.json["error"]["code"] == "conflict"
-    assert notebook.cell(name).source == "two"
-    notebook.edit(name, source="three", revision=2)
-    assert notebook.cell(name).source == "three"
+    assert notebook.cell(name).code == "two"
+    notebook.edit(name, code="three", revision=2)
+    assert notebook.cell(name).code == "three"
 
 
 def test_of_two_who_edit_one_revision_one_is_told(notebook):
     name = notebook.add("start")
 
     def edit(i):
-        body = {"source": f"by {i}", "revision": 1}
+        body = {"code": f"by {i}", "revision": 1}
         return notebook.client.request("PATCH", f"{notebook.path}/cells/{name}", body).status
 
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         statuses = list(pool.map(edit, range(8)))
     assert sorted(statuses) == [200] + [409] * 7
-    assert notebook.cell(name).source == f"by {statuses.index(200)}"
+    assert notebook.cell(name).code == f"by {statuses.index(200)}"
     assert notebook.cell(name).revision == 2
 
 
@@ -165,12 +165,12 @@ def test_code_that_becomes_text_has_no_outputs(notebook, kind):
     (svg,) = [o for o in notebook.cell(name).outputs if o["type"] == "svg"]
     assert notebook.client.request("GET", svg["url"]).status == 200
     changed = notebook.edit(name, kind=kind)
-    assert (changed.state, changed.execution_count) == ("idle", None)
+    assert (changed.status, "number" in changed) == ("idle", False)
     cell = notebook.cell(name)
-    assert (cell.kind, cell.outputs, cell.state) == (kind, [], "idle")
-    assert not cell.execution_count and not cell.exec_id and not cell.executed_at
+    assert (cell.kind, cell.outputs, cell.status) == (kind, [], "idle")
+    assert "number" not in cell and not cell.executed_at
     assert notebook.client.request("GET", svg["url"]).status == 404
-    assert notebook.edit(name, kind="code").state == "idle"
+    assert notebook.edit(name, kind="code").status == "idle"
     assert notebook.cell(name).outputs == []
     assert notebook.run(name).value.text == "42"
 
@@ -179,16 +179,16 @@ def test_a_running_cell_that_becomes_text_stays_that(notebook):
     answer = notebook.add("print('on', flush=True); input()", run=True)
     assert answer.status == "input_required"
     name = answer.cell_id
-    assert notebook.cell(name).state == "running"
+    assert notebook.cell(name).status == "running"
     notebook.edit(name, kind="markdown")
-    assert (notebook.cell(name).state, notebook.cell(name).outputs) == ("idle", [])
+    assert (notebook.cell(name).status, notebook.cell(name).outputs) == ("idle", [])
     watcher = Watcher(notebook)
     notebook.client.call("POST", f"/v1/sessions/{notebook.id}/input", {"text": "line"})
     assert notebook.add("1", run=True).value.text == "1"  # it has ended
     cell = notebook.cell(name)
-    assert (cell.kind, cell.state, cell.outputs) == ("markdown", "idle", [])
+    assert (cell.kind, cell.status, cell.outputs) == ("markdown", "idle", [])
     watcher.wait("cell_added")
-    assert all(data.get("id") != name for event, data in watcher.events)
+    assert all(data.get("cell_id") != name for event, data in watcher.events)
 
 
 def test_a_running_cell_is_edited_moved_and_removed(notebook):
@@ -196,17 +196,17 @@ def test_a_running_cell_is_edited_moved_and_removed(notebook):
     answer = notebook.add("import time; print('on', flush=True); time.sleep(60)", run=True,
                           yield_ms=0)
     name = answer.cell_id
-    assert notebook.edit(name, source="later").revision == 2
+    assert notebook.edit(name, code="later").revision == 2
     notebook.move(name, 0)
     host.eventually(lambda: text_of(notebook.cell(name)) == "on\n")
     interrupt = f"/v1/sessions/{notebook.id}/interrupt"
     notebook.client.call("POST", interrupt, {})
-    host.eventually(lambda: notebook.cell(name).state == "interrupted")
-    assert (notebook.cell(0).source, notebook.cell(0).revision) == ("later", 2)
+    host.eventually(lambda: notebook.cell(name).status == "interrupted")
+    assert (notebook.cell(0).code, notebook.cell(0).revision) == ("later", 2)
     answer = notebook.add("time.sleep(60)", run=True, yield_ms=0)
     notebook.delete(answer.cell_id)
     notebook.client.call("POST", interrupt, {})
-    notebook.client.call("POST", f"/v1/sessions/{notebook.id}/exec/{answer.exec_id}/continue", {})
+    notebook.client.call("POST", f"/v1/sessions/{notebook.id}/exec/{answer.number}/continue", {})
     assert notebook.sources() == ["later", "first"]
 
 
@@ -219,14 +219,14 @@ def test_moves(notebook, cell, to, order):
         notebook.add(source)
     moved = notebook.move(cell, to)
     assert "".join(notebook.sources()) == order
-    assert notebook.cell(moved.id).number == moved.number == order.index("abcde"[cell])
+    assert notebook.cell(moved.cell_id).index == moved.index == order.index("abcde"[cell])
 
 
 def test_a_removed_cell_is_gone_and_its_work_is_not(notebook):
     name = notebook.add("x = 5", run=True).cell_id
     notebook.add("x")
     answer = notebook.delete(name)
-    assert (answer.deleted, answer.cell_count) == (name, 1)
+    assert (answer.deleted_cell_id, answer.cell_count) == (name, 1)
     assert notebook.sources() == ["x"]
     assert refusal(notebook.cell, name).status == 404
     assert notebook.run(0).value.text == "5"
@@ -236,11 +236,11 @@ def test_outputs_are_cleared(notebook):
     for i in range(3):
         notebook.add(f"print({i})", run=True)
     cell = notebook.clear(1)
-    assert cell.state == "idle"
+    assert cell.status == "idle"
     assert [len(c.outputs) for c in notebook.cells(outputs=True)] == [1, 0, 1]
     assert notebook.call("POST", "/clear", {"what": "outputs"}).cell_count == 3
     assert [len(c.outputs) for c in notebook.cells(outputs=True)] == [0, 0, 0]
-    assert {c.state for c in notebook.cells()} == {"idle"}
+    assert {c.status for c in notebook.cells()} == {"idle"}
 
 
 def test_all_cells_are_cleared_and_variables_stay(notebook):

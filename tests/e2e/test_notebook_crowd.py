@@ -26,12 +26,12 @@ def test_edits_of_many_never_corrupt_it(notebook):
                 elif what == "move":
                     notebook.move(chance.randrange(10), chance.randrange(-1, 10))
                 elif what == "edit" and added:
-                    notebook.edit(chance.choice(added), source=f"{seed}:edited")
+                    notebook.edit(chance.choice(added), code=f"{seed}:edited")
                 elif what == "delete" and added:
                     notebook.delete(added.pop())
                     removed += 1
                 else:
-                    numbers = [c.number for c in notebook.cells()]
+                    numbers = [c.index for c in notebook.cells()]
                     assert numbers == sorted(set(numbers))
             except ApiError as error:
                 assert error.status == 404 and what == "move", error
@@ -40,8 +40,8 @@ def test_edits_of_many_never_corrupt_it(notebook):
     with concurrent.futures.ThreadPoolExecutor(6) as pool:
         left = [name for names in pool.map(busy, range(6)) for name in names]
     cells = notebook.cells()
-    assert sorted(c.id for c in cells) == sorted(left)
-    assert [c.number for c in cells] == list(range(len(left)))
+    assert sorted(c.cell_id for c in cells) == sorted(left)
+    assert [c.index for c in cells] == list(range(len(left)))
 
 
 def test_cells_and_execs_of_many_come_in_one_order(notebook):
@@ -51,10 +51,10 @@ def test_cells_and_execs_of_many_come_in_one_order(notebook):
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         ids = [name for names in pool.map(busy, range(4)) for name in names]
     cells = notebook.cells(outputs=True)
-    assert sorted(c.id for c in cells) == sorted(ids)
+    assert sorted(c.cell_id for c in cells) == sorted(ids)
     for cell in cells:
-        assert cell.state == "completed" and value_of(cell) == cell.source
-    assert sorted(c.execution_count for c in cells) == list(range(1, 17))
+        assert cell.status == "ok" and value_of(cell) == cell.code
+    assert sorted(c.number for c in cells) == list(range(1, 17))
 
 
 def test_clients_that_go_away_leave_it_whole(notebook):
@@ -67,7 +67,7 @@ def test_clients_that_go_away_leave_it_whole(notebook):
          "execution_count": None} for i in range(200)]})
     calls = [("GET", ""), ("GET", "/cells?outputs=true"), ("GET", "/cells/0"), ("GET", "/events"),
              ("GET", "/export?format=html"), ("POST", "/run", {}), ("POST", "/cells/1/run", {}),
-             ("POST", "/cells", {"source": "2", "run": True}), ("POST", "/cells", {"source": "3"}),
+             ("POST", "/cells", {"code": "2", "run": True}), ("POST", "/cells", {"code": "3"}),
              ("PATCH", "/cells/0", {"metadata": {"a": 1}}), ("POST", "/cells/0/move", {"to": 2}),
              ("PATCH", "", {"title": "left"}), ("POST", "/clear", {"what": "outputs"}),
              ("DELETE", "/cells/-1"), ("POST", "/reset", {})]
@@ -78,12 +78,12 @@ def test_clients_that_go_away_leave_it_whole(notebook):
         body = {"content": content, "title": "left behind"}
         send_and_leave(client, chance, "POST", "/v1/notebooks/import", body)
     for _ in range(4):
-        body = {"profile": "min", "cells": [{"source": "1"}] * 20, "title": "left behind"}
+        body = {"profile": "min", "cells": [{"code": "1"}] * 20, "title": "left behind"}
         send_and_leave(client, chance, "POST", "/v1/notebooks", body)
     settle(client, notebook.cells)
     host.eventually(lambda: notebook.info().state == "idle")
-    assert [c.number for c in notebook.cells()] == list(range(notebook.info().cell_count))
-    assert notebook.run_range().failed is None
+    assert [c.index for c in notebook.cells()] == list(range(notebook.info().cell_count))
+    assert notebook.run_range().failed_cell_id is None
     left = client.call("GET", "/v1/notebooks?limit=100").notebooks[:20]
     assert client.call("GET", "/v1/notebooks?limit=1").count <= before + 12
     for other in left:

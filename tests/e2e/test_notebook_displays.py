@@ -73,7 +73,7 @@ def test_cells_that_ran_again_or_were_edited_are_updated_too(session, book):
     other = session.exec("h.update('second')").cell_id
     book.run(cell)
     assert shown(book) == [["'first'"], []]
-    book.edit(cell, source="# nothing any more")
+    book.edit(cell, code="# nothing any more")
     book.move(cell, 1)
     book.run(other)
     assert shown(book) == [[], ["'second'"]]
@@ -141,7 +141,7 @@ def test_a_picture_may_become_text_and_text_a_picture(client, session, book):
 
 
 def is_shown_in(cell, text=None):
-    return lambda data: data["id"] == cell and text in (None, data["output"].get("text"))
+    return lambda data: data["cell_id"] == cell and text in (None, data["output"].get("text"))
 
 
 def test_watchers_are_told_of_the_cell_that_changed(session, book):
@@ -154,7 +154,7 @@ def test_watchers_are_told_of_the_cell_that_changed(session, book):
     session.exec("h.update(Picture(1))")
     event = watcher.wait("output", is_shown_in(first))
     assert f"/cells/{first}/" in event["output"]["url"] and "hash" not in event["output"]
-    assert all(data["id"] == first for name, data in watcher.events if name == "output")
+    assert all(data["cell_id"] == first for name, data in watcher.events if name == "output")
 
 
 def test_watchers_hear_while_the_cell_runs(session, book):
@@ -165,7 +165,7 @@ def test_watchers_hear_while_the_cell_runs(session, book):
     session.client.call("POST", f"{session.path}/input", {"text": "", "yield_ms": 0})
     watcher.wait("output", is_shown_in(first, "2"))
     assert session.interrupt()
-    watcher.wait("cell_changed", lambda data: data["cell"]["state"] == "interrupted")
+    watcher.wait("cell_changed", lambda data: data["cell"]["status"] == "interrupted")
 
 
 def test_an_update_that_stays_is_told_once(session, book):
@@ -176,8 +176,8 @@ def test_an_update_that_stays_is_told_once(session, book):
     assert answer.status == "input_required"
     for _ in range(10):
         assert shown(book) == [["1"]]
-    session.client.call("POST", f"{session.path}/input", {"exec_id": answer.exec_id, "text": ""})
-    watcher.wait("cell_changed", lambda data: data["cell"]["state"] == "completed")
+    session.client.call("POST", f"{session.path}/input", {"number": answer.number, "text": ""})
+    watcher.wait("cell_changed", lambda data: data["cell"]["status"] == "ok")
     session.exec("h.update(2)")
     watcher.wait("output", is_shown_in(answer.cell_id, "2"))
     told = [data["output"]["text"] for name, data in watcher.events if name == "output"]

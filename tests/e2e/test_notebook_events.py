@@ -55,19 +55,19 @@ def watcher(notebook):
 def test_a_cell_that_is_added(notebook, watcher):
     name = notebook.add("x = 1", metadata={"a": 1})
     cell = watcher.wait("cell_added").cell
-    assert (cell.id, cell.source, cell.number) == (name, "x = 1", 0)
+    assert (cell.cell_id, cell.code, cell.index) == (name, "x = 1", 0)
 
 
 @pytest.mark.smoke
 def test_edits_moves_and_removals(notebook, watcher):
     names = [notebook.add(s) for s in "abc"]
-    notebook.edit(names[0], source="A")
-    assert watcher.wait("cell_changed").cell.source == "A"
+    notebook.edit(names[0], code="A")
+    assert watcher.wait("cell_changed").cell.code == "A"
     notebook.move(names[0], 2)
     moved = watcher.wait("cell_moved")
-    assert (moved.id, moved.number) == (names[0], 2)
+    assert (moved.cell_id, moved.index) == (names[0], 2)
     notebook.delete(names[1])
-    assert watcher.wait("cell_removed").id == names[1]
+    assert watcher.wait("cell_removed").cell_id == names[1]
     notebook.call("POST", "/clear", {"what": "cells"})
     watcher.wait("cells_cleared")
     notebook.call("PATCH", "", {"title": "Seen"})
@@ -79,8 +79,8 @@ def test_a_run_is_seen_from_its_beginning_to_its_end(notebook, watcher):
     notebook.client.call("POST", f"/v1/sessions/{notebook.id}/exec",
                          {"code": "print('one', flush=True)\n6 * 7"})
     added = watcher.wait("cell_added").cell
-    ended = watcher.wait("cell_changed", lambda d: d["cell"]["state"] == "completed").cell
-    assert ended.id == added.id and ended.execution_count == 1
+    ended = watcher.wait("cell_changed", lambda d: d["cell"]["status"] == "ok").cell
+    assert ended.cell_id == added.cell_id and ended.number == 1
     text = "".join(d["text"] for n, d in watcher.events if n == "output" and "text" in d)
     assert text == "one\n"
 
@@ -89,8 +89,8 @@ def test_a_run_is_seen_from_its_beginning_to_its_end(notebook, watcher):
 def test_events_are_numbered(notebook, watcher):
     for i in range(5):
         notebook.add(f"print({i})", run=True)
-    watcher.wait("cell_changed", lambda d: d["cell"].get("execution_count") == 5
-                 and d["cell"]["state"] == "completed")
+    watcher.wait("cell_changed", lambda d: d["cell"].get("number") == 5
+                 and d["cell"]["status"] == "ok")
     numbers = [data["seq"] for _, data in watcher.events]
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
@@ -100,12 +100,12 @@ def replay(events):
     order = []
     for name, data in events:
         if name == "cell_added":
-            order.insert(data["cell"]["number"], data["cell"]["id"])
+            order.insert(data["cell"]["index"], data["cell"]["cell_id"])
         elif name == "cell_removed":
-            order.remove(data["id"])
+            order.remove(data["cell_id"])
         elif name == "cell_moved":
-            order.remove(data["id"])
-            order.insert(data["number"], data["id"])
+            order.remove(data["cell_id"])
+            order.insert(data["index"], data["cell_id"])
     return order
 
 
@@ -117,7 +117,7 @@ def test_two_clients_see_each_others_cells_in_order(notebook):
     def write(who):
         for i in range(12):
             name = f"{who}{i}"
-            notebook.add(f"'{name}'", id=name, run=i % 3 == 0, at=0 if i % 2 else -1)
+            notebook.add(f"'{name}'", cell_id=name, run=i % 3 == 0, at=0 if i % 2 else -1)
             if i % 4 == 1:
                 notebook.move(name, 1)
             elif i % 4 == 3:
@@ -127,9 +127,9 @@ def test_two_clients_see_each_others_cells_in_order(notebook):
         list(pool.map(write, "ab"))
     last = notebook.add("'last'")
     for watcher in watchers:
-        watcher.wait("cell_added", lambda d: d["cell"]["id"] == last)
+        watcher.wait("cell_added", lambda d: d["cell"]["cell_id"] == last)
     assert watchers[0].events == watchers[1].events
-    assert replay(watchers[0].events) == [c.id for c in notebook.cells()]
+    assert replay(watchers[0].events) == [c.cell_id for c in notebook.cells()]
 
 
 def test_deleting_the_notebook_ends_the_stream(notebook, watcher):
@@ -152,8 +152,8 @@ def test_a_notebook_without_a_session_is_watched_too(client, spawn):
     client.call("DELETE", f"{session.path}?keep_notebook=true")
     notebook = Notebook(client, session.id)
     watcher = Watcher(notebook)
-    notebook.edit(0, source="2")
-    assert watcher.wait("cell_changed").cell.source == "2"
+    notebook.edit(0, code="2")
+    assert watcher.wait("cell_changed").cell.code == "2"
 
 
 def test_one_who_does_not_read_is_told_what_was_dropped(notebook):
@@ -163,8 +163,8 @@ def test_one_who_does_not_read_is_told_what_was_dropped(notebook):
                  timeout_ms=60_000)
     dropped = next(data.dropped for name, data in stream if name == "lagged")
     assert dropped > 0
-    notebook.add("'after'", id="after")  # and it goes on
-    assert next(data for name, data in stream if name == "cell_added").cell.id == "after"
+    notebook.add("'after'", cell_id="after")  # and it goes on
+    assert next(data for name, data in stream if name == "cell_added").cell.cell_id == "after"
     stream.close()
 
 
@@ -182,7 +182,7 @@ def test_many_watchers_come_and_go(notebook):
         watchers = [Watcher(notebook) for _ in range(20)]
         name = notebook.add("x")
         for watcher in watchers:
-            assert watcher.wait("cell_added").cell.id == name
+            assert watcher.wait("cell_added").cell.cell_id == name
 
 
 def test_too_many_watchers_are_refused(notebook):

@@ -97,10 +97,10 @@ def normal(notebook):
 def test_a_notebook_of_jupyters(load):
     notebook = load(json.dumps(sample()), title="Mine")
     assert (notebook.answer.title, notebook.answer.cell_count) == ("Mine", 4)
-    assert notebook.answer.runtime == "python" and notebook.answer["state"] is None
+    assert notebook.answer.runtime == "python" and "state" not in notebook.answer
     assert notebook.answer.renamed_ids == 0
     cells = notebook.cells(outputs=True)
-    assert [c.id for c in cells] == ["intro", "sum", "shows", "raw-1"]
+    assert [c.cell_id for c in cells] == ["intro", "sum", "shows", "raw-1"]
     assert [c.kind for c in cells] == ["markdown", "code", "code", "raw"]
     assert text_of(cells[1]) == "hi\noh\n" and value_of(cells[1]) == "2"
     assert cells[1].execution_count == 3 and cells[1].metadata["tags"] == ["keep"]
@@ -128,8 +128,8 @@ def test_a_number_that_is_an_id_is_meant_as_one(load):
     cells = [v4.new_code_cell(source, id=name) for source, name in
              (("'first'", "1"), ("'second'", "zero"), ("'third'", "-1"))]
     notebook = load(v4.new_notebook(cells=cells))
-    assert notebook.cell("1").source == "'first'" and notebook.cell("-1").source == "'third'"
-    assert notebook.cell("0").source == "'first'" and notebook.cell("2").source == "'third'"
+    assert notebook.cell("1").code == "'first'" and notebook.cell("-1").code == "'third'"
+    assert notebook.cell("0").code == "'first'" and notebook.cell("2").code == "'third'"
 
 
 @pytest.mark.each_mode
@@ -193,7 +193,7 @@ def test_missing_ids_are_made(load):
     made["cells"][1]["id"] = made["cells"][2]["id"]
     notebook = load(made)
     assert notebook.answer.renamed_ids == 2
-    assert len({c.id for c in notebook.cells()}) == 4
+    assert len({c.cell_id for c in notebook.cells()}) == 4
 
 
 @pytest.mark.slow
@@ -204,7 +204,7 @@ def test_a_large_notebook(load):
         v4.new_output("stream", name="stdout", text=text * 20)]) for i in range(500)]
     notebook = load(json.dumps(made))
     assert notebook.info().cell_count == 500
-    assert notebook.cell(499).source == "# 499"
+    assert notebook.cell(499).code == "# 499"
     assert len(ipynb(notebook).cells) == 500
 
 
@@ -309,7 +309,7 @@ def test_ipynb(full):
     assert made.metadata.mcp_repl.session_id == full.id
     assert made.metadata.own == {"x": 1}
     assert made.cells[4].metadata.mcp_repl.state == "TIMEOUT"
-    assert [c.id for c in made.cells] == [c.id for c in full.cells()]
+    assert [c.id for c in made.cells] == [c.cell_id for c in full.cells()]
 
 
 def test_the_file_has_a_name_and_a_type(full):
@@ -358,7 +358,7 @@ def test_cells_json(full, load):
     assert failed.startswith("ValueError: because\n\nTraceback (user code):\n")
     assert failed.endswith("\n\nCell code:\n   1  raise ValueError('because')\n")
     again = load(json.dumps(made))
-    assert [c.source for c in again.cells()] == full.sources()
+    assert [c.code for c in again.cells()] == full.sources()
     assert text_of(again.cell(1)) == "said\n" or "said" in json.dumps(again.cell(1))
 
 

@@ -41,8 +41,8 @@ def test_a_longer_id_is_not_that_of_the_notebook_that_it_begins_with(client, ses
                 ("POST", "/run", {}), ("POST", "/clear", {"what": "cells"}),
                 ("POST", "/reset", {}), ("GET", "/export", None), ("GET", "/cells", None),
                 ("GET", "/cells/0", None), ("DELETE", "/cells/0", None),
-                ("POST", "/cells", {"source": "y"}), ("POST", "/cells/0/run", {}),
-                ("POST", "/cells/0/clear", {}), ("PATCH", "/cells/0", {"source": "y"})]
+                ("POST", "/cells", {"code": "y"}), ("POST", "/cells/0/run", {}),
+                ("POST", "/cells/0/clear", {}), ("PATCH", "/cells/0", {"code": "y"})]
     session.client.call("PUT", f"{session.path}/plan", {})
     for method, path, body in attempts:
         assert client.request(method, alias + path, body).status in (400, 404), (method, path)
@@ -52,7 +52,7 @@ def test_a_longer_id_is_not_that_of_the_notebook_that_it_begins_with(client, ses
 
 
 def import_cell(client, **members):
-    cell = {"id": "a", "code": "1", "type": "code", "status": "completed", **members}
+    cell = {"id": "a", "code": "1", "type": "code", "status": "ok", **members}
     made = client.call("POST", "/v1/notebooks/import",
                        {"format": "cells-json", "content": {"cells": [cell]}})
     return Notebook(client, made.notebook_id)
@@ -67,7 +67,7 @@ def test_an_import_of_numbers_that_cannot_be(client, members):
     book = import_cell(client, **members)
     cell = book.cell(0)
     assert cell.execution_count is None and not cell.duration_ms
-    assert book.run(0).exec_id == 1
+    assert book.run(0).number == 1
     client.request("DELETE", f"/v1/sessions/{book.id}")
 
 
@@ -117,11 +117,11 @@ def test_the_id_of_the_next_cell_cannot_be_taken(session, book):
     for guess in (guess_id(book.id, 4), f"{(seen[2] + step) % 2**31 | 2**31:08x}"):
         if guess.isdigit():
             continue  # one of 43 looks like a number, and nobody can give it to a cell
-        if guess not in [cell.id for cell in book.cells()]:
-            book.add("# mine", id=guess)
+        if guess not in [cell.cell_id for cell in book.cells()]:
+            book.add("# mine", cell_id=guess)
     n = len(book.cells())
     answer = session.exec("'next'")
-    assert answer.cell_number == n and len(book.cells()) == n + 1
+    assert book.index(answer) == n and len(book.cells()) == n + 1
     assert book.sources()[3:n] == ["# mine"] * (n - 3)
     assert len({int(session.exec("1").cell_id, 16) for _ in range(100)}) == 100
 
@@ -150,9 +150,9 @@ def test_a_cell_that_waited_and_never_ran_does_not_wait_for_ever(spawn, client, 
     cell = book.add("1")
     session.exec("import time; time.sleep(60)", yield_ms=0)
     background(book.run, cell)
-    host.eventually(lambda: book.cell(cell).state == "queued")
+    host.eventually(lambda: book.cell(cell).status == "queued")
     client.call("DELETE", f"{session.path}?keep_notebook=true")
-    assert book.cell(cell).state == "interrupted"
+    assert book.cell(cell).status == "interrupted"
     assert book.cell(cell).outputs[0]["name"] == "NotRun"
     book.call("DELETE")
 
@@ -167,8 +167,8 @@ def test_watchers_hear_that_a_cell_which_waited_does_not_run(spawn, client, back
     background(book.run, cell)
     states = []
     for name, data in events:
-        if name == "cell_changed" and data.cell.id == cell:
-            states.append(data.cell.state)
+        if name == "cell_changed" and data.cell.cell_id == cell:
+            states.append(data.cell.status)
             if len(states) == 2:
                 break
             client.call("DELETE", f"{session.path}?keep_notebook=true")
@@ -184,7 +184,7 @@ def test_what_waited_when_its_notebook_was_deleted_is_not_part_of_the_next(sessi
     host.eventually(lambda: session.info().queued > 0)
     book.call("DELETE")
     session.interrupt()
-    numbers = [session.exec(f"'later {i}'").cell_number for i in range(3)]
+    numbers = [book.index(session.exec(f"'later {i}'")) for i in range(3)]
     assert numbers == [0, 1, 2]
     assert book.sources() == ["'later 0'", "'later 1'", "'later 2'"]
 
@@ -192,17 +192,17 @@ def test_what_waited_when_its_notebook_was_deleted_is_not_part_of_the_next(sessi
 @pytest.mark.parametrize("how", ["remove", "clear"])
 def test_a_cell_that_takes_the_id_of_a_running_one_has_nothing_of_it(session, book, background,
                                                                      how):
-    book.add("print('of the old one'); import time; time.sleep(60)", id="same")
+    book.add("print('of the old one'); import time; time.sleep(60)", cell_id="same")
     background(book.run, "same")
-    host.eventually(lambda: book.cells() and book.cell("same").state == "running")
+    host.eventually(lambda: book.cells() and book.cell("same").status == "running")
     if how == "remove":
         book.delete("same")
     else:
         book.call("POST", "/clear", {"what": "cells"})
-    book.add("'new'", id="same")
+    book.add("'new'", cell_id="same")
     session.interrupt()
     assert session.value("1") == "1"  # the run is over
-    assert (book.cell("same").state, book.cell("same").outputs) == ("idle", [])
+    assert (book.cell("same").status, book.cell("same").outputs) == ("idle", [])
     book.run("same")
     assert book.cell("same").outputs[0]["text"] == "'new'"
 

@@ -14,7 +14,7 @@ from harness.notebooks import Notebook, text_of, value_of
 pytestmark = pytest.mark.one_mode
 
 MIN = "default_profile: min\n"
-STATES = {"idle", "queued", "running", "completed", "error", "timeout", "interrupted", "died"}
+STATES = {"idle", "queued", "running", "ok", "error", "timeout", "interrupted", "died"}
 
 
 def kill(daemon):
@@ -52,7 +52,7 @@ def test_old_notebooks_open_again_with_their_outputs(place):
     assert {k: v for k, v in after.items() if k not in ignored} == {
         k: v for k, v in before.items() if k not in ignored}
     assert notebook.run(2).value.text == "21"  # its state was durable
-    assert notebook.add("x", run=True).cell_number == 5
+    assert notebook.index(notebook.add("x", run=True)) == 5
     (listed,) = daemon.client.call("GET", "/v1/notebooks").notebooks
     assert (listed["title"], listed["cell_count"]) == ("Old", 6)
     daemon.stop()
@@ -89,7 +89,7 @@ def test_a_notebook_without_a_session_runs_again_after_a_restart(place):
     daemon.stop()
     daemon = place()
     notebook = Notebook(daemon.client, session.id)
-    assert notebook.info().state is None
+    assert "state" not in notebook.info()
     assert value_of(notebook.cell(1)) == "5"
     assert notebook.run(1)["error"]["name"] == "NameError"
     assert notebook.run_range().ran == 2
@@ -123,13 +123,13 @@ def test_what_was_answered_is_there_after_kill_9(place):
         daemon = place()
         notebook = Notebook(daemon.client, session.id)
         cell = notebook.cell(answer.cell_id)
-        assert (cell.state, text_of(cell)) == ("completed", f"{i}\n"), cell
+        assert (cell.status, text_of(cell)) == ("ok", f"{i}\n"), cell
         assert value_of(cell) == str(i * 2)
-        assert notebook.cell(name).source == f"idle {i}"
+        assert notebook.cell(name).code == f"idle {i}"
         assert notebook.info().cell_count == 2 * (i + 1)
         if i % 5 < 4:
             continue
-        assert [c.number for c in notebook.cells()] == list(range(2 * (i + 1)))
+        assert [c.index for c in notebook.cells()] == list(range(2 * (i + 1)))
     daemon.stop()
 
 
@@ -154,13 +154,13 @@ def test_the_running_cell_is_marked_as_lost(place):
     kill(daemon)
     daemon = place()
     cells = Notebook(daemon.client, session.id).cells(outputs=True)
-    assert [c.state for c in cells] == ["completed", "died", "died"]
-    assert cells[0].id == done.cell_id
+    assert [c.status for c in cells] == ["ok", "died", "died"]
+    assert cells[0].cell_id == done.cell_id
     for cell in cells[1:]:
         error = cell.outputs[-1]
         assert (error["type"], error["name"]) == ("error", "Lost"), cell
         assert "daemon ended" in error["message"]
-    assert [c.source for c in cells][2] == "'waits'"
+    assert [c.code for c in cells][2] == "'waits'"
     daemon.stop()
 
 
@@ -193,7 +193,7 @@ class Writer:
         self.unsure.add(name)
         if what == "edit":
             source = f"{self.n} + 0"
-            self.notebook.edit(name, source=source)
+            self.notebook.edit(name, code=source)
             self.cells[name] = source
         elif what == "move":
             self.notebook.move(name, self.random.randrange(-1, 30))
@@ -229,27 +229,27 @@ class Writer:
     def check(self, client):
         """After the daemon came back: readable, and what was answered is there."""
         self.notebook = Notebook(client, self.notebook.id)
-        found = {cell.id: cell for cell in self.notebook.cells(outputs=True)}
-        assert [c.number for c in found.values()] == list(range(len(found)))
-        assert {c.state for c in found.values()} <= STATES - {"queued", "running"}
-        lost = [c for c in found.values() if c.state == "died"]
+        found = {cell.cell_id: cell for cell in self.notebook.cells(outputs=True)}
+        assert [c.index for c in found.values()] == list(range(len(found)))
+        assert {c.status for c in found.values()} <= STATES - {"queued", "running"}
+        lost = [c for c in found.values() if c.status == "died"]
         assert len(lost) <= 1, lost
         for name, source in self.cells.items():
             if name in self.unsure:
                 continue
-            assert found[name].source == source, (found[name], source)
+            assert found[name].code == source, (found[name], source)
             if name in self.completed:
-                assert found[name].state == "completed", found[name]
+                assert found[name].status == "ok", found[name]
                 assert value_of(found[name]) == self.completed[name]
         self.adopt(found)
 
     def adopt(self, found):
         """Goes on from what there is; what was lost is deleted by whoever finds it."""
         for name, cell in found.items():
-            if cell.state == "died":
+            if cell.status == "died":
                 self.notebook.delete(name)
-        self.cells = {n: c.source for n, c in found.items() if c.state != "died"}
-        self.completed = {n: value_of(c) for n, c in found.items() if c.state == "completed"}
+        self.cells = {n: c.code for n, c in found.items() if c.status != "died"}
+        self.completed = {n: value_of(c) for n, c in found.items() if c.status == "ok"}
         self.unsure.clear()
 
 

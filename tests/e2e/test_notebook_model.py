@@ -49,8 +49,8 @@ class Mirror:
         self.stream = notebook.events()
         next(self.stream)
         for cell in notebook.cells():
-            self.cells.append(cell.id)
-            self.states[cell.id] = cell.state
+            self.cells.append(cell.cell_id)
+            self.states[cell.cell_id] = cell.status
         self.thread = threading.Thread(target=self.follow, daemon=True)
         self.thread.start()
 
@@ -70,22 +70,22 @@ class Mirror:
             self.problem = self.problem or f"{data} after {self.seq}"
         self.seq = data.get("seq", self.seq)
         if name == "cell_added":
-            if data.cell.id not in self.states:
-                self.cells.insert(data.cell.number, data.cell.id)
-            self.states[data.cell.id] = data.cell.state
-        elif name == "cell_changed" and data.cell.id in self.states:
-            self.states[data.cell.id] = data.cell.state
-        elif name in ("cell_removed", "cell_moved") and data["id"] in self.cells:
-            self.cells.remove(data["id"])
+            if data.cell.cell_id not in self.states:
+                self.cells.insert(data.cell.index, data.cell.cell_id)
+            self.states[data.cell.cell_id] = data.cell.status
+        elif name == "cell_changed" and data.cell.cell_id in self.states:
+            self.states[data.cell.cell_id] = data.cell.status
+        elif name in ("cell_removed", "cell_moved") and data["cell_id"] in self.cells:
+            self.cells.remove(data["cell_id"])
             if name == "cell_moved":
-                self.cells.insert(data["number"], data["id"])
+                self.cells.insert(data["index"], data["cell_id"])
             else:
-                self.states.pop(data["id"])
+                self.states.pop(data["cell_id"])
         elif name == "cells_cleared" and data.what == "cells":
             self.cells, self.states = [], {}
 
     def agrees(self):
-        return self.cells == [cell.id for cell in self.notebook.cells()]
+        return self.cells == [cell.cell_id for cell in self.notebook.cells()]
 
 
 class Model:
@@ -104,7 +104,7 @@ class Model:
     def pick(self):
         """A cell of both, by some name of it: (index, name)."""
         at = self.random.randrange(len(self.cells))
-        self.target = self.cells[at]["id"]
+        self.target = self.cells[at]["cell_id"]
         names = [self.target, at, at - len(self.cells)]
         return at, self.random.choice(names)
 
@@ -129,10 +129,10 @@ class Model:
         members = {} if at is None else {"at": at}
         end = at is None or at < 0 or at > len(self.cells)
         at = len(self.cells) if end else at
-        answer = self.notebook.call("POST", "/cells", {"source": source, "kind": kind, **members})
-        assert (answer.cell.number, answer.cell_count) == (at, len(self.cells) + 1)
-        self.cells.insert(at, {"id": answer.cell.id, "kind": kind, "source": source,
-                               "state": "idle", "revision": 1})
+        answer = self.notebook.call("POST", "/cells", {"code": source, "kind": kind, **members})
+        assert (answer.cell.index, answer.cell_count) == (at, len(self.cells) + 1)
+        self.cells.insert(at, {"cell_id": answer.cell.cell_id, "kind": kind, "code": source,
+                               "status": "idle", "revision": 1})
 
     def exec(self):
         source = self.source()
@@ -140,19 +140,19 @@ class Model:
             answer = self.notebook.add(source, run=True)  # makes a session of the same id
         else:
             answer = self.session.exec(source)
-        assert answer.cell_number == len(self.cells), self.log
-        self.cells.append({"id": answer.cell_id, "kind": "code", "source": source,
-                           "state": self.ran(source, answer), "revision": 1})
+        assert self.notebook.index(answer) == len(self.cells), self.log
+        self.cells.append({"cell_id": answer.cell_id, "kind": "code", "code": source,
+                           "status": self.ran(source, answer), "revision": 1})
 
     def ran(self, source, answer=None):
-        state = "error" if source.startswith("1 / 0") else "completed"
+        state = "error" if source.startswith("1 / 0") else "ok"
         if answer is not None:
-            assert answer.status == {"error": "error", "completed": "ok"}[state], answer
+            assert answer.status == {"error": "error", "ok": "ok"}[state], answer
         return state
 
     def edit(self):
         at, name = self.pick()
-        cell, members = self.cells[at], {"source": self.source()}
+        cell, members = self.cells[at], {"code": self.source()}
         if self.random.random() < 0.3:
             members["kind"] = self.random.choice(KINDS)
         if self.random.random() < 0.5:
@@ -161,8 +161,8 @@ class Model:
         cell.update({k: v for k, v in members.items() if k != "revision"})
         cell["revision"] += 1
         if cell["kind"] != "code":
-            cell["state"] = "idle"  # text has no run
-        assert (answer.revision, answer.number) == (cell["revision"], at)
+            cell["status"] = "idle"  # text has no run
+        assert (answer.revision, answer.index) == (cell["revision"], at)
 
     def move(self):
         at, name = self.pick()
@@ -170,13 +170,13 @@ class Model:
         cell = self.cells.pop(at)
         there = len(self.cells) if to < 0 or to > len(self.cells) else to
         self.cells.insert(there, cell)
-        assert self.notebook.move(name, to).number == there, self.log
+        assert self.notebook.move(name, to).index == there, self.log
 
     def delete(self):
         at, name = self.pick()
         cell = self.cells.pop(at)
         answer = self.notebook.delete(name)
-        assert (answer.deleted, answer.cell_count) == (cell["id"], len(self.cells))
+        assert (answer.deleted_cell_id, answer.cell_count) == (cell["cell_id"], len(self.cells))
 
     def run(self):
         at, name = self.pick()
@@ -186,18 +186,18 @@ class Model:
                                        {}).status == 400
             return
         answer = self.notebook.run(name)
-        assert (answer.cell_id, answer.cell_number) == (cell["id"], at)
-        cell["state"] = self.ran(cell["source"], answer)
+        assert (answer.cell_id, self.notebook.index(answer)) == (cell["cell_id"], at)
+        cell["status"] = self.ran(cell["code"], answer)
 
     def clear(self):
         at, name = self.pick()
         self.notebook.clear(name)
-        self.cells[at]["state"] = "idle"
+        self.cells[at]["status"] = "idle"
 
     def clear_outputs(self):
         self.notebook.call("POST", "/clear", {"what": "outputs"})
         for cell in self.cells:
-            cell["state"] = "idle"
+            cell["status"] = "idle"
 
     def clear_cells(self):
         assert self.notebook.call("POST", "/clear", {"what": "cells"}).cell_count == 0
@@ -206,26 +206,27 @@ class Model:
     def run_range(self):
         first, last = sorted(self.random.choices(range(len(self.cells)), k=2))
         goes_on = self.random.random() < 0.5
-        answer = self.notebook.run_range(**{"from": str(first), "to": self.cells[last]["id"],
+        answer = self.notebook.run_range(**{"from": str(first), "to": self.cells[last]["cell_id"],
                                             "stop_on_error": not goes_on})
         failed, ran = None, []
         for cell in self.cells[first:last + 1]:
             if cell["kind"] != "code" or (failed and not goes_on):
                 continue
-            cell["state"] = self.ran(cell["source"])
-            ran.append(cell["id"])
-            failed = failed or (cell["id"] if cell["state"] == "error" else None)
-        assert [c["id"] for c in answer.cells] == ran and answer.ran == len(ran), answer
-        assert answer.failed == failed
+            cell["status"] = self.ran(cell["code"])
+            ran.append(cell["cell_id"])
+            failed = failed or (cell["cell_id"] if cell["status"] == "error" else None)
+        assert [c["cell_id"] for c in answer.cells] == ran and answer.ran == len(ran), answer
+        assert answer.failed_cell_id == failed
 
     def refuse(self):
         """What cannot be changes nothing."""
         cell = self.random.choice(self.cells)
         path = f"{self.notebook.path}/cells"
         for method, where, body, status in (
-                ("PATCH", f"/{cell['id']}", {"source": "x", "revision": cell["revision"] + 1}, 409),
-                ("POST", "", {"source": "x", "id": cell["id"]},
-                 400 if cell["id"].isdigit() else 409),  # that would be a number
+                ("PATCH", f"/{cell['cell_id']}",
+                 {"code": "x", "revision": cell["revision"] + 1}, 409),
+                ("POST", "", {"code": "x", "cell_id": cell["cell_id"]},
+                 400 if cell["cell_id"].isdigit() else 409),  # that would be a number
                 ("DELETE", f"/{len(self.cells)}", None, 404),
                 ("POST", "/nobody/move", {"to": 0}, 404)):
             reply = self.client.request(method, path + where, body)
@@ -236,8 +237,8 @@ class Model:
         text = json.loads(self.notebook.export("ipynb").body)
         made = self.client.call("POST", "/v1/notebooks/import", {"content": text})
         copy = Notebook(self.client, made.notebook_id)
-        seen = [(c.id, c.kind, c.source, c.number) for c in copy.cells()]
-        assert seen == [(c["id"], c["kind"], c["source"], i) for i, c in enumerate(self.cells)]
+        seen = [(c.cell_id, c.kind, c.code, c.index) for c in copy.cells()]
+        assert seen == [(c["cell_id"], c["kind"], c["code"], i) for i, c in enumerate(self.cells)]
         copy.call("DELETE")
 
     def drop(self):
@@ -250,13 +251,13 @@ class Model:
         self.add()
 
     def check(self):
-        members = ("id", "kind", "source", "state", "revision")
+        members = ("cell_id", "kind", "code", "status", "revision")
         found = self.notebook.cells(outputs=True)
         assert [{m: c[m] for m in members} for c in found] == self.cells, self.log[-20:]
         self.check_whole(found)
 
     def check_whole(self, found):
-        assert [c.number for c in found] == list(range(len(found)))
+        assert [c.index for c in found] == list(range(len(found)))
         assert self.notebook.info().cell_count == len(found)
         for cell, output in [(c, o) for c in found for o in c.outputs if o.get("url")]:
             reply = self.client.request("GET", output["url"])
@@ -283,21 +284,21 @@ class Model:
         # It may not have been saved yet.
         self.is_lost = client.request("GET", self.session.path).status == 404
         found, what = self.found(), self.log[-1]
-        order = [c.id for c in found if c.id != self.target]
-        sure = [c for c in self.before if c["id"] != self.target]
+        order = [c.cell_id for c in found if c.cell_id != self.target]
+        sure = [c for c in self.before if c["cell_id"] != self.target]
         if what in ("add", "exec") and len(order) == len(sure) + 1:
-            (new,) = set(order) - {c["id"] for c in sure}
+            (new,) = set(order) - {c["cell_id"] for c in sure}
             order.remove(new)
         if what in ("clear_cells", "drop") and len(found) <= 1:
             sure, order = [], []
-        assert order == [c["id"] for c in sure], (what, order, sure)
-        by_id = {c.id: c for c in found}
+        assert order == [c["cell_id"] for c in sure], (what, order, sure)
+        by_id = {c.cell_id: c for c in found}
         for cell in sure:
-            seen = {m: by_id[cell["id"]][m] for m in cell}
+            seen = {m: by_id[cell["cell_id"]][m] for m in cell}
             if what in ("run_range", "clear_outputs"):
-                seen["state"] = cell["state"]
+                seen["status"] = cell["status"]
             assert seen == cell, (what, seen)
-        assert [c.state for c in found].count("died") <= 1
+        assert [c.status for c in found].count("died") <= 1
         self.adopt(found)
 
     def found(self):
@@ -312,7 +313,7 @@ class Model:
         return found
 
     def adopt(self, found):
-        members = ("id", "kind", "source", "state", "revision")
+        members = ("cell_id", "kind", "code", "status", "revision")
         self.cells = [{m: c[m] for m in members} for c in found]
 
 
@@ -385,8 +386,8 @@ class Caller:
     def add(self):
         source, begun = self.code(), self.crowd.epoch
         answer = self.notebook.call("POST", "/cells", {
-            "source": source, "at": self.random.randrange(-1, 20)})
-        self.crowd.answered(answer.cell.id, source, begun)
+            "code": source, "at": self.random.randrange(-1, 20)})
+        self.crowd.answered(answer.cell.cell_id, source, begun)
 
     def exec(self):
         source, begun = self.code(), self.crowd.epoch
@@ -403,7 +404,7 @@ class Caller:
         name, source = self.random.choice(mine), self.code()
         self.crowd.forget(name)
         begun = self.crowd.epoch
-        self.notebook.edit(name, source=source)
+        self.notebook.edit(name, code=source)
         self.crowd.answered(name, source, begun)
 
     def move(self):
@@ -435,7 +436,7 @@ class Caller:
         """Asks, and does not wait for the answer."""
         path, body = self.random.choice([
             ("/run", {}), ("/run", {"on_disconnect": "cancel"}), ("/cells/0/run", {}),
-            ("/cells/-1/run", {}), ("/cells", {"source": self.code(), "run": True})])
+            ("/cells/-1/run", {}), ("/cells", {"code": self.code(), "run": True})])
         with self.client.connect() as sock:
             sock.sendall(self.client.post_bytes(self.notebook.path + path, body))
             time.sleep(self.random.random() * 0.02)
@@ -539,12 +540,12 @@ class Crowd:
 
     def check(self):
         found = self.cells()
-        assert [c.number for c in found] == list(range(len(found)))
-        by_id = {c.id: c for c in found}
+        assert [c.index for c in found] == list(range(len(found)))
+        by_id = {c.cell_id: c for c in found}
         assert len(by_id) == len(found)
         for cell, source in self.sources.items():
             assert cell in by_id, (cell, source)
-            assert by_id[cell].source == source
+            assert by_id[cell].code == source
         for cell in found:
             for output in cell.outputs:
                 if output["type"] == "image":
@@ -574,7 +575,7 @@ class Crowd:
         path = f"/v1/sessions/{self.notebook.id}/exec"
         reply = self.client.request("POST", path, {"code": "0"})
         if reply.status == 200:
-            assert reply.json["cell_number"] == n
+            assert self.notebook.index(reply.json) == n
             assert self.notebook.info().cell_count == n + 1
 
 

@@ -12,8 +12,8 @@ pytestmark = pytest.mark.one_mode
 def test_no_such_notebook(client):
     nobody = Notebook(client, "00000000-0000-4000-8000-000000000000")
     calls = [("GET", "", None), ("PATCH", "", {"title": "x"}), ("DELETE", "", None),
-             ("GET", "/cells", None), ("POST", "/cells", {"source": "1"}),
-             ("POST", "/cells", {"source": "1", "run": True}), ("GET", "/cells/0", None),
+             ("GET", "/cells", None), ("POST", "/cells", {"code": "1"}),
+             ("POST", "/cells", {"code": "1", "run": True}), ("GET", "/cells/0", None),
              ("POST", "/cells/0/run", {}), ("POST", "/run", {}), ("POST", "/reset", {}),
              ("POST", "/clear", {"what": "cells"}), ("GET", "/export", None),
              ("GET", "/events", None)]
@@ -25,15 +25,15 @@ def test_no_such_notebook(client):
 
 
 @pytest.mark.parametrize("method, path, body, word", [
-    ("POST", "/cells", {}, "source"),
-    ("POST", "/cells", {"source": 5}, "source"),
-    ("POST", "/cells", {"source": "x" * (1024 * 1024 + 1)}, "source"),
-    ("POST", "/cells", {"source": "x", "at": -2}, "at"),
-    ("POST", "/cells", {"source": "x", "at": 1.5}, "at"),
-    ("POST", "/cells", {"source": "x", "metadata": []}, "metadata"),
-    ("POST", "/cells", {"source": "x", "metadata": {"m": "x" * 300_000}}, "metadata"),
-    ("POST", "/cells", {"source": "x", "color": "red"}, "color"),
-    ("PATCH", "/cells/0", {"revision": 0, "source": "x"}, "revision"),
+    ("POST", "/cells", {}, "code"),
+    ("POST", "/cells", {"code": 5}, "code"),
+    ("POST", "/cells", {"code": "x" * (1024 * 1024 + 1)}, "code"),
+    ("POST", "/cells", {"code": "x", "at": -2}, "at"),
+    ("POST", "/cells", {"code": "x", "at": 1.5}, "at"),
+    ("POST", "/cells", {"code": "x", "metadata": []}, "metadata"),
+    ("POST", "/cells", {"code": "x", "metadata": {"m": "x" * 300_000}}, "metadata"),
+    ("POST", "/cells", {"code": "x", "color": "red"}, "color"),
+    ("PATCH", "/cells/0", {"revision": 0, "code": "x"}, "revision"),
     ("POST", "/cells/0/move", {}, "to"),
     ("POST", "/cells/0/move", {"to": "up"}, "to"),
     ("POST", "/cells/0/run", {"timeout_ms": 0}, "timeout_ms"),
@@ -59,9 +59,9 @@ def test_mistakes_are_named(notebook, method, path, body, word):
 
 
 @pytest.mark.parametrize("body, word", [
-    ({"cells": {}}, "cells"), ({"cells": [5]}, "cells"), ({"cells": [{}]}, "cells[0].source"),
-    ({"cells": [{"source": "x"}, {"source": "y", "kind": "z"}]}, "cells[1].kind"),
-    ({"cells": [{"source": ""}] * 1001}, "cells"), ({"profile": "nobody"}, "nobody"),
+    ({"cells": {}}, "cells"), ({"cells": [5]}, "cells"), ({"cells": [{}]}, "cells[0].code"),
+    ({"cells": [{"code": "x"}, {"code": "y", "kind": "z"}]}, "cells[1].kind"),
+    ({"cells": [{"code": ""}] * 1001}, "cells"), ({"profile": "nobody"}, "nobody"),
 ])
 def test_mistakes_in_a_new_notebook(client, body, word):
     before = len(client.sessions())
@@ -74,7 +74,7 @@ def test_mistakes_in_a_new_notebook(client, body, word):
 def test_sources_of_all_kinds_come_back(notebook):
     sources = ["", " ", "\n", "é\u2028\U0001f40d", "a\r\nb\rc", "\\\"'", "x" * 100_000, "\x1b[0m"]
     for source in sources:
-        notebook.client.call("POST", f"{notebook.path}/cells", {"source": source})
+        notebook.client.call("POST", f"{notebook.path}/cells", {"code": source})
     assert notebook.sources() == sources
 
 
@@ -82,7 +82,7 @@ def test_sources_of_all_kinds_come_back(notebook):
 def test_the_key_is_needed(daemon, notebook):
     stranger = Client(daemon.address)
     for method, path, body in (("GET", "", None), ("GET", "/cells", None), ("DELETE", "", None),
-                               ("POST", "/cells", {"source": "1"}), ("GET", "/export", None),
+                               ("POST", "/cells", {"code": "1"}), ("GET", "/export", None),
                                ("GET", "/events", None), ("POST", "/run", {})):
         assert stranger.request(method, notebook.path + path, body).status == 401
     assert stranger.request("GET", "/v1/notebooks").status == 401
@@ -103,8 +103,8 @@ def test_plan_mode_lets_one_read_and_nothing_else(notebook):
     notebook.add("x = 1")
     plan = f"/v1/sessions/{notebook.id}/plan"
     notebook.client.call("PUT", plan, {"reason": "think"})
-    changes = [("POST", "/cells", {"source": "1"}), ("POST", "/cells/0/run", {}),
-               ("PATCH", "/cells/0", {"source": "2"}), ("DELETE", "/cells/0", None),
+    changes = [("POST", "/cells", {"code": "1"}), ("POST", "/cells/0/run", {}),
+               ("PATCH", "/cells/0", {"code": "2"}), ("DELETE", "/cells/0", None),
                ("POST", "/cells/0/move", {"to": 0}), ("POST", "/cells/0/clear", {}),
                ("POST", "/run", {}), ("POST", "/reset", {}), ("POST", "/clear", {"what": "cells"}),
                ("PATCH", "", {"title": "x"}), ("DELETE", "", None)]
@@ -124,7 +124,7 @@ def test_an_agent_that_plans_does_not_wake_an_old_notebook(client, spawn):
     client.call("PUT", "/v1/agents/default/plan", {"reason": "holiday"})
     try:
         assert refusal(of(session).run, 0).status == 409
-        assert of(session).cell(0).state == "completed"
+        assert of(session).cell(0).status == "ok"
     finally:
         client.call("DELETE", "/v1/agents/default/plan")
     assert of(session).run(0).status == "ok"

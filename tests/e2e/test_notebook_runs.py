@@ -16,9 +16,9 @@ def test_a_cell_is_run_again(notebook):
     step = notebook.add("n += 1; n", run=True).cell_id
     answers = [notebook.run(step) for _ in range(3)]
     assert [a.value.text for a in answers] == ["2", "3", "4"]
-    assert {a.cell_id for a in answers} == {step} and {a.cell_number for a in answers} == {1}
+    assert {a.cell_id for a in answers} == {step} and notebook.index(answers[0]) == 1
     cell = notebook.cell(step)
-    assert value_of(cell) == "4" and cell.execution_count == answers[-1].exec_id
+    assert value_of(cell) == "4" and cell.number == answers[-1].number
     assert len(cell.outputs) == 1
     assert notebook.run(name).status == "ok"
     assert notebook.info().cell_count == 2
@@ -30,7 +30,7 @@ def test_a_run_takes_what_an_exec_takes(notebook):
     assert answer.status == "timeout" and answer.truncated
     assert answer.names is not None
     cell = notebook.cell(name)
-    assert cell.state == "timeout" and len(text_of(cell)) == 5001
+    assert cell.status == "timeout" and len(text_of(cell)) == 5001
 
 
 @pytest.mark.smoke
@@ -39,7 +39,7 @@ def test_a_run_can_be_streamed(notebook):
     events = list(notebook.client.events(f"{notebook.path}/cells/{name}/run", {}))
     assert "".join(d["text"] for n, d in events if n == "output") == "1\n"
     assert events[-1][0] == "result" and events[-1][1]["value"]["text"] == "2"
-    events = list(notebook.client.events(f"{notebook.path}/cells", {"source": "print(3)",
+    events = list(notebook.client.events(f"{notebook.path}/cells", {"code": "print(3)",
                                                                     "run": True}))
     assert "".join(d["text"] for n, d in events if n == "output") == "3\n"
 
@@ -49,7 +49,7 @@ def test_a_run_in_the_background_is_waited_for(notebook):
     name = notebook.add("import time; time.sleep(0.3); 'done'")
     answer = notebook.run(name, yield_ms=0)
     assert answer.status == "running"
-    path = f"/v1/sessions/{notebook.id}/exec/{answer.exec_id}/continue"
+    path = f"/v1/sessions/{notebook.id}/exec/{answer.number}/continue"
     assert notebook.client.call("POST", path, {}).value.text == "'done'"
     assert value_of(notebook.cell(name)) == "'done'"
 
@@ -64,10 +64,10 @@ def test_all_cells_run_in_order(notebook):
     ids = fill(notebook, "x = [1]", "x.append(2)", "x")
     notebook.add("# text", kind="markdown", at=1)
     answer = notebook.run_range()
-    assert (answer.ran, answer["failed"]) == (3, None)
-    assert [c["id"] for c in answer.cells] == ids
-    assert [c["number"] for c in answer.cells] == [0, 2, 3]
-    assert {c["state"] for c in answer.cells} == {"completed"}
+    assert (answer.ran, answer["failed_cell_id"]) == (3, None)
+    assert [c["cell_id"] for c in answer.cells] == ids
+    assert [c["index"] for c in answer.cells] == [0, 2, 3]
+    assert {c["status"] for c in answer.cells} == {"ok"}
     assert value_of(notebook.cell(-1)) == "[1, 2]"
 
 
@@ -85,11 +85,11 @@ def test_from_here_to_there(notebook):
 def test_a_failure_ends_the_run(notebook):
     ids = fill(notebook, "n = 1", "1 / 0", "n = 3")
     answer = notebook.run_range()
-    assert (answer.ran, answer.failed) == (2, ids[1])
-    assert [c["state"] for c in answer.cells] == ["completed", "error"]
-    assert [c.state for c in notebook.cells()] == ["completed", "error", "idle"]
+    assert (answer.ran, answer.failed_cell_id) == (2, ids[1])
+    assert [c["status"] for c in answer.cells] == ["ok", "error"]
+    assert [c.status for c in notebook.cells()] == ["ok", "error", "idle"]
     answer = notebook.run_range(stop_on_error=False)
-    assert (answer.ran, answer.failed) == (3, ids[1])
+    assert (answer.ran, answer.failed_cell_id) == (3, ids[1])
     assert notebook.add("n", run=True).value.text == "3"
 
 
@@ -97,14 +97,14 @@ def test_a_cell_that_is_tagged_raises_exception_does_not_end_the_run(notebook):
     notebook.add("1 / 0", metadata={"tags": ["other", "raises-exception"]})
     notebook.add("n = 3")
     answer = notebook.run_range()
-    assert (answer.ran, answer["failed"]) == (2, None)
-    assert [c["state"] for c in answer.cells] == ["error", "completed"]
+    assert (answer.ran, answer["failed_cell_id"]) == (2, None)
+    assert [c["status"] for c in answer.cells] == ["error", "ok"]
 
 
 def test_a_cell_that_leaves_ends_the_run_and_its_status_is_told(notebook):
     fill(notebook, "import sys", "sys.exit()", "1 / 0")
     answer = notebook.run_range()
-    assert (answer.ran, answer["failed"]) == (2, None)
+    assert (answer.ran, answer["failed_cell_id"]) == (2, None)
     assert [c.get("exit_code") for c in answer.cells] == [None, 0]
 
 
@@ -112,7 +112,7 @@ def test_a_command_of_a_shell_that_fails_ends_the_run(spawn_runtime):
     book = of(spawn_runtime("bash"))
     ids = fill(book, "echo x", "(exit 3)", "echo y")
     answer = book.run_range()
-    assert (answer.ran, answer.failed) == (2, ids[1])
+    assert (answer.ran, answer.failed_cell_id) == (2, ids[1])
     assert [c["last_status"] for c in answer.cells] == [0, 3]
     assert book.run_range(stop_on_error=False).ran == 3
 
@@ -120,13 +120,13 @@ def test_a_command_of_a_shell_that_fails_ends_the_run(spawn_runtime):
 def test_a_time_limit_holds_for_each_cell(notebook):
     fill(notebook, *["import time; time.sleep(0.3)"] * 10, "time.sleep(60)", "1")
     answer = notebook.run_range(timeout_ms=2900)  # less than the ten of them take
-    assert [c["state"] for c in answer.cells] == ["completed"] * 10 + ["timeout"]
+    assert [c["status"] for c in answer.cells] == ["ok"] * 10 + ["timeout"]
 
 
 def test_a_range_can_be_streamed(notebook):
     ids = fill(notebook, "1", "2", "3")
     events = list(notebook.client.events(f"{notebook.path}/run", {}))
-    assert [d["id"] for n, d in events if n == "cell"] == ids
+    assert [d["cell_id"] for n, d in events if n == "cell"] == ids
     assert events[-1][0] == "result" and events[-1][1]["ran"] == 3
 
 
@@ -134,7 +134,7 @@ def run_and_hang_up(notebook, what):
     client = notebook.client
     with client.connect() as sock:
         sock.sendall(client.post_bytes(f"{notebook.path}/run", {"on_disconnect": what}))
-        host.eventually(lambda: notebook.cell(0).state in ("queued", "running"))
+        host.eventually(lambda: notebook.cell(0).status in ("queued", "running"))
 
 
 def test_a_range_goes_on_without_its_client(notebook, spawn):
@@ -142,27 +142,27 @@ def test_a_range_goes_on_without_its_client(notebook, spawn):
     fill(notebook, gated, "2", "3")
     run_and_hang_up(notebook, "continue")
     spawn(join=notebook.id).exec("open('gate', 'w').close()")
-    host.eventually(lambda: notebook.cell(2).state == "completed")
-    assert [c.state for c in notebook.cells()] == ["completed"] * 3
+    host.eventually(lambda: notebook.cell(2).status == "ok")
+    assert [c.status for c in notebook.cells()] == ["ok"] * 3
 
 
 def test_a_range_is_interrupted_if_its_client_wanted_that(notebook):
     fill(notebook, "import time; time.sleep(60)", "2", "3")
     run_and_hang_up(notebook, "cancel")
-    host.eventually(lambda: notebook.cell(0).state == "interrupted")
+    host.eventually(lambda: notebook.cell(0).status == "interrupted")
     assert notebook.add("4", run=True).value.text == "4"
-    assert [c.state for c in notebook.cells()] == ["interrupted", "idle", "idle", "completed"]
+    assert [c.status for c in notebook.cells()] == ["interrupted", "idle", "idle", "ok"]
 
 
 def test_a_range_that_waits_is_taken_from_the_queue(notebook):
     fill(notebook, "2", "3")
     notebook.add("import time; time.sleep(60)", run=True, yield_ms=0)
     run_and_hang_up(notebook, "cancel")
-    host.eventually(lambda: notebook.cell(0).state not in ("queued", "running"))
+    host.eventually(lambda: notebook.cell(0).status not in ("queued", "running"))
     notebook.client.call("POST", f"/v1/sessions/{notebook.id}/interrupt", {})
     assert notebook.add("4", run=True).value.text == "4"
-    assert {c.state for c in notebook.cells()[:2]} <= {"idle", "interrupted"}
-    assert notebook.cell(0).execution_count is None
+    assert {c.status for c in notebook.cells()[:2]} <= {"idle", "interrupted"}
+    assert "executed_at" not in notebook.cell(0)
 
 
 def test_a_session_that_just_ended_is_made_again(notebook):
@@ -191,7 +191,7 @@ def test_ranges_that_cannot_be(notebook, members):
         assert notebook.run_range(**members).ran == 0
     except ApiError as error:
         assert error.status in (400, 404)
-    assert {c.state for c in notebook.cells()} == {"idle"}
+    assert {c.status for c in notebook.cells()} == {"idle"}
 
 
 def test_an_empty_notebook_runs(notebook):
@@ -205,7 +205,7 @@ def test_reset_forgets_variables_and_keeps_the_rest(notebook):
     assert answer.reset is True
     assert notebook.add("x", run=True)["error"]["name"] == "NameError"
     assert notebook.add("open('kept').read()", run=True).value.text == "'file'"
-    assert notebook.cell(0).state == "completed"
+    assert notebook.cell(0).status == "ok"
     assert notebook.run_range(stop_on_error=False).ran == 3
 
 

@@ -26,7 +26,7 @@ class Story:
         return self.session.client.call("POST", f"{self.session.path}/{what}", body)
 
     def undone(self):
-        return [cell.source for cell in self.notebook.cells() if cell.get("undone")]
+        return [cell.code for cell in self.notebook.cells() if cell.get("undone")]
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_a_cell_that_died_is_marked_by_its_state_alone(story):
     answer = story.exec("a = 1", "import time, os; time.sleep(0.1); os.kill(os.getpid(), 9)")
     assert answer.status == "died" and answer.rolled_back_cells == [2]
     assert story.undone() == []
-    assert [c.state for c in story.notebook.cells()] == ["completed", "died"]
+    assert [c.status for c in story.notebook.cells()] == ["ok", "died"]
 
 
 def test_a_try_that_was_taken_back(story):

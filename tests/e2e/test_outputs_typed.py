@@ -44,7 +44,7 @@ def test_clear_output_drops_text_and_outputs(session):
         "print('new')\ndisplay(2)"
     )
     assert (result["stdout"], texts(result)) == ("new\n", ["2"])
-    assert "old" in session.output(exec_id=result["exec_id"], stream="stdout")["text"]
+    assert "old" in session.output(number=result["number"], stream="stdout")["text"]
     result = session.exec("print('x')\ndisplay(1)\nclear_output()")
     assert (result["stdout"], result["outputs"]) == ("", [])
 
@@ -138,7 +138,7 @@ def test_what_was_told_before_a_clear_stays_told(session):
     assert (first.status, first["stdout"]) == ("input_required", "old\n")
     last = session.client.call("POST", f"{session.path}/input", {"text": ""})
     assert last["stdout"] == "new\n"
-    assert session.output(exec_id=first["exec_id"], stream="stdout")["text"] == "old\nnew\n"
+    assert session.output(number=first["number"], stream="stdout")["text"] == "old\nnew\n"
 
 
 def test_a_handle_outlives_its_cell(session):

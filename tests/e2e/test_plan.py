@@ -52,7 +52,7 @@ def test_a_notebook_whose_session_is_gone_is_still_its_agents(spawn, client, age
     for method, below, body in (
             ("PATCH", "", {"title": "t"}), ("DELETE", "", None), ("POST", "/reset", {}),
             ("POST", "/clear", {"what": "cells"}), ("POST", "/run", {}),
-            ("POST", "/cells", {"source": "y"}), ("PATCH", "/cells/0", {"source": "y"}),
+            ("POST", "/cells", {"code": "y"}), ("PATCH", "/cells/0", {"code": "y"}),
             ("DELETE", "/cells/0", None), ("POST", "/cells/0/run", {}),
             ("POST", "/cells/0/move", {"to": 0}), ("POST", "/cells/0/clear", {})):
         reply = client.request(method, path + below, body)
@@ -112,7 +112,7 @@ def test_reading_is_possible(planned, path):
 def test_what_runs_already_can_be_waited_for(session):
     running = session.exec("import time; time.sleep(0.5); 'done'", yield_ms=0)
     session.client.call("PUT", f"{session.path}/plan", {"reason": "think first"})
-    path = f"{session.path}/exec/{running.exec_id}/continue"
+    path = f"{session.path}/exec/{running.number}/continue"
     assert session.client.call("POST", path, {}).value.text == "'done'"
 
 

@@ -161,7 +161,7 @@ def test_dead_sessions_do_not_count_towards_max_sessions(launch):
 def test_max_output_bytes_from_the_configuration(launch):
     session = launch(config=MIN + "max_output_bytes: 65536\n").client.spawn("min")
     result = session.exec("print('x' * 1_000_000)")
-    page = session.output(exec_id=result.exec_id, stream="stdout", limit=1_000_000)
+    page = session.output(number=result.number, stream="stdout", limit=1_000_000)
     assert 0 < len(page["text"]) <= 65_536
 
 

@@ -184,9 +184,7 @@ def test_a_failed_cell_is_not_an_http_error(client, session):
     reply = client.request("POST", session.path + "/exec", {"code": "1/0"})
     assert reply.status == 200
     assert reply.json["status"] == "error"
-    assert reply.json["value"] is None
-    assert reply.json["timed_out"] is False
-    assert reply.json["exit_code"] is None
+    assert not {"value", "exit_code"} & set(reply.json)
 
 
 def test_a_traceback_shows_the_users_lines_with_source_and_nothing_of_the_driver(session):

@@ -22,7 +22,7 @@ def display_order(session, code):
 
 
 def collected(session, exec_id, stream):
-    return session.output(exec_id=exec_id, stream=stream)["text"]
+    return session.output(number=exec_id, stream=stream)["text"]
 
 
 @pytest.mark.smoke
@@ -154,14 +154,14 @@ def test_late_output_of_a_child_belongs_to_its_own_cell(session, eventually):
     )
     second = session.exec("print('second'); child.communicate(b'go\\n'); print('second end')")
     assert second["stdout"] == "second\nsecond end\n"
-    eventually(lambda: collected(session, first.exec_id, "stdout") == "late\n")
-    assert collected(session, second.exec_id, "stdout") == "second\nsecond end\n"
+    eventually(lambda: collected(session, first.number, "stdout") == "late\n")
+    assert collected(session, second.number, "stdout") == "second\nsecond end\n"
 
 
 def test_late_output_of_a_child_between_cells_is_kept(session, eventually):
     first = session.exec("import os; os.system('(sleep 1.5; echo much later) &')")
     assert first["stdout"] == ""
-    eventually(lambda: collected(session, first.exec_id, "stdout") == "much later\n")
+    eventually(lambda: collected(session, first.number, "stdout") == "much later\n")
     assert session.exec("print('next')")["stdout"] == "next\n"
 
 
@@ -178,7 +178,7 @@ def test_late_output_of_a_thread_belongs_to_its_own_cell(session, eventually):
     )
     second = session.exec("go.set(); thread.join(); print('second')")
     assert second["stdout"] == "second\n"
-    eventually(lambda: collected(session, first.exec_id, "stdout") == "from the thread\n")
+    eventually(lambda: collected(session, first.number, "stdout") == "from the thread\n")
 
 
 def test_a_stream_saved_in_one_cell_still_works_in_the_next(session):

@@ -89,7 +89,7 @@ def test_updated_displays_are_recorded_once(session, book):
 def test_a_cell_that_ends_its_interpreter_is_recorded(session, book):
     session.exec("print('words', flush=True); import os; os._exit(3)")
     (cell,) = book.cells(outputs=True)
-    assert cell.state == "died" and kinds(cell) == ["stdout", "error"]
+    assert cell.status == "died" and kinds(cell) == ["stdout", "error"]
 
 
 def test_sessions_that_are_not_saved_are_recorded_too(client, spawn):
@@ -146,11 +146,11 @@ def test_an_error_has_its_code_unless_that_is_long(session, book, size, is_liste
 
 def test_an_edit_while_a_cell_runs_stays(session, book):
     assert session.exec("input(); 'done'").status == "input_required"
-    book.edit(0, source="edited")
+    book.edit(0, code="edited")
     session.client.call("POST", f"{session.path}/input", {"text": ""})
-    assert book.cells()[0].state == "completed"
+    assert book.cells()[0].status == "ok"
     (cell,) = book.cells(outputs=True)
-    assert cell.source == "edited" and cell["outputs"][0]["text"] == "'done'"
+    assert cell.code == "edited" and cell["outputs"][0]["text"] == "'done'"
 
 
 def test_many_callers_append_and_insert_at_once(session, book):
@@ -169,10 +169,10 @@ def test_many_callers_append_and_insert_at_once(session, book):
     for thread in threads:
         thread.join()
     cells = book.cells()
-    assert len(cells) == 61 and [cell.number for cell in cells] == list(range(61))
-    assert len({cell.id for cell in cells}) == 61
+    assert len(cells) == 61 and [cell.index for cell in cells] == list(range(61))
+    assert len({cell.cell_id for cell in cells}) == 61
     answer = session.exec("'last'")
-    assert answer.cell_number == 61 and book.cells()[61].source == "'last'"
+    assert book.index(answer) == 61 and book.cells()[61].code == "'last'"
 
 
 # The life of a notebook.
@@ -185,7 +185,7 @@ def test_a_notebook_without_a_session_gets_one_when_a_cell_runs(client):
     client.call("DELETE", f"{session.path}?keep_notebook=true")
     book = Notebook(client, session.id)
     answer = book.call("POST", "/cells/0/run", {})
-    assert answer["value"]["text"] == "5" and answer.exec_id == 2
+    assert answer["value"]["text"] == "5" and answer.number == 2
     assert session.exec("y", durable=True)["value"]["text"] == "5"
     assert session.value("open('f').read()") == "'x'"
     client.call("DELETE", session.path)

@@ -65,7 +65,7 @@ def test_an_interrupt_reaches_one_of_those_who_share_a_sandbox(spawn_runtime):
     running = two.exec("import time; time.sleep(60)", yield_ms=50)
     assert one.interrupt() is False
     assert two.interrupt() is True
-    path = f"{two.path}/exec/{running.exec_id}/continue"
+    path = f"{two.path}/exec/{running.number}/continue"
     assert two.client.call("POST", path, {}).status == "interrupted"
 
 
@@ -122,6 +122,6 @@ def test_a_session_ends_at_its_age(spawn_runtime):
     session = spawn_runtime("bash", max_age_secs=3)  # in which the cell has begun
     early = session.exec("sleep 60", yield_ms=1)
     host.eventually(lambda: session.info().state == "dead")
-    path = f"{session.path}/exec/{early.exec_id}/continue"
+    path = f"{session.path}/exec/{early.number}/continue"
     last = session.client.call("POST", path, {})
     assert last.status == "died" and "age" in last["error"]["message"], last

@@ -34,7 +34,7 @@ def test_what_was_acknowledged_as_durable_outlives_kill_9(launch):
     session = daemon.client.spawn("min")
     session.exec("x = 1; open('/workspace/f', 'w').write('one')")
     answer = session.exec("def f(): return x", durable=True)
-    assert answer.saved_through == answer.exec_id
+    assert answer.saved_through == answer.number
     session.exec("x = 2")
     kill(daemon)
     daemon = launch(data=data, config=MIN)
@@ -44,7 +44,7 @@ def test_what_was_acknowledged_as_durable_outlives_kill_9(launch):
     # The last cell was not awaited: it may be safe or not.
     assert answer["value"]["text"] in ("(1, 'one')", "(2, 'one')")
     assert answer.resumed["restored_from"] == "durable"
-    assert answer.exec_id > 2
+    assert answer.number > 2
     daemon.stop()
 
 
@@ -57,7 +57,7 @@ def test_who_waits_for_safety_is_answered_when_the_interpreter_ends_meanwhile(sp
         killer = f"sleep {i / 5000}; kill -9 $PPID"
         answer = session.exec(f"n = {i}; p = subprocess.Popen({killer!r}, shell=True)",
                               durable=True)
-        is_safe = answer.status == "ok" and answer.saved_through >= answer.exec_id
+        is_safe = answer.status == "ok" and answer.saved_through >= answer.number
         assert is_safe or answer.get("durable_error") or answer.status == "died", answer
         looks = []
         host.eventually(lambda: looks.append(session.exec("n")) or looks[-1].status == "ok")
@@ -74,7 +74,7 @@ def test_a_save_does_not_wait_for_the_next_cell(spawn):
         endless = pool.submit(session.exec, "import signal\nwhile True: signal.pause()",
                               timeout_ms=3_600_000)
         answer = safe.result()
-        assert answer.saved_through == answer.exec_id, answer
+        assert answer.saved_through == answer.number, answer
         host.eventually(session.interrupt)
         assert endless.result().status == "interrupted"
 
@@ -84,7 +84,7 @@ def test_files_beyond_the_budget_are_said_not_to_be_safe(spawn):
     session = spawn("min")
     assert "files_not_saved" not in session.exec("open('f', 'w').close(); x = 1", durable=True)
     answer = session.exec("for i in range(20_001): open(f'f{i}', 'w').close()", durable=True)
-    assert answer.saved_through == answer.exec_id, answer
+    assert answer.saved_through == answer.number, answer
     assert "20000" in answer.files_not_saved, answer
     answer = session.exec("import os\nfor i in range(20_001): os.unlink(f'f{i}')", durable=True)
     assert "files_not_saved" not in answer
@@ -123,7 +123,7 @@ def test_a_full_disk_is_told_and_loses_nothing(launch):
         assert session.value("x") == "2"  # it goes on
         ballast.unlink()
         answer = session.exec("z = 3", durable=True)
-        assert answer.saved_through == answer.exec_id
+        assert answer.saved_through == answer.number
         assert daemon.client.call("GET", "/health/detailed").store["ok"]
         assert daemon.errors().count("store_fails") == 1
         assert daemon.errors().count("store_works_again") == 1

@@ -108,7 +108,7 @@ def test_those_who_wait_are_served_after_the_crash(client, spawn):
     rest(session)
     first = session.exec("import time; time.sleep(0.3); import os; os._exit(1)", yield_ms=0)
     assert session.exec("kept").value.text == "5"
-    path = f"{session.path}/exec/{first.exec_id}/continue"
+    path = f"{session.path}/exec/{first.number}/continue"
     assert session.client.call("POST", path, {}).status == "died"
 
 
@@ -297,7 +297,7 @@ def test_a_try_is_kept_or_taken_back(client, spawn):
     code = "import os; os.remove('gone'); open('old', 'w').write('2'); open('new', 'w').close()"
     answer = client.call("POST", f"{session.path}/try", {"code": "x = 2; y = 3\n" + code})
     assert answer["names"]["added"] == ["y", "os"] and answer["names"]["changed"] == ["x"]
-    assert answer["files"] == {"created": ["new"], "changed": ["old"], "deleted": ["gone"]}
+    assert answer["files"] == {"added": ["new"], "changed": ["old"], "removed": ["gone"]}
     with pytest.raises(ApiError) as refused:
         session.exec("1")
     assert refused.value.status == 409

@@ -49,7 +49,7 @@ def test_saves_of_many_sessions_are_made_one_after_the_other(launch):
     hurried = daemon.client.spawn()
     asked = hurried.exec("import time; time.monotonic_ns()")
     answer = hurried.exec(SLOW, durable=True)
-    assert answer["saved_through"] == answer["exec_id"], answer
+    assert answer["saved_through"] == answer["number"], answer
     host.eventually(lambda: all(s.info()["all_saved"] for s in sessions), "all saves")
 
     # Each may be asked now: what it saves again by that is not looked at.

@@ -152,7 +152,7 @@ class Caller:
         began = time.monotonic()
         self.session.interrupt()
         answer = self.session.client.call(
-            "POST", f"{self.session.path}/exec/{early.exec_id}/continue", {})
+            "POST", f"{self.session.path}/exec/{early.number}/continue", {})
         assert answer.status == "interrupted", answer
         return began
 

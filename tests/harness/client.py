@@ -19,7 +19,40 @@ class Result(dict):
             value = self[name]
         except KeyError:
             raise AttributeError(f"{name} is not in {sorted(self)}") from None
-        return Result(value) if isinstance(value, dict) else value
+        return value if type(value) is not dict else Result(value)
+
+
+# What the absence of a member means: answers leave out what is empty (docs/OUTPUTS.md).
+EMPTY = {
+    **dict.fromkeys(("stdout", "stderr"), ""),
+    **dict.fromkeys(("value", "error", "exit_code", "checkpoint", "rolled_back_to", "traceback",
+                     "executed_at", "execution_count", "as_of", "plan", "failed_cell_id",
+                     "memory_bytes", "files_reason", "reason", "joined", "title"), None),
+    **dict.fromkeys(("saved_through", "queued", "last_status", "files_changed",
+                     "ended_processes", "dropped", "duration_ms"), 0),
+    **dict.fromkeys(("truncated", "busy", "saved", "more", "undone", "debug", "password"), False),
+}
+EMPTY_LISTS = {"outputs", "added", "changed", "removed", "lost", "not_undone", "cells",
+               "rolled_back_cells", "imports", "definitions"}
+EMPTY_OBJECTS = {"names", "omitted", "metadata", "files"}
+
+
+class Answer(Result):
+    """An answer, whose absent members read as what their absence means."""
+
+    def __missing__(self, name):
+        if name in EMPTY_LISTS:
+            return []
+        if name in EMPTY_OBJECTS:
+            return Answer()
+        if name in EMPTY:
+            return EMPTY[name]
+        raise KeyError(name)
+
+
+def is_exact(path):
+    """Whether answers at this path have a format of their own, in which nothing is left out."""
+    return path.partition("?")[0] in ("/v1/repl", "/v1/exec")
 
 
 class ApiError(Exception):
@@ -110,7 +143,8 @@ class Client:
         reply = self.request(method, path, body)
         if reply.status >= 400:
             raise ApiError(reply)
-        return Result(reply.json)
+        kind = Result if is_exact(path) else Answer
+        return json.loads(reply.body, object_hook=kind)
 
     def events(self, path, body=None, method="POST"):
         """Yields (name, data) of a stream of server-sent events, as they arrive."""
@@ -160,7 +194,7 @@ class Client:
         return Session(self, self.call("POST", "/v1/sessions", {"profile": profile, **members}))
 
     def sessions(self):
-        return [Result(s) for s in self.call("GET", "/v1/sessions").sessions]
+        return self.call("GET", "/v1/sessions").sessions
 
 
 class Session:
@@ -189,7 +223,7 @@ class Session:
         """The error of a cell that must fail."""
         result = self.exec(code, **options)
         assert result.status == "error", result
-        return Result(result["error"])
+        return result["error"]
 
     def events(self, code, **options):
         return self.client.events(f"{self.path}/exec", {"code": block(code), **options})
@@ -239,7 +273,7 @@ def parse_events(lines):
         line = line.rstrip(b"\r\n").decode()
         if not line:
             if data:
-                yield name, Result(json.loads("\n".join(data)))
+                yield name, json.loads("\n".join(data), object_hook=Answer)
             name, data = "message", []
         elif line.startswith("event:"):
             name = line[6:].strip()

@@ -6,7 +6,7 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from . import host
-from .client import ApiError, Client, Result, block
+from .client import ApiError, Client, block
 
 
 class Notebook:
@@ -33,15 +33,19 @@ class Notebook:
         found = []
         while True:
             page = self.page(offset=len(found), limit=1000, outputs=str(outputs).lower())
-            found += [Result(cell) for cell in page.cells]
+            found += page.cells
             if len(found) >= page.count or not page.cells:
                 return found
 
     def cell(self, name):
         return self.call("GET", self.cell_path(name))
 
+    def index(self, answer):
+        """Where the cell stands that an answer is about."""
+        return self.cell(answer["cell_id"])["index"]
+
     def sources(self):
-        return [cell.source for cell in self.cells()]
+        return [cell.code for cell in self.cells()]
 
     def export(self, form="ipynb"):
         reply = self.client.request("GET", f"{self.path}/export?format={form}")
@@ -52,8 +56,8 @@ class Notebook:
 
     def add(self, source, **members):
         """The new cell's id; or, if it is run, the answer."""
-        answer = self.call("POST", "/cells", {"source": block(source), **members})
-        return answer if members.get("run") else answer.cell.id
+        answer = self.call("POST", "/cells", {"code": block(source), **members})
+        return answer if members.get("run") else answer.cell.cell_id
 
     def edit(self, cell, **members):
         return self.call("PATCH", self.cell_path(cell), members).cell
@@ -101,7 +105,7 @@ def settle(client, cells):
     def is_quiet():
         """For a while: between two cells of a range there are moments without any."""
         for _ in range(10):
-            if any(cell.state in ("queued", "running") for cell in cells()):
+            if any(cell.status in ("queued", "running") for cell in cells()):
                 return False
             time.sleep(0.05)
         return True

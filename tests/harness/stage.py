@@ -52,7 +52,7 @@ class Stage:
     def make_busy(self, _):
         session = self.session("import time")
         answer = session.exec("time.sleep(600)", yield_ms=0)
-        return {"$busy": session.id, "$exec": answer.exec_id}
+        return {"$busy": session.id, "$exec": answer.number}
 
     def make_waiting(self, _):
         session = self.session("x = 1")

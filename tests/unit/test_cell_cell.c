@@ -26,9 +26,12 @@ static void test_answers_and_rows_have_words_of_their_own(void **state)
     assert_string_equal(cell_state_name(CELL_COMPLETED), "completed");
     assert_string_equal(cell_state_status(CELL_INPUT), "input_required");
     assert_string_equal(cell_state_name(CELL_INPUT), "running");
+    assert_string_equal(cell_status_of("completed"), "ok");
+    assert_string_equal(cell_status_of("idle"), "idle");
+    assert_string_equal(cell_status_of(NULL), "idle");
     for (int i = 0; i < CELL_STATES; i++) {
         assert_non_null(cell_state_name((enum cell_state)i));
-        assert_true(i == CELL_IDLE || cell_state_status((enum cell_state)i) != NULL);
+        assert_non_null(cell_state_status((enum cell_state)i));
         assert_int_equal(cell_has_ended((enum cell_state)i), i >= CELL_COMPLETED);
     }
 }

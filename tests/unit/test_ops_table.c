@@ -177,14 +177,14 @@ static void test_good_arguments(void **state)
                            &e),
                      ERR_NONE);
     assert_int_equal(
-        check(&op_exec_continue, "{\"session_id\":\"x\",\"exec_id\":1,\"yield_ms\":null}", &e),
+        check(&op_exec_continue, "{\"session_id\":\"x\",\"cell\":\"1\",\"yield_ms\":null}", &e),
         ERR_NONE);
     assert_int_equal(
         check(&op_session_create, "{\"runtime\":\"python\",\"limits\":{\"memory_mb\":64}}", &e),
         ERR_NONE);
     assert_int_equal(
         check(&op_notebook_create,
-              "{\"cells\":[{\"source\":\"\"},{\"source\":\"x\",\"metadata\":{\"any\":[1]}}]}", &e),
+              "{\"cells\":[{\"code\":\"\"},{\"code\":\"x\",\"metadata\":{\"any\":[1]}}]}", &e),
         ERR_NONE);
     assert_int_equal(check(&op_notebook_import, "{\"content\":{\"nbformat\":4}}", &e), ERR_NONE);
     assert_int_equal(check(&op_notebook_import, "{\"content\":\"{}\"}", &e), ERR_NONE);
@@ -218,15 +218,14 @@ static void test_bad_arguments_are_named(void **state)
         {&op_session_create, "{\"env\":{\"A\":1}}", "\"env\" must be an object of strings"},
         {&op_session_exec, "{\"session_id\":\"x\",\"code\":\"\",\"on_disconnect\":\"wait\"}",
          "must be one of: \"continue\" \"cancel\""},
-        {&op_exec_continue, "{\"session_id\":\"x\",\"exec_id\":0}", "\"exec_id\""},
+        {&op_exec_continue, "{\"session_id\":\"x\",\"cell\":\"\"}", "\"cell\""},
         {&op_session_names, "{\"session_id\":\"x\",\"max\":1001}", "\"max\""},
         {&op_session_list, "{\"x\":1}", "unknown member \"x\""},
         {&op_session_output, "{\"session_id\":\"x\",\"stream\":\"both\"}", "\"stream\""},
         {&op_notebook_create, "{\"cells\":{}}", "\"cells\" must be a list of objects"},
         {&op_notebook_create, "{\"cells\":[1]}", "\"cells\" must be a list of objects"},
-        {&op_notebook_create, "{\"cells\":[{\"source\":\"\"},{}]}",
-         "\"cells[1].source\" is missing"},
-        {&op_notebook_create, "{\"cells\":[{\"source\":\"\",\"x\":1}]}",
+        {&op_notebook_create, "{\"cells\":[{\"code\":\"\"},{}]}", "\"cells[1].code\" is missing"},
+        {&op_notebook_create, "{\"cells\":[{\"code\":\"\",\"x\":1}]}",
          "unknown member \"cells[0].x\""},
         {&op_notebook_create, "{\"metadata\":[]}", "\"metadata\" must be an object"},
         {&op_notebook_import, "{\"content\":[]}", "\"content\" must be a string"},

@@ -23,12 +23,12 @@ static void good_ones_are_taken(void **state)
     char *text;
     assert_int_equal(
         check("{\"ev\":\"declarations\",\"imports\":[\"import os\"],\"definitions\":[{\"name\":"
-              "\"f\",\"kind\":\"function\",\"source\":\"def f(): 1\",\"odd\":[]}],\"lost\":[{"
+              "\"f\",\"kind\":\"function\",\"code\":\"def f(): 1\",\"odd\":[]}],\"lost\":[{"
               "\"name\":\"x\",\"type\":\"socket\",\"advice\":\"again\"}],\"more\":true,\"odd\":1}",
               &text),
         0);
-    assert_string_equal(text, "{\"definitions\":[{\"kind\":\"function\",\"name\":\"f\",\"source\":"
-                              "\"def f(): 1\"}],\"imports\":[\"import os\"],\"lost\":[{\"advice\":"
+    assert_string_equal(text, "{\"definitions\":[{\"code\":\"def f(): 1\",\"kind\":\"function\","
+                              "\"name\":\"f\"}],\"imports\":[\"import os\"],\"lost\":[{\"advice\":"
                               "\"again\",\"name\":\"x\",\"type\":\"socket\"}],\"more\":true}");
     free(text);
 }

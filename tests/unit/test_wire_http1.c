@@ -221,6 +221,98 @@ static void limits_the_body(void **state)
     assert_buf_refused(&text, 413);
 }
 
+/* A body of any length, taken out piece by piece. */
+static void streams_a_body(void **state)
+{
+    (void)state;
+    static const char head[] = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9999999999\r\n\r\n";
+    static const char piece[KIB];
+    struct http1_parser p;
+    size_t used;
+    http1_init(&p);
+    assert_int_equal(http1_feed(&p, head, sizeof(head) - 1, &used), HTTP1_HEAD);
+    http1_stream_body(&p);
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(http1_feed(&p, piece, sizeof(piece), &used), HTTP1_MORE);
+        assert_int_equal(p.body.len, sizeof(piece));
+        buf_clear(&p.body);
+    }
+    http1_free(&p);
+    http1_init(&p);
+    assert_int_equal(http1_feed(&p, head, sizeof(head) - 1, &used), HTTP1_HEAD);
+    assert_int_equal(http1_limit_body(&p, HTTP1_BODY_LARGE_MAX), -1);
+    assert_int_equal(p.refusal, 413);
+    http1_free(&p);
+}
+
+static void reads_an_answer_in_any_pieces(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool is_for_head;
+        int status;
+        const char *body;
+        bool ends_with_the_connection;
+    } cases[] = {
+        {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", false, 200, "ok", false},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", false, 200,
+         "ok", false},
+        {"HTTP/1.0 404 No\r\n\r\nall of it", false, 404, "all of it", true},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", true, 200, "", false},
+        {"HTTP/1.1 304 Same\r\nContent-Length: 9\r\n\r\n", false, 304, "", false},
+        {"HTTP/1.1 101 Go\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n", false, 101, "",
+         false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        size_t len = strlen(cases[i].text);
+        for (size_t step = 1; step <= len; step++) {
+            struct http1_parser p;
+            size_t used;
+            http1_init_answer(&p, cases[i].is_for_head);
+            enum http1_result result = feed_by(&p, cases[i].text, len, step, &used);
+            if (cases[i].ends_with_the_connection) {
+                assert_int_equal(result, HTTP1_MORE);
+                result = http1_finish(&p);
+            }
+            assert_int_equal(result, HTTP1_DONE);
+            assert_int_equal(used, len);
+            assert_int_equal(http1_status(&p), cases[i].status);
+            assert_string_equal(buf_str(&p.body), cases[i].body);
+            http1_free(&p);
+        }
+    }
+}
+
+static void refuses_answers_that_can_be_read_in_two_ways(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "HTTP/1.1 200 OK\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 0\n\r\n",
+        "HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+        "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999999\r\n\r\n",
+        "HTTP/1.1 999 No\r\n\r\n",
+        "HTTP/2 200\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+        "nothing of the kind",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        struct http1_parser p;
+        size_t used;
+        http1_init_answer(&p, false);
+        assert_int_equal(feed_by(&p, texts[i], strlen(texts[i]), 7, &used), HTTP1_BAD);
+        assert_int_equal(p.refusal, 502);
+        assert_int_equal(p.error.code, ERR_UPSTREAM);
+        http1_free(&p);
+    }
+}
+
 static void limits_the_body_by_what_it_is_for(void **state)
 {
     (void)state;
@@ -349,6 +441,9 @@ int main(void)
         cmocka_unit_test(limits_the_head),
         cmocka_unit_test(limits_the_body),
         cmocka_unit_test(limits_the_body_by_what_it_is_for),
+        cmocka_unit_test(streams_a_body),
+        cmocka_unit_test(reads_an_answer_in_any_pieces),
+        cmocka_unit_test(refuses_answers_that_can_be_read_in_two_ways),
         cmocka_unit_test(hands_a_body_out_in_pieces),
         cmocka_unit_test(names_a_file),
         cmocka_unit_test(pictures_may_be_shown_and_kept),

@@ -52,6 +52,8 @@ static void writes_nested_values(void **state)
     json_put_member_bool(&o, "yes", true);
     json_put_member_null(&o, "nothing");
     json_put_member_str(&o, "none", NULL);
+    json_put_member_some(&o, "none", 0);
+    json_put_member_true(&o, "none", false);
     json_put_key(&o, "list");
     json_put_array(&o);
     json_put_array(&o);
@@ -65,7 +67,7 @@ static void writes_nested_values(void **state)
     json_put_object_end(&o);
     assert_string_equal(buf_str(&out),
                         "{\"min\":-9223372036854775808,\"zero\":0,\"ms\":0.123,\"nan\":null,"
-                        "\"yes\":true,\"nothing\":null,\"none\":null,\"list\":[[],{},\"x\"],"
+                        "\"yes\":true,\"nothing\":null,\"list\":[[],{},\"x\"],"
                         "\"empty\":{}}");
 }
 

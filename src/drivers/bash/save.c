@@ -309,7 +309,7 @@ static void list_function(SHELL_VAR *function)
     json_put_object(listed.json);
     json_put_member_text(listed.json, "name", function->name, strlen(function->name));
     json_put_member_str(listed.json, "kind", "function");
-    json_put_member_text(listed.json, "source", source, len);
+    json_put_member_text(listed.json, "code", source, len);
     json_put_object_end(listed.json);
 }
 

@@ -59,7 +59,7 @@ function look(lists, name, value, definitions, lost) {
     const { source, isClass, problem: reason } = functions.describe(value);
     const kind = isClass ? 'class' : 'function';
     if (reason !== undefined) lists.add(lost, advice.lost(name, 'function', reason));
-    else lists.add(definitions, { name, kind, source: text.clean(source) });
+    else lists.add(definitions, { name, kind, code: text.clean(source) });
   }
 }
 

@@ -71,7 +71,7 @@ def _definitions(declared: declarations.Declared, variables: Dict[str, Any]) -> 
         kind = _kind_of(value)
         if kind and len(name) <= hints.MAX_NAME_CHARS:
             found.append(
-                f'{{"name":{_quote(name)},"kind":"{kind}","source":{_quote(source)}}}'
+                f'{{"name":{_quote(name)},"kind":"{kind}","code":{_quote(source)}}}'
             )
     return found
 

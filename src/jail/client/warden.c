@@ -540,6 +540,12 @@ int warden_measure(struct warden *w, uint64_t head, struct err *e)
     return send_request(w, &(struct request){.type = REQUEST_MEASURE, .head = head}, e);
 }
 
+int warden_make_socket(struct warden *w, uint64_t jail, uint64_t ticket, int family, struct err *e)
+{
+    struct request r = {.type = REQUEST_SOCKET, .jail = jail, .head = ticket, .number = family};
+    return send_request(w, &r, e);
+}
+
 int warden_watch(struct warden *w, uint64_t jail, bool is_busy, struct err *e)
 {
     struct request r = {.type = REQUEST_WATCH, .jail = jail, .number = is_busy};

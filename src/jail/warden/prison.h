@@ -124,6 +124,10 @@ void prison_make_room(const struct request *r);
 void prison_read_making(struct branch_making *m);
 void prison_end_late_makings(void);
 
+/* ---- prison_sockets.c ---------------------------------------------------------------------- */
+
+void prison_make_socket(const struct request *r);
+
 /* ---- prison_copies.c ----------------------------------------------------------------------- */
 
 void prison_adopt(const struct request *r, int pidfd);

@@ -118,6 +118,8 @@ static void read_control(void)
         prison_clear(&r);
     } else if (r.type == REQUEST_LOOK) {
         prison_look(&r);
+    } else if (r.type == REQUEST_SOCKET) {
+        prison_make_socket(&r);
     } else if (r.type == REQUEST_WEIGH) {
         prison_weigh(&r);
     } else if (r.type == REQUEST_MEASURE) {
