@@ -103,9 +103,8 @@ def jail_folder(name):
 
 
 # Files of a room that all lead to each other (tests/shape.py) are one thing that nobody can read in
-# parts. Three are the most; the numbers here are of rooms that had more before, and only fall.
+# parts. Three are the most.
 KNOT_MAX = 3
-KNOTS = {"cli": 5}
 
 
 def check_knots():
@@ -118,7 +117,7 @@ def check_knots():
             rooms.setdefault(shape.room_of(path, TOP / "src"), {})[path] = text
     for room, texts in rooms.items():
         knot = shape.largest_knot(texts)
-        if len(knot) > KNOTS.get(room, KNOT_MAX):
+        if len(knot) > KNOT_MAX:
             names = ", ".join(sorted(path.name for path in knot))
             yield f"src/{room}: {len(knot)} files lead to each other: {names}"
     for tag, paths in shape.double_tags(code).items():

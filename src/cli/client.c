@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "cli/launch.h"
-#include "cli/response.h"
 #include "cli/terminal.h"
 #include "serve/serve.h"
 
@@ -144,7 +143,8 @@ struct exchange {
     const struct cli_request *request;
     struct cli_response response;
     struct cli_sse sse;
-    bool is_left; /* the events' reader had enough */
+    bool is_left;     /* the reader of events, or of the body, had enough */
+    bool is_answered; /* before all of the body was sent */
 };
 
 static void write_head(const struct cli_endpoint *p, const struct cli_request *r, struct buf *out)
@@ -159,6 +159,10 @@ static void write_head(const struct cli_endpoint *p, const struct cli_request *r
         buf_printf(out, "Authorization: Bearer %s\r\n", p->key);
     if (r->on_event != NULL)
         buf_append_str(out, "Accept: text/event-stream\r\n");
+    if (r->read_body != NULL && r->body_total >= 0)
+        buf_printf(out, "Content-Length: %lld\r\n", (long long)r->body_total);
+    else if (r->read_body != NULL)
+        buf_append_str(out, "Transfer-Encoding: chunked\r\n");
     if (r->body != NULL)
         buf_printf(out, "Content-Type: application/json\r\nContent-Length: %zu\r\n", r->body_len);
     buf_append_str(out, "\r\n");
@@ -197,15 +201,27 @@ static int wait_ready(struct exchange *x, short events, struct err *e)
     }
 }
 
+/* A body that is refused is answered before all of it was sent. */
+static bool client_has_answer(struct exchange *x)
+{
+    char byte;
+    x->is_answered |= x->request->read_body != NULL &&
+                      recv(x->client->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
+    return x->is_answered;
+}
+
 static int send_bytes(struct exchange *x, const char *data, size_t len, struct err *e)
 {
-    while (len > 0) {
+    short events = x->request->read_body != NULL ? POLLOUT | POLLIN : POLLOUT;
+    while (len > 0 && !client_has_answer(x)) {
         ssize_t n = send(x->client->fd, data, len, MSG_NOSIGNAL);
-        if (n < 0 && errno == EPIPE)
-            return 0; /* it may have said why before it closed: read that */
+        if (n < 0 && (errno == EPIPE || errno == ECONNRESET)) {
+            x->is_answered = true; /* it may have said why before it closed: read that */
+            return 0;
+        }
         if (n < 0 && errno != EAGAIN && errno != EINTR)
             return err_errno(e, ERR_UNAVAILABLE, errno, "sending to the daemon");
-        if (n < 0 && wait_ready(x, POLLOUT, e) < 0)
+        if (n < 0 && wait_ready(x, events, e) < 0)
             return -1;
         if (n > 0) {
             data += n;
@@ -213,6 +229,37 @@ static int send_bytes(struct exchange *x, const char *data, size_t len, struct e
         }
     }
     return 0;
+}
+
+/* Piece by piece, in chunks if nobody knows how long it is. */
+static int send_body(struct exchange *x, struct err *e)
+{
+    const struct cli_request *r = x->request;
+    uint64_t left = r->body_total >= 0 ? (uint64_t)r->body_total : UINT64_MAX;
+    _free_ char *piece = mem_alloc(READ_STEP);
+    ssize_t n = 1;
+    while (n > 0 && left > 0 && !x->is_answered) {
+        char size[24];
+        n = r->read_body(r->context, piece, (size_t)MIN((uint64_t)READ_STEP, left), e);
+        if (n < 0)
+            return -1;
+        left -= (uint64_t)n;
+        if (n == 0 && r->body_total >= 0)
+            return err_set(e, ERR_UNAVAILABLE, "the file became shorter while it was sent");
+        int len = r->body_total >= 0 ? 0 : snprintf(size, sizeof(size), "%zx\r\n", (size_t)n);
+        if (send_bytes(x, size, (size_t)len, e) < 0 || send_bytes(x, piece, (size_t)n, e) < 0 ||
+            (len > 0 && send_bytes(x, "\r\n", 2, e) < 0))
+            return -1;
+    }
+    return 0;
+}
+
+static bool feed_bytes(void *context, const char *data, size_t len)
+{
+    struct exchange *x = context;
+    bool goes_on = x->request->take_body(x->request->context, data, len);
+    x->is_left = !goes_on;
+    return goes_on;
 }
 
 static bool feed_stream(void *context, const char *data, size_t len)
@@ -272,7 +319,8 @@ static int exchange(struct exchange *x, struct err *e)
     if (head.overflowed)
         return err_set(e, ERR_INVALID, "the key or the path is too long");
     if (send_bytes(x, head.data, head.len, e) < 0 ||
-        send_bytes(x, x->request->body, x->request->body_len, e) < 0)
+        send_bytes(x, x->request->body, x->request->body_len, e) < 0 ||
+        (x->request->read_body != NULL && send_body(x, e) < 0))
         return -1;
     return client_receive(x, e);
 }
@@ -282,6 +330,7 @@ int cli_client_ask(struct cli_client *c, const struct cli_request *request, stru
 {
     struct exchange x = {.client = c, .request = request};
     cli_response_init(&x.response, request->on_event != NULL ? feed_stream : NULL, &x);
+    x.response.on_bytes = request->take_body != NULL ? feed_bytes : NULL;
     cli_sse_init(&x.sse, client_pass_event, &x);
     int status = exchange(&x, e);
     if (status == 0) {
@@ -290,7 +339,7 @@ int cli_client_ask(struct cli_client *c, const struct cli_request *request, stru
                                   .body = x.response.body};
         x.response.body = BUF_INIT(0);
     }
-    if (status < 0 || !x.response.is_kept_alive)
+    if (status < 0 || !x.response.is_kept_alive || x.is_answered)
         cli_client_close(c);
     cli_sse_free(&x.sse);
     cli_response_free(&x.response);

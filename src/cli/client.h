@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "cli/args.h"
+#include "cli/response.h"
 #include "cli/sse.h"
 
 struct cli_endpoint {
@@ -29,18 +30,24 @@ struct cli_request {
     const char *path;
     const char *body; /* JSON, or NULL */
     size_t body_len;
+    /* Instead: its next bytes, 0 behind the last, -1 with the error. `body_total` of them, or -1.
+     */
+    ssize_t (*read_body)(void *context, char *data, size_t size, struct err *e);
+    int64_t body_total;
+    /* Takes the body of an answer that is no error, piece by piece. False ends it. */
+    cli_on_stream take_body;
     uint64_t deadline_ms;  /* monotonic; 0: none */
     cli_on_event on_event; /* if set a stream is asked for, and its events come here */
     /* A signal arrived while waiting. False gives up. NULL: every signal does. */
     bool (*on_signal)(void *context, int signo);
     /* Called about four times a second while nothing arrives. May be NULL. */
     void (*on_tick)(void *context);
-    void *context; /* of all three */
+    void *context; /* of all of them */
 };
 
 struct cli_reply {
     int status;
-    struct buf body; /* empty after a stream */
+    struct buf body; /* empty after a stream, and if it was taken */
     bool was_stream;
 };
 

@@ -4,13 +4,17 @@
 #include "cli/document.h"
 #include "cli/spec.h"
 #include "cli/terminal.h"
+#include "cli/transfer.h"
+#include "cli/with.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 
 static const struct cli_flag flags[] = {
     {"file", 'f', "FILE", "run this file ('-' is standard input)"},
+    {"with", 'w', "PATH", "a file, or a folder's files, that the code reads; again for more"},
     {"session", 's', "ID", "run in this session (the beginning of its id is enough)"},
     {"new", 'n', NULL, "run in a new session and keep it; its id is told on stderr"},
     CLI_FLAGS_SPEC,
@@ -36,6 +40,10 @@ struct exec_plan {
     bool is_temporary; /* destroyed when the code has run */
     bool is_told;      /* its id is of use afterwards */
     bool is_code_on_stdin;
+    const char *script;           /* the file that is run; NULL: it is none */
+    const char *const *arguments; /* for it */
+    size_t n_arguments;
+    struct cli_with with;
     struct buf code;
 };
 
@@ -59,6 +67,7 @@ static int exec_read_file(struct exec_plan *plan, const char *path, struct err *
     if (fd < 0)
         return err_errno(e, ERR_NOT_FOUND, errno, "%.128s", path);
     plan->language = cli_language_of_file(path);
+    plan->script = path;
     return exec_read_stream(fd, path, &plan->code, e);
 }
 
@@ -94,14 +103,21 @@ static int exec_read_code(const struct cli_args *args, struct exec_plan *plan, s
 {
     const char *file = cli_value(args, "file");
     const char *word = args->n_words > 0 ? args->words[0] : NULL;
-    if (args->n_words > 1 || (word != NULL && file != NULL)) {
+    bool is_file = word != NULL && (cli_language_of_file(word) != NULL || is_notebook(word)) &&
+                   is_file_name(word);
+    size_t n_code = file != NULL ? 0 : 1; /* words before those that are for the script */
+    if (args->n_words > n_code && (file != NULL || is_file)) {
+        plan->arguments = args->words + n_code;
+        plan->n_arguments = args->n_words - n_code;
+    } else if (args->n_words > 1) {
         err_set(e, ERR_INVALID, "there is more than one piece of code");
         return err_advise(e, "quote the code: cella exec 'print(1 + 1)'");
     }
     if (file != NULL && strcmp(file, "-") != 0)
         return exec_read_file(plan, file, e);
-    bool is_file = word != NULL && (cli_language_of_file(word) != NULL || is_notebook(word));
-    if (is_file && is_file_name(word))
+    if (file != NULL)
+        word = NULL; /* all words are the script's */
+    if (is_file && file == NULL)
         return read_named_file(plan, word, e);
     if (word != NULL && strcmp(word, "-") != 0) {
         buf_append_str(&plan->code, word);
@@ -150,6 +166,9 @@ static int exec_read_plan(const struct cli_args *args, struct exec_plan *plan, s
         read_times(args, cell, e) < 0 || exec_read_code(args, plan, e) < 0 ||
         cli_cell_check_code(buf_str(&plan->code), plan->code.len, e) < 0)
         return -1;
+    if (cli_with_read(args, plan->script != NULL ? plan->script : "code", &plan->with, e) < 0)
+        return -1;
+    plan->with.shows = !cli_has(args, "json") && isatty(STDERR_FILENO);
     cell->code = buf_str(&plan->code);
     cell->code_len = plan->code.len;
     cell->wants_names = cli_has(args, "names");
@@ -227,6 +246,80 @@ static int exec_run_cell(struct cli_client *c, struct exec_plan *plan, struct er
     return status;
 }
 
+/* ---- scripts -----------------------------------------------------------------------------------
+ */
+
+static void exec_append_quoted(struct buf *out, const char *runtime, const char *text)
+{
+    if (strcmp(runtime, "bash") == 0) {
+        buf_append_char(out, '\'');
+        for (const char *c = text; *c != '\0'; c++)
+            buf_append_str(out, *c == '\'' ? "'\\''" : (char[]){*c, '\0'});
+        buf_append_char(out, '\'');
+        return;
+    }
+    struct json_out json = JSON_OUT(out);
+    json_put_str(&json, text);
+}
+
+/* What a script finds when it is started: its arguments and its own path. */
+static void exec_append_start(const struct exec_plan *plan, struct buf *out)
+{
+    const char *runtime = plan->session.runtime, *slash = strrchr(plan->script, '/');
+    bool is_bash = strcmp(runtime, "bash") == 0, is_node = strcmp(runtime, "node") == 0;
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "/workspace/%s", slash != NULL ? slash + 1 : plan->script);
+    buf_append_str(out, is_bash   ? "BASH_ARGV0="
+                        : is_node ? "process.argv.splice(1, process.argv.length, "
+                                  : "__import__('sys').argv[:] = [");
+    exec_append_quoted(out, runtime, path);
+    buf_append_str(out, is_bash ? "; set --" : "");
+    for (size_t i = 0; i < plan->n_arguments; i++) {
+        buf_append_str(out, is_bash ? " " : ", ");
+        exec_append_quoted(out, runtime, plan->arguments[i]);
+    }
+    if (is_bash)
+        return;
+    buf_append_str(out, is_node ? "); globalThis.__dirname = '/workspace'; globalThis.__filename = "
+                                : "]; __file__ = ");
+    exec_append_quoted(out, runtime, path);
+}
+
+/* The files that go along, then the script itself, unless that would change a session that was
+ * there before; and a first cell with what the script finds. */
+static int exec_prepare(struct cli_client *c, struct exec_plan *plan, bool is_new, struct err *e)
+{
+    if (cli_with_put(&plan->with, c, plan->session.id, e) < 0)
+        return -1;
+    if (plan->script == NULL)
+        return 0;
+    if (is_new) {
+        const char *slash = strrchr(plan->script, '/');
+        struct cli_transfer transfer = {0};
+        _fd_ int fd = open(plan->script, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        struct stat st;
+        bool is_regular = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+        if (is_regular && cli_file_put(c, plan->session.id, fd,
+                                       slash != NULL ? slash + 1 : plan->script, &transfer, e) < 0)
+            return -1;
+    }
+    _buf_ struct buf code = BUF_INIT(CLI_CODE_MAX);
+    _json_ json_t *answer = NULL;
+    exec_append_start(plan, &code);
+    struct cli_cell cell = {.session_id = plan->session.id,
+                            .code = buf_str(&code),
+                            .code_len = code.len,
+                            .budget = -1,
+                            .yield_ms = -1};
+    if (code.overflowed || cli_cell_check_code(cell.code, cell.code_len, e) < 0)
+        return err_set(e, ERR_INVALID, "the arguments are too long, or not UTF-8");
+    if (cli_cell_run(c, &cell, &answer, e) < 0)
+        return -1;
+    return cli_cell_is_status(answer, "ok")
+               ? 0
+               : err_set(e, ERR_UNAVAILABLE, "the script's arguments could not be set");
+}
+
 static void exec_touch_session(void *context)
 {
     struct exec_plan *plan = context;
@@ -247,7 +340,11 @@ static int exec_run_plan(const struct cli_args *args, struct cli_client *c, void
                               .context = plan};
     if (plan->cell.yield_ms < 0)
         plan->cell.asker = &asker;
-    int status = exec_run_cell(c, plan, e);
+    int status = exec_prepare(c, plan, !cli_has(args, "session"), e);
+    if (status == 0)
+        status = exec_run_cell(c, plan, e);
+    else if (plan->with.left_by != 0)
+        status = 128 + plan->with.left_by;
     cli_asker_free(&asker);
     struct err ignored; /* a session that died is gone already */
     if (plan->is_temporary)
@@ -265,6 +362,7 @@ static int exec_run(const struct cli_args *args, struct err *e)
         status = cli_client_with(args, true, exec_run_plan, &plan, e);
     }
     cli_spec_free(&plan.spec);
+    cli_with_free(&plan.with);
     buf_free(&plan.code);
     return status;
 }
@@ -273,7 +371,7 @@ const struct cli_verb cli_exec_verb = {
     .name = "exec",
     .subject = OP_ON_CODE,
     .summary = "run Python, Node.js or bash code in a sandboxed session",
-    .usage = "[OPTION...] [CODE | FILE]",
+    .usage = "[OPTION...] [CODE | FILE [ARGUMENT...]]",
     .about =
         "Runs CODE, or a file, or standard input, and shows its output as it comes; the value\n"
         "of a last expression is printed too. The language is Python unless --runtime, the\n"
@@ -282,6 +380,9 @@ const struct cli_verb cli_exec_verb = {
         "afterwards. A daemon is started if none runs. Ctrl-C interrupts the code. When the\n"
         "code asks for input, a line is read from the terminal, or from standard input\n"
         "unless the code came from there.\n"
+        "A file runs as a script: it finds its ARGUMENTs (sys.argv, process.argv, $1; those that\n"
+        "begin with a dash behind --) and itself as /workspace/FILE (__file__, __filename, $0).\n"
+        "--with takes other files along, with their paths from the script's folder.\n"
         "Exit status: 0, or 1 if the code failed; for bash that of its last command, and for\n"
         "code that leaves (sys.exit(3), exit 3) the one it leaves with; 75 if it still runs\n"
         "(--yield), 124 if its time was over, 130 if it was interrupted; others mean that it\n"
@@ -292,6 +393,7 @@ const struct cli_verb cli_exec_verb = {
                 "cella exec --runtime node '[1, 2, 3].map(n => n * n)'\n"
                 "cella exec -r bash 'for i in 1 2 3; do echo $i; done'\n"
                 "cella exec analysis.py --timeout 5m --save-images .\n"
+                "cella exec report.py --with data.csv june -- --verbose\n"
                 "echo 'print(6 * 7)' | cella exec\n"
                 "cella exec --new 'x = 41'          # prints: session 0b9c...\n"
                 "cella exec --session 0b9c 'x + 1'\n"

@@ -53,6 +53,8 @@ static int response_on_body(llhttp_t *parser, const char *at, size_t len)
     struct cli_response *r = response_of(parser);
     if (r->is_stream)
         return r->on_stream(r->context, at, len) ? 0 : response_break_off(r, "the stream was left");
+    if (r->on_bytes != NULL && r->status < 300)
+        return r->on_bytes(r->context, at, len) ? 0 : response_break_off(r, "it was left");
     if (!buf_append(&r->body, at, len))
         return response_break_off(r, "a body larger than any answer");
     return 0;

@@ -6,6 +6,7 @@
 #include "cli/spec.h"
 #include "cli/terminal.h"
 #include "cli/with.h"
+#include "cli/written.h"
 #include "notebook/output.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@ static const struct cli_flag flags[] = {
     {"parameter", 'p', "NAME VALUE", "a parameter: a number, true, false, null, JSON, else text"},
     {"raw", 'r', "NAME VALUE", "a parameter that is text, whatever it looks like"},
     {"with", 'w', "PATH", "a file, or a directory's files, that its cells read; again for more"},
+    {"out", 0, "DIR", "bring back what it wrote: the files of its workspace that are new"},
     {"allow-errors", 0, NULL, "go on after a cell that fails"},
     {"timeout", 't', "DURATION",
      "stop a cell after this time: 30s, 10m (default: a day; an agent's own limit)"},
@@ -47,6 +49,8 @@ struct run_plan {
     struct cli_parameters parameters;
     struct cli_with with;
     bool is_json, is_kept;
+    const char *files_to; /* where what it wrote goes; NULL: it is told and left behind */
+    json_t *written;
 };
 
 /* ---- what is asked for -------------------------------------------------------------------------
@@ -134,6 +138,7 @@ static int run_read_plan(const struct cli_args *args, struct run_plan *plan,
     plan->in = (struct cli_document_source){.path = args->words[0], .has_format = from != NULL};
     plan->is_json = cli_has(args, "json");
     plan->is_kept = cli_has(args, "keep");
+    plan->files_to = cli_value(args, "out");
     plan->run.allows_errors = cli_has(args, "allow-errors");
     plan->run.progress.is_on = !plan->is_json && isatty(STDERR_FILENO);
     if (from != NULL && cli_format_find(from, true, &plan->in.format, e) < 0)
@@ -307,6 +312,9 @@ static bool run_report_json(const struct run_plan *plan)
                         has_stopped ? describe_cell(r->doc, r->stopped_by->number) : json_null());
     json_object_set_new(answer, "duration_ms", json_integer((json_int_t)r->duration_ms));
     json_object_set_new(answer, "cells", cells);
+    json_object_set(answer, "files", plan->written);
+    json_object_set_new(answer, "out",
+                        plan->files_to != NULL ? json_string(plan->files_to) : json_null());
     return cli_print_json(answer);
 }
 
@@ -333,6 +341,36 @@ static int exit_status(const struct cli_run *r)
     return code > 0 ? code : CLI_EXIT_FAILED;
 }
 
+static void run_report_files(const struct run_plan *plan)
+{
+    size_t n = json_array_size(plan->written);
+    _buf_ struct buf text = BUF_INIT(64 * KIB);
+    if (n == 0)
+        return;
+    buf_printf(&text, "cella: it wrote %zu file%s: ", n, n == 1 ? "" : "s");
+    cli_written_describe(plan->written, &text);
+    if (plan->files_to != NULL) {
+        buf_append_str(&text, "; now in ");
+        cli_append_safe(&text, plan->files_to, strlen(plan->files_to), false);
+    } else if (plan->is_kept) {
+        buf_printf(&text, "; get them with: cella get %.8s:PATH", plan->session.id);
+    } else {
+        buf_append_str(&text, "; gone with its sandbox: --out DIR brings them back");
+    }
+    cli_say(STDERR_FILENO, "%s\n", buf_str(&text));
+}
+
+/* What it wrote, and gets it if that was asked for, before the session goes. */
+static int run_fetch_written(struct cli_client *c, struct run_plan *plan, const json_t *before,
+                             struct err *e)
+{
+    struct cli_transfer transfer = {.shows = plan->run.progress.is_on};
+    plan->written = cli_written_since(c, plan->session.id, before);
+    if (plan->files_to == NULL)
+        return 0;
+    return cli_written_fetch(c, plan->session.id, plan->written, plan->files_to, &transfer, e);
+}
+
 static int run_session(struct cli_client *c, struct run_plan *plan, struct err *e)
 {
     struct cli_run *r = &plan->run;
@@ -342,15 +380,20 @@ static int run_session(struct cli_client *c, struct run_plan *plan, struct err *
         cli_say(STDERR_FILENO, "session %s\n", plan->session.id);
     if (cli_with_put(&plan->with, c, plan->session.id, e) < 0)
         return plan->with.left_by != 0 ? 128 + plan->with.left_by : -1;
+    _json_ json_t *before = cli_written_look(c, plan->session.id);
     int status = cli_run_cells(r, c, e);
     if (r->left_by != 0)
         return 128 + r->left_by;
     if (status < 0)
         return r->is_interrupted ? CLI_EXIT_INTERRUPTED : -1;
+    if (run_fetch_written(c, plan, before, e) < 0)
+        return -1;
     if (plan->is_json && !run_report_json(plan))
         return CLI_EXIT_PIPE;
     if (!plan->is_json)
         run_report(plan);
+    if (!plan->is_json)
+        run_report_files(plan);
     advise_files(plan);
     if (r->is_interrupted)
         return CLI_EXIT_INTERRUPTED;
@@ -397,6 +440,7 @@ static int run_verb_run(const struct cli_args *args, struct err *e)
     cli_run_free(&plan->run);
     cli_parameters_free(&plan->parameters);
     cli_with_free(&plan->with);
+    json_decref(plan->written);
     cli_spec_free(&plan->spec);
     free(plan);
     return status;
@@ -415,7 +459,9 @@ const struct cli_verb cli_run_verb = {
         "unless --allow-errors is given or it is tagged 'raises-exception'. Input that a cell\n"
         "asks for is at its end.\n"
         "It runs in a sandbox, without the files beside it: --with takes them along, with their\n"
-        "paths from the notebook's directory, or else by their names.\n"
+        "paths from the notebook's directory, or else by their names. What its cells write is "
+        "told\n"
+        "at the end, and goes with the sandbox unless --out names a folder for it.\n"
         "Parameters become a cell behind the one that is tagged 'parameters', else the first; it\n"
         "is tagged 'injected-parameters', and replaced when the result is run again.\n"
         "Exit status: 0, or 1 if a cell failed, which is told with the end of its error, or the\n"
@@ -425,7 +471,7 @@ const struct cli_verb cli_run_verb = {
     .is_client = true,
     .examples = "cella run analysis.ipynb                     # makes analysis.out.ipynb\n"
                 "cella run analysis.ipynb -o analysis.ipynb   # in its place\n"
-                "cella run analysis.ipynb --with data.csv --with images\n"
+                "cella run analysis.ipynb --with data.csv --with images --out results\n"
                 "cella run report.ipynb -o june.html -p month 6 -p regions '[\"n\", \"s\"]'\n"
                 "cella run analysis.py -o analysis.ipynb --timeout 10m --allow-errors\n"
                 "cella run tests.ipynb -o /dev/null --json | python3 -m json.tool",

@@ -1,10 +1,10 @@
 #include "cli/with.h"
 
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/utf8.h"
 #include "cli/api.h"
 #include "cli/terminal.h"
+#include "cli/transfer.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,7 +17,6 @@ enum {
     PLACE_MAX = 1024,
     SHOWN_BYTES = 8 << 20, /* of all files, for their names to be shown as they go; or */
     SHOWN_FILES = 50,
-    PUT_MS = 10 * 60 * 1000,
 };
 
 /* ---- which files -------------------------------------------------------------------------------
@@ -37,12 +36,10 @@ static int with_check_file(const struct cli_with *with, const char *path, const 
         return with_refuse(path, "its name is not UTF-8", e);
     if (strlen(place) > PLACE_MAX)
         return with_refuse(path, "its path is too long", e);
-    if (st->st_size > CLI_WITH_FILE_MAX)
-        return with_refuse(path, "it has more than 128 MiB", e);
     if (with->n == CLI_WITH_FILES_MAX)
         return with_refuse(path, "more than 1000 files", e);
     if (with->bytes + (uint64_t)st->st_size > CLI_WITH_BYTES_MAX)
-        return with_refuse(path, "more than 1 GiB in all", e);
+        return with_refuse(path, "more than 1 TiB in all", e);
     for (size_t i = 0; i < with->n; i++)
         if (strcmp(with->files[i].place, place) == 0 && strcmp(with->files[i].path, path) != 0)
             return with_refuse(path, "another file would have the same name in the session", e);
@@ -204,18 +201,6 @@ void cli_with_free(struct cli_with *with)
 /* ---- putting them there ------------------------------------------------------------------------
  */
 
-static void append_encoded(struct buf *out, const char *place)
-{
-    for (const char *c = place; *c != '\0'; c++) {
-        bool is_plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-                        (*c >= '0' && *c <= '9') || strchr("-_.~/", *c) != NULL;
-        if (is_plain)
-            buf_append_char(out, *c);
-        else
-            buf_printf(out, "%%%02X", (unsigned char)*c);
-    }
-}
-
 static bool is_shown(const struct cli_with *with)
 {
     return with->shows && (with->bytes >= SHOWN_BYTES || with->n >= SHOWN_FILES);
@@ -239,35 +224,16 @@ static void show_end(const struct cli_with *with)
         cli_say(STDERR_FILENO, "\r\x1b[K");
 }
 
-static bool with_on_signal(void *context, int signo)
-{
-    struct cli_with *with = context;
-    with->left_by = signo;
-    return false;
-}
-
 static int with_put_one(struct cli_with *with, const struct cli_with_file *file,
                         struct cli_client *c, const char *session_id, struct err *e)
 {
-    _free_ char *bytes = NULL;
-    size_t len = 0;
-    int r = fd_read_file(AT_FDCWD, file->path, CLI_WITH_FILE_MAX, &bytes, &len);
-    if (r < 0)
-        return err_errno(e, ERR_INVALID, r, "--with %.300s", file->path);
-    _buf_ struct buf path = BUF_INIT(8 * KIB);
-    buf_printf(&path, "/v1/sessions/%s/files/", session_id);
-    append_encoded(&path, file->place);
-    struct cli_request request = {.method = "PUT",
-                                  .path = buf_str(&path),
-                                  .body = bytes,
-                                  .body_len = len,
-                                  .deadline_ms = clock_mono_ms() + PUT_MS,
-                                  .on_signal = with_on_signal,
-                                  .context = with};
-    _json_ json_t *answer = NULL;
-    if (cli_api_call(c, &request, &answer, e) < 0)
-        return err_context(e, "--with %.100s", file->place);
-    return 0;
+    struct cli_transfer transfer = {.shows = with->shows};
+    _fd_ int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return err_errno(e, ERR_INVALID, errno, "--with %.300s", file->path);
+    int status = cli_file_put(c, session_id, fd, file->place, &transfer, e);
+    with->left_by = transfer.left_by;
+    return status < 0 ? err_context(e, "--with %.100s", file->place) : 0;
 }
 
 int cli_with_put(struct cli_with *with, struct cli_client *c, const char *session_id, struct err *e)

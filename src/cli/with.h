@@ -1,4 +1,5 @@
-/* Files that go along with a notebook: into the workspace of its session, before the first cell. */
+/* Files that go along with a notebook or with code: into the workspace of its session, before the
+ * first cell. */
 #pragma once
 
 #include "cli/args.h"
@@ -6,9 +7,8 @@
 
 enum {
     CLI_WITH_FILES_MAX = 1000,
-    CLI_WITH_FILE_MAX = 128 << 20, /* bytes: what the daemon takes */
-    CLI_WITH_BYTES_MAX = 1 << 30,  /* of all of them */
 };
+#define CLI_WITH_BYTES_MAX ((uint64_t)1 << 40) /* of all of them: more is a mistake */
 
 struct cli_with_file {
     char *path;  /* here */

@@ -1,3 +1,4 @@
+/* Rows of pixels averaged into smaller ones. Runs in a box. */
 #include "image/average.h"
 
 #include <stdlib.h>

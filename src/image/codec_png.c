@@ -1,3 +1,4 @@
+/* PNG in and out, through libpng. Runs in a box. */
 #include "image/average.h"
 #include "image/codec.h"
 #include "image/image.h"

@@ -1,3 +1,4 @@
+/* A picture as text for an answer: read, or made smaller first. Daemon; owns the call under way. */
 #include "image/image.h"
 #include "loop/loop.h"
 #include "wire/base64.h"

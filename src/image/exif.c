@@ -1,3 +1,4 @@
+/* The one thing of Exif that matters here: how a picture lies. Runs in a box. */
 #include "image/exif.h"
 
 #include <string.h>

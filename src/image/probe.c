@@ -1,3 +1,4 @@
+/* What a picture's header says, without decoding it. Daemon; the bytes are hostile. */
 #include "image/image.h"
 #include "wire/base64.h"
 

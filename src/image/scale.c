@@ -1,3 +1,4 @@
+/* One picture made smaller. Runs in a box. */
 #include "image/scale.h"
 
 #include "image/codec.h"

@@ -1,3 +1,4 @@
+/* Who wrote a byte, by the kernel's word. Daemon and warden; owns nothing. */
 #include "jail/witness.h"
 
 #include "base/channel.h"

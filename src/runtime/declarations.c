@@ -1,3 +1,4 @@
+/* Checks of what a driver says about imports and definitions. Daemon; all of it hostile. */
 #include "runtime/declarations.h"
 
 #include "base/base.h"

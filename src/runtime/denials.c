@@ -1,3 +1,4 @@
+/* Denied system calls, told once each. Daemon; owns the list of a session's. */
 #include "runtime/denials.h"
 
 #include "runtime/head.h"

@@ -1,3 +1,4 @@
+/* An interpreter's life: entering, ready, busy, gone. Daemon; owns its channel. */
 #include "runtime/head.h"
 
 #include "base/channel.h"

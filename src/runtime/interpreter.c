@@ -1,3 +1,4 @@
+/* Where an interpreter lives on the host. Daemon, at its start; owns the paths it found. */
 #include "runtime/interpreter.h"
 
 #include "base/fd.h"

@@ -1,3 +1,4 @@
+/* Checks of what a driver says about variables. Daemon; all of it hostile. */
 #include "runtime/names.h"
 
 #include "base/base.h"

@@ -1,3 +1,5 @@
+/* The pool: interpreters that are ready, those in use, and what the warden tells of them. Daemon;
+ * owns every head, room and checkpoint's process. */
 #include "runtime/pool.h"
 
 #include "loop/loop.h"

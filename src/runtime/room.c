@@ -1,3 +1,4 @@
+/* A jail as the daemon sees it. Daemon; owned by its heads together. */
 #include "runtime/room.h"
 
 #include "runtime/head.h"

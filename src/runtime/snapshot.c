@@ -1,3 +1,5 @@
+/* The process of a checkpoint as the daemon sees it. Daemon; owns its channel and orders that wait.
+ */
 #include "runtime/snapshot.h"
 
 #include "base/channel.h"

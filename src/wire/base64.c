@@ -1,3 +1,4 @@
+/* Base64 in and out, strictly. Daemon and command line tool. */
 #include "wire/base64.h"
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

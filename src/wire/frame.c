@@ -1,3 +1,4 @@
+/* Frames of drivers: a length and JSON. Daemon; owns what was read ahead. */
 #include "wire/frame.h"
 
 #include "base/channel.h"

@@ -1,3 +1,4 @@
+/* Requests from bytes, through llhttp, within limits. Daemon; owns the head and body so far. */
 #include "wire/http1.h"
 
 #include <strings.h>

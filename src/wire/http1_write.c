@@ -1,3 +1,4 @@
+/* Heads of HTTP answers. Daemon and tests; owns nothing. */
 #include "wire/http1.h"
 
 static const struct {

@@ -1,3 +1,5 @@
+/* JSON in, within limits of depth and values, with errors one can act on. Daemon and command line
+ * tool. */
 #include "base/ids.h"
 #include "wire/json.h"
 

@@ -1,3 +1,4 @@
+/* JSON out, into a buffer. Daemon and command line tool. */
 #include "base/utf8.h"
 #include "wire/json.h"
 

@@ -1,3 +1,4 @@
+/* Server-sent events as bytes. Daemon. */
 #include "wire/sse.h"
 
 static size_t line_length(const char *s, size_t len)

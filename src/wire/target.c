@@ -1,3 +1,4 @@
+/* The path and query of a request. Daemon. */
 #include "wire/target.h"
 
 #include "base/utf8.h"

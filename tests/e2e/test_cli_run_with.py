@@ -81,13 +81,13 @@ def test_names_of_all_kinds(runner, folder):
     (["missing.csv"], "No such file"),
     (["one/a.csv", "two/a.csv"], "another file would have the same name"),
     (["/dev/null"], "neither a file nor a directory"),
-    (["huge"], "more than 128 MiB"),
+    (["huge"], "more than 1 TiB"),
     (["many"], "more than 1000 files"),
 ])
 def test_what_cannot_go_is_said_before_anything_runs(runner, folder, with_, words):
     write(folder, one__a_csv="1", two__a_csv="2", books__x="")
     with open(folder / "huge", "wb") as file:
-        file.truncate((128 << 20) + 1)
+        file.truncate((1 << 40) + 1)
     (folder / "many").mkdir(mode=0o755)
     for i in range(1001):
         (folder / "many" / str(i)).touch()

@@ -1,3 +1,4 @@
+/* Answers to system calls that the filter asks about. Daemon, on the loop; owns the listeners. */
 #include "jail/denied.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* What this machine can do, by doing each thing once in a child. Command line tool. */
 #include "jail/client/doctor.h"
 
 #include "base/err.h"

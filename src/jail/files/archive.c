@@ -1,3 +1,4 @@
+/* What is remembered of a workspace between two records of it. Archivist; owns that memory. */
 #include "jail/files/archive.h"
 
 #include "jail/files/tree.h"

@@ -1,3 +1,5 @@
+/* The archivist's process: orders in, a thread for each workspace, words out. Owns the workspaces'
+ * memories and the threads. */
 #include "jail/files/archivist.h"
 
 #include "base/clock.h"

@@ -1,3 +1,5 @@
+/* Manifests as bytes and as lists of names. Archivist, and the daemon where it reads one; owns the
+ * entries of a parsed manifest. */
 #include "jail/files/manifest.h"
 
 #include <endian.h>

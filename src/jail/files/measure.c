@@ -1,3 +1,4 @@
+/* What a workspace takes of the disk, names and what processes hold. Keeper and archivist. */
 #include "jail/files/measure.h"
 
 #include "base/base.h"

@@ -1,3 +1,4 @@
+/* Names in trees that a jail may change under our feet. Archivist and keeper; owns nothing. */
 #include "jail/files/tree.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* Dropping every capability. Runs in whoever walks into a jail, and in a jail's init. */
 #include "jail/inside/capabilities.h"
 
 #include "base/base.h"

@@ -1,3 +1,4 @@
+/* What an interpreter has open, noted before a copy and put right in it. Runs in a jail. */
 #include "jail/inside/descriptors.h"
 
 #include <dirent.h>

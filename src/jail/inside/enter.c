@@ -1,3 +1,5 @@
+/* The way into a jail, as a table of steps. Runs in the child of a zygote, which is a prisoner at
+ * the end; owns nothing. */
 #include "jail/inside/enter.h"
 
 #include "base/fd.h"

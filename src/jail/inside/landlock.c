@@ -1,3 +1,4 @@
+/* The rules of Landlock. Runs in whoever walks into a jail, before its last wall. */
 #include "jail/inside/landlock.h"
 
 #include "jail/spec.h"

@@ -1,3 +1,4 @@
+/* Shared mappings of a copy that went into a room. Runs in a jail. */
 #include "jail/inside/mappings.h"
 
 #include "base/base.h"

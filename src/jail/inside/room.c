@@ -1,3 +1,4 @@
+/* How a copy enters the room of its branch. Runs in a jail, with a moment's capabilities. */
 #include "jail/inside/room.h"
 
 #include "base/fd.h"

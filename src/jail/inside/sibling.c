@@ -1,3 +1,4 @@
+/* Forks whose child is the warden's. Runs in a jail. */
 #include "jail/inside/sibling.h"
 
 #include <errno.h>

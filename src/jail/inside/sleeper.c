@@ -1,3 +1,4 @@
+/* Checkpoints as processes: sleeping, and waking by being copied. Runs in a jail. */
 #include "jail/inside/sleeper.h"
 
 #include "base/fd.h"

@@ -1,3 +1,4 @@
+/* What a fatal signal writes before it ends the process. Runs in a jail, in a signal handler. */
 #include "jail/inside/zygote_crash.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+/* Where a zygote's memory lies before its first fork. Zygote of Python. */
 #include "jail/inside/zygote_memory.h"
 
 #include "base/clock.h"

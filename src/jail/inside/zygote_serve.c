@@ -1,3 +1,5 @@
+/* The loop of a zygote: an order, a fork, a child that walks in. Zygotes and the launcher, outside
+ * of jails. */
 #include "jail/inside/zygote_serve.h"
 
 #include "base/fd.h"

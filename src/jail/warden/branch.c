@@ -1,3 +1,4 @@
+/* Rooms below jails: built by a child that steps into the jail. Warden; owns those being built. */
 #include "jail/warden/branch.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* How a jail is built from inside. Runs in a jail's pid 1, before that becomes init. */
 #include "jail/warden/builder.h"
 
 #include "base/fd.h"

@@ -1,3 +1,4 @@
+/* Who lives in a jail, and ending who should not. Warden; through the jail's own /proc. */
 #include "jail/warden/census.h"
 
 #include "base/clock.h"

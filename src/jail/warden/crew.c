@@ -1,3 +1,4 @@
+/* A few threads for work that a session can prolong. Keeper; a process has one crew. */
 #include "jail/warden/crew.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* The guardian's process: makes the warden, outlives it, removes what it leaves. Owns the cgroups
+ * and the ids. */
 #include "jail/warden/guardian.h"
 
 #include "base/clock.h"

@@ -1,3 +1,5 @@
+/* Ranges of user ids for the sessions of an ordinary user. Guardian, doctor and command line tool.
+ */
 #include "jail/warden/idmap.h"
 
 #include "base/clock.h"

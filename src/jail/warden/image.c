@@ -1,3 +1,4 @@
+/* The file tree that jails see, assembled once. Warden, before the first jail. */
 #include "jail/warden/image.h"
 
 #include "base/fd.h"

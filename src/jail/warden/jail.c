@@ -1,3 +1,4 @@
+/* One jail: made, told its limits, killed, freed. Warden; owns its init, cgroup and page. */
 #include "jail/warden/jail.h"
 
 #include "base/fd.h"

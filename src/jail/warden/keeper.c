@@ -1,3 +1,5 @@
+/* The keeper's process: measures workspaces against their quota and removes them. Owns what is
+ * known of each. */
 #include "jail/warden/keeper.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* Messages that wait for a process beside this one. Warden; owns the messages. */
 #include "jail/warden/outbox.h"
 
 #include <errno.h>

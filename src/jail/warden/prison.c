@@ -1,3 +1,4 @@
+/* Telling the daemon, finding jails and inmates, slots. Warden; owns the slots. */
 #include "jail/warden/prison.h"
 
 #include "base/fd.h"

@@ -1,3 +1,4 @@
+/* The warden's side of the archivist. Owns the orders that wait for an answer. */
 #include "jail/warden/relay.h"
 
 #include "base/fd.h"

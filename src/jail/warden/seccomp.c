@@ -1,3 +1,4 @@
+/* The programs of the filter, compiled to BPF. Guardian, and the doctor. */
 #include "jail/seccomp.h"
 
 #include "base/fd.h"

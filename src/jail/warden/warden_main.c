@@ -1,3 +1,4 @@
+/* The warden's loop: requests of the daemon, ends of children, what is due. Owns the one prison. */
 #include "jail/warden/warden_main.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* Limits of inotify in user namespaces. Warden, and a jail's pid 1 while it is built. */
 #include "jail/warden/watches.h"
 
 #include "base/fd.h"

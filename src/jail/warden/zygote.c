@@ -1,3 +1,4 @@
+/* One zygote: started, asked to fork, freed. Warden; owns its socket and its errors' pipe. */
 #include "jail/warden/zygote.h"
 
 #include "base/fd.h"
