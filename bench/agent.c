@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "bench/bench.h"
 
-enum { AGENT_BUDGET_MS = 12000, AGENT_QUICK_THINK_MS = 10 };
+enum { AGENT_BUDGET_MS = 8000, AGENT_QUICK_THINK_MS = 10 };
 
 struct agent {
     struct bench_http http;
@@ -132,7 +132,7 @@ static void agent_free(struct agent *a)
 int bench_run_agent(struct bench *b, struct err *e)
 {
     struct agent *a = mem_alloc(sizeof(*a));
-    struct bench_series series = {agent_round, a, .least = b->is_quick ? 2 : 4,
+    struct bench_series series = {agent_round, a, .least = b->is_quick ? 2 : 3,
                                   .budget_ms = AGENT_BUDGET_MS};
     a->http.fd = -1;
     int status = bench_need_warm(b, e);

@@ -24,6 +24,8 @@ enum bench_id {
     BENCH_THINK_TCP,
     BENCH_THINK_RAW,
     BENCH_THINK_IPYTHON,
+    BENCH_THINK_CPU,
+    BENCH_THINK_CPU_FORK,
     BENCH_AGENT_CELL,
     BENCH_AGENT_CELL_IPYTHON,
     BENCH_AGENT_CELL_POSIT,
@@ -46,32 +48,35 @@ enum bench_id {
     BENCH_PAST_CELL20_AUTO,
     BENCH_PAST_CELL100_OFF,
     BENCH_PAST_CELL100_AUTO,
-    BENCH_PAST_1MB_UNDO,
-    BENCH_PAST_1MB_REWRITTEN,
-    BENCH_PAST_1MB_PICKLE,
-    BENCH_PAST_1MB_FORK,
-    BENCH_PAST_100MB_UNDO,
-    BENCH_PAST_100MB_REWRITTEN,
-    BENCH_PAST_100MB_PICKLE,
-    BENCH_PAST_100MB_FORK,
-    BENCH_PAST_1GB_UNDO,
-    BENCH_PAST_1GB_REWRITTEN,
-    BENCH_PAST_1GB_PICKLE,
-    BENCH_PAST_1GB_FORK,
-    BENCH_PAST_OBJECTS_UNDO,
-    BENCH_PAST_OBJECTS_REWRITTEN,
-    BENCH_PAST_OBJECTS_PICKLE,
-    BENCH_PAST_OBJECTS_FORK,
-    BENCH_PAST_CRASH,
-    BENCH_PAST_CRASH_IPYTHON,
-    BENCH_PAST_CRASH_FORK,
-    BENCH_PAST_BRANCH,
-    BENCH_PAST_BRANCH_FORK,
+    BENCH_UNDO_1MB,
+    BENCH_UNDO_1MB_REWRITTEN,
+    BENCH_UNDO_1MB_PICKLE,
+    BENCH_UNDO_1MB_FORK,
+    BENCH_UNDO_100MB,
+    BENCH_UNDO_100MB_REWRITTEN,
+    BENCH_UNDO_100MB_PICKLE,
+    BENCH_UNDO_100MB_FORK,
+    BENCH_UNDO_1GB,
+    BENCH_UNDO_1GB_REWRITTEN,
+    BENCH_UNDO_1GB_PICKLE,
+    BENCH_UNDO_1GB_FORK,
+    BENCH_UNDO_OBJECTS,
+    BENCH_UNDO_OBJECTS_REWRITTEN,
+    BENCH_UNDO_OBJECTS_PICKLE,
+    BENCH_UNDO_OBJECTS_FORK,
+    BENCH_CRASH,
+    BENCH_CRASH_IPYTHON,
+    BENCH_CRASH_FORK,
+    BENCH_CRASH_BRANCH,
+    BENCH_CRASH_BRANCH_FORK,
     BENCH_PAST_MEMORY,
     BENCH_CHURN,
     BENCH_CHURN_FORK,
     BENCH_LOAD,
     BENCH_LOAD_ECHO,
+    BENCH_CROWD_MEMORY,
+    BENCH_CROWD_CELL,
+    BENCH_CROWD_ECHO,
     BENCH_MEMORY_PSS,
     BENCH_MEMORY_ALL,
     BENCH_MEMORY_IPYTHON_PANDAS,
@@ -201,8 +206,11 @@ int bench_run_agent(struct bench *b, struct err *e);
 int bench_run_spawn(struct bench *b, struct err *e);
 int bench_run_oneshot(struct bench *b, struct err *e);
 int bench_run_past(struct bench *b, struct err *e);
+int bench_run_undo(struct bench *b, struct err *e);
+int bench_run_crash(struct bench *b, struct err *e);
 int bench_run_churn(struct bench *b, struct err *e);
 int bench_run_load(struct bench *b, struct err *e);
+int bench_run_crowd(struct bench *b, struct err *e);
 int bench_run_memory(struct bench *b, struct err *e);
 int bench_run_idle(struct bench *b, struct err *e);
 int bench_run_node(struct bench *b, struct err *e);
@@ -423,6 +431,8 @@ enum bench_part {
 
 int bench_usage_of(pid_t root, enum bench_part part, struct bench_usage *ret, struct err *e);
 double bench_mem_available(void); /* bytes */
+/* Nanoseconds of processor time of a process and all below it, with those that have ended. */
+double bench_cpu_of(pid_t root);
 
 /* --- the ratchet (baseline.c, ratchet.c) ------------------------------------------------------ */
 

@@ -113,6 +113,48 @@ static int think_round(struct bench *b, void *subject, unsigned index, struct er
     return 0;
 }
 
+/* --- what a cell with a pause costs, whoever does the work -------------------------------------
+ */
+
+enum { CPU_CELLS = 12, CPU_FORKS = 40, CPU_BUDGET_MS = 5000, CPU_SETTLE_MS = 30 };
+
+static const struct bench_work saved_work = {"{\"profile\":\"data\"}",
+                                             "{\"code\":\"1+1\",\"durable\":true}"};
+
+/* The answer comes when the cell, its checkpoint and its save are done: what a cell costs whose
+ * caller thinks for longer than all of that takes. */
+static int cpu_round(struct bench *b, void *subject, unsigned index, struct err *e)
+{
+    (void)index;
+    if (bench_pause(CPU_SETTLE_MS, e) < 0)
+        return -1;
+    double before = bench_cpu_of(b->warm.pid);
+    if (bench_line_exec(b, subject, BENCH_N_KINDS, CPU_CELLS, e) < 0 ||
+        bench_pause(CPU_SETTLE_MS, e) < 0) /* whoever saved ends after that */
+        return -1;
+    bench_add(b, BENCH_THINK_CPU, (bench_cpu_of(b->warm.pid) - before) / CPU_CELLS);
+    return bench_forks(b, BENCH_THINK_CPU_FORK, CPU_FORKS, e);
+}
+
+static int cpu_measure(struct bench *b, struct err *e)
+{
+    struct bench_line *line = mem_alloc(sizeof(*line));
+    struct bench_ballast ballast = {0};
+    line->http.fd = -1;
+    int status = bench_line_open(line, &b->warm.over_tcp, &saved_work, e);
+    if (status == 0)
+        status = bench_line_exec(b, line, BENCH_N_KINDS, CPU_CELLS, e); /* as many are kept */
+    if (status == 0)
+        status = bench_ballast_take(&ballast, 100 << 20, true, e);
+    if (status == 0)
+        status = bench_rounds(
+            b, &(struct bench_series){cpu_round, line, .least = 5, .budget_ms = CPU_BUDGET_MS}, e);
+    bench_ballast_drop(&ballast);
+    bench_line_close(line);
+    free(line);
+    return status;
+}
+
 int bench_run_think(struct bench *b, struct err *e)
 {
     struct live *l = live_new();
@@ -123,5 +165,5 @@ int bench_run_think(struct bench *b, struct err *e)
         status = bench_rounds(
             b, &(struct bench_series){think_round, l, .least = 8, .budget_ms = THINK_BUDGET_MS}, e);
     live_free(l);
-    return status;
+    return status < 0 ? -1 : cpu_measure(b, e);
 }

@@ -3,7 +3,7 @@
 /* --- an idle daemon --------------------------------------------------------------------------- */
 
 enum {
-    SETTLE_MS = 1000,
+    SETTLE_MS = 600,
     START_MS = 8000, /* in its first seconds a daemon looks for what is out of date: that is work */
     WATCHED_MS = 1000,
 };

@@ -88,7 +88,7 @@ static int oneshot_round(struct bench *b, void *subject, unsigned index, struct 
     if (bench_python_cold(b, false, &ns, e) < 0)
         return -1;
     bench_add(b, BENCH_ONESHOT_PYTHON, ns);
-    if (index < 2 && !b->is_quick && bench_need_ipython(b))
+    if (index == 0 && !b->is_quick && bench_need_ipython(b))
         return bench_ipython_fresh(b, BENCH_ONESHOT_IPYTHON, e);
     return 0;
 }
@@ -104,7 +104,7 @@ static int oneshot_measure(struct bench *b, struct oneshot *o, struct err *e)
         if (run_once(b, &o->http, &o->plain, BENCH_N_KINDS, e) < 0 ||
             run_once(b, &o->http, &o->with_state, BENCH_N_KINDS, e) < 0)
             return -1;
-    struct bench_series series = {oneshot_round, o, .least = 6, .budget_ms = BUDGET_MS};
+    struct bench_series series = {oneshot_round, o, .least = 5, .budget_ms = BUDGET_MS};
     if (bench_rounds(b, &series, e) < 0)
         return -1;
     return bench_python_times(b, pickle_alone, BENCH_ONESHOT_PICKLE, e);

@@ -112,7 +112,7 @@ static int cells_round(struct bench *b, void *subject, unsigned index, struct er
     if (bench_line_exec(b, &c->off, BENCH_PAST_CELL_OFF, CELLS, e) < 0 ||
         bench_line_exec(b, &c->on, BENCH_PAST_CELL_AUTO, CELLS, e) < 0)
         return -1;
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 2; i++)
         if (think(b, &c->off, 20, BENCH_PAST_CELL20_OFF, e) < 0 ||
             think(b, &c->on, 20, BENCH_PAST_CELL20_AUTO, e) < 0 ||
             think(b, &c->off, 100, BENCH_PAST_CELL100_OFF, e) < 0 ||
@@ -149,15 +149,15 @@ static const struct subject {
     size_t ballast_bytes; /* what a process in C holds beside it: as much, in pages as large */
     bool is_in_huge_pages, is_large;
 } subjects[] = {
-    {"a = np.ones(131072)", "a += 1", BENCH_PAST_1MB_UNDO, BENCH_PAST_1MB_REWRITTEN,
-     BENCH_PAST_1MB_PICKLE, BENCH_PAST_1MB_FORK, 1 << 20, false, false},
-    {"a = np.ones(13107200)", "a += 1", BENCH_PAST_100MB_UNDO, BENCH_PAST_100MB_REWRITTEN,
-     BENCH_PAST_100MB_PICKLE, BENCH_PAST_100MB_FORK, 100 << 20, true, false},
-    {"a = [str(i) for i in range(10**6)]", "a = [s + '!' for s in a]", BENCH_PAST_OBJECTS_UNDO,
-     BENCH_PAST_OBJECTS_REWRITTEN, BENCH_PAST_OBJECTS_PICKLE, BENCH_PAST_OBJECTS_FORK, 64 << 20,
+    {"a = np.ones(131072)", "a += 1", BENCH_UNDO_1MB, BENCH_UNDO_1MB_REWRITTEN,
+     BENCH_UNDO_1MB_PICKLE, BENCH_UNDO_1MB_FORK, 1 << 20, false, false},
+    {"a = np.ones(13107200)", "a += 1", BENCH_UNDO_100MB, BENCH_UNDO_100MB_REWRITTEN,
+     BENCH_UNDO_100MB_PICKLE, BENCH_UNDO_100MB_FORK, 100 << 20, true, false},
+    {"a = [str(i) for i in range(10**6)]", "a = [s + '!' for s in a]", BENCH_UNDO_OBJECTS,
+     BENCH_UNDO_OBJECTS_REWRITTEN, BENCH_UNDO_OBJECTS_PICKLE, BENCH_UNDO_OBJECTS_FORK, 64 << 20,
      false, false},
-    {"a = np.ones(134217728)", "a += 1", BENCH_PAST_1GB_UNDO, BENCH_PAST_1GB_REWRITTEN,
-     BENCH_PAST_1GB_PICKLE, BENCH_PAST_1GB_FORK, 1 << 30, true, true},
+    {"a = np.ones(134217728)", "a += 1", BENCH_UNDO_1GB, BENCH_UNDO_1GB_REWRITTEN,
+     BENCH_UNDO_1GB_PICKLE, BENCH_UNDO_1GB_FORK, 1 << 30, true, true},
 };
 
 /* From a state that has a checkpoint: another cell, and back. Ends with one that has one again. */
@@ -195,7 +195,7 @@ static int measure_pickle(struct bench *b, const struct subject *s, struct err *
                "    a = cloudpickle.loads(lz4.frame.decompress(packed))['a']\n"
                "    took.append(time.perf_counter_ns() - began)\n"
                "print(json.dumps({'ns': took}), flush=True)\n",
-               s->make, s->is_large ? 1 : 3);
+               s->make, s->ballast_bytes > 1 << 20 ? 1 : 3);
     return bench_python_times(b, buf_str(&program), s->pickle, e);
 }
 
@@ -232,8 +232,10 @@ static int measure_subject(struct bench *b, const struct subject *s, struct err 
     return status < 0 ? -1 : measure_pickle(b, s, e);
 }
 
-static int measure_undo(struct bench *b, struct err *e)
+int bench_run_undo(struct bench *b, struct err *e)
 {
+    if (bench_need_warm(b, e) < 0)
+        return -1;
     for (size_t i = 0; i < ARRAY_LEN(subjects); i++) {
         const struct subject *s = &subjects[i];
         if (s->is_large && b->is_quick)
@@ -257,7 +259,7 @@ static int crash_once(struct bench *b, struct past *p, struct err *e)
     if (run_code(p, "import os; os.kill(os.getpid(), 11)", "\"status\":\"died\"", e) < 0 ||
         run_code(p, "1+1", "\"text\":\"2\"", e) < 0)
         return -1;
-    bench_add(b, BENCH_PAST_CRASH, (double)(clock_mono_ns() - began_ns));
+    bench_add(b, BENCH_CRASH, (double)(clock_mono_ns() - began_ns));
     return settle(p, e);
 }
 
@@ -281,7 +283,7 @@ static int branch_once(struct bench *b, struct past *p, struct err *e)
     uint64_t began_ns = clock_mono_ns();
     if (ask(p, "POST", "branch", body, &reply, e) < 0)
         return -1;
-    bench_add(b, BENCH_PAST_BRANCH, (double)(clock_mono_ns() - began_ns));
+    bench_add(b, BENCH_CRASH_BRANCH, (double)(clock_mono_ns() - began_ns));
     if (reply.status < 200 || reply.status > 299)
         return refuse(&reply, "branch", e);
     _free_ char *sessions = mem_strdup(reply.body);
@@ -311,7 +313,7 @@ static int crash_round(struct bench *b, void *subject, unsigned index, struct er
     (void)index;
     if (crash_once(b, subject, e) < 0)
         return -1;
-    return bench_forks(b, BENCH_PAST_CRASH_FORK, FORKS, e);
+    return bench_forks(b, BENCH_CRASH_FORK, FORKS, e);
 }
 
 static int branch_round(struct bench *b, void *subject, unsigned index, struct err *e)
@@ -319,7 +321,7 @@ static int branch_round(struct bench *b, void *subject, unsigned index, struct e
     (void)index;
     if (branch_once(b, subject, e) < 0)
         return -1;
-    return bench_forks(b, BENCH_PAST_BRANCH_FORK, 2 * FORKS, e);
+    return bench_forks(b, BENCH_CRASH_BRANCH_FORK, 2 * FORKS, e);
 }
 
 static int measure_rest(struct bench *b, struct past *p, struct err *e)
@@ -336,15 +338,21 @@ static int measure_rest(struct bench *b, struct past *p, struct err *e)
             b, &(struct bench_series){branch_round, p, .least = 5, .budget_ms = 2500}, e);
     bench_ballast_drop(&ballast);
     if (status == 0 && !b->is_quick && bench_need_ipython(b))
-        status = bench_ipython_fresh(b, BENCH_PAST_CRASH_IPYTHON, e);
+        status = bench_ipython_fresh(b, BENCH_CRASH_IPYTHON, e);
     return status;
 }
 
 int bench_run_past(struct bench *b, struct err *e)
 {
     struct bench_series memory = {memory_round, NULL, .least = 5, .budget_ms = 1000};
-    if (bench_need_warm(b, e) < 0 || bench_rounds(b, &memory, e) < 0 || measure_cells(b, e) < 0 ||
-        measure_undo(b, e) < 0)
+    if (bench_need_warm(b, e) < 0 || bench_rounds(b, &memory, e) < 0)
+        return -1;
+    return measure_cells(b, e);
+}
+
+int bench_run_crash(struct bench *b, struct err *e)
+{
+    if (bench_need_warm(b, e) < 0)
         return -1;
     struct past *p = past_new();
     int status = past_open(p, &b->warm.over_tcp, &large_work, e);

@@ -149,7 +149,7 @@ static int measure_live(struct bench *b, struct beside *s, struct err *e)
     if (bench_line_exec(b, s->line, BENCH_N_KINDS, WARM_UPS, e) < 0 ||
         peer_exec(b, s->runtime, &s->peer, BENCH_N_KINDS, WARM_UPS, e) < 0)
         return -1;
-    return bench_rounds(b, &(struct bench_series){live_round, s, .least = 8, .budget_ms = 3000}, e);
+    return bench_rounds(b, &(struct bench_series){live_round, s, .least = 8, .budget_ms = 2000}, e);
 }
 
 static int measure_start(struct bench *b, const struct runtime *r, bool is_boxed, struct err *e)
@@ -186,7 +186,7 @@ static int measure_spawn(struct bench *b, struct beside *s, struct err *e)
     if (bench_cold(b, r->start, false, &ignored_ns, e) < 0)
         return -1;
     s->has_bwrap = bench_has_bwrap(b);
-    return bench_rounds(b, &(struct bench_series){spawn_round, s, .least = 6, .budget_ms = 4000},
+    return bench_rounds(b, &(struct bench_series){spawn_round, s, .least = 6, .budget_ms = 3000},
                         e);
 }
 

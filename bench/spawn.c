@@ -15,7 +15,7 @@ static int spawn_cold(struct bench *b, enum bench_id id, struct err *e)
     return bench_pause(0, e);
 }
 
-/* The peers that no row stands beside take seconds; the first rounds are enough for them. */
+/* The peers that no row stands beside take seconds; the first round is enough for them. */
 static int spawn_round(struct bench *b, void *subject, unsigned index, struct err *e)
 {
     struct spawn *s = subject;
@@ -25,9 +25,9 @@ static int spawn_round(struct bench *b, void *subject, unsigned index, struct er
             return -1;
     if (spawn_cold(b, BENCH_SPAWN_PYTHON, e) < 0)
         return -1;
-    if (index < 2 && bench_has_bwrap(b) && spawn_cold(b, BENCH_SPAWN_BWRAP, e) < 0)
+    if (index == 0 && bench_has_bwrap(b) && spawn_cold(b, BENCH_SPAWN_BWRAP, e) < 0)
         return -1;
-    if (index < 2 && !b->is_quick && bench_need_ipython(b))
+    if (index == 0 && !b->is_quick && bench_need_ipython(b))
         return bench_ipython_fresh(b, BENCH_SPAWN_IPYTHON, e);
     return 0;
 }
@@ -61,7 +61,7 @@ int bench_run_spawn(struct bench *b, struct err *e)
         status = warm_up(b, s, e);
     if (status == 0)
         status = bench_rounds(
-            b, &(struct bench_series){spawn_round, s, .least = 6, .budget_ms = BUDGET_MS}, e);
+            b, &(struct bench_series){spawn_round, s, .least = 5, .budget_ms = BUDGET_MS}, e);
     bench_http_close(&s->pool);
     bench_http_close(&s->miss);
     return status;

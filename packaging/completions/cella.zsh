@@ -32,6 +32,13 @@ _cella() {
             'run:run a notebook from beginning to end and keep what it showed'
             'try:run code in a session, then keep or take back what it did'
             'tree:draw the checkpoints of a session'
+            'ls:list a session'\''s files'
+            'put:put files into a session'
+            'get:get files out of a session'
+            'cp:copy files into, out of or within a session'
+            'mv:move files within a session'
+            'rm:delete files of a session'
+            'mkdir:make folders in a session'
             'notebook:the notebooks that sessions write - show, change, run, export'
             'convert:convert a notebook - ipynb, HTML, Markdown, script, cells.json'
             'serve:run the daemon in the foreground'
@@ -105,6 +112,8 @@ _cella() {
         _arguments \
             '-f[run this file ('\''-'\'' is standard input)]:file:_files' \
             '--file[run this file ('\''-'\'' is standard input)]:file:_files' \
+            '-w[a file, or a folder'\''s files, that the code reads; again for more]:file:_files' \
+            '--with[a file, or a folder'\''s files, that the code reads; again for more]:file:_files' \
             '-s[run in this session (the beginning of its id is enough)]:session:_cella_sessions' \
             '--session[run in this session (the beginning of its id is enough)]:session:_cella_sessions' \
             '-n[run in a new session and keep it; its id is told on stderr]' \
@@ -233,6 +242,7 @@ _cella() {
             '--raw[a parameter that is text, whatever it looks like]:value: ' \
             '-w[a file, or a directory'\''s files, that its cells read; again for more]:file:_files' \
             '--with[a file, or a directory'\''s files, that its cells read; again for more]:file:_files' \
+            '--out[bring back what it wrote\: the files of its workspace that are new]:directory:_files -/' \
             '--allow-errors[go on after a cell that fails]' \
             '-t[stop a cell after this time\: 30s, 10m (default\: a day; an agent'\''s own limit)]:value: ' \
             '--timeout[stop a cell after this time\: 30s, 10m (default\: a day; an agent'\''s own limit)]:value: ' \
@@ -289,6 +299,84 @@ _cella() {
             '-h[show this help]' \
             '--help[show this help]' \
             '*:session:_cella_sessions'
+        ;;
+    ls)
+        _arguments \
+            '-R[what is in folders, too]' \
+            '--recursive[what is in folders, too]' \
+            '-l[with type, mode, size and time]' \
+            '--long[with type, mode, size and time]' \
+            '-p[only names that match\: '\''*.csv'\''; with a slash, paths\: '\''**/test_*'\'']:value: ' \
+            '--pattern[only names that match\: '\''*.csv'\''; with a slash, paths\: '\''**/test_*'\'']:value: ' \
+            '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
+            '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
+            '--key[the key for --url (also CELLA_KEY; else DIR/key)]:value: ' \
+            '--json[print JSON, for programs]' \
+            '-h[show this help]' \
+            '--help[show this help]' \
+
+        ;;
+    put)
+        _arguments \
+            '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
+            '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
+            '--key[the key for --url (also CELLA_KEY; else DIR/key)]:value: ' \
+            '--json[print JSON, for programs]' \
+            '-h[show this help]' \
+            '--help[show this help]' \
+
+        ;;
+    get)
+        _arguments \
+            '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
+            '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
+            '--key[the key for --url (also CELLA_KEY; else DIR/key)]:value: ' \
+            '--json[print JSON, for programs]' \
+            '-h[show this help]' \
+            '--help[show this help]' \
+
+        ;;
+    cp)
+        _arguments \
+            '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
+            '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
+            '--key[the key for --url (also CELLA_KEY; else DIR/key)]:value: ' \
+            '--json[print JSON, for programs]' \
+            '-h[show this help]' \
+            '--help[show this help]' \
+
+        ;;
+    mv)
+        _arguments \
+            '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
+            '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
+            '--key[the key for --url (also CELLA_KEY; else DIR/key)]:value: ' \
+            '--json[print JSON, for programs]' \
+            '-h[show this help]' \
+            '--help[show this help]' \
+
+        ;;
+    rm)
+        _arguments \
+            '-r[folders with all that is in them]' \
+            '--recursive[folders with all that is in them]' \
+            '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
+            '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
+            '--key[the key for --url (also CELLA_KEY; else DIR/key)]:value: ' \
+            '--json[print JSON, for programs]' \
+            '-h[show this help]' \
+            '--help[show this help]' \
+
+        ;;
+    mkdir)
+        _arguments \
+            '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
+            '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
+            '--key[the key for --url (also CELLA_KEY; else DIR/key)]:value: ' \
+            '--json[print JSON, for programs]' \
+            '-h[show this help]' \
+            '--help[show this help]' \
+
         ;;
     convert)
         _arguments \
@@ -375,7 +463,7 @@ _cella() {
         ;;
     output)
         _arguments \
-            '--exec-id[Only what this cell wrote; without it the whole session'\''s output.]:value: ' \
+            '--number[Only what the cell with this number wrote; without it the whole session'\''s output.]:value: ' \
             '--offset[Where to begin, in bytes; default 0]:value: ' \
             '--limit[Bytes at most; default 65536.]:value: ' \
             '--stream[Which of the two; default stdout.]:value:(stdout stderr)' \

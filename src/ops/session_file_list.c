@@ -46,8 +46,8 @@ static const struct op_member file_list_members[] = {
     {"entry", OP_OBJECT, .is_always = true, .shape = &shape_file_entry,
      .doc = "The folder itself."},
     {"entries", OP_LIST, .is_always = true, .shape = &shape_file_entry, .doc = "What is in it."},
-    {"next", OP_TEXT, .is_nullable = true,
-     .doc = "Where the next page goes on: given as after; null: this is the last one."},
+    {"next", OP_TEXT,
+     .doc = "Where the next page goes on: given as after. The last page has none."},
     {0},
 };
 static const struct op_shape shape_file_list = {"file_list", file_list_members,

@@ -115,7 +115,7 @@ def test_lists_patterns_and_pages(session):
         while after is not None:
             page = listed(session, recursive="true", limit=limit, after=after)
             seen += [e["path"] for e in page["entries"]]
-            after = page["next"]
+            after = page.get("next")
         assert seen == everything
     stat = session.client.call("GET", f"{session.path}/stat/d/c.csv")
     assert (stat.path, stat.type, stat.bytes) == ("d/c.csv", "file", 7)
@@ -129,7 +129,7 @@ def test_a_list_of_many_long_names_comes_in_pages(session):
     n, after, pages = 0, "", 0
     while after is not None:
         page = listed(session, path="d", limit=1000, after=after)
-        n, after, pages = n + len(page["entries"]), page["next"], pages + 1
+        n, after, pages = n + len(page["entries"]), page.get("next"), pages + 1
     assert n == 400 and 2 < pages < 50
 
 
