@@ -2,18 +2,21 @@
 
 #include "base/clock.h"
 #include "cli/terminal.h"
+#include "wire/json.h"
 
 #include <errno.h>
 #include <histedit.h>
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <termios.h>
 #include <wchar.h>
 
 enum {
     HISTORY_ENTRIES = 2000,
-    TAB_SPACES = 4,
+    MATCHES_SHOWN = 100,
+    COLUMN_GAP = 2,
     WAIT_STEP_MS = 20000,
     READ_BYTES = 16 * KIB,
     PASTE_GAP_MS = 20, /* nobody types a line so soon after another */
@@ -23,19 +26,23 @@ enum {
 /* Asks the terminal to put marks around what is pasted; the second ends that. */
 #define PASTES_MARKED "\033[?2004h"
 #define PASTES_PLAIN "\033[?2004l"
+#define PROMPT_MARK '\1' /* around what takes no place in a prompt */
 #define PASTE_BEGIN "\033[200~"
 #define PASTE_END "\033[201~"
 
 struct cli_lines {
     bool is_interactive;
     const char *prompt;
+    char shown_prompt[128]; /* with its colours, for the editor */
+    bool is_coloured;
     char *history_path;
     EditLine *editor; /* NULL: plain lines */
     History *history;
     bool is_answer;     /* not code: kept out of the history */
-    unsigned n_spaces;  /* of a tab, not yet given to the editor */
     struct buf pending; /* read and not yet given out */
     bool is_at_end;
+    cli_complete_fn on_complete; /* NULL: Tab indents */
+    void *complete_context;
     void (*on_wait)(void *context); /* NULL: nothing is to be done meanwhile */
     void *wait_context;
 };
@@ -82,15 +89,15 @@ static struct cli_lines *lines_of(EditLine *editor)
 
 static char *give_prompt(EditLine *editor)
 {
-    return (char *)(uintptr_t)lines_of(editor)->prompt; /* libedit only reads it */
+    return lines_of(editor)->shown_prompt;
 }
 
-/* One character for the editor. The key that indents gives spaces. */
+/* One character for the editor. */
 static int give_char(EditLine *editor, wchar_t *ret)
 {
     struct cli_lines *l = lines_of(editor);
     mbstate_t state = {0};
-    while (l->n_spaces == 0) {
+    for (;;) {
         int status = l->pending.len > 0 ? 1 : fill_pending(l);
         if (status <= 0)
             return status < 0 ? -1 : 0;
@@ -100,15 +107,9 @@ static int give_char(EditLine *editor, wchar_t *ret)
             state = (mbstate_t){0};
             continue; /* no character: not typed */
         }
-        if (used == (size_t)-2)
-            continue;
-        if (*ret != L'\t')
+        if (used != (size_t)-2)
             return 1;
-        l->n_spaces = TAB_SPACES;
     }
-    l->n_spaces--;
-    *ret = L' ';
-    return 1;
 }
 
 /* The end of the paste that `pending` begins with, waited for; NULL if it does not come. Of what is
@@ -151,18 +152,110 @@ static unsigned char take_paste(EditLine *editor, int key)
     return CC_REDISPLAY;
 }
 
+/* ---- Tab ---------------------------------------------------------------------------------------
+ */
+
+static const char *match_text(const json_t *matches, size_t i)
+{
+    return json_string_value(json_object_get(json_array_get(matches, i), "text"));
+}
+
+/* How many bytes all of them begin with, whole characters. */
+static size_t common_length(const json_t *matches)
+{
+    const char *first = match_text(matches, 0);
+    size_t len = strlen(first);
+    for (size_t i = 1; i < json_array_size(matches); i++) {
+        const char *text = match_text(matches, i);
+        size_t n = 0;
+        while (n < len && text[n] == first[n])
+            n++;
+        len = n;
+    }
+    while (len > 0 && ((unsigned char)first[len] & 0xc0) == 0x80)
+        len--;
+    return len;
+}
+
+static size_t count_columns(const char *text)
+{
+    size_t n = 0;
+    for (; *text != '\0'; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}
+
+/* Below the line, in columns. */
+static void show_matches(const json_t *matches)
+{
+    struct winsize size = {0};
+    _buf_ struct buf out = BUF_INIT(MIB);
+    size_t n = MIN(json_array_size(matches), (size_t)MATCHES_SHOWN), width = 1;
+    ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+    for (size_t i = 0; i < n; i++)
+        width = MAX(width, count_columns(match_text(matches, i)) + COLUMN_GAP);
+    size_t per_row = MAX((size.ws_col > 0 ? size.ws_col : 80) / width, (size_t)1);
+    buf_append_char(&out, '\n');
+    for (size_t i = 0; i < n; i++) {
+        const char *text = match_text(matches, i);
+        bool is_last = (i + 1) % per_row == 0 || i + 1 == n;
+        cli_append_safe(&out, text, strlen(text), false);
+        buf_printf(&out, "%*s", is_last ? 0 : (int)(width - MIN(width, count_columns(text))), "");
+        buf_append_str(&out, is_last ? "\n" : "");
+    }
+    if (json_array_size(matches) > n)
+        buf_printf(&out, "and %zu more\n", json_array_size(matches) - n);
+    fflush(stdout);
+    cli_say(STDOUT_FILENO, "%s", buf_str(&out));
+}
+
+/* Where there is nothing before the cursor Tab indents. */
+static bool is_at_indent(const char *line, size_t len)
+{
+    const char *newline = len > 0 ? memrchr(line, '\n', len) : NULL;
+    const char *from = newline != NULL ? newline + 1 : line;
+    return strspn(from, " \t") >= (size_t)(line + len - from);
+}
+
+static unsigned char take_tab(EditLine *editor, int key)
+{
+    (void)key;
+    struct cli_lines *l = lines_of(editor);
+    const LineInfo *info = el_line(editor);
+    size_t len = (size_t)(info->cursor - info->buffer);
+    if (l->is_answer || l->on_complete == NULL || is_at_indent(info->buffer, len))
+        return el_insertstr(editor, "    ") == 0 ? CC_REFRESH : CC_ERROR;
+    _json_ json_t *told = l->on_complete(l->complete_context, info->buffer, len);
+    const json_t *matches = json_object_get(told, "matches");
+    json_int_t n_replaced = json_integer_value(json_object_get(told, "end")) -
+                            json_integer_value(json_object_get(told, "start"));
+    if (json_array_size(matches) == 0 || n_replaced < 0 || n_replaced > (json_int_t)len)
+        return CC_ERROR;
+    size_t common = common_length(matches);
+    _buf_ struct buf text = BUF_INIT(64 * KIB);
+    cli_append_safe(&text, match_text(matches, 0), common, false);
+    if (json_array_size(matches) > 1 && count_columns(buf_str(&text)) <= (size_t)n_replaced) {
+        show_matches(matches);
+        return CC_REDISPLAY;
+    }
+    el_deletestr(editor, (int)n_replaced);
+    return text.len == 0 || el_insertstr(editor, buf_str(&text)) == 0 ? CC_REFRESH : CC_ERROR;
+}
+
 static void open_editor(struct cli_lines *l)
 {
     l->editor = el_init("cella", stdin, stdout, stderr);
     if (l->editor == NULL)
         return;
     el_set(l->editor, EL_CLIENTDATA, l);
-    el_set(l->editor, EL_PROMPT, give_prompt);
+    el_set(l->editor, EL_PROMPT_ESC, give_prompt, PROMPT_MARK);
     el_set(l->editor, EL_EDITOR, "emacs");
     el_set(l->editor, EL_GETCFN, give_char);
     el_set(l->editor, EL_BIND, "^R", "em-inc-search-prev", NULL);
     el_set(l->editor, EL_ADDFN, "cella-paste", "Take what is pasted", take_paste);
     el_set(l->editor, EL_BIND, PASTE_BEGIN, "cella-paste", NULL);
+    el_set(l->editor, EL_ADDFN, "cella-complete", "Complete the line", take_tab);
+    el_set(l->editor, EL_BIND, "^I", "cella-complete", NULL);
     l->history = history_init();
     if (l->history == NULL)
         return;
@@ -188,8 +281,15 @@ struct cli_lines *cli_lines_new(const char *history_path)
     setlocale(LC_CTYPE, "");
     if (MB_CUR_MAX == 1)
         setlocale(LC_CTYPE, "C.UTF-8");
+    l->is_coloured = cli_is_coloured(STDOUT_FILENO);
     open_editor(l);
     return l;
+}
+
+void cli_lines_complete_with(struct cli_lines *l, cli_complete_fn fn, void *context)
+{
+    l->on_complete = fn;
+    l->complete_context = context;
 }
 
 void cli_lines_while_waiting(struct cli_lines *l, void (*on_wait)(void *context), void *context)
@@ -211,6 +311,13 @@ static enum cli_line line_after_signal(int signo)
 static enum cli_line read_edited(struct cli_lines *l, struct buf *ret_line)
 {
     int len = 0;
+    size_t width = strlen(l->prompt);
+    /* libedit keeps what takes no place together with the character that follows. */
+    if (l->is_coloured && !l->is_answer && width > 0)
+        snprintf(l->shown_prompt, sizeof(l->shown_prompt), "\1\033[32m\1%.*s\1\033[0m\1%s",
+                 (int)MIN(width - 1, (size_t)80), l->prompt, l->prompt + width - 1);
+    else
+        snprintf(l->shown_prompt, sizeof(l->shown_prompt), "%s", l->prompt);
     el_resize(l->editor);
     /* Before the prompt is shown: libedit would take the terminal over only after that, and a
      * Ctrl-D that comes in between would be a character. */

@@ -3,6 +3,8 @@
 
 #include "base/buf.h"
 
+#include <jansson.h>
+
 struct cli_lines;
 
 enum cli_line {
@@ -17,6 +19,10 @@ enum { CLI_LINE_MAX = 1 << 20 };
 
 /* `history_path` may be NULL. */
 struct cli_lines *cli_lines_new(const char *history_path);
+/* Tab asks this how the line could go on, up to `len` bytes of it: {"start","end","matches"} as
+ * session.complete has it, with what `end` counts ending at the cursor; NULL: nobody can tell. */
+typedef json_t *(*cli_complete_fn)(void *context, const char *line, size_t len);
+void cli_lines_complete_with(struct cli_lines *l, cli_complete_fn fn, void *context);
 /* While a line is waited for, `on_wait` is called from time to time. */
 void cli_lines_while_waiting(struct cli_lines *l, void (*on_wait)(void *context), void *context);
 bool cli_lines_is_interactive(const struct cli_lines *l); /* a person types */

@@ -1,9 +1,11 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "cli/args.h"
+#include "cli/assist.h"
 #include "cli/cell.h"
 #include "cli/launch.h"
 #include "cli/lines.h"
+#include "cli/picture.h"
 #include "cli/spec.h"
 #include "cli/terminal.h"
 
@@ -23,6 +25,8 @@ static const struct cli_flag flags[] = {
 /* A new session is kept from being idle as long as the conversation lasts; this is for one whose
  * program was killed, or stopped with Ctrl-Z for that long. */
 enum { ABANDONED_SECS = 1800 };
+
+#define PICTURE_MAX (128 * MIB) /* as the terminal takes it */
 
 struct repl {
     const struct cli_args *args;
@@ -45,6 +49,8 @@ struct repl {
     int signal;        /* that came while the interpreter was asked; 0: none */
     struct cli_show show;
     struct cli_asker asker;
+    enum cli_picture_way pictures; /* how the terminal shows them */
+    char image_dir[64];            /* where others are saved; "": none was yet */
 };
 
 enum step { STEP_RUN, STEP_AGAIN, STEP_END };
@@ -144,6 +150,29 @@ static bool refuse_indented(struct repl *r)
     return true;
 }
 
+/* What is not for the interpreter: a question what a name is, a command. */
+static bool run_own_line(struct repl *r)
+{
+    const char *line = buf_str(&r->line);
+    if (cli_assist_is_command(line))
+        cli_assist_run(r->client, r->args, r->session.id, line);
+    else if (cli_assist_is_question(line))
+        cli_assist_answer(r->client, r->session.id, line, cli_is_coloured(STDOUT_FILENO));
+    else
+        return false;
+    return true;
+}
+
+/* The block so far, and the line up to the cursor. */
+static json_t *complete_line(void *context, const char *line, size_t len)
+{
+    struct repl *r = context;
+    _buf_ struct buf code = BUF_INIT(CLI_CODE_MAX + CLI_LINE_MAX);
+    buf_append(&code, buf_str(&r->block), r->block.len);
+    buf_append(&code, line, len);
+    return cli_assist_complete(r->client, r->session.id, buf_str(&code), code.len);
+}
+
 /* Whether an empty line ends the block: not if more of it is there already, which was pasted. */
 static bool is_typed_end(struct repl *r)
 {
@@ -158,7 +187,7 @@ static enum step add_line(struct repl *r)
     bool is_pasted = is_typed && memchr(buf_str(&r->line), '\n', r->line.len) != NULL;
     if (r->block.len == 0 && repl_is_blank(&r->line))
         return STEP_AGAIN;
-    if (r->block.len == 0 && is_typed && refuse_indented(r))
+    if (r->block.len == 0 && is_typed && (refuse_indented(r) || run_own_line(r)))
         return STEP_AGAIN;
     if (!is_typed && ends_block(r, &r->line)) {
         r->is_line_kept = true;
@@ -338,7 +367,7 @@ static int converse(struct repl *r, struct err *e)
     bool is_typed = cli_lines_is_interactive(r->lines);
     if (is_typed && !r->is_json)
         cli_say(STDERR_FILENO,
-                "Cella %s, %s, session %.8s. Ctrl-C interrupts a cell, Ctrl-D ends this.\n",
+                "Cella %s, %s, session %.8s. Tab completes, name? explains, :help has more.\n",
                 CELLA_VERSION, r->language->name, r->session.id);
     int status = 0;
     while (status == 0 && !r->is_over && read_block(r) == STEP_RUN && !(is_typed && is_farewell(r)))
@@ -350,9 +379,9 @@ static int converse(struct repl *r, struct err *e)
 
 /* --- the verb --------------------------------------------------------------------------------- */
 
-/* $XDG_STATE_HOME/cella_history, else below the home directory; NULL if neither can be. Beside the
- * data directory and not in it: that is the daemon's. */
-static char *history_path(void)
+/* $XDG_STATE_HOME/cella_history_LANGUAGE, else below the home directory; NULL if neither can be.
+ * Beside the data directory and not in it: that is the daemon's. */
+static char *history_path(const struct cli_language *language)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     char dir[PATH_MAX];
@@ -366,8 +395,32 @@ static char *history_path(void)
     if (cli_make_dirs(dir, &ignored) < 0)
         return NULL;
     _buf_ struct buf path = BUF_INIT(PATH_MAX);
-    buf_printf(&path, "%s/cella_history", dir);
+    buf_printf(&path, "%s/cella_history_%s", dir, language->runtime);
     return path.overflowed ? NULL : mem_strdup(buf_str(&path));
+}
+
+/* A place for pictures that the terminal cannot show; they stay when the conversation ends. */
+static void save_pictures(struct repl *r)
+{
+    const char *tmp = getenv("TMPDIR");
+    if (r->show.image_dir != NULL)
+        return;
+    snprintf(r->image_dir, sizeof(r->image_dir), "%.40s/cella-images-XXXXXX",
+             tmp != NULL && tmp[0] == '/' ? tmp : "/tmp");
+    if (mkdtemp(r->image_dir) != NULL)
+        r->show.image_dir = r->image_dir;
+}
+
+static bool show_picture(void *context, const char *format, const struct buf *bytes)
+{
+    struct repl *r = context;
+    _buf_ struct buf out = BUF_INIT(PICTURE_MAX);
+    if (cli_picture_append(&out, r->pictures, format, bytes->data, bytes->len)) {
+        cli_show_stream(&r->show, false, buf_str(&out), out.len);
+        return true;
+    }
+    save_pictures(r);
+    return false;
 }
 
 static void leave_session(struct repl *r)
@@ -386,10 +439,16 @@ static int run_repl(const struct cli_args *args, struct cli_client *c, void *con
     (void)args;
     struct repl *r = context;
     r->client = c;
-    _free_ char *path = history_path();
     if (start_session(r, e) < 0)
         return -1;
+    _free_ char *path = history_path(r->language);
     r->lines = cli_lines_new(path);
+    cli_lines_complete_with(r->lines, complete_line, r);
+    if (cli_lines_is_interactive(r->lines) && isatty(STDOUT_FILENO)) {
+        r->pictures = cli_picture_by_environment();
+        r->show.on_picture = show_picture;
+        r->show.picture_context = r;
+    }
     cli_lines_while_waiting(r->lines, repl_touch_session, r);
     r->asker = (struct cli_asker){
         .lines = r->lines, .has_stdin = true, .show = r->is_json ? NULL : &r->show};

@@ -184,9 +184,16 @@ static int save_image(struct cli_show *s, const json_t *output, char path[PATH_M
 
 static void show_image(struct cli_show *s, const json_t *output)
 {
-    _buf_ struct buf note = BUF_INIT(2 * PATH_MAX);
+    _buf_ struct buf note = BUF_INIT(2 * PATH_MAX), bytes = BUF_INIT(IMAGE_MAX);
     describe_image(&note, output);
     char path[PATH_MAX];
+    if (s->on_picture != NULL && show_read_image(output, &bytes)) {
+        if (s->is_out_mid_line)
+            show_put(s, STDOUT_FILENO, "\n", 1);
+        s->is_out_mid_line = false;
+        if (s->on_picture(s->picture_context, image_format(output), &bytes) && s->image_dir == NULL)
+            return;
+    }
     int status = s->image_dir != NULL ? save_image(s, output, path) : 0;
     if (s->image_dir != NULL && status == 0)
         buf_printf(&note, " %s", path);

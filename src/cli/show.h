@@ -9,9 +9,12 @@ struct cli_args;
 
 struct cli_show {
     const char *image_dir; /* images are written here; NULL: only noted */
-    bool is_coloured;      /* errors, on stderr */
-    bool is_temporary;     /* the session goes with the cell: its end and advice are no news */
-    bool is_out_mid_line;  /* stdout does not end in a line end */
+    /* Shows a picture at the terminal: true if it did. NULL: nobody does. */
+    bool (*on_picture)(void *context, const char *format, const struct buf *bytes);
+    void *picture_context;
+    bool is_coloured;     /* errors, on stderr */
+    bool is_temporary;    /* the session goes with the cell: its end and advice are no news */
+    bool is_out_mid_line; /* stdout does not end in a line end */
     unsigned n_images;
     int problem; /* the first -errno of writing to stdout or stderr */
     /* A signal arrived while nobody read our output. False gives up. */

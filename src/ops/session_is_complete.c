@@ -37,8 +37,10 @@ static void run(struct call *call)
     struct session *session = call_session(call);
     if (session == NULL)
         return;
-    if (session_judge(session, call_text(call, "code", ""), call_text_len(call, "code"), on_told,
-                      call, &judging, &e) < 0) {
+    struct head_question question = {.topic = HEAD_ASKED_WHETHER_COMPLETE,
+                                     .code = call_text(call, "code", ""),
+                                     .len = call_text_len(call, "code")};
+    if (session_judge(session, &question, on_told, call, &judging, &e) < 0) {
         call_fail(call, &e);
     } else if (judging != NULL) {
         call->op_state = judging;

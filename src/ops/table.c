@@ -21,6 +21,8 @@ const struct op *const op_table[] = {
     &op_session_file_events,
     &op_session_declarations,
     &op_session_is_complete,
+    &op_session_complete,
+    &op_session_inspect,
     &op_session_port,
     &op_notebook_declarations,
     &op_notebook_image,

@@ -104,7 +104,8 @@ void head_ended(struct head *head, const struct head_end_facts *facts)
         return;
     head_move(head, HEAD_ENDED);
     head->running_id = 0;
-    head->awaits_input = head->is_asked = head->is_asked_declared = head->is_judging = false;
+    head->awaits_input = head->is_asked = head->is_asked_declared = false;
+    head->judging = HEAD_ASKED_NOTHING;
     head->n_forks = 0;
     head_close_channel(head);
     head->listener->on_end(head, facts);

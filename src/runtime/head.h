@@ -84,7 +84,24 @@ enum head_completeness {
 };
 extern const char *const head_completeness_names[]; /* "complete"; ends with NULL */
 
+/* What a head can be asked about a text, one thing at a time. */
+enum head_topic {
+    HEAD_ASKED_NOTHING,
+    HEAD_ASKED_WHETHER_COMPLETE,
+    HEAD_ASKED_COMPLETIONS, /* how it could go on at the cursor */
+    HEAD_ASKED_MEANING,     /* what stands at the cursor */
+};
+
+struct head_question {
+    enum head_topic topic;
+    const char *code;
+    size_t len;
+    size_t cursor; /* characters before it */
+    bool is_detailed;
+};
+
 struct head_judgement {
+    const json_t *hints; /* on completions or the meaning: hints.h; NULL: nobody could tell */
     enum head_completeness status;
     bool goes_on;    /* complete, but what follows may belong to it: an indented block of Python */
     unsigned indent; /* columns that the next line is likely to begin at */
@@ -150,7 +167,7 @@ struct head {
     bool awaits_input;        /* its cell waits for head_input */
     bool is_asked;            /* for its names */
     bool is_asked_declared;   /* for its declarations */
-    bool is_judging;          /* a text, see head_judge */
+    enum head_topic judging;  /* a text, see head_judge */
     unsigned n_forks;         /* that it was asked for and has not answered */
     bool is_copy;             /* of a snapshot */
     int given;                /* the descriptor that came along with its first frame; -1 if none */
@@ -217,8 +234,8 @@ bool head_input(struct head *head, const char *text, size_t len);
 int head_ask_names(struct head *head, unsigned max, struct err *e);
 /* Of an idle one: declarations.h. */
 int head_ask_declarations(struct head *head, struct err *e);
-/* Of an idle one that judges nothing else: is this a whole piece of code? */
-int head_judge(struct head *head, const char *code, size_t len, struct err *e);
+/* Of an idle one that judges nothing else. */
+int head_judge(struct head *head, const struct head_question *question, struct err *e);
 
 /* Lets an idle one fork: the copy sleeps and speaks on `sock`, which is closed here in any case.
  * A cell may follow at once, and begins after the fork. */

@@ -252,7 +252,7 @@ bool head_flush(struct head *head)
 static void refuse_idle_talk(struct head *head)
 {
     bool is_silent = head->state == HEAD_IDLE && !head->is_asked && !head->is_asked_declared &&
-                     !head->is_judging && head->n_forks == 0;
+                     head->judging == HEAD_ASKED_NOTHING && head->n_forks == 0;
     if (is_silent && head->work == NULL && frame_is_partial(&head->in))
         head_break(head, "it spoke while no cell ran");
 }

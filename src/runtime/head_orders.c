@@ -216,20 +216,27 @@ int head_ask_declarations(struct head *head, struct err *e)
     return 0;
 }
 
-int head_judge(struct head *head, const char *code, size_t len, struct err *e)
+int head_judge(struct head *head, const struct head_question *question, struct err *e)
 {
-    assert(!head->is_judging);
+    static const char *const ops[] = {[HEAD_ASKED_WHETHER_COMPLETE] = "is_complete",
+                                      [HEAD_ASKED_COMPLETIONS] = "complete",
+                                      [HEAD_ASKED_MEANING] = "inspect"};
+    assert(head->judging == HEAD_ASKED_NOTHING);
     if (begin_request(head, e) < 0)
         return -1;
     size_t mark = frame_begin(&head->out);
     struct json_out json = JSON_OUT(&head->out);
     json_put_object(&json);
-    json_put_member_str(&json, "op", "is_complete");
-    json_put_member_text(&json, "code", code, len);
+    json_put_member_str(&json, "op", ops[question->topic]);
+    if (question->topic != HEAD_ASKED_WHETHER_COMPLETE)
+        json_put_member_int(&json, "cursor", (int64_t)question->cursor);
+    if (question->topic == HEAD_ASKED_MEANING)
+        json_put_member_int(&json, "detail", question->is_detailed);
+    json_put_member_text(&json, "code", question->code, question->len);
     json_put_object_end(&json);
     if (!frame_end(&head->out, mark) || !head_flush(head))
         return err_set(e, ERR_INVALID, "the control socket was closed");
-    head->is_judging = true;
+    head->judging = question->topic;
     head_want_events(head);
     return 0;
 }

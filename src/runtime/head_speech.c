@@ -4,6 +4,7 @@
 #include "cell/display.h"
 #include "runtime/declarations.h"
 #include "runtime/head_parts.h"
+#include "runtime/hints.h"
 #include "runtime/names.h"
 #include "wire/json.h"
 
@@ -251,18 +252,35 @@ static void on_is_complete(struct head *head, json_t *frame)
     size_t i = 0;
     while (names[i] != NULL && (status == NULL || strcmp(names[i], status) != 0))
         i++;
-    if (!head->is_judging) {
+    if (head->judging != HEAD_ASKED_WHETHER_COMPLETE) {
         head_break(head, "it judged a text that nobody asked about");
     } else if (names[i] == NULL) {
         head_break(head, "whether a text is complete, without a known status");
     } else {
-        head->is_judging = false;
+        head->judging = HEAD_ASKED_NOTHING;
         head->listener->on_judged(
             head, &(struct head_judgement){
                       .status = (enum head_completeness)i,
                       .goes_on = json_is_true(json_object_get(frame, "goes_on")),
                       .indent = indent > 0 && indent < INDENT_MAX ? (unsigned)indent : 0,
                   });
+    }
+}
+
+static void on_hints(struct head *head, json_t *frame)
+{
+    struct err e;
+    bool is_meaning = head->judging == HEAD_ASKED_MEANING;
+    const char *ev = json_string_value(json_object_get(frame, "ev"));
+    bool is_answer = strcmp(ev, is_meaning ? "inspect" : "complete") == 0;
+    if (!is_answer || (!is_meaning && head->judging != HEAD_ASKED_COMPLETIONS)) {
+        head_break(head, "it judged a text that nobody asked about");
+    } else if ((is_meaning ? hints_check_meaning : hints_check_completions)(frame, &e) < 0) {
+        head_break(head, e.message);
+    } else {
+        head->judging = HEAD_ASKED_NOTHING;
+        head->listener->on_judged(head,
+                                  &(struct head_judgement){.hints = frame, .status = HEAD_UNSURE});
     }
 }
 
@@ -389,6 +407,8 @@ void head_on_frame(struct head *head, json_t *frame)
         {"clear", on_clear},
         {"declarations", on_declared},
         {"is_complete", on_is_complete},
+        {"complete", on_hints},
+        {"inspect", on_hints},
     };
     const char *ev = json_string_value(json_object_get(frame, "ev"));
     for (size_t i = 0; ev != NULL && i < ARRAY_LEN(events); i++) {

@@ -254,7 +254,7 @@ static void death_describe(const struct death_facts *f, enum death_cause cause, 
     }
 }
 
-static const char *advise(const struct death_facts *f, enum death_cause cause)
+static const char *death_advise_end(const struct death_facts *f, enum death_cause cause)
 {
     for (size_t i = 0; cause == CAUSE_EXIT && f->runtime != NULL && i < ARRAY_LEN(exits); i++)
         if (strcmp(exits[i].runtime, f->runtime) == 0)
@@ -266,7 +266,7 @@ void death_certify(const struct death_facts *facts, struct death *ret)
 {
     enum death_cause cause = death_find_cause(facts);
     *ret = (struct death){.name = causes[cause].name, .costs_state = causes[cause].costs_state};
-    snprintf(ret->advice, sizeof(ret->advice), "%s", advise(facts, cause));
+    snprintf(ret->advice, sizeof(ret->advice), "%s", death_advise_end(facts, cause));
     death_describe(facts, cause, ret->message, sizeof(ret->message));
     if (facts->has_status) {
         ret->has_exit_code = true;

@@ -33,12 +33,6 @@ struct dismissal {
     void *context;
 };
 
-static void end_push_out_oldest(struct engine *engine)
-{
-    while (engine->n_dead > ENGINE_DEAD_MAX)
-        session_free(CONTAINER_OF(list_first(&engine->dead), struct session, node));
-}
-
 /* Whoever finds it dead may want what it had written. */
 static bool end_has_reader(const struct session *session)
 {
@@ -130,7 +124,8 @@ void session_die(struct session *session)
     end_dismissal_end(session);
     session->life.is_stale = true;
     session_changed(session); /* somebody may want the files that it left */
-    end_push_out_oldest(engine);
+    while (engine->n_dead > ENGINE_DEAD_MAX)
+        session_free(CONTAINER_OF(list_first(&engine->dead), struct session, node));
 }
 
 static void end_on_closed(void *context)

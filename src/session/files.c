@@ -42,7 +42,7 @@ static bool files_only_reads(enum warden_file_action action)
     return only_reads[action];
 }
 
-static void order_free(struct file_order *order)
+static void files_order_free(struct file_order *order)
 {
     if (order->ticket != 0)
         tickets_forget(order->session->engine, order->ticket);
@@ -55,7 +55,7 @@ static void files_fail(struct file_order *order, const struct err *e)
 {
     const struct file_listener *listener = order->listener;
     void *context = order->context;
-    order_free(order);
+    files_order_free(order);
     if (listener != NULL)
         listener->on_failed(context, e);
 }
@@ -196,7 +196,7 @@ static void files_tell(struct file_order *order, const json_t *answer)
                                  .details = json_object_get(answer, "details")};
     const char *hash = json_string_value(json_object_get(answer, "hash"));
     snprintf(result.hash, sizeof(result.hash), "%s", hash != NULL ? hash : "");
-    order_free(order);
+    files_order_free(order);
     if (listener != NULL)
         listener->on_done(context, &result);
 }

@@ -1,3 +1,4 @@
+/* Lines that cells wait for, in the daemon: asked of the caller, handed to the interpreter. */
 #include "session/input.h"
 
 #include "base/clock.h"
@@ -27,7 +28,7 @@ void input_on_prompt(struct session *session, const struct head_prompt *prompt)
         input_answer(exec);
 }
 
-static int refuse_unasked(const struct session *session, uint64_t exec_id, struct err *e)
+static int input_refuse_unasked(const struct session *session, uint64_t exec_id, struct err *e)
 {
     const struct exec *exec = session->running;
     bool is_other = exec != NULL && exec_id != 0 && exec->id != exec_id;
@@ -44,7 +45,7 @@ int session_input(struct session *session, uint64_t exec_id, const char *text, s
                   const struct exec_wait *wait, struct exec **ret_exec, struct err *e)
 {
     session_touch(session);
-    if (session_refuse_if_dead(session, e) < 0 || refuse_unasked(session, exec_id, e) < 0)
+    if (session_refuse_if_dead(session, e) < 0 || input_refuse_unasked(session, exec_id, e) < 0)
         return -1;
     struct exec *exec = session->running;
     exec_resume(exec);

@@ -1,4 +1,4 @@
-/* Whether a text is complete, in the daemon. Owns session->judging. */
+/* What an interpreter makes of a text, in the daemon. Owns session->judging. */
 #include "session/judging.h"
 
 #include "loop/loop.h"
@@ -51,7 +51,7 @@ void judging_end(struct session *session)
         judging_tell(session->judging, NULL, &e);
 }
 
-int session_judge(struct session *session, const char *code, size_t len, judging_fn fn,
+int session_judge(struct session *session, const struct head_question *question, judging_fn fn,
                   void *context, struct judging **ret, struct err *e)
 {
     *ret = NULL;
@@ -62,13 +62,13 @@ int session_judge(struct session *session, const char *code, size_t len, judging
                        session->head->state == HEAD_IDLE;
     /* A longer text does not fit into the control socket at once, and a cell may come right behind.
      */
-    bool is_possible = (session->state == SESSION_IDLE || is_settling) && len <= CODE_MAX &&
-                       session->ending.wish == DEATH_UNWISHED;
-    if (!is_possible || session->head->is_judging || session->judging != NULL) {
+    bool is_possible = (session->state == SESSION_IDLE || is_settling) &&
+                       question->len <= CODE_MAX && session->ending.wish == DEATH_UNWISHED;
+    if (!is_possible || session->head->judging != HEAD_ASKED_NOTHING || session->judging != NULL) {
         fn(context, &unsure, NULL);
         return 0;
     }
-    if (head_judge(session->head, code, len, e) < 0)
+    if (head_judge(session->head, question, e) < 0)
         return -1;
     struct judging *judging = mem_alloc(sizeof(*judging));
     *judging = (struct judging){.session = session, .fn = fn, .context = context};

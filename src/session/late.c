@@ -1,3 +1,5 @@
+/* Pipes of cells that have ended, in the daemon: what is still written to them is told with the
+ * next answer. */
 #include "session/late.h"
 
 #include "session/wait.h"
@@ -8,7 +10,7 @@ enum {
     LATE_ENTRIES_MAX = LATE_MAX,
 };
 
-static bool is_ended(const struct exec *exec)
+static bool late_is_ended(const struct exec *exec)
 {
     return exec->pipes[OUTPUT_STDOUT].fd < 0 && exec->pipes[OUTPUT_STDERR].fd < 0;
 }
@@ -17,7 +19,7 @@ static bool is_ended(const struct exec *exec)
  */
 
 /* The end of a stream: what came last matters most. NULL: nothing came. */
-static json_t *read_late(struct exec *exec, enum output_stream stream, uint64_t *omitted)
+static json_t *late_read(struct exec *exec, enum output_stream stream, uint64_t *omitted)
 {
     uint64_t from = exec->late_from[stream];
     uint64_t total = exec->cell->transcript.streams[stream].total;
@@ -34,13 +36,13 @@ static json_t *read_late(struct exec *exec, enum output_stream stream, uint64_t 
 }
 
 /* For the next answer. */
-static void tell(struct exec *exec)
+static void late_tell_one(struct exec *exec)
 {
     struct session *session = exec->session;
     uint64_t omitted = 0;
     json_t *texts[OUTPUT_STREAMS];
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
-        texts[i] = read_late(exec, (enum output_stream)i, &omitted);
+        texts[i] = late_read(exec, (enum output_stream)i, &omitted);
     if (texts[OUTPUT_STDOUT] == NULL && texts[OUTPUT_STDERR] == NULL)
         return;
     json_t *entry = json_pack("{sI}", "number", (json_int_t)exec->id);
@@ -64,13 +66,13 @@ void late_tell(struct session *session)
     LIST_EACH(&session->late, node) {
         struct exec *exec = CONTAINER_OF(node, struct exec, node);
         exec_drain(exec);
-        tell(exec);
+        late_tell_one(exec);
     }
 }
 
 void late_forget(struct exec *exec)
 {
-    tell(exec);
+    late_tell_one(exec);
     exec->session->n_late--;
     list_remove(&exec->node);
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
@@ -82,7 +84,7 @@ void late_forget_ended(struct session *session)
 {
     LIST_EACH(&session->late, node) {
         struct exec *exec = CONTAINER_OF(node, struct exec, node);
-        if (is_ended(exec))
+        if (late_is_ended(exec))
             late_forget(exec);
     }
 }
@@ -107,7 +109,7 @@ void late_tidy(struct session *session)
         for (size_t i = 0; i < OUTPUT_STREAMS && !is_newest; i++)
             if (exec->pipes[i].poll == NULL && exec_pipe_drain(&exec->pipes[i]))
                 exec_pipe_watch(&exec->pipes[i]);
-        if (is_ended(exec))
+        if (late_is_ended(exec))
             late_forget(exec);
     }
 }

@@ -1,3 +1,4 @@
+/* What a run without a session answers, in the daemon. */
 #include "session/oneshot_parts.h"
 
 enum { SIGNALLED = 128 };

@@ -66,19 +66,6 @@ void outcome_fail_waiting(struct session *session, const struct err *e)
     }
 }
 
-/* A short cell may leave a process behind that fills the disk: the warden is asked to look, but
- * once a second is enough, since it looks a second later. What runs once ends before that. */
-static void outcome_look_after(struct session *session, const struct exec *exec)
-{
-    uint64_t now_ns = clock_mono_ns();
-    bool is_recent =
-        session->user != NULL || now_ns - session->pace.looked_after_ns < LOOK_EVERY_NS;
-    if (!exec->is_watched && is_recent)
-        return;
-    session->pace.looked_after_ns = now_ns;
-    head_watch(session->head, false);
-}
-
 void outcome_record(struct exec *exec, const struct exec_outcome *outcome)
 {
     struct exec_error error;
@@ -95,10 +82,17 @@ void outcome_retire(struct exec *exec)
     exec_resume(exec);
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         exec_pipe_flush_held(&exec->pipes[i]);
-    if (session->state != SESSION_DEAD)
-        outcome_look_after(session, exec);
+    /* A short cell may leave a process behind that fills the disk: the warden is asked to look, but
+     * once a second is enough, since it looks a second later. What runs once ends before that. */
+    uint64_t now_ns = clock_mono_ns();
+    bool is_recent =
+        session->user != NULL || now_ns - session->pace.looked_after_ns < LOOK_EVERY_NS;
+    if (session->state != SESSION_DEAD && (exec->is_watched || !is_recent)) {
+        session->pace.looked_after_ns = now_ns;
+        head_watch(session->head, false);
+    }
     session->running = NULL;
-    timing_count(session->engine, -1, clock_mono_ns());
+    timing_count(session->engine, -1, now_ns);
     late_keep(exec);
 }
 
@@ -113,13 +107,6 @@ static struct exec_outcome outcome_die(struct exec *exec, const struct death *de
     showing_abandon(exec);
     outcome_retire(exec);
     return outcome;
-}
-
-static void outcome_answer_death(struct session *session)
-{
-    struct exec *exec = session->running;
-    struct exec_outcome outcome = outcome_die(exec, &session->death);
-    wait_end(exec, &outcome);
 }
 
 void outcome_hold_crash(struct session *session)
@@ -209,33 +196,25 @@ void outcome_answer_undone(struct session *session, const struct timeline_cells 
     }
 }
 
-/* Nothing came back in the end. */
-static void outcome_answer_held(struct session *session)
+void outcome_end_all(struct session *session)
 {
-    while (!list_is_empty(&session->held)) {
+    struct err e;
+    struct exec *running = session->running;
+    assert(session->state == SESSION_DEAD);
+    if (running != NULL) {
+        struct exec_outcome outcome = outcome_die(running, &session->death);
+        wait_end(running, &outcome);
+    }
+    while (!list_is_empty(&session->held)) { /* nothing came back in the end */
         struct exec *exec = CONTAINER_OF(list_first(&session->held), struct exec, kept);
         if (exec->certificate != NULL)
             death_conclude(exec->certificate, NULL);
         wait_release(exec);
     }
-}
-
-static void outcome_fail_all_waiting(struct session *session)
-{
-    struct err e;
     err_set(&e, ERR_GONE, "the session ended before the cell could begin: %s",
             session->death.message);
     err_advise(&e, "%s", session->death.advice);
     outcome_fail_waiting(session, &e);
-}
-
-void outcome_end_all(struct session *session)
-{
-    assert(session->state == SESSION_DEAD);
-    if (session->running != NULL)
-        outcome_answer_death(session);
-    outcome_answer_held(session);
-    outcome_fail_all_waiting(session);
     LIST_EACH(&session->late, node) {
         struct exec *exec = CONTAINER_OF(node, struct exec, node);
         exec_drain(exec);

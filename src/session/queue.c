@@ -142,17 +142,13 @@ static int queue_begin(struct session *session, struct exec *exec, struct err *e
     return 0;
 }
 
-/* A session whose kill is under way takes no cell: those that come meanwhile are told by its end.
- */
-static bool queue_can_begin(struct session *session)
-{
-    return session->state == SESSION_IDLE && session->ending.wish == DEATH_UNWISHED &&
-           session->restore == NULL && !timeline_blocks(session) && !background_blocks(session);
-}
-
 void queue_begin_next(struct session *session)
 {
-    while (!list_is_empty(&session->queue) && queue_can_begin(session)) {
+    /* A session whose kill is under way takes no cell: those that come meanwhile are told by its
+     * end. */
+    while (!list_is_empty(&session->queue) && session->state == SESSION_IDLE &&
+           session->ending.wish == DEATH_UNWISHED && session->restore == NULL &&
+           !timeline_blocks(session) && !background_blocks(session)) {
         struct exec *exec = CONTAINER_OF(list_first(&session->queue), struct exec, node);
         struct err e;
         exec_leave_queue(exec);

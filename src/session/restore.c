@@ -93,15 +93,6 @@ static enum restore_progress restore_fails(struct restore *restore, const char *
 
 /* ---- the durable copy ------------------------------------------------------------------------ */
 
-/* The durable copy is newer than any checkpoint that sleeps: threads ran, or the interpreter cannot
- * be forked, or all were lost. */
-static bool restore_is_durable_newer(const struct session *session)
-{
-    const struct checkpoint *target = timeline_wakeable(session->restore->target);
-    const struct saving *saving = &session->saving;
-    return saving->is_current && saving->through > (target != NULL ? target->last_cell : 0);
-}
-
 /* A state that has to be loaded is looked up before anything is given up for it. */
 static bool restore_needs_state(const struct session *session)
 {
@@ -113,8 +104,13 @@ static bool restore_needs_state(const struct session *session)
         return false;
     if (restore->cause == RESTORE_RESUME)
         return true;
-    if (restore->cause == RESTORE_CRASH)
-        return restore_is_durable_newer(session);
+    if (restore->cause == RESTORE_CRASH) {
+        /* The durable copy may be newer than any checkpoint that sleeps: threads ran, or the
+         * interpreter cannot be forked, or all were lost. */
+        const struct checkpoint *asleep = timeline_wakeable(restore->target);
+        const struct saving *saving = &session->saving;
+        return saving->is_current && saving->through > (asleep != NULL ? asleep->last_cell : 0);
+    }
     return target != NULL && target->snapshot == NULL;
 }
 
@@ -241,25 +237,20 @@ static bool restore_has_present(const struct session *session)
     return session->state != SESSION_RESTORING;
 }
 
-/* The end of an interpreter takes as long as waking another, and the processor and locks from that
- * one. If it is at rest, it can wait: stopped, and with its channel open, which would end it. */
-static void restore_put_end_off(struct session *session)
-{
-    const struct restore *restore = session->restore;
-    if (restore->cause == RESTORE_CRASH || session->head->state != HEAD_IDLE ||
-        restore->target == NULL || restore->target->snapshot == NULL)
-        return;
-    session->left.channel = head_take_channel(session->head);
-    session->left.head = session->left.channel >= 0 ? session->head->number : 0;
-}
-
 /* From here on the session has no interpreter. */
 static enum restore_progress restore_leave_line(struct session *session)
 {
     struct restore *restore = session->restore;
     restore->old_head = session->head->number;
     restore->had_background = session->background.is_on;
-    restore_put_end_off(session);
+    /* The end of an interpreter takes as long as waking another, and the processor and locks from
+     * that one. If it is at rest, it can wait: stopped, and with its channel open, which would end
+     * it. */
+    if (restore->cause != RESTORE_CRASH && session->head->state == HEAD_IDLE &&
+        restore->target != NULL && restore->target->snapshot != NULL) {
+        session->left.channel = head_take_channel(session->head);
+        session->left.head = session->left.channel >= 0 ? session->head->number : 0;
+    }
     session_move(session, SESSION_RESTORING);
     session->pace.n_interrupts = 0;
     session->pace.has_stray = false;

@@ -290,12 +290,6 @@ static void settle_save(struct session *session)
     session->settling.is_wanted |= session->saving.has_ended; /* it could not even begin */
 }
 
-static void settle_background(struct session *session)
-{
-    if (background_is_to_record(session) && !files_are_changing(session))
-        background_record(session);
-}
-
 static void settle_once(struct session *session)
 {
     outcome_free_spent(session);
@@ -320,7 +314,8 @@ static void settle_once(struct session *session)
     branching_begin(session);
     settle_save(session);
     queue_begin_next(session);
-    settle_background(session);
+    if (background_is_to_record(session) && !files_are_changing(session))
+        background_record(session);
     suspend_if_wanted(session);
     timing_watch_background(session);
 }

@@ -393,13 +393,6 @@ bool timeline_is_worth(const struct session *session, uint64_t ran_ns)
            timeline->since_ns > MAX((uint64_t)TIMELINE_SHARED_NS, cost_ns * COST_SHARE);
 }
 
-static void timeline_note_cost(struct session *session)
-{
-    struct timeline *timeline = &session->timeline;
-    timeline->forked_ns = clock_mono_ns();
-    timeline->cost_ns = (3 * timeline->cost_ns + timeline->forked_ns - timeline->ordered_ns) / 4;
-}
-
 bool timeline_has_checkpoints(const struct session *session)
 {
     return session->timeline.mode != TIMELINE_OFF && !session->timeline.cannot_fork;
@@ -571,12 +564,6 @@ static void timeline_on_impatience(void *context)
     session_changed(session);
 }
 
-/* A try tells what it changed, and so has to know what there was. */
-static bool timeline_needs_files(const struct session *session)
-{
-    return session->timeline.mode == TIMELINE_EVERY || session->trial.id != 0;
-}
-
 bool timeline_blocks(struct session *session)
 {
     struct timeline *timeline = &session->timeline;
@@ -584,9 +571,10 @@ bool timeline_blocks(struct session *session)
         return false;
     if (timeline->patience == NULL)
         timeline->patience = loop_timer_new(session->engine->loop, timeline_on_impatience, session);
+    /* A try tells what it changed, and so has to know what there was. */
+    bool needs_files = timeline->mode == TIMELINE_EVERY || session->trial.id != 0;
     if (!loop_timer_is_set(timeline->patience))
-        loop_timer_set(timeline->patience,
-                       timeline_needs_files(session) ? PATIENCE_EVERY_MS : PATIENCE_AUTO_MS);
+        loop_timer_set(timeline->patience, needs_files ? PATIENCE_EVERY_MS : PATIENCE_AUTO_MS);
     return true;
 }
 
@@ -609,20 +597,14 @@ static void timeline_on_asleep(struct snapshot *snapshot)
     session_changed(session);
 }
 
-static void timeline_lose_process(struct checkpoint *checkpoint, const char *why)
-{
-    struct session *session = checkpoint->session;
-    pool_forget(session->engine->pool, take_ptr(checkpoint->snapshot));
-    if (checkpoint->reason[0] == '\0')
-        snprintf(checkpoint->reason, sizeof(checkpoint->reason), "%s", why);
-}
-
 static void timeline_on_gone(struct snapshot *snapshot, const char *why)
 {
     struct checkpoint *checkpoint = snapshot->owner;
     struct session *session = checkpoint->session;
     bool is_hostile = snapshot->is_hostile && session->head != NULL; /* it may be freed by now */
-    timeline_lose_process(checkpoint, why);
+    pool_forget(session->engine->pool, take_ptr(checkpoint->snapshot));
+    if (checkpoint->reason[0] == '\0')
+        snprintf(checkpoint->reason, sizeof(checkpoint->reason), "%s", why);
     session_changed(session);
     if (is_hostile && session->head != NULL)
         session_kill(session, DEATH_BY_CHANNEL, why);
@@ -638,9 +620,13 @@ void timeline_on_forked(struct session *session, const struct head_fork *fork)
     struct checkpoint *checkpoint = timeline_find(session, fork->id);
     if (checkpoint == NULL)
         return;
+    struct timeline *timeline = &session->timeline;
     checkpoint->threads = fork->threads;
-    if (checkpoint == session->timeline.current)
-        timeline_note_cost(session);
+    if (checkpoint == timeline->current) {
+        timeline->forked_ns = clock_mono_ns();
+        timeline->cost_ns =
+            (3 * timeline->cost_ns + timeline->forked_ns - timeline->ordered_ns) / 4;
+    }
     if (fork->is_forked)
         return;
     snprintf(checkpoint->reason, sizeof(checkpoint->reason), "%s",

@@ -66,15 +66,6 @@ void timing_wait(struct session *session)
     session->pace.has_rested = false;
 }
 
-static void timing_note_pace(struct session *session, uint64_t now_ns)
-{
-    const struct checkpoint *current = session->timeline.current;
-    if (session->pace.has_rested)
-        session->pace.is_hurried = now_ns - session->pace.rested_ns < HURRIED_NS ||
-                                   (current != NULL && !timeline_is_settled(current));
-    session->pace.has_rested = false;
-}
-
 void timing_begin(struct exec *exec)
 {
     struct session *session = exec->session;
@@ -82,7 +73,11 @@ void timing_begin(struct exec *exec)
     session->pace.keeps_soon = false;
     session->pace.is_burst = exec->started_ns - session->pace.ended_ns < BURST_NS;
     timing_count(session->engine, 1, exec->started_ns);
-    timing_note_pace(session, exec->started_ns);
+    const struct checkpoint *current = session->timeline.current;
+    if (session->pace.has_rested)
+        session->pace.is_hurried = exec->started_ns - session->pace.rested_ns < HURRIED_NS ||
+                                   (current != NULL && !timeline_is_settled(current));
+    session->pace.has_rested = false;
     timing_arm(session, ALARM_POLL, POLL_AFTER_MS);
 }
 
@@ -95,22 +90,17 @@ static bool timing_ask_stray(struct session *session)
     return !session->head->is_asked && head_ask_names(session->head, NAMES_MAX, &e) == 0;
 }
 
-/* Where a caller's pauses are longer than it meant, because the machine is busy, each would be
- * taken for a rest, and every few cells would pay for a checkpoint that they do not need. */
-static uint64_t timing_rest_ms(const struct session *session)
-{
-    bool is_burst =
-        session->pace.is_hurried && clock_mono_ns() - session->pace.rested_ns < HURRIED_MAX_NS;
-    return is_burst ? HURRIED_REST_MS : REST_MS;
-}
-
 static void timing_become_idle(struct session *session)
 {
     if (session->state != SESSION_IDLE) /* else an undo came to nothing */
         session_move(session, SESSION_IDLE);
     session->pace.keeps_soon = false;
+    /* Where a caller's pauses are longer than it meant, because the machine is busy, each would be
+     * taken for a rest, and every few cells would pay for a checkpoint that they do not need. */
+    bool is_burst =
+        session->pace.is_hurried && clock_mono_ns() - session->pace.rested_ns < HURRIED_MAX_NS;
     if (timeline_is_due(session))
-        session_set_alarm(session, ALARM_REST, timing_rest_ms(session));
+        session_set_alarm(session, ALARM_REST, is_burst ? HURRIED_REST_MS : REST_MS);
     else
         session_set_alarm(session, ALARM_QUIET, QUIET_MS);
 }
@@ -135,15 +125,6 @@ bool timing_is_pressing(const struct session *session)
     return session->pace.keeps_now &&
            (session->n_queued > 0 || !list_is_empty(&session->held) || session->trial.id != 0 ||
             !list_is_empty(&session->branches.ordered) || session->timeline.mode == TIMELINE_EVERY);
-}
-
-/* A checkpoint that is made while others run cells is paid for by them, and by the next cell of
- * this session, which comes the later for it: with a few busy sessions every cell would be followed
- * by one. So it waits for its turn. */
-static void timing_on_rest(struct session *session)
-{
-    session->pace.keeps_soon = true;
-    session_set_alarm(session, ALARM_QUIET, QUIET_MS);
 }
 
 uint64_t timing_ran_ns(const struct exec *exec)
@@ -280,44 +261,6 @@ bool session_supersede(struct session *session)
     return true;
 }
 
-static void timing_on_deadline(struct session *session)
-{
-    struct exec *exec = session->running;
-    if (exec_elapsed_ms(exec) < exec->timeout_ms) {
-        /* The loop's clock is that of its last turn. */
-        session_set_alarm(session, ALARM_DEADLINE, 1);
-        return;
-    }
-    exec->is_timed_out = true;
-    timing_interrupt(session);
-    timing_repeat_later(session);
-}
-
-/* One interrupt may get lost in an interpreter, or be caught by a cell that then goes on. */
-static void timing_on_repeat(struct session *session)
-{
-    const struct exec *exec = session->running;
-    timing_interrupt(session);
-    if (timing_is_to_end(exec))
-        session_set_alarm(session, ALARM_GRACE, GRACE_MS - REPEAT_MS);
-    else
-        timing_arm(session, ALARM_DEADLINE, exec->timeout_ms);
-}
-
-static void timing_on_poll(struct session *session)
-{
-    session->pace.is_lasting = true;
-    session->pace.is_quiet = true;
-    timing_arm(session, ALARM_WATCH, WATCH_AFTER_MS);
-}
-
-static void timing_on_watch(struct session *session)
-{
-    session->running->is_watched = true;
-    head_watch(session->head, true);
-    timing_arm(session, ALARM_DEADLINE, session->running->timeout_ms);
-}
-
 static void timing_on_settled(struct session *session)
 {
     session->pace.n_interrupts = 0;
@@ -341,12 +284,6 @@ void exec_on_awake(struct session *session)
         timing_on_settled(session);
 }
 
-static void timing_on_grace_over(struct session *session)
-{
-    bool is_superseded = session->running->is_superseded;
-    session_kill(session, is_superseded ? DEATH_BY_SUCCESSOR : DEATH_BY_LIMIT, NULL);
-}
-
 void timing_watch_background(struct session *session)
 {
     uint64_t due_ms = background_due_ms(session);
@@ -354,22 +291,51 @@ void timing_watch_background(struct session *session)
         session_set_alarm(session, ALARM_BACKGROUND, due_ms);
 }
 
+/* The time of the running cell is over. */
+static void timing_on_deadline(struct session *session)
+{
+    struct exec *exec = session->running;
+    if (exec_elapsed_ms(exec) < exec->timeout_ms) {
+        /* The loop's clock is that of its last turn. */
+        session_set_alarm(session, ALARM_DEADLINE, 1);
+        return;
+    }
+    exec->is_timed_out = true;
+    timing_interrupt(session);
+    timing_repeat_later(session);
+}
+
 void exec_on_alarm(struct session *session, enum session_alarm alarm)
 {
-    if (alarm == ALARM_POLL)
-        timing_on_poll(session);
-    else if (alarm == ALARM_WATCH)
-        timing_on_watch(session);
-    else if (alarm == ALARM_DEADLINE)
+    struct exec *exec = session->running;
+    if (alarm == ALARM_POLL) {
+        session->pace.is_lasting = session->pace.is_quiet = true;
+        timing_arm(session, ALARM_WATCH, WATCH_AFTER_MS);
+    } else if (alarm == ALARM_WATCH) {
+        exec->is_watched = true;
+        head_watch(session->head, true);
+        timing_arm(session, ALARM_DEADLINE, exec->timeout_ms);
+    } else if (alarm == ALARM_DEADLINE) {
         timing_on_deadline(session);
-    else if (alarm == ALARM_REPEAT)
-        timing_on_repeat(session);
-    else if (alarm == ALARM_GRACE)
-        timing_on_grace_over(session);
-    else if (alarm == ALARM_SETTLE)
+    } else if (alarm == ALARM_REPEAT) {
+        /* One interrupt may get lost in an interpreter, or be caught by a cell that then goes on.
+         */
+        timing_interrupt(session);
+        if (timing_is_to_end(exec))
+            session_set_alarm(session, ALARM_GRACE, GRACE_MS - REPEAT_MS);
+        else
+            timing_arm(session, ALARM_DEADLINE, exec->timeout_ms);
+    } else if (alarm == ALARM_GRACE) {
+        session_kill(session, exec->is_superseded ? DEATH_BY_SUCCESSOR : DEATH_BY_LIMIT, NULL);
+    } else if (alarm == ALARM_SETTLE) {
         timing_on_settled(session);
-    else if (alarm == ALARM_REST)
-        timing_on_rest(session);
-    else if (alarm == ALARM_QUIET)
+    } else if (alarm == ALARM_REST) {
+        /* A checkpoint that is made while others run cells is paid for by them, and by the next
+         * cell of this session, which comes the later for it: with a few busy sessions every cell
+         * would be followed by one. So it waits for its turn. */
+        session->pace.keeps_soon = true;
+        session_set_alarm(session, ALARM_QUIET, QUIET_MS);
+    } else if (alarm == ALARM_QUIET) {
         session->pace.is_quiet = true;
+    }
 }

@@ -1,3 +1,4 @@
+/* Callers that wait for answers, in the daemon, and ends that nobody has fetched. */
 #include "session/wait.h"
 
 #include "loop/loop.h"
@@ -16,7 +17,7 @@ void wait_attach(struct exec *exec, const struct exec_wait *wait)
     exec->cancels = wait->cancels;
 }
 
-static void on_yield(void *context)
+static void wait_on_yield(void *context)
 {
     struct exec *exec = context;
     exec_drain(exec);
@@ -28,7 +29,7 @@ void wait_start_clock(struct exec *exec, const struct exec_wait *wait)
 {
     if (!wait->has_yield)
         return;
-    exec->yield = loop_timer_new(exec->session->engine->loop, on_yield, exec);
+    exec->yield = loop_timer_new(exec->session->engine->loop, wait_on_yield, exec);
     loop_timer_set(exec->yield, wait->yield_ms);
 }
 
@@ -42,7 +43,7 @@ void exec_forget(struct exec *exec)
 /* ---- ends that nobody waited for ---------------------------------------------------------------
  */
 
-static struct exec_outcome *take_kept(struct exec *exec)
+static struct exec_outcome *wait_take_kept(struct exec *exec)
 {
     struct session *session = exec->session;
     struct exec_outcome *outcome = take_ptr(exec->outcome);
@@ -52,25 +53,13 @@ static struct exec_outcome *take_kept(struct exec *exec)
     return outcome;
 }
 
-static void forget_oldest(struct session *session)
+static void wait_forget_oldest(struct session *session)
 {
     struct exec *exec = CONTAINER_OF(list_first(&session->kept), struct exec, kept);
     session->forgotten_exec = exec->id;
-    answer_forget(take_kept(exec));
+    answer_forget(wait_take_kept(exec));
     transcript_drop_answer(&exec->cell->transcript);
     exec_free_if_over(exec);
-}
-
-static void keep(struct exec *exec, const struct exec_outcome *outcome)
-{
-    struct session *session = exec->session;
-    exec->outcome = answer_keep(exec, outcome);
-    list_append(&session->kept, &exec->kept);
-    session->n_kept++;
-    session->kept_bytes += exec->outcome->bytes;
-    while (session->n_kept > 1 &&
-           (session->n_kept > EXEC_KEPT_MAX || session->kept_bytes > KEPT_BYTES_MAX))
-        forget_oldest(session);
 }
 
 void wait_end(struct exec *exec, const struct exec_outcome *outcome)
@@ -81,7 +70,14 @@ void wait_end(struct exec *exec, const struct exec_outcome *outcome)
         exec->session->forgotten_exec = exec->id;
         transcript_drop_answer(&exec->cell->transcript);
     } else {
-        keep(exec, outcome);
+        struct session *session = exec->session;
+        exec->outcome = answer_keep(exec, outcome);
+        list_append(&session->kept, &exec->kept);
+        session->n_kept++;
+        session->kept_bytes += exec->outcome->bytes;
+        while (session->n_kept > 1 &&
+               (session->n_kept > EXEC_KEPT_MAX || session->kept_bytes > KEPT_BYTES_MAX))
+            wait_forget_oldest(session);
     }
 }
 
@@ -92,7 +88,7 @@ void wait_hold(struct exec *exec, const struct exec_outcome *outcome)
     list_append(&exec->session->held, &exec->kept);
 }
 
-static void answer_now(struct exec *exec, struct exec_outcome *outcome);
+static void wait_answer_now(struct exec *exec, struct exec_outcome *outcome);
 
 void wait_release(struct exec *exec)
 {
@@ -100,7 +96,7 @@ void wait_release(struct exec *exec)
     exec->is_held = false;
     list_remove(&exec->kept);
     if (exec->listener != NULL) {
-        answer_now(exec, outcome);
+        wait_answer_now(exec, outcome);
         return;
     }
     wait_end(exec, outcome);
@@ -111,26 +107,18 @@ void wait_release(struct exec *exec)
 void wait_free_kept(struct session *session)
 {
     while (!list_is_empty(&session->kept))
-        forget_oldest(session);
+        wait_forget_oldest(session);
 }
 
 /* ---- asking on ---------------------------------------------------------------------------------
  */
 
-static struct exec *find_queued(struct session *session, uint64_t exec_id)
+/* Of cells that have ended, which are linked by `kept`, or of those that wait. */
+static struct exec *wait_find(const struct list *cells, bool has_ended, uint64_t exec_id)
 {
-    LIST_EACH(&session->queue, node) {
-        struct exec *exec = CONTAINER_OF(node, struct exec, node);
-        if (exec->id == exec_id)
-            return exec;
-    }
-    return NULL;
-}
-
-static struct exec *find_ended(const struct list *ended, uint64_t exec_id)
-{
-    LIST_EACH(ended, node) {
-        struct exec *exec = CONTAINER_OF(node, struct exec, kept);
+    LIST_EACH(cells, node) {
+        struct exec *exec = has_ended ? CONTAINER_OF(node, struct exec, kept)
+                                      : CONTAINER_OF(node, struct exec, node);
         if (exec->id == exec_id)
             return exec;
     }
@@ -161,7 +149,7 @@ uint64_t session_cell_number(const struct session *session, const char *name)
     return number;
 }
 
-static void refuse_missing(const struct session *session, uint64_t exec_id, struct err *e)
+static void wait_refuse_missing(const struct session *session, uint64_t exec_id, struct err *e)
 {
     unsigned long long id = exec_id;
     if (exec_id == 0) {
@@ -183,17 +171,17 @@ static void refuse_missing(const struct session *session, uint64_t exec_id, stru
 }
 
 /* The cell, if nobody waits for it. */
-static struct exec *find_exec(struct session *session, uint64_t exec_id, struct err *e)
+static struct exec *wait_find_exec(struct session *session, uint64_t exec_id, struct err *e)
 {
     struct exec *exec = session->running;
     if (exec == NULL || exec->id != exec_id)
-        exec = find_queued(session, exec_id);
+        exec = wait_find(&session->queue, false, exec_id);
     if (exec == NULL)
-        exec = find_ended(&session->kept, exec_id);
+        exec = wait_find(&session->kept, true, exec_id);
     if (exec == NULL)
-        exec = find_ended(&session->held, exec_id);
+        exec = wait_find(&session->held, true, exec_id);
     if (exec == NULL) {
-        refuse_missing(session, exec_id, e);
+        wait_refuse_missing(session, exec_id, e);
         return NULL;
     }
     if (exec->listener == NULL)
@@ -207,7 +195,7 @@ static struct exec *find_exec(struct session *session, uint64_t exec_id, struct 
 }
 
 /* A stream that begins late begins with what is new. */
-static void replay(struct exec *exec)
+static void wait_replay(struct exec *exec)
 {
     if (exec->listener->on_output != NULL)
         for (size_t i = 0; i < OUTPUT_STREAMS; i++)
@@ -221,7 +209,7 @@ static void replay(struct exec *exec)
     transcript_free_news(news, n);
 }
 
-static void answer_now(struct exec *exec, struct exec_outcome *outcome)
+static void wait_answer_now(struct exec *exec, struct exec_outcome *outcome)
 {
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         exec_pipe_flush_held(&exec->pipes[i]);
@@ -237,7 +225,7 @@ void wait_resume(struct exec *exec, const struct exec_wait *wait)
 {
     exec_drain(exec);
     wait_attach(exec, wait);
-    replay(exec);
+    wait_replay(exec);
     wait_start_clock(exec, wait);
 }
 
@@ -245,14 +233,14 @@ int session_continue(struct session *session, uint64_t exec_id, const struct exe
                      struct exec **ret_exec, struct err *e)
 {
     session_touch(session);
-    struct exec *exec = find_exec(session, exec_id, e);
+    struct exec *exec = wait_find_exec(session, exec_id, e);
     if (exec == NULL)
         return -1;
     bool is_over = exec->outcome != NULL && !exec->is_held;
     *ret_exec = is_over || exec->question != NULL ? NULL : exec;
     wait_resume(exec, wait);
     if (is_over)
-        answer_now(exec, take_kept(exec));
+        wait_answer_now(exec, wait_take_kept(exec));
     else if (exec->question != NULL)
         input_answer(exec);
     session_changed(session); /* the cell may be over */

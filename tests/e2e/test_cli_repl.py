@@ -1,5 +1,9 @@
 """What is typed and pasted at a terminal into `cella repl`."""
 
+import base64
+import os
+import shutil
+
 import pytest
 
 from harness import host
@@ -174,3 +178,132 @@ def test_who_wants_to_leave_leaves(start, runtime, prompt, code):
     repl = start("--runtime", runtime, prompt=prompt)
     repl.type(code + "\r")
     assert repl.process.wait(host.PATIENCE) == 3
+
+
+# what helps
+
+
+def test_tab_completes(repl):
+    repl.type("apples = apricots = 3\r")
+    repl.expect(r"\[2\] >>> $")
+    repl.type("app\t * 14\r")  # there is one
+    repl.expect(r"\n42\n")
+    repl.expect(r"\[3\] >>> $")
+    repl.type("ap\t")  # both begin so
+    repl.expect(r"\napples +apricots\n")
+    repl.type("r\t + 1\r")
+    repl.expect(r"\n4\n")
+    repl.expect(r"\[4\] >>> $")
+    repl.type("import math\r")
+    repl.expect(r"\[5\] >>> $")
+    repl.type("math.sqr\t(81)\r")
+    repl.expect(r"\n9\.0\n")
+
+
+def test_tab_knows_the_block_and_indents(repl):
+    repl.type("class Shape:\r")
+    repl.expect(r"\.\.\. $")
+    repl.type("\tdef area(self): return 7\r")
+    repl.expect(r"\.\.\. $")
+    repl.type("\rShape().area()\r")
+    repl.expect(r"\n7\n")
+    repl.expect(r"\[3\] >>> $")
+    repl.type("shape = Shape()\r")
+    repl.expect(r"\[4\] >>> $")
+    repl.type("[shape.ar\t()\r")
+    repl.expect(r"\.\.\. $")
+    repl.type(", shape.ar\t()]\r")
+    repl.expect(r"\n\[7, 7\]\n")
+
+
+def test_a_question_mark_explains(repl):
+    repl.type("def grow(apple, april=2): 'Grows.'\r")
+    repl.expect(r"\.\.\. $|>>> $")
+    repl.type("\r")
+    repl.expect(r"\[2\] >>> $")
+    repl.type("grow?\r")
+    repl.expect(r"\nSignature: grow\(apple, april=2\)\nType: function\n(.*\n)*Doc: Grows\.\n")
+    repl.expect(r"\[2\] >>> $")  # no cell was run
+    repl.type("?? grow\r".replace(" ", ""))
+    repl.expect(r"\nSource: def grow\(apple, april=2\): 'Grows\.'\n")
+    repl.type("nothing_there?\r")
+    repl.expect(r"\nnothing_there is not there\n")
+
+
+@pytest.mark.parametrize("runtime, prompt, code, typed, shown", [
+    ("node", r"\] > $", "let apples = 3", "app\t * 14\r", r"\n42\n"),
+    ("bash", r"\] \$ $", "apples=42", "echo $app\t\r", r"\n42\n"),
+])
+def test_tab_and_history_of_other_languages(start, shell, tmp_path, runtime, prompt, code, typed,
+                                            shown):
+    shell.env["XDG_STATE_HOME"] = str(tmp_path)
+    repl = start("--runtime", runtime, prompt=prompt)
+    repl.type(code + "\r")
+    repl.expect(prompt)
+    repl.type(typed)
+    repl.expect(shown)
+    repl.expect(prompt)
+    repl.type("\x04")
+    repl.process.wait(host.PATIENCE)
+    assert [path.name for path in tmp_path.iterdir()] == [f"cella_history_{runtime}"]
+    assert code.split("=")[0].strip() in (tmp_path / f"cella_history_{runtime}").read_text() \
+        .replace("\\040", " ")
+
+
+def test_commands_begin_with_a_colon(repl):
+    repl.type("x = 1\r")
+    repl.expect(r"\[2\] >>> $")
+    repl.type("x = 2; open('made', 'w').close()\r")
+    repl.expect(r"\[3\] >>> $")
+    repl.type(":names\r")
+    repl.expect(r"\nx +int +\S+ +2\n")
+    repl.type(":tree\r")
+    repl.expect(r"\n.*2.*\n")
+    repl.expect(r"\[3\] >>> $")
+    repl.type(":undo\r")
+    repl.expect(r"took back cell 2")
+    repl.expect(r">>> $")
+    repl.type("x\r")
+    repl.expect(r"\n1\n")
+    repl.expect(r">>> $")
+    repl.type(":branch\r")
+    repl.expect(r"[0-9a-f]{8}-")
+    repl.expect(r">>> $")
+    repl.type(":nonsense\r")
+    repl.expect(r"there is no command :nonsense\n:undo ")
+    repl.expect(r">>> $")
+
+
+def test_colours_are_for_terminals_that_have_them(shell, start):
+    assert "\x1b[32m" in start("--profile", "min").raw
+    shell.env["NO_COLOR"] = "1"
+    assert "\x1b[32m" not in start("--profile", "min").raw
+
+
+# pictures
+
+PNG = ("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5"
+       "ErkJggg==")
+SHOW = f"import base64; from IPython.display import Image; Image(base64.b64decode('{PNG}'))\r"
+
+
+@pytest.mark.parametrize("name, value, shown", [
+    ("KITTY_WINDOW_ID", "1", f"\x1b_Ga=T,f=100,q=2,m=0;{PNG}\x1b\\"),
+    ("TERM_PROGRAM", "iTerm.app", f"\x1b]1337;File=inline=1;size=70:{PNG}\x07"),
+])
+def test_pictures_are_shown_where_the_terminal_can(shell, start, name, value, shown):
+    shell.env[name] = value
+    repl = start("--profile", "min")
+    repl.type(SHOW)
+    repl.expect(r"\[2\] >>> $")
+    assert shown in repl.raw
+
+
+def test_else_they_are_saved_and_their_path_is_told(shell, start, tmp_path):
+    shell.env["TMPDIR"] = "/tmp"
+    repl = start("--profile", "min")
+    repl.type(SHOW)
+    path = repl.expect(r"\n\[image png 1x1, 70 B\] (/tmp/cella-images-\w+/image-1\.png)\n").group(1)
+    with open(path, "rb") as file:
+        assert base64.b64encode(file.read()).decode() == PNG
+    shutil.rmtree(os.path.dirname(path))

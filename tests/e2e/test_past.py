@@ -275,3 +275,22 @@ def test_what_undo_leaves_in_tmp_is_named(spawn_runtime, runtime):
     session.exec(wait + "\n" + write.format("after"))  # files have the time of the last tick
     left = [note["detail"] for note in post(session, "undo")["not_undone"]]
     assert left == ["/tmp/after was written since, and stays"], left
+
+
+@pytest.mark.one_mode
+def test_checkpoints_that_cannot_be_made_push_no_saved_one_out(launch):
+    """While threads run the interpreter is not copied: there are checkpoints without a process."""
+    data = launch.new_data()
+    daemon = launch(data=data, config=MIN)
+    session = daemon.client.spawn("min", checkpoints="every")
+    first = session.exec("n = 1", durable=True)["checkpoint"]
+    daemon, session = restart(daemon, launch, data, session)
+    session.exec("import threading; stop = threading.Event()\n"
+                 "threading.Thread(target=stop.wait, daemon=True).start()")
+    for n in range(12):
+        session.exec(f"n = {n}")
+    kept = {c["id"]: c["restore"] for c in tree(session)["checkpoints"]}
+    assert kept.get(first) not in (None, "no") and list(kept.values()).count("no") >= 8, kept
+    post(session, "undo", to=first)
+    assert session.value("n") == "1"
+    daemon.stop()

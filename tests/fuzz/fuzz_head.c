@@ -131,13 +131,16 @@ static void on_clear(struct head *head, bool waits)
 static void on_done(struct head *head, const struct head_verdict *verdict)
 {
     struct err e;
+    enum head_topic topic = (enum head_topic)(HEAD_ASKED_WHETHER_COMPLETE + n_done % 3);
     require(head->state == HEAD_IDLE && !head->awaits_input);
     require(verdict->names == NULL || names_check(verdict->names, &e) == 0);
     require(!verdict->has_last_status || (verdict->last_status >= 0 && verdict->last_status < 256));
     switch (n_done++ % 4) {
     case 0:
         if (head_ask_names(head, 10, &e) == 0 &&
-            (head->is_judging || head_judge(head, "x", 1, &e) == 0))
+            (head->judging != HEAD_ASKED_NOTHING ||
+             head_judge(head, &(struct head_question){.topic = topic, .code = "x", .len = 1}, &e) ==
+                 0))
             run_cell(head);
         break;
     case 1:
@@ -181,7 +184,8 @@ static void on_names(struct head *head, json_t *names)
 
 static void on_judged(struct head *head, const struct head_judgement *judgement)
 {
-    require(!head->is_judging && judgement->status <= HEAD_UNSURE && judgement->indent < 1000);
+    require(head->judging == HEAD_ASKED_NOTHING && judgement->status <= HEAD_UNSURE &&
+            judgement->indent < 1000);
 }
 
 static void on_denied(struct head *head, const char *call)

@@ -11,6 +11,7 @@
 #include "drivers/bash/channel.h"
 #include "drivers/bash/children.h"
 #include "drivers/bash/completeness.h"
+#include "drivers/bash/completion.h"
 #include "drivers/bash/imports.h"
 #include "drivers/bash/input.h"
 #include "drivers/bash/interrupts.h"
@@ -237,6 +238,20 @@ static void answer_is_complete(void)
     answer();
 }
 
+static void answer_about(const char *event)
+{
+    const struct bash_request *r = &session.request;
+    const char *code = r->code.data != NULL ? r->code.data : "";
+    begin_names();
+    struct json_out json = begin_answer(event);
+    if (r->op == REQUEST_COMPLETE)
+        completion_put(&json, code, r->cursor);
+    else
+        completion_put_meaning(&json, code, r->cursor, r->detail > 0);
+    json_put_object_end(&json);
+    answer();
+}
+
 static void exec(void)
 {
     struct cell_verdict verdict;
@@ -380,6 +395,11 @@ static void serve_one(void)
     case REQUEST_IS_COMPLETE:
         close_reserve();
         answer_is_complete();
+        break;
+    case REQUEST_COMPLETE:
+    case REQUEST_INSPECT:
+        close_reserve();
+        answer_about(session.request.op == REQUEST_COMPLETE ? "complete" : "inspect");
         break;
     case REQUEST_CHECKPOINT:
         checkpoint();

@@ -423,9 +423,8 @@ static void put_short_text(struct json_out *json, const char *text)
     json_put_member_str(json, "text", cut);
 }
 
-static void put_item(struct json_out *json, SHELL_VAR *variable)
+static void put_members(struct json_out *json, SHELL_VAR *variable)
 {
-    json_put_object(json);
     json_put_key(json, "name");
     put_name(json, variable->name);
     json_put_member_str(json, "type", type_of(variable));
@@ -437,7 +436,24 @@ static void put_item(struct json_out *json, SHELL_VAR *variable)
         json_put_member_int(json, "len", (int64_t)strlen(variable->value));
         put_short_text(json, variable->value);
     }
+}
+
+static void put_item(struct json_out *json, SHELL_VAR *variable)
+{
+    json_put_object(json);
+    put_members(json, variable);
     json_put_object_end(json);
+}
+
+bool names_put_about(struct json_out *json, const char *name)
+{
+    const BUCKET_CONTENTS *found = hash_search(name, global_variables->table, 0);
+    if (found == NULL)
+        found = hash_search(name, shell_functions, 0);
+    if (found == NULL || invisible_p((SHELL_VAR *)found->data))
+        return false;
+    put_members(json, found->data);
+    return true;
 }
 
 struct item_list {

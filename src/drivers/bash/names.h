@@ -26,5 +26,9 @@ void names_each_variable(void (*visit)(struct variable *variable),
                          void (*visit_gone)(const char *name));
 void names_each_function(void (*visit)(struct variable *function));
 
+/* The members that tell of a variable or a function, without those that bash would have to run code
+ * for. False if there is none of that name. */
+bool names_put_about(struct json_out *json, const char *name);
+
 /* The manifest as of now. */
 void names_put_all(struct json_out *json, int64_t max_items);

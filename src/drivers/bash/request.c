@@ -216,6 +216,8 @@ static enum request_op op_of(const struct request_text *name)
         [REQUEST_NAMES] = "names",
         [REQUEST_DECLARATIONS] = "declarations",
         [REQUEST_IS_COMPLETE] = "is_complete",
+        [REQUEST_COMPLETE] = "complete",
+        [REQUEST_INSPECT] = "inspect",
         [REQUEST_CHECKPOINT] = "checkpoint",
         [REQUEST_WAKE] = "wake",
         [REQUEST_SAVE] = "save",
@@ -260,6 +262,10 @@ static bool take_member(struct scanner *s, struct bash_request *r)
         return take_int(s, &r->id);
     if (strcmp(key.data, "max") == 0)
         return take_int(s, &r->max);
+    if (strcmp(key.data, "cursor") == 0)
+        return take_int(s, &r->cursor);
+    if (strcmp(key.data, "detail") == 0)
+        return take_int(s, &r->detail);
     if (strcmp(key.data, "max_bytes") == 0)
         return take_int(s, &r->max_bytes);
     if (strcmp(key.data, "room") == 0)

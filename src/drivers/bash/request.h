@@ -13,6 +13,8 @@ enum request_op {
     REQUEST_NAMES,
     REQUEST_DECLARATIONS,
     REQUEST_IS_COMPLETE,
+    REQUEST_COMPLETE,
+    REQUEST_INSPECT,
     REQUEST_CHECKPOINT,
     REQUEST_WAKE,
     REQUEST_SAVE,
@@ -33,6 +35,8 @@ struct bash_request {
     int64_t id;
     int64_t max;
     int64_t max_bytes;
+    int64_t cursor;
+    int64_t detail;
     bool is_eof;
     bool exit_ends; /* of exec: `exit` ends the shell, not only the cell */
     bool has_body;  /* of a record */

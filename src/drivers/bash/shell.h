@@ -36,6 +36,7 @@ extern int default_buffered_input;
 void with_input_from_string(char *text, const char *name);
 int close_buffered_fd(int fd);
 int parser_expanding_alias(void);
+int find_reserved_word(char *word);
 void bash_history_disable(void);
 
 #ifndef EXIT_TRAP

@@ -168,6 +168,14 @@ const PROTOTYPES = {
   ],
 };
 
+const { readdirSync } = require('node:fs');
+
+/* Names and whether they are directories. */
+function readDirectory(where) {
+  const entries = readdirSync(where, { withFileTypes: true });
+  return entries.map((entry) => [entry.name, entry.isDirectory()]);
+}
+
 /* What a failed write gives its callback; `rc` is -errno. */
 function errnoError(rc) {
   const code = util.getSystemErrorName(rc);
@@ -234,4 +242,5 @@ module.exports = {
   symbols: Symbol,
   version: process.version,
   mkdir: require('node:fs').mkdirSync,
+  readDirectory,
 };

@@ -13,7 +13,8 @@ const SESSION_FD = 3;
 const MODULES = [
   'text', 'hidden', 'streams', 'children', 'evaluator', 'sources', 'errors', 'outputs', 'failures',
   'signals', 'exits', 'globals', 'names', 'stdin', 'cells', 'displays', 'advice', 'references',
-  'functions', 'graph', 'records', 'overview', 'save', 'restore', 'completeness', 'session',
+  'functions', 'graph', 'records', 'overview', 'save', 'restore', 'completeness',
+  'completion', 'session',
 ];
 
 /* What the modules use of the language, as parameters of theirs: in a context every look-up of a

@@ -212,5 +212,5 @@ function report(wanted) {
 }
 
 Object.assign(exports, {
-  UNSET, ACCESSOR, begin, all, typeOf, isObject, manifest, report, settle,
+  UNSET, ACCESSOR, begin, all, typeOf, isObject, describe, manifest, report, settle,
 });

@@ -9,6 +9,7 @@
 const cells = load('cells');
 const children = load('children');
 const completeness = load('completeness');
+const completion = load('completion');
 const displays = load('displays');
 const evaluator = load('evaluator');
 const exits = load('exits');
@@ -48,6 +49,9 @@ const OPERATIONS = {
   names: (frame) => send({ ev: 'names', names: names.manifest(frame.max ?? DEFAULT_NAMES) }),
   declarations: () => send({ ev: 'declarations', ...overview.describe() }),
   is_complete: ({ code }) => send({ ev: 'is_complete', ...completeness.describe(code) }),
+  complete: ({ code, cursor }) => send({ ev: 'complete', ...completion.complete(code, cursor) }),
+  inspect: ({ code, cursor, detail }) =>
+    send({ ev: 'inspect', ...completion.inspect(code, cursor, detail) }),
   setup,
   checkpoint,
   save: (frame) => saving.save(frame),

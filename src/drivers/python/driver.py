@@ -14,13 +14,14 @@ import types
 from typing import Any, Dict, List, NoReturn, Optional
 
 from . import (
-    cells, checkpoints, children, compiler, completeness, displays, frames, handlers, inputs,
-    interrupts, ipython, jsontext, library, loading, magics, names, namespaces, overview, plots,
-    practice, preload, questions, rebuild, records, rehearsal, saver, saving, streams, surroundings,
-    waking,
+    cells, checkpoints, children, compiler, completeness, completion, copies, displays, frames,
+    handlers, inputs, inspection, interrupts, ipython, jsontext, library, loading, magics, names,
+    namespaces, overview, plots, practice, preload, questions, rebuild, records, rehearsal, saver,
+    saving, streams, surroundings, waking,
 )  # fmt: skip
 
 _RESERVED_DESCRIPTORS = 8
+_ANSWER_SECONDS = 1.0  # of copies that are asked about a text
 _REHEARSAL_BYTES = 32 << 10  # of a state that is nothing: a pipe takes it without waiting
 _thread_count = _thread._count
 _NOFILE = resource.RLIMIT_NOFILE
@@ -90,6 +91,8 @@ class Session:
             self._inputs.line,
         )  # fmt: skip
         self._cells.compiler.before_magics = self._shell.offer
+        self._completer = completion.Completer(vars(self._main), self._shell.magic_names())
+        self._inspector = inspection.Inspector(vars(self._main), self._shell.text_of_magic)
 
     def warm_up(self) -> None:
         """In the zygote: what every session would otherwise do for itself."""
@@ -195,6 +198,10 @@ class Session:
             self._channel.send(f'{{"ev":"declarations",{told}}}')
         elif frame["op"] == "is_complete":
             self._tell_whether_complete(frame["code"])
+        elif frame["op"] == "complete":
+            self._tell_completions(frame["code"], frame["cursor"])
+        elif frame["op"] == "inspect":
+            self._tell_about(frame["code"], frame["cursor"], frame["detail"])
         elif frame["op"] == "checkpoint":
             self._checkpoint(frame["id"], frame.get("debug", False))
         elif frame["op"] == "save":
@@ -231,6 +238,30 @@ class Session:
         except _Exception:  # of what the user has changed, len() for one
             told = '"status":"unknown"'
         self._channel.send(f'{{"ev":"is_complete",{told}}}')
+
+    def _tell_completions(self, code: str, cursor: int) -> None:
+        told: Optional[bytes] = None
+        try:
+            cursor = min(cursor, len(code))
+            told = copies.ask(lambda: self._completer.answer(code, cursor), _ANSWER_SECONDS)
+            if told is None:
+                told = completion.alone(vars(self._main), code, cursor)
+        except _Exception:  # of what the user has changed
+            told = told or f'"start":{cursor},"end":{cursor},"matches":[]'.encode()
+        self._channel.send(f'{{"ev":"complete",{told.decode()}}}')
+
+    def _tell_about(self, code: str, cursor: int, detail: int) -> None:
+        told: Optional[bytes] = None
+        try:
+            cursor = min(cursor, len(code))
+            told = copies.ask(
+                lambda: self._inspector.answer(code, cursor, detail), _ANSWER_SECONDS
+            )
+            if told is None:
+                told = self._inspector.alone(code, cursor)
+        except _Exception:
+            told = told or b'"found":false'
+        self._channel.send(f'{{"ev":"inspect",{told.decode()}}}')
 
     def _load(self, number: int) -> None:
         """Into a session that has just begun."""
