@@ -14,6 +14,8 @@ struct cli_args {
     size_t n_given;
     const char **words; /* what is not a flag, in order; points into argv */
     size_t n_words;
+    /* Runs another command line, for verbs that offer others; set by whoever runs the verb. */
+    int (*run_line)(int argc, char **argv);
 };
 
 /* `argv` starts behind the verb. Flags may stand before and after words; "--" ends them. */

@@ -208,7 +208,7 @@ static void run_command(const struct cli_args *args, const char *verb, const cha
     for (char *word = strtok_r(rest, " \t", &save); word != NULL && argc < WORDS_MAX + 7;
          word = strtok_r(NULL, " \t", &save))
         argv[argc++] = word;
-    cli_main(argc, (char **)(uintptr_t)argv);
+    args->run_line(argc, (char **)(uintptr_t)argv);
 }
 
 void cli_assist_run(struct cli_client *c, const struct cli_args *args, const char *session_id,

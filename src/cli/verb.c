@@ -116,6 +116,7 @@ static int run_verb(const struct cli_verb *verb, size_t argc, char **argv, struc
 {
     struct cli_args args;
     int status = cli_args_parse(verb, argc, argv, &args, e);
+    args.run_line = cli_main;
     if (status == 0 && cli_has(&args, "help")) {
         cli_help_verb(verb);
     } else if (status == 0) {
