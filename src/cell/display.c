@@ -293,10 +293,29 @@ json_t *display_words(const json_t *output)
     return plain;
 }
 
-bool display_leave_one_form(json_t *output)
+/* The members that say again what another one says. */
+static bool display_drop_repeated(json_t *output, bool has_html)
 {
-    if (json_object_get(output, "mime") == NULL && json_object_get(output, "metadata") == NULL)
+    bool is_changed = false;
+    const char *text = json_string_value(json_object_get(output, "text"));
+    if (has_html)
         return false;
+    if (json_object_get(output, "url") != NULL) {
+        is_changed |= json_object_del(output, "ref") == 0;
+        is_changed |= text != NULL && text[0] == '<' && json_object_del(output, "text") == 0;
+    } else if (text != NULL && !display_is_picture(output)) {
+        is_changed |= json_object_del(output, "html") == 0;
+        is_changed |= json_object_del(output, "dtypes") == 0;
+        is_changed |= json_object_del(output, "head") == 0;
+    }
+    return is_changed;
+}
+
+bool display_leave_one_form(json_t *output, bool has_html)
+{
+    bool is_changed = display_drop_repeated(output, has_html);
+    if (json_object_get(output, "mime") == NULL && json_object_get(output, "metadata") == NULL)
+        return is_changed;
     json_t *words = display_words(output);
     if (words != NULL) { /* its source goes by the name of its type */
         json_object_set(output, display_type(output), json_object_get(output, "text"));
@@ -305,4 +324,28 @@ bool display_leave_one_form(json_t *output)
     json_object_del(output, "mime");
     json_object_del(output, "metadata");
     return true;
+}
+
+void display_put_words(const json_t *output, struct buf *out)
+{
+    const json_t *words = display_words(output);
+    const json_t *text = words != NULL ? words : json_object_get(output, "text");
+    const char *url = json_string_value(json_object_get(output, "url"));
+    const json_t *json = json_object_get(output, "json");
+    if (display_is_picture(output)) {
+        const char *format = json_string_value(json_object_get(output, "format"));
+        json_int_t width = json_integer_value(json_object_get(output, "width"));
+        json_int_t height = json_integer_value(json_object_get(output, "height"));
+        buf_printf(out, "[%.8s", format != NULL ? format : display_type(output));
+        if (width > 0 && height > 0)
+            buf_printf(out, " %lldx%lld", (long long)width, (long long)height);
+        buf_printf(out, "%s%s]", url != NULL ? ": " : "", url != NULL ? url : "");
+    } else if (json_is_string(text)) {
+        buf_append(out, json_string_value(text), json_string_length(text));
+    } else if (json != NULL) {
+        struct json_out written = JSON_OUT(out);
+        json_put_value(&written, json);
+    } else {
+        buf_printf(out, "[%.16s of %zu bytes]", display_type(output), display_size(output));
+    }
 }

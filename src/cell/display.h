@@ -21,6 +21,9 @@ json_t *display_fit(json_t *output, size_t room, uint64_t *omitted);
 /* The words of a formula or of marked text as a terminal shows them. NULL if the output has another
  * type, whose words are its text, or if "<... object>" is all that is said. */
 json_t *display_words(const json_t *output);
-/* An answer has one form of an output, the notebook all: the others go. False if there were none.
- */
-bool display_leave_one_form(json_t *output);
+/* An answer has one form of an output, the notebook all: the others go, markup that says what the
+ * text says (unless `has_html`), the rows and types of a table, the second name of a picture. False
+ * if there were none. */
+bool display_leave_one_form(json_t *output, bool has_html);
+/* Appends what somebody reads who sees no pictures: the text, or where a picture can be had. */
+void display_put_words(const json_t *output, struct buf *out);

@@ -180,8 +180,7 @@ size_t output_whole_prefix(const char *text, size_t len)
     return len;
 }
 
-/* Bytes to skip at the beginning of a tail: what is left of a character that was cut. */
-static size_t output_cut_character(const char *text, size_t len)
+size_t output_cut_character(const char *text, size_t len)
 {
     size_t n = 0;
     while (n < len && n < UTF8_MAX - 1 && ((unsigned char)text[n] & 0xc0) == 0x80)

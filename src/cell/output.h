@@ -75,5 +75,7 @@ uint64_t output_write_cut(const char *head, size_t head_len, const char *tail, s
 /* Likewise a text that is cut to `share` bytes, half of them its first; whole if it fits. */
 uint64_t output_cut_text(const char *text, size_t len, size_t share, struct buf *out);
 
+/* Bytes at the beginning of a tail that are left of a character that was cut. */
+size_t output_cut_character(const char *text, size_t len);
 /* Length of the longest beginning that does not end inside a character. */
 size_t output_whole_prefix(const char *text, size_t len);

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "cell/display.h"
 #include "cell/outputs.h"
+#include "cell/prose.h"
 
 enum {
     ITEMS_STEP = 4,
@@ -122,6 +123,7 @@ static struct transcript_item *transcript_item_for(struct transcript *t, enum ou
     struct transcript_item *item = transcript_add_item(t);
     item->is_stream = true;
     item->stream = stream;
+    item->offset = t->streams[stream].total;
     t->n_row++;
     return item;
 }
@@ -133,6 +135,8 @@ void transcript_append(struct transcript *t, enum output_stream stream, const ch
         return;
     transcript_clear_if_due(t);
     struct transcript_item *item = is_aside ? NULL : transcript_item_for(t, stream);
+    for (const char *at = bytes; (at = memchr(at, '\n', len - (size_t)(at - bytes))) != NULL; at++)
+        t->streams[stream].lines++;
     while (len > 0) {
         struct output_piece *piece =
             transcript_piece(t, stream, item != NULL ? item->serial : 0, len);
@@ -197,7 +201,9 @@ static void transcript_prune(struct transcript *t)
     for (size_t i = 0; i < t->n_items; i++) {
         struct transcript_item *item = &t->items[i];
         bool is_in_row = t->row_text > 0 && !item->is_aside;
-        if (is_in_row || item->news != NULL || item->serial == t->value)
+        bool is_untold = item->is_stream && t->budget > 0 &&
+                         item->offset + item->len > t->streams[item->stream].told;
+        if (is_in_row || is_untold || item->news != NULL || item->serial == t->value)
             t->items[n++] = *item;
         else
             item_free(t, item);
@@ -248,8 +254,10 @@ void transcript_clear(struct transcript *t, bool waits)
     for (size_t i = 0; i < t->n_items; i++)
         item_drop_news(t, &t->items[i]);
     t->news_omitted = 0;
-    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++) {
         t->streams[i].told = t->streams[i].total;
+        t->streams[i].lines = 0;
+    }
     transcript_clear_row(t);
 }
 
@@ -654,6 +662,102 @@ static size_t answer_first_bytes(const struct transcript *t, enum output_stream 
     return joined->len;
 }
 
+/* Appends the bytes of a stream from `from` on; false if the ring does not have them any more. */
+static bool answer_read(const struct transcript *t, enum output_stream stream, uint64_t from,
+                        uint64_t len, struct buf *out)
+{
+    struct output_range range;
+    size_t before = out->len;
+    if (len == 0)
+        return true;
+    if (t->rings == NULL)
+        return false;
+    /* A little more, so that the limit cannot fall into a character. */
+    output_ring_read(&t->rings[stream], t->exec_id, from, (size_t)len + UTF8_MAX, out, &range);
+    if (range.dropped > 0 || out->len - before < len)
+        return false;
+    out->len = before + (size_t)len;
+    return true;
+}
+
+bool transcript_fold_text(const struct transcript *t, enum output_stream stream, struct buf *out)
+{
+    const struct transcript_stream *s = &t->streams[stream];
+    _buf_ struct buf raw = BUF_INIT(TRANSCRIPT_FOLD_MAX + UTF8_MAX);
+    if (s->until - s->told > TRANSCRIPT_FOLD_MAX ||
+        !answer_read(t, stream, s->told, s->until - s->told, &raw))
+        return false;
+    prose_fold(buf_str(&raw), raw.len, out);
+    return true;
+}
+
+uint64_t transcript_put_ends(const struct transcript *t, enum output_stream stream, size_t share,
+                             const char *where, struct buf *out)
+{
+    const struct transcript_stream *s = &t->streams[stream];
+    uint64_t total = s->until - s->told;
+    _buf_ struct buf joined = BUF_INIT(SIZE_MAX / 4), tail = BUF_INIT(share + UTF8_MAX);
+    const char *head;
+    size_t tail_len = share / 2;
+    size_t head_len = MIN(answer_first_bytes(t, stream, &joined, &head), share - tail_len);
+    struct output_range range;
+    output_ring_read(&t->rings[stream], t->exec_id, s->until - tail_len, tail_len + UTF8_MAX, &tail,
+                     &range);
+    tail.len = MIN(tail.len, tail_len);
+    _buf_ struct buf first = BUF_INIT(SIZE_MAX / 4), last = BUF_INIT(SIZE_MAX / 4);
+    prose_fold(head, head_len, &first);
+    prose_fold(buf_str(&tail), tail.len, &last);
+    /* What was folded counts as left out. */
+    return prose_write_cut(buf_str(&first), first.len, buf_str(&last), last.len, total, s->lines,
+                           where, out);
+}
+
+static void script_begin_line(struct buf *out)
+{
+    if (out->len > 0 && out->data[out->len - 1] != '\n')
+        buf_append_char(out, '\n');
+}
+
+static void script_put_output(const json_t *output, struct buf *out)
+{
+    script_begin_line(out);
+    display_put_words(output, out);
+    script_begin_line(out);
+}
+
+bool transcript_put_script(const struct transcript *t, const json_t *value, struct buf *out)
+{
+    uint64_t new_text = 0, known = 0;
+    bool has_value = value == NULL;
+    _buf_ struct buf script = BUF_INIT(SIZE_MAX / 4);
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        new_text += t->streams[i].until - t->streams[i].told;
+    if (new_text > TRANSCRIPT_FOLD_MAX)
+        return false;
+    for (size_t i = 0; i < t->n_items; i++) {
+        const struct transcript_item *item = &t->items[i];
+        const struct transcript_stream *s = &t->streams[item->stream];
+        if (item->is_stream) {
+            uint64_t from = MAX(item->offset, s->told),
+                     end = MIN(item->offset + item->len, s->until);
+            if (from < end && !answer_read(t, item->stream, from, end - from, &script))
+                return false;
+            known += from < end ? end - from : 0;
+        } else if (item->serial == t->value && t->value > 0 && !has_value) {
+            script_put_output(value, &script);
+            has_value = true;
+        } else if (item->news != NULL) {
+            script_put_output(item->news, &script);
+        }
+    }
+    if (known < new_text)
+        return false;
+    if (!has_value)
+        script_put_output(value, &script);
+    prose_fold(buf_str(&script), script.len, out);
+    return true;
+}
+
 uint64_t transcript_put_text(const struct transcript *t, enum output_stream stream, size_t share,
                              struct buf *out)
 {
@@ -745,6 +849,7 @@ void transcript_end_answer(struct transcript *t)
     t->news_omitted = 0;
     for (size_t i = 0; i < OUTPUT_STREAMS; i++) {
         t->streams[i].told = t->streams[i].until;
+        t->streams[i].lines = 0;
         transcript_trim(t, (enum output_stream)i);
     }
 }

@@ -27,6 +27,7 @@ enum {
     TRANSCRIPT_ITEMS_MAX = 1024, /* of a row; value and error come on top. And outputs of an answer
                                   */
     TRANSCRIPT_HASH_SIZE = 65,
+    TRANSCRIPT_FOLD_MAX = 1024 * 1024,
 };
 
 /* The last member of a stored output, "updates": it takes the place of whatever other cells of the
@@ -56,6 +57,7 @@ struct transcript_item {
     enum output_stream stream;
     enum transcript_updates updates;
     uint64_t len;                 /* of a stream: bytes of text, as far as they are for the row */
+    uint64_t offset;              /* of a stream: where they begin in it */
     struct buf text;              /* of a typed output: the JSON of the row */
     char *display_id;             /* NULL if it has none */
     struct transcript_blob *blob; /* NULL if it has none */
@@ -69,6 +71,7 @@ struct transcript_stream {
     uint64_t total;     /* bytes written so far */
     uint64_t told;      /* bytes that earlier answers were about */
     uint64_t until;     /* the end of what the answer that is being made tells */
+    uint64_t lines;     /* line ends in what is not told yet */
 };
 
 struct transcript {
@@ -159,6 +162,16 @@ static inline uint64_t transcript_new_text(const struct transcript *t, enum outp
  * number of bytes left out. */
 uint64_t transcript_put_text(const struct transcript *t, enum output_stream stream, size_t share,
                              struct buf *out);
+/* Appends all that is new in the stream, folded (cell/prose.h). False, and nothing is appended, if
+ * that is more than TRANSCRIPT_FOLD_MAX bytes, or not there any more. */
+bool transcript_fold_text(const struct transcript *t, enum output_stream stream, struct buf *out);
+/* Likewise for what cannot be folded as a whole: its beginning and its end, cut at lines. */
+uint64_t transcript_put_ends(const struct transcript *t, enum output_stream stream, size_t share,
+                             const char *where, struct buf *out);
+/* Appends everything that is new in the order in which it came, folded: text of both streams, and
+ * of outputs and the value what display_put_words says. False as above, or if nobody knows the
+ * order because there is no row. */
+bool transcript_put_script(const struct transcript *t, const json_t *value, struct buf *out);
 
 /* An output that is new. The JSON is the transcript's own, until something is done with it. */
 struct transcript_news {

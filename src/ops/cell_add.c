@@ -32,6 +32,9 @@ static const struct op_param params[] = {
     EXEC_PARAM_NAMES,
     EXEC_PARAM_DURABLE,
     EXEC_PARAM_IMAGES,
+    EXEC_PARAM_HTML,
+    EXEC_PARAM_FORMAT,
+    EXEC_PARAM_FILES,
     {0},
 };
 

@@ -1,6 +1,7 @@
 #include "ops/exec_call.h"
 
 #include "cell/display.h"
+#include "ops/exec_text.h"
 #include "wire/json.h"
 
 enum {
@@ -10,6 +11,7 @@ enum {
 
 const char *const exec_disconnects[] = {"continue", "cancel", NULL};
 const char *const exec_images[] = {"reference", "inline", NULL};
+const char *const exec_formats[] = {"json", "text", NULL};
 
 /* Lives in the call's arena. */
 struct exec_call {
@@ -64,10 +66,14 @@ static void put_outputs(struct json_out *json, const struct exec_result *result)
             put_output(json, &result->outputs[i]);
         json_put_array_end(json);
     }
-    if (result->value.output != NULL || result->value.json != NULL) {
-        json_put_key(json, "value");
-        put_output(json, &result->value);
-    }
+}
+
+static void put_the_value(struct json_out *json, const struct exec_result *result)
+{
+    if (result->value.output == NULL && result->value.json == NULL)
+        return;
+    json_put_key(json, "value");
+    put_output(json, &result->value);
 }
 
 static void put_omitted(struct json_out *json, const struct exec_result *result)
@@ -160,6 +166,7 @@ static void put_result(struct json_out *json, const struct exec_result *result)
                         cell_state_status(is_queued ? CELL_QUEUED : result->status));
     put_question(json, result->question);
     put_outputs(json, result);
+    put_the_value(json, result);
     put_error(json, result->error);
     if (result->has_exit_code)
         json_put_member_int(json, "exit_code", result->exit_code);
@@ -180,14 +187,21 @@ static void put_result(struct json_out *json, const struct exec_result *result)
 static void on_result(void *context, const struct exec_result *result)
 {
     struct exec_call *waiting = context;
+    struct call *call = waiting->call;
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
     buf_reserve(&out, TYPICAL_ANSWER);
+    if (result->script.text != NULL) {
+        exec_text_put(&out, result);
+        call->reply_type = "text/plain; charset=utf-8";
+        call_reply(call, 200, &out);
+        return;
+    }
     struct json_out json = JSON_OUT(&out);
     json_put_object(&json);
     put_result(&json, result);
     json_put_member_some(&json, "dropped_bytes", (int64_t)waiting->dropped_bytes);
     json_put_object_end(&json);
-    call_reply(waiting->call, 200, &out);
+    call_reply(call, 200, &out);
 }
 
 static void on_failed(void *context, const struct err *e)
@@ -198,6 +212,18 @@ static void on_failed(void *context, const struct err *e)
 
 /* ---- the stream --------------------------------------------------------------------------------
  */
+
+static void on_accepted(void *context, const struct cell *cell)
+{
+    struct exec_call *waiting = context;
+    _buf_ struct buf out = BUF_INIT(KIB);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    json_put_member_str(&json, "cell_id", cell->id[0] != '\0' ? cell->id : NULL);
+    json_put_member_int(&json, "number", (int64_t)cell->exec_id);
+    json_put_object_end(&json);
+    waiting->call->sink->event(waiting->call, "cell", buf_str(&out), out.len);
+}
 
 static void on_output(void *context, enum output_stream stream, const char *bytes, size_t len)
 {
@@ -239,7 +265,8 @@ static void on_clear(void *context, bool waits)
  */
 
 static const struct exec_listener plain_listener = {.on_result = on_result, .on_failed = on_failed};
-static const struct exec_listener stream_listener = {.on_output = on_output,
+static const struct exec_listener stream_listener = {.on_accepted = on_accepted,
+                                                     .on_output = on_output,
                                                      .on_display = on_display,
                                                      .on_clear = on_clear,
                                                      .on_result = on_result,
@@ -256,11 +283,18 @@ struct exec_wait exec_call_wait(struct call *call)
     struct exec_call *waiting = arena_alloc(&call->arena, sizeof(*waiting));
     waiting->call = call;
     call->op_state = waiting;
+    const char *format = call_text(call, "format", call->wants_text ? "text" : "json");
+    bool is_text = strcmp(format, "text") == 0 && !call->wants_stream;
+    size_t usual = is_text ? EXEC_BUDGET_USUAL : EXEC_BUDGET_JSON;
     return (struct exec_wait){
         .listener = call->wants_stream ? &stream_listener : &plain_listener,
         .context = waiting,
-        .budget = call_budget(call),
-        .pictures = call_pictures(call),
+        .budget = call_budget(call, usual),
+        .pictures = call_pictures(call, usual),
+        .is_lean = is_text,
+        .wants_script = is_text,
+        .preview =
+            is_text && json_object_get(call->args, "budget") == NULL ? EXEC_PREVIEW_USUAL : 0,
         .has_yield = json_is_integer(json_object_get(call->args, "yield_ms")),
         .yield_ms = (uint32_t)call_int(call, "yield_ms", 0),
         .cancels = strcmp(call_text(call, "on_disconnect", "continue"), "cancel") == 0,
@@ -282,6 +316,8 @@ struct exec_request exec_call_request(struct call *call)
         .names = read_names(call),
         .is_durable = call_bool(call, "durable", false),
         .has_inline_images = strcmp(call_text(call, "images", "reference"), "inline") == 0,
+        .has_html = call_bool(call, "html", true),
+        .wants_files = call_bool(call, "files", false),
         .wait = exec_call_wait(call),
     };
 }

@@ -9,6 +9,9 @@
 enum {
     EXEC_YIELD_MAX_MS = 86400 * 1000,
     EXEC_BUDGET_MAX = 16 * 1024 * 1024,
+    EXEC_BUDGET_JSON = 64 * 1024,  /* bytes of output in JSON if nobody said how much */
+    EXEC_BUDGET_USUAL = 8 * 1024,  /* of a text that come whole then */
+    EXEC_PREVIEW_USUAL = 3 * 1024, /* of its first and last lines, if there is more */
     EXEC_CODE_MAX = 1024 * 1024,
     EXEC_TIMEOUT_MAX_MS = 86400 * 1000,
 };
@@ -31,7 +34,8 @@ enum {
         .name = "budget", .type = OP_INT, .letter = 'b', .unit = OP_SIZED, .max = EXEC_BUDGET_MAX, \
         .means = OP_MEANS_BUDGET,                                                                  \
         .doc = "How many bytes of output the answer may hold; default 65536 and up to 4 MiB of "   \
-               "pictures beside them. At most the agent's max_output_bytes."                       \
+               "pictures beside them; of format text 8 KiB, and of more the first and last "       \
+               "lines, 3 KiB. At most the agent's max_output_bytes."                               \
     }
 #define EXEC_PARAM_DISCONNECT                                                                      \
     {                                                                                              \
@@ -65,7 +69,26 @@ enum {
         .doc = "reference (default): the answer says where images are kept, what they are and "    \
                "how large; inline: it has their data, too, within the budget."                     \
     }
+#define EXEC_PARAM_HTML                                                                            \
+    {                                                                                              \
+        .name = "html", .type = OP_BOOL,                                                           \
+        .doc = "false: outputs that have a text come without their HTML, tables without their "    \
+               "types and first rows, pictures with their url alone. The notebook has all of it."  \
+    }
+#define EXEC_PARAM_FORMAT                                                                          \
+    {                                                                                              \
+        .name = "format", .type = OP_CHOICE, .choices = exec_formats,                              \
+        .doc = "json (default), or text: what a model should read, in the order in which it "      \
+               "happened; so does Accept: text/plain."                                             \
+    }
+#define EXEC_PARAM_FILES                                                                           \
+    {                                                                                              \
+        .name = "files", .type = OP_BOOL,                                                          \
+        .doc = "The answer says which files of /workspace the cell added, changed or removed; it " \
+               "waits until they are recorded."                                                    \
+    }
 extern const char *const exec_disconnects[];
+extern const char *const exec_formats[];
 extern const char *const exec_images[];
 
 /* What the members above say, for session_exec and its relatives: all but the code. */

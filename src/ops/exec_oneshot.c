@@ -8,6 +8,7 @@
 enum {
     CODE_MAX = 1024 * 1024,
     TTL_MAX_SECS = 365 * 86400,
+    BUDGET_DEFAULT = 64 * 1024,
 };
 
 #define STATE_TEXT_MAX (120 * MIB) /* what fits into an answer */
@@ -215,8 +216,8 @@ static void run(struct call *call)
         .code = call_text(call, "code", ""),
         .code_len = call_text_len(call, "code"),
         .timeout_ms = call_timeout_ms(call),
-        .budget = call_budget(call),
-        .pictures = call_pictures(call),
+        .budget = call_budget(call, BUDGET_DEFAULT),
+        .pictures = call_pictures(call, BUDGET_DEFAULT),
         .wants_files = true,
         .files_ttl_ms = (uint64_t)call->policy->config->files_ttl_secs * 1000,
         .listener = &listener,

@@ -23,7 +23,6 @@
 
 enum {
     TIMEOUT_DEFAULT_MS = 30 * 1000,
-    BUDGET_DEFAULT = 64 * 1024,
     PICTURES_DEFAULT = 4 * 1024 * 1024,
 };
 
@@ -318,19 +317,19 @@ uint32_t call_timeout_ms(const struct call *call)
     return (uint32_t)call_int(call, "timeout_ms", usual);
 }
 
-size_t call_budget(const struct call *call)
+size_t call_budget(const struct call *call, size_t usual)
 {
     int64_t most = call->grant != NULL ? call->grant->repl.max_answer_bytes : INT64_MAX;
-    return (size_t)MIN(call_int(call, "budget", BUDGET_DEFAULT), most);
+    return (size_t)MIN(call_int(call, "budget", (int64_t)usual), most);
 }
 
 /* Within what an answer may hold, too. */
-size_t call_pictures(const struct call *call)
+size_t call_pictures(const struct call *call, size_t usual)
 {
     int64_t most = call->grant != NULL ? call->grant->repl.max_answer_bytes : INT64_MAX;
     if (json_object_get(call->args, "budget") != NULL)
         return 0;
-    return (size_t)MIN(most - (int64_t)call_budget(call), PICTURES_DEFAULT);
+    return (size_t)MIN(most - (int64_t)call_budget(call, usual), PICTURES_DEFAULT);
 }
 
 const struct jail_limits *call_limits(struct call *call)

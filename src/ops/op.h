@@ -252,6 +252,8 @@ struct call {
     const char *range, *if_range; /* what the client wants of a file, as the headers say; or NULL */
     int64_t body_bytes;           /* OP_TAKES_BYTES: as announced; -1: that is not known */
     bool wants_stream;
+    bool wants_text;        /* the client prefers text to JSON, where an operation has both */
+    const char *reply_type; /* set by the operation: its reply is of this type; NULL: JSON */
     bool is_at_gate; /* the gate has not decided yet, and may still refuse it with a status */
     const struct call_sink *sink;
     void (*on_gone)(struct call *call);    /* set by the operation: the client went away */

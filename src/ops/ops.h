@@ -90,10 +90,11 @@ extern const struct op op_try_run;
 
 /* What the call asks for, or what holds for its agent; the gate has checked both. */
 uint32_t call_timeout_ms(const struct call *call);
-size_t call_budget(const struct call *call);
-size_t call_pictures(const struct call *call);            /* bytes of pictures beside the budget */
-const struct jail_limits *call_limits(struct call *call); /* in its arena */
-const char *call_owner(const struct call *call);          /* of what it makes; never NULL */
+/* `usual` is the budget of a call that asks for none. */
+size_t call_budget(const struct call *call, size_t usual);
+size_t call_pictures(const struct call *call, size_t usual); /* bytes beside the budget */
+const struct jail_limits *call_limits(struct call *call);    /* in its arena */
+const char *call_owner(const struct call *call);             /* of what it makes; never NULL */
 /* Whether the call may know of what belongs to this agent (NULL: the default one). */
 bool call_sees(const struct call *call, const char *agent);
 

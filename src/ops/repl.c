@@ -370,6 +370,7 @@ static int run_code(struct repl_call *repl, const char *code, size_t len, struct
                                    .code_len = len,
                                    .timeout_ms = cell_max_ms(repl->rules),
                                    .echoes = true,
+                                   .has_html = true,
                                    .wait = wait_of(repl)};
     return session_exec(session, &request, &repl->exec, e);
 }

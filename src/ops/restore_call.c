@@ -34,6 +34,10 @@ void put_restored(struct json_out *json, const struct restore_report *report)
         json_put_value(json, report->files_lost);
     }
     json_put_member_some(json, "ended_processes", (int64_t)report->ended_processes);
+    if (report->names != NULL) {
+        json_put_key(json, "names");
+        json_put_value(json, report->names);
+    }
     if (json_array_size(report->notes) > 0) {
         json_put_key(json, "not_undone");
         json_put_value(json, report->notes);

@@ -15,6 +15,7 @@ static const struct op_param params[] = {
     EXEC_PARAM_BUDGET,
     EXEC_PARAM_YIELD,
     EXEC_PARAM_DISCONNECT,
+    EXEC_PARAM_FORMAT,
     {0},
 };
 

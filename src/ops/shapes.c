@@ -241,8 +241,8 @@ static const struct op_member names_members[] = {
     {"more", OP_BOOL, .doc = "There are more than are listed."},
     {0},
 };
-static const struct op_shape shape_names = {"names", names_members,
-                                            "What a cell did to the names of its session."};
+const struct op_shape shape_names = {"names", names_members,
+                                     "What a cell did to the names of its session."};
 
 static const struct op_member omitted_members[] = {
     {"stdout", OP_SIZE, .doc = "Of stdout."},
@@ -268,6 +268,7 @@ const struct op_shape shape_lost = {"lost", lost_members,
 static const struct op_member undone_members[] = {
     {"what", OP_TEXT, .is_always = true, .doc = "process, socket, network …"},
     {"detail", OP_TEXT, .doc = "More about it."},
+    {"count", OP_INT, .doc = "How many of the kind there were; left out: one."},
     {0},
 };
 const struct op_shape shape_undone = {"not_undone", undone_members,
@@ -360,7 +361,16 @@ static const struct op_member clear_event_members[] = {
 static const struct op_shape shape_clear_event = {"clear_event", clear_event_members,
                                                   "What was shown so far goes."};
 
+static const struct op_member accepted_members[] = {
+    {"cell_id", OP_TEXT, .doc = "Its id in the notebook."},
+    {"number", OP_INT, .is_always = true, .doc = "Its number in the session."},
+    {0},
+};
+static const struct op_shape shape_accepted = {"accepted", accepted_members,
+                                               "The cell that the events are about."};
+
 const struct op_event exec_events[] = {
+    {"cell", &shape_accepted, "First of all: which cell it is, to ask on for it."},
     {"output", &shape_output_event, "The cell wrote something."},
     {"display", &shape_output, "It displayed something."},
     {"update", &shape_output, "An output takes the place of another with its display_id."},

@@ -18,6 +18,7 @@ extern const struct op_shape shape_output; /* a typed output */
 extern const struct op_shape shape_answer; /* of a cell that was run */
 extern const struct op_shape shape_restored;
 extern const struct op_shape shape_lost;
+extern const struct op_shape shape_names;
 extern const struct op_shape shape_undone;
 extern const struct op_shape shape_resumed;
 extern const struct op_shape shape_late;
@@ -44,6 +45,8 @@ extern const struct op_shape shape_state;
         {"files_changed", OP_INT, .doc = "How many files were put back."},                         \
         {"files_reason", OP_TEXT, .doc = "Why the files are not as they were."},                   \
         {"files_lost", OP_TEXT_LIST, .doc = "Files that could not be put back."},                  \
+        {"names", OP_OBJECT, .shape = &shape_names,                                                \
+         .doc = "Names that are gone, as they were, or back."},                                    \
         {"ended_processes", OP_INT, .doc = "How many processes were ended."},                      \
     {                                                                                              \
         "not_undone", OP_LIST, .shape = &shape_undone, .doc = "What could not be taken back."      \

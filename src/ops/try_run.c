@@ -2,8 +2,8 @@
 #include "session/trial.h"
 
 static const struct op_param params[] = {
-    OP_PARAM_SESSION,  EXEC_PARAM_CODE,   EXEC_PARAM_TIMEOUT,
-    EXEC_PARAM_BUDGET, EXEC_PARAM_IMAGES, {0},
+    OP_PARAM_SESSION,  EXEC_PARAM_CODE, EXEC_PARAM_TIMEOUT, EXEC_PARAM_BUDGET,
+    EXEC_PARAM_IMAGES, EXEC_PARAM_HTML, EXEC_PARAM_FORMAT,  {0},
 };
 
 static void run(struct call *call)
@@ -20,6 +20,7 @@ static void run(struct call *call)
         .names = HEAD_NAMES_CHANGES,
         .is_trial = true,
         .has_inline_images = strcmp(call_text(call, "images", "reference"), "inline") == 0,
+        .has_html = call_bool(call, "html", true),
         .wait = exec_call_wait(call),
     };
     if (session_exec(session, &request, &exec, &e) < 0)

@@ -202,21 +202,22 @@ void conn_write(struct conn *c, const struct iovec *parts, size_t n_parts)
         conn_await(c, WAIT_WRITE);
 }
 
-void conn_send(struct conn *c, int status, const char *json, size_t len, const char *allow)
+void conn_send_as(struct conn *c, int status, const char *type, const struct buf *body,
+                  const char *allow)
 {
     struct buf *head = &c->server->head;
     buf_clear(head);
     if (c->http.state != HTTP1_COMPLETE)
         c->is_keep_alive = false; /* answered before all of the body came */
     http1_write_head(head, &(struct http1_response){.status = status,
-                                                    .content_type = "application/json",
-                                                    .content_length = (int64_t)len,
+                                                    .content_type = type,
+                                                    .content_length = (int64_t)body->len,
                                                     .is_keep_alive = c->is_keep_alive,
                                                     .asks_for_key = status == 401,
                                                     .allow = allow});
     struct iovec parts[] = {
         {head->data, head->len},
-        {(void *)(uintptr_t)json, len},
+        {(void *)(uintptr_t)buf_str(body), body->len},
     };
     conn_write(c, parts, c->is_head_only ? 1 : 2);
 }
@@ -226,7 +227,7 @@ void conn_send_error(struct conn *c, int status, const struct err *e, const char
     _buf_ struct buf json = BUF_INIT(16 * KIB);
     struct json_out o = JSON_OUT(&json);
     json_put_error(&o, e);
-    conn_send(c, status, buf_str(&json), json.len, allow);
+    conn_send_as(c, status, CONN_JSON, &json, allow);
 }
 
 void conn_refuse(struct conn *c, int status, const struct err *e, const char *allow,

@@ -88,7 +88,9 @@ void conn_move(struct conn *c, enum conn_state to);
 
 /* Answering. A connection that cannot be written to any more shows in is_broken only; the call goes
  * on to its end as if nothing had happened. */
-void conn_send(struct conn *c, int status, const char *json, size_t len, const char *allow);
+#define CONN_JSON "application/json"
+void conn_send_as(struct conn *c, int status, const char *type, const struct buf *body,
+                  const char *allow);
 void conn_send_error(struct conn *c, int status, const struct err *e, const char *allow);
 void conn_write(struct conn *c, const struct iovec *parts, size_t n_parts);
 void conn_answered(struct conn *c);  /* the answer was written: ends the call */

@@ -27,6 +27,14 @@ bool rest_wants_stream(const struct op *op, const struct http1_parser *request)
     return accept != NULL && strcasestr(accept, SSE_CONTENT_TYPE) != NULL;
 }
 
+bool rest_wants_text(const struct http1_parser *request)
+{
+    const char *accept = http1_header(request, "accept", NULL);
+    const char *text = accept != NULL ? strcasestr(accept, "text/plain") : NULL;
+    const char *json = accept != NULL ? strcasestr(accept, "application/json") : NULL;
+    return text != NULL && (json == NULL || text < json);
+}
+
 void rest_start_stream(struct conn *c)
 {
     if (c->has_stream_head)
@@ -92,7 +100,8 @@ static void rest_reply(struct call *call, int http_status, const struct buf *jso
     if (call->wants_stream)
         end_stream(c, "result", json);
     else
-        conn_send(c, http_status, buf_str(json), json->len, NULL);
+        conn_send_as(c, http_status, call->reply_type != NULL ? call->reply_type : CONN_JSON, json,
+                     NULL);
     conn_answered(c);
 }
 

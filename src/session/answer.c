@@ -3,16 +3,30 @@
 #include "session/answer.h"
 
 #include "cell/display.h"
+#include "cell/prose.h"
 #include "session/recording.h"
 #include "session/wait.h"
 #include "wire/json.h"
 
-enum { KEPT_VALUE_MAX = 4 * 1024 * 1024 }; /* larger ones are cut before the caller is known */
+enum {
+    KEPT_VALUE_MAX = 4 * 1024 * 1024, /* larger ones are cut before the caller is known */
+    MESSAGE_PREVIEW = 1024,           /* bytes of an error's message, where nobody said how much */
+    ERROR_PREVIEW = 2 * 1024,         /* likewise of all that is said of an error */
+    WHERE_SIZE = 64,
+};
 
 /* ---- texts -----------------------------------------------------------------------------------
  */
 
 enum claim { CLAIM_STDOUT, CLAIM_STDERR, CLAIM_TRACEBACK, CLAIM_MESSAGE, CLAIMS };
+
+/* The texts while they are made. */
+struct answer_texts {
+    struct buf cut[CLAIMS];    /* as the answer has them */
+    struct buf folded[CLAIMS]; /* whole; of streams and the traceback */
+    bool is_folded[CLAIMS];    /* else the stream was too long for that */
+    struct buf script;
+};
 
 /* Small claims get all they ask for, the rest an equal share of what is left. */
 static void answer_share_fairly(size_t total, const uint64_t claims[CLAIMS], size_t shares[CLAIMS])
@@ -41,13 +55,23 @@ static struct exec_text answer_text(const struct buf *buf, uint64_t omitted)
     return (struct exec_text){.text = buf_str(buf), .len = buf->len, .omitted = omitted};
 }
 
-static void answer_cut_string(const char *s, size_t len, size_t share, struct buf *buf,
-                              struct exec_text *ret)
+static void answer_cut_string(const struct exec *exec, const char *s, size_t len, size_t share,
+                              struct buf *buf, struct exec_text *ret)
 {
     if (len <= share)
         *ret = (struct exec_text){.text = s, .len = len};
+    else if (exec->is_lean)
+        *ret = answer_text(buf, prose_cut(s, len, share, NULL, buf));
     else
         *ret = answer_text(buf, output_cut_text(s, len, share, buf));
+}
+
+/* How the rest of a stream is read. */
+static void answer_say_where(const struct exec *exec, enum output_stream stream,
+                             char where[WHERE_SIZE])
+{
+    snprintf(where, WHERE_SIZE, "GET …/output?number=%llu%s", (unsigned long long)exec->id,
+             stream == OUTPUT_STDERR ? "&stream=stderr" : "");
 }
 
 /* ---- the answer --------------------------------------------------------------------------------
@@ -98,16 +122,33 @@ static size_t answer_fit_value(struct exec *exec, json_t *value, uint64_t text_n
     uint64_t omitted = result->omitted_output_bytes;
     size_t reserve = (size_t)MIN(text_need, (uint64_t)t->budget / 4);
     size_t room = t->budget - MIN(t->budget, t->news_size + reserve);
+    if (exec->preview > 0 && display_size(value) > room)
+        room = MIN(room, exec->preview);
     value = display_fit(value, room, &result->omitted_output_bytes);
     bool is_whole = omitted == result->omitted_output_bytes;
     result->value = transcript_value(t, value, exec->has_recorded_value && is_whole);
     return display_size(value);
 }
 
+/* One stream within its share. */
+static uint64_t answer_put_stream(const struct exec *exec, enum output_stream stream, size_t share,
+                                  struct answer_texts *texts)
+{
+    const struct transcript *t = &exec->cell->transcript;
+    const struct buf *folded = &texts->folded[stream];
+    char where[WHERE_SIZE];
+    if (!exec->is_lean)
+        return transcript_put_text(t, stream, share, &texts->cut[stream]);
+    answer_say_where(exec, stream, where);
+    if (!texts->is_folded[stream])
+        return transcript_put_ends(t, stream, share, where, &texts->cut[stream]);
+    return prose_cut(buf_str(folded), folded->len, share, where, &texts->cut[stream]);
+}
+
 /* Everything that is text, each within its share of what the typed outputs left. A message of ours,
  * which has no claim, is short and stays whole. */
-static void answer_fit_texts(const struct transcript *t, size_t left, const uint64_t claims[CLAIMS],
-                             struct buf bufs[CLAIMS], struct exec_result *result,
+static void answer_fit_texts(const struct exec *exec, size_t left, const uint64_t claims[CLAIMS],
+                             struct answer_texts *texts, struct exec_result *result,
                              struct exec_error *error)
 {
     size_t shares[CLAIMS] = {0};
@@ -115,17 +156,58 @@ static void answer_fit_texts(const struct transcript *t, size_t left, const uint
     for (size_t i = 0; i < OUTPUT_STREAMS; i++) {
         uint64_t omitted = 0;
         if (claims[i] > 0)
-            omitted = transcript_put_text(t, (enum output_stream)i, shares[i], &bufs[i]);
-        result->streams[i] = answer_text(&bufs[i], omitted);
+            omitted = answer_put_stream(exec, (enum output_stream)i, shares[i], texts);
+        result->streams[i] = answer_text(&texts->cut[i], omitted);
     }
     if (result->error == NULL)
         return;
     if (claims[CLAIM_MESSAGE] > 0)
-        answer_cut_string(error->message.text, error->message.len, shares[CLAIM_MESSAGE],
-                          &bufs[CLAIM_MESSAGE], &error->message);
+        answer_cut_string(exec, error->message.text, error->message.len, shares[CLAIM_MESSAGE],
+                          &texts->cut[CLAIM_MESSAGE], &error->message);
     if (error->traceback.text != NULL)
-        answer_cut_string(error->traceback.text, error->traceback.len, shares[CLAIM_TRACEBACK],
-                          &bufs[CLAIM_TRACEBACK], &error->traceback);
+        answer_cut_string(exec, error->traceback.text, error->traceback.len,
+                          shares[CLAIM_TRACEBACK], &texts->cut[CLAIM_TRACEBACK], &error->traceback);
+}
+
+/* A traceback without what the other members of the error say, and with repeated frames once. */
+static void answer_fold_traceback(struct exec_error *error, bool has_message, struct buf *folded)
+{
+    const char *text = error->traceback.text, *message = error->message.text;
+    size_t len = error->traceback.len, message_len = error->message.len;
+    size_t end = len;
+    if (!has_message && error->name != NULL) {
+        end = prose_without_message(text, len, error->name, message, message_len);
+        /* A SyntaxError says in its message where it is, the traceback does so above it. */
+        const char *place = message_len > 0 ? memmem(message, message_len, " (<cell ", 8) : NULL;
+        if (end == len && place != NULL)
+            end = prose_without_message(text, len, error->name, message, (size_t)(place - message));
+    }
+    prose_fold_frames(text, end, folded);
+    error->traceback = (struct exec_text){.text = buf_str(folded), .len = folded->len};
+}
+
+/* Everything in one text, in the order in which it came, the error excepted. */
+static void answer_fit_script(const struct exec *exec, const struct exec_outcome *outcome,
+                              struct answer_texts *texts, struct exec_result *result)
+{
+    const struct transcript *t = &exec->cell->transcript;
+    char where[WHERE_SIZE];
+    _buf_ struct buf whole = BUF_INIT(SIZE_MAX / 4);
+    answer_say_where(exec, OUTPUT_STDOUT, where);
+    if (!transcript_put_script(t, outcome->verdict.value, &whole)) {
+        buf_clear(&whole);
+        for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+            buf_append(&whole, result->streams[i].text, result->streams[i].len);
+        for (size_t i = 0; i < result->n_outputs; i++) {
+            display_put_words(result->outputs[i].output, &whole);
+            buf_append_char(&whole, '\n');
+        }
+        if (result->value.output != NULL)
+            display_put_words(result->value.output, &whole);
+    }
+    size_t share = exec->preview > 0 && whole.len > t->budget ? exec->preview : t->budget;
+    result->script = answer_text(
+        &texts->script, prose_cut(buf_str(&whole), whole.len, share, where, &texts->script));
 }
 
 static struct exec_result answer_begin(const struct exec *exec, const struct exec_outcome *outcome)
@@ -153,31 +235,56 @@ static struct exec_result answer_begin(const struct exec *exec, const struct exe
         .cell = exec->cell->id[0] != '\0' && !exec->has_no_row ? exec->cell->id : NULL,
         .cell_number = exec->cell->number,
         .unrecorded = exec->unrecorded,
+        .code = exec->cell->source,
+        .code_len = exec->cell->source_len,
     };
 }
 
 /* Fills in what the budget is shared by: the value, the streams and the error. */
 static void answer_fit(struct exec *exec, const struct exec_outcome *outcome,
-                       struct buf bufs[CLAIMS], struct exec_result *result,
+                       struct answer_texts *texts, struct exec_result *result,
                        struct exec_error *error)
 {
     const struct transcript *t = &exec->cell->transcript;
     bool is_ours = outcome->death != NULL || outcome->own_name != NULL;
-    uint64_t claims[CLAIMS] = {transcript_new_text(t, OUTPUT_STDOUT),
-                               transcript_new_text(t, OUTPUT_STDERR), error->traceback.len,
-                               is_ours ? 0 : error->message.len};
-    uint64_t text_need = 0;
-    for (size_t i = 0; i < CLAIMS; i++) {
+    for (size_t i = 0; i < CLAIMS; i++)
+        texts->cut[i] = texts->folded[i] = BUF_INIT(SIZE_MAX / 4);
+    texts->script = BUF_INIT(SIZE_MAX / 4);
+    if (exec->is_lean && error->traceback.len > 0)
+        answer_fold_traceback(error, exec->wants_script, &texts->folded[CLAIM_TRACEBACK]);
+    uint64_t claims[CLAIMS] = {[CLAIM_TRACEBACK] = error->traceback.len,
+                               [CLAIM_MESSAGE] = is_ours ? 0 : error->message.len};
+    if (exec->preview > 0) {
+        claims[CLAIM_MESSAGE] = MIN(claims[CLAIM_MESSAGE], (uint64_t)MESSAGE_PREVIEW);
+        claims[CLAIM_TRACEBACK] = MIN(claims[CLAIM_TRACEBACK], (uint64_t)ERROR_PREVIEW);
+    }
+    uint64_t text_need = claims[CLAIM_TRACEBACK] + claims[CLAIM_MESSAGE];
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++) {
+        claims[i] = transcript_new_text(t, (enum output_stream)i);
+        if (exec->is_lean && claims[i] > 0)
+            texts->is_folded[i] = transcript_fold_text(t, (enum output_stream)i, &texts->folded[i]);
+        if (texts->is_folded[i])
+            claims[i] = texts->folded[i].len;
         text_need += claims[i];
-        bufs[i] = BUF_INIT(SIZE_MAX / 4);
     }
     size_t typed = answer_fit_value(exec, outcome->verdict.value, text_need, result) + t->news_size;
     size_t left = MAX(t->budget - MIN(t->budget, typed), t->budget / 4);
-    answer_fit_texts(t, left, claims, bufs, result, error);
+    if (exec->preview > 0 && text_need > left)
+        left = MIN(left, exec->preview);
+    answer_fit_texts(exec, left, claims, texts, result, error);
     result->is_truncated = result->omitted_output_bytes > 0 || error->message.omitted > 0 ||
                            error->traceback.omitted > 0 ||
                            result->streams[OUTPUT_STDOUT].omitted > 0 ||
                            result->streams[OUTPUT_STDERR].omitted > 0;
+}
+
+static void answer_free_texts(struct answer_texts *texts)
+{
+    for (size_t i = 0; i < CLAIMS; i++) {
+        buf_free(&texts->cut[i]);
+        buf_free(&texts->folded[i]);
+    }
+    buf_free(&texts->script);
 }
 
 void answer_send(struct exec *exec, const struct exec_outcome *outcome)
@@ -192,12 +299,14 @@ void answer_send(struct exec *exec, const struct exec_outcome *outcome)
     struct exec_error error = {0};
     if (answer_error(outcome, &error))
         result.error = &error;
-    struct buf bufs[CLAIMS];
-    answer_fit(exec, outcome, bufs, &result, &error);
+    struct answer_texts texts = {0};
+    answer_fit(exec, outcome, &texts, &result, &error);
     struct transcript_news *news;
     size_t n_news = transcript_list_news(t, &news);
     result.outputs = news;
     result.n_outputs = n_news;
+    if (exec->wants_script)
+        answer_fit_script(exec, outcome, &texts, &result);
     transcript_end_answer(t);
 
     /* The listener may end the session, and the cell with it. */
@@ -208,8 +317,7 @@ void answer_send(struct exec *exec, const struct exec_outcome *outcome)
     exec_detach(exec);
     listener->on_result(context, &result);
     transcript_free_news(news, n_news);
-    for (size_t i = 0; i < CLAIMS; i++)
-        buf_free(&bufs[i]);
+    answer_free_texts(&texts);
     json_decref(result.value.output);
     json_decref(extra);
     if (is_last)

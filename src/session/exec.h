@@ -64,6 +64,10 @@ struct exec_result {
     struct transcript_news value; /* its output is NULL if there is none */
     const struct transcript_news *outputs;
     size_t n_outputs;
+    struct exec_text
+        script;       /* all of that in the order in which it came; NULL: was not asked for */
+    const char *code; /* of the cell */
+    size_t code_len;
     uint64_t omitted_output_bytes;        /* of value and outputs */
     const struct exec_error *error;       /* NULL: none */
     const struct exec_question *question; /* CELL_INPUT */
@@ -87,9 +91,12 @@ struct exec_result {
         *unrecorded; /* why the notebook does not have the cell; NULL if it does or need not */
 };
 
-/* on_output, on_display and on_clear may be NULL. on_result or on_failed is the last that is said.
+/* on_accepted, on_output, on_display and on_clear may be NULL. on_result or on_failed is the last
+ * that is said.
  */
 struct exec_listener {
+    /* The cell was accepted: its id ("" if the notebook does not have it) and its number. */
+    void (*on_accepted)(void *context, const struct cell *cell);
     /* Whole characters, as far as the bytes are text. */
     void (*on_output)(void *context, enum output_stream stream, const char *bytes, size_t len);
     void (*on_display)(void *context, const json_t *output, bool is_update);
@@ -107,6 +114,9 @@ struct exec_wait {
     bool has_yield;    /* then it is answered after yield_ms, also if the cell still runs */
     uint32_t yield_ms; /* counts from the call, also while the cell is queued */
     bool cancels;      /* by going away it interrupts the cell, or takes it from the queue */
+    bool is_lean;      /* texts are folded and cut at lines, tracebacks without their message */
+    bool wants_script; /* the answer is read as one text */
+    size_t preview;    /* bytes of text if there is more than the budget; 0: the budget */
 };
 
 struct exec_request {
@@ -122,6 +132,8 @@ struct exec_request {
     const char *cell;
     uint64_t cell_number;
     bool has_inline_images; /* the answers have pictures in them, not only where they are */
+    bool has_html;          /* and the markup of what has a text, too */
+    bool wants_files;       /* the answer waits until it is known which files the cell changed */
     struct exec_wait wait;
 };
 
@@ -138,12 +150,17 @@ struct exec {
 
     bool is_durable;
     bool is_trial;
+    bool wants_files; /* the answer waits for what the cell's checkpoint says of them */
+    bool knows_files; /* what was there before is known: */
+    char files_before[STORE_HASH_SIZE]; /* its manifest; "": nothing */
 
     /* Who waits for the next answer. */
     const struct exec_listener *listener; /* NULL: nobody */
     void *context;
     struct loop_timer *yield; /* NULL: it waits to the end */
     bool cancels;
+    bool is_lean, wants_script; /* see exec_wait */
+    size_t preview;
 
     uint64_t started_ns; /* monotonic */
     struct exec_question
@@ -171,6 +188,7 @@ struct exec {
     bool runs_given_cell;       /* one that the notebook had before */
     bool has_recorded_value;    /* the row has the value in the form that the answer has */
     bool has_inline_images;
+    bool has_html;
     bool has_no_row;              /* the notebook does not have the cell after all */
     char *unrecorded;             /* see exec_result */
     struct head_verdict *verdict; /* it has ended with it, and is not concluded yet; else NULL */

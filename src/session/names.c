@@ -113,10 +113,77 @@ static void names_bring_up_to_date(struct session *session, const json_t *news, 
     json_decref(known);
 }
 
+enum { NAMES_RECENT = 64 }; /* cells */
+
+static bool names_are_among(const struct timeline_cells *cells, uint64_t id)
+{
+    for (size_t i = 0; i < cells->n; i++)
+        if (cells->ids[i] == id)
+            return true;
+    return false;
+}
+
+static bool names_list_has(const json_t *list, const json_t *name)
+{
+    size_t i;
+    const json_t *other;
+    json_array_foreach(list, i, other) {
+        if (json_equal((json_t *)(uintptr_t)other, (json_t *)(uintptr_t)name))
+            return true;
+    }
+    return false;
+}
+
+json_t *names_undone(const struct session *session, const struct timeline_cells *cells)
+{
+    /* What came goes, what changed is as it was, what went is back. */
+    static const struct {
+        const char *done, *undone;
+    } ways[] = {{"added", "removed"}, {"changed", "changed"}, {"removed", "added"}};
+    json_t *undone = json_object();
+    for (size_t w = 0; w < ARRAY_LEN(ways); w++) {
+        json_t *list = json_array();
+        const json_t *entry, *name;
+        size_t i, k;
+        json_array_foreach(session->names.recent, i, entry) {
+            uint64_t number = (uint64_t)json_integer_value(json_object_get(entry, "number"));
+            const json_t *names = json_object_get(entry, "names");
+            if (!names_are_among(cells, number))
+                continue;
+            json_array_foreach(json_object_get(names, ways[w].done), k, name) {
+                bool is_gone = names_list_has(json_object_get(undone, "removed"), name);
+                if (!is_gone && !names_list_has(list, name))
+                    json_array_append(list, (json_t *)(uintptr_t)name);
+            }
+        }
+        if (json_array_size(list) > 0)
+            json_object_set(undone, ways[w].undone, list);
+        json_decref(list);
+    }
+    if (json_object_size(undone) > 0)
+        return undone;
+    json_decref(undone);
+    return NULL;
+}
+
+static void names_note(struct session *session, uint64_t number, json_t *names)
+{
+    json_t *news = names_news(names);
+    if (news == NULL)
+        return;
+    if (session->names.recent == NULL)
+        session->names.recent = json_array();
+    json_array_append_new(session->names.recent,
+                          json_pack("{sI sO}", "number", (json_int_t)number, "names", news));
+    if (json_array_size(session->names.recent) > NAMES_RECENT)
+        json_array_remove(session->names.recent, 0);
+}
+
 void names_on_verdict(struct exec *exec, json_t *names)
 {
     struct session *session = exec->session;
     session->ended_exec = exec->id;
+    names_note(session, exec->id, names);
     if (json_object_get(names, "items") != NULL)
         names_remember(session, names, exec->id);
     else if (names != NULL)
@@ -144,6 +211,7 @@ void names_end_all(struct session *session)
         listener->on_failed(context, &e);
     }
     json_decref(take_ptr(session->names.known));
+    json_decref(take_ptr(session->names.recent));
 }
 
 int session_names(struct session *session, const struct names_listener *listener, void *context,

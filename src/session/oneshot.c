@@ -133,6 +133,7 @@ void oneshot_run(struct oneshot *o)
                                    .timeout_ms = o->request.timeout_ms,
                                    .names = HEAD_NAMES_NONE,
                                    .is_script = o->request.session.runtime == &runtime_python,
+                                   .has_html = true,
                                    .wait = oneshot_make_wait(o)};
     if (session_exec(o->session, &request, &exec, &e) < 0)
         oneshot_fail(o, &e);

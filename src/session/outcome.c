@@ -159,7 +159,7 @@ void outcome_answer_crash(struct session *session, uint64_t checkpoint, json_t *
              " The session goes on from checkpoint %llu%s; \"rolled_back_cells\" lists what is "
              "undone.",
              (unsigned long long)checkpoint, checkpoint == 0 ? ", its beginning" : "");
-    death_conclude(exec->certificate, fate);
+    death_conclude(exec->certificate, exec->wants_script ? "" : fate);
     if (exec->echoes && exec->listener == NULL) /* whoever left it asks for the next one */
         outcome_tell_next(session, exec, checkpoint, extra);
     exec->is_rolled_back = true;

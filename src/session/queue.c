@@ -33,6 +33,8 @@ static struct exec *queue_new_exec(struct session *session, const struct exec_re
     exec->echoes = request->echoes;
     exec->is_script = request->is_script;
     exec->has_inline_images = request->has_inline_images;
+    exec->has_html = request->has_html;
+    exec->wants_files = request->wants_files && timeline_has_checkpoints(session);
     if (request->cell != NULL) {
         snprintf(exec->cell->id, sizeof(exec->cell->id), "%s", request->cell);
         exec->cell->number = request->cell_number;
@@ -71,11 +73,13 @@ int session_exec(struct session *session, const struct exec_request *request,
     session->life.wants_rest = false;
     struct exec *exec = queue_new_exec(session, request);
     *ret_exec = exec;
-    if (exec->is_trial) { /* between two checkpoints */
-        session->trial.id = exec->id;
+    if (exec->is_trial || exec->wants_files) /* between two checkpoints */
         session->pace.keeps_now = true;
-    }
+    if (exec->is_trial)
+        session->trial.id = exec->id;
     recording_queued(exec);
+    if (exec->listener != NULL && exec->listener->on_accepted != NULL)
+        exec->listener->on_accepted(exec->context, exec->cell);
     list_append(&session->queue, &exec->node);
     session->n_queued++;
     struct err refusal = {.code = ERR_NONE};
@@ -115,6 +119,8 @@ static int queue_begin(struct session *session, struct exec *exec, struct err *e
         return -1;
     if (exec->is_trial)
         trial_begin(session, exec->id);
+    if (exec->wants_files)
+        trial_watch_files(exec);
     session->running = exec;
     exec->is_rolled_back = session->was_rolled_back;
     exec->rolled_back_to = session->rolled_back_to;
@@ -224,7 +230,8 @@ void queue_conclude(struct session *session)
     /* One interrupt ends a cell; whatever else was sent has not been heard yet. */
     timing_rest(session, exec->n_interrupts > (verdict->status == CELL_INTERRUPTED));
     exec->verdict = NULL; /* the answer may be the end of the cell */
-    if (exec->is_durable || exec->is_trial)
+    session->n_files_wanted += exec->wants_files;
+    if (exec->is_durable || exec->is_trial || exec->wants_files)
         wait_hold(exec, &outcome);
     else
         wait_end(exec, &outcome);

@@ -57,6 +57,7 @@ void restore_free(struct session *session, struct restore *restore)
     json_decref(restore->loaded);
     timeline_cells_free(&restore->report.cells);
     json_decref(restore->report.files_lost);
+    json_decref(restore->report.names);
     free(restore);
 }
 
@@ -676,6 +677,8 @@ json_t *restore_describe_rollback(const struct restore_report *report)
                               restore_source_name(report->source));
     if (json_array_size(report->notes) > 0)
         json_object_set(extra, "not_undone", (json_t *)(uintptr_t)report->notes);
+    if (report->names != NULL)
+        json_object_set(extra, "names", report->names);
     if (json_array_size(report->lost) > 0)
         json_object_set(extra, "lost", (json_t *)(uintptr_t)report->lost);
     if (report->files_lost != NULL)
@@ -730,6 +733,7 @@ void restore_conclude(struct session *session)
     report->notes = restore->notes;
     if (report->source == RESTORED_DURABLE && restore->cause == RESTORE_CRASH)
         restore_count_from_durable(session, report);
+    report->names = names_undone(session, &report->cells);
     const json_t *lost = json_object_get(restore->loaded, "lost");
     report->restored = (uint64_t)json_integer_value(json_object_get(restore->loaded, "restored"));
     report->lost = json_array_size(lost) > 0 ? lost : NULL;

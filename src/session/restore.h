@@ -37,6 +37,7 @@ struct restore_report {
     enum restore_files files;
     uint64_t files_changed;
     char files_reason[200]; /* RESTORED_FILES_UNKNOWN, or what could not be put back; "": nothing */
+    json_t *names;          /* what the way back does to them (names_undone); NULL: nothing */
     json_t *files_lost;     /* paths that may not have been the undone cells'; NULL: none */
     uint64_t ended_processes;
     const json_t *notes; /* what is not undone: a list of {"what","detail"}; NULL: nothing */

@@ -151,6 +151,7 @@ struct session {
     struct list kept; /* of struct exec: ended, and nobody has fetched the answer; oldest first */
     size_t n_kept;
     size_t kept_bytes;
+    size_t n_files_wanted;   /* of the held ones: that wait for their files */
     struct list held;        /* of struct exec: ended, and the answer has to wait for something */
     uint64_t forgotten_exec; /* the last one whose answer was given up; 0 if there is none */
     uint64_t n_execs;        /* accepted so far; the last exec_id */

@@ -311,6 +311,7 @@ static void settle_once(struct session *session)
     files_begin_next(session);
     settle_checkpoint(session);
     trial_answer(session);
+    trial_answer_files(session);
     branching_begin(session);
     settle_save(session);
     queue_begin_next(session);

@@ -571,8 +571,10 @@ bool timeline_blocks(struct session *session)
         return false;
     if (timeline->patience == NULL)
         timeline->patience = loop_timer_new(session->engine->loop, timeline_on_impatience, session);
-    /* A try tells what it changed, and so has to know what there was. */
-    bool needs_files = timeline->mode == TIMELINE_EVERY || session->trial.id != 0;
+    /* A try, and a cell that was asked for it, tells what it changed, and so has to know what there
+     * was. */
+    bool needs_files =
+        timeline->mode == TIMELINE_EVERY || session->trial.id != 0 || session->n_files_wanted > 0;
     if (!loop_timer_is_set(timeline->patience))
         loop_timer_set(timeline->patience, needs_files ? PATIENCE_EVERY_MS : PATIENCE_AUTO_MS);
     return true;

@@ -141,7 +141,8 @@ uint64_t timing_ran_ns(const struct exec *exec)
 uint64_t timing_end(const struct exec *exec, uint64_t ran_ns)
 {
     struct session *session = exec->session;
-    bool waits = exec->is_durable || exec->is_trial || session->timeline.mode == TIMELINE_EVERY;
+    bool waits = exec->is_durable || exec->is_trial || exec->wants_files ||
+                 session->timeline.mode == TIMELINE_EVERY;
     session->pace.keeps_now =
         waits || !session->pace.is_burst || timeline_is_worth(session, ran_ns);
     return session->pace.keeps_now ? timeline_next_id(session) : 0;

@@ -71,13 +71,14 @@ static struct manifest *trial_load(const struct session *session, const char *he
     return manifest;
 }
 
-/* NULL if that cannot be told. */
-static json_t *trial_describe_files(const struct session *session, const struct checkpoint *tip)
+/* What changed since the manifest `before`, "" if there was nothing. NULL if that cannot be told.
+ */
+static json_t *trial_describe_files(const struct session *session, const char *before,
+                                    const struct checkpoint *tip)
 {
-    const struct trial *trial = &session->trial;
-    struct manifest *old = trial->files[0] != '\0' ? trial_load(session, trial->files) : NULL;
+    struct manifest *old = before[0] != '\0' ? trial_load(session, before) : NULL;
     struct manifest *new = tip->manifest[0] != '\0' ? trial_load(session, tip->manifest) : NULL;
-    bool is_known = trial->has_files && (old != NULL || trial->files[0] == '\0') && new != NULL;
+    bool is_known = (old != NULL || before[0] == '\0') && new != NULL;
     json_t *files = NULL;
     if (is_known) {
         struct trial_changes changes = {.lists = {json_array(), json_array(), json_array()}};
@@ -97,6 +98,18 @@ static json_t *trial_describe_files(const struct session *session, const struct 
     manifest_free(old);
     manifest_free(new);
     return files;
+}
+
+/* The reference is taken; NULL: nobody knows. */
+static void trial_tell_files(struct exec *exec, json_t *files)
+{
+    if (exec->extra == NULL)
+        exec->extra = json_object();
+    if (files == NULL)
+        json_object_set_new(exec->extra, "files_unknown", json_true());
+    else if (json_object_size(files) > 0)
+        json_object_set(exec->extra, "files", files);
+    json_decref(files);
 }
 
 static struct exec *trial_find_held(const struct session *session)
@@ -120,14 +133,49 @@ void trial_answer(struct session *session)
         return;
     if (exec->extra == NULL)
         exec->extra = json_object();
-    json_t *files = trial_describe_files(session, tip);
+    const struct trial *trial = &session->trial;
     json_object_set_new(exec->extra, "try_id", json_integer((json_int_t)exec->id));
-    if (files == NULL)
-        json_object_set_new(exec->extra, "files_unknown", json_true());
-    else if (json_object_size(files) > 0)
-        json_object_set(exec->extra, "files", files);
-    json_decref(files);
+    trial_tell_files(exec,
+                     trial->has_files ? trial_describe_files(session, trial->files, tip) : NULL);
     wait_release(exec);
+}
+
+/* ---- the files of any cell ------------------------------------------------------------------- */
+
+void trial_watch_files(struct exec *exec)
+{
+    const struct checkpoint *current = exec->session->timeline.current;
+    exec->knows_files = current == NULL || current->manifest[0] != '\0';
+    if (current != NULL)
+        snprintf(exec->files_before, sizeof(exec->files_before), "%s", current->manifest);
+}
+
+/* The cell's own checkpoint has its files, or will never have them. */
+static bool trial_has_files(const struct exec *exec, const struct checkpoint **ret)
+{
+    const struct session *session = exec->session;
+    *ret = timeline_find(session, exec->checkpoint);
+    if (*ret != NULL)
+        return timeline_is_settled(*ret);
+    return !timeline_is_due(session);
+}
+
+void trial_answer_files(struct session *session)
+{
+    LIST_EACH(&session->held, node) {
+        struct exec *exec = CONTAINER_OF(node, struct exec, kept);
+        const struct checkpoint *own;
+        if (!exec->wants_files || exec->certificate != NULL || session->restore != NULL ||
+            !trial_has_files(exec, &own))
+            continue;
+        exec->wants_files = false;
+        session->n_files_wanted--;
+        bool is_known = own != NULL && exec->knows_files;
+        trial_tell_files(exec,
+                         is_known ? trial_describe_files(session, exec->files_before, own) : NULL);
+        if (!exec->is_durable)
+            wait_release(exec);
+    }
 }
 
 /* ---- the decision ---------------------------------------------------------------------------- */

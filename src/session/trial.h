@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "session/timeline.h"
 
+struct exec;
 struct session;
 
 struct trial {
@@ -22,6 +23,9 @@ int trial_refuse_others(const struct session *session, struct err *e);
 /* Answers its cell, if that has ended and is held, with what changed as soon as the checkpoint
  * after it is complete. */
 void trial_answer(struct session *session);
+/* A cell whose answer says what it did to /workspace: it begins; and who waits for that is told. */
+void trial_watch_files(struct exec *exec);
+void trial_answer_files(struct session *session);
 /* Finds the try to decide on: it must have been answered. */
 int trial_find(struct session *session, uint64_t try_id, struct err *e);
 /* The session went back, or is over. */

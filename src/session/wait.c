@@ -15,6 +15,9 @@ void wait_attach(struct exec *exec, const struct exec_wait *wait)
     exec->cell->transcript.budget = wait->budget;
     exec->cell->transcript.pictures_left = wait->pictures;
     exec->cancels = wait->cancels;
+    exec->is_lean = wait->is_lean;
+    exec->wants_script = wait->wants_script;
+    exec->preview = wait->preview;
 }
 
 static void wait_on_yield(void *context)
@@ -225,6 +228,8 @@ void wait_resume(struct exec *exec, const struct exec_wait *wait)
 {
     exec_drain(exec);
     wait_attach(exec, wait);
+    if (exec->listener != NULL && exec->listener->on_accepted != NULL)
+        exec->listener->on_accepted(exec->context, exec->cell);
     wait_replay(exec);
     wait_start_clock(exec, wait);
 }

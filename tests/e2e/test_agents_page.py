@@ -3,27 +3,10 @@ with their configuration, and every answer is compared. `…` stands for any tex
 spawned last, $STATE for the state of the last answer that has one."""
 
 import json
-import re
 
 import pytest
 
-from harness.daemon import SOURCE
-
-
-def blocks(page, kind):
-    text = (SOURCE / "docs" / page).read_text()
-    return re.findall(rf"^```{kind}\n(.*?)^```", text, re.M | re.S)
-
-
-def differs(told, expected):
-    """Whether an answer is not the one that the page shows."""
-    if expected == "…":
-        return isinstance(told, (dict, list))
-    if isinstance(expected, list) and isinstance(told, list):
-        return len(told) != len(expected) or any(map(differs, told, expected))
-    if isinstance(expected, dict) and isinstance(told, dict):
-        return told.keys() != expected.keys() or any(differs(told[k], expected[k]) for k in told)
-    return told != expected
+from harness.pages import blocks, differs
 
 
 def learn(known, answer):
@@ -34,7 +17,7 @@ def learn(known, answer):
 
 @pytest.mark.smoke
 @pytest.mark.one_mode
-@pytest.mark.parametrize(("page", "n_calls"), [("AGENTS.md", 18), ("ONESHOT.md", 8)])
+@pytest.mark.parametrize(("page", "n_calls"), [("docs/AGENTS.md", 18), ("docs/ONESHOT.md", 8)])
 def test_the_examples(launch, page, n_calls):
     config = "".join(blocks(page, "yaml"))
     client = launch(config=f"default_profile: min\n{config}").client

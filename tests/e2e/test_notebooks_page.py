@@ -2,16 +2,14 @@
 
 import json
 import os
-import pathlib
 import re
 import subprocess
 
 import pytest
 
 from harness.host import PATIENCE
+from harness.pages import blocks
 from harness.shell import Shell
-
-PAGE = (pathlib.Path(__file__).parents[2] / "docs" / "NOTEBOOKS.md").read_text()
 
 
 class Folder(Shell):
@@ -42,8 +40,7 @@ class Folder(Shell):
 
     def type(self, mark, *changes):
         """Types the commands of the block that holds the mark; what they wrote."""
-        (script,) = [block for block in re.findall(r"^```sh\n(.*?)^```$", PAGE, re.M | re.S)
-                     if mark in block]
+        (script,) = [block for block in blocks("docs/NOTEBOOKS.md", "sh") if mark in block]
         for old, new in changes:
             assert old in script
             script = script.replace(old, new)

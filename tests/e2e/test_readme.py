@@ -1,23 +1,19 @@
 """What the README says to type does what the README says."""
 
-import pathlib
-import re
 import subprocess
 
 import pytest
 
+from harness import pages
 from harness.daemon import as_user, environment
 from harness.host import PATIENCE
 
 pytestmark = pytest.mark.privilege
 
-README = pathlib.Path(__file__).parents[2] / "README.md"
-
 
 def blocks():
     """The shell commands of the README, block by block, without what make does."""
-    found = re.findall(r"^```sh\n(.*?)^```$", README.read_text(), re.M | re.S)
-    return [text for text in found if not text.startswith("make ")]
+    return [text for text in pages.blocks("README.md", "sh") if not text.startswith("make ")]
 
 
 @pytest.fixture

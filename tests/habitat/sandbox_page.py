@@ -11,6 +11,10 @@ PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/SANDBOX.md"
 HEAD = """\
 # What differs from a plain Linux
 
+```sh
+cella exec -r bash 'id; pwd; df -h /tmp; cat /etc/hostname'   # look around
+```
+
 A session is meant to be a place where programs simply work. `tests/habitat/` runs some 380 everyday
 commands and calls (shell, system programs, build tools, Python, Node.js, data libraries, servers)
 outside as an ordinary user and in a session, for a daemon of root and for one of an ordinary user:
