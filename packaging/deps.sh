@@ -15,7 +15,8 @@ packages_of() {
         'libopenblas-dev|libopenblas0-pthread' uidmap ;;
     test) echo clang 'libclang-rt-14-dev|libclang-rt-dev' clang-format libcmocka-dev \
         python3-pytest util-linux e2fsprogs curl bash gdb strace python3-pip \
-        python3-nbformat jupyter-nbconvert python3-psutil python3-ipython ;;
+        python3-nbformat jupyter-nbconvert \
+        man-db groff zsh fish python3-psutil python3-ipython ;;
     bench) echo python3-ipykernel python3-jupyter-client bubblewrap \
         python3-venv ;;
     *)

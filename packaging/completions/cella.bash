@@ -1,4 +1,5 @@
 # bash completion for cella
+# Made by `packaging/pages.py` from the tables of the program: do not edit.
 
 _cella_sessions() {
     cella ps --json 2>/dev/null | grep -o '"session_id":"[0-9a-f-]*"' | cut -d'"' -f4
@@ -8,156 +9,671 @@ _cella_notebooks() {
     cella notebook list --json 2>/dev/null | grep -o '"notebook_id":"[0-9a-f-]*"' | cut -d'"' -f4
 }
 
+_cella_operations() {
+    cella call 2>/dev/null | cut -d' ' -f1
+}
+
 _cella() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-    local verbs="exec repl attach continue input interrupt names undo redo try branch tree checkpoints"
-    verbs+=" ls put get cp mv rm mkdir ps kill plan pipe run notebook convert serve stop config doctor demo help --help --version"
-    local sections="idle live think spawn oneshot past undo crash churn load crowd memory node bash"
-    local common="--json --help" client="--data --url --key"
-    local spec="--runtime --profile --cwd --env --join --name --label --agent --binding --debug --idle-timeout"
+    local verb=${COMP_WORDS[1]} words= kind=nothing
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$current")
+        words="exec repl attach continue input pipe run try tree ls put get cp mv rm mkdir notebook convert serve stop config doctor demo call interrupt output names declarations checkpoints undo redo cells branch new ps info edit suspend resume kill health agents plan unplan agent state help --help --version"
+        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
         return
     fi
-    if [[ ${COMP_WORDS[1]} == convert ]]; then
-        local formats="ipynb html markdown script cells-json"
-        [[ $previous == --from || $previous == -f ]] && formats="ipynb cells-json script"
-        case $previous in
-        -t | --to | -f | --from)
-            mapfile -t COMPREPLY < <(compgen -W "$formats" -- "$current")
-            ;;
-        *)
-            mapfile -t COMPREPLY < <(compgen -f -- "$current")
-            [[ $current == -* && $previous != -o && $previous != --output ]] &&
-                mapfile -t COMPREPLY < <(compgen -W "--output --to --from $common" -- "$current")
-            ;;
-        esac
-        return
-    fi
-    if [[ ${COMP_WORDS[1]} == run ]]; then
-        case $previous in
-        -p | --parameter | -r | --raw) return ;;
-        --kernel) mapfile -t COMPREPLY < <(compgen -W "python3 javascript bash" -- "$current") ;;
-        -f | --from) mapfile -t COMPREPLY < <(compgen -W "ipynb cells-json script" -- "$current") ;;
-        -o | --output | -w | --with) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
-        *) [[ $current == -* ]] || mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
-        esac
-        ((${#COMPREPLY[@]} == 0)) || return
-    fi
-    if [[ ${COMP_WORDS[1]} == notebook && $current != -* && $previous != -* ]]; then
-        case $COMP_CWORD in
-        2)
-            local actions="list new show add run edit rm move clear title declarations"
-            actions+=" export import watch delete"
-            mapfile -t COMPREPLY < <(compgen -W "$actions" -- "$current")
-            ;;
-        3)
-            if [[ $previous == import ]]; then
-                mapfile -t COMPREPLY < <(compgen -f -- "$current")
-            else
-                mapfile -t COMPREPLY < <(compgen -W "$(_cella_notebooks)" -- "$current")
-            fi
-            ;;
-        esac
-        return
-    fi
-    case $previous in
-    -f | --file | -c | --config)
-        mapfile -t COMPREPLY < <(compgen -f -- "$current")
-        return
-        ;;
-    --data | -d | --save-images | -o | --output)
-        mapfile -t COMPREPLY < <(compgen -d -- "$current")
-        return
-        ;;
-    -s | --session | -j | --join)
-        mapfile -t COMPREPLY < <(compgen -W "$(_cella_sessions)" -- "$current")
-        return
-        ;;
-    -p | --profile)
-        mapfile -t COMPREPLY < <(compgen -W "min data" -- "$current")
-        return
-        ;;
-    -r | --runtime)
-        mapfile -t COMPREPLY < <(compgen -W "python node bash" -- "$current")
-        return
-        ;;
-    -e | --env)
-        mapfile -t COMPREPLY < <(compgen -v -- "$current")
-        return
-        ;;
-    --on-disconnect)
-        mapfile -t COMPREPLY < <(compgen -W "continue cancel" -- "$current")
-        return
-        ;;
-    --only)
-        mapfile -t COMPREPLY < <(compgen -W "$sections" -- "$current")
-        return
-        ;;
-    --log-format)
-        mapfile -t COMPREPLY < <(compgen -W "text json" -- "$current")
-        return
-        ;;
-    --log-level)
-        mapfile -t COMPREPLY < <(compgen -W "debug info warn error" -- "$current")
-        return
-        ;;
-    --url | --key | -t | --timeout | -y | --yield | -b | --budget | -l | --listen | -C | --cwd | \
-        --agent | --binding | --idle-timeout | -m | --max | --to | --at | --count | --id)
-        return
-        ;;
-    esac
-    local words
-    case ${COMP_WORDS[1]} in
-    exec)
-        words="--file --with --session --new $spec --timeout --yield --on-disconnect --names --budget"
-        words+=" --save-images $client"
-        [[ $current != -* ]] && mapfile -t COMPREPLY < <(compgen -f -- "$current") && return
-        ;;
-    repl) words="--session --keep $spec --timeout --save-images $client" ;;
-    continue) words="--yield --budget --names --save-images $client" ;;
-    input) words="--eof --yield --budget --save-images $client" ;;
-    names) words="--max $client" ;;
-    undo) words="--to $client" ;;
-    try) words="--commit --discard --id --timeout --save-images $client" ;;
-    branch) words="--at --count $client" ;;
-    tree) words="--ascii $client" ;;
-    plan) words="--agent --leave $client" ;;
-    pipe) words="--runtime --profile --timeout $client" ;;
-    run)
-        words="--output --parameter --raw --with --out --allow-errors --timeout --kernel $spec --from --keep"
-        words+=" $client"
-        ;;
+    case $verb in
     notebook)
-        words="--user --title --runtime --profile --file --kind --at --run --revision --from --to"
-        words+=" --allow-errors --timeout --cells --output --format --save-images $client"
+        if ((COMP_CWORD == 2)) && [[ $current != -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -W "declarations rm move reset new list title delete show add run edit clear export import watch" -- "$current")
+            return
+        fi
+        ((COMP_CWORD > 2)) && verb="$verb ${COMP_WORDS[2]}"
         ;;
-    kill) words="--all --keep-notebook $client" ;;
-    stop) words="--erase $client" ;;
-    ps) words="--state --runtime --label --name --agent --sort $client" ;;
-    ls) words="--recursive --long --pattern $client" ;;
-    rm) words="--recursive $client" ;;
-    put | get | cp)
-        words=$client
-        [[ $current != -* ]] && mapfile -t COMPREPLY < <(compgen -f -- "$current") && return
+    health)
+        if ((COMP_CWORD == 2)) && [[ $current != -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -W "check" -- "$current")
+            return
+        fi
+        ((COMP_CWORD > 2)) && verb="$verb ${COMP_WORDS[2]}"
         ;;
-    attach | interrupt | redo | checkpoints | mv | mkdir) words=$client ;;
-    serve) words="--listen --data --config --no-auth --log-format --log-level" ;;
-    config) words=check ;;
-    help) words=$verbs ;;
+    agent)
+        if ((COMP_CWORD == 2)) && [[ $current != -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -W "plan unplan" -- "$current")
+            return
+        fi
+        ((COMP_CWORD > 2)) && verb="$verb ${COMP_WORDS[2]}"
+        ;;
+    state)
+        if ((COMP_CWORD == 2)) && [[ $current != -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -W "list show rm" -- "$current")
+            return
+        fi
+        ((COMP_CWORD > 2)) && verb="$verb ${COMP_WORDS[2]}"
+        ;;
     esac
-    case ${COMP_WORDS[1]} in
-    attach | ls | kill | continue | input | interrupt | names | plan | undo | redo | try | branch | tree | \
-        checkpoints)
-        [[ $current != -* ]] && words=$(_cella_sessions)
+    case $verb in
+    exec)
+        words="--file --with --session --new --runtime --profile --cwd --env --join --name --label --agent --binding --debug --idle-timeout --timeout --yield --on-disconnect --names --budget --save-images --data --url --key --json --help" kind=files
+        case $previous in
+        -f | --file) kind=files words="" ;;
+        -w | --with) kind=files words="" ;;
+        -s | --session) kind=sessions words="" ;;
+        -r | --runtime) kind=words words="python node bash" ;;
+        -p | --profile) kind=words words="min data" ;;
+        -C | --cwd) kind=dirs words="" ;;
+        -e | --env) kind=nothing words="" ;;
+        -j | --join) kind=sessions words="" ;;
+        --name) kind=nothing words="" ;;
+        --label) kind=nothing words="" ;;
+        --agent) kind=nothing words="" ;;
+        --binding) kind=nothing words="" ;;
+        --idle-timeout) kind=nothing words="" ;;
+        -t | --timeout) kind=nothing words="" ;;
+        -y | --yield) kind=nothing words="" ;;
+        --on-disconnect) kind=words words="continue cancel" ;;
+        -b | --budget) kind=nothing words="" ;;
+        --save-images) kind=dirs words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    repl)
+        words="--session --keep --runtime --profile --cwd --env --join --name --label --agent --binding --debug --idle-timeout --timeout --save-images --data --url --key --json --help" kind=nothing
+        case $previous in
+        -s | --session) kind=sessions words="" ;;
+        -r | --runtime) kind=words words="python node bash" ;;
+        -p | --profile) kind=words words="min data" ;;
+        -C | --cwd) kind=dirs words="" ;;
+        -e | --env) kind=nothing words="" ;;
+        -j | --join) kind=sessions words="" ;;
+        --name) kind=nothing words="" ;;
+        --label) kind=nothing words="" ;;
+        --agent) kind=nothing words="" ;;
+        --binding) kind=nothing words="" ;;
+        --idle-timeout) kind=nothing words="" ;;
+        -t | --timeout) kind=nothing words="" ;;
+        --save-images) kind=dirs words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    attach)
+        words="--data --url --key --json --help" kind=nothing
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    continue)
+        words="--yield --budget --names --save-images --data --url --key --json --help" kind=sessions
+        case $previous in
+        -y | --yield) kind=nothing words="" ;;
+        -b | --budget) kind=nothing words="" ;;
+        --save-images) kind=dirs words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    input)
+        words="--eof --yield --budget --save-images --data --url --key --json --help" kind=sessions
+        case $previous in
+        -y | --yield) kind=nothing words="" ;;
+        -b | --budget) kind=nothing words="" ;;
+        --save-images) kind=dirs words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    pipe)
+        words="--runtime --profile --timeout --data --url --key --json --help" kind=nothing
+        case $previous in
+        -r | --runtime) kind=words words="python node bash" ;;
+        -p | --profile) kind=words words="min data" ;;
+        -t | --timeout) kind=nothing words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    run)
+        words="--output --parameter --raw --with --out --allow-errors --timeout --runtime --kernel --profile --cwd --env --join --name --label --agent --binding --debug --idle-timeout --from --keep --data --url --key --json --help" kind=files
+        case $previous in
+        -o | --output) kind=files words="" ;;
+        -p | --parameter) kind=nothing words="" ;;
+        -r | --raw) kind=nothing words="" ;;
+        -w | --with) kind=files words="" ;;
+        --out) kind=dirs words="" ;;
+        -t | --timeout) kind=nothing words="" ;;
+        --runtime) kind=words words="python node bash" ;;
+        --kernel) kind=words words="python3 javascript bash" ;;
+        --profile) kind=words words="min data" ;;
+        -C | --cwd) kind=dirs words="" ;;
+        -e | --env) kind=nothing words="" ;;
+        -j | --join) kind=sessions words="" ;;
+        --name) kind=nothing words="" ;;
+        --label) kind=nothing words="" ;;
+        --agent) kind=nothing words="" ;;
+        --binding) kind=nothing words="" ;;
+        --idle-timeout) kind=nothing words="" ;;
+        -f | --from) kind=nothing words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    try)
+        words="--commit --discard --id --timeout --save-images --data --url --key --json --help" kind=sessions
+        case $previous in
+        --id) kind=nothing words="" ;;
+        -t | --timeout) kind=nothing words="" ;;
+        --save-images) kind=dirs words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    tree)
+        words="--ascii --data --url --key --json --help" kind=sessions
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    ls)
+        words="--recursive --long --pattern --data --url --key --json --help" kind=nothing
+        case $previous in
+        -p | --pattern) kind=nothing words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    put)
+        words="--data --url --key --json --help" kind=nothing
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    get)
+        words="--data --url --key --json --help" kind=nothing
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    cp)
+        words="--data --url --key --json --help" kind=nothing
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    mv)
+        words="--data --url --key --json --help" kind=nothing
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    rm)
+        words="--recursive --data --url --key --json --help" kind=nothing
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    mkdir)
+        words="--data --url --key --json --help" kind=nothing
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    notebook | notebook\ *)
+        words="--title --runtime --profile --file --kind --at --run --revision --from --to --allow-errors --timeout --cells --output --format --save-images --data --url --key --json --help" kind=notebooks
+        case $previous in
+        --title) kind=nothing words="" ;;
+        -r | --runtime) kind=words words="python node bash" ;;
+        -p | --profile) kind=words words="min data" ;;
+        -f | --file) kind=files words="" ;;
+        -k | --kind) kind=words words="code markdown raw" ;;
+        --at) kind=nothing words="" ;;
+        --revision) kind=nothing words="" ;;
+        --from) kind=nothing words="" ;;
+        --to) kind=nothing words="" ;;
+        -t | --timeout) kind=nothing words="" ;;
+        -o | --output) kind=files words="" ;;
+        --format) kind=words words="ipynb html markdown script cells-json" ;;
+        --save-images) kind=dirs words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    convert)
+        words="--output --to --from --json --help" kind=files
+        case $previous in
+        -o | --output) kind=files words="" ;;
+        -t | --to) kind=nothing words="" ;;
+        -f | --from) kind=nothing words="" ;;
+        esac
+        ;;
+    serve)
+        words="--listen --data --config --no-auth --log-format --log-level --json --help" kind=nothing
+        case $previous in
+        -l | --listen) kind=nothing words="" ;;
+        -d | --data) kind=dirs words="" ;;
+        -c | --config) kind=files words="" ;;
+        --log-format) kind=words words="text json" ;;
+        --log-level) kind=words words="debug info warn error" ;;
+        esac
+        ;;
+    stop)
+        words="--erase --data --url --key --json --help" kind=nothing
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    config)
+        words="--json --help" kind=files
+        case $previous in
+        esac
+        ;;
+    doctor)
+        words="--json --help" kind=nothing
+        case $previous in
+        esac
+        ;;
+    demo)
+        words="--json --help" kind=nothing
+        case $previous in
+        esac
+        ;;
+    call)
+        words="--file --data --url --key --json --help" kind=operations
+        case $previous in
+        -f | --file) kind=files words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    interrupt)
+        words="--data --url --key --json --help" kind=sessions
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    output)
+        words="--number --offset --limit --stream --data --url --key --json --help" kind=sessions
+        case $previous in
+        --number) kind=nothing words="" ;;
+        --offset) kind=nothing words="" ;;
+        --limit) kind=nothing words="" ;;
+        --stream) kind=words words="stdout stderr" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    names)
+        words="--max --data --url --key --json --help" kind=sessions
+        case $previous in
+        -m | --max) kind=nothing words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    declarations)
+        words="--data --url --key --json --help" kind=sessions
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    "notebook declarations")
+        words="--data --url --key --json --help" kind=notebooks
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    checkpoints)
+        words="--data --url --key --json --help" kind=sessions
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    undo)
+        words="--to --data --url --key --json --help" kind=sessions
+        case $previous in
+        -t | --to) kind=nothing words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    redo)
+        words="--data --url --key --json --help" kind=sessions
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    cells)
+        words="--offset --limit --data --url --key --json --help" kind=sessions
+        case $previous in
+        --offset) kind=nothing words="" ;;
+        --limit) kind=nothing words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    branch)
+        words="--at --count --data --url --key --json --help" kind=sessions
+        case $previous in
+        -a | --at) kind=nothing words="" ;;
+        -n | --count) kind=nothing words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    new)
+        words="--runtime --profile --memory-mb --cpu-percent --pids --disk-mb --checkpoint-mb --cpu-seconds --cwd --env --join --agent --binding --idle-timeout --max-age --checkpoints --durable --debug --isolation --name --labels --data --url --key --json --help" kind=nothing
+        case $previous in
+        -r | --runtime) kind=words words="python node bash" ;;
+        -p | --profile) kind=nothing words="" ;;
+        --memory-mb) kind=nothing words="" ;;
+        --cpu-percent) kind=nothing words="" ;;
+        --pids) kind=nothing words="" ;;
+        --disk-mb) kind=nothing words="" ;;
+        --checkpoint-mb) kind=nothing words="" ;;
+        --cpu-seconds) kind=nothing words="" ;;
+        -C | --cwd) kind=nothing words="" ;;
+        -e | --env) kind=nothing words="" ;;
+        -j | --join) kind=sessions words="" ;;
+        --agent) kind=nothing words="" ;;
+        --binding) kind=nothing words="" ;;
+        --idle-timeout) kind=nothing words="" ;;
+        --max-age) kind=nothing words="" ;;
+        --checkpoints) kind=words words="auto every off" ;;
+        --durable) kind=words words="auto off" ;;
+        --isolation) kind=words words="shared per_cell" ;;
+        --name) kind=nothing words="" ;;
+        --labels) kind=nothing words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    ps)
+        words="--state --runtime --label --name --agent --sort --limit --cursor --data --url --key --json --help" kind=nothing
+        case $previous in
+        --state) kind=words words="living starting idle busy suspended dead" ;;
+        -r | --runtime) kind=words words="python node bash" ;;
+        -l | --label) kind=nothing words="" ;;
+        -n | --name) kind=nothing words="" ;;
+        --agent) kind=nothing words="" ;;
+        --sort) kind=words words="used created memory cpu name" ;;
+        --limit) kind=nothing words="" ;;
+        --cursor) kind=nothing words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    info)
+        words="--data --url --key --json --help" kind=sessions
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    edit)
+        words="--name --labels --idle-timeout --max-age --data --url --key --json --help" kind=sessions
+        case $previous in
+        -n | --name) kind=nothing words="" ;;
+        --labels) kind=nothing words="" ;;
+        --idle-timeout) kind=nothing words="" ;;
+        --max-age) kind=nothing words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    suspend)
+        words="--all --data --url --key --json --help" kind=sessions
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    resume)
+        words="--all --data --url --key --json --help" kind=sessions
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    kill)
+        words="--keep-notebook --all --data --url --key --json --help" kind=sessions
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    "notebook rm")
+        words="--data --url --key --json --help" kind=notebooks
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    "notebook move")
+        words="--data --url --key --json --help" kind=notebooks
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    "notebook reset")
+        words="--data --url --key --json --help" kind=notebooks
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    "notebook new")
+        words="--title --metadata --cells --runtime --profile --memory-mb --cpu-percent --pids --disk-mb --checkpoint-mb --cpu-seconds --cwd --env --join --agent --binding --idle-timeout --max-age --checkpoints --durable --debug --isolation --data --url --key --json --help" kind=nothing
+        case $previous in
+        --title) kind=nothing words="" ;;
+        --metadata) kind=nothing words="" ;;
+        --cells) kind=nothing words="" ;;
+        -r | --runtime) kind=words words="python node bash" ;;
+        -p | --profile) kind=nothing words="" ;;
+        --memory-mb) kind=nothing words="" ;;
+        --cpu-percent) kind=nothing words="" ;;
+        --pids) kind=nothing words="" ;;
+        --disk-mb) kind=nothing words="" ;;
+        --checkpoint-mb) kind=nothing words="" ;;
+        --cpu-seconds) kind=nothing words="" ;;
+        -C | --cwd) kind=nothing words="" ;;
+        -e | --env) kind=nothing words="" ;;
+        -j | --join) kind=sessions words="" ;;
+        --agent) kind=nothing words="" ;;
+        --binding) kind=nothing words="" ;;
+        --idle-timeout) kind=nothing words="" ;;
+        --max-age) kind=nothing words="" ;;
+        --checkpoints) kind=words words="auto every off" ;;
+        --durable) kind=words words="auto off" ;;
+        --isolation) kind=words words="shared per_cell" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    "notebook list")
+        words="--user --offset --limit --data --url --key --json --help" kind=nothing
+        case $previous in
+        --user) kind=nothing words="" ;;
+        --offset) kind=nothing words="" ;;
+        --limit) kind=nothing words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    "notebook title")
+        words="--metadata --data --url --key --json --help" kind=notebooks
+        case $previous in
+        --metadata) kind=nothing words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    "notebook delete")
+        words="--data --url --key --json --help" kind=notebooks
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    health)
+        words="--data --url --key --json --help" kind=nothing
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    "health check")
+        words="--data --url --key --json --help" kind=nothing
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    agents)
+        words="--data --url --key --json --help" kind=nothing
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    plan)
+        words="--data --url --key --json --help" kind=sessions
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    unplan)
+        words="--data --url --key --json --help" kind=sessions
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    "agent plan")
+        words="--data --url --key --json --help" kind=nothing
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    "agent unplan")
+        words="--data --url --key --json --help" kind=nothing
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    "state list")
+        words="--data --url --key --json --help" kind=nothing
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    "state show")
+        words="--with-state --data --url --key --json --help" kind=nothing
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    "state rm")
+        words="--data --url --key --json --help" kind=nothing
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    help)
+        words="exec repl attach continue input pipe run try tree ls put get cp mv rm mkdir notebook convert serve stop config doctor demo call interrupt output names declarations checkpoints undo redo cells branch new ps info edit suspend resume kill health agents plan unplan agent state help" kind=words
         ;;
     esac
-    if [[ ${COMP_WORDS[1]} == config && $COMP_CWORD -gt 2 && $current != -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    _cella_reply "$kind" "$words" "$current" "$previous"
+}
+
+# Flags when one is begun; else files, ids or words.
+_cella_reply() {
+    local kind=$1 words=$2 current=$3
+    if [[ $current == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
         return
     fi
-    mapfile -t COMPREPLY < <(compgen -W "$words $common" -- "$current")
+    case $kind in
+    files) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
+    dirs) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
+    sessions | notebooks | operations)
+        mapfile -t COMPREPLY < <(compgen -W "$(_cella_$kind)" -- "$current") ;;
+    words) mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current") ;;
+    esac
 }
 
 complete -F _cella cella

@@ -85,7 +85,7 @@ static int advise_in_plan_mode(const json_t *refusal, struct err *e)
         buf_append_str(&text, ", because: ");
         cli_append_safe(&text, reason, MIN(reason_len, (size_t)160), false);
     }
-    return err_advise(e, "%s%sleave it with: cella plan --leave SESSION, or --agent NAME",
+    return err_advise(e, "%s%sleave it with: cella unplan SESSION, or cella agent unplan NAME",
                       buf_str(&text), text.len > 0 ? "; " : "");
 }
 

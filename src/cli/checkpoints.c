@@ -1,4 +1,4 @@
-/* The verbs "checkpoints" and "tree": what a session can be taken back to, as a table or drawn. */
+/* What a session can be taken back to, as a table, and drawn by `cella tree`. Command line tool. */
 #include "base/fd.h"
 #include "cli/api.h"
 #include "cli/show.h"
@@ -29,7 +29,7 @@ static void append_row(struct buf *out, const json_t *checkpoint, bool is_curren
     buf_append_char(out, '\n');
 }
 
-static void append_table(struct buf *out, const json_t *timeline)
+void cli_append_checkpoints(struct buf *out, const json_t *timeline)
 {
     const json_t *checkpoints = json_object_get(timeline, "checkpoints");
     int64_t current = cli_json_int(timeline, "current", -1);
@@ -41,49 +41,26 @@ static void append_table(struct buf *out, const json_t *timeline)
     }
 }
 
-static int show(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
+static int tree_show(const struct cli_args *args, struct cli_client *c, void *context,
+                     struct err *e)
 {
-    const bool *is_tree = context;
+    (void)context;
     _json_ json_t *timeline = NULL;
     if (cli_timeline_get(args, c, &timeline, e) < 0)
         return -1;
     if (cli_has(args, "json"))
         return cli_print_json(timeline) ? 0 : CLI_EXIT_PIPE;
     _buf_ struct buf out = BUF_INIT(SHOWN_MAX);
-    if (*is_tree)
-        cli_draw_tree(&out, timeline, cli_has(args, "ascii") || !cli_is_utf8());
-    else
-        append_table(&out, timeline);
+    cli_draw_tree(&out, timeline, cli_has(args, "ascii") || !cli_is_utf8());
     return fd_write_all(STDOUT_FILENO, buf_str(&out), out.len) < 0 ? CLI_EXIT_PIPE : 0;
 }
 
-static int run(const struct cli_args *args, bool is_tree, struct err *e)
+static int tree_run(const struct cli_args *args, struct err *e)
 {
     if (cli_session_named(args, e) < 0)
         return -1;
-    return cli_client_with(args, false, show, &is_tree, e);
+    return cli_client_with(args, false, tree_show, NULL, e);
 }
-
-static int run_checkpoints(const struct cli_args *args, struct err *e)
-{
-    return run(args, false, e);
-}
-
-static int run_tree(const struct cli_args *args, struct err *e)
-{
-    return run(args, true, e);
-}
-
-const struct cli_verb cli_checkpoints_verb = {
-    .name = "checkpoints",
-    .summary = "list the checkpoints of a session",
-    .usage = "[OPTION...] SESSION",
-    .about = "Lists the points that a session can be taken back to; * marks the one that its\n"
-             "present state came from. `cella tree` draws them.",
-    .is_client = true,
-    .examples = "cella checkpoints 0b9c",
-    .run = run_checkpoints,
-};
 
 static const struct cli_flag tree_flags[] = {
     {"ascii", 0, NULL, "draw with ASCII characters (the default where the locale is not UTF-8)"},
@@ -92,6 +69,7 @@ static const struct cli_flag tree_flags[] = {
 
 const struct cli_verb cli_tree_verb = {
     .name = "tree",
+    .subject = OP_ON_HISTORY,
     .summary = "draw the checkpoints of a session",
     .usage = "[OPTION...] SESSION",
     .about =
@@ -103,5 +81,5 @@ const struct cli_verb cli_tree_verb = {
     .is_client = true,
     .examples = "cella tree 0b9c\n"
                 "cella tree 0b9c --json | jq '.checkpoints[] | select(.restore == \"no\")'",
-    .run = run_tree,
+    .run = tree_run,
 };

@@ -238,6 +238,7 @@ static int config_run(const struct cli_args *args, struct err *e)
 
 const struct cli_verb cli_config_verb = {
     .name = "config",
+    .subject = OP_ON_DAEMON,
     .summary = "check the configuration and say what it means",
     .usage = "check [FILE]",
     .about = "Reads the configuration as the daemon would and shows what it says, or names the\n"

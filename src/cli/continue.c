@@ -58,6 +58,7 @@ static int continue_run(const struct cli_args *args, struct err *e)
 
 const struct cli_verb cli_continue_verb = {
     .name = "continue",
+    .subject = OP_ON_CODE,
     .summary = "wait for a cell that was left running",
     .usage = "[OPTION...] SESSION [CELL]",
     .about =

@@ -128,6 +128,7 @@ static int convert_run(const struct cli_args *args, struct err *e)
 
 const struct cli_verb cli_convert_verb = {
     .name = "convert",
+    .subject = OP_ON_NOTEBOOK,
     .summary = "convert a notebook: ipynb, HTML, Markdown, script, cells.json",
     .usage = "[OPTION...] IN -o OUT",
     .about = "Reads a notebook of Jupyter (format 4), a cells.json or a script with its cells\n"

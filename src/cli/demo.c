@@ -322,6 +322,7 @@ static int demo_run(const struct cli_args *args, struct err *e)
 
 const struct cli_verb cli_demo_verb = {
     .name = "demo",
+    .subject = OP_ON_DAEMON,
     .summary = "play a short, real demonstration",
     .usage = "[OPTION...]",
     .about = "Starts a daemon of its own on a temporary directory, runs a few cells in a session,\n"

@@ -80,6 +80,7 @@ static int doctor_verb_run(const struct cli_args *args, struct err *e)
 
 const struct cli_verb cli_doctor_verb = {
     .name = "doctor",
+    .subject = OP_ON_DAEMON,
     .summary = "say which walls this machine can build around a session",
     .usage = "[OPTION...]",
     .about =

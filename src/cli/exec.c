@@ -369,6 +369,7 @@ static int exec_run(const struct cli_args *args, struct err *e)
 
 const struct cli_verb cli_exec_verb = {
     .name = "exec",
+    .subject = OP_ON_CODE,
     .summary = "run Python, Node.js or bash code in a sandboxed session",
     .usage = "[OPTION...] [CODE | FILE [ARGUMENT...]]",
     .about =

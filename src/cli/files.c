@@ -144,6 +144,7 @@ static int ls_run(const struct cli_args *args, struct err *e)
 
 const struct cli_verb cli_ls_verb = {
     .name = "ls",
+    .subject = OP_ON_FILES,
     .summary = "list a session's files",
     .usage = "[OPTION...] ID[:FOLDER]",
     .about = "Lists what is in the workspace of a session, or in a folder of it.",
@@ -382,6 +383,7 @@ static const struct cli_flag no_flags[] = {{0}};
 
 const struct cli_verb cli_put_verb = {
     .name = "put",
+    .subject = OP_ON_FILES,
     .summary = "put files into a session",
     .usage = "[OPTION...] FILE... ID[:PATH]",
     .about = "Puts files and folders from here into the workspace of a session. '-' is standard\n"
@@ -397,6 +399,7 @@ const struct cli_verb cli_put_verb = {
 
 const struct cli_verb cli_get_verb = {
     .name = "get",
+    .subject = OP_ON_FILES,
     .summary = "get files out of a session",
     .usage = "[OPTION...] ID:PATH... [FILE]",
     .about =
@@ -413,6 +416,7 @@ const struct cli_verb cli_get_verb = {
 
 const struct cli_verb cli_cp_verb = {
     .name = "cp",
+    .subject = OP_ON_FILES,
     .summary = "copy files into, out of or within a session",
     .usage = "[OPTION...] FROM... TO",
     .about = "Copies files and folders. FROM and TO are paths here, or ID:PATH in a session; at\n"
@@ -427,6 +431,7 @@ const struct cli_verb cli_cp_verb = {
 
 const struct cli_verb cli_mv_verb = {
     .name = "mv",
+    .subject = OP_ON_FILES,
     .summary = "move files within a session",
     .usage = "[OPTION...] ID:FROM... ID:TO",
     .about = "Moves files and folders of a session's workspace, or gives them other names.",
@@ -491,6 +496,7 @@ static int rm_run(const struct cli_args *args, struct err *e)
 
 const struct cli_verb cli_rm_verb = {
     .name = "rm",
+    .subject = OP_ON_FILES,
     .summary = "delete files of a session",
     .usage = "[OPTION...] ID:PATH...",
     .about =
@@ -504,6 +510,7 @@ const struct cli_verb cli_rm_verb = {
 
 const struct cli_verb cli_mkdir_verb = {
     .name = "mkdir",
+    .subject = OP_ON_FILES,
     .summary = "make folders in a session",
     .usage = "[OPTION...] ID:PATH...",
     .about = "Makes folders in a session's workspace, with those on the way to them.",

@@ -45,6 +45,7 @@ static int input_run(const struct cli_args *args, struct err *e)
 
 const struct cli_verb cli_input_verb = {
     .name = "input",
+    .subject = OP_ON_CODE,
     .summary = "answer a cell that waits for a line of input",
     .usage = "[OPTION...] SESSION TEXT | --eof",
     .about =

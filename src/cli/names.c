@@ -1,4 +1,4 @@
-/* `cella names`: show a session's variables, their types and sizes. Command line tool. */
+/* A session's names as people read them: a table with types and sizes. Command line tool. */
 #include "cli/names.h"
 
 #include "base/fd.h"
@@ -7,11 +7,6 @@
 #include "cli/terminal.h"
 
 enum { NAME_WIDTH_MAX = 32, TYPE_WIDTH_MAX = 24, ELEMENTS_WIDTH = 12, TABLE_MAX = 4 << 20 };
-
-static const struct cli_flag flags[] = {
-    {"max", 'm', "N", "show at most this many (1000)"},
-    {0},
-};
 
 /* Characters, as far as they are told by their first byte. */
 static size_t names_count_chars(const char *text)
@@ -115,51 +110,3 @@ void cli_show_names(int fd, const json_t *names)
     append_changes(&out, names, "removed");
     fd_write_all(fd, buf_str(&out), out.len);
 }
-
-static int names_ask(const struct cli_args *args, struct cli_client *c, void *context,
-                     struct err *e)
-{
-    (void)context;
-    struct cli_session session;
-    int64_t max = -1;
-    if (cli_number_flag(args, "max", 0, &max, e) < 0)
-        return -1;
-    if (cli_session_find(c, args->words[0], &session, e) < 0)
-        return -1;
-    char path[160];
-    int len = snprintf(path, sizeof(path), "/v1/sessions/%s/names", session.id);
-    if (max >= 0)
-        snprintf(path + len, sizeof(path) - (size_t)len, "?max=%lld", (long long)max);
-    _json_ json_t *names = NULL;
-    if (cli_api_get(c, "GET", path, &names, e) < 0)
-        return -1;
-    if (cli_has(args, "json"))
-        return cli_print_json(names) ? 0 : CLI_EXIT_PIPE;
-    if (cli_json_int(names, "total", 0) == 0)
-        cli_say(STDERR_FILENO, "no names yet\n");
-    cli_show_names(STDOUT_FILENO, names);
-    if (json_is_true(json_object_get(names, "busy")))
-        cli_say(STDERR_FILENO, "cella: a cell runs; this is how it was after cell %lld\n",
-                (long long)cli_json_int(names, "as_of", 0));
-    return 0;
-}
-
-static int names_run(const struct cli_args *args, struct err *e)
-{
-    if (cli_session_named(args, e) < 0)
-        return -1;
-    return cli_client_with(args, false, names_ask, NULL, e);
-}
-
-const struct cli_verb cli_names_verb = {
-    .name = "names",
-    .summary = "show a session's variables, their types and sizes",
-    .usage = "[OPTION...] SESSION",
-    .about = "Shows what the code of a session has defined: name, type, shape or number of\n"
-             "elements, and a short form of the value.",
-    .flags = flags,
-    .is_client = true,
-    .examples = "cella names 0b9c\n"
-                "cella names 0b9c --json | jq -r '.items[].name'",
-    .run = names_run,
-};

@@ -6,10 +6,9 @@
 #include "cli/terminal.h"
 
 static const struct cli_flag flags[] = {
-    {"user", 0, "NAME", "list: those of this agent alone"},
-    {"title", 0, "TEXT", "new, import: what to call it"},
-    {"runtime", 'r', "NAME", "new, import: its language: python, node or bash"},
-    {"profile", 'p', "NAME", "new, import: its libraries, for Python: 'min' or 'data'"},
+    {"title", 0, "TEXT", "import: what to call it"},
+    {"runtime", 'r', "NAME", "import: its language: python, node or bash"},
+    {"profile", 'p', "NAME", "import: its libraries, for Python: 'min' or 'data'"},
     {"file", 'f', "FILE", "add, edit: the source is in this file ('-' is standard input)"},
     {"kind", 'k', "KIND", "add, edit: code, markdown or raw"},
     {"at", 0, "NUMBER", "add: the number that it is to have; else it comes last"},
@@ -27,21 +26,14 @@ static const struct cli_flag flags[] = {
 };
 
 static const struct cli_notebook_command commands[] = {
-    {"list", "", 0, 0, cli_notebook_list},
-    {"new", "", 0, 0, cli_notebook_new},
     {"show", "ID [CELL]", 1, 2, cli_notebook_show},
     {"add", "ID [SOURCE]", 1, 2, cli_notebook_add},
     {"run", "ID [CELL...]", 1, 1000, cli_notebook_run_cells},
     {"edit", "ID CELL [SOURCE]", 2, 3, cli_notebook_edit},
-    {"rm", "ID CELL...", 2, 1000, cli_notebook_rm},
-    {"move", "ID CELL TO", 3, 3, cli_notebook_move},
     {"clear", "ID [CELL]", 1, 2, cli_notebook_clear},
-    {"title", "ID TITLE", 2, 2, cli_notebook_title},
-    {"declarations", "ID", 1, 1, cli_notebook_declarations},
     {"export", "ID -o FILE", 1, 1, cli_notebook_export},
     {"import", "FILE", 1, 1, cli_notebook_import},
     {"watch", "ID", 1, 1, cli_notebook_watch},
-    {"delete", "ID...", 1, 1000, cli_notebook_delete},
 };
 
 /* ---- the verb ----------------------------------------------------------------------------------
@@ -74,49 +66,36 @@ static int notebook_work(const struct cli_args *args, struct cli_client *c, void
 static int notebook_run(const struct cli_args *args, struct err *e)
 {
     const struct cli_notebook_command *command =
-        find_command(args->n_words > 0 ? args->words[0] : "list", e);
+        find_command(args->n_words > 0 ? args->words[0] : "", e);
     if (command == NULL)
         return -1;
-    size_t n_words = args->n_words > 0 ? args->n_words - 1 : 0;
+    size_t n_words = args->n_words - 1;
     if (n_words < command->min_words || n_words > command->max_words) {
         err_set(e, ERR_INVALID, "cella notebook %s takes: %s", command->name,
                 command->usage[0] != '\0' ? command->usage : "nothing");
         return err_advise(e, "see: cella notebook --help");
     }
     cli_signals_take();
-    struct cli_args with_name = *args;
-    const char *only[] = {"list", NULL};
-    if (args->n_words == 0) {
-        with_name.words = only;
-        with_name.n_words = 1;
-    }
-    return cli_client_with(&with_name, true, notebook_work, (void *)(uintptr_t)command, e);
+    return cli_client_with(args, true, notebook_work, (void *)(uintptr_t)command, e);
 }
 
 const struct cli_verb cli_notebook_verb = {
     .name = "notebook",
+    .subject = OP_ON_NOTEBOOK,
     .summary = "the notebooks that sessions write: show, change, run, export",
-    .usage = "[list | new | show | add | run | edit | rm | move | clear | title | declarations |\n"
-             "       export | import | watch | delete] [OPTION...] [ID [CELL]]",
+    .usage = "COMMAND [OPTION...] [ID [CELL]]",
     .about =
         "What runs in a session becomes a cell of the notebook that has the session's id; it\n"
         "outlives the session. The beginning of an ID is enough; a CELL is named by its id or by\n"
         "its number from 0 on, -1 is the last.\n"
-        "  list                 the notebooks there are\n"
-        "  new                  make one, with a session\n"
         "  show ID [CELL]       draw its cells, or one, with their outputs\n"
         "  add ID [SOURCE]      add a cell; the source is given, in a file, or on standard input\n"
         "  run ID [CELL...]     run these cells, or all, or a range (--from, --to)\n"
         "  edit ID CELL [SOURCE]\n"
-        "  rm ID CELL...        remove cells; what they did stays done\n"
-        "  move ID CELL TO      give it the number TO\n"
         "  clear ID [CELL]      remove outputs, of one cell or all; or all cells (--cells)\n"
-        "  title ID TITLE       what to call it\n"
-        "  declarations ID      what its code imported and defined, and what would not survive\n"
         "  export ID -o FILE    as a notebook of Jupyter, a page, a text, a script\n"
         "  import FILE          the other way: ipynb, cells.json or a script\n"
         "  watch ID             tell what happens in it, until Ctrl-C\n"
-        "  delete ID...         remove notebooks; their sessions stay\n"
         "Exit status: 0; 1 if a cell that was run failed, 124 if its time was over, 130 if it was\n"
         "interrupted; others mean that it could not be done.",
     .flags = flags,

@@ -30,12 +30,16 @@ int cli_notebook_send(const struct cli_args *args, struct cli_client *c, const c
 
 typedef int cli_notebook_run(const struct cli_args *args, struct cli_client *c,
                              const char *const *words, size_t n_words, struct err *e);
-cli_notebook_run cli_notebook_list, cli_notebook_show;                        /* notebook_show.c */
+cli_notebook_run cli_notebook_show;                                           /* notebook_show.c */
 cli_notebook_run cli_notebook_add, cli_notebook_edit, cli_notebook_run_cells; /* notebook_cells.c */
-cli_notebook_run cli_notebook_rm, cli_notebook_move, cli_notebook_clear;
-cli_notebook_run cli_notebook_new, cli_notebook_export, cli_notebook_import; /* notebook_files.c */
-cli_notebook_run cli_notebook_delete, cli_notebook_watch;
-cli_notebook_run cli_notebook_title, cli_notebook_declarations; /* notebook_about.c */
+cli_notebook_run cli_notebook_clear;
+cli_notebook_run cli_notebook_export, cli_notebook_import,
+    cli_notebook_watch; /* notebook_files.c */
+
+/* "cell 0  ab12cd  revision 2", of an answer that has a cell. */
+void cli_notebook_say_changed(const json_t *answer);
+/* What its code imported, defined, and would lose: notebook_about.c */
+void cli_append_declarations(struct buf *out, const json_t *told);
 
 /* One line on what its session would lose, if it would and can tell. */
 void cli_notebook_append_lost(struct cli_client *c, const char *id, struct buf *out);

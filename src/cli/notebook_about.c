@@ -1,27 +1,9 @@
-/* What a notebook is called, and what its session's code declared. */
-#include "base/fd.h"
+/* What the code of a notebook's session declared, as people read it. Command line tool. */
 #include "cli/notebook.h"
-#include "cli/show.h"
+#include "cli/op.h"
 #include "cli/terminal.h"
 
-enum { TEXT_MAX = 16 << 20, NAMED_MAX = 8 };
-
-int cli_notebook_title(const struct cli_args *args, struct cli_client *c, const char *const *words,
-                       size_t n_words, struct err *e)
-{
-    (void)n_words;
-    char id[CLI_NOTEBOOK_ID_SIZE], path[CLI_NOTEBOOK_PATH_SIZE];
-    _json_ json_t *body = json_pack("{s:s}", "title", words[1]);
-    if (body == NULL)
-        return err_set(e, ERR_INVALID, "the title is not UTF-8");
-    if (cli_notebook_find(c, words[0], id, e) < 0)
-        return -1;
-    snprintf(path, sizeof(path), "/v1/notebooks/%s", id);
-    return cli_notebook_send(args, c, "PATCH", path, body, NULL, e);
-}
-
-/* ---- declarations ------------------------------------------------------------------------------
- */
+enum { NAMED_MAX = 8 };
 
 static void notebook_about_append_member(struct buf *out, const json_t *item, const char *name)
 {
@@ -76,41 +58,18 @@ static void append_lost(struct buf *out, const json_t *list, bool is_saved)
     }
 }
 
-static int notebook_about_ask(struct cli_client *c, const char *id, json_t **ret_told,
-                              struct err *e)
+void cli_append_declarations(struct buf *out, const json_t *told)
 {
-    char path[CLI_NOTEBOOK_PATH_SIZE];
-    snprintf(path, sizeof(path), "/v1/notebooks/%s/declarations", id);
-    return cli_api_get(c, "GET", path, ret_told, e);
-}
-
-int cli_notebook_declarations(const struct cli_args *args, struct cli_client *c,
-                              const char *const *words, size_t n_words, struct err *e)
-{
-    (void)n_words;
-    char id[CLI_NOTEBOOK_ID_SIZE];
-    _json_ json_t *told = NULL;
-    if (cli_notebook_find(c, words[0], id, e) < 0 || notebook_about_ask(c, id, &told, e) < 0)
-        return -1;
-    if (cli_has(args, "json"))
-        return cli_print_json(told) ? 0 : CLI_EXIT_PIPE;
-    _buf_ struct buf text = BUF_INIT(TEXT_MAX);
-    append_imports(&text, json_object_get(told, "imports"));
-    append_definitions(&text, json_object_get(told, "definitions"));
-    append_lost(&text, json_object_get(told, "lost"), json_is_true(json_object_get(told, "saved")));
-    if (text.len == 0)
-        cli_say(STDERR_FILENO, "nothing is declared, and nothing would be lost\n");
-    if (json_is_true(json_object_get(told, "busy")))
-        cli_say(STDERR_FILENO, "cella: a cell runs; this is how it was after cell %lld\n",
-                (long long)cli_json_int(told, "as_of", 0));
-    return fd_write_all(STDOUT_FILENO, buf_str(&text), text.len) == 0 ? 0 : CLI_EXIT_PIPE;
+    append_imports(out, json_object_get(told, "imports"));
+    append_definitions(out, json_object_get(told, "definitions"));
+    append_lost(out, json_object_get(told, "lost"), json_is_true(json_object_get(told, "saved")));
 }
 
 void cli_notebook_append_lost(struct cli_client *c, const char *id, struct buf *out)
 {
     struct err ignored; /* it is busy, or there is no session: then there is nothing to tell */
-    _json_ json_t *told = NULL;
-    if (notebook_about_ask(c, id, &told, &ignored) < 0)
+    _json_ json_t *told = NULL, *asked = json_pack("{s:s}", "session_id", id);
+    if (cli_op_ask(c, "notebook.declarations", asked, &told, &ignored) < 0)
         return;
     const json_t *lost = json_object_get(told, "lost");
     size_t n = json_array_size(lost);

@@ -176,7 +176,7 @@ int cli_notebook_run_cells(const struct cli_args *args, struct cli_client *c,
 /* ---- changing ----------------------------------------------------------------------------------
  */
 
-static void say_changed(const json_t *answer)
+void cli_notebook_say_changed(const json_t *answer)
 {
     const json_t *cell = json_object_get(answer, "cell");
     const char *id = cli_json_text(cell, "cell_id", NULL);
@@ -223,7 +223,7 @@ int cli_notebook_add(const struct cli_args *args, struct cli_client *c, const ch
     snprintf(path, sizeof(path), "/v1/notebooks/%s/cells", id);
     if (cli_has(args, "run"))
         return notebook_cells_add_and_run(args, c, id, path, body, e);
-    return cli_notebook_send(args, c, "POST", path, body, say_changed, e);
+    return cli_notebook_send(args, c, "POST", path, body, cli_notebook_say_changed, e);
 }
 
 int cli_notebook_edit(const struct cli_args *args, struct cli_client *c, const char *const *words,
@@ -249,40 +249,7 @@ int cli_notebook_edit(const struct cli_args *args, struct cli_client *c, const c
         cli_notebook_find(c, words[0], id, e) < 0 ||
         cli_notebook_cell_path(id, words[1], "", path, e) < 0)
         return -1;
-    return cli_notebook_send(args, c, "PATCH", path, body, say_changed, e);
-}
-
-int cli_notebook_rm(const struct cli_args *args, struct cli_client *c, const char *const *words,
-                    size_t n_words, struct err *e)
-{
-    char id[CLI_NOTEBOOK_ID_SIZE], path[CLI_NOTEBOOK_PATH_SIZE];
-    if (cli_notebook_find(c, words[0], id, e) < 0)
-        return -1;
-    /* From the last to the first, so that numbers mean what they meant when they were typed, if
-     * they were typed in their order. */
-    for (size_t i = n_words - 1; i > 0; i--) {
-        if (cli_notebook_cell_path(id, words[i], "", path, e) < 0)
-            return -1;
-        int status = cli_notebook_send(args, c, "DELETE", path, NULL, NULL, e);
-        if (status != 0)
-            return status;
-    }
-    return 0;
-}
-
-int cli_notebook_move(const struct cli_args *args, struct cli_client *c, const char *const *words,
-                      size_t n_words, struct err *e)
-{
-    (void)n_words;
-    char id[CLI_NOTEBOOK_ID_SIZE], path[CLI_NOTEBOOK_PATH_SIZE];
-    int64_t to;
-    if (!cli_parse_number(words[2], INT64_MIN, &to))
-        return err_set(e, ERR_INVALID, "'%.32s' is no number of a cell", words[2]);
-    _json_ json_t *body = json_pack("{s:I}", "to", (json_int_t)to);
-    if (cli_notebook_find(c, words[0], id, e) < 0 ||
-        cli_notebook_cell_path(id, words[1], "/move", path, e) < 0)
-        return -1;
-    return cli_notebook_send(args, c, "POST", path, body, say_changed, e);
+    return cli_notebook_send(args, c, "PATCH", path, body, cli_notebook_say_changed, e);
 }
 
 int cli_notebook_clear(const struct cli_args *args, struct cli_client *c, const char *const *words,

@@ -24,31 +24,6 @@ static void put_texts(const struct cli_args *args, json_t *body)
             json_object_set_new(body, names[i], json_string(cli_value(args, names[i])));
 }
 
-int cli_notebook_new(const struct cli_args *args, struct cli_client *c, const char *const *words,
-                     size_t n_words, struct err *e)
-{
-    (void)words;
-    (void)n_words;
-    _json_ json_t *body = json_object();
-    put_texts(args, body);
-    return cli_notebook_send(args, c, "POST", "/v1/notebooks", body, say_made, e);
-}
-
-int cli_notebook_delete(const struct cli_args *args, struct cli_client *c, const char *const *words,
-                        size_t n_words, struct err *e)
-{
-    for (size_t i = 0; i < n_words; i++) {
-        char id[CLI_NOTEBOOK_ID_SIZE], path[CLI_NOTEBOOK_PATH_SIZE];
-        if (cli_notebook_find(c, words[i], id, e) < 0)
-            return -1;
-        snprintf(path, sizeof(path), "/v1/notebooks/%s", id);
-        int status = cli_notebook_send(args, c, "DELETE", path, NULL, NULL, e);
-        if (status != 0)
-            return status;
-    }
-    return 0;
-}
-
 /* ---- files -------------------------------------------------------------------------------------
  */
 

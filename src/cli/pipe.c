@@ -241,6 +241,7 @@ static int pipe_run(const struct cli_args *args, struct err *e)
 
 const struct cli_verb cli_pipe_verb = {
     .name = "pipe",
+    .subject = OP_ON_CODE,
     .summary = "run requests from standard input, for programs",
     .usage = "[OPTION...]",
     .about =

@@ -1,26 +1,15 @@
-/* `cella ps`: list the sessions. Command line tool. */
+/* A list of sessions as people read it. Command line tool. */
 #include "base/fd.h"
-#include "cli/api.h"
-#include "cli/args.h"
+#include "cli/op.h"
 #include "cli/show.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
+#include "cli/verb.h"
 
 enum {
     CELL_MAX = 24, /* characters of a column that the daemon filled */
     SHORT_ID = 8,  /* of an id */
     COMPARED_MAX = 2000,
-    QUERY_MAX = 4000,
-};
-
-static const struct cli_flag flags[] = {
-    {"state", 0, "STATE", "only those: living, idle, busy, suspended or dead"},
-    {"runtime", 'r', "NAME", "only those of this language"},
-    {"label", 'l', "KEY[=VALUE]", "only those with this label"},
-    {"name", 'n', "PATTERN", "only those whose name is like this, * for anything"},
-    {"agent", 0, "NAME", "only those of this agent"},
-    {"sort", 0, "BY", "used (the default), created, memory, cpu or name"},
-    {0},
 };
 
 static void ps_add_text(json_t *row, const json_t *session, const char *name)
@@ -102,34 +91,9 @@ static json_t *ps_make_row(const json_t *session, int id_len)
     return row;
 }
 
-/* The flags become members of the query. */
-static int make_query(const struct cli_args *args, struct buf *ret, struct err *e)
+int cli_show_sessions(const json_t *answer)
 {
-    static const char *const members[] = {"state", "runtime", "label", "name", "agent", "sort"};
-    for (size_t i = 0; i < ARRAY_LEN(members); i++) {
-        const char *value = cli_value(args, members[i]);
-        if (value == NULL)
-            continue;
-        buf_printf(ret, "&%s=", members[i]);
-        for (const char *c = value; *c != '\0'; c++)
-            buf_printf(ret, "%%%02x", (unsigned char)*c);
-    }
-    return ret->overflowed ? err_set(e, ERR_INVALID, "the flags are too long") : 0;
-}
-
-static int ps_list(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
-{
-    (void)context;
-    _buf_ struct buf query = BUF_INIT(QUERY_MAX);
-    _json_ json_t *sessions = NULL;
-    if (make_query(args, &query, e) < 0 || cli_session_list(c, buf_str(&query), &sessions, e) < 0)
-        return -1;
-    if (cli_has(args, "json")) {
-        _json_ json_t *object = json_pack("{s:O, s:I}", "sessions", sessions, "count",
-                                          (json_int_t)json_array_size(sessions));
-        cli_print_json(object);
-        return 0;
-    }
+    const json_t *sessions = json_object_get(answer, "sessions");
     int id_len = id_length(sessions);
     _buf_ struct buf table = BUF_INIT(64 * MIB);
     _json_ json_t *rows =
@@ -138,30 +102,5 @@ static int ps_list(const struct cli_args *args, struct cli_client *c, void *cont
     for (size_t i = 0; i < json_array_size(sessions); i++)
         json_array_append_new(rows, ps_make_row(json_array_get(sessions, i), id_len));
     cli_append_table(&table, rows, "llllllrrrrrrrl");
-    fd_write_all(STDOUT_FILENO, buf_str(&table), table.len);
-    return 0;
+    return fd_write_all(STDOUT_FILENO, buf_str(&table), table.len) < 0 ? CLI_EXIT_PIPE : 0;
 }
-
-static int ps_run(const struct cli_args *args, struct err *e)
-{
-    if (args->n_words > 0)
-        return err_set(e, ERR_INVALID, "ps takes no arguments");
-    return cli_client_with(args, false, ps_list, NULL, e);
-}
-
-const struct cli_verb cli_ps_verb = {
-    .name = "ps",
-    .summary = "list the sessions",
-    .usage = "[OPTION...]",
-    .about =
-        "Lists the daemon's sessions, last used first and those that have ended at the end: the\n"
-        "beginning of the id, name, state (plan: in plan mode), runtime, profile, agent, time\n"
-        "since the last cell, age, cells run, cells waiting, memory, processor time, the exit\n"
-        "code of one that ended, directory. --json has the whole ids.",
-    .flags = flags,
-    .is_client = true,
-    .examples = "cella ps\n"
-                "cella ps --state living --label team=data --sort memory\n"
-                "cella ps --json | jq -r '.sessions[] | select(.runtime == \"bash\").session_id'",
-    .run = ps_run,
-};

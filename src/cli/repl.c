@@ -497,6 +497,7 @@ static int repl_run(const struct cli_args *args, struct err *e)
 
 const struct cli_verb cli_repl_verb = {
     .name = "repl",
+    .subject = OP_ON_CODE,
     .summary = "work in a session interactively",
     .usage = "[OPTION...]",
     .about = "Reads Python, JavaScript or bash and runs it block by block: one line, or several\n"

@@ -448,6 +448,7 @@ static int run_verb_run(const struct cli_args *args, struct err *e)
 
 const struct cli_verb cli_run_verb = {
     .name = "run",
+    .subject = OP_ON_CODE,
     .summary = "run a notebook from beginning to end and keep what it showed",
     .usage = "[OPTION...] IN [-o OUT]",
     .about =

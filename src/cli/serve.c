@@ -58,6 +58,7 @@ static int serve_verb_run(const struct cli_args *args, struct err *e)
 
 const struct cli_verb cli_serve_verb = {
     .name = "serve",
+    .subject = OP_ON_DAEMON,
     .summary = "run the daemon in the foreground",
     .usage = "[OPTION...]",
     .about =

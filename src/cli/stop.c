@@ -117,6 +117,7 @@ static int stop_run(const struct cli_args *args, struct err *e)
 
 const struct cli_verb cli_stop_verb = {
     .name = "stop",
+    .subject = OP_ON_DAEMON,
     .summary = "stop the daemon and all sessions",
     .usage = "[OPTION...]",
     .about =

@@ -3,23 +3,22 @@
 #include "base/utf8.h"
 #include "cli/api.h"
 #include "cli/news.h"
+#include "cli/op.h"
 #include "cli/show.h"
 #include "cli/terminal.h"
 
 #include <langinfo.h>
 #include <locale.h>
 
-enum { CHECKPOINTS_MAX = 10000, WORDS_MAX = 200, LISTED_MAX = 50, PATH_SIZE = 128, CODE_MAX = 60 };
+enum { CHECKPOINTS_MAX = 10000, WORDS_MAX = 200, LISTED_MAX = 50, CODE_MAX = 60 };
 
 int cli_timeline_get(const struct cli_args *args, struct cli_client *c, json_t **ret, struct err *e)
 {
     struct cli_session session;
-    char path[PATH_SIZE];
     if (cli_session_find(c, args->words[0], &session, e) < 0)
         return -1;
-    snprintf(path, sizeof(path), "/v1/sessions/%s/checkpoints", session.id);
-    _json_ json_t *timeline = NULL;
-    if (cli_api_get(c, "GET", path, &timeline, e) < 0)
+    _json_ json_t *timeline = NULL, *asked = json_pack("{s:s}", "session_id", session.id);
+    if (cli_op_ask(c, "session.checkpoints", asked, &timeline, e) < 0)
         return -1;
     const json_t *list = json_object_get(timeline, "checkpoints");
     bool is_good = json_is_array(list) && json_array_size(list) <= CHECKPOINTS_MAX;

@@ -19,6 +19,9 @@ bool cli_is_utf8(void);
 /* The tree, a line for each checkpoint; box drawing characters unless `is_ascii`. */
 void cli_draw_tree(struct buf *out, const json_t *timeline, bool is_ascii);
 
+/* A table of the checkpoints, a line for each. */
+void cli_append_checkpoints(struct buf *out, const json_t *timeline);
+
 /* "cells 3, 5-7", and what of a checkpoint could be had again. */
 void cli_describe_cells(struct buf *out, const json_t *cells);
 void cli_describe_files(struct buf *out, const json_t *checkpoint);

@@ -205,6 +205,7 @@ static int try_run(const struct cli_args *args, struct err *e)
 
 const struct cli_verb cli_try_verb = {
     .name = "try",
+    .subject = OP_ON_HISTORY,
     .summary = "run code in a session, then keep or take back what it did",
     .usage = "[OPTION...] SESSION CODE | SESSION --id TRY",
     .about = "Runs CODE in a session, shows its output and which names and files it changed, and\n"

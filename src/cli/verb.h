@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "ops/op.h"
 
 struct cli_args;
 
@@ -18,7 +19,7 @@ struct cli_flag {
 };
 
 struct cli_verb {
-    const char *name;
+    const char *name;    /* one word, or two: "notebook move" */
     const char *summary; /* one line of `cella --help` */
     const char *usage;   /* what follows "cella NAME" */
     const char *about;   /* the paragraph of `cella NAME --help` */
@@ -27,6 +28,8 @@ struct cli_verb {
     const char *examples;
     /* The exit status, or -1 with the error, which main prints. */
     int (*run)(const struct cli_args *args, struct err *e);
+    const struct op *op;     /* that it was made from; NULL: it is hand-written */
+    enum op_subject subject; /* of a hand-written one: its chapter in the help */
 };
 
 enum {
@@ -37,32 +40,17 @@ enum {
     CLI_EXIT_PIPE = 141
 };
 
-extern const struct cli_verb *const cli_verbs[]; /* NULL-terminated, in the order of the help */
+/* All of them, NULL-terminated: the hand-written ones and those of the table of operations. */
+const struct cli_verb *const *cli_verbs(void);
 extern const struct cli_flag cli_common_flags[]; /* of every verb */
 extern const struct cli_flag cli_client_flags[]; /* where the daemon is */
 
+extern const struct cli_verb cli_call_verb;
 extern const struct cli_verb cli_convert_verb;
 extern const struct cli_verb cli_serve_verb;
 extern const struct cli_verb cli_stop_verb;
 extern const struct cli_verb cli_exec_verb;
-extern const struct cli_verb cli_notebook_verb;
-extern const struct cli_verb cli_repl_verb;
 extern const struct cli_verb cli_attach_verb;
-extern const struct cli_verb cli_run_verb;
-extern const struct cli_verb cli_continue_verb;
-extern const struct cli_verb cli_input_verb;
-extern const struct cli_verb cli_interrupt_verb;
-extern const struct cli_verb cli_names_verb;
-extern const struct cli_verb cli_pipe_verb;
-extern const struct cli_verb cli_plan_verb;
-extern const struct cli_verb cli_undo_verb;
-extern const struct cli_verb cli_redo_verb;
-extern const struct cli_verb cli_try_verb;
-extern const struct cli_verb cli_branch_verb;
-extern const struct cli_verb cli_tree_verb;
-extern const struct cli_verb cli_checkpoints_verb;
-extern const struct cli_verb cli_ps_verb;
-extern const struct cli_verb cli_kill_verb;
 extern const struct cli_verb cli_ls_verb;
 extern const struct cli_verb cli_put_verb;
 extern const struct cli_verb cli_get_verb;
@@ -70,6 +58,14 @@ extern const struct cli_verb cli_cp_verb;
 extern const struct cli_verb cli_mv_verb;
 extern const struct cli_verb cli_rm_verb;
 extern const struct cli_verb cli_mkdir_verb;
+extern const struct cli_verb cli_notebook_verb;
+extern const struct cli_verb cli_repl_verb;
+extern const struct cli_verb cli_run_verb;
+extern const struct cli_verb cli_continue_verb;
+extern const struct cli_verb cli_input_verb;
+extern const struct cli_verb cli_pipe_verb;
+extern const struct cli_verb cli_try_verb;
+extern const struct cli_verb cli_tree_verb;
 extern const struct cli_verb cli_config_verb;
 extern const struct cli_verb cli_doctor_verb;
 extern const struct cli_verb cli_demo_verb;

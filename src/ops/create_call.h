@@ -13,11 +13,13 @@ extern const struct op_param session_limits[];
 #define SESSION_PARAMS                                                                             \
     {.name = "runtime",                                                                            \
      .type = OP_CHOICE,                                                                            \
+     .letter = 'r',                                                                                \
      .choices = runtime_names,                                                                     \
      .means = OP_MEANS_RUNTIME,                                                                    \
      .doc = "The interpreter."},                                                                   \
         {.name = "profile",                                                                        \
          .type = OP_TEXT,                                                                          \
+         .letter = 'p',                                                                            \
          .min = 1,                                                                                 \
          .max = 64,                                                                                \
          .doc = "What is already imported, by the name of a profile of the configuration."},       \
@@ -29,6 +31,7 @@ extern const struct op_param session_limits[];
                 "its max_limits."},                                                                \
         {.name = "cwd",                                                                            \
          .type = OP_TEXT,                                                                          \
+         .letter = 'C',                                                                            \
          .is_nullable = true,                                                                      \
          .min = 1,                                                                                 \
          .max = SESSION_CWD_SIZE - 1,                                                              \
@@ -36,11 +39,13 @@ extern const struct op_param session_limits[];
                 "made if it does not exist."},                                                     \
         {.name = "env",                                                                            \
          .type = OP_TEXTS,                                                                         \
+         .letter = 'e',                                                                            \
          .is_nullable = true,                                                                      \
          .max = SETUP_ENV_MAX,                                                                     \
          .doc = "Environment variables besides the usual ones, by name; up to 64 KiB in all."},    \
         {.name = "join",                                                                           \
          .type = OP_TEXT,                                                                          \
+         .letter = 'j',                                                                            \
          .is_nullable = true,                                                                      \
          .min = 1,                                                                                 \
          .max = 64,                                                                                \
@@ -63,11 +68,13 @@ extern const struct op_param session_limits[];
          .doc = "The inbound binding through which the agent was asked."},                         \
         {.name = "idle_timeout_secs",                                                              \
          .type = OP_INT,                                                                           \
+         .unit = OP_SECS,                                                                          \
          .is_nullable = true,                                                                      \
          .max = SESSION_SECONDS_MAX,                                                               \
          .doc = "It ends when nobody used it for this long; 0 is never. Default as configured."},  \
         {.name = "max_age_secs",                                                                   \
          .type = OP_INT,                                                                           \
+         .unit = OP_SECS,                                                                          \
          .is_nullable = true,                                                                      \
          .max = SESSION_SECONDS_MAX,                                                               \
          .doc = "It ends at this age; 0 is never. Default as configured."},                        \

@@ -24,13 +24,15 @@ enum {
 /* The members of a request that say how it wants to wait. */
 #define EXEC_PARAM_YIELD                                                                           \
     {                                                                                              \
-        .name = "yield_ms", .type = OP_INT, .is_nullable = true, .max = EXEC_YIELD_MAX_MS,         \
+        .name = "yield_ms", .type = OP_INT, .letter = 'y', .unit = OP_MS, .is_nullable = true,     \
+        .max = EXEC_YIELD_MAX_MS,                                                                  \
         .doc = "Answer after this time with what there is so far, also if the cell still runs; "   \
                "without it the answer comes at the end."                                           \
     }
 #define EXEC_PARAM_BUDGET                                                                          \
     {                                                                                              \
-        .name = "budget", .type = OP_INT, .max = EXEC_BUDGET_MAX, .means = OP_MEANS_BUDGET,        \
+        .name = "budget", .type = OP_INT, .letter = 'b', .unit = OP_SIZED, .max = EXEC_BUDGET_MAX, \
+        .means = OP_MEANS_BUDGET,                                                                  \
         .doc = "How many bytes of output the answer may hold; default 65536 and up to 4 MiB of "   \
                "pictures beside them; of format text 8 KiB, and of more the first and last "       \
                "lines, 3 KiB. At most the agent's max_output_bytes."                               \
@@ -44,8 +46,8 @@ enum {
     }
 #define EXEC_PARAM_TIMEOUT                                                                         \
     {                                                                                              \
-        .name = "timeout_ms", .type = OP_INT, .min = 1, .max = EXEC_TIMEOUT_MAX_MS,                \
-        .means = OP_MEANS_TIMEOUT,                                                                 \
+        .name = "timeout_ms", .type = OP_INT, .letter = 't', .unit = OP_MS, .min = 1,              \
+        .max = EXEC_TIMEOUT_MAX_MS, .means = OP_MEANS_TIMEOUT,                                     \
         .doc = "How long the cell may run before it is interrupted; default: the agent's "         \
                "timeout_secs, 30 seconds if nothing else is configured; with yield_ms its "        \
                "max_timeout_secs, a day."                                                          \

@@ -49,6 +49,7 @@ static const struct op_param params[] = {
             "after the code has succeeded."},
     {.name = "state_ttl_secs",
      .type = OP_INT,
+     .unit = OP_SECS,
      .is_nullable = true,
      .max = TTL_MAX_SECS,
      .doc = "How long it is kept under its name; 0 is for ever. Default as configured."},

@@ -176,5 +176,6 @@ const struct op op_notebook_reference = {
            "image itself if that is asked for.",
     .run = run,
     .result = &shape_reference,
+    .errors = OP_ERR(CONFLICT),
     .example = "{\"session_id\": \"$illustrated\", \"uri\": \"notebook://cell/0/image/0\"}",
 };

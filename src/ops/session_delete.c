@@ -2,6 +2,7 @@
 #include "session/changes.h"
 #include "session/end.h"
 #include "session/engine.h"
+#include "session/session.h"
 #include "wire/json.h"
 
 static const struct op_param params[] = {
@@ -9,8 +10,15 @@ static const struct op_param params[] = {
     {.name = "keep_notebook",
      .type = OP_BOOL,
      .place = OP_IN_QUERY,
+     .letter = 'k',
      .doc = "The cells that it ran stay, as a notebook; default false."},
     {0},
+};
+
+/* In the call's arena. */
+struct deleting {
+    struct dismissal *dismissal;
+    bool has_notebook; /* which begins with the first cell */
 };
 
 static void remove_notebook(const struct call *call)
@@ -27,6 +35,10 @@ static void on_done(void *context)
     json_put_object(&json);
     json_put_member_str(&json, "session_id", call_text(call, "session_id", ""));
     json_put_member_bool(&json, "killed", true);
+    const struct deleting *d = call->op_state;
+    if (d->has_notebook)
+        json_put_member_str(&json, "notebook",
+                            call_bool(call, "keep_notebook", false) ? "kept" : "deleted");
     json_put_object_end(&json);
     remove_notebook(call);
     call_reply(call, 200, &out);
@@ -35,7 +47,8 @@ static void on_done(void *context)
 /* Nobody waits any more: it ends at once. */
 static void on_gone(struct call *call)
 {
-    dismissal_forget(call->op_state);
+    const struct deleting *d = call->op_state;
+    dismissal_forget(d->dismissal);
     remove_notebook(call);
 }
 
@@ -45,16 +58,20 @@ static void run(struct call *call)
     if (session == NULL)
         return;
     struct dismissal *dismissal;
+    struct deleting *d = arena_alloc(&call->arena, sizeof(*d));
+    d->has_notebook = session->n_execs > 0;
+    call->op_state = d;
     session_dismiss(session, on_done, call, &dismissal);
     if (dismissal == NULL)
         return; /* and the call is over */
-    call->op_state = dismissal;
+    d->dismissal = dismissal;
     call->on_gone = on_gone;
 }
 
 static const struct op_member killed_members[] = {
     {"session_id", OP_TEXT, .is_always = true, .doc = "The session."},
     {"killed", OP_BOOL, .is_always = true, .doc = "true."},
+    {"notebook", OP_TEXT, .doc = "What became of its notebook, if it had one: kept or deleted."},
     {0},
 };
 static const struct op_shape shape_killed = {"killed", killed_members, "A session that was ended."};

@@ -9,6 +9,7 @@ static const struct op_param params[] = {
      .type = OP_INT,
      .place = OP_IN_QUERY,
      .max = NAMES_MAX,
+     .letter = 'm',
      .doc = "How many names at most; default 1000."},
     {0},
 };

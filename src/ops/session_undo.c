@@ -8,6 +8,7 @@ static const struct op_param params[] = {
      .type = OP_INT,
      .is_nullable = true,
      .max = INT64_MAX,
+     .letter = 't',
      .doc = "The checkpoint to go to; 0 is the beginning. Default: the one before the last cells."},
     {0},
 };

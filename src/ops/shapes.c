@@ -179,7 +179,7 @@ static const struct op_member output_members[] = {
     {"value", OP_BOOL, .doc = "In a notebook: it is the value of the cell."},
     {"omitted", OP_SIZE, .doc = "Bytes that were left out of it."},
     {"note", OP_TEXT, .doc = "Why there is no more of it."},
-    {"timestamp", OP_TIME, .doc = "When it was shown, if it came with a cells.json."},
+    {"timestamp", OP_TEXT, .doc = "Of an imported cell: when it was shown, as its file has it."},
     {"name", OP_TEXT, .doc = "Of an error."},
     {"message", OP_TEXT, .doc = "Of an error."},
     {"traceback", OP_TEXT, .is_nullable = true, .doc = "Of an error."},

@@ -246,7 +246,8 @@ def test_kill_of_nothing_known_kills_nothing(shell, session):
 
 
 def test_kill_json(shell, session):
-    assert json.loads(shell("kill", "--json", session.id, check=0).stdout)["killed"] == [session.id]
+    told = json.loads(shell("kill", "--json", session.id, check=0).stdout)
+    assert (told["session_id"], told["killed"]) == (session.id, True)
 
 
 # help and mistakes

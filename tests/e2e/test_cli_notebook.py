@@ -52,7 +52,7 @@ def notebook(books):
 
 def ageless(table):
     """A second may pass between two looks."""
-    return re.sub(r" +\d+[smhd] ", " ", table)
+    return re.sub(r" +\d+[smhd]$", "", table, flags=re.M)
 
 
 @pytest.mark.smoke
@@ -65,7 +65,7 @@ def test_cells_are_drawn_as_people_know_them(books, notebook):
     assert books.json("show", notebook, "0")["code"].startswith("x = 41")
     (listed,) = [n for n in books.json("list")["notebooks"] if n["notebook_id"] == notebook]
     assert (listed["title"], listed["cell_count"], listed["runtime"]) == ("Trial", 2, "python")
-    assert re.search(rf"^{notebook} +2 +idle +python +\S+ Trial$", books.do("list"), re.M)
+    assert re.search(rf"^{notebook} +Trial +python +idle +2 +\S+$", books.do("list"), re.M)
     assert ageless(books.do()) == ageless(books.do("list")) != ""
 
 
@@ -85,7 +85,7 @@ def test_those_of_one_agent_are_listed(books, notebook):
 
 @pytest.mark.smoke
 def test_a_title_is_set(books, notebook):
-    assert books.do("title", notebook[:8], "Results \u2713") == ""
+    assert "Results \u2713" in books.do("title", notebook[:8], "Results \u2713")
     assert books.json("show", notebook)["title"] == "Results \u2713"
     assert books.json("title", notebook, "Other")["title"] == "Other"
     books("notebook", "title", notebook, check=64)
@@ -273,7 +273,7 @@ def test_watching(books, notebook):
     (["show", "../x"], 66, "no notebook"),
     (["show", "ID", "a/b"], 64, "no cell"),
     (["show", "ID", "99"], 66, "99"),
-    (["move", "ID", "0", "up"], 64, "no number"),
+    (["move", "ID", "0", "up"], 64, "takes a number"),
     (["add", "ID", "--at", "first", "x"], 64, "takes a number"),
     (["add", "ID", "--kind", "music", "x"], 64, "kind"),
     (["export", "ID", "-o", "x.zip"], 64, "format"),

@@ -274,9 +274,9 @@ def test_plan_mode_is_refused_in_words(shell, new):
     assert "is in plan mode" in shell("plan", session_id, "not approved", check=0).stdout
     done = shell("exec", "-s", session_id, "x = 2", check=75)
     assert "plan mode" in done.stderr and "not approved" in done.stderr
-    assert "cella plan --leave" in done.stderr
+    assert "cella unplan" in done.stderr
     assert " plan " in shell("ps", check=0).stdout
-    assert "left plan mode" in shell("plan", "--leave", session_id, check=0).stdout
+    assert "left plan mode" in shell("unplan", session_id, check=0).stdout
     assert shell("exec", "-s", session_id, "x", check=0).stdout == "1\n"
 
 
