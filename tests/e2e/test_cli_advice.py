@@ -37,6 +37,8 @@ UNREACHABLE = {
     'is not the "next" of a page': "the tool follows pages by itself",
     "raise repl_warmup_timeout_secs": "it is a setting, and in the log",
     '"isolation": "per_cell"': "isolation is no flag",
+    '"cursor" is 7, and the code': "the tool counts it",
+    'text messages are {"type"': "the tool writes them",
 }
 
 

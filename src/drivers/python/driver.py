@@ -91,7 +91,7 @@ class Session:
             self._inputs.line,
         )  # fmt: skip
         self._cells.compiler.before_magics = self._shell.offer
-        self._completer = completion.Completer(vars(self._main), self._shell.magic_names())
+        self._completer = completion.Completer(vars(self._main), self._shell.magic_tables())
         self._inspector = inspection.Inspector(vars(self._main), self._shell.text_of_magic)
 
     def warm_up(self) -> None:

@@ -173,7 +173,7 @@ class CellaShell:
         magic = (self._cell if is_cell else self._line).get(name)
         return "" if magic is None else " ".join(magic.text.split()) or name
 
-    def magic_names(self) -> Tuple[Dict[str, Any], Dict[str, Any]]:
+    def magic_tables(self) -> Tuple[Dict[str, Any], Dict[str, Any]]:
         """Of lines and of cells, as they are at any time."""
         return self._line, self._cell
 
