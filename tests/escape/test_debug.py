@@ -210,11 +210,12 @@ def test_a_branch_ends_though_its_source_traces_it(client, debugged, witness):
     assert branch.value("x") == "1" and branch.info()["debug"] is True
     namespace = namespace_of(branch)
     held = debugged.out("""
-found = [int(p) for p in os.listdir('/proc') if p.isdigit()
-         and outcome(lambda: os.readlink(f'/proc/{p}/ns/pid')) == %r]
+def found():
+    return [int(p) for p in os.listdir('/proc') if p.isdigit()
+            and outcome(lambda: os.readlink(f'/proc/{p}/ns/pid')) == %r]
 ours, theirs = os.pipe()
 if os.fork() == 0:
-    while not each(seize, found): time.sleep(.01)  # not while it is being copied
+    while not each(seize, found()): time.sleep(.01)  # neither is possible while it is being copied
     os.write(theirs, b'.')
     while True: signal.pause()
 print(os.read(ours, 9) == b'.')

@@ -226,7 +226,11 @@ class Session:
         return result["error"]
 
     def events(self, code, **options):
-        return self.client.events(f"{self.path}/exec", {"code": block(code), **options})
+        """Yields what a cell's stream tells after its first event, which says which cell it is."""
+        events = self.client.events(f"{self.path}/exec", {"code": block(code), **options})
+        name, cell = next(events)
+        assert name == "cell" and cell["number"] > 0, (name, cell)
+        yield from events
 
     def info(self):
         return self.client.call("GET", self.path)
