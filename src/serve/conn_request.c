@@ -105,6 +105,7 @@ void conn_pump_body(struct conn *c)
             c->call.on_body(&c->call, &piece);
         } else if (http->state == HTTP1_COMPLETE) {
             c->wants_body = false;
+            c->is_keep_alive = http->is_keep_alive && !c->server->is_stopping;
             c->call.on_body_end(&c->call);
         } else if (c->has_ended) {
             conn_close(c);

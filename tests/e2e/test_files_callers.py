@@ -349,7 +349,9 @@ def test_a_body_with_nonsense_between_its_chunks(session):
         sock.sendall(put + session.client.head("GET", f"{session.path}/files/f") + b"\r\n")
         data = b""
         while b"\r\n\r\nabc" not in data:
-            data += sock.recv(4096)
+            more = sock.recv(4096)
+            assert more, data
+            data += more
     assert data.startswith(b"HTTP/1.1 201 ")
 
 
