@@ -33,7 +33,8 @@ def test_no_checkpoint_keeps_a_terminal_open(session):
     assert session.value("os.close(ours)\nchild.wait(60)") in ("0", "1")
 
 
-def test_a_restored_session_is_told_of_its_terminals(session):
+def test_a_restored_session_is_told_of_its_terminals(spawn):
+    session = spawn(checkpoints="every")
     open_terminal(session)
     session.exec("x = 1")
     answer = session.client.call("POST", f"{session.path}/undo", {})

@@ -213,7 +213,8 @@ def test_several_at_once_and_not_too_many(spawn):
         assert "reason" in terminal.finish()
 
 
-def test_an_undo_ends_what_was_opened_since(session):
+def test_an_undo_ends_what_was_opened_since(spawn):
+    session = spawn(checkpoints="every")
     session.exec("x = 1")
     session.exec("y = 1")
     terminal = Terminal(session)
