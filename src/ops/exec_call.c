@@ -285,16 +285,14 @@ struct exec_wait exec_call_wait(struct call *call)
     call->op_state = waiting;
     const char *format = call_text(call, "format", call->wants_text ? "text" : "json");
     bool is_text = strcmp(format, "text") == 0 && !call->wants_stream;
-    size_t usual = is_text ? EXEC_BUDGET_USUAL : EXEC_BUDGET_JSON;
     return (struct exec_wait){
         .listener = call->wants_stream ? &stream_listener : &plain_listener,
         .context = waiting,
-        .budget = call_budget(call, usual),
-        .pictures = call_pictures(call, usual),
-        .is_lean = is_text,
+        .budget = call_budget(call, EXEC_BUDGET_USUAL),
+        .pictures = call_pictures(call, EXEC_BUDGET_USUAL),
+        .is_lean = true,
         .wants_script = is_text,
-        .preview =
-            is_text && json_object_get(call->args, "budget") == NULL ? EXEC_PREVIEW_USUAL : 0,
+        .preview = json_object_get(call->args, "budget") == NULL ? EXEC_PREVIEW_USUAL : 0,
         .has_yield = json_is_integer(json_object_get(call->args, "yield_ms")),
         .yield_ms = (uint32_t)call_int(call, "yield_ms", 0),
         .cancels = strcmp(call_text(call, "on_disconnect", "continue"), "cancel") == 0,
@@ -316,7 +314,7 @@ struct exec_request exec_call_request(struct call *call)
         .names = read_names(call),
         .is_durable = call_bool(call, "durable", false),
         .has_inline_images = strcmp(call_text(call, "images", "reference"), "inline") == 0,
-        .has_html = call_bool(call, "html", true),
+        .has_html = call_bool(call, "html", false),
         .wants_files = call_bool(call, "files", false),
         .wait = exec_call_wait(call),
     };

@@ -9,8 +9,7 @@
 enum {
     EXEC_YIELD_MAX_MS = 86400 * 1000,
     EXEC_BUDGET_MAX = 16 * 1024 * 1024,
-    EXEC_BUDGET_JSON = 64 * 1024,  /* bytes of output in JSON if nobody said how much */
-    EXEC_BUDGET_USUAL = 8 * 1024,  /* of a text that come whole then */
+    EXEC_BUDGET_USUAL = 8 * 1024,  /* bytes of output that come whole if nobody said how much */
     EXEC_PREVIEW_USUAL = 3 * 1024, /* of its first and last lines, if there is more */
     EXEC_CODE_MAX = 1024 * 1024,
     EXEC_TIMEOUT_MAX_MS = 86400 * 1000,
@@ -33,9 +32,9 @@ enum {
     {                                                                                              \
         .name = "budget", .type = OP_INT, .letter = 'b', .unit = OP_SIZED, .max = EXEC_BUDGET_MAX, \
         .means = OP_MEANS_BUDGET,                                                                  \
-        .doc = "How many bytes of output the answer may hold; default 65536 and up to 4 MiB of "   \
-               "pictures beside them; of format text 8 KiB, and of more the first and last "       \
-               "lines, 3 KiB. At most the agent's max_output_bytes."                               \
+        .doc = "How many bytes of output the answer may hold. Without it 8 KiB come whole, and "   \
+               "of more the first and last lines, 3 KiB; pictures have up to 4 MiB beside that. "  \
+               "At most the agent's max_output_bytes."                                             \
     }
 #define EXEC_PARAM_DISCONNECT                                                                      \
     {                                                                                              \
@@ -72,8 +71,8 @@ enum {
 #define EXEC_PARAM_HTML                                                                            \
     {                                                                                              \
         .name = "html", .type = OP_BOOL,                                                           \
-        .doc = "false: outputs that have a text come without their HTML, tables without their "    \
-               "types and first rows, pictures with their url alone. The notebook has all of it."  \
+        .doc = "true: outputs come with their HTML, tables with their types and first rows. "      \
+               "Without it an output that has a text is that; the notebook has all of it."         \
     }
 #define EXEC_PARAM_FORMAT                                                                          \
     {                                                                                              \
