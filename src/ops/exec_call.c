@@ -10,7 +10,6 @@ enum {
 };
 
 const char *const exec_disconnects[] = {"continue", "cancel", NULL};
-const char *const exec_images[] = {"reference", "inline", NULL};
 const char *const exec_formats[] = {"json", "text", NULL};
 
 /* Lives in the call's arena. */
@@ -168,6 +167,7 @@ static void put_result(struct json_out *json, const struct exec_result *result)
     put_outputs(json, result);
     put_the_value(json, result);
     put_error(json, result->error);
+    json_put_member_str(json, "advice", result->advice);
     if (result->has_exit_code)
         json_put_member_int(json, "exit_code", result->exit_code);
     if (result->has_last_status)
@@ -292,7 +292,7 @@ struct exec_wait exec_call_wait(struct call *call)
         .pictures = call_pictures(call, EXEC_BUDGET_USUAL),
         .is_lean = true,
         .wants_script = is_text,
-        .preview = json_object_get(call->args, "budget") == NULL ? EXEC_PREVIEW_USUAL : 0,
+        .preview = call_has_budget(call) ? 0 : EXEC_PREVIEW_USUAL,
         .has_yield = json_is_integer(json_object_get(call->args, "yield_ms")),
         .yield_ms = (uint32_t)call_int(call, "yield_ms", 0),
         .cancels = strcmp(call_text(call, "on_disconnect", "continue"), "cancel") == 0,
@@ -313,7 +313,7 @@ struct exec_request exec_call_request(struct call *call)
         .timeout_ms = call_timeout_ms(call),
         .names = read_names(call),
         .is_durable = call_bool(call, "durable", false),
-        .has_inline_images = strcmp(call_text(call, "images", "reference"), "inline") == 0,
+        .has_inline_images = call_wants_images(call),
         .has_html = call_bool(call, "html", false),
         .wants_files = call_bool(call, "files", false),
         .wait = exec_call_wait(call),

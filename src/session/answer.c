@@ -302,6 +302,8 @@ void answer_send(struct exec *exec, const struct exec_outcome *outcome)
     struct exec_error error = {0};
     if (answer_error(outcome, &error))
         result.error = &error;
+    else
+        result.advice = outcome->advice;
     struct answer_texts texts = {0};
     answer_fit(exec, outcome, &texts, &result, &error);
     struct transcript_news *news;

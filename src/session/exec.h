@@ -70,6 +70,7 @@ struct exec_result {
     size_t code_len;
     uint64_t omitted_output_bytes;        /* of value and outputs */
     const struct exec_error *error;       /* NULL: none */
+    const char *advice;                   /* about what it wrote, if there is no error; NULL: none */
     const struct exec_question *question; /* CELL_INPUT */
     const json_t *names;                  /* what became of the session's names; NULL: not told */
     const struct exec_denied *denied;     /* NULL: none */
@@ -238,6 +239,8 @@ void exec_on_awake(struct session *session); /* its idle interpreter has answere
 void exec_add_news(struct session *session, json_t *news);
 /* The end of what the running cell wrote to stderr has these words. */
 bool exec_has_said(struct session *session, const char *words);
+/* What to do about what the end of a cell's output says; NULL: nothing. */
+const char *exec_advise_output(const struct exec *exec);
 /* Called by a pipe that reached its end. */
 void exec_pipe_ended(struct exec *exec);
 

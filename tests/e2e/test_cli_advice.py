@@ -112,8 +112,6 @@ def test_no_advice_has_words_of_http(say):
      "Split the work into shorter cells, or give the cell a larger --timeout."),
     ("create the session with a larger limits.memory_mb.",
      "create the session with a larger limits.memory_mb in cella.yaml."),
-    ('The session goes on from checkpoint 3; "rolled_back_cells" lists what is undone.',
-     "The session goes on from checkpoint 3."),
     ("Reading is possible. DELETE /v1/sessions/0b9c/plan leaves plan mode.",
      "Reading is possible. cella unplan 0b9c leaves plan mode."),
 ])
