@@ -144,7 +144,8 @@ static uint64_t answer_put_stream(const struct exec *exec, enum output_stream st
     const struct transcript *t = &exec->cell->transcript;
     const struct buf *folded = &texts->folded[stream];
     char where[WHERE_SIZE];
-    if (!exec->is_lean)
+    bool is_whole = !texts->is_folded[stream] && transcript_new_text(t, stream) <= share;
+    if (!exec->is_lean || is_whole)
         return transcript_put_text(t, stream, share, &texts->cut[stream]);
     answer_say_where(exec, stream, where);
     if (!texts->is_folded[stream])
