@@ -12,8 +12,8 @@ bool prose_fold(const char *text, size_t len, struct buf *out);
 /* Appends a traceback in which frames that repeat stand once, with a count, in Python's words. */
 void prose_fold_frames(const char *text, size_t len, struct buf *out);
 
-/* Takes the lines that say "NAME: MESSAGE" from a traceback, which ends with them (Python) or begins
- * with them (Node.js). What has them elsewhere, or other words, stays as it is. */
+/* Takes the lines that say "NAME: MESSAGE" from a traceback, which ends with them (Python) or
+ * begins with them (Node.js). What has them elsewhere, or other words, stays as it is. */
 void prose_drop_message(const char **traceback, size_t *len, const char *name, const char *message,
                         size_t message_len);
 /* Whether the last stack of a traceback has such lines still. */

@@ -76,7 +76,7 @@ struct transcript_stream {
 
 struct transcript {
     uint64_t exec_id;
-    const char *cell_id;       /* of the cell, borrowed: where the row is found; "": there is none */
+    const char *cell_id; /* of the cell, borrowed: where the row is found; "": there is none */
     struct output_ring *rings; /* the session's, borrowed: one for each stream */
     struct transcript_item *items;
     size_t n_items, cap;

@@ -279,7 +279,8 @@ static void show_append_error(struct cli_show *s, struct buf *out, const json_t 
     const char *message = cli_json_text(error, "message", &len);
     if (name == NULL || message == NULL || (stack_len == 0 && !ended_by_itself(answer)))
         return;
-    bool is_node = stack_len > strlen(node_frame) && memcmp(stack, node_frame, strlen(node_frame)) == 0;
+    bool is_node =
+        stack_len > strlen(node_frame) && memcmp(stack, node_frame, strlen(node_frame)) == 0;
     bool is_said = stack_len > 0 && prose_has_message(stack, stack_len);
     const char *place = len > 0 ? memmem(message, len, " (<cell ", 8) : NULL;
     if (stack_len > 0 && place != NULL) /* which the traceback says above it */

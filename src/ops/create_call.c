@@ -61,10 +61,10 @@ static enum timeline_mode read_checkpoints(const struct call *call)
 static struct session_usual read_usual(const struct call *call)
 {
     const char *images = call_text(call, "images", NULL);
-    return (struct session_usual){
-        .timeout_ms = (uint32_t)call_int(call, "timeout_ms", 0),
-        .budget = (uint64_t)call_int(call, "budget", 0),
-        .images = images != NULL ? 1 + spec_index_of(spec_images, images) : 0};
+    return (struct session_usual){.timeout_ms = (uint32_t)call_int(call, "timeout_ms", 0),
+                                  .budget = (uint64_t)call_int(call, "budget", 0),
+                                  .images =
+                                      images != NULL ? 1 + spec_index_of(spec_images, images) : 0};
 }
 
 static int read_naming(struct call *call, struct session_request *request, struct err *e)

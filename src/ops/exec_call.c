@@ -290,6 +290,7 @@ struct exec_wait exec_call_wait(struct call *call)
         .context = waiting,
         .budget = call_budget(call, EXEC_BUDGET_USUAL),
         .pictures = call_pictures(call, EXEC_BUDGET_USUAL),
+        .is_streamed = call->wants_stream,
         .is_lean = true,
         .wants_script = is_text,
         .preview = call_has_budget(call) ? 0 : EXEC_PREVIEW_USUAL,

@@ -94,8 +94,8 @@ extern const struct op op_try_run;
 uint32_t call_timeout_ms(const struct call *call);
 /* `usual` is the budget where nobody says one. */
 size_t call_budget(const struct call *call, size_t usual);
-bool call_has_budget(const struct call *call);   /* somebody did */
-bool call_wants_images(const struct call *call); /* with their data */
+bool call_has_budget(const struct call *call);               /* somebody did */
+bool call_wants_images(const struct call *call);             /* with their data */
 size_t call_pictures(const struct call *call, size_t usual); /* bytes beside the budget */
 const struct jail_limits *call_limits(struct call *call);    /* in its arena */
 const char *call_owner(const struct call *call);             /* of what it makes; never NULL */

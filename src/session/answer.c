@@ -106,12 +106,6 @@ bool answer_error(const struct exec_outcome *outcome, struct exec_error *error)
     return true;
 }
 
-/* The caller had texts and outputs when they came: the answer has the rest. */
-static bool answer_was_streamed(const struct exec *exec)
-{
-    return exec->listener != NULL && exec->listener->on_output != NULL;
-}
-
 /* The value, as far as it fits beside the outputs and `text_need` bytes of text. Returns the bytes
  * that it takes of the budget; the result's value is to be dropped. */
 static size_t answer_fit_value(struct exec *exec, json_t *value, uint64_t text_need,
@@ -127,7 +121,7 @@ static size_t answer_fit_value(struct exec *exec, json_t *value, uint64_t text_n
     }
     uint64_t omitted = result->omitted_output_bytes;
     size_t reserve = (size_t)MIN(text_need, (uint64_t)t->budget / 4);
-    size_t shown = answer_was_streamed(exec) ? 0 : t->news_size;
+    size_t shown = exec->is_streamed ? 0 : t->news_size;
     size_t room = t->budget - MIN(t->budget, shown + reserve);
     if (exec->preview > 0 && display_size(value) > room)
         room = MIN(room, exec->preview);
@@ -220,8 +214,7 @@ static struct exec_result answer_begin(const struct exec *exec, const struct exe
         .status = outcome->status,
         .is_queued = exec->started_ns == 0,
         .question = outcome->status == CELL_INPUT ? exec->question : NULL,
-        .omitted_output_bytes =
-            answer_was_streamed(exec) ? 0 : exec->cell->transcript.news_omitted,
+        .omitted_output_bytes = exec->is_streamed ? 0 : exec->cell->transcript.news_omitted,
         .has_exit_code = death != NULL ? death->has_exit_code : outcome->verdict.has_exit_code,
         .exit_code = death != NULL ? death->exit_code : outcome->verdict.exit_code,
         .names = outcome->verdict.names,
@@ -262,7 +255,7 @@ static void answer_fit(struct exec *exec, const struct exec_outcome *outcome,
         claims[CLAIM_TRACEBACK] = MIN(claims[CLAIM_TRACEBACK], (uint64_t)ERROR_PREVIEW);
     }
     uint64_t text_need = claims[CLAIM_TRACEBACK] + claims[CLAIM_MESSAGE];
-    for (size_t i = 0; i < OUTPUT_STREAMS && !answer_was_streamed(exec); i++) {
+    for (size_t i = 0; i < OUTPUT_STREAMS && !exec->is_streamed; i++) {
         claims[i] = transcript_new_text(t, (enum output_stream)i);
         if (exec->is_lean && claims[i] > 0)
             texts->is_folded[i] = transcript_fold_text(t, (enum output_stream)i, &texts->folded[i]);
@@ -271,7 +264,7 @@ static void answer_fit(struct exec *exec, const struct exec_outcome *outcome,
         text_need += claims[i];
     }
     size_t typed = answer_fit_value(exec, outcome->verdict.value, text_need, result);
-    typed += answer_was_streamed(exec) ? 0 : t->news_size;
+    typed += exec->is_streamed ? 0 : t->news_size;
     size_t left = MAX(t->budget - MIN(t->budget, typed), t->budget / 4);
     if (exec->preview > 0 && text_need > left)
         left = MIN(left, exec->preview);
@@ -310,7 +303,7 @@ void answer_send(struct exec *exec, const struct exec_outcome *outcome)
     struct transcript_news *news;
     size_t n_news = transcript_list_news(t, &news);
     result.outputs = news;
-    result.n_outputs = answer_was_streamed(exec) ? 0 : n_news;
+    result.n_outputs = exec->is_streamed ? 0 : n_news;
     if (exec->wants_script)
         answer_fit_script(exec, outcome, &texts, &result);
     transcript_end_answer(t);

@@ -368,11 +368,16 @@ const char *death_advise_text(const char *text, size_t len)
 {
     /* pip, npm, curl, git, apt and wget. One of them may have said it all. */
     static const char *const words[] = {
-        "externally-managed-environment", "No matching distribution found",
-        "Could not resolve host",         "Temporary failure in name resolution",
-        "Temporary failure resolving",    "Name or service not known",
-        "unable to resolve host address", "Network is unreachable",
-        "EAI_AGAIN",                      "ENETUNREACH",
+        "externally-managed-environment",
+        "No matching distribution found",
+        "Could not resolve host",
+        "Temporary failure in name resolution",
+        "Temporary failure resolving",
+        "Name or service not known",
+        "unable to resolve host address",
+        "Network is unreachable",
+        "EAI_AGAIN",
+        "ENETUNREACH",
     };
     static const char said[] = "no network";
     if (memmem(text, len, said, strlen(said)) != NULL)

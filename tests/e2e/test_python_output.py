@@ -42,8 +42,9 @@ def test_print_without_newline_or_flush_is_complete(session):
 
 
 @pytest.mark.smoke
-def test_carriage_returns_and_control_characters_are_kept(session):
-    assert session.out("print('a\\rb\\x1b[31m\\x08\\x00c')") == "a\rb\x1b[31m\x08\x00c\n"
+def test_control_characters_are_kept_and_what_was_overwritten_where_all_of_it_is_read(session):
+    assert session.out("print('a\\rb\\x1b[31m\\x08\\x00c')") == "b\x1b[31m\x08\x00c\n"
+    assert session.output()["text"] == "a\rb\x1b[31m\x08\x00c\n"
 
 
 def test_binary_output_becomes_valid_text(session):
