@@ -101,6 +101,7 @@ extern const struct op_param session_limits[];
          .is_nullable = true,                                                                      \
          .min = 1,                                                                                 \
          .max = CONFIG_BUDGET_MAX,                                                                 \
+         .means = OP_MEANS_BUDGET,                                                                 \
          .doc = "Bytes of output in answers to cells that name no budget of their own; default: "  \
                 "the agent's budget, else 8 KiB."},                                                \
         {.name = "images",                                                                         \
