@@ -286,18 +286,19 @@ void prose_drop_message(const char **traceback, size_t *len, const char *name, c
     *len = before > 0 ? *len - before : end;
 }
 
-bool prose_has_message(const char *traceback, size_t len)
+bool prose_has_message(const char *traceback, size_t len, const char *name, const char *message,
+                       size_t message_len)
 {
     bool is_said = false;
     struct prose_line line;
-    for (const char *at = traceback, *end = traceback + len; line_next(&at, end, &line);) {
-        char first = line.at[0];
-        bool is_word = (first >= 'A' && first <= 'Z') || (first >= 'a' && first <= 'z');
-        if (line_is(&line, traceback_mark))
-            is_said = false;
-        else if (is_word || line_is(&line, "  + Exception Group "))
-            is_said = true;
-    }
+    _buf_ struct buf words = BUF_INIT(message_len + strlen(name) + 8);
+    const char *newline = message_len > 0 ? memchr(message, '\n', message_len) : NULL;
+    buf_append_str(&words, name);
+    buf_append_str(&words, message_len > 0 ? ": " : "\n");
+    buf_append(&words, message, newline != NULL ? (size_t)(newline - message) : message_len);
+    for (const char *at = traceback, *end = traceback + len; line_next(&at, end, &line);)
+        is_said = !line_is(&line, traceback_mark) &&
+                  (is_said || memmem(line.at, line.len, buf_str(&words), words.len) != NULL);
     return is_said;
 }
 

@@ -17,7 +17,8 @@ void prose_fold_frames(const char *text, size_t len, struct buf *out);
 void prose_drop_message(const char **traceback, size_t *len, const char *name, const char *message,
                         size_t message_len);
 /* Whether the last stack of a traceback has such lines still. */
-bool prose_has_message(const char *traceback, size_t len);
+bool prose_has_message(const char *traceback, size_t len, const char *name, const char *message,
+                       size_t message_len);
 
 /* Appends a text of `total` bytes and `n_lines` line ends, of which only the first and the last
  * bytes are there, cut at lines where there are any. `where` says how to read the rest; NULL: not.

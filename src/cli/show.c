@@ -281,10 +281,13 @@ static void show_append_error(struct cli_show *s, struct buf *out, const json_t 
         return;
     bool is_node =
         stack_len > strlen(node_frame) && memcmp(stack, node_frame, strlen(node_frame)) == 0;
-    bool is_said = stack_len > 0 && prose_has_message(stack, stack_len);
     const char *place = len > 0 ? memmem(message, len, " (<cell ", 8) : NULL;
     if (stack_len > 0 && place != NULL) /* which the traceback says above it */
         len = (size_t)(place - message);
+    /* What ended it otherwise is said by the verdict. */
+    bool is_own = ended_by_itself(answer) || strcmp(name, "KeyboardInterrupt") == 0;
+    bool is_said =
+        stack_len > 0 && (!is_own || prose_has_message(stack, stack_len, name, message, len));
     _buf_ struct buf text = BUF_INIT(16 * MIB);
     if (!is_node)
         buf_append(&text, stack, stack_len);

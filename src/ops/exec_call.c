@@ -225,33 +225,40 @@ static void on_accepted(void *context, const struct cell *cell)
     waiting->call->sink->event(waiting->call, "cell", buf_str(&out), out.len);
 }
 
-static void on_output(void *context, enum output_stream stream, const char *bytes, size_t len)
+bool exec_call_send_output(struct call *call, enum output_stream stream, const char *bytes,
+                           size_t len)
 {
-    struct exec_call *waiting = context;
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
     struct json_out json = JSON_OUT(&out);
     json_put_object(&json);
     json_put_member_str(&json, "stream", output_stream_name(stream));
     json_put_member_text(&json, "text", bytes, len);
     json_put_object_end(&json);
-    if (!waiting->call->sink->event(waiting->call, "output", buf_str(&out), out.len))
+    return call->sink->event(call, "output", buf_str(&out), out.len);
+}
+
+bool exec_call_send_display(struct call *call, const json_t *output, bool is_update)
+{
+    if (display_size(output) > DISPLAY_EVENT_MAX) /* a cell decides how many of these there are */
+        return false;
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_value(&json, output);
+    return call->sink->event(call, is_update ? "update" : "display", buf_str(&out), out.len);
+}
+
+static void on_output(void *context, enum output_stream stream, const char *bytes, size_t len)
+{
+    struct exec_call *waiting = context;
+    if (!exec_call_send_output(waiting->call, stream, bytes, len))
         waiting->dropped_bytes += len;
 }
 
 static void on_display(void *context, const json_t *output, bool is_update)
 {
     struct exec_call *waiting = context;
-    size_t size = display_size(output);
-    if (size > DISPLAY_EVENT_MAX) { /* a cell decides how many of these there are */
-        waiting->dropped_bytes += size;
-        return;
-    }
-    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
-    struct json_out json = JSON_OUT(&out);
-    json_put_value(&json, output);
-    const char *name = is_update ? "update" : "display";
-    if (!waiting->call->sink->event(waiting->call, name, buf_str(&out), out.len))
-        waiting->dropped_bytes += out.len;
+    if (!exec_call_send_display(waiting->call, output, is_update))
+        waiting->dropped_bytes += display_size(output);
 }
 
 static void on_clear(void *context, bool waits)

@@ -99,5 +99,9 @@ struct exec_wait exec_call_wait(struct call *call);
 /* Members for what happened to the session besides: gone back, brought back; none if nothing did.
  */
 void exec_call_put_news(struct json_out *json, const struct exec_result *result);
+/* Events of a stream. False if a slow client did not take it. */
+bool exec_call_send_output(struct call *call, enum output_stream stream, const char *bytes,
+                           size_t len);
+bool exec_call_send_display(struct call *call, const json_t *output, bool is_update);
 /* It waits for this cell, or was answered already (NULL). */
 void exec_call_begun(struct call *call, struct exec *exec);

@@ -385,6 +385,13 @@ const struct op_event exec_events[] = {
     {0},
 };
 
+const struct op_event run_events[] = {
+    {"output", &shape_output_event, "The code wrote something."},
+    {"display", &shape_output, "It displayed something."},
+    {"update", &shape_output, "An output takes the place of another with its display_id."},
+    {0},
+};
+
 static const struct op_member restored_members[] = {
     {"session_id", OP_TEXT, .is_always = true, .doc = "The session."},
     SHAPE_RESTORED,
