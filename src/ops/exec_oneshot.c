@@ -249,7 +249,7 @@ static int check_input(const struct oneshot_request *request, struct err *e)
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t len = (size_t)((newline != NULL ? newline : end) - at);
         if (len > EXEC_LINE_MAX) {
-            err_set(e, ERR_INVALID, "a line of \"stdin\" has %zu bytes", len);
+            err_set(e, ERR_INVALID, "a line of the standard input has %zu bytes", len);
             return err_advise(e, "Give lines of at most %d bytes; put other data into files.",
                               EXEC_LINE_MAX);
         }

@@ -32,7 +32,7 @@ static void oneshot_end(struct oneshot *o)
         oneshot_free(o);
 }
 
-void oneshot_fail(struct oneshot *o, const struct err *e)
+static void oneshot_fail(struct oneshot *o, const struct err *e)
 {
     o->request.listener->on_failed(o->request.context, e);
     oneshot_end(o);
@@ -208,13 +208,22 @@ static const struct session_user oneshot_user = {.on_loaded = oneshot_on_loaded,
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-void oneshot_begin(struct oneshot *o)
+/* Its files are there: its state is next, or its code. */
+static void oneshot_begin(struct oneshot *o)
 {
     oneshot_files_expect(o->session, &o->untouched);
     if (o->state != NULL)
         oneshot_load(o);
     else
         oneshot_run(o);
+}
+
+static void oneshot_on_given(void *context, const struct err *e)
+{
+    if (e != NULL)
+        oneshot_fail(context, e);
+    else
+        oneshot_begin(context);
 }
 
 static void oneshot_on_started(void *context, struct session *session)
@@ -226,7 +235,7 @@ static void oneshot_on_started(void *context, struct session *session)
     session->user_context = o;
     if (session->state != SESSION_DEAD) {
         if (json_object_size(o->request.files) > 0)
-            o->given = oneshot_given_put(o);
+            o->given = oneshot_given_put(session, o->request.files, oneshot_on_given, o);
         else
             oneshot_begin(o);
         return;

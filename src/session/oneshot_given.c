@@ -17,7 +17,9 @@ struct given_file {
 
 struct oneshot_given {
     uv_work_t uv;
-    struct oneshot *oneshot; /* NULL: nobody waits any more */
+    void (*on_put)(void *context, const struct err *e); /* NULL: nobody waits any more */
+    void *context;
+    struct session *session;
     struct engine *engine;
     int blobs;     /* a store of blobs; borrowed */
     json_t *files; /* a reference */
@@ -57,7 +59,7 @@ static int given_store(int blobs, struct given_file *file, struct err *e)
     size_t len = file->len;
     if (encoded != NULL) {
         if (!base64_decode(&bytes, encoded, file->len - (size_t)(encoded - file->text))) {
-            err_set(e, ERR_INVALID, "\"files\": %.128s is not base64", file->path);
+            err_set(e, ERR_INVALID, "the file %.128s is not base64", file->path);
             return err_advise(e, "Write data:;base64, and the bytes in base64, or plain text.");
         }
         data = buf_str(&bytes);
@@ -96,7 +98,7 @@ static void given_on_failed(void *context, const struct err *e)
 {
     struct oneshot_given *g = context;
     g->order = NULL;
-    oneshot_fail(g->oneshot, e);
+    g->on_put(g->context, e);
 }
 
 static const struct file_listener given_listener = {.on_done = given_on_put,
@@ -105,9 +107,8 @@ static const struct file_listener given_listener = {.on_done = given_on_put,
 static void given_put_next(struct oneshot_given *g)
 {
     struct err e;
-    struct oneshot *o = g->oneshot;
     if (g->n_put == g->n) {
-        oneshot_begin(o);
+        g->on_put(g->context, NULL);
         return;
     }
     struct file_order *order;
@@ -118,11 +119,11 @@ static void given_put_next(struct oneshot_given *g)
              file->path);
     memcpy(what.blob, file->hash, sizeof(what.blob));
     if (len >= sizeof(what.path)) {
-        err_set(&e, ERR_INVALID, "\"files\": a path of %zu bytes", len);
+        err_set(&e, ERR_INVALID, "a file's path has %zu bytes", len);
         err_advise(&e, "Give paths of less than %zu bytes.", sizeof(what.path));
-        oneshot_fail(o, &e);
-    } else if (session_file(o->session, &what, -1, &given_listener, g, &order, &e) < 0) {
-        oneshot_fail(o, &e);
+        g->on_put(g->context, &e);
+    } else if (session_file(g->session, &what, -1, &given_listener, g, &order, &e) < 0) {
+        g->on_put(g->context, &e);
     } else if (order != NULL) { /* else the listener was told, and all of this may be gone */
         g->order = order;
     }
@@ -134,22 +135,27 @@ static void given_worked(uv_work_t *uv, int status)
     (void)status;
     g->engine->n_closing--;
     g->is_working = false;
-    if (g->oneshot == NULL)
+    struct err e = g->err;
+    if (g->on_put == NULL)
         given_free(g);
     else if (g->is_bad)
-        oneshot_fail(g->oneshot, &g->err);
+        g->on_put(g->context, &e);
     else
         given_put_next(g);
 }
 
-struct oneshot_given *oneshot_given_put(struct oneshot *o)
+struct oneshot_given *oneshot_given_put(struct session *session, const json_t *given,
+                                        void (*on_put)(void *context, const struct err *e),
+                                        void *context)
 {
     struct oneshot_given *g = mem_alloc(sizeof(*g));
-    json_t *files = (json_t *)(uintptr_t)o->request.files, *text;
+    json_t *files = (json_t *)(uintptr_t)given, *text;
     const char *path;
-    g->oneshot = o;
-    g->engine = o->engine;
-    g->blobs = store_blobs(o->engine->store);
+    g->on_put = on_put;
+    g->context = context;
+    g->session = session;
+    g->engine = session->engine;
+    g->blobs = store_blobs(g->engine->store);
     g->files = json_incref(files);
     g->items = mem_alloc(json_object_size(files) * sizeof(*g->items));
     json_object_foreach(files, path, text) {
@@ -174,7 +180,7 @@ void oneshot_given_forget(struct oneshot_given *g)
 {
     if (g == NULL)
         return;
-    g->oneshot = NULL;
+    g->on_put = NULL;
     if (g->order != NULL)
         file_forget(g->order);
     if (!g->is_working)

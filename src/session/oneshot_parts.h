@@ -33,8 +33,6 @@ struct oneshot {
 
 /* ---- its course ------------------------------------------------------------------------------ */
 
-void oneshot_begin(struct oneshot *o); /* its files are there: its state is next, or its code */
-void oneshot_fail(struct oneshot *o, const struct err *e);
 void oneshot_run(struct oneshot *o);      /* its state is loaded, or it has none */
 void oneshot_one_less(struct oneshot *o); /* that the answer waits for */
 void oneshot_finish(struct oneshot *o);   /* answers, and ends it */
@@ -60,9 +58,12 @@ void oneshot_free_answer(struct oneshot_answer *answer);
 
 /* ---- files that it is given ------------------------------------------------------------------ */
 
-/* Puts the request's files into its workspace; oneshot_begin or oneshot_fail follows. */
+/* Puts files, texts by their paths, into the workspace of an idle session; `on_put` follows, with
+ * the error if one could not be put. */
 struct oneshot_given;
-struct oneshot_given *oneshot_given_put(struct oneshot *o);
+struct oneshot_given *oneshot_given_put(struct session *session, const json_t *files,
+                                        void (*on_put)(void *context, const struct err *e),
+                                        void *context);
 /* Whether the file is one of them, as it was. */
 bool oneshot_given_has(const struct oneshot_given *given, const char *path, const char *hash);
 void oneshot_given_forget(struct oneshot_given *given); /* takes NULL */

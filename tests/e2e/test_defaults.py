@@ -14,7 +14,8 @@ CONFIG = (f"default_profile: min\npool: 1\nagents: {json.dumps(AGENTS)}\n"
 LONG = "print('x' * 100_000)"
 PICTURE = (
     "import struct, zlib\n"
-    "chunk = lambda k, d: struct.pack('>I', len(d)) + k + d + struct.pack('>I', zlib.crc32(k + d))\n"
+    "number = lambda n: struct.pack('>I', n)\n"
+    "chunk = lambda k, d: number(len(d)) + k + d + number(zlib.crc32(k + d))\n"
     "class P:\n"
     "    def _repr_png_(self): return b'\\x89PNG\\r\\n\\x1a\\n' + chunk(b'IHDR', struct.pack(\n"
     "        '>IIBBBBB', 1, 1, 8, 0, 0, 0, 0)) + chunk(b'IDAT', zlib.compress(b'\\0\\0')) + "
@@ -41,7 +42,8 @@ def test_the_nearest_setting_holds(launch, tmp_path):
     assert "data" in chat.exec(PICTURE)["value"]  # the binding leaves that to the agent
     assert "data" not in own.exec(PICTURE)["value"]
     assert "data" in own.exec(PICTURE, images="inline")["value"]
-    assert [s.info().checkpoints for s in (plain, ana, chat, own)] == ["auto", "off", "off", "every"]
+    modes = [s.info().checkpoints for s in (plain, ana, chat, own)]
+    assert modes == ["auto", "off", "off", "every"]
     told = own.info()
     assert (told.budget, told.images, told.timeout_ms) == (900, "reference", 20_000)
     assert not {"budget", "images", "timeout_ms"} & set(plain.info())

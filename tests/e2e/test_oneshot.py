@@ -76,8 +76,8 @@ def test_files_and_input_that_cannot_be_given(run, members):
 
 
 def test_a_run_streams(client):
-    events = list(client.events("/v1/exec", {"code": "print('a')\ndisplay(5)\nprint(input('? '))\n6 * 7",
-                                             "stdin": "b\n"}))
+    code = "print('a')\ndisplay(5)\nprint(input('? '))\n6 * 7"
+    events = list(client.events("/v1/exec", {"code": code, "stdin": "b\n", "profile": "min"}))
     assert [name for name, _ in events if name == "display"] == ["display"]
     told = "".join(event["text"] for name, event in events if name == "output")
     assert told == "a\n? b\n"
