@@ -24,7 +24,7 @@ from . import library
 PLAIN, FILE, PIPE, SOCKET, EVENT, OURS, TERMINAL = range(7)  # enum descriptor_kind
 
 _MAX_NAME_CHARS = 200
-_MAX_ALIKE = 3  # notes that differ in their descriptors alone; more become one
+_MAX_ALIKE = 8  # notes that differ in their descriptors alone; more become one
 
 Note = Tuple[str, str]
 
