@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from harness import host
+from harness.daemon import SOURCE
 from harness.shell import Shell
 from test_cli import Terminal
 
@@ -130,7 +131,7 @@ def test_lines_that_come_at_once_are_not_torn_at_an_empty_one(shell, start, term
 
 
 def test_a_long_text_through_a_pipe(shell):
-    code = "cat <<EOF | wc -c\n" + ("x" * 99 + "\n") * 1000 + "EOF\necho done\n"
+    code = "cat <<EOF | wc -c\n" + ("x" * 999 + "\n") * 100 + "EOF\necho done\n"
     assert shell("repl", "--runtime", "bash", stdin=code, check=0).stdout == "100000\ndone\n"
 
 
@@ -248,6 +249,13 @@ def test_tab_and_history_of_other_languages(start, shell, tmp_path, runtime, pro
     assert [path.name for path in tmp_path.iterdir()] == [f"cella_history_{runtime}"]
     assert code.split("=")[0].strip() in (tmp_path / f"cella_history_{runtime}").read_text() \
         .replace("\\040", " ")
+
+
+def test_the_help_and_the_manual_name_them(shell):
+    pages = [shell("repl", "--help", check=0).stdout, (SOURCE / "docs/man/cella.1").read_text()]
+    for word in ("Tab completes", "name?", "name??", ":undo", ":redo", ":tree", ":names", ":files",
+                 ":branch", ":help"):
+        assert all(word in page for page in pages), word
 
 
 def test_commands_begin_with_a_colon(start, spawn):
