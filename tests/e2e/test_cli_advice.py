@@ -33,6 +33,8 @@ UNREACHABLE = {
     "Ask that one: GET /v1/notebooks": "no command asks for references",
     "The API is under /v1": "the tool knows the paths",
     "Live, sandboxed": "what the index and the description of the API say",
+    "Three things to try": "the page for people at /",
+    "work in a session; :undo": "on the same page",
     "Up to 7 letters of ASCII": "\"_\" is a character",
     'is not the "next" of a page': "the tool follows pages by itself",
     "raise repl_warmup_timeout_secs": "it is a setting, and in the log",
