@@ -37,6 +37,10 @@ void cella_place_arenas(void)
 {
 }
 
+void cella_use_up_memory(void)
+{
+}
+
 int cella_zygote_serve(int control_fd)
 {
     for (;;) {

@@ -20,6 +20,11 @@ enum {
 
 #define HUGE_BYTES ((uintptr_t)2 * MIB)
 
+static uintptr_t next_huge(uintptr_t at)
+{
+    return (at + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
+}
+
 /* ---- arenas ------------------------------------------------------------------------------------
  */
 
@@ -36,6 +41,10 @@ enum {
     CHUNK_BYTES = 64 << 10, /* what is smaller is no arena: the interpreter's stack grows so */
     CHUNKS_KEPT = 16,
     ARENAS_KEPT = 64,
+    ALIGNMENT = 16,            /* of what CPython and libc give out */
+    BLOCK_MAX = 512,           /* what is larger CPython takes from libc */
+    PIECE_MAX = 96 << 10,      /* what is larger libc may map by itself */
+    FREE_BYTES_MAX = 64 << 20, /* taken from each; more is not to be expected */
 };
 
 /* Memory that was given back and is wanted again soon, all of it of one size. */
@@ -49,6 +58,7 @@ static struct {
     uintptr_t next;   /* free from here on; 0: the kernel chooses */
     uintptr_t usable; /* up to here, by whole huge pages */
     uintptr_t end;
+    uintptr_t own; /* what lies behind it is for sessions to write to; 0: nothing does */
     struct spare arenas, chunks;
     atomic_flag is_taken; /* by a thread: others, with a lock of their own, do without */
 } arenas = {.is_taken = ATOMIC_FLAG_INIT};
@@ -57,7 +67,7 @@ static bool use_up_to(uintptr_t at)
 {
     if (at <= arenas.usable)
         return true;
-    uintptr_t usable = (at + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
+    uintptr_t usable = next_huge(at);
     if (mprotect((void *)arenas.usable, usable - arenas.usable, PROT_READ | PROT_WRITE) < 0)
         return false;
     arenas.usable = usable;
@@ -131,10 +141,53 @@ void zygote_place_arenas(void)
         mmap(NULL, ARENAS_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (space == MAP_FAILED)
         return;
-    arenas.begin = arenas.next = arenas.usable =
-        ((uintptr_t)space + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
+    arenas.begin = arenas.next = arenas.usable = next_huge((uintptr_t)space);
     arenas.end = (uintptr_t)space + ARENAS_BYTES;
     set_allocator(&(struct arena_allocator){.alloc = alloc_arena, .free = free_arena});
+}
+
+/* ---- free memory -------------------------------------------------------------------------------
+ */
+
+/* CPython's, of all sizes that it has blocks of, until they come from a new arena. */
+static void use_up_blocks(void)
+{
+    void *(*alloc)(size_t size);
+    *(void **)&alloc = dlsym(RTLD_DEFAULT, "PyObject_Malloc");
+    uintptr_t begin = next_huge(arenas.next);
+    if (alloc == NULL || arenas.next == 0 || begin + FREE_BYTES_MAX > arenas.end)
+        return;
+    arenas.arenas.n = 0;
+    arenas.next = arenas.own = begin;
+    size_t taken = 0;
+    for (size_t size = ALIGNMENT; size <= BLOCK_MAX; size += ALIGNMENT) {
+        uintptr_t at = 0;
+        while ((at < begin || at >= arenas.next) && taken < FREE_BYTES_MAX) {
+            at = (uintptr_t)alloc(size);
+            taken += size;
+        }
+    }
+}
+
+/* libc's, the large ones first, until they come from the end of its heap. */
+static void use_up_pieces(void)
+{
+    uintptr_t end = (uintptr_t)sbrk(0), begin = next_huge(end);
+    if (sbrk((intptr_t)(begin - end)) == (void *)-1)
+        return;
+    size_t taken = 0;
+    for (size_t size = PIECE_MAX; size > ALIGNMENT; size -= ALIGNMENT) {
+        void *piece = malloc(size - sizeof(size_t));
+        for (; (uintptr_t)piece < begin && taken < FREE_BYTES_MAX; taken += size)
+            piece = malloc(size - sizeof(size_t));
+        free(piece);
+    }
+}
+
+void zygote_use_up_memory(void)
+{
+    use_up_blocks();
+    use_up_pieces();
 }
 
 /* ---- mappings and huge pages ------------------------------------------------------------------
@@ -176,10 +229,16 @@ static bool is_own(const struct range *r)
  * collapsed (nothing is in it) does not stop the others. */
 static void collapse(uintptr_t from, uintptr_t to, uint64_t deadline_ms)
 {
-    from = (from + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
+    from = next_huge(from);
     to = to / HUGE_BYTES * HUGE_BYTES;
     for (; from < to && clock_mono_ms() < deadline_ms; from += AT_ONCE * HUGE_BYTES)
         madvise((void *)from, MIN(to - from, AT_ONCE * HUGE_BYTES), MADV_COLLAPSE);
+}
+
+/* What sessions will write to is not to be huge: each would have to take it apart again. */
+static uintptr_t shared_end(const struct range *r)
+{
+    return arenas.own > r->from && arenas.own < r->to ? arenas.own : r->to;
 }
 
 /* Does `b` go on where `a` ends, in memory and in the file? */
@@ -223,5 +282,5 @@ void zygote_gather_memory(void)
     uint64_t deadline_ms = clock_mono_ms() + BUDGET_MS;
     for (size_t i = 0; i < n; i++)
         if (is_own(&ranges[i]))
-            collapse(ranges[i].from, ranges[i].to, deadline_ms);
+            collapse(ranges[i].from, shared_end(&ranges[i]), deadline_ms);
 }
