@@ -57,7 +57,7 @@ def _list_identities(namespace: Dict[Any, Any]) -> bytes:
     return listed.tobytes()
 
 
-# Of each name, its value and the value's type: without touching any of them, where that is possible.
+# Of each name, its value and the value's type: without touching them, where that is possible.
 identities_of = _identities_function()
 
 

@@ -46,9 +46,9 @@ _Entry = Tuple[int, int, Any]
 
 
 class _Picture:
-    """What stands where in a namespace: for each place the identities of the name, the value and its
-    type. The names are kept with it, so that their identities are theirs alone; the values are
-    not."""
+    """What stands where in a namespace: for each place the identities of the name, of the value and
+    of its type. The names are kept with it, so that their identities are theirs alone; the values
+    are not."""
 
     __slots__ = ("keys", "identities", "size")
 
@@ -191,7 +191,8 @@ class Names:
             return _NOTHING_CHANGED
         labels.learn_libraries()
         if now.size > before.size:
-            now.keys = before.keys + self._newest(self._namespace, before.size, now.size)[before.size:]
+            newest = self._newest(self._namespace, before.size, now.size)
+            now.keys = before.keys + newest[before.size :]
         self._picture = now
         return self._compare_at(sorted({*places, *grown}), now.keys, values)
 

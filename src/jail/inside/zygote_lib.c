@@ -4,13 +4,13 @@
 #include "jail/inside/sibling.h"
 #include "jail/inside/sleeper.h"
 #include "jail/inside/zygote_crash.h"
+#include "jail/inside/zygote_identities.h"
 #include "jail/inside/zygote_memory.h"
 #include "jail/inside/zygote_serve.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -38,35 +38,9 @@ EXPORT void cella_use_up_memory(void)
     zygote_use_up_memory();
 }
 
-/* Bytes: three words for each item of a dict, in its order: where the key, the value and the type
- * of the value lie. Python could list them too, but would count a reference to each, and so write
- * to pages that sessions share. NULL if an exception is set. */
 EXPORT void *cella_identities_of(void *namespace)
 {
-    static struct {
-        ssize_t (*size)(void *dict);
-        int (*next)(void *dict, ssize_t *at, void **ret_key, void **ret_value);
-        void *(*new_bytes)(const char *data, ssize_t size);
-        char *(*data_of)(void *bytes);
-    } python;
-    if (python.data_of == NULL) {
-        *(void **)&python.size = dlsym(RTLD_DEFAULT, "PyDict_Size");
-        *(void **)&python.next = dlsym(RTLD_DEFAULT, "PyDict_Next");
-        *(void **)&python.new_bytes = dlsym(RTLD_DEFAULT, "PyBytes_FromStringAndSize");
-        *(void **)&python.data_of = dlsym(RTLD_DEFAULT, "PyBytes_AsString");
-    }
-    struct {
-        void *key, *value, *type;
-    } item;
-    ssize_t left = python.size(namespace), at = 0;
-    void *bytes = left < 0 ? NULL : python.new_bytes(NULL, left * (ssize_t)sizeof(item));
-    char *out = bytes == NULL ? NULL : python.data_of(bytes);
-    for (; out != NULL && left > 0 && python.next(namespace, &at, &item.key, &item.value); left--) {
-        item.type = ((void **)item.value)[1];
-        memcpy(out, &item, sizeof(item));
-        out += sizeof(item);
-    }
-    return bytes;
+    return zygote_identities_of(namespace);
 }
 
 EXPORT bool cella_explain_crashes(void)

@@ -7,7 +7,9 @@
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
@@ -16,9 +18,11 @@
 enum {
     BUDGET_MS = 1500, /* on a busy machine; else a tenth of it is enough */
     AT_ONCE = 8,      /* huge pages */
+    RANGES_FEW = 256, /* an interpreter without libraries has a hundred */
 };
 
 #define HUGE_BYTES ((uintptr_t)2 * MIB)
+#define LIBRARY_BYTES_MAX ((uintptr_t)8 * MIB) /* few are larger, and they are much to copy */
 
 static uintptr_t next_huge(uintptr_t at)
 {
@@ -219,10 +223,16 @@ static size_t read_ranges(struct range *ranges, size_t max)
     return n;
 }
 
+static bool has_rights(const struct range *r, const char *rights)
+{
+    return strcmp(r->rights, rights) == 0;
+}
+
 /* The interpreter's own memory: private, writable, without a file. */
 static bool is_own(const struct range *r)
 {
-    return strcmp(r->rights, "rw-p") == 0 && (r->path[0] == '\0' || strcmp(r->path, "[heap]") == 0);
+    return (has_rights(r, "rw-p") || has_rights(r, "rwxp")) &&
+           (r->path[0] == '\0' || strcmp(r->path, "[heap]") == 0);
 }
 
 /* Several at a time, because each call makes the kernel wait for all processors. What cannot be
@@ -248,11 +258,6 @@ static bool is_continued(const struct range *a, const struct range *b)
            a->offset + (a->to - a->from) == b->offset;
 }
 
-static bool has_rights(const struct range *r, const char *rights)
-{
-    return strcmp(r->rights, rights) == 0;
-}
-
 /* The kernel joins neighbours of one file with the same rights. Constants take those of the code
  * beside them, and what the linker protected after it had written it those of the data behind. */
 static void join(const struct range *r, bool has_before, bool has_after)
@@ -268,6 +273,57 @@ static void join(const struct range *r, bool has_before, bool has_after)
         mprotect((void *)r->from, r->to - r->from, PROT_READ | (at_code ? PROT_EXEC : PROT_WRITE));
 }
 
+/* How many ranges the small library has that begins at `r`, with what follows its data without a
+ * file; 0 if there is none. */
+static size_t count_library(const struct range *r, size_t n)
+{
+    size_t count = 0;
+    bool has_code = false;
+    for (; count < n && r[count].inode != 0 && r[count].inode == r->inode; count++) {
+        bool is_next = count == 0 || r[count - 1].to == r[count].from;
+        if (!is_next || r[count].rights[0] != 'r' || r[count].rights[3] != 'p')
+            break;
+        has_code |= has_rights(&r[count], "r-xp");
+    }
+    if (count > 0 && count < n && r[count].inode == 0 && r[count].path[0] == '\0' &&
+        has_rights(&r[count], "rw-p") && r[count - 1].to == r[count].from)
+        count++;
+    uintptr_t program = getauxval(AT_PHDR), to = count > 0 ? r[count - 1].to : r->from;
+    bool is_program = program >= r->from && program < to; /* debuggers look for its name */
+    return has_code && !is_program && to - r->from <= LIBRARY_BYTES_MAX ? count : 0;
+}
+
+/* Replaces what is mapped there by a copy, at once: nothing runs that could change it meanwhile.
+ * Read by the kernel, which does not mind where a file has ended. */
+static void copy_libraries(uintptr_t from, uintptr_t to)
+{
+    size_t len = to - from;
+    void *copy = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED)
+        return;
+    struct iovec here = {.iov_base = copy, .iov_len = len},
+                 there = {.iov_base = (void *)from, .iov_len = len};
+    if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) != (ssize_t)len ||
+        mprotect(copy, len, PROT_READ | PROT_WRITE | PROT_EXEC) < 0 ||
+        mremap(copy, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)from) == MAP_FAILED)
+        munmap(copy, len);
+}
+
+/* Those that lie side by side become one mapping, if they are many: their names go with it. */
+static void gather_libraries(const struct range *ranges, size_t n)
+{
+    for (size_t i = 0; n > RANGES_FEW && i < n;) {
+        size_t first = i, count;
+        while ((count = count_library(&ranges[i], n - i)) > 0 &&
+               (i == first || ranges[i - 1].to == ranges[i].from))
+            i += count;
+        if (i > first)
+            copy_libraries(ranges[first].from, ranges[i - 1].to);
+        else
+            i++;
+    }
+}
+
 void zygote_gather_memory(void)
 {
     if (arenas.next != 0)
@@ -276,6 +332,7 @@ void zygote_gather_memory(void)
     arenas.next = 0;
     /* Read whole before anything changes: collapsing may take memory for the stream's buffer. */
     static struct range ranges[8192];
+    gather_libraries(ranges, read_ranges(ranges, ARRAY_LEN(ranges)));
     size_t n = read_ranges(ranges, ARRAY_LEN(ranges));
     for (size_t i = 0; i < n; i++)
         join(&ranges[i], i > 0, i + 1 < n);
