@@ -4,7 +4,7 @@ DESTDIR ?=
 PYTHON := /usr/bin/python3
 C_FILES = $(shell find src bench tests -name '*.[ch]')
 
-.PHONY: build try check test test-all coverage bench install format lint clean
+.PHONY: build try check test test-all coverage bench economy install format lint clean
 
 build: build/build.ninja
 	@ninja -C build cella
@@ -38,6 +38,12 @@ bench:
 	@build/cella-bench $(if $(ONLY),--only $(ONLY),-o docs) \
 	    --$(if $(filter update,$(BASELINE)),update-)baseline $(BENCH_BASELINE) \
 	    --posit build/bench-peers/bin/posit-mcp-repl
+
+# What answers cost a model, beside a peer; UPDATE=1 writes docs/ECONOMY.md and the tests' budget.
+economy:
+	@packaging/deps.sh build data bench
+	@$(MAKE) --no-print-directory build
+	@$(PYTHON) tests/bench/economy/economy.py $(if $(UPDATE),--update)
 
 install: build
 	@meson configure build -Dprefix=$(PREFIX)

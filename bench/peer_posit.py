@@ -16,13 +16,15 @@ TIMEOUT_MS = 120_000
 
 
 class Server:
-    def __init__(self, path):
+    def __init__(self, path, sandbox, folder):
         # As its own installer sets it up for a client. Its REPL looks for a virtual environment
-        # from the working directory upwards, so that is an empty one.
+        # from the working directory upwards, so that is an empty one; then the first python3 of
+        # PATH is taken, which is to be the one that has the libraries.
         self.process = subprocess.Popen(
-            [path, "--interpreter", "python", "--sandbox", "workspace-write",
+            [path, "--interpreter", "python", "--sandbox", sandbox,
              "--oversized-output", "files"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=os.environ["TMPDIR"])
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folder,
+            env={**os.environ, "PATH": "/usr/bin:/bin"})
         self.last_id = 0
         self.ask("initialize", {"protocolVersion": "2024-11-05", "capabilities": {},
                                 "clientInfo": {"name": "bench", "version": "1"}})
@@ -43,10 +45,14 @@ class Server:
                 return message["result"]
         raise RuntimeError("the server ended")
 
+    def call(self, code):
+        """One cell, and its answer as MCP has it."""
+        arguments = {"input": code + "\n", "timeout_ms": TIMEOUT_MS}
+        return self.ask("tools/call", {"name": "repl", "arguments": arguments})
+
     def run(self, code):
         """One cell; its whole answer as text."""
-        arguments = {"input": code + "\n", "timeout_ms": TIMEOUT_MS}
-        return json.dumps(self.ask("tools/call", {"name": "repl", "arguments": arguments}))
+        return json.dumps(self.call(code))
 
     def stop(self):
         self.process.stdin.close()
@@ -87,7 +93,7 @@ def say(document):
 
 
 def main():
-    server = Server(sys.argv[1])
+    server = Server(sys.argv[1], "workspace-write", os.environ["TMPDIR"])
     try:
         if '"text": "2' not in server.run("1+1"):
             raise RuntimeError("it does not calculate")
@@ -98,4 +104,5 @@ def main():
         server.stop()
 
 
-main()
+if __name__ == "__main__":
+    main()

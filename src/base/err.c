@@ -39,6 +39,9 @@ static const struct {
                   "Start another session; what it ran is in its notebook."},
     [ERR_TOO_LARGE] = {"too_large", 413, 64, "The request or a part of it is larger than is taken.",
                        "Send smaller parts, or put the data into a file."},
+    [ERR_RANGE] = {"range_not_satisfiable", 416, 64,
+                   "A file has none of the bytes that the Range header asks for.",
+                   "Ask for bytes that there are: the Content-Range header has the file's size."},
     [ERR_TIMEOUT] = {"timeout", 408, 75,
                      "A deadline passed before the other side was done. Code that is stopped by "
                      "its time limit is no error of the request.",

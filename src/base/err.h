@@ -16,6 +16,7 @@ enum err_code {
     ERR_CONFLICT, /* legal request, wrong moment */
     ERR_GONE,     /* it existed and has ended */
     ERR_TOO_LARGE,
+    ERR_RANGE,       /* of a file: it has no such bytes */
     ERR_TIMEOUT,     /* a deadline passed before the other side was done */
     ERR_LIMIT,       /* a quota or queue is full */
     ERR_UNAVAILABLE, /* the machine or the daemon cannot do this now */

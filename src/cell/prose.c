@@ -69,6 +69,32 @@ static void prose_fold_returns(const char *text, size_t len, struct buf *out)
         prose_put_state(&line, out);
 }
 
+/* ---- warnings ---------------------------------------------------------------------------------
+ */
+
+/* `<cell 3>:2: UserWarning: this is old`, which Python writes with the line of code below it. */
+static bool line_is_warning(const struct prose_line *line)
+{
+    static const char kind[] = "Warning: ";
+    return line_is(line, "<cell ") && memmem(line->at, line->len, kind, strlen(kind)) != NULL;
+}
+
+void prose_fold_warnings(const char *text, size_t len, const char *code, size_t code_len,
+                         struct buf *out)
+{
+    static const char indent[] = "  ";
+    struct prose_line line;
+    bool is_below = false;
+    for (const char *at = text, *end = text + len; line_next(&at, end, &line);) {
+        size_t from = strlen(indent);
+        bool is_known = is_below && line_is(&line, indent) && line.len > from + 1 &&
+                        memmem(code, code_len, line.at + from, line.len - from - 1) != NULL;
+        if (!is_known)
+            buf_append(out, line.at, line.len);
+        is_below = line_is_warning(&line);
+    }
+}
+
 /* ---- many tracebacks --------------------------------------------------------------------------
  */
 

@@ -9,6 +9,10 @@
  * lines may be mixed) each line once, with a count. True if anything was folded. */
 bool prose_fold(const char *text, size_t len, struct buf *out);
 
+/* Appends `text` without the lines below warnings that stand in the cell's own code. */
+void prose_fold_warnings(const char *text, size_t len, const char *code, size_t code_len,
+                         struct buf *out);
+
 /* Appends a traceback in which frames that repeat stand once, with a count, in Python's words. */
 void prose_fold_frames(const char *text, size_t len, struct buf *out);
 

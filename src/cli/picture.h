@@ -4,10 +4,19 @@
 
 #include "base/buf.h"
 
-enum cli_picture_way { CLI_PICTURE_NONE, CLI_PICTURE_KITTY, CLI_PICTURE_ITERM };
+enum cli_picture_way {
+    CLI_PICTURE_NONE,
+    CLI_PICTURE_KITTY,
+    CLI_PICTURE_ITERM,
+    CLI_PICTURE_SIXEL,
+};
 
 /* What the environment says of the terminal. */
 enum cli_picture_way cli_picture_by_environment(void);
+/* What the terminal on stdin and stdout says of itself: sixels, or nothing. Every terminal since
+ * the VT100 answers; one that does not costs a moment. False: something was typed already, which
+ * the question would eat; `ret` is not set. */
+bool cli_picture_by_asking(enum cli_picture_way *ret);
 
 /* Appends what draws the picture, with a line end behind it. `format` is "png", "jpeg"... False if
  * the terminal cannot show it: then nothing is appended. */

@@ -50,6 +50,7 @@ struct repl {
     struct cli_show show;
     struct cli_asker asker;
     enum cli_picture_way pictures; /* how the terminal shows them */
+    bool knows_pictures;           /* it was asked, or need not be */
     char image_dir[64];            /* where others are saved; "": none was yet */
 };
 
@@ -415,6 +416,8 @@ static bool show_picture(void *context, const char *format, const struct buf *by
 {
     struct repl *r = context;
     _buf_ struct buf out = BUF_INIT(PICTURE_MAX);
+    if (!r->knows_pictures)
+        r->knows_pictures = cli_picture_by_asking(&r->pictures);
     if (cli_picture_append(&out, r->pictures, format, bytes->data, bytes->len)) {
         cli_show_stream(&r->show, false, buf_str(&out), out.len);
         return true;
@@ -446,6 +449,7 @@ static int run_repl(const struct cli_args *args, struct cli_client *c, void *con
     cli_lines_complete_with(r->lines, complete_line, r);
     if (cli_lines_is_interactive(r->lines) && isatty(STDOUT_FILENO)) {
         r->pictures = cli_picture_by_environment();
+        r->knows_pictures = r->pictures != CLI_PICTURE_NONE;
         r->show.on_picture = show_picture;
         r->show.picture_context = r;
     }
@@ -500,14 +504,18 @@ const struct cli_verb cli_repl_verb = {
     .subject = OP_ON_CODE,
     .summary = "work in a session interactively",
     .usage = "[OPTION...]",
-    .about = "Reads Python, JavaScript or bash and runs it block by block: one line, or several\n"
-             "while a bracket, a string, a here-document or a loop is open; an indented block of\n"
-             "Python ends with an empty line. Ctrl-C clears the line or interrupts the running\n"
-             "cell, Ctrl-D ends. Code that asks for input gets the next line. The session is\n"
-             "new, and destroyed at the end unless --keep or --session is given. `exit 3` leaves\n"
-             "with that exit code. What is pasted is one block: Enter runs it. Input may come\n"
-             "through a pipe; then the exit status is 1 if a block failed, and code that ends\n"
-             "itself ends this. With --json each answer is one line.",
+    .about =
+        "Reads Python, JavaScript or bash and runs it block by block: one line, or several\n"
+        "while a bracket, a string, a here-document or a loop is open; an indented block of\n"
+        "Python ends with an empty line. Ctrl-C clears the line or interrupts the running\n"
+        "cell, Ctrl-D ends. Tab completes, `name?` says what something is and `name??` shows\n"
+        "its source; `:undo`, `:redo`, `:tree`, `:names`, `:files` and `:branch` are about the\n"
+        "session, `:help` lists them. Pictures are shown where the terminal can (kitty, iTerm2,\n"
+        "sixels), else saved. Code that asks for input gets the next line. The session is\n"
+        "new, and destroyed at the end unless --keep or --session is given. `exit 3` leaves\n"
+        "with that exit code. What is pasted is one block: Enter runs it. Input may come\n"
+        "through a pipe; then the exit status is 1 if a block failed, and code that ends\n"
+        "itself ends this. With --json each answer is one line.",
     .flags = flags,
     .is_client = true,
     .examples = "cella repl\n"

@@ -129,9 +129,11 @@ int image_box_main(int argc, char **argv)
 {
     struct scale_limits limits = {.max_pixels = IMAGE_PIXELS_MAX};
     const struct scale_io io = {.read = box_read, .write = box_write};
-    if (argc != 2 || !parse_side(argv[0], &limits.max_width) ||
-        !parse_side(argv[1], &limits.max_height))
+    if (argc < 2 || argc > 3 || !parse_side(argv[0], &limits.max_width) ||
+        !parse_side(argv[1], &limits.max_height) ||
+        (argc == 3 && strcmp(argv[2], IMAGE_BOX_SIXELS) != 0))
         return SCALE_MISUSED;
+    limits.makes_sixels = argc == 3;
     if (image_box_close() < 0)
         return SCALE_NO_WALLS;
     /* At once: what others left to be done at the end of the program is not allowed here. */

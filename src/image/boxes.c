@@ -1,6 +1,7 @@
 /* The daemon's side of the boxes: who waits, who works, how they end. A box gets the picture and an
  * empty file in memory; its exit status is all that it says, and what it wrote is looked at as
  * whatever a stranger wrote is. */
+#include "base/fd.h"
 #include "base/list.h"
 #include "image/image.h"
 #include "image/scale.h"
@@ -169,12 +170,13 @@ static void on_ended(void *context, int events)
 
 /* ---- how it begins --------------------------------------------------------------------------- */
 
-static int spawn(struct image_job *job)
+static int spawn(int in, int out, struct image_size most, const char *form, pid_t *ret_pid)
 {
     char width[16], height[16];
-    snprintf(width, sizeof(width), "%u", job->max_width);
-    snprintf(height, sizeof(height), "%u", job->max_height);
-    char *argv[] = {(char[]){"cella"}, (char[]){IMAGE_BOX_WORD}, width, height, NULL};
+    snprintf(width, sizeof(width), "%u", most.width);
+    snprintf(height, sizeof(height), "%u", most.height);
+    char *argv[] = {
+        (char[]){"cella"}, (char[]){IMAGE_BOX_WORD}, width, height, (char *)(uintptr_t)form, NULL};
     char *no_environment[] = {NULL};
     sigset_t all, none;
     posix_spawn_file_actions_t actions;
@@ -186,14 +188,13 @@ static int spawn(struct image_job *job)
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
     posix_spawnattr_setsigdefault(&attributes, &all);
     posix_spawnattr_setsigmask(&attributes, &none);
-    int error = posix_spawn_file_actions_adddup2(&actions, job->in, STDIN_FILENO);
+    int error = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
     if (error == 0)
-        error = posix_spawn_file_actions_adddup2(&actions, job->out, STDOUT_FILENO);
+        error = posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
     if (error == 0)
         error = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     if (error == 0)
-        error =
-            posix_spawn(&job->pid, "/proc/self/exe", &actions, &attributes, argv, no_environment);
+        error = posix_spawn(ret_pid, "/proc/self/exe", &actions, &attributes, argv, no_environment);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     return -error;
@@ -212,7 +213,8 @@ static int start(struct image_job *job)
     job->out = memfd_create("cella-picture", MFD_CLOEXEC);
     if (job->out < 0)
         return -errno;
-    int error = spawn(job);
+    struct image_size most = {job->max_width, job->max_height};
+    int error = spawn(job->in, job->out, most, NULL, &job->pid);
     if (error < 0) {
         job->pid = 0;
         return error;
@@ -328,4 +330,47 @@ void image_boxes_free(struct image_boxes *boxes)
         close_job(job);
     }
     free(boxes);
+}
+
+/* ---- for a terminal ---------------------------------------------------------------------------
+ */
+
+/* Also a box that was taken over can only draw: no other command to the terminal is in it. */
+static bool is_sixels(const char *text, size_t len)
+{
+    if (len < 5 || memcmp(text, "\033P", 2) != 0 || memcmp(text + len - 2, "\033\\", 2) != 0)
+        return false;
+    for (size_t i = 2; i < len - 2; i++)
+        if (text[i] <= ' ' || text[i] > '~')
+            return false;
+    return true;
+}
+
+int image_sixels(const void *picture, size_t len, struct image_size most, struct buf *out)
+{
+    pid_t pid;
+    int status;
+    struct stat st;
+    _fd_ int in = memfd_create("cella-picture", MFD_CLOEXEC);
+    _fd_ int made = memfd_create("cella-sixels", MFD_CLOEXEC);
+    if (in < 0 || made < 0)
+        return -errno;
+    int error = fd_write_all(in, picture, len);
+    if (error == 0 && lseek(in, 0, SEEK_SET) < 0)
+        error = -errno;
+    if (error == 0)
+        error = spawn(in, made, most, IMAGE_BOX_SIXELS, &pid);
+    if (error < 0)
+        return error;
+    while (waitpid(pid, &status, 0) < 0) /* it ends by itself after IMAGE_BOX_MS */
+        if (errno != EINTR)
+            return -errno;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != SCALE_DONE || fstat(made, &st) < 0 ||
+        (uint64_t)st.st_size > IMAGE_RESULT_MAX)
+        return -EBADMSG;
+    _free_ char *text = mem_alloc((size_t)st.st_size + 1);
+    if (pread(made, text, (size_t)st.st_size, 0) != st.st_size ||
+        !is_sixels(text, (size_t)st.st_size))
+        return -EBADMSG;
+    return buf_append(out, text, (size_t)st.st_size) ? 0 : -EFBIG;
 }

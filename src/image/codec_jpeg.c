@@ -6,6 +6,7 @@
 #include "image/codec.h"
 #include "image/exif.h"
 #include "image/image.h"
+#include "image/sixel.h"
 
 #include <setjmp.h>
 #include <stdio.h>
@@ -39,6 +40,7 @@ struct jpeg_scaler {
     uint8_t read[64 * KIB], written[16 * KIB];
 
     struct average average;
+    struct sixels sixels;
     uint8_t *row; /* as it was decoded */
     uint8_t *rgb; /* the same without ink; NULL: it has none */
 };
@@ -224,6 +226,11 @@ static const uint8_t *without_ink(struct jpeg_scaler *s)
 static void begin_writing(struct jpeg_scaler *s)
 {
     const struct average *a = &s->average;
+    if (s->limits->makes_sixels) {
+        if (!sixels_begin(&s->sixels, s->io, a))
+            fail(s, SCALE_NO_MEMORY);
+        return;
+    }
     jpeg_create_compress(&s->out);
     s->out.dest = &s->destination;
     s->out.image_width = a->to_width;
@@ -251,10 +258,15 @@ static void copy_rows(struct jpeg_scaler *s)
             fail(s, SCALE_DAMAGED);
         const uint8_t *made = average_add(&s->average, without_ink(s));
         JSAMPROW made_row = (JSAMPROW)(uintptr_t)made;
-        if (made != NULL && jpeg_write_scanlines(&s->out, &made_row, 1) != 1)
+        if (made != NULL && s->limits->makes_sixels)
+            sixels_add(&s->sixels, made);
+        else if (made != NULL && jpeg_write_scanlines(&s->out, &made_row, 1) != 1)
             fail(s, SCALE_UNWRITTEN);
     }
-    jpeg_finish_compress(&s->out);
+    if (!s->limits->makes_sixels)
+        jpeg_finish_compress(&s->out);
+    else if (!sixels_end(&s->sixels))
+        fail(s, SCALE_UNWRITTEN);
 }
 
 enum scale_end codec_scale_jpeg(const struct scale_io *io, const struct scale_limits *limits)
@@ -273,6 +285,7 @@ enum scale_end codec_scale_jpeg(const struct scale_io *io, const struct scale_li
     jpeg_destroy_decompress(&s->in);
     jpeg_destroy_compress(&s->out);
     average_end(&s->average);
+    sixels_free(&s->sixels);
     free(s->row);
     free(s->rgb);
     enum scale_end end = s->end;

@@ -2,6 +2,7 @@
 #include "image/average.h"
 #include "image/codec.h"
 #include "image/image.h"
+#include "image/sixel.h"
 
 #include <png.h>
 #include <string.h>
@@ -17,6 +18,7 @@ struct png_scaler {
     png_structp in, out;
     png_infop in_info, out_info;
     struct average average;
+    struct sixels sixels;
     uint8_t *pixels; /* one row, or all of them */
 };
 
@@ -104,6 +106,11 @@ static void begin_writing(struct png_scaler *s)
     struct average *a = &s->average;
     image_fit(a->width, a->height, s->limits->max_width, s->limits->max_height, &a->to_width,
               &a->to_height);
+    if (s->limits->makes_sixels) {
+        if (!sixels_begin(&s->sixels, s->io, a))
+            fail(s, SCALE_NO_MEMORY);
+        return;
+    }
     s->out = png_create_write_struct(PNG_LIBPNG_VER_STRING, s, on_error, on_warning);
     s->out_info = s->out != NULL ? png_create_info_struct(s->out) : NULL;
     if (s->out_info == NULL)
@@ -130,10 +137,15 @@ static void copy_rows(struct png_scaler *s)
         uint8_t *row = s->pixels + (is_interlaced ? y * row_bytes : 0);
         png_read_row(s->in, row, NULL);
         const uint8_t *made = average_add(a, row);
-        if (made != NULL)
+        if (made != NULL && s->limits->makes_sixels)
+            sixels_add(&s->sixels, made);
+        else if (made != NULL)
             png_write_row(s->out, made);
     }
-    png_write_end(s->out, NULL);
+    if (!s->limits->makes_sixels)
+        png_write_end(s->out, NULL);
+    else if (!sixels_end(&s->sixels))
+        fail(s, SCALE_UNWRITTEN);
 }
 
 enum scale_end codec_scale_png(const struct scale_io *io, const struct scale_limits *limits)
@@ -152,6 +164,7 @@ enum scale_end codec_scale_png(const struct scale_io *io, const struct scale_lim
     png_destroy_write_struct(&s->out, &s->out_info);
     free(s->pixels);
     average_end(&s->average);
+    sixels_free(&s->sixels);
     enum scale_end end = s->end;
     free(s);
     return end;

@@ -4,6 +4,7 @@
  * a small parser that believes nothing. Owns those processes. May call wire, loop and base. */
 #pragma once
 
+#include "base/buf.h"
 #include "base/err.h"
 
 typedef struct uv_loop_s uv_loop_t;
@@ -82,6 +83,10 @@ struct image_job *image_scale(struct image_boxes *boxes, int fd, enum image_form
 /* The callback will not come. Legal until it was called. */
 void image_forget(struct image_job *job);
 
+/* A PNG or JPEG as sixels for a terminal, within that room: waits for a box. -errno; -EBADMSG: it
+ * is none, or what came is none. */
+int image_sixels(const void *picture, size_t len, struct image_size most, struct buf *out);
+
 /* ---- as text --------------------------------------------------------------------------------- */
 
 struct image_encoding;
@@ -99,6 +104,7 @@ void image_encode_forget(struct image_encoding *encoding);
 /* The program runs itself again with this as its first argument: whoever has a main() that links
  * this room and scales pictures calls image_box_main with what follows it. */
 #define IMAGE_BOX_WORD "image-box"
+#define IMAGE_BOX_SIXELS "sixels"          /* behind width and height: what is to be made */
 int image_box_main(int argc, char **argv); /* the exit status; argv[0] is the width */
 /* Its walls alone: from now on this process can do next to nothing. 0 or -errno. */
 int image_box_close(void);

@@ -28,8 +28,9 @@ struct scale_io {
 struct scale_limits {
     uint32_t max_width, max_height; /* of the result; 0: as the picture has it */
     uint64_t max_pixels;            /* of the picture */
+    bool makes_sixels;              /* for a terminal, instead of a picture of the same format */
     bool ignores_checksums;         /* of PNG; for the fuzzer, which would never get past them */
 };
 
-/* What is written is of the same format. */
+/* What is written is of the same format, or sixels. */
 enum scale_end scale_picture(const struct scale_io *io, const struct scale_limits *limits);

@@ -33,6 +33,41 @@ static void run_index(struct call *call)
     call_reply(call, 200, &out);
 }
 
+/* For people, who come with a browser or curl -H 'Accept: text/plain'. */
+static void run_root(struct call *call)
+{
+    static const char about[] = "Live, sandboxed Python, Node.js and bash for agents: sessions "
+                                "keep their state, go back in "
+                                "time and survive a crash.";
+    static const char things[] =
+        "cella exec 'print(6 * 7)'             run code once\n"
+        "cella repl                            work in a session; :undo takes a cell back\n"
+        "curl -H \"Authorization: Bearer $KEY\" -d '{}' http://HOST/v1/sessions   make one over "
+        "HTTP\n";
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    if (!call->wants_html && !call->wants_text) {
+        run_index(call);
+        return;
+    }
+    if (call->wants_html) {
+        call->reply_type = "text/html; charset=utf-8";
+        buf_printf(
+            &out,
+            "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Cella</title>\n"
+            "<h1>Cella %s</h1>\n<p>%s</p>\n<p>Three things to try:</p>\n<pre>%s</pre>\n"
+            "<p><a href=\"/v1\">/v1</a> lists the operations, "
+            "<a href=\"/openapi.json\">/openapi.json</a> describes them.</p>\n</html>\n",
+            CELLA_VERSION, about, things);
+    } else {
+        call->reply_type = "text/plain; charset=utf-8";
+        buf_printf(&out,
+                   "Cella %s\n\n%s\n\nThree things to try:\n\n%s\n"
+                   "GET /v1 lists the operations, GET /openapi.json describes them.\n",
+                   CELLA_VERSION, about, things);
+    }
+    call_reply(call, 200, &out);
+}
+
 static void run_openapi(struct call *call)
 {
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
@@ -82,8 +117,8 @@ const struct op op_api_root = {
     .subject = OP_ON_DAEMON,
     .flags = OP_READ_ONLY | OP_PUBLIC,
     .params = params,
-    .doc = INDEX_DOC,
-    .run = run_index,
+    .doc = INDEX_DOC " A short page for people who accept text/html or text/plain.",
+    .run = run_root,
     .result = &shape_index,
     .example = "{}",
 };

@@ -202,7 +202,8 @@ static void text_put_state(struct buf *out, const struct exec_result *result)
     else if (result->status == CELL_RUNNING)
         buf_printf(out, "[cell %llu %s: POST …/exec/%llu/continue]\n", number,
                    result->is_queued ? "waits for its turn" : "still runs", number);
-    if (status != 0 || (result->has_exit_code && result->status != CELL_DIED))
+    /* Of an interpreter that ended the error says how. */
+    if ((status != 0 || result->has_exit_code) && result->status != CELL_DIED)
         buf_printf(out, "[exit status %d]\n", status);
 }
 

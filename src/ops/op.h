@@ -257,6 +257,8 @@ struct call {
     int64_t body_bytes;           /* OP_TAKES_BYTES: as announced; -1: that is not known */
     bool wants_stream;
     bool wants_text;        /* the client prefers text to JSON, where an operation has both */
+    bool wants_html;        /* it prefers a page to both: a person with a browser */
+    int64_t range_total;    /* set by the operation that fails with ERR_RANGE: the file's size */
     const char *reply_type; /* set by the operation: its reply is of this type; NULL: JSON */
     bool is_at_gate; /* the gate has not decided yet, and may still refuse it with a status */
     const struct call_sink *sink;

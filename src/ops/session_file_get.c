@@ -13,13 +13,22 @@ static void on_done(void *context, const struct file_result *result)
     const char *name = slash != NULL ? slash + 1 : path;
     const char *tag = json_string_value(json_object_get(details, "tag"));
     int64_t length = json_integer_value(json_object_get(details, "length"));
+    if (length < 0) {
+        struct err e;
+        call->range_total = (int64_t)result->bytes;
+        err_set(&e, ERR_RANGE, "%.200s has no such bytes: it has %llu", path,
+                (unsigned long long)result->bytes);
+        err_advise(&e, "Ask for bytes before that, or for all of them without a Range header.");
+        file_call_unread(call, &e);
+        return;
+    }
     char version[WARDEN_TAG_SIZE + 2];
     snprintf(version, sizeof(version), "\"%s\"", tag != NULL ? tag : "");
     int pipe = file_call_pipe(call);
     call_send_file(
         call, &(struct call_file){.fd = pipe,
                                   .is_pipe = true,
-                                  .bytes = MAX(length, 0),
+                                  .bytes = length,
                                   .is_part = json_is_true(json_object_get(details, "is_partial")),
                                   .first = json_integer_value(json_object_get(details, "first")),
                                   .total = (int64_t)result->bytes,
@@ -80,6 +89,6 @@ const struct op op_session_file_get = {
     .sends = "the bytes of the file",
     .status = 200,
     .other_status = 206,
-    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE) | OP_ERR(LIMIT),
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE) | OP_ERR(LIMIT) | OP_ERR(RANGE),
     .example = "{\"session_id\": \"$session\", \"path\": \"data.txt\"}",
 };

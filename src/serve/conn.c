@@ -214,7 +214,8 @@ void conn_send_as(struct conn *c, int status, const char *type, const struct buf
                                                     .content_length = (int64_t)body->len,
                                                     .is_keep_alive = c->is_keep_alive,
                                                     .asks_for_key = status == 401,
-                                                    .allow = allow});
+                                                    .allow = allow,
+                                                    .total = c->call.range_total});
     struct iovec parts[] = {
         {head->data, head->len},
         {(void *)(uintptr_t)buf_str(body), body->len},

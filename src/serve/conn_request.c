@@ -139,7 +139,8 @@ static void conn_request_call(struct conn *c, json_t *args)
     c->call.if_range = http1_header(&c->http, "if-range", NULL);
     c->call.body_bytes = http1_body_bytes(&c->http);
     c->call.wants_stream = rest_wants_stream(c->route->op, &c->http) && !c->is_head_only;
-    c->call.wants_text = rest_wants_text(&c->http);
+    c->call.wants_text = rest_prefers(&c->http, "text/plain");
+    c->call.wants_html = rest_prefers(&c->http, "text/html");
     c->call.reply_type = NULL;
     c->call.sink = &rest_sink;
     c->call.on_gone = NULL;

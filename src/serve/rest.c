@@ -27,12 +27,12 @@ bool rest_wants_stream(const struct op *op, const struct http1_parser *request)
     return accept != NULL && strcasestr(accept, SSE_CONTENT_TYPE) != NULL;
 }
 
-bool rest_wants_text(const struct http1_parser *request)
+bool rest_prefers(const struct http1_parser *request, const char *type)
 {
     const char *accept = http1_header(request, "accept", NULL);
-    const char *text = accept != NULL ? strcasestr(accept, "text/plain") : NULL;
+    const char *wanted = accept != NULL ? strcasestr(accept, type) : NULL;
     const char *json = accept != NULL ? strcasestr(accept, "application/json") : NULL;
-    return text != NULL && (json == NULL || text < json);
+    return wanted != NULL && (json == NULL || wanted < json);
 }
 
 void rest_start_stream(struct conn *c)
@@ -282,8 +282,8 @@ static void download_on_drained(struct call *call)
 static void download_send_head(struct conn *c, const struct call_file *file, int64_t length)
 {
     struct buf *head = &c->server->head;
-    bool is_known = file->fd < 0 && !file->is_part;
-    int status = is_known ? 304 : !file->is_part ? 200 : file->bytes > 0 ? 206 : 416;
+    bool is_known = file->fd < 0;
+    int status = is_known ? 304 : file->is_part ? 206 : 200;
     buf_clear(head);
     http1_write_head(head, &(struct http1_response){
                                .status = status,

@@ -205,9 +205,12 @@ static void answer_fit_script(const struct exec *exec, const struct exec_outcome
         if (result->value.output != NULL)
             display_put_words(result->value.output, &whole);
     }
-    size_t share = exec->preview > 0 && whole.len > t->budget ? exec->preview : t->budget;
-    result->script = answer_text(
-        &texts->script, prose_cut(buf_str(&whole), whole.len, share, where, &texts->script));
+    _buf_ struct buf lean = BUF_INIT(SIZE_MAX / 4);
+    prose_fold_warnings(buf_str(&whole), whole.len, exec->cell->source, exec->cell->source_len,
+                        &lean);
+    size_t share = exec->preview > 0 && lean.len > t->budget ? exec->preview : t->budget;
+    result->script = answer_text(&texts->script,
+                                 prose_cut(buf_str(&lean), lean.len, share, where, &texts->script));
 }
 
 static struct exec_result answer_begin(const struct exec *exec, const struct exec_outcome *outcome)

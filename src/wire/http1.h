@@ -121,7 +121,7 @@ struct http1_response {
     const char *tag;       /* of a file that may be shown and kept, in quotes; NULL: neither */
     const char *version;   /* of a file that may be had in parts, in quotes; NULL: it may not */
     bool is_part;          /* `content_length` bytes from `first` on, of `total` */
-    int64_t first, total;
+    int64_t first, total;  /* `total` also with the status 416 */
 };
 
 void http1_write_status(struct buf *out, int status); /* the first line */

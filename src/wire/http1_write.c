@@ -94,11 +94,11 @@ void http1_write_head(struct buf *out, const struct http1_response *response)
         write_disposition(out, response->file_name, response->tag != NULL);
     if (response->version != NULL)
         buf_printf(out, "ETag: %s\r\nAccept-Ranges: bytes\r\n", response->version);
-    if (response->is_part && response->content_length > 0)
+    if (response->is_part)
         buf_printf(out, "Content-Range: bytes %lld-%lld/%lld\r\n", (long long)response->first,
                    (long long)(response->first + response->content_length - 1),
                    (long long)response->total);
-    else if (response->is_part)
+    else if (response->status == 416)
         buf_printf(out, "Content-Range: bytes */%lld\r\n", (long long)response->total);
     /* Answers are data of one caller: no cache may keep them, no browser may guess their type. What
      * has a tag its own client may keep, and ask whether it is still the same. */

@@ -37,6 +37,14 @@ def test_progress_is_told_as_it_ended(session):
     assert read(session, "for i in range(50):\n    print('\\rstep', i, end='')") == "step 49\n"
 
 
+def test_a_warning_without_the_line_that_its_reader_wrote(session):
+    assert read(session, "import sys, warnings\nwarnings.warn('old')\n"
+                         "print('  x', file=sys.stderr)\n3") == (
+        "<cell 1>:2: UserWarning: old\n  x\n3\n")
+    code = "print('<cell 2>:1: UserWarning: x')\nprint('  ' + 'd' * 3)"
+    assert read(session, code) == "<cell 2>:1: UserWarning: x\n  ddd\n"
+
+
 def test_long_text_is_cut_at_lines(session):
     text = read(session, "for i in range(5000): print('row', i)")
     assert text.startswith("row 0\nrow 1\n") and text.endswith("row 4998\nrow 4999\n")

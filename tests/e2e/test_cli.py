@@ -367,17 +367,26 @@ class Terminal:
         """Waits for a regular expression in what came since the last one."""
         deadline = time.monotonic() + host.PATIENCE
         while not (match := re.search(pattern, clean(self.seen))):
-            ready, _, _ = select.select([self.main], [], [], max(0, deadline - time.monotonic()))
-            assert ready, f"{pattern!r} did not come; seen: {clean(self.seen)!r}"
-            try:
-                more = os.read(self.main, 65536)
-            except OSError:
-                more = b""
-            assert more, f"the end came before {pattern!r}; seen: {clean(self.seen)!r}"
-            self.seen += more.decode(errors="replace")
-            self.raw += more.decode(errors="replace")
+            self.read_more(pattern, deadline)
         self.seen = clean(self.seen)[match.end():]
         return match
+
+    def expect_raw(self, text):
+        """Waits for what is for the terminal and not for its user; from the beginning on."""
+        deadline = time.monotonic() + host.PATIENCE
+        while text not in self.raw:
+            self.read_more(text, deadline)
+
+    def read_more(self, wanted, deadline):
+        ready, _, _ = select.select([self.main], [], [], max(0, deadline - time.monotonic()))
+        assert ready, f"{wanted!r} did not come; seen: {clean(self.seen)!r}"
+        try:
+            more = os.read(self.main, 65536)
+        except OSError:
+            more = b""
+        assert more, f"the end came before {wanted!r}; seen: {clean(self.seen)!r}"
+        self.seen += more.decode(errors="replace")
+        self.raw += more.decode(errors="replace")
 
     def close(self):
         os.close(self.main)

@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from harness import host
+from harness.daemon import SOURCE
 from harness.shell import Shell
 from test_cli import Terminal
 
@@ -250,13 +251,23 @@ def test_tab_and_history_of_other_languages(start, shell, tmp_path, runtime, pro
         .replace("\\040", " ")
 
 
-def test_commands_begin_with_a_colon(repl):
+def test_the_help_and_the_manual_name_them(shell):
+    pages = [shell("repl", "--help", check=0).stdout, (SOURCE / "docs/man/cella.1").read_text()]
+    for word in ("Tab completes", "name?", "name??", ":undo", ":redo", ":tree", ":names", ":files",
+                 ":branch", ":help"):
+        assert all(word in page for page in pages), word
+
+
+def test_commands_begin_with_a_colon(start, spawn):
+    repl = start("--session", spawn("min", checkpoints="every").id)
     repl.type("x = 1\r")
     repl.expect(r"\[2\] >>> $")
     repl.type("x = 2; open('made', 'w').close()\r")
     repl.expect(r"\[3\] >>> $")
     repl.type(":names\r")
     repl.expect(r"\nx +int +\S+ +2\n")
+    repl.type(":files\r")
+    repl.expect(r"\n +0 B  made\n")
     repl.type(":tree\r")
     repl.expect(r"\n.*2.*\n")
     repl.expect(r"\[3\] >>> $")
@@ -297,6 +308,24 @@ def test_pictures_are_shown_where_the_terminal_can(shell, start, name, value, sh
     repl.type(SHOW)
     repl.expect(r"\[2\] >>> $")
     assert shown in repl.raw
+
+
+def test_pictures_are_sixels_where_the_terminal_says_so(start):
+    repl = start("--profile", "min")
+    repl.type("import zlib, struct; from IPython.display import Image\r")
+    repl.expect(r"\[2\] >>> $")
+    repl.type("def part(kind, data): return (struct.pack('>I', len(data)) + kind + data + "
+              "struct.pack('>I', zlib.crc32(kind + data)))\r\r")
+    repl.expect(r"\[3\] >>> $")
+    repl.type("Image(b'\\x89PNG\\r\\n\\x1a\\n' + part(b'IHDR', struct.pack('>IIBBBBB', "
+              "9, 7, 8, 2, 0, 0, 0)) + part(b'IDAT', zlib.compress(7 * (b'\\0' + "
+              "9 * b'\\xff\\0\\0'))) + part(b'IEND', b''))\r")
+    repl.expect_raw("\x1b[c")
+    repl.type("\x1b[?64;1;4;22c")
+    repl.expect(r"\[4\] >>> $")
+    shown = repl.raw[repl.raw.index("\x1bP"):]
+    assert shown.startswith('\x1bP0;1q"1;1;9;7#0;2;0;0;0#1;')
+    assert "#215;2;100;100;100#180!9~$-#180!9@$-\x1b\\" in shown
 
 
 def test_else_they_are_saved_and_their_path_is_told(shell, start, tmp_path):

@@ -211,6 +211,8 @@ def test_parts_of_a_file(session):
     assert part(Range="bytes=0-99999999").body == content
     beyond = part(Range="bytes=256000-")
     assert beyond.status == 416 and beyond.headers["Content-Range"] == f"bytes */{len(content)}"
+    assert "256000" in refused(beyond, 416)
+    assert beyond.json["error"]["code"] == "range_not_satisfiable"
     for odd in ("bytes=5-1", "bytes=0-1,4-5", "lines=1-2", "bytes=a-"):
         assert part(Range=odd).status == 200
     tag = first.headers["ETag"]
@@ -261,6 +263,20 @@ def link(name, kind, target="x"):
 def test_an_archive_with_one_bad_name_leaves_nothing(session, entry):
     assert refused(unpack(session, pack([("ok", b"x"), entry])), 400)
     assert paths(session) == []
+
+
+def test_an_archive_that_meets_something_in_its_way_leaves_nothing(session):
+    session.exec("import os; os.mkdir('d'); open('f', 'w').close(); os.symlink('d', 'l')")
+    before = paths(session)
+    for name, content in [("d", b"x"), ("f", None), ("f/in", b"x"), ("l", b"x"), ("l/in", b"x")]:
+        reply = unpack(session, pack([("new", b"x"), (name, content)]))
+        assert name in refused(reply, 409)
+        assert reply.json["error"]["advice"].startswith("Nothing was unpacked. Delete")
+        assert paths(session) == before
+    assert unpack(session, pack([("new", b"x"), ("f", b"y"), ("d", None)])).status == 200
+    reply = unpack(session, pack([("one", b"x"), ("two", b"x"), ("two/in", b"x")]))
+    assert "two/in" in refused(reply, 409)
+    assert "2 of its 3 names were unpacked before, up to two." in reply.json["error"]["advice"]
 
 
 def test_what_is_no_archive_is_refused(session):

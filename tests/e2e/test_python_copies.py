@@ -1,6 +1,8 @@
 """What a Python session still has when a copy of its interpreter took over: after a crash, after
 undo, and in a branch."""
 
+import re
+
 import pytest
 
 pytestmark = [pytest.mark.privilege, pytest.mark.release]
@@ -50,6 +52,11 @@ def test_what_no_copy_can_have_is_told(session):
     undone = session.client.call("POST", f"{session.path}/undo", {"to": 2})
     assert {note["what"] for note in undone.not_undone} == {"socket", "mapping"}
     assert session.value("y") == "1"
+    session.exec("many = [socket.socketpair() for _ in range(10)]; y = 3")
+    session.exec("y = 4")
+    undone = session.client.call("POST", f"{session.path}/undo", {})
+    (told,) = [note["detail"] for note in undone.not_undone if note["what"] == "socket"]
+    assert re.fullmatch(r"descriptor \d+ and \d+ others: a connection is closed", told), undone
     assert "not connected" in session.fails("b.recv(1)").message
     assert session.value(LOOK) == SEEN
 

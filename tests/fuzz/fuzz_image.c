@@ -79,6 +79,18 @@ static void check_scaling(const uint8_t *data, size_t size, const struct scale_l
     require(width == to_width && height == to_height);
 }
 
+/* Nothing but one drawing: what the command line tool asks of a box before it believes it. */
+static void check_sixels(const uint8_t *data, size_t size, const struct scale_limits *limits)
+{
+    _buf_ struct buf made = BUF_INIT(0);
+    if (scale(data, size, limits, &made) != SCALE_DONE)
+        return;
+    require(made.len > 4 && memcmp(made.data, "\033P", 2) == 0);
+    require(memcmp(made.data + made.len - 2, "\033\\", 2) == 0);
+    for (size_t i = 2; i < made.len - 2; i++)
+        require(made.data[i] > ' ' && made.data[i] <= '~');
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     enum image_format format = IMAGE_UNKNOWN;
@@ -94,5 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_scaling(data + 2, size - 2, &limits);
     limits.ignores_checksums = true;
     check_scaling(data + 2, size - 2, &limits);
+    limits.makes_sixels = true;
+    check_sixels(data + 2, size - 2, &limits);
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "loop/loop.h"
 #include "unit.h"
 
+#include <errno.h>
 #include <jpeglib.h>
 #include <stdio.h>
 #include <string.h>
@@ -421,9 +422,30 @@ static void a_result_is_of_the_kind_that_was_asked_for(void **state)
     assert_int_equal(answer.err.code, ERR_CONFLICT);
 }
 
+/* Four quarters of colours that the cube of sixels nearly has, and a file that is none. */
+static void a_terminal_gets_sixels(void **state)
+{
+    (void)state;
+    static const char head[] = "\033P0;1q\"1;1;64;48#0;2;0;0;0#";
+    struct picture p = {640, 480, JCS_RGB, paint_halves, .is_progressive = true};
+    _buf_ struct buf in = BUF_INIT(64 * MIB);
+    _buf_ struct buf out = BUF_INIT(MIB);
+    make_jpeg(&p, &in);
+    assert_int_equal(image_sixels(in.data, in.len, (struct image_size){64, 0}, &out), 0);
+    assert_memory_equal(out.data, head, strlen(head));
+    assert_memory_equal(out.data + out.len - 3, "-\033\\", 3);
+    size_t n_bands = 0;
+    for (size_t i = 0; i < out.len; i++)
+        n_bands += out.data[i] == '-';
+    assert_int_equal(n_bands, 8);
+    buf_clear(&out);
+    assert_int_equal(image_sixels(in.data, in.len / 2, (struct image_size){64, 0}, &out), -EBADMSG);
+    assert_int_equal(out.len, 0);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc == 4 && strcmp(argv[1], IMAGE_BOX_WORD) == 0)
+    if (argc >= 4 && strcmp(argv[1], IMAGE_BOX_WORD) == 0)
         return image_box_main(argc - 2, argv + 2);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_place_stays_where_it_is),
@@ -437,6 +459,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(scans_are_counted),
         cmocka_unit_test(a_box_has_what_it_takes),
         cmocka_unit_test(a_result_is_of_the_kind_that_was_asked_for),
+        cmocka_unit_test(a_terminal_gets_sixels),
     };
     return cmocka_run_group_tests_name("image_jpeg", tests, NULL, NULL);
 }

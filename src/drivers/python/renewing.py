@@ -24,6 +24,7 @@ from . import library
 PLAIN, FILE, PIPE, SOCKET, EVENT, OURS, TERMINAL = range(7)  # enum descriptor_kind
 
 _MAX_NAME_CHARS = 200
+_MAX_ALIKE = 8  # notes that differ in their descriptors alone; more become one
 
 Note = Tuple[str, str]
 
@@ -75,6 +76,7 @@ class Renewal:
                 step()
             except Exception as error:
                 self._note("descriptor", f"not put right: {type(error).__name__}: {error}")
+        self.notes = _fold(self.notes)
 
     def _of_kind(self, kind: int) -> List[library.Descriptor]:
         return [one for one in self._items.values() if one.kind == kind]
@@ -181,6 +183,19 @@ class Renewal:
             words = line.split()
             if words[:1] == ["lock:"] and not _lock_again(one.fd, words):
                 self._note("lock", f"descriptor {one.fd}: somebody else holds its lock now")
+
+
+def _fold(notes: List[Note]) -> List[Note]:
+    alike: Dict[Note, List[str]] = {}
+    for what, detail in notes:
+        place, _, said = detail.partition(": ")
+        alike.setdefault((what, said), []).append(place)
+    folded: List[Note] = []
+    for (what, said), places in alike.items():
+        if len(places) > _MAX_ALIKE:
+            places = [f"{places[0]} and {len(places) - 1} others"]
+        folded += [(what, f"{place}: {said}" if said else place) for place in places]
+    return folded
 
 
 def _numbers(ends: List[library.Descriptor]) -> str:

@@ -336,10 +336,34 @@ static int file_place_entry(struct file_unpacking *u, const struct tar_entry *en
     return 0;
 }
 
+/* What has the entry's name already must be of its kind, and all on the way there directories: else
+ * the archive would be half unpacked when it is met. */
+static int file_check_place(struct file_unpacking *u, const struct tar_entry *entry)
+{
+    struct stat st;
+    const char *name = ".";
+    _fd_ int dir = u->path[0] != '\0' ? file_open_parent(u->j, u->path, false, &name)
+                                      : file_open_dir(u->j, "", false);
+    bool is_there = dir >= 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (dir == -ENOENT || (dir >= 0 && !is_there && errno == ENOENT))
+        return 0;
+    bool is_way = is_there && entry->type == TAR_DIR && S_ISDIR(st.st_mode);
+    bool is_replaced = is_there && entry->type == TAR_FILE && S_ISREG(st.st_mode);
+    if (is_way || is_replaced)
+        return 0;
+    return file_refuse(u->j, u->path,
+                       !is_there ? "leads through what is no directory, or is a link"
+                       : entry->type == TAR_FILE
+                           ? "is a file in the archive, and something else here"
+                           : "is a directory in the archive, and something else here",
+                       "Nothing was unpacked. Delete what is in the way, or unpack into another "
+                       "directory (path).");
+}
+
 static int file_check_entry(void *context, const struct tar_entry *entry)
 {
     struct file_unpacking *u = context;
-    if (file_place_entry(u, entry) < 0)
+    if (file_place_entry(u, entry) < 0 || file_check_place(u, entry) < 0)
         return -1;
     u->n_files += entry->type == TAR_FILE;
     u->n_dirs += entry->type == TAR_DIR;
@@ -459,8 +483,14 @@ int file_unpack(const struct file_job *j)
         _fd_ int top = file_open_dir(j, j->order->path, true);
         status = top < 0 ? file_refuse_errno(j, j->order->path, top) : 0;
     }
-    if (status == 0)
+    if (status == 0) {
         status = file_read_archive(u, archive, &make);
+        /* Code of the session put something into its way meanwhile, or the archive did itself. */
+        if (status != 0)
+            err_advise(&j->out->err, "%zu of its %llu names were unpacked before, up to %.300s.",
+                       u->n_added, (unsigned long long)(u->n_files + u->n_dirs),
+                       u->n_added > 0 ? u->added[u->n_added - 1].path : "none");
+    }
     if (status == 0)
         status =
             file_amend(j, &(struct manifest_changes){.added = u->added, .n_added = u->n_added});
