@@ -22,7 +22,7 @@ enum {
 };
 
 #define HUGE_BYTES ((uintptr_t)2 * MIB)
-#define LIBRARY_BYTES_MAX ((uintptr_t)8 * MIB) /* few are larger, and they are much to copy */
+#define COPIED_BYTES_MAX ((uintptr_t)8 * MIB) /* few are larger, and they are much to copy */
 
 static uintptr_t next_huge(uintptr_t at)
 {
@@ -231,8 +231,7 @@ static bool has_rights(const struct range *r, const char *rights)
 /* The interpreter's own memory: private, writable, without a file. */
 static bool is_own(const struct range *r)
 {
-    return (has_rights(r, "rw-p") || has_rights(r, "rwxp")) &&
-           (r->path[0] == '\0' || strcmp(r->path, "[heap]") == 0);
+    return has_rights(r, "rw-p") && (r->path[0] == '\0' || strcmp(r->path, "[heap]") == 0);
 }
 
 /* Several at a time, because each call makes the kernel wait for all processors. What cannot be
@@ -273,54 +272,48 @@ static void join(const struct range *r, bool has_before, bool has_after)
         mprotect((void *)r->from, r->to - r->from, PROT_READ | (at_code ? PROT_EXEC : PROT_WRITE));
 }
 
-/* How many ranges the small library has that begins at `r`, with what follows its data without a
- * file; 0 if there is none. */
-static size_t count_library(const struct range *r, size_t n)
-{
-    size_t count = 0;
-    bool has_code = false;
-    for (; count < n && r[count].inode != 0 && r[count].inode == r->inode; count++) {
-        bool is_next = count == 0 || r[count - 1].to == r[count].from;
-        if (!is_next || r[count].rights[0] != 'r' || r[count].rights[3] != 'p')
-            break;
-        has_code |= has_rights(&r[count], "r-xp");
-    }
-    if (count > 0 && count < n && r[count].inode == 0 && r[count].path[0] == '\0' &&
-        has_rights(&r[count], "rw-p") && r[count - 1].to == r[count].from)
-        count++;
-    uintptr_t program = getauxval(AT_PHDR), to = count > 0 ? r[count - 1].to : r->from;
-    bool is_program = program >= r->from && program < to; /* debuggers look for its name */
-    return has_code && !is_program && to - r->from <= LIBRARY_BYTES_MAX ? count : 0;
-}
-
-/* Replaces what is mapped there by a copy, at once: nothing runs that could change it meanwhile.
- * Read by the kernel, which does not mind where a file has ended. */
+/* Replaces what is mapped there by a copy in huge pages, at once: nothing runs that could change it
+ * meanwhile. Read by the kernel, which does not mind where a file has ended. */
 static void copy_libraries(uintptr_t from, uintptr_t to)
 {
     size_t len = to - from;
-    void *copy = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (copy == MAP_FAILED)
+    char *space = mmap(NULL, len + HUGE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (space == MAP_FAILED)
         return;
+    /* As far from the next huge page as it will be there. */
+    char *copy = space + (from - (uintptr_t)space) % HUGE_BYTES;
     struct iovec here = {.iov_base = copy, .iov_len = len},
                  there = {.iov_base = (void *)from, .iov_len = len};
-    if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) != (ssize_t)len ||
-        mprotect(copy, len, PROT_READ | PROT_WRITE | PROT_EXEC) < 0 ||
-        mremap(copy, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)from) == MAP_FAILED)
-        munmap(copy, len);
+    madvise(copy, len, MADV_HUGEPAGE);
+    if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)len &&
+        mremap(copy, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)from) != MAP_FAILED)
+        madvise((void *)from, len, MADV_NOHUGEPAGE); /* later ones would be a session's own */
+    munmap(space, len + HUGE_BYTES);
 }
 
-/* Those that lie side by side become one mapping, if they are many: their names go with it. */
+static bool is_copied(const struct range *r, uint64_t program)
+{
+    return r->rights[0] == 'r' && r->rights[3] == 'p' && r->path[0] != '[' &&
+           (r->inode == 0 || r->inode != program) && r->to - r->from <= COPIED_BYTES_MAX;
+}
+
+/* Libraries that lie side by side, with what lies between them, become one mapping if there are
+ * many: their names go with it. That of the program stays: debuggers look for it. */
 static void gather_libraries(const struct range *ranges, size_t n)
 {
-    for (size_t i = 0; n > RANGES_FEW && i < n;) {
-        size_t first = i, count;
-        while ((count = count_library(&ranges[i], n - i)) > 0 &&
+    uint64_t program = 0;
+    for (size_t i = 0; i < n; i++)
+        if (ranges[i].from <= getauxval(AT_PHDR) && getauxval(AT_PHDR) < ranges[i].to)
+            program = ranges[i].inode;
+    for (size_t i = 0; n > RANGES_FEW && i < n; i++) {
+        size_t first = i;
+        while (i < n && is_copied(&ranges[i], program) &&
                (i == first || ranges[i - 1].to == ranges[i].from))
-            i += count;
-        if (i > first)
-            copy_libraries(ranges[first].from, ranges[i - 1].to);
-        else
             i++;
+        if (i > first + 1)
+            copy_libraries(ranges[first].from, ranges[i - 1].to);
+        i -= i > first;
     }
 }
 
