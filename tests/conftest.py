@@ -11,9 +11,9 @@ ordinary user (when the tests run as root; else only as that user), unless it is
 Which tests run also depends on the level (tests/run.py), and is the same every time:
   check  those marked smoke, as root; of drivers' tests marked sampled a sample
   test   against the sanitized build all but those marked slow; as an ordinary user escapes and
-         those marked privilege, where the program does something else for root, and a sample of
-         the others; of those marked sampled and of the habitat a sample. Against the other build
-         those marked release
+         those marked privilege, where the program does something else for root (of a file that is
+         marked as a whole one in three), and a small sample of the others; of those marked sampled
+         and of the habitat a sample. Against the other build those marked release
   all    everything, in both builds; without a level, as by hand, too
 """
 
@@ -35,6 +35,8 @@ IS_ROOT = os.geteuid() == 0
 LEVEL = os.environ.get("CELLA_LEVEL", "all")
 IS_SHIPPED = os.environ.get("CELLA_KIND") == "gcc"  # this build is as the one that is installed
 SAMPLE = 8  # one in so many
+SAMPLE_OF_PRIVILEGE = 3  # as an ordinary user, of files that are marked as a whole
+SAMPLE_OF_SECOND_MODE = 32  # as an ordinary user, of the others
 # The ordinary user has ranges in /etc/subuid and /etc/subgid, so that its sessions have ids of
 # their own, too. tests/escape/test_own_ids.py has a user with them in any case.
 HAS_SUBIDS = bool(os.environ.get("CELLA_TEST_SUBIDS"))
@@ -100,9 +102,11 @@ def is_in_level(item):
         return False
     if folder == "e2e" and IS_SHIPPED:
         return bool(has("release")) and not is_second_mode
-    is_about_rights = folder == "escape" or has("privilege")
-    needs_all = not has("sampled") and (is_about_rights or not is_second_mode)
-    return bool(needs_all or is_sample(item, *(has("sampled").args if has("sampled") else ())))
+    if has("sampled") and not is_sample(item, *has("sampled").args):
+        return False
+    if folder == "escape" or not is_second_mode or has("privilege") in item.own_markers:
+        return True
+    return is_sample(item, SAMPLE_OF_PRIVILEGE if has("privilege") else SAMPLE_OF_SECOND_MODE)
 
 
 def is_sample(item, size=SAMPLE):

@@ -29,7 +29,7 @@ from typing import Callable
 import groups
 from groups import LOGS, TOP, Result
 
-PART_SECONDS = 160    # of a job; each has daemons of its own to start, with all their libraries
+PART_SECONDS = 240    # of a job; each has daemons of its own to start, with all their libraries
 PART_SECONDS_OF_CHECK = 30  # which has few of them: no lane is to wait for a long one
 LANES_PER_CORE = 3    # most tests wait more than they work
 SECONDS = TOP / "tests/seconds.json"

@@ -179,6 +179,7 @@ def test_random_notebooks_come_back(convert):
             convert(before, to)
 
 
+@pytest.mark.slow
 def test_jupyter_nbconvert_opens_the_export(convert, tmp_path):
     (tmp_path / "in.ipynb").write_text(json.dumps(rich_notebook()))
     assert convert.run("in.ipynb", "-o", "out.ipynb")[0] == 0
@@ -243,6 +244,7 @@ def test_json_that_others_would_read_otherwise_is_refused(convert, metadata, wor
         assert words in convert.refusal(text.encode())
 
 
+@pytest.mark.slow
 def test_sizes_have_limits(convert):
     many = b'{"nbformat":4,"cells":[' + b"[]," * 2100000 + b"[]]}"
     assert "more than 4000000 values" in convert.refusal(many)

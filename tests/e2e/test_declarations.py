@@ -109,6 +109,7 @@ def test_code_that_hides_its_types_breaks_nothing(spawn):
 
 
 @pytest.mark.parametrize("names", [True, False])
+@pytest.mark.sampled(3)
 def test_a_suspended_session_tells_what_was_saved(launch, runtime, names):
     daemon = launch(config="default_profile: min\n")
     session = Session(daemon.client, daemon.client.call("POST", "/v1/sessions",

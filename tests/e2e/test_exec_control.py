@@ -237,16 +237,16 @@ def test_an_interrupt_reaches_children_too(daemon, session):
     host.eventually(lambda: not host.find_by_name(daemon.tree(), "sleep"))
 
 
-def test_thousands_of_interrupts_between_cells(session):
+def test_a_thousand_interrupts_between_cells(session):
     session.exec("kept = 1")
-    for n in range(2000):
+    for n in range(1000):
         session.interrupt()
         if n % 100 == 0:
             assert session.value("kept") == "1"
     assert session.value("kept") == "1"
 
 
-def test_thousands_of_interrupts_while_cells_run(session):
+def test_interrupts_all_the_time_while_cells_run(session):
     session.exec("kept = 1")
     stop = threading.Event()
 
@@ -257,7 +257,7 @@ def test_thousands_of_interrupts_while_cells_run(session):
     storms = [threading.Thread(target=storm) for _ in range(2)]
     for thread in storms:
         thread.start()
-    statuses = {session.exec("for n in range(1000): pass").status for _ in range(300)}
+    statuses = {session.exec("for n in range(1000): pass").status for _ in range(100)}
     stop.set()
     for thread in storms:
         thread.join()

@@ -404,6 +404,7 @@ def test_head_of_an_export(full):
     assert int(reply.headers["Content-Length"]) > 1000
 
 
+@pytest.mark.slow
 def test_nbconvert_opens_a_live_notebook(full, tmp_path):
     (tmp_path / "full.ipynb").write_bytes(full.export("ipynb").body)
     page = jupyter.page_of(tmp_path / "full.ipynb")

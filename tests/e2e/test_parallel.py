@@ -52,6 +52,7 @@ def test_joblib_where_nothing_was_loaded_before(session):
         "range(6))", timeout_ms=100_000) == SQUARES
 
 
+@pytest.mark.slow
 def test_scikit_learn_searches_with_two_jobs(wide):
     assert wide.out(
         """

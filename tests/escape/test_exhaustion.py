@@ -267,6 +267,7 @@ def outputs(session, cell="-1"):
     return session.client.call("GET", f"/v1/notebooks/{session.id}/cells/{cell}").outputs
 
 
+@pytest.mark.one_mode
 def test_pictures_are_within_the_disk_that_a_session_has(painter):
     session, taken = painter
     for _ in range(3):
@@ -277,6 +278,7 @@ def test_pictures_are_within_the_disk_that_a_session_has(painter):
     assert "the notebook has as many bytes of images as it may, 8 MiB" in kept[-1]["text"]
 
 
+@pytest.mark.one_mode
 def test_what_is_deleted_gives_its_bytes_back(painter):
     session, _ = painter
     session.exec("for _ in range(9): display(picture())")
@@ -290,6 +292,7 @@ def test_what_is_deleted_gives_its_bytes_back(painter):
     host.eventually(is_kept)  # a full notebook is not counted anew with every picture
 
 
+@pytest.mark.one_mode
 def test_pictures_that_replace_each_other_go_on(painter):
     """What is cleared is removed from the disk some minutes later: twice the quota until then."""
     session, taken = painter
@@ -300,6 +303,7 @@ def test_pictures_that_replace_each_other_go_on(painter):
     assert taken() <= 17
 
 
+@pytest.mark.one_mode
 def test_the_configuration_may_allow_less(launch):
     daemon = launch(config="default_profile: min\npool: 1\nnotebook: {max_pictures_mb: 2}\n")
     session = daemon.client.spawn()
@@ -308,6 +312,7 @@ def test_the_configuration_may_allow_less(launch):
     assert [o["type"] for o in outputs(session)] == ["image", "text", "text", "text"]
 
 
+@pytest.mark.one_mode
 def test_pictures_from_before_a_restart_count(launch):
     daemon = launch(config="default_profile: min\npool: 1\n")
     session = daemon.client.spawn(limits={"disk_mb": 4})

@@ -88,6 +88,7 @@ def come_and_go(client, callers=6, rounds=25):
         list(pool.map(call, range(callers)))
 
 
+@pytest.mark.one_mode
 def test_many_mappings_of_a_file_without_a_name_hold_up_nobody(client, attack):
     hostile = attack(MAPPINGS, limits={"disk_mb": 4096})
     come_and_go(client)
