@@ -10,6 +10,7 @@ import faulthandler
 import os
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
+_array = array.array
 _HERE = os.path.dirname(os.path.abspath(__file__))
 PATH = os.path.join(os.path.dirname(_HERE), "libcella_enter.so")
 
@@ -51,7 +52,7 @@ def _identities_function() -> Callable[[Dict[Any, Any]], bytes]:
 
 
 def _list_identities(namespace: Dict[Any, Any]) -> bytes:
-    listed = array.array("Q")
+    listed = _array("Q")
     for key, value in list(namespace.items()):
         listed.extend((id(key), id(value), id(type(value))))
     return listed.tobytes()

@@ -34,6 +34,7 @@ _can_grow = labels.can_grow
 _measure_of = labels.measure_of
 _is_worth_holding = labels.is_worth_holding
 _identities_of = library.identities_of
+_IDENTITIES_BYTES = library.IDENTITIES_BYTES
 _compress = itertools.compress
 _count = itertools.count
 _islice = itertools.islice
@@ -55,7 +56,7 @@ class _Picture:
     def __init__(self, identities: bytes, keys: List[Any]) -> None:
         self.keys = keys
         self.identities = identities
-        self.size = len(identities) // library.IDENTITIES_BYTES
+        self.size = len(identities) // _IDENTITIES_BYTES
 
     def column(self, number: int) -> List[int]:
         return memoryview(self.identities).cast("Q")[number::3].tolist()
