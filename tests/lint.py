@@ -208,8 +208,20 @@ def check_pages():
     yield from (done.stdout + done.stderr).splitlines()
 
 
+def check_names():
+    """Functions that pages for programmers name exist."""
+    sources = "\n".join(path.read_text() for path in files("**/*.[ch]", "src", "bench"))
+    prefixes = "timeline|prison|snapshot|conn|head|call|saving|" + "|".join(
+        path.name for path in (TOP / "src").iterdir() if path.is_dir())
+    for path in [TOP / "CONTRIBUTING.md", TOP / "docs/ARCHITECTURE.md", *files("**/*.md", "src")]:
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            for name in re.findall(rf"`((?:{prefixes})_\w+)(?:\(\))?`", line):
+                if not re.search(rf"\b{name}\b", sources):
+                    yield f"{place(path, number)}: there is no {name}"
+
+
 CHECKS = [check_format, check_arrows, check_knots, check_banned, check_descriptors, check_listed,
-          check_python, check_javascript, check_pages]
+          check_python, check_javascript, check_pages, check_names]
 
 
 def main():

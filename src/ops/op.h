@@ -2,8 +2,8 @@
  * routes, checks of arguments, /openapi.json, the pages docs/API.md and docs/ERRORS.md, verbs of
  * the command line with their help, the manual and the completions. Promises: arguments have passed
  * their schema before run() sees them; an answer has the members that its shape declares and no
- * others (the tests hold every answer against it). May call book, notebook, policy, session and
- * what lies below them. */
+ * others (the tests hold every answer against it). May call notebook, policy, session and what
+ * lies below them. */
 #pragma once
 
 #include "base/arena.h"

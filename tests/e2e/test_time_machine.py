@@ -384,7 +384,7 @@ def stop(session, how):
 @pytest.mark.one_mode
 @pytest.mark.parametrize("how", ["interrupt", "timeout"])
 def test_what_follows_a_stopped_cell_waits_until_its_signals_have_arrived(spawn, how):
-    session = spawn("min")
+    session = spawn("min", checkpoints="every")
     session.exec("x = 1")
     for _ in range(4):
         stop(session, how)
