@@ -405,7 +405,7 @@ _cella() {
         esac
         ;;
     new)
-        words="--runtime --profile --memory-mb --cpu-percent --pids --disk-mb --checkpoint-mb --cpu-seconds --cwd --env --join --agent --binding --idle-timeout --max-age --checkpoints --durable --debug --isolation --name --labels --data --url --key --json --help" kind=nothing
+        words="--runtime --profile --memory-mb --cpu-percent --pids --disk-mb --checkpoint-mb --cpu-seconds --cwd --env --join --agent --binding --idle-timeout --max-age --checkpoints --timeout --budget --images --durable --debug --isolation --name --labels --data --url --key --json --help" kind=nothing
         case $previous in
         -r | --runtime) kind=words words="python node bash" ;;
         -p | --profile) kind=nothing words="" ;;
@@ -423,6 +423,9 @@ _cella() {
         --idle-timeout) kind=nothing words="" ;;
         --max-age) kind=nothing words="" ;;
         --checkpoints) kind=words words="auto every off" ;;
+        -t | --timeout) kind=nothing words="" ;;
+        -b | --budget) kind=nothing words="" ;;
+        --images) kind=words words="reference inline" ;;
         --durable) kind=words words="auto off" ;;
         --isolation) kind=words words="shared per_cell" ;;
         --name) kind=nothing words="" ;;
@@ -517,7 +520,7 @@ _cella() {
         esac
         ;;
     "notebook new")
-        words="--title --metadata --cells --runtime --profile --memory-mb --cpu-percent --pids --disk-mb --checkpoint-mb --cpu-seconds --cwd --env --join --agent --binding --idle-timeout --max-age --checkpoints --durable --debug --isolation --data --url --key --json --help" kind=nothing
+        words="--title --metadata --cells --runtime --profile --memory-mb --cpu-percent --pids --disk-mb --checkpoint-mb --cpu-seconds --cwd --env --join --agent --binding --idle-timeout --max-age --checkpoints --timeout --budget --images --durable --debug --isolation --data --url --key --json --help" kind=nothing
         case $previous in
         --title) kind=nothing words="" ;;
         --metadata) kind=nothing words="" ;;
@@ -538,6 +541,9 @@ _cella() {
         --idle-timeout) kind=nothing words="" ;;
         --max-age) kind=nothing words="" ;;
         --checkpoints) kind=words words="auto every off" ;;
+        -t | --timeout) kind=nothing words="" ;;
+        -b | --budget) kind=nothing words="" ;;
+        --images) kind=words words="reference inline" ;;
         --durable) kind=words words="auto off" ;;
         --isolation) kind=words words="shared per_cell" ;;
         --data) kind=dirs words="" ;;

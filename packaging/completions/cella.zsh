@@ -141,8 +141,8 @@ _cella() {
             '--yield[come back after this time if it still runs]:value: ' \
             '--on-disconnect[if this command is killed\: '\''continue'\'' the cell or '\''cancel'\'' it]:value:(continue cancel)' \
             '--names[show the session'\''s names afterwards]' \
-            '-b[with --json\: how much output the answer holds (64k)]:value: ' \
-            '--budget[with --json\: how much output the answer holds (64k)]:value: ' \
+            '-b[with --json\: how much output the answer holds (8k)]:value: ' \
+            '--budget[with --json\: how much output the answer holds (8k)]:value: ' \
             '--save-images[write images there instead of only noting them]:directory:_files -/' \
             '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
             '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
@@ -199,8 +199,8 @@ _cella() {
         _arguments \
             '-y[come back after this time if it still runs]:value: ' \
             '--yield[come back after this time if it still runs]:value: ' \
-            '-b[with --json\: how much output the answer holds (64k)]:value: ' \
-            '--budget[with --json\: how much output the answer holds (64k)]:value: ' \
+            '-b[with --json\: how much output the answer holds (8k)]:value: ' \
+            '--budget[with --json\: how much output the answer holds (8k)]:value: ' \
             '--names[show the session'\''s names afterwards]' \
             '--save-images[write images there instead of only noting them]:directory:_files -/' \
             '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
@@ -216,8 +216,8 @@ _cella() {
             '--eof[no line but the end of the input]' \
             '-y[come back after this time if it still runs]:value: ' \
             '--yield[come back after this time if it still runs]:value: ' \
-            '-b[with --json\: how much output the answer holds (64k)]:value: ' \
-            '--budget[with --json\: how much output the answer holds (64k)]:value: ' \
+            '-b[with --json\: how much output the answer holds (8k)]:value: ' \
+            '--budget[with --json\: how much output the answer holds (8k)]:value: ' \
             '--save-images[write images there instead of only noting them]:directory:_files -/' \
             '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
             '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
@@ -598,7 +598,12 @@ _cella() {
             '--binding[The inbound binding through which the agent was asked.]:value: ' \
             '--idle-timeout[It ends when nobody used it for this long; 0 is never]:value: ' \
             '--max-age[It ends at this age; 0 is never]:value: ' \
-            '--checkpoints[When its state is kept to come back to\: after a moment of rest (auto, the default), after every cell, or never.]:value:(auto every off)' \
+            '--checkpoints[When its state is kept to come back to\: after a moment of rest (auto, the default unless the agent'\''s checkpoints says otherwise), after every cell, or never.]:value:(auto every off)' \
+            '-t[How long its cells may run that name no time of their own; default\: the agent'\''s timeout_secs.]:value: ' \
+            '--timeout[How long its cells may run that name no time of their own; default\: the agent'\''s timeout_secs.]:value: ' \
+            '-b[Bytes of output in answers to cells that name no budget of their own; default\: the agent'\''s budget, else 8 KiB.]:value: ' \
+            '--budget[Bytes of output in answers to cells that name no budget of their own; default\: the agent'\''s budget, else 8 KiB.]:value: ' \
+            '--images[How answers have pictures where a cell does not say\: reference (unless the agent'\''s images says otherwise) or inline.]:value:(reference inline)' \
             '--durable[Whether its state is kept on disk, to outlive the daemon\: auto (the default) or off.]:value:(auto off)' \
             '--debug[Whether its processes may trace each other, for gdb, strace, py-spy and leak checks; off unless the agent'\''s setting is always, refused if that is never.]' \
             '--isolation[shared (the default)\: its cells run in one process; per_cell\: each has a fresh one, with the state that could be saved after the one before.]:value:(shared per_cell)' \
@@ -751,7 +756,12 @@ _cella() {
             '--binding[The inbound binding through which the agent was asked.]:value: ' \
             '--idle-timeout[It ends when nobody used it for this long; 0 is never]:value: ' \
             '--max-age[It ends at this age; 0 is never]:value: ' \
-            '--checkpoints[When its state is kept to come back to\: after a moment of rest (auto, the default), after every cell, or never.]:value:(auto every off)' \
+            '--checkpoints[When its state is kept to come back to\: after a moment of rest (auto, the default unless the agent'\''s checkpoints says otherwise), after every cell, or never.]:value:(auto every off)' \
+            '-t[How long its cells may run that name no time of their own; default\: the agent'\''s timeout_secs.]:value: ' \
+            '--timeout[How long its cells may run that name no time of their own; default\: the agent'\''s timeout_secs.]:value: ' \
+            '-b[Bytes of output in answers to cells that name no budget of their own; default\: the agent'\''s budget, else 8 KiB.]:value: ' \
+            '--budget[Bytes of output in answers to cells that name no budget of their own; default\: the agent'\''s budget, else 8 KiB.]:value: ' \
+            '--images[How answers have pictures where a cell does not say\: reference (unless the agent'\''s images says otherwise) or inline.]:value:(reference inline)' \
             '--durable[Whether its state is kept on disk, to outlive the daemon\: auto (the default) or off.]:value:(auto off)' \
             '--debug[Whether its processes may trace each other, for gdb, strace, py-spy and leak checks; off unless the agent'\''s setting is always, refused if that is never.]' \
             '--isolation[shared (the default)\: its cells run in one process; per_cell\: each has a fresh one, with the state that could be saved after the one before.]:value:(shared per_cell)' \

@@ -106,7 +106,7 @@ struct cell *cell_new(uint64_t exec_id, const char *source, size_t len, struct o
     cell->source_len = len;
     cell->state = CELL_QUEUED;
     cell->created_ms = clock_wall_ms();
-    transcript_init(&cell->transcript, exec_id, rings);
+    transcript_init(&cell->transcript, exec_id, cell->id, rings);
     return cell;
 }
 

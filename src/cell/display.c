@@ -2,7 +2,7 @@
  * daemon's loop; owns nothing. */
 #include "cell/display.h"
 
-#include "cell/output.h"
+#include "cell/prose.h"
 
 #include <string.h>
 
@@ -240,22 +240,22 @@ static json_t *display_note(const json_t *output, size_t size)
     return note;
 }
 
-static void display_cut_text(json_t *output, size_t room)
+static void display_cut_text(json_t *output, size_t room, const char *where)
 {
     const json_t *text = json_object_get(output, "text");
     _buf_ struct buf cut = BUF_INIT(SIZE_MAX / 4);
     size_t others = display_size(output) - json_string_length(text);
-    output_cut_text(json_string_value(text), json_string_length(text),
-                    room > others ? room - others : 0, &cut);
+    prose_cut(json_string_value(text), json_string_length(text), room > others ? room - others : 0,
+              where, &cut);
     json_object_set_new(output, "text", json_stringn_nocheck(buf_str(&cut), cut.len));
 }
 
-json_t *display_fit(json_t *output, size_t room, uint64_t *omitted)
+json_t *display_fit(json_t *output, size_t room, const char *where, uint64_t *omitted)
 {
     size_t size = display_size(output);
     if (size <= room)
         return output;
-    if (json_object_get(output, "ref") != NULL) { /* where it can be had is answer enough */
+    if (json_object_get(output, "url") != NULL) { /* where it can be had is answer enough */
         json_object_del(output, "data");
         json_object_del(output, "svg");
         *omitted += size - display_size(output);
@@ -277,7 +277,7 @@ json_t *display_fit(json_t *output, size_t room, uint64_t *omitted)
     if (left > room && json_object_del(output, "dtypes") == 0)
         left = display_size(output);
     if (left > room)
-        display_cut_text(output, room);
+        display_cut_text(output, room, where);
     *omitted += size - MIN(size, MIN(left, room));
     return output;
 }
@@ -298,12 +298,10 @@ static bool display_drop_repeated(json_t *output, bool has_html)
 {
     bool is_changed = false;
     const char *text = json_string_value(json_object_get(output, "text"));
-    if (has_html)
-        return false;
     if (json_object_get(output, "url") != NULL) {
         is_changed |= json_object_del(output, "ref") == 0;
         is_changed |= text != NULL && text[0] == '<' && json_object_del(output, "text") == 0;
-    } else if (text != NULL && !display_is_picture(output)) {
+    } else if (text != NULL && !has_html && !display_is_picture(output)) {
         is_changed |= json_object_del(output, "html") == 0;
         is_changed |= json_object_del(output, "dtypes") == 0;
         is_changed |= json_object_del(output, "head") == 0;
@@ -311,9 +309,11 @@ static bool display_drop_repeated(json_t *output, bool has_html)
     return is_changed;
 }
 
-bool display_leave_one_form(json_t *output, bool has_html)
+bool display_leave_one_form(json_t *output, bool has_html, bool has_forms)
 {
     bool is_changed = display_drop_repeated(output, has_html);
+    if (has_forms)
+        return is_changed;
     if (json_object_get(output, "mime") == NULL && json_object_get(output, "metadata") == NULL)
         return is_changed;
     json_t *words = display_words(output);

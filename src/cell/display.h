@@ -16,14 +16,15 @@ size_t display_size(const json_t *output);
 /* An image or an svg: worthless when cut. */
 bool display_is_picture(const json_t *output);
 /* A form of the output that fits into `room` bytes, as far as that can be: without its markup, with
- * its text cut, or only a note. Takes the reference and returns one; counts what was left out. */
-json_t *display_fit(json_t *output, size_t room, uint64_t *omitted);
+ * its text cut at lines, or only a note. `where` says how all of it is read; NULL: not. Takes the
+ * reference and returns one; counts what was left out. */
+json_t *display_fit(json_t *output, size_t room, const char *where, uint64_t *omitted);
 /* The words of a formula or of marked text as a terminal shows them. NULL if the output has another
  * type, whose words are its text, or if "<... object>" is all that is said. */
 json_t *display_words(const json_t *output);
-/* An answer has one form of an output, the notebook all: the others go, markup that says what the
- * text says (unless `has_html`), the rows and types of a table, the second name of a picture. False
- * if there were none. */
-bool display_leave_one_form(json_t *output, bool has_html);
+/* An answer has one form of an output, the notebook all: the second name of a picture goes; unless
+ * `has_html` the markup that says what the text says, with the rows and types of a table; unless
+ * `has_forms` the forms by media type. False if there were none. */
+bool display_leave_one_form(json_t *output, bool has_html, bool has_forms);
 /* Appends what somebody reads who sees no pictures: the text, or where a picture can be had. */
 void display_put_words(const json_t *output, struct buf *out);

@@ -260,11 +260,12 @@ void prose_fold_frames(const char *text, size_t len, struct buf *out)
     }
 }
 
-/* ---- the end of a traceback -------------------------------------------------------------------
+/* ---- the message of a traceback ---------------------------------------------------------------
  */
 
-size_t prose_without_message(const char *traceback, size_t len, const char *name,
-                             const char *message, size_t message_len)
+/* The length without the last lines, if they say the message. */
+static size_t prose_without_message(const char *traceback, size_t len, const char *name,
+                                    const char *message, size_t message_len)
 {
     size_t end = len, name_len = strlen(name);
     while (end > 0 && traceback[end - 1] == '\n')
@@ -284,6 +285,47 @@ size_t prose_without_message(const char *traceback, size_t len, const char *name
     while (at > 0 && traceback[at - 1] != '\n' && traceback[at - 1] != ' ')
         at--;
     return at == 0 || traceback[at - 1] == '\n' ? at : len;
+}
+
+/* The first lines, if they say the message. */
+static size_t prose_message_before(const char *traceback, size_t len, const char *name,
+                                   const char *message, size_t message_len)
+{
+    size_t name_len = strlen(name), n = name_len + 2 + message_len;
+    bool is_said = message_len > 0 && len > n && memcmp(traceback, name, name_len) == 0 &&
+                   memcmp(traceback + name_len, ": ", 2) == 0 &&
+                   memcmp(traceback + name_len + 2, message, message_len) == 0 &&
+                   traceback[n] == '\n';
+    return is_said ? n + 1 : 0;
+}
+
+void prose_drop_message(const char **traceback, size_t *len, const char *name, const char *message,
+                        size_t message_len)
+{
+    /* A SyntaxError says in its message where it is, the traceback does so above it. */
+    const char *place = message_len > 0 ? memmem(message, message_len, " (<cell ", 8) : NULL;
+    size_t before = prose_message_before(*traceback, *len, name, message, message_len);
+    size_t end = prose_without_message(*traceback, *len, name, message, message_len);
+    if (end == *len && place != NULL)
+        end = prose_without_message(*traceback, *len, name, message, (size_t)(place - message));
+    *traceback += before;
+    *len = before > 0 ? *len - before : end;
+}
+
+bool prose_has_message(const char *traceback, size_t len, const char *name, const char *message,
+                       size_t message_len)
+{
+    bool is_said = false;
+    struct prose_line line;
+    _buf_ struct buf words = BUF_INIT(message_len + strlen(name) + 8);
+    const char *newline = message_len > 0 ? memchr(message, '\n', message_len) : NULL;
+    buf_append_str(&words, name);
+    buf_append_str(&words, message_len > 0 ? ": " : "\n");
+    buf_append(&words, message, newline != NULL ? (size_t)(newline - message) : message_len);
+    for (const char *at = traceback, *end = traceback + len; line_next(&at, end, &line);)
+        is_said = !line_is(&line, traceback_mark) &&
+                  (is_said || memmem(line.at, line.len, buf_str(&words), words.len) != NULL);
+    return is_said;
 }
 
 /* ---- cutting ----------------------------------------------------------------------------------

@@ -16,9 +16,13 @@ void prose_fold_warnings(const char *text, size_t len, const char *code, size_t 
 /* Appends a traceback in which frames that repeat stand once, with a count, in Python's words. */
 void prose_fold_frames(const char *text, size_t len, struct buf *out);
 
-/* The length of a traceback without the last lines that say "NAME: MESSAGE". */
-size_t prose_without_message(const char *traceback, size_t len, const char *name,
-                             const char *message, size_t message_len);
+/* Takes the lines that say "NAME: MESSAGE" from a traceback, which ends with them (Python) or
+ * begins with them (Node.js). What has them elsewhere, or other words, stays as it is. */
+void prose_drop_message(const char **traceback, size_t *len, const char *name, const char *message,
+                        size_t message_len);
+/* Whether the last stack of a traceback has such lines still. */
+bool prose_has_message(const char *traceback, size_t len, const char *name, const char *message,
+                       size_t message_len);
 
 /* Appends a text of `total` bytes and `n_lines` line ends, of which only the first and the last
  * bytes are there, cut at lines where there are any. `where` says how to read the rest; NULL: not.

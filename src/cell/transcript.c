@@ -17,11 +17,13 @@ enum {
     NOTE_MAX = 4 * 1024,
     CONCLUSION_MAX = 256 * 1024, /* for which there is room whatever came before */
     UTF8_MAX = 4,
+    WHERE_SIZE = 128,
 };
 
-void transcript_init(struct transcript *t, uint64_t exec_id, struct output_ring *rings)
+void transcript_init(struct transcript *t, uint64_t exec_id, const char *cell_id,
+                     struct output_ring *rings)
 {
-    *t = (struct transcript){.exec_id = exec_id, .rings = rings};
+    *t = (struct transcript){.exec_id = exec_id, .cell_id = cell_id, .rings = rings};
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         list_init(&t->streams[i].pieces);
 }
@@ -584,13 +586,21 @@ bool transcript_takes_picture(struct transcript *t, const json_t *output)
     return true;
 }
 
+json_t *transcript_fit(const struct transcript *t, json_t *output, size_t room, uint64_t *omitted)
+{
+    char where[WHERE_SIZE];
+    snprintf(where, sizeof(where), "GET /v1/notebooks/…/cells/%s", t->cell_id);
+    return display_fit(output, room, t->cell_id[0] != '\0' ? where : NULL, omitted);
+}
+
 /* The item has this news, as far as there is room for it. The reference is taken. */
 static void item_set_news(struct transcript *t, struct transcript_item *item, json_t *output,
                           bool is_same)
 {
     if (!transcript_takes_picture(t, output)) {
         uint64_t omitted = t->news_omitted;
-        output = display_fit(output, t->budget - MIN(t->budget, t->news_size), &t->news_omitted);
+        output =
+            transcript_fit(t, output, t->budget - MIN(t->budget, t->news_size), &t->news_omitted);
         t->news_size += display_size(output);
         is_same = is_same && omitted == t->news_omitted;
     }

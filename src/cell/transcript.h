@@ -76,6 +76,7 @@ struct transcript_stream {
 
 struct transcript {
     uint64_t exec_id;
+    const char *cell_id; /* of the cell, borrowed: where the row is found; "": there is none */
     struct output_ring *rings; /* the session's, borrowed: one for each stream */
     struct transcript_item *items;
     size_t n_items, cap;
@@ -100,7 +101,8 @@ struct transcript {
 };
 
 /* Answers alone are wanted of it, until it is recorded. */
-void transcript_init(struct transcript *t, uint64_t exec_id, struct output_ring *rings);
+void transcript_init(struct transcript *t, uint64_t exec_id, const char *cell_id,
+                     struct output_ring *rings);
 /* There will be a row. Before anything was shown. */
 void transcript_record(struct transcript *t, size_t row_text, size_t row_bytes);
 /* The row is written for the last time: what was kept for it goes. */
@@ -183,6 +185,8 @@ struct transcript_news {
 
 /* The output as the row has it, if that is what `value` says; else without JSON. */
 struct transcript_news transcript_value(const struct transcript *t, json_t *value, bool is_same);
+/* See display_fit(): all of it is in the row. */
+json_t *transcript_fit(const struct transcript *t, json_t *output, size_t room, uint64_t *omitted);
 /* True if the output is a picture that the allowance has room for: it takes that. */
 bool transcript_takes_picture(struct transcript *t, const json_t *output);
 /* The new outputs in the order in which they came, in an array of the caller's (NULL if there are

@@ -31,7 +31,6 @@ static const struct {
     {"DELETE /v1/agents/", "cella agent unplan "},
     {"DELETE /v1/sessions/", "cella unplan "},
     {"/plan leaves", " leaves"},
-    {"; \"rolled_back_cells\" lists what is undone", ""},
     {" (\"denied\" says which)", ""},
     {" with \"checkpoints\": \"auto\"", ""},
     {"branch \"at\"", "branch from with --at"},

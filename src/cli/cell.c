@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "cli/advice.h"
 #include "cli/names.h"
 #include "cli/news.h"
 #include "cli/terminal.h"
@@ -444,6 +445,18 @@ static void note_losses(const json_t *answer)
                 (long long)dropped);
 }
 
+/* About what a command of the cell wrote. */
+static void note_advice(const json_t *answer)
+{
+    size_t len = 0;
+    const char *advice = cli_json_text(answer, "advice", &len);
+    _buf_ struct buf safe = BUF_INIT(4 * KIB);
+    if (advice == NULL)
+        return;
+    cli_append_advice(&safe, advice, len);
+    cli_say(STDERR_FILENO, "cella: %s\n", buf_str(&safe));
+}
+
 /* Why something failed that its own message may not explain. */
 static void note_denied(const json_t *answer)
 {
@@ -495,6 +508,7 @@ int cli_cell_finish(struct cli_cell *cell, const json_t *answer)
     else
         cli_show_error(show, answer);
     note_losses(answer);
+    note_advice(answer);
     note_denied(answer);
     if (!show->is_temporary) /* else nobody will miss it */
         note_news(answer);

@@ -6,6 +6,7 @@
 #include "cli/terminal.h"
 #include "ops/ops.h"
 #include "runtime/interpreter.h"
+#include "session/spec.h"
 #include "wire/json.h"
 
 /* What a daemon would not start with, beyond what the file itself shows. */
@@ -144,6 +145,12 @@ static void append_repl(struct buf *text, const struct config_repl *repl)
     append_ceiling(text, "; at most ", &repl->ceiling);
     if (repl->debug != CONFIG_DEBUG_NEVER)
         buf_printf(text, "; debug: %s", config_debug_names[repl->debug]);
+    if (repl->budget > 0)
+        buf_printf(text, "; budget: %llu", (unsigned long long)repl->budget);
+    if (repl->images > 0)
+        buf_printf(text, "; images: %s", spec_images[repl->images - 1]);
+    if (repl->checkpoints > 0)
+        buf_printf(text, "; checkpoints: %s", timeline_modes[repl->checkpoints - 1]);
     buf_append_char(text, '\n');
 }
 

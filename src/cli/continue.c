@@ -5,7 +5,7 @@
 
 static const struct cli_flag flags[] = {
     {"yield", 'y', "DURATION", "come back after this time if it still runs"},
-    {"budget", 'b', "SIZE", "with --json: how much output the answer holds (64k)"},
+    {"budget", 'b', "SIZE", "with --json: how much output the answer holds (8k)"},
     {"names", 0, NULL, "show the session's names afterwards"},
     {"save-images", 0, "DIR", "write images there instead of only noting them"},
     {0},

@@ -22,7 +22,7 @@ static const struct cli_flag flags[] = {
     {"yield", 'y', "DURATION", "come back after this time if it still runs"},
     {"on-disconnect", 0, "WHAT", "if this command is killed: 'continue' the cell or 'cancel' it"},
     {"names", 0, NULL, "show the session's names afterwards"},
-    {"budget", 'b', "SIZE", "with --json: how much output the answer holds (64k)"},
+    {"budget", 'b', "SIZE", "with --json: how much output the answer holds (8k)"},
     {"save-images", 0, "DIR", "write images there instead of only noting them"},
     {0},
 };

@@ -6,7 +6,7 @@
 static const struct cli_flag flags[] = {
     {"eof", 0, NULL, "no line but the end of the input"},
     {"yield", 'y', "DURATION", "come back after this time if it still runs"},
-    {"budget", 'b', "SIZE", "with --json: how much output the answer holds (64k)"},
+    {"budget", 'b', "SIZE", "with --json: how much output the answer holds (8k)"},
     {"save-images", 0, "DIR", "write images there instead of only noting them"},
     {0},
 };

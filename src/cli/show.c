@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "cell/prose.h"
 #include "cli/advice.h"
 #include "cli/api.h"
 #include "cli/terminal.h"
@@ -267,25 +268,39 @@ static void append_verdict(struct buf *out, const json_t *answer, const json_t *
     buf_append_char(out, '\n');
 }
 
+/* As the interpreters show it: Python ends a traceback with the error, Node.js begins with it. */
 static void show_append_error(struct cli_show *s, struct buf *out, const json_t *answer,
                               const json_t *error)
 {
-    size_t len = 0, name_len = 0;
-    const char *traceback = cli_json_text(error, "traceback", &len);
-    if (traceback != NULL && len > 0) {
-        append_coloured(s, out, traceback, len);
-        buf_append_char(out, '\n');
-        return;
-    }
+    static const char node_frame[] = "    at ";
+    size_t len = 0, name_len = 0, stack_len = 0;
+    const char *stack = cli_json_text(error, "traceback", &stack_len);
     const char *name = cli_json_text(error, "name", &name_len);
     const char *message = cli_json_text(error, "message", &len);
-    if (name == NULL || message == NULL || !ended_by_itself(answer))
+    if (name == NULL || message == NULL || (stack_len == 0 && !ended_by_itself(answer)))
         return;
-    _buf_ struct buf line = BUF_INIT(4 * MIB);
-    buf_append(&line, name, name_len);
-    buf_append_str(&line, ": ");
-    buf_append(&line, message, len);
-    append_coloured(s, out, buf_str(&line), line.len);
+    bool is_node =
+        stack_len > strlen(node_frame) && memcmp(stack, node_frame, strlen(node_frame)) == 0;
+    const char *place = len > 0 ? memmem(message, len, " (<cell ", 8) : NULL;
+    if (stack_len > 0 && place != NULL) /* which the traceback says above it */
+        len = (size_t)(place - message);
+    /* What ended it otherwise is said by the verdict. */
+    bool is_own = ended_by_itself(answer) || strcmp(name, "KeyboardInterrupt") == 0;
+    bool is_said =
+        stack_len > 0 && (!is_own || prose_has_message(stack, stack_len, name, message, len));
+    _buf_ struct buf text = BUF_INIT(16 * MIB);
+    if (!is_node)
+        buf_append(&text, stack, stack_len);
+    if (text.len > 0 && text.data[text.len - 1] != '\n')
+        buf_append_char(&text, '\n');
+    if (!is_said) {
+        buf_printf(&text, "%.*s%s", (int)MIN(name_len, (size_t)KIB), name, len > 0 ? ": " : "");
+        buf_append(&text, message, len);
+        buf_append_char(&text, '\n');
+    }
+    if (is_node)
+        buf_append(&text, stack, stack_len);
+    append_coloured(s, out, buf_str(&text), text.len);
     buf_append_char(out, '\n');
 }
 

@@ -1,6 +1,6 @@
 #include "ops/ops.h"
 #include "policy/policy.h"
-#include "session/session.h"
+#include "session/spec.h"
 #include "wire/json.h"
 
 static const struct op_param params[] = {{0}};
@@ -34,6 +34,11 @@ void put_repl(struct json_out *json, const struct config_repl *repl)
     json_put_member_int(json, "max_output_bytes", (int64_t)repl->max_output_bytes);
     put_ceiling(json, &repl->ceiling);
     json_put_member_str(json, "debug", config_debug_names[repl->debug]);
+    json_put_member_some(json, "budget", (int64_t)repl->budget);
+    if (repl->images > 0)
+        json_put_member_str(json, "images", spec_images[repl->images - 1]);
+    if (repl->checkpoints > 0)
+        json_put_member_str(json, "checkpoints", timeline_modes[repl->checkpoints - 1]);
     json_put_object_end(json);
 }
 

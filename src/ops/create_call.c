@@ -48,13 +48,23 @@ static int check_isolation(const struct session_request *request, struct err *e)
     return err_advise(e, "Leave out \"durable\" and \"join\".");
 }
 
+/* Of a session that does not say, its agent's. */
 static enum timeline_mode read_checkpoints(const struct call *call)
 {
-    const char *wanted = call_text(call, "checkpoints", timeline_modes[TIMELINE_AUTO]);
-    enum timeline_mode mode = TIMELINE_AUTO;
-    while (mode < TIMELINE_OFF && strcmp(timeline_modes[mode], wanted) != 0)
-        mode++;
-    return mode;
+    const char *wanted = call_text(call, "checkpoints", NULL);
+    unsigned usual = call->grant->repl.checkpoints;
+    if (wanted == NULL)
+        return usual > 0 ? (enum timeline_mode)(usual - 1) : TIMELINE_AUTO;
+    return (enum timeline_mode)spec_index_of(timeline_modes, wanted);
+}
+
+static struct session_usual read_usual(const struct call *call)
+{
+    const char *images = call_text(call, "images", NULL);
+    return (struct session_usual){.timeout_ms = (uint32_t)call_int(call, "timeout_ms", 0),
+                                  .budget = (uint64_t)call_int(call, "budget", 0),
+                                  .images =
+                                      images != NULL ? 1 + spec_index_of(spec_images, images) : 0};
 }
 
 static int read_naming(struct call *call, struct session_request *request, struct err *e)
@@ -82,6 +92,7 @@ int create_call_read(struct call *call, struct session_request *ret_request, str
         .agent = call->agent,
         .max_output_bytes = call->grant->repl.max_output_bytes,
         .binding = call_text(call, "binding", NULL),
+        .usual = read_usual(call),
         .checkpoints = read_checkpoints(call),
         .isolation = is_per_cell ? ISOLATION_PER_CELL : ISOLATION_SHARED,
         .durable = is_off ? SAVING_OFF : SAVING_AUTO,

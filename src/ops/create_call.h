@@ -1,7 +1,7 @@
 /* What the operations share that make a session: the members of the request, and what they say. */
 #pragma once
 
-#include "ops/ops.h"
+#include "ops/exec_call.h"
 #include "policy/config.h"
 #include "session/setup.h"
 #include "session/spec.h"
@@ -82,8 +82,33 @@ extern const struct op_param session_limits[];
          .type = OP_CHOICE,                                                                        \
          .choices = timeline_modes,                                                                \
          .doc = "When its state is kept to come back to: after a moment of rest (auto, the "       \
-                "default), "                                                                       \
-                "after every cell, or never."},                                                    \
+                "default unless the agent's checkpoints says otherwise), after every cell, or "    \
+                "never."},                                                                         \
+        {.name = "timeout_ms",                                                                     \
+         .type = OP_INT,                                                                           \
+         .letter = 't',                                                                            \
+         .unit = OP_MS,                                                                            \
+         .is_nullable = true,                                                                      \
+         .min = 1,                                                                                 \
+         .max = EXEC_TIMEOUT_MAX_MS,                                                               \
+         .means = OP_MEANS_TIMEOUT,                                                                \
+         .doc = "How long its cells may run that name no time of their own; default: the agent's " \
+                "timeout_secs."},                                                                  \
+        {.name = "budget",                                                                         \
+         .type = OP_INT,                                                                           \
+         .letter = 'b',                                                                            \
+         .unit = OP_SIZED,                                                                         \
+         .is_nullable = true,                                                                      \
+         .min = 1,                                                                                 \
+         .max = CONFIG_BUDGET_MAX,                                                                 \
+         .means = OP_MEANS_BUDGET,                                                                 \
+         .doc = "Bytes of output in answers to cells that name no budget of their own; default: "  \
+                "the agent's budget, else 8 KiB."},                                                \
+        {.name = "images",                                                                         \
+         .type = OP_CHOICE,                                                                        \
+         .choices = spec_images,                                                                   \
+         .doc = "How answers have pictures where a cell does not say: reference (unless the "      \
+                "agent's images says otherwise) or inline."},                                      \
         {.name = "durable",                                                                        \
          .type = OP_CHOICE,                                                                        \
          .choices = saving_modes,                                                                  \

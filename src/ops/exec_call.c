@@ -10,7 +10,6 @@ enum {
 };
 
 const char *const exec_disconnects[] = {"continue", "cancel", NULL};
-const char *const exec_images[] = {"reference", "inline", NULL};
 const char *const exec_formats[] = {"json", "text", NULL};
 
 /* Lives in the call's arena. */
@@ -168,6 +167,7 @@ static void put_result(struct json_out *json, const struct exec_result *result)
     put_outputs(json, result);
     put_the_value(json, result);
     put_error(json, result->error);
+    json_put_member_str(json, "advice", result->advice);
     if (result->has_exit_code)
         json_put_member_int(json, "exit_code", result->exit_code);
     if (result->has_last_status)
@@ -225,33 +225,40 @@ static void on_accepted(void *context, const struct cell *cell)
     waiting->call->sink->event(waiting->call, "cell", buf_str(&out), out.len);
 }
 
-static void on_output(void *context, enum output_stream stream, const char *bytes, size_t len)
+bool exec_call_send_output(struct call *call, enum output_stream stream, const char *bytes,
+                           size_t len)
 {
-    struct exec_call *waiting = context;
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
     struct json_out json = JSON_OUT(&out);
     json_put_object(&json);
     json_put_member_str(&json, "stream", output_stream_name(stream));
     json_put_member_text(&json, "text", bytes, len);
     json_put_object_end(&json);
-    if (!waiting->call->sink->event(waiting->call, "output", buf_str(&out), out.len))
+    return call->sink->event(call, "output", buf_str(&out), out.len);
+}
+
+bool exec_call_send_display(struct call *call, const json_t *output, bool is_update)
+{
+    if (display_size(output) > DISPLAY_EVENT_MAX) /* a cell decides how many of these there are */
+        return false;
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_value(&json, output);
+    return call->sink->event(call, is_update ? "update" : "display", buf_str(&out), out.len);
+}
+
+static void on_output(void *context, enum output_stream stream, const char *bytes, size_t len)
+{
+    struct exec_call *waiting = context;
+    if (!exec_call_send_output(waiting->call, stream, bytes, len))
         waiting->dropped_bytes += len;
 }
 
 static void on_display(void *context, const json_t *output, bool is_update)
 {
     struct exec_call *waiting = context;
-    size_t size = display_size(output);
-    if (size > DISPLAY_EVENT_MAX) { /* a cell decides how many of these there are */
-        waiting->dropped_bytes += size;
-        return;
-    }
-    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
-    struct json_out json = JSON_OUT(&out);
-    json_put_value(&json, output);
-    const char *name = is_update ? "update" : "display";
-    if (!waiting->call->sink->event(waiting->call, name, buf_str(&out), out.len))
-        waiting->dropped_bytes += out.len;
+    if (!exec_call_send_display(waiting->call, output, is_update))
+        waiting->dropped_bytes += display_size(output);
 }
 
 static void on_clear(void *context, bool waits)
@@ -285,16 +292,15 @@ struct exec_wait exec_call_wait(struct call *call)
     call->op_state = waiting;
     const char *format = call_text(call, "format", call->wants_text ? "text" : "json");
     bool is_text = strcmp(format, "text") == 0 && !call->wants_stream;
-    size_t usual = is_text ? EXEC_BUDGET_USUAL : EXEC_BUDGET_JSON;
     return (struct exec_wait){
         .listener = call->wants_stream ? &stream_listener : &plain_listener,
         .context = waiting,
-        .budget = call_budget(call, usual),
-        .pictures = call_pictures(call, usual),
-        .is_lean = is_text,
+        .budget = call_budget(call, EXEC_BUDGET_USUAL),
+        .pictures = call_pictures(call, EXEC_BUDGET_USUAL),
+        .is_streamed = call->wants_stream,
+        .is_lean = true,
         .wants_script = is_text,
-        .preview =
-            is_text && json_object_get(call->args, "budget") == NULL ? EXEC_PREVIEW_USUAL : 0,
+        .preview = call_has_budget(call) ? 0 : EXEC_PREVIEW_USUAL,
         .has_yield = json_is_integer(json_object_get(call->args, "yield_ms")),
         .yield_ms = (uint32_t)call_int(call, "yield_ms", 0),
         .cancels = strcmp(call_text(call, "on_disconnect", "continue"), "cancel") == 0,
@@ -315,8 +321,8 @@ struct exec_request exec_call_request(struct call *call)
         .timeout_ms = call_timeout_ms(call),
         .names = read_names(call),
         .is_durable = call_bool(call, "durable", false),
-        .has_inline_images = strcmp(call_text(call, "images", "reference"), "inline") == 0,
-        .has_html = call_bool(call, "html", true),
+        .has_inline_images = call_wants_images(call),
+        .has_html = call_bool(call, "html", false),
         .wants_files = call_bool(call, "files", false),
         .wait = exec_call_wait(call),
     };

@@ -3,14 +3,15 @@
 #pragma once
 
 #include "ops/ops.h"
+#include "policy/config.h"
 #include "session/exec.h"
+#include "session/spec.h"
 #include "wire/json.h"
 
 enum {
     EXEC_YIELD_MAX_MS = 86400 * 1000,
-    EXEC_BUDGET_MAX = 16 * 1024 * 1024,
-    EXEC_BUDGET_JSON = 64 * 1024,  /* bytes of output in JSON if nobody said how much */
-    EXEC_BUDGET_USUAL = 8 * 1024,  /* of a text that come whole then */
+    EXEC_BUDGET_MAX = CONFIG_BUDGET_MAX,
+    EXEC_BUDGET_USUAL = 8 * 1024,  /* bytes of output that come whole if nobody said how much */
     EXEC_PREVIEW_USUAL = 3 * 1024, /* of its first and last lines, if there is more */
     EXEC_CODE_MAX = 1024 * 1024,
     EXEC_TIMEOUT_MAX_MS = 86400 * 1000,
@@ -33,9 +34,10 @@ enum {
     {                                                                                              \
         .name = "budget", .type = OP_INT, .letter = 'b', .unit = OP_SIZED, .max = EXEC_BUDGET_MAX, \
         .means = OP_MEANS_BUDGET,                                                                  \
-        .doc = "How many bytes of output the answer may hold; default 65536 and up to 4 MiB of "   \
-               "pictures beside them; of format text 8 KiB, and of more the first and last "       \
-               "lines, 3 KiB. At most the agent's max_output_bytes."                               \
+        .doc = "How many bytes of output the answer may hold; default: the session's or the "      \
+               "agent's budget, else 8 KiB come whole, and of more the first and last lines, 3 "   \
+               "KiB; pictures have up to 4 MiB beside that. At most the agent's "                  \
+               "max_output_bytes."                                                                 \
     }
 #define EXEC_PARAM_DISCONNECT                                                                      \
     {                                                                                              \
@@ -48,9 +50,9 @@ enum {
     {                                                                                              \
         .name = "timeout_ms", .type = OP_INT, .letter = 't', .unit = OP_MS, .min = 1,              \
         .max = EXEC_TIMEOUT_MAX_MS, .means = OP_MEANS_TIMEOUT,                                     \
-        .doc = "How long the cell may run before it is interrupted; default: the agent's "         \
-               "timeout_secs, 30 seconds if nothing else is configured; with yield_ms its "        \
-               "max_timeout_secs, a day."                                                          \
+        .doc = "How long the cell may run before it is interrupted; default: the session's "       \
+               "timeout_ms, else the agent's timeout_secs, 30 seconds if nothing else is "         \
+               "configured; with yield_ms its max_timeout_secs, a day."                            \
     }
 #define EXEC_PARAM_NAMES                                                                           \
     {                                                                                              \
@@ -65,15 +67,15 @@ enum {
     }
 #define EXEC_PARAM_IMAGES                                                                          \
     {                                                                                              \
-        .name = "images", .type = OP_CHOICE, .choices = exec_images,                               \
+        .name = "images", .type = OP_CHOICE, .choices = spec_images,                               \
         .doc = "reference (default): the answer says where images are kept, what they are and "    \
                "how large; inline: it has their data, too, within the budget."                     \
     }
 #define EXEC_PARAM_HTML                                                                            \
     {                                                                                              \
         .name = "html", .type = OP_BOOL,                                                           \
-        .doc = "false: outputs that have a text come without their HTML, tables without their "    \
-               "types and first rows, pictures with their url alone. The notebook has all of it."  \
+        .doc = "true: outputs come with their HTML, tables with their types and first rows. "      \
+               "Without it an output that has a text is that; the notebook has all of it."         \
     }
 #define EXEC_PARAM_FORMAT                                                                          \
     {                                                                                              \
@@ -89,7 +91,6 @@ enum {
     }
 extern const char *const exec_disconnects[];
 extern const char *const exec_formats[];
-extern const char *const exec_images[];
 
 /* What the members above say, for session_exec and its relatives: all but the code. */
 struct exec_request exec_call_request(struct call *call);
@@ -98,5 +99,9 @@ struct exec_wait exec_call_wait(struct call *call);
 /* Members for what happened to the session besides: gone back, brought back; none if nothing did.
  */
 void exec_call_put_news(struct json_out *json, const struct exec_result *result);
+/* Events of a stream. False if a slow client did not take it. */
+bool exec_call_send_output(struct call *call, enum output_stream stream, const char *bytes,
+                           size_t len);
+bool exec_call_send_display(struct call *call, const json_t *output, bool is_update);
 /* It waits for this cell, or was answered already (NULL). */
 void exec_call_begun(struct call *call, struct exec *exec);

@@ -1,4 +1,5 @@
 #include "base/clock.h"
+#include "cell/display.h"
 #include "ops/exec_call.h"
 #include "policy/policy.h"
 #include "session/oneshot.h"
@@ -7,6 +8,8 @@
 
 enum {
     CODE_MAX = 1024 * 1024,
+    STDIN_MAX = 1024 * 1024,
+    FILES_MAX = 64,
     TTL_MAX_SECS = 365 * 86400,
     BUDGET_DEFAULT = 64 * 1024,
 };
@@ -53,8 +56,20 @@ static const struct op_param params[] = {
      .is_nullable = true,
      .max = TTL_MAX_SECS,
      .doc = "How long it is kept under its name; 0 is for ever. Default as configured."},
+    {.name = "files",
+     .type = OP_TEXTS,
+     .is_nullable = true,
+     .max = FILES_MAX,
+     .doc = "Files that it finds in its directory: their text by their path; of bytes that are no "
+            "text data:;base64, and the bytes in base64."},
+    {.name = "stdin",
+     .type = OP_TEXT,
+     .is_nullable = true,
+     .max = STDIN_MAX,
+     .doc = "What it reads from its standard input, at most 1 MiB; lines of at most 64 KiB."},
     EXEC_PARAM_TIMEOUT,
     EXEC_PARAM_BUDGET,
+    EXEC_PARAM_HTML,
     {.name = "agent",
      .type = OP_TEXT,
      .is_nullable = true,
@@ -142,7 +157,8 @@ static void put_more(struct json_out *json, const struct oneshot_answer *answer)
         json_put_member_bool(json, "truncated", true);
 }
 
-static void put_answer(struct json_out *json, const struct oneshot_answer *answer)
+static void put_answer(struct json_out *json, const struct oneshot_answer *answer,
+                       uint64_t dropped_bytes)
 {
     const struct buf *out = &answer->streams[OUTPUT_STDOUT];
     const struct buf *err = &answer->streams[OUTPUT_STDERR];
@@ -158,23 +174,48 @@ static void put_answer(struct json_out *json, const struct oneshot_answer *answe
         json_put_member_null(json, "error");
     json_put_member_real(json, "execution_time_ms", answer->duration_ms, 3);
     put_more(json, answer);
+    json_put_member_some(json, "dropped_bytes", (int64_t)dropped_bytes);
     json_put_object_end(json);
 }
 
+/* Lives in the call's arena. */
+struct run_call {
+    struct call *call;
+    uint64_t dropped_bytes; /* of events that a slow client did not take */
+};
+
 static void on_done(void *context, const struct oneshot_answer *answer)
 {
+    struct run_call *run = context;
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
     struct json_out json = JSON_OUT(&out);
-    put_answer(&json, answer);
-    call_reply(context, 200, &out);
+    put_answer(&json, answer, run->dropped_bytes);
+    call_reply(run->call, 200, &out);
 }
 
 static void on_failed(void *context, const struct err *e)
 {
-    call_fail(context, e);
+    struct run_call *run = context;
+    call_fail(run->call, e);
+}
+
+static void on_output(void *context, enum output_stream stream, const char *bytes, size_t len)
+{
+    struct run_call *run = context;
+    if (!exec_call_send_output(run->call, stream, bytes, len))
+        run->dropped_bytes += len;
+}
+
+static void on_display(void *context, const json_t *output, bool is_update)
+{
+    struct run_call *run = context;
+    if (!exec_call_send_display(run->call, output, is_update))
+        run->dropped_bytes += display_size(output);
 }
 
 static const struct oneshot_listener listener = {.on_done = on_done, .on_failed = on_failed};
+static const struct oneshot_listener stream_listener = {
+    .on_output = on_output, .on_display = on_display, .on_done = on_done, .on_failed = on_failed};
 
 /* ---- the call ----------------------------------------------------------------------------------
  */
@@ -201,6 +242,22 @@ static int read_state(const struct call *call, struct oneshot_request *request, 
     return err_advise(e, "Leave state, state_name and capture_state out, or use a session.");
 }
 
+static int check_input(const struct oneshot_request *request, struct err *e)
+{
+    const char *at = request->input, *end = at != NULL ? at + request->input_len : NULL;
+    while (at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        size_t len = (size_t)((newline != NULL ? newline : end) - at);
+        if (len > EXEC_LINE_MAX) {
+            err_set(e, ERR_INVALID, "a line of the standard input has %zu bytes", len);
+            return err_advise(e, "Give lines of at most %d bytes; put other data into files.",
+                              EXEC_LINE_MAX);
+        }
+        at += len + 1;
+    }
+    return 0;
+}
+
 static void run(struct call *call)
 {
     struct err e;
@@ -215,15 +272,20 @@ static void run(struct call *call)
         .owner = call_owner(call),
         .code = call_text(call, "code", ""),
         .code_len = call_text_len(call, "code"),
+        .input = call_text(call, "stdin", NULL),
+        .input_len = call_text_len(call, "stdin"),
+        .files = json_object_get(call->args, "files"),
+        .has_html = call_bool(call, "html", false),
         .timeout_ms = call_timeout_ms(call),
         .budget = call_budget(call, BUDGET_DEFAULT),
         .pictures = call_pictures(call, BUDGET_DEFAULT),
         .wants_files = true,
         .files_ttl_ms = (uint64_t)call->policy->config->files_ttl_secs * 1000,
-        .listener = &listener,
-        .context = call,
+        .listener = call->wants_stream ? &stream_listener : &listener,
+        .context =
+            arena_copy(&call->arena, &(struct run_call){.call = call}, sizeof(struct run_call)),
     };
-    if (read_state(call, &request, &e) < 0 ||
+    if (read_state(call, &request, &e) < 0 || check_input(&request, &e) < 0 ||
         oneshot_start(call->engine, &request, &oneshot, &e) < 0) {
         call_fail(call, &e);
     } else if (oneshot != NULL) {
@@ -258,6 +320,7 @@ static const struct op_member run_members[] = {
     {"files_error", OP_TEXT, .doc = "Why files could not be kept."},
     {"outputs", OP_LIST, .shape = &shape_output, .doc = "What it displayed."},
     {"truncated", OP_BOOL, .doc = "Something was left out to fit the budget."},
+    {"dropped_bytes", OP_SIZE, .doc = "Of events that the client was too slow for."},
     {0},
 };
 static const struct op_shape shape_run = {"run", run_members, "What code that ran once gave."};
@@ -267,11 +330,12 @@ const struct op op_exec_oneshot = {
     .method = "POST",
     .path = "/v1/exec",
     .subject = OP_ON_CODE,
-    .flags = OP_MUTATING | OP_LARGE | OP_MAKES_SESSION | OP_RUNS_CODE,
+    .flags = OP_MUTATING | OP_LARGE | OP_STREAMS | OP_MAKES_SESSION | OP_RUNS_CODE,
     .params = params,
     .doc = "Runs code once, in a sandbox of its own that ends with it.",
     .run = run,
     .result = &shape_run,
+    .events = run_events,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
     .example = "{\"code\": \"print(6 * 7)\"}",
 };

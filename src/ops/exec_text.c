@@ -234,6 +234,10 @@ void exec_text_put(struct buf *out, const struct exec_result *result)
     if (result->question != NULL)
         buf_append(out, result->question->prompt, result->question->len);
     text_put_error(out, result->error);
+    if (result->advice != NULL) {
+        text_begin_line(out);
+        buf_printf(out, "[%s]\n", result->advice);
+    }
     text_put_state(out, result);
     text_put_rollback(out, result);
     text_put_changes(out, "names", result->names, result);

@@ -13,7 +13,7 @@
 #include "ops/naming.h"
 #include "ops/ops.h"
 #include "policy/policy.h"
-#include "session/session.h"
+#include "session/spec.h"
 #include "store/notebooks.h"
 #include "wire/json.h"
 
@@ -313,15 +313,39 @@ uint32_t call_timeout_ms(const struct call *call)
     bool is_left_running = json_object_get(call->args, "yield_ms") != NULL;
     if (repl != NULL && is_left_running && repl->max_timeout_secs > 0)
         usual = repl->max_timeout_secs * 1000;
+    else if (call->usual != NULL && call->usual->timeout_ms > 0)
+        usual = call->usual->timeout_ms;
     else if (repl != NULL)
         usual = repl->timeout_secs * 1000;
     return (uint32_t)call_int(call, "timeout_ms", usual);
 }
 
+/* What the session or the agent has set; 0: nothing. */
+static uint64_t set_budget(const struct call *call)
+{
+    uint64_t of_agent = call->grant != NULL ? call->grant->repl.budget : 0;
+    return call->usual != NULL && call->usual->budget > 0 ? call->usual->budget : of_agent;
+}
+
 size_t call_budget(const struct call *call, size_t usual)
 {
     int64_t most = call->grant != NULL ? call->grant->repl.max_answer_bytes : INT64_MAX;
-    return (size_t)MIN(call_int(call, "budget", (int64_t)usual), most);
+    uint64_t set = set_budget(call);
+    return (size_t)MIN(call_int(call, "budget", set > 0 ? (int64_t)set : (int64_t)usual), most);
+}
+
+bool call_has_budget(const struct call *call)
+{
+    return json_is_integer(json_object_get(call->args, "budget")) || set_budget(call) > 0;
+}
+
+bool call_wants_images(const struct call *call)
+{
+    unsigned set = call->usual != NULL ? call->usual->images : 0;
+    if (set == 0 && call->grant != NULL)
+        set = call->grant->repl.images;
+    return spec_index_of(spec_images,
+                         call_text(call, "images", spec_images[set > 0 ? set - 1 : 0])) > 0;
 }
 
 /* Within what an answer may hold, too. */
@@ -368,6 +392,8 @@ static void pass(struct visit *v)
     }
     if (v->session != NULL && v->uses & OP_RUNS_CODE)
         session_touch(v->session);
+    if (v->session != NULL)
+        call->usual = arena_copy(&call->arena, &v->session->usual, sizeof(v->session->usual));
     if (was_waiting && call->wants_stream)
         call->sink->begin(call);
     call->op->run(call);

@@ -89,10 +89,13 @@ extern const struct op op_try_commit;
 extern const struct op op_try_discard;
 extern const struct op op_try_run;
 
-/* What the call asks for, or what holds for its agent; the gate has checked both. */
+/* What the call asks for, else what its session was made with, else what holds for its agent; the
+ * gate has checked that. */
 uint32_t call_timeout_ms(const struct call *call);
-/* `usual` is the budget of a call that asks for none. */
+/* `usual` is the budget where nobody says one. */
 size_t call_budget(const struct call *call, size_t usual);
+bool call_has_budget(const struct call *call);               /* somebody did */
+bool call_wants_images(const struct call *call);             /* with their data */
 size_t call_pictures(const struct call *call, size_t usual); /* bytes beside the budget */
 const struct jail_limits *call_limits(struct call *call);    /* in its arena */
 const char *call_owner(const struct call *call);             /* of what it makes; never NULL */

@@ -279,6 +279,7 @@ static void put_more(struct json_out *json, const struct exec_result *result)
         json_put_member_int(json, "last_status", result->last_status);
     if (result->command_status != 0)
         json_put_member_int(json, "command_status", result->command_status);
+    json_put_member_str(json, "advice", result->advice);
     exec_call_put_news(json, result);
 }
 
@@ -559,6 +560,7 @@ static const struct op_member repl_answer_members[] = {
     {"exit_code", OP_INT, .is_nullable = true, .doc = "exec: if the interpreter ended."},
     {"images", OP_LIST, .shape = &shape_output, .doc = "exec: where pictures are."},
     {"last_status", OP_INT, .doc = "exec, bash: the status of the last command."},
+    {"advice", OP_TEXT, .doc = "exec: what to do about what the code wrote."},
     {"command_status", OP_INT, .doc = "exec: of a !command that failed."},
     {"rolled_back_to", OP_INT, .doc = "exec: the checkpoint that a crash led to."},
     {"rolled_back_cells", OP_INT_LIST, .doc = "exec: the cells that this undid."},

@@ -51,6 +51,10 @@ void put_session(struct json_out *json, const struct session *session)
     json_put_member_int(json, "max_age_secs", session->life.max_age_secs);
     json_put_member_str(json, "checkpoints", timeline_mode_name(session->timeline.mode));
     json_put_member_int(json, "checkpoint", (int64_t)timeline_next_id(session));
+    json_put_member_some(json, "timeout_ms", session->usual.timeout_ms);
+    json_put_member_some(json, "budget", (int64_t)session->usual.budget);
+    if (session->usual.images > 0)
+        json_put_member_str(json, "images", spec_images[session->usual.images - 1]);
     json_put_member_str(json, "isolation", spec_isolations[session->saving.isolation]);
     json_put_member_str(json, "durable", saving_modes[session->saving.mode]);
     json_put_member_some(json, "saved_through", (int64_t)session->saving.through);

@@ -106,6 +106,9 @@ static const struct op_member session_members[] = {
     {"max_age_secs", OP_INT, .doc = "How long it may live; 0: for ever."},
     {"checkpoints", OP_TEXT, .doc = "When checkpoints are made: auto, every or off."},
     {"checkpoint", OP_INT, .doc = "The number that the next checkpoint gets."},
+    {"timeout_ms", OP_INT, .doc = "How long its cells may run that name no time; if set."},
+    {"budget", OP_SIZE, .doc = "Bytes of output in answers that name no budget; if set."},
+    {"images", OP_TEXT, .doc = "reference or inline, where a cell does not say; if set."},
     {"isolation", OP_TEXT, .doc = "shared, or per_cell: each cell has a fresh process."},
     {"durable", OP_TEXT, .doc = "auto: what it has is kept on disk; off: it is not."},
     {"saved_through", OP_INT, .doc = "The last cell whose effects are safe on disk."},
@@ -136,6 +139,9 @@ static const struct op_member repl_rules_members[] = {
     {"max_output_bytes", OP_SIZE, .doc = "The most output that an answer holds."},
     {"max_limits", OP_OBJECT, .shape = &shape_max_limits, .doc = "Its ceilings."},
     {"debug", OP_TEXT, .doc = "Whether sessions may be debugged: ask, always or never."},
+    {"budget", OP_SIZE, .doc = "Bytes of output in an answer that names no budget."},
+    {"images", OP_TEXT, .doc = "reference or inline, where an answer does not say."},
+    {"checkpoints", OP_TEXT, .doc = "auto, every or off, where a session does not say."},
     {0},
 };
 const struct op_shape shape_repl_rules = {"repl_rules", repl_rules_members,
@@ -317,6 +323,7 @@ static const struct op_member answer_members[] = {
     {"value", OP_OBJECT, .shape = &shape_output, .doc = "Its last expression."},
     {"outputs", OP_LIST, .shape = &shape_output, .doc = "What it displayed."},
     {"error", OP_OBJECT, .shape = &shape_cell_error, .doc = "Why it failed."},
+    {"advice", OP_TEXT, .doc = "What to do about what it wrote, if it did not fail."},
     {"exit_code", OP_INT, .doc = "If it left, or its process ended."},
     {"last_status", OP_INT, .doc = "bash: the status of the last command."},
     {"command_status", OP_INT, .doc = "Of a !command that failed."},
@@ -375,6 +382,13 @@ const struct op_event exec_events[] = {
     {"display", &shape_output, "It displayed something."},
     {"update", &shape_output, "An output takes the place of another with its display_id."},
     {"clear", &shape_clear_event, "What was shown so far goes."},
+    {0},
+};
+
+const struct op_event run_events[] = {
+    {"output", &shape_output_event, "The code wrote something."},
+    {"display", &shape_output, "It displayed something."},
+    {"update", &shape_output, "An output takes the place of another with its display_id."},
     {0},
 };
 

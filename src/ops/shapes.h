@@ -25,6 +25,7 @@ extern const struct op_shape shape_late;
 extern const struct op_shape shape_declarations;
 extern const struct op_shape shape_name;
 extern const struct op_event exec_events[];
+extern const struct op_event run_events[]; /* of code that runs once */
 
 extern const struct op_shape shape_cell;
 extern const struct op_shape shape_notebook;

@@ -19,8 +19,8 @@ static void run(struct call *call)
         .timeout_ms = call_timeout_ms(call),
         .names = HEAD_NAMES_CHANGES,
         .is_trial = true,
-        .has_inline_images = strcmp(call_text(call, "images", "reference"), "inline") == 0,
-        .has_html = call_bool(call, "html", true),
+        .has_inline_images = call_wants_images(call),
+        .has_html = call_bool(call, "html", false),
         .wait = exec_call_wait(call),
     };
     if (session_exec(session, &request, &exec, &e) < 0)

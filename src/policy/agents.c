@@ -60,6 +60,12 @@ static bool look_up(const struct config *c, const struct agents_claim *claim,
             memcpy(grant.repl.runtimes, agent->repl.runtimes, sizeof(grant.repl.runtimes));
             grant.repl.n_runtimes = agent->repl.n_runtimes;
         }
+        if (grant.repl.budget == 0)
+            grant.repl.budget = agent->repl.budget;
+        if (grant.repl.images == 0)
+            grant.repl.images = agent->repl.images;
+        if (grant.repl.checkpoints == 0)
+            grant.repl.checkpoints = agent->repl.checkpoints;
     }
     settle_limits(c, &grant);
     *ret_grant = grant;

@@ -35,6 +35,10 @@ struct config_repl {
     int64_t max_answer_bytes;   /* of output in one answer; 0: max_output_bytes */
     struct jail_limits ceiling; /* of what a session may ask for; 0: as for everybody */
     enum config_debug debug;    /* ASK: of sessions that ask; ALWAYS: unless they say otherwise */
+    /* Of what asks for nothing else; 0: a binding leaves it to its agent, that to the daemon. */
+    uint64_t budget;      /* bytes of output in an answer */
+    unsigned images;      /* 1 + the index in spec_images */
+    unsigned checkpoints; /* 1 + enum timeline_mode */
 };
 
 struct config_agent {
@@ -102,6 +106,7 @@ enum {
     CONFIG_AGENTS_MAX = 1024,
     CONFIG_BINDINGS_MAX = 1024,
     CONFIG_STATE_MB_MAX = 1024,
+    CONFIG_BUDGET_MAX = 16 * 1024 * 1024,
     CONFIG_AGENT_BYTES = 64, /* of an agent's id and of a plugin's name */
     CONFIG_CEILING_PIDS = 4096,
     CONFIG_CEILING_DISK_MB = 100 * 1024,

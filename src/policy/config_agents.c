@@ -1,6 +1,9 @@
 /* `agents` and `inbound_bindings` of the configuration. As config.c. */
 #include "policy/config_agents.h"
 
+#include "base/buf.h"
+#include "session/spec.h"
+
 enum { TIMEOUT_MAX_SECS = 86400, OUTPUT_MIN_BYTES = 1024 };
 
 const char *const config_runtimes[CONFIG_RUNTIMES] = {"python", "node", "bash"};
@@ -67,20 +70,43 @@ int config_read_ceiling(struct reader *r, const struct reader_field *f, void *ob
     return reader_mapping(r, f->name, ceiling_fields, (char *)object + f->offset);
 }
 
-static int read_debug(struct reader *r, const struct reader_field *f, void *object)
+/* The index of the current word among the names, which end with NULL; -1: it is none of them. */
+static int config_agents_read_choice(struct reader *r, const struct reader_field *f,
+                                     const char *const names[])
 {
-    struct config_repl *repl = object;
+    _buf_ struct buf list = BUF_INIT(KIB);
     if (reader_expect_text(r, f->name, READER_NAME_MAX) < 0)
         return -1;
-    for (size_t i = 0; config_debug_names[i] != NULL; i++) {
-        if (strcmp(config_debug_names[i], reader_scalar(r)) != 0)
-            continue;
-        repl->debug = (enum config_debug)i;
-        return 0;
+    for (int i = 0; names[i] != NULL; i++) {
+        if (strcmp(names[i], reader_scalar(r)) == 0)
+            return i;
+        buf_printf(&list, "%s%s", i > 0 ? ", " : "", names[i]);
     }
     reader_fail(r, "%s: \"%.*s\" is none of its values", f->name, reader_shown(r),
                 reader_scalar(r));
-    return err_advise(r->e, "Possible here: never, ask, always.");
+    return err_advise(r->e, "Possible here: %s.", buf_str(&list));
+}
+
+static int read_debug(struct reader *r, const struct reader_field *f, void *object)
+{
+    int index = config_agents_read_choice(r, f, config_debug_names);
+    if (index >= 0)
+        ((struct config_repl *)object)->debug = (enum config_debug)index;
+    return MIN(index, 0);
+}
+
+static int read_images(struct reader *r, const struct reader_field *f, void *object)
+{
+    int index = config_agents_read_choice(r, f, spec_images);
+    ((struct config_repl *)object)->images = (unsigned)(index + 1);
+    return MIN(index, 0);
+}
+
+static int read_checkpoints(struct reader *r, const struct reader_field *f, void *object)
+{
+    int index = config_agents_read_choice(r, f, timeline_modes);
+    ((struct config_repl *)object)->checkpoints = (unsigned)(index + 1);
+    return MIN(index, 0);
 }
 
 static const struct reader_field repl_fields[] = {
@@ -94,6 +120,9 @@ static const struct reader_field repl_fields[] = {
      OUTPUT_MIN_BYTES, (uint64_t)1 << 30},
     {"max_limits", config_read_ceiling, offsetof(struct config_repl, ceiling), 0, 0},
     {"debug", read_debug, 0, 0, 0},
+    {"budget", reader_u64, offsetof(struct config_repl, budget), 1, CONFIG_BUDGET_MAX},
+    {"images", read_images, 0, 0, 0},
+    {"checkpoints", read_checkpoints, 0, 0, 0},
     {NULL, NULL, 0, 0, 0},
 };
 

@@ -217,8 +217,7 @@ struct head_cell {
     const char *code;
     size_t len;
     enum head_names names;
-    bool is_script; /* as a file that is run: its name is "<string>", and a value is told only if
-                       one expression is all there is. Of Python */
+    bool is_script; /* as a file that is run: its name is "<string>". Of Python */
     bool exit_ends; /* an exit of its code ends the interpreter, not only the cell. Of Node.js and
                        bash */
 };

@@ -121,10 +121,11 @@ static size_t answer_fit_value(struct exec *exec, json_t *value, uint64_t text_n
     }
     uint64_t omitted = result->omitted_output_bytes;
     size_t reserve = (size_t)MIN(text_need, (uint64_t)t->budget / 4);
-    size_t room = t->budget - MIN(t->budget, t->news_size + reserve);
+    size_t shown = exec->is_streamed ? 0 : t->news_size;
+    size_t room = t->budget - MIN(t->budget, shown + reserve);
     if (exec->preview > 0 && display_size(value) > room)
         room = MIN(room, exec->preview);
-    value = display_fit(value, room, &result->omitted_output_bytes);
+    value = transcript_fit(t, value, room, &result->omitted_output_bytes);
     bool is_whole = omitted == result->omitted_output_bytes;
     result->value = transcript_value(t, value, exec->has_recorded_value && is_whole);
     return display_size(value);
@@ -137,7 +138,8 @@ static uint64_t answer_put_stream(const struct exec *exec, enum output_stream st
     const struct transcript *t = &exec->cell->transcript;
     const struct buf *folded = &texts->folded[stream];
     char where[WHERE_SIZE];
-    if (!exec->is_lean)
+    bool is_whole = !texts->is_folded[stream] && transcript_new_text(t, stream) <= share;
+    if (!exec->is_lean || is_whole)
         return transcript_put_text(t, stream, share, &texts->cut[stream]);
     answer_say_where(exec, stream, where);
     if (!texts->is_folded[stream])
@@ -172,17 +174,11 @@ static void answer_fit_texts(const struct exec *exec, size_t left, const uint64_
 /* A traceback without what the other members of the error say, and with repeated frames once. */
 static void answer_fold_traceback(struct exec_error *error, bool has_message, struct buf *folded)
 {
-    const char *text = error->traceback.text, *message = error->message.text;
-    size_t len = error->traceback.len, message_len = error->message.len;
-    size_t end = len;
-    if (!has_message && error->name != NULL) {
-        end = prose_without_message(text, len, error->name, message, message_len);
-        /* A SyntaxError says in its message where it is, the traceback does so above it. */
-        const char *place = message_len > 0 ? memmem(message, message_len, " (<cell ", 8) : NULL;
-        if (end == len && place != NULL)
-            end = prose_without_message(text, len, error->name, message, (size_t)(place - message));
-    }
-    prose_fold_frames(text, end, folded);
+    const char *text = error->traceback.text;
+    size_t len = error->traceback.len;
+    if (!has_message && error->name != NULL)
+        prose_drop_message(&text, &len, error->name, error->message.text, error->message.len);
+    prose_fold_frames(text, len, folded);
     error->traceback = (struct exec_text){.text = buf_str(folded), .len = folded->len};
 }
 
@@ -221,7 +217,7 @@ static struct exec_result answer_begin(const struct exec *exec, const struct exe
         .status = outcome->status,
         .is_queued = exec->started_ns == 0,
         .question = outcome->status == CELL_INPUT ? exec->question : NULL,
-        .omitted_output_bytes = exec->cell->transcript.news_omitted,
+        .omitted_output_bytes = exec->is_streamed ? 0 : exec->cell->transcript.news_omitted,
         .has_exit_code = death != NULL ? death->has_exit_code : outcome->verdict.has_exit_code,
         .exit_code = death != NULL ? death->exit_code : outcome->verdict.exit_code,
         .names = outcome->verdict.names,
@@ -262,7 +258,7 @@ static void answer_fit(struct exec *exec, const struct exec_outcome *outcome,
         claims[CLAIM_TRACEBACK] = MIN(claims[CLAIM_TRACEBACK], (uint64_t)ERROR_PREVIEW);
     }
     uint64_t text_need = claims[CLAIM_TRACEBACK] + claims[CLAIM_MESSAGE];
-    for (size_t i = 0; i < OUTPUT_STREAMS; i++) {
+    for (size_t i = 0; i < OUTPUT_STREAMS && !exec->is_streamed; i++) {
         claims[i] = transcript_new_text(t, (enum output_stream)i);
         if (exec->is_lean && claims[i] > 0)
             texts->is_folded[i] = transcript_fold_text(t, (enum output_stream)i, &texts->folded[i]);
@@ -270,7 +266,8 @@ static void answer_fit(struct exec *exec, const struct exec_outcome *outcome,
             claims[i] = texts->folded[i].len;
         text_need += claims[i];
     }
-    size_t typed = answer_fit_value(exec, outcome->verdict.value, text_need, result) + t->news_size;
+    size_t typed = answer_fit_value(exec, outcome->verdict.value, text_need, result);
+    typed += exec->is_streamed ? 0 : t->news_size;
     size_t left = MAX(t->budget - MIN(t->budget, typed), t->budget / 4);
     if (exec->preview > 0 && text_need > left)
         left = MIN(left, exec->preview);
@@ -302,12 +299,14 @@ void answer_send(struct exec *exec, const struct exec_outcome *outcome)
     struct exec_error error = {0};
     if (answer_error(outcome, &error))
         result.error = &error;
+    else
+        result.advice = outcome->advice;
     struct answer_texts texts = {0};
     answer_fit(exec, outcome, &texts, &result, &error);
     struct transcript_news *news;
     size_t n_news = transcript_list_news(t, &news);
     result.outputs = news;
-    result.n_outputs = n_news;
+    result.n_outputs = exec->is_streamed ? 0 : n_news;
     if (exec->wants_script)
         answer_fit_script(exec, outcome, &texts, &result);
     transcript_end_answer(t);
@@ -340,7 +339,7 @@ struct exec_outcome *answer_keep(struct exec *exec, const struct exec_outcome *o
     json_incref(verdict->error);
     json_incref(verdict->names);
     if (verdict->value != NULL && display_size(verdict->value) > KEPT_VALUE_MAX) {
-        verdict->value = display_fit(verdict->value, t->budget, &t->news_omitted);
+        verdict->value = transcript_fit(t, verdict->value, t->budget, &t->news_omitted);
         exec->has_recorded_value = false;
     }
     kept->bytes = sizeof(*exec) + display_size(verdict->value) + display_size(verdict->error) +

@@ -186,6 +186,7 @@ static struct session_request branch_request_of(struct branching *all)
                                     .max_output_bytes = source->rings[OUTPUT_STDOUT].max,
                                     .idle_timeout_secs = &source->life.idle_timeout_secs,
                                     .max_age_secs = &source->life.max_age_secs,
+                                    .usual = source->usual,
                                     .checkpoints = source->timeline.mode,
                                     .durable = source->saving.mode,
                                     .exit_ends = source->exit_ends,

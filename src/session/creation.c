@@ -40,6 +40,7 @@ static void creation_take_request(struct session *session, const struct session_
     session->runtime = request->runtime;
     session->is_unlisted = request->is_unlisted;
     session->exit_ends = request->exit_ends;
+    session->usual = request->usual;
     session->agent = request->agent != NULL ? mem_strdup(request->agent) : NULL;
     session->binding = request->binding != NULL ? mem_strdup(request->binding) : NULL;
     session->name = request->name != NULL ? mem_strdup(request->name) : NULL;

@@ -307,6 +307,10 @@ void death_conclude(struct death *death, const char *fate)
     "The sandbox denied a system call (\"denied\" says which). Do it another way: what it "        \
     "refuses stays refused."
 
+#define NETWORK_ADVICE                                                                             \
+    "This session has no network: use what is installed, or have the data or a wheel put into "    \
+    "/workspace."
+
 /* What interpreters and libraries say, and what it means here. */
 static const struct {
     const char *words;
@@ -334,6 +338,15 @@ static const struct {
     {"EFBIG", NULL, DISK_ADVICE, false},
     {"Disk quota exceeded", NULL, DISK_ADVICE, false},
     {"EDQUOT", NULL, DISK_ADVICE, false},
+    {"ModuleNotFoundError", NULL, NETWORK_ADVICE, false},
+    {"Name or service not known", NULL, NETWORK_ADVICE, false},
+    {"name resolution", NULL, NETWORK_ADVICE, false},
+    {"Failed to resolve", NULL, NETWORK_ADVICE, false},
+    {"Network is unreachable", NULL, NETWORK_ADVICE, false},
+    {"EAI_AGAIN", NULL, NETWORK_ADVICE, false},
+    {"ENOTFOUND", NULL, NETWORK_ADVICE, false},
+    {"ENETUNREACH", NULL, NETWORK_ADVICE, false},
+    {"fetch failed", NULL, NETWORK_ADVICE, false},
     {"can't start new thread", NULL, PROCESS_ADVICE, false},
     {"Resource temporarily unavailable", NULL, PROCESS_ADVICE, false},
     {"EAGAIN", NULL, PROCESS_ADVICE, false},
@@ -348,5 +361,29 @@ const char *death_advise(const char *name, const char *message, bool has_denied)
         if (is_said && (has_denied || !complaints[i].is_denial))
             return complaints[i].advice;
     }
+    return NULL;
+}
+
+const char *death_advise_text(const char *text, size_t len)
+{
+    /* pip, npm, curl, git, apt and wget. One of them may have said it all. */
+    static const char *const words[] = {
+        "externally-managed-environment",
+        "No matching distribution found",
+        "Could not resolve host",
+        "Temporary failure in name resolution",
+        "Temporary failure resolving",
+        "Name or service not known",
+        "unable to resolve host address",
+        "Network is unreachable",
+        "EAI_AGAIN",
+        "ENETUNREACH",
+    };
+    static const char said[] = "no network";
+    if (memmem(text, len, said, strlen(said)) != NULL)
+        return NULL;
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (memmem(text, len, words[i], strlen(words[i])) != NULL)
+            return NETWORK_ADVICE;
     return NULL;
 }

@@ -57,6 +57,8 @@ void death_conclude(struct death *death, const char *fate);
 /* A cell that failed and whose session lives: what to do if a limit was the cause, else NULL.
  * `has_denied`: a system call was denied meanwhile. */
 const char *death_advise(const char *name, const char *message, bool has_denied);
+/* Likewise by what programs wrote that a cell ran, whatever became of them. */
+const char *death_advise_text(const char *text, size_t len);
 
 /* What a JavaScript engine writes before it gives up. */
 #define DEATH_HEAP_EXHAUSTED "heap out of memory"

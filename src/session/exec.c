@@ -7,6 +7,8 @@
 #include "session/recording.h"
 #include "session/timing.h"
 
+enum { SAID_MAX = 8 * 1024 }; /* bytes of the end of a stream that are looked at */
+
 /* ---- the object ------------------------------------------------------------------------------ */
 
 void exec_detach(struct exec *exec)
@@ -90,19 +92,36 @@ void exec_on_denied(struct session *session, const char *call)
     denied->calls[i].count++;
 }
 
+/* The last bytes of a stream. */
+static void exec_read_end(const struct exec *exec, enum output_stream stream, struct buf *end)
+{
+    uint64_t total = exec->cell->transcript.streams[stream].total;
+    struct output_range range;
+    if (total > 0)
+        output_ring_read(&exec->session->rings[stream], exec->id,
+                         total - MIN(total, (uint64_t)SAID_MAX), SAID_MAX, end, &range);
+}
+
 bool exec_has_said(struct session *session, const char *words)
 {
-    enum { SAID_MAX = 8 * 1024 };
     struct exec *exec = session->running;
     if (exec == NULL)
         return false;
     exec_drain(exec);
-    uint64_t total = exec->cell->transcript.streams[OUTPUT_STDERR].total;
     _buf_ struct buf end = BUF_INIT(SAID_MAX);
-    struct output_range range;
-    output_ring_read(&session->rings[OUTPUT_STDERR], exec->id,
-                     total - MIN(total, (uint64_t)SAID_MAX), SAID_MAX, &end, &range);
+    exec_read_end(exec, OUTPUT_STDERR, &end);
     return memmem(buf_str(&end), end.len, words, strlen(words)) != NULL;
+}
+
+const char *exec_advise_output(const struct exec *exec)
+{
+    const char *advice = NULL;
+    for (size_t i = 0; i < OUTPUT_STREAMS && advice == NULL; i++) {
+        _buf_ struct buf end = BUF_INIT(SAID_MAX);
+        exec_read_end(exec, (enum output_stream)i, &end);
+        advice = death_advise_text(buf_str(&end), end.len);
+    }
+    return advice;
 }
 
 void exec_add_news(struct session *session, json_t *news)

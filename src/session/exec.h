@@ -68,8 +68,9 @@ struct exec_result {
         script;       /* all of that in the order in which it came; NULL: was not asked for */
     const char *code; /* of the cell */
     size_t code_len;
-    uint64_t omitted_output_bytes;        /* of value and outputs */
-    const struct exec_error *error;       /* NULL: none */
+    uint64_t omitted_output_bytes;  /* of value and outputs */
+    const struct exec_error *error; /* NULL: none */
+    const char *advice;             /* about what it wrote, if there is no error; NULL: none */
     const struct exec_question *question; /* CELL_INPUT */
     const json_t *names;                  /* what became of the session's names; NULL: not told */
     const struct exec_denied *denied;     /* NULL: none */
@@ -114,7 +115,9 @@ struct exec_wait {
     bool has_yield;    /* then it is answered after yield_ms, also if the cell still runs */
     uint32_t yield_ms; /* counts from the call, also while the cell is queued */
     bool cancels;      /* by going away it interrupts the cell, or takes it from the queue */
-    bool is_lean;      /* texts are folded and cut at lines, tracebacks without their message */
+    bool
+        is_streamed; /* the listener takes texts and outputs as they come: the answer is the rest */
+    bool is_lean;    /* texts are folded and cut at lines, tracebacks without their message */
     bool wants_script; /* the answer is read as one text */
     size_t preview;    /* bytes of text if there is more than the budget; 0: the budget */
 };
@@ -159,7 +162,7 @@ struct exec {
     void *context;
     struct loop_timer *yield; /* NULL: it waits to the end */
     bool cancels;
-    bool is_lean, wants_script; /* see exec_wait */
+    bool is_streamed, is_lean, wants_script; /* see exec_wait */
     size_t preview;
 
     uint64_t started_ns; /* monotonic */
@@ -238,6 +241,8 @@ void exec_on_awake(struct session *session); /* its idle interpreter has answere
 void exec_add_news(struct session *session, json_t *news);
 /* The end of what the running cell wrote to stderr has these words. */
 bool exec_has_said(struct session *session, const char *words);
+/* What to do about what the end of a cell's output says; NULL: nothing. */
+const char *exec_advise_output(const struct exec *exec);
 /* Called by a pipe that reached its end. */
 void exec_pipe_ended(struct exec *exec);
 

@@ -20,6 +20,7 @@ static void oneshot_end(struct oneshot *o)
     o->is_over = true;
     oneshot_stop_state(o);
     oneshot_files_forget(take_ptr(o->files));
+    oneshot_given_forget(take_ptr(o->given));
     loop_timer_close(take_ptr(o->limit), NULL);
     struct session *session = take_ptr(o->session);
     if (session != NULL) {
@@ -63,30 +64,50 @@ static void oneshot_find_files(struct oneshot *o)
     bool can_look = o->session->state != SESSION_DEAD && o->engine->store != NULL;
     if (!o->request.wants_files || !can_look || oneshot_files_are_none(o->session, &o->untouched))
         return;
-    o->files = oneshot_files_find(o->session, &o->request, &o->answer, oneshot_on_files, o);
+    o->files =
+        oneshot_files_find(o->session, &o->request, o->given, &o->answer, oneshot_on_files, o);
     o->n_pending += o->files != NULL;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static const struct exec_listener exec_listener;
+static const struct exec_listener exec_listener, exec_stream;
+
+static bool oneshot_is_streamed(const struct oneshot *o)
+{
+    return o->request.listener->on_output != NULL;
+}
 
 static struct exec_wait oneshot_make_wait(struct oneshot *o)
 {
-    return (struct exec_wait){.listener = &exec_listener,
+    return (struct exec_wait){.listener = oneshot_is_streamed(o) ? &exec_stream : &exec_listener,
                               .context = o,
                               .budget = o->request.budget,
-                              .pictures = o->request.pictures};
+                              .pictures = o->request.pictures,
+                              .is_streamed = oneshot_is_streamed(o)};
 }
 
-/* There is nobody to ask: the input has ended. */
-static void oneshot_refuse_input(struct oneshot *o, const struct exec_result *result)
+/* The next line of the input. There is nobody to ask for more: then it has ended. */
+static void oneshot_give_input(struct oneshot *o, const struct exec_result *result)
 {
     struct err e;
     struct exec *exec;
+    const struct exec_question *question = result->question;
+    const char *line = o->input_at < o->request.input_len ? o->request.input + o->input_at : NULL;
+    size_t left = o->request.input_len - o->input_at, len = 0;
+    if (line != NULL) {
+        const char *newline = memchr(line, '\n', left);
+        len = newline != NULL ? (size_t)(newline - line) : left;
+        o->input_at += MIN(len + 1, left);
+    }
     oneshot_take_streams(&o->answer, result);
+    if (oneshot_is_streamed(o) && question->len > 0)
+        o->request.listener->on_output(o->request.context, OUTPUT_STDOUT, question->prompt,
+                                       question->len);
+    else
+        buf_append(&o->answer.streams[OUTPUT_STDOUT], question->prompt, question->len);
     struct exec_wait wait = oneshot_make_wait(o);
-    if (session_input(o->session, 0, NULL, 0, &wait, &exec, &e) < 0)
+    if (session_input(o->session, 0, line, len, &wait, &exec, &e) < 0)
         oneshot_fail(o, &e);
 }
 
@@ -102,7 +123,7 @@ static void oneshot_on_result(void *context, const struct exec_result *result)
     if (o->is_over)
         return; /* its session was deleted, and answers as it goes */
     if (result->status == CELL_INPUT) {
-        oneshot_refuse_input(o, result);
+        oneshot_give_input(o, result);
         return;
     }
     oneshot_take_result(&o->answer, &o->request, result);
@@ -121,8 +142,27 @@ static void oneshot_on_failed(void *context, const struct err *e)
         oneshot_fail(o, e);
 }
 
+static void oneshot_on_output(void *context, enum output_stream stream, const char *bytes,
+                              size_t len)
+{
+    struct oneshot *o = context;
+    if (!o->is_over)
+        o->request.listener->on_output(o->request.context, stream, bytes, len);
+}
+
+static void oneshot_on_display(void *context, const json_t *output, bool is_update)
+{
+    struct oneshot *o = context;
+    if (!o->is_over)
+        o->request.listener->on_display(o->request.context, output, is_update);
+}
+
 static const struct exec_listener exec_listener = {.on_result = oneshot_on_result,
                                                    .on_failed = oneshot_on_failed};
+static const struct exec_listener exec_stream = {.on_output = oneshot_on_output,
+                                                 .on_display = oneshot_on_display,
+                                                 .on_result = oneshot_on_result,
+                                                 .on_failed = oneshot_on_failed};
 
 void oneshot_run(struct oneshot *o)
 {
@@ -133,7 +173,7 @@ void oneshot_run(struct oneshot *o)
                                    .timeout_ms = o->request.timeout_ms,
                                    .names = HEAD_NAMES_NONE,
                                    .is_script = o->request.session.runtime == &runtime_python,
-                                   .has_html = true,
+                                   .has_html = o->request.has_html,
                                    .wait = oneshot_make_wait(o)};
     if (session_exec(o->session, &request, &exec, &e) < 0)
         oneshot_fail(o, &e);
@@ -168,6 +208,24 @@ static const struct session_user oneshot_user = {.on_loaded = oneshot_on_loaded,
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
+/* Its files are there: its state is next, or its code. */
+static void oneshot_begin(struct oneshot *o)
+{
+    oneshot_files_expect(o->session, &o->untouched);
+    if (o->state != NULL)
+        oneshot_load(o);
+    else
+        oneshot_run(o);
+}
+
+static void oneshot_on_given(void *context, const struct err *e)
+{
+    if (e != NULL)
+        oneshot_fail(context, e);
+    else
+        oneshot_begin(context);
+}
+
 static void oneshot_on_started(void *context, struct session *session)
 {
     struct oneshot *o = context;
@@ -176,11 +234,10 @@ static void oneshot_on_started(void *context, struct session *session)
     session->user = &oneshot_user;
     session->user_context = o;
     if (session->state != SESSION_DEAD) {
-        oneshot_files_expect(session, &o->untouched);
-        if (o->state != NULL)
-            oneshot_load(o);
+        if (json_object_size(o->request.files) > 0)
+            o->given = oneshot_given_put(session, o->request.files, oneshot_on_given, o);
         else
-            oneshot_run(o);
+            oneshot_begin(o);
         return;
     }
     bool is_own_fault = session->ending.wish == DEATH_BY_SETUP;
@@ -226,9 +283,10 @@ static int oneshot_fetch_state(struct oneshot *o, struct err *e)
 {
     const struct oneshot_request *r = &o->request;
     struct store *store = o->engine->store;
-    bool needs_store = r->state != NULL || r->state_name != NULL || r->captures;
+    bool needs_store =
+        r->state != NULL || r->state_name != NULL || r->captures || json_object_size(r->files) > 0;
     if (needs_store && store == NULL)
-        return err_set(e, ERR_UNAVAILABLE, "this daemon keeps no states");
+        return err_set(e, ERR_UNAVAILABLE, "this daemon keeps no states and no files");
     if (r->state != NULL)
         o->call =
             store_decode(store, r->state, r->state_len, r->state_max_bytes, oneshot_on_state, o);

@@ -47,8 +47,11 @@ struct oneshot_answer {
     char files_reason[256]; /* why they could not be had; "": they could */
 };
 
-/* Either of the two is the last that is said. */
+/* on_output and on_display may be NULL; else the answer has what they were not told. Either of the
+ * others is the last that is said. */
 struct oneshot_listener {
+    void (*on_output)(void *context, enum output_stream stream, const char *bytes, size_t len);
+    void (*on_display)(void *context, const json_t *output, bool is_update);
     void (*on_done)(void *context, const struct oneshot_answer *answer);
     void (*on_failed)(void *context, const struct err *e); /* it never ran */
 };
@@ -57,6 +60,10 @@ struct oneshot_request {
     struct session_request session; /* its callbacks are ours */
     const char *code;               /* borrowed until it is over, like all texts here */
     size_t code_len;
+    const char *input; /* what it reads from its standard input, line by line */
+    size_t input_len;
+    const json_t *files; /* an object of texts by path: put before it begins; NULL: none */
+    bool has_html;       /* see struct exec_request */
     uint32_t timeout_ms;
     uint32_t limit_ms; /* of all of it, with the wait for an interpreter; 0: none */
     size_t budget;     /* bytes of text in the answer */

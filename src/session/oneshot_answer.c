@@ -130,8 +130,6 @@ void oneshot_take_streams(struct oneshot_answer *a, const struct exec_result *re
             a->outputs = json_array();
         json_array_append(a->outputs, result->outputs[i].output);
     }
-    if (result->question != NULL)
-        buf_append(&a->streams[OUTPUT_STDOUT], result->question->prompt, result->question->len);
 }
 
 void oneshot_take_result(struct oneshot_answer *a, const struct oneshot_request *request,

@@ -31,9 +31,10 @@ struct oneshot_files {
     void (*on_found)(void *context);
     void *context;
     uint64_t ttl_ms;
-    const char *owner; /* the request's */
-    uint64_t ticket;   /* of the record; 0: it is there */
-    int blobs;         /* a store of blobs; borrowed */
+    const char *owner;                 /* the request's */
+    const struct oneshot_given *given; /* what the run had before; NULL: nothing */
+    uint64_t ticket;                   /* of the record; 0: it is there */
+    int blobs;                         /* a store of blobs; borrowed */
     struct blob_hash manifest;
     struct err err;
     bool is_bad;
@@ -158,7 +159,8 @@ static void oneshot_files_listed(uv_work_t *uv, int status)
     f->answer->files = mem_alloc((f->n_found + 1) * sizeof(*f->answer->files));
     f->answer->n_files_omitted = f->n_omitted;
     for (size_t i = 0; i < f->n_found; i++)
-        oneshot_files_share(f, &f->found[i]);
+        if (!oneshot_given_has(f->given, f->found[i].path, f->found[i].hash))
+            oneshot_files_share(f, &f->found[i]);
     oneshot_files_end(f, NULL);
 }
 
@@ -209,6 +211,7 @@ static void oneshot_files_on_recorded(void *context, const struct warden_event *
 
 struct oneshot_files *oneshot_files_find(struct session *session,
                                          const struct oneshot_request *request,
+                                         const struct oneshot_given *given,
                                          struct oneshot_answer *answer,
                                          void (*on_found)(void *context), void *context)
 {
@@ -223,6 +226,7 @@ struct oneshot_files *oneshot_files_find(struct session *session,
     f->context = context;
     f->ttl_ms = request->files_ttl_ms;
     f->owner = request->owner;
+    f->given = given;
     f->blobs = store_blobs(engine->store);
     f->ticket = pool_new_number(engine->pool);
     tickets_expect(engine, f->ticket, WARDEN_RECORDED, oneshot_files_on_recorded, f);

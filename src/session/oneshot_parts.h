@@ -1,6 +1,6 @@
 /* What the files of a run share. oneshot.c has its course, oneshot_state.c the states that it
- * begins with and leaves, oneshot_files.c the files that it leaves, oneshot_answer.c what is told
- * of it. */
+ * begins with and leaves, oneshot_given.c the files that it is given, oneshot_files.c those that it
+ * leaves, oneshot_answer.c what is told of it. */
 #pragma once
 
 #include "session/oneshot.h"
@@ -18,10 +18,12 @@ struct oneshot {
     struct store_call *export;
     struct store_state *state; /* that it begins with, then that it leaves; NULL: none */
     bool is_loading;
-    int sock; /* that the state comes from, until the store has it; -1 */
+    size_t input_at; /* bytes of the input that were read */
+    int sock;        /* that the state comes from, until the store has it; -1 */
     struct loop_poll *poll;
     bool is_watched;             /* while it saves: the warden looks after its files */
     struct timespec untouched;   /* see oneshot_files_expect() */
+    struct oneshot_given *given; /* files that it was given; NULL: none */
     struct oneshot_files *files; /* being found; NULL: they are not */
     unsigned n_pending;          /* that the answer waits for: state, files */
     struct oneshot_answer answer;
@@ -54,6 +56,18 @@ void oneshot_take_timeout(struct oneshot_answer *answer, uint32_t timeout_ms);
 void oneshot_add_state_error(struct oneshot_answer *answer, const char *text);
 void oneshot_free_answer(struct oneshot_answer *answer);
 
+/* ---- files that it is given ------------------------------------------------------------------ */
+
+/* Puts files, texts by their paths, into the workspace of an idle session; `on_put` follows, with
+ * the error if one could not be put. */
+struct oneshot_given;
+struct oneshot_given *oneshot_given_put(struct session *session, const json_t *files,
+                                        void (*on_put)(void *context, const struct err *e),
+                                        void *context);
+/* Whether the file is one of them, as it was. */
+bool oneshot_given_has(const struct oneshot_given *given, const char *path, const char *hash);
+void oneshot_given_forget(struct oneshot_given *given); /* takes NULL */
+
 /* ---- its files ------------------------------------------------------------------------------- */
 
 /* Of a session in a new room, before its code begins; {0}: that cannot tell whether there will be
@@ -67,6 +81,7 @@ bool oneshot_files_are_none(const struct session *session, const struct timespec
 struct oneshot_files;
 struct oneshot_files *oneshot_files_find(struct session *session,
                                          const struct oneshot_request *request,
+                                         const struct oneshot_given *given,
                                          struct oneshot_answer *answer,
                                          void (*on_found)(void *context), void *context);
 void oneshot_files_forget(struct oneshot_files *files); /* takes NULL */

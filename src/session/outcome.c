@@ -154,12 +154,11 @@ void outcome_answer_crash(struct session *session, uint64_t checkpoint, json_t *
         outcome_add_return(session, checkpoint, extra);
         return;
     }
-    char fate[160];
-    snprintf(fate, sizeof(fate),
-             " The session goes on from checkpoint %llu%s; \"rolled_back_cells\" lists what is "
-             "undone.",
+    char fate[80];
+    snprintf(fate, sizeof(fate), " The session goes on from checkpoint %llu%s.",
              (unsigned long long)checkpoint, checkpoint == 0 ? ", its beginning" : "");
-    death_conclude(exec->certificate, exec->wants_script ? "" : fate);
+    /* Elsewhere the names and cells that are undone are told beside the advice. */
+    death_conclude(exec->certificate, exec->echoes ? fate : "");
     if (exec->echoes && exec->listener == NULL) /* whoever left it asks for the next one */
         outcome_tell_next(session, exec, checkpoint, extra);
     exec->is_rolled_back = true;

@@ -208,6 +208,8 @@ static struct exec_outcome queue_judge(const struct exec *exec, const struct hea
                                       json_string_value(json_object_get(verdict->error, "message")),
                                       exec->denied != NULL);
     }
+    if (outcome.advice == NULL)
+        outcome.advice = exec_advise_output(exec);
     return outcome;
 }
 

@@ -89,6 +89,13 @@ struct session_settling {
     bool is_discarded; /* nobody is to hear of the session: once dead it is freed */
 };
 
+/* What its cells have that ask for nothing else. */
+struct session_usual {
+    uint32_t timeout_ms; /* 0: what holds for the agent; so do the others */
+    uint64_t budget;     /* bytes of output in an answer */
+    unsigned images;     /* 1 + the index in spec_images */
+};
+
 struct session {
     char id[UUID_SIZE];
     struct engine *engine;
@@ -106,6 +113,7 @@ struct session {
     char *name;     /* what callers may call it instead of its id; NULL if it has none */
     json_t *labels; /* an object of texts; NULL if there are none */
     struct plan plan;
+    struct session_usual usual;
     struct jail_limits limits;
     char cwd[SESSION_CWD_SIZE]; /* where it began */
     json_t *env;                /* NULL if there is nothing to tell */
@@ -183,6 +191,7 @@ struct session_request {
     struct session *join; /* shares the jail of this one, and its limits; NULL: its own */
     const uint32_t *idle_timeout_secs; /* NULL: the usual; 0: never */
     const uint32_t *max_age_secs;      /* likewise */
+    struct session_usual usual;
     enum timeline_mode checkpoints;
     enum saving_mode durable;
     enum saving_isolation isolation;

@@ -4,6 +4,15 @@
 #include "wire/json.h"
 
 const char *const spec_isolations[] = {"shared", "per_cell", NULL};
+const char *const spec_images[] = {"reference", "inline", NULL};
+
+unsigned spec_index_of(const char *const names[], const char *name)
+{
+    for (unsigned i = 0; name != NULL && names[i] != NULL; i++)
+        if (strcmp(names[i], name) == 0)
+            return i;
+    return 0;
+}
 
 static const struct {
     const char *name;
@@ -28,6 +37,24 @@ static void spec_put_limits(struct json_out *json, const struct jail_limits *giv
         json_put_member_int(json, limit_members[i].name, *spec_limit_of(&limits, i));
     json_put_object_end(json);
     json_put_member_bool(json, "debug", limits.debug != 0);
+}
+
+/* What was left open stays so. */
+static void spec_put_usual(struct json_out *json, const struct session_usual *usual)
+{
+    json_put_member_some(json, "timeout_ms", usual->timeout_ms);
+    json_put_member_some(json, "budget", (int64_t)usual->budget);
+    if (usual->images > 0)
+        json_put_member_str(json, "images", spec_images[usual->images - 1]);
+}
+
+static struct session_usual spec_read_usual(const json_t *spec)
+{
+    const char *images = json_string_value(json_object_get(spec, "images"));
+    return (struct session_usual){
+        .timeout_ms = (uint32_t)json_integer_value(json_object_get(spec, "timeout_ms")),
+        .budget = (uint64_t)json_integer_value(json_object_get(spec, "budget")),
+        .images = images != NULL ? 1 + spec_index_of(spec_images, images) : 0};
 }
 
 char *spec_write(const struct session *session)
@@ -57,6 +84,7 @@ char *spec_write(const struct session *session)
     json_put_member_int(&json, "idle_timeout_secs", session->life.idle_timeout_secs);
     json_put_member_int(&json, "max_age_secs", session->life.max_age_secs);
     json_put_member_int(&json, "max_output_bytes", (int64_t)session->rings[OUTPUT_STDOUT].max);
+    spec_put_usual(&json, &session->usual);
     spec_put_limits(&json, &session->limits);
     if (session->env != NULL) {
         json_put_key(&json, "env");
@@ -109,24 +137,11 @@ int spec_write_request(const struct engine_config *config, const struct session_
     json_put_member_int(&json, "max_output_bytes",
                         (int64_t)(request->max_output_bytes > 0 ? request->max_output_bytes
                                                                 : config->max_output_bytes));
+    spec_put_usual(&json, &request->usual);
     spec_put_limits(&json, request->limits != NULL ? request->limits : &config->limits);
     json_put_object_end(&json);
     *ret_text = mem_strdup(buf_str(&out));
     return 0;
-}
-
-static enum saving_isolation spec_isolation_of(const char *name)
-{
-    bool is_per_cell = name != NULL && strcmp(name, spec_isolations[ISOLATION_PER_CELL]) == 0;
-    return is_per_cell ? ISOLATION_PER_CELL : ISOLATION_SHARED;
-}
-
-static enum timeline_mode spec_mode_of(const char *name)
-{
-    enum timeline_mode mode = TIMELINE_AUTO;
-    while (name != NULL && mode < TIMELINE_OFF && strcmp(timeline_modes[mode], name) != 0)
-        mode++;
-    return mode;
 }
 
 void spec_read_plan(const json_t *spec, struct plan *plan)
@@ -158,9 +173,12 @@ int spec_read(const char *text, struct session_request *ret_request, struct jail
         .labels = json_object_get(spec, "labels"),
         .cwd = json_string_value(json_object_get(spec, "cwd")),
         .env = json_object_get(spec, "env"),
-        .isolation = spec_isolation_of(json_string_value(json_object_get(spec, "isolation"))),
+        .isolation = (enum saving_isolation)spec_index_of(
+            spec_isolations, json_string_value(json_object_get(spec, "isolation"))),
         .exit_ends = json_is_true(json_object_get(spec, "exit_ends")),
-        .checkpoints = spec_mode_of(json_string_value(json_object_get(spec, "checkpoints"))),
+        .usual = spec_read_usual(spec),
+        .checkpoints = (enum timeline_mode)spec_index_of(
+            timeline_modes, json_string_value(json_object_get(spec, "checkpoints"))),
         .max_output_bytes = (size_t)json_integer_value(json_object_get(spec, "max_output_bytes")),
         .limits = ret_limits,
         .idle_timeout_secs = &ret_seconds[0],

@@ -4,6 +4,9 @@
 #include "session/session.h"
 
 extern const char *const spec_isolations[]; /* names by enum saving_isolation; NULL at the end */
+extern const char *const spec_images[];     /* how answers have pictures; NULL at the end */
+/* The index of a name in a list with NULL at the end; of one that is not there, and of NULL, 0. */
+unsigned spec_index_of(const char *const names[], const char *name);
 
 char *spec_write(const struct session *session); /* the caller frees it */
 

@@ -15,6 +15,7 @@ void wait_attach(struct exec *exec, const struct exec_wait *wait)
     exec->cell->transcript.budget = wait->budget;
     exec->cell->transcript.pictures_left = wait->pictures;
     exec->cancels = wait->cancels;
+    exec->is_streamed = wait->is_streamed;
     exec->is_lean = wait->is_lean;
     exec->wants_script = wait->wants_script;
     exec->preview = wait->preview;

@@ -17,7 +17,7 @@ def learn(known, answer):
 
 @pytest.mark.smoke
 @pytest.mark.one_mode
-@pytest.mark.parametrize(("page", "n_calls"), [("docs/AGENTS.md", 18), ("docs/ONESHOT.md", 8)])
+@pytest.mark.parametrize(("page", "n_calls"), [("docs/AGENTS.md", 18), ("docs/ONESHOT.md", 9)])
 def test_the_examples(launch, page, n_calls):
     config = "".join(blocks(page, "yaml"))
     client = launch(config=f"default_profile: min\n{config}").client

@@ -33,6 +33,8 @@ UNREACHABLE = {
     "Ask that one: GET /v1/notebooks": "no command asks for references",
     "The API is under /v1": "the tool knows the paths",
     "Live, sandboxed": "what the index and the description of the API say",
+    "Three things to try": "the page for people at /",
+    "work in a session; :undo": "on the same page",
     "Up to 7 letters of ASCII": "\"_\" is a character",
     'is not the "next" of a page': "the tool follows pages by itself",
     "raise repl_warmup_timeout_secs": "it is a setting, and in the log",
@@ -112,8 +114,6 @@ def test_no_advice_has_words_of_http(say):
      "Split the work into shorter cells, or give the cell a larger --timeout."),
     ("create the session with a larger limits.memory_mb.",
      "create the session with a larger limits.memory_mb in cella.yaml."),
-    ('The session goes on from checkpoint 3; "rolled_back_cells" lists what is undone.',
-     "The session goes on from checkpoint 3."),
     ("Reading is possible. DELETE /v1/sessions/0b9c/plan leaves plan mode.",
      "Reading is possible. cella unplan 0b9c leaves plan mode."),
 ])

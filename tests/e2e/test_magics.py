@@ -45,7 +45,7 @@ def test_a_script_and_a_file(session):
 
 @pytest.mark.smoke
 def test_html_is_a_typed_output(session):
-    (shown,) = session.exec("%%html\n<b>bold</b>").outputs
+    (shown,) = session.exec("%%html\n<b>bold</b>", html=True).outputs
     assert shown["type"] == "html" and shown["html"] == "<b>bold</b>"
 
 

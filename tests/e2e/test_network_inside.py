@@ -127,3 +127,29 @@ def test_a_branch_is_not_asked_about_its_network(client, spawn):
     finally:
         client.request("DELETE", branch)
     assert session.value("socket.if_nameindex()") == "[(1, 'lo')]"
+
+
+# What to do without one, said once.
+
+NETWORK = "This session has no network"
+
+
+@pytest.mark.parametrize("runtime, code", [
+    ("python", "import urllib.request; urllib.request.urlopen('http://example.org')"),
+    ("python", "import no_such_module_anywhere"),
+    ("python", "!echo 'Could not resolve host: example.org'"),
+    ("python", "import subprocess, sys\nsubprocess.run([sys.executable, '-m', 'pip', 'install', "
+               "'no-such-package-anywhere'])"),
+    ("node", "await fetch('http://example.org')"),
+    ("bash", "python3 -c \"import urllib.request as u; u.urlopen('http://example.org')\""),
+])
+def test_advice_is_given_once(spawn_runtime, runtime, code):
+    answer = spawn_runtime(runtime).exec(code, timeout_ms=60_000)
+    assert json.dumps(answer).count(NETWORK) == 1, answer
+    place = answer if answer["error"] is None else answer["error"]
+    assert place["advice"].startswith(NETWORK)
+
+
+def test_who_said_it_already_is_not_repeated(session):
+    answer = session.exec("print('no network: Could not resolve host')")
+    assert "advice" not in answer

@@ -38,10 +38,52 @@ def test_the_answer_has_the_agreed_members(run):
 
 @pytest.mark.parametrize(
     ("code", "stdout"),
-    [("20 + 22", "42\n"), ("x = 42\nx", ""), ("# why\n'a'", "'a'\n"), ("None", ""), ("", "")],
+    [("20 + 22", "42\n"), ("x = 42\nx", "42\n"), ("# why\n'a'", "'a'\n"), ("x = 1\nx;", ""),
+     ("None", ""), ("", "")],
 )
-def test_a_value_is_shown_if_the_code_is_one_expression(run, code, stdout):
+def test_the_value_of_the_last_expression_is_shown(run, code, stdout):
     assert run(code).stdout == stdout
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize(("runtime", "code"), [
+    ("python", "print(open('in/a.txt').read() + input() + input())\n"
+               "print(sorted(open('b.bin', 'rb').read()))"),
+    ("bash", "read x; read y; echo $(cat in/a.txt)$x$y; od -An -tu1 b.bin | tr -s ' '"),
+])
+def test_files_and_input_are_given(run, runtime, code):
+    answer = run(code, runtime=runtime, stdin="x\ny\n", profile=None,
+                 files={"in/a.txt": "A", "b.bin": "data:;base64,AP8="})
+    assert answer.stdout.split() == ["Axy", *(["[0,", "255]"] if runtime == "python"
+                                              else ["0", "255"])]
+    assert answer["files"] == [] and answer.exit_code == 0  # they are nothing that it made
+
+
+def test_a_file_that_it_was_given_and_changed_is_told(run):
+    answer = run("open('a', 'w').write('new'); input()", files={"a": "old", "b": "old"})
+    assert [file["path"] for file in answer["files"]] == ["a"]
+    assert "EOFError" in answer.error
+
+
+@pytest.mark.parametrize("members", [
+    {"files": {"../x": ""}}, {"files": {"x": "data:;base64,?"}}, {"files": {"p" * 5000: ""}},
+    {"stdin": "x" * 70_000}, {"files": {"": "x"}},
+])
+def test_files_and_input_that_cannot_be_given(run, members):
+    with pytest.raises(ApiError) as refusal:
+        run("1", **members)
+    assert refusal.value.status == 400 and refusal.value.advice
+
+
+def test_a_run_streams(client):
+    code = "print('a')\ndisplay(5)\nprint(input('? '))\n6 * 7"
+    events = list(client.events("/v1/exec", {"code": code, "stdin": "b\n", "profile": "min"}))
+    assert [name for name, _ in events if name == "display"] == ["display"]
+    told = "".join(event["text"] for name, event in events if name == "output")
+    assert told == "a\n? b\n"
+    name, result = events[-1]
+    assert (name, result["stdout"], result["exit_code"]) == ("result", "42\n", 0)
+    assert "outputs" not in result
 
 
 @pytest.mark.smoke

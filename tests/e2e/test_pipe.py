@@ -63,7 +63,7 @@ def test_requests_are_answered_in_their_order(shell):
 @pytest.mark.smoke
 def test_what_code_prints_cannot_be_taken_for_an_answer(shell):
     mark = ">>> RESPONSE_END <<<"
-    code = f"print('{mark}')\nimport os\nos.write(1, b'\\n{mark}\\n')  # >>> REQUEST_END <<<"
+    code = f"print('{mark}')\nimport os\nos.write(1, b'\\n{mark}\\n');  # >>> REQUEST_END <<<"
     _, answers = pipe(shell, {"code": code, "profile": "min"})
     assert answers[0]["stdout"] == f"{mark}\n\n{mark}\n"
 

@@ -177,7 +177,7 @@ def test_an_exception_has_name_message_and_traceback(session):
     error = session.fails("1 / 0")
     assert (error.name, error.message) == ("ZeroDivisionError", "division by zero")
     assert error.traceback.startswith("Traceback (most recent call last):\n")
-    assert error.traceback.rstrip().endswith("ZeroDivisionError: division by zero")
+    assert "1 / 0" in error.traceback and "division by zero" not in error.traceback
 
 
 def test_a_failed_cell_is_not_an_http_error(client, session):
@@ -229,7 +229,7 @@ def test_chained_exceptions_are_shown(session):
     ).traceback
     assert "KeyError: 'key'" in text
     assert "direct cause" in text
-    assert "RuntimeError: second" in text
+    assert "raise RuntimeError('second')" in text and "RuntimeError: second" not in text
 
 
 def test_an_exception_without_a_message(session):

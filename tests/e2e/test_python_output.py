@@ -42,8 +42,9 @@ def test_print_without_newline_or_flush_is_complete(session):
 
 
 @pytest.mark.smoke
-def test_carriage_returns_and_control_characters_are_kept(session):
-    assert session.out("print('a\\rb\\x1b[31m\\x08\\x00c')") == "a\rb\x1b[31m\x08\x00c\n"
+def test_control_characters_are_kept_and_what_was_overwritten_where_all_of_it_is_read(session):
+    assert session.out("print('a\\rb\\x1b[31m\\x08\\x00c')") == "b\x1b[31m\x08\x00c\n"
+    assert session.output()["text"] == "a\rb\x1b[31m\x08\x00c\n"
 
 
 def test_binary_output_becomes_valid_text(session):
@@ -332,10 +333,12 @@ def test_displays_are_in_order_with_c_output_and_children(data_session):
 
 
 def test_an_object_with_a_html_repr_is_html(session):
-    value = session.exec("class H:\n    def _repr_html_(self): return '<b>bold</b>'\nH()")["value"]
+    code = "class H:\n    def _repr_html_(self): return '<b>bold</b>'\nH()"
+    value = session.exec(code, html=True)["value"]
     assert value["type"] == "html"
     assert value["html"] == "<b>bold</b>"
     assert "text" in value
+    assert "html" not in session.exec(code)["value"]
 
 
 def test_a_html_repr_that_fails_falls_back_to_text(session):
@@ -345,15 +348,19 @@ def test_a_html_repr_that_fails_falls_back_to_text(session):
 
 
 def test_a_dataframe_has_text_html_and_size(data_session):
-    value = data_session.exec("pd.DataFrame({'a': [1, 2, 3], 'b': list('xyz')})")["value"]
+    code = "pd.DataFrame({'a': [1, 2, 3], 'b': list('xyz')})"
+    value = data_session.exec(code, html=True)["value"]
     assert value["type"] == "dataframe"
     assert (value["rows"], value["columns"]) == (3, 2)
-    assert "<table" in value["html"]
+    assert "<table" in value["html"] and len(value["head"]) == 3 and len(value["dtypes"]) == 2
     assert value["text"].split() == "a b 0 1 x 1 2 y 2 3 z".split()
+    lean = data_session.exec(code)["value"]
+    assert lean == {name: value[name] for name in ("type", "text", "rows", "columns")}
 
 
 def test_a_big_dataframe_is_shortened(data_session):
-    value = data_session.exec("pd.DataFrame(np.zeros((100_000, 300)))", budget=16_777_216)["value"]
+    value = data_session.exec("pd.DataFrame(np.zeros((100_000, 300)))", budget=16_777_216,
+                              html=True)["value"]
     assert (value["rows"], value["columns"]) == (100_000, 300)
     assert len(value["text"]) + len(value["html"]) < 1_000_000
 
@@ -414,7 +421,7 @@ def test_a_budget_that_the_caller_sets_counts_pictures_too(spawn):
     session = spawn("data")
     result = session.exec(NOISE, budget=4096, images="inline")
     assert result["truncated"] and "data" not in result["outputs"][0]
-    assert result["outputs"][0]["ref"].startswith("notebook://")
+    assert result["outputs"][0]["url"].startswith("/v1/notebooks/")
 
 
 def test_what_fortran_prints_comes_with_its_cell(spawn):

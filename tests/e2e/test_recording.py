@@ -213,14 +213,16 @@ def test_images_are_references_and_their_data_can_be_had(session, client, book):
     (shown,) = answer["outputs"]
     assert (shown["width"], shown["height"], shown["format"]) == (2, 2, "png")
     assert "data" not in shown and "hash" not in shown
-    assert shown["ref"] == f"notebook://{session.id}/cell/{answer.cell_id}/image/0"
-    assert answer["value"]["ref"].endswith("/image/1")
+    assert shown["url"] == f"/v1/notebooks/{session.id}/cells/{answer.cell_id}/images/0"
+    assert answer["value"]["url"].endswith("/images/1") and "ref" not in shown
     for output in (shown, answer["value"]):
         reply = client.request("GET", output["url"])
         assert reply.status == 200 and len(reply.body) == output["bytes"]
         assert reply.body.startswith(b"\x89PNG")
     cell = book.cell(answer.cell_id)
-    assert [output["ref"] for output in cell["outputs"]] == [shown["ref"], answer["value"]["ref"]]
+    assert [(output["ref"], output["url"]) for output in cell["outputs"]] == [
+        (f"notebook://{session.id}/cell/{answer.cell_id}/image/{n}", output["url"])
+        for n, output in enumerate((shown, answer["value"]))]
 
 
 @pytest.mark.each_mode
@@ -228,7 +230,7 @@ def test_images_can_be_asked_for_inline(session):
     session.exec(PNG)
     answer = session.exec("display(Picture(1)); Picture(2)", images="inline")
     for output in (answer["outputs"][0], answer["value"]):
-        assert base64.b64decode(output["data"]).startswith(b"\x89PNG") and output["ref"]
+        assert base64.b64decode(output["data"]).startswith(b"\x89PNG") and output["url"]
 
 
 @pytest.mark.slow

@@ -546,6 +546,8 @@ PROBES = {
                    'OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS',
                    'NUMEXPR_NUM_THREADS', 'BLIS_NUM_THREADS', 'NUMBA_NUM_THREADS',
                    'XDG_CACHE_HOME', 'PYTHONDONTWRITEBYTECODE', 'LSAN_OPTIONS',
+                   'PIP_BREAK_SYSTEM_PACKAGES', 'PIP_DISABLE_PIP_VERSION_CHECK', 'PIP_RETRIES',
+                   'npm_config_fetch_retries', 'npm_config_update_notifier',
                    'TMPDIR', 'USER', 'LOGNAME', 'SHELL'}
         environ = open('/proc/self/environ', 'rb').read()
         seen = {e.split(b'=')[0].decode() for e in environ.split(b'\0') if e}

@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char text[4096];
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         output_ring_init(&rings[i], RING);
-    transcript_init(&t, 1, rings);
+    transcript_init(&t, 1, "", rings);
     t.budget = BUDGET;
     t.pictures_left = 100;
     if (size > 0 && data[0] & 1)

@@ -367,6 +367,9 @@ class CommandLine(Surface):
         for prompt, _ in cell.answers:
             out = out.replace(prompt, "", 1)  # is shown where a person would be asked
         self.check_out(cell, out, err)
+        is_late = any(isinstance(step, Late) for step in self.case.steps)
+        if is_late:  # what came before this cell's answer is told with it, and is checked later
+            err = err.partition("cella: cell ")[0]
         if not cell.answers:
             check_errors(cell, LOSS.sub("", err))
 

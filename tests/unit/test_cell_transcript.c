@@ -8,7 +8,7 @@ static void begin(struct transcript *t, size_t row_text, size_t row_bytes)
 {
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         output_ring_init(&rings[i], 64 * KIB);
-    transcript_init(t, 1, rings);
+    transcript_init(t, 1, "", rings);
     t->budget = 64 * KIB;
     if (row_text > 0)
         transcript_record(t, row_text, row_bytes);

@@ -144,7 +144,7 @@ static void test_parameters_mean_what_their_names_say(void **state)
             assert_true(p->means == OP_MEANS_NOTHING || !seen[p->means]);
             seen[p->means] = true;
         }
-        assert_true(!seen[OP_MEANS_TIMEOUT] || op->flags & OP_RUNS_CODE);
+        assert_true(!seen[OP_MEANS_TIMEOUT] || op->flags & (OP_RUNS_CODE | OP_MAKES_SESSION));
         assert_true(!seen[OP_MEANS_RUNTIME] || op->flags & OP_MAKES_SESSION);
         assert_true(!seen[OP_MEANS_LIMITS] || op->flags & OP_MAKES_SESSION);
         assert_true(!(op->flags & OP_USES) || op->flags & OP_MUTATING);

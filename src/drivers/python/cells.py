@@ -78,8 +78,7 @@ class Cells:
         return self._settled(f"<cell {cell_id}>", source)
 
     def run_script(self, source: str) -> Verdict:
-        """As exec() of a text would: tracebacks have no source, and there is a value only if one
-        expression is all there is."""
+        """As exec() of a text would: tracebacks have no source, and the value has no name."""
         return self._settled(SCRIPT, source)
 
     def _settled(self, name: str, source: str) -> Verdict:
@@ -135,9 +134,7 @@ class Cells:
         if value is not None and parts.is_shown:
             if name != SCRIPT:
                 self.results.add(name, value)
-                shown = _value_of(value)
-            elif self.compiler.is_expression(source):
-                shown = _value_of(value)
+            shown = _value_of(value)
         if self.events.is_used():
             self.events.after(source, value)
         del value

@@ -100,14 +100,6 @@ class Compiler:
         tree = self.parse(name, source, columns)
         return self._parts_of(tree, name, source)
 
-    def is_expression(self, source: str) -> bool:
-        """Is that all there is?"""
-        try:
-            _compile(source, "", "eval", self._flags | _ONLY_AST, True)
-        except SyntaxError:
-            return False
-        return True
-
     def _compile_text(self, name: str, source: str) -> Optional[Parts]:
         start = _last_statement(source)
         if start < 0:

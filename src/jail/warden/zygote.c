@@ -33,6 +33,12 @@ static char *const zygote_environment[] = {
     "MPLBACKEND=Agg",
     "MPLCONFIGDIR=/tmp/.cache/matplotlib",
     "PYTHONDONTWRITEBYTECODE=1",
+    /* There is no network: pip and npm say so at once, and install from files into the home. */
+    "PIP_BREAK_SYSTEM_PACKAGES=1",
+    "PIP_DISABLE_PIP_VERSION_CHECK=1",
+    "PIP_RETRIES=0",
+    "npm_config_fetch_retries=0",
+    "npm_config_update_notifier=false",
     "OPENBLAS_NUM_THREADS=1",
     "OMP_NUM_THREADS=1",
     "MKL_NUM_THREADS=1",
