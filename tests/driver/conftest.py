@@ -24,7 +24,7 @@ SOURCES = DRIVER.parents[1]
 # What the library has besides the way into a jail.
 LIBRARY = (
     "base/fd.c", "base/mem.c", "jail/inside/descriptors.c", "jail/inside/mappings.c",
-    "jail/inside/sibling.c", "jail/inside/sleeper.c",
+    "jail/inside/sibling.c", "jail/inside/sleeper.c", "jail/inside/zygote_identities.c",
 )  # fmt: skip
 
 

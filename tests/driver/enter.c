@@ -2,6 +2,7 @@
  * socket, with the descriptor that came along as the session's socket. */
 #include "jail/inside/sibling.h"
 #include "jail/inside/sleeper.h"
+#include "jail/inside/zygote_identities.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -35,6 +36,15 @@ static int receive_descriptor(int control_fd)
 
 void cella_place_arenas(void)
 {
+}
+
+void cella_use_up_memory(void)
+{
+}
+
+void *cella_identities_of(void *namespace)
+{
+    return zygote_identities_of(namespace);
 }
 
 int cella_zygote_serve(int control_fd)

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import array
 import contextlib
 import ctypes
 import faulthandler
 import os
-from typing import Any, Callable, Iterator, List, Optional
+from typing import Any, Callable, Dict, Iterator, List, Optional
 
+_array = array.array
 _HERE = os.path.dirname(os.path.abspath(__file__))
 PATH = os.path.join(os.path.dirname(_HERE), "libcella_enter.so")
 
@@ -27,6 +29,37 @@ def place_arenas() -> None:
     """Before the libraries are imported: their objects will lie side by side."""
     if _LIBRARY is not None:
         _LIBRARY.cella_place_arenas()
+
+
+def use_up_memory() -> None:
+    """After the libraries, before anything that sessions will do again: what they write to will lie
+    side by side."""
+    if _LIBRARY is not None:
+        _LIBRARY.cella_use_up_memory()
+
+
+IDENTITIES_BYTES = 24  # of each name
+
+
+def _identities_function() -> Callable[[Dict[Any, Any]], bytes]:
+    # An object begins with its count of references and its type, except in unusual builds.
+    listing = getattr(_LIBRARY, "cella_identities_of", None)
+    if listing is None or object.__basicsize__ != 16:
+        return _list_identities
+    listing.argtypes = [ctypes.py_object]
+    listing.restype = ctypes.py_object
+    return listing  # type: ignore[no-any-return]
+
+
+def _list_identities(namespace: Dict[Any, Any]) -> bytes:
+    listed = _array("Q")
+    for key, value in list(namespace.items()):
+        listed.extend((id(key), id(value), id(type(value))))
+    return listed.tobytes()
+
+
+# Of each name, its value and the value's type: without touching them, where that is possible.
+identities_of = _identities_function()
 
 
 def explain_crashes() -> None:

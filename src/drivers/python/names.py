@@ -5,8 +5,9 @@ its length or shape; of numbers and short texts, by value. So growth in place is
 that was replaced in a list is not, nor an attribute that was set. Nothing of the user's is kept
 alive for it but those numbers and texts.
 
-What is compared first are lists of identities, built and compared in C; then only what is new or
-different in them is looked at. Large namespaces are only counted.
+What is compared first are identities, listed and compared in C; then only what is new or different
+in them is looked at. Nothing else is touched, not even to count a reference: what the profile gave
+lies in pages that all sessions share. Large namespaces are only counted.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import itertools
 import operator
 from typing import Any, Dict, List, Optional, Tuple
 
-from . import jsontext, labels
+from . import jsontext, labels, library
 
 _MAX_COMPARED = 300  # names of the user's
 _MAX_COUNTED = 5000
@@ -32,8 +33,11 @@ _to_bytes = jsontext.to_bytes
 _can_grow = labels.can_grow
 _measure_of = labels.measure_of
 _is_worth_holding = labels.is_worth_holding
+_identities_of = library.identities_of
+_IDENTITIES_BYTES = library.IDENTITIES_BYTES
 _compress = itertools.compress
 _count = itertools.count
+_islice = itertools.islice
 _ne = operator.ne
 
 
@@ -43,28 +47,28 @@ _Entry = Tuple[int, int, Any]
 
 
 class _Picture:
-    """What stands where in a namespace. The keys are kept with it, so that their identities are
-    theirs alone; the values are not."""
+    """What stands where in a namespace: for each place the identities of the name, of the value and
+    of its type. The names are kept with it, so that their identities are theirs alone; the values
+    are not."""
 
-    __slots__ = ("keys", "key_ids", "value_ids", "type_ids")
+    __slots__ = ("keys", "identities", "size")
 
-    def __init__(self, namespace: Dict[str, Any], values: List[Any]) -> None:
-        self.keys: List[Any] = list(namespace)
-        self.key_ids = list(map(id, self.keys))
-        self.value_ids = list(map(id, values))
-        self.type_ids = list(map(id, map(type, values)))
+    def __init__(self, identities: bytes, keys: List[Any]) -> None:
+        self.keys = keys
+        self.identities = identities
+        self.size = len(identities) // _IDENTITIES_BYTES
+
+    def column(self, number: int) -> List[int]:
+        return memoryview(self.identities).cast("Q")[number::3].tolist()
 
     def is_grown_from(self, before: "_Picture") -> bool:
         """Do the same names stand in the same places, perhaps with new ones behind them?"""
-        return self.key_ids[: len(before.key_ids)] == before.key_ids
+        return self.column(0)[: before.size] == before.column(0)
 
     def places_unlike(self, before: "_Picture") -> List[int]:
-        if self.value_ids == before.value_ids and self.type_ids == before.type_ids:
-            return []
-        known = len(before.keys)
-        places = set(_compress(_count(), map(_ne, self.value_ids, before.value_ids)))
-        places.update(_compress(_count(), map(_ne, self.type_ids, before.type_ids)))
-        places.update(range(known, len(self.keys)))
+        places = set(range(before.size, self.size))
+        for number in (1, 2):
+            places.update(_compress(_count(), map(_ne, self.column(number), before.column(number))))
         return sorted(places)
 
 
@@ -105,7 +109,7 @@ class Names:
     def rehearse(self) -> None:
         """What a cell does here, without effect."""
         if not self._is_large():
-            _Picture(self._namespace, list(self._namespace.values()))
+            _identities_of(self._namespace)
 
     def manifest(self, max_items: int) -> str:
         """As of now, with what the last cell changed if that is known. Never raises."""
@@ -150,8 +154,8 @@ class Names:
         self._entries, self._growing = {}, {}
         if self._is_large():
             return
+        picture = _Picture(_identities_of(self._namespace), list(self._namespace))
         values = list(self._namespace.values())
-        picture = _Picture(self._namespace, values)
         for place, (key, value) in enumerate(zip(picture.keys, values)):
             if self._is_users(key, value):
                 self._entries[key] = self._examine(place, value)
@@ -174,17 +178,30 @@ class Names:
         if before is None or self._is_large():
             self._look()
             return ""
-        values = list(self._namespace.values())
-        now = _Picture(self._namespace, values)
-        if not now.is_grown_from(before):
-            return self._compare_all()
-        places = now.places_unlike(before)
+        identities = _identities_of(self._namespace)
+        now, places = before, []
+        if identities != before.identities:
+            now = _Picture(identities, before.keys)
+            if not now.is_grown_from(before):
+                return self._compare_all()
+            places = now.places_unlike(before)
+        first = min([*places[:1], *self._growing], default=now.size)
+        values = self._newest(self._namespace.values(), first, now.size)
         grown = self._grown(values, places)
         if not places and not grown:
             return _NOTHING_CHANGED
         labels.learn_libraries()
+        if now.size > before.size:
+            newest = self._newest(self._namespace, before.size, now.size)
+            now.keys = before.keys + newest[before.size :]
         self._picture = now
         return self._compare_at(sorted({*places, *grown}), now.keys, values)
+
+    def _newest(self, all_of_them: Any, first: int, size: int) -> List[Any]:
+        """By place, with nothing in the places before the first."""
+        newest = list(_islice(reversed(all_of_them), size - first))
+        newest.reverse()
+        return [None] * first + newest
 
     def _grown(self, values: List[Any], unlike: List[int]) -> List[int]:
         """Places where something stands that has grown, or shrunk."""

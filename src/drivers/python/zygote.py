@@ -34,13 +34,14 @@ def _report(profile: Any, threads: int) -> bytes:
     return text
 
 
-def _settle(session: Any) -> None:
+def _settle(cella: Any, session: Any) -> None:
     """Makes the memory ready to be shared: what a child would change is changed here, once."""
     session.warm_up()
     gc.collect()
     # Filled with the names of a thousand imports, this cache would touch a page of each when a
     # session's own look-ups push them out.
     getattr(sys, "_clear_internal_caches", sys._clear_type_cache)()
+    cella.library.use_up_memory()
     session.practise()
     gc.freeze()
 
@@ -105,7 +106,7 @@ def main() -> NoReturn:
     cella.library.explain_crashes()
     os.write(_CONTROL_FD, _report(profile, cella.preload.count_threads()))
     session = cella.driver.Session(profile.names, plots)
-    _settle(session)
+    _settle(cella, session)
     session_fd = cella.library.zygote_serve(_CONTROL_FD)
     if session_fd < 0:
         os._exit(0)

@@ -4,6 +4,7 @@
 #include "jail/inside/sibling.h"
 #include "jail/inside/sleeper.h"
 #include "jail/inside/zygote_crash.h"
+#include "jail/inside/zygote_identities.h"
 #include "jail/inside/zygote_memory.h"
 #include "jail/inside/zygote_serve.h"
 
@@ -14,6 +15,8 @@
 #define EXPORT __attribute__((visibility("default")))
 
 EXPORT void cella_place_arenas(void);
+EXPORT void cella_use_up_memory(void);
+EXPORT void *cella_identities_of(void *namespace);
 EXPORT bool cella_explain_crashes(void);
 EXPORT int cella_zygote_serve(int control);
 EXPORT void cella_unbuffer_stdio(void);
@@ -28,6 +31,16 @@ EXPORT int cella_enter_room(int key);
 EXPORT void cella_place_arenas(void)
 {
     zygote_place_arenas();
+}
+
+EXPORT void cella_use_up_memory(void)
+{
+    zygote_use_up_memory();
+}
+
+EXPORT void *cella_identities_of(void *namespace)
+{
+    return zygote_identities_of(namespace);
 }
 
 EXPORT bool cella_explain_crashes(void)

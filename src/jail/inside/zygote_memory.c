@@ -7,7 +7,9 @@
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
@@ -16,9 +18,16 @@
 enum {
     BUDGET_MS = 1500, /* on a busy machine; else a tenth of it is enough */
     AT_ONCE = 8,      /* huge pages */
+    RANGES_FEW = 256, /* an interpreter without libraries has a hundred */
 };
 
 #define HUGE_BYTES ((uintptr_t)2 * MIB)
+#define COPIED_BYTES_MAX ((uintptr_t)8 * MIB) /* few are larger, and they are much to copy */
+
+static uintptr_t next_huge(uintptr_t at)
+{
+    return (at + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
+}
 
 /* ---- arenas ------------------------------------------------------------------------------------
  */
@@ -36,6 +45,10 @@ enum {
     CHUNK_BYTES = 64 << 10, /* what is smaller is no arena: the interpreter's stack grows so */
     CHUNKS_KEPT = 16,
     ARENAS_KEPT = 64,
+    ALIGNMENT = 16,            /* of what CPython and libc give out */
+    BLOCK_MAX = 512,           /* what is larger CPython takes from libc */
+    PIECE_MAX = 96 << 10,      /* what is larger libc may map by itself */
+    FREE_BYTES_MAX = 64 << 20, /* taken from each; more is not to be expected */
 };
 
 /* Memory that was given back and is wanted again soon, all of it of one size. */
@@ -49,6 +62,7 @@ static struct {
     uintptr_t next;   /* free from here on; 0: the kernel chooses */
     uintptr_t usable; /* up to here, by whole huge pages */
     uintptr_t end;
+    uintptr_t own; /* what lies behind it is for sessions to write to; 0: nothing does */
     struct spare arenas, chunks;
     atomic_flag is_taken; /* by a thread: others, with a lock of their own, do without */
 } arenas = {.is_taken = ATOMIC_FLAG_INIT};
@@ -57,7 +71,7 @@ static bool use_up_to(uintptr_t at)
 {
     if (at <= arenas.usable)
         return true;
-    uintptr_t usable = (at + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
+    uintptr_t usable = next_huge(at);
     if (mprotect((void *)arenas.usable, usable - arenas.usable, PROT_READ | PROT_WRITE) < 0)
         return false;
     arenas.usable = usable;
@@ -131,10 +145,53 @@ void zygote_place_arenas(void)
         mmap(NULL, ARENAS_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (space == MAP_FAILED)
         return;
-    arenas.begin = arenas.next = arenas.usable =
-        ((uintptr_t)space + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
+    arenas.begin = arenas.next = arenas.usable = next_huge((uintptr_t)space);
     arenas.end = (uintptr_t)space + ARENAS_BYTES;
     set_allocator(&(struct arena_allocator){.alloc = alloc_arena, .free = free_arena});
+}
+
+/* ---- free memory -------------------------------------------------------------------------------
+ */
+
+/* CPython's, of all sizes that it has blocks of, until they come from a new arena. */
+static void use_up_blocks(void)
+{
+    void *(*alloc)(size_t size);
+    *(void **)&alloc = dlsym(RTLD_DEFAULT, "PyObject_Malloc");
+    uintptr_t begin = next_huge(arenas.next);
+    if (alloc == NULL || arenas.next == 0 || begin + FREE_BYTES_MAX > arenas.end)
+        return;
+    arenas.arenas.n = 0;
+    arenas.next = arenas.own = begin;
+    size_t taken = 0;
+    for (size_t size = ALIGNMENT; size <= BLOCK_MAX; size += ALIGNMENT) {
+        uintptr_t at = 0;
+        while ((at < begin || at >= arenas.next) && taken < FREE_BYTES_MAX) {
+            at = (uintptr_t)alloc(size);
+            taken += size;
+        }
+    }
+}
+
+/* libc's, the large ones first, until they come from the end of its heap. */
+static void use_up_pieces(void)
+{
+    uintptr_t end = (uintptr_t)sbrk(0), begin = next_huge(end);
+    if (sbrk((intptr_t)(begin - end)) == (void *)-1)
+        return;
+    size_t taken = 0;
+    for (size_t size = PIECE_MAX; size > ALIGNMENT; size -= ALIGNMENT) {
+        void *piece = malloc(size - sizeof(size_t));
+        for (; (uintptr_t)piece < begin && taken < FREE_BYTES_MAX; taken += size)
+            piece = malloc(size - sizeof(size_t));
+        free(piece);
+    }
+}
+
+void zygote_use_up_memory(void)
+{
+    use_up_blocks();
+    use_up_pieces();
 }
 
 /* ---- mappings and huge pages ------------------------------------------------------------------
@@ -166,20 +223,31 @@ static size_t read_ranges(struct range *ranges, size_t max)
     return n;
 }
 
+static bool has_rights(const struct range *r, const char *rights)
+{
+    return strcmp(r->rights, rights) == 0;
+}
+
 /* The interpreter's own memory: private, writable, without a file. */
 static bool is_own(const struct range *r)
 {
-    return strcmp(r->rights, "rw-p") == 0 && (r->path[0] == '\0' || strcmp(r->path, "[heap]") == 0);
+    return has_rights(r, "rw-p") && (r->path[0] == '\0' || strcmp(r->path, "[heap]") == 0);
 }
 
 /* Several at a time, because each call makes the kernel wait for all processors. What cannot be
  * collapsed (nothing is in it) does not stop the others. */
 static void collapse(uintptr_t from, uintptr_t to, uint64_t deadline_ms)
 {
-    from = (from + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
+    from = next_huge(from);
     to = to / HUGE_BYTES * HUGE_BYTES;
     for (; from < to && clock_mono_ms() < deadline_ms; from += AT_ONCE * HUGE_BYTES)
         madvise((void *)from, MIN(to - from, AT_ONCE * HUGE_BYTES), MADV_COLLAPSE);
+}
+
+/* What sessions will write to is not to be huge: each would have to take it apart again. */
+static uintptr_t shared_end(const struct range *r)
+{
+    return arenas.own > r->from && arenas.own < r->to ? arenas.own : r->to;
 }
 
 /* Does `b` go on where `a` ends, in memory and in the file? */
@@ -187,11 +255,6 @@ static bool is_continued(const struct range *a, const struct range *b)
 {
     return a->inode != 0 && a->inode == b->inode && a->to == b->from &&
            a->offset + (a->to - a->from) == b->offset;
-}
-
-static bool has_rights(const struct range *r, const char *rights)
-{
-    return strcmp(r->rights, rights) == 0;
 }
 
 /* The kernel joins neighbours of one file with the same rights. Constants take those of the code
@@ -209,6 +272,51 @@ static void join(const struct range *r, bool has_before, bool has_after)
         mprotect((void *)r->from, r->to - r->from, PROT_READ | (at_code ? PROT_EXEC : PROT_WRITE));
 }
 
+/* Replaces what is mapped there by a copy in huge pages, at once: nothing runs that could change it
+ * meanwhile. Read by the kernel, which does not mind where a file has ended. */
+static void copy_libraries(uintptr_t from, uintptr_t to)
+{
+    size_t len = to - from;
+    char *space = mmap(NULL, len + HUGE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (space == MAP_FAILED)
+        return;
+    /* As far from the next huge page as it will be there. */
+    char *copy = space + (from - (uintptr_t)space) % HUGE_BYTES;
+    struct iovec here = {.iov_base = copy, .iov_len = len},
+                 there = {.iov_base = (void *)from, .iov_len = len};
+    madvise(copy, len, MADV_HUGEPAGE);
+    if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)len &&
+        mremap(copy, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)from) != MAP_FAILED)
+        madvise((void *)from, len, MADV_NOHUGEPAGE); /* later ones would be a session's own */
+    munmap(space, len + HUGE_BYTES);
+}
+
+static bool is_copied(const struct range *r, uint64_t program)
+{
+    return r->rights[0] == 'r' && r->rights[3] == 'p' && r->path[0] != '[' &&
+           (r->inode == 0 || r->inode != program) && r->to - r->from <= COPIED_BYTES_MAX;
+}
+
+/* Libraries that lie side by side, with what lies between them, become one mapping if there are
+ * many: their names go with it. That of the program stays: debuggers look for it. */
+static void gather_libraries(const struct range *ranges, size_t n)
+{
+    uint64_t program = 0;
+    for (size_t i = 0; i < n; i++)
+        if (ranges[i].from <= getauxval(AT_PHDR) && getauxval(AT_PHDR) < ranges[i].to)
+            program = ranges[i].inode;
+    for (size_t i = 0; n > RANGES_FEW && i < n; i++) {
+        size_t first = i;
+        while (i < n && is_copied(&ranges[i], program) &&
+               (i == first || ranges[i - 1].to == ranges[i].from))
+            i++;
+        if (i > first + 1)
+            copy_libraries(ranges[first].from, ranges[i - 1].to);
+        i -= i > first;
+    }
+}
+
 void zygote_gather_memory(void)
 {
     if (arenas.next != 0)
@@ -217,11 +325,12 @@ void zygote_gather_memory(void)
     arenas.next = 0;
     /* Read whole before anything changes: collapsing may take memory for the stream's buffer. */
     static struct range ranges[8192];
+    gather_libraries(ranges, read_ranges(ranges, ARRAY_LEN(ranges)));
     size_t n = read_ranges(ranges, ARRAY_LEN(ranges));
     for (size_t i = 0; i < n; i++)
         join(&ranges[i], i > 0, i + 1 < n);
     uint64_t deadline_ms = clock_mono_ms() + BUDGET_MS;
     for (size_t i = 0; i < n; i++)
         if (is_own(&ranges[i]))
-            collapse(ranges[i].from, ranges[i].to, deadline_ms);
+            collapse(ranges[i].from, shared_end(&ranges[i]), deadline_ms);
 }

@@ -421,9 +421,12 @@ static void obey(const struct keeper_order *order, const int *fds, size_t n_fds,
         break;
     case KEEPER_BUSY:
         if (w != NULL) {
-            /* A short cell is not worth a look of its own, but what it may have left running is. */
+            /* A short cell is not worth a look of its own, but what it may have left running is.
+             * Where much room was left by the last look, one that follows soon waits for its pace:
+             * a session with many checkpoints has thousands of mappings to look at. */
             uint64_t due_ms = clock_mono_ms() + (order->is_busy ? 0 : PACE_MAX_MS);
             w->is_busy = order->is_busy;
+            due_ms = MAX(due_ms, w->earliest_ms);
             if (w->next_ms == 0 || w->next_ms > due_ms)
                 w->next_ms = due_ms;
         }
