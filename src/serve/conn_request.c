@@ -125,30 +125,24 @@ static void conn_request_call(struct conn *c, json_t *args)
     if (c->state != CONN_CALLING)
         conn_move(c, CONN_CALLING);
     c->has_call = true;
-    c->call.op = c->route->op;
-    c->call.engine = c->server->config.engine;
-    c->call.documents = c->server->config.documents;
-    c->call.policy = c->server->config.policy;
-    c->call.boxes = c->server->config.boxes;
-    c->call.agent = http1_header(&c->http, "cella-agent", NULL);
-    c->call.grant = NULL;
-    c->call.is_at_gate = false;
-    c->call.known_tags = http1_header(&c->http, "if-none-match", NULL);
-    c->call.args = args;
-    c->call.range = http1_header(&c->http, "range", NULL);
-    c->call.if_range = http1_header(&c->http, "if-range", NULL);
-    c->call.body_bytes = http1_body_bytes(&c->http);
-    c->call.wants_stream = rest_wants_stream(c->route->op, &c->http) && !c->is_head_only;
-    c->call.wants_text = rest_prefers(&c->http, "text/plain");
-    c->call.wants_html = rest_prefers(&c->http, "text/html");
-    c->call.reply_type = NULL;
-    c->call.sink = &rest_sink;
-    c->call.on_gone = NULL;
-    c->call.on_drained = NULL;
-    c->call.on_body = NULL;
-    c->call.on_body_end = NULL;
-    c->call.op_state = NULL;
-    c->call.must_notice_end = false;
+    c->call = (struct call){
+        .op = c->route->op,
+        .engine = c->server->config.engine,
+        .documents = c->server->config.documents,
+        .policy = c->server->config.policy,
+        .boxes = c->server->config.boxes,
+        .agent = http1_header(&c->http, "cella-agent", NULL),
+        .known_tags = http1_header(&c->http, "if-none-match", NULL),
+        .arena = c->call.arena, /* the target was read into it */
+        .args = args,
+        .range = http1_header(&c->http, "range", NULL),
+        .if_range = http1_header(&c->http, "if-range", NULL),
+        .body_bytes = http1_body_bytes(&c->http),
+        .wants_stream = rest_wants_stream(c->route->op, &c->http) && !c->is_head_only,
+        .wants_text = rest_prefers(&c->http, "text/plain"),
+        .wants_html = rest_prefers(&c->http, "text/html"),
+        .sink = &rest_sink,
+    };
     op_run(&c->call);
     /* It has begun and was not refused: the client should not wait for the first output to know. */
     if (c->has_call && c->call.wants_stream && !c->call.is_at_gate)
@@ -196,11 +190,7 @@ static void run_later(struct conn *c)
     work->conn = c;
     conn_move(c, CONN_CALLING);
     c->has_call = true;
-    c->call.args = NULL;
-    c->call.on_gone = NULL;
-    c->call.on_drained = NULL;
-    c->call.wants_stream = false;
-    c->call.must_notice_end = false;
+    c->call = (struct call){.arena = c->call.arena};
     uv_queue_work(c->server->config.loop, &work->uv, build_in_worker, built);
 }
 

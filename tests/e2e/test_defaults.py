@@ -64,6 +64,12 @@ def test_the_time_limit_of_a_session_outlives_the_daemon(launch):
     assert size(session, timeout_ms=30_000) < 900
 
 
+def test_what_a_session_was_made_with_is_not_for_the_next_call_of_its_connection(client, spawn):
+    assert size(spawn("min", budget=300)) < 500
+    answer = client.call("POST", "/v1/exec", {"code": "print('x' * 5000)", "profile": "min"})
+    assert len(answer.stdout) == 5001
+
+
 @pytest.mark.parametrize("members", [{"budget": 0}, {"images": "none"}, {"timeout_ms": 0}])
 def test_settings_are_checked(client, members):
     reply = client.request("POST", "/v1/sessions", members)

@@ -140,9 +140,9 @@ class Reader(Shell):
 
 @pytest.fixture
 def reader(daemon, client, folder):
-    before = {s["session_id"] for s in client.call("GET", "/v1/sessions").sessions}
+    before = {s["session_id"] for s in client.sessions()}
     yield Reader(daemon, folder)
-    for session in client.call("GET", "/v1/sessions").sessions:
+    for session in client.sessions():
         if session["session_id"] not in before:
             client.request("DELETE", f"/v1/sessions/{session['session_id']}")
 

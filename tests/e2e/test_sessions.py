@@ -57,7 +57,7 @@ def test_limits_can_be_set_one_by_one(spawn):
 
 
 def test_a_session_is_in_the_list_until_it_is_killed(client, session):
-    listed = client.call("GET", "/v1/sessions")
+    listed = client.call("GET", "/v1/sessions?limit=1000")
     assert listed.count == len(listed.sessions)
     assert session.id in [s["session_id"] for s in listed.sessions]
     assert session.kill() == {"session_id": session.id, "killed": True}

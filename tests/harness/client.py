@@ -194,7 +194,7 @@ class Client:
         return Session(self, self.call("POST", "/v1/sessions", {"profile": profile, **members}))
 
     def sessions(self):
-        return self.call("GET", "/v1/sessions").sessions
+        return self.call("GET", "/v1/sessions?limit=1000").sessions  # dead ones stay for an hour
 
 
 class Session:
