@@ -132,7 +132,9 @@ static void show_step(const struct demo *d, const struct step *step, const json_
     for (size_t i = 0; i < json_array_size(outputs); i++)
         demo_append_output(d, &out, json_array_get(outputs, i));
     demo_append_output(d, &out, json_object_get(answer, "value"));
-    demo_append_member(d, &out, json_object_get(answer, "error"), "traceback", "");
+    _buf_ struct buf error = BUF_INIT(1 * MIB);
+    cli_describe_error(&error, answer);
+    append_margin(d, &out, " ", "", buf_str(&error), error.len);
     if (cli_cell_is_status(answer, "timeout"))
         demo_append_member(d, &out, json_object_get(answer, "error"), "message", "");
     fd_write_all(STDOUT_FILENO, buf_str(&out), out.len);
@@ -169,7 +171,7 @@ static int check_step(const struct step *step, const json_t *answer, struct err 
         return err_set(e, ERR_INTERNAL, "the step should give an image");
     if (step->expect == NULL || demo_contains(answer, "stdout", step->expect) ||
         demo_contains(json_object_get(answer, "value"), "text", step->expect) ||
-        demo_contains(error, "traceback", step->expect))
+        demo_contains(error, "name", step->expect))
         return 0;
     return err_set(e, ERR_INTERNAL, "the step should say '%s'", step->expect);
 }

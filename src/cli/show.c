@@ -268,10 +268,9 @@ static void append_verdict(struct buf *out, const json_t *answer, const json_t *
     buf_append_char(out, '\n');
 }
 
-/* As the interpreters show it: Python ends a traceback with the error, Node.js begins with it. */
-static void show_append_error(struct cli_show *s, struct buf *out, const json_t *answer,
-                              const json_t *error)
+void cli_describe_error(struct buf *text, const json_t *answer)
 {
+    const json_t *error = json_object_get(answer, "error");
     static const char node_frame[] = "    at ";
     size_t len = 0, name_len = 0, stack_len = 0;
     const char *stack = cli_json_text(error, "traceback", &stack_len);
@@ -288,18 +287,25 @@ static void show_append_error(struct cli_show *s, struct buf *out, const json_t 
     bool is_own = ended_by_itself(answer) || strcmp(name, "KeyboardInterrupt") == 0;
     bool is_said =
         stack_len > 0 && (!is_own || prose_has_message(stack, stack_len, name, message, len));
-    _buf_ struct buf text = BUF_INIT(16 * MIB);
     if (!is_node)
-        buf_append(&text, stack, stack_len);
-    if (text.len > 0 && text.data[text.len - 1] != '\n')
-        buf_append_char(&text, '\n');
+        buf_append(text, stack, stack_len);
+    if (text->len > 0 && text->data[text->len - 1] != '\n')
+        buf_append_char(text, '\n');
     if (!is_said) {
-        buf_printf(&text, "%.*s%s", (int)MIN(name_len, (size_t)KIB), name, len > 0 ? ": " : "");
-        buf_append(&text, message, len);
-        buf_append_char(&text, '\n');
+        buf_printf(text, "%.*s%s", (int)MIN(name_len, (size_t)KIB), name, len > 0 ? ": " : "");
+        buf_append(text, message, len);
+        buf_append_char(text, '\n');
     }
     if (is_node)
-        buf_append(&text, stack, stack_len);
+        buf_append(text, stack, stack_len);
+}
+
+static void show_append_error(struct cli_show *s, struct buf *out, const json_t *answer)
+{
+    _buf_ struct buf text = BUF_INIT(16 * MIB);
+    cli_describe_error(&text, answer);
+    if (text.len == 0)
+        return;
     append_coloured(s, out, buf_str(&text), text.len);
     buf_append_char(out, '\n');
 }
@@ -312,7 +318,7 @@ void cli_show_error(struct cli_show *s, const json_t *answer)
     if (is_uneventful(s, answer, error))
         return;
     _buf_ struct buf text = BUF_INIT(16 * MIB);
-    show_append_error(s, &text, answer, error);
+    show_append_error(s, &text, answer);
     append_verdict(&text, answer, error);
     if (advice != NULL && len > 0 && !s->is_temporary) {
         buf_append_str(&text, "  ");

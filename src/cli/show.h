@@ -27,7 +27,9 @@ int cli_show_read(const struct cli_args *args, struct cli_show *ret_show, struct
 
 void cli_show_stream(struct cli_show *s, bool is_stderr, const char *text, size_t len);
 void cli_show_output(struct cli_show *s, const json_t *output); /* a typed output or null */
-void cli_show_error(struct cli_show *s, const json_t *answer);  /* what its status calls for */
+/* As the interpreters show it: Python ends a traceback with the error, Node.js begins with it. */
+void cli_describe_error(struct buf *text, const json_t *answer);
+void cli_show_error(struct cli_show *s, const json_t *answer); /* what its status calls for */
 
 /* Appends what a typed output is in text, or in one line between brackets. */
 void cli_describe_output(struct buf *out, const json_t *output);

@@ -56,6 +56,12 @@ ALIKE = {
         "families, it does. There are no link-local addresses."),
     "no main file": Difference(
         "A cell is no script", "`__main__` has no `__file__`, as at Python's prompt."),
+    "libraries in memory": Difference(
+        "Where libraries lie in memory",
+        "The code of a large profile's libraries (`data`) is copied to memory of the session's "
+        "template, so that sessions start and are copied sooner: `/proc/self/maps` names the "
+        "program and the largest libraries, and constants of the others could be written to. "
+        "`dladdr`, debuggers and tracebacks know all of them."),
     "limits": Difference("", "", ((r"\d{4,}$", "LIMIT"),)),
 }
 
