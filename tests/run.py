@@ -2,7 +2,7 @@
 """Builds Cella and runs its tests, several at a time. The last line is "N passed, N failed".
 
     run.py check            for the daily loop: one build, two minutes
-    run.py test             what a change may not break: 27 minutes of cpu
+    run.py test             what a change may not break: some 13 minutes on two cores
     run.py all              both builds of everything, every Python and Node.js, soaks, fuzzing
     run.py coverage         the tests of `test` in a build that counts which lines they run
     run.py nervous          what tests/nervous.txt lists, 50 times each (CELLA_REPEAT)
