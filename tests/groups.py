@@ -176,15 +176,16 @@ def fuzz_files():
     return [path.stem for path in sorted((TOP / "tests/fuzz").glob("fuzz_*.c"))]
 
 
-def fuzz(name, seconds, programs):
-    """Gives each target the seeds of its corpus and some seconds to find more."""
+def fuzz(name, seconds, runs, programs):
+    """Gives each target the seeds of its corpus, and some seconds or runs to find more; of runs
+    a fast machine makes no more than a slow one."""
     result = Result()
     for program in programs:
         log = log_of(f"{name} {program}")
         seeds = TOP / "tests/fuzz/corpus" / program.removeprefix("fuzz_")
         with tempfile.TemporaryDirectory() as found:
             command = [str(BUILDS / "asan/tests/fuzz" / program), f"-max_total_time={seconds}",
-                       "-timeout=25", f"-seed={os.environ.get('CELLA_SEED', '1')}",
+                       f"-runs={runs}", "-timeout=25", f"-seed={os.environ.get('CELLA_SEED', '1')}",
                        "-rss_limit_mb=1024", f"-artifact_prefix={LOGS}/", found]
             status = run(command + ([str(seeds)] if seeds.is_dir() else []), log)
         result.seconds[program] = seconds

@@ -74,8 +74,8 @@ def pytests(level, folder, kind=None, has_subids=False):
                  groups.pytest_files(folder))
 
 
-def fuzz(seconds):
-    return Group("fuzz", ("asan",), lambda job, files: groups.fuzz(job, seconds, files),
+def fuzz(seconds, runs=-1):
+    return Group("fuzz", ("asan",), lambda job, files: groups.fuzz(job, seconds, runs, files),
                  groups.fuzz_files())
 
 
@@ -109,7 +109,8 @@ LEVELS = {
     "test": lambda: [
         builds("asan", "programs", "unit", "fuzz"), builds("gcc", "programs"), lint(), unit("asan"),
         *drivers("test"), pytests("test", "e2e", "asan"), pytests("test", "e2e", "gcc"),
-        pytests("test", "escape", "gcc"), pytests("test", "habitat", "gcc"), fuzz(1),
+        pytests("test", "escape", "gcc"), pytests("test", "habitat", "gcc"),
+        fuzz(1, runs=5000),
         pytests("test", "bench", "gcc"),
     ],
     "all": lambda: [

@@ -98,10 +98,12 @@ def test_size_and_resize(place):
 
 
 def test_keys_that_send_signals(place):
-    terminal = Terminal(place, command="trap 'echo caught; exit' INT; echo ready; sleep 1000")
+    waits = ("import signal as s; s.pthread_sigmask(s.SIG_BLOCK, [s.SIGINT]); "
+             "print('ready', flush=True); print('caught', int(s.sigwait([s.SIGINT])))")
+    terminal = Terminal(place, command=f'python3 -c "{waits}"')
     terminal.until("ready")
     terminal.type("\x03")
-    terminal.until("caught\r\n")
+    terminal.until("caught 2\r\n")
     assert terminal.finish()["status"] == 0
 
 
@@ -289,9 +291,12 @@ def test_attach(place, daemon):
     attached.type("stty size; echo $TERM\n")
     attached.until("33 99\r\nxterm\r\n")
     termios.tcsetwinsize(attached.slave, (20, 60))
-    attached.type("until stty size | grep '20 60'; do sleep 0.1; done; echo rea''dy; sleep 1000\n")
-    attached.until("ready")
+    attached.type("until stty size | grep '20 60'; do sleep 0.1; done\n")
+    attached.until("20 60\r\n")
+    attached.type("sed -u s/at/is/\nat work\n")
+    attached.until("is work\r\n")  # now: a shell that does not wait yet might miss the key
     attached.type("\x03")
+    attached.until("\\$ ")
     attached.type("exit 5\n")
     assert attached.wait() == 5
 
