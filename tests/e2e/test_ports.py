@@ -248,7 +248,7 @@ def test_many_at_once_are_refused_politely(spawn, daemon):
     for ws in sockets:
         ws.close()
     daemon.client.close()
-    eventually(lambda: fd_count(daemon.pid) <= before)
+    eventually(lambda: fd_count(daemon.pid) < before + 20)
     assert ask(session, "/x").status == 200
 
 
@@ -294,7 +294,7 @@ def test_what_is_no_port(place, port):
 
 def test_a_client_that_goes(place, daemon):
     before = fd_count(daemon.pid)
-    for path in ("/never", "/bytes/1000000000", "/ws"):
+    for path in ("/never", "/bytes/1000000000", "/ws") * 5:
         sock = place.client.connect()
         upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec_WebSocket_Key": "x"}
         sock.sendall(place.client.head("GET", f"{place.path}/ports/{PORT}{path}",
@@ -302,7 +302,7 @@ def test_a_client_that_goes(place, daemon):
         if path != "/never":
             assert sock.recv(12) in (b"HTTP/1.1 200", b"HTTP/1.1 101")
         sock.close()
-    eventually(lambda: fd_count(daemon.pid) <= before)
+    eventually(lambda: fd_count(daemon.pid) < before + 10)
     assert ask(place, "/x").status == 200
 
 
