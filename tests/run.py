@@ -71,7 +71,8 @@ def pytests(level, folder, kind=None, mode=None, has_subids=False):
     """With a mode only the tests of daemons that root, or an ordinary user, has started."""
     words = [*folder.split("_"), kind, mode, has_subids and "subids"]
     return Group(" ".join(filter(None, words)), (kind,) if kind else (),
-                 lambda job, files: groups.pytest(job, level, folder, kind, files, mode, has_subids),
+                 lambda job, files: groups.pytest(job, level, folder, kind, files, mode,
+                                                  has_subids),
                  groups.pytest_files(folder))
 
 
