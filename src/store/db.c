@@ -103,15 +103,6 @@ static const char *const migrations[DB_VERSION] = {
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-static int explain_damage(const struct db *db, struct err *e)
-{
-    err_set(e, ERR_UNAVAILABLE, "the database %.200s is damaged: %.120s", db->path,
-            sqlite3_errmsg(db->handle));
-    return err_advise(
-        e, "Stop the daemon. `sqlite3 FILE .recover` may bring rows back; to begin anew "
-           "move cella.db, cella.db-wal and blobs aside (saved sessions are gone then).");
-}
-
 static int explain_rights(const struct db *db, struct err *e)
 {
     err_set(e, ERR_UNAVAILABLE, "the database %.200s cannot be written: %.120s", db->path,
@@ -124,24 +115,6 @@ static int explain_full(const struct db *db, struct err *e)
 {
     err_set(e, ERR_UNAVAILABLE, "the disk of %.200s is full", db->path);
     return err_advise(e, "Free some space; what waits is written then by itself.");
-}
-
-/* SQLite calls most failures of the system an I/O error; the system's own number says more. */
-static int explain_system(const struct db *db, struct err *e)
-{
-    switch (sqlite3_system_errno(db->handle)) {
-    case ENOSPC:
-    case EDQUOT:
-        return explain_full(db, e);
-    case EACCES:
-    case EPERM:
-    case EROFS:
-        return explain_rights(db, e);
-    default:
-        err_set(e, ERR_UNAVAILABLE, "the database %.200s: %.160s", db->path,
-                sqlite3_errmsg(db->handle));
-        return err_advise(e, "Check the disk and the kernel's log; it is tried again.");
-    }
 }
 
 int db_explain(struct db *db, int code, struct err *e)
@@ -158,13 +131,31 @@ int db_explain(struct db *db, int code, struct err *e)
         return explain_rights(db, e);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-        return explain_damage(db, e);
+        err_set(e, ERR_UNAVAILABLE, "the database %.200s is damaged: %.120s", db->path,
+                sqlite3_errmsg(db->handle));
+        return err_advise(
+            e, "Stop the daemon. `sqlite3 FILE .recover` may bring rows back; to begin anew "
+               "move cella.db, cella.db-wal and blobs aside (saved sessions are gone then).");
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         err_set(e, ERR_CONFLICT, "another program has the database %.200s open", db->path);
         return err_advise(e, "Stop the other daemon or sqlite3, or name another --data DIR.");
     default:
-        return explain_system(db, e);
+        /* SQLite calls most failures of the system an I/O error; the system's own number says more.
+         */
+        switch (sqlite3_system_errno(db->handle)) {
+        case ENOSPC:
+        case EDQUOT:
+            return explain_full(db, e);
+        case EACCES:
+        case EPERM:
+        case EROFS:
+            return explain_rights(db, e);
+        default:
+            err_set(e, ERR_UNAVAILABLE, "the database %.200s: %.160s", db->path,
+                    sqlite3_errmsg(db->handle));
+            return err_advise(e, "Check the disk and the kernel's log; it is tried again.");
+        }
     }
 }
 

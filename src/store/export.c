@@ -19,7 +19,6 @@ enum { LOOK_MS = 100, DAMAGED_MAX = 100, RECORD_LENGTHS = 3 * 4 };
 
 struct outgoing {
     struct store_call call;
-    struct store_state *state;
     int fd;
     uint32_t limit_ms;
     uint64_t deadline_ms; /* monotonic */
@@ -205,8 +204,8 @@ static int put_record(struct outgoing *ex, const struct store_record *r, struct 
 static int write_records(struct outgoing *ex, struct err *e)
 {
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < ex->state->n_records; i++)
-        rc = put_record(ex, &ex->state->records[i], e);
+    for (size_t i = 0; rc == 0 && i < ex->call.state->n_records; i++)
+        rc = put_record(ex, &ex->call.state->records[i], e);
     json_put_array_end(&ex->damaged_json);
     ex->is_written = true;
     return rc;
@@ -242,7 +241,6 @@ static void export_release(struct store_call *call)
         channel_close(ex->fd);
     buf_free(&ex->out);
     buf_free(&ex->damaged);
-    store_state_unref(ex->state);
 }
 
 static const struct call_type export_type = {
@@ -278,7 +276,7 @@ struct store_call *store_export(struct store *store, struct store_state *state, 
                                 uint32_t deadline_ms, store_exported_fn fn, void *context)
 {
     struct outgoing *ex = call_new(store, &export_type, sizeof(*ex), NULL);
-    ex->state = store_state_ref(state);
+    ex->call.state = store_state_ref(state);
     ex->fd = fd;
     ex->limit_ms = deadline_ms == 0 ? STREAM_DEADLINE_MS : deadline_ms;
     ex->deadline_ms = clock_mono_ms() + ex->limit_ms;

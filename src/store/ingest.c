@@ -18,7 +18,6 @@ struct incoming {
     int fd;
     struct store_limits limits;
     uint64_t deadline_ms; /* monotonic */
-    struct store_state *state;
 
     size_t inline_bytes; /* of the state's small bodies so far */
     struct buf small;    /* of the present body, until it is too large for that */
@@ -75,15 +74,6 @@ static int ingest_explain(int rc, struct err *e)
     return -1;
 }
 
-static int spill(struct incoming *in, struct err *e)
-{
-    int rc = blob_writer_new(in->call.store->blobs, &in->writer);
-    if (rc == 0 && in->small.len > 0)
-        rc = blob_writer_add(in->writer, in->small.data, in->small.len);
-    buf_free(&in->small);
-    return rc < 0 ? ingest_explain(rc, e) : 0;
-}
-
 static int ingest_add_bytes(void *context, const void *data, size_t len, struct err *e)
 {
     struct incoming *in = context;
@@ -92,9 +82,16 @@ static int ingest_add_bytes(void *context, const void *data, size_t len, struct 
         buf_append(&in->small, data, len);
         return 0;
     }
-    if (in->writer == NULL && spill(in, e) < 0)
-        return -1;
-    int rc = blob_writer_add(in->writer, data, len);
+    int rc = 0;
+    if (in->writer == NULL) {
+        /* Too large for the database: what was gathered so far becomes the beginning of a blob. */
+        rc = blob_writer_new(in->call.store->blobs, &in->writer);
+        if (rc == 0 && in->small.len > 0)
+            rc = blob_writer_add(in->writer, in->small.data, in->small.len);
+        buf_free(&in->small);
+    }
+    if (rc == 0)
+        rc = blob_writer_add(in->writer, data, len);
     return rc < 0 ? ingest_explain(rc, e) : 0;
 }
 
@@ -124,10 +121,10 @@ static int end_body(void *context, struct store_record *record, struct err *e)
 static int take_stream(struct incoming *in, const struct stream_source *source, struct err *e)
 {
     struct stream_sink sink = {.add = ingest_add_bytes, .end = end_body, .context = in};
-    in->state = state_new();
+    in->call.state = state_new();
     in->inline_bytes = 0;
     in->small = BUF_INIT(INLINE_MAX);
-    int rc = stream_read(source, &sink, &in->limits, in->state, e);
+    int rc = stream_read(source, &sink, &in->limits, in->call.state, e);
     blob_writer_free(take_ptr(in->writer));
     buf_free(&in->small);
     return rc;
@@ -137,18 +134,11 @@ static int ingest_apply(struct store *store, struct store_call *call, struct err
 {
     struct incoming *in = CONTAINER_OF(call, struct incoming, call);
     struct stream_source source = {.read = ingest_read_some, .context = in};
-    int rc = in->state != NULL ? 0 : take_stream(in, &source, e);
+    int rc = in->call.state != NULL ? 0 : take_stream(in, &source, e);
     if (rc == 0)
-        state_publish(store, in->state);
+        state_publish(store, in->call.state);
     channel_close(take_fd(&in->fd)); /* now: whoever writes must not wait for the loop */
     return rc;
-}
-
-static void ingest_deliver(struct store_call *call, const struct err *e)
-{
-    struct incoming *in = CONTAINER_OF(call, struct incoming, call);
-    struct store_state *state = e == NULL ? take_ptr(in->state) : NULL;
-    ((store_state_fn)call->fn)(call->context, state, NULL, e);
 }
 
 static void ingest_release(struct store_call *call)
@@ -156,11 +146,10 @@ static void ingest_release(struct store_call *call)
     struct incoming *in = CONTAINER_OF(call, struct incoming, call);
     if (in->fd >= 0)
         channel_close(in->fd);
-    store_state_unref(in->state);
 }
 
 static const struct call_type ingest_type = {
-    .apply = ingest_apply, .deliver = ingest_deliver, .release = ingest_release};
+    .apply = ingest_apply, .deliver = call_deliver_state, .release = ingest_release};
 
 struct arrived {
     char data[SMALL_MAX];
@@ -189,7 +178,7 @@ static bool take_at_once(struct incoming *in)
     struct stream_source source = {.read = read_arrived, .context = &arrived};
     if (n > 0 && take_stream(in, &source, &ignored) == 0)
         return true;
-    store_state_unref(take_ptr(in->state));
+    store_state_unref(take_ptr(in->call.state));
     return false;
 }
 

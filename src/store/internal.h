@@ -89,7 +89,8 @@ struct store_call {
     bool is_answered;   /* of a read: in spite of its group's failure */
     atomic_bool is_cut; /* of a job: stop at the next look */
     struct err error;
-    void *fn; /* the caller's, cast back by type->deliver */
+    struct store_state *state; /* that the call saves, reads or makes; one reference, or NULL */
+    void *fn;                  /* the caller's, cast back by type->deliver */
     void *context;
 };
 
@@ -165,6 +166,8 @@ struct store_call *call_ask(struct store_call *call, void *fn, void *context);
 struct store_call *call_job(struct store_call *call);
 /* For call_type.deliver of calls whose callback is a store_done_fn. */
 void call_deliver_done(struct store_call *call, const struct err *e);
+/* The same for a store_state_fn, which takes the state over, without a store_saved. */
+void call_deliver_state(struct store_call *call, const struct err *e);
 /* Applied at once, on the loop: for what takes less than waking a thread does, and never waits. It
  * is delivered later like any other. */
 struct store_call *call_now(struct store_call *call);

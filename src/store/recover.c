@@ -30,7 +30,7 @@ static bool read_exactly(int fd, size_t at, void *out, size_t len)
     return true;
 }
 
-/* The next record, if there is one that is whole. */
+/* Reads the next record, if it is whole. */
 static void read_next(struct recover_reader *r)
 {
     struct record_header header;
@@ -50,20 +50,7 @@ static void read_next(struct recover_reader *r)
 
 /* ---- applying -------------------------------------------------------------------------------- */
 
-static int apply_record(struct store *store, const struct record *record, struct err *e)
-{
-    struct err refused;
-    int rc = record->type == RECORD_NOTEBOOK
-                 ? notebook_apply_put(store, &record->row, &refused)
-                 : cell_apply_put(store, record->notebook, &record->cell, NULL, NULL, &refused);
-    if (rc < 0 && store->db.is_broken) {
-        *e = refused;
-        return -1;
-    }
-    return 0; /* refused for its own sake, as it would have been in its turn */
-}
-
-/* By their numbers, whichever file they are in. */
+/* Applies the records of both files in the order of their numbers. */
 static int apply_later(struct store *store, struct recover_reader readers[JOURNAL_FILES],
                        struct err *e)
 {
@@ -73,9 +60,14 @@ static int apply_later(struct store *store, struct recover_reader readers[JOURNA
                          (readers[1].has_record && readers[1].record.seq < readers[0].record.seq);
         struct recover_reader *r = &readers[is_second];
         if (r->record.seq > journal->seq) {
-            if (apply_record(store, &r->record, e) < 0)
+            /* A record that is refused for its own sake would have been refused in its turn. */
+            const struct record *record = &r->record;
+            int rc = record->type == RECORD_NOTEBOOK
+                         ? notebook_apply_put(store, &record->row, e)
+                         : cell_apply_put(store, record->notebook, &record->cell, NULL, NULL, e);
+            if (rc < 0 && store->db.is_broken)
                 return -1;
-            journal->seq = r->record.seq;
+            journal->seq = record->seq;
         }
         read_next(r);
     }

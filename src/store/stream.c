@@ -208,8 +208,12 @@ static int check_header(struct stream_reader *r, bool *ret_has_body, struct err 
     return broken(e, "it has a record of an unknown kind");
 }
 
-static int take_header(struct stream_reader *r, struct err *e)
+static int stream_take_record(struct stream_reader *r, struct err *e)
 {
+    bool has_body = false;
+    uint32_t most = r->limits->max_records == 0 ? STREAM_RECORDS_MAX : r->limits->max_records;
+    if (r->state->n_records >= most)
+        return err_set(e, ERR_TOO_LARGE, "the state has more than %u parts", most);
     uint32_t len;
     if (take_length(r, &len, e) < 0)
         return -1;
@@ -223,16 +227,7 @@ static int take_header(struct stream_reader *r, struct err *e)
     if (stream_take(r, r->header.data, len, e) < 0)
         return -1;
     r->header.len = len;
-    return 0;
-}
-
-static int stream_take_record(struct stream_reader *r, struct err *e)
-{
-    bool has_body = false;
-    uint32_t most = r->limits->max_records == 0 ? STREAM_RECORDS_MAX : r->limits->max_records;
-    if (r->state->n_records >= most)
-        return err_set(e, ERR_TOO_LARGE, "the state has more than %u parts", most);
-    if (take_header(r, e) < 0 || check_header(r, &has_body, e) < 0)
+    if (check_header(r, &has_body, e) < 0)
         return -1;
     struct store_record *record = state_add(r->state, r->header.data, r->header.len);
     return has_body ? take_body(r, record, e) : 0;

@@ -333,16 +333,6 @@ static int run_phase(struct store *store, struct err *e)
     return more;
 }
 
-static void next_phase(struct sweep *sw)
-{
-    sw->cursor = 0;
-    if (++sw->phase < SWEEP_DONE || sw->first + sw->width >= FIRST_BYTES)
-        return;
-    sw->first += sw->width;
-    sw->phase = SWEEP_STATES;
-    sweep_unmark_all(sw);
-}
-
 static int step(struct store *store, struct err *e)
 {
     struct sweep *sw = store->sweep;
@@ -358,8 +348,14 @@ static int step(struct store *store, struct err *e)
         sweep_unmark_all(sw);
         return 1;
     }
-    if (more == 0)
-        next_phase(sw);
+    if (more == 0) {
+        sw->cursor = 0;
+        if (++sw->phase >= SWEEP_DONE && sw->first + sw->width < FIRST_BYTES) {
+            sw->first += sw->width;
+            sw->phase = SWEEP_STATES;
+            sweep_unmark_all(sw);
+        }
+    }
     return more < 0 ? -1 : sw->phase != SWEEP_DONE;
 }
 

@@ -38,17 +38,6 @@ static void *worker_main(void *context)
     return NULL;
 }
 
-static int start_worker(struct store *store)
-{
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, WORKER_STACK);
-    int rc = pthread_create(&store->workers[store->n_workers], &attributes, worker_main, store);
-    pthread_attr_destroy(&attributes);
-    store->n_workers += rc == 0;
-    return rc;
-}
-
 void workers_submit(struct store_call *call)
 {
     struct store *store = call->store;
@@ -57,10 +46,16 @@ void workers_submit(struct store_call *call)
     LIST_EACH(&store->jobs, it)
         waiting++;
     int rc = 0;
-    if (waiting > store->n_idle_workers && store->n_workers < WORKERS_MAX)
-        rc = start_worker(store);
+    if (waiting > store->n_idle_workers && store->n_workers < WORKERS_MAX) {
+        pthread_attr_t attributes;
+        pthread_attr_init(&attributes);
+        pthread_attr_setstacksize(&attributes, WORKER_STACK);
+        rc = pthread_create(&store->workers[store->n_workers], &attributes, worker_main, store);
+        pthread_attr_destroy(&attributes);
+        store->n_workers += rc == 0;
+    }
     if (rc != 0 && store->n_workers == 0) {
-        /* No thread, and none that could take it later. */
+        /* There is no thread that could take the call later. */
         call->has_failed = true;
         err_errno(&call->error, ERR_UNAVAILABLE, rc, "starting a thread for it");
         list_remove(&call->node);
