@@ -66,7 +66,7 @@ static void export_finish(struct export_task *x, const struct err *e)
 /* ---- the worker --------------------------------------------------------------------------------
  */
 
-/* One JSON value of ours. NULL if it is none. */
+/* A JSON value that the store kept as text; NULL if the text is not valid. */
 static json_t *export_parse(const char *text, size_t len)
 {
     static const struct json_limits limits = {.depth = NOTEBOOK_DEPTH_MAX,
@@ -101,20 +101,6 @@ static json_t *export_read_image(struct export_task *x, const char *hex, bool is
     return json_stringn_nocheck(buf_str(&text), text.len);
 }
 
-/* Instead of an image: where it is to be had, or that it is not. */
-static void export_leave_out(struct export_task *x, json_t *output, bool has_blob)
-{
-    json_t *ref = json_object_get(output, "ref");
-    if (x->keeps_references && has_blob) {
-        json_object_set_new(output, "type", json_string("image"));
-        json_object_set(output, "resource_uri", ref);
-        return;
-    }
-    json_object_set_new(output, "type", json_string("text"));
-    if (json_object_get(output, "text") == NULL)
-        json_object_set_new(output, "text", json_string("[an image that is not kept]"));
-}
-
 static void export_fill_in(struct export_task *x, json_t *output)
 {
     const char *hash = json_string_value(json_object_get(output, "hash"));
@@ -123,8 +109,17 @@ static void export_fill_in(struct export_task *x, json_t *output)
     json_t *data = hash != NULL ? export_read_image(x, hash, is_svg) : NULL;
     if (data != NULL)
         json_object_set_new(output, member, data);
-    else if (json_object_get(output, "ref") != NULL && json_object_get(output, member) == NULL)
-        export_leave_out(x, output, hash != NULL);
+    json_t *ref = json_object_get(output, "ref");
+    bool is_left_out = ref != NULL && json_object_get(output, member) == NULL;
+    /* Instead of the image: where it is to be had, or that it is not kept. */
+    if (is_left_out && x->keeps_references && hash != NULL) {
+        json_object_set_new(output, "type", json_string("image"));
+        json_object_set(output, "resource_uri", ref);
+    } else if (is_left_out) {
+        json_object_set_new(output, "type", json_string("text"));
+        if (json_object_get(output, "text") == NULL)
+            json_object_set_new(output, "text", json_string("[an image that is not kept]"));
+    }
     static const char *const internal[] = {"hash", "ref", "url", "bytes"};
     for (size_t i = 0; i < ARRAY_LEN(internal); i++)
         json_object_del(output, internal[i]);
@@ -195,7 +190,7 @@ static void export_add_cell(struct export_task *x, const struct store_cell *row)
     notebook_set_text(&cell->id, row->id);
     notebook_set_source(cell, row->source != NULL ? row->source : "", row->source_len);
     if (!cell_find_state(row->state, &cell->state))
-        cell->state = CELL_IDLE; /* it waits */
+        cell->state = CELL_IDLE; /* the cell is queued */
     cell->execution_count = (int64_t)row->count;
     export_set_time(&cell->created_at, row->created_ms);
     export_set_time(&cell->executed_at, row->executed_ms);
@@ -238,7 +233,7 @@ static void export_on_page(void *context, const struct store_cell *list, size_t 
     uv_queue_work(engine_loop(x->task.engine), &x->work, export_work, export_after_work);
 }
 
-/* That of a session which has run nothing is empty. */
+/* A session that has run nothing has no row yet: its notebook is empty. */
 static bool export_is_unwritten(const struct export_task *x, const struct err *e,
                                 struct store_notebook *ret_row)
 {

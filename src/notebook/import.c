@@ -71,15 +71,10 @@ static uint64_t import_count_of(int64_t count)
     return count > 0 && count <= COUNT_MAX ? (uint64_t)count : 0;
 }
 
-static uint64_t import_duration_of(double seconds)
-{
-    return seconds > 0 && seconds <= SECONDS_MAX ? (uint64_t)(seconds * 1e6) : 0;
-}
-
 /* ---- a cell ------------------------------------------------------------------------------------
  */
 
-/* Returns how many bytes were written for it, also if they did not stay. */
+/* Returns how many bytes the outputs have as JSON, even if they are too many to be kept. */
 static size_t import_put_outputs(const struct import_task *i, struct buf *out)
 {
     struct json_out json = JSON_OUT(out);
@@ -97,18 +92,6 @@ static size_t import_put_outputs(const struct import_task *i, struct buf *out)
     return written;
 }
 
-static void import_put_metadata(const struct notebook_cell *cell, struct buf *out)
-{
-    struct json_out json = JSON_OUT(out);
-    _json_ json_t *metadata = json_object();
-    if (cell->metadata != NULL)
-        json_object_update(metadata, cell->metadata);
-    if (cell->attachments != NULL)
-        json_object_set(metadata, "attachments", cell->attachments);
-    if (json_object_size(metadata) > 0)
-        json_put_value(&json, metadata);
-}
-
 static int import_refuse_metadata(struct err *e)
 {
     err_set(e, ERR_TOO_LARGE, "there are more metadata than can be saved");
@@ -121,7 +104,14 @@ static int import_put_cell(struct import_task *i, struct err *e)
     _buf_ struct buf outputs = BUF_INIT(STORE_CELL_BYTES);
     _buf_ struct buf metadata = BUF_INIT(STORE_CELL_BYTES);
     size_t written = import_put_outputs(i, &outputs);
-    import_put_metadata(cell, &metadata);
+    struct json_out json = JSON_OUT(&metadata);
+    _json_ json_t *merged = json_object();
+    if (cell->metadata != NULL)
+        json_object_update(merged, cell->metadata);
+    if (cell->attachments != NULL)
+        json_object_set(merged, "attachments", cell->attachments);
+    if (json_object_size(merged) > 0)
+        json_put_value(&json, merged);
     if (metadata.overflowed)
         return import_refuse_metadata(e);
     uint64_t created_ms = documents_time(cell->created_at);
@@ -135,7 +125,9 @@ static int import_put_cell(struct import_task *i, struct err *e)
         .count = import_count_of(cell->execution_count),
         .created_ms = created_ms > 0 ? created_ms : clock_wall_ms(),
         .executed_ms = documents_time(cell->executed_at),
-        .duration_us = import_duration_of(cell->execution_time),
+        .duration_us = cell->execution_time > 0 && cell->execution_time <= SECONDS_MAX
+                           ? (uint64_t)(cell->execution_time * 1e6)
+                           : 0,
         .outputs = outputs.len > 0 ? buf_str(&outputs) : NULL,
         .outputs_len = outputs.len,
         .metadata = metadata.len > 0 ? buf_str(&metadata) : NULL,
@@ -195,18 +187,6 @@ static void import_describe(json_t *output, const char *data, size_t len)
     import_keep_shown_size(output, size, width, height);
 }
 
-/* What is no base64 is nobody's image and stays as it is, unless that cost its cell all outputs. */
-static void import_replace_large(struct import_task *i, const struct err *e)
-{
-    size_t len = 0;
-    output_text(i->shown, output_type(i->shown) == OUTPUT_SVG ? "svg" : "data", &len);
-    if (len <= UNKEPT_BYTES_MAX)
-        return;
-    json_decref(i->shown);
-    i->shown = json_pack("{ss so}", "type", "text", "text",
-                         json_sprintf("[an image is left out: %s]", e->message));
-}
-
 static void import_on_kept(void *context, const char *hash, uint64_t bytes, const struct err *e)
 {
     struct import_task *i = context;
@@ -225,13 +205,21 @@ static void import_on_kept(void *context, const char *hash, uint64_t bytes, cons
         json_object_set_new(output, "url", json_sprintf(STORE_IMAGE_URL, i->id, cell, n));
         json_object_set_new(output, "hash", json_string(hash));
     } else {
-        import_replace_large(i, e);
+        /* An image that is no base64 stays as it is, unless it is so large that the cell would
+         * lose all its outputs. */
+        size_t len = 0;
+        output_text(i->shown, output_type(i->shown) == OUTPUT_SVG ? "svg" : "data", &len);
+        if (len > UNKEPT_BYTES_MAX) {
+            json_decref(i->shown);
+            i->shown = json_pack("{ss so}", "type", "text", "text",
+                                 json_sprintf("[an image is left out: %s]", e->message));
+        }
     }
     json_array_append_new(i->outputs, take_ptr(i->shown));
     import_go_on(&i->task);
 }
 
-/* True if it is on its way; else it is among the outputs. */
+/* True if the output is an image and on its way to the store; else it is among the outputs. */
 static bool import_take_output(struct import_task *i, const json_t *given)
 {
     json_t *output = json_copy((json_t *)(uintptr_t)given);
@@ -251,20 +239,6 @@ static bool import_take_output(struct import_task *i, const json_t *given)
     i->shown = output;
     struct store_picture picture = {.text = data, .len = len, .is_base64 = type == OUTPUT_IMAGE};
     i->task.asked = store_put_image(engine_store(i->task.engine), &picture, import_on_kept, i);
-    return true;
-}
-
-/* False if an image is on its way. */
-static bool import_take_outputs(struct import_task *i)
-{
-    const struct notebook_cell *cell = &i->doc->cells[i->at];
-    if (i->outputs == NULL)
-        i->outputs = json_array();
-    while (i->output < json_array_size(cell->outputs)) {
-        const json_t *output = json_array_get(cell->outputs, i->output++);
-        if (json_is_object(output) && import_take_output(i, output))
-            return false;
-    }
     return true;
 }
 
@@ -290,8 +264,14 @@ static void import_go_on(struct task *task)
     struct import_task *i = (struct import_task *)task;
     struct err e;
     while (i->at < i->doc->n_cells && i->n_put < CELLS_AT_ONCE && i->bytes_put < BYTES_AT_ONCE) {
-        if (!import_take_outputs(i))
-            return;
+        const struct notebook_cell *cell = &i->doc->cells[i->at];
+        if (i->outputs == NULL)
+            i->outputs = json_array();
+        while (i->output < json_array_size(cell->outputs)) {
+            const json_t *output = json_array_get(cell->outputs, i->output++);
+            if (json_is_object(output) && import_take_output(i, output))
+                return;
+        }
         if (import_put_cell(i, &e) < 0) {
             import_finish(i, &e);
             return;

@@ -44,11 +44,6 @@ const char *output_text(const json_t *typed, const char *member, size_t *ret_len
     return json_string_value(value);
 }
 
-static bool output_is_stream(const json_t *typed)
-{
-    return output_type(typed) == OUTPUT_TEXT && json_is_string(json_object_get(typed, "stream"));
-}
-
 const char *output_image_mime(const json_t *typed, char out[48])
 {
     const char *format = json_string_value(json_object_get(typed, "format"));
@@ -159,17 +154,6 @@ static void take_representation(json_t *typed, json_t *bundle, json_t *metadata)
     }
 }
 
-/* The number of the cell, which is not said twice, or another one, or none. */
-static void output_take_count(json_t *typed, const json_t *count, int64_t execution_count)
-{
-    bool has_count = json_is_integer(count) && json_integer_value(count) >= 0;
-    if (has_count ? json_integer_value(count) == execution_count && execution_count > 0
-                  : execution_count == 0)
-        return;
-    json_object_set_new(typed, "execution_count",
-                        has_count ? json_integer(json_integer_value(count)) : json_null());
-}
-
 static int read_display(const json_t *output, bool is_value, int64_t execution_count, json_t *typed,
                         struct err *e)
 {
@@ -196,7 +180,15 @@ static int read_display(const json_t *output, bool is_value, int64_t execution_c
         json_object_del(metadata, "mcp_repl");
     if (is_value) {
         json_object_set_new(typed, "value", json_true());
-        output_take_count(typed, json_object_get(output, "execution_count"), execution_count);
+        /* The cell's own count is not said twice; another one, or none, is. */
+        const json_t *count = json_object_get(output, "execution_count");
+        bool has_count = json_is_integer(count) && json_integer_value(count) >= 0;
+        bool is_own = has_count
+                          ? json_integer_value(count) == execution_count && execution_count > 0
+                          : execution_count == 0;
+        if (!is_own)
+            json_object_set_new(typed, "execution_count",
+                                has_count ? json_integer(json_integer_value(count)) : json_null());
     }
     if (json_object_size(bundle) > 0)
         json_object_set(typed, "mime", bundle);
@@ -385,7 +377,7 @@ static json_t *output_make_error(const json_t *typed)
 
 json_t *output_to_nbformat(const json_t *typed, int64_t execution_count)
 {
-    if (output_is_stream(typed)) {
+    if (output_type(typed) == OUTPUT_TEXT && json_is_string(json_object_get(typed, "stream"))) {
         size_t len;
         const char *text = output_text(typed, "text", &len);
         return json_pack("{s:s, s:O, s:o}", "output_type", "stream", "name",
@@ -436,16 +428,6 @@ void output_describe_error(struct buf *out, const json_t *typed)
     buf_append(out, buf_str(&trace), trace.len);
 }
 
-static void describe_bundle(struct buf *out, const json_t *mime)
-{
-    const char *name;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)mime, name, value) {
-        buf_printf(out, "[%s]", name);
-        return;
-    }
-}
-
 void output_describe(struct buf *out, const json_t *typed)
 {
     size_t len;
@@ -461,7 +443,9 @@ void output_describe(struct buf *out, const json_t *typed)
         struct json_out json = JSON_OUT(out);
         json_put_value(&json, json_object_get(typed, "json"));
     } else if (output_type(typed) == OUTPUT_TEXT) {
-        describe_bundle(out, json_object_get(typed, "mime"));
+        const char *mime = json_object_iter_key(json_object_iter(json_object_get(typed, "mime")));
+        if (mime != NULL)
+            buf_printf(out, "[%s]", mime);
     } else {
         buf_printf(out, "[%s]", type_names[output_type(typed)]);
     }

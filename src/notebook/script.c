@@ -132,9 +132,16 @@ static bool is_cell_command(const char *source, size_t len)
     return len >= 3 && source[0] == '%' && source[1] == '%' && source[2] != '\n';
 }
 
-static void put_python(struct buf *out, const char *source, size_t len)
+static void script_put_code(struct buf *out, const struct document *doc, const char *source,
+                            size_t len)
 {
     struct script_place place = {0};
+    if (strcmp(doc->runtime, "python") != 0) {
+        buf_append(out, source, len);
+        if (len > 0 && source[len - 1] != '\n')
+            buf_append_char(out, '\n');
+        return;
+    }
     if (is_cell_command(source, len)) {
         text_append_commented(out, "# ", source, len);
         return;
@@ -147,18 +154,6 @@ static void put_python(struct buf *out, const char *source, size_t len)
         source += n;
         len -= n;
     }
-}
-
-static void script_put_code(struct buf *out, const struct document *doc, const char *source,
-                            size_t len)
-{
-    if (strcmp(doc->runtime, "python") == 0) {
-        put_python(out, source, len);
-        return;
-    }
-    buf_append(out, source, len);
-    if (len > 0 && source[len - 1] != '\n')
-        buf_append_char(out, '\n');
 }
 
 void notebook_write_script(const struct document *doc, struct buf *out)

@@ -61,12 +61,6 @@ json_t *text_without_spaces(const json_t *text)
 /* ---- HTML --------------------------------------------------------------------------------------
  */
 
-/* What HTML refuses of ASCII: controls but tab and newline. */
-static bool is_refused(unsigned char c)
-{
-    return (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
-}
-
 static const char *reference_of(char c)
 {
     switch (c) {
@@ -83,7 +77,9 @@ static const char *reference_of(char c)
     case '\r':
         return "&#13;";
     default:
-        return is_refused((unsigned char)c) ? "\xef\xbf\xbd" : NULL;
+        /* HTML refuses the controls of ASCII but tab and newline. */
+        return ((unsigned char)c < 0x20 && c != '\t' && c != '\n') || c == 0x7f ? "\xef\xbf\xbd"
+                                                                                : NULL;
     }
 }
 
