@@ -157,18 +157,6 @@ static void set_callbacks(struct jpeg_scaler *s)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* As small as it may be without being smaller than the result. */
-static void choose_shrinking(struct jpeg_scaler *s)
-{
-    const struct average *a = &s->average;
-    s->in.scale_num = 1;
-    for (s->in.scale_denom = SHRINK_MAX; s->in.scale_denom > 1; s->in.scale_denom /= 2) {
-        jpeg_calc_output_dimensions(&s->in);
-        if (s->in.output_width >= a->to_width && s->in.output_height >= a->to_height)
-            break;
-    }
-}
-
 static void begin_reading(struct jpeg_scaler *s)
 {
     struct average *a = &s->average;
@@ -192,7 +180,14 @@ static void begin_reading(struct jpeg_scaler *s)
         s->in.out_color_space = JCS_CMYK;
     else
         fail(s, SCALE_DAMAGED);
-    choose_shrinking(s);
+    /* As small as it may be without being smaller than the result. */
+    const struct average *average = &s->average;
+    s->in.scale_num = 1;
+    for (s->in.scale_denom = SHRINK_MAX; s->in.scale_denom > 1; s->in.scale_denom /= 2) {
+        jpeg_calc_output_dimensions(&s->in);
+        if (s->in.output_width >= average->to_width && s->in.output_height >= average->to_height)
+            break;
+    }
     jpeg_start_decompress(&s->in);
     bool has_ink = s->in.out_color_space == JCS_CMYK;
     a->width = s->in.output_width;
