@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "notebook/formats.h"
-#include "notebook/outputs.h"
+#include "notebook/output.h"
 #include "notebook/text.h"
 #include "wire/base64.h"
 

@@ -16,7 +16,7 @@ enum { PAGE = 200, DOCUMENTS_MAX = 2 };
 
 /* JSON of a cell, until the worker has parsed it. */
 struct raw_cell {
-    char *outputs, *metadata; /* NULL: none */
+    char *outputs, *metadata; /* NULL if the cell has none */
     size_t outputs_len, metadata_len;
 };
 
@@ -33,7 +33,7 @@ struct export_task {
     uint64_t n_read;                       /* cells */
     uint64_t bytes;                        /* of what was collected, then of the images as well */
     uint64_t image_bytes, max_image_bytes; /* of images that are data */
-    bool keeps_references;                 /* of others */
+    bool keeps_references;                 /* of images that are not data */
     int blobs;
     documents_read_fn fn;
     void *context;

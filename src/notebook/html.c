@@ -2,7 +2,7 @@
  * run and nothing be fetched, text is escaped, Markdown cannot bring HTML, links are of known
  * schemes, and HTML of outputs sits in frames that may do nothing but show it. */
 #include "notebook/formats.h"
-#include "notebook/outputs.h"
+#include "notebook/output.h"
 #include "notebook/text.h"
 
 #include <ctype.h>
@@ -317,23 +317,6 @@ static void put_code_cell(struct buf *out, const struct document *doc,
     buf_append_str(out, "</section>\n");
 }
 
-static void html_put_cell(struct buf *out, const struct document *doc,
-                          const struct notebook_cell *cell)
-{
-    if (cell->kind == CELL_CODE) {
-        put_code_cell(out, doc, cell);
-        return;
-    }
-    buf_append_str(out, "<section class=\"cell text\" id=\"");
-    html_put_text(out, cell->id, strlen(cell->id));
-    buf_append_str(out, "\">\n");
-    if (cell->kind == CELL_MARKDOWN)
-        put_markdown(out, cell, cell->source, cell->source_len);
-    else
-        put_settled(out, "raw", cell->source, cell->source_len);
-    buf_append_str(out, "</section>\n");
-}
-
 /* ---- the page ----------------------------------------------------------------------------------
  */
 
@@ -354,7 +337,20 @@ void notebook_write_html(const struct document *doc, struct buf *out)
         html_put_text(out, title, strlen(title));
         buf_append_str(out, "</h1>\n");
     }
-    for (size_t i = 0; i < doc->n_cells && !out->overflowed; i++)
-        html_put_cell(out, doc, &doc->cells[i]);
+    for (size_t i = 0; i < doc->n_cells && !out->overflowed; i++) {
+        const struct notebook_cell *cell = &doc->cells[i];
+        if (cell->kind == CELL_CODE) {
+            put_code_cell(out, doc, cell);
+            continue;
+        }
+        buf_append_str(out, "<section class=\"cell text\" id=\"");
+        html_put_text(out, cell->id, strlen(cell->id));
+        buf_append_str(out, "\">\n");
+        if (cell->kind == CELL_MARKDOWN)
+            put_markdown(out, cell, cell->source, cell->source_len);
+        else
+            put_settled(out, "raw", cell->source, cell->source_len);
+        buf_append_str(out, "</section>\n");
+    }
     buf_append_str(out, "</main>\n</body>\n</html>\n");
 }

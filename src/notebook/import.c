@@ -19,11 +19,11 @@ struct import_task {
     struct task task;
     char id[UUID_SIZE];
     struct document *doc; /* ours: sources copied, JSON shared */
-    size_t at;            /* the cell */
-    size_t output;        /* of it */
-    uint64_t n_images;    /* of it */
-    json_t *outputs;      /* of it, as they will be; NULL: not begun */
-    json_t *shown;        /* the image that is on its way */
+    size_t at;            /* index of the present cell */
+    size_t output;        /* index of its next output */
+    uint64_t n_images;    /* of the cell, so far */
+    json_t *outputs;      /* of the cell, as they will be stored; NULL if not begun */
+    json_t *shown;        /* the image that is on its way to the store */
     size_t n_put;         /* since the store was last waited for */
     uint64_t bytes_put;
     struct err refusal;
@@ -65,7 +65,7 @@ uint64_t documents_time(const char *text)
     return at > 0 ? (uint64_t)at * 1000 + ms : 0;
 }
 
-/* Numbers that no run can have had are none: execution counts go on from here. */
+/* 0 for numbers that no run can have had: execution counts go on from here. */
 static uint64_t import_count_of(int64_t count)
 {
     return count > 0 && count <= COUNT_MAX ? (uint64_t)count : 0;
@@ -145,28 +145,6 @@ static int import_put_cell(struct import_task *i, struct err *e)
 
 static void import_go_on(struct task *task);
 
-/* A file has the size in which an image is to be shown, which need not be its own. */
-static void import_keep_shown_size(json_t *output, const json_t *size, uint32_t width,
-                                   uint32_t height)
-{
-    char buffer[48];
-    const char *mime = output_image_mime(output, buffer);
-    json_t *w = json_object_get(size, "width"), *h = json_object_get(size, "height");
-    if (mime == NULL || (w == NULL && h == NULL) ||
-        (json_integer_value(w) == width && json_integer_value(h) == height))
-        return;
-    json_t *metadata = json_object_get(output, "metadata");
-    if (metadata == NULL) {
-        metadata = json_object();
-        json_object_set_new(output, "metadata", metadata);
-    }
-    json_t *own = json_object_get(metadata, mime);
-    if (json_is_object(own))
-        json_object_update(own, (json_t *)(uintptr_t)size);
-    else
-        json_object_set(metadata, mime, (json_t *)(uintptr_t)size);
-}
-
 static void import_describe(json_t *output, const char *data, size_t len)
 {
     enum image_format format;
@@ -184,7 +162,23 @@ static void import_describe(json_t *output, const char *data, size_t len)
     json_object_set_new(output, "format", json_string(image_format_name(format)));
     json_object_set_new(output, "width", json_integer(width));
     json_object_set_new(output, "height", json_integer(height));
-    import_keep_shown_size(output, size, width, height);
+    /* A file has the size in which an image is to be shown, which need not be its own. */
+    char buffer[48];
+    const char *mime = output_image_mime(output, buffer);
+    json_t *w = json_object_get(size, "width"), *h = json_object_get(size, "height");
+    if (mime == NULL || (w == NULL && h == NULL) ||
+        (json_integer_value(w) == width && json_integer_value(h) == height))
+        return;
+    json_t *metadata = json_object_get(output, "metadata");
+    if (metadata == NULL) {
+        metadata = json_object();
+        json_object_set_new(output, "metadata", metadata);
+    }
+    json_t *own = json_object_get(metadata, mime);
+    if (json_is_object(own))
+        json_object_update(own, size);
+    else
+        json_object_set(metadata, mime, size);
 }
 
 static void import_on_kept(void *context, const char *hash, uint64_t bytes, const struct err *e)

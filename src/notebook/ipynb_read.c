@@ -1,6 +1,6 @@
 /* Jupyter's format, read: bytes of any origin to a document. Daemon and command line tool. */
 #include "notebook/formats.h"
-#include "notebook/outputs.h"
+#include "notebook/output.h"
 #include "notebook/text.h"
 
 /* ---- what Cella wrote there --------------------------------------------------------------------

@@ -128,8 +128,8 @@ void notebook_settle_ids(struct document *doc)
         if (keeps[i])
             continue;
         number = MAX(number, i);
-        /* A name that nobody has: that of the cell, or "cell", and a number. The number never goes
-         * back, so that the names which are tried are at most as many as there are cells, twice. */
+        /* A free name: that of the cell, or "cell", and a number. The number never goes back, so
+         * that the names which are tried are at most as many as there are cells, twice. */
         char name[CELL_ID_SIZE];
         bool has_name = model_is_id(doc->cells[i].id);
         do {

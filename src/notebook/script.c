@@ -18,15 +18,6 @@ static bool is_triple(const char *s, size_t len, char quote)
     return len >= 3 && s[0] == quote && s[1] == quote && s[2] == quote;
 }
 
-/* Behind the string of one quote that begins at `i`. */
-static size_t script_skip_string(const char *line, size_t len, size_t i)
-{
-    char quote = line[i++];
-    while (i < len && line[i] != quote)
-        i += line[i] == '\\' ? 2 : 1;
-    return MIN(i, len);
-}
-
 static void scan_line(struct script_place *p, const char *line, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
@@ -45,7 +36,8 @@ static void scan_line(struct script_place *p, const char *line, size_t len)
             p->quote = c;
             i += 2;
         } else if (c == '"' || c == '\'') {
-            i = script_skip_string(line, len, i);
+            for (i++; i < len && line[i] != c;)
+                i += line[i] == '\\' ? 2 : 1;
         } else if (c == '(' || c == '[' || c == '{') {
             p->depth++;
         } else if ((c == ')' || c == ']' || c == '}') && p->depth > 0) {

@@ -11,8 +11,8 @@ struct reading {
     struct document *doc;
     const char *comment; /* "#" */
     enum cell_kind kind; /* of the cell whose lines are read */
-    json_t *tags;        /* of it; NULL: none */
-    bool is_marked;      /* it began with a mark, so it counts even if it is empty */
+    json_t *tags;        /* of that cell; NULL if it has none */
+    bool is_marked;      /* the cell began with a mark, so it counts even if it is empty */
 };
 
 /* What follows "# %%" on its line; NULL if the line is no mark. */

@@ -121,33 +121,30 @@ static size_t escape_len(const char *text, size_t len)
     return (unsigned char)text[1] < 0x80 && text[1] != '\n' ? 2 : 1;
 }
 
-static void append_settled_line(struct buf *out, const char *line, size_t len)
-{
-    while (len > 0 && line[len - 1] == '\r')
-        len--;
-    const char *last = len > 0 ? memrchr(line, '\r', len) : NULL;
-    if (last != NULL) {
-        len -= (size_t)(last + 1 - line);
-        line = last + 1;
-    }
-    const char *text = line;
-    while (len > 0) {
-        const char *escape = memchr(text, '\x1b', len);
-        size_t n = escape != NULL ? (size_t)(escape - text) : len;
-        buf_append(out, text, n);
-        if (escape != NULL)
-            n += escape_len(escape, len - n);
-        text += n;
-        len -= n;
-    }
-}
-
 void text_append_settled(struct buf *out, const char *text, size_t len)
 {
     while (len > 0) {
         const char *end = memchr(text, '\n', len);
         size_t n = end != NULL ? (size_t)(end - text) : len;
-        append_settled_line(out, text, n);
+        const char *line = text;
+        size_t left = n;
+        while (left > 0 && line[left - 1] == '\r')
+            left--;
+        const char *last = left > 0 ? memrchr(line, '\r', left) : NULL;
+        if (last != NULL) {
+            left -= (size_t)(last + 1 - line);
+            line = last + 1;
+        }
+        const char *at = line;
+        while (left > 0) {
+            const char *escape = memchr(at, '\x1b', left);
+            size_t run = escape != NULL ? (size_t)(escape - at) : left;
+            buf_append(out, at, run);
+            if (escape != NULL)
+                run += escape_len(escape, left - run);
+            at += run;
+            left -= run;
+        }
         if (end != NULL) {
             buf_append_char(out, '\n');
             n++;
@@ -248,16 +245,13 @@ size_t text_longest_run(const char *text, size_t len, char c)
     return longest;
 }
 
-static bool is_base64_digit(unsigned char c)
-{
-    return isalnum(c) || c == '+' || c == '/' || c == '=';
-}
-
 bool text_append_base64(struct buf *out, const char *text, size_t len)
 {
-    for (size_t i = 0; i < len; i++)
-        if (!is_base64_digit((unsigned char)text[i]) && !isspace((unsigned char)text[i]))
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (!isalnum(c) && !isspace(c) && c != '+' && c != '/' && c != '=')
             return false;
+    }
     for (size_t at = 0; at < len; at++) {
         size_t n = word_len(text + at, len - at);
         buf_append(out, text + at, n);
