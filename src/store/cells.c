@@ -183,29 +183,12 @@ static int cells_set_text(struct store *store, uint64_t key, const struct store_
     return is_newer ? 0 : cell_set_source(store, key, cell, e);
 }
 
-static int cells_put_new(struct store *store, const struct notebook_at *book,
-                         const struct store_cell *cell, struct err *e)
-{
-    static const struct db_sql sql = {"SELECT 1 FROM cells WHERE notebook=?1 AND place=?2"};
-    int64_t place = cell->place;
-    int is_taken = place == 0;
-    if (place != 0) {
-        sqlite3_stmt *s;
-        is_taken = db_first(&store->db, &sql, &s, e, DB_NUMBER(book->key), DB_PLACE(place));
-        sqlite3_reset(s);
-    }
-    if (is_taken < 0)
-        return -1;
-    if (is_taken > 0)
-        place = book->last_place + STORE_PLACE_GAP;
-    return cell_insert(store, book, cell, place, e);
-}
-
 /* Changes the cell's row, or makes one. */
 static int cells_put_row(struct store *store, const struct notebook_at *book,
                          const struct store_cell *cell, struct err *e)
 {
-    static const struct db_sql rename = {"UPDATE cells SET id=?2 WHERE key=?1"};
+    static const struct db_sql rename = {"UPDATE cells SET id=?2 WHERE key=?1"},
+                               look = {"SELECT 1 FROM cells WHERE notebook=?1 AND place=?2"};
     struct cell_at at;
     int got = cell_find_id(store, book->key, cell->id, &at, e);
     bool is_new = cell->source != NULL && cell->exec_id > 0;
@@ -224,7 +207,19 @@ static int cells_put_row(struct store *store, const struct notebook_at *book,
     }
     int64_t more = got == 0;
     if (got == 0) {
-        got = cells_put_new(store, book, cell, e);
+        /* At the end, unless the cell's place is free. */
+        int64_t place = cell->place;
+        int is_taken = place == 0;
+        if (place != 0) {
+            sqlite3_stmt *s;
+            is_taken = db_first(&store->db, &look, &s, e, DB_NUMBER(book->key), DB_PLACE(place));
+            sqlite3_reset(s);
+        }
+        if (is_taken < 0)
+            return -1;
+        if (is_taken > 0)
+            place = book->last_place + STORE_PLACE_GAP;
+        got = cell_insert(store, book, cell, place, e);
     } else {
         got = set_run(store, at.key, cell, e);
         if (got == 0 && cell->source != NULL)

@@ -21,7 +21,7 @@ struct cell_change_call {
 /* ---- places ---------------------------------------------------------------------------------- */
 
 /* The gap before `after` is used up: some cells behind it make room, more if those are as close. So
- * whoever inserts at one point for ever does not move all cells every twenty times. */
+ * inserting at one point again and again does not move all cells every twenty times. */
 static int changes_make_room(struct store *store, const struct notebook_at *book, int64_t before,
                              int64_t after, int64_t *ret_place, struct err *e)
 {

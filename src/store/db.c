@@ -1,5 +1,5 @@
 /* The SQLite connection: its schema, its statements, what its errors mean in plain words. Daemon;
- * used by whoever holds the database, one thread at a time. */
+ * used by one thread at a time, the one that holds the database. */
 #include "store/db.h"
 
 #include <assert.h>
@@ -272,25 +272,10 @@ const char *db_text(sqlite3_stmt *s, int column)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static int read_version(struct db *db, int *ret_version, struct err *e)
-{
-    sqlite3_stmt *s;
-    int rc = sqlite3_prepare_v2(db->handle, "PRAGMA user_version", -1, &s, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(s);
-    if (rc == SQLITE_ROW)
-        *ret_version = sqlite3_column_int(s, 0);
-    else
-        db_explain(db, rc, e);
-    sqlite3_finalize(s);
-    return rc == SQLITE_ROW ? 0 : -1;
-}
-
 /* EXCLUSIVE: a second process is refused, and no shared memory file is needed. It must be set
  * before the first access, and stays because every later one is made by this connection. */
 static int db_set_up(struct db *db, struct err *e)
 {
-    int version = 0;
     sqlite3_busy_timeout(db->handle, BUSY_MS);
     if (sqlite3_db_readonly(db->handle, "main") == 1)
         return db_explain(db, SQLITE_READONLY, e);
@@ -299,8 +284,17 @@ static int db_set_up(struct db *db, struct err *e)
                 "PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=OFF; PRAGMA cache_size=-2048;"
                 "PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=OFF;"
                 "PRAGMA journal_size_limit=16777216",
-                e) < 0 ||
-        read_version(db, &version, e) < 0)
+                e) < 0)
+        return -1;
+    sqlite3_stmt *s;
+    int rc = sqlite3_prepare_v2(db->handle, "PRAGMA user_version", -1, &s, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(s);
+    int version = rc == SQLITE_ROW ? sqlite3_column_int(s, 0) : 0;
+    if (rc != SQLITE_ROW)
+        db_explain(db, rc, e);
+    sqlite3_finalize(s);
+    if (rc != SQLITE_ROW)
         return -1;
     if (version > DB_VERSION) {
         err_set(e, ERR_UNAVAILABLE,

@@ -51,10 +51,10 @@ struct display_target {
 struct settling {
     struct store *store;
     const struct notebook_at *book;
-    const char *notebook; /* its id */
-    const char *cell;     /* whose put it is */
+    const char *notebook; /* the notebook's id */
+    const char *cell;     /* id of the cell that is put */
     size_t n_read;        /* bytes */
-    struct arena *memory; /* of the news; NULL: nobody wants them */
+    struct arena *memory; /* of the news; NULL if the caller does not want them */
     struct store_shown **news;
 };
 
@@ -68,24 +68,6 @@ static void displays_tell(struct settling *s, const char *cell, const char *outp
                                   .len = len};
     *s->news = shown;
     s->news = &shown->next;
-}
-
-/* The output as the other cell will have it, in which a picture has another name. */
-static void write_output(const struct settling *s, const struct display_target *target,
-                         const struct output_view *view, uint64_t n, struct buf *out)
-{
-    struct output_text text = output_unmarked(view);
-    const char *from = text.data;
-    if (view->hash.data != NULL && view->ref.data != NULL && view->url.data > view->ref.data) {
-        buf_append(out, from, (size_t)(view->ref.data - from));
-        buf_printf(out, STORE_IMAGE_REF, s->notebook, target->id, (unsigned long long)n);
-        from = view->ref.data + view->ref.len;
-        buf_append(out, from, (size_t)(view->url.data - from));
-        buf_printf(out, STORE_IMAGE_URL, s->notebook, target->id, (unsigned long long)n);
-        from = view->url.data + view->url.len;
-    }
-    buf_append(out, from, (size_t)(text.data + text.len - from));
-    buf_append_char(out, '}');
 }
 
 static int read_outputs(struct store *store, uint64_t key, struct buf *out, struct err *e)
@@ -108,7 +90,19 @@ static int displays_replace(struct settling *s, const struct display_target *tar
     _buf_ struct buf output = BUF_INIT(STORE_CELL_BYTES);
     if (view->hash.data != NULL && images_next(s->store, target->key, &n, e) < 0)
         return -1;
-    write_output(s, target, view, n, &output);
+    /* The output as the other cell will have it, in which a picture has another name. */
+    struct output_text unmarked = output_unmarked(view);
+    const char *from = unmarked.data;
+    if (view->hash.data != NULL && view->ref.data != NULL && view->url.data > view->ref.data) {
+        buf_append(&output, from, (size_t)(view->ref.data - from));
+        buf_printf(&output, STORE_IMAGE_REF, s->notebook, target->id, (unsigned long long)n);
+        from = view->ref.data + view->ref.len;
+        buf_append(&output, from, (size_t)(view->url.data - from));
+        buf_printf(&output, STORE_IMAGE_URL, s->notebook, target->id, (unsigned long long)n);
+        from = view->url.data + view->url.len;
+    }
+    buf_append(&output, from, (size_t)(unmarked.data + unmarked.len - from));
+    buf_append_char(&output, '}');
     if (output.overflowed || outputs->len + output.len + rest > OUTPUTS_BYTES_MAX) {
         buf_clear(&output);
         buf_printf(&output, "{\"type\":\"text\",\"text\":\"%s\",\"display_id\":\"", left_out);

@@ -26,8 +26,9 @@ struct incoming {
 
 /* ---- in -------------------------------------------------------------------------------------- */
 
-static int wait_readable(struct incoming *in, struct err *e)
+static ssize_t ingest_read_some(void *context, void *out, size_t len, struct err *e)
 {
+    struct incoming *in = context;
     for (;;) {
         struct pollfd p = {.fd = in->fd, .events = POLLIN};
         uint64_t now = clock_mono_ms();
@@ -38,20 +39,11 @@ static int wait_readable(struct incoming *in, struct err *e)
                     in->limits.deadline_ms);
             return err_advise(e, "Large or slowly pickled variables are the usual cause.");
         }
-        int n = poll(&p, 1, (int)MIN(in->deadline_ms - now, (uint64_t)LOOK_MS));
-        if (n > 0)
-            return 0;
-        if (n < 0 && errno != EINTR)
+        int ready = poll(&p, 1, (int)MIN(in->deadline_ms - now, (uint64_t)LOOK_MS));
+        if (ready < 0 && errno != EINTR)
             return err_errno(e, ERR_UNAVAILABLE, errno, "waiting for the state");
-    }
-}
-
-static ssize_t ingest_read_some(void *context, void *out, size_t len, struct err *e)
-{
-    struct incoming *in = context;
-    for (;;) {
-        if (wait_readable(in, e) < 0)
-            return -1;
+        if (ready <= 0)
+            continue;
         ssize_t n = channel_recv(in->fd, out, len, NULL);
         if (n >= 0)
             return n;
@@ -137,7 +129,7 @@ static int ingest_apply(struct store *store, struct store_call *call, struct err
     int rc = in->call.state != NULL ? 0 : take_stream(in, &source, e);
     if (rc == 0)
         state_publish(store, in->call.state);
-    channel_close(take_fd(&in->fd)); /* now: whoever writes must not wait for the loop */
+    channel_close(take_fd(&in->fd)); /* now: the writer must not wait for the loop */
     return rc;
 }
 
@@ -167,21 +159,6 @@ static ssize_t read_arrived(void *context, void *out, size_t len, struct err *e)
     return (ssize_t)n;
 }
 
-/* Whether it could be read at once. What is only looked at stays where it is: a worker reads it
- * from the beginning, and says what is wrong with it. */
-static bool take_at_once(struct incoming *in)
-{
-    struct err ignored;
-    struct arrived arrived;
-    ssize_t n = recv(in->fd, arrived.data, sizeof(arrived.data), MSG_PEEK | MSG_DONTWAIT);
-    arrived.len = n > 0 ? (size_t)n : 0;
-    struct stream_source source = {.read = read_arrived, .context = &arrived};
-    if (n > 0 && take_stream(in, &source, &ignored) == 0)
-        return true;
-    store_state_unref(take_ptr(in->call.state));
-    return false;
-}
-
 struct store_call *store_ingest(struct store *store, int fd, const struct store_limits *limits,
                                 store_state_fn fn, void *context)
 {
@@ -195,5 +172,15 @@ struct store_call *store_ingest(struct store *store, int fd, const struct store_
     in->call.fn = (void *)fn;
     in->call.context = context;
     fd_set_nonblocking(fd, true);
-    return take_at_once(in) ? call_now(&in->call) : call_job(&in->call);
+    /* What is only looked at stays where it is: if it is not the whole state, or damaged, a worker
+     * reads it from the beginning, and says what is wrong. */
+    struct err ignored;
+    struct arrived arrived;
+    ssize_t n = recv(fd, arrived.data, sizeof(arrived.data), MSG_PEEK | MSG_DONTWAIT);
+    arrived.len = n > 0 ? (size_t)n : 0;
+    struct stream_source source = {.read = read_arrived, .context = &arrived};
+    if (n > 0 && take_stream(in, &source, &ignored) == 0)
+        return call_now(&in->call);
+    store_state_unref(take_ptr(in->call.state));
+    return call_job(&in->call);
 }

@@ -5,13 +5,13 @@
 
 struct named_call {
     struct store_call call;
-    const char *owner; /* NULL: whoever has one of that name */
+    const char *owner; /* NULL: the first owner who has a state of that name */
     const char *name;
     uint64_t expires_ms;
 };
 
-/* The one that is meant by an owner (?1) and a name (?2): without an owner the first of those that
- * have one, STORE_FIRST_OWNER before all others. */
+/* The state of an owner (?1) and a name (?2). Without an owner: that of the first owner who has a
+ * state of the name, STORE_FIRST_OWNER before all others. */
 #define IS_MEANT                                                                                   \
     " rowid=(SELECT rowid FROM named WHERE name=?2 AND (?1 IS NULL OR owner=?1)"                   \
     " ORDER BY owner<>'" STORE_FIRST_OWNER "', owner LIMIT 1)"
@@ -48,7 +48,7 @@ static int named_apply_put(struct store *store, struct store_call *call, struct 
     state_pack(put->call.state, &packed);
     if (packed.overflowed)
         return err_set(e, ERR_TOO_LARGE, "the state has too many records to be saved");
-    sweep_want(store); /* of the state that is replaced, and of this one once it expires */
+    sweep_want(store); /* for the state that is replaced, and for this one once it expires */
     return db_do(&store->db, &sql, e, DB_TEXT(put->owner), DB_TEXT(put->name),
                  DB_NUMBER(clock_wall_ms()), DB_NUMBER(put->expires_ms),
                  DB_NUMBER(put->call.state->bytes), DB_BYTES(buf_str(&packed), packed.len));
@@ -125,8 +125,8 @@ int store_delete_named(struct store *store, const char *owner, const char *name,
 
 struct listed_call {
     struct store_call call;
-    const char *owner; /* NULL: everybody */
-    const char *name;  /* NULL: all */
+    const char *owner; /* NULL: states of all owners */
+    const char *name;  /* NULL: states of all names */
     struct store_named list[STORE_PAGE_MAX];
     size_t n;
     uint64_t count;

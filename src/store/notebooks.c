@@ -1,5 +1,5 @@
 /* Rows of notebooks. What they keep of their cells (how many, the last counts) is maintained with
- * each change, so that nobody has to count. Owns the tables notebooks and descriptions. Daemon;
+ * each change, so that no call has to count. Owns the tables notebooks and descriptions. Daemon;
  * applied by the store's writer thread. */
 #include "base/clock.h"
 #include "store/internal.h"
@@ -93,7 +93,7 @@ int store_put_notebook(struct store *store, const struct store_notebook *row, st
 
 struct notebook_describe_call {
     struct store_call call;
-    const char *title, *metadata; /* NULL: stays */
+    const char *title, *metadata; /* NULL if it stays as it is */
 };
 
 static int apply_describe(struct store *store, struct store_call *call, struct err *e)
@@ -281,7 +281,7 @@ struct store_call *store_get_notebook(struct store *store, const char *id, store
 
 struct notebook_list_call {
     struct store_call call;
-    const char *user; /* NULL: all */
+    const char *user; /* NULL: notebooks of all users */
     uint64_t offset, count;
     uint32_t limit;
     struct store_notebook *list;

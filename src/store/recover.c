@@ -50,30 +50,6 @@ static void read_next(struct recover_reader *r)
 
 /* ---- applying -------------------------------------------------------------------------------- */
 
-/* Applies the records of both files in the order of their numbers. */
-static int apply_later(struct store *store, struct recover_reader readers[JOURNAL_FILES],
-                       struct err *e)
-{
-    struct journal *journal = &store->journal;
-    while (readers[0].has_record || readers[1].has_record) {
-        bool is_second = !readers[0].has_record ||
-                         (readers[1].has_record && readers[1].record.seq < readers[0].record.seq);
-        struct recover_reader *r = &readers[is_second];
-        if (r->record.seq > journal->seq) {
-            /* A record that is refused for its own sake would have been refused in its turn. */
-            const struct record *record = &r->record;
-            int rc = record->type == RECORD_NOTEBOOK
-                         ? notebook_apply_put(store, &record->row, e)
-                         : cell_apply_put(store, record->notebook, &record->cell, NULL, NULL, e);
-            if (rc < 0 && store->db.is_broken)
-                return -1;
-            journal->seq = record->seq;
-        }
-        read_next(r);
-    }
-    return 0;
-}
-
 static int recover_replay(struct store *store, struct err *e)
 {
     struct journal *journal = &store->journal;
@@ -84,7 +60,24 @@ static int recover_replay(struct store *store, struct err *e)
                                              .bytes = BUF_INIT(RECORD_BYTES_MAX + 1)};
         read_next(&readers[i]);
     }
-    int rc = apply_later(store, readers, e);
+    /* In the order of their numbers, whichever file they are in. A record that is refused for its
+     * own sake would have been refused in its turn. */
+    int rc = 0;
+    while (rc == 0 && (readers[0].has_record || readers[1].has_record)) {
+        bool is_second = !readers[0].has_record ||
+                         (readers[1].has_record && readers[1].record.seq < readers[0].record.seq);
+        struct recover_reader *r = &readers[is_second];
+        const struct record *record = &r->record;
+        if (record->seq > journal->seq) {
+            int got = record->type == RECORD_NOTEBOOK
+                          ? notebook_apply_put(store, &record->row, e)
+                          : cell_apply_put(store, record->notebook, &record->cell, NULL, NULL, e);
+            rc = got < 0 && store->db.is_broken ? -1 : 0;
+            if (rc == 0)
+                journal->seq = record->seq;
+        }
+        read_next(r);
+    }
     for (unsigned i = 0; i < JOURNAL_FILES; i++)
         buf_free(&readers[i].bytes);
     bool is_news = journal->seq > atomic_load(&journal->committed);

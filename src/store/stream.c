@@ -69,21 +69,6 @@ static int take_length(struct stream_reader *r, uint32_t *ret_len, struct err *e
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
 
-/* Straight from what was read ahead: a chunk may be larger than that. */
-static int take_chunk(struct stream_reader *r, size_t len, struct err *e)
-{
-    while (len > 0) {
-        if (r->from == r->to && stream_fill(r, e) < 0)
-            return -1;
-        size_t n = MIN(len, r->to - r->from);
-        if (r->sink->add(r->sink->context, r->ahead + r->from, n, e) < 0)
-            return -1;
-        r->from += n;
-        len -= n;
-    }
-    return 0;
-}
-
 static int take_body(struct stream_reader *r, struct store_record *record, struct err *e)
 {
     for (;;) {
@@ -99,8 +84,17 @@ static int take_body(struct stream_reader *r, struct store_record *record, struc
                     (double)r->limits->max_bytes / (1024 * 1024));
             return err_advise(e, "Delete large variables (del name), or raise the limit.");
         }
-        if (take_chunk(r, len, e) < 0)
-            return -1;
+        /* Straight from what was read ahead: a chunk may be larger than that. */
+        size_t left = len;
+        while (left > 0) {
+            if (r->from == r->to && stream_fill(r, e) < 0)
+                return -1;
+            size_t n = MIN(left, r->to - r->from);
+            if (r->sink->add(r->sink->context, r->ahead + r->from, n, e) < 0)
+                return -1;
+            r->from += n;
+            left -= n;
+        }
         r->state->bytes += len;
         record->bytes += len;
     }
