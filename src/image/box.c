@@ -38,7 +38,7 @@ static int allow(scmp_filter_ctx filter, int call)
     return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0);
 }
 
-/* Memory that nothing backs and nobody can run. */
+/* Anonymous memory that cannot be executed. */
 static int allow_memory(scmp_filter_ctx filter)
 {
     static const int calls[] = {SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap),
@@ -81,7 +81,7 @@ int image_box_close(void)
         syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0) < 0)
         return -errno;
     rlim_t seconds = IMAGE_BOX_MS / 1000 + 1;
-    alarm((unsigned)seconds); /* should whoever waits for us be gone */
+    alarm((unsigned)seconds); /* should the daemon be gone */
     if (limit(RLIMIT_CPU, seconds) < 0 || limit(RLIMIT_CORE, 0) < 0 ||
         limit(RLIMIT_FSIZE, IMAGE_RESULT_MAX) < 0)
         return -errno;

@@ -42,7 +42,7 @@ struct jpeg_scaler {
     struct average average;
     struct sixels sixels;
     uint8_t *row; /* as it was decoded */
-    uint8_t *rgb; /* the same without ink; NULL: it has none */
+    uint8_t *rgb; /* the same row as RGB; NULL if the picture is not CMYK */
 };
 
 static _Noreturn void fail(struct jpeg_scaler *s, enum scale_end end)

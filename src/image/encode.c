@@ -12,7 +12,7 @@ struct image_encoding {
     uint64_t bytes;
     struct buf text;
     int error;           /* -errno */
-    image_encoded_fn fn; /* NULL: forgotten */
+    image_encoded_fn fn; /* NULL if the call was forgotten */
     void *context;
 };
 
