@@ -17,7 +17,7 @@ enum {
     DRAIN_SIZE = 16 * 1024,
 };
 
-/* ---- closing where nobody waits -------------------------------------------------------------- */
+/* ---- closing on threads that may block ------------------------------------------------------- */
 
 struct doomed {
     struct doomed *next;
@@ -121,7 +121,7 @@ union channel_control {
     struct cmsghdr align;
 };
 
-/* The descriptors that came along, and who wrote. */
+/* The descriptors that came along, and the writer's pid. */
 static size_t read_control(struct msghdr *msg, int fds[RIGHTS_MAX], pid_t *ret_writer)
 {
     size_t n = 0;
