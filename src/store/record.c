@@ -133,7 +133,8 @@ bool record_unpack(const char *data, size_t len, struct record *ret)
                                         .outputs_len = fields.texts[4].len,
                                         .metadata = fields.texts[5].data,
                                         .metadata_len = fields.texts[5].len};
-    } else
+    } else {
         return false;
+    }
     return true;
 }

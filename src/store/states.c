@@ -130,15 +130,6 @@ struct keep_call {
     uint32_t newest;
 };
 
-static bool states_is_kept(const struct keep_call *k, uint64_t checkpoint)
-{
-    for (size_t i = 0; i < k->n_kept; i++) {
-        if (k->kept[i] == checkpoint)
-            return true;
-    }
-    return false;
-}
-
 static int apply_keep(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql
@@ -152,7 +143,10 @@ static int apply_keep(struct store *store, struct store_call *call, struct err *
     int got;
     for (size_t i = 0; (got = db_step(&store->db, s, e)) > 0; i++) {
         uint64_t checkpoint = db_number(s, 1);
-        if (i < k->newest || checkpoint == db_number(s, 2) || states_is_kept(k, checkpoint))
+        bool is_kept = i < k->newest || checkpoint == db_number(s, 2);
+        for (size_t n = 0; n < k->n_kept && !is_kept; n++)
+            is_kept = k->kept[n] == checkpoint;
+        if (is_kept)
             continue;
         sweep_want(store);
         if (db_do(&store->db, &forget, e, DB_NUMBER(db_number(s, 0))) < 0)

@@ -5,31 +5,26 @@
 
 enum { WORKER_STACK = 256 * 1024 };
 
-static struct store_call *next_job(struct store *store)
-{
-    struct list *node;
-    while ((node = list_first(&store->jobs)) == NULL && !store->is_stopping) {
-        store->n_idle_workers++;
-        pthread_cond_wait(&store->job_wake, &store->lock);
-        store->n_idle_workers--;
-    }
-    if (node == NULL)
-        return NULL;
-    list_remove(node);
-    list_append(&store->running, node);
-    return CONTAINER_OF(node, struct store_call, node);
-}
-
 static void *worker_main(void *context)
 {
     struct store *store = context;
-    struct store_call *job;
     pthread_mutex_lock(&store->lock);
-    while ((job = next_job(store)) != NULL) {
+    for (;;) {
+        struct list *node;
+        while ((node = list_first(&store->jobs)) == NULL && !store->is_stopping) {
+            store->n_idle_workers++;
+            pthread_cond_wait(&store->job_wake, &store->lock);
+            store->n_idle_workers--;
+        }
+        if (node == NULL)
+            break;
+        struct store_call *job = CONTAINER_OF(node, struct store_call, node);
+        list_remove(node);
+        list_append(&store->running, node);
         pthread_mutex_unlock(&store->lock);
         job->has_failed = job->type->apply(store, job, &job->error) < 0;
         pthread_mutex_lock(&store->lock);
-        list_remove(&job->node);
+        list_remove(node);
         pthread_mutex_unlock(&store->lock);
         call_finish(job);
         pthread_mutex_lock(&store->lock);
