@@ -183,27 +183,6 @@ static void export_set_time(char **field, uint64_t at_ms)
     notebook_set_text(field, at_ms > 0 ? clock_rfc3339(at_ms, time) : NULL);
 }
 
-static void export_add_cell(struct export_task *x, const struct store_cell *row)
-{
-    struct notebook_cell *cell = notebook_add_cell(x->doc, (enum cell_kind)row->kind);
-    struct raw_cell *raw = &x->raw[x->n_raw++];
-    notebook_set_text(&cell->id, row->id);
-    notebook_set_source(cell, row->source != NULL ? row->source : "", row->source_len);
-    if (!cell_find_state(row->state, &cell->state))
-        cell->state = CELL_IDLE; /* the cell is queued */
-    cell->execution_count = (int64_t)row->count;
-    export_set_time(&cell->created_at, row->created_ms);
-    export_set_time(&cell->executed_at, row->executed_ms);
-    cell->execution_time = row->executed_ms > 0 ? (double)row->duration_us / 1e6 : -1;
-    cell->is_undone = row->is_undone;
-    *raw = (struct raw_cell){.outputs_len = row->outputs_len, .metadata_len = row->metadata_len};
-    if (row->outputs != NULL)
-        raw->outputs = mem_copy(row->outputs, row->outputs_len);
-    if (row->metadata != NULL)
-        raw->metadata = mem_copy(row->metadata, row->metadata_len);
-    x->bytes += row->source_len + row->outputs_len + row->metadata_len;
-}
-
 static void export_on_page(void *context, const struct store_cell *list, size_t n, uint64_t count,
                            const struct err *e)
 {
@@ -220,8 +199,27 @@ static void export_on_page(void *context, const struct store_cell *list, size_t 
         return;
     }
     x->raw = mem_realloc(x->raw, (x->n_raw + n + 1) * sizeof(*x->raw));
-    for (size_t i = 0; i < n; i++)
-        export_add_cell(x, &list[i]);
+    for (size_t i = 0; i < n; i++) {
+        const struct store_cell *row = &list[i];
+        struct notebook_cell *cell = notebook_add_cell(x->doc, (enum cell_kind)row->kind);
+        struct raw_cell *raw = &x->raw[x->n_raw++];
+        notebook_set_text(&cell->id, row->id);
+        notebook_set_source(cell, row->source != NULL ? row->source : "", row->source_len);
+        if (!cell_find_state(row->state, &cell->state))
+            cell->state = CELL_IDLE; /* the cell is queued */
+        cell->execution_count = (int64_t)row->count;
+        export_set_time(&cell->created_at, row->created_ms);
+        export_set_time(&cell->executed_at, row->executed_ms);
+        cell->execution_time = row->executed_ms > 0 ? (double)row->duration_us / 1e6 : -1;
+        cell->is_undone = row->is_undone;
+        *raw =
+            (struct raw_cell){.outputs_len = row->outputs_len, .metadata_len = row->metadata_len};
+        if (row->outputs != NULL)
+            raw->outputs = mem_copy(row->outputs, row->outputs_len);
+        if (row->metadata != NULL)
+            raw->metadata = mem_copy(row->metadata, row->metadata_len);
+        x->bytes += row->source_len + row->outputs_len + row->metadata_len;
+    }
     x->n_read += n;
     if (n > 0 && x->n_read < count) {
         x->task.asked = store_get_cells(engine_store(x->task.engine), x->id, x->n_read, PAGE, true,

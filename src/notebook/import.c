@@ -278,29 +278,6 @@ static void import_go_on(struct task *task)
     i->task.asked = store_get_notebook(engine_store(i->task.engine), i->id, import_on_written, i);
 }
 
-static struct document *import_share(const struct document *doc)
-{
-    struct document *copy = notebook_new();
-    for (size_t i = 0; i < doc->n_cells; i++) {
-        const struct notebook_cell *from = &doc->cells[i];
-        struct notebook_cell *to = notebook_add_cell(copy, from->kind);
-        notebook_set_text(&to->id, from->id);
-        notebook_set_source(to, from->source, from->source_len);
-        notebook_set_text(&to->created_at, from->created_at);
-        notebook_set_text(&to->executed_at, from->executed_at);
-        to->state = from->state;
-        to->execution_count = from->execution_count;
-        to->execution_time = from->execution_time;
-        json_decref(to->outputs);
-        json_decref(to->metadata);
-        to->outputs = json_incref(from->outputs);
-        to->metadata = json_incref(from->metadata);
-        to->attachments = json_incref(from->attachments);
-    }
-    notebook_settle_ids(copy);
-    return copy;
-}
-
 static int import_put_row(struct import_task *i, const struct document *doc, const char *spec,
                           const char *user, struct err *e)
 {
@@ -343,7 +320,26 @@ struct task *documents_import(struct documents *documents, const struct document
     ids_uuid(i->id);
     i->fn = fn;
     i->context = context;
-    i->doc = import_share(doc);
+    /* Sources are copied, JSON is shared: the caller may free its document now. */
+    struct document *copy = notebook_new();
+    for (size_t at = 0; at < doc->n_cells; at++) {
+        const struct notebook_cell *from = &doc->cells[at];
+        struct notebook_cell *to = notebook_add_cell(copy, from->kind);
+        notebook_set_text(&to->id, from->id);
+        notebook_set_source(to, from->source, from->source_len);
+        notebook_set_text(&to->created_at, from->created_at);
+        notebook_set_text(&to->executed_at, from->executed_at);
+        to->state = from->state;
+        to->execution_count = from->execution_count;
+        to->execution_time = from->execution_time;
+        json_decref(to->outputs);
+        json_decref(to->metadata);
+        to->outputs = json_incref(from->outputs);
+        to->metadata = json_incref(from->metadata);
+        to->attachments = json_incref(from->attachments);
+    }
+    notebook_settle_ids(copy);
+    i->doc = copy;
     bool is_refused = import_put_row(i, doc, spec, user, &i->refusal) < 0;
     task_later(&i->task, is_refused ? import_on_refused : import_go_on, 0);
     return &i->task;

@@ -102,6 +102,7 @@ static int ipynb_read_cell(const json_t *from, struct document *doc, struct err 
                 cell->state = CELL_ERROR;
         }
     }
+    /* What Cella wrote there. */
     json_t *own = json_object_get(cell->metadata, "mcp_repl");
     const json_t *time = json_object_get(own, "execution_time");
     ipynb_read_take_text(own, "created_at", &cell->created_at);
@@ -122,23 +123,6 @@ static int ipynb_read_cell(const json_t *from, struct document *doc, struct err 
 /* ---- the notebook ------------------------------------------------------------------------------
  */
 
-static int ipynb_read_check_version(const json_t *root, struct err *e)
-{
-    const json_t *version = json_object_get(root, "nbformat");
-    if (!json_is_integer(version)) {
-        err_set(e, ERR_INVALID, "this is no notebook: it has no \"nbformat\"");
-        return err_advise(e, "A notebook of Jupyter is expected, or a cells.json.");
-    }
-    long long major = json_integer_value(version);
-    if (major == 4)
-        return 0;
-    err_set(e, ERR_INVALID, "this is a notebook of format %lld, and 4 is what can be read", major);
-    if (major > 4)
-        return err_advise(e, "Save it as format 4 with the program that wrote it.");
-    return err_advise(e, "Open and save it in Jupyter, or: jupyter nbconvert --to notebook "
-                         "--nbformat 4 FILE");
-}
-
 static const char *find_language(const json_t *metadata)
 {
     static const char *const places[][2] = {
@@ -155,8 +139,20 @@ static const char *find_language(const json_t *metadata)
 int notebook_parse_ipynb(json_t *root, struct document **ret, struct err *e)
 {
     _document_ struct document *doc = notebook_new();
-    if (ipynb_read_check_version(root, e) < 0)
-        return -1;
+    const json_t *version = json_object_get(root, "nbformat");
+    long long major = json_integer_value(version);
+    if (!json_is_integer(version)) {
+        err_set(e, ERR_INVALID, "this is no notebook: it has no \"nbformat\"");
+        return err_advise(e, "A notebook of Jupyter is expected, or a cells.json.");
+    }
+    if (major != 4) {
+        err_set(e, ERR_INVALID, "this is a notebook of format %lld, and 4 is what can be read",
+                major);
+        if (major > 4)
+            return err_advise(e, "Save it as format 4 with the program that wrote it.");
+        return err_advise(e, "Open and save it in Jupyter, or: jupyter nbconvert --to notebook "
+                             "--nbformat 4 FILE");
+    }
     const json_t *metadata = json_object_get(root, "metadata");
     if (metadata != NULL && !json_is_object(metadata))
         return err_set(e, ERR_INVALID, "the notebook's \"metadata\" is no object");

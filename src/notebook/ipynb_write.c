@@ -88,13 +88,13 @@ static void ipynb_write_set_text(json_t *object, const char *name, const char *t
 static json_t *ipynb_write_make_metadata(const struct document *doc)
 {
     static const struct rule rules[] = {{"authors", WANT_ARRAY}, {"title", WANT_TEXT}};
-    json_t *metadata = json_deep_copy(doc->metadata);
-    drop_unwanted(metadata, rules, ARRAY_LEN(rules));
-    json_object_del(metadata, "orig_nbformat"); /* never written to a file */
     static const struct rule info_rules[] = {{"codemirror_mode", WANT_MODE},
                                              {"file_extension", WANT_TEXT},
                                              {"mimetype", WANT_TEXT},
                                              {"pygments_lexer", WANT_TEXT}};
+    json_t *metadata = json_deep_copy(doc->metadata);
+    drop_unwanted(metadata, rules, ARRAY_LEN(rules));
+    json_object_del(metadata, "orig_nbformat"); /* never written to a file */
     const struct notebook_language *l = notebook_language(doc);
     const json_t *kernel = json_object_get(metadata, "kernelspec");
     json_t *info = json_object_get(metadata, "language_info");
@@ -128,8 +128,6 @@ static json_t *ipynb_write_make_metadata(const struct document *doc)
 
 static json_t *make_cell_metadata(const struct document *doc, size_t number)
 {
-    const struct notebook_cell *cell = &doc->cells[number];
-    json_t *metadata = json_deep_copy(cell->metadata);
     static const struct rule all[] = {
         {"name", WANT_TEXT}, {"tags", WANT_TAGS}, {"jupyter", WANT_OBJECT}};
     static const struct rule code[] = {
@@ -140,6 +138,8 @@ static json_t *make_cell_metadata(const struct document *doc, size_t number)
                                         {"shell.execute_reply", WANT_TEXT},
                                         {"shell.execute_reply.started", WANT_TEXT},
                                         {"iopub.status.idle", WANT_TEXT}};
+    const struct notebook_cell *cell = &doc->cells[number];
+    json_t *metadata = json_deep_copy(cell->metadata);
     drop_unwanted(metadata, all, ARRAY_LEN(all));
     if (cell->kind == CELL_CODE) {
         drop_unwanted(metadata, code, ARRAY_LEN(code));

@@ -22,16 +22,6 @@ enum { ESCAPED_MAX = MIRROR_FOLDER_SIZE - 2 - BLOB_HEX_SIZE }; /* leaves room fo
 /* ---- names -------------------------------------------------------------------------------------
  */
 
-/* Whether the character can stand for itself: a name begins neither with a dot nor with a
- * session's id. */
-static bool mirror_is_plain(const char *user, size_t at)
-{
-    unsigned char c = (unsigned char)user[at];
-    if (at == 0 && (c == '.' || ids_is_uuid(user, strlen(user))))
-        return false;
-    return c > ' ' && c != '/' && c != '%' && c != 0x7f;
-}
-
 void mirror_folder_of(const char *user, char out[MIRROR_FOLDER_SIZE])
 {
     size_t n = 0;
@@ -43,10 +33,13 @@ void mirror_folder_of(const char *user, char out[MIRROR_FOLDER_SIZE])
             snprintf(out + n, MIRROR_FOLDER_SIZE - n, "%%-%s", blob_hex(&hash, hex));
             return;
         }
-        if (mirror_is_plain(user, i))
+        unsigned char c = (unsigned char)user[i];
+        /* No folder of a user begins with a dot or is called like a session's workspace. */
+        bool is_refused_start = i == 0 && (c == '.' || ids_is_uuid(user, strlen(user)));
+        if (!is_refused_start && c > ' ' && c != '/' && c != '%' && c != 0x7f)
             out[n++] = user[i];
         else
-            n += (size_t)snprintf(out + n, 4, "%%%02x", (unsigned char)user[i]);
+            n += (size_t)snprintf(out + n, 4, "%%%02x", c);
     }
     out[n] = '\0';
     if (n == 0) /* no other user's: a folder's name has digits behind the sign */

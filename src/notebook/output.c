@@ -122,8 +122,8 @@ static void take_representation(json_t *typed, json_t *bundle, json_t *metadata)
         return;
     json_t *value = json_object_get(bundle, r->mime);
     if (type == OUTPUT_IMAGE) {
-        json_object_set_new(typed, "format", json_string(strchr(r->mime, '/') + 1));
         static const char *const members[] = {"width", "height"};
+        json_object_set_new(typed, "format", json_string(strchr(r->mime, '/') + 1));
         json_t *own = json_object_get(metadata, r->mime);
         for (size_t i = 0; i < ARRAY_LEN(members); i++) {
             json_t *side = json_object_get(own, members[i]);

@@ -61,33 +61,25 @@ json_t *text_without_spaces(const json_t *text)
 /* ---- HTML --------------------------------------------------------------------------------------
  */
 
-static const char *reference_of(char c)
-{
-    switch (c) {
-    case '&':
-        return "&amp;";
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    case '"':
-        return "&quot;";
-    case '\'':
-        return "&#39;";
-    case '\r':
-        return "&#13;";
-    default:
-        /* HTML refuses the controls of ASCII but tab and newline. */
-        return ((unsigned char)c < 0x20 && c != '\t' && c != '\n') || c == 0x7f ? "\xef\xbf\xbd"
-                                                                                : NULL;
-    }
-}
-
 void text_append_html(struct buf *out, const char *text, size_t len)
 {
+    /* HTML refuses the controls of ASCII but tab and newline. */
+    static const char refused[] = "\xef\xbf\xbd";
+    static const char *const references[256] = {
+        [0x00 ... 0x08] = refused,
+        [0x0b ... 0x0c] = refused,
+        ['\r'] = "&#13;",
+        [0x0e ... 0x1f] = refused,
+        ['"'] = "&quot;",
+        ['&'] = "&amp;",
+        ['\''] = "&#39;",
+        ['<'] = "&lt;",
+        ['>'] = "&gt;",
+        [0x7f] = refused,
+    };
     size_t start = 0;
     for (size_t i = 0; i < len; i++) {
-        const char *reference = reference_of(text[i]);
+        const char *reference = references[(unsigned char)text[i]];
         if (reference == NULL)
             continue;
         buf_append(out, text + start, i - start);
@@ -126,16 +118,16 @@ void text_append_settled(struct buf *out, const char *text, size_t len)
     while (len > 0) {
         const char *end = memchr(text, '\n', len);
         size_t n = end != NULL ? (size_t)(end - text) : len;
-        const char *line = text;
+        /* What was written over by a carriage return is left out, unless nothing followed. */
+        const char *at = text;
         size_t left = n;
-        while (left > 0 && line[left - 1] == '\r')
+        while (left > 0 && at[left - 1] == '\r')
             left--;
-        const char *last = left > 0 ? memrchr(line, '\r', left) : NULL;
+        const char *last = left > 0 ? memrchr(at, '\r', left) : NULL;
         if (last != NULL) {
-            left -= (size_t)(last + 1 - line);
-            line = last + 1;
+            left -= (size_t)(last + 1 - at);
+            at = last + 1;
         }
-        const char *at = line;
         while (left > 0) {
             const char *escape = memchr(at, '\x1b', left);
             size_t run = escape != NULL ? (size_t)(escape - at) : left;
