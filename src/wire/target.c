@@ -51,15 +51,6 @@ static char *cut(char **rest, char stop)
     return text;
 }
 
-static bool has_param(const struct target *t, const char *name)
-{
-    for (size_t i = 0; i < t->n_params; i++) {
-        if (strcmp(t->params[i].name, name) == 0)
-            return true;
-    }
-    return false;
-}
-
 int target_parse(struct arena *arena, const char *raw, size_t len, struct target *ret_target,
                  struct err *e)
 {
@@ -90,7 +81,9 @@ int target_parse(struct arena *arena, const char *raw, size_t len, struct target
             value = name + strlen(name); /* a name alone: an empty value */
         if (!decode(name, true) || !decode(value, true))
             return refuse_encoding("the query", e);
-        if (has_param(ret_target, name)) {
+        for (size_t i = 0; i < ret_target->n_params; i++) {
+            if (strcmp(ret_target->params[i].name, name) != 0)
+                continue;
             err_set(e, ERR_INVALID, "the query parameter \"%s\" is given twice", name);
             return err_advise(e, "Give every parameter once.");
         }
