@@ -181,11 +181,10 @@ static void begin_reading(struct jpeg_scaler *s)
     else
         fail(s, SCALE_DAMAGED);
     /* As small as it may be without being smaller than the result. */
-    const struct average *average = &s->average;
     s->in.scale_num = 1;
     for (s->in.scale_denom = SHRINK_MAX; s->in.scale_denom > 1; s->in.scale_denom /= 2) {
         jpeg_calc_output_dimensions(&s->in);
-        if (s->in.output_width >= average->to_width && s->in.output_height >= average->to_height)
+        if (s->in.output_width >= a->to_width && s->in.output_height >= a->to_height)
             break;
     }
     jpeg_start_decompress(&s->in);
