@@ -130,7 +130,7 @@ static void test_cells_come_first(void **state)
 {
     (void)state;
     world.engine.n_running = 1;
-    world.engine.ran_ms = clock_mono_ms();
+    world.engine.counted.ns = clock_mono_ns();
     assert_false(turn_take(save_of(0), TURNS_SAVES));
     assert_true(turn_take(save_of(1), TURNS_AWAITED)); /* a cell waits for this one, too */
     turn_give(save_of(1));
