@@ -72,6 +72,14 @@ static uint64_t timing_own_ns(const struct engine *engine, uint64_t ns, uint64_t
     return MAX((uint64_t)own_ns, ns / CROWD_MAX);
 }
 
+/* Where many cells run they all last longer, and looking after each of them would make that worse.
+ */
+static uint32_t timing_crowded_ms(const struct engine *engine, uint32_t ms)
+{
+    uint32_t n = (uint32_t)(engine->n_running / engine->turns.n_cores);
+    return ms * MIN(MAX(n, 1U), (uint32_t)CROWD_MAX);
+}
+
 /* Counts the cells that run, and decides how long the loop stays awake. */
 void timing_count(struct engine *engine, int change, uint64_t now_ns)
 {
@@ -108,7 +116,7 @@ void timing_begin(struct exec *exec)
         session->pace.is_hurried = exec->started_ns - session->pace.rested_ns < HURRIED_NS ||
                                    (current != NULL && !timeline_is_settled(current));
     session->pace.has_rested = false;
-    timing_arm(session, ALARM_POLL, POLL_AFTER_MS);
+    timing_arm(session, ALARM_POLL, timing_crowded_ms(session->engine, POLL_AFTER_MS));
 }
 
 /* ---- between cells --------------------------------------------------------------------------- */
@@ -344,7 +352,7 @@ void exec_on_alarm(struct session *session, enum session_alarm alarm)
     struct exec *exec = session->running;
     if (alarm == ALARM_POLL) {
         session->pace.is_lasting = session->pace.is_quiet = true;
-        timing_arm(session, ALARM_WATCH, WATCH_AFTER_MS);
+        timing_arm(session, ALARM_WATCH, timing_crowded_ms(session->engine, WATCH_AFTER_MS));
     } else if (alarm == ALARM_WATCH) {
         exec->is_watched = true;
         head_watch(session->head, true);
