@@ -7,15 +7,32 @@
 #include <sched.h>
 #include <sys/epoll.h>
 
+enum {
+    TAKEN_NS = 300 * 1000, /* longer than that a processor that nobody else wants is not away */
+    CROWDED_NS = 100 * 1000 * 1000 /* then for so long the loop sleeps whenever it can */
+};
+
+/* Whoever waits for nothing on a busy machine pays for it: the kernel counts each yield as a whole
+ * slice, and lets others run for that long. */
+static uint64_t loop_yield(void)
+{
+    uint64_t before_ns = clock_mono_ns();
+    sched_yield();
+    uint64_t after_ns = clock_mono_ns();
+    return after_ns - before_ns > TAKEN_NS ? after_ns + CROWDED_NS : 0;
+}
+
 void loop_run(uv_loop_t *loop, const bool *is_over, uint64_t (*awake_until_ns)(void *context),
               void *context)
 {
     bool is_alive = true;
+    uint64_t crowded_until_ns = 0;
     while (is_alive && !*is_over) {
-        bool stays_awake = clock_mono_ns() < awake_until_ns(context);
+        uint64_t now_ns = clock_mono_ns();
+        bool stays_awake = now_ns < awake_until_ns(context) && now_ns >= crowded_until_ns;
         is_alive = uv_run(loop, stays_awake ? UV_RUN_NOWAIT : UV_RUN_ONCE) != 0;
         if (stays_awake)
-            sched_yield();
+            crowded_until_ns = loop_yield();
     }
 }
 
