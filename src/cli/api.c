@@ -220,7 +220,7 @@ int cli_session_list(struct cli_client *c, const char *query, json_t **ret_sessi
     char next[CURSOR_SIZE] = "";
     _json_ json_t *all = json_array();
     do {
-        /* One page, and where the next one begins: "" if there is none. */
+        /* One page; `next` becomes where the page after it begins, "" behind the last. */
         char path[PATH_SIZE + QUERY_MAX + CURSOR_SIZE];
         snprintf(path, sizeof(path), "/v1/sessions?limit=%d%s%s%s", PAGE_SESSIONS, query,
                  next[0] != '\0' ? "&cursor=" : "", next);

@@ -8,7 +8,7 @@ enum cli_line cli_ask(struct cli_asker *asker, const char *prompt, size_t len, b
                       struct buf *ret_line)
 {
     buf_clear(ret_line);
-    /* Not before it is needed: whoever runs in the background must not touch the terminal. */
+    /* Not before it is needed: a program in the background must not touch the terminal. */
     if (asker->lines == NULL && asker->has_stdin) {
         asker->lines = cli_lines_new(NULL);
         asker->is_own = true;

@@ -131,7 +131,7 @@ static void send_interrupt(const struct run *run)
     cli_client_close(&other);
 }
 
-/* Ctrl-C is for the cell; one that ignores it is left by pressing it again. */
+/* Ctrl-C is for the cell; a cell that ignores Ctrl-C is left by pressing it again. */
 static bool cell_take_signal(void *context, int signo)
 {
     struct run *run = context;

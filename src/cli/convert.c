@@ -18,7 +18,7 @@ struct convert_order {
     struct cli_document_source in;
     const char *out; /* "-": a standard stream */
     enum notebook_format to;
-    const char *runtime; /* that the suffix of a script promises; NULL: none */
+    const char *runtime; /* that the suffix of a script promises; NULL if it says nothing */
 };
 
 /* ---- what is asked for -------------------------------------------------------------------------

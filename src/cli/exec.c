@@ -40,7 +40,7 @@ struct exec_plan {
     bool is_temporary; /* destroyed when the code has run */
     bool is_told;      /* its id is of use afterwards */
     bool is_code_on_stdin;
-    const char *script;           /* the file that is run; NULL: it is none */
+    const char *script;           /* the file that is run; NULL if the code is no file */
     const char *const *arguments; /* for it */
     size_t n_arguments;
     struct cli_with with;

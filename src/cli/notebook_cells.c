@@ -181,7 +181,7 @@ void cli_notebook_say_changed(const json_t *answer)
     cli_say(STDOUT_FILENO, "\n");
 }
 
-/* The new cell's id goes to whoever runs it. */
+/* Adds the cell, then runs it by its new id. */
 static int notebook_cells_add_and_run(const struct cli_args *args, struct cli_client *c,
                                       const char *id, const char *path, json_t *body, struct err *e)
 {

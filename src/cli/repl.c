@@ -46,12 +46,13 @@ struct repl {
     struct buf line;
     bool is_line_kept; /* `line` was read and belongs to the next block */
     bool goes_on;      /* the block could run, and what follows may belong to it */
-    int signal;        /* that came while the interpreter was asked; 0: none */
+    int signal;        /* that came while the interpreter was asked, or 0 */
     struct cli_show show;
     struct cli_asker asker;
     enum cli_picture_way pictures; /* how the terminal shows them */
     bool knows_pictures;           /* it was asked, or need not be */
-    char image_dir[64];            /* where others are saved; "": none was yet */
+    char image_dir[64]; /* where pictures are saved that the terminal cannot show; "" before the
+                           first */
 };
 
 enum step { STEP_RUN, STEP_AGAIN, STEP_END };

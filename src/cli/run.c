@@ -49,7 +49,7 @@ struct run_plan {
     struct cli_parameters parameters;
     struct cli_with with;
     bool is_json, is_kept;
-    const char *files_to; /* where what it wrote goes; NULL: it is told and left behind */
+    const char *files_to; /* where files that the notebook wrote go; NULL if they are only named */
     json_t *written;
 };
 

@@ -162,7 +162,7 @@ int cli_with_read(const struct cli_args *args, const char *notebook, struct cli_
 {
     size_t at = 0;
     const char *given;
-    /* A directory that is not there has no notebook, which whoever reads that will say. */
+    /* A directory that is not there has no notebook: reading the notebook will say so. */
     const char *slash = strrchr(notebook, '/');
     char dir[PATH_MAX], home[PATH_MAX];
     snprintf(dir, sizeof(dir), "%.*s", slash != NULL ? (int)(slash - notebook + 1) : 1,
