@@ -4,4 +4,13 @@
 
 #include "session/exec.h"
 
-void exec_text_put(struct buf *out, const struct exec_result *result);
+/* A reader that has the tools of the set `core` and is told of these, not of requests. */
+struct exec_reader {
+    const char *session; /* as it has to name the session to them; NULL: it need not */
+};
+
+/* `reader` is NULL if whoever reads has requests. */
+void exec_text_put(struct buf *out, const struct exec_result *result,
+                   const struct exec_reader *reader);
+/* `, session="NAME"` if it has to be named. */
+void exec_text_put_session(struct buf *out, const struct exec_reader *reader, const char *before);

@@ -88,6 +88,9 @@ extern const struct op op_session_cells;
 extern const struct op op_try_commit;
 extern const struct op op_try_discard;
 extern const struct op op_try_run;
+extern const struct op op_tool_list;
+extern const struct op op_tool_run;
+extern const struct op op_tool_wait;
 
 /* What the call asks for, else what its session was made with, else what holds for its agent; the
  * gate has checked that. */

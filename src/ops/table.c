@@ -78,6 +78,9 @@ const struct op *const op_table[] = {
     &op_state_get,
     &op_state_delete,
     &op_repl,
+    &op_tool_run,
+    &op_tool_wait,
+    &op_tool_list,
     NULL,
 };
 

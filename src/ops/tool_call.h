@@ -1,0 +1,80 @@
+/* What the tools share: operations that models call. A tool finds its caller's session, does its
+ * work itself or becomes another operation of the table, whose answer it then puts into words, and
+ * answers with a tool_result: MCP's content. */
+#pragma once
+
+#include "ops/exec_text.h"
+#include "ops/ops.h"
+
+enum {
+    TOOL_NAME_MAX = 64,            /* of a session: a name, or an id */
+    TOOL_TEXT_MAX = 8 * 1024,      /* bytes of what a model reads in one answer, if not told */
+    TOOL_TOKENS_MAX = 1024 * 1024, /* that a caller may ask for */
+    TOOL_TOKEN_BYTES = 3,          /* of output, on the safe side */
+    TOOL_IMAGE_MAX = 1024 * 1024,  /* bytes of a picture as base64: larger ones are linked to */
+    TOOL_YIELD_MS = 30 * 1000,     /* less than clients wait for an answer */
+    TOOL_SESSIONS_MAX = 1000,      /* default ones of a language that an agent's callers have */
+};
+
+/* Appends what a model reads of an operation's answer. */
+typedef void (*tool_words_fn)(struct call *call, const json_t *answer, struct buf *out);
+
+/* In the call's arena. */
+struct tool_call {
+    const struct op *op;          /* the tool, whatever operation the call has become */
+    const struct call_sink *sink; /* the surface's */
+    bool is_whole;       /* the surface has tools only: a failure is a tool's answer, too */
+    const char *session; /* as the caller named it; NULL: it did not */
+    uint64_t budget;     /* bytes of output that it asked for; 0: it did not */
+    const char *made;    /* the name of a session that was made for the call; NULL: none */
+    bool is_error;       /* the words tell of something that failed */
+    tool_words_fn words; /* of the operation that the call became; NULL: it is the tool */
+    struct buf body;     /* for an operation that takes bytes */
+    bool has_sent_body;
+};
+
+/* Runs an operation of some toolset for a surface of tools: whatever happens, the call is answered
+ * by `reply` with a tool_result, and never by `fail`. */
+void tool_run(struct call *call);
+
+/* `prepare` of the tools. The first finds the session: the one that is named, else the default one
+ * of the caller that was used last, of the call's "language" if it has one. */
+void tool_prepare(struct call *call);
+void tool_prepare_plain(struct call *call); /* no session of the caller's is meant */
+
+/* Goes on with the session that was found, or with one that is made: under the name that the caller
+ * gave, else as its default one. */
+typedef void (*tool_session_fn)(struct call *call, struct session *session);
+void tool_session(struct call *call, tool_session_fn fn);
+bool tool_makes_session(const struct call *call); /* there is none yet */
+/* The session that was found; NULL if the call was answered with the error. */
+struct session *tool_found(struct call *call);
+
+/* The call becomes this operation, with these arguments, which are taken. */
+void tool_become(struct call *call, const struct op *op, json_t *args, tool_words_fn words);
+
+/* Answers. A text that is empty is "[done]". */
+void tool_reply_cell(struct call *call, const struct exec_result *result);
+void tool_reply_text(struct call *call, const struct buf *text);
+/* Appends the lines `[new session NAME]` and so on. */
+void tool_put_news(const struct call *call, struct buf *out);
+/* Bytes of text that an answer may have which is not a cell's. */
+size_t tool_text_max(const struct call *call);
+
+extern const struct op_shape shape_tool_result;
+
+#define TOOL_PARAM_SESSION                                                                         \
+    {                                                                                              \
+        .name = "session", .type = OP_TEXT, .is_nullable = true, .min = 1, .max = TOOL_NAME_MAX,   \
+        .means = OP_MEANS_SESSION, .doc = "Name; default: yours."                                  \
+    }
+#define TOOL_PARAM_TOKENS                                                                          \
+    {                                                                                              \
+        .name = "max_tokens", .type = OP_INT, .is_nullable = true, .min = 1,                       \
+        .max = TOOL_TOKENS_MAX, .doc = "Of output."                                                \
+    }
+#define TOOL_PARAM_YIELD                                                                           \
+    {                                                                                              \
+        .name = "yield_ms", .type = OP_INT, .is_nullable = true, .max = EXEC_YIELD_MAX_MS,         \
+        .doc = "Answer by then, default 30000; wait() goes on."                                    \
+    }
