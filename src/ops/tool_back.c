@@ -153,7 +153,8 @@ static void on_branched(struct call *call, const json_t *answer)
         return;
     }
     tool_become(call, &op_session_edit,
-                json_pack("{s:s, s:s}", "session_id", json_string_value(id), "name", name),
+                json_pack("{s:s, s:s, s:o}", "session_id", json_string_value(id), "name", name,
+                          "labels", tool_labels(call, false)),
                 on_named);
 }
 

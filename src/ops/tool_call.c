@@ -78,10 +78,10 @@ void tool_prepare_plain(struct call *call)
         json_object_set_new(call->args, "yield_ms", json_integer(TOOL_YIELD_MS));
 }
 
-/* What the session is called among its parameters: a notebook has its session's id. */
+/* What a session is called among the tools of the set: a notebook has its session's id. */
 static const char *tool_place(const struct call *call)
 {
-    return tool_param(call, "notebook") != NULL ? "notebook" : "session";
+    return strcmp(call->tool->op->toolset, "notebook") == 0 ? "notebook" : "session";
 }
 
 void tool_prepare_fitting(struct call *call, tool_fits_fn fits)
@@ -137,11 +137,16 @@ struct session *tool_found(struct call *call)
         return session;
     }
     const char *said = call->tool->session;
+    const char *place = tool_place(call);
+    bool is_notebook = strcmp(place, "notebook") == 0;
     if (said != NULL)
-        err_set(&e, ERR_NOT_FOUND, "there is no session %.64s", said);
+        err_set(&e, ERR_NOT_FOUND, "there is no %s %.64s", place, said);
     else
-        err_set(&e, ERR_NOT_FOUND, "there is no session yet");
-    err_advise(&e, said != NULL ? "look(what=\"sessions\") lists yours." : "run() makes one.");
+        err_set(&e, ERR_NOT_FOUND, "there is no %s yet", place);
+    if (said != NULL && !is_notebook)
+        err_advise(&e, "look(what=\"sessions\") lists yours.");
+    else
+        err_advise(&e, "%s makes one.", is_notebook ? "execute_cell()" : "run()");
     call_fail(call, &e);
     return NULL;
 }
@@ -176,10 +181,10 @@ static void making_on_gone(struct call *call)
     session_delete(making->session);
 }
 
-json_t *tool_labels(const struct call *call)
+json_t *tool_labels(const struct call *call, bool is_default)
 {
     char text[OWNER_SIZE];
-    return json_pack("{s:s}", TOOL_LABEL, tool_owner(call, text));
+    return json_pack("{s:s}", TOOL_LABEL, is_default ? tool_owner(call, text) : "");
 }
 
 const char *tool_new_name(struct call *call, const char *base, struct err *e)
@@ -211,7 +216,7 @@ static int making_request(struct call *call, const char **ret_name, struct sessi
     json_object_set_new(call->args, "runtime", json_string(language));
     json_object_set_new(call->args, "name", json_string(*ret_name));
     if (said == NULL)
-        json_object_set_new(call->args, "labels", tool_labels(call));
+        json_object_set_new(call->args, "labels", tool_labels(call, true));
     if (create_call_read(call, request, e) < 0)
         return -1;
     request->usual = (struct session_usual){0}; /* what is asked for is for one cell */
@@ -613,7 +618,7 @@ void tool_reply_cell(struct call *call, const struct exec_result *result)
     exec_text_put(&text, result, &reader);
     if (result->cell != NULL && strcmp(tool_place(call), "notebook") == 0) {
         tool_begin_line(&text);
-        buf_printf(&text, "[cell %llu]", (unsigned long long)result->cell_number);
+        buf_printf(&text, "[cell=%llu]", (unsigned long long)result->cell_number);
     }
     tool_begin(&json);
     put_text_item(&json, call, &text);

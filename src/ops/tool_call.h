@@ -43,7 +43,8 @@ struct tool_call {
 };
 
 /* Runs an operation of some toolset for a surface of tools: whatever happens, the call is answered
- * by `reply` with a tool_result, and never by `fail`. */
+ * by `reply` with a tool_result, and never by `fail`. A surface that ends what its client cancels
+ * adds "on_disconnect": "cancel" to the checked arguments. */
 void tool_run(struct call *call);
 
 /* `prepare` of the tools. The first finds the session: the one that is named, else the default one
@@ -58,9 +59,10 @@ void tool_prepare_plain(struct call *call); /* no session of the caller's is mea
 typedef void (*tool_session_fn)(struct call *call, struct session *session);
 void tool_session(struct call *call, tool_session_fn fn);
 bool tool_makes_session(const struct call *call); /* there is none yet */
-/* The labels of a default session of the caller; a name like this one that no other session of the
- * agent has, NULL with the error: python, python-2 … */
-json_t *tool_labels(const struct call *call);
+/* Labels that make a session a default one of the caller, or that take this from it. */
+json_t *tool_labels(const struct call *call, bool is_default);
+/* A name like this one that no other session of the agent has: python, python-2 …; NULL with the
+ * error. */
 const char *tool_new_name(struct call *call, const char *base, struct err *e);
 /* The session that was found; NULL if the call was answered with the error. */
 struct session *tool_found(struct call *call);

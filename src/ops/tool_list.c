@@ -13,10 +13,37 @@ static const struct op_param params[] = {
     {0},
 };
 
+static bool is_set(const char *name, size_t len)
+{
+    for (const struct op *const *op = op_table; *op != NULL; op++)
+        if ((*op)->toolset != NULL && strlen((*op)->toolset) == len &&
+            memcmp((*op)->toolset, name, len) == 0)
+            return true;
+    return false;
+}
+
+static int check_sets(const char *sets, struct err *e)
+{
+    for (size_t len; sets[0] != '\0'; sets += len + (sets[len] == ',')) {
+        len = strcspn(sets, ",");
+        if (is_set(sets, len))
+            continue;
+        err_set(e, ERR_INVALID, "there is no set of tools \"%.*s\"", (int)MIN(len, (size_t)64),
+                sets);
+        return err_advise(e, "There are core, repl and notebook.");
+    }
+    return 0;
+}
+
 static void run(struct call *call)
 {
+    struct err e;
     const char *sets = call_text(call, "sets", "core");
     int64_t count = 0;
+    if (check_sets(sets, &e) < 0) {
+        call_fail(call, &e);
+        return;
+    }
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
     struct json_out json = JSON_OUT(&out);
     json_put_object(&json);

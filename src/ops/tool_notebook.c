@@ -411,10 +411,10 @@ static void create_run(struct call *call)
         return;
     }
     call->tool->made = arena_strdup(&call->arena, name);
-    tool_become(
-        call, &op_notebook_create,
-        json_pack("{s:s, s:s, s:o}", "title", title, "name", name, "labels", tool_labels(call)),
-        on_created);
+    tool_become(call, &op_notebook_create,
+                json_pack("{s:s, s:s, s:o}", "title", title, "name", name, "labels",
+                          tool_labels(call, true)),
+                on_created);
 }
 
 const struct op op_tool_create_notebook = {
