@@ -14,7 +14,7 @@
 /* The label of a default session: whose it is. */
 #define TOOL_LABEL "default_of"
 
-enum { OWNER_SIZE = 24, PICTURE_REF_SIZE = 160, NAME_STEM_MAX = 56 };
+enum { OWNER_SIZE = 24, PICTURE_REF_SIZE = 160, PICTURE_TYPE_SIZE = 32, NAME_STEM_MAX = 56 };
 
 /* ---- the caller's session ----------------------------------------------------------------------
  */
@@ -354,9 +354,15 @@ static void tool_leave(struct call *call)
     call->sink = call->tool->sink;
 }
 
+static void kept_send(struct call *call, const char *data, size_t len);
+
 static void sink_fail(struct call *call, const struct err *e)
 {
     struct tool_call *tool = call->tool;
+    if (tool->kept != NULL) {
+        kept_send(call, NULL, 0);
+        return;
+    }
     if (!tool->is_whole) {
         struct err told = *e;
         _buf_ struct buf advice = BUF_INIT(sizeof(told.advice));
@@ -506,6 +512,15 @@ static void tool_end(struct call *call, struct json_out *json)
     call_reply(call, 200, json->buf);
 }
 
+static void put_image(struct json_out *json, const char *data, size_t len, const char *type)
+{
+    json_put_object(json);
+    json_put_member_str(json, "type", "image");
+    json_put_member_text(json, "data", data, len);
+    json_put_member_str(json, "mimeType", type);
+    json_put_object_end(json);
+}
+
 void tool_reply_text(struct call *call, const struct buf *text)
 {
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
@@ -522,11 +537,7 @@ void tool_reply_picture(struct call *call, const char *type, const struct buf *b
     struct json_out json = JSON_OUT(&out);
     base64_encode(&data, buf_str(bytes), bytes->len);
     tool_begin(&json);
-    json_put_object(&json);
-    json_put_member_str(&json, "type", "image");
-    json_put_member_text(&json, "data", buf_str(&data), data.len);
-    json_put_member_str(&json, "mimeType", type);
-    json_put_object_end(&json);
+    put_image(&json, buf_str(&data), data.len, type);
     json_put_array_end(&json);
     tool_end(call, &json);
 }
@@ -553,38 +564,104 @@ static bool picture_ref(const json_t *output, char ref[PICTURE_REF_SIZE])
     return true;
 }
 
-/* A picture that is not too large, else where all of it is; false if there is nothing to show. */
-static bool put_picture(struct json_out *json, const json_t *output)
+static void picture_type(const json_t *output, char type[PICTURE_TYPE_SIZE])
 {
     const char *format = json_string_value(json_object_get(output, "format"));
-    const json_t *data = json_object_get(output, "data");
-    char type[32], ref[PICTURE_REF_SIZE];
-    snprintf(type, sizeof(type), "image/%.16s", format != NULL ? format : "svg+xml");
-    bool is_shown =
-        format != NULL && json_is_string(data) && json_string_length(data) <= TOOL_IMAGE_MAX;
-    if (!is_shown && !picture_ref(output, ref))
-        return false;
-    json_put_object(json);
-    json_put_member_str(json, "type", is_shown ? "image" : "resource_link");
-    if (is_shown) {
-        json_put_member_text(json, "data", json_string_value(data), json_string_length(data));
-    } else {
-        const char *slash = strrchr(ref, '/');
-        json_put_member_str(json, "uri", ref);
-        json_put_member_str(json, "name", slash != NULL ? slash + 1 : ref);
-    }
-    json_put_member_str(json, "mimeType", type);
-    json_put_object_end(json);
-    return true;
+    snprintf(type, PICTURE_TYPE_SIZE, "image/%.16s", format != NULL ? format : "svg+xml");
 }
 
-static void put_pictures(struct json_out *json, const struct exec_result *result)
+/* A model can look at it, and it fits. */
+static bool picture_is_shown(const json_t *output)
 {
-    for (size_t i = 0; i < result->n_outputs; i++)
-        if (display_is_picture(result->outputs[i].output))
-            put_picture(json, result->outputs[i].output);
-    if (result->value.output != NULL && display_is_picture(result->value.output))
-        put_picture(json, result->value.output);
+    const json_t *data = json_object_get(output, "data");
+    return json_object_get(output, "format") != NULL && json_is_string(data) &&
+           json_string_length(data) <= TOOL_IMAGE_MAX;
+}
+
+/* The picture, or where it is. */
+static void put_picture(struct json_out *json, const json_t *output)
+{
+    const json_t *data = json_object_get(output, "data");
+    char type[PICTURE_TYPE_SIZE], ref[PICTURE_REF_SIZE];
+    picture_type(output, type);
+    if (picture_is_shown(output)) {
+        put_image(json, json_string_value(data), json_string_length(data), type);
+    } else if (picture_ref(output, ref)) {
+        json_put_object(json);
+        json_put_member_str(json, "type", "resource_link");
+        json_put_member_str(json, "uri", ref);
+        json_put_member_str(json, "name", strrchr(ref, '/') + 1);
+        json_put_member_str(json, "mimeType", type);
+        json_put_object_end(json);
+    }
+}
+
+/* An answer while the first picture that is too large for it is made smaller: the picture comes
+ * before the link to all of it. In the call's arena. */
+struct tool_answer {
+    const char *head, *tail;                             /* of the JSON */
+    char uri[PICTURE_REF_SIZE], type[PICTURE_TYPE_SIZE]; /* of the picture; "": there is none */
+    int side;                                            /* pixels */
+};
+
+static void put_pictures(struct json_out *json, const struct exec_result *result,
+                         struct tool_answer *large, size_t *ret_at)
+{
+    for (size_t i = 0; i <= result->n_outputs; i++) {
+        const json_t *output =
+            i < result->n_outputs ? result->outputs[i].output : result->value.output;
+        if (output == NULL || !display_is_picture(output))
+            continue;
+        bool is_first = large->uri[0] == '\0' && json_object_get(output, "format") != NULL;
+        if (is_first && !picture_is_shown(output) && picture_ref(output, large->uri)) {
+            picture_type(output, large->type);
+            *ret_at = json->buf->len;
+        }
+        put_picture(json, output);
+    }
+}
+
+static void kept_send(struct call *call, const char *data, size_t len)
+{
+    const struct tool_answer *kept = call->tool->kept;
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    buf_append_str(&out, kept->head);
+    if (data != NULL) {
+        struct json_out json = {.buf = &out, .needs_comma = true};
+        put_image(&json, data, len, kept->type);
+    }
+    buf_append_str(&out, kept->tail);
+    tool_leave(call);
+    call_reply(call, 200, &out);
+}
+
+static void kept_scale(struct call *call);
+
+static void on_scaled(struct call *call, const json_t *answer)
+{
+    struct tool_answer *kept = call->tool->kept;
+    const json_t *data = json_object_get(answer, "data");
+    size_t len = json_string_length(data);
+    if (len <= TOOL_IMAGE_MAX) {
+        kept_send(call, json_string_value(data), len);
+    } else if (kept->side > TOOL_IMAGE_SIDE / 2) {
+        kept->side = TOOL_IMAGE_SIDE / 2;
+        kept_scale(call);
+    } else {
+        kept_send(call, NULL, 0);
+    }
+}
+
+/* What cannot be scaled leads to sink_fail, and the answer is sent without it. */
+static void kept_scale(struct call *call)
+{
+    const struct tool_answer *kept = call->tool->kept;
+    char id[UUID_SIZE];
+    snprintf(id, sizeof(id), "%s", kept->uri + strlen("notebook://"));
+    tool_become(call, &op_notebook_reference,
+                json_pack("{s:s, s:s, s:b, s:i, s:i}", "session_id", id, "uri", kept->uri, "data",
+                          1, "width", kept->side, "height", kept->side),
+                on_scaled);
 }
 
 /* For the surface, which may ask on by itself. */
@@ -622,11 +699,23 @@ void tool_reply_cell(struct call *call, const struct exec_result *result)
     }
     tool_begin(&json);
     put_text_item(&json, call, &text);
-    put_pictures(&json, result);
+    struct tool_answer *large = arena_alloc(&call->arena, sizeof(*large));
+    size_t at = 0;
+    put_pictures(&json, result, large, &at);
     json_put_array_end(&json);
     put_pending(&json, call, result);
-    tool->is_error = result->error != NULL;
-    tool_end(call, &json);
+    json_put_member_true(&json, "isError", result->error != NULL);
+    json_put_object_end(&json);
+    if (large->uri[0] == '\0' || call->boxes == NULL) {
+        tool_leave(call);
+        call_reply(call, 200, &out);
+        return;
+    }
+    large->head = arena_copy(&call->arena, buf_str(&out), at);
+    large->tail = arena_copy(&call->arena, buf_str(&out) + at, out.len - at);
+    large->side = TOOL_IMAGE_SIDE;
+    tool->kept = large;
+    kept_scale(call);
 }
 
 static const struct op_member content_members[] = {

@@ -11,7 +11,8 @@ enum {
     TOOL_TEXT_MAX = 8 * 1024,      /* bytes of what a model reads in one answer, if not told */
     TOOL_TOKENS_MAX = 1024 * 1024, /* that a caller may ask for */
     TOOL_TOKEN_BYTES = 3,          /* of output, on the safe side */
-    TOOL_IMAGE_MAX = 1024 * 1024,  /* bytes of a picture as base64: larger ones are linked to */
+    TOOL_IMAGE_MAX = 1024 * 1024,  /* bytes of a picture as base64 */
+    TOOL_IMAGE_SIDE = 1024,        /* pixels of one that was larger than that; or half of them */
     TOOL_YIELD_MS = 30 * 1000,     /* less than clients wait for an answer */
     TOOL_SESSIONS_MAX = 1000,      /* default ones of a language that an agent's callers have */
 };
@@ -39,8 +40,11 @@ struct tool_call {
     int64_t offset;           /* where what is read begins */
     const char *search;       /* what is looked for; NULL: nothing */
     const char *body;         /* for an operation that takes bytes: call->body_bytes of them */
+    struct tool_answer *kept; /* that waits for a smaller picture; NULL: none does */
     bool has_sent_body;
 };
+
+struct tool_answer;
 
 /* Runs an operation of some toolset for a surface of tools: whatever happens, the call is answered
  * by `reply` with a tool_result, and never by `fail`. A surface that ends what its client cancels

@@ -6,6 +6,7 @@ world in cells, `repl` the one tool that some agents know."""
 
 import base64
 import json
+import struct
 
 import pytest
 from harness import stage
@@ -108,7 +109,8 @@ def test_long_output_is_cut_and_can_be_read_on(tools):
     assert tools.look(output=2, offset=10, max_tokens=4) == (
         "1\nrow 2\nrow \n[43868 bytes more: offset=22]")
     assert tools.look(output=2, search="row 499", max_tokens=12) == (
-        "500: row 499\n4991: row 4990\n4992: row 4991\n[11 of 5000 lines, the last 8 are not shown]")
+        "500: row 499\n4991: row 4990\n4992: row 4991\n"
+        "[11 of 5000 lines, the last 8 are not shown]")
     assert tools.refused("look", output=9).advice == "Its cells are 1 to 2."
 
 
@@ -135,6 +137,26 @@ def test_a_picture_that_is_too_large_is_linked_to(tools):
     assert text["text"].startswith("[png 8x6]")
     assert link["type"] == "resource_link" and link["mimeType"] == "image/png"
     assert link["uri"].startswith("notebook://") and link["uri"].endswith("/image/0")
+
+
+NOISE = """
+import os, struct, zlib
+def chunk(kind, data):
+    return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
+class P:
+    def _repr_png_(self):
+        rows = b''.join(b'\\0' + os.urandom(1200) for _ in range(1000))
+        head = struct.pack('>IIBBBBB', 1200, 1000, 8, 0, 0, 0, 0)
+        return (b'\\x89PNG\\r\\n\\x1a\\n' + chunk(b'IHDR', head) +
+                chunk(b'IDAT', zlib.compress(rows, 1)) + chunk(b'IEND', b''))
+P()
+"""
+
+
+def test_a_large_picture_is_seen_smaller(tools):
+    text, image, link = tools.answer("run", code=NOISE)["content"]
+    assert text["text"].startswith("[png 1200x1000]") and link["uri"].endswith("/image/0")
+    assert struct.unpack(">II", base64.b64decode(image["data"])[16:24]) == (512, 427)
 
 
 def test_events_tell_of_it_meanwhile_and_the_answer_is_whole(tools, own):
@@ -281,7 +303,8 @@ def test_a_large_file_is_read_in_parts(tools):
     assert text == "é"
     text = tools.file(action="get", path="big", max_tokens=3)
     assert text == 'éééé\n[3999992 bytes more: file(action="get", path="big", offset=8)]'
-    assert tools.refused("file", action="get", path="big", offset=4_000_001).code == "range_not_satisfiable"
+    error = tools.refused("file", action="get", path="big", offset=4_000_001)
+    assert error.code == "range_not_satisfiable"
 
 
 # notebook
