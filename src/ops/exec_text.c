@@ -155,8 +155,12 @@ static void text_put_changes(struct buf *out, const char *what, const json_t *ch
         out->len = from;
 }
 
-/* "[WHAT a, b]" */
-static void text_put_named(struct buf *out, const char *what, const json_t *list)
+void exec_text_put_changes(struct buf *out, const char *what, const json_t *changes)
+{
+    text_put_changes(out, what, changes, NULL);
+}
+
+void exec_text_put_named(struct buf *out, const char *what, const json_t *list)
 {
     if (json_array_size(list) == 0)
         return;
@@ -265,13 +269,15 @@ void exec_text_put(struct buf *out, const struct exec_result *result,
     }
     text_put_state(out, result, reader);
     text_put_rollback(out, result);
+    if (reader != NULL && json_object_get(extra, "try_id") != NULL)
+        buf_append_str(out, "[a try: back(action=\"keep\") or back(action=\"drop\")]\n");
     text_put_changes(out, "names", result->names, result);
     text_put_changes(out, "names", json_object_get(extra, "names"), NULL);
     text_put_changes(out, "files", json_object_get(extra, "files"), NULL);
-    text_put_named(out, "came back from disk without", json_object_get(resumed, "lost"));
-    text_put_named(out, "came back without", json_object_get(extra, "lost"));
-    text_put_named(out, "files lost", json_object_get(extra, "files_lost"));
-    text_put_named(out, "files lost", json_object_get(resumed, "files_lost"));
+    exec_text_put_named(out, "came back from disk without", json_object_get(resumed, "lost"));
+    exec_text_put_named(out, "came back without", json_object_get(extra, "lost"));
+    exec_text_put_named(out, "files lost", json_object_get(extra, "files_lost"));
+    exec_text_put_named(out, "files lost", json_object_get(resumed, "files_lost"));
     text_put_reason(out, "not saved", json_object_get(extra, "durable_error"));
     text_put_reason(out, "files not saved", json_object_get(extra, "files_not_saved"));
     if (result->cell == NULL && result->unrecorded != NULL) {

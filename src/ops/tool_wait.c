@@ -64,6 +64,16 @@ static void run(struct call *call)
         exec_call_begun(call, exec);
 }
 
+static bool has_something(const struct session *session)
+{
+    return wait_number(session) > 0;
+}
+
+static void prepare(struct call *call)
+{
+    tool_prepare_fitting(call, has_something);
+}
+
 static bool only_reads(const struct call *call)
 {
     return call_text(call, "input", NULL) == NULL && !call_bool(call, "interrupt", false);
@@ -86,7 +96,7 @@ const struct op op_tool_wait = {
     .tool = "wait",
     .toolset = "core",
     .tool_doc = "New output of code that still runs; answer its input() or interrupt it.",
-    .prepare = tool_prepare,
+    .prepare = prepare,
     .run = run,
     .only_reads = only_reads,
     .uses = uses,
