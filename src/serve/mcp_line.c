@@ -148,7 +148,7 @@ static void line_refuse(struct conn *c, int status, const char *message)
 {
     struct err e;
     err_set(&e, ERR_INVALID, "%s", message);
-    err_advise(&e, "Use: cella mcp");
+    err_advise(&e, "see: cella mcp --help");
     conn_send_error(c, status, &e, NULL);
     conn_answered(c);
 }
