@@ -30,8 +30,8 @@ static int mcp_write_all(int fd, const char *data, size_t len)
 
 static bool mcp_is_word(const char *text)
 {
-    return text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.,")] ==
-           '\0';
+    return text[strspn(
+               text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.,")] == '\0';
 }
 
 static int mcp_ask(const struct cli_args *args, const struct cli_client *c, struct err *e)
@@ -102,7 +102,8 @@ static int mcp_await_consent(const struct cli_client *c, struct err *e)
     return mcp_explain(answer, e);
 }
 
-/* ---- the pump --------------------------------------------------------------------------------- */
+/* ---- the pump ---------------------------------------------------------------------------------
+ */
 
 /* False: this direction is over. */
 static bool mcp_pass(int from, int to)
@@ -157,13 +158,14 @@ const struct cli_verb cli_mcp_verb = {
     .subject = OP_ON_TOOLS,
     .summary = "offer tools to a model's client, over standard input and output (MCP)",
     .usage = "[OPTION...]",
-    .about = "A server of the Model Context Protocol, for clients that start one as a program:\n"
-             "one JSON-RPC message on each line, both ways. Tools run code in live sessions of the\n"
-             "daemon, which is started if none runs; sessions stay when the client goes. It ends\n"
-             "with its input, after what was asked is answered. Over HTTP the same is at /mcp.\n"
-             "\n"
-             "Sets of tools: core (run, wait, back, look, file), notebook (cells of a notebook),\n"
-             "repl (one tool with five actions).",
+    .about =
+        "A server of the Model Context Protocol, for clients that start one as a program:\n"
+        "one JSON-RPC message on each line, both ways. Tools run code in live sessions of the\n"
+        "daemon, which is started if none runs; sessions stay when the client goes. It ends\n"
+        "with its input, after what was asked is answered. Over HTTP the same is at /mcp.\n"
+        "\n"
+        "Sets of tools: core (run, wait, back, look, file), notebook (cells of a notebook),\n"
+        "repl (one tool with five actions).",
     .flags = flags,
     .is_client = true,
     .examples = "cella mcp\n"

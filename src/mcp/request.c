@@ -27,7 +27,8 @@ enum mcp_level mcp_level_of(const char *name)
     return MCP_LEVEL_NONE;
 }
 
-/* ---- beginning and end ------------------------------------------------------------------------ */
+/* ---- beginning and end ------------------------------------------------------------------------
+ */
 
 struct mcp_request *request_new(struct mcp *mcp, struct mcp_peer *peer, struct rpc_message *m)
 {
@@ -210,25 +211,24 @@ void request_fail(struct mcp_request *rq, enum rpc_code code, const char *fmt, .
 }
 
 #define REQUEST_SERVER                                                                             \
-    "\"io.modelcontextprotocol/serverInfo\":{\"name\":\"cella\",\"version\":\"" CELLA_VERSION "\"}"
+    "\"io.modelcontextprotocol/serverInfo\":{\"name\":\"cella\",\"version\":\"" CELLA_VERSION "\"" \
+    "}"
 
-/* The members of the modern era go in front of the others. */
+/* The members of the modern era go in front of the others. A result may bring a meta of its own, as
+ * its first member. */
 static void request_put_result(struct mcp_request *rq, const char *type, const struct buf *object,
                                struct buf *out)
 {
-    bool is_empty = object->len <= 2;
+    static const char meta[] = "{\"_meta\":";
+    bool has_meta = strncmp(buf_str(object), meta, sizeof(meta) - 1) == 0;
     if (rq->era == MCP_LEGACY) {
         buf_append(out, buf_str(object), object->len);
         return;
     }
-    buf_printf(out, "{\"resultType\":\"%s\",", type);
-    if (strcmp(rq->method, "subscriptions/listen") != 0)
-        buf_append_str(out, "\"_meta\":{" REQUEST_SERVER "}");
-    else
-        is_empty = true; /* its result has a meta of its own, and nothing else */
-    if (strcmp(rq->method, "subscriptions/listen") == 0)
-        buf_append(out, object->data + 1, object->len - 2);
-    if (!is_empty) {
+    buf_printf(out, "{\"resultType\":\"%s\"", type);
+    if (!has_meta)
+        buf_append_str(out, ",\"_meta\":{" REQUEST_SERVER "}");
+    if (object->len > 2) {
         buf_append_char(out, ',');
         buf_append(out, object->data + 1, object->len - 2);
     }

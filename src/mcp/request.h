@@ -56,7 +56,7 @@ struct mcp {
     struct list tasks;
     struct map tasks_by_id;
     size_t n_tasks, task_bytes;
-    json_t *fixtures; /* what the fixtures remember; NULL: nothing */
+    json_t *fixtures;           /* what the fixtures remember; NULL: nothing */
     struct loop_timer *sweeper; /* of idle peers and old tasks */
     uint64_t n_watched;         /* numbers the calls that watch resources */
     bool is_stopping;
@@ -70,8 +70,8 @@ struct mcp_peer {
     struct mcp_link *line; /* of standard input; NULL: HTTP */
     char *agent;           /* NULL: none was named */
     char *tools;           /* sets of tools, with commas between */
-    bool is_initialized; /* by a legacy handshake */
-    const char *version; /* that was agreed on */
+    bool is_initialized;   /* by a legacy handshake */
+    const char *version;   /* that was agreed on */
     struct mcp_caps caps;
     enum mcp_level level;
     struct list requests;
@@ -80,7 +80,7 @@ struct mcp_peer {
     size_t n_streams;
     uint64_t n_streams_made;
     struct mcp_stream *own; /* what the server says by itself */
-    struct map watched;     /* resources, by URI: struct watch */
+    struct map watched;     /* resources, by URI: struct mcp_watch */
     size_t n_watched;
     uint64_t n_asked; /* requests of ours */
     uint64_t used_ms; /* monotonic */
@@ -109,23 +109,24 @@ struct mcp_request {
     json_t *message; /* owned: id, method and params lie in it */
     const json_t *id;
     const char *method;
-    json_t *params;      /* never NULL */
-    const json_t *token; /* of progress; NULL: it is not wanted */
+    json_t *params;        /* never NULL */
+    const json_t *token;   /* of progress; NULL: it is not wanted */
     struct mcp_task *task; /* NULL: it is none */
     /* Who gets the answer instead of the link: the result as an object, or a fault. */
     void (*deliver)(struct mcp_request *rq, const struct buf *result,
                     const struct rpc_fault *fault);
-    bool is_over;          /* answered or taken back */
+    bool is_over; /* answered or taken back */
 
     /* The operation that runs for it, and what is done with its answer. */
     struct call call;
     bool has_call;
     void (*on_reply)(struct mcp_request *rq, int status, const struct buf *json);
     void (*on_fail)(struct mcp_request *rq, const struct err *e);
-    void (*on_file)(struct mcp_request *rq, const struct call_file *file); /* takes its descriptor */
+    void (*on_file)(struct mcp_request *rq,
+                    const struct call_file *file); /* takes its descriptor */
     void (*on_event)(struct mcp_request *rq, const char *name, const char *json, size_t len);
 
-    request_fn on_end; /* what was begun for it is given back; NULL: nothing was */
+    request_fn on_end;        /* what was begun for it is given back; NULL: nothing was */
     struct loop_timer *timer; /* NULL: none */
     request_fn on_timer;
     struct loop_timer *ticker; /* of progress while nothing else is told */
@@ -140,7 +141,7 @@ struct mcp_request {
 
     json_t *memory; /* of what has to wait: content so far, a fixture's step */
     int step;
-    const void *own;    /* of whoever handles it */
+    const void *own;     /* of whoever handles it */
     struct list watches; /* of listeners: resources */
     size_t n_watches;
     json_t *filter;

@@ -12,7 +12,7 @@ enum {
     TOOLS_TTL_MS = 300 * 1000,
     /* A call that takes longer becomes a task, where the client knows these, else a stream. */
     TOOLS_SLOW_MS = 1000,
-    TOOLS_WAIT_MS = 86400 * 1000, /* of a task: as long as a cell may run */
+    TOOLS_WAIT_MS = 86400 * 1000,  /* of a task: as long as a cell may run */
     TOOLS_CARRIED_MAX = 16 * 1024, /* bytes of content that a modern client carries for us */
     TOOLS_SETS_MAX = 256,
 };
@@ -178,8 +178,8 @@ static void tools_on_pending(struct mcp_request *rq, json_t *result, const json_
 static void tools_on_reply(struct mcp_request *rq, int status, const struct buf *json)
 {
     static const char mark[] = "\"pending\":";
-    bool is_plain = rq->memory == NULL &&
-                    memmem(buf_str(json), json->len, mark, sizeof(mark) - 1) == NULL;
+    bool is_plain =
+        rq->memory == NULL && memmem(buf_str(json), json->len, mark, sizeof(mark) - 1) == NULL;
     (void)status;
     if (is_plain) {
         request_log(rq, MCP_INFO, "the tool has answered");

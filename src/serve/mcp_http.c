@@ -12,8 +12,8 @@
 #include <strings.h>
 
 enum {
-    HTTP_BEAT_MS = 15 * 1000,     /* between comments on a silent stream, so that proxies keep it */
-    HTTP_RETRY_MS = 500,          /* after which a client takes up a stream again */
+    HTTP_BEAT_MS = 15 * 1000, /* between comments on a silent stream, so that proxies keep it */
+    HTTP_RETRY_MS = 500,      /* after which a client takes up a stream again */
     HTTP_QUEUED_MAX = 1024 * 1024, /* unsent bytes, then messages before the answer are dropped */
 };
 
@@ -52,7 +52,8 @@ static void http_on_gone(struct call *call)
     http_free(h);
 }
 
-/* ---- answers ---------------------------------------------------------------------------------- */
+/* ---- answers ----------------------------------------------------------------------------------
+ */
 
 static void http_write_head(struct mcp_http *h, int status, const char *type, int64_t length)
 {
@@ -66,13 +67,13 @@ static void http_write_head(struct mcp_http *h, int status, const char *type, in
     if (is_stream)
         snprintf(more + used, sizeof(more) - used, "X-Accel-Buffering: no\r\n");
     buf_clear(head);
-    http1_write_head(head, &(struct http1_response){.status = status,
-                                                    .content_type = type,
-                                                    .content_length = length,
-                                                    .is_keep_alive = c->is_keep_alive,
-                                                    .allow = status == 405 ? c->endpoint->allow
-                                                                           : NULL,
-                                                    .more = more});
+    http1_write_head(head,
+                     &(struct http1_response){.status = status,
+                                              .content_type = type,
+                                              .content_length = length,
+                                              .is_keep_alive = c->is_keep_alive,
+                                              .allow = status == 405 ? c->endpoint->allow : NULL,
+                                              .more = more});
 }
 
 static void http_write_chunk(struct mcp_http *h, const struct buf *event, const char *end)
@@ -80,9 +81,8 @@ static void http_write_chunk(struct mcp_http *h, const struct buf *event, const 
     struct conn *c = h->conn;
     char size[24];
     int size_len = snprintf(size, sizeof(size), "%zx\r\n", event->len);
-    struct iovec parts[] = {{size, (size_t)size_len},
-                            {event->data, event->len},
-                            {(void *)(uintptr_t)end, strlen(end)}};
+    struct iovec parts[] = {
+        {size, (size_t)size_len}, {event->data, event->len}, {(void *)(uintptr_t)end, strlen(end)}};
     if (c->http.is_http_1_1)
         conn_write(c, parts, ARRAY_LEN(parts));
     else
@@ -176,7 +176,8 @@ static void http_answer(struct mcp_link *link, int status, const char *json, siz
 static const struct mcp_link_ops http_link_ops = {
     .event = http_event, .answer = http_answer, .end = http_end};
 
-/* ---- requests --------------------------------------------------------------------------------- */
+/* ---- requests ---------------------------------------------------------------------------------
+ */
 
 static void http_refuse(struct mcp_http *h, int status, const char *message)
 {

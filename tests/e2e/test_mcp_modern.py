@@ -174,8 +174,8 @@ def test_a_long_cell_becomes_a_task(daemon, name):
 def test_a_task_that_is_cancelled_interrupts_its_cell(daemon, name):
     client = mcp.Modern(daemon, mcp.TASKS)
     client.call("run", {"code": "n = 0", "session": name})
-    task = client.call("run", {"session": name, "code":
-                               "import time\ntry: time.sleep(600)\nexcept KeyboardInterrupt: n = 1"})
+    code = "import time\ntry: time.sleep(600)\nexcept KeyboardInterrupt: n = 1"
+    task = client.call("run", {"session": name, "code": code})
     assert set(client.request("tasks/cancel", {"taskId": task["taskId"]})) == {"resultType",
                                                                               "_meta"}
     assert await_task(client, task["taskId"], "cancelled")
