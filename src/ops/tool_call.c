@@ -490,7 +490,7 @@ static void put_text_item(struct json_out *json, const struct call *call, const 
     if (made != NULL)
         buf_printf(&whole, "%s[new %s %s]", len > 0 ? "\n" : "", tool_place(call), made);
     else if (len == 0)
-        buf_append_str(&whole, "[done]");
+        buf_append_str(&whole, "ok");
     json_put_object(json);
     json_put_member_str(json, "type", "text");
     json_put_member_text(json, "text", buf_str(&whole), whole.len);

@@ -78,7 +78,7 @@ void tool_give_body(struct call *call, const struct buf *bytes);
 /* The bytes of a file that an operation sends, as far as the tool wants them. */
 void tool_read(struct call *call, const struct call_file *file);
 
-/* Answers. A text that is empty is "[done]"; a session that was made is told of. */
+/* Answers. A text that is empty is "ok"; a session that was made is told of. */
 void tool_reply_cell(struct call *call, const struct exec_result *result);
 void tool_reply_text(struct call *call, const struct buf *text);
 void tool_reply_picture(struct call *call, const char *type, const struct buf *bytes);

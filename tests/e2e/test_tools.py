@@ -70,7 +70,7 @@ def tools(own):
 
 def test_run_says_what_a_terminal_would_and_no_more(tools):
     assert tools.run(code="1 + 1") == "2\n[new session python]"
-    assert tools.run(code="x = 20") == "[done]"
+    assert tools.run(code="x = 20") == "ok"
     assert tools.run(code="print('a'); x + 1") == "a\n21"  # the session is the caller's own
     assert tools.run(code="echo $((6 * 7)); false", language="bash") == (
         "42\n[exit status 1]\n[new session bash]")
