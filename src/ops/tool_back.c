@@ -4,8 +4,8 @@
 
 enum { LISTED_MAX = 50 }; /* checkpoints, the newest */
 
-static const char *const actions[] = {"list", "undo", "redo", "branch",
-                                      "try",  "keep", "drop", NULL};
+static const char *const actions[] = {"list", "undo", "redo", "branch", "try",
+                                      "keep", "drop", "end",  NULL};
 
 static const struct op_param params[] = {
     {.name = "action",
@@ -97,11 +97,10 @@ static void on_dropped(struct call *call, const json_t *answer)
     say_restored(call, answer, "dropped");
 }
 
-static void on_kept(struct call *call, const json_t *answer)
+static void on_done(struct call *call, const json_t *answer)
 {
     (void)answer;
     _buf_ struct buf text = BUF_INIT(KIB);
-    buf_append_str(&text, "[kept]");
     tool_reply_text(call, &text);
 }
 
@@ -189,6 +188,8 @@ static void run(struct call *call)
     } else if (is_action(call, "branch")) {
         json_object_set(args, "at", to);
         tool_become(call, &op_session_branch, args, on_branched);
+    } else if (is_action(call, "end")) {
+        tool_become(call, &op_session_delete, args, on_done);
     } else if (is_action(call, "try")) {
         json_object_set(args, "code", code);
         if (json_is_string(code))
@@ -201,7 +202,7 @@ static void run(struct call *call)
         args = try_args(call, session);
         if (args != NULL)
             tool_become(call, is_kept ? &op_try_commit : &op_try_discard, args,
-                        is_kept ? on_kept : on_dropped);
+                        is_kept ? on_done : on_dropped);
     }
 }
 
@@ -223,12 +224,12 @@ const struct op op_tool_back = {
     .flags = OP_MUTATING | OP_MAKES_SESSION | OP_RUNS_CODE,
     .params = params,
     .doc = "Goes back and forth in a session's history: undo, redo, branches, tries, the list of "
-           "checkpoints.",
+           "checkpoints; or ends it.",
     .tool = "back",
     .toolset = "core",
     .tool_doc = "Time travel of variables, files and processes: undo cells, redo; branch: a live "
                 "copy as another session; try: run code, see what it changes, then keep or drop "
-                "it; list: checkpoints.",
+                "it; list: checkpoints; end: the session.",
     .hints = OP_DESTROYS,
     .prepare = tool_prepare,
     .run = run,

@@ -78,12 +78,18 @@ void tool_give_body(struct call *call, const struct buf *bytes);
 /* The bytes of a file that an operation sends, as far as the tool wants them. */
 void tool_read(struct call *call, const struct call_file *file);
 
-/* Answers. A text that is empty is "[done]"; a session that was made is told of. */
+/* Answers. A text that is empty is "ok"; a session that was made is told of. */
 void tool_reply_cell(struct call *call, const struct exec_result *result);
 void tool_reply_text(struct call *call, const struct buf *text);
 void tool_reply_picture(struct call *call, const char *type, const struct buf *bytes);
 int tool_fail(struct call *call, const char *message, const char *advice); /* ERR_INVALID; -1 */
 void tool_begin_line(struct buf *out);
+void tool_reply_kept(struct call *call); /* without the picture that it waits for */
+/* The answer that follows is the tool's own. */
+void tool_leave(struct call *call);
+/* What a session is called among the tools of the set: "session", or "notebook", which has its id.
+ */
+const char *tool_place(const struct call *call);
 /* What several tools say: files of session.file_list; all that a cell showed, as one text. */
 void tool_say_files(struct call *call, const json_t *answer);
 void tool_put_outputs(struct buf *out, const json_t *outputs);

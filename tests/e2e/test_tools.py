@@ -70,7 +70,7 @@ def tools(own):
 
 def test_run_says_what_a_terminal_would_and_no_more(tools):
     assert tools.run(code="1 + 1") == "2\n[new session python]"
-    assert tools.run(code="x = 20") == "[done]"
+    assert tools.run(code="x = 20") == "ok"
     assert tools.run(code="print('a'); x + 1") == "a\n21"  # the session is the caller's own
     assert tools.run(code="echo $((6 * 7)); false", language="bash") == (
         "42\n[exit status 1]\n[new session bash]")
@@ -237,7 +237,7 @@ def test_a_try_is_kept_or_dropped(tools):
         'back(action="keep") keeps it, back(action="drop") takes it back.')
     assert tools.back(action="drop").startswith("[dropped cell 2: at checkpoint 1]")
     tools.back(action="try", code="x = 3")
-    assert tools.back(action="keep") == "[kept]"
+    assert tools.back(action="keep") == "ok"
     assert tools.run(code="x") == "3"
     assert "no try" in tools.refused("back", action="keep").message
     assert "code" in tools.refused("back", action="try").message
@@ -356,8 +356,11 @@ def test_limits_of_agents_hold(tools, own):
     ana = Tools(own.client, "ana")
     ana.run(code="1")
     ana.run(code="1", session="b")
-    assert ana.refused("run", code="1", session="c").code == "limit_reached"
+    error = ana.refused("run", code="1", session="c")
+    assert error.code == "limit_reached" and 'back(action="end"' in error.advice
     assert ana.refused("back", action="branch").code == "limit_reached"
+    assert ana.back(action="end", session="b") == "ok"
+    assert ana.run(code="1", session="c") == "1\n[new session c]"
 
 
 def test_plan_mode_refuses_what_changes_something(tools, own):
