@@ -67,16 +67,20 @@ struct mcp_request *peer_request(struct mcp_peer *peer, const json_t *id)
     return NULL;
 }
 
-/* The oldest stream that is over and that nobody reads goes when there are too many. */
+/* When there are too many: a stream that has nothing to show goes, else the oldest that is over and
+ * that nobody reads. */
 static void peer_forget_stream(struct mcp_peer *peer)
 {
+    struct mcp_stream *oldest = NULL;
     LIST_EACH(&peer->streams, node) {
         struct mcp_stream *s = CONTAINER_OF(node, struct mcp_stream, in_peer);
-        if (s->is_over && s->link == NULL) {
-            stream_free(s);
-            peer->n_streams--;
-            return;
-        }
+        bool is_idle = s->is_over && s->link == NULL;
+        if (is_idle && (oldest == NULL || (s->n_events == 0 && oldest->n_events > 0)))
+            oldest = s;
+    }
+    if (oldest != NULL) {
+        stream_free(oldest);
+        peer->n_streams--;
     }
 }
 

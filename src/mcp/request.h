@@ -132,7 +132,9 @@ struct mcp_request {
     struct loop_timer *ticker; /* of progress while nothing else is told */
     uint64_t started_ms, told_ms;
     double progress;
-    char said[160]; /* the last line that the cell wrote */
+    char line[160]; /* that the cell writes now */
+    char said[160]; /* the last one that it has written */
+    bool has_news;  /* `said` was not told yet */
 
     /* Questions to the client. */
     json_t *questions; /* that are open: {key: {method, params}} */
@@ -167,9 +169,10 @@ void request_progress(struct mcp_request *rq, double progress, double total, con
 void request_open_stream(struct mcp_request *rq);
 
 void request_after(struct mcp_request *rq, uint64_t ms, request_fn fn);
-/* The line that a cell has written last, and a beat while it is silent, as progress. */
-void request_tell(struct mcp_request *rq, const char *line, size_t len);
+/* What a cell writes becomes progress, its last line no more often than PROGRESS_EVERY_MS; while it
+ * is silent there is a beat. */
 void request_tick(struct mcp_request *rq);
+void request_tell(struct mcp_request *rq, const char *text, size_t len);
 
 /* Runs an operation; `args` is taken. on_reply and the others say what follows. */
 void request_call(struct mcp_request *rq, const struct op *op, json_t *args, bool wants_stream);

@@ -105,8 +105,11 @@ void mcp_link_gone(struct mcp_link *link)
 struct mcp_caps mcp_read_caps(const json_t *capabilities)
 {
     const json_t *extensions = json_object_get(capabilities, "extensions");
+    const json_t *elicitation = json_object_get(capabilities, "elicitation");
+    bool has_forms = json_object_size(elicitation) == 0 || /* before there were others */
+                     json_object_get(elicitation, "form") != NULL;
     return (struct mcp_caps){
-        .elicits = json_is_object(json_object_get(capabilities, "elicitation")),
+        .elicits = json_is_object(elicitation) && has_forms,
         .samples = json_is_object(json_object_get(capabilities, "sampling")),
         .has_roots = json_is_object(json_object_get(capabilities, "roots")),
         .has_tasks = json_is_object(json_object_get(extensions, TASKS_EXTENSION)),
@@ -459,18 +462,18 @@ static void post_legacy(struct mcp *mcp, struct mcp_link *link, const struct mcp
 }
 
 void mcp_post(struct mcp *mcp, struct mcp_link *link, const struct mcp_headers *h,
-              const struct buf *body)
+              struct rpc_message *m, struct rpc_fault *fault)
 {
-    struct rpc_fault fault;
-    struct rpc_message m;
-    if (rpc_read(buf_str(body), body->len, &m, &fault) < 0 ||
-        (h->tools != NULL && tools_check_sets(h->tools, &fault) < 0))
-        server_answer_fault(link, 400, m.id, &fault);
-    else if (server_is_modern(h, &m))
-        post_modern(mcp, link, h, &m);
+    struct rpc_fault own;
+    if (fault == NULL && h->tools != NULL && tools_check_sets(h->tools, &own) < 0)
+        fault = &own;
+    if (fault != NULL)
+        server_answer_fault(link, 400, m->id, fault);
+    else if (server_is_modern(h, m))
+        post_modern(mcp, link, h, m);
     else
-        post_legacy(mcp, link, h, &m);
-    json_decref(m.root);
+        post_legacy(mcp, link, h, m);
+    json_decref(m->root);
 }
 
 void mcp_get(struct mcp *mcp, struct mcp_link *link, const struct mcp_headers *h)

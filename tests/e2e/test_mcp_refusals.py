@@ -50,6 +50,13 @@ def test_messages_that_are_too_large(client):
     assert client.open(message, headers)[1].status == 413
 
 
+def test_long_messages_are_read_beside_the_loop(client):
+    message, headers = mcp.modern("tools/call", {"name": "run", "arguments": {
+        "code": "#" * (1 << 20)}})
+    assert "isError" not in mcp.result_of(client.send(message, headers))
+    assert refused(client.send("[" + " " * (1 << 20) + "]")) == (400, -32600)
+
+
 def test_bodies_that_are_no_json(client):
     assert client.send("a=1", {"Content-Type": "text/plain"}).status == 415
 

@@ -1,3 +1,4 @@
+#include "base/buf.h"
 #include "mcp/seal.h"
 #include "unit.h"
 
