@@ -342,6 +342,8 @@ void exec_call_begun(struct call *call, struct exec *exec)
     struct exec_call *waiting = call->op_state;
     waiting->exec = exec;
     call->on_gone = on_gone;
-    /* One who says what should happen then wants it to happen. */
-    call->must_notice_end = json_object_get(call->args, "on_disconnect") != NULL;
+    /* One who says what should happen then wants it to happen; what a tool told to nobody would be
+     * lost for the next one. */
+    call->must_notice_end =
+        call->tool != NULL || json_object_get(call->args, "on_disconnect") != NULL;
 }
