@@ -310,7 +310,8 @@ struct exec_wait exec_call_wait(struct call *call)
         .preview = call_has_budget(call) ? 0 : EXEC_PREVIEW_USUAL,
         .has_yield = json_is_integer(json_object_get(call->args, "yield_ms")),
         .yield_ms = (uint32_t)call_int(call, "yield_ms", 0),
-        .cancels = strcmp(call_text(call, "on_disconnect", "continue"), "cancel") == 0,
+        .cancels = is_tool ? call->tool->cancels
+                           : strcmp(call_text(call, "on_disconnect", "continue"), "cancel") == 0,
     };
 }
 
