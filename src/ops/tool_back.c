@@ -173,10 +173,14 @@ static json_t *try_args(struct call *call, const struct session *session)
 
 static void run(struct call *call)
 {
+    json_t *to = json_object_get(call->args, "to"), *code = json_object_get(call->args, "code");
+    if (is_action(call, "try") && !json_is_string(code)) {
+        tool_fail(call, "\"code\" is needed for try", "Give the code to try.");
+        return;
+    }
     const struct session *session = tool_found(call);
     if (session == NULL)
         return;
-    json_t *to = json_object_get(call->args, "to"), *code = json_object_get(call->args, "code");
     json_t *args = json_pack("{s:s}", "session_id", session->id);
     if (is_action(call, "list")) {
         tool_become(call, &op_checkpoint_list, args, on_listed);
@@ -192,10 +196,7 @@ static void run(struct call *call)
         tool_become(call, &op_session_delete, args, on_done);
     } else if (is_action(call, "try")) {
         json_object_set(args, "code", code);
-        if (json_is_string(code))
-            tool_become(call, &op_try_run, args, NULL);
-        else
-            tool_fail(call, "\"code\" is needed for try", "Give the code to try.");
+        tool_become(call, &op_try_run, args, NULL);
     } else {
         bool is_kept = is_action(call, "keep");
         json_decref(args);

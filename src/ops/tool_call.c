@@ -67,6 +67,7 @@ void tool_prepare_plain(struct call *call)
         call->tool = tool = arena_alloc(&call->arena, sizeof(*tool));
     tool->op = call->op;
     tool->budget = (uint64_t)call_int(call, "max_tokens", 0) * TOOL_TOKEN_BYTES;
+    tool->cancels = strcmp(call_text(call, "on_disconnect", "continue"), "cancel") == 0;
     if (call->sink != &tool_sink) {
         tool->sink = call->sink;
         call->sink = &tool_sink;
@@ -299,6 +300,8 @@ static const struct {
     {"POST …/input", "wait(input=…)"},
     {"Kill one that is no longer needed", "back(action=\"end\", session=…) ends one"},
     {"…/output?number=%", "look(output=%)"},
+    {"Name its id, or a number from 0 to %; -1 is the last, #3 the third that ran.",
+     "There are cells 0 to %; of one that ran again the last output is kept."},
 };
 
 /* How many bytes of the text the words stand for; 0: they do not. */

@@ -13,7 +13,7 @@ enum {
     TOOL_TOKEN_BYTES = 3,          /* of output, on the safe side */
     TOOL_IMAGE_MAX = 1024 * 1024,  /* bytes of a picture as base64 */
     TOOL_IMAGE_SIDE = 1024,        /* pixels of one that was larger than that; or half of them */
-    TOOL_YIELD_MS = 30 * 1000,     /* less than clients wait for an answer */
+    TOOL_YIELD_MS = 25 * 1000,     /* less than clients wait for an answer */
     TOOL_SESSIONS_MAX = 1000,      /* default ones of a language that an agent's callers have */
 };
 
@@ -30,6 +30,7 @@ struct tool_call {
     const struct op *op;          /* the tool, whatever operation the call has become */
     const struct call_sink *sink; /* the surface's */
     bool is_whole;            /* the surface has tools only: a failure is a tool's answer, too */
+    bool cancels;             /* code is interrupted if the client goes away */
     const char *session;      /* as the caller named it; NULL: it did not */
     uint64_t budget;          /* bytes of output that it asked for; 0: it did not */
     const char *made;         /* the name of a session that was made for the call; NULL: none */
@@ -119,5 +120,5 @@ extern const struct op_shape shape_tool_result;
 #define TOOL_PARAM_YIELD                                                                           \
     {                                                                                              \
         .name = "yield_ms", .type = OP_INT, .is_nullable = true, .max = EXEC_YIELD_MAX_MS,         \
-        .doc = "Answer by then, default 30000; wait() goes on."                                    \
+        .doc = "Answer by then, default 25000; wait() goes on."                                    \
     }

@@ -35,7 +35,7 @@ enum {
      .doc = "Interrupt it then."},                                                                 \
     {                                                                                              \
         .name = "yield_ms", .type = OP_INT, .is_nullable = true, .max = EXEC_YIELD_MAX_MS,         \
-        .is_untold = true, .doc = "Answer by then, default 30000; the tool wait goes on."          \
+        .is_untold = true, .doc = "Answer by then, default 25000; the tool wait goes on."          \
     }
 
 /* The notebook that is meant, by its id; NULL if the call was answered with the error. Its session
