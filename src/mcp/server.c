@@ -366,7 +366,7 @@ static void post_modern(struct mcp *mcp, struct mcp_link *link, const struct mcp
         return;
     }
     struct mcp_request *rq = server_modern(mcp, NULL, link, m);
-    rq->tools = arena_strdup(&rq->arena, h->tools != NULL ? h->tools : TOOLS_DEFAULT);
+    rq->tools = arena_strdup(&rq->arena, h->tools != NULL ? h->tools : tools_default(mcp));
     rq->agent = h->agent != NULL ? arena_strdup(&rq->arena, h->agent) : NULL;
     link->request = rq;
     server_run(rq);
@@ -428,7 +428,7 @@ static void post_initialize(struct mcp *mcp, struct mcp_link *link, const struct
                             struct rpc_message *m)
 {
     struct rpc_fault fault;
-    const char *tools = h->tools != NULL ? h->tools : TOOLS_DEFAULT;
+    const char *tools = h->tools != NULL ? h->tools : tools_default(mcp);
     struct mcp_peer *peer = peer_new(mcp, h->agent, tools, &fault);
     if (peer == NULL) {
         server_answer_fault(link, 503, m->id, &fault);
@@ -523,7 +523,7 @@ struct mcp_peer *mcp_open(struct mcp *mcp, struct mcp_link *link, const char *ag
 {
     if (tools != NULL && tools_check_sets(tools, fault) < 0)
         return NULL;
-    struct mcp_peer *peer = peer_new(mcp, agent, tools != NULL ? tools : TOOLS_DEFAULT, fault);
+    struct mcp_peer *peer = peer_new(mcp, agent, tools != NULL ? tools : tools_default(mcp), fault);
     if (peer != NULL)
         peer->line = link;
     return peer;

@@ -5,6 +5,7 @@
 #include "mcp/ask.h"
 #include "mcp/tasks.h"
 #include "ops/describe.h"
+#include "policy/policy.h"
 
 #include <string.h>
 
@@ -16,6 +17,11 @@ enum {
     TOOLS_CARRIED_MAX = 16 * 1024, /* bytes of content that a modern client carries for us */
     TOOLS_SETS_MAX = 256,
 };
+
+const char *tools_default(const struct mcp *mcp)
+{
+    return mcp->config.policy->config->mcp_tools;
+}
 
 static const struct op *tools_find(const struct mcp_request *rq, const char *name)
 {

@@ -63,6 +63,12 @@ def test_sets_of_tools_are_chosen_in_the_path(daemon):
         mcp.Modern(daemon, path="/mcp?tools=all").request("tools/list")
 
 
+def test_the_configuration_says_which_tools_others_get(launch):
+    daemon = launch(config="default_profile: min\nmcp_tools: repl\n")
+    assert len(mcp.Modern(daemon).request("tools/list")["tools"]) == 1
+    assert len(mcp.Modern(daemon, path="/mcp?tools=core").request("tools/list")["tools"]) == 5
+
+
 def test_a_tool_of_another_set_is_unknown(client):
     with pytest.raises(mcp.Refused) as refusal:
         client.call("export_ipynb")
