@@ -289,11 +289,12 @@ def js_type(member):
 
 def js_member(member, is_there):
     kind = js_type(member) + (" | null" if member.get("nullable") else "")
-    return f"  /** {member['doc']} */\n  {member['name']}{'' if is_there else '?'}: {kind};"
+    doc = member["doc"].replace("*/", "*\u200b/")  # which would end the comment
+    return f"  /** {doc} */\n  {member['name']}{'' if is_there else '?'}: {kind};"
 
 
 def js_comment(text):
-    lines = textwrap.wrap(text.replace("*/", "* /"), 92, break_long_words=False)
+    lines = textwrap.wrap(text.replace("*/", "*\u200b/"), 92, break_long_words=False)
     if len(lines) == 1:
         return [f"  /** {lines[0]} */"]
     return ["  /**", *(f"   * {line}" for line in lines), "   */"]

@@ -1765,7 +1765,7 @@ export interface SessionFileListArgs {
   path?: string;
   /** Lists what is in folders of it, too. */
   recursive?: boolean;
-  /** Only names that match: *.csv. With a slash, paths from the folder on: **/test_*.py. */
+  /** Only names that match: *.csv. With a slash, paths from the folder on: **​/test_*.py. */
   pattern?: string;
   /** The next page: what the last answer has as its next. */
   after?: string;
