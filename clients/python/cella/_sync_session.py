@@ -100,7 +100,7 @@ class Session:
 
     def run(self, code: str, *, timeout: t.Optional[float] = None,
                   wait: t.Optional[float] = None, on_output: t.Optional[OnOutput] = None,
-                  input: Answers = None, check: bool = False, budget: int = OUTPUT_BYTES,
+                  input: Answers = None, check: bool = False, budget: t.Optional[int] = OUTPUT_BYTES,
                   **options: t.Any) -> Result:
         """Runs a cell. `timeout` is in seconds. `on_output` is called with ("stdout" or "stderr",
         text) while it runs. `input` answers what it asks: a function of the prompt, or lines.
@@ -137,7 +137,7 @@ class Session:
         return self._result(seen.complete(last))
 
     def _answer(self, result: Result, answers: Answers, on_output: t.Optional[OnOutput],
-                      budget: int) -> Result:
+                      budget: t.Optional[int]) -> Result:
         """Gives the lines that a cell asks for, as long as there are some."""
         lines = None if answers is None or callable(answers) else iter(answers)
         while result.status == "input_required" and answers is not None:
@@ -164,14 +164,14 @@ class Session:
         return Stream(self, code, options)
 
     def wait(self, result: Result, seconds: t.Optional[float] = None, *,
-                   budget: int = OUTPUT_BYTES) -> Result:
+                   budget: t.Optional[int] = OUTPUT_BYTES) -> Result:
         """Waits on for a cell that still runs; tells what is new."""
         told = self.client.exec_continue(
             self._started(), str(result.number), budget=budget,
             yield_ms=None if seconds is None else round(seconds * 1000))
         return self._result(told)
 
-    def input(self, text: t.Optional[str], *, budget: int = OUTPUT_BYTES) -> Result:
+    def input(self, text: t.Optional[str], *, budget: t.Optional[int] = OUTPUT_BYTES) -> Result:
         """Gives a line to the cell that waits for one, and waits for it; None is the end."""
         told = self.client.session_input(self._started(), text=text, budget=budget,
                                                eof=True if text is None else None)
