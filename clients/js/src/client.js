@@ -201,7 +201,7 @@ export class Client extends Operations {
 }
 
 /** Requests by fetch, as browsers have it. */
-class FetchCarrier {
+export class FetchCarrier {
   constructor({ url, key }) {
     if (!url) throw new CellaError("a browser needs the URL of the daemon",
       "new Client({url: 'http://HOST:PORT', key: '…'})", "invalid");
