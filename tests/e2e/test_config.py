@@ -247,6 +247,7 @@ def test_an_agent_stays_in_plan_mode(configured):
     assert configured.refusal(agent="ana").status == 409
 
 
+@pytest.mark.slow
 def test_many_reloads_while_cells_run(configured):
     session = configured.spawn()
     results = []
