@@ -142,6 +142,14 @@ def test_requests_at_once_are_bounded(daemon):
         assert client.request("ping") == {}
 
 
+def test_the_entry_for_a_client_starts_this_program(daemon):
+    command = [str(daemon.binary), "mcp", "--tools", "core,repl", "--print-config"]
+    done = subprocess.run([*command, "cursor"], capture_output=True, text=True, check=True)
+    assert str(daemon.binary) in done.stdout and '"core,repl"' in done.stdout
+    refused = subprocess.run([*command, "nobody"], capture_output=True, text=True, check=False)
+    assert refused.returncode != 0 and "cursor" in refused.stderr
+
+
 def test_an_unknown_set_of_tools_is_an_error_of_the_program(daemon):
     done = subprocess.run([str(daemon.binary), "mcp", "--data", str(daemon.data), "--tools", "x"],
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
