@@ -115,9 +115,9 @@ def test_long_output_is_cut_and_can_be_read_on(tools):
 
 
 def test_a_value_that_is_cut_can_be_read_on(tools):
-    text = tools.run(code="'<' + 'a' * 50000 + '>'")
-    assert "look(output=1)" in text and len(text) < 9000
-    assert tools.look(output=1, offset=49990, max_tokens=100).endswith("aaa>'")
+    text = tools.run(code="'<' + 'a' * 50000 + '>'", session="b")
+    assert 'look(output=1, session="b")' in text and len(text) < 9000
+    assert tools.look(output=1, session="b", offset=49990, max_tokens=100).endswith("aaa>'")
 
 
 def test_a_picture_is_seen(tools):
@@ -298,7 +298,7 @@ def test_files_are_put_read_listed_and_deleted(tools):
     assert tools.run(code="open('d/a.txt').read()") == "'one\\ntwo\\n'"
     assert tools.file(action="get", path="d/a.txt") == "one\ntwo"
     assert tools.file(action="get", path="d/a.txt", offset=1, max_tokens=1) == (
-        'ne\n[4 bytes more: file(action="get", path="d/a.txt", offset=4)]')
+        "ne\n[4 bytes more: offset=4]")
     assert tools.file(action="list") == "d/\nd/a.txt 8"
     assert tools.file(action="put", path="d/a.txt", content="") == "[replaced d/a.txt, 0 bytes]"
     assert tools.file(action="get", path="d/a.txt") == "[empty]"
@@ -325,7 +325,7 @@ def test_a_large_file_is_read_in_parts(tools):
     text = tools.file(action="get", path="big", offset=3_999_998)
     assert text == "é"
     text = tools.file(action="get", path="big", max_tokens=3)
-    assert text == 'éééé\n[3999992 bytes more: file(action="get", path="big", offset=8)]'
+    assert text == "éééé\n[3999992 bytes more: offset=8]"
     error = tools.refused("file", action="get", path="big", offset=4_000_001)
     assert error.code == "range_not_satisfiable"
 
