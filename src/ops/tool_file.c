@@ -182,6 +182,7 @@ static void run(struct call *call)
     json_t *args = json_pack("{s:s, s:s}", "session_id", session->id, "path", path_of(call));
     if (is_list) {
         json_object_set_new(args, "recursive", json_true());
+        json_object_set_new(args, "limit", json_integer(WARDEN_PAGE_MAX));
         tool_become(call, &op_session_file_list, args, tool_say_files);
     } else if (is_action(call, "delete")) {
         tool_become(call, &op_session_file_delete, args, on_deleted);

@@ -2,6 +2,7 @@
  * whose answer is put into a few words. */
 #include "base/utf8.h"
 #include "cell/display.h"
+#include "ops/session_file_call.h"
 #include "ops/tool_call.h"
 
 enum {
@@ -306,7 +307,13 @@ static void look_at(struct call *call, const struct session *session)
         json_object_set_new(args, "cell", json_string(cell));
         tool_become(call, &op_cell_get, args, on_cell);
     } else if (is_what(call, "files")) {
+        const char *search = call->tool->search;
         json_object_set_new(args, "recursive", json_true());
+        json_object_set_new(args, "limit", json_integer(WARDEN_PAGE_MAX));
+        if (search != NULL && strpbrk(search, "/*?[\\") == NULL) {
+            /* There may be more files than one page has. */
+            json_object_set_new(args, "pattern", json_sprintf("*%s*", search));
+        }
         tool_become(call, &op_session_file_list, args, tool_say_files);
     } else {
         tool_become(call, &op_session_names, args, on_names);

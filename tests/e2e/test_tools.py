@@ -170,7 +170,7 @@ def test_events_tell_of_it_meanwhile_and_the_answer_is_whole(tools, own):
 
 def test_what_takes_long_is_waited_for(tools):
     tools.run(code="import os")
-    answer = tools.answer("run", yield_ms=300, code="print('begun', flush=True)\n"
+    answer = tools.answer("run", yield_ms=300, code="_ = os.write(1, b'begun\\n')\n"
                           "while not os.path.exists('go'): pass\nprint('over')")
     assert answer["content"][0]["text"] == "begun\n[cell 2 still runs: wait()]"
     assert answer["pending"] == {"session": "python", "exec_id": 2, "kind": "running"}
@@ -184,7 +184,7 @@ def test_what_takes_long_is_waited_for(tools):
 def test_who_goes_away_finds_the_answer_later(tools, own):
     tools.run(code="import os")
     gone = own.client.new_connection()
-    code = "print('begun', flush=True)\nwhile not os.path.exists('go'): pass\n6 * 7"
+    code = "_ = os.write(1, b'begun\\n')\nwhile not os.path.exists('go'): pass\n6 * 7"
     gone.request("POST", "/v1/tools/run", json.dumps({"code": code}), own.client.headers())
     while "busy" not in tools.look(what="sessions"):
         pass
@@ -300,6 +300,7 @@ def test_files_are_put_read_listed_and_deleted(tools):
     assert tools.file(action="get", path="d/a.txt", offset=1, max_tokens=1) == (
         "ne\n[4 bytes more: offset=4]")
     assert tools.file(action="list") == "d/\nd/a.txt 8"
+    assert tools.look(what="files", search="a.t") == "d/a.txt 8"
     assert tools.file(action="put", path="d/a.txt", content="") == "[replaced d/a.txt, 0 bytes]"
     assert tools.file(action="get", path="d/a.txt") == "[empty]"
     assert tools.file(action="delete", path="d/a.txt") == "[deleted d/a.txt]"
