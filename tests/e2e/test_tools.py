@@ -12,7 +12,7 @@ import pytest
 from harness import stage
 from harness.client import ApiError
 
-pytestmark = [pytest.mark.one_mode, pytest.mark.smoke]
+pytestmark = pytest.mark.one_mode
 
 CONFIG = """\
 default_profile: min
@@ -68,6 +68,7 @@ def tools(own):
 # run
 
 
+@pytest.mark.smoke
 def test_run_says_what_a_terminal_would_and_no_more(tools):
     assert tools.run(code="1 + 1") == "2\n[new session python]"
     assert tools.run(code="x = 20") == "ok"
@@ -170,10 +171,14 @@ def test_events_tell_of_it_meanwhile_and_the_answer_is_whole(tools, own):
 
 def test_what_takes_long_is_waited_for(tools):
     tools.run(code="import os")
-    answer = tools.answer("run", yield_ms=300, code="_ = os.write(1, b'begun\\n')\n"
+    answer = tools.answer("run", yield_ms=0, code="_ = os.write(1, b'begun\\n')\n"
                           "while not os.path.exists('go'): pass\nprint('over')")
-    assert answer["content"][0]["text"] == "begun\n[cell 2 still runs: wait()]"
     assert answer["pending"] == {"session": "python", "exec_id": 2, "kind": "running"}
+    text = answer["content"][0]["text"]
+    while "begun" not in text:
+        assert text == "[cell 2 still runs: wait()]"
+        text = tools.wait(yield_ms=10)
+    assert text == "begun\n[cell 2 still runs: wait()]"
     assert tools.wait(yield_ms=0) == "[cell 2 still runs: wait()]"
     tools.file(action="put", path="go", content="")
     assert tools.wait() == "over"  # only what is new
@@ -231,6 +236,7 @@ def test_a_crash_is_told_and_rolled_back(tools):
 # back
 
 
+@pytest.mark.smoke
 def test_back_undoes_and_redoes(tools):
     tools.run(code="x = 1")
     tools.run(code="x = 2; _ = open('made', 'w').write('1')")
@@ -269,6 +275,7 @@ def test_a_try_is_kept_or_dropped(tools):
 # look
 
 
+@pytest.mark.smoke
 def test_look_tells_what_there_is(tools):
     assert tools.refused("look").message == "there is no session yet"
     tools.run(code="x = 1; rows = [1, 2, 3]\ndef f(a, b=2):\n    'Adds.'\n    return a + b")
@@ -292,6 +299,7 @@ def test_many_names_are_some_names(tools):
 # file
 
 
+@pytest.mark.smoke
 def test_files_are_put_read_listed_and_deleted(tools):
     assert tools.file(action="put", path="/workspace/d/a.txt", content="one\ntwo\n") == (
         "[created d/a.txt, 8 bytes]\n[new session python]")
@@ -406,6 +414,7 @@ def test_plan_mode_refuses_what_changes_something(tools, own):
 # What models are told of them.
 
 
+@pytest.mark.smoke
 def test_a_list_of_tools_costs_little(own):
     core = own.client.call("GET", "/v1/tools")["tools"]
     assert [tool["name"] for tool in core] == ["run", "wait", "back", "look", "file"]
