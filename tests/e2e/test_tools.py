@@ -285,8 +285,12 @@ def test_look_tells_what_there_is(tools):
     assert tools.look(name="rows") == "list of 3\n[1, 2, 3]"
     assert tools.look(name="f") == (
         "function\nf(a, b=2)\nAdds.\ndef f(a, b=2):\n    'Adds.'\n    return a + b")
+    tools.run(code="class Table:\n    columns, dtypes = 'ab', ('int', 'str')\n"
+                   "    def head(self, n): return n\nt = Table()")
+    assert tools.look(name="t") == "Table\na: int, b: str\n3"  # as frames of pandas have them
+    tools.back(action="undo")
     assert tools.look(name="nothing") == "[nothing has this name]"
-    assert tools.look(what="sessions") == "python python idle, 1 cells"
+    assert tools.look(what="sessions") == "python python idle, 2 cells"
     assert tools.look(what="files") == "[no files]"
     assert "what" in tools.refused("look", what="else").message
 
