@@ -171,7 +171,7 @@ def check_listed():
 
 
 def check_python():
-    sources = list(files("**/*.py", "src", "bench", "tests"))
+    sources = list(files("**/*.py", "src", "bench", "tests", "clients"))
     for path in sources:
         text = path.read_text()
         try:
@@ -190,7 +190,7 @@ def check_python():
 
 def check_javascript():
     node = shutil.which("node")
-    for path in files("**/*.js", "src"):
+    for path in files("**/*.js", "src", "clients"):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if len(line) > 100:
                 yield f"{place(path, number)}: {len(line)} columns, 100 are allowed"

@@ -74,8 +74,8 @@ for (const budget of [1 << 20, 0]) { // in the answer, and fetched
 // Left running, interrupted, left by the caller.
 await s.run("import time");
 const running = await s.run("time.sleep(600)", { wait: 0 });
-assert.equal(running.status, "running");
-assert.ok(await s.interrupt());
+assert.ok(["running", "queued"].includes(running.status));
+while (!(await s.interrupt())); // until it runs
 assert.equal((await s.wait(running)).status, "interrupted");
 const gate = new AbortController();
 const left = s.run("print('began'); time.sleep(600)",
