@@ -1,5 +1,5 @@
-"""The client with the real packages of frameworks, and before type checkers. They come from PyPI and
-npm, into a folder that stays, so this is for level all."""
+"""The client with the real packages of frameworks, and before type checkers. They come from PyPI
+and npm, into a folder that stays, so this is for level all."""
 
 import os
 import pathlib
@@ -107,15 +107,15 @@ def test_a_tool_of_langchain_keeps_its_session(script):
 
 
 def test_the_python_client_has_no_error_of_types(python):
-    run(python, "-m", "mypy", "--strict", "--python-version", "3.10", "--cache-dir", FOLDER / "mypy",
-        "cella", cwd=SOURCE / "clients/python")
+    run(python, "-m", "mypy", "--strict", "--python-version", "3.10", "--cache-dir",
+        FOLDER / "mypy", "cella", cwd=SOURCE / "clients/python")
 
 
 TYPED = """
 import { ApiError, Client, Session } from "cella";
 import type { shapes } from "cella";
 const s = new Session({ profile: "min", limits: { memory_mb: 100 } });
-const r = await s.run("1 + 1", { timeout: 3, onOutput: (stream, text) => console.log(stream, text) });
+const r = await s.run("1 + 1", { timeout: 3, onOutput: (_, text) => console.log(text) });
 const text: string | undefined = r.text;
 const list: shapes.SessionList = await new Client({ url: "http://x:1", key: "k" }).sessionList();
 for await (const event of s.stream("1")) console.log(event.name, event.data);

@@ -1,4 +1,4 @@
-"""The JavaScript client in Node.js: every operation of the table, and the layer that people touch."""
+"""The JavaScript client in Node.js: every operation of the table, and what people touch."""
 
 import base64
 import json

@@ -103,7 +103,8 @@ def test_operations_that_stream_or_have_a_text_say_the_same_so(local, client):
     stage = Stage(client)
     for op in TABLE.operations:
         if "streams" in op["flags"] and "only_streams" not in op["flags"]:
-            names = [event.name for event in method_of(local, op, "_events")(**arguments(op, stage))]
+            events = method_of(local, op, "_events")(**arguments(op, stage))
+            names = [event.name for event in events]
             assert names[-1] == "result", op["name"]
         if has_text(op):
             assert isinstance(method_of(local, op, "_text")(**arguments(op, stage)), str)
@@ -199,6 +200,15 @@ def test_a_cell_can_be_left_running_and_interrupted(s):
     assert s.wait(result).status == "interrupted"
     assert not s.interrupt()
     assert s.run("time.sleep(600)", timeout=0.05).status == "timeout"
+
+
+def test_a_cell_that_waits_for_its_turn_can_be_followed(s):
+    s.run("import time; time.sleep(600)", wait=0)
+    behind = s.run("print('late')", wait=0)
+    assert behind.status == "queued"
+    events = list(s.client.exec_continue_events(s.id, str(behind.number), yield_ms=0))
+    assert [event.name for event in events] == ["cell", "result"]
+    assert events[-1].data["status"] == "queued"
 
 
 def test_a_server_in_a_session_is_reached(s):
