@@ -94,6 +94,7 @@ static void config_write_json(const struct config *c, struct buf *text)
     json_put_member_int(&out, "ttl_days", c->notebook.ttl_days);
     json_put_member_bool(&out, "cells_json", c->notebook.has_cells_json);
     json_put_object_end(&out);
+    json_put_member_str(&out, "mcp_tools", c->mcp_tools);
     put_people(&out, c);
     json_put_object_end(&out);
     buf_append_char(text, '\n');

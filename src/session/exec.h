@@ -118,8 +118,10 @@ struct exec_wait {
     bool
         is_streamed; /* the listener takes texts and outputs as they come: the answer is the rest */
     bool is_lean;    /* texts are folded and cut at lines, tracebacks without their message */
-    bool wants_script; /* the answer is read as one text */
-    size_t preview;    /* bytes of text if there is more than the budget; 0: the budget */
+    bool wants_script;   /* the answer is read as one text */
+    size_t preview;      /* bytes of text if there is more than the budget; 0: the budget */
+    bool has_tools;      /* see struct transcript */
+    const char *session; /* likewise; copied. NULL: it need not be named */
 };
 
 struct exec_request {

@@ -66,6 +66,8 @@ void http1_write_head(struct buf *out, const struct http1_response *response)
         buf_append_str(out, "WWW-Authenticate: Bearer\r\n");
     if (response->allow != NULL)
         buf_printf(out, "Allow: %s\r\n", response->allow);
+    if (response->more != NULL)
+        buf_append_str(out, response->more);
     if (response->file_name != NULL) {
         /* A browser shows the file as part of a page of ours only if it is a picture, and runs no
          * script of it: a stranger wrote it. The name comes twice, for clients that know RFC 5987
