@@ -249,6 +249,7 @@ struct call {
     /* Whom it speaks for: as the surface was told, then as the gate settled it. NULL: whoever has
      * the key, and may see everything; what is made then is the default agent's. */
     const char *agent;
+    const char *host;                  /* as the client calls this server; NULL: by no name */
     const struct agents_grant *grant;  /* what holds for it, by the gate; NULL: nothing does */
     const struct session_usual *usual; /* and what its session was made with; NULL: nothing */
     const char *known_tags; /* what the client has already, as If-None-Match tells it; NULL: none */

@@ -15,6 +15,7 @@
  * bytes to an operation, rest.c the way of the operation's answer. */
 #pragma once
 
+#include "serve/guard.h"
 #include "serve/server.h"
 #include "wire/http1.h"
 
@@ -61,6 +62,7 @@ struct conn {
     struct target target;
     size_t known_len; /* of the raw target: what follows belongs to a server in a session */
     const struct route *route;
+    struct guard_caller caller; /* of this request; in the call's arena */
     bool is_keep_alive;
     bool is_head_only; /* HEAD: the answer has no body */
 
