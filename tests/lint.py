@@ -22,8 +22,9 @@ LEVELS = {
     "session": 4,
     "notebook": 5, "policy": 5,
     "ops": 6,
-    "serve": 7,
-    "cli": 8,
+    "mcp": 7,
+    "serve": 8,
+    "cli": 9,
 }
 
 # The folders of jail/ by process and trust: what runs beside hostile code knows nothing of the

@@ -18,7 +18,7 @@ _cella() {
     local verb=${COMP_WORDS[1]} words= kind=nothing
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        words="exec repl attach continue input pipe run try tree ls put get cp mv rm mkdir notebook convert serve stop config doctor demo call interrupt output names declarations checkpoints undo redo cells branch new ps info edit suspend resume kill health agents plan unplan agent state help --help --version"
+        words="exec repl attach continue input pipe mcp run try tree ls put get cp mv rm mkdir notebook convert serve stop config doctor demo call interrupt output names declarations checkpoints undo redo cells branch new ps info edit suspend resume kill health agents plan unplan agent state help --help --version"
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
         return
     fi
@@ -136,6 +136,16 @@ _cella() {
         -r | --runtime) kind=words words="python node bash" ;;
         -p | --profile) kind=words words="min data" ;;
         -t | --timeout) kind=nothing words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    mcp)
+        words="--tools --agent --data --url --key --json --help" kind=nothing
+        case $previous in
+        --tools) kind=nothing words="" ;;
+        -a | --agent) kind=nothing words="" ;;
         --data) kind=dirs words="" ;;
         --url) kind=nothing words="" ;;
         --key) kind=nothing words="" ;;
@@ -660,7 +670,7 @@ _cella() {
         esac
         ;;
     help)
-        words="exec repl attach continue input pipe run try tree ls put get cp mv rm mkdir notebook convert serve stop config doctor demo call interrupt output names declarations checkpoints undo redo cells branch new ps info edit suspend resume kill health agents plan unplan agent state help" kind=words
+        words="exec repl attach continue input pipe mcp run try tree ls put get cp mv rm mkdir notebook convert serve stop config doctor demo call interrupt output names declarations checkpoints undo redo cells branch new ps info edit suspend resume kill health agents plan unplan agent state help" kind=words
         ;;
     esac
     _cella_reply "$kind" "$words" "$current" "$previous"

@@ -30,6 +30,7 @@ _cella() {
             'continue:wait for a cell that was left running'
             'input:answer a cell that waits for a line of input'
             'pipe:run requests from standard input, for programs'
+            'mcp:offer tools to a model'\''s client, over standard input and output (MCP)'
             'run:run a notebook from beginning to end and keep what it showed'
             'try:run code in a session, then keep or take back what it did'
             'tree:draw the checkpoints of a session'
@@ -235,6 +236,19 @@ _cella() {
             '--profile[likewise\: what is imported already (see the configuration)]:value:(min data)' \
             '-t[likewise\: stop the code after this time (30s)]:value: ' \
             '--timeout[likewise\: stop the code after this time (30s)]:value: ' \
+            '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
+            '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
+            '--key[the key for --url (also CELLA_KEY; else DIR/key)]:value: ' \
+            '--json[print JSON, for programs]' \
+            '-h[show this help]' \
+            '--help[show this help]' \
+
+        ;;
+    mcp)
+        _arguments \
+            '--tools[which tools\: core (the default), notebook, repl; with commas between]:value: ' \
+            '-a[speak for this agent of the configuration]:value: ' \
+            '--agent[speak for this agent of the configuration]:value: ' \
             '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
             '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
             '--key[the key for --url (also CELLA_KEY; else DIR/key)]:value: ' \

@@ -326,11 +326,11 @@ bool display_leave_one_form(json_t *output, bool has_html, bool has_forms)
     return true;
 }
 
-void display_put_words(const json_t *output, struct buf *out)
+void display_put_words(const json_t *output, bool has_url, struct buf *out)
 {
     const json_t *words = display_words(output);
     const json_t *text = words != NULL ? words : json_object_get(output, "text");
-    const char *url = json_string_value(json_object_get(output, "url"));
+    const char *url = has_url ? json_string_value(json_object_get(output, "url")) : NULL;
     const json_t *json = json_object_get(output, "json");
     if (display_is_picture(output)) {
         const char *format = json_string_value(json_object_get(output, "format"));

@@ -589,7 +589,10 @@ bool transcript_takes_picture(struct transcript *t, const json_t *output)
 json_t *transcript_fit(const struct transcript *t, json_t *output, size_t room, uint64_t *omitted)
 {
     char where[WHERE_SIZE];
-    snprintf(where, sizeof(where), "GET /v1/notebooks/…/cells/%s", t->cell_id);
+    if (t->has_tools)
+        snprintf(where, sizeof(where), "look(output=%llu)", (unsigned long long)t->exec_id);
+    else
+        snprintf(where, sizeof(where), "GET /v1/notebooks/…/cells/%s", t->cell_id);
     return display_fit(output, room, t->cell_id[0] != '\0' ? where : NULL, omitted);
 }
 
@@ -728,10 +731,10 @@ static void script_begin_line(struct buf *out)
         buf_append_char(out, '\n');
 }
 
-static void script_put_output(const json_t *output, struct buf *out)
+static void script_put_output(const struct transcript *t, const json_t *output, struct buf *out)
 {
     script_begin_line(out);
-    display_put_words(output, out);
+    display_put_words(output, !t->has_tools, out);
     script_begin_line(out);
 }
 
@@ -754,16 +757,16 @@ bool transcript_put_script(const struct transcript *t, const json_t *value, stru
                 return false;
             known += from < end ? end - from : 0;
         } else if (item->serial == t->value && t->value > 0 && !has_value) {
-            script_put_output(value, &script);
+            script_put_output(t, value, &script);
             has_value = true;
         } else if (item->news != NULL) {
-            script_put_output(item->news, &script);
+            script_put_output(t, item->news, &script);
         }
     }
     if (known < new_text)
         return false;
     if (!has_value)
-        script_put_output(value, &script);
+        script_put_output(t, value, &script);
     prose_fold(buf_str(&script), script.len, out);
     return true;
 }

@@ -92,7 +92,8 @@ struct transcript {
     uint64_t text_len; /* bytes of text that came for it */
     size_t typed_len;  /* bytes of typed outputs that it has */
 
-    /* The answer. Whoever waits for it sets the first two. */
+    /* The answer. Whoever waits for it sets the first three. */
+    bool has_tools;       /* its reader is a model with tools: it sees pictures and has no URLs */
     size_t budget;        /* bytes of text and values */
     size_t pictures_left; /* bytes of pictures that the budget does not count */
     size_t n_news;

@@ -25,6 +25,8 @@ static void put_flags(struct json_out *json, const char *key, const struct cli_f
     json_put_key(json, key);
     json_put_array(json);
     for (const struct cli_flag *f = flags; f != NULL && f->name != NULL; f++) {
+        if (f->doc == NULL)
+            continue;
         char letter[] = {f->letter, '\0'};
         json_put_object(json);
         json_put_member_str(json, "name", f->name);

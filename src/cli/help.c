@@ -29,6 +29,8 @@ static void append_wrapped(struct buf *text, const char *words)
 static void append_flags(struct buf *text, const struct cli_flag *flags)
 {
     for (const struct cli_flag *f = flags; f != NULL && f->name != NULL; f++) {
+        if (f->doc == NULL)
+            continue;
         char left[64], letter[] = {'-', f->letter, ',', ' ', '\0'};
         snprintf(left, sizeof(left), "%s--%s%s%s", f->letter != 0 ? letter : "    ", f->name,
                  f->value != NULL ? " " : "", f->value != NULL ? f->value : "");

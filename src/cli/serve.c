@@ -12,6 +12,7 @@ static const struct cli_flag flags[] = {
     {"no-auth", 0, NULL, "ask for no key; only on a loopback address"},
     {"log-format", 0, "FORMAT", "text or json (the default with --json)"},
     {"log-level", 0, "LEVEL", "debug, info, warn or error"},
+    {"mcp-fixtures", 0, NULL, NULL},
     {0},
 };
 
@@ -52,6 +53,7 @@ static int serve_verb_run(const struct cli_args *args, struct err *e)
         .data_dir = data_dir,
         .config_file = cli_value(args, "config"),
         .no_auth = cli_has(args, "no-auth"),
+        .mcp_fixtures = cli_has(args, "mcp-fixtures"),
     };
     return serve_run(&options, e);
 }

@@ -22,6 +22,7 @@ static const struct cli_verb *const hand_written[] = {
     &cli_continue_verb,
     &cli_input_verb,
     &cli_pipe_verb,
+    &cli_mcp_verb,
     &cli_run_verb,
     &cli_try_verb,
     &cli_tree_verb,

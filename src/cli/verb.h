@@ -15,7 +15,7 @@ struct cli_flag {
     const char *name;  /* "timeout", given as --timeout; NULL ends the list */
     char letter;       /* 'f', given as -f; 0 if there is none */
     const char *value; /* what follows it, "DURATION" or "NAME VALUE"; NULL: a switch */
-    const char *doc;
+    const char *doc; /* NULL: it is for tests, and no help tells of it */
 };
 
 struct cli_verb {
@@ -64,6 +64,7 @@ extern const struct cli_verb cli_run_verb;
 extern const struct cli_verb cli_continue_verb;
 extern const struct cli_verb cli_input_verb;
 extern const struct cli_verb cli_pipe_verb;
+extern const struct cli_verb cli_mcp_verb;
 extern const struct cli_verb cli_try_verb;
 extern const struct cli_verb cli_tree_verb;
 extern const struct cli_verb cli_config_verb;

@@ -2,6 +2,7 @@
 
 #include "cell/display.h"
 #include "ops/exec_text.h"
+#include "ops/tool_call.h"
 #include "wire/json.h"
 
 enum {
@@ -190,8 +191,12 @@ static void on_result(void *context, const struct exec_result *result)
     struct call *call = waiting->call;
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
     buf_reserve(&out, TYPICAL_ANSWER);
+    if (call->tool != NULL) {
+        tool_reply_cell(call, result);
+        return;
+    }
     if (result->script.text != NULL) {
-        exec_text_put(&out, result);
+        exec_text_put(&out, result, NULL);
         call->reply_type = "text/plain; charset=utf-8";
         call_reply(call, 200, &out);
         return;
@@ -292,14 +297,16 @@ struct exec_wait exec_call_wait(struct call *call)
     call->op_state = waiting;
     const char *format = call_text(call, "format", call->wants_text ? "text" : "json");
     bool is_text = strcmp(format, "text") == 0 && !call->wants_stream;
+    bool is_tool = call->tool != NULL; /* its answer is whole, whatever was told in events */
     return (struct exec_wait){
         .listener = call->wants_stream ? &stream_listener : &plain_listener,
         .context = waiting,
         .budget = call_budget(call, EXEC_BUDGET_USUAL),
         .pictures = call_pictures(call, EXEC_BUDGET_USUAL),
-        .is_streamed = call->wants_stream,
+        .is_streamed = call->wants_stream && !is_tool,
         .is_lean = true,
-        .wants_script = is_text,
+        .wants_script = is_text || is_tool,
+        .has_tools = is_tool,
         .preview = call_has_budget(call) ? 0 : EXEC_PREVIEW_USUAL,
         .has_yield = json_is_integer(json_object_get(call->args, "yield_ms")),
         .yield_ms = (uint32_t)call_int(call, "yield_ms", 0),

@@ -155,8 +155,12 @@ static void text_put_changes(struct buf *out, const char *what, const json_t *ch
         out->len = from;
 }
 
-/* "[WHAT a, b]" */
-static void text_put_named(struct buf *out, const char *what, const json_t *list)
+void exec_text_put_changes(struct buf *out, const char *what, const json_t *changes)
+{
+    text_put_changes(out, what, changes, NULL);
+}
+
+void exec_text_put_named(struct buf *out, const char *what, const json_t *list)
 {
     if (json_array_size(list) == 0)
         return;
@@ -190,18 +194,42 @@ static void text_put_rollback(struct buf *out, const struct exec_result *result)
                result->rolled_back_to == 0 ? ", to the beginning" : "");
 }
 
-static void text_put_state(struct buf *out, const struct exec_result *result)
+void exec_text_put_session(struct buf *out, const struct exec_reader *reader, const char *before)
+{
+    if (reader->session != NULL)
+        buf_printf(out, "%ssession=\"%s\"", before, reader->session);
+}
+
+/* What goes on, and how to hear of it. */
+static void text_put_pending(struct buf *out, const struct exec_result *result,
+                             const struct exec_reader *reader)
 {
     unsigned long long number = result->exec_id;
+    bool is_input = result->status == CELL_INPUT;
+    buf_printf(out, "[cell %llu %s: ", number,
+               is_input            ? "waits for a line"
+               : result->is_queued ? "waits for its turn"
+                                   : "still runs");
+    if (reader != NULL) {
+        buf_append_str(out, is_input ? "wait(input=…" : "wait(");
+        exec_text_put_session(out, reader, is_input ? ", " : "");
+        buf_append_str(out, ")]\n");
+    } else if (is_input) {
+        buf_append_str(out, "POST …/input]\n");
+    } else {
+        buf_printf(out, "POST …/exec/%llu/continue]\n", number);
+    }
+}
+
+static void text_put_state(struct buf *out, const struct exec_result *result,
+                           const struct exec_reader *reader)
+{
     int status = result->has_exit_code     ? result->exit_code
                  : result->has_last_status ? result->last_status
                                            : result->command_status;
     text_begin_line(out);
-    if (result->status == CELL_INPUT)
-        buf_printf(out, "[cell %llu waits for a line: POST …/input]\n", number);
-    else if (result->status == CELL_RUNNING)
-        buf_printf(out, "[cell %llu %s: POST …/exec/%llu/continue]\n", number,
-                   result->is_queued ? "waits for its turn" : "still runs", number);
+    if (result->status == CELL_INPUT || result->status == CELL_RUNNING)
+        text_put_pending(out, result, reader);
     /* Of an interpreter that ended the error says how. */
     if ((status != 0 || result->has_exit_code) && result->status != CELL_DIED)
         buf_printf(out, "[exit status %d]\n", status);
@@ -226,7 +254,8 @@ static void text_put_late(struct buf *out, const json_t *late)
     }
 }
 
-void exec_text_put(struct buf *out, const struct exec_result *result)
+void exec_text_put(struct buf *out, const struct exec_result *result,
+                   const struct exec_reader *reader)
 {
     const json_t *extra = result->extra, *resumed = json_object_get(extra, "resumed");
     text_put_late(out, json_object_get(extra, "late"));
@@ -238,15 +267,17 @@ void exec_text_put(struct buf *out, const struct exec_result *result)
         text_begin_line(out);
         buf_printf(out, "[%s]\n", result->advice);
     }
-    text_put_state(out, result);
+    text_put_state(out, result, reader);
     text_put_rollback(out, result);
+    if (reader != NULL && json_object_get(extra, "try_id") != NULL)
+        buf_append_str(out, "[a try: back(action=\"keep\") or back(action=\"drop\")]\n");
     text_put_changes(out, "names", result->names, result);
     text_put_changes(out, "names", json_object_get(extra, "names"), NULL);
     text_put_changes(out, "files", json_object_get(extra, "files"), NULL);
-    text_put_named(out, "came back from disk without", json_object_get(resumed, "lost"));
-    text_put_named(out, "came back without", json_object_get(extra, "lost"));
-    text_put_named(out, "files lost", json_object_get(extra, "files_lost"));
-    text_put_named(out, "files lost", json_object_get(resumed, "files_lost"));
+    exec_text_put_named(out, "came back from disk without", json_object_get(resumed, "lost"));
+    exec_text_put_named(out, "came back without", json_object_get(extra, "lost"));
+    exec_text_put_named(out, "files lost", json_object_get(extra, "files_lost"));
+    exec_text_put_named(out, "files lost", json_object_get(resumed, "files_lost"));
     text_put_reason(out, "not saved", json_object_get(extra, "durable_error"));
     text_put_reason(out, "files not saved", json_object_get(extra, "files_not_saved"));
     if (result->cell == NULL && result->unrecorded != NULL) {

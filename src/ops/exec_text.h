@@ -4,4 +4,17 @@
 
 #include "session/exec.h"
 
-void exec_text_put(struct buf *out, const struct exec_result *result);
+/* A reader that has the tools of the set `core` and is told of these, not of requests. */
+struct exec_reader {
+    const char *session; /* as it has to name the session to them; NULL: it need not */
+};
+
+/* `reader` is NULL if whoever reads has requests. */
+void exec_text_put(struct buf *out, const struct exec_result *result,
+                   const struct exec_reader *reader);
+/* "[names +a, b -c]" of {"added", "changed", "removed"}; nothing if there is nothing to say. */
+void exec_text_put_changes(struct buf *out, const char *what, const json_t *changes);
+/* "[WHAT a, b]" of a list of names or of objects that have one; likewise. */
+void exec_text_put_named(struct buf *out, const char *what, const json_t *list);
+/* `, session="NAME"` if it has to be named. */
+void exec_text_put_session(struct buf *out, const struct exec_reader *reader, const char *before);

@@ -12,6 +12,7 @@
 #include "ops/create_call.h"
 #include "ops/naming.h"
 #include "ops/ops.h"
+#include "ops/tool_call.h"
 #include "policy/policy.h"
 #include "session/spec.h"
 #include "store/notebooks.h"
@@ -320,10 +321,12 @@ uint32_t call_timeout_ms(const struct call *call)
     return (uint32_t)call_int(call, "timeout_ms", usual);
 }
 
-/* What the session or the agent has set; 0: nothing. */
+/* What a tool was told, or the session or the agent has set; 0: nothing. */
 static uint64_t set_budget(const struct call *call)
 {
     uint64_t of_agent = call->grant != NULL ? call->grant->repl.budget : 0;
+    if (call->tool != NULL && call->tool->budget > 0)
+        return call->tool->budget;
     return call->usual != NULL && call->usual->budget > 0 ? call->usual->budget : of_agent;
 }
 
@@ -342,6 +345,8 @@ bool call_has_budget(const struct call *call)
 bool call_wants_images(const struct call *call)
 {
     unsigned set = call->usual != NULL ? call->usual->images : 0;
+    if (call->tool != NULL)
+        return true;
     if (set == 0 && call->grant != NULL)
         set = call->grant->repl.images;
     return spec_index_of(spec_images,
@@ -449,6 +454,8 @@ static void ask_store(struct asked *asked)
 void op_run(struct call *call)
 {
     struct err e;
+    if (call->op->prepare != NULL)
+        call->op->prepare(call);
     if (call->policy == NULL) {
         call->op->run(call);
         return;

@@ -26,7 +26,8 @@ enum {
     {                                                                                              \
         .name = "cell", .type = OP_TEXT, .place = OP_IN_PATH, .is_required = true, .min = 1,       \
         .max = CELL_ID_MAX,                                                                        \
-        .doc = "The cell: its cell_id, or its index from 0 on; -1 is the last."                    \
+        .doc = "The cell: its cell_id, or its index from 0 on; -1 is the last, #3 the one whose "  \
+               "last run had the number 3."                                                        \
     }
 #define OP_PARAM_TITLE                                                                             \
     {                                                                                              \

@@ -19,6 +19,7 @@ struct image_boxes;
 struct policy;
 struct session;
 struct terminal_request;
+struct tool_call;
 
 enum op_param_type {
     OP_TEXT,
@@ -81,6 +82,7 @@ struct op_param {
     const char *doc;
     char letter; /* of its flag in the command line; 0: none */
     enum op_unit unit;
+    bool is_untold; /* of a tool: models are not told of it */
 };
 
 /* ---- answers -----------------------------------------------------------------------------------
@@ -151,6 +153,12 @@ enum op_flags {
 #define OP_USES                                                                                    \
     (OP_MAKES_SESSION | OP_RUNS_CODE | OP_NEEDS_AGENT) /* what an agent must be allowed to do */
 
+/* What a client may want to know of a tool before it lets a model call it. */
+enum op_hints {
+    OP_DESTROYS = 1 << 0,   /* it can destroy what was there */
+    OP_REPEATABLE = 1 << 1, /* once more with the same arguments changes nothing more */
+};
+
 struct call;
 
 /* What an operation is about: the chapters of pages that are made from the table. Whose things a
@@ -166,6 +174,7 @@ enum op_subject {
     OP_ON_STATE,
     OP_ON_AGENT,
     OP_ON_DAEMON,
+    OP_ON_TOOLS, /* what models call: everything of theirs, in few operations */
 };
 extern const char *const op_subjects[]; /* their names */
 
@@ -195,6 +204,12 @@ struct op {
     /* Which of its OP_USES this call will do. NULL: all of them. */
     unsigned (*uses)(const struct call *call);
     const char *tool; /* what agents call it; NULL: by its name */
+    /* The set of tools that it belongs to: "core" …; NULL: it is not offered to models. */
+    const char *toolset;
+    const char *tool_doc; /* what models are told of it, who pay for each word */
+    unsigned hints;       /* OP_DESTROYS … of tools */
+    /* Of tools: fills in what the caller left out, before the gate looks. NULL: nothing. */
+    void (*prepare)(struct call *call);
 };
 
 extern const struct op *const op_table[];   /* NULL-terminated */
@@ -250,6 +265,10 @@ struct call {
      * the key, and may see everything; what is made then is the default agent's. */
     const char *agent;
     const char *host;                  /* as the client calls this server; NULL: by no name */
+    /* Whose default sessions a tool uses: a client, by a name of the surface's; NULL: the agent's
+     * own. */
+    const char *caller;
+    struct tool_call *tool;            /* it is a tool's: how that answers; NULL: it is none */
     const struct agents_grant *grant;  /* what holds for it, by the gate; NULL: nothing does */
     const struct session_usual *usual; /* and what its session was made with; NULL: nothing */
     const char *known_tags; /* what the client has already, as If-None-Match tells it; NULL: none */

@@ -175,6 +175,68 @@ static void put_shape(struct json_out *json, const struct op_shape *shape)
 /* ---- requests ----------------------------------------------------------------------------------
  */
 
+/* A model pays for each word: it is told what a parameter is, not how large. */
+static void put_tool_param(struct json_out *json, const struct op_param *p)
+{
+    json_put_object(json);
+    put_kind(json, p->type, false);
+    put_choices(json, p->choices, false);
+    json_put_member_str(json, "description", p->doc);
+    json_put_object_end(json);
+}
+
+void describe_tool(const struct op *op, struct json_out *json)
+{
+    bool has_required = false, is_reading = op->flags & OP_READ_ONLY;
+    json_put_object(json);
+    json_put_member_str(json, "name", op->tool);
+    json_put_member_str(json, "description", op->tool_doc);
+    json_put_key(json, "inputSchema");
+    json_put_object(json);
+    json_put_member_str(json, "type", "object");
+    json_put_key(json, "properties");
+    json_put_object(json);
+    for (const struct op_param *p = op->params; p->name != NULL; p++) {
+        if (p->is_untold)
+            continue;
+        json_put_key(json, p->name);
+        put_tool_param(json, p);
+        has_required = has_required || p->is_required;
+    }
+    json_put_object_end(json);
+    if (has_required) {
+        json_put_key(json, "required");
+        json_put_array(json);
+        for (const struct op_param *p = op->params; p->name != NULL; p++)
+            if (p->is_required && !p->is_untold)
+                json_put_str(json, p->name);
+        json_put_array_end(json);
+    }
+    json_put_object_end(json);
+    json_put_key(json, "annotations");
+    json_put_object(json);
+    json_put_member_bool(json, "readOnlyHint", is_reading);
+    if (!is_reading) { /* what is said of others says nothing of those that read */
+        json_put_member_bool(json, "destructiveHint", op->hints & OP_DESTROYS);
+        json_put_member_bool(json, "idempotentHint", op->hints & OP_REPEATABLE);
+    }
+    json_put_member_bool(json, "openWorldHint", false);
+    json_put_object_end(json);
+    json_put_object_end(json);
+}
+
+bool op_is_in_sets(const struct op *op, const char *sets)
+{
+    size_t len = op->toolset != NULL ? strlen(op->toolset) : 0;
+    while (len > 0 && sets[0] != '\0') {
+        size_t n = strcspn(sets, ",");
+        if (n == len && memcmp(sets, op->toolset, len) == 0)
+            return true;
+        sets += n + (sets[n] == ',');
+    }
+    return false;
+}
+
 static void put_object_of(struct json_out *json, const struct op_param *params);
 
 static void put_param_schema(struct json_out *json, const struct op_param *p)

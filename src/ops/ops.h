@@ -90,6 +90,20 @@ extern const struct op op_session_cells;
 extern const struct op op_try_commit;
 extern const struct op op_try_discard;
 extern const struct op op_try_run;
+extern const struct op op_tool_list;
+extern const struct op op_tool_run;
+extern const struct op op_tool_wait;
+extern const struct op op_tool_back;
+extern const struct op op_tool_file;
+extern const struct op op_tool_look;
+extern const struct op op_tool_execute_cell;
+extern const struct op op_tool_rerun_cell;
+extern const struct op op_tool_show_cell;
+extern const struct op op_tool_show_notebook;
+extern const struct op op_tool_delete_cell;
+extern const struct op op_tool_clear_notebook;
+extern const struct op op_tool_create_notebook;
+extern const struct op op_tool_export_ipynb;
 
 /* What the call asks for, else what its session was made with, else what holds for its agent; the
  * gate has checked that. */

@@ -46,6 +46,7 @@ static const struct op_param params[] = {
      .type = OP_OBJECT,
      .members = session_limits,
      .means = OP_MEANS_LIMITS,
+     .is_untold = true,
      .doc = "Limits of the session; what is not given is as the configuration says. For spawn."},
     {.name = "timeout_ms",
      .type = OP_INT,
@@ -53,6 +54,7 @@ static const struct op_param params[] = {
      .min = 1,
      .max = EXEC_YIELD_MAX_MS,
      .means = OP_MEANS_TIMEOUT,
+     .is_untold = true,
      .doc = "How long the call waits for the code, which goes on afterwards; without it as long as "
             "the agent's timeout_secs says. For exec."},
     {.name = "agent",
@@ -61,6 +63,7 @@ static const struct op_param params[] = {
      .min = 1,
      .max = CONFIG_AGENT_BYTES,
      .means = OP_MEANS_SPEAKER,
+     .is_untold = true,
      .doc = "On whose behalf; without it the agent \"default\"."},
     {.name = "binding",
      .type = OP_TEXT,
@@ -68,6 +71,7 @@ static const struct op_param params[] = {
      .min = 1,
      .max = CONFIG_AGENT_BYTES,
      .means = OP_MEANS_BINDING,
+     .is_untold = true,
      .doc = "The plugin through which the agent was asked."},
     {0},
 };
@@ -592,6 +596,12 @@ const struct op op_repl = {
     .only_reads = only_reads,
     .uses = uses,
     .tool = "Repl",
+    .toolset = "repl",
+    .tool_doc = "Persistent Python, Node.js and bash sessions: variables, imports and definitions "
+                "survive across calls. spawn returns a session_id; exec runs code and returns only "
+                "new output; read returns output without sending code; kill ends a session; list "
+                "shows all.",
+    .hints = OP_DESTROYS,
     .result = &shape_repl_answer,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE) | OP_ERR(NOT_FOUND),
     .example = "{\"action\": \"list\"}",

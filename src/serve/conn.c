@@ -267,6 +267,7 @@ static void next_request(struct conn *c)
     c->wait = WAIT_NOTHING; /* the next request has deadlines of its own */
     c->deadline_ms = 0;
     c->route = NULL;
+    c->endpoint = NULL;
     c->is_head_only = false;
     c->has_stream_head = false;
 }
@@ -514,6 +515,7 @@ void conn_drain(struct conn *c)
 {
     c->is_keep_alive = false;
     bool is_endless = c->has_call && c->call.wants_stream && c->route->op->flags & OP_ONLY_STREAMS;
+    is_endless |= c->has_call && c->endpoint != NULL && c->endpoint->is_endless(c);
     is_endless |= c->tunnel != NULL && c->tunnel->is_open(c);
     if (c->state == CONN_READING || c->state == CONN_LINGERING || is_endless)
         conn_close(c);

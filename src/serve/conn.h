@@ -35,6 +35,17 @@ struct conn_tunnel {
     bool (*is_open)(const struct conn *c); /* it has no end of its own */
 };
 
+/* What takes requests at a path whole, instead of an operation of the table. It is called with an
+ * open call, which it ends by conn_answered; on_gone of that call tells that the client is gone. */
+struct conn_endpoint {
+    const char *path;
+    const char *allow; /* the methods that it knows */
+    size_t body_max;
+    void (*take)(struct conn *c);
+    /* It has nothing to wait for when the daemon stops. */
+    bool (*is_endless)(const struct conn *c);
+};
+
 struct conn {
     struct server *server;
     struct list in_all;
@@ -61,8 +72,9 @@ struct conn {
     struct buf pending; /* input that arrived while a call was open */
     struct target target;
     size_t known_len; /* of the raw target: what follows belongs to a server in a session */
-    const struct route *route;
     struct guard_caller caller; /* of this request; in the call's arena */
+    const struct route *route;             /* NULL: an endpoint has it */
+    const struct conn_endpoint *endpoint; /* NULL: an operation has it */
     bool is_keep_alive;
     bool is_head_only; /* HEAD: the answer has no body */
 

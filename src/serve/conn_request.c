@@ -6,6 +6,19 @@
 
 #define LONG_BODY (256 * KIB) /* parsed by a worker thread: the loop serves others meanwhile */
 
+static const struct conn_endpoint *conn_request_endpoint(const struct conn *c)
+{
+    const struct conn_endpoint *const *e = c->server->config.endpoints;
+    char path[64] = "";
+    for (size_t i = 0; i < c->target.n_segments; i++) {
+        size_t used = strlen(path);
+        snprintf(path + used, sizeof(path) - used, "/%s", c->target.segments[i]);
+    }
+    while (e != NULL && *e != NULL && strcmp((*e)->path, path) != 0)
+        e++;
+    return e != NULL ? *e : NULL;
+}
+
 /* All that can be decided before the body is read. */
 static int check_head(struct conn *c, char *ret_allow, struct err *e)
 {
@@ -28,7 +41,8 @@ static int check_head(struct conn *c, char *ret_allow, struct err *e)
         return -1;
     if (!is_public)
         list_remove(&c->in_unproven);
-    if (c->route != NULL)
+    c->endpoint = c->route == NULL ? conn_request_endpoint(c) : NULL;
+    if (c->route != NULL || c->endpoint != NULL)
         return 0;
     if (ret_allow[0] != '\0') {
         err_set(e, ERR_METHOD, "%s is not possible here", http1_method(&c->http));
@@ -69,7 +83,12 @@ static void head_complete(struct conn *c, bool has_more)
                     e.code == ERR_INVALID);
         return;
     }
-    if (c->route->op->flags & (OP_TAKES_BYTES | OP_TUNNELS)) {
+    if (c->endpoint != NULL) {
+        if (http1_limit_body(&c->http, c->endpoint->body_max) < 0)
+            conn_request_refuse_malformed(c);
+        else if (!has_more)
+            conn_request_continue(c);
+    } else if (c->route->op->flags & (OP_TAKES_BYTES | OP_TUNNELS)) {
         http1_stream_body(&c->http);
         conn_request_run(c); /* which may refuse it before a byte was sent */
     } else if (http1_limit_body(&c->http, body_max(c->route->op)) < 0) {
@@ -198,10 +217,25 @@ static void run_later(struct conn *c)
     uv_queue_work(c->server->config.loop, &work->uv, build_in_worker, built);
 }
 
+/* The endpoint answers whatever is wrong with the body: it knows how its clients want to be told. */
+static void conn_request_hand_over(struct conn *c)
+{
+    c->is_keep_alive =
+        c->http.is_keep_alive && !c->server->is_stopping && c->http.state == HTTP1_COMPLETE;
+    conn_move(c, CONN_CALLING);
+    c->has_call = true;
+    c->call = (struct call){.arena = c->call.arena};
+    c->endpoint->take(c);
+}
+
 static void conn_request_run(struct conn *c)
 {
     struct err e;
     json_t *args;
+    if (c->endpoint != NULL) {
+        conn_request_hand_over(c);
+        return;
+    }
     bool is_bytes = c->route->op->flags & OP_TAKES_BYTES;
     if (c->http.body.len > LONG_BODY && !is_bytes)
         run_later(c);
@@ -231,5 +265,7 @@ void conn_feed(struct conn *c, const char *data, size_t len)
     c->is_feeding = false;
     if (c->state == CONN_CALLING || c->state == CONN_FLUSHING)
         buf_append(&c->pending, data, len);
+    if (c->tunnel != NULL && c->pending.len > 0)
+        c->tunnel->on_input(c); /* the client did not wait for our consent */
     conn_settle(c);
 }

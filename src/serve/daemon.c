@@ -7,6 +7,7 @@
 #include "image/image.h"
 #include "jail/warden.h"
 #include "loop/loop.h"
+#include "mcp/mcp.h"
 #include "notebook/documents.h"
 #include "policy/config.h"
 #include "policy/keys.h"
@@ -15,6 +16,7 @@
 #include "serve/attach.h"
 #include "serve/data.h"
 #include "serve/listen.h"
+#include "serve/mcp_http.h"
 #include "serve/reload.h"
 #include "serve/serve.h"
 #include "serve/server.h"
@@ -58,6 +60,7 @@ struct daemon {
     struct documents *documents;
     struct server *server;
     struct image_boxes *boxes;
+    struct mcp *mcp;
     uv_signal_t signals[3];
     struct loop_timer *giving_up; /* NULL unless the default profile cannot be loaded */
     int parts_running;            /* of engine and server */
@@ -87,6 +90,7 @@ static void stop(struct daemon *d)
         return;
     d->is_stopping = true;
     /* The server first, so that what the engine ends is answered with "Connection: close". */
+    mcp_stop(d->mcp);
     server_stop(d->server, STOP_GRACE_MS, part_stopped, d);
     engine_stop(d->engine, part_stopped, d);
 }
@@ -355,6 +359,14 @@ static int start_server(struct daemon *d, struct err *e)
     config.terminal = attach_start;
     config.key = d->options->no_auth ? NULL : d->key;
     config.owner = d->owner;
+    struct mcp_config mcp = {.loop = &d->loop,
+                             .engine = d->engine,
+                             .policy = &d->policy,
+                             .documents = d->documents,
+                             .boxes = d->boxes,
+                             .has_fixtures = d->options->mcp_fixtures};
+    config.mcp = d->mcp = mcp_new(&mcp);
+    config.endpoints = mcp_endpoints;
     d->server = server_new(&config);
     if (server_listen(d->server, take_fd(&d->tcp_fd), e) < 0)
         return -1;
@@ -402,6 +414,7 @@ static int daemon_run(struct daemon *d, struct err *e)
         stop(d);
     loop_run(&d->loop, &d->is_over, engine_awake_until_ns, d->engine);
     server_free(d->server);
+    mcp_free(d->mcp);
     documents_free(d->documents);
     image_boxes_free(d->boxes);
     engine_free(d->engine);

@@ -18,6 +18,7 @@ struct serve_options {
     const char *data_dir; /* NULL: see serve_data_dir */
     const char *config_file; /* NULL: see config_load */
     bool no_auth;            /* loopback only */
+    bool mcp_fixtures;       /* see mcp/fixtures.h */
 };
 
 /* Runs the daemon in this process until SIGTERM or SIGINT; 0 after a clean stop. */

@@ -10,6 +10,8 @@
 #include <sys/types.h>
 
 struct conn;
+struct conn_endpoint;
+struct mcp;
 
 struct server_config {
     uv_loop_t *loop;
@@ -24,6 +26,9 @@ struct server_config {
     /* Likewise to a terminal (attach.h). */
     void (*terminal)(struct conn *c, struct session *session,
                      const struct terminal_request *request);
+    /* Paths that are no operation's; ends with NULL. NULL: there are none. */
+    const struct conn_endpoint *const *endpoints;
+    struct mcp *mcp; /* behind such a path; NULL: there is none */
     uid_t owner; /* who may use UNIX sockets, besides root */
 
     size_t max_connections;

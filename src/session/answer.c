@@ -70,8 +70,12 @@ static void answer_cut_string(const struct exec *exec, const char *s, size_t len
 static void answer_say_where(const struct exec *exec, enum output_stream stream,
                              char where[WHERE_SIZE])
 {
-    snprintf(where, WHERE_SIZE, "GET …/output?number=%llu%s", (unsigned long long)exec->id,
-             stream == OUTPUT_STDERR ? "&stream=stderr" : "");
+    unsigned long long number = exec->id;
+    if (exec->cell->transcript.has_tools)
+        snprintf(where, WHERE_SIZE, "look(output=%llu)", number);
+    else
+        snprintf(where, WHERE_SIZE, "GET …/output?number=%llu%s", number,
+                 stream == OUTPUT_STDERR ? "&stream=stderr" : "");
 }
 
 /* ---- the answer --------------------------------------------------------------------------------
@@ -195,11 +199,11 @@ static void answer_fit_script(const struct exec *exec, const struct exec_outcome
         for (size_t i = 0; i < OUTPUT_STREAMS; i++)
             buf_append(&whole, result->streams[i].text, result->streams[i].len);
         for (size_t i = 0; i < result->n_outputs; i++) {
-            display_put_words(result->outputs[i].output, &whole);
+            display_put_words(result->outputs[i].output, !t->has_tools, &whole);
             buf_append_char(&whole, '\n');
         }
         if (result->value.output != NULL)
-            display_put_words(result->value.output, &whole);
+            display_put_words(result->value.output, !t->has_tools, &whole);
     }
     _buf_ struct buf lean = BUF_INIT(SIZE_MAX / 4);
     prose_fold_warnings(buf_str(&whole), whole.len, exec->cell->source, exec->cell->source_len,

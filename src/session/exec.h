@@ -120,6 +120,7 @@ struct exec_wait {
     bool is_lean;    /* texts are folded and cut at lines, tracebacks without their message */
     bool wants_script; /* the answer is read as one text */
     size_t preview;    /* bytes of text if there is more than the budget; 0: the budget */
+    bool has_tools;    /* see struct transcript */
 };
 
 struct exec_request {

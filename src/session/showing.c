@@ -50,11 +50,17 @@ static bool showing_waits(struct exec *exec, json_t *output, enum recording_plac
     return true;
 }
 
+/* A model reads the words of an output and sees its picture: other forms are nothing to it. */
+static bool showing_has_forms(const struct exec *exec)
+{
+    return exec->has_inline_images && !exec->cell->transcript.has_tools;
+}
+
 /* To the caller, now and in the next answer. `is_same` if the output is what the row has. */
 static void showing_tell(struct exec *exec, uint64_t serial, json_t *output, bool is_update,
                          bool is_same)
 {
-    if (display_leave_one_form(output, exec->has_html, exec->has_inline_images))
+    if (display_leave_one_form(output, exec->has_html, showing_has_forms(exec)))
         is_same = false;
     if (exec->listener != NULL && exec->listener->on_display != NULL)
         exec->listener->on_display(exec->context, output, is_update);
@@ -120,7 +126,7 @@ void showing_on_verdict(struct session *session, const struct head_verdict *verd
         transcript_conclude(t, verdict->value, true);
         recording_shown(exec, verdict->value, RECORDING_VALUE);
         exec->has_recorded_value =
-            !display_leave_one_form(verdict->value, exec->has_html, exec->has_inline_images);
+            !display_leave_one_form(verdict->value, exec->has_html, showing_has_forms(exec));
     }
     exec_conclude(session, verdict);
 }
@@ -141,7 +147,7 @@ void exec_displayed(struct exec *exec, const json_t *shown, json_t *output, bool
     exec->pending = NULL;
     if (session->ending.wish == DEATH_UNWISHED) {
         exec->has_recorded_value =
-            !display_leave_one_form(output, exec->has_html, exec->has_inline_images) && is_same;
+            !display_leave_one_form(output, exec->has_html, showing_has_forms(exec)) && is_same;
         verdict.value = output;
         exec_drain(exec);
         exec_conclude(session, &verdict);

@@ -14,6 +14,7 @@ void wait_attach(struct exec *exec, const struct exec_wait *wait)
     exec->context = wait->context;
     exec->cell->transcript.budget = wait->budget;
     exec->cell->transcript.pictures_left = wait->pictures;
+    exec->cell->transcript.has_tools = wait->has_tools;
     exec->cancels = wait->cancels;
     exec->is_streamed = wait->is_streamed;
     exec->is_lean = wait->is_lean;

@@ -93,8 +93,30 @@ static int explain_missing(const struct notebook_at *book, const char *name, str
     err_set(e, ERR_NOT_FOUND, "the notebook has no cell \"%.64s\"", name);
     if (book->n_cells == 0)
         return err_advise(e, "It has no cells.");
-    return err_advise(e, "Name its id, or a number from 0 to %" PRIu64 "; -1 is the last.",
-                      book->n_cells - 1);
+    return err_advise(
+        e, "Name its id, or a number from 0 to %" PRIu64 "; -1 is the last, #3 the third that ran.",
+        book->n_cells - 1);
+}
+
+/* By the number of its last run. */
+static int cell_find_run(struct store *store, uint64_t notebook, const char *digits,
+                         struct cell_at *ret, struct err *e)
+{
+    static const struct db_sql sql = {
+        "SELECT key, place, exec_id FROM cells WHERE notebook=?1 AND exec_id=?2"};
+    sqlite3_stmt *s;
+    char *end;
+    uint64_t number = strtoull(digits, &end, 10);
+    if (digits[0] < '1' || digits[0] > '9' || *end != '\0' || strlen(digits) > 18)
+        return 0;
+    int got = db_first(&store->db, &sql, &s, e, DB_NUMBER(notebook), DB_NUMBER(number));
+    if (got > 0) {
+        *ret = (struct cell_at){.key = db_number(s, 0),
+                                .place = sqlite3_column_int64(s, 1),
+                                .exec_id = db_number(s, 2)};
+        sqlite3_reset(s);
+    }
+    return got;
 }
 
 int cell_find(struct store *store, const struct notebook_at *book, const char *name,
@@ -102,6 +124,8 @@ int cell_find(struct store *store, const struct notebook_at *book, const char *n
 {
     static const struct db_sql sql = {"SELECT key FROM cells WHERE notebook=?1 AND place=?2"};
     int got = cell_find_id(store, book->key, name, ret, e);
+    if (got == 0 && name[0] == '#')
+        got = cell_find_run(store, book->key, name + 1, ret, e);
     if (got != 0)
         return got < 0 ? -1 : cell_number(store, book, ret->place, &ret->number, e);
     if (!parse_number(name, book->n_cells, &ret->number))

@@ -122,6 +122,7 @@ struct http1_response {
     const char *version;   /* of a file that may be had in parts, in quotes; NULL: it may not */
     bool is_part;          /* `content_length` bytes from `first` on, of `total` */
     int64_t first, total;  /* `total` also with the status 416 */
+    const char *more;      /* other headers, each with its line end; NULL: none */
 };
 
 void http1_write_status(struct buf *out, int status); /* the first line */

@@ -90,6 +90,8 @@ void http1_write_head(struct buf *out, const struct http1_response *response)
         buf_printf(out, "WWW-Authenticate: %s\r\n", response->challenge);
     if (response->allow != NULL)
         buf_printf(out, "Allow: %s\r\n", response->allow);
+    if (response->more != NULL)
+        buf_append_str(out, response->more);
     if (response->file_name != NULL)
         write_disposition(out, response->file_name, response->tag != NULL);
     if (response->version != NULL)

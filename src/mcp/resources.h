@@ -1,0 +1,13 @@
+/* Resources: notebooks with their cells and images, and files of workspaces, each by the operation
+ * that REST offers for it. */
+#pragma once
+
+#include "mcp/request.h"
+
+void resources_list(struct mcp_request *rq);
+void resources_list_templates(struct mcp_request *rq);
+void resources_read(struct mcp_request *rq);
+
+/* The session of a URI of ours, as it is named there; false: it is no such URI. */
+enum { RESOURCES_SESSION_SIZE = 128 };
+bool resources_session(const char *uri, char session[RESOURCES_SESSION_SIZE]);

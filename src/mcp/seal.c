@@ -1,0 +1,110 @@
+/* requestState: JSON with a keyed BLAKE2b over it and over what it is bound to. Daemon; owns the
+ * key, which nobody outside has seen. */
+#include "mcp/seal.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/ids.h"
+#include "wire/base64.h"
+
+#include <blake2.h>
+#include <string.h>
+
+enum { SEAL_MAC = 32 };
+
+void seal_init(struct seal *s)
+{
+    *s = (struct seal){0};
+    ids_random(s->key, sizeof(s->key));
+}
+
+static void seal_append(struct buf *out, const char *text)
+{
+    buf_append(out, text != NULL ? text : "", text != NULL ? strlen(text) : 0);
+    buf_append_char(out, '\0'); /* so that no two bonds give the same bytes */
+}
+
+static void seal_mac(const struct seal *s, const struct seal_bond *bond, const char *payload,
+                     unsigned char mac[SEAL_MAC])
+{
+    _buf_ struct buf bytes = BUF_INIT(SIZE_MAX);
+    char *args =
+        bond->args != NULL ? json_dumps(bond->args, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    seal_append(&bytes, bond->agent);
+    seal_append(&bytes, bond->method);
+    seal_append(&bytes, bond->name);
+    seal_append(&bytes, args);
+    seal_append(&bytes, payload);
+    free(args);
+    blake2b(mac, bytes.data, s->key, SEAL_MAC, bytes.len, sizeof(s->key));
+}
+
+char *seal_close(struct seal *s, const struct seal_bond *bond, const json_t *state)
+{
+    char nonce[TOKEN_SIZE];
+    unsigned char mac[SEAL_MAC];
+    ids_token(nonce);
+    nonce[sizeof(s->used[0].nonce) - 1] = '\0';
+    json_t *inner = json_pack("{s:s,s:I,s:O}", "n", nonce, "x",
+                              (json_int_t)(clock_wall_ms() + SEAL_LIFE_MS), "s", state);
+    char *payload = json_dumps(inner, JSON_COMPACT);
+    json_decref(inner);
+    _buf_ struct buf text = BUF_INIT(SEAL_TEXT_MAX);
+    seal_mac(s, bond, payload, mac);
+    base64_encode(&text, payload, strlen(payload));
+    buf_append_char(&text, '.');
+    base64_encode(&text, mac, sizeof(mac));
+    free(payload);
+    return text.overflowed ? NULL : take_ptr(text.data);
+}
+
+/* A nonce that was seen; else it is remembered. */
+static bool seal_was_used(struct seal *s, const char *nonce, uint64_t until_ms)
+{
+    for (size_t i = 0; i < SEAL_USED_MAX; i++)
+        if (s->used[i].until_ms > 0 && strcmp(s->used[i].nonce, nonce) == 0)
+            return true;
+    struct seal_used *slot = &s->used[s->next_used++ % SEAL_USED_MAX];
+    snprintf(slot->nonce, sizeof(slot->nonce), "%s", nonce);
+    slot->until_ms = until_ms;
+    return false;
+}
+
+static bool seal_is_ours(const struct seal *s, const struct seal_bond *bond, const char *payload,
+                         const char *mac_text)
+{
+    unsigned char mac[SEAL_MAC];
+    _buf_ struct buf given = BUF_INIT(SEAL_MAC);
+    if (!base64_decode(&given, mac_text, strlen(mac_text)) || given.len != SEAL_MAC)
+        return false;
+    seal_mac(s, bond, payload, mac);
+    unsigned char different = 0;
+    for (size_t i = 0; i < SEAL_MAC; i++)
+        different |= mac[i] ^ (unsigned char)given.data[i];
+    return different == 0;
+}
+
+json_t *seal_open(struct seal *s, const struct seal_bond *bond, const char *text,
+                  const char **ret_why)
+{
+    const char *dot = strchr(text, '.');
+    _buf_ struct buf payload = BUF_INIT(SEAL_TEXT_MAX);
+    *ret_why = "it was changed, or belongs to another request";
+    if (strlen(text) > SEAL_TEXT_MAX || dot == NULL ||
+        !base64_decode(&payload, text, (size_t)(dot - text)) ||
+        strlen(buf_str(&payload)) != payload.len ||
+        !seal_is_ours(s, bond, buf_str(&payload), dot + 1))
+        return NULL;
+    json_t *inner = json_loads(buf_str(&payload), 0, NULL);
+    uint64_t until_ms = (uint64_t)json_integer_value(json_object_get(inner, "x"));
+    const char *nonce = json_string_value(json_object_get(inner, "n"));
+    json_t *state = NULL;
+    if (nonce == NULL || until_ms < clock_wall_ms())
+        *ret_why = "it has expired";
+    else if (seal_was_used(s, nonce, until_ms))
+        *ret_why = "it was used already";
+    else
+        state = json_incref(json_object_get(inner, "s"));
+    json_decref(inner);
+    return state;
+}

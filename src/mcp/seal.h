@@ -1,0 +1,39 @@
+/* State that a client carries for us between two requests: it can read it, and not change it. A
+ * seal is good for one agent, one request, a limited time, and once. */
+#pragma once
+
+#include "base/base.h"
+
+#include <jansson.h>
+
+enum {
+    SEAL_LIFE_MS = 3600 * 1000,
+    SEAL_USED_MAX = 1024, /* seals that are remembered as used */
+    SEAL_TEXT_MAX = 64 * 1024,
+};
+
+struct seal_used {
+    char nonce[23];
+    uint64_t until_ms;
+};
+
+struct seal {
+    unsigned char key[32]; /* of this daemon's life */
+    struct seal_used used[SEAL_USED_MAX];
+    size_t next_used;
+};
+
+void seal_init(struct seal *s);
+/* What a seal is bound to: whom the request speaks for and what it asks, so that the state of one
+ * request cannot be given to another. */
+struct seal_bond {
+    const char *agent;  /* NULL: nobody in particular */
+    const char *method;
+    const char *name;   /* of the tool or prompt; NULL: none */
+    const json_t *args; /* NULL: none */
+};
+/* The text, which the caller frees. `state` is borrowed. NULL: it is too large. */
+char *seal_close(struct seal *s, const struct seal_bond *bond, const json_t *state);
+/* The state, which the caller owns; NULL with why not. A seal opens once. */
+json_t *seal_open(struct seal *s, const struct seal_bond *bond, const char *text,
+                  const char **ret_why);

@@ -1,0 +1,16 @@
+/* Tasks: calls whose answer the client fetches later (extension io.modelcontextprotocol/tasks). */
+#pragma once
+
+#include "mcp/request.h"
+
+#define TASKS_EXTENSION "io.modelcontextprotocol/tasks"
+
+/* Answers the request with a task, as which it goes on. False if there is no room for one. */
+bool task_begin(struct mcp_request *rq);
+void tasks_get(struct mcp_request *rq);
+void tasks_update(struct mcp_request *rq);
+void tasks_cancel(struct mcp_request *rq);
+void tasks_sweep(struct mcp *mcp); /* those whose time is over */
+void tasks_end_all(struct mcp *mcp);
+/* The client has not said that it knows tasks: the answer tells it so. */
+void tasks_refuse(struct mcp_request *rq);

@@ -1,0 +1,16 @@
+/* Resources that a client watches: it is told that one has changed, no more often than it can
+ * read. */
+#pragma once
+
+#include "mcp/request.h"
+
+/* Somebody who wants to know that a resource has changed. */
+typedef void (*watch_fn)(void *context, const char *uri);
+
+struct watch;
+
+/* Watching what never changes is no error. */
+struct watch *watch_new(struct mcp *mcp, const char *agent, const char *uri, watch_fn fn,
+                        void *context);
+void watch_end(struct watch *w); /* takes NULL */
+void watch_end_all(struct map *watches); /* of a map by URI */

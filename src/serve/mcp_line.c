@@ -1,0 +1,196 @@
+/* Messages of a client on standard input, whom `cella mcp` connects: a connection that was upgraded
+ * to lines of JSON both ways. Daemon, on the loop; owns the line that is not complete yet. */
+#include "mcp/mcp.h"
+#include "serve/mcp_http.h"
+#include "wire/json.h"
+
+#include <string.h>
+
+#define LINE_PROTOCOL "cella-mcp"
+
+enum { LINE_QUEUED_MAX = 8 * 1024 * 1024 }; /* unsent bytes, then messages before answers are dropped */
+
+struct mcp_line {
+    struct mcp_link link;
+    struct conn *conn;
+    struct mcp_peer *peer;
+    struct buf text;   /* of the line that comes */
+    bool is_too_long;  /* the rest of it is thrown away */
+    bool has_ended;    /* the client will say no more; what it asked for is still answered */
+    bool is_taking;    /* below us on the stack */
+};
+
+static struct mcp_line *line_of(struct mcp_link *link)
+{
+    return CONTAINER_OF(link, struct mcp_line, link);
+}
+
+static void line_free(struct mcp_line *l)
+{
+    l->conn->tunnel = NULL;
+    l->conn->call.op_state = NULL;
+    mcp_close(l->peer);
+    buf_free(&l->text);
+    free(l);
+}
+
+static void line_on_gone(struct call *call)
+{
+    line_free(call->op_state);
+}
+
+static void line_finish(struct mcp_line *l)
+{
+    struct conn *c = l->conn;
+    c->is_keep_alive = false;
+    line_free(l);
+    conn_answered(c);
+}
+
+/* ---- to the client ---------------------------------------------------------------------------- */
+
+static void line_write(struct mcp_line *l, const char *json, size_t len)
+{
+    struct iovec parts[] = {{(void *)(uintptr_t)json, len}, {(char[]){'\n'}, 1}};
+    conn_write(l->conn, parts, ARRAY_LEN(parts));
+}
+
+static bool line_event(struct mcp_link *link, const char *id, const char *json, size_t len)
+{
+    struct mcp_line *l = line_of(link);
+    (void)id;
+    if (len == 0 || loop_stream_queued(l->conn->stream) > LINE_QUEUED_MAX)
+        return len == 0;
+    line_write(l, json, len);
+    return true;
+}
+
+static void line_answer(struct mcp_link *link, int status, const char *json, size_t len)
+{
+    struct mcp_line *l = line_of(link);
+    (void)status;
+    if (len > 0)
+        line_write(l, json, len);
+    if (l->has_ended && !l->is_taking && !mcp_is_busy(l->peer))
+        line_finish(l);
+}
+
+static void line_end(struct mcp_link *link)
+{
+    (void)link;
+}
+
+static const struct mcp_link_ops line_link_ops = {
+    .event = line_event, .answer = line_answer, .end = line_end};
+
+/* ---- from the client -------------------------------------------------------------------------- */
+
+static void line_take(struct mcp_line *l, const char *data, size_t len)
+{
+    while (len > 0) {
+        const char *end = memchr(data, '\n', len);
+        size_t n = end != NULL ? (size_t)(end - data) : len;
+        /* One byte too many is kept, so that the reader refuses it. */
+        l->is_too_long |= l->text.len + n > RPC_MESSAGE_MAX;
+        if (!l->is_too_long || l->text.len == 0)
+            buf_append(&l->text, data, MIN(n, (size_t)RPC_MESSAGE_MAX + 1 - l->text.len));
+        data += n;
+        len -= n;
+        if (end == NULL)
+            return;
+        data++;
+        len--;
+        size_t used = l->is_too_long ? (size_t)RPC_MESSAGE_MAX + 1 : l->text.len;
+        if (l->is_too_long || strspn(buf_str(&l->text), " \t\r") < l->text.len)
+            mcp_take_line(l->peer, buf_str(&l->text), used);
+        l->is_too_long = false;
+        if (l->text.cap > 64 * KIB)
+            buf_free(&l->text);
+        buf_clear(&l->text);
+    }
+}
+
+static void line_on_input(struct conn *c)
+{
+    struct mcp_line *l = c->call.op_state;
+    struct buf input = c->pending;
+    c->pending = BUF_INIT(input.max);
+    l->is_taking = true;
+    line_take(l, buf_str(&input), input.len);
+    l->is_taking = false;
+    buf_clear(&input);
+    buf_free(&c->pending);
+    c->pending = input;
+}
+
+static bool line_on_client_end(struct conn *c)
+{
+    struct mcp_line *l = c->call.op_state;
+    l->has_ended = l->is_taking = true;
+    if (l->text.len > 0)
+        line_take(l, "\n", 1);
+    l->is_taking = false;
+    return mcp_is_busy(l->peer);
+}
+
+static bool line_is_open(const struct conn *c)
+{
+    (void)c;
+    return true;
+}
+
+static const struct conn_tunnel line_of_conn = {
+    .on_input = line_on_input, .on_end = line_on_client_end, .is_open = line_is_open};
+
+/* ---- the beginning ---------------------------------------------------------------------------- */
+
+static void line_refuse(struct conn *c, int status, const char *message)
+{
+    struct err e;
+    err_set(&e, ERR_INVALID, "%s", message);
+    err_advise(&e, "Use: cella mcp");
+    conn_send_error(c, status, &e, NULL);
+    conn_answered(c);
+}
+
+static void line_start(struct conn *c)
+{
+    struct rpc_fault fault;
+    if (!http1_lists(&c->http, "upgrade", LINE_PROTOCOL)) {
+        line_refuse(c, 400, "this path is for connections that are upgraded to " LINE_PROTOCOL);
+        return;
+    }
+    struct mcp_line *l = mem_alloc(sizeof(*l));
+    l->conn = c;
+    l->link.ops = &line_link_ops;
+    l->link.takes_events = true;
+    l->text = BUF_INIT(RPC_MESSAGE_MAX + 1);
+    l->peer = mcp_open(c->server->config.mcp, &l->link, c->caller.agent,
+                       mcp_http_tools(c), &fault);
+    if (l->peer == NULL) {
+        free(l);
+        line_refuse(c, fault.code == RPC_BUSY ? 503 : 400, fault.message);
+        return;
+    }
+    c->call.op_state = l;
+    c->call.on_gone = line_on_gone;
+    c->tunnel = &line_of_conn;
+    _buf_ struct buf head = BUF_INIT(KIB);
+    http1_write_status(&head, 101);
+    buf_append_str(&head, "Upgrade: " LINE_PROTOCOL "\r\nConnection: Upgrade\r\n\r\n");
+    conn_write(c, &(struct iovec){head.data, head.len}, 1);
+}
+
+static bool line_is_endless(const struct conn *c)
+{
+    (void)c;
+    return false; /* it is a tunnel, which is asked itself */
+}
+
+const struct conn_endpoint mcp_line_endpoint = {
+    .path = "/mcp/stdio",
+    .allow = "GET",
+    .body_max = 0,
+    .take = line_start,
+    .is_endless = line_is_endless,
+};
